@@ -13,6 +13,8 @@ export const rate = 3e-3;
 export const sizes: readonly number[] = [2, 64, 64, 2];
 /** Of the adaptive runs, as in the example. */
 export const tolerances = {rtol: 1e-3, atol: 1e-6} as const;
+/** Their controller is diffrax's: integral alone, and a step may grow so much at once. */
+export const growth = 10;
 /** Parameters and optimizer begin anew after so many steps: what is timed must not depend on how often it was. */
 export const restart = 20;
 

@@ -4,8 +4,9 @@ import {createRequire} from 'node:module';
 import path from 'node:path';
 import {simulate as simulateSystem, type AnyTrajectory} from '../lib/index.js';
 import {animate, energyPlot, figure, jacobianPattern, phasePortrait, plot, sparsityPlot} from '../plot/index.js';
-import {identify as identifyParameters, readTable, type IdentificationProblem, type Table} from '../training/index.js';
-import {checkModel} from './check.js';
+import {identify as identifyParameters, readTable} from '../training/index.js';
+import {checkModel} from './check/check.js';
+import {measured} from './measured.js';
 import {loadModel, type ModelFile} from './model.js';
 import {filesOf, templates, type TemplateName} from './templates.js';
 import {Usage} from './usage.js';
@@ -54,18 +55,6 @@ export async function newProject(given: Given, out: Out): Promise<number> {
   out.json({folder, template, files: Object.keys(files)});
   out.text(`${folder} has ${Object.keys(files).join(', ')}.\n\n  cd ${folder} && npm install && npm start`);
   return 0;
-}
-
-function measured({data}: ModelFile, table: Table): IdentificationProblem['data'] {
-  if (data !== undefined) return data(table);
-  const found = Object.fromEntries(
-    ['q', 'v', 'y'].filter(name => table.has(name)).map(name => [name, table.column(name)]),
-  );
-  if (!table.has('t') || Object.keys(found).length === 0)
-    throw new Usage(
-      `The record has the columns ${table.columns.join(', ')}; without t and one of q, v, y the model must say what they are: data: table => ({t: table.column('time'), q: table.column('…')}).`,
-    );
-  return {t: table.column('t'), ...found};
 }
 
 export async function identify(given: Given, out: Out): Promise<number> {

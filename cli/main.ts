@@ -9,6 +9,7 @@ import {parseArgs} from 'node:util';
 import * as tf from '@tensorflow/tfjs';
 import {StiffgradError} from '../lib/index.js';
 import {check, identify, newProject, report, simulate, type Given, type Out} from './commands.js';
+import {sweep, worker} from './sweep.js';
 import {Usage} from './usage.js';
 
 interface Command {
@@ -17,6 +18,8 @@ interface Command {
   readonly what: string;
   /** Options that take a text, with what they do. */
   readonly options: {readonly [name: string]: string};
+  /** Options without a text. */
+  readonly flags?: {readonly [name: string]: string};
 }
 
 const commands: {readonly [name: string]: Command} = {
@@ -58,6 +61,43 @@ const commands: {readonly [name: string]: Command} = {
     what: 'runs a model and shows it on a page: series, phases, matrix, motion',
     options: {output: 'the page; default report.html'},
   },
+  sweep: {
+    run: sweep,
+    usage: 'sweep <sweep.ts> | status <store> | collect <store> --to file.csv | prune <store>',
+    what: 'computes the cases of a sweep that its store lacks; counts, collects or removes what a store has',
+    options: {
+      workers: 'processes; default one a processor',
+      index: 'which share of the cases, from 0, with --of',
+      of: 'how many shares',
+      redis: "a queue's server, redis://host:port or rediss://; default the environment's STIFFGRAD_REDIS",
+      queue: "the queue's name; default stiffgrad",
+      ca: "a file with the certificate of the server's authority",
+      page: 'a page that shows how far it is',
+      script: 'slurm or kubernetes: prints a script that runs the shares on a cluster, with --of',
+      to: 'of collect: file.jsonl or file.csv',
+      versions: 'of prune: versions of tasks that stay, with commas; results of others go',
+    },
+    flags: {
+      failures: 'of prune: failures go, too, so that their cases are tried again',
+      'on-queue': 'the cases go through the queue of --redis or STIFFGRAD_REDIS',
+    },
+  },
+  worker: {
+    run: worker,
+    usage: 'worker --tasks <folder> --store <folder> [--redis redis://host:port]',
+    what: 'computes cases that come through a queue, until it is told to end',
+    options: {
+      tasks: 'the folder whose modules it may load; more with commas',
+      store: "the sweep's store",
+      redis: "the queue's server, redis://host:port or rediss://; default the environment's STIFFGRAD_REDIS",
+      queue: "the queue's name; default stiffgrad",
+      ca: "a file with the certificate of the server's authority",
+      workers: 'processes; default one a processor',
+      memory: 'bytes that one process may use',
+      rate: 'cases a second that all workers of the queue begin at most',
+      stalled: 'seconds without a sign of life after which others take its cases; default 30',
+    },
+  },
 };
 
 const help = `stiffgrad: differentiable simulation of stiff systems
@@ -80,8 +120,8 @@ A model is a file with one default export:
 
 To begin: npx stiffgrad new demo && cd demo && npm install && npm start`;
 
-function helpOf({usage, what, options}: Command): string {
-  const lines = Object.entries({...options, json: 'the result as one JSON object'}).map(
+function helpOf({flags, options, usage, what}: Command): string {
+  const lines = Object.entries({...options, ...flags, json: 'the result as one JSON object'}).map(
     ([name, does]) => `  --${name.padEnd(9)} ${does}`,
   );
   return `stiffgrad ${usage}\n\n${what[0].toUpperCase()}${what.slice(1)}.\n\n${lines.join('\n')}`;
@@ -141,13 +181,14 @@ export async function main(
   }
 }
 
-function parsed({options}: Command, args: readonly string[]): Given {
+function parsed({flags, options}: Command, args: readonly string[]): Given {
   try {
     const texts = Object.fromEntries(Object.keys(options).map(name => [name, {type: 'string'} as const]));
+    const bare = Object.fromEntries(Object.keys(flags ?? {}).map(name => [name, {type: 'boolean'} as const]));
     const {positionals, values} = parseArgs({
       args: [...args],
       allowPositionals: true,
-      options: {...texts, json: {type: 'boolean'}, help: {type: 'boolean', short: 'h'}},
+      options: {...texts, ...bare, json: {type: 'boolean'}, help: {type: 'boolean', short: 'h'}},
     });
     return {positionals, values: values};
   } catch (error) {

@@ -1,12 +1,9 @@
 /**
- * What the commands read: a file whose default export says what is simulated, from where, and what is looked for. TypeScript
- * is taken by Node itself (22.18 and later strip types), or by tsx where the project has it.
+ * What the commands read: a file whose default export says what is simulated, from where, and what is looked for.
  */
-import {createRequire} from 'node:module';
-import path from 'node:path';
-import {pathToFileURL} from 'node:url';
 import {callable, object, refuseUnknownOptions} from '../lib/checks.js';
-import type {RunSettings, System} from '../lib/index.js';
+import {OptionError, type RunSettings, type System} from '../lib/index.js';
+import {loadModule} from '../sweep/load-module.js';
 import type {IdentificationProblem, Table} from '../training/index.js';
 import {Usage} from './usage.js';
 
@@ -26,12 +23,11 @@ export interface ModelFile {
 
 /** @throws Usage where the file does not exist, cannot be loaded, or is no model */
 export async function loadModel(file: string): Promise<ModelFile> {
-  if (/\.[mc]?ts$/.test(file) && !('typescript' in process.features && process.features.typescript !== false))
-    await registerTsx(file);
   let module: {readonly default?: unknown};
   try {
-    module = (await import(pathToFileURL(path.resolve(file)).href)) as typeof module;
+    module = (await loadModule(file)) as typeof module;
   } catch (error) {
+    if (error instanceof OptionError && error.code === 'no-tsx') throw new Usage(error.message);
     if ((error as {code?: string}).code === 'ERR_MODULE_NOT_FOUND')
       throw new Usage(`${file} cannot be loaded: ${(error as Error).message}`);
     throw error;
@@ -62,21 +58,4 @@ export async function loadModel(file: string): Promise<ModelFile> {
     `The model in ${file}`,
   );
   return model;
-}
-
-/** The project's own tsx, which it has for its scripts; ours, where the command runs from its sources. */
-async function registerTsx(file: string): Promise<void> {
-  if (process.execArgv.some(argument => argument.includes('tsx'))) return;
-  try {
-    // require.resolve finds the CommonJS twin, which looks for its loader in the wrong folder (tsx 4.23).
-    const place = createRequire(path.join(process.cwd(), 'package.json'))
-      .resolve('tsx/esm/api')
-      .replace(/\.cjs$/, '.mjs');
-    const {register} = (await import(pathToFileURL(place).href)) as {register: () => unknown};
-    register();
-  } catch {
-    throw new Usage(
-      `${file} is TypeScript, which this Node (${process.version}) does not read by itself. Install tsx here (npm install -D tsx), or use Node 22.18 or later.`,
-    );
-  }
 }

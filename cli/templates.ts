@@ -106,7 +106,8 @@ by('length').oninput = show;
 show();
 `;
 
-const cell = (kind: 'code' | 'markdown', ...lines: string[]): object => ({
+const cell = (id: string, kind: 'code' | 'markdown', ...lines: string[]): object => ({
+  id,
   cell_type: kind,
   metadata: {},
   source: lines.map((line, i) => (i < lines.length - 1 ? `${line}\n` : line)),
@@ -117,12 +118,14 @@ const notebook = JSON.stringify(
   {
     cells: [
       cell(
+        'about',
         'markdown',
         '# First swing',
         '',
         "A pendulum, its motion, and the gradient of its last angle. Needs Deno's kernel (`npm start`).",
       ),
       cell(
+        'swing',
         'code',
         "import * as tf from '@tensorflow/tfjs';",
         "import {simulate} from 'stiffgrad';",
@@ -133,7 +136,7 @@ const notebook = JSON.stringify(
         'const path = simulate(system, {q: 2, v: 0}, {dt: 0.01, t1: 6, params: {l: 1}});',
         "show(plot(path, {unit: 'rad'}))",
       ),
-      cell('code', 'animate(path, {params: {l: 1}})'),
+      cell('animation', 'code', 'animate(path, {params: {l: 1}})'),
     ],
     metadata: {
       kernelspec: {display_name: 'Deno', language: 'typescript', name: 'deno'},

@@ -80,7 +80,17 @@ export {linearize, type Linearization, type LinearizeOptions} from './simulate/l
 export type {Eigenvalue} from './simulate/eigenvalues.js';
 export type {PageThread} from './simulate/workers/channel.js';
 export type {CotangentLoss, Hvp, Hvps, LossAndProduct, LossAndProducts, LossByCotangents} from './simulate/hessian.js';
-export type {SavedSeries, SeriesLoss} from './simulate/loss.js';
+export type {OwnSeries, SavedSeries, SeriesLoss} from './simulate/loss.js';
+export type {
+  Encoder,
+  EncoderAt,
+  Objective,
+  ObjectiveAt,
+  ObjectiveInputs,
+  ObjectiveValues,
+  ValueAndGradient,
+  ValueAndGradientOf,
+} from './simulate/objective.js';
 export type {
   AnyCotangent,
   AnySavedTangent,
@@ -125,6 +135,7 @@ export {
   type AdaptiveControl,
   type AdaptiveOptions,
   type ConstantControl,
+  type ControllerShares,
   type ControlSettings,
   type StepControl,
 } from './integrate/control.js';
@@ -134,7 +145,7 @@ export type {Status} from './integrate/counters.js';
 export {displayRunsWith, type DisplayedTexts} from './simulate/display.js';
 export type {SavedState} from './simulate/steps.js';
 export type {EventRecord} from './integrate/history/records.js';
-export {event, type Event, type EventPlace, type EventSpec, type Jump} from './system/events.js';
+export {event, type Event, type EventPlace, type EventSpec, type Jump, type OwnPlace} from './system/events.js';
 export type {Progress, RunSettings, SaveAt, SimulateOptions, Span} from './simulate/options.js';
 export type {
   AnyTrajectory,
@@ -173,7 +184,7 @@ export type {Inputs} from './system/inputs.js';
 export type {NestedNumbers, Numeric} from './system/numeric.js';
 export {readNumeric, type NumericValue} from './system/numeric.js';
 export type {System} from './step/formulation.js';
-export type {ObservedAt, Observe} from './step/trace-step.js';
+export type {ObservedAt, Observe, OwnObserved} from './step/trace-step.js';
 export type {TensorType} from './trace/lowering.js';
 export {constantTensor} from './trace/trace.js';
 export {ode, type Derivative, type DerivativeAt, type OdeSystem} from './system/ode.js';
@@ -199,6 +210,7 @@ export {
   type TransposedSolve,
   type Vectors,
 } from './engine/index.js';
+export {compilePrograms, type TensorProgram} from './engine/compile-programs.js';
 export {valuesOf} from './graph/declarations.js';
 export {
   binaryNames,

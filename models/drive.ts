@@ -45,7 +45,7 @@ function historyOf(drive: Drive): History {
 export interface HarmonicSpec {
   /** Default 1. */
   readonly amplitude?: Coefficient;
-  /** [cycles / time]: hertz in SI. */
+  /** [cycles / time], hertz in SI. */
   readonly frequency: Coefficient;
   /** [radians]; default 0, a sine. π/2 makes a cosine. */
   readonly phase?: Coefficient;

@@ -10,7 +10,7 @@ import type {Coefficient} from './coefficient.js';
 import {coefficient} from './coefficient.js';
 
 /**
- * [i, j]: the numbers of two particles. Particles are the rows of q; fixed points are numbered after
+ * [i, j], the numbers of two particles. Particles are the rows of q; fixed points are numbered after
  * them, so the first one is number q.shape[0].
  */
 export type Edge = readonly [number, number];

@@ -4,7 +4,17 @@
  * are the user's own, as long as they agree; SI in the examples. Every parameter is a number (kept in
  * double precision), a tensor or tf.Variable (trained by tfjs), or a function of `params` (identified).
  */
+export {
+  dcMotor,
+  delayLine,
+  firstOrderActuator,
+  type Command,
+  type DcMotorSpec,
+  type DelayLineSpec,
+  type FirstOrderActuatorSpec,
+} from './actuators.js';
 export {chain, type ChainSpec} from './chain.js';
+export {clearance, type ClearanceSpec} from './clearance.js';
 export {coefficient, type Coefficient, type Sign} from './coefficient.js';
 export {damper, rayleigh, type RayleighSpec} from './damper.js';
 export {net, rods, type Net, type NetSpec, type RodsSpec} from './deprecated.js';
@@ -21,6 +31,15 @@ export {
 export {withFigure, type Drawn, type Figure} from './figure.js';
 export {coulomb, stribeck, type CoulombSpec, type StribeckSpec} from './friction.js';
 export {gravity, standardGravity, type GravitySpec} from './gravity.js';
+export {
+  boucWen,
+  maxwellSlip,
+  playOperator,
+  stopOperator,
+  type BoucWenSpec,
+  type MaxwellSlipSpec,
+  type StopSpec,
+} from './hysteresis.js';
 export {
   fourBars,
   rodChain,
@@ -40,6 +59,7 @@ export {
   type DistanceConstraintsSpec,
   type PlaneContactSpec,
 } from './links.js';
+export {luGre, type LuGreSpec} from './lugre.js';
 export {mlp, type Activation, type Mlp, type MlpSpec} from './mlp.js';
 export {layersModel, mlpOfLayers} from './mlp-layers.js';
 export * from './multibody/index.js';
@@ -63,4 +83,5 @@ export {
 } from './planar-bodies.js';
 export {spring, type CubicElasticity, type Elasticity, type SpringLaw} from './spring.js';
 export {springMesh, type Knot, type SpringMesh, type SpringMeshSpec} from './spring-mesh.js';
+export type {Acting, OutputWithStates, TermAt, TermState, TermWithStates} from './states.js';
 export {dampers, springs, type DampersSpec, type SpringsSpec} from './springs.js';

@@ -327,7 +327,7 @@ export interface WorkPrecision {
 
 /**
  * Error against work, both logarithmic (Hairer & Wanner, Solving Ordinary Differential Equations II, §IV.10): the lower line wins.
- * @param unit of the work: 'ms'
+ * @param options.unit of the work: 'ms'
  */
 export function workPrecision(
   methods: readonly WorkPrecision[],

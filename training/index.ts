@@ -2,7 +2,7 @@
  * stiffgrad/training: from measured records to parameters with their uncertainty, and a page that shows
  * both. Runs in a browser too: what needs a file system (`readTable`, `writeReport`) loads it at the call.
  */
-export type {Found, IdentificationSummary, ReportDetails} from './identify/identification.js';
+export type {Found, IdentificationSummary, NoiseFound, ReportDetails} from './identify/identification.js';
 export {adam, type AdamOptions} from './identify/adam.js';
 export {
   identify,
@@ -21,26 +21,48 @@ export {
   type LevenbergMarquardtOptions,
   type Linearization,
 } from './identify/least-squares.js';
-export {lbfgs, type LbfgsOptions} from './identify/lbfgs.js';
+export {
+  fisherInformation,
+  identifiability,
+  rankExperiments,
+  type Experiment,
+  type ExperimentProblem,
+  type FisherInformation,
+  type Identifiability,
+  type IdentifiabilityOptions,
+  type RankedExperiment,
+  type RankOptions,
+  type UnidentifiableCombination,
+} from './identify/information.js';
+export {lbfgs, type LbfgsOptions, type QuasiNewton} from './identify/lbfgs.js';
+export type {EarlyStopping} from './identify/early-stopping.js';
+export type {NoiseState} from './identify/objective.js';
+export type {Minimum} from './identify/starts.js';
+export {autoregressive, huber, studentT, white, type Noise, type NoiseOptions} from './identify/noise.js';
+export {posterior, type ByLabel, type Posterior, type PosteriorOptions} from './identify/posterior.js';
+export {posteriorCharts} from './identify/posterior-page.js';
+export {sampleDensity, type Chain, type SamplingOptions} from './identify/sample-density.js';
+export type {LogDensity} from './identify/nuts.js';
+export {bulkSize, meanSize, rHat, tailSize, type Chains} from './identify/draws.js';
 export {likelihoodProfile, profileChart, type LikelihoodProfile, type ProfileOptions} from './identify/profile.js';
 export {multiple, single, type Shooting} from './identify/shooting.js';
 export {
   bounded,
-  estimatedTree,
   fixed,
   free,
-  freeTree,
   positive,
   type Errors,
   type Estimates,
   type Fixed,
   type Parameter,
   type ParameterKind,
+  type ParameterOptions,
   type Parameters,
-  type ParameterTree,
   type ParameterValue,
   type ShapeOf,
 } from './identify/parameters.js';
+export {estimatedTree, freeTree, type ParameterTree} from './identify/parameter-trees.js';
+export type {Prior, PriorGiven} from './identify/priors.js';
 export {errorText, measuredText, numberText} from './report/number-text.js';
 export {
   chartStyle,
@@ -55,7 +77,7 @@ export {
 export type {OffGrid} from './identify/sampling.js';
 export type {Model} from './identify/record-model.js';
 export type {RowQr} from './identify/row-qr.js';
-export type {MeasuredRecord, Start} from './identify/records.js';
+export type {MeasuredRecord, Start, StartWithStates} from './identify/records.js';
 export type {OutputValidation, ValidateOptions, Validation} from './identify/validation.js';
 export type {FittedSeries} from './identify/fit.js';
 export type {MediaBundle, Shows} from './report/displayed.js';
@@ -76,6 +98,33 @@ export {
   type Histogram,
 } from './report/residual-statistics.js';
 export type {ReadLimits} from './data/limits.js';
+export {
+  neuralStateSpace,
+  type FreeRun,
+  type NeuralStateSpace,
+  type NeuralStateSpaceEpoch,
+  type NeuralStateSpaceProblem,
+} from './black-box/neural-state-space.js';
+export type {InputOutputRecord} from './black-box/sections.js';
+export {
+  identifyByInnovations,
+  type FromEstimates,
+  type InnovationsFit,
+  type InnovationsIteration,
+  type InnovationsProblem,
+} from './estimate/innovations.js';
+export {kalmanFilter, kalmanSmoother, type EstimatedStates, type Filtered, type Smoothed} from './estimate/kalman.js';
+export {
+  extended,
+  unscented,
+  type GaussianTransform,
+  type Image,
+  type StateFunction,
+  type UnscentedOptions,
+} from './estimate/linearization.js';
+export type {Covariance} from './estimate/noise.js';
+export type {EstimationProblem, ProcessNoise} from './estimate/problem.js';
+export type {Rows} from './estimate/roots.js';
 export {arraysOf, type ArrayOptions, type NumpyArray} from './data/npz.js';
 export {decimate, resample, stillSamples, upsample, type Resampled} from './data/resample.js';
 export {sampleTimes, type SampleTimesOptions, type TimeUnit} from './data/sample-times.js';
@@ -95,10 +144,20 @@ export type {Clip} from './train/gradients.js';
 export {modelFiles} from './train/model-files.js';
 export type {Change} from './train/examples.js';
 export type {Metrics, EpochMetrics, StepMetrics} from './train/metrics.js';
-export type {LossAt, TrainingProblem, TrainingProgress} from './train/problem.js';
+export type {CompiledTraining, LossAt, TrainingProblem, TrainingProgress, TrainingSettings} from './train/problem.js';
 export type {Examples} from './train/examples.js';
 export type {Random} from './train/random.js';
 export {cosineDecay, exponentialDecay, type Schedule, type ScheduleAt} from './train/schedules.js';
 export {segments, type SegmentedSeries, type Segment, type SegmentOptions} from './train/segments.js';
 export {train} from './train/train.js';
+export {sampleRows, type RowSeries} from './train/row-samples.js';
+export {
+  trainingStep,
+  type StepBatch,
+  type StepState,
+  type TrainingStep,
+  type TrainingStepOptions,
+} from './train/training-step.js';
+export type {StepInputs} from './train/step-gradients.js';
+export {adamW, sgd, type AdamWOptions, type RuleState, type SgdOptions, type UpdateRule} from './train/update-rules.js';
 export type {TrainingReportDetails, TrainingResult} from './train/result.js';

@@ -11,7 +11,8 @@ import {mlp} from '../models/index.js';
 import type {Identification} from './identify/identify.js';
 import {identify} from './identify/identify.js';
 import {levenbergMarquardt} from './identify/least-squares.js';
-import {estimatedTree, free, freeTree, positive} from './identify/parameters.js';
+import {estimatedTree, freeTree} from './identify/parameter-trees.js';
+import {free, positive} from './identify/parameters.js';
 import {
   frictionScale,
   loop,

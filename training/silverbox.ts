@@ -14,7 +14,8 @@ import {readTable} from './data/table.js';
 import type {Identification} from './identify/identify.js';
 import {identify} from './identify/identify.js';
 import {levenbergMarquardt} from './identify/least-squares.js';
-import {estimatedTree, free, freeTree, positive} from './identify/parameters.js';
+import {estimatedTree, freeTree} from './identify/parameter-trees.js';
+import {free, positive} from './identify/parameters.js';
 import {printTable, rms, script, shown, type ScriptArguments} from './report/script.js';
 
 /** 10 MHz divided by 2¹⁴, in s. */

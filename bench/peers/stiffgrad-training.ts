@@ -1,12 +1,28 @@
 /**
- * This project in training, as a user writes it: a loss of tfjs operations around a prepared simulation, and one of
- * tfjs's optimizers. Loss and gradient norm to be compared are found beside it, in double precision.
+ * This project in training, as a user writes it: prepared, by a compiled training step; plain and on threads, by a loss of
+ * tfjs operations on its tape, and one of tfjs's optimizers. Loss and gradient norm to be compared are found beside it, in
+ * double precision.
  */
 import * as tf from '@tensorflow/tfjs';
 import type {Initial, MechanicalSystem, OdeSystem, SimulateOptions, System} from '../../lib/index.js';
 import {adaptive, batch, implicitMidpoint, mechanics, ode, simulate, tsit5} from '../../lib/index.js';
 import * as hybridModel from '../hybrid.js';
-import {batchSize, dt, sizes, spirals, startsOf, targets, times, tolerances, weights} from '../spiral.js';
+import {adam, trainingStep} from '../../training/index.js';
+import type {StepBatch, StepState, TrainingStep} from '../../training/index.js';
+import {
+  batchSize,
+  dt,
+  growth,
+  rate,
+  restart,
+  sizes,
+  spirals,
+  startsOf,
+  targets,
+  times,
+  tolerances,
+  weights,
+} from '../spiral.js';
 import type {Answer} from '../workloads.js';
 import type {Prepared} from './protocol.js';
 import {gradientNorm, Trainer} from './trainer.js';
@@ -32,6 +48,19 @@ type Weight = (name: string, params: {readonly [name: string]: unknown}) => tf.T
 const ofParams: Weight = (name, params) => params[name] as tf.Tensor;
 const variablesOf = (values: {readonly [name: string]: number[] | number[][]}): Map<string, tf.Variable> =>
   new Map(Object.entries(values).map(([name, numbers]) => [name, tf.variable(tf.tensor(numbers))]));
+
+/** A compiled step that begins anew now and then, as `Trainer` does. @param batch of a step's number since the beginning */
+function compiledSteps<S extends System>(step: TrainingStep<S>, batch: (step: number) => StepBatch<S>): () => void {
+  let begin: StepState | undefined;
+  return () => {
+    if (begin === undefined) {
+      step.loss(batch(0));
+      begin = step.save();
+    }
+    if (step.count === restart) step.restore(begin);
+    step(batch(step.count));
+  };
+}
 
 /** Mean square distance of the saved values from a target, and the norm of its gradient, in double precision. */
 function answer(
@@ -81,27 +110,36 @@ export function spiral(isAdaptive: boolean, way: Way): Prepared {
         scheme: tsit5(),
         dt,
         t1: (times - 1) * dt,
-        control: adaptive(tolerances),
+        control: adaptive({...tolerances, growth, controller: {integral: 1}}),
         saveAt: Array.from({length: times}, (_, k) => k * dt),
       }
     : fixed;
   const all = targets(0);
   const first = answer(learntField(ofParams), {y: startsOf(all)}, {...options, params: weights()}, 'y', all);
   const named = variablesOf(weights());
-  const run = runner(
-    learntField(name => named.get(name) as tf.Variable),
-    options,
-    way,
-  );
+  const weight: Weight = name => named.get(name) as tf.Variable;
+  const run = runner(learntField(weight), options, way);
   const data = Array.from({length: spirals / batchSize}, (_, i) => targets(i)).map(values => ({
     starts: startsOf(values),
+    values,
     target: tf.tensor3d(Float32Array.from(values), [times, batchSize, 2]),
   }));
+  const forward = (): void => tf.dispose(run(data[0].starts));
+  if (way === 'prepared') {
+    const model = simulate.prepare(learntField(weight), {y: startsOf(all)}, options);
+    const step = trainingStep(model, {
+      loss: ({y, data: given}) =>
+        tf.mean(tf.squaredDifference(y, tf.reshape(given.target as tf.Tensor, [times, batchSize, 2]))),
+      optimizer: adam({rate}),
+    });
+    const batches = data.map(({starts, values}) => ({initial: {y: starts}, data: {target: values}}));
+    return {forward, gradient: () => first, step: compiledSteps(step, n => batches[n % batches.length])};
+  }
   const trainer = new Trainer([...named.values()], step => {
     const {starts, target} = data[step % data.length];
     return tf.mean(tf.squaredDifference(run(starts), target));
   });
-  return {forward: () => tf.dispose(run(data[0].starts)), gradient: () => first, step: () => trainer.step()};
+  return {forward, gradient: () => first, step: () => trainer.step()};
 }
 
 /** Springs and a network on the masses of hybrid.ts. */
@@ -136,8 +174,16 @@ export function hybrid(way: Way): Prepared {
   const run = (): tf.Tensor => (way === 'plain' ? simulate(system, start, options) : model.run()).q;
   const values = hybridModel.target();
   const target = tf.tensor2d(Float32Array.from(values), [steps + 1, masses]);
-  const trainer = new Trainer([...named.values()], () => tf.mean(tf.squaredDifference(run(), target)));
   const gradient = (): Answer =>
     answer(hybridSystem(ofParams), start, {...options, params: hybridModel.parameters()}, 'q', values);
-  return {forward: () => tf.dispose(run()), gradient, step: () => trainer.step()};
+  const forward = (): void => tf.dispose(run());
+  if (way === 'prepared') {
+    const step = trainingStep(model, {
+      loss: ({q, data}) => tf.mean(tf.squaredDifference(q, tf.reshape(data.target as tf.Tensor, [steps + 1, masses]))),
+      optimizer: adam({rate}),
+    });
+    return {forward, gradient, step: compiledSteps(step, () => ({data: {target: values}}))};
+  }
+  const trainer = new Trainer([...named.values()], () => tf.mean(tf.squaredDifference(run(), target)));
+  return {forward, gradient, step: () => trainer.step()};
 }

@@ -11,6 +11,7 @@ import {
   positive,
   positiveOrInfinite,
   refuseUnknownOptions,
+  requireValue,
   shown,
 } from '../checks.js';
 import {sameShape, sizeOf} from '../graph/node.js';
@@ -27,14 +28,35 @@ export interface AdaptiveOptions {
    * alike; or of y), or {q, v} and hidden states by name apart, in their own units. Default 1e-9.
    */
   readonly atol?: Numeric | {readonly [block: string]: Numeric};
-  /** Length of the first step; default options.dt. */
-  readonly first?: number;
+  /**
+   * Length of the first step; default options.dt. 'auto': found from the derivative at the start and near it (Hairer,
+   * Nørsett & Wanner, Solving ODEs I, §II.4), whatever dt is.
+   */
+  readonly first?: number | 'auto';
   /** Below this length the run ends with the status 'step-too-small'; default 16 roundings of the time. */
   readonly min?: number;
   /** No step is longer; default the whole run. */
   readonly max?: number;
   /** Share of the length that would just meet the tolerance; default 0.9. */
   readonly safety?: number;
+  /** A step grows and shrinks by no more than these factors at once; defaults 5 and 0.2 (Hairer & Wanner, §IV.8, take 8 and 5 the inverse). */
+  readonly growth?: number;
+  readonly shrinking?: number;
+  /**
+   * How errors set the next length, as shares P, I and D: for errors e, e₋, e₌ of the last steps over the one aimed at, and an
+   * estimate of order k, the factor is e^(−(P+I+D)/k) e₋^((P+2D)/k) e₌^(−D/k) (Söderlind 2002). Default {proportional: 0.4,
+   * integral: 0.3} (Gustafsson 1991); {integral: 1} is the classical controller.
+   */
+  readonly controller?: ControllerShares;
+}
+
+/** Of a PID controller of step lengths. */
+export interface ControllerShares {
+  /** Default 0. */
+  readonly proportional?: number;
+  readonly integral: number;
+  /** Default 0. */
+  readonly derivative?: number;
 }
 
 /** Made by `constant` or `adaptive`. */
@@ -54,15 +76,21 @@ export interface AdaptiveControl extends ControlSettings {
 export interface ControlSettings {
   readonly rtol: number;
   readonly atol: NonNullable<AdaptiveOptions['atol']>;
-  readonly first?: number;
+  readonly first?: number | 'auto';
   readonly min: number;
   readonly max: number;
   readonly safety: number;
+  readonly growth: number;
+  readonly shrinking: number;
+  readonly controller: Required<ControllerShares>;
 }
+
+/** Growth and shrinking as of Hairer & Wanner's codes; the shares of Gustafsson's PI. */
+const usual = {growth: 5, shrinking: 0.2, controller: {proportional: 0.4, integral: 0.3, derivative: 0}} as const;
 
 /** Steps of dt (the default). */
 export function constant(): ConstantControl {
-  return {kind: 'constant', rtol: 0, atol: 0, min: 0, max: Infinity, safety: 1};
+  return {kind: 'constant', rtol: 0, atol: 0, min: 0, max: Infinity, safety: 1, ...usual};
 }
 
 /**
@@ -79,11 +107,22 @@ export function constant(): ConstantControl {
 export function adaptive(options: AdaptiveOptions = {}): AdaptiveControl {
   refuseUnknownOptions(
     options,
-    {rtol: finite, atol: any, first: positive, min: nonNegative, max: positiveOrInfinite, safety: positive},
+    {
+      rtol: finite,
+      atol: any,
+      first: any,
+      min: nonNegative,
+      max: positiveOrInfinite,
+      safety: positive,
+      growth: positiveOrInfinite,
+      shrinking: positive,
+      controller: object,
+    },
     'adaptive',
     'bad-control',
   );
   const {rtol = 1e-6, atol = 1e-9, first, min = 0, max = Infinity, safety = 0.9} = options;
+  const {growth = usual.growth, shrinking = usual.shrinking} = options;
   const check = (name: string, value: number, good: boolean, what: string): void => {
     if (!good)
       throw new OptionError('bad-control', `adaptive: ${name} must be ${what}, not ${shown(value)}.`, {[name]: value});
@@ -97,11 +136,32 @@ export function adaptive(options: AdaptiveOptions = {}): AdaptiveControl {
       `adaptive: atol must be a number of at least 0, or such numbers by components, not ${shown(atol)}.`,
       {atol},
     );
-  if (first !== undefined) check('first', first, first > 0 && Number.isFinite(first), 'a positive number');
+  if (first !== undefined && first !== 'auto')
+    check(
+      'first',
+      first,
+      typeof first === 'number' && first > 0 && Number.isFinite(first),
+      "a positive number, or 'auto'",
+    );
   check('min', min, min >= 0, 'a number of at least 0');
   check('max', max, max > 0 && max >= min, 'a positive number, no less than min');
   check('safety', safety, safety > 0 && safety <= 1, 'a number in (0, 1]');
-  return {kind: 'adaptive', rtol, atol, first, min, max, safety};
+  check('growth', growth, growth > 1, 'a number above 1');
+  check('shrinking', shrinking, shrinking < 1, 'a number in (0, 1)');
+  const controller = options.controller === undefined ? usual.controller : readShares(options.controller);
+  return {kind: 'adaptive', rtol, atol, first, min, max, safety, growth, shrinking, controller};
+}
+
+function readShares(given: ControllerShares): Required<ControllerShares> {
+  refuseUnknownOptions(
+    given,
+    {proportional: finite, integral: positive, derivative: finite},
+    'adaptive: controller',
+    'bad-control',
+  );
+  const {proportional = 0, integral, derivative = 0} = given;
+  requireValue(integral, positive, 'adaptive: controller: integral', 'bad-control', 'integral');
+  return {proportional, integral, derivative};
 }
 
 /** The absolute tolerance of every component of the user's blocks. */

@@ -158,7 +158,9 @@ const parts: Readonly<Record<keyof RunState, Check>> = {
   t: isNumber,
   blocks: value => isObject(value) && Object.values(value).every(record({...numbers, shape: listOf(isCount)})),
   grid: optional(record({t0: isNumber, dt: isPositive, step: isCount})),
-  pace: optional(record({next: isPositive, lastError: optional(isPositive), rejected: isBoolean})),
+  pace: optional(
+    record({next: isPositive, lastError: optional(isPositive), olderError: optional(isPositive), rejected: isBoolean}),
+  ),
   newton: optional(
     record({
       last: optional(record({t: isNumber, h: isPositive, z: record(numbers)})),

@@ -44,9 +44,11 @@ export function startRun(
   forward.find('x')?.set(given);
   forward.find('t')?.fill(t0);
   forward.find('h')?.fill(h0);
-  if (traced.functions.mass !== undefined || traced.functions.positions !== undefined) forward.run('checks');
+  const {mass, positions, kinematics} = traced.functions;
+  if (mass !== undefined || positions !== undefined || kinematics !== undefined) forward.run('checks');
   checkMass(prepared, forward.find('mass'));
   const project = prepared.options.consistent === 'project';
+  if (kinematics !== undefined) checkKinematics(prepared, forward.buffer('kinematics'), project);
   if (traced.functions.positions !== undefined && !project && jump !== 'taken' && traced.still !== true) {
     const gaps = {positions: forward.buffer('positions').slice(), velocities: forward.buffer('velocities').slice()};
     checkConstraints(prepared, gaps, jump === undefined ? undefined : gapsBefore(context, jump));
@@ -141,6 +143,31 @@ function gapsBefore({compiled, linear}: Runnable, before: Float64Array): {positi
 
 /** A jump may carry a drift on, and reverse or scale it. */
 const carriedOn = 10;
+
+/** Kinematics are linear in v to rounding: sums of a few products. */
+const nonlinear = 1e-10;
+
+/**
+ * @throws OptionError 'bad-kinematics' where q' is not linear in v; InconsistentStateError 'inconsistent' where the
+ *   position is not on its manifold
+ */
+function checkKinematics(
+  {given, coordinates}: Runnable,
+  [difference, size, off]: Float64Array,
+  project: boolean,
+): void {
+  if (difference > nonlinear * size)
+    throw new OptionError(
+      'bad-kinematics',
+      `kinematics must be linear in v, q' = N(q)v: at twice the velocity the rate is off by ${difference.toExponential(1)}. Make what is added to it, or not linear, a hidden state or a force.`,
+    );
+  if (project || !(off > tolerated * Math.max(1, plainVectors.largest(given.subarray(0, coordinates))))) return;
+  throw new InconsistentStateError(
+    'inconsistent',
+    `The initial position is ${off.toExponential(3)} off its manifold (of unit quaternions, say): correct it, or take consistent: 'project' for the nearest one.`,
+    {off},
+  );
+}
 
 /** @throws InconsistentStateError 'inconsistent' naming the worst row */
 function checkConstraints(

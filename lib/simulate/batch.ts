@@ -11,7 +11,7 @@ import type {Done} from './ensemble.js';
 import {Ensemble} from './ensemble.js';
 import {asTensors, taping} from './operation.js';
 import type {SimulateOptions} from './options.js';
-import type {AnySystem, Cotangent, Initial, ParamsOf, Pullback} from './kinds.js';
+import type {AnySystem, Cotangent, Initial, ParamsOf, StatesOf, Pullback} from './kinds.js';
 import type {Prepared} from './prepare.js';
 import {prepare, refill, requireRead} from './prepare.js';
 import {namedGradient, packCotangent} from './named.js';
@@ -30,7 +30,7 @@ import {pool} from './workers/pool.js';
 export type BatchMember<S extends AnySystem = System> = Initial<S> | (Values<S> & {readonly initial: Initial<S>});
 
 /** What a batch is asked to do: as one run, and by how many threads. */
-export type BatchOptions<P = Params> = SimulateOptions<P> & BatchThreads;
+export type BatchOptions<P = Params, Z extends string = never> = SimulateOptions<P, Z> & BatchThreads;
 
 /** The threads of a batch. */
 export interface BatchThreads {
@@ -123,7 +123,7 @@ export interface Batch {
   <S extends AnySystem>(
     system: S,
     members: readonly BatchMember<S>[],
-    options: BatchOptions<ParamsOf<S>>,
+    options: BatchOptions<ParamsOf<S>, StatesOf<S>>,
   ): Trajectory<S>[];
   /**
    * The runs, and the map from cotangents of their saved values to everything they depend on, in double
@@ -132,7 +132,7 @@ export interface Batch {
   vjp<S extends AnySystem>(
     system: S,
     members: readonly BatchMember<S>[],
-    options: BatchOptions<ParamsOf<S>>,
+    options: BatchOptions<ParamsOf<S>, StatesOf<S>>,
   ): BatchVjp<S>;
   /**
    * Ends the worker threads. There is seldom a reason to: they do not keep a program from ending, and the next
@@ -190,13 +190,13 @@ export interface BatchAsync {
   <S extends AnySystem>(
     system: S,
     members: readonly BatchMember<S>[],
-    options: BatchOptions<ParamsOf<S>>,
+    options: BatchOptions<ParamsOf<S>, StatesOf<S>>,
   ): Promise<Trajectory<S>[]>;
   /** As `batch.vjp`, without waiting for either way. */
   vjp<S extends AnySystem>(
     system: S,
     members: readonly BatchMember<S>[],
-    options: BatchOptions<ParamsOf<S>>,
+    options: BatchOptions<ParamsOf<S>, StatesOf<S>>,
   ): Promise<BatchVjpAsync<S>>;
 }
 

@@ -4,6 +4,7 @@
  * residual is the force, so Newton, adjoint and tfjs operation are those of `simulate`.
  */
 import * as tf from '@tensorflow/tfjs';
+import {OptionError} from '../errors.js';
 import {abortSignal, any, finite, object, refuseUnknownOptions} from '../checks.js';
 import type {Newton} from '../newton/index.js';
 import {backtracking, newton} from '../newton/index.js';
@@ -17,7 +18,7 @@ import type {Numeric} from '../system/numeric.js';
 import {readNumeric} from '../system/numeric.js';
 import type {NumericParamsOf, Params} from '../system/params.js';
 import type {SimulateOptions} from './options.js';
-import type {AnySystem, ByKind, Initial, ParamsOf, Pullback} from './kinds.js';
+import type {AnySystem, ByKind, Initial, ParamsOf, Pullback, SomeStates, StatesOf} from './kinds.js';
 import {simulate} from './simulate.js';
 import type {AnyTrajectory, Stats} from './trajectory.js';
 
@@ -37,12 +38,12 @@ export interface EquilibriumOptions<P = Params> {
 /** Where the search starts. A velocity is not asked for: at rest it is zero. */
 export type EquilibriumStart<S extends AnySystem = System> = ByKind<
   S,
-  RestOfMechanics,
+  RestOfMechanics & SomeStates<S, Numeric>,
   RestOfOde,
   RestOfMechanics | RestOfOde
 >;
-/** A guess of the position at rest, and the time (default 0). */
-export type RestOfMechanics = {readonly q: Numeric; readonly t?: number};
+/** A guess of the position at rest, and the time (default 0); with kinematics of their own zeros of the shape of v. */
+export type RestOfMechanics = {readonly q: Numeric; readonly v?: Numeric; readonly t?: number};
 /** A guess of the state at rest, and the time (default 0). */
 export type RestOfOde = {readonly y: Numeric; readonly t?: number};
 
@@ -54,6 +55,8 @@ export interface AnyEquilibrium {
   readonly y?: tf.Tensor;
   /** Multipliers, one a row, where the system has constraints. */
   readonly lambda?: tf.Tensor;
+  /** Hidden states by name, where the system has some. */
+  readonly states?: {readonly [name: string]: tf.Tensor};
   /** The same in double precision, row-major. */
   values(name: RestName): Float64Array;
   readonly stats: Stats;
@@ -62,15 +65,20 @@ export interface AnyEquilibrium {
 }
 
 /** A state of rest of a mechanical system. */
-export interface MechanicalEquilibrium extends Omit<AnyEquilibrium, 'y' | 'values'> {
+export interface MechanicalEquilibrium<Z extends string = never> extends Omit<
+  AnyEquilibrium,
+  'y' | 'values' | 'states'
+> {
   /** The shape of the start. */
   readonly q: tf.Tensor;
+  /** Hidden states by name, where their rates are zero. */
+  readonly states: {readonly [K in Z]: tf.Tensor};
   /** In double precision, row-major. */
-  values(name: 'q' | 'lambda'): Float64Array;
+  values(name: 'q' | 'lambda' | Z): Float64Array;
 }
 
 /** A state of rest of an ode. */
-export interface OdeEquilibrium extends Omit<AnyEquilibrium, 'q' | 'lambda' | 'values'> {
+export interface OdeEquilibrium extends Omit<AnyEquilibrium, 'q' | 'lambda' | 'values' | 'states'> {
   /** The shape of the start. */
   readonly y: tf.Tensor;
   /** In double precision, row-major. */
@@ -80,7 +88,7 @@ export interface OdeEquilibrium extends Omit<AnyEquilibrium, 'q' | 'lambda' | 'v
 /** A state of rest: q of a mechanical system, y of an ode, as tensors (float32) and as numbers (double). */
 export type Equilibrium<S extends AnySystem = MechanicalSystem> = ByKind<
   S,
-  MechanicalEquilibrium,
+  MechanicalEquilibrium<StatesOf<S>>,
   OdeEquilibrium,
   AnyEquilibrium
 >;
@@ -102,7 +110,7 @@ export interface RestAndPullback<E, C, G> {
 /** Cotangents of a state of rest, of its shapes. */
 export type RestCotangent<S extends AnySystem = System> = ByKind<
   S,
-  {readonly q?: Numeric; readonly lambda?: Numeric},
+  {readonly q?: Numeric; readonly lambda?: Numeric} & SomeStates<S, Numeric>,
   {readonly y?: Numeric},
   {readonly q?: Numeric; readonly y?: Numeric; readonly lambda?: Numeric}
 >;
@@ -112,32 +120,44 @@ export type RestCotangent<S extends AnySystem = System> = ByKind<
  * as much as the force that gives the whole an acceleration of one. Weighed one to one, the search for a
  * hanging chain of 64 unit masses crawls along the forces' valley (200 steps and not there; so 12).
  */
-const wholeMass = ({mass, x}: StepPoint): tf.Tensor => tf.sum(tf.abs(mass(x.q, tf.onesLike(x.q))));
+const wholeMass = ({mass, x}: StepPoint): tf.Tensor => tf.sum(tf.abs(mass(x.q, tf.onesLike(x.v))));
 
 type RestName = 'q' | 'y' | 'lambda';
+
+/** The position, and hidden states in a velocity of zero; both are parts of the unknown. */
+const restAt = (q: tf.Tensor, {x, unknownPosition, resting}: StepPoint): {q: tf.Tensor; v: tf.Tensor} => ({
+  q: unknownPosition.at(x.q, q),
+  v: resting(x.v, q),
+});
 
 export const equilibriumScheme: Scheme = {
   name: 'equilibrium',
   order: 1,
   mechanics: {
     unknown: ['q'],
-    residual: ({q}, {x, t, force}) => ({q: force(q, tf.zerosLike(x.v), t)}),
-    update: ({q}, {x}) => ({q, v: tf.zerosLike(x.v)}),
+    moves: true,
+    residual: (z, at) => {
+      const {q, v} = restAt(z.q, at);
+      return {q: at.force(q, v, at.t)};
+    },
+    update: ({q}, at) => restAt(q, at),
   },
   // λ starts as that of the system let go where the search begins: without tension a chain has no stiffness.
   constrained: {
     still: true,
     unknown: ['q'],
     multipliers: ['lambda'],
+    moves: true,
     residual: ({q, lambda}, at) => {
       const constraints = constraintsOf(at);
-      const place = {q, v: tf.zerosLike(at.x.v), t: at.t};
+      const place = {...restAt(q, at), t: at.t};
+      const way = at.unknownPosition.increment(at.x.q, q);
       return {
-        q: tf.add(at.force(q, place.v, at.t), constraints.reaction(place, lambda)),
-        lambda: tf.mul(wholeMass(at), constraints.still(place, tf.sub(q, at.x.q), lambda, rowScale(at, 1, 1))),
+        q: tf.add(at.force(place.q, place.v, at.t), constraints.reaction(place, lambda)),
+        lambda: tf.mul(wholeMass(at), constraints.still(place, way, lambda, rowScale(at, 1, 1))),
       };
     },
-    update: ({q, lambda}, {x}) => ({q, v: tf.zerosLike(x.v), lambda}),
+    update: ({q, lambda}, at) => ({...restAt(q, at), lambda}),
   },
   ode: {
     unknown: ['y'],
@@ -146,10 +166,22 @@ export const equilibriumScheme: Scheme = {
   },
 };
 
-function atRest(start: EquilibriumStart): Initial {
-  refuseUnknownOptions(start, {q: any, y: any, t: finite}, 'equilibrium: the start', 'bad-initial');
+function atRest(system: System, start: EquilibriumStart): Initial {
+  const {states = {}, kinematics} =
+    system.kind === 'mechanics' ? system : ({} as Partial<Pick<MechanicalSystem, 'states' | 'kinematics'>>);
+  const own = {
+    ...Object.fromEntries(Object.keys(states).map(name => [name, any])),
+    ...(kinematics === undefined ? {} : {v: any}),
+  };
+  refuseUnknownOptions(start, {q: any, y: any, t: finite, ...own}, 'equilibrium: the start', 'bad-initial');
   if ('y' in start) return start;
-  const {values, shape} = readNumeric(start.q, 'initial.q');
+  const given = (start as {v?: Numeric}).v;
+  if (kinematics !== undefined && given === undefined)
+    throw new OptionError(
+      'bad-initial',
+      'equilibrium: give v beside q, as zeros: with kinematics its shape does not follow from that of q.',
+    );
+  const {values, shape} = readNumeric(given ?? start.q, given === undefined ? 'initial.q' : 'initial.v');
   return {...start, v: nested(new Float64Array(values.length), shape)};
 }
 
@@ -185,21 +217,25 @@ function optionsOf(options: EquilibriumOptions): SimulateOptions {
 
 function lastOf(trajectory: AnyTrajectory): AnyEquilibrium {
   const names = trajectory.y === undefined ? ['q', ...(trajectory.lambda === undefined ? [] : ['lambda'])] : ['y'];
-  const last = (name: string): tf.Tensor =>
+  const last = (series: tf.Tensor): tf.Tensor =>
     tf.tidy(() => {
-      const series = trajectory[name as RestName] as tf.Tensor;
       const [, ...shape] = series.shape;
       return tf.reshape(tf.slice(series, [1], [1]), shape);
     });
-  const tensors = Object.fromEntries(names.map(name => [name, last(name)]));
+  const tensors = Object.fromEntries(names.map(name => [name, last(trajectory[name as RestName] as tf.Tensor)]));
+  const states =
+    trajectory.states === undefined
+      ? undefined
+      : Object.fromEntries(Object.entries(trajectory.states).map(([name, series]) => [name, last(series)]));
   const result = {
     values: (asked: RestName) => {
       const both = trajectory.values(asked);
       return both.slice(both.length / 2);
     },
     stats: trajectory.stats,
-    dispose: (): void => tf.dispose(tensors),
+    dispose: (): void => tf.dispose([tensors, states ?? {}]),
     ...tensors,
+    ...(states === undefined ? {} : {states}),
   };
   // On a tape the intermediate tensors belong to it and go with its scope.
   if (tf.engine().state.gradientDepth === 0) trajectory.dispose();
@@ -207,7 +243,7 @@ function lastOf(trajectory: AnyTrajectory): AnyEquilibrium {
 }
 
 /**
- * The state of rest near a start. `force` is taken at v = 0 and at the start's time. With constraints
+ * The state of rest near a start. `force` is taken at v = 0 and at the start's time; hidden states are where they stay. With constraints
  * f + Gᵀλ = 0 and φ + Cλ = 0, unilateral rows by complementarity; the start need not obey them. A
  * nonholonomic row is met by the displacement from the start, ψ(q, q − q₀, t) = ψ(q, 0, t): what rolls
  * comes to rest where it can roll to, and drives stand still. Differentiable inside tfjs's tape with
@@ -217,10 +253,10 @@ function lastOf(trajectory: AnyTrajectory): AnyEquilibrium {
  */
 export const equilibrium: FindEquilibrium = /* @__PURE__ */ Object.assign(
   (system: System, start: EquilibriumStart, options: EquilibriumOptions = {}): AnyEquilibrium =>
-    lastOf(simulate(system, atRest(start), optionsOf(options))),
+    lastOf(simulate(system, atRest(system, start), optionsOf(options))),
   {
     vjp(system: System, start: EquilibriumStart, options: EquilibriumOptions = {}): EquilibriumVjp {
-      const {trajectory, pullback} = simulate.vjp(system, atRest(start), optionsOf(options));
+      const {trajectory, pullback} = simulate.vjp(system, atRest(system, start), optionsOf(options));
       return {
         equilibrium: lastOf(trajectory),
         pullback(cotangent) {

@@ -23,7 +23,9 @@ import type {Prepared} from './prepare.js';
 import {column, seriesOf, setColumn} from './series.js';
 
 /** The saved series [saved, ...shape], those that the run has; t is [saved]. */
-export interface SavedSeries<P = Params> {
+export type SavedSeries<P = Params, Z extends string = never> = OwnSeries<P> & {readonly [K in Z]: tf.Tensor};
+/** The same without hidden states. */
+export interface OwnSeries<P = Params> {
   readonly t: tf.Tensor;
   readonly q: tf.Tensor;
   readonly v: tf.Tensor;
@@ -34,7 +36,7 @@ export interface SavedSeries<P = Params> {
 }
 
 /** A scalar of the saved series; it is traced, and may use params and captured variables. */
-export type SeriesLoss<P = Params> = Lenient<SavedSeries<P>, tf.Tensor>;
+export type SeriesLoss<P = Params, Z extends string = never> = Lenient<SavedSeries<P, Z>, tf.Tensor>;
 
 /** A loss at a run, and what it gives beside the run's own derivatives. */
 export interface LossAt {
@@ -86,7 +88,7 @@ export class TracedLoss {
             leaves.map((_, i) => at[`p.${i}`]),
           ) as Params;
           const series = Object.fromEntries(['t', ...names].map(name => [name, at[name]]));
-          return {value: scalar(immediate(loss({...series, params} as unknown as SavedSeries)))};
+          return {value: scalarLoss(immediate(loss({...series, params} as unknown as SavedSeries)))};
         }),
       [
         {name: 't', shape: [saved]},
@@ -188,7 +190,8 @@ export class TracedLoss {
   }
 }
 
-function scalar(value: tf.Tensor): tf.Tensor {
+/** @throws ShapeError 'loss-shape' */
+export function scalarLoss(value: tf.Tensor): tf.Tensor {
   const isTensor = value instanceof tf.Tensor;
   if (!isTensor || value.size !== 1)
     throw new ShapeError(

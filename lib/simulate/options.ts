@@ -44,11 +44,11 @@ export type Span =
       readonly control: AdaptiveControl;
     };
 
-/** What a run is asked to do. P is what the system reads of the parameters: `params` has its names. */
-export type SimulateOptions<P = Params> = RunSettings<P> & Span;
+/** What a run is asked to do. P is what the system reads of the parameters: `params` has its names; Z are its hidden states. */
+export type SimulateOptions<P = Params, Z extends string = never> = RunSettings<P, Z> & Span;
 
 /** The options of a run but for its span. */
-export interface RunSettings<P = Params> {
+export interface RunSettings<P = Params, Z extends string = never> {
   /** Default implicitMidpoint(): second order, symplectic, no damping, any stiffness. */
   readonly scheme?: Scheme;
   /** What the system's functions get as `params`, under the same names. */
@@ -63,7 +63,7 @@ export interface RunSettings<P = Params> {
   /** How long steps are: constant() (default), or adaptive({rtol, atol}), with `dt` as the first one. */
   readonly control?: StepControl;
   /** Zero crossings that end the run, are noted, or change the state: event({when, then}). */
-  readonly events?: readonly Event<P>[];
+  readonly events?: readonly Event<P, Z>[];
   /**
    * 'all' (default): the start and every step; 'end': the start and the last; every n-th step; or times,
    * in ascending order. A time within a step is interpolated by the scheme's dense output, gradients with it.
@@ -74,7 +74,7 @@ export interface RunSettings<P = Params> {
   /** How gradients are taken; default implicitAdjoint(). */
   readonly adjoint?: Adjoint;
   /** A function of the state, traced like a force; its values are saved beside the state as `observed`. */
-  readonly observe?: Lenient<ObservedAt<P>, tf.Tensor>;
+  readonly observe?: Lenient<ObservedAt<P, Z>, tf.Tensor>;
   /**
    * What keeps the velocity on the constraints: 'none' (positions alone are held), 'projection' (a
    * velocity projection after every step, of contacts that closed too), 'projection-before'

@@ -8,7 +8,7 @@ import {compileStep} from '../step/compiled.js';
 import type {Along} from '../step/along.js';
 import {noRedundancy} from '../step/context.js';
 import type {System} from '../step/formulation.js';
-import type {TracedStep} from '../step/traced-step.js';
+import type {TracedRun, TracedStep} from '../step/traced-step.js';
 import {stateBlocks} from '../step/formulation.js';
 import {traceRun} from '../step/trace-step.js';
 import type {OwnBlock} from '../system/equations.js';
@@ -22,6 +22,7 @@ import {readParams} from '../system/params.js';
 import {firstNotFinite, indexText} from '../system/places.js';
 import type {PreparedAdjoint} from '../integrate/adjoints/index.js';
 import {absoluteTolerances} from '../integrate/control.js';
+import {breakingRun, restarts, unchanged} from '../integrate/history/breaks.js';
 import type {Plan} from '../integrate/history/plan.js';
 import {readEvents, savedCount} from '../integrate/history/plan.js';
 import {isTracing} from '../trace/trace.js';
@@ -96,27 +97,30 @@ function prepareDriven(system: System, initial: Initial, options: SimulateOption
   if (from !== undefined) checkRunState(from);
   if (from === undefined && initial.t !== undefined && typeof initial.t !== 'number')
     requireValue(initial.t, finite, 'initial.t', 'bad-time');
-  const asked = readOptions(options, initial.t ?? 0, from, planned);
+  const readAs = (isPlanned: boolean): RunOptions => readOptions(options, initial.t ?? 0, from, isPlanned);
+  const asked = readAs(planned);
   const values = readInitial(system, initial);
   const own = stateBlocks(system).map((name, i) => ({name, shape: values[i].shape}));
-  const read = {...asked, plan: withTolerances(asked.plan, own)};
-  const leaves = readLeaves(read);
-  read.adjoint.check?.({system, options: read});
-  const engine = chooseEngine(read.engine);
+  const leaves = readLeaves(asked);
+  asked.adjoint.check?.({system, options: asked});
+  const engine = chooseEngine(asked.engine);
   const begin = performance.now();
+  const tracedAs = (run: RunOptions): TracedRun =>
+    traceRun(
+      system,
+      run.scheme,
+      own,
+      leaves,
+      {...run, changingSteps: run.plan?.control.kind === 'adaptive'},
+      options.observe,
+      alongOf(run),
+    );
+  const withBreaks = breakingRun(asked, readAs, tracedAs, from !== undefined);
   const {
-    start,
-    step: traced,
-    unread,
-  } = traceRun(
-    system,
-    read.scheme,
-    own,
-    leaves,
-    {...read, changingSteps: read.plan?.control.kind === 'adaptive'},
-    options.observe,
-    alongOf(read),
-  );
+    run: {start, step: traced, unread},
+  } = withBreaks;
+  const read = {...withBreaks.read, plan: withTolerances(withBreaks.read.plan, own)};
+  read.adjoint.check?.({system, options: read});
   const traceTime = performance.now() - begin;
   if (!planned) requireSavedMemory(savedCount(read), traced.state.size + (traced.functions.observed?.size ?? 0));
   const given = from === undefined ? flatten(values) : readRunState(from, traced);
@@ -165,11 +169,16 @@ function withTolerances(plan: Plan | undefined, own: readonly OwnBlock[]): Plan 
 /** What the run asks of its steps beside their updates. */
 function alongOf({plan, events}: RunOptions): Along | undefined {
   if (plan === undefined) return undefined;
-  return {error: plan.control.kind === 'adaptive', dense: plan.saving.kind === 'times' || events.length > 0, events};
+  return {
+    error: plan.control.kind === 'adaptive',
+    dense: plan.saving.kind === 'times' || events.length > 0,
+    events: restarts(plan) ? [...events, unchanged] : events,
+    slope: plan.control.first === 'auto',
+  };
 }
 
 /**
- * The same with other numbers: a new initial state, new params, captured variables read anew. Nothing
+ * The same with other numbers: a new initial state, new params, captured variables read anew or as given. Nothing
  * is traced again.
  * @throws ShapeError where a shape or the tree of params is not what was traced
  */
@@ -178,6 +187,7 @@ export function refill(
   initial: Initial | undefined,
   params: NumericParams | undefined,
   signal?: AbortSignal,
+  variables?: ReadonlyMap<tf.Variable, Float64Array>,
 ): Prepared {
   const {system, own, traced} = prepared;
   prepared.compiled.compileTime = 0;
@@ -228,7 +238,7 @@ export function refill(
         i < leaves.length ? {...parameter, leaf: leaves[i]} : parameter,
       ),
     },
-    parameterValues: readParameters(traced, leaves),
+    parameterValues: readParameters(traced, leaves, variables),
     given:
       initial === undefined ? prepared.given : isRunState(initial) ? readRunState(initial, traced) : flatten(values),
     milliseconds: {trace: 0, compile: 0},
@@ -244,18 +254,35 @@ function readLeaves({params}: {readonly params: NumericParams}): Leaf[] {
 }
 
 /** Leaves come first among a step's parameters, in their order; captured tensors follow. */
-function readParameters(traced: TracedStep, leaves: readonly Leaf[]): Float64Array[] {
-  return traced.parameters.map(({tensor}, i) => {
-    if (tensor === undefined) return leaves[i].values;
-    if (tensor.isDisposed)
-      throw new OptionError(
-        'disposed-tensor',
-        `${nameOfCaptured(tensor)} (shape [${tensor.shape.join(', ')}]) of a traced function was disposed since it was traced, and every run reads it anew. Keep it (tf.keep) as long as the system is used, or make the system again.`,
-      );
-    const values = valuesOf(tensor);
-    requireFinite(nameOfCaptured(tensor), {values, shape: tensor.shape});
-    return values;
-  });
+function readParameters(
+  traced: TracedStep,
+  leaves: readonly Leaf[],
+  variables?: ReadonlyMap<tf.Variable, Float64Array>,
+): Float64Array[] {
+  return traced.parameters.map(({tensor}, i) =>
+    tensor === undefined ? leaves[i].values : readCaptured(tensor, variables),
+  );
+}
+
+/**
+ * The numbers of what a function captures: those given for a variable, else those that tfjs holds.
+ * @throws OptionError 'disposed-tensor'; ShapeError; InconsistentStateError 'not-finite'
+ */
+export function readCaptured(tensor: tf.Tensor, variables?: ReadonlyMap<tf.Variable, Float64Array>): Float64Array {
+  const given = variables?.get(tensor as tf.Variable);
+  if (given !== undefined && given.length !== tensor.size)
+    throw new ShapeError(
+      'variable-shape',
+      `${nameOfCaptured(tensor)} of shape [${tensor.shape.join(', ')}] is given ${given.length} numbers.`,
+    );
+  if (given === undefined && tensor.isDisposed)
+    throw new OptionError(
+      'disposed-tensor',
+      `${nameOfCaptured(tensor)} (shape [${tensor.shape.join(', ')}]) of a traced function was disposed since it was traced, and every run reads it anew. Keep it (tf.keep) as long as the system is used, or make the system again.`,
+    );
+  const values = given ?? valuesOf(tensor);
+  requireFinite(nameOfCaptured(tensor), {values, shape: tensor.shape});
+  return values;
 }
 
 function flatten(values: readonly NumericValue[]): Float64Array {

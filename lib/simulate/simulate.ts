@@ -1,12 +1,22 @@
 /** The public API of this layer: a run as a tfjs operation, and its derivatives in double precision. */
 import {abortSignal, object, refuseUnknownOptions, requireValue, throwIfAborted} from '../checks.js';
 import type {System} from '../step/formulation.js';
-import type {NumericParamsOf} from '../system/params.js';
+import type {NumericParamsOf, Params} from '../system/params.js';
 import {finish, raise} from './finish.js';
 import type {CotangentLoss, Hvp, Hvps} from './hessian.js';
 import {hvpsOn} from './hessian.js';
 import type {SeriesLoss} from './loss.js';
-import type {AnySystem, Cotangent, Initial, NamedValues, ParamsOf, Pullback, SavedTangent, Tangent} from './kinds.js';
+import type {
+  AnySystem,
+  Cotangent,
+  Initial,
+  NamedValues,
+  ParamsOf,
+  StatesOf,
+  Pullback,
+  SavedTangent,
+  Tangent,
+} from './kinds.js';
 import {eventCotangent, namedGradient, packCotangent, packDirections} from './named.js';
 import {taping} from './operation.js';
 import type {SimulateOptions} from './options.js';
@@ -15,6 +25,8 @@ import {prepare, refill, requireRead} from './prepare.js';
 import {keepSteps} from '../integrate/checkpointer.js';
 import {run} from '../integrate/run.js';
 import {column, pullOf, pushSeries, seriesOf} from './series.js';
+import type {Objective, ObjectiveValues, ValueAndGradient} from './objective.js';
+import {Objectives} from './objective.js';
 import type {SavedState} from './steps.js';
 import {steps} from './steps.js';
 import type {Status} from '../integrate/counters.js';
@@ -67,7 +79,10 @@ export const simulate: Simulate = /* @__PURE__ */ Object.assign(
         );
         return refill(prepared, values.initial, values.params, values.signal);
       };
+      const objectives = new Objectives(prepared);
       return {
+        valueAndGrad: (loss, values) => objectives.at(loss as Objective, values as ObjectiveValues),
+        value: (loss, values) => objectives.valueAt(loss as Objective, values as ObjectiveValues),
         run: values => runOn(filled(values)),
         vjp: values => vjpOn(filled(values)),
         jvps: (directions, values) => jvpsOn(filled(values), directions),
@@ -88,21 +103,25 @@ export interface Simulate {
    * @throws ShapeError, TraceError, OptionError, InconsistentStateError, SingularMatrixError for a model
    *   or options that cannot be run; NewtonError where a step fails (unless `throw: false`); AbortError
    */
-  <S extends AnySystem>(system: S, initial: Initial<S>, options: SimulateOptions<ParamsOf<S>>): Trajectory<S>;
+  <S extends AnySystem>(
+    system: S,
+    initial: Initial<S>,
+    options: SimulateOptions<ParamsOf<S>, StatesOf<S>>,
+  ): Trajectory<S>;
   /** The run, and the map from cotangents of its saved values to those of everything it depends on, in double precision. */
-  vjp<S extends AnySystem>(system: S, initial: Initial<S>, options: SimulateOptions<ParamsOf<S>>): Vjp<S>;
+  vjp<S extends AnySystem>(system: S, initial: Initial<S>, options: SimulateOptions<ParamsOf<S>, StatesOf<S>>): Vjp<S>;
   /** The run, and the tangents of its saved values along one direction, in double precision. */
   jvp<S extends AnySystem>(
     system: S,
     initial: Initial<S>,
-    options: SimulateOptions<ParamsOf<S>>,
+    options: SimulateOptions<ParamsOf<S>, StatesOf<S>>,
     tangent: Tangent<S>,
   ): Jvp<S>;
   /** As `jvp`, along several directions in one sweep. */
   jvps<S extends AnySystem>(
     system: S,
     initial: Initial<S>,
-    options: SimulateOptions<ParamsOf<S>>,
+    options: SimulateOptions<ParamsOf<S>, StatesOf<S>>,
     directions: readonly Tangent<S>[],
   ): Jvps<S>;
   /**
@@ -117,16 +136,16 @@ export interface Simulate {
   hvp<S extends AnySystem>(
     system: S,
     initial: Initial<S>,
-    options: SimulateOptions<ParamsOf<S>>,
-    loss: SeriesLoss<ParamsOf<S>> | CotangentLoss<S>,
+    options: SimulateOptions<ParamsOf<S>, StatesOf<S>>,
+    loss: SeriesLoss<ParamsOf<S>, StatesOf<S>> | CotangentLoss<S>,
     direction: Tangent<S>,
   ): Hvp<S>;
   /** As `hvp`, along several directions in one sweep: unit directions give the Hessian's columns. */
   hvps<S extends AnySystem>(
     system: S,
     initial: Initial<S>,
-    options: SimulateOptions<ParamsOf<S>>,
-    loss: SeriesLoss<ParamsOf<S>> | CotangentLoss<S>,
+    options: SimulateOptions<ParamsOf<S>, StatesOf<S>>,
+    loss: SeriesLoss<ParamsOf<S>, StatesOf<S>> | CotangentLoss<S>,
     directions: readonly Tangent<S>[],
   ): Hvps<S>;
   /**
@@ -134,7 +153,11 @@ export interface Simulate {
    * Captured variables are read anew at every call. Numbers that the system's functions take from their
    * surroundings are those of the moment of preparation; after changing one, prepare again.
    */
-  prepare<S extends AnySystem>(system: S, initial: Initial<S>, options: SimulateOptions<ParamsOf<S>>): Simulation<S>;
+  prepare<S extends AnySystem>(
+    system: S,
+    initial: Initial<S>,
+    options: SimulateOptions<ParamsOf<S>, StatesOf<S>>,
+  ): Simulation<S>;
   /**
    * The states that `saveAt` asks for, one after another, of a run that goes on as they are asked for. The
    * value at the end is the run's status.
@@ -143,7 +166,7 @@ export interface Simulate {
   steps<S extends AnySystem>(
     system: S,
     initial: Initial<S>,
-    options: SimulateOptions<ParamsOf<S>>,
+    options: SimulateOptions<ParamsOf<S>, StatesOf<S>>,
   ): Generator<SavedState, Status, undefined>;
 }
 
@@ -192,6 +215,20 @@ export type RunValues<S extends AnySystem = System> = Values<S> & {readonly sign
 
 /** A traced simulation, made by `simulate.prepare`. */
 export interface Simulation<S extends AnySystem = System> {
+  /**
+   * A loss of the saved series, parameters and data, and its gradient with respect to the start, `params` and all
+   * captured variables, in double precision and without tfjs's tape: encoder (`initial` as a function), run,
+   * observations and loss are compiled, and traced once for a function and the shapes of its data. Give the same
+   * function in every call: one that is written inside a loop is another each time.
+   * @throws as `simulate`, of a failed run also where `throw` is false; TraceError; ShapeError 'loss-shape',
+   *   'initial-shape', 'variable-shape'; GradientError 'loss-not-finite', 'gradient-not-finite'
+   */
+  valueAndGrad<D = Params, E = Params>(
+    loss: Objective<ParamsOf<S>, D>,
+    values?: ObjectiveValues<S, E>,
+  ): ValueAndGradient<S>;
+  /** The loss alone, which may be NaN. @throws as `valueAndGrad` but GradientError */
+  value<D = Params, E = Params>(loss: Objective<ParamsOf<S>, D>, values?: ObjectiveValues<S, E>): number;
   /** As `simulate`. */
   run(values?: RunValues<S>): Trajectory<S>;
   /** As `simulate.vjp`. */
@@ -200,7 +237,7 @@ export interface Simulation<S extends AnySystem = System> {
   jvps(directions: readonly Tangent<S>[], values?: RunValues<S>): Jvps<S>;
   /** As `simulate.hvps`. */
   hvps(
-    loss: SeriesLoss<ParamsOf<S>> | CotangentLoss<S>,
+    loss: SeriesLoss<ParamsOf<S>, StatesOf<S>> | CotangentLoss<S>,
     directions: readonly Tangent<S>[],
     values?: RunValues<S>,
   ): Hvps<S>;

@@ -57,10 +57,10 @@ export interface AnyTrajectory {
   /** Hidden states by name, [saved, ...shape] each, where the system has some. */
   readonly states?: {readonly [name: string]: tf.Tensor};
   /**
-   * A saved series in double precision, row-major.
+   * A saved series in double precision, row-major: one of `SeriesName`, or a hidden state.
    * @throws OptionError 'no-series' where this run has none of this name
    */
-  values(name: SeriesName): Float64Array;
+  values(name: string): Float64Array;
   readonly status: Status;
   readonly stats: Stats;
   /** The events that happened, in the order of their times. */
@@ -184,7 +184,7 @@ class SavedRun implements AnyTrajectory {
     this.#tensors = tensors;
   }
 
-  get values(): (name: SeriesName) => Float64Array {
+  get values(): (name: string) => Float64Array {
     return name => {
       if (name === 't') return this.#run.times.slice();
       const {blocks, width} = seriesOf(this.#prepared);

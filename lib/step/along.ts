@@ -10,6 +10,8 @@ import {orZeros, pushforward} from '../graph/differentiate.js';
 import type {Node} from '../graph/node.js';
 import {hermite} from '../scheme/hermite.js';
 import type {Formulation, Scheme, StepPoint} from '../scheme/scheme.js';
+import type {Breaks} from '../system/breaks.js';
+import {duringStep} from '../system/breaks.js';
 import type {Blocks} from '../system/equations.js';
 import type {Event, EventPlace} from '../system/events.js';
 import {eventValue, jumped} from '../system/events.js';
@@ -26,6 +28,8 @@ export interface Along {
   readonly error: boolean;
   readonly dense: boolean;
   readonly events: readonly Event[];
+  /** The derivative of the state, for an automatic first step. */
+  readonly slope?: boolean;
 }
 
 /** What is made of a trace's outputs, beside those that are functions of the step as they are. */
@@ -63,9 +67,16 @@ export class AlongTrace {
   }
 
   /** The tensors, in the trace of the step. @param seen the state as the user names its blocks */
-  outputs(at: StepPoint, params: Params, z: Blocks, tensors: Blocks, seen: Blocks): Traced {
+  outputs(at: StepPoint, params: Params, z: Blocks, tensors: Blocks, seen: Blocks, breaks: Set<Breaks>): Traced {
+    return {
+      ...duringStep(at.t, at.h, breaks, () => this.stepTensors(at, z, tensors)),
+      ...(this.along.events.length === 0 ? {} : this.eventTensors(at, params, seen)),
+      ...(this.along.events.length > 0 || this.along.slope === true ? {rate: this.rateTensor(at)} : {}),
+    };
+  }
+
+  private stepTensors(at: StepPoint, z: Blocks, tensors: Blocks): Traced {
     const {along, formulation} = this;
-    const {events} = along;
     const shift = splitBlocks(this.own, tensors.shift);
     const estimated = along.error && formulation.error !== undefined;
     return {
@@ -77,7 +88,6 @@ export class AlongTrace {
           : undefined,
       ...(along.error ? this.guessTensors(at, z, tensors) : {}),
       dense: along.dense ? this.denseTensor(at, z, tensors) : undefined,
-      ...(events.length === 0 ? {} : this.eventTensors(at, params, seen)),
     };
   }
 
@@ -131,14 +141,11 @@ export class AlongTrace {
   private eventTensors(at: StepPoint, params: Params, seen: Blocks): Traced {
     const {
       own,
-      state,
       along: {events},
     } = this;
     const blocks = Object.fromEntries(own.blocks.map(({name}) => [name, seen[name]]));
     const place = {...blocks, t: at.t, params} as unknown as EventPlace;
-    const still = Object.fromEntries(state.whole.map(({name, shape}) => [name, tf.zeros([...shape])]));
     return {
-      rate: joinBlocks(state, {...still, ...at.rate(at.x, at.t)}, 'rate'),
       ...Object.fromEntries(events.map((event, i) => [`event.${i}`, eventValue(event, i, place)])),
       ...Object.fromEntries(
         events.map(({then}, i) => [
@@ -147,6 +154,13 @@ export class AlongTrace {
         ]),
       ),
     };
+  }
+
+  /** The derivative of the state; zero of what is not in the equations of motion. */
+  private rateTensor(at: StepPoint): tf.Tensor {
+    const {state} = this;
+    const still = Object.fromEntries(state.whole.map(({name, shape}) => [name, tf.zeros([...shape])]));
+    return joinBlocks(state, {...still, ...at.rate(at.x, at.t)}, 'rate');
   }
 
   /** What is made of the trace's outputs. */
@@ -182,6 +196,7 @@ export class AlongTrace {
       functions: {
         dense: shared.dense,
         inside: shared.inside?.node,
+        slope: along.slope === true ? rate : undefined,
         events,
         rates: events === undefined ? undefined : orZeros(moving, events),
       },

@@ -116,6 +116,8 @@ export const buffers = {
   JTw: {shape: 'unknown'},
 
   // What a step tells beside its end.
+  /** The derivative of the state x at t. */
+  slope: {shape: 'state'},
   /** The estimate of its error, the displacement and the matrix of its filter. */
   E: {shape: 'own'},
   shift: {shape: 'own'},
@@ -126,6 +128,7 @@ export const buffers = {
   mass: {shape: 'mass'},
   positions: {shape: 'rows'},
   velocities: {shape: 'rows'},
+  kinematics: {shape: 'any'},
 
   // Dense output, events and jumps.
   theta: {shape: 'number'},

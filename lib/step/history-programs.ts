@@ -16,7 +16,7 @@ import {apart} from './precomputation.js';
 import {pushMany} from './programs.js';
 import type {TracedStep} from './traced-step.js';
 
-export type HistoryProgram = 'inside' | 'between' | 'dense' | 'watch' | 'events' | `jump.${number}`;
+export type HistoryProgram = 'inside' | 'between' | 'dense' | 'watch' | 'events' | 'slope' | `jump.${number}`;
 export type HistoryAdjointProgram =
   | 'jacobian'
   | 'pullUnknown'
@@ -51,13 +51,14 @@ const only = ({outputs}: Graph, wanted: readonly BufferName[]): Graph =>
 /**
  * inside: x, z, t, h → inside, see inside.ts; between: these, next and inside → what dense output needs at
  * every place; dense: theta → D; watch: theta → g, dg, the events on the dense output and their derivatives
- * by θ; events: x, t → e, rates; jump.i: x, t → given.
+ * by θ; events: x, t → e, rates; slope: x, t → slope; jump.i: x, t → given.
  */
 export function historyPrograms(step: TracedStep): ProgramsOf<HistoryProgram> {
-  const {inside, events, rates, jump: jumps = []} = step.functions;
+  const {inside, events, rates, slope, jump: jumps = []} = step.functions;
   const programs: {[Name in HistoryProgram]?: Graph} = densePrograms(step);
   if (inside !== undefined) programs.inside = graphOf({inside});
   if (events !== undefined) programs.events = graphOf({e: events, rates});
+  if (slope !== undefined) programs.slope = graphOf({slope});
   jumps.forEach((jump, i) => {
     if (jump !== undefined) programs[`jump.${i}`] = graphOf({given: jump});
   });

@@ -42,6 +42,8 @@ export const stepFunctions = {
   positions: {},
   /** φ' and ψ of it. */
   velocities: {},
+  /** What is wrong with the kinematics at a start, see `KinematicsCheck`. */
+  kinematics: {},
   /** The estimate of the step's error, [own], zero where nothing is judged; with a filter, its right-hand side. */
   error: {everyStep: true},
   /** The function of `shift` whose derivative is the estimate's matrix, [own]. */
@@ -56,6 +58,8 @@ export const stepFunctions = {
   inside: {everyStep: true},
   /** The state at t + θh, [state]; a function of the input `inside` too, where there is that. */
   dense: {everyStep: true},
+  /** The derivative of the state as a function of x and t, [state]. */
+  slope: {},
   /** The events' functions of x and t, [events]. */
   events: {},
   /** Their rates of change along the motion, [events]. */

@@ -13,8 +13,10 @@ import type {Formulation, Guess, Scheme, StepPoint} from '../scheme/scheme.js';
 import {startOfRun} from '../scheme/start.js';
 import type {ConstraintMotion, Constraints} from '../system/constraints.js';
 import {constraintEquations, constraintSizes} from '../system/constraints.js';
-import type {Blocks, OwnBlock} from '../system/equations.js';
-import {constraintMotion} from '../system/general-mechanics.js';
+import type {Breaks} from '../system/breaks.js';
+import {atStage, duringStep} from '../system/breaks.js';
+import type {Blocks, Equations, OwnBlock} from '../system/equations.js';
+import {constraintMotion, kinematicsCheck} from '../system/general-mechanics.js';
 import type {MechanicalSystem} from '../system/mechanics.js';
 import {isGeneral} from '../system/mechanics.js';
 import type {Leaf, Params} from '../system/params.js';
@@ -33,9 +35,11 @@ import {functionsFrom} from './step-functions.js';
 import type {TracedRun, TracedStep} from './traced-step.js';
 
 /** A function of the state whose values are saved beside it. */
-export type Observe<P = Params> = (at: ObservedAt<P>) => tf.Tensor;
-/** A state at its time: q and v of a mechanical system, y of an ode. */
-export interface ObservedAt<P = Params> {
+export type Observe<P = Params, Z extends string = never> = (at: ObservedAt<P, Z>) => tf.Tensor;
+/** A state at its time: q, v and hidden states Z of a mechanical system, y of an ode. */
+export type ObservedAt<P = Params, Z extends string = never> = OwnObserved<P> & {readonly [K in Z]: tf.Tensor};
+/** The same without hidden states. */
+export interface OwnObserved<P = Params> {
   readonly q: tf.Tensor;
   readonly v: tf.Tensor;
   readonly y: tf.Tensor;
@@ -85,6 +89,8 @@ interface Subject {
   readonly regularization: Node<'input'>;
   /** Rows of each constraint. */
   readonly sizes: readonly number[];
+  /** Of the functions of time that steps read. */
+  readonly breaks: Set<Breaks>;
 }
 
 /**
@@ -115,10 +121,17 @@ export function traceRun(
       h: input('h', []),
       regularization: input('regularization', []),
       sizes: sizesOf(system, own, list),
+      breaks: new Set(),
     };
     const {start, state} = traceStart(subject, formulation, holding.consistent === 'project');
     const step = traceStep(subject, formulation, state, observe, along);
-    return {start, step, unread: list.reads.unread(leaves)};
+    return {
+      start,
+      step,
+      breaks: subject.breaks,
+      carries: formulation.carry !== undefined,
+      unread: list.reads.unread(leaves),
+    };
   } catch (error) {
     throw list.reads.misspelt(leaves, error) ?? error;
   }
@@ -143,6 +156,18 @@ function sizesOf(system: System, own: readonly OwnBlock[], list: ParameterList):
   return sizes;
 }
 
+/** The same, whose functions of time know at which time of a step they are evaluated. */
+function equationsAtStages(equations: Equations): Equations {
+  return {
+    ...equations,
+    force: (q, v, t) => atStage(t, () => equations.force(q, v, t)),
+    acceleration: (q, v, t) => atStage(t, () => equations.acceleration(q, v, t)),
+    rate: (x, t) => atStage(t, () => equations.rate(x, t)),
+  };
+}
+
+const motionIsOwn = (system: System): boolean => system.kind === 'mechanics' && system.kinematics !== undefined;
+
 const motionOf = (system: MechanicalSystem, own: readonly OwnBlock[], params: Params): ConstraintMotion | undefined =>
   isGeneral(system) ? constraintMotion(system, params, own) : undefined;
 
@@ -153,7 +178,7 @@ function pointOf(
   x: Blocks,
 ): {at: StepPoint; params: Params} {
   const params = list.tree(tensors);
-  const equations = equationsOf(system, params, own);
+  const equations = equationsAtStages(equationsOf(system, params, own));
   const constraints: Constraints | undefined =
     system.kind === 'mechanics' && sizes.length > 0
       ? constraintEquations(system.constraints, sizes, params, motionOf(system, own, params))
@@ -233,21 +258,26 @@ function traceFormulation(
     tensors => {
       const {at, params} = pointOf(subject, tensors, splitBlocks(state, tensors.x));
       const blocks = splitBlocks(unknown, tensors.z);
-      const next = update(at.settledState(formulation.update(blocks, at)));
-      const {residual} = formulation;
-      if (residual === undefined) return withoutUndefined({update: next, ...more(at, params, blocks, tensors)});
-      const guess: Guess = formulation.guess?.(at) ?? {z: {}};
-      linearized = guess.linearized === true;
-      hasDefect = guess.defect !== undefined;
-      const broken: StepPoint = hasDefect ? {...at, defect: splitBlocks(defectLayout, tensors.defect)} : at;
-      const rows = (point: StepPoint): tf.Tensor => joinBlocks(unknown, residual(blocks, point), `${name}: residual`);
+      const rowsAndUpdate = (): Traced => {
+        const next = update(at.settledState(formulation.update(blocks, at)));
+        const {residual} = formulation;
+        if (residual === undefined) return {update: next};
+        const guess: Guess = formulation.guess?.(at) ?? {z: {}};
+        linearized = guess.linearized === true;
+        hasDefect = guess.defect !== undefined;
+        const broken: StepPoint = hasDefect ? {...at, defect: splitBlocks(defectLayout, tensors.defect)} : at;
+        const rows = (point: StepPoint): tf.Tensor => joinBlocks(unknown, residual(blocks, point), `${name}: residual`);
+        return {
+          update: next,
+          residual: rows(at),
+          guess: joinBlocks(unknown, {...defaultGuess(unknown, at), ...guess.z}, `${name}: guess`),
+          defect: guess.defect === undefined ? undefined : joinBlocks(defectLayout, guess.defect, `${name}: defect`),
+          defectResidual: hasDefect ? rows(broken) : undefined,
+          frozen: guess.frozenForce === true ? rows(frozen(broken)) : undefined,
+        };
+      };
       return withoutUndefined({
-        update: next,
-        residual: rows(at),
-        guess: joinBlocks(unknown, {...defaultGuess(unknown, at), ...guess.z}, `${name}: guess`),
-        defect: guess.defect === undefined ? undefined : joinBlocks(defectLayout, guess.defect, `${name}: defect`),
-        defectResidual: hasDefect ? rows(broken) : undefined,
-        frozen: guess.frozenForce === true ? rows(frozen(broken)) : undefined,
+        ...duringStep(at.t, at.h, subject.breaks, rowsAndUpdate),
         ...more(at, params, blocks, tensors),
       });
     },
@@ -320,7 +350,11 @@ function traceStep(
       const blocksSeen = namedBlocks(state, tensors.x, at.x);
       const observed = observe === undefined ? undefined : observedTensor(observe, blocksSeen, at.t, params);
       if (observed !== undefined) observedShape = observed.shape;
-      return {observed, touching: touchingAt(at), ...beside?.outputs(at, params, z, tensors, blocksSeen)};
+      return {
+        observed,
+        touching: touchingAt(at),
+        ...beside?.outputs(at, params, z, tensors, blocksSeen, subject.breaks),
+      };
     },
     beside?.inputs,
   );
@@ -398,6 +432,7 @@ function traceStart(subject: Subject, formulation: Formulation, project: boolean
     (at, _params, _z, tensors) => ({
       mass: system.kind === 'mechanics' ? at.massAt(namedBlocks(own, tensors.x, at.x).q) : undefined,
       ...gapsAt(at),
+      kinematics: motionIsOwn(system) ? kinematicsCheck(at, namedBlocks(own, tensors.x, at.x)) : undefined,
     }),
   );
   return {start: {...start, still: formulation.still, ahead: formulation.startsAhead}, state};

@@ -2,6 +2,7 @@
 import type {OptionError} from '../errors.js';
 import type * as tf from '@tensorflow/tfjs';
 import type {Node, Shape} from '../graph/node.js';
+import type {Breaks} from '../system/breaks.js';
 import type {Leaf} from '../system/params.js';
 import type {Layout} from './layout.js';
 import type {StepFunctions} from './step-functions.js';
@@ -72,6 +73,10 @@ export interface TracedStep {
 export interface TracedRun {
   readonly start: TracedStep;
   readonly step: TracedStep;
+  /** Of the functions of time that the steps read. */
+  readonly breaks: ReadonlySet<Breaks>;
+  /** The scheme carries something from step to step beside the state: `Formulation.carry`. */
+  readonly carries: boolean;
   /** Where a parameter was given that no function read. */
   readonly unread?: OptionError;
 }

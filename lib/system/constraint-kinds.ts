@@ -40,15 +40,15 @@ export type Compliance<P = Params> = Numeric | Lenient<P, tf.Tensor>;
 
 /** One constraint's rows at one place, as a kind sees them. */
 export interface GapAndMultiplier {
-  /** [m]: φ, or ψ. */
+  /** [m], φ, or ψ. */
   readonly gap: tf.Tensor;
-  /** [m]: λ. */
+  /** [m], λ. */
   readonly lambda: tf.Tensor;
   /** The constraint's own, [m] or []; zero where it was given none. */
   readonly compliance: tf.Tensor;
-  /** []: compliance that a rigid row gains so that redundant multipliers are told apart; 0 unless there are such. Add it to the constraint's own. */
+  /** [], compliance that a rigid row gains so that redundant multipliers are told apart; 0 unless there are such. Add it to the constraint's own. */
   readonly softness: tf.Tensor;
-  /** []: what a unit multiplier moves a typical mass in the step, in the unit of the gap: with it gap and multiplier can be compared. */
+  /** [], what a unit multiplier moves a typical mass in the step, in the unit of the gap: with it gap and multiplier can be compared. */
   readonly give: tf.Tensor;
 }
 

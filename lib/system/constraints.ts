@@ -69,13 +69,13 @@ export interface Constraints {
   /** λ of springs at a place, by their law; zero elsewhere. */
   springs(at: Place): tf.Tensor;
   /**
-   * [count]: φ of rows that are held, and of hard contacts what is below zero of it; `idle` elsewhere.
+   * [count], φ of rows that are held, and of hard contacts what is below zero of it; `idle` elsewhere.
    * @param give where given, of hard contacts complementarity with the multiplier `idle` in place of
    *   that: the displacement of a unit of it
    */
   positions(at: Place, idle: tf.Tensor, give?: tf.Tensor): tf.Tensor;
   /**
-   * [count]: φ' of rows that are held, and of hard contacts where `closed`; ψ of held velocities where
+   * [count], φ' of rows that are held, and of hard contacts where `closed`; ψ of held velocities where
    * `ofVelocities`; `idle` elsewhere.
    */
   velocities(at: Place, idle: tf.Tensor, ofVelocities: boolean, closed?: tf.Tensor): tf.Tensor;

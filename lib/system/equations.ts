@@ -44,6 +44,8 @@ export interface Equations {
   settledState(x: Blocks): Blocks;
   /** How positions are unknowns and differ; see `PositionUnknown`. Mechanics only. */
   readonly unknownPosition: PositionUnknown;
+  /** No velocity, of the shape of v: hidden states alone, moved by their part of `change`. Mechanics only. */
+  resting(v: tf.Tensor, change: tf.Tensor): tf.Tensor;
   /** The mean mass of a coordinate. Mechanics only. */
   typicalMass(q: tf.Tensor): tf.Tensor;
 }

@@ -6,8 +6,11 @@ import {immediate, within} from '../trace/trace.js';
 import type {Blocks} from './equations.js';
 import type {Lenient, Params, ParamsLike} from './params.js';
 
-/** A state at its time: q and v of a mechanical system, y of an ode. */
-export interface EventPlace<P = Params> {
+/** A state at its time: q, v and hidden states Z of a mechanical system, y of an ode. */
+export type EventPlace<P = Params, Z extends string = never> = OwnPlace<P> & {readonly [K in Z]: tf.Tensor};
+
+/** The same without hidden states. */
+export interface OwnPlace<P = Params> {
   readonly q: tf.Tensor;
   readonly v: tf.Tensor;
   readonly y: tf.Tensor;
@@ -16,33 +19,33 @@ export interface EventPlace<P = Params> {
   readonly params: P;
 }
 
-/** The state after an event: {q, v}, or {y}; what is left out does not jump. */
-export type Jump<P = Params> = (at: EventPlace<P>) => {
+/** The state after an event: {q, v} and hidden states, or {y}; what is left out does not jump. */
+export type Jump<P = Params, Z extends string = never> = (at: EventPlace<P, Z>) => {
   readonly q?: tf.Tensor;
   readonly v?: tf.Tensor;
   readonly y?: tf.Tensor;
-};
+} & {readonly [K in Z]?: tf.Tensor};
 
 /** What `event` makes an event of. */
-export interface EventSpec<P = Params> {
+export interface EventSpec<P = Params, Z extends string = never> {
   /** A scalar function of the state, traced like a force; the event is where it crosses zero. */
-  readonly when: (at: EventPlace<P>) => tf.Tensor;
+  readonly when: (at: EventPlace<P, Z>) => tf.Tensor;
   /** Which crossings count: from below, from above, or both (default). */
   readonly direction?: 'rising' | 'falling' | 'both';
   /** Error allowed in the event's time, in the system's unit of time; default the rounding of the time itself. */
   readonly tolerance?: number;
   /** End the run, note it and go on, or change the state: the state after the event, a differentiable function. */
-  readonly then: 'stop' | 'record' | Jump<P>;
+  readonly then: 'stop' | 'record' | Jump<P, Z>;
   /** What the trajectory's `events` call it. */
   readonly name?: string;
 }
 
 /** Made by `event`. P is what its functions read of the parameters. */
-export interface Event<P = Params> {
-  readonly when: Lenient<EventPlace<P>, tf.Tensor>;
+export interface Event<P = Params, Z extends string = never> {
+  readonly when: Lenient<EventPlace<P, Z>, tf.Tensor>;
   readonly direction: 'rising' | 'falling' | 'both';
   readonly tolerance?: number;
-  readonly then: 'stop' | 'record' | Lenient<EventPlace<P>, ReturnType<Jump>>;
+  readonly then: 'stop' | 'record' | Lenient<EventPlace<P, Z>, ReturnType<Jump<P, Z>>>;
   readonly name?: string;
 }
 
@@ -52,7 +55,7 @@ export interface Event<P = Params> {
  * state. An event function that is zero at the start of the run has not crossed zero.
  * @throws OptionError 'bad-event'
  */
-export function event<P extends ParamsLike<P> = Params>(spec: EventSpec<P>): Event<P> {
+export function event<P extends ParamsLike<P> = Params, Z extends string = never>(spec: EventSpec<P, Z>): Event<P, Z> {
   if (typeof spec !== 'object' || spec === null)
     throw new OptionError('bad-event', 'event takes {when, then}, with direction, tolerance and name if wanted.');
   refuseUnknownOptions(

@@ -118,6 +118,10 @@ export function generalEquations(
       of: (_, increment) => increment,
       between: (_from, _to, increment) => increment(),
     },
+    resting: (v, change) => {
+      const hidden = velocity.hidden(tf.add(v, change));
+      return hidden === undefined ? tf.zerosLike(v) : velocity.join(tf.zeros([...shape]), [hidden]);
+    },
     typicalMass: q => tf.mean(tf.abs(inertia.times(q, tf.ones([...shape])))),
   };
 }
@@ -168,4 +172,24 @@ export function constraintMotion(system: General, params: Params, own: readonly 
       return hidden === undefined ? push : velocity.join(velocity.own(push), [zeros(hidden)]);
     },
   };
+}
+
+/**
+ * [3]: how far q' is from being linear in v, in the size of q' and as it is; how far a position is off its manifold. N(q)
+ * is tried on a velocity without a symmetry that it could be blind to.
+ */
+export function kinematicsCheck(
+  {positionRate, settled}: Pick<Equations, 'positionRate' | 'settled'>,
+  {q, v, ...states}: Blocks,
+): tf.Tensor {
+  const size = Object.values(states).reduce((sum, state) => sum + state.size, v.size);
+  const shape = size === v.size ? v.shape : [size];
+  const tried = constantTensor(
+    Float64Array.from({length: size}, (_, i) => Math.sin(i + 1)),
+    shape,
+  );
+  const rate = positionRate(q, tried);
+  const twice = positionRate(q, tf.mul(tried, -2));
+  const largest = (x: tf.Tensor): tf.Tensor => tf.max(tf.abs(x));
+  return tf.stack([largest(tf.add(twice, tf.mul(rate, 2))), largest(rate), largest(tf.sub(settled(q), q))]);
 }

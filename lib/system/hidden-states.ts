@@ -86,9 +86,9 @@ export function stateRate(
 ): tf.Tensor {
   return within(`states.${name}.rate`, () => {
     const {shape} = hidden[name];
-    const value: unknown = immediate(rate({...hidden, ...at} as StateAt<Params, string>));
+    const value = immediate(rate({...hidden, ...at} as StateAt<Params, string>));
     if (value instanceof tf.Tensor && sameShape(value.shape, shape)) return value;
-    const got = value instanceof tf.Tensor ? `a tensor of shape [${value.shape.join(', ')}]` : shown(value);
+    const got = value instanceof tf.Tensor ? `a tensor of shape [${value.shape.join(', ')}]` : typeof value;
     throw new ShapeError(
       'state-shape',
       `states.${name}: rate must give a tensor of the state's shape, [${shape.join(', ')}]; it gave ${got}.`,

@@ -1,12 +1,14 @@
 /**
  * Inputs of a run: quantities known over time that a system's functions read among their parameters, as their values
- * at the time at which the function is asked. A mass and a compliance have no time, and so no inputs.
+ * at the time at which the function is asked. A mass, a compliance and kinematics have no time, and so no inputs.
  */
 import type * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
 import {nearestName} from '../checks.js';
 import type {Constraint} from './constraint-kinds.js';
 import type {Event} from './events.js';
+import type {HiddenStates} from './hidden-states.js';
+import type {CheckedKinematics} from './kinematics.js';
 import type {MechanicalSystem} from './mechanics.js';
 import type {OdeSystem} from './ode.js';
 import type {Params} from './params.js';
@@ -30,9 +32,11 @@ export class InputReads {
   system<S extends MechanicalSystem | OdeSystem>(system: S): S;
   system(system: MechanicalSystem | OdeSystem): MechanicalSystem | OdeSystem {
     if (system.kind === 'ode') return {...system, derivative: this.of(system.derivative)};
-    const {mass, forces, constraints} = system;
+    const {mass, forces, constraints, states, kinematics} = system;
     return {
       ...system,
+      ...(states === undefined ? {} : {states: this.states(states)}),
+      ...(kinematics === undefined ? {} : {kinematics: this.kinematics(kinematics)}),
       mass: typeof mass === 'function' ? at => mass({...at, params: this.refused(at.params, 'mass')}) : mass,
       forces: forces.map(force => this.of(force)),
       constraints: constraints.map(constraint => this.constraint(constraint)),
@@ -78,11 +82,28 @@ export class InputReads {
     };
   }
 
+  private states(states: HiddenStates<Params, string>): HiddenStates<Params, string> {
+    return Object.fromEntries(
+      Object.entries(states).map(([name, {initial, rate}]) => [name, {initial, rate: this.of(rate)}]),
+    );
+  }
+
+  private kinematics({rate, retract, project}: CheckedKinematics): CheckedKinematics {
+    const without = <At extends {params: Params}, R>(f: (at: At) => R): ((at: At) => R) => {
+      return at => f({...at, params: this.refused(at.params, 'kinematics')});
+    };
+    return {
+      rate: without(rate),
+      ...(retract === undefined ? {} : {retract: without(retract)}),
+      ...(project === undefined ? {} : {project: without(project)}),
+    };
+  }
+
   private refused(params: Params, what: string): Params {
     return overlaid(params, this.tree, name => {
       throw new OptionError(
         'input-in-mass',
-        `The ${what} reads the input '${name}', but it has no time, and so no inputs: forces, gaps, events and observe have. Make it a parameter, or write its change as a force.`,
+        `The ${what} reads the input '${name}', but it has no time, and so no inputs: forces, rates of hidden states, gaps, events and observe have. Make it a parameter, or write its change as a force.`,
         {name},
       );
     });

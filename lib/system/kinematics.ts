@@ -70,9 +70,9 @@ export function motionOf({rate, retract, project}: CheckedKinematics, params: Pa
 
 function position(name: string, q: tf.Tensor, of: () => tf.Tensor): tf.Tensor {
   return within(name, () => {
-    const value: unknown = immediate(of());
+    const value = immediate(of());
     if (value instanceof tf.Tensor && sameShape(value.shape, q.shape)) return value;
-    const got = value instanceof tf.Tensor ? `a tensor of shape [${value.shape.join(', ')}]` : shown(value);
+    const got = value instanceof tf.Tensor ? `a tensor of shape [${value.shape.join(', ')}]` : typeof value;
     throw new ShapeError(
       'kinematics-shape',
       `${name} must give a tensor of the shape of q, [${q.shape.join(', ')}]; it gave ${got}.`,

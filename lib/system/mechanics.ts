@@ -38,7 +38,7 @@ export interface MechanicsSpec<P = Params, Z extends string = never> {
   /** Summed; may be empty. */
   readonly forces: ForceTerm<P, Z> | readonly ForceTerm<P, Z>[];
   /** Held by multipliers λ, in this order: bilateral, compliant, unilateral, nonholonomic, in any mixture. */
-  readonly constraints?: readonly Constraint<P, Z>[];
+  readonly constraints?: readonly Constraint<P, NoInfer<Z>>[];
   /** Numbers with rates of their own beside q and v, seen by all functions under their names: friction states, actuators, temperatures. */
   readonly states?: StateSpecs<P, Z>;
   /** q' = N(q) v, where that is not v itself; then q and v may differ in shape. */
@@ -198,11 +198,9 @@ function inertiaOf(system: MechanicalSystem, params: Params): Inertia {
 }
 
 /** q' = v and no hidden states. */
-const simpleMotion: Pick<
-  Equations,
-  'general' | 'positionRate' | 'moved' | 'settled' | 'settledState' | 'unknownPosition'
-> = {
+const simpleMotion: Omit<Equations, 'kind' | 'force' | 'mass' | 'massAt' | 'acceleration' | 'rate' | 'typicalMass'> = {
   general: false,
+  resting: v => tf.zerosLike(v),
   positionRate: (_, v) => v,
   moved: (q, ...increments) => tf.addN([q, ...increments]),
   settled: q => q,

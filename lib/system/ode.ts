@@ -47,6 +47,7 @@ export function odeEquations(system: OdeSystem, params: Params): Equations {
     settled: notMechanical,
     settledState: x => x,
     unknownPosition: {at: notMechanical, increment: notMechanical, of: notMechanical, between: notMechanical},
+    resting: notMechanical,
     typicalMass: notMechanical,
     rate: ({y}, t) => ({
       y: within('derivative', () => {

@@ -52,43 +52,44 @@ const deepest = 100;
 
 /**
  * The leaves of a tree, by its own enumerable properties alone.
+ * @param root what the tree is called, for the error
  * @throws OptionError 'bad-parameter'
  */
-export function readParams(params: NumericParams | undefined): Leaf[] {
+export function readParams(params: NumericParams | undefined, root = 'params'): Leaf[] {
   if (params === undefined) return [];
   if (!isTree(params))
     throw new OptionError(
       'bad-parameter',
-      `params must be an object of numbers, arrays, tensors and trees of such, not ${shown(params)}.`,
+      `${root} must be an object of numbers, arrays, tensors and trees of such, not ${shown(params)}.`,
     );
-  return readTree(params, [], [params]);
+  return readTree(params, root, [], [params]);
 }
 
 /** @param above the trees that this one lies in, and itself */
-function readTree(tree: NumericParams, path: readonly string[], above: readonly NumericParams[]): Leaf[] {
+function readTree(tree: NumericParams, root: string, path: readonly string[], above: readonly NumericParams[]): Leaf[] {
   return Object.entries(tree).flatMap(([key, value]) => {
     const at = [...path, key];
     const name = at.join('.');
-    if (isNumeric(value)) return [{path: at, name, ...readNumeric(value, `params.${name}`)}];
+    if (isNumeric(value)) return [{path: at, name, ...readNumeric(value, `${root}.${name}`)}];
     if (!isTree(value))
       throw new OptionError(
         'bad-parameter',
-        `params.${name} is neither a number, an array, a tensor nor a tree of such.`,
+        `${root}.${name} is neither a number, an array, a tensor nor a tree of such.`,
         {name},
       );
     if (above.includes(value))
       throw new OptionError(
         'bad-parameter',
-        `params.${name} contains itself: parameters are a tree, without a way back to where one was.`,
+        `${root}.${name} contains itself: parameters are a tree, without a way back to where one was.`,
         {name},
       );
     if (at.length > deepest)
       throw new OptionError(
         'bad-parameter',
-        `params.${name} lies deeper than ${deepest} levels: parameters this deep are no tree that anyone wrote.`,
+        `${root}.${name} lies deeper than ${deepest} levels: parameters this deep are no tree that anyone wrote.`,
         {name},
       );
-    return readTree(value, at, [...above, value]);
+    return readTree(value, root, at, [...above, value]);
   });
 }
 

@@ -7,6 +7,8 @@ import * as tf from '@tensorflow/tfjs';
 import {DataError, OptionError, ShapeError} from '../errors.js';
 import {oneOf, positiveOrInfinite, refuseUnknownOptions} from '../checks.js';
 import {constantTensor, isTracing} from '../trace/trace.js';
+import type {Breaks} from './breaks.js';
+import {noteBreaks, timeOfPiece} from './breaks.js';
 import type {Numeric} from './numeric.js';
 import {readNumeric} from './numeric.js';
 
@@ -67,7 +69,13 @@ function ofNumbers(t: Float64Array, given: Numeric, kind: SignalKind, options: S
   } = options.missing === 'bridge' ? bridged(read, options) : read;
   check(times, values.length, all, kind);
   requireFinite(times, values);
-  return {kind, t: times, values, shape, ...interpolated(kind, new Knots(times, tableOf(times, values, shape)))};
+  return {
+    kind,
+    t: times,
+    values,
+    shape,
+    ...interpolated(kind, new Knots(times, tableOf(times, values, shape), values)),
+  };
 }
 
 function ofTensor(t: Float64Array, tensor: tf.Tensor, kind: SignalKind): Signal {
@@ -234,18 +242,77 @@ interface Place {
   readonly width: tf.Tensor;
 }
 
+/** Times computed as t₀ + n·h meet a sample's time up to rounding: this share of the shortest interval counts as met. */
+const sampleSlack = 1e-6;
+
+/** Slopes of neighbouring pieces that differ by less, as a share of the larger one, are those of one line. */
+const sameSlope = 1e-9;
+
 /** The samples, and the search among them. */
 class Knots {
   readonly count: number;
   /** Of each sample to the next, in time. */
   readonly widths: Float64Array;
+  readonly slack: number;
 
+  /** @param values undefined where they are unknowns */
   constructor(
     readonly t: Float64Array,
     readonly table: Table,
+    private readonly values?: Float64Array,
   ) {
     this.count = t.length;
     this.widths = differences(t, 1);
+    const shortest = this.widths.reduce((least, width) => Math.min(least, width), Infinity);
+    this.slack = Number.isFinite(shortest)
+      ? Math.max(sampleSlack * shortest, 4 * Number.EPSILON * Math.max(Math.abs(t[0]), Math.abs(t[t.length - 1])))
+      : 0;
+  }
+
+  /** Samples that differ from the one before. */
+  readonly steps = once((): Breaks => ({jumps: this.where(i => i > 0 && this.change(i - 1) > 0), onsets: none}));
+
+  /** Samples at which the slope changes. */
+  readonly corners = once((): Breaks => ({jumps: this.where(i => this.bends(i)), onsets: none}));
+
+  /** Samples at which it begins to move after a rest, and those that follow them. */
+  readonly onsets = once((): Breaks => {
+    const begins = (i: number): boolean =>
+      this.values !== undefined && i + 1 < this.count && this.change(i) > 0 && (i === 0 || this.change(i - 1) === 0);
+    return {jumps: none, onsets: this.where(i => begins(i) || (i > 0 && begins(i - 1)))};
+  });
+
+  private where(isOne: (sample: number) => boolean): Float64Array {
+    return this.t.filter((_, i) => isOne(i));
+  }
+
+  /** The largest change of a number from one sample to the next; infinite where they are unknowns. */
+  private change(sample: number): number {
+    const {values, count} = this;
+    if (values === undefined) return Infinity;
+    const size = values.length / count;
+    let most = 0;
+    for (let k = sample * size; k < (sample + 1) * size; k++)
+      most = Math.max(most, Math.abs(values[k + size] - values[k]));
+    return most;
+  }
+
+  private bends(sample: number): boolean {
+    const {values, count, widths} = this;
+    if (values === undefined) return true;
+    const size = values.length / count;
+    for (let k = 0; k < size; k++) {
+      const slope = (i: number): number =>
+        i < 0 || i + 1 === count ? 0 : (values[(i + 1) * size + k] - values[i * size + k]) / widths[i];
+      const [before, after] = [slope(sample - 1), slope(sample)];
+      if (Math.abs(after - before) > sameSlope * Math.max(Math.abs(before), Math.abs(after))) return true;
+    }
+    return false;
+  }
+
+  /** A time by which the piece is chosen, of what jumps at samples; outside of steps `met` counts as a sample's time. */
+  timeOfPiece(time: tf.Tensor, met = 0): tf.Tensor {
+    return timeOfPiece(time, this.slack) ?? (met === 0 ? time : tf.add(time, met));
   }
 
   /** The last sample at or before a time, −1 before the first; not an integer tensor, which has no arithmetic with others. */
@@ -269,6 +336,13 @@ class Knots {
   }
 }
 
+const none = new Float64Array(0);
+
+function once<T>(make: () => T): () => T {
+  let made: {readonly value: T} | undefined;
+  return () => (made ??= {value: make()}).value;
+}
+
 function differences(values: Float64Array, size: number): Float64Array {
   return Float64Array.from({length: values.length - size}, (_, i) => values[i + size] - values[i]);
 }
@@ -284,17 +358,13 @@ interface Interpolator {
   rate(t: tf.Tensor): tf.Tensor;
 }
 
-/** Times computed as t₀ + n·h meet a sample's time up to rounding: this share of the shortest interval counts as met. */
-const holdSlack = 1e-6;
-
 function hold(knots: Knots): Interpolator {
-  const {t, count, table} = knots;
-  const shortest = knots.widths.reduce((least, width) => Math.min(least, width), Infinity);
-  const slack = Number.isFinite(shortest)
-    ? Math.max(holdSlack * shortest, 4 * Number.EPSILON * Math.max(Math.abs(t[0]), Math.abs(t[count - 1])))
-    : 0;
+  const {count, table} = knots;
   return {
-    at: time => table.value(tf.clipByValue(knots.lastUpTo(tf.add(time, slack)), 0, count - 1)),
+    at(time) {
+      noteBreaks(knots.steps);
+      return table.value(tf.clipByValue(knots.lastUpTo(knots.timeOfPiece(time, knots.slack)), 0, count - 1));
+    },
     rate: () => tf.zeros([...table.shape]),
   };
 }
@@ -304,12 +374,15 @@ function linear(knots: Knots): Interpolator {
   const {table} = knots;
   return {
     at(time) {
+      noteBreaks(knots.onsets);
       const {index, share} = knots.place(time);
       return tf.add(table.value(index), tf.mul(share, table.rise(index)));
     },
     rate(time) {
-      const {index, width} = knots.place(time);
-      return knots.within(time, tf.div(table.rise(index), width));
+      noteBreaks(knots.corners);
+      const inside = knots.timeOfPiece(time);
+      const {index, width} = knots.place(inside);
+      return knots.within(inside, tf.div(table.rise(index), width));
     },
   };
 }
@@ -318,10 +391,12 @@ function linear(knots: Knots): Interpolator {
 function cubic(knots: Knots): Interpolator {
   if (knots.count < 3) return linear(knots);
   const {table} = knots;
+  const moving = (): void => noteBreaks(knots.onsets);
   const hump = (x: tf.Tensor): tf.Tensor => tf.sub(tf.mul(x, tf.square(x)), x);
   const slope = (x: tf.Tensor): tf.Tensor => tf.sub(tf.mul(3, tf.square(x)), 1);
   return {
     at(time) {
+      moving();
       const {index, share: u, width} = knots.place(time);
       const next = tf.add(index, 1);
       const w = tf.sub(1, u);
@@ -330,6 +405,7 @@ function cubic(knots: Knots): Interpolator {
       return tf.add(line, tf.mul(tf.div(tf.square(width), 6), bend));
     },
     rate(time) {
+      moving();
       const {index, share: u, width} = knots.place(time);
       const bend = tf.sub(
         tf.mul(slope(u), table.bend(tf.add(index, 1))),

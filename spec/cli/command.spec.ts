@@ -4,11 +4,12 @@ import {mkdtemp, mkdir, readFile, rm, writeFile} from 'node:fs/promises';
 import path from 'node:path';
 import {expect} from 'chai';
 import * as tf from '@tensorflow/tfjs';
-import {checkModel, type Finding} from '../../cli/check.js';
+import {checkModel} from '../../cli/check/check.js';
+import type {Finding} from '../../cli/check/finding.js';
 import {main} from '../../cli/main.js';
 import {filesOf, templates} from '../../cli/templates.js';
-import {mechanics, ode, type ForceTerm} from '../../lib/index.js';
-import {chain} from '../../models/index.js';
+import {bilateral, mechanics, ode, type ForceTerm} from '../../lib/index.js';
+import {chain, doublePendulum} from '../../models/index.js';
 import {root} from '../package/sources.js';
 
 const spring: ForceTerm = ({q}) => tf.mul(q, -4);
@@ -60,6 +61,66 @@ describe('stiffgrad check', () => {
       .exec(first.message)!
       .map(number => Number(number.replace('−', '-')));
     expect(told / difference).to.be.closeTo(2 / 3, 1e-4); // printed to five digits
+  });
+
+  // x² whose derivative is declared as 3x for 2x.
+  const square = tf.customGrad(x => ({
+    value: tf.square(x as tf.Tensor),
+    gradFunc: (dy: tf.Tensor) => tf.mul(dy, tf.mul(3, x as tf.Tensor)),
+  }));
+
+  it('finds wrong derivatives of a mass, and a mass that is not symmetric', () => {
+    const massOf = (mass: (at: {q: tf.Tensor}) => tf.Tensor): Finding[] =>
+      checkModel({system: mechanics({mass, forces: spring}), ...two}).filter(({ok}) => !ok);
+    expect(massOf(({q}) => tf.add(2, tf.square(q)))).to.deep.equal([]);
+    const [wrong] = massOf(({q}) => tf.add(2, square(q)));
+    expect(wrong).to.include({check: 'gradient', where: 'mass'});
+    const [told, difference] = /declared as (\S+), differences give (\S+)\. /.exec(wrong.message)!.slice(1).map(Number);
+    expect(told / difference).to.be.closeTo(3 / 2, 1e-4);
+    // [[2, c], [0, 2]] with c = cos q₀.
+    const [skew] = massOf(({q}) => {
+      const [first, second] = tf.unstack(q);
+      return tf.stack([tf.stack([2, tf.cos(first)]), tf.stack([tf.mul(0, second), 2])]);
+    });
+    expect(skew).to.include({check: 'mass', where: 'mass'});
+    expect(skew.message).to.match(/not symmetric/);
+    const [negative] = massOf(({q}) => tf.sub(tf.mul(0, q), 1));
+    expect(negative.message).to.match(/not positive definite/);
+  });
+
+  it('finds wrong derivatives of a gap; a pendulum held by a right one and minimal coordinates pass', () => {
+    const pendulum = (gap: (q: tf.Tensor) => tf.Tensor): Finding[] =>
+      checkModel({
+        system: mechanics<{l: tf.Tensor}>({
+          mass: 1,
+          forces: ({q}) => tf.sub(tf.mul(0, q), tf.tensor1d([0, 9.81])),
+          constraints: [bilateral(({q, params: {l}}) => tf.sub(tf.sum(gap(q)), tf.square(l)))],
+        }),
+        initial: {q: [1, 0], v: [0, 0]},
+        options: {dt: 0.01, steps: 50, params: {l: 1}},
+      }).filter(({ok}) => !ok);
+    expect(pendulum(q => tf.square(q))).to.deep.equal([]);
+    expect(pendulum(square)[0]).to.include({check: 'gradient', where: 'constraints[0] (bilateral): gap'});
+    expect(
+      checkModel({
+        system: doublePendulum({lengths: [1, 1]}),
+        initial: {q: [1, 0.5], v: [0, 0]},
+        options: {dt: 0.01, steps: 50},
+      }).filter(({ok}) => !ok),
+    ).to.deep.equal([]);
+  });
+
+  it('reads parameters in trees', () => {
+    const model = {
+      system: mechanics<{spring: {k: tf.Tensor}}>({
+        mass: 1,
+        forces: ({q, params}) => tf.mul(q, tf.neg(square(params.spring.k))),
+      }),
+      initial: {q: 1, v: 0},
+      options: {dt: 0.01, steps: 10, params: {spring: {k: 2}}},
+    };
+    const [wrong] = checkModel(model as never).filter(({ok}) => !ok);
+    expect(wrong.message).to.match(/with respect to params\.spring\.k is declared/);
   });
 
   it('finds a hidden dataSync, and where', () => {

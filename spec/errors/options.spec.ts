@@ -22,7 +22,7 @@ const cases: Readonly<Record<string, readonly [() => unknown, RegExp]>> = {
   'throw of the wrong kind': [() => run({throw: 'no'}), /throw must be true or false, not 'no'/],
   'mechanics without a spec': [
     () => face.mechanics(),
-    /mechanics takes an object with mass, forces, constraints, not undefined/,
+    /mechanics takes an object with mass, forces, constraints, states, kinematics, not undefined/,
   ],
   'mechanics with another key': [
     () => face.mechanics({mass: 1, forces: () => 0, gravity: 9.81}),

@@ -75,6 +75,7 @@ describe('in a browser', function () {
         expect(there.engines).to.deep.equal(engines);
         expect(there.chart).to.equal(true);
         expect(there.table).to.match(/file system/);
+        expect(there.rows).to.deep.equal([0, 0.5, 1.5, -2]);
         // Nothing here calls a function of Math that one V8 may round otherwise than the next.
         expect(there.numbers).to.deep.equal(here.numbers);
         const gradient = here.numbers[1].slice(1);

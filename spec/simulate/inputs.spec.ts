@@ -60,6 +60,31 @@ describe('inputs', () => {
     ]).to.deep.equal([...simulate(filterByHand, {y: 0}, {...run, scheme: rk4()}).values('y')]);
   });
 
+  it('reach the rates of hidden states, and are refused by kinematics', () => {
+    const lag = 0.2;
+    const actuated = mechanics({
+      mass: 1,
+      forces: ({q, z}) => tf.sub(z, tf.mul(9, q)),
+      states: {z: {initial: 0, rate: ({z, params}) => tf.div(tf.sub((params as Driven).u, z), lag)}},
+    });
+    const flat = ode(({y, t: time}) => {
+      const [q, v, z] = [0, 1, 2].map(i => tf.slice(y, [i], [1]));
+      return tf.concat([v, tf.sub(z, tf.mul(9, q)), tf.div(tf.sub(push.at(time), z), lag)]);
+    });
+    const states = simulate(actuated, start, {...run, inputs: {u: push}});
+    const expected = simulate(flat, {y: [0.2, 0, 0]}, run).values('y');
+    for (const step of [1, 30, 60]) {
+      expect(states.values('q')[step]).to.be.closeTo(expected[3 * step], 1e-12);
+      expect(states.values('z')[step]).to.be.closeTo(expected[3 * step + 2], 1e-12);
+    }
+    const skewed = mechanics({
+      mass: 1,
+      forces: ({q}) => tf.neg(q),
+      kinematics: ({v, params}) => tf.mul(v, (params as Driven).u),
+    });
+    expect(codeOf(() => simulate(skewed, start, {...run, inputs: {u: push}}))).to.equal('input-in-mass');
+  });
+
   it('stand beside parameters of the same branch', () => {
     const both = mechanics({
       mass: 1,

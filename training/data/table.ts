@@ -108,20 +108,30 @@ export async function* tableChunks(source: TableSource, options: ChunkOptions = 
 
 function rowsOf(
   path: string,
-  start: Buffer,
-  chunks: AsyncIterable<Buffer>,
+  start: Uint8Array,
+  chunks: AsyncIterable<Uint8Array>,
   options: TableOptions,
   budget: Budget,
 ): AsyncGenerator<TextRecord> {
   const comment = options.comment ?? '#';
-  const delimiter = options.delimiter ?? delimiterOf(start.toString('utf8'), comment);
+  const delimiter = options.delimiter ?? delimiterOf(new TextDecoder().decode(start), comment);
   return records(path, start, chunks, {delimiter, comment}, budget);
 }
 
-async function whole(start: Buffer, rest: AsyncIterable<Buffer>): Promise<Uint8Array> {
+async function whole(start: Uint8Array, rest: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const parts = [start];
   for await (const part of rest) parts.push(part);
-  return new Uint8Array(Buffer.concat(parts));
+  return joined(parts);
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(parts.reduce((sum, {length}) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
 }
 
 /** A text of several lines is a table itself; a text of one line is the path of a file. */
@@ -139,21 +149,21 @@ function nameOf(source: TableSource, owner: string): string {
 }
 
 /** The bytes of any source, within the budget. */
-async function* chunksOf(source: TableSource, budget: Budget): AsyncGenerator<Buffer, void> {
+async function* chunksOf(source: TableSource, budget: Budget): AsyncGenerator<Uint8Array, void> {
   if (typeof source === 'string' && !isText(source)) return yield* fileChunks(source, budget);
   const bytes =
     typeof source === 'string'
-      ? Buffer.from(source)
+      ? new TextEncoder().encode(source)
       : source instanceof Uint8Array
-        ? Buffer.from(source.buffer, source.byteOffset, source.byteLength)
-        : Buffer.from(source instanceof ArrayBuffer ? source : await source.arrayBuffer());
+        ? source
+        : new Uint8Array(source instanceof ArrayBuffer ? source : await source.arrayBuffer());
   budget.require('bytes', bytes.length, 'it has');
   // In parts, as a file comes: the first one decides the delimiter.
   for (let i = 0; i === 0 || i < bytes.length; i += 2 ** 16) yield bytes.subarray(i, i + 2 ** 16);
 }
 
 /** The file's bytes, as many and as long as the budget has; what the operating system refuses is a DataError. */
-async function* fileChunks(path: string, budget: Budget): AsyncGenerator<Buffer, void> {
+async function* fileChunks(path: string, budget: Budget): AsyncGenerator<Uint8Array, void> {
   if (nodeFs === undefined) {
     throw new DataError(
       'table-unreadable',
@@ -163,7 +173,7 @@ async function* fileChunks(path: string, budget: Budget): AsyncGenerator<Buffer,
   }
   let bytes = 0;
   try {
-    for await (const chunk of nodeFs.createReadStream(path) as AsyncIterable<Buffer>) {
+    for await (const chunk of nodeFs.createReadStream(path) as AsyncIterable<Uint8Array>) {
       bytes += chunk.length;
       budget.require('bytes', bytes, 'the file has at least');
       budget.requireTime(bytes);
@@ -175,7 +185,7 @@ async function* fileChunks(path: string, budget: Budget): AsyncGenerator<Buffer,
 }
 
 /** The first chunk, which decides the delimiter; an empty or binary file ends here. */
-async function beginning(path: string, chunks: AsyncGenerator<Buffer, void>): Promise<Buffer> {
+async function beginning(path: string, chunks: AsyncGenerator<Uint8Array, void>): Promise<Uint8Array> {
   const {value, done} = await chunks.next();
   if (done) throw new DataError('table-empty', `${path} is empty: a table begins with a header line.`, {file: path});
   const utf16 = value[0] === 0xff && value[1] === 0xfe;
@@ -194,18 +204,12 @@ interface TextRecord {
 
 async function* records(
   path: string,
-  start: Buffer,
-  rest: AsyncIterable<Buffer>,
+  start: Uint8Array,
+  rest: AsyncIterable<Uint8Array>,
   dialect: Pick<Options, 'delimiter' | 'comment'>,
   budget: Budget,
 ): AsyncGenerator<TextRecord> {
-  const {parse} = await import('csv-parse');
-  const {Readable, pipeline} = (builtin as NonNullable<typeof builtin>)('node:stream'); // a chunk was read from a file
-  async function* all(): AsyncGenerator<Buffer, void> {
-    yield start;
-    yield* rest;
-  }
-  const parser = parse({
+  const options: Options = {
     ...dialect,
     comment_no_infix: true, // a '#' inside a field is not a comment
     bom: true,
@@ -214,11 +218,14 @@ async function* records(
     relax_column_count: true, // the length of a row is checked here, with the columns' names at hand
     info: true,
     max_record_size: Number.isFinite(budget.limit('record')) ? budget.limit('record') : 0, // 0 is none
-  });
-  // The reader below sees the parser fail, as an exception of its iteration: the callback has nothing to add.
-  pipeline(Readable.from(all()), parser, () => {});
+  };
+  async function* all(): AsyncGenerator<Uint8Array, void> {
+    yield start;
+    yield* rest;
+  }
   try {
-    for await (const {record, info} of parser as AsyncIterable<{record: string[]; info: {lines: number}}>) {
+    const parsed = builtin === undefined ? parsedWhole(all(), options) : parsedStream(all(), options, builtin);
+    for await (const {record, info} of parsed) {
       yield {record, line: info.lines - lineEnds(record)};
     }
   } catch (cause) {
@@ -232,6 +239,31 @@ async function* records(
     }
     throw cause instanceof DataError ? cause : malformed(path, cause);
   }
+}
+
+type Parsed = AsyncIterable<{record: string[]; info: {lines: number}}>;
+
+async function* parsedStream(
+  chunks: AsyncIterable<Uint8Array>,
+  options: Options,
+  node: NonNullable<typeof builtin>,
+): Parsed {
+  const {parse} = await import('csv-parse');
+  const {Readable, pipeline} = node('node:stream');
+  const parser = parse(options);
+  // The reader sees the parser fail, as an exception of its iteration: the callback has nothing to add.
+  pipeline(Readable.from(chunks), parser, () => {});
+  yield* parser as Parsed;
+}
+
+/** Without Node's streams, in a page: what a reader chose there lies in the memory already. */
+async function* parsedWhole(chunks: AsyncIterable<Uint8Array>, options: Options): Parsed {
+  const {parse} = await import('csv-parse/browser/esm/sync');
+  const parts: Uint8Array[] = [];
+  for await (const part of chunks) parts.push(part);
+  yield* parse(new TextDecoder().decode(joined(parts)), options as object) as unknown as Iterable<
+    Parsed extends AsyncIterable<infer Row> ? Row : never
+  >;
 }
 
 /** Line ends inside quoted fields: the parser counts to the record's last line, a reader looks for its first. */

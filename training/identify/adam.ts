@@ -1,7 +1,7 @@
 /**
  * Adam on all records at once (Kingma & Ba, ICLR 2015, algorithm 1), in double precision. It needs no line search
  * and is not held up by small steep valleys of the cost; it ends near a minimum, not in it. The estimate is the
- * best point it met. For mini-batches there is `train`.
+ * best point it met. For mini-batches there are `train` and `trainingStep`, which takes the same optimizer as an update rule.
  */
 import {OptionError} from '../../lib/errors.js';
 import {Cost, descentIteration, relativeStep} from './descent.js';
@@ -12,6 +12,8 @@ import type {
   LeastSquaresResult,
 } from './least-squares.js';
 import {methodOf} from './least-squares.js';
+import type {UpdateRule} from '../train/update-rules.js';
+import {adamRule} from '../train/update-rules.js';
 import {any, count, positive, refuseUnknownOptions} from '../../lib/checks.js';
 
 /** What `adam` may be told. */
@@ -27,15 +29,21 @@ export interface AdamOptions {
   readonly epsilon?: number;
 }
 
-/** Adam (Kingma & Ba 2015) on the gradient of the cost, for fits of many parameters. */
-export function adam(options: AdamOptions = {}): LeastSquaresMethod {
+/**
+ * Adam (Kingma & Ba 2015) on the gradient of the cost, for fits of many parameters by `identify`; and for `trainingStep`,
+ * where the rate stays as it is unless a schedule changes it, and `iterations` means nothing.
+ */
+export function adam(options: AdamOptions = {}): LeastSquaresMethod & UpdateRule {
   refuseUnknownOptions(options, {rate: any, iterations: count, beta1: any, beta2: any, epsilon: any}, 'adam');
   const {rate = 0.01, iterations = 500, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8} = options;
   const settings = {rate, iterations, beta1, beta2, epsilon};
   for (const [name, value] of Object.entries(settings))
     if (!positive.test(value))
       throw new OptionError('least-squares-option', `adam: ${name} is ${value}, but must be positive.`, {name, value});
-  return methodOf('adam', (problem, start) => iterate(problem, Float64Array.from(start), settings));
+  return {
+    ...adamRule({name: 'adam', rate, beta1, beta2, epsilon, decay: 0}),
+    ...methodOf('adam', (problem, start) => iterate(problem, Float64Array.from(start), settings)),
+  };
 }
 
 function* iterate(

@@ -5,10 +5,10 @@ import {input as isInput, requireValue} from '../../lib/checks.js';
 import type {LeastSquaresProblem, Linearization} from './least-squares.js';
 import type {Parameters} from './parameters.js';
 import {ParameterSpace} from './parameters.js';
-import type {Model, Values} from './record-model.js';
+import type {Metric, Model, Values} from './record-model.js';
 import {recordKey, RecordModel} from './record-model.js';
 import type {Channel, CheckedRecord, MeasuredRecord, SeriesName} from './records.js';
-import {checkRecord} from './records.js';
+import {checkRecord, stateNames} from './records.js';
 import type {Whole} from './shooting.js';
 import type {ResidualSeries} from './uncertainty.js';
 
@@ -20,6 +20,9 @@ export interface FittedSeries {
   readonly simulated: Float64Array;
 }
 
+/** As `Metric`, of the record with this number. */
+export type RecordMetric = (residuals: Float64Array, record: number) => ReturnType<Metric>;
+
 /** @throws OptionError, ShapeError, DataError where the records do not fit the model, or each other */
 export function checkRecords(model: Model, data: MeasuredRecord | readonly MeasuredRecord[]): CheckedRecord[] {
   for (const [name, input] of Object.entries(model.inputs ?? {}))
@@ -27,7 +30,7 @@ export function checkRecords(model: Model, data: MeasuredRecord | readonly Measu
   const list = Array.isArray(data) ? (data as readonly MeasuredRecord[]) : [data as MeasuredRecord];
   if (list.length === 0) throw new OptionError('no-data', 'identify: data is empty.');
   const compared = comparedSeries(model.system, model.observe !== undefined);
-  const records = list.map((record, i) => checkRecord(record, i, compared));
+  const records = list.map((record, i) => checkRecord(record, i, compared, false, model.system));
   const twice = records.find(({name}, i) => records.findIndex(other => other.name === name) < i);
   if (twice !== undefined)
     throw new OptionError('name-clash', `identify: two records are named '${twice.name}'; give each its own name.`, {
@@ -118,14 +121,44 @@ export class Fit implements LeastSquaresProblem {
     return {residuals, jacobian: space.toCoordinates(jacobian, x)};
   }
 
-  /** ½‖r‖² and its gradient with respect to the coordinates, by one sweep back a record. */
-  gradient(x: Float64Array): {cost: number; gradient: Float64Array} {
+  /** Residuals alone. */
+  residuals(x: Float64Array): Float64Array {
+    const values = this.space.values(x);
+    return joined(this.models.map(model => this.inRecord(model, () => model.residuals(values))));
+  }
+
+  /** The rows of each record of which output `k` was measured, in stretches without a gap. @throws OptionError where samples are not even */
+  stretches(): {readonly record: number; readonly output: number; readonly rows: readonly number[]}[] {
+    let first = 0;
+    return this.models.flatMap((model, record) => {
+      requireEven(model.record);
+      const found = Array.from({length: model.width}, (_, output) =>
+        contiguous(model, first, output).map(rows => ({record, output, rows})),
+      ).flat();
+      first += model.rows;
+      return found;
+    });
+  }
+
+  /** Where the rows of a record begin. */
+  firstRow(record: number): number {
+    return this.models.slice(0, record).reduce((sum, {rows}) => sum + rows, 0);
+  }
+
+  /** The weights, row by row. */
+  get weights(): Float64Array {
+    return joined(this.models.map(({weights}) => weights));
+  }
+
+  /** ½‖r‖², or another cost of each record's residuals, and its gradient with respect to the coordinates, by one sweep back a record. */
+  gradient(x: Float64Array, metric?: RecordMetric): {cost: number; gradient: Float64Array} {
     const {space} = this;
     const values = space.values(x);
     const gradient = new Float64Array(space.size);
     let cost = 0;
-    for (const model of this.models) {
-      const found = this.inRecord(model, () => model.gradient(values));
+    for (const [record, model] of this.models.entries()) {
+      const measure = metric === undefined ? undefined : (r: Float64Array): ReturnType<Metric> => metric(r, record);
+      const found = this.inRecord(model, () => model.gradient(values, undefined, measure));
       cost += found.cost;
       for (const [key, part] of Object.entries(found.gradient)) {
         if (this.parameters[key].kind !== 'fixed')
@@ -203,6 +236,42 @@ export class Fit implements LeastSquaresProblem {
   }
 }
 
+function joined(parts: readonly Float64Array[]): Float64Array {
+  const all = new Float64Array(parts.reduce((sum, {length}) => sum + length, 0));
+  let offset = 0;
+  for (const part of parts) {
+    all.set(part, offset);
+    offset += part.length;
+  }
+  return all;
+}
+
+/** Intervals within this part of their mean count as even: a clock written with six digits. */
+const EVEN = 1e-3;
+
+function requireEven({name, t}: CheckedRecord): void {
+  const mean = (t[t.length - 1] - t[0]) / (t.length - 1);
+  const odd = t.findIndex((time, i) => i > 0 && Math.abs(time - t[i - 1] - mean) > EVEN * mean);
+  if (odd > 0)
+    throw new OptionError(
+      'bad-noise',
+      `identify: an autoregression of the noise needs even samples, but ${name} goes from t = ${t[odd - 1]} to ${t[odd]} where its mean interval is ${mean}. Use resample, or residuals: 'correlated' with noise: white().`,
+      {record: name},
+    );
+}
+
+function contiguous({weights, width, record: {t}}: RecordModel, first: number, output: number): number[][] {
+  const runs: number[][] = [];
+  let open: number[] | undefined;
+  for (let k = 0; k < t.length; k++) {
+    const row = k * width + output;
+    if (weights[row] === 0) open = undefined;
+    else if (open === undefined) runs.push((open = [first + row]));
+    else open.push(first + row);
+  }
+  return runs;
+}
+
 /** The states at the measured times; nothing where the model has none at these values. */
 function motionOf(model: RecordModel, values: Values): ReturnType<Whole['guess']> {
   try {
@@ -243,8 +312,8 @@ export function comparedSeries(
 }
 
 /** A start that the system does not have would be ignored in silence. */
-function requireBlocks(parameters: Parameters, {kind}: System): void {
-  const blocks = kind === 'ode' ? ['initial.y'] : ['initial.q', 'initial.v'];
+function requireBlocks(parameters: Parameters, system: System): void {
+  const blocks = stateNames(system).map(name => `initial.${name}`);
   const odd = Object.keys(parameters).find(
     key => /(^|: )initial\./.test(key) && !blocks.some(block => key === block || key.endsWith(`: ${block}`)),
   );

@@ -13,6 +13,11 @@ import type {MediaBundle} from '../report/displayed.js';
 import {errorText, measuredText, numberText} from '../report/number-text.js';
 import {goodnessOfFit} from '../report/residual-statistics.js';
 import type {MeasuredRecord} from './records.js';
+import type {Noise} from './noise.js';
+import type {NoiseState, Objective} from './objective.js';
+import {noiseNotes, priorNotes, minimaChart} from './report-notes.js';
+import type {Fitted} from './rounds.js';
+import type {Minimum} from './starts.js';
 import type {Uncertainty} from './uncertainty.js';
 import {uncertainty} from './uncertainty.js';
 import type {ValidateOptions, Validation} from './validation.js';
@@ -24,6 +29,13 @@ export type Identification<T = Parameters, S extends AnySystem = System> = Found
   Errors<T>,
   Trajectory<S>
 >;
+
+/** The noise as the fit took it. */
+export interface NoiseFound extends NoiseState {
+  readonly model: Noise['name'];
+  /** Of an autoregression: φ₁ … φₚ, output by output. */
+  readonly coefficients: readonly Float64Array[];
+}
 
 /** What `identify` found: estimates E and their standard errors D by name, and trajectories R. */
 export interface Found<E, D, R> {
@@ -37,6 +49,14 @@ export interface Found<E, D, R> {
   readonly rmse: {readonly [series: string]: number};
   /** 1 − residual over total sum of squares, by series. */
   readonly r2: {readonly [series: string]: number};
+  /**
+   * What was made small: ½ Σ of the squared weighted residuals; with priors and other noise than white as `noise` tells,
+   * sd² (Σ ρ + −ln prior), up to a constant.
+   */
+  readonly cost: number;
+  /** What the starts found, the lowest cost first; one entry where there was one start. Starts that did not converge are in none. */
+  readonly minima: readonly Minimum<E>[];
+  readonly noise: NoiseFound;
   readonly history: readonly LeastSquaresIteration[];
   /** Of the first record, at the estimate; states at the measured times. */
   readonly trajectory: R;
@@ -96,6 +116,18 @@ const reportDetails: Checks = {
   notes: list,
   validations: list,
 };
+
+/** A fit's end, with the objective that it made small. */
+export interface Solved extends Fitted {
+  readonly objective: Objective;
+}
+
+/** What the fit from all starts tells beside its best end. */
+interface Around {
+  readonly milliseconds: number;
+  readonly minima: readonly {readonly best: Solved; readonly count: number}[];
+  readonly warnings: readonly string[];
+}
 
 export interface Judged extends Model {
   readonly method?: {readonly name: string};
@@ -215,16 +247,15 @@ function shown(values: {readonly [name: string]: number | Float64Array}): {
 }
 
 /** The result of a fit; simulates every record once more, for their trajectories. */
-export function identificationOf(
-  problem: Judged,
-  fit: Fit,
-  found: LeastSquaresResult,
-  milliseconds: number,
-): Identification {
+export function identificationOf(problem: Judged, fit: Fit, found: Solved, around: Around): Identification {
   const {space, parameters} = fit;
-  const judged = uncertainty(found, {
+  const {objective} = found;
+  const judgeable = objective.judged(found);
+  const judged = uncertainty(judgeable, {
     names: space.labels,
     observations: fit.observations,
+    priorRows: judgeable.priorRows,
+    variance: objective.knownVariance,
     series: problem.residuals === 'independent' ? undefined : fit.residualSeries(),
   });
   const values = space.values(found.x);
@@ -235,12 +266,15 @@ export function identificationOf(
   const shorter =
     (problem.shooting?.segments ?? 1) === 1
     && found.status !== 'bound'
+    && found.status !== 'stopped-early'
     && (lost.length > 0 || found.status === 'no-progress')
       ? ` ${SEGMENTS}`
       : '';
   const message = `${found.message}${found.converged ? '' : shorter}`;
   const warnings = [
-    ...(found.converged ? [] : [`The fit did not converge: ${message}`]),
+    ...around.warnings,
+    ...found.remarks,
+    ...(found.converged || found.status === 'stopped-early' ? [] : [`The fit did not converge: ${message}`]),
     ...(lost.length === 0
       ? []
       : [
@@ -250,10 +284,17 @@ export function identificationOf(
     ...space.boundWarnings(found.x, judged.standardError),
     ...fit.warnings,
   ];
+  const estimateAt = (x: Float64Array): {[name: string]: number | Float64Array} => {
+    const all = space.values(x);
+    return Object.fromEntries(
+      Object.entries(parameters).map(([name, parameter]) => [name, plain(all[name], parameter)]),
+    );
+  };
   const results = {
-    estimate: Object.fromEntries(
-      Object.entries(parameters).map(([name, parameter]) => [name, plain(values[name], parameter)]),
-    ),
+    estimate: estimateAt(found.x),
+    cost: found.cost,
+    minima: around.minima.map(({best, count}) => ({cost: best.cost, estimate: estimateAt(best.x), count})),
+    noise: noiseFound(objective),
     standardError: byName(space.naturalErrors(judged.standardError, found.x), parameters),
     correlation: {labels: space.labels, values: judged.correlation},
     rmse: Object.fromEntries(goodness.map(([name, {rmse}]) => [name, rmse])),
@@ -271,11 +312,15 @@ export function identificationOf(
     new Identified(results, {
       simulate: record => simulateRecord(problem, values, record),
       validate: (records, options) => validate(problem, values, records, options),
-      page: details => detailed(reportOf(problem, fit, found, identification, series, milliseconds), details),
+      page: details => detailed(reportOf(problem, fit, found, identification, series, around.milliseconds), details),
     }),
     results,
   );
   return identification;
+}
+
+function noiseFound({noise, state, coefficients}: Objective): NoiseFound {
+  return {...state, model: noise.name, coefficients};
 }
 
 /** Over a long record a small error of a parameter makes another motion, of a chaotic system or of many periods: the cost is then full of minima. */
@@ -306,12 +351,13 @@ function byName(flat: Float64Array, parameters: Parameters): {[name: string]: nu
 function reportOf(
   {scheme, dt, method, shooting}: Judged,
   fit: Fit,
-  found: LeastSquaresResult,
-  {uncertainty: judged, correlation, warnings, message}: Identification,
+  found: Solved,
+  identification: Identification,
   fits: readonly FittedSeries[],
   milliseconds: number,
 ): Report {
   const {history, evaluations} = found;
+  const {uncertainty: judged, correlation, warnings, message, minima, noise} = identification;
   return {
     title: 'Identified parameters',
     parameters: reportParameters(fit, found, judged),
@@ -333,10 +379,13 @@ function reportOf(
       {name: 'time taken', value: Number((milliseconds / 1000).toPrecision(2)), unit: 's'},
     ].filter(({name, value}) => name !== 'simulations that failed' || value !== 0),
     warnings,
+    charts: minimaChart(minima),
     notes: [
       message,
+      ...priorNotes(fit.space, found.x, judged.standardError),
+      ...noiseNotes(noise),
       judged.bandwidth > 0
-        ? `The standard errors allow for residuals that are related over ${judged.bandwidth} samples (Newey & West 1987): what a model misses lasts, and counts for less than as many independent samples would.`
+        ? `The standard errors allow for residuals that are related over ${judged.bandwidth} samples (Andrews & Monahan 1992): what a model misses lasts, and counts for less than as many independent samples would.`
         : 'The standard errors take the residuals to be independent of each other, as measurement noise is.',
     ],
   };

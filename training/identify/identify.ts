@@ -4,11 +4,12 @@
  * Levenberg–Marquardt does the rest. The result carries its uncertainty and can write a report.
  */
 import type * as tf from '@tensorflow/tfjs';
-import type {AnySystem, Lenient, ObservedAt, Params, ParamsOf, System} from '../../lib/index.js';
+import type {AnySystem, Lenient, ObservedAt, Params, ParamsOf, StatesOf, System} from '../../lib/index.js';
 import {OptionError} from '../../lib/index.js';
+import {checkEarlyStopping, HeldOut, type EarlyStopping} from './early-stopping.js';
 import {checkRecords, Fit, isFailedSimulation, prefixed} from './fit.js';
 import type {Identification} from './identification.js';
-import {identificationOf} from './identification.js';
+import {identificationOf, type Solved} from './identification.js';
 import type {LeastSquaresIteration, LeastSquaresMethod} from './least-squares.js';
 import {levenbergMarquardt} from './least-squares.js';
 import type {Checks} from '../../lib/checks.js';
@@ -23,13 +24,19 @@ import {
   refuseUnknownOptions,
   requireValue,
   throwIfAborted,
+  whole,
 } from '../../lib/checks.js';
 import type {Model} from './record-model.js';
+import {requireNoise, white, type Noise} from './noise.js';
+import {Objective, type NoiseState} from './objective.js';
 import type {Parameter, Parameters, ParameterSpace} from './parameters.js';
+import {guessing} from './parameters.js';
 import type {MeasuredRecord} from './records.js';
 import {startChecks} from './records.js';
 import type {Shooting} from './shooting.js';
 import {MultipleShooting, shoot, single} from './shooting.js';
+import {rounds} from './rounds.js';
+import {drawStarts, minimaOf} from './starts.js';
 
 export type {Identification} from './identification.js';
 
@@ -37,6 +44,8 @@ export type {Identification} from './identification.js';
 export interface IdentificationProgress extends LeastSquaresIteration {
   /** Where the iteration stands, by name, row-major; the fixed parameters too. */
   readonly values: {readonly [name: string]: Float64Array};
+  /** Which of the starts, from 0. */
+  readonly start: number;
 }
 
 /** What is to be found, in which model, from which records. T is what is known of its parameters, S the system, Q what `observe` reads of them. */
@@ -50,7 +59,7 @@ export interface IdentificationProblem<
   /** What is looked for, by the name it has in `params`: 'spring.stiffness' is params.spring.stiffness. 'initial.q' and its like are the start. */
   readonly parameters: T & Named<T, ParamsOf<S> & Q>;
   /** What a record's y is, where that is not the state of an ode: a function of the state, traced like a force. */
-  readonly observe?: Lenient<ObservedAt<Q>, tf.Tensor>;
+  readonly observe?: Lenient<ObservedAt<Q, StatesOf<S>>, tf.Tensor>;
   /** One record, or several that share their parameters. */
   readonly data: MeasuredRecord | readonly MeasuredRecord[];
   /** Default levenbergMarquardt(); or lbfgs(), adam({...}). */
@@ -59,10 +68,21 @@ export interface IdentificationProblem<
   readonly shooting?: Shooting;
   /**
    * How the residuals are taken to be related in time: 'correlated' (default) for what a model misses,
-   * which lasts many samples (Newey & West 1987); 'independent' for pure measurement noise. On white noise
+   * which lasts many samples (Andrews & Monahan 1992); 'independent' for pure measurement noise. On white noise
    * the default's errors come out a little small for short records: by a tenth at fifty samples, a sixth at twenty.
    */
   readonly residuals?: 'correlated' | 'independent';
+  /** What the errors of the measurements are like; default white(). Others: autoregressive(), huber(), studentT(). */
+  readonly noise?: Noise;
+  /** Records held out of the fit, which end it where they are met no better any more. */
+  readonly earlyStopping?: EarlyStopping;
+  /**
+   * Fits from so many guesses, the one given first; the result is that of the lowest cost, and `minima` tells what the
+   * others found. Default 1.
+   */
+  readonly starts?: number;
+  /** Of the random numbers behind the starts; default 1. */
+  readonly seed?: number;
   /** After the start and each step. */
   readonly onProgress?: (progress: IdentificationProgress) => void;
   /** Ends the fit with an AbortError between two of its steps. */
@@ -81,7 +101,7 @@ export type Named<T, P> = [P] extends [never]
       };
 type NameIn<P> = string extends keyof P
   ? string
-  : (keyof P & string) | `${keyof P & string}.${string}` | `initial.${'q' | 'v' | 'y'}`;
+  : (keyof P & string) | `${keyof P & string}.${string}` | `initial.${string}`;
 
 const known: Checks = {
   system: any,
@@ -98,6 +118,10 @@ const known: Checks = {
   method: any,
   shooting: object,
   residuals: oneOf('correlated', 'independent'),
+  noise: any,
+  earlyStopping: object,
+  starts: count,
+  seed: whole,
   onProgress: callable,
   signal: abortSignal,
 };
@@ -114,35 +138,110 @@ export async function identify<T extends Parameters, S extends AnySystem, Q = Pa
   problem: IdentificationProblem<T, S, Q>,
 ): Promise<Identification<T, S>>;
 export async function identify(problem: IdentificationProblem): Promise<Identification> {
+  return identifyWith(problem);
+}
+
+/** @param held the noise of an earlier fit, taken as it was found there */
+export async function identifyWith(problem: IdentificationProblem, held?: NoiseState): Promise<Identification> {
   check(problem);
   const began = performance.now();
   const fit = new Fit(problem, checkRecords(problem, problem.data));
+  const {starts = 1, seed = 1} = problem;
+  const points = starts === 1 ? [fit.space.start] : drawStarts(fit.space, starts, seed);
+  const solved: Solved[] = [];
+  const failures: string[] = [];
+  for (const [number, x] of points.entries()) {
+    try {
+      solved.push(await solve(problem, fit, x, number, held));
+    } catch (error) {
+      if (starts === 1 || !(isFailedSimulation(error) || isUnevaluable(error))) throw error;
+      failures.push(error.message);
+    }
+  }
+  if (solved.length === 0)
+    throw new OptionError(
+      'start-not-evaluable',
+      `identify: none of the ${starts} starts can be simulated; the first one: ${failures[0]}`,
+    );
+  const best = solved.reduce((least, one) => (isBetter(one, least) ? one : least));
+  return identificationOf(problem, fit, best, {
+    milliseconds: performance.now() - began,
+    minima: minimaOf(solved),
+    warnings:
+      failures.length === 0
+        ? []
+        : [`${failures.length} of ${starts} starts could not be simulated, the first because: ${failures[0]}`],
+  });
+}
+
+/** What converged is before what did not. */
+const isBetter = (a: Solved, b: Solved): boolean =>
+  a.converged === b.converged ? a.cost < b.cost : a.converged && !b.converged;
+
+const isUnevaluable = (error: unknown): error is OptionError =>
+  error instanceof OptionError && error.code === 'start-not-evaluable';
+
+/** One fit from one start. */
+async function solve(
+  problem: IdentificationProblem,
+  fit: Fit,
+  x: Float64Array,
+  number: number,
+  held: NoiseState | undefined,
+): Promise<Solved> {
+  const objective = new Objective(fit, problem.noise ?? white(), held);
   const method = problem.method ?? levenbergMarquardt();
   const {segments} = problem.shooting ?? single();
-  let start = fit.space.start;
+  const watch = {...problem, start: number};
+  let start = x;
   if (segments > 1) {
-    const shooting = new MultipleShooting(fit.wholes(start), fit.parameters, segments);
-    start = fit.space.coordinates(await watched(shoot(shooting, method), shooting.space, problem));
+    const shooting = new MultipleShooting(fit.wholes(x), guessing(fit.parameters, fit.space.values(x)), segments);
+    start = fit.space.coordinates(await watched(shoot(shooting, method), shooting.space, watch));
   }
-  const found = await watched(method.iterate(fit, start), fit.space, problem);
-  return identificationOf(problem, fit, found, performance.now() - began);
+  const iterations = rounds(objective, method, start);
+  if (problem.earlyStopping === undefined) return {...(await watched(iterations, fit.space, watch)), objective};
+  const heldOut = new HeldOut(problem, problem.earlyStopping, objective);
+  const history: LeastSquaresIteration[] = [];
+  const last = await watched(iterations, fit.space, watch, iteration => {
+    history.push(iteration);
+    return heldOut.judge(iteration);
+  });
+  return {...heldOut.result(history, last), objective};
 }
 
 /** An iteration to its end, with a pause after each step, in which the page draws or the terminal prints. */
 async function watched<Result>(
   iterations: Generator<LeastSquaresIteration, Result, void>,
   space: ParameterSpace,
-  {onProgress, signal}: Pick<IdentificationProblem, 'onProgress' | 'signal'>,
-): Promise<Result> {
+  watch: Watch,
+): Promise<Result>;
+/** @returns undefined where `goOn` ended it */
+async function watched<Result>(
+  iterations: Generator<LeastSquaresIteration, Result, void>,
+  space: ParameterSpace,
+  watch: Watch,
+  goOn: (iteration: LeastSquaresIteration) => boolean,
+): Promise<Result | undefined>;
+async function watched<Result>(
+  iterations: Generator<LeastSquaresIteration, Result, void>,
+  space: ParameterSpace,
+  {onProgress, signal, start}: Watch,
+  goOn?: (iteration: LeastSquaresIteration) => boolean,
+): Promise<Result | undefined> {
   throwIfAborted(signal);
   let next = first(iterations);
   while (next.done !== true) {
-    onProgress?.({...next.value, values: space.values(next.value.x)});
+    onProgress?.({...next.value, values: space.values(next.value.x), start});
     await new Promise(resolve => setTimeout(resolve, 0));
     throwIfAborted(signal);
+    if (goOn?.(next.value) === false) return undefined;
     next = iterations.next();
   }
   return next.value;
+}
+
+interface Watch extends Pick<IdentificationProblem, 'onProgress' | 'signal'> {
+  readonly start: number;
 }
 
 function first<Result>(
@@ -162,7 +261,9 @@ function check(problem: IdentificationProblem): void {
     if (problem[required] === undefined)
       throw new OptionError('missing-option', `identify needs '${required}'.`, {option: required});
   }
-  refuseUnknownOptions(problem.initial ?? {}, startChecks, 'identify: initial', 'bad-initial');
+  requireNoise(problem.noise ?? white());
+  if (problem.earlyStopping !== undefined) checkEarlyStopping(problem.earlyStopping);
+  refuseUnknownOptions(problem.initial ?? {}, startChecks(problem.system), 'identify: initial', 'bad-initial');
   const method: {readonly iterate?: unknown} | null | undefined = problem.method;
   if (method !== undefined && typeof method?.iterate !== 'function') {
     const given = typeof method === 'string' ? `'${String(method)}'` : typeof method;

@@ -31,8 +31,16 @@ export interface LbfgsOptions {
   };
 }
 
-/** For `identify`, or by itself: many parameters, where a Jacobian would be too much. */
-export function lbfgs(options: LbfgsOptions = {}): LeastSquaresMethod {
+/** `lbfgs` as `trainingStep` knows it: how many steps are remembered. */
+export interface QuasiNewton {
+  readonly memory: number;
+}
+
+/**
+ * For `identify`, or by itself: many parameters, where a Jacobian would be too much. For `trainingStep` too, which takes
+ * of it the memory alone.
+ */
+export function lbfgs(options: LbfgsOptions = {}): LeastSquaresMethod & QuasiNewton {
   refuseUnknownOptions(options, {memory: any, maxIterations: whole, tolerance: object}, 'lbfgs');
   refuseUnknownOptions(options.tolerance ?? {}, {gradient: any, cost: any}, 'lbfgs: tolerance');
   const settings = {
@@ -49,7 +57,10 @@ export function lbfgs(options: LbfgsOptions = {}): LeastSquaresMethod {
         {name, value},
       );
   }
-  return methodOf('lbfgs', (problem, start) => iterate(problem, Float64Array.from(start), settings));
+  return {
+    ...methodOf('lbfgs', (problem, start) => iterate(problem, Float64Array.from(start), settings)),
+    memory: settings.memory,
+  };
 }
 
 interface Settings {
@@ -60,7 +71,7 @@ interface Settings {
 }
 
 /** A step s and the change y of the gradient along it. */
-interface Pair {
+export interface Pair {
   readonly s: Float64Array;
   readonly y: Float64Array;
 }
@@ -78,9 +89,7 @@ function* iterate(
   let status: LeastSquaresStatus | undefined = relativeGradient(point) <= settings.gradient ? 'gradient' : undefined;
   while (status === undefined && history.length <= settings.maxIterations) {
     const direction = descentDirection(point, pairs);
-    // Without a memory the gradient's length means nothing: the first trial moves by 1 in all.
-    const first = pairs.length === 0 ? Math.min(1, 1 / point.gradient.reduce((sum, g) => sum + Math.abs(g), 0)) : 1;
-    const next = wolfeStep(trial => cost.at(trial), point, direction, first);
+    const next = wolfeStep(trial => cost.at(trial), point, direction, firstLength(point, pairs));
     if (next === undefined) {
       if (pairs.length === 0) status = 'cost';
       pairs = []; // the memory misled; from here along the gradient
@@ -102,7 +111,7 @@ function* iterate(
 }
 
 /** The two-loop recursion, H₀ = sᵀy / yᵀy of the last pair. */
-function descentDirection({gradient}: CostPoint, pairs: readonly Pair[]): Float64Array {
+export function descentDirection({gradient}: Pick<CostPoint, 'gradient'>, pairs: readonly Pair[]): Float64Array {
   let q: Float64Array = gradient.slice();
   const alphas = pairs.map(() => 0);
   for (let i = pairs.length - 1; i >= 0; i--) {
@@ -119,8 +128,12 @@ function descentDirection({gradient}: CostPoint, pairs: readonly Pair[]): Float6
   return r.map(value => -value);
 }
 
+/** Of a line search. Without a memory the gradient's length means nothing: the first trial then moves by 1 in all. */
+export const firstLength = ({gradient}: Pick<CostPoint, 'gradient'>, pairs: readonly Pair[]): number =>
+  pairs.length === 0 ? Math.min(1, 1 / gradient.reduce((sum, g) => sum + Math.abs(g), 0)) : 1;
+
 /** Wolfe's conditions make sᵀy positive; where roundoff does not, the pair is left out. */
-function remembered(pairs: readonly Pair[], pair: Pair, memory: number): Pair[] {
+export function remembered(pairs: readonly Pair[], pair: Pair, memory: number): Pair[] {
   return dot(pair.s, pair.y) > Number.EPSILON * dot(pair.y, pair.y) ? [...pairs, pair].slice(-memory) : [...pairs];
 }
 

@@ -47,11 +47,14 @@ export interface LeastSquaresProblem {
 
 /** Why the iteration ended. The first four are convergence. */
 export type LeastSquaresStatus =
-  'gradient' | 'step' | 'cost' | 'zero-residual' | 'no-progress' | 'bound' | 'max-iterations';
+  'gradient' | 'step' | 'cost' | 'zero-residual' | 'no-progress' | 'bound' | 'max-iterations' | 'stopped-early';
+
+/** How an iteration by itself ends; only held-out records stop one early. */
+export type EndStatus = Exclude<LeastSquaresStatus, 'stopped-early'>;
 
 /** The statuses that are convergence. */
 export const isConverged = (status: LeastSquaresStatus): boolean =>
-  status !== 'no-progress' && status !== 'bound' && status !== 'max-iterations';
+  status !== 'no-progress' && status !== 'bound' && status !== 'max-iterations' && status !== 'stopped-early';
 
 /** Where an iteration stands after one of its steps. */
 export interface LeastSquaresIteration {
@@ -206,7 +209,7 @@ function* iterate(
   yield history[0];
   const reference = Math.max(point.cost, problem.magnitude ?? 0);
   /** Of a step that was short: whether that means anything. */
-  const judged = (status: 'step' | 'cost'): LeastSquaresStatus | undefined => {
+  const judged = (status: 'step' | 'cost'): EndStatus | undefined => {
     if (
       isMinimum(
         offsetOf(point.factor, point.residuals, point.x),
@@ -291,7 +294,7 @@ function nextDamping({mu, nu}: Damping, gainRatio: number): Damping {
   return {mu: Math.max(mu * Math.max(1 / 3, 1 - (2 * gainRatio - 1) ** 3), LEAST_DAMPING), nu: 2};
 }
 
-function statusOfPoint(point: Point, leastCost: number, {gradient}: Settings): LeastSquaresStatus | undefined {
+function statusOfPoint(point: Point, leastCost: number, {gradient}: Settings): EndStatus | undefined {
   if (point.cost <= leastCost) return 'zero-residual';
   return gradientCosine(point) <= gradient ? 'gradient' : undefined;
 }
@@ -416,7 +419,7 @@ function pointOf(x: Float64Array, {residuals, jacobian}: Linearization): Point {
 
 function resultOf(
   point: Point,
-  status: LeastSquaresStatus,
+  status: EndStatus,
   history: readonly LeastSquaresIteration[],
   {residuals, jacobians, failed}: Evaluator,
   settings: Settings,
@@ -427,7 +430,7 @@ function resultOf(
     failure === undefined
       ? 'did not lower the cost, though its gradient is not zero'
       : `could not be evaluated (${failure})`;
-  const sentences: Record<LeastSquaresStatus, string> = {
+  const sentences: Record<EndStatus, string> = {
     gradient: `Converged: no parameter lowers the cost any more (the residuals' cosine with the Jacobian's columns is at most ${settings.gradient}).`,
     step: `Converged: the last step was smaller than ${settings.step} of the parameters.`,
     cost: `Converged: the last step could lower the cost by ${settings.cost} of itself at most.`,

@@ -4,9 +4,10 @@
  * logit of its place between the bounds for a bounded one (Gill, Murray & Wright, Practical Optimization, §7.4).
  * So no step can leave the domain. The derivative dθ/dx carries Jacobians in and standard errors out (the delta method).
  */
+import {object, refuseUnknownOptions} from '../../lib/checks.js';
 import {OptionError} from '../../lib/errors.js';
-import type {Numeric, NumericParams} from '../../lib/index.js';
-import {nestedNumbers} from './nested.js';
+import type {Prior, PriorGiven} from './priors.js';
+import {readPrior} from './priors.js';
 
 /** A number, an array of any depth, or anything with a shape and its values, such as a tensor. */
 export type ParameterValue =
@@ -28,6 +29,14 @@ export interface Parameter<Shape extends readonly number[] = readonly number[]> 
   /** −∞ and ∞ where there are none. */
   readonly low: number;
   readonly high: number;
+  /** What was known before the measurement, number by number. */
+  readonly prior?: Prior;
+}
+
+/** What is told of a parameter beside its guess. */
+export interface ParameterOptions {
+  /** What is known before the measurement; see `PriorGiven`. Its rows stand beside the data's in the cost. */
+  readonly prior?: PriorGiven;
 }
 
 /** The shape of a value as far as its type tells: that of a number is []. */
@@ -37,19 +46,24 @@ export type ShapeOf<V extends ParameterValue> = V extends number
     ? readonly [number, ...number[]]
     : readonly number[];
 
-/** Any real number. */
-export function free<V extends ParameterValue>(guess: V): Parameter<ShapeOf<V>> {
-  return parameter('free', guess, -Infinity, Infinity);
+/** Any real number. A prior is normal. */
+export function free<V extends ParameterValue>(guess: V, options?: ParameterOptions): Parameter<ShapeOf<V>> {
+  return parameter('free', guess, -Infinity, Infinity, options);
 }
 
-/** Greater than zero: masses, stiffnesses, times. Steps are relative, so a guess wrong by a factor does no harm. */
-export function positive<V extends ParameterValue>(guess: V): Parameter<ShapeOf<V>> {
-  return parameter('positive', guess, 0, Infinity);
+/** Greater than zero: masses, stiffnesses, times. Steps are relative, so a guess wrong by a factor does no harm. A prior is lognormal, of the mean and deviation given. */
+export function positive<V extends ParameterValue>(guess: V, options?: ParameterOptions): Parameter<ShapeOf<V>> {
+  return parameter('positive', guess, 0, Infinity, options);
 }
 
-/** Strictly between two finite numbers. */
-export function bounded<V extends ParameterValue>(low: number, high: number, guess: V): Parameter<ShapeOf<V>> {
-  return parameter('bounded', guess, low, high);
+/** Strictly between two finite numbers. A prior is normal, cut off at the bounds. */
+export function bounded<V extends ParameterValue>(
+  low: number,
+  high: number,
+  guess: V,
+  options?: ParameterOptions,
+): Parameter<ShapeOf<V>> {
+  return parameter('bounded', guess, low, high, options);
 }
 
 /** Known: takes part in the model, not in the fit. */
@@ -57,59 +71,21 @@ export function fixed<V extends ParameterValue>(value: V): Fixed<ShapeOf<V>> {
   return parameter('fixed', value, -Infinity, Infinity) as Fixed<ShapeOf<V>>;
 }
 
-/** Arrays by name, to any depth: a network's weights, as `params` has them. */
-export interface ParameterTree {
-  readonly [name: string]: ParameterValue | ParameterTree;
-}
-
-/**
- * Every leaf of a tree free, under names with dots: `{...freeTree('network', network.params)}` looks for all weights.
- * @throws OptionError 'bad-parameter' of a tree that contains itself
- */
-export function freeTree(name: string, tree: ParameterTree): Parameters {
-  return Object.fromEntries(leavesOf(name, tree, []));
-}
-
-function leavesOf(name: string, tree: ParameterTree, above: readonly ParameterTree[]): [string, Parameter][] {
-  if (above.includes(tree))
-    throw new OptionError('bad-parameter', `freeTree: ${name} contains itself; a tree of parameters has an end.`);
-  return Object.entries(tree).flatMap(([key, value]): [string, Parameter][] => {
-    const at = `${name}.${key}`;
-    return isValue(value) ? [[at, free(value)]] : leavesOf(at, value, [...above, tree]);
-  });
-}
-
-/** The tree again, with what was found for its leaves: what a simulation takes as `params`. */
-export function estimatedTree(
-  name: string,
-  tree: ParameterTree,
-  estimate: {readonly [name: string]: number | Float64Array},
-): NumericParams {
-  return Object.fromEntries(
-    Object.entries(tree).map(([key, value]) => {
-      const at = `${name}.${key}`;
-      return [key, isValue(value) ? shaped(estimate[at], flatten(value).shape) : estimatedTree(at, value, estimate)];
-    }),
-  );
-}
-
-function shaped(values: number | Float64Array, shape: readonly number[]): Numeric {
-  return typeof values === 'number' || shape.length < 2 ? values : nestedNumbers(Array.from(values), shape);
-}
-
-const isValue = (value: ParameterValue | ParameterTree): value is ParameterValue =>
-  typeof value === 'number' || Array.isArray(value) || ArrayBuffer.isView(value) || 'dataSync' in value;
-
 function parameter<V extends ParameterValue>(
   kind: ParameterKind,
   value: V,
   low: number,
   high: number,
+  options: ParameterOptions = {},
 ): Parameter<ShapeOf<V>> {
-  return {kind, low, high, ...flatten(value)} as Parameter<ShapeOf<V>>;
+  const flat = flatten(value);
+  refuseUnknownOptions(options, {prior: object}, kind);
+  const prior = options.prior === undefined ? {} : {prior: readPrior(kind, options.prior, flat)};
+  return {kind, low, high, ...flat, ...prior} as Parameter<ShapeOf<V>>;
 }
 
-function flatten(value: ParameterValue): {guess: Float64Array; shape: readonly number[]} {
+/** Row-major numbers of a value, with its shape. @throws OptionError of what is no value */
+export function flatten(value: ParameterValue): {guess: Float64Array; shape: readonly number[]} {
   if (typeof value === 'number') return {guess: Float64Array.of(value), shape: []};
   if (value instanceof Float64Array) return {guess: value.slice(), shape: [value.length]};
   if (!isArray(value) && typeof (value as {dataSync?: unknown} | null | undefined)?.dataSync !== 'function') {
@@ -135,6 +111,18 @@ function flatten(value: ParameterValue): {guess: Float64Array; shape: readonly n
 /** `Array.isArray` does not narrow a readonly array out of a union. */
 function isArray(value: ParameterValue): value is readonly ParameterValue[] {
   return Array.isArray(value);
+}
+
+/** The parameters with other guesses; one that rounding has put onto its bound has no coordinate, and stays. */
+export function guessing(parameters: Parameters, values: {readonly [name: string]: number | Float64Array}): Parameters {
+  return Object.fromEntries(
+    Object.entries(parameters).map(([name, parameter]) => {
+      const value = values[name];
+      const guess = typeof value === 'number' ? Float64Array.of(value) : value;
+      const inside = guess.every(x => parameter.kind === 'fixed' || (x > parameter.low && x < parameter.high));
+      return [name, inside ? {...parameter, guess} : parameter];
+    }),
+  );
 }
 
 /** A parameter that is known. */
@@ -227,6 +215,17 @@ export class ParameterSpace {
     return this.each((parameter, i) => slope(parameter, x[i]));
   }
 
+  /** ln of the volume of dx in what priors are densities of: dθ of free and bounded parameters, d ln θ of positive ones. */
+  logVolume(x: Float64Array): {value: number; gradient: Float64Array} {
+    let value = 0;
+    const gradient = this.each((parameter, i) => {
+      if (parameter.kind !== 'bounded') return 0;
+      value += Math.log(slope(parameter, x[i]));
+      return -Math.tanh(x[i] / 2);
+    });
+    return {value, gradient};
+  }
+
   /** ∂r/∂x from ∂r/∂θ, [m, size] row-major, in place. */
   toCoordinates(jacobian: Float64Array, x: Float64Array): Float64Array {
     const derivative = this.derivative(x);
@@ -305,13 +304,18 @@ export class ParameterSpace {
     return all;
   }
 
-  private parameterAt(i: number): Parameter {
+  /** The parameter of coordinate i. */
+  parameterAt(i: number): Parameter {
     return this.moving.find(({offset, size}) => i < offset + size)!.parameter;
   }
 
+  /** Which of its parameter's numbers coordinate i is. */
+  entryAt(i: number): number {
+    return i - this.moving.find(slot => i < slot.offset + slot.size)!.offset;
+  }
+
   private guessAt(i: number): number {
-    const {parameter, offset} = this.moving.find(slot => i < slot.offset + slot.size)!;
-    return parameter.guess[i - offset];
+    return this.parameterAt(i).guess[this.entryAt(i)];
   }
 }
 

@@ -14,10 +14,11 @@ import {numberText} from '../report/number-text.js';
 import {renderFragment, renderReport, type Report} from '../report/report.js';
 import type {Chart} from '../report/plot.js';
 import type {Identification, IdentificationProblem} from './identify.js';
-import {identify} from './identify.js';
+import {identifyWith} from './identify.js';
 import {isFailedSimulation} from './fit.js';
 import type {Parameter, Parameters} from './parameters.js';
-import {fixed} from './parameters.js';
+import {fixed, guessing} from './parameters.js';
+import {priorCostOf} from './priors.js';
 
 /** What `likelihoodProfile` may be told. */
 export interface ProfileOptions {
@@ -77,7 +78,8 @@ export async function likelihoodProfile(
   const {variance, inflation} = identification.uncertainty;
   const lambda = inflation[identification.correlation.labels.indexOf(name)];
   const scale = variance * (Number.isFinite(lambda) ? lambda : 1); // unidentified: the profile is flat, whatever it is divided by
-  const cost = identification.history[identification.history.length - 1].cost;
+  const {cost} = identification;
+  const priorAt = (value: number): number => variance * priorCostOf(parameter, value);
   const error = identification.standardError[name] as number;
   const step = ((Number.isFinite(error) ? error : Math.abs(estimate) || 1) * reach) / points;
   const side = async (sign: number): Promise<[number, number][]> => {
@@ -87,9 +89,10 @@ export async function likelihoodProfile(
       const value =
         parameter.kind === 'positive' ? estimate * Math.exp((sign * k * step) / estimate) : estimate + sign * k * step;
       if (!(value > parameter.low && value < parameter.high)) break;
-      const found = await refit(problem, name, value, from);
+      const found = await refit(problem, identification, name, value, from);
       if (found === undefined) break;
-      list.push([value, (2 * (found.cost - cost)) / scale]);
+      // Held, it is no parameter of the refit, and its prior no row there.
+      list.push([value, (2 * (found.cost + priorAt(value) - cost)) / scale]);
       from = found.estimate;
     }
     return list;
@@ -131,39 +134,25 @@ function shownProfile(found: Omit<LikelihoodProfile, 'html'>): LikelihoodProfile
 /** The others' best fit with the parameter held, started where the neighbour's ended. */
 async function refit(
   problem: IdentificationProblem,
+  {noise}: Identification,
   name: string,
   value: number,
   from: Identification['estimate'],
 ): Promise<{cost: number; estimate: Identification['estimate']} | undefined> {
   const {shape} = problem.parameters[name];
   const held: Parameter = {...fixed(value), shape};
-  const parameters: Parameters = Object.fromEntries(
-    Object.entries(problem.parameters).map(([key, parameter]) => [
-      key,
-      key === name ? held : startingAt(parameter, from[key]),
-    ]),
-  );
+  const parameters: Parameters = {...guessing(problem.parameters, from), [name]: held};
   try {
-    const {estimate, history, trajectories} = await identify({
-      ...problem,
-      parameters,
-      shooting: undefined,
-      onProgress: undefined,
-    });
+    const {estimate, cost, trajectories} = await identifyWith(
+      {...problem, parameters, shooting: undefined, starts: undefined, earlyStopping: undefined, onProgress: undefined},
+      noise,
+    );
     for (const trajectory of trajectories) trajectory.dispose();
-    return {cost: history[history.length - 1].cost, estimate};
+    return {cost, estimate};
   } catch (error) {
     if (isFailedSimulation(error)) return undefined;
     throw error;
   }
-}
-
-function startingAt(parameter: Parameter, value: number | Float64Array): Parameter {
-  const guess = typeof value === 'number' ? Float64Array.of(value) : value;
-  // An estimate that rounding has put onto its bound has no coordinate.
-  return guess.every(x => parameter.kind === 'fixed' || (x > parameter.low && x < parameter.high))
-    ? {...parameter, guess}
-    : parameter;
 }
 
 /** Where the root of the deviance, a straight line for a parabola, passes that of χ². */

@@ -19,7 +19,8 @@ import {requireOwnPlaces} from '../../lib/checks.js';
 import {nestedNumbers, withLeaf} from './nested.js';
 import type {Parameter, Parameters} from './parameters.js';
 import {requireParameters} from './parameters.js';
-import type {Channel, CheckedRecord, Start} from './records.js';
+import type {Channel, CheckedRecord, Start, StartWithStates} from './records.js';
+import {givenBlock, startOfState, stateNames} from './records.js';
 import type {OffGrid} from './sampling.js';
 import {requireFewSteps, requireGrid, stepsASample, stepsEach} from './sampling.js';
 
@@ -30,7 +31,7 @@ export interface Model {
    * Where every record starts that has no start of its own; what parameters named initial.q, initial.v or
    * initial.y give may be left out.
    */
-  readonly initial?: Start;
+  readonly initial?: Start | StartWithStates;
   /** What a record's y is, where that is not the state of an ode: a function of the state, traced like a force. */
   readonly observe?: Observe;
   /** Measured inputs: each is in the `params` of forces and of `observe` under its name, as its value at the present time. A mass has none. */
@@ -67,7 +68,8 @@ interface Direction {
   readonly tangent: Tangent;
 }
 
-export type Block = 'q' | 'v' | 'y';
+/** 'q', 'v', 'y', or the name of a hidden state. */
+export type Block = string;
 
 /** The state at a record's last sample, its blocks one after another, and its derivative by each number that moves. */
 export interface End {
@@ -85,6 +87,14 @@ const blockOf = ({name}: Binding): string => name.slice(initialPrefix.length);
 
 /** The key of a parameter that belongs to one record alone. */
 export const recordKey = (record: string, name: string): string => `${record}: ${name}`;
+
+/** A cost of residuals, with its gradient by them. */
+export type Metric = (residuals: Float64Array) => {readonly cost: number; readonly gradient: Float64Array};
+
+const sumOfSquares: Metric = residuals => ({
+  cost: residuals.reduce((sum, r) => sum + r * r, 0) / 2,
+  gradient: residuals,
+});
 
 export class RecordModel {
   /** Residuals of one sample. */
@@ -110,7 +120,7 @@ export class RecordModel {
     this.bindings = bind(model, record);
     this.directions = this.bindings.flatMap(directionsOf);
     requireOwnPlaces([...this.bindings.map(binding => binding.name), ...Object.keys(inputs)], 'identify');
-    const initial = {...model.initial, ...record.initial};
+    const initial: Start = {...model.initial, ...record.initial};
     this.start = {...initial, t: initial.t ?? t[0]};
     this.requireStart();
     requireGrid(t, this.start.t, model.dt, name, model.offGrid);
@@ -178,10 +188,12 @@ export class RecordModel {
   /**
    * ½ Σ r² and, by key, its gradient: one sweep back, however many parameters there are.
    * @param atEnd a further cost of the state at the last sample, with its gradient
+   * @param metric another cost of the residuals, [rows], with its gradient, in place of ½ Σ r²
    */
   gradient(
     values: Values,
     atEnd?: (state: Float64Array) => {readonly cost: number; readonly gradient: Float64Array},
+    metric: Metric = sumOfSquares,
   ): {readonly cost: number; readonly gradient: Values} {
     const {trajectory, pullback} = this.simulation(values).vjp({
       initial: this.initial(values),
@@ -189,29 +201,70 @@ export class RecordModel {
     });
     this.checked(trajectory);
     try {
-      let cost = 0;
+      const measure = metric(this.residualsOf(trajectory));
+      let {cost} = measure;
+      let offset = 0;
       const cotangent: {[series: string]: Float64Array} = {};
-      for (const channel of this.record.channels) {
-        const {simulated, measured, weights} = channel;
-        const series = trajectory.values(simulated);
-        this.requireFinite(series, channel, 'simulated');
-        cotangent[simulated] = series.map((value, i) =>
-          weights[i] === 0 ? 0 : weights[i] ** 2 * (value - measured[i]),
+      for (const {simulated, weights, outputs} of this.record.channels) {
+        const first = offset;
+        cotangent[simulated] = weights.map((weight, i) =>
+          weight === 0 ? 0 : weight * measure.gradient[this.rowOf(i, outputs, first)],
         );
-        series.forEach((value, i) => (cost += weights[i] === 0 ? 0 : (weights[i] * (value - measured[i])) ** 2 / 2));
+        offset += outputs;
       }
       if (atEnd !== undefined) cost += this.addEnd(trajectory, values, atEnd, cotangent);
       const {initial, params} = pullback(cotangent);
       const gradient = Object.fromEntries(
         this.bindings.map(binding => [
           binding.key,
-          isInitial(binding) ? (initial[blockOf(binding) as Block] as Float64Array) : leafOf(params, binding.name),
+          isInitial(binding)
+            ? (initial as {readonly [block: string]: Float64Array})[blockOf(binding)]
+            : leafOf(params, binding.name),
         ]),
       );
       return {cost, gradient};
     } finally {
       trajectory.dispose();
     }
+  }
+
+  /** Residuals w·(simulated − measured), [rows]: sample by sample, of weight 0 they are 0. */
+  residuals(values: Values): Float64Array {
+    const trajectory = this.simulate(values);
+    try {
+      return this.residualsOf(trajectory);
+    } finally {
+      trajectory.dispose();
+    }
+  }
+
+  /** By row. */
+  get weights(): Float64Array {
+    const all = new Float64Array(this.rows);
+    let offset = 0;
+    for (const {weights, outputs} of this.record.channels) {
+      for (let i = 0; i < weights.length; i++) all[this.rowOf(i, outputs, offset)] = weights[i];
+      offset += outputs;
+    }
+    return all;
+  }
+
+  private residualsOf(trajectory: AnyTrajectory): Float64Array {
+    const residuals = new Float64Array(this.rows);
+    let offset = 0;
+    for (const channel of this.record.channels) {
+      const {simulated, measured, weights, outputs} = channel;
+      const series = trajectory.values(simulated);
+      this.requireFinite(series, channel, 'simulated');
+      for (let i = 0; i < series.length; i++)
+        residuals[this.rowOf(i, outputs, offset)] = weights[i] === 0 ? 0 : weights[i] * (series[i] - measured[i]);
+      offset += outputs;
+    }
+    return residuals;
+  }
+
+  private rowOf(i: number, outputs: number, offset: number): number {
+    return Math.floor(i / outputs) * this.width + offset + (i % outputs);
   }
 
   /** Puts the gradient at the end into the cotangents of the state's blocks. @returns the cost there */
@@ -238,13 +291,13 @@ export class RecordModel {
 
   /** The blocks of a state, in order. */
   get blocks(): readonly Block[] {
-    return this.model.system.kind === 'ode' ? ['y'] : ['q', 'v'];
+    return stateNames(this.model.system);
   }
 
   /** The shape of a block of the state, by the start that is given. */
   shapeOf(name: Block, values: Values): readonly number[] {
-    const given = this.initial(values) as {readonly [block in Block]?: Numeric};
-    return readNumeric(given[name] as Numeric, name).shape;
+    const given = givenBlock(this.initial(values), name);
+    return readNumeric((given ?? startOfState(this.model.system, name)) as Numeric, name).shape;
   }
 
   /** What an observation can do: the logarithm of a negative number, the derivative of a root at 0. */
@@ -301,9 +354,14 @@ export class RecordModel {
   }
 
   private requireStart(): void {
-    const blocks = this.model.system.kind === 'ode' ? (['y'] as const) : (['q', 'v'] as const);
+    const {system} = this.model;
     const given = this.bindings.filter(isInitial).map(blockOf);
-    const missing = blocks.find(block => this.start[block] === undefined && !given.includes(block));
+    const missing = this.blocks.find(
+      block =>
+        givenBlock(this.start, block) === undefined
+        && startOfState(system, block) === undefined
+        && !given.includes(block),
+    );
     if (missing === undefined) return;
     const {name} = this.record;
     throw new OptionError(

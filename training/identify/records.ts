@@ -1,5 +1,5 @@
 /** Measured records as `identify` takes them: checked once, with what is compared and how it is weighed. */
-import type {Inputs, Numeric, NumericValue} from '../../lib/index.js';
+import type {Inputs, Numeric, NumericValue, System} from '../../lib/index.js';
 import {DataError, OptionError, readNumeric, ShapeError} from '../../lib/index.js';
 import type {Checks} from '../../lib/checks.js';
 import {
@@ -23,6 +23,23 @@ export interface Start {
   readonly t?: number;
 }
 
+/** The same with hidden states by name, which by default start as the system says. */
+export type StartWithStates = Start & {readonly [state: string]: Numeric | undefined};
+
+/** A block of a start. */
+export const givenBlock = (start: Start | StartWithStates | undefined, block: string): Numeric | undefined =>
+  (start as {readonly [name: string]: Numeric | undefined} | undefined)?.[block];
+
+/** The blocks of a system's state: y, or q, v and the hidden states. */
+export const stateNames = (system: System): readonly string[] =>
+  system.kind === 'ode' ? ['y'] : ['q', 'v', ...Object.keys(system.states ?? {})];
+
+/** Where a hidden state starts by default. */
+export const startOfState = (system: System, block: string): Numeric | undefined =>
+  system.kind === 'mechanics' && system.states !== undefined && Object.hasOwn(system.states, block)
+    ? (system.states as {readonly [name: string]: {readonly initial: Numeric}})[block].initial
+    : undefined;
+
 /** What was measured in one experiment. */
 export interface MeasuredRecord {
   /** [samples], ascending: times of the measurements, on the grid of dt from the start on. */
@@ -45,7 +62,7 @@ export interface MeasuredRecord {
   /** Parameters of this record alone, beside or in place of the problem's: its start ('initial.q'), a load it was taken with. */
   readonly parameters?: Parameters;
   /** A start of its own, or a part of one, in place of the problem's. */
-  readonly initial?: Start;
+  readonly initial?: Start | StartWithStates;
   /** For errors, the report and the names of the results; default 'record 1', 'record 2', … */
   readonly name?: string;
 }
@@ -73,7 +90,7 @@ export interface CheckedRecord {
   readonly channels: readonly Channel[];
   readonly inputs: Inputs;
   readonly parameters: Parameters;
-  readonly initial?: Start;
+  readonly initial?: Start | StartWithStates;
 }
 
 /** Samples from … to − 1 of a record. */
@@ -109,13 +126,14 @@ export function checkRecord(
   index: number,
   compared: {readonly [series in SeriesName]?: Channel['simulated']},
   bare = false,
+  system?: System,
 ): CheckedRecord {
   const name =
     typeof (record as MeasuredRecord | null)?.name === 'string' && record.name !== undefined
       ? record.name
       : `record ${index + 1}`;
   refuseUnknownOptions(record, recordChecks, name);
-  refuseUnknownOptions(record.initial ?? {}, startChecks, `${name}: initial`, 'bad-initial');
+  refuseUnknownOptions(record.initial ?? {}, startChecks(system), `${name}: initial`, 'bad-initial');
   if (record.t === undefined)
     throw new OptionError('missing-option', `${name} needs t, the times of its samples.`, {record: name, option: 't'});
   const t = readTimes(record.t, name);
@@ -137,7 +155,13 @@ export function checkRecord(
 }
 
 /** A start by its blocks, of which parameters may give some. */
-export const startChecks: Checks = {q: any, v: any, y: any, t: finite};
+export const startChecks = (system?: System): Checks => ({
+  q: any,
+  v: any,
+  y: any,
+  t: finite,
+  ...(system === undefined ? {} : Object.fromEntries(stateNames(system).map(name => [name, any]))),
+});
 
 function notSimulated(series: SeriesName, record: string, has: readonly string[]): OptionError {
   const remedy =

@@ -15,7 +15,7 @@ import {free, ParameterSpace, type Parameters} from './parameters.js';
 import type {Block, End, Model, Values} from './record-model.js';
 import {recordKey, RecordModel} from './record-model.js';
 import type {Channel, CheckedRecord} from './records.js';
-import {slicedRecord} from './records.js';
+import {slicedRecord, stateNames} from './records.js';
 
 /** Into how many segments records are cut at first; made by `single` or `multiple`. */
 export interface Shooting {
@@ -216,7 +216,7 @@ interface Cut {
 /** Neighbours share a sample: it ends the one and starts the other, and weighs in the latter alone. */
 function cutRecord(whole: Whole, segments: number): Cut {
   const {model, record} = whole;
-  const blocks: readonly Block[] = model.system.kind === 'ode' ? ['y'] : ['q', 'v'];
+  const blocks = stateNames(model.system);
   const intervals = record.t.length - 1;
   const count = Math.min(segments, intervals);
   const bounds = Array.from({length: count + 1}, (_, s) => Math.round((s * intervals) / count));

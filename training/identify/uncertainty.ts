@@ -3,15 +3,15 @@
  * parameters the data cannot tell apart. From the singular values of the Jacobian with columns of unit
  * length (Belsley, Kuh & Welsch, Regression Diagnostics, 1980): a singular value of zero is a direction
  * in which the residuals do not change, and the parameters in it get an infinite standard error and a
- * warning. Two covariances: s²(JᵀJ)⁻¹, right where residuals are independent, and the one of Newey & West
- * (Econometrica 1987) where they are not, which is the rule for residuals of a simulation: what the
+ * warning. Two covariances: s²(JᵀJ)⁻¹, right where residuals are independent, and the one of Andrews & Monahan
+ * (Econometrica 1992) where they are not, which is the rule for residuals of a simulation: what the
  * model misses lasts for many samples.
  */
 import {OptionError} from '../../lib/errors.js';
-import {list, nonNegative, positive, refuseUnknownOptions, whole} from '../../lib/checks.js';
+import {list, nonNegative, numbers, positive, refuseUnknownOptions, whole} from '../../lib/checks.js';
 import type {Linearization} from './least-squares.js';
 import {longRunCovariance} from './long-run-covariance.js';
-import type {RowQr} from './row-qr.js';
+import {RowQr} from './row-qr.js';
 import {singularValues, type SingularValues} from './singular-values.js';
 
 /** A stretch of the residuals that is a time series: `samples` rows of `outputs` residuals each, from row `start` on. */
@@ -36,6 +36,10 @@ export interface UncertaintyOptions {
    * sensitivities from a converged Newton iteration; Jacobians by finite differences need 1e-6.
    */
   readonly rankTolerance?: number;
+  /** Rows [k, p] of a prior that the factor has below the Jacobian's, in the residuals' scale: they inform, and are no measurements. */
+  readonly priorRows?: Float64Array;
+  /** Of a residual, where it is known; default: as the residuals tell. */
+  readonly variance?: number;
 }
 
 /** A direction in which the residuals do not change. */
@@ -48,17 +52,19 @@ export interface UnidentifiedDirection {
 
 /** How far estimates can be believed. */
 export interface Uncertainty {
-  /** Estimated variance of a residual, 2·cost / (m − rank); NaN without degrees of freedom. */
+  /** Variance of a residual: as known, else 2·cost / (m − rank); NaN without degrees of freedom. */
   readonly variance: number;
   readonly degreesOfFreedom: number;
   /** [p, p] row-major; rows of unidentified parameters are NaN with an infinite diagonal. */
   readonly covariance: Float64Array;
+  /** The same were the residuals independent: equal to it where they are taken to be. */
+  readonly independent: Float64Array;
   /** [p]; infinite where unidentified. */
   readonly standardError: Float64Array;
   /** [p, p] row-major, unit diagonal; NaN where unidentified. */
   readonly correlation: Float64Array;
   /**
-   * [p]: each variance over what it would be with independent residuals; 1 where they are taken to be. A likelihood of
+   * [p], each variance over what it would be with independent residuals; 1 where they are taken to be. A likelihood of
    * independent residuals is too steep by as much along its profile (Kent, Robust properties of likelihood ratio tests, Biometrika 69, 1982).
    */
   readonly inflation: Float64Array;
@@ -82,7 +88,15 @@ export function uncertainty(
 ): Uncertainty {
   refuseUnknownOptions(
     options,
-    {names: list, observations: whole, series: list, bandwidth: positive, rankTolerance: nonNegative},
+    {
+      names: list,
+      observations: whole,
+      series: list,
+      bandwidth: positive,
+      rankTolerance: nonNegative,
+      priorRows: numbers,
+      variance: positive,
+    },
     'uncertainty',
   );
   const {rankTolerance = 1e-10, series} = options;
@@ -92,10 +106,22 @@ export function uncertainty(
   const decomposition = singularValues(scaledColumns(fit.factor, norms), p);
   const rank = decomposition.values.filter(value => value > rankTolerance * decomposition.values[0]).length;
   const observations = options.observations ?? fit.residuals.length;
-  const degreesOfFreedom = observations - rank;
-  const variance = degreesOfFreedom > 0 ? (2 * fit.cost) / degreesOfFreedom : NaN;
   const root = inverseRoot(decomposition, norms, rank);
-  const correlated = series === undefined ? undefined : sandwich(fit, root, p, series, options.bandwidth);
+  const prior = mapped(options.priorRows ?? new Float64Array(0), root, rank, p);
+  // Numbers that the data determine, where the priors do not (MacKay, Neural Computation 4, 1992).
+  const degreesOfFreedom = observations - rank + prior.reduce((sum, value) => sum + value * value, 0);
+  const variance = options.variance ?? (degreesOfFreedom > 0 ? (2 * fit.cost) / degreesOfFreedom : NaN);
+  const correlated =
+    series === undefined
+      ? undefined
+      : sandwich(
+          fit,
+          root,
+          p,
+          series,
+          options.bandwidth,
+          prior.map(value => value * Math.sqrt(variance)),
+        );
   const independent = gram(root, p).map(value => value * variance);
   const covariance = correlated?.covariance ?? independent;
   // Before `forget`: of what is not identified there is neither.
@@ -105,6 +131,7 @@ export function uncertainty(
   const unidentified = nullDirections(decomposition, norms, rank, rankTolerance);
   const lost = new Set(unidentified.flatMap(({parameters}) => parameters));
   forget(covariance, p, lost);
+  if (independent !== covariance) forget(independent, p, lost);
   const standardError = Float64Array.from({length: p}, (_, i) =>
     degreesOfFreedom > 0 ? Math.sqrt(covariance[i * p + i]) : Infinity,
   );
@@ -113,6 +140,7 @@ export function uncertainty(
     variance,
     degreesOfFreedom,
     covariance,
+    independent,
     standardError,
     correlation,
     inflation,
@@ -121,7 +149,7 @@ export function uncertainty(
     unidentified,
     bandwidth: correlated?.bandwidth ?? 0,
     warnings:
-      observations <= p && p > 0
+      observations <= p && p > 0 && prior.length === 0
         ? [tooFewResiduals(observations, p)]
         : [...unidentifiedWarnings(unidentified, names), ...strongPairs(correlation, names)],
   };
@@ -141,6 +169,15 @@ function inverseRoot({values, vectors}: SingularValues, norms: Float64Array, ran
   return root;
 }
 
+/** Rows [k, p] times Bᵀ: [k, rank]. */
+function mapped(rows: Float64Array, root: Float64Array, rank: number, p: number): Float64Array {
+  const product = new Float64Array(p === 0 ? 0 : (rows.length / p) * rank);
+  for (let k = 0; k * p < rows.length; k++)
+    for (let i = 0; i < rank; i++)
+      for (let j = 0; j < p; j++) product[k * rank + i] += rows[k * p + j] * root[i * p + j];
+  return product;
+}
+
 /** AᵀA of A [rows, p]: its diagonal is a sum of squares, and no correlation from it exceeds 1 but by rounding. */
 function gram(a: Float64Array, p: number): Float64Array {
   const product = new Float64Array(p * p);
@@ -149,13 +186,17 @@ function gram(a: Float64Array, p: number): Float64Array {
   return product;
 }
 
-/** (JᵀJ)⁻¹ S (JᵀJ)⁻¹ with S the long-run covariance of the scores Σ over outputs of J_row·r, as BᵀRᵀRB with RᵀR = BSBᵀ. */
+/**
+ * (JᵀJ)⁻¹ S (JᵀJ)⁻¹ with S the long-run covariance of the scores Σ over outputs of J_row·r, as BᵀRᵀRB with RᵀR = BSBᵀ.
+ * @param prior its rows times Bᵀ, in the scale of the noise
+ */
 function sandwich(
   fit: Linearization,
   root: Float64Array,
   p: number,
   series: readonly ResidualSeries[],
   bandwidth: number | undefined,
+  prior: Float64Array,
 ): {covariance: Float64Array; bandwidth: number} {
   const rank = p === 0 ? 0 : root.length / p;
   const rows = series.reduce((sum, {samples, outputs}) => sum + samples * outputs, 0);
@@ -177,11 +218,17 @@ function sandwich(
     bandwidth,
   );
   const correction = samples / Math.max(samples - rank, 1); // for the residuals' being smaller than the noise
+  // A prior is a measurement of known variance, independent of all others.
+  const factor = new RowQr(rank).append(
+    middle.root.map(value => value * Math.sqrt(correction)),
+    new Float64Array(rank),
+  );
+  if (prior.length > 0) factor.append(prior, new Float64Array(prior.length / rank));
   const half = new Float64Array(rank * p);
   for (let i = 0; i < rank; i++)
     for (let k = i; k < rank; k++)
-      for (let j = 0; j < p; j++) half[i * p + j] += middle.root[i * rank + k] * root[k * p + j];
-  return {covariance: gram(half, p).map(value => value * correction), bandwidth: middle.bandwidth};
+      for (let j = 0; j < p; j++) half[i * p + j] += factor.r[i * rank + k] * root[k * p + j];
+  return {covariance: gram(half, p), bandwidth: middle.bandwidth};
 }
 
 function scores(

@@ -15,7 +15,7 @@ import {fixed, free} from './parameters.js';
 import type {Block, Model, Values} from './record-model.js';
 import {RecordModel} from './record-model.js';
 import type {CheckedRecord, MeasuredRecord} from './records.js';
-import {checkRecord, slicedRecord} from './records.js';
+import {checkRecord, givenBlock, slicedRecord, startOfState, stateNames} from './records.js';
 
 /** How `validate` judges a model. */
 export interface ValidateOptions {
@@ -69,7 +69,7 @@ const WARM_UP_STEPS = 50;
 
 /** A record simulated with the parameters found; it needs no measurements, only its times, and a start where the problem's is not its own. */
 export function simulateRecord(model: Model, values: Values, record: MeasuredRecord): AnyTrajectory {
-  const checked = checkRecord(record, 0, comparedSeries(model.system, model.observe !== undefined), true);
+  const checked = checkRecord(record, 0, comparedSeries(model.system, model.observe !== undefined), true, model.system);
   const held = heldModel(model, values, checked);
   const own = Object.fromEntries(
     Object.entries(checked.parameters).map(([name, {guess}]) => [`${checked.name}: ${name}`, guess]),
@@ -122,7 +122,7 @@ function heldModel(model: Model, values: Values, {parameters: own}: CheckedRecor
 const shared = ({parameters}: Model): Values =>
   Object.fromEntries(Object.entries(parameters).map(([name, {guess}]) => [name, guess]));
 
-const blocksOf = ({system}: Model): readonly Block[] => (system.kind === 'ode' ? ['y'] : ['q', 'v']);
+const blocksOf = ({system}: Model): readonly Block[] => stateNames(system);
 
 /** The record with its start among its own parameters, to be found; those it has already stay as they are. */
 function withFreeStart(model: Model, values: Values, record: CheckedRecord, warm?: Values): CheckedRecord {
@@ -141,7 +141,7 @@ function withFreeStart(model: Model, values: Values, record: CheckedRecord, warm
 
 /** The record's own start; where it has none, what was measured; else the problem's, found or given. */
 function guessOf(
-  {initial, parameters}: Model,
+  {system, initial, parameters}: Model,
   values: Values,
   record: CheckedRecord,
   block: Block,
@@ -150,14 +150,15 @@ function guessOf(
     const {values: guess, shape} = readNumeric(value, `initial.${block}`);
     return {guess, shape};
   };
-  const own = record.initial?.[block];
+  const own = givenBlock(record.initial, block);
   if (own !== undefined) return given(own);
   const name = `initial.${block}`;
+  const startValue = givenBlock(initial, block) ?? startOfState(system, block);
   const known = Object.hasOwn(parameters, name)
     ? {guess: values[name], shape: parameters[name].shape}
-    : initial?.[block] === undefined
+    : startValue === undefined
       ? undefined
-      : given(initial[block]);
+      : given(startValue);
   const measured = record.channels.find(({simulated}) => simulated === block);
   if (measured === undefined || measured.weights.subarray(0, measured.outputs).some(weight => weight === 0)) {
     if (known !== undefined) return known;

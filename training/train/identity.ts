@@ -6,8 +6,9 @@ import type {Change} from './examples.js';
 import {CheckpointError, OptionError} from '../../lib/errors.js';
 import {refuseUnknownOptions, shown} from '../../lib/checks.js';
 import {fingerprint} from './fingerprint.js';
-import {hyperparametersOf, kindOf, learningRateOf} from './optimizer-state.js';
-import type {TrainingProblem} from './problem.js';
+import type {Learner} from './learner.js';
+import type {AnyTraining, TrainingSettings} from './problem.js';
+import {isCompiledTraining} from './problem.js';
 
 /** What a resumed run may have changed on purpose. */
 
@@ -59,7 +60,7 @@ const words: {readonly [key in keyof Identity]: string} = {
 };
 
 /** @throws OptionError for a resume that is neither true, false nor {accept} */
-export function acceptedChanges(resume: TrainingProblem<unknown>['resume']): ReadonlySet<string> {
+export function acceptedChanges(resume: TrainingSettings<unknown>['resume']): ReadonlySet<string> {
   if (resume === undefined || typeof resume === 'boolean') return new Set();
   refuseUnknownOptions(resume, ['accept'], 'train: resume');
   const {accept} = resume;
@@ -75,29 +76,21 @@ export function acceptedChanges(resume: TrainingProblem<unknown>['resume']): Rea
   return new Set(accept as string[]);
 }
 
-export async function identityOf<T>(problem: TrainingProblem<T>): Promise<Identity> {
-  const {
-    variables,
-    optimizer,
-    data,
-    batchSize = 32,
-    seed = 0,
-    shuffle = true,
-    schedule,
-    clip = {},
-    validation,
-  } = problem;
+export async function identityOf<T>(problem: AnyTraining<T>, learner: Learner<T>): Promise<Identity> {
+  const {data, batchSize = 32, seed = 0, shuffle = true, schedule, validation} = problem;
+  const {variables, kind, hyperparameters, rate} = learner;
+  const clip = isCompiledTraining(problem) ? problem.step.clip : (problem.clip ?? {});
   const steps = problem.epochs * Math.ceil(data.length / batchSize);
   return asJson({
-    optimizer: kindOf(optimizer),
+    optimizer: kind,
     shapes: variables.map(({shape}) => [...shape]),
     names: variables.map(({name}) => name),
     examples: data.length,
     batchSize,
     seed,
     shuffle,
-    learningRate: schedule === undefined ? (learningRateOf(optimizer) ?? null) : null,
-    hyperparameters: hyperparametersOf(optimizer),
+    learningRate: schedule === undefined ? (rate ?? null) : null,
+    hyperparameters,
     schedule: schedule === undefined ? null : {steps, rates: ratesOf(problem, steps)},
     clip: {norm: clip.norm, value: clip.value},
     data: await fingerprint(data),
@@ -108,7 +101,7 @@ export async function identityOf<T>(problem: TrainingProblem<T>): Promise<Identi
 /** Steps of a run at which schedules are compared: stairs of more than 1/64 of a run cannot hide between. */
 const PROBES = 65;
 
-function ratesOf<T>({schedule, data, batchSize = 32}: TrainingProblem<T>, steps: number): number[] {
+function ratesOf<T>({schedule, data, batchSize = 32}: AnyTraining<T>, steps: number): number[] {
   const perEpoch = Math.ceil(data.length / batchSize);
   return Array.from({length: PROBES}, (_, i) => {
     const step = Math.round((i * (steps - 1)) / (PROBES - 1));
@@ -126,7 +119,7 @@ const asJson = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value))
 export function requireSame<T>(
   saved: Identity,
   own: Identity,
-  problem: TrainingProblem<T>,
+  problem: AnyTraining<T>,
   accepted: ReadonlySet<string>,
   file: string,
 ): ReadonlySet<string> {

@@ -21,6 +21,8 @@ import {checkClip} from './gradients.js';
 import type {Metrics} from './metrics.js';
 import type {Random} from './random.js';
 import type {Schedule} from './schedules.js';
+import type {StepBatch, TrainingStep} from './training-step.js';
+import type {AnySystem} from '../../lib/index.js';
 
 /** Where in the training a loss is asked for. */
 export interface LossAt {
@@ -31,14 +33,30 @@ export interface LossAt {
   readonly random: Random;
 }
 
-/** What `train` is asked to do. */
-export interface TrainingProblem<T> {
+/** A training by a loss of one's own on tfjs's tape, or by a compiled step. */
+export type AnyTraining<T> = TrainingProblem<T> | CompiledTraining<T>;
+
+/** What `train` is asked to do, by a loss on tfjs's tape. */
+export interface TrainingProblem<T> extends TrainingSettings<T> {
   /** The mean over the batch of what is to be small, as a scalar; runs on tfjs's tape, so `simulate` and prepared simulations inside it carry gradients. */
   readonly loss: (batch: readonly T[], at: LossAt) => tf.Scalar;
   /** What is trained; of a tf.layers model, `model.trainableWeights.map(weight => weight.read())`. */
   readonly variables: readonly tf.Variable[];
   /** Any of tfjs's. */
   readonly optimizer: tf.Optimizer;
+  readonly clip?: Clip;
+}
+
+/** A training by a compiled step, which has its loss, variables, optimizer and clipping. */
+export interface CompiledTraining<T, S extends AnySystem = never> extends TrainingSettings<T> {
+  /** `trainingStep(model, {loss, optimizer, ...})`. tfjs's variables get their values at the end of every epoch. */
+  readonly step: TrainingStep<S>;
+  /** What the step is given for a batch of examples; noise belongs here, drawn from `random`. */
+  readonly batch: (examples: readonly T[], at: LossAt) => StepBatch<S>;
+}
+
+/** What every training is told. */
+export interface TrainingSettings<T> {
   readonly data: Examples<T>;
   /** How often every example is used. */
   readonly epochs: number;
@@ -50,7 +68,6 @@ export interface TrainingProblem<T> {
   readonly shuffle?: boolean;
   /** Learning rate of every step; default what the optimizer was made with. */
   readonly schedule?: Schedule;
-  readonly clip?: Clip;
   readonly validation?: {
     readonly data: Examples<T>;
     /** Default the loss itself, evaluated without a tape. */
@@ -114,6 +131,8 @@ const resuming: Check = {
 };
 
 const known: Checks = {
+  step: callable,
+  batch: callable,
   loss: any,
   variables: any,
   optimizer: any,
@@ -134,27 +153,57 @@ const known: Checks = {
   signal: abortSignal,
 };
 
+export const isCompiledTraining = <T>(problem: AnyTraining<T>): problem is CompiledTraining<T> =>
+  (problem as Partial<CompiledTraining<T>>).step !== undefined;
+
 /** @throws OptionError */
-export function checkProblem<T>(problem: TrainingProblem<T>): void {
+export function checkProblem<T>(problem: AnyTraining<T>): void {
   refuseUnknownOptions(problem, known, 'train');
-  for (const required of ['loss', 'variables', 'optimizer', 'data', 'epochs'] as const) {
-    if (problem[required] === undefined)
+  const needed = isCompiledTraining(problem) ? ['batch'] : ['loss', 'variables', 'optimizer'];
+  for (const required of [...needed, 'data', 'epochs']) {
+    if ((problem as unknown as {readonly [option: string]: unknown})[required] === undefined)
       throw new OptionError('missing-option', `train needs '${required}'.`, {option: required});
   }
-  requireVariables(problem.variables);
-  if (typeof problem.loss !== 'function')
+  if (isCompiledTraining(problem)) checkCompiled(problem);
+  else checkTape(problem);
+  checkSettings(problem);
+}
+
+function checkCompiled<T>(problem: CompiledTraining<T>): void {
+  for (const option of ['loss', 'variables', 'optimizer', 'clip'] as const)
+    if ((problem as Partial<TrainingProblem<T>>)[option] !== undefined)
+      throw new OptionError(
+        'bad-option',
+        `train: '${option}' belongs to the step, trainingStep(model, {${option}, ...}).`,
+        {
+          option,
+        },
+      );
+  if (typeof (problem.step as {restore?: unknown}).restore !== 'function')
+    throw new OptionError('bad-option', 'train: step must be made by trainingStep(model, {loss, optimizer}).', {
+      option: 'step',
+    });
+}
+
+function checkTape<T>({variables, loss, optimizer, clip = {}}: TrainingProblem<T>): void {
+  requireVariables(variables);
+  if (typeof loss !== 'function')
     throw new OptionError(
       'bad-option',
-      `train: loss must be a function of a batch that returns a scalar tensor, not ${typeof problem.loss}.`,
+      `train: loss must be a function of a batch that returns a scalar tensor, not ${typeof loss}.`,
       {option: 'loss'},
     );
-  if (typeof (problem.optimizer as {applyGradients?: unknown} | null)?.applyGradients !== 'function')
+  if (typeof (optimizer as {applyGradients?: unknown} | null)?.applyGradients !== 'function')
     throw new OptionError(
       'bad-option',
-      `train: optimizer must be one of tfjs's, as tf.train.adam(0.01), not ${typeof problem.optimizer === 'string' ? `'${String(problem.optimizer)}'` : typeof problem.optimizer}.`,
+      `train: optimizer must be one of tfjs's, as tf.train.adam(0.01), not ${typeof optimizer === 'string' ? `'${String(optimizer)}'` : typeof optimizer}.`,
       {option: 'optimizer'},
     );
-  const {data, epochs, batchSize = 32, validation, earlyStopping, checkpoint, clip = {}, resume} = problem;
+  checkClip(clip);
+}
+
+function checkSettings<T>(problem: AnyTraining<T>): void {
+  const {data, epochs, batchSize = 32, validation, earlyStopping, checkpoint, resume} = problem;
   refuseUnknownOptions(validation ?? {}, {data: examples, loss: callable, every: count}, 'train: validation');
   refuseUnknownOptions(earlyStopping ?? {}, {patience: count, least: nonNegative}, 'train: earlyStopping');
   refuseUnknownOptions(checkpoint ?? {}, {directory: text, every: count, keep: count}, 'train: checkpoint');
@@ -173,7 +222,6 @@ export function checkProblem<T>(problem: TrainingProblem<T>): void {
     throw new OptionError('missing-option', 'train: resume needs checkpoint: {directory, every}, to know from where.', {
       option: 'checkpoint',
     });
-  checkClip(clip);
 }
 
 function requireVariables(variables: readonly tf.Variable[]): void {

@@ -1,11 +1,10 @@
 /** All of a run that the next step depends on, as one value: read into a checkpoint, and put back from it. */
-import type * as tf from '@tensorflow/tfjs';
 import type {CheckpointContent, NamedArray} from './checkpoint-file.js';
 import {corrupt} from './checkpoint-file.js';
 import type {Identity} from './identity.js';
 import {mismatch} from './identity.js';
 import type {EpochMetrics} from './metrics.js';
-import {arrayOf, assign, readOptimizer, requireFitting, restoreOptimizer} from './optimizer-state.js';
+import type {Learner} from './learner.js';
 import {Random} from './random.js';
 
 /** Counts and sums; numbers only, which JSON keeps to the bit. */
@@ -39,8 +38,10 @@ interface Facts {
 }
 
 export interface StateSpec {
-  readonly variables: readonly tf.Variable[];
-  readonly optimizer: tf.Optimizer;
+  readonly learner: Pick<
+    Learner<never>,
+    'readValues' | 'assignValues' | 'fits' | 'readOptimizer' | 'requireFitting' | 'restoreOptimizer'
+  >;
   readonly examples: number;
   readonly seed: number;
 }
@@ -73,18 +74,18 @@ export class TrainingState {
   /** The variables are the best so far. */
   markBest(epoch: number, loss: number): void {
     this.counters.best = {epoch, loss};
-    this.bestValues = this.spec.variables.map((variable, i) => arrayOf(`best/${i}`, variable));
+    this.bestValues = this.spec.learner.readValues('best');
   }
 
   takeBest(): void {
-    this.bestValues.forEach((array, i) => assign(this.spec.variables[i], array));
+    if (this.bestValues.length > 0) this.spec.learner.assignValues(this.bestValues);
   }
 
   /** @param metricsLength bytes of the metrics' file that belong to the steps taken */
   save(identity: Identity, probe: number | null, metricsLength: number): CheckpointContent {
-    const {kind, iterations, learningRate, arrays} = readOptimizer(this.spec.optimizer);
+    const {kind, iterations, learningRate, arrays} = this.spec.learner.readOptimizer();
     const saved = [
-      ...this.spec.variables.map((variable, i) => arrayOf(`variable/${i}`, variable)),
+      ...this.spec.learner.readValues('variable'),
       ...this.bestValues,
       ...arrays.map(array => ({...array, name: `optimizer/${array.name}`})),
       {name: 'order', shape: [this.order.length], values: this.order},
@@ -108,7 +109,7 @@ export class TrainingState {
    * @throws CheckpointError 'checkpoint-corrupt' where something is missing; 'checkpoint-mismatch' for another run's
    */
   restore(content: CheckpointContent, file: string, {changes, probe, accepted}: Comparison): number {
-    const {variables, optimizer} = this.spec;
+    const {learner} = this.spec;
     const {identity, counters, random, optimizer: state, metricsLength, probe: expected} = factsOf(content, file);
     const changed = changes(identity, file);
     const under = (folder: string): NamedArray[] =>
@@ -117,13 +118,7 @@ export class TrainingState {
         .map(array => ({...array, name: array.name.slice(folder.length + 1)}));
     const [values, best] = [under('variable'), content.arrays.filter(({name}) => name.startsWith('best/'))];
     for (const arrays of [values, ...(best.length > 0 || counters.best !== undefined ? [best] : [])]) {
-      const fits =
-        arrays.length === variables.length
-        && arrays.every(
-          ({name, shape, values: numbers}, i) =>
-            name.endsWith(String(i)) && numbers instanceof Float32Array && shape.join() === variables[i].shape.join(),
-        );
-      if (!fits) throw corrupt(file, 'it does not hold the values of its variables');
+      if (!learner.fits(arrays)) throw corrupt(file, 'it does not hold the values of its variables');
     }
     const order = content.arrays.find(({name}) => name === 'order')?.values;
     if (!(order instanceof Uint32Array) || !isOrder(order, this.order.length))
@@ -133,31 +128,26 @@ export class TrainingState {
       learningRate: changed.has('learningRate') ? undefined : state.learningRate,
       arrays: under('optimizer'),
     };
-    requireFitting(
-      optimizer,
-      optimizerState,
-      variables.map(({shape}) => shape),
-      file,
-    );
+    learner.requireFitting(optimizerState, file);
 
     const generator = new Random(0);
     generator.state = random;
-    const before = variables.map(variable => arrayOf('before', variable));
-    values.forEach((array, i) => assign(variables[i], array));
+    const before = learner.readValues('before');
+    learner.assignValues(values);
     const found = probe({step: counters.step, epoch: counters.epoch, random: generator.copy()});
     const isOther =
       expected !== null
       && found !== null
       && Math.abs(found - expected) > SAME_LOSS * Math.max(Math.abs(found), Math.abs(expected));
     if (isOther && !accepted.has('loss') && !changed.has('data') && !changed.has('batchSize')) {
-      before.forEach((array, i) => assign(variables[i], array));
+      learner.assignValues(before);
       throw mismatch(
         [`the loss of the first ${identity.batchSize} examples at its variables is ${expected}, here ${found}`],
         ['loss'],
         file,
       );
     }
-    restoreOptimizer(optimizer, optimizerState, file);
+    learner.restoreOptimizer(optimizerState, file);
     // What was best by other data or another loss is no measure for this.
     const judgedAnew = changed.has('data') || changed.has('validation') || (isOther && accepted.has('loss'));
     this.bestValues = judgedAnew ? [] : best;

@@ -3,41 +3,46 @@
  * an epoch, and checkpoints from which a killed run goes on to the very weights it would have had.
  */
 import type {TrainingResult} from './result.js';
-import * as tf from '@tensorflow/tfjs';
 import {InconsistentStateError, NewtonError, SingularMatrixError, StiffgradError} from '../../lib/errors.js';
 import {throwIfAborted} from '../../lib/checks.js';
+import type {AnySystem} from '../../lib/index.js';
 import {Checkpoints} from './checkpoints.js';
-import {clipped, lossAndGradients} from './gradients.js';
 import {acceptedChanges, identityOf, requireSame, type Identity} from './identity.js';
 import type {EpochMetrics, MetricsSink} from './metrics.js';
 import {openMetrics} from './metrics.js';
-import {learningRateOf, setLearningRate} from './optimizer-state.js';
-import type {LossAt, TrainingProblem} from './problem.js';
+import type {Learner} from './learner.js';
+import {learnerOf, scalarValue} from './learner.js';
+import type {AnyTraining, CompiledTraining, LossAt, TrainingProblem} from './problem.js';
 import type {Examples} from './examples.js';
-import {checkProblem} from './problem.js';
+import {checkProblem, isCompiledTraining} from './problem.js';
 import {Random} from './random.js';
 import {TrainingState} from './state.js';
 import {shownTraining} from './training-report.js';
 
 /**
- * Trains variables on examples with one of tfjs's optimizers. With the same seed it gives the same weights
+ * Trains variables on examples with one of tfjs's optimizers, or by a compiled step with its own. With the same seed it gives the same weights
  * to the bit, whether or not it was killed on the way and resumed.
  * @throws OptionError for a problem that is not well posed; CheckpointError for a checkpoint that is damaged,
  *   in the way, or another run's; what the loss throws (unless onFailure is 'skip'); StiffgradError
  *   'not-finite' for a loss or gradient that is not a number
  */
-export async function train<T>(problem: TrainingProblem<T>): Promise<TrainingResult> {
+export async function train<T, S extends AnySystem = never>(
+  given: TrainingProblem<T> | CompiledTraining<T, S>,
+): Promise<TrainingResult> {
+  const problem = given as AnyTraining<T>;
   checkProblem(problem);
-  const {variables, optimizer, data, batchSize = 32, seed = 0, checkpoint, resume = false} = problem;
+  const {data, seed = 0, checkpoint, resume = false} = problem;
   const accepted = acceptedChanges(resume);
-  const state = new TrainingState({variables, optimizer, examples: data.length, seed});
+  if (isCompiledTraining(problem)) await begin(problem);
+  const learner = learnerOf(problem);
+  const state = new TrainingState({learner, examples: data.length, seed});
   const checkpoints =
     checkpoint === undefined ? undefined : new Checkpoints(checkpoint.directory, checkpoint.keep ?? 2);
   await checkpoints?.open();
   try {
     const latest = resume === false ? undefined : await checkpoints?.latest();
     if (latest === undefined) await checkpoints?.requireEmpty();
-    const keeping = checkpoints === undefined ? undefined : await keepingOf(problem, checkpoints, batchSize);
+    const keeping = checkpoints === undefined ? undefined : await keepingOf(problem, learner, checkpoints);
     const metricsLength =
       latest === undefined || keeping === undefined
         ? 0
@@ -50,6 +55,7 @@ export async function train<T>(problem: TrainingProblem<T>): Promise<TrainingRes
     try {
       return await new Run(
         problem,
+        learner,
         state,
         metrics,
         keeping,
@@ -71,16 +77,30 @@ interface Keeping {
   readonly probe: (at: LossAt) => number | null;
 }
 
-async function keepingOf<T>(problem: TrainingProblem<T>, checkpoints: Checkpoints, size: number): Promise<Keeping> {
-  const {data, loss} = problem;
-  const identity = await identityOf(problem);
-  const batch = await examplesAt(
+/** A step knows its variables once it has evaluated a loss. */
+async function begin<T>(problem: CompiledTraining<T>): Promise<void> {
+  const {step, seed = 0} = problem;
+  const examples = await firstBatch(problem);
+  const batch = problem.batch(examples, {step: 0, epoch: 0, random: new Random(seed)});
+  try {
+    step.loss(batch);
+  } catch (error) {
+    if (!isFailure(error) || step.variables.length === 0) throw error;
+  }
+}
+
+const firstBatch = <T>({data, batchSize = 32}: AnyTraining<T>): Promise<T[]> =>
+  examplesAt(
     data,
-    Uint32Array.from({length: Math.min(size, data.length)}, (_, i) => i),
+    Uint32Array.from({length: Math.min(batchSize, data.length)}, (_, i) => i),
   );
+
+async function keepingOf<T>(problem: AnyTraining<T>, learner: Learner<T>, checkpoints: Checkpoints): Promise<Keeping> {
+  const identity = await identityOf(problem, learner);
+  const batch = await firstBatch(problem);
   const probe = (at: LossAt): number | null => {
     try {
-      const value = scalarValue(() => loss(batch, at));
+      const value = learner.loss(batch, at);
       return Number.isFinite(value) ? value : null;
     } catch (error) {
       if (isFailure(error)) return null;
@@ -102,11 +122,10 @@ class Run<T> {
   private readonly steps: number;
   private yielded = performance.now();
   private savedStep = -1;
-  /** Variables, by their place, that got a gradient in some step. */
-  private readonly moved = new Set<number>();
 
   constructor(
-    private readonly problem: TrainingProblem<T>,
+    private readonly problem: AnyTraining<T>,
+    private readonly learner: Learner<T>,
     private readonly state: TrainingState,
     private readonly metrics: MetricsSink,
     private readonly keeping: Keeping | undefined,
@@ -131,6 +150,7 @@ class Run<T> {
     }
     await this.save();
     if (problem.earlyStopping !== undefined) state.takeBest();
+    this.learner.publish();
     return this.result();
   }
 
@@ -149,10 +169,10 @@ class Run<T> {
     const {counters, order, random} = state;
     const {step, epoch, position} = counters;
     const rate = problem.schedule?.({step, epoch, steps: this.steps});
-    if (rate !== undefined) setLearningRate(problem.optimizer, rate);
+    if (rate !== undefined) this.learner.rate = rate;
     const indices = order.subarray(position, position + this.size);
     const batch = await examplesAt(problem.data, indices);
-    const found = this.attempt(() => problem.loss(batch, {step, epoch, random}));
+    const found = this.attempt(batch, {step, epoch, random});
     if (found !== undefined) {
       counters.lossSum += found.loss * batch.length;
       counters.lossCount += batch.length;
@@ -163,26 +183,11 @@ class Run<T> {
   }
 
   /** Loss and gradient's norm, once the step is taken; undefined for one that is skipped. */
-  private attempt(loss: () => tf.Scalar): {loss: number; norm: number} | undefined {
-    const {variables, optimizer, clip = {}, onFailure = 'throw'} = this.problem;
+  private attempt(batch: readonly T[], at: LossAt): {loss: number; norm: number} | undefined {
     try {
-      const found = lossAndGradients(loss, variables);
-      if (!Number.isFinite(found.loss) || !Number.isFinite(found.norm)) {
-        for (const gradient of found.gradients) gradient?.dispose();
-        throw new StiffgradError(
-          'not-finite',
-          `train: in step ${this.state.counters.step} the loss is ${found.loss} and the norm of its gradient ${found.norm}. Look for NaN among the data of this batch; lower the learning rate, clip the gradient, or let such steps be left out with onFailure: 'skip'.`,
-          {step: this.state.counters.step},
-        );
-      }
-      found.gradients.forEach((gradient, i) => gradient && this.moved.add(i));
-      const gradients = clipped(found, clip);
-      // By name and in the variables' order, by which the optimizers know their moments.
-      optimizer.applyGradients(variables.map(({name}, i) => ({name, tensor: gradients[i] as tf.Tensor})));
-      for (const gradient of gradients) gradient?.dispose();
-      return found;
+      return this.learner.take(batch, at);
     } catch (error) {
-      if (onFailure === 'skip' && isFailure(error)) return undefined;
+      if (this.problem.onFailure === 'skip' && isFailure(error)) return undefined;
       throw error;
     }
   }
@@ -190,7 +195,7 @@ class Run<T> {
   private tell(found: {loss: number; norm: number} | undefined): void {
     const {problem, seconds} = this;
     const {step, epoch} = this.state.counters;
-    const learningRate = learningRateOf(problem.optimizer);
+    const learningRate = this.learner.rate;
     this.metrics.write({
       kind: 'step',
       step,
@@ -216,6 +221,7 @@ class Run<T> {
   private async endEpoch(): Promise<void> {
     const {problem, state} = this;
     const {counters} = state;
+    this.learner.publish();
     counters.epoch++;
     const {epoch, step, skipped} = counters;
     const loss = counters.lossCount > 0 ? counters.lossSum / counters.lossCount : NaN;
@@ -228,7 +234,7 @@ class Run<T> {
       step,
       loss,
       validation,
-      learningRate: learningRateOf(problem.optimizer),
+      learningRate: this.learner.rate,
       skipped,
     };
     counters.history.push(line);
@@ -250,7 +256,7 @@ class Run<T> {
 
   /** Mean over the validation's examples, in batches as large as the training's. */
   private async validate(): Promise<number> {
-    const {validation, loss} = this.problem;
+    const {validation} = this.problem;
     const {data, loss: own} = validation as NonNullable<typeof validation>;
     const {step, epoch} = this.state.counters;
     let sum = 0;
@@ -260,9 +266,9 @@ class Run<T> {
       // A copy of the generator: to look must not change what comes.
       sum +=
         batch.length
-        * scalarValue(() =>
-          own === undefined ? loss(batch, {step, epoch, random: this.state.random.copy()}) : own(batch),
-        );
+        * (own === undefined
+          ? this.learner.loss(batch, {step, epoch, random: this.state.random.copy()})
+          : scalarValue(() => own(batch)));
     }
     return sum / data.length;
   }
@@ -285,14 +291,16 @@ class Run<T> {
   }
 
   private get warnings(): string[] {
-    if (this.state.counters.step === this.firstStep) return [];
-    return this.problem.variables.flatMap(({name}, i) =>
-      this.moved.has(i)
+    const {learner} = this;
+    if (this.state.counters.step === this.firstStep) return [...learner.warnings];
+    const still = learner.variables.flatMap(({name}, i) =>
+      learner.moved.has(i)
         ? []
         : [
             `variables[${i}] ('${name}') never got a gradient: no loss depended on it. Leave it out, or look for where it should come in.`,
           ],
     );
+    return [...learner.warnings, ...still];
   }
 
   private result(): TrainingResult {
@@ -319,18 +327,12 @@ async function examplesAt<T>(data: Examples<T>, indices: Uint32Array): Promise<T
   return batch;
 }
 
-function scalarValue(loss: () => tf.Scalar): number {
-  const value = tf.tidy(loss);
-  const number = value.dataSync()[0];
-  value.dispose();
-  return number;
-}
-
 function isFailure(error: unknown): boolean {
   return (
     error instanceof NewtonError
     || error instanceof SingularMatrixError
     || error instanceof InconsistentStateError
-    || (error instanceof StiffgradError && error.code === 'not-finite')
+    || (error instanceof StiffgradError
+      && ['not-finite', 'loss-not-finite', 'gradient-not-finite'].includes(error.code))
   );
 }

@@ -113,6 +113,8 @@ function augment({system, options, own, leaves, traced, engine}: AskedStep): Aug
   };
 }
 
+const none = new Float64Array(0);
+
 class WayBack {
   /** (y, ȳ, p̄), with cotangents in units of the largest. */
   private readonly now: Float64Array;
@@ -257,6 +259,7 @@ class WayBack {
         end: -end,
         most: Infinity,
         resume,
+        breaks: plan.breaks && {stops: plan.breaks.stops.map(t => -t).reverse(), restarts: none, jump: 0},
       },
     };
   }

@@ -116,6 +116,15 @@ export class Integrator {
     return {e: along.buffer('e').slice(), rates: along.buffer('rates').slice()};
   }
 
+  /** The derivative of a state, where it is traced; the executable's own buffer. */
+  slope(x: Float64Array, t: number): Float64Array {
+    const {along, buffers} = this;
+    buffers.x?.set(x);
+    buffers.t?.fill(t);
+    along.run('slope');
+    return along.buffer('slope');
+  }
+
   /** The state after an event's jump: the user's blocks, and what the scheme carries made from them anew. */
   jump(event: number, t: number, h: number, checked = true): void {
     const {along, prepared, state} = this;

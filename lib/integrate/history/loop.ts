@@ -22,6 +22,7 @@ import {Integrator} from './integrator.js';
 import type {Pace} from './pace.js';
 import {AdaptivePace, GridPace, smallestStep} from './pace.js';
 import type {Plan} from './plan.js';
+import {firstStep} from './first-step.js';
 import {EventLog} from './records.js';
 import {Saver} from './saver.js';
 import {StiffnessWatch} from './stiffness.js';
@@ -34,6 +35,8 @@ const longestHistory = 500;
 
 /** What is left of a direction of motion that a jump has ended: the rounding of the event's function over a step. */
 const still = 64 * Number.EPSILON;
+
+const none = new Float64Array(0);
 
 export class HistoryLoop implements Loop {
   readonly history = new StepHistory();
@@ -54,6 +57,8 @@ export class HistoryLoop implements Loop {
   status: Status = 'completed';
   error: StiffgradError | undefined;
   private readonly events: readonly PlannedEvent[];
+  private readonly breaks: Plan['breaks'];
+  private readonly restarts: ReadonlySet<number>;
   private readonly trials: Trials;
   private readonly adaptive: boolean;
   /** Steps so far. */
@@ -83,6 +88,8 @@ export class HistoryLoop implements Loop {
     const {options, traced} = prepared;
     const {grid, newton} = options;
     this.events = plan.events;
+    this.breaks = plan.breaks;
+    this.restarts = new Set(plan.breaks?.restarts);
     this.integrator = new Integrator(prepared, this.counters, keeping !== undefined);
     this.contacts = new ContactWatch(prepared);
     this.stiff = new StiffnessWatch(traced.name);
@@ -101,7 +108,15 @@ export class HistoryLoop implements Loop {
         plan.control.rtol,
         prepared.start.traced.ahead === true,
       );
-      this.pace = new AdaptivePace(plan.control, estimate.power, implicit, grid.dt, plan.end, plan.most);
+      this.pace = new AdaptivePace(
+        plan.control,
+        estimate.power,
+        implicit,
+        this.firstLength(plan),
+        plan.end,
+        plan.most,
+        plan.breaks?.stops ?? none,
+      );
     } else {
       this.pace = new GridPace(grid, implicit && newton.onFailure === 'halve');
     }
@@ -109,6 +124,18 @@ export class HistoryLoop implements Loop {
     this.trials = new Trials(this.integrator, this.pace, estimate, this.counters, (t, h) => this.startAgain(t, h));
     this.goOn(plan.resume);
     this.saver.start(this.t);
+  }
+
+  /** Of adaptive steps: as given, or found by looking at the motion. */
+  private firstLength({control, absolute, end, resume}: Plan): number {
+    const {prepared, integrator, t} = this;
+    const {dt} = prepared.options.grid;
+    if (control.first !== 'auto' || absolute === undefined || resume?.pace !== undefined) return dt;
+    const length = firstStep(integrator, t, absolute, control, prepared.traced.order, end);
+    // What a scheme carries from a start that was made for steps of dt.
+    const again = integrator.startAgain(t, length);
+    if (again !== undefined) integrator.state.set(again.x);
+    return length;
   }
 
   /** A run that goes on remembers what the one before it did. */
@@ -166,6 +193,7 @@ export class HistoryLoop implements Loop {
     // Without a gradient to come, little is kept of the way.
     if (this.keeping === undefined && this.count > longestHistory) this.history.forget();
     if (this.status !== 'completed') return false;
+    if (this.count === 0 && this.taken === 0 && this.restarts.has(t)) this.restart();
     if (pace.done(t)) {
       this.saver.finish(t, false, this.moment);
       return false;
@@ -183,7 +211,20 @@ export class HistoryLoop implements Loop {
       this.commit(step);
       if (i === steps.length - 1 && pace.accept(tried.h, tried.error)) this.boundary();
     }
+    if (this.restarts.has(this.t)) this.restart();
     return true;
+  }
+
+  /** An input jumps here: what the scheme carries is made anew from the state that there is. */
+  private restart(): void {
+    const {history, breaks} = this;
+    this.moment = history.moments.length;
+    history.moments.push(breaks?.jump ?? 0);
+    history.least.push(0);
+    this.jump(breaks?.jump ?? 0, this.integrator.state.slice(), false);
+    // Its time is a constant.
+    this.moment = undefined;
+    this.pace.restart();
   }
 
   /** The start, or what follows a jump, for a first step shorter than the one it was made for. */
@@ -372,10 +413,11 @@ export class HistoryLoop implements Loop {
     );
   }
 
-  private jump(event: number, before: Float64Array): void {
+  /** @param checked whether the state after it must obey the constraints */
+  private jump(event: number, before: Float64Array, checked = true): void {
     const {history, integrator, pace, t} = this;
     const h = pace.length;
-    integrator.jump(event, t, h);
+    integrator.jump(event, t, h, checked);
     integrator.stepper.follow(undefined);
     this.here = undefined;
     const n = this.count;

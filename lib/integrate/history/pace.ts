@@ -21,6 +21,8 @@ export interface Pace {
   accept(h: number, error: number): boolean;
   /** After an event at t, within a step or at its end; whether that is one that `saveAt` counts. */
   interrupt(t: number): boolean;
+  /** After a jump between two steps. */
+  restart(): void;
   /** After a step of length h from t that failed (error Infinity) or was not good enough; false where no shorter one is tried. */
   reject(t: number, h: number, error: number): boolean;
   /** A length that steps about here have. */
@@ -84,6 +86,10 @@ export class GridPace implements Pace {
     return this.accept();
   }
 
+  restart(): void {
+    // Lengths are the grid's.
+  }
+
   reject(t: number, h: number): boolean {
     if (!this.halving || this.middles.length === deepestHalving) return false;
     this.middles.push(t + h / 2);
@@ -103,6 +109,8 @@ const stretch = 1.01;
 export class AdaptivePace implements Pace {
   private readonly lengths: StepLengths;
   private taken = 0;
+  /** The first of the stops after the present time. */
+  private stop = 0;
   private readonly least: number;
 
   constructor(
@@ -112,6 +120,7 @@ export class AdaptivePace implements Pace {
     first: number,
     private readonly end: number | undefined,
     private readonly most: number,
+    private readonly stops: Float64Array,
   ) {
     this.lengths = new StepLengths(control, power, implicit, first);
     this.least = Math.max(control.min, hopeless * first);
@@ -144,15 +153,25 @@ export class AdaptivePace implements Pace {
 
   propose(t: number): Proposal | undefined {
     const {
-      end,
       lengths: {next},
     } = this;
-    const left = end === undefined ? Infinity : end - t;
-    if (end !== undefined && next * stretch >= left) return {h: left, end};
+    const end = this.stopAfter(t);
+    const left = end - t;
+    if (next * stretch >= left) return {h: left, end};
     if (next < Math.max(this.least, smallestStep(t))) return undefined;
     // and two equal ones stand for a long and a tiny one.
     const h = 2 * next > left ? left / 2 : next;
     return {h, end: t + h};
+  }
+
+  /** The next time that a step may not go beyond. */
+  private stopAfter(t: number): number {
+    const {stops, end = Infinity} = this;
+    let {stop} = this;
+    if (stop > 0 && stops[stop - 1] > t) stop = 0;
+    while (stop < stops.length && stops[stop] <= t) stop++;
+    this.stop = stop;
+    return Math.min(end, stop < stops.length ? stops[stop] : Infinity);
   }
 
   accept(h: number, error: number): boolean {
@@ -165,6 +184,10 @@ export class AdaptivePace implements Pace {
     this.lengths.restart();
     this.taken++;
     return true;
+  }
+
+  restart(): void {
+    this.lengths.restart();
   }
 
   reject(_t: number, h: number, error: number): boolean {

@@ -3,6 +3,7 @@ import {OptionError} from '../../errors.js';
 import {shown} from '../../checks.js';
 import type {Event} from '../../system/events.js';
 import type {StepControl} from '../control.js';
+import {constant} from '../control.js';
 import type {Grid, GridOptions, SaveAt} from '../grid.js';
 import type {Resumption, RunState} from '../run-state.js';
 import {resumptionOf} from '../run-state.js';
@@ -35,10 +36,21 @@ export interface Plan {
   readonly most: number;
   /** Of a run that goes on from a saved state. */
   readonly resume?: Resumption;
+  /** What the functions of time that the steps read are not smooth at. */
+  readonly breaks?: PlannedBreaks;
+}
+
+/** Times within the run, ascending. */
+export interface PlannedBreaks {
+  /** Adaptive steps end there. */
+  readonly stops: Float64Array;
+  /** Those of them where what the scheme carries is made anew, by the jump of this number; none where it carries nothing. */
+  readonly restarts: Float64Array;
+  readonly jump: number;
 }
 
 export function readControl(given: unknown): StepControl {
-  if (given === undefined) return {kind: 'constant', rtol: 0, atol: 0, min: 0, max: Infinity, safety: 1};
+  if (given === undefined) return constant();
   if (typeof given === 'function')
     throw new OptionError('bad-control', `control is the function ${given.name}: call it, control: ${given.name}().`);
   if (
@@ -95,7 +107,7 @@ export function readSpan({dt, steps, t1}: GridOptions, control: StepControl, t0:
     throw new OptionError('bad-time', 'Give t1, the end of the run, or steps, the number of accepted steps.');
   if (steps !== undefined && (!Number.isInteger(steps) || steps < 0))
     throw new OptionError('bad-time', `steps must be a whole number of at least 0, not ${shown(steps)}.`, {steps});
-  const first = Math.min(control.first ?? dt, control.max);
+  const first = Math.min(typeof control.first === 'number' ? control.first : dt, control.max);
   // Of steps of the first length there may be more than can be counted: those taken are longer.
   const {dt: length} = readGrid({dt: first, steps: 1}, t0);
   if (t1 !== undefined) readEnd(t1, t0);

@@ -4,9 +4,6 @@
  */
 import type {StepControl} from '../control.js';
 
-/** A step grows and shrinks by no more than this at once (Hairer & Wanner, §IV.8, take 8 and 5). */
-const largestGrowth = 5;
-const largestShrinking = 0.2;
 /** Growth below this is not worth a new factorization, and left out for implicit schemes (Hairer & Wanner, §IV.8: 1 to 1.2). */
 const worthwhileGrowth = 1.2;
 /** A failed Newton iteration says nothing of how much shorter the step should be: half (Hairer & Wanner, §IV.8). */
@@ -15,6 +12,7 @@ const shorterAfterFailure = 0.5;
 /** The length of the next step, from the errors of the last ones. */
 export class StepLengths {
   private lastError: number | undefined;
+  private olderError: number | undefined;
   private rejected = false;
   /** σ, see accept. */
   private readonly aimed: number;
@@ -34,16 +32,30 @@ export class StepLengths {
 
   /** After a step of length h with this error, as a share of the tolerance. */
   accept(h: number, error: number): void {
-    const {aimed, power, lastError} = this;
+    const {
+      aimed,
+      power,
+      lastError,
+      olderError,
+      control: {growth, shrinking},
+    } = this;
+    const {proportional, integral, derivative} = this.control.controller;
     // Below this the estimate is rounding, and no longer says how much the step may grow.
     const e = Math.max(error, smallestError);
-    // Gustafsson's PI, (σ/e)^(0.3/k) (e₋/e)^(0.4/k), keeps e at σ = safetyᵏ; without a last step the integral part alone.
+    // A PID controller, (σ/e)^(I/k) (e₋/e)^(P/k) (e₋²/(e e₌))^(D/k), keeps e at σ = safetyᵏ; without a last step the integral part alone.
     const aim = aimed / e;
     const factor =
-      lastError === undefined ? aim ** (1 / power) : aim ** (0.3 / power) * (lastError / e) ** (0.4 / power);
+      lastError === undefined
+        ? aim ** (1 / power)
+        : aim ** (integral / power)
+          * (lastError / e) ** (proportional / power)
+          * (olderError === undefined || derivative === 0
+            ? 1
+            : ((lastError / e) * (lastError / olderError)) ** (derivative / power));
     // After a rejection a step may not grow at once (Hairer, Nørsett & Wanner, Solving ODEs I, §II.4).
-    const bounded = Math.min(Math.max(factor, largestShrinking), this.rejected ? 1 : largestGrowth);
+    const bounded = Math.min(Math.max(factor, shrinking), this.rejected ? 1 : growth);
     const worthwhile = this.implicit && bounded >= 1 && bounded < worthwhileGrowth ? 1 : bounded;
+    if (derivative !== 0) this.olderError = lastError;
     this.lastError = e;
     this.rejected = false;
     this.next = this.limited(h * worthwhile);
@@ -52,13 +64,13 @@ export class StepLengths {
   /** After a step of length h whose error was too large, or that failed (Infinity). */
   reject(h: number, error: number): void {
     const {
-      control: {safety},
+      control: {safety, shrinking},
       power,
     } = this;
     this.rejected = true;
     this.next = this.limited(
       Number.isFinite(error)
-        ? h * Math.max(largestShrinking, Math.min(safety, safety * error ** (-1 / power)))
+        ? h * Math.max(shrinking, Math.min(safety, safety * error ** (-1 / power)))
         : h * shorterAfterFailure,
     );
   }
@@ -66,17 +78,20 @@ export class StepLengths {
   /** Forgets the errors of the steps before: the motion goes on from another state. */
   restart(): void {
     this.lastError = undefined;
+    this.olderError = undefined;
     this.rejected = false;
   }
 
   /** What a resumed run needs to go on alike. */
   get memory(): StepMemory {
-    return {next: this.next, lastError: this.lastError, rejected: this.rejected};
+    const {next, lastError, olderError, rejected} = this;
+    return olderError === undefined ? {next, lastError, rejected} : {next, lastError, olderError, rejected};
   }
 
-  set memory({next, lastError, rejected}: StepMemory) {
+  set memory({next, lastError, olderError, rejected}: StepMemory) {
     this.next = next;
     this.lastError = lastError;
+    this.olderError = olderError;
     this.rejected = rejected;
   }
 
@@ -90,6 +105,8 @@ export interface StepMemory {
   readonly next: number;
   /** None at a start, and after an event. */
   readonly lastError?: number;
+  /** That before it, where the controller has a derivative part. */
+  readonly olderError?: number;
   readonly rejected: boolean;
 }
 

@@ -743,7 +743,7 @@ describe('identify', () => {
         'truth',
         'Taken on a Sunday.',
         'implicitMidpoint',
-        'Newey',
+        'Andrews',
         identification.message.slice(0, 20),
       ])
         expect(html).to.contain(text);

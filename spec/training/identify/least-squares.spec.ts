@@ -296,7 +296,8 @@ describe('least squares', () => {
         const expected = 1 / (1 - phi) / Math.sqrt(n);
         const independent = uncertainty(fit).standardError[0];
         const correlated = uncertainty(fit, {series: [{start: 0, samples: n, outputs: 1}]});
-        expect(correlated.bandwidth).to.be.within(100, 1000);
+        // (1 + φ)/(1 − φ) = 39
+        expect(correlated.bandwidth).to.be.within(25, 70);
         return {
           independent: independent / expected,
           correlated: correlated.standardError[0] / expected,
@@ -311,13 +312,43 @@ describe('least squares', () => {
       ).to.be.closeTo(Math.sqrt((1 - phi) / (1 + phi)), 0.01);
       expect(
         mean(r => r.correlated),
-        'Newey and West',
-      ).to.be.within(0.85, 1.1); // biased low by some per cent at this length, as theory says
+        'Andrews and Monahan',
+      ).to.be.within(0.95, 1.05);
       expect(
         mean(r => r.error),
         'the errors themselves: E|z| = √(2/π)',
       ).to.be.closeTo(Math.sqrt(2 / Math.PI), 0.25); // 40 records: ±0.1
     });
+
+    for (const [phi, samples] of [
+      [0, 200],
+      [0.7, 200],
+      [0.7, 1000],
+      [-0.4, 200],
+    ])
+      it(`intervals of 95 % hold the truth in 95 ± 3 % of 400 records: φ = ${phi}, ${samples} samples`, () => {
+        const basis = (k: number): number[] => {
+          const t = k / samples;
+          return [1, t, Math.sin(6 * t), Math.cos(9 * t)];
+        };
+        const jacobian = Float64Array.from({length: samples}, (_, k) => k).reduce(
+          (all, k) => {
+            all.set(basis(k), 4 * k);
+            return all;
+          },
+          new Float64Array(4 * samples),
+        );
+        let held = 0;
+        for (let record = 0; record < 400; record++) {
+          const noise = gaussian(1000 + record);
+          let state = noise() / Math.sqrt(1 - phi * phi);
+          const y = Float64Array.from({length: samples}, () => (state = phi * state + noise()));
+          const fit = levenbergMarquardt().minimize(linear(jacobian, y), [0, 0, 0, 0]);
+          const {standardError} = uncertainty(fit, {series: [{start: 0, samples, outputs: 1}]});
+          held += fit.x.filter((x, i) => Math.abs(x) < 1.959964 * standardError[i]).length;
+        }
+        expect(held / 1600).to.be.within(0.92, 0.98);
+      });
 
     it('with a window of one sample is the sandwich of White: n/(n−p) (JᵀJ)⁻¹ Σ JᵀrrᵀJ (JᵀJ)⁻¹', () => {
       const y = Float64Array.of(1, -2, 4, 0, 7);

@@ -2,15 +2,15 @@
  * What the test of killed runs runs in a process of its own: a stiffness and a network, trained through implicit
  * steps on noisy batches, with a checkpoint after every step. At its end it prints a digest of the weights.
  *
- *     node program.js directory epochs
+ *     node program.js directory epochs tape|compiled
  */
 import {createHash} from 'node:crypto';
 import * as tf from '@tensorflow/tfjs';
 import {implicitMidpoint, mechanics, simulate} from '../../../lib/index.js';
 import {mlp, neuralForce, spring} from '../../../models/index.js';
-import {exponentialDecay, train} from '../../../training/index.js';
+import {adam, exponentialDecay, train, trainingStep} from '../../../training/index.js';
 
-const [directory, epochs] = process.argv.slice(2);
+const [directory, epochs, way] = process.argv.slice(2);
 const stiffness = tf.variable(tf.scalar(3));
 const network = mlp({sizes: [1, 8, 1], seed: 2});
 // Dead weight: the larger the file, the longer its writing, the more kills fall into it.
@@ -25,27 +25,8 @@ const model = simulate.prepare(
   options,
 );
 
-tf.enableProdMode();
-const {resumedFrom, steps} = await train({
-  loss: (batch, {random}) =>
-    tf.tidy(
-      () =>
-        tf.addN([
-          tf.mul(1e-9, tf.sum(tf.square(ballast))),
-          ...batch.map(({start, q}) =>
-            tf.mean(
-              tf.squaredDifference(
-                model.run({initial: start}).q,
-                tf.tensor1d(Float32Array.from(q, x => x + 1e-3 * random.normal())),
-              ),
-            ),
-          ),
-        ]) as tf.Scalar,
-    ),
-  variables: [stiffness, ...network.variables, ballast],
-  optimizer: tf.train.adam(0.01),
+const settings = {
   schedule: exponentialDecay({rate: 0.01, factor: 0.5, every: 50}),
-  clip: {norm: 1},
   data,
   epochs: Number(epochs),
   batchSize: 5,
@@ -53,11 +34,54 @@ const {resumedFrom, steps} = await train({
   checkpoint: {directory, every: 1},
   resume: true,
   metrics: `${directory}/metrics.jsonl`,
-  onProgress: ({step}) => {
+  onProgress: ({step}: {readonly step: number}) => {
     process.stdout.write(`step ${step}\n`);
   },
+};
+const variables = [stiffness, ...network.variables, ballast];
+
+const byTape = () =>
+  train({
+    ...settings,
+    loss: (batch, {random}) =>
+      tf.tidy(
+        () =>
+          tf.addN([
+            tf.mul(1e-9, tf.sum(tf.square(ballast))),
+            ...batch.map(({start, q}) =>
+              tf.mean(
+                tf.squaredDifference(
+                  model.run({initial: start}).q,
+                  tf.tensor1d(Float32Array.from(q, x => x + 1e-3 * random.normal())),
+                ),
+              ),
+            ),
+          ]) as tf.Scalar,
+      ),
+    variables,
+    optimizer: tf.train.adam(0.01),
+    clip: {norm: 1},
+  });
+
+const step = trainingStep(model, {
+  loss: ({q, data: {target}}) =>
+    tf.add(tf.mul(1e-9, tf.sum(tf.square(ballast))), tf.mean(tf.squaredDifference(q, target as tf.Tensor))),
+  optimizer: adam({rate: 0.01}),
+  clip: {norm: 1},
 });
+const compiled = () =>
+  train({
+    ...settings,
+    step,
+    batch: (examples, {random}) =>
+      examples.map(({start, q}) => ({initial: start, data: {target: q.map(x => x + 1e-3 * random.normal())}})),
+  });
+
+tf.enableProdMode();
+const {resumedFrom, steps} = await (way === 'compiled' ? compiled() : byTape());
 const digest = createHash('sha256');
-for (const variable of [stiffness, ...network.variables, ballast])
-  digest.update(new Uint8Array(Float32Array.from(variable.dataSync()).buffer));
+for (const variable of variables) {
+  const values = way === 'compiled' ? step.values(variable) : Float32Array.from(variable.dataSync());
+  digest.update(new Uint8Array(values.buffer));
+}
 process.stdout.write(`done ${digest.digest('hex')} ${steps} ${resumedFrom ?? 0}\n`);

@@ -16,6 +16,8 @@ import {Random} from '../../../training/train/random.js';
 const kills = Number(process.env.STIFFGRAD_KILLS ?? 3);
 const here = path.dirname(fileURLToPath(import.meta.url));
 
+type Way = 'tape' | 'compiled';
+
 describe('a training that is killed', function () {
   this.timeout(60_000 + 10_000 * kills);
   let place: string;
@@ -41,9 +43,12 @@ describe('a training that is killed', function () {
   async function run(
     directory: string,
     epochs: number,
+    way: Way,
     watch: (line: string, child: ChildProcess) => void,
   ): Promise<string | undefined> {
-    const child = spawn(process.execPath, [program, directory, String(epochs)], {stdio: ['ignore', 'pipe', 'pipe']});
+    const child = spawn(process.execPath, [program, directory, String(epochs), way], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     let complaint = '';
     child.stderr.on('data', text => (complaint += String(text)));
     let last: string | undefined;
@@ -57,39 +62,40 @@ describe('a training that is killed', function () {
     return signal === null ? last : undefined;
   }
 
-  it(`${kills} times: every checkpoint is whole, and the weights are the same to the bit`, async () => {
-    const random = new Random(Date.now() % 2 ** 31);
-    // Some ten steps between kills; three steps an epoch.
-    const epochs = 10 * kills;
-    const straight = await run(path.join(place, 'straight'), epochs, () => {});
-    const directory = path.join(place, 'killed');
-    let killed = 0;
-    let wholes = 0;
-    let last: string | undefined;
-    while (last === undefined) {
-      // Counted in steps, for a busy machine may take long to the first; then anywhere within a step or its checkpoint.
-      let left = killed < kills ? 1 + random.below(10) : Infinity;
-      const delay = 30 * random.uniform();
-      last = await run(directory, epochs, (_, child) => {
-        if (--left === 0) setTimeout(() => child.kill('SIGKILL'), delay);
-      });
-      if (last === undefined) killed++;
-      for (const name of await readdir(directory)) {
-        if (!name.endsWith('.sgc')) continue;
-        await readCheckpoint(path.join(directory, name));
-        wholes++;
+  for (const way of ['tape', 'compiled'] as const)
+    it(`${kills} times, ${way}: every checkpoint is whole, and the weights are the same to the bit`, async () => {
+      const random = new Random(Date.now() % 2 ** 31);
+      // Some ten steps between kills; three steps an epoch.
+      const epochs = 10 * kills;
+      const straight = await run(path.join(place, `straight-${way}`), epochs, way, () => {});
+      const directory = path.join(place, `killed-${way}`);
+      let killed = 0;
+      let wholes = 0;
+      let last: string | undefined;
+      while (last === undefined) {
+        // Counted in steps, for a busy machine may take long to the first; then anywhere within a step or its checkpoint.
+        let left = killed < kills ? 1 + random.below(10) : Infinity;
+        const delay = 30 * random.uniform();
+        last = await run(directory, epochs, way, (_, child) => {
+          if (--left === 0) setTimeout(() => child.kill('SIGKILL'), delay);
+        });
+        if (last === undefined) killed++;
+        for (const name of await readdir(directory)) {
+          if (!name.endsWith('.sgc')) continue;
+          await readCheckpoint(path.join(directory, name));
+          wholes++;
+        }
       }
-    }
-    expect(killed, 'kills').to.equal(kills);
-    expect(wholes).to.be.at.least(kills);
-    expect(last.split(' ')[1], 'digest of the weights').to.equal(straight?.split(' ')[1]);
-    // Every step once, in order, though many were taken twice.
-    const lines = (await readFile(path.join(directory, 'metrics.jsonl'), 'utf8'))
-      .trim()
-      .split('\n')
-      .map(line => JSON.parse(line) as {kind: string; step: number});
-    expect(lines.filter(({kind}) => kind === 'step').map(({step}) => step)).to.deep.equal(
-      Array.from({length: 3 * epochs}, (_, i) => i + 1),
-    );
-  });
+      expect(killed, 'kills').to.equal(kills);
+      expect(wholes).to.be.at.least(kills);
+      expect(last.split(' ')[1], 'digest of the weights').to.equal(straight?.split(' ')[1]);
+      // Every step once, in order, though many were taken twice.
+      const lines = (await readFile(path.join(directory, 'metrics.jsonl'), 'utf8'))
+        .trim()
+        .split('\n')
+        .map(line => JSON.parse(line) as {kind: string; step: number});
+      expect(lines.filter(({kind}) => kind === 'step').map(({step}) => step)).to.deep.equal(
+        Array.from({length: 3 * epochs}, (_, i) => i + 1),
+      );
+    });
 });

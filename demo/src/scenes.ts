@@ -1,0 +1,143 @@
+/** The gallery: systems with parameters on sliders, with what is drawn of them. */
+import {ode, radauIIA5, type SimulateOptions, type System} from 'stiffgrad';
+import {chain, doublePendulum, pendulum, springMesh} from 'stiffgrad/models';
+import * as tf from '@tensorflow/tfjs';
+import type {SceneCard, Slider} from './messages.js';
+
+type Values = {readonly [name: string]: number};
+
+export interface Scene extends SceneCard {
+  readonly make: (values: Values) => {
+    readonly system: System;
+    readonly initial: object;
+    readonly options: SimulateOptions;
+  };
+  /** What of the state is drawn: its place and its name. */
+  readonly shown: {
+    readonly series: 'q' | 'y';
+    readonly component: number;
+    readonly label: string;
+    readonly unit: string;
+  };
+}
+
+/** A hundred steps or so of a round length; the ends lie on the grid that the first value lies on. */
+function slider(
+  name: string,
+  label: string,
+  unit: string,
+  [low, value, high]: readonly [number, number, number],
+): Slider {
+  const step = Number(((high - low) / 100).toPrecision(1));
+  const [below, above] = [Math.floor((value - low) / step), Math.floor((high - value) / step)];
+  const round = (x: number): number => Number(x.toPrecision(10));
+  return {name, label, unit, min: round(value - below * step), max: round(value + above * step), value, step};
+}
+
+const at = (name: string) => (params: {readonly [name: string]: unknown}) => params[name] as tf.Tensor;
+
+const net = springMesh({
+  rows: 5,
+  columns: 5,
+  dimension: 3,
+  spacing: 0.25,
+  held: 'corners',
+  stiffness: at('stiffness'),
+  mass: 0.05,
+  damping: 0.05,
+  drag: at('drag'),
+  g: 9.81,
+});
+
+export const scenes: readonly Scene[] = [
+  {
+    id: 'pendulum',
+    title: 'A pendulum',
+    text: 'Longer is slower: the curve moves to the right, more with every swing, and so the derivative grows in time.',
+    sliders: [
+      slider('length', 'Length', 'm', [0.3, 1, 3]),
+      slider('damping', 'Damping of the hinge', 'N·m·s', [0.05, 0.2, 1]),
+      slider('g', 'Gravity', 'm/s²', [1.6, 9.81, 25]),
+    ],
+    make: values => ({
+      system: pendulum({length: at('length'), damping: at('damping'), g: at('g')}),
+      initial: {q: 2, v: 0},
+      options: {dt: 0.02, t1: 8, params: values},
+    }),
+    shown: {series: 'q', component: 0, label: 'angle', unit: 'rad'},
+  },
+  {
+    id: 'double',
+    title: 'A double pendulum',
+    text: 'Chaos: derivatives grow by a factor with every swing, until they say nothing about a change that one can see.',
+    sliders: [
+      slider('first', 'First length', 'm', [0.5, 1, 1.5]),
+      slider('second', 'Second length', 'm', [0.3, 0.8, 1.5]),
+      slider('damping', 'Damping', 'N·m·s', [0.02, 0.05, 1]),
+    ],
+    make: values => ({
+      system: doublePendulum({
+        lengths: params => tf.stack([at('first')(params), at('second')(params)]),
+        damping: at('damping'),
+      }),
+      initial: {q: [2, 2.4], v: [0, 0]},
+      options: {dt: 0.01, t1: 6, params: values},
+    }),
+    shown: {series: 'q', component: 1, label: 'second angle', unit: 'rad'},
+  },
+  {
+    id: 'chain',
+    title: 'A chain of eight masses',
+    text: 'A pluck at the free end runs to the wall and back; stiffness sets its speed.',
+    sliders: [
+      slider('stiffness', 'Stiffness', 'N/m', [20, 80, 400]),
+      slider('damping', 'Damping of the springs', 'N·s/m', [0.05, 0.3, 3]),
+    ],
+    make: values => ({
+      system: chain({count: 8, stiffness: at('stiffness'), damping: at('damping')}),
+      initial: {q: [0, 0, 0, 0, 0, 0, 0, 0.5], v: [0, 0, 0, 0, 0, 0, 0, 0]},
+      options: {dt: 0.02, t1: 6, params: values},
+    }),
+    shown: {series: 'q', component: 7, label: 'last mass', unit: 'm'},
+  },
+  {
+    id: 'net',
+    title: 'A net that sags',
+    text: 'A net of five by five knots, held at its corners, falls from flat; its middle is drawn.',
+    sliders: [
+      slider('stiffness', 'Stiffness', 'N/m', [10, 40, 200]),
+      slider('drag', 'Drag of the air', 'N·s/m', [0.01, 0.03, 0.3]),
+    ],
+    make: values => ({
+      system: net,
+      initial: {q: net.positions, v: net.positions.map(row => row.map(() => 0))},
+      options: {dt: 0.02, t1: 4, params: values},
+    }),
+    shown: {series: 'q', component: middle(net.positions), label: 'height of the middle', unit: 'm'},
+  },
+  {
+    id: 'vanderpol',
+    title: "Van der Pol's oscillator, stiff",
+    text: 'Long slow arcs and quick jumps, by an implicit method of order 5 whose steps are not bounded by the jumps.',
+    sliders: [slider('mu', 'Stiffness μ', '', [0.5, 8, 40])],
+    make: values => ({
+      system: ode(({y, params}) => {
+        const [position, velocity] = tf.unstack(y);
+        return tf.stack([
+          velocity,
+          tf.sub(tf.mul(at('mu')(params), tf.mul(tf.sub(1, tf.square(position)), velocity)), position),
+        ]);
+      }),
+      initial: {y: [2, 0]},
+      options: {dt: 0.05, t1: 40, scheme: radauIIA5(), params: values},
+    }),
+    shown: {series: 'y', component: 0, label: 'y', unit: ''},
+  },
+];
+
+/** The height of the knot that is nearest to the middle, in row-major order. */
+function middle(positions: readonly (readonly number[])[]): number {
+  const centre = [0, 1].map(axis => positions.reduce((sum, row) => sum + row[axis], 0) / positions.length);
+  const distance = positions.map(([x, y]) => Math.hypot(x - centre[0], y - centre[1]));
+  return 3 * distance.indexOf(Math.min(...distance)) + 2;
+}

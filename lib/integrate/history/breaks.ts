@@ -1,0 +1,63 @@
+/**
+ * Jumps and onsets of inputs in the plan of a run: adaptive steps end there, and what a scheme carries from step to step is made
+ * anew at jumps, as after an event, for which a run on a grid is planned too.
+ */
+import {timesBetween, type Breaks} from '../../system/breaks.js';
+import type {Event} from '../../system/events.js';
+import type {TracedRun} from '../../step/traced-step.js';
+import type {Grid} from '../grid.js';
+import {gridStep} from '../grid.js';
+import type {Plan, PlannedBreaks} from './plan.js';
+import * as tf from '@tensorflow/tfjs';
+
+/** The jump by which what is carried is made anew: the user's blocks stay. Nobody looks for it, its times are known. */
+export const unchanged: Event = {when: () => tf.zeros([]), direction: 'both', then: () => ({})};
+
+/** Whether the events of the traced step end with `unchanged`. */
+export const restarts = (plan: Plan): boolean => (plan.breaks?.restarts.length ?? 0) > 0;
+
+interface Read {
+  readonly grid: Grid;
+  readonly plan?: Plan;
+}
+
+/**
+ * What is asked for and traced, with the breaks of what the steps turn out to read.
+ * @param readAs the options, with a plan or without where none is needed
+ * @param resumed it goes on from a saved state
+ */
+export function breakingRun<R extends Read>(
+  asked: R,
+  readAs: (planned: boolean) => R,
+  traced: (read: R) => TracedRun,
+  resumed: boolean,
+): {readonly read: R; readonly run: TracedRun} {
+  const run = traced(asked);
+  const breaks = plannedBreaks(asked, run, resumed);
+  if (breaks === undefined) return {read: asked, run};
+  const isNew = asked.plan === undefined;
+  const base = isNew ? readAs(true) : asked;
+  const read = {...base, plan: {...(base.plan as Plan), breaks}};
+  return {read, run: breaks.restarts.length > 0 ? traced(read) : run};
+}
+
+/** undefined where the run need not know of any. */
+function plannedBreaks({grid, plan}: Read, {breaks, carries}: TracedRun, resumed: boolean): PlannedBreaks | undefined {
+  if (breaks.size === 0) return undefined;
+  const isAdaptive = plan?.control.kind === 'adaptive';
+  const end = isAdaptive ? (plan?.end ?? Infinity) : grid.time(grid.steps);
+  const between = (times: (breaks: Breaks) => Float64Array): Float64Array =>
+    timesBetween([...breaks].map(times), grid.t0, end);
+  // The start of a run is made where it is; one that goes on carries what was before it.
+  const jumps = between(one => one.jumps).filter(time => resumed || time > grid.t0);
+  if (!isAdaptive) {
+    const steps = carries ? [...jumps].flatMap(time => gridStep(time, grid) ?? []) : [];
+    if (steps.length === 0) return undefined;
+    return {stops: none, restarts: Float64Array.from(steps, n => grid.time(n)), jump: plan?.events.length ?? 0};
+  }
+  const stops = timesBetween([jumps, between(one => one.onsets)], grid.t0, end);
+  if (stops.length === 0) return undefined;
+  return {stops, restarts: carries ? jumps : none, jump: plan.events.length};
+}
+
+const none = new Float64Array(0);

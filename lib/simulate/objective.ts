@@ -1,0 +1,356 @@
+/**
+ * A loss of a run and its gradient, all of it compiled: what encodes the start from data (where that is a function), the
+ * run, its observations (a decoder) and the loss are traced once and differentiated in reverse, in double precision and
+ * without tfjs's tape. Between calls with other numbers nothing is traced or compiled again.
+ */
+import * as tf from '@tensorflow/tfjs';
+import {gradientNotFinite} from '../adjoint/not-finite.js';
+import {any, callable, abortSignal, object, refuseUnknownOptions, requireValue} from '../checks.js';
+import {GradientError, InconsistentStateError, OptionError, ShapeError} from '../errors.js';
+import {full, input} from '../graph/build.js';
+import {sameShape} from '../graph/node.js';
+import type {Run} from '../integrate/path.js';
+import {run} from '../integrate/run.js';
+import type {System} from '../step/formulation.js';
+import {Layout, type Block} from '../step/layout.js';
+import type {GradientOf, Leaf, Lenient, NumericParams, NumericParamsOf, Params} from '../system/params.js';
+import {readParams, toTree} from '../system/params.js';
+import {firstNotFinite} from '../system/places.js';
+import {constantTensor, immediate} from '../trace/trace.js';
+import type {AnySystem, Initial, ParamsOf, StateOf} from './kinds.js';
+import {scalarLoss, type SavedSeries} from './loss.js';
+import type {Prepared} from './prepare.js';
+import {readCaptured, refill} from './prepare.js';
+import {pullSeries, seriesOf, seriesValues, setColumn} from './series.js';
+import type {Point, SourceCotangents} from './traced-function.js';
+import {TracedFunction} from './traced-function.js';
+
+/** What a loss is a function of: the saved series [saved, ...shape] that the run has, parameters P and data D. */
+export interface ObjectiveAt<P = Params, D = Params> extends SavedSeries<P> {
+  /** What the option `observe` gives, [saved, ...its shape]. */
+  readonly observed: tf.Tensor;
+  /** Times of the events that happened, where the run has events. */
+  readonly events: tf.Tensor;
+  readonly data: D;
+}
+
+/** A scalar of the saved series, parameters and data; it is traced, and may use captured variables. */
+export type Objective<P = Params, D = Params> = Lenient<ObjectiveAt<P, D>, tf.Tensor>;
+
+/** The start as a function of parameters and data, {q, v} or {y}; it is traced, and may use captured variables. */
+export type Encoder<S extends AnySystem = System, D = Params> = Lenient<
+  EncoderAt<ParamsOf<S>, D>,
+  StateOf<S, tf.Tensor>
+>;
+
+/** What an encoder is a function of: parameters P and data D. */
+export interface EncoderAt<P = Params, D = Params> {
+  readonly params: P;
+  readonly data: D;
+}
+
+/** What a loss is evaluated at; absent, what the simulation was prepared with. */
+export type ObjectiveValues<S extends AnySystem = System, D = Params> = ObjectiveInputs<
+  Initial<S>,
+  NumericParamsOf<ParamsOf<S>>,
+  Encoder<S, D>
+>;
+
+/** A start I, or an encoder E of it, and parameters P. */
+export interface ObjectiveInputs<I, P, E> {
+  readonly initial?: I | E;
+  readonly params?: P;
+  /** Numbers by name, in a tree, that loss and encoder get as tensors: measurements, weights. They may be NaN where `tf.where` leaves them out. */
+  readonly data?: NumericParams;
+  /** Numbers of variables in double precision, row-major, in place of what tfjs holds. */
+  readonly variables?: ReadonlyMap<tf.Variable, Float64Array>;
+  readonly signal?: AbortSignal;
+}
+
+/** A loss and its gradient in double precision. */
+export type ValueAndGradient<S extends AnySystem = System> = ValueAndGradientOf<
+  StateOf<S, Float64Array>,
+  GradientOf<ParamsOf<S>>
+>;
+
+/** A loss and its gradient, with respect to a start of the form State and parameters of the form Tree. */
+export interface ValueAndGradientOf<State, Tree> {
+  readonly value: number;
+  readonly gradient: {
+    /** Of the shape of the start, row-major; absent where an encoder makes it. */
+    readonly initial?: State;
+    /** A tree like `options.params`. */
+    readonly params: Tree;
+    readonly variables: Map<tf.Variable, Float64Array>;
+    /** Captured tensors that are not variables. */
+    readonly tensors: Map<tf.Tensor, Float64Array>;
+  };
+}
+
+type AnyEncoder = (at: {readonly params: Params; readonly data: Params}) => {readonly [block: string]: tf.Tensor};
+type AnyValues = ObjectiveInputs<Initial, NumericParams, AnyEncoder>;
+type AnyObjective = (at: ObjectiveAt) => tf.Tensor;
+type LossArgument = 't' | 'q' | 'v' | 'y' | 'a' | 'lambda' | 'observed' | 'events' | 'loss';
+
+/** The functions beside the run of one prepared simulation, traced where they are new or get data of other shapes. */
+export class Objectives {
+  private readonly losses = new WeakMap<object, Map<string, TracedFunction<LossArgument>>>();
+  private readonly encoders = new WeakMap<object, Map<string, TracedFunction<'given'>>>();
+
+  constructor(private readonly base: Prepared) {}
+
+  /** @throws as `Simulation.valueAndGrad` */
+  at(loss: AnyObjective, given?: AnyValues): ValueAndGradient {
+    const {prepared, point, encoder} = this.read(loss, given, 'valueAndGrad');
+    const result = prepared.adjoint.run(prepared);
+    if (result.error !== undefined) throw result.error;
+    return this.differentiate(prepared, result, this.lossOf(loss, result, point), point, encoder);
+  }
+
+  /** @throws as `Simulation.value` */
+  valueAt(loss: AnyObjective, given?: AnyValues): number {
+    const {prepared, point} = this.read(loss, given, 'value');
+    const result = run(prepared);
+    if (result.error !== undefined) throw result.error;
+    const traced = this.lossOf(loss, result, point);
+    loadSeries(traced, prepared, result, seriesValues(prepared, result), point);
+    traced.executable.run('value');
+    return traced.executable.buffer('loss')[0];
+  }
+
+  /** The run that is asked for, its start encoded. */
+  private read(
+    loss: AnyObjective,
+    given: AnyValues = {},
+    owner: string,
+  ): {prepared: Prepared; point: Point; encoder: TracedFunction<'given'> | undefined} {
+    requireValue(loss, callable, `${owner}: the loss`, 'bad-loss');
+    refuseUnknownOptions(
+      given,
+      {initial: any, params: object, data: object, variables: any, signal: abortSignal},
+      owner,
+    );
+    const {initial, params, variables, signal} = given;
+    const encode = typeof initial === 'function' ? initial : undefined;
+    const filled = refill(this.base, typeof initial === 'function' ? undefined : initial, params, signal, variables);
+    const point: Point = {
+      params: filled.leaves,
+      data: given.data === undefined ? [] : readParams(given.data, 'data'),
+      captured: tensor => readCaptured(tensor, variables),
+    };
+    const encoder = encode === undefined ? undefined : this.encoderOf(encode, point);
+    return {
+      prepared: encoder === undefined ? filled : {...filled, given: encoded(encoder, filled, point)},
+      point,
+      encoder,
+    };
+  }
+
+  private differentiate(
+    prepared: Prepared,
+    result: Run,
+    loss: TracedFunction<LossArgument>,
+    point: Point,
+    encoder: TracedFunction<'given'> | undefined,
+  ): ValueAndGradient {
+    const {traced, leaves} = prepared;
+    const {blocks, width} = seriesOf(prepared);
+    const matrix = seriesValues(prepared, result);
+    const {executable} = loss;
+    loadSeries(loss, prepared, result, matrix, point);
+    executable.run('pull');
+    const value = executable.buffer('loss')[0];
+    requireFiniteLoss(value);
+    const cotangents = new Float64Array(matrix.length);
+    for (let i = 0; i < blocks.length; i++) {
+      const cotangent = loss.cotangentOf(1 + i);
+      if (cotangent !== undefined) setColumn(cotangents, width, blocks[i], cotangent);
+    }
+    const happened = prepared.options.events.length > 0 ? loss.cotangentOf(1 + blocks.length)?.slice() : undefined;
+    const {initial, parameters} = pullSeries(prepared, result, cotangents, happened);
+    result.kept?.record?.offer();
+    const sums: SourceCotangents = {
+      params: parameters.slice(0, leaves.length),
+      captured: new Map(
+        traced.parameters.flatMap(({tensor}, i) => (tensor === undefined ? [] : [[tensor, parameters[i]] as const])),
+      ),
+    };
+    loss.addTo(sums);
+    if (encoder !== undefined) {
+      encoder.executable.find('givenCotangent')?.set(initial);
+      encoder.executable.run('pull');
+      encoder.addTo(sums);
+    }
+    requireFiniteSums(sums, leaves);
+    return {value, gradient: named(prepared, encoder === undefined ? initial : undefined, sums)};
+  }
+
+  private encoderOf(encode: AnyEncoder, point: Point): TracedFunction<'given'> {
+    const {base} = this;
+    const {given, engine} = base;
+    if (base.resumed === true)
+      throw new OptionError(
+        'bad-initial',
+        'A simulation prepared from a saved state starts from saved states: an encoder gives none.',
+      );
+    return known(
+      this.encoders,
+      encode,
+      shapesOf(point.data),
+      () =>
+        new TracedFunction(
+          'initial',
+          engine,
+          point,
+          [],
+          ({params, data}) => ({given: flat(immediate(encode({params, data})), base)}),
+          () => input('givenCotangent', [given.length]),
+        ),
+    );
+  }
+
+  private lossOf(loss: AnyObjective, {times, events}: Run, point: Point): TracedFunction<LossArgument> {
+    const {base} = this;
+    const {blocks} = seriesOf(base);
+    const saved = times.length;
+    const hasEvents = base.options.events.length > 0;
+    const happened = events?.length ?? 0;
+    return known(
+      this.losses,
+      loss,
+      `${saved} ${happened} ${shapesOf(point.data)}`,
+      () =>
+        new TracedFunction(
+          'loss',
+          base.engine,
+          point,
+          [
+            {name: 't', shape: [saved]},
+            ...blocks.map(({name, shape}) => ({name, shape: [saved, ...shape]})),
+            ...(hasEvents ? [{name: 'events', shape: [happened]}] : []),
+          ],
+          ({own, params, data}) => ({
+            loss: scalarLoss(immediate(loss({...own, params, data} as unknown as ObjectiveAt))),
+          }),
+          () => full(1, []),
+        ),
+    );
+  }
+}
+
+/** What was made for a function and a key, or is made now. */
+function known<T>(all: WeakMap<object, Map<string, T>>, by: object, key: string, make: () => T): T {
+  let its = all.get(by);
+  if (its === undefined) all.set(by, (its = new Map<string, T>()));
+  let found = its.get(key);
+  if (found === undefined) its.set(key, (found = make()));
+  return found;
+}
+
+const shapesOf = (leaves: readonly Leaf[]): string => leaves.map(({name, shape}) => `${name}[${shape.join()}]`).join();
+
+/** The blocks of a start, flat, as tensors. */
+/** Hidden states that it leaves out begin as the run was prepared. */
+function flat(start: {readonly [block: string]: tf.Tensor}, {own, initial, system}: Prepared): tf.Tensor {
+  const hidden = new Set(system.kind === 'mechanics' ? Object.keys(system.states ?? {}) : []);
+  const parts = own.map(({name, shape}, i) => {
+    const block: unknown = (start as typeof start | null | undefined)?.[name];
+    if (block === undefined && hidden.has(name)) return constantTensor(initial[i].values, [initial[i].values.length]);
+    const found = block instanceof tf.Tensor ? (block as tf.Tensor).shape : undefined;
+    if (found === undefined || !sameShape(found, shape))
+      throw new ShapeError(
+        'initial-shape',
+        `The function initial must return {${own.map(one => one.name).join(', ')}}; ${name} must be a tensor of shape [${shape.join(', ')}] as this simulation was prepared, and is ${found === undefined ? typeof block : `of shape [${found.join(', ')}]`}.`,
+        {name},
+      );
+    return tf.reshape(block as tf.Tensor, [-1]);
+  });
+  return tf.concat(parts);
+}
+
+/** The start that the encoder makes. @throws InconsistentStateError where it is not finite */
+function encoded(encoder: TracedFunction<'given'>, {own}: Prepared, point: Point): Float64Array {
+  const {executable} = encoder;
+  encoder.load(point);
+  executable.run('value');
+  const made = executable.buffer('given');
+  const at = firstNotFinite(made);
+  if (at < 0) return made;
+  throw new InconsistentStateError(
+    'not-finite',
+    `The function initial gives ${made[at]} for ${new Layout(own).rowName(at)}: every number of a start must be finite.`,
+    {index: at},
+  );
+}
+
+/** Sets what a loss is a function of. */
+function loadSeries(
+  loss: TracedFunction<LossArgument>,
+  prepared: Prepared,
+  {times, events}: Run,
+  matrix: Float64Array,
+  point: Point,
+): void {
+  const {executable} = loss;
+  const {blocks, width} = seriesOf(prepared);
+  loss.load(point);
+  executable.find('t')?.set(times);
+  executable.find('events')?.set((events ?? []).map(({t}) => t));
+  for (const block of blocks) {
+    const buffer = executable.find(block.name as LossArgument);
+    if (buffer !== undefined) copyColumn(buffer, matrix, width, block);
+  }
+}
+
+function copyColumn(target: Float64Array, matrix: Float64Array, width: number, {offset, size}: Block): void {
+  if (size === width) target.set(matrix);
+  else
+    for (let from = offset, at = 0; at < target.length; from += width, at += size)
+      for (let k = 0; k < size; k++) target[at + k] = matrix[from + k];
+}
+
+function requireFiniteLoss(value: number): void {
+  if (Number.isFinite(value)) return;
+  throw new GradientError(
+    'loss-not-finite',
+    `The loss is ${value}. Look for NaN among the data (tf.where leaves out what is missing), or for a division by zero in the loss.`,
+    {value},
+  );
+}
+
+/** What loss and encoder add is looked at beside what the run did. */
+function requireFiniteSums({params, captured}: SourceCotangents, leaves: readonly Leaf[]): void {
+  const check = (values: Float64Array, name: string): void => {
+    const at = firstNotFinite(values);
+    if (at >= 0) throw gradientNotFinite({name, value: values[at]});
+  };
+  params.forEach((values, i) => check(values, `params.${leaves[i].name}`));
+  for (const [tensor, values] of captured)
+    check(values, tensor instanceof tf.Variable ? `the variable ${tensor.name}` : 'a captured tensor');
+}
+
+function named(
+  {traced, leaves, given}: Prepared,
+  initial: Float64Array | undefined,
+  {params, captured}: SourceCotangents,
+): ValueAndGradient['gradient'] {
+  const variables = new Map<tf.Variable, Float64Array>();
+  const tensors = new Map<tf.Tensor, Float64Array>();
+  for (const [tensor, values] of captured) {
+    if (tensor instanceof tf.Variable) variables.set(tensor as tf.Variable, values);
+    else tensors.set(tensor, values);
+  }
+  const started = traced.state.blocks.filter(({offset}) => offset < given.length);
+  return {
+    ...(initial === undefined
+      ? {}
+      : {
+          initial: Object.fromEntries(
+            started.map(({name, offset, size}) => [name, initial.slice(offset, offset + size)]),
+          ),
+        }),
+    params: toTree(leaves, params),
+    variables,
+    tensors,
+  };
+}

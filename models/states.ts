@@ -1,0 +1,96 @@
+/**
+ * Force terms with states of their own beside q and v: what friction and hysteresis remember, what an actuator has yet to
+ * do. A term is a force and its states, each with its rate, as `mechanics({forces, states})` takes them.
+ */
+import * as tf from '@tensorflow/tfjs';
+import type {Numeric, Params} from '../lib/index.js';
+import {constantTensor, OptionError, readNumeric, ShapeError} from '../lib/index.js';
+
+/** Where a term is asked: position, velocity, time, parameters, and its own states by their names. */
+export type TermAt<Z extends string> = {q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: Params} & {
+  readonly [K in Z]: tf.Tensor;
+};
+
+/** One state: its start, which says its shape, and its rate of change. */
+export interface TermState<Z extends string> {
+  readonly initial: Numeric;
+  readonly rate: (at: TermAt<Z>) => tf.Tensor;
+}
+
+/** A force, of the shape of q, and the states it depends on: `mechanics({forces: [term.force], states: {...term.states}})`. */
+export interface TermWithStates<Z extends string> {
+  readonly force: (at: TermAt<Z>) => tf.Tensor;
+  readonly states: {readonly [K in Z]: TermState<Z>};
+}
+
+/** A quantity that depends on states: `output` inside any function of the system, `states` beside its others. */
+export interface OutputWithStates<Z extends string> {
+  readonly output: (at: TermAt<Z>) => tf.Tensor;
+  readonly states: TermWithStates<Z>['states'];
+}
+
+/** What acts on every coordinate by itself, or on one combination of them. */
+export interface Acting {
+  /**
+   * A row of numbers, one a coordinate: the term acts on x = Σ alongᵢ qᵢ, and its force f on the coordinates as
+   * alongᵢ f: [−1, 1] is between two of them. Default: on each coordinate by itself.
+   */
+  readonly along?: Numeric;
+}
+
+/** What a term acts on: x and x' of a state, and a force on x as one on q. */
+export interface Coordinate {
+  of(q: tf.Tensor): tf.Tensor;
+  force(f: tf.Tensor, q: tf.Tensor): tf.Tensor;
+}
+
+/** @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced */
+export function coordinate({along}: Acting, owner: string): Coordinate {
+  if (along === undefined) return {of: q => q, force: (f, q) => tf.broadcastTo(f, q.shape)};
+  const {values, shape} = readNumeric(along, `${owner}: along`);
+  const bad = values.findIndex(value => !Number.isFinite(value));
+  if (bad >= 0 || values.length === 0)
+    throw new OptionError('bad-coefficient', `${owner}: along must be finite numbers, one a coordinate.`, {index: bad});
+  const row = (q: tf.Tensor): tf.Tensor => {
+    if (q.size !== values.length)
+      throw new ShapeError(
+        'coefficient-shape',
+        `${owner}: along has shape [${shape.join(', ')}], but q has [${q.shape.join(', ')}]: give one number a coordinate.`,
+      );
+    return constantTensor(values, q.shape);
+  };
+  return {of: q => tf.sum(tf.mul(row(q), q)), force: (f, q) => tf.mul(row(q), f)};
+}
+
+/** The one number of a coordinate. @throws ShapeError 'coefficient-shape' */
+export function single(x: tf.Tensor, owner: string): tf.Tensor {
+  if (x.size === 1) return tf.reshape(x, []);
+  throw new ShapeError(
+    'coefficient-shape',
+    `${owner} acts on one coordinate, but q has shape [${x.shape.join(', ')}]: say by along on which, one number a coordinate.`,
+  );
+}
+
+/** A state in its place among what a function is given. */
+export const stateOf = <Z extends string>(at: TermAt<Z>, name: Z): tf.Tensor =>
+  (at as {readonly [K in Z]: tf.Tensor})[name];
+
+/** A record with one state. */
+export const oneState = <Z extends string>(
+  name: Z,
+  initial: Numeric,
+  rate: (at: TermAt<Z>) => tf.Tensor,
+): TermWithStates<Z>['states'] => ({[name]: {initial, rate}}) as TermWithStates<Z>['states'];
+
+/** Below it a number's power is taken to be zero, with its derivatives: its logarithm is still finite. */
+const TINY = 1e-300;
+
+/** sgn(z) |z|ⁿ, for n ≥ 1 that may itself be differentiated: at z = 0 the derivative by n is 0 and not 0·∞. */
+export function signedPower(z: tf.Tensor, n: tf.Tensor): tf.Tensor {
+  return tf.mul(tf.sign(z), absolutePower(z, n));
+}
+
+/** |z|ⁿ */
+export function absolutePower(z: tf.Tensor, n: tf.Tensor): tf.Tensor {
+  return tf.exp(tf.mul(n, tf.log(tf.maximum(tf.abs(z), TINY))));
+}

@@ -1,0 +1,22 @@
+/** Intervals of 95 % hold the truth about as often as they say: few records, and bounds that a right method leaves once in a thousand runs. */
+import {expect} from 'chai';
+import {cases, coverage} from '../../../bench/coverage.js';
+
+describe('coverage', function () {
+  this.timeout(60_000);
+
+  for (const kind of ['white', 'ar'] as const) {
+    it(`standard error, profile and posterior of a decay, ${kind} noise`, async () => {
+      const records = 25;
+      const found = await coverage(cases.decay, kind, records);
+      // Binomial with p = 0.95 and n = 25: fewer than 19 hold once in 1500.
+      for (const part of [found.standardError, found.profile, found.posterior]) expect(part).to.be.at.least(19 / records);
+    });
+  }
+
+  it('fails where the intervals are too narrow: correlated noise taken for white', async () => {
+    const {standardError} = await coverage(cases.decay, 'ar', 40, true);
+    // Their errors are too small by √((1 + φ)/(1 − φ)) = 2 about: two thirds hold.
+    expect(standardError).to.be.at.most(0.9);
+  });
+});

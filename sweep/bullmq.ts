@@ -1,0 +1,256 @@
+/**
+ * Cases through a queue: BullMQ has them done by workers anywhere, which write to the same store. The store is what counts:
+ * what a server that was killed has forgotten is queued again, and what was done meanwhile is found there.
+ */
+import {count, object, positive, refuseUnknownOptions, text} from '../lib/checks.js';
+import {DataError, OptionError} from '../lib/errors.js';
+import {exhausted, type Engine, type EngineContext, type Settled} from './engine.js';
+import {inFlight} from './local.js';
+import {
+  bullmqPackage,
+  clientOptions,
+  defaultQueue,
+  queued,
+  refusal,
+  type QueueConnection,
+  type QueuedAnswer,
+} from './queue.js';
+import type {Cause} from './store.js';
+import type {Job} from './task.js';
+
+/** How cases go through a queue. */
+export interface BullmqOptions {
+  readonly connection: QueueConnection;
+  /** The queue's name, that of its workers; default 'stiffgrad'. */
+  readonly queue?: string;
+  /** Cases in the queue at once; default 1000, so that a thousand processors have work. */
+  readonly window?: number;
+  /** Seconds after which a case that nothing was heard of is looked for in the store and queued again; default 10. */
+  readonly recheck?: number;
+}
+
+/** Seconds in which the server must answer at first. */
+const patience = 10;
+/** Seconds in which a result that a worker has written must be seen here: shared file systems keep old lists of a folder for some seconds. */
+const visible = 30;
+
+const pause = (seconds: number): Promise<void> => new Promise(resolve => setTimeout(resolve, 1000 * seconds));
+
+/**
+ * Computes cases by the workers of a queue, which `npx stiffgrad worker` starts. Needs the packages bullmq and ioredis.
+ * @throws OptionError
+ */
+export function bullmq(options: BullmqOptions): Engine {
+  refuseUnknownOptions(options, {connection: object, queue: text, window: count, recheck: positive}, 'bullmq');
+  if ((options.connection as unknown) === undefined)
+    throw new OptionError('no-option', "bullmq needs connection, as {url: 'redis://127.0.0.1'}.", {
+      option: 'connection',
+    });
+  clientOptions(options.connection);
+  return {name: 'bullmq', run: context => new Coordinator(context, options).run()};
+}
+
+interface Waiting {
+  readonly job: Job;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+  since: number;
+  busy: boolean;
+}
+
+class Coordinator {
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #window: number;
+  readonly #recheck: number;
+  #toAdd: Waiting[] = [];
+  #adding = false;
+  #ended = false;
+  #add: (jobs: readonly Job[]) => Promise<unknown> = () => Promise.resolve();
+
+  constructor(
+    readonly context: EngineContext,
+    readonly options: BullmqOptions,
+  ) {
+    this.#window = options.window ?? 1000;
+    this.#recheck = options.recheck ?? 10;
+  }
+
+  async run(): Promise<void> {
+    const {Queue, QueueEvents} = await bullmqPackage();
+    const {context, options} = this;
+    const name = options.queue ?? defaultQueue;
+    const connection = clientOptions(options.connection);
+    const queue = new Queue(name, {connection});
+    const events = new QueueEvents(name, {connection});
+    try {
+      await reached([queue, events]);
+      this.#add = jobs => queue.addBulk(jobs.map(job => this.#message(job)));
+      events.on('completed', ({jobId, returnvalue}) => this.#heard(jobId, answerOf(returnvalue)));
+      events.on('failed', ({failedReason, jobId}) => this.#heard(jobId, {kind: 'broken', reason: failedReason}));
+      events.on('progress', ({data, jobId}) => {
+        const one = this.#waiting.get(jobId);
+        if (one !== undefined) context.progress(one.job, (data as {value?: unknown}).value);
+      });
+      const looking = setInterval(() => void this.#look(), (1000 * this.#recheck) / 2);
+      const onAbort = (): void => {
+        for (const one of this.#waiting.values()) one.resolve();
+      };
+      context.signal.addEventListener('abort', onAbort);
+      try {
+        await inFlight(context, this.#window, job => this.#done(job));
+        // What waits is not to be done; what is being done will be found in the store.
+        if (context.signal.aborted)
+          await Promise.race([
+            Promise.allSettled([...this.#waiting.keys()].map(id => queue.remove(id))),
+            pause(patience),
+          ]);
+      } finally {
+        this.#ended = true;
+        clearInterval(looking);
+        context.signal.removeEventListener('abort', onAbort);
+      }
+    } finally {
+      // A server that is away must not keep the program from its end.
+      await Promise.race([Promise.allSettled([queue.close(), events.close()]), pause(2)]);
+      await Promise.allSettled([queue.disconnect(), (events as unknown as {disconnect(): Promise<void>}).disconnect()]);
+    }
+  }
+
+  #message(job: Job): {name: string; data: unknown; opts: object} {
+    const {rules, seed} = this.context;
+    return {
+      name: job.task.name,
+      data: queued(job, seed, rules.timeout, rules.attempts),
+      opts: {jobId: job.name, removeOnComplete: true, removeOnFail: true},
+    };
+  }
+
+  #done(job: Job): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const one = {job, resolve, reject, since: performance.now(), busy: false};
+      this.#waiting.set(job.name, one);
+      this.#queue(one);
+    });
+  }
+
+  /** Cases that come at the same moment are added together. */
+  #queue(one: Waiting): void {
+    this.#toAdd.push(one);
+    if (this.#adding) return;
+    this.#adding = true;
+    setImmediate(() => void this.#flush());
+  }
+
+  async #flush(): Promise<void> {
+    while (this.#toAdd.length > 0 && !this.#ended) {
+      const some = this.#toAdd.splice(0);
+      try {
+        await this.#add(some.map(({job}) => job));
+        for (const one of some) one.since = performance.now();
+      } catch {
+        // The connection is made anew by itself; adding a case that is there already changes nothing.
+        this.#toAdd.push(...some);
+        await pause(0.2);
+      }
+    }
+    this.#adding = false;
+  }
+
+  #heard(id: string, answer: QueuedAnswer | {readonly kind: 'broken'; readonly reason: string}): void {
+    const one = this.#waiting.get(id);
+    if (one === undefined || one.busy) return;
+    one.busy = true;
+    const {job} = one;
+    const after = async (): Promise<void> => {
+      if (answer.kind === 'broken') return this.#broken(one, answer.reason);
+      if (answer.kind === 'done') await this.#seen(job);
+      this.#settle(one, answer);
+    };
+    after()
+      .catch(one.reject)
+      .finally(() => (one.busy = false));
+  }
+
+  /** A worker says that a case is done: its result must be in this store, too. */
+  async #seen({name}: Job): Promise<void> {
+    const {store} = this.context;
+    const until = performance.now() + 1000 * visible;
+    for (let wait = 0.05; !(await store.has(name)); wait = Math.min(2 * wait, 2)) {
+      if (performance.now() > until)
+        throw new DataError(
+          'other-store',
+          `A worker has done ${name}, but ${store.folder} has no such result: workers must be started with --store of the same folder.`,
+          {folder: store.folder},
+        );
+      await pause(wait);
+    }
+  }
+
+  /** The queue gave a case up: its worker refused it, broke off, or was lost too often. */
+  async #broken(one: Waiting, reason: string): Promise<void> {
+    const {rules, store} = this.context;
+    const refused = reason.startsWith(refusal);
+    const cause: Cause = refused ? 'refused' : 'lost';
+    const error = {name: 'QueueError', message: refused ? reason.slice(refusal.length) : reason};
+    await store.fail(one.job, cause, error);
+    if (exhausted(await store.failures(one.job.name), rules.attempts) === undefined) this.#queue(one);
+    else this.#settle(one, {kind: 'failed', failure: {cause, error}});
+  }
+
+  #settle(one: Waiting, how: Settled): void {
+    if (!this.#waiting.delete(one.job.name)) return;
+    this.context.settled(one.job, how);
+    one.resolve();
+  }
+
+  /** Events are lost with a connection, and cases with a server: both are found by looking. */
+  async #look(): Promise<void> {
+    const {rules, store} = this.context;
+    const now = performance.now();
+    for (const one of [...this.#waiting.values()]) {
+      if (one.busy || now - one.since < 1000 * this.#recheck) continue;
+      one.since = now;
+      try {
+        if (await store.has(one.job.name)) {
+          this.#settle(one, {kind: 'done'});
+          continue;
+        }
+        const failure = exhausted(await store.failures(one.job.name), rules.attempts);
+        if (failure !== undefined) this.#settle(one, {kind: 'failed', failure});
+        else this.#queue(one);
+      } catch (error) {
+        one.reject(error);
+      }
+    }
+  }
+}
+
+/** BullMQ's events are texts of a stream, parsed where they are JSON. */
+const answerOf = (value: unknown): QueuedAnswer =>
+  typeof value === 'string' ? (JSON.parse(value) as QueuedAnswer) : (value as QueuedAnswer);
+
+/** Later losses of a connection are mended by the client itself; a server that is not there at first is an error. */
+export async function reached(
+  clients: readonly {
+    on(event: 'error', listener: (error: Error) => void): unknown;
+    waitUntilReady(): Promise<unknown>;
+  }[],
+): Promise<void> {
+  let last: Error | undefined;
+  for (const client of clients) client.on('error', error => (last = error));
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(last ?? new Error('no answer')), 1000 * patience);
+  });
+  try {
+    await Promise.race([Promise.all(clients.map(client => client.waitUntilReady())), late]);
+  } catch (error) {
+    const reason = (error as Error).message || (error as NodeJS.ErrnoException).code;
+    throw new OptionError(
+      'no-queue',
+      `The queue's server cannot be used: ${reason}. Is it running, are address, user and password right, and does it ask for TLS (rediss://)?`,
+    );
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,173 @@
+/**
+ * Lists of cases: grids, tables, and samples of a box (random, Latin hypercube, Sobol). Each is made anew, case by case,
+ * every time it is gone through, so that a million of them need no memory.
+ */
+import {uniformFloat64} from 'pure-rand/distribution/uniformFloat64';
+import {uniformInt} from 'pure-rand/distribution/uniformInt';
+import {xoroshiro128plus} from 'pure-rand/generator/xoroshiro128plus';
+import {count as wholeCount, requireValue, shown} from '../lib/checks.js';
+import {OptionError} from '../lib/errors.js';
+import type {Table} from '../training/index.js';
+import {sobolPoints} from './sobol.js';
+
+/** One case: numbers, texts and lists of these, by name. It goes to the task, through queues and into files as it is. */
+export interface Case {
+  readonly [name: string]: unknown;
+}
+
+/** Cases that can be gone through more than once, and are counted. */
+export interface CaseList<C extends Case = Case> extends Iterable<C> {
+  readonly length: number;
+}
+
+/** Where samples lie: from `low` to `high`, even along the axis or, with `log`, along its logarithm. */
+export type Range =
+  readonly [low: number, high: number] | {readonly low: number; readonly high: number; readonly log?: boolean};
+/** By name of what is varied. */
+export type Ranges = Readonly<Record<string, Range>>;
+
+const listed = <C extends Case>(length: number, each: () => Iterator<C>): CaseList<C> => ({
+  length,
+  [Symbol.iterator]: each,
+});
+
+/**
+ * All combinations of the values, the last name fastest.
+ * @param values of each name, at least one; `linspace` and `logspace` make them
+ * @throws OptionError 'empty-grid'
+ */
+export function grid<V extends Readonly<Record<string, readonly unknown[]>>>(
+  values: V,
+): CaseList<{readonly [N in keyof V]: V[N][number]}> {
+  const names = Object.keys(values);
+  for (const name of names)
+    if (!Array.isArray(values[name]) || values[name].length === 0)
+      throw new OptionError(
+        'empty-grid',
+        `grid: ${name} must be a list of at least one value, not ${shown(values[name])}.`,
+      );
+  const length = names.reduce((product, name) => product * values[name].length, 1);
+  return listed(length, function* () {
+    for (let index = 0; index < length; index++) {
+      const one: Record<string, unknown> = {};
+      let rest = index;
+      for (const name of [...names].reverse()) {
+        one[name] = values[name][rest % values[name].length];
+        rest = Math.floor(rest / values[name].length);
+      }
+      yield Object.fromEntries(names.map(name => [name, one[name]])) as {readonly [N in keyof V]: V[N][number]};
+    }
+  });
+}
+
+/** `count` numbers from `low` to `high` in equal steps, both included. */
+export function linspace(low: number, high: number, count: number): number[] {
+  requireValue(count, wholeCount, 'linspace: count');
+  return Array.from({length: count}, (_, i) =>
+    i === count - 1 && count > 1 ? high : low + ((high - low) * i) / Math.max(count - 1, 1),
+  );
+}
+
+/** `count` numbers from `low` to `high` with equal ratios, both included. @throws OptionError where one is not positive */
+export function logspace(low: number, high: number, count: number): number[] {
+  if (!(low > 0 && high > 0))
+    throw new OptionError(
+      'bad-range',
+      `logspace: from ${low} to ${high} there is no logarithm; both must be positive.`,
+    );
+  return linspace(Math.log(low), Math.log(high), count).map((value, i) =>
+    i === 0 ? low : i === count - 1 ? high : Math.exp(value),
+  );
+}
+
+/** One case a row of a table, with the columns' names; as `readTable` of stiffgrad/training gives it. */
+export function tableCases(
+  table: Pick<Table, 'columns' | 'column' | 'rows'>,
+  columns?: readonly string[],
+): CaseList<Readonly<Record<string, number>>> {
+  const names = columns ?? table.columns;
+  return listed(table.rows, function* () {
+    const values = names.map(name => table.column(name));
+    for (let row = 0; row < table.rows; row++) yield Object.fromEntries(names.map((name, k) => [name, values[k][row]]));
+  });
+}
+
+/** Numbers of the unit interval on a range's axis. @throws OptionError 'bad-range' */
+function scales(ranges: Ranges, owner: string): [name: string, scale: (unit: number) => number][] {
+  const entries = Object.entries(ranges);
+  if (entries.length === 0) throw new OptionError('bad-range', `${owner} needs at least one range, as {k: [10, 100]}.`);
+  return entries.map(([name, range]) => {
+    const {
+      low,
+      high,
+      log = false,
+    } = Array.isArray(range)
+      ? {low: range[0] as number, high: range[1] as number}
+      : (range as {low: number; high: number; log?: boolean});
+    if (!(Number.isFinite(low) && Number.isFinite(high) && low < high && (!log || low > 0)))
+      throw new OptionError(
+        'bad-range',
+        `${owner}: ${name} must be a range from a lower to a higher number${log ? ' above 0' : ''}, not from ${low} to ${high}.`,
+      );
+    if (!log) return [name, unit => low + (high - low) * unit];
+    const [from, to] = [Math.log(low), Math.log(high)];
+    return [name, unit => Math.exp(from + (to - from) * unit)];
+  });
+}
+
+type Sampled<R extends Ranges> = {readonly [N in keyof R]: number};
+
+function sampled<R extends Ranges>(
+  count: number,
+  ranges: R,
+  owner: string,
+  points: (dimensions: number) => Iterable<ArrayLike<number>>,
+): CaseList<Sampled<R>> {
+  requireValue(count, wholeCount, `${owner}: count`);
+  const axes = scales(ranges, owner);
+  return listed(count, function* () {
+    for (const point of points(axes.length))
+      yield Object.fromEntries(axes.map(([name, scale], d) => [name, scale(point[d])])) as Sampled<R>;
+  });
+}
+
+/** Independent points, uniform in the box, that the seed repeats. @throws OptionError 'bad-range' */
+export function uniform<R extends Ranges>(count: number, ranges: R, seed = 0): CaseList<Sampled<R>> {
+  return sampled(count, ranges, 'uniform', function* (dimensions) {
+    const random = xoroshiro128plus(seed);
+    for (let i = 0; i < count; i++) yield Array.from({length: dimensions}, () => uniformFloat64(random));
+  });
+}
+
+/**
+ * One point in each of `count` equal slices of every axis, its place within them random (McKay, Beckman & Conover 1979).
+ * @throws OptionError 'bad-range'
+ */
+export function latinHypercube<R extends Ranges>(count: number, ranges: R, seed = 0): CaseList<Sampled<R>> {
+  return sampled(count, ranges, 'latinHypercube', function* (dimensions) {
+    const random = xoroshiro128plus(seed);
+    const slices = Array.from({length: dimensions}, () => {
+      const order = Uint32Array.from({length: count}, (_, i) => i);
+      for (let i = count - 1; i > 0; i--) {
+        const k = uniformInt(random, 0, i); // Fisher & Yates
+        [order[i], order[k]] = [order[k], order[i]];
+      }
+      return order;
+    });
+    for (let i = 0; i < count; i++) yield slices.map(order => (order[i] + uniformFloat64(random)) / count);
+  });
+}
+
+/**
+ * Points of a Sobol sequence: evenest for counts that are powers of two. Later points go on where earlier ones
+ * ended, so that a longer sweep contains a shorter one.
+ * @param options `skip`: how many points of the sequence come before, default 0; the first point is the box's lower corner
+ * @throws OptionError where there are more than 64 ranges, or a range is wrong
+ */
+export function sobol<R extends Ranges>(
+  count: number,
+  ranges: R,
+  {skip = 0}: {readonly skip?: number} = {},
+): CaseList<Sampled<R>> {
+  return sampled(count, ranges, 'sobol', dimensions => sobolPoints(dimensions, count, skip));
+}

@@ -1,0 +1,107 @@
+/**
+ * Cases on this machine: a process for each processor. A share of them where an index variable of a cluster says which:
+ * Slurm's job arrays, Kubernetes' indexed jobs, or --index K --of N.
+ */
+import {whole, count, refuseUnknownOptions} from '../lib/checks.js';
+import {OptionError} from '../lib/errors.js';
+import {poolChecks, settle, type Engine, type EngineContext} from './engine.js';
+import {TaskPool} from './task-pool.js';
+import type {Job} from './task.js';
+
+/** Cases in flight beyond the processes' own: their files are written while others are computed. */
+const ahead = 32;
+
+/** Cases computed by processes of this machine. */
+export interface LocalOptions {
+  /** Processes; default one a processor. */
+  readonly workers?: number;
+}
+
+/** The share of a list that one process of many takes. */
+export interface IndexedOptions extends LocalOptions {
+  /** From 0; default by SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX. */
+  readonly index?: number;
+  /** How many shares there are; default by SLURM_ARRAY_TASK_COUNT, or JOB_COMPLETIONS where a job's template sets it. */
+  readonly of?: number;
+}
+
+/** Computes cases in processes of this machine: nothing to install. @throws OptionError */
+export function local(options: LocalOptions = {}): Engine {
+  refuseUnknownOptions(options, poolChecks, 'local');
+  return {name: 'local', run: context => runHere(context, options)};
+}
+
+/**
+ * Computes a share of the cases in processes of this machine; other machines have the other shares and the same store.
+ * @throws OptionError where neither the options nor the environment say which share
+ */
+export function indexed(options: IndexedOptions = {}): Engine {
+  refuseUnknownOptions(options, {...poolChecks, index: whole, of: count}, 'indexed');
+  const share = {index: options.index ?? fromEnvironment().index, of: options.of ?? fromEnvironment().of};
+  if (share.index === undefined || share.of === undefined)
+    throw new OptionError(
+      'no-share',
+      `indexed does not know ${share.index === undefined ? 'which share this is' : 'how many shares there are'}: give index and of, or set SLURM_ARRAY_TASK_ID and SLURM_ARRAY_TASK_COUNT, or JOB_COMPLETION_INDEX and JOB_COMPLETIONS.`,
+    );
+  if (share.index >= share.of)
+    throw new OptionError(
+      'no-share',
+      `indexed: index goes from 0 to ${share.of - 1} for ${share.of} shares, not to ${share.index}.`,
+    );
+  return {name: 'indexed', share: {index: share.index, of: share.of}, run: context => runHere(context, options)};
+}
+
+function fromEnvironment(): {index?: number; of?: number} {
+  const {env} = process;
+  const number = (name: string): number | undefined =>
+    env[name] === undefined || env[name] === '' ? undefined : Number(env[name]);
+  const slurm = number('SLURM_ARRAY_TASK_ID');
+  if (slurm !== undefined) {
+    // --array=5-20:5 gives the tasks 5, 10, 15, 20.
+    const index = (slurm - (number('SLURM_ARRAY_TASK_MIN') ?? 0)) / (number('SLURM_ARRAY_TASK_STEP') ?? 1);
+    return {index, of: number('SLURM_ARRAY_TASK_COUNT')};
+  }
+  return {index: number('JOB_COMPLETION_INDEX'), of: number('JOB_COMPLETIONS')};
+}
+
+async function runHere(context: EngineContext, {workers}: LocalOptions): Promise<void> {
+  const {rules, signal, store} = context;
+  const pool = new TaskPool({workers, memory: rules.memory, signal});
+  const one = async (job: Job): Promise<void> => {
+    const how = await settle(job, pool, {
+      store,
+      attempts: rules.attempts,
+      timeout: rules.timeout,
+      progress: value => context.progress(job, value),
+    });
+    if (how !== undefined) context.settled(job, how);
+  };
+  try {
+    await inFlight(context, pool.workers + ahead, one);
+  } finally {
+    pool.end();
+  }
+}
+
+/** Starts jobs as long as fewer than `most` are on their way; ends when all have ended. The first error ends it, too. */
+export async function inFlight(
+  {next, signal}: Pick<EngineContext, 'next' | 'signal'>,
+  most: number,
+  start: (job: Job) => Promise<void>,
+): Promise<void> {
+  const lane = async (): Promise<void> => {
+    while (!signal.aborted && !broken) {
+      const job = await next();
+      if (job === undefined) return;
+      try {
+        await start(job);
+      } catch (error) {
+        broken = true;
+        throw error;
+      }
+    }
+  };
+  let broken = false;
+  const ended = await Promise.allSettled(Array.from({length: most}, lane));
+  for (const one of ended) if (one.status === 'rejected') throw one.reason;
+}

@@ -1,0 +1,139 @@
+/**
+ * A page that shows how far a sweep is: counts, rate, time left, failures by cause, the best so far, and parallel
+ * coordinates (Inselberg 1985) of cases and results. It is written anew as the sweep goes and asks its reader's browser to
+ * load it again; nothing serves it.
+ */
+import {mkdir, rename, writeFile} from 'node:fs/promises';
+import path from 'node:path';
+import {callable, nonNegative, object, refuseUnknownOptions} from '../lib/checks.js';
+import {numbersOf} from './collect.js';
+import type {Row, Store} from './store.js';
+import type {SweepProgress} from './sweep.js';
+
+/** What a page shows beside what the store holds. */
+export interface PageOptions {
+  /** As `onProgress` gives it: total, rate and time left. */
+  readonly progress?: SweepProgress;
+  /** What is best: the least. Default: the first number of a result, by its name. */
+  readonly objective?: (result: unknown, one: Row['case']) => number;
+  /** Seconds after which a browser loads the page again; 0: never. Default 5. */
+  readonly refresh?: number;
+}
+
+/** Lines that parallel coordinates can still show. */
+const mostLines = 500;
+/** Results that are read for the best: some seconds' worth. Names are hashes, so the first ones are a fair sample. */
+const mostRows = 20_000;
+const [width, height, margin] = [900, 300, 40];
+
+/** Writes the page, whole, to a file. @throws OptionError */
+export async function writePage(store: Store, file: string, options: PageOptions = {}): Promise<void> {
+  const html = await sweepPage(store, options);
+  await mkdir(path.dirname(path.resolve(file)), {recursive: true});
+  await writeFile(`${file}.partial`, html);
+  await rename(`${file}.partial`, file);
+}
+
+/** The page as text. @throws OptionError */
+export async function sweepPage(store: Store, options: PageOptions = {}): Promise<string> {
+  refuseUnknownOptions(options, {progress: object, objective: callable, refresh: nonNegative}, 'sweepPage');
+  const {objective, progress, refresh = 5} = options;
+  const status = await store.status();
+  const rows: {readonly row: Row; readonly value: number}[] = [];
+  for await (const row of store.rows()) {
+    rows.push({row, value: objective?.(row.result, row.case) ?? firstNumber(row)});
+    if (rows.length === mostRows) break;
+  }
+  const ranked = rows.filter(({value}) => !Number.isNaN(value)).sort((a, b) => a.value - b.value);
+  const facts: [string, string][] = [
+    ['done', progress?.total === undefined ? String(status.done) : `${progress.done} of ${progress.total}`],
+    [
+      'failed',
+      `${status.failed}${Object.entries(status.causes)
+        .map(([cause, count]) => `, ${count} ${cause}`)
+        .join('')}`,
+    ],
+    ...(progress === undefined ? [] : ([['rate', `${progress.rate.toPrecision(3)} a second`]] as [string, string][])),
+    ...(progress?.left === undefined ? [] : ([['time left', duration(progress.left)]] as [string, string][])),
+    ...(ranked.length === 0
+      ? []
+      : ([
+          [
+            rows.length === mostRows ? `best of ${mostRows}` : 'best so far',
+            `${ranked[0].value.toPrecision(6)} at ${JSON.stringify(ranked[0].row.case)}`,
+          ],
+        ] as [string, string][])),
+  ];
+  const failures: string[] = [];
+  for await (const {case: one, cause, error} of store.unresolved()) {
+    if (
+      failures.push(
+        `<tr><td>${cause}</td><td>${escaped(JSON.stringify(one))}</td><td>${escaped(error.message)}</td></tr>`,
+      ) === 50
+    )
+      break;
+  }
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">${refresh > 0 ? `<meta http-equiv="refresh" content="${refresh}">` : ''}<title>${status.done} done</title>
+<style>body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color-scheme: light dark; } td, th { padding: 0 1rem 0 0; text-align: left; vertical-align: top; } svg { max-width: 100%; } svg text { fill: currentColor; font-size: 12px; }</style></head>
+<body><h1>Sweep</h1>
+<table>${facts.map(([name, value]) => `<tr><th>${name}</th><td>${escaped(value)}</td></tr>`).join('')}</table>
+${ranked.length > 1 ? parallelCoordinates(ranked) : ''}
+${failures.length === 0 ? '' : `<h2>Failures</h2><table>${failures.join('')}</table>`}
+</body></html>
+`;
+}
+
+/** The first number of a result by its name, or NaN. */
+function firstNumber(row: Row): number {
+  for (const [name, value] of numbersOf(row)) if (name.startsWith('result')) return value;
+  return NaN;
+}
+
+/** One axis a number of the cases, the last one for the objective; good lines are drawn over bad ones. */
+function parallelCoordinates(ranked: readonly {readonly row: Row; readonly value: number}[]): string {
+  const finite = ranked.filter(({value}) => Number.isFinite(value));
+  // The best ones, and a fair sample of the others.
+  const stride = Math.max(1, Math.ceil(finite.length / mostLines));
+  const lines = finite
+    .filter((_, rank) => rank < mostLines / 10 || rank % stride === 0)
+    .map(({row, value}) => ({
+      value,
+      numbers: new Map([
+        ...[...numbersOf(row)].filter(([name]) => name.startsWith('case')),
+        ['objective', value] as const,
+      ]),
+    }));
+  const axes = [...new Set(lines.flatMap(({numbers}) => [...numbers.keys()]))].filter(name => name !== 'objective');
+  const shown = [...axes.slice(0, 11), 'objective'].map((name, place, all) => {
+    const values = lines.flatMap(({numbers}) => numbers.get(name) ?? []);
+    const [low, high] = values.reduce(
+      ([a, b], value) => [Math.min(a, value), Math.max(b, value)],
+      [Infinity, -Infinity],
+    );
+    return {name, low, high, x: margin + ((width - 2 * margin) * place) / Math.max(1, all.length - 1)};
+  });
+  const y = (value: number, {high, low}: {low: number; high: number}): number =>
+    height - margin - (high > low ? ((value - low) / (high - low)) * (height - 2 * margin) : (height - 2 * margin) / 2);
+  const paths = [...lines].reverse().map(({numbers}, i) => {
+    const points = shown.flatMap(axis =>
+      numbers.has(axis.name) ? [`${axis.x.toFixed(1)},${y(numbers.get(axis.name)!, axis).toFixed(1)}`] : [],
+    );
+    // From blue, bad, to red, good.
+    const hue = 220 + (140 * i) / Math.max(1, lines.length - 1);
+    return `<polyline points="${points.join(' ')}" fill="none" stroke="hsl(${hue.toFixed(0)} 70% 50%)" stroke-opacity="0.5"/>`;
+  });
+  const ruled = shown.map(
+    ({high, low, name, x}) =>
+      `<line x1="${x}" x2="${x}" y1="${margin}" y2="${height - margin}" stroke="currentColor"/><text x="${x}" y="15" text-anchor="middle">${escaped(name)}</text><text x="${x}" y="30" text-anchor="middle">${high.toPrecision(4)}</text><text x="${x}" y="${height - 20}" text-anchor="middle">${low.toPrecision(4)}</text>`,
+  );
+  return `<h2>Cases and results</h2><svg viewBox="0 0 ${width} ${height}" role="img" aria-label="Parallel coordinates of ${lines.length} cases">${paths.join('')}${ruled.join('')}</svg>`;
+}
+
+/** Seconds in the units of a reader. */
+export function duration(seconds: number): string {
+  if (seconds < 90) return `${Math.ceil(seconds)} s`;
+  return seconds < 5400 ? `${Math.ceil(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
+}
+
+const escaped = (text: string): string => text.replace(/&/g, '&amp;').replace(/</g, '&lt;');

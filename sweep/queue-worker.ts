@@ -1,0 +1,151 @@
+/**
+ * A worker of a queue: it computes the cases that come through it in processes of their own, so that its own thread can
+ * keep telling the server that it lives, and writes results to the store. It loads tasks from the folders that it was
+ * started for, and from nowhere else.
+ */
+import {realpathSync} from 'node:fs';
+import path from 'node:path';
+import {count, list, object, positive, refuseUnknownOptions, text} from '../lib/checks.js';
+import {OptionError} from '../lib/errors.js';
+import {reached} from './bullmq.js';
+import {settle} from './engine.js';
+import {
+  bullmqPackage,
+  clientOptions,
+  defaultQueue,
+  refusal,
+  unqueued,
+  type QueueConnection,
+  type QueuedAnswer,
+} from './queue.js';
+import {Store} from './store.js';
+import {TaskPool} from './task-pool.js';
+
+/** What a worker needs. */
+export interface WorkerOptions {
+  readonly connection: QueueConnection;
+  /** The folders whose modules it may load as tasks. */
+  readonly tasks: readonly string[];
+  /** The sweep's store, on a file system that both see. */
+  readonly store: string | Store;
+  /** Default 'stiffgrad'. */
+  readonly queue?: string;
+  /** Processes; default one a processor. */
+  readonly workers?: number;
+  /** Bytes of one process; default four fifths of the machine's over all of them. */
+  readonly memory?: number;
+  /** Cases a second that all workers of the queue begin, at most; default no limit. */
+  readonly rate?: number;
+  /** Seconds without a sign of life after which another worker takes a worker's cases; default 30, BullMQ's own. */
+  readonly stalled?: number;
+}
+
+/** A worker that runs. */
+export interface QueueWorker {
+  /** Waits for the cases that it has begun. */
+  close(): Promise<void>;
+  /** Processes that compute now. */
+  readonly pids: readonly number[];
+}
+
+/**
+ * How often one case may lose its worker before the queue gives it up, and the coordinator counts it as lost: a worker that
+ * is killed says little about its case, for that runs in a process of its own.
+ */
+const maxStalledCount = 10;
+
+/** @throws OptionError where an option is wrong, a folder is not there, or the server cannot be reached */
+export async function startWorker(options: WorkerOptions): Promise<QueueWorker> {
+  refuseUnknownOptions(
+    options,
+    {
+      connection: object,
+      tasks: list,
+      store: {
+        what: "a folder's path, or made by openStore",
+        test: value => typeof value === 'string' || value instanceof Store,
+      },
+      queue: text,
+      workers: count,
+      memory: positive,
+      rate: positive,
+      stalled: positive,
+    },
+    'startWorker',
+  );
+  const {memory, rate, stalled = 30, workers} = options;
+  const folders = options.tasks.map(existing);
+  const {Worker, UnrecoverableError} = await bullmqPackage();
+  const store = typeof options.store === 'string' ? new Store(options.store) : options.store;
+  const pool = new TaskPool({workers, memory});
+  const worker = new Worker(
+    options.queue ?? defaultQueue,
+    async (queuedJob): Promise<QueuedAnswer> => {
+      const {attempts, job, timeout} = refusing(UnrecoverableError, () => unqueued(queuedJob.data, queuedJob.id ?? ''));
+      if (await store.has(job.name)) return {kind: 'done'};
+      const module = refusing(UnrecoverableError, () => allowed(job.task.module, folders));
+      const how = await settle({...job, task: {...job.task, module}}, pool, {
+        store,
+        attempts,
+        timeout,
+        progress: value => void queuedJob.updateProgress({value}).catch(() => {}), // progress that is lost does no harm
+      });
+      if (how === undefined) throw new Error('The worker ended before the case was done.');
+      return how.kind === 'done' ? {kind: 'done'} : how;
+    },
+    {
+      connection: clientOptions(options.connection),
+      concurrency: pool.workers,
+      lockDuration: 1000 * stalled,
+      stalledInterval: 1000 * stalled,
+      maxStalledCount,
+      ...(rate === undefined
+        ? {}
+        : {limiter: {max: Math.max(1, Math.round(rate)), duration: (1000 * Math.max(1, Math.round(rate))) / rate}}),
+    },
+  );
+  try {
+    await reached([worker]);
+  } catch (error) {
+    await worker.close(true).catch(() => {}); // the first error is the one to tell
+    throw error;
+  }
+  return {
+    get pids() {
+      return pool.pids;
+    },
+    async close() {
+      await worker.close();
+      pool.end();
+    },
+  };
+}
+
+function existing(folder: unknown): string {
+  try {
+    return realpathSync(String(folder));
+  } catch {
+    throw new OptionError('no-folder', `startWorker: there is no folder ${String(folder)} with tasks.`);
+  }
+}
+
+/** The file of a task, links followed. @throws OptionError where it is in none of the folders */
+function allowed(module: string, folders: readonly string[]): string {
+  let file: string;
+  try {
+    file = realpathSync(path.resolve(module));
+  } catch {
+    throw new OptionError('no-task', `there is no module ${module} below the worker's working folder.`);
+  }
+  if (folders.some(folder => file.startsWith(folder + path.sep))) return file;
+  throw new OptionError('task-refused', `${module} is outside the folders that this worker was started for.`);
+}
+
+/** What is refused once is refused always: the queue does not try it again. */
+function refusing<T>(Unrecoverable: new (message: string) => Error, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    throw new Unrecoverable(`${refusal}${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * What goes through a queue, and how it is reached: BullMQ on a server that speaks Redis's protocol. Its packages, bullmq
+ * and ioredis, are installed by those who use it.
+ */
+import path from 'node:path';
+import {isDeepStrictEqual} from 'node:util';
+import {any, boolean, object, positive, refuseUnknownOptions, requireValue, text, whole} from '../lib/checks.js';
+import {OptionError} from '../lib/errors.js';
+import {parse} from './canonical.js';
+import type {Case} from './cases.js';
+import {attemptChecks, type Attempts, type Settled} from './engine.js';
+import {jobOf, type Job, type Task} from './task.js';
+
+/** Where the server is, and what it asks for. */
+export interface QueueConnection {
+  /** redis://user:password@host:port/db, or rediss:// for TLS. What stands beside it goes before what it says. */
+  readonly url?: string;
+  /** Default 127.0.0.1. */
+  readonly host?: string;
+  /** Default 6379. */
+  readonly port?: number;
+  readonly username?: string;
+  readonly password?: string;
+  /** Default 0. */
+  readonly db?: number;
+  /** As node:tls takes them: ca, cert, key, servername; true for a server whose certificate the system knows. */
+  readonly tls?: boolean | Readonly<Record<string, unknown>>;
+}
+
+/** Names and numbers of a case: no code. A worker makes the case's name of them again. */
+export interface QueuedCase {
+  readonly case: string;
+  readonly seed: number;
+  readonly task: {
+    /** From the working folder, with slashes. */
+    readonly module: string;
+    readonly export: string;
+    readonly name: string;
+    readonly version: string;
+    readonly hashed: boolean;
+  };
+  readonly timeout?: number;
+  readonly attempts: Attempts;
+}
+
+/** What a worker answers. */
+export type QueuedAnswer = Exclude<Settled, {kind: 'done'}> | {readonly kind: 'done'};
+
+export const defaultQueue = 'stiffgrad';
+/** How a refused case's reason begins, by which the other side knows it. */
+export const refusal = 'refused: ';
+
+/** BullMQ, where it is installed. @throws OptionError 'no-bullmq' */
+export async function bullmqPackage(): Promise<typeof import('bullmq')> {
+  try {
+    return await import('bullmq');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    throw new OptionError(
+      'no-bullmq',
+      'bullmq() needs two packages that are not installed here: npm install bullmq ioredis.',
+    );
+  }
+}
+
+/** Options of the client, of which the password is never shown. @throws OptionError */
+export function clientOptions(connection: QueueConnection): Record<string, unknown> {
+  refuseUnknownOptions(
+    connection,
+    {
+      url: text,
+      host: text,
+      port: whole,
+      username: text,
+      password: text,
+      db: whole,
+      tls: {what: 'true, false or options of TLS', test: value => boolean.test(value) || object.test(value)},
+    },
+    'bullmq: connection',
+  );
+  const {url, tls, ...rest} = connection;
+  const from: Partial<ReturnType<typeof ofUrl>> = url === undefined ? {} : ofUrl(url);
+  const secure = tls === true ? {} : tls === false ? undefined : (tls ?? from.tls);
+  return {
+    ...from,
+    ...rest,
+    tls: secure,
+    maxRetriesPerRequest: null,
+    retryStrategy: (times: number) => Math.min(100 * times, 2000),
+  };
+}
+
+function ofUrl(url: string): {
+  host: string;
+  port?: number;
+  username?: string;
+  password?: string;
+  db?: number;
+  tls?: object;
+} {
+  const {hostname, password, pathname, port, protocol, username} = URL.canParse(url)
+    ? new URL(url)
+    : ({protocol: ''} as URL);
+  // A URL may hold a password: the sentence does not repeat it.
+  if (protocol !== 'redis:' && protocol !== 'rediss:')
+    throw new OptionError('bad-connection', 'bullmq: connection.url must be redis://host:port or rediss://host:port.');
+  return {
+    host: hostname,
+    ...(port === '' ? {} : {port: Number(port)}),
+    ...(username === '' ? {} : {username: decodeURIComponent(username)}),
+    ...(password === '' ? {} : {password: decodeURIComponent(password)}),
+    ...(pathname.length > 1 ? {db: Number(pathname.slice(1))} : {}),
+    ...(protocol === 'rediss:' ? {tls: {}} : {}),
+  };
+}
+
+/** A case as it goes through the queue. */
+export function queued(job: Job, seed: number, timeout: number | undefined, attempts: Attempts): QueuedCase {
+  const {module, ...task} = job.task;
+  return {
+    case: job.case,
+    seed,
+    task: {...task, module: path.relative(process.cwd(), module).split(path.sep).join('/')},
+    ...(timeout === undefined ? {} : {timeout}),
+    attempts,
+  };
+}
+
+/** What came through the queue as a job, whose module is still to be found. @throws OptionError where it is none, or its name is another's */
+export function unqueued(
+  data: unknown,
+  name: string,
+): {readonly job: Job; readonly timeout?: number; readonly attempts: Attempts} {
+  refuseUnknownOptions(
+    data as object,
+    {case: text, seed: whole, task: object, timeout: positive, attempts: object},
+    'A queued case',
+  );
+  const {attempts, case: content, seed, task, timeout} = data as QueuedCase;
+  refuseUnknownOptions(task, {module: text, export: text, name: text, version: text, hashed: boolean}, 'A queued task');
+  for (const key of ['module', 'export', 'name', 'version', 'hashed'] as const)
+    requireValue(task[key], {...any, test: value => value !== undefined}, `A queued task: ${key}`);
+  refuseUnknownOptions(attempts, attemptChecks, 'A queued case: attempts');
+  const job = jobOf(task as Task, parse(content) as Case, seed);
+  if (!isDeepStrictEqual([job.name, job.case], [name, content]))
+    throw new OptionError('bad-case', `The queued case ${name} is not what its name says.`);
+  return {job, attempts, ...(timeout === undefined ? {} : {timeout})};
+}

@@ -1,0 +1,318 @@
+/**
+ * A sweep: a deterministic list of cases, a task, a store of results, and an engine that computes what the store lacks.
+ * It may be ended at any moment and started again; what is done is not done twice.
+ */
+import {abortSignal, callable, nonNegative, object, refuseUnknownOptions, whole} from '../lib/checks.js';
+import {OptionError} from '../lib/errors.js';
+import {parse} from './canonical.js';
+import type {Case, CaseList} from './cases.js';
+import {
+  attemptChecks,
+  exhausted,
+  ruleChecks,
+  usualAttempts,
+  type Attempts,
+  type Engine,
+  type Settled,
+} from './engine.js';
+import {local} from './local.js';
+import {Store, type Cause, type Failure, type Row} from './store.js';
+import {findTask, jobOf, type Job, type Task, type TaskReference} from './task.js';
+
+/** How a case ended, as generators of cases see it. */
+export type CaseOutcome<C extends Case = Case, R = unknown> =
+  | {readonly status: 'done'; readonly case: C; readonly result: R}
+  | {readonly status: 'failed'; readonly case: C; readonly cause: Cause; readonly error: Failure['error']};
+
+/** Cases made one after another: `outcome` waits for one that was given before. */
+export type CaseGenerator<C extends Case = Case, R = unknown> = (
+  outcome: (one: C) => Promise<CaseOutcome<C, R>>,
+) => AsyncIterable<C>;
+
+/** How far a sweep is. */
+export interface SweepProgress {
+  /** Cases with a result, those found in the store among them. */
+  readonly done: number;
+  readonly failed: number;
+  /** Of the done ones, how many were in the store. */
+  readonly resumed: number;
+  /** How many there are, where that is known before: not of generated ones. */
+  readonly total?: number;
+  readonly seconds: number;
+  /** Cases a second since it began, those in the store not counted. */
+  readonly rate: number;
+  /** Seconds that the rest will take at this rate. */
+  readonly left?: number;
+  /** The least value of `objective` that this process saw, and its case. */
+  readonly best?: {readonly value: number; readonly case: Case};
+  /** What a task told last. */
+  readonly told?: {readonly case: Case; readonly value: unknown};
+}
+
+/** What `sweep` takes. */
+export interface SweepOptions<C extends Case = Case, R = unknown> {
+  readonly task: TaskReference;
+  /** A list, what `grid`, `sobol`, … make, anything that can be gone through again, or a generator by results. */
+  readonly cases: Iterable<C> | CaseGenerator<C, R>;
+  /** A folder, or `openStore` of one. */
+  readonly store: string | Store;
+  /** Default `local()`. */
+  readonly engine?: Engine;
+  /** A part of every case's name and seed; default 0. */
+  readonly seed?: number;
+  /** Seconds for one attempt of a case; default no limit. */
+  readonly timeout?: number;
+  /** Bytes of one task's process; default four fifths of the machine's over all workers. */
+  readonly memory?: number;
+  /** How often a case is tried, by cause of failure; default once, and three times where its process was killed from outside. */
+  readonly attempts?: Partial<Attempts>;
+  /** What is best: a number of a result, the least one. */
+  readonly objective?: (result: R, one: C) => number;
+  /** At most every `every` seconds, and at the end. */
+  readonly onProgress?: (progress: SweepProgress) => void;
+  /** Default 1. */
+  readonly every?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** A sweep that has ended. */
+export interface Sweep<C extends Case = Case, R = unknown> extends SweepProgress {
+  /** Whether its signal ended it before it was through. */
+  readonly aborted: boolean;
+  readonly store: Store;
+  readonly task: Task;
+  /** The results in the order of the cases, read from the store; of this process's share. Cases without one are left out. */
+  results(): AsyncGenerator<Row<C, R>, void>;
+  /** The last failures of the cases without a result, in the order of the cases. */
+  failures(): AsyncGenerator<Failure<C>, void>;
+  toString(): string;
+}
+
+/**
+ * Computes every case that the store has no result of. A case that fails is kept there with its error; the others go on.
+ * @throws OptionError where an option is wrong, or the task is not there; DataError where the store cannot be written
+ */
+export async function sweep<C extends Case = Case, R = unknown>(options: SweepOptions<C, R>): Promise<Sweep<C, R>> {
+  checkOptions(options);
+  const store = typeof options.store === 'string' ? new Store(options.store) : options.store;
+  const task = await findTask(options.task);
+  const engine = options.engine ?? local();
+  const run = new Run(options, store, task, engine);
+  await run.all();
+  return run.ended();
+}
+
+function checkOptions<C extends Case, R>({attempts, ...options}: SweepOptions<C, R>): void {
+  refuseUnknownOptions(
+    options,
+    {
+      ...ruleChecks,
+      task: object,
+      cases: {
+        what: 'a list of cases, or a function that makes them by results',
+        test: value =>
+          typeof value === 'function' || (typeof value === 'object' && value !== null && Symbol.iterator in value),
+      },
+      store: {
+        what: "a folder's path, or made by openStore",
+        test: value => typeof value === 'string' || value instanceof Store,
+      },
+      engine: {
+        what: 'local(), indexed() or bullmq()',
+        test: value => typeof value === 'object' && value !== null && 'run' in value,
+      },
+      seed: whole,
+      objective: callable,
+      onProgress: callable,
+      every: nonNegative,
+      signal: abortSignal,
+    },
+    'sweep',
+  );
+  for (const name of ['task', 'cases', 'store'] as const)
+    if (options[name] === undefined) throw new OptionError('no-option', `sweep needs ${name}.`, {option: name});
+  if (attempts !== undefined) refuseUnknownOptions(attempts, attemptChecks, 'sweep: attempts');
+  if (typeof options.cases === 'function' && options.engine?.share !== undefined && options.engine.share.of > 1)
+    throw new OptionError(
+      'no-share',
+      'sweep: cases made by results need all of them, and indexed() gives each process a part. Use local() or bullmq().',
+    );
+}
+
+class Run<C extends Case, R> {
+  #total?: number;
+  #done = 0;
+  #failed = 0;
+  #resumed = 0;
+  #best?: {value: number; case: C};
+  #told?: {case: Case; value: unknown};
+  readonly #from = performance.now();
+  #shown = -Infinity;
+  #waiting = new Map<string, ((how: Settled) => void)[]>();
+  #settled = new Map<string, Settled>();
+  readonly #generated: boolean;
+
+  constructor(
+    readonly options: SweepOptions<C, R>,
+    readonly store: Store,
+    readonly task: Task,
+    readonly engine: Engine,
+  ) {
+    this.#generated = typeof options.cases === 'function';
+    const {length} = options.cases as Partial<CaseList>;
+    const {index, of} = engine.share ?? {index: 0, of: 1};
+    if (!this.#generated && length !== undefined) this.#total = Math.ceil((length - index) / of);
+  }
+
+  #job(one: C): Job {
+    return jobOf(this.task, one, this.options.seed ?? 0);
+  }
+
+  /** All cases of this process's share, each once. */
+  async *#cases(): AsyncGenerator<Job, void> {
+    const {cases} = this.options;
+    const seen = new Set<string>();
+    const {index, of} = this.engine.share ?? {index: 0, of: 1};
+    const source = typeof cases === 'function' ? cases(one => this.#outcome(one)) : cases;
+    let place = 0;
+    for await (const one of source) {
+      if (place++ % of !== index) continue;
+      const job = this.#job(one);
+      if (seen.has(job.name)) {
+        if (this.#total !== undefined) this.#total--;
+        continue;
+      }
+      seen.add(job.name);
+      yield job;
+    }
+  }
+
+  async #outcome(one: C): Promise<CaseOutcome<C, R>> {
+    const {name} = this.#job(one);
+    const how =
+      this.#settled.get(name)
+      ?? (await new Promise<Settled>(resolve => {
+        const waiting = this.#waiting.get(name);
+        if (waiting === undefined) this.#waiting.set(name, [resolve]);
+        else waiting.push(resolve);
+      }));
+    if (how.kind === 'failed') return {status: 'failed', case: one, ...how.failure};
+    const result = how.result === undefined ? (await this.store.read(name))?.result : parse(how.result);
+    return {status: 'done', case: one, result: result as R};
+  }
+
+  /** The cases that have to be computed. */
+  async *#jobs(): AsyncGenerator<Job, void> {
+    const done = new Set<string>();
+    for await (const names of this.store.names()) for (const name of names) done.add(name);
+    const failed = await this.store.failedNames();
+    const attempts = this.#attempts();
+    for await (const job of this.#cases()) {
+      if (done.has(job.name)) {
+        this.#resumed++;
+        this.#count(job, {kind: 'done'});
+        continue;
+      }
+      const failure = failed.has(job.name) ? exhausted(await this.store.failures(job.name), attempts) : undefined;
+      if (failure !== undefined) this.#count(job, {kind: 'failed', failure});
+      else yield job;
+    }
+  }
+
+  #attempts(): Attempts {
+    return {...usualAttempts, ...this.options.attempts};
+  }
+
+  async all(): Promise<void> {
+    const jobs = this.#jobs();
+    const {memory, signal = new AbortController().signal, timeout} = this.options;
+    try {
+      await this.engine.run({
+        store: this.store,
+        rules: {timeout, memory, attempts: this.#attempts()},
+        seed: this.options.seed ?? 0,
+        signal,
+        next: async () => {
+          const next = await jobs.next();
+          return next.done === true ? undefined : next.value;
+        },
+        settled: (job, how) => this.#count(job, how),
+        progress: (job, value) => {
+          this.#told = {case: parse(job.case) as Case, value};
+          this.#show(false);
+        },
+      });
+    } finally {
+      this.#show(true);
+    }
+  }
+
+  #count(job: Job, how: Settled): void {
+    if (how.kind === 'done') this.#done++;
+    else this.#failed++;
+    const {objective} = this.options;
+    if (objective !== undefined && how.kind === 'done' && how.result !== undefined) {
+      const one = parse(job.case) as C;
+      const value = objective(parse(how.result) as R, one);
+      if (this.#best === undefined || value < this.#best.value) this.#best = {value, case: one};
+    }
+    if (this.#generated) {
+      this.#settled.set(job.name, how);
+      for (const resolve of this.#waiting.get(job.name) ?? []) resolve(how);
+      this.#waiting.delete(job.name);
+    }
+    this.#show(false);
+  }
+
+  #show(last: boolean): void {
+    const {every = 1, onProgress} = this.options;
+    const now = performance.now();
+    if (onProgress === undefined || (!last && now - this.#shown < 1000 * every)) return;
+    this.#shown = now;
+    onProgress(this.#progress());
+  }
+
+  #progress(): SweepProgress {
+    const seconds = (performance.now() - this.#from) / 1000;
+    const computed = this.#done + this.#failed - this.#resumed;
+    const rate = computed / seconds;
+    const total = this.#total;
+    return {
+      done: this.#done,
+      failed: this.#failed,
+      resumed: this.#resumed,
+      seconds,
+      rate,
+      ...(total === undefined ? {} : {total, ...(rate > 0 ? {left: (total - this.#done - this.#failed) / rate} : {})}),
+      ...(this.#best === undefined ? {} : {best: this.#best}),
+      ...(this.#told === undefined ? {} : {told: this.#told}),
+    };
+  }
+
+  ended(): Sweep<C, R> {
+    const {store} = this;
+    const each = (): AsyncGenerator<Job, void> => this.#cases();
+    return {
+      ...this.#progress(),
+      aborted: this.options.signal?.aborted === true,
+      store,
+      task: this.task,
+      async *results() {
+        for await (const {name} of each()) {
+          const row = await store.read(name);
+          if (row !== undefined) yield row as Row<C, R>;
+        }
+      },
+      async *failures() {
+        const failed = await store.failedNames();
+        for await (const {name} of each()) {
+          const last = failed.has(name) && !(await store.has(name)) ? (await store.failures(name)).at(-1) : undefined;
+          if (last !== undefined) yield last as Failure<C>;
+        }
+      },
+      toString() {
+        return `${this.done} of ${this.done + this.failed} cases done${this.resumed > 0 ? `, ${this.resumed} of them before` : ''}${this.failed > 0 ? `, ${this.failed} failed` : ''}, in ${this.seconds.toPrecision(3)} s`;
+      },
+    };
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * How a Gaussian goes through a nonlinear function. The extended Kalman filter takes the function's derivative at the
+ * mean (Jazwinski 1970); the unscented one a set of points with the Gaussian's mean and covariance (Julier & Uhlmann,
+ * Unscented filtering and nonlinear estimation, Proceedings of the IEEE 92, 2004). Both are a linear function plus a
+ * remainder without correlation to its argument (Lefebvre, Bruyninckx & De Schutter 2002), which is what is returned.
+ */
+import {OptionError} from '../../lib/index.js';
+import {nonNegative, positive, refuseUnknownOptions} from '../../lib/checks.js';
+import type {Rows} from './roots.js';
+
+/** A function of a state, in double precision. */
+export interface StateFunction {
+  value(x: Float64Array): Float64Array;
+  /** The value, and what the directions [count, size of x] become, [count, size of the value]. */
+  push(x: Float64Array, directions: Rows): {readonly value: Float64Array; readonly pushed: Float64Array};
+}
+
+/** A Gaussian's image. */
+export interface Image {
+  readonly mean: Float64Array;
+  /** Of each row of the argument's root its image under the linear part, [rows, size of the value]. */
+  readonly pushed: Float64Array;
+  /** Rows of a root of what the linear part leaves of the covariance. */
+  readonly remainder: Float64Array;
+}
+
+/** Made by `extended` or `unscented`. */
+export interface GaussianTransform {
+  readonly name: string;
+  /** @param root rows R with P = RᵀR, [n, n] */
+  image(f: StateFunction, mean: Float64Array, root: Rows): Image;
+}
+
+/** The extended Kalman filter: the exact tangents of the simulated step and of the observation at the mean. */
+export function extended(): GaussianTransform {
+  return {
+    name: 'extended',
+    image(f, mean, root) {
+      const {value, pushed} = f.push(mean, root);
+      return {mean: value, pushed, remainder: new Float64Array(0)};
+    },
+  };
+}
+
+/** What `unscented` may be told; the names are those of van der Merwe & Wan (2001). */
+export interface UnscentedOptions {
+  /** Spread of the points, √(α²(n + κ)) standard deviations; default 1. */
+  readonly alpha?: number;
+  /** Weight of the centre in the covariance; default 2, which is right to fourth order for a Gaussian where α = 1 and κ = 0. */
+  readonly beta?: number;
+  /** Default 0; Julier & Uhlmann's is 3 − n, with `beta: 0`, for n up to 3 states. */
+  readonly kappa?: number;
+}
+
+/**
+ * The unscented Kalman filter: 2n + 1 runs a step in place of tangents.
+ * @throws OptionError where an option is out of range; 'negative-weight', in the filter, where the centre would have a
+ *   negative weight and a covariance might lose its definiteness
+ */
+export function unscented(options: UnscentedOptions = {}): GaussianTransform {
+  refuseUnknownOptions(options, {alpha: positive, beta: nonNegative, kappa: nonNegative}, 'unscented');
+  const {alpha = 1, beta = 2, kappa = 0} = options;
+  return {
+    name: 'unscented',
+    image(f, mean, root) {
+      const n = root.count;
+      const spread = alpha ** 2 * (n + kappa); // n + λ
+      const centre = 1 - n / spread;
+      const weight = centre + 1 - alpha ** 2 + beta;
+      if (weight < 0)
+        throw new OptionError(
+          'negative-weight',
+          `unscented: with alpha = ${alpha}, beta = ${beta}, kappa = ${kappa} and ${n} states the centre's weight in the covariance is ${weight.toPrecision(3)}, and the covariance might not stay positive. Take alpha: 1, the default.`,
+          {weight},
+        );
+      return imageOfPoints(f, mean, root, {spread, centre, weight});
+    },
+  };
+}
+
+/** Points m ± √(n + λ) rᵢ in pairs: half their difference is the linear part, what their mean is off the whole mean the rest. */
+function imageOfPoints(
+  f: StateFunction,
+  mean: Float64Array,
+  {count, columns, values}: Rows,
+  {spread, centre, weight}: {readonly spread: number; readonly centre: number; readonly weight: number},
+): Image {
+  const reach = Math.sqrt(spread);
+  const still = f.value(mean);
+  const size = still.length;
+  const pushed = new Float64Array(count * size);
+  const middles = new Float64Array(count * size);
+  const whole = still.map(value => centre * value);
+  for (let k = 0; k < count; k++) {
+    const [ahead, behind] = [reach, -reach].map(step =>
+      f.value(mean.map((value, i) => value + step * values[k * columns + i])),
+    );
+    for (let i = 0; i < size; i++) {
+      pushed[k * size + i] = (ahead[i] - behind[i]) / (2 * reach);
+      middles[k * size + i] = (ahead[i] + behind[i]) / 2;
+      whole[i] += middles[k * size + i] / spread;
+    }
+  }
+  const remainder = new Float64Array((count + 1) * size);
+  for (let i = 0; i < size; i++) {
+    for (let k = 0; k < count; k++) remainder[k * size + i] = (middles[k * size + i] - whole[i]) / reach;
+    remainder[count * size + i] = Math.sqrt(weight) * (still[i] - whole[i]);
+  }
+  return {mean: whole, pushed, remainder};
+}

@@ -1,0 +1,282 @@
+/**
+ * A system as a filter sees it: the state as one vector, where it goes in a span of time, and what is measured of it.
+ * Each span's simulation is traced once; the time at which it begins is a parameter of the traced functions.
+ */
+import * as tf from '@tensorflow/tfjs';
+import type {
+  HiddenStates,
+  Initial,
+  Inputs,
+  Newton,
+  Numeric,
+  NumericParams,
+  Observe,
+  Params,
+  Scheme,
+  SeriesName,
+  SimulateOptions,
+  Simulation,
+  System,
+  Tangent,
+} from '../../lib/index.js';
+import {OptionError, readNumeric, ShapeError, simulate} from '../../lib/index.js';
+import {nestedNumbers, withLeaf} from '../identify/nested.js';
+import type {Channel} from '../identify/records.js';
+import type {StateFunction} from './linearization.js';
+import type {Rows} from './roots.js';
+
+/** A system and how it is simulated. */
+export interface MotionSpec {
+  readonly system: System;
+  readonly params: NumericParams;
+  readonly inputs: Inputs;
+  readonly observe?: Observe;
+  readonly dt: number;
+  readonly scheme?: Scheme;
+  readonly newton?: Newton;
+  readonly engine?: SimulateOptions['engine'];
+}
+
+/** A part of the state by name: q, v and hidden states, or y. */
+export interface StateBlock {
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly offset: number;
+  readonly size: number;
+}
+
+/** The mean at a start, by blocks; hidden states have the system's where they are left out. */
+export type StartBlocks = {readonly [block: string]: Numeric | undefined};
+
+/** No user's name has brackets in it: a place among the parameters for the time at which a run begins. */
+const CLOCK = '(beginning)';
+
+/** A quotient of times that exceeds a whole number by less is that number: rounding of decimal times. */
+const WHOLE = 1e-6;
+
+export class Motion {
+  readonly blocks: readonly StateBlock[];
+  /** Numbers of the state. */
+  readonly size: number;
+  private readonly start: StartBlocks;
+  private readonly hidden: StartBlocks;
+  private readonly system: System;
+  private readonly observe: Observe | undefined;
+  private readonly simulations = new Map<string, Simulation>();
+
+  /** @param start its shapes are those of the state */
+  constructor(
+    private spec: MotionSpec,
+    start: StartBlocks,
+  ) {
+    const hidden = ((spec.system.kind === 'ode' ? undefined : spec.system.states) ?? {}) as HiddenStates<
+      Params,
+      string
+    >;
+    this.hidden = Object.fromEntries(Object.entries(hidden).map(([name, {initial}]) => [name, initial]));
+    this.start = {...this.hidden, ...start};
+    const names = spec.system.kind === 'ode' ? ['y'] : ['q', 'v', ...Object.keys(hidden)];
+    let size = 0;
+    this.blocks = names.map(name => {
+      const {shape, values} = readNumeric(requireBlock(this.start[name], name), `initial.${name}`);
+      const block = {name, shape, offset: size, size: values.length};
+      size += values.length;
+      return block;
+    });
+    this.size = size;
+    this.system = timed(spec.system, spec.inputs);
+    this.observe = spec.observe === undefined ? undefined : atTime(spec.observe, spec.inputs);
+  }
+
+  /** The same with other values of the parameters, of the same shapes; nothing is traced again. */
+  setParams(params: NumericParams): void {
+    this.spec = {...this.spec, params};
+  }
+
+  /** The numbers of a start, block by block. */
+  flat(start: StartBlocks): Float64Array {
+    const x = new Float64Array(this.size);
+    for (const {name, shape, offset, size} of this.blocks) {
+      const given = readNumeric(requireBlock(start[name] ?? this.hidden[name], name), `initial.${name}`);
+      if (given.values.length !== size)
+        throw new ShapeError(
+          'initial-shape',
+          `initial.${name} has shape [${given.shape.join(', ')}], but that of the first record has [${shape.join(', ')}].`,
+        );
+      x.set(given.values, offset);
+    }
+    return x;
+  }
+
+  /** How many equal steps of at most dt lead from one time to another. */
+  steps(from: number, to: number): number {
+    return Math.max(1, Math.ceil((to - from) / this.spec.dt - WHOLE));
+  }
+
+  /** The state after a span of time that begins at `from`, in so many steps. */
+  flow(from: number, length: number, steps: number): StateFunction {
+    const simulation = this.simulation(`${(length / steps).toPrecision(9)} ${steps}`, {
+      dt: length / steps,
+      steps,
+      saveAt: 'end',
+    });
+    return this.function(simulation, from, {
+      value: series => this.blocks.flatMap(({name, size}) => [...series(name).subarray(size)]),
+    });
+  }
+
+  /** What the channels compare with at one time, the channels' outputs one after another. */
+  observation(t: number, channels: readonly Channel[]): StateFunction {
+    const parts = channels.map(channel => {
+      const block = this.blocks.find(({name}) => name === channel.simulated);
+      if (block !== undefined && block.size !== channel.outputs)
+        throw outputShape(channel.name, channel.outputs, block.size);
+      return block;
+    });
+    const outputs = channels.reduce((sum, channel) => sum + channel.outputs, 0);
+    const linear = parts.every(part => part !== undefined);
+    if (linear) return selection(parts, outputs);
+    const simulation = this.simulation('observe', {dt: this.spec.dt, steps: 1, saveAt: [0], observe: this.observe});
+    return this.function(simulation, t, {
+      value: at =>
+        channels.flatMap(({name, outputs: wanted, simulated}) => {
+          const values = at(simulated);
+          if (values.length !== wanted) throw outputShape(name, wanted, values.length);
+          return [...values];
+        }),
+    });
+  }
+
+  /** A simulation as a function of its start, of which `value` reads what it wants of the saved series. */
+  private function(
+    simulation: Simulation,
+    t: number,
+    {value}: {value: (series: (name: string) => Float64Array) => number[]},
+  ): StateFunction {
+    const params = {...this.spec.params, [CLOCK]: t};
+    return {
+      value: x => {
+        const trajectory = simulation.run({initial: this.initial(x), params});
+        try {
+          return Float64Array.from(value(name => trajectory.values(name as SeriesName)));
+        } finally {
+          trajectory.dispose();
+        }
+      },
+      push: (x, {count, columns, values}) => {
+        const directions = Array.from({length: count}, (_, k): Tangent => {
+          return {initial: this.tangent(values.subarray(k * columns, (k + 1) * columns))};
+        });
+        const {trajectory, tangents} = simulation.jvps(directions, {initial: this.initial(x), params});
+        try {
+          return {
+            value: Float64Array.from(value(name => trajectory.values(name as SeriesName))),
+            pushed: Float64Array.from(tangents.flatMap(tangent => value(name => tangent[name]))),
+          };
+        } finally {
+          trajectory.dispose();
+        }
+      },
+    };
+  }
+
+  private simulation(
+    key: string,
+    options: Pick<SimulateOptions, 'dt' | 'saveAt' | 'observe'> & {steps: number},
+  ): Simulation {
+    const known = this.simulations.get(key);
+    if (known !== undefined) return known;
+    const {params, scheme, newton, engine} = this.spec;
+    const start = Object.fromEntries(this.blocks.map(({name}) => [name, this.start[name]]));
+    const made = simulate.prepare(this.system, {...start, t: 0} as Initial, {
+      ...options,
+      scheme,
+      newton,
+      engine,
+      params: {...params, [CLOCK]: 0},
+      // A filter's correction does not know of constraints: the nearest state that keeps them is where the run begins.
+      consistent: 'project',
+    });
+    this.simulations.set(key, made);
+    return made;
+  }
+
+  private initial(x: Float64Array): Initial {
+    return this.tangent(x) as unknown as Initial;
+  }
+
+  private tangent(x: Float64Array): {[block: string]: Numeric} {
+    return Object.fromEntries(
+      this.blocks.map(({name, shape, offset, size}) => [name, shaped(x.slice(offset, offset + size), shape)]),
+    );
+  }
+}
+
+/** Parts of the state as they are. */
+function selection(parts: readonly (StateBlock | undefined)[], outputs: number): StateFunction {
+  const from = Int32Array.from(
+    parts.flatMap(part => (part === undefined ? [] : Array.from({length: part.size}, (_, i) => part.offset + i))),
+  );
+  return {
+    value: x => Float64Array.from(from, i => x[i]),
+    push(x, {count, columns, values}: Rows) {
+      const pushed = new Float64Array(count * outputs);
+      for (let k = 0; k < count; k++) from.forEach((i, j) => (pushed[k * outputs + j] = values[k * columns + i]));
+      return {value: this.value(x), pushed};
+    },
+  };
+}
+
+function shaped(values: Float64Array, shape: readonly number[]): Numeric {
+  if (shape.length === 0) return values[0];
+  return shape.length === 1 ? values : nestedNumbers(Array.from(values), shape);
+}
+
+function requireBlock(value: Numeric | undefined, name: string): Numeric {
+  if (value !== undefined) return value;
+  throw new OptionError('missing-option', `The filter needs the mean at the start: give initial.${name}.`, {
+    option: `initial.${name}`,
+  });
+}
+
+const outputShape = (name: string, wanted: number, given: number): ShapeError =>
+  new ShapeError(
+    'data-shape',
+    `A sample of ${name} has ${wanted} numbers, but the model gives ${given}. To compare a part of the state, or something else, use observe and y.`,
+    {series: name, measured: wanted, simulated: given},
+  );
+
+/** The system with the time of a run's beginning added to its own, and with its inputs at that time. */
+function timed(system: System, inputs: Inputs): System {
+  if (system.kind === 'ode') return {...system, derivative: atTime(system.derivative, inputs)};
+  return {
+    ...system,
+    forces: system.forces.map(force => atTime(force, inputs)),
+    constraints: system.constraints.map(constraint => ({...constraint, gap: atTime(constraint.gap, inputs)})),
+    ...(system.states === undefined
+      ? {}
+      : {
+          states: Object.fromEntries(
+            Object.entries(system.states as HiddenStates<Params, string>).map(([name, state]) => [
+              name,
+              {...state, rate: atTime(state.rate, inputs)},
+            ]),
+          ),
+        }),
+  };
+}
+
+function atTime<At extends {readonly t: tf.Tensor; readonly params: Params}, R>(
+  f: (at: At) => R,
+  inputs: Inputs,
+): (at: At) => R {
+  return at => {
+    const {[CLOCK]: beginning, ...given} = at.params;
+    const t = tf.add(at.t, beginning as tf.Tensor);
+    const params = Object.entries(inputs).reduce<Params>(
+      (tree, [name, input]) => withLeaf(tree, name, input.at(t)),
+      given,
+    );
+    return f({...at, t, params});
+  };
+}

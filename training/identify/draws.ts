@@ -1,0 +1,117 @@
+/**
+ * How far draws of Markov chains can be believed: rank-normalized split-R̂ and effective sample sizes in the bulk and the
+ * tails (Vehtari, Gelman, Simpson, Carpenter & Bürkner, Rank-normalization, folding, and localization: an improved R̂,
+ * Bayesian Analysis 16, 2021), with Geyer's initial monotone sequence (Statistical Science 7, 1992).
+ */
+import {normalQuantile, quantile} from './quantiles.js';
+
+/** Draws of one number, chain by chain, all of one length. */
+export type Chains = readonly Float64Array[];
+
+/** The greater of the R̂ of the ranks and of the folded ranks: 1 where all halves of all chains have one distribution. */
+export function rHat(chains: Chains): number {
+  const all = split(chains);
+  const middle = quantile(joined(all).sort(), 0.5);
+  return Math.max(
+    potentialScaleReduction(ranked(all)),
+    potentialScaleReduction(ranked(all.map(x => x.map(value => Math.abs(value - middle))))),
+  );
+}
+
+/** Independent draws that would tell the centre as well. */
+export function bulkSize(chains: Chains): number {
+  return effectiveSize(ranked(split(chains)));
+}
+
+/** The same of the 5 % and the 95 % quantile: the lesser. */
+export function tailSize(chains: Chains): number {
+  const sorted = joined(chains).sort();
+  const at = (p: number): number => {
+    const limit = quantile(sorted, p);
+    return effectiveSize(split(chains).map(x => x.map(value => (value <= limit ? 1 : 0))));
+  };
+  return Math.min(at(0.05), at(0.95));
+}
+
+/** The effective size of the draws as they are: what the Monte Carlo error of their mean, sd/√size, goes by. */
+export function meanSize(chains: Chains): number {
+  return effectiveSize(split(chains));
+}
+
+const joined = (chains: Chains): Float64Array => Float64Array.from(chains.flatMap(chain => [...chain]));
+
+/** Each chain's halves; an odd draw in the middle is left out. */
+function split(chains: Chains): Float64Array[] {
+  return chains.flatMap(chain => {
+    const half = Math.floor(chain.length / 2);
+    return [chain.slice(0, half), chain.slice(chain.length - half)];
+  });
+}
+
+/** Normal scores of the ranks among all draws, equal ones at their mean rank (Blom's 3/8). */
+function ranked(chains: Chains): Float64Array[] {
+  const all = joined(chains);
+  const order = Uint32Array.from(all.keys()).sort((i, j) => all[i] - all[j]);
+  const scores = new Float64Array(all.length);
+  for (let from = 0; from < order.length;) {
+    let to = from;
+    while (to + 1 < order.length && all[order[to + 1]] === all[order[from]]) to++;
+    const score = normalQuantile(((from + to) / 2 + 1 - 0.375) / (all.length + 0.25));
+    for (; from <= to; from++) scores[order[from]] = score;
+  }
+  let offset = 0;
+  return chains.map(({length}) => scores.slice(offset, (offset += length)));
+}
+
+interface Spread {
+  readonly n: number;
+  /** Mean of the chains' variances. */
+  readonly within: number;
+  /** var⁺: of all draws, were they one sample. */
+  readonly pooled: number;
+}
+
+function spreadOf(chains: Chains): Spread {
+  const n = chains[0].length;
+  const means = chains.map(mean);
+  const centre = mean(Float64Array.from(means));
+  const within =
+    chains.reduce((sum, chain, c) => sum + chain.reduce((all, value) => all + (value - means[c]) ** 2, 0) / (n - 1), 0)
+    / chains.length;
+  const between = means.reduce((sum, one) => sum + (one - centre) ** 2, 0) / Math.max(chains.length - 1, 1);
+  return {n, within, pooled: ((n - 1) / n) * within + between};
+}
+
+const mean = (values: Float64Array): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+function potentialScaleReduction(chains: Chains): number {
+  const {within, pooled} = spreadOf(chains);
+  return within > 0 ? Math.sqrt(pooled / within) : NaN;
+}
+
+function effectiveSize(chains: Chains): number {
+  const {n, within, pooled} = spreadOf(chains);
+  const total = n * chains.length;
+  if (!(pooled > 0)) return NaN;
+  const means = chains.map(mean);
+  const correlation = (lag: number): number => {
+    const covariance =
+      chains.reduce((sum, chain, c) => {
+        let own = 0;
+        for (let k = lag; k < n; k++) own += (chain[k] - means[c]) * (chain[k - lag] - means[c]);
+        return sum + own / n;
+      }, 0) / chains.length;
+    return 1 - ((within * (n - 1)) / n - covariance) / pooled;
+  };
+  // Sums of neighbours are positive and fall, of any reversible chain; where they do not, noise has begun.
+  let time = -1;
+  let last = Infinity;
+  for (let lag = 0; lag + 1 < n - 3; lag += 2) {
+    const pair = correlation(lag) + correlation(lag + 1);
+    if (pair <= 0) break;
+    last = Math.min(last, pair);
+    time += 2 * last;
+  }
+  // An antithetic chain can be better than independent, but not without end (Vehtari et al.: log₁₀ of the draws).
+  return total / Math.max(time, 1 / Math.log10(total));
+}

@@ -1,0 +1,100 @@
+/**
+ * The end of a fit where records that it does not see are met no better any more (Prechelt, Early Stopping — But When?,
+ * 1998): a regularization by itself, for networks beside physics. Each accepted step is judged by a free run of the records.
+ */
+import {OptionError} from '../../lib/errors.js';
+import {any, count, refuseUnknownOptions} from '../../lib/checks.js';
+import {checkRecords, Fit, isFailedSimulation} from './fit.js';
+import type {LeastSquaresIteration, LeastSquaresResult} from './least-squares.js';
+import {Objective} from './objective.js';
+import type {Model} from './record-model.js';
+import type {MeasuredRecord} from './records.js';
+import type {Fitted} from './rounds.js';
+import {RowQr} from './row-qr.js';
+
+/** Records held out of a fit, which end it. */
+export interface EarlyStopping {
+  /** One or several; with starts of their own where the problem's is not theirs, and without parameters of their own. */
+  readonly data: MeasuredRecord | readonly MeasuredRecord[];
+  /** Accepted steps without a lower cost of these records before the fit ends; default 10. */
+  readonly patience?: number;
+}
+
+/** @throws OptionError */
+export function checkEarlyStopping(given: EarlyStopping): void {
+  refuseUnknownOptions(given, {data: any, patience: count}, 'identify: earlyStopping');
+  if (given.data === undefined)
+    throw new OptionError('missing-option', "identify: earlyStopping needs 'data', the records held out.", {
+      option: 'data',
+    });
+}
+
+/** Keeps the estimate that meets the held-out records best. */
+export class HeldOut {
+  private best: {readonly x: Float64Array; readonly cost: number; readonly iteration: number} | undefined;
+  private since = 0;
+  private readonly patience: number;
+  private readonly held: Fit;
+
+  /** @throws OptionError, DataError of records that do not fit the problem */
+  constructor(
+    model: Model,
+    {data, patience = 10}: EarlyStopping,
+    private readonly objective: Objective,
+  ) {
+    this.patience = patience;
+    const records = checkRecords(model, data);
+    const own = records.find(({parameters}) => Object.keys(parameters).length > 0);
+    if (own !== undefined)
+      throw new OptionError(
+        'bad-option',
+        `identify: ${own.name} of earlyStopping has parameters of its own, which nothing would find.`,
+        {record: own.name},
+      );
+    this.held = new Fit(model, records);
+  }
+
+  /** @returns whether to go on */
+  judge({iteration, accepted, x}: LeastSquaresIteration): boolean {
+    if (!accepted) return true;
+    const cost = this.cost(x);
+    if (cost < (this.best?.cost ?? Infinity)) {
+      this.best = {x, cost, iteration};
+      this.since = 0;
+    } else this.since++;
+    return this.since < this.patience;
+  }
+
+  /** The fit where the held-out records were met best. */
+  result(history: readonly LeastSquaresIteration[], last: LeastSquaresResult | undefined): Fitted {
+    const {x, cost, iteration} = this.best ?? {x: history[0].x, cost: NaN, iteration: 0};
+    if (last !== undefined && last.x.every((value, i) => value === x[i])) return {...last, history, remarks: []};
+    const {objective} = this;
+    const at = objective.linearize(x);
+    const factor = new RowQr(x.length).append(at.jacobian, at.residuals);
+    return {
+      ...at,
+      x,
+      cost: at.residuals.reduce((sum, r) => sum + r * r, 0) / 2,
+      status: 'stopped-early',
+      converged: false,
+      message: `Stopped early: the records held out were met best after ${iteration} iterations, with cost ${cost.toPrecision(4)}. This is no minimum of the fit's own cost, and its standard errors are those of one.`,
+      factor,
+      history,
+      evaluations: last?.evaluations ?? {residuals: 0, jacobians: history.length, failed: 0},
+      remarks: [],
+    };
+  }
+
+  /** ½ Σ r² of a free run; infinite where it fails. */
+  private cost(x: Float64Array): number {
+    const {held, objective} = this;
+    try {
+      const residuals = held.residuals(held.space.coordinates(objective.fit.space.values(x)));
+      return residuals.reduce((sum, r) => sum + r * r, 0) / 2;
+    } catch (error) {
+      if (isFailedSimulation(error)) return Infinity;
+      throw error;
+    }
+  }
+}

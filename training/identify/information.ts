@@ -1,0 +1,393 @@
+/**
+ * What an experiment can tell before it is made: Fisher's information of the parameters from the exact sensitivities of
+ * the simulated outputs along a record, the errors that it bounds (Cramér & Rao), and the criteria by which experiments are
+ * compared (Atkinson, Donev & Tobias, Optimum Experimental Designs, 2007). Its rank at generic values of the parameters
+ * says which of them no measurement of these outputs could tell apart (Walter & Pronzato, Identification of Parametric
+ * Models, 1997, ch. 2; Stigter & Molenaar, Automatica 58, 2015).
+ */
+import {uniformFloat64} from 'pure-rand/distribution/uniformFloat64';
+import {xoroshiro128plus} from 'pure-rand/generator/xoroshiro128plus';
+import type * as tf from '@tensorflow/tfjs';
+import type {AnySystem, Lenient, Numeric, ObservedAt, ParamsOf, System} from '../../lib/index.js';
+import {OptionError, readNumeric, ShapeError} from '../../lib/index.js';
+import type {Checks} from '../../lib/checks.js';
+import {
+  any,
+  callable,
+  finite,
+  object,
+  oneOf,
+  positive,
+  refuseUnknownOptions,
+  requireValue,
+  whole,
+} from '../../lib/checks.js';
+import {checkRecords, comparedSeries, Fit} from './fit.js';
+import type {Parameters} from './parameters.js';
+import {requireParameters} from './parameters.js';
+import type {Model} from './record-model.js';
+import type {MeasuredRecord} from './records.js';
+import {RowQr} from './row-qr.js';
+import {singularValues} from './singular-values.js';
+import {uncertainty} from './uncertainty.js';
+import {simulateRecord} from './validation.js';
+
+/** A model, and what would be measured of it. */
+export interface ExperimentProblem<
+  T extends Parameters = Parameters,
+  S extends AnySystem = System,
+  Q = ParamsOf<S>,
+> extends Omit<Model, 'system' | 'parameters' | 'observe'> {
+  readonly system: S;
+  /** Those to be found, at values that are thought of: information depends on them. */
+  readonly parameters: T;
+  readonly observe?: Lenient<ObservedAt<Q>, tf.Tensor>;
+  /** Which series are measured, and their noise: the standard deviation of a sample, one for all outputs of a series or one each. */
+  readonly noise: {readonly q?: Numeric; readonly v?: Numeric; readonly y?: Numeric};
+}
+
+/** A record that could be made: its times, inputs and start, without measurements. */
+export type Experiment = Pick<MeasuredRecord, 't' | 'inputs' | 'initial' | 'name'>;
+
+/** Fisher's information of the parameters that move, for relative changes: of each over its value, or of itself where that is zero. */
+export interface FisherInformation {
+  readonly labels: readonly string[];
+  /** [p, p] row-major, relative. */
+  readonly matrix: Float64Array;
+  /** By label, in the parameters' own units: no unbiased estimate has less. Infinite where nothing is told. */
+  readonly standardError: {readonly [label: string]: number};
+  /** [p, p], of estimates with these errors. */
+  readonly correlation: Float64Array;
+  readonly rank: number;
+  /** ln det of the matrix, which D-optimal experiments make greatest: the volume of the confidence ellipsoid. −∞ where rank lacks. */
+  readonly logDeterminant: number;
+  /** Mean of the relative variances, which A-optimal ones make least. */
+  readonly meanVariance: number;
+  /** Least eigenvalue of the matrix, which E-optimal ones make greatest: the worst known direction. */
+  readonly leastEigenvalue: number;
+  readonly warnings: readonly string[];
+}
+
+const problemChecks: Checks = {
+  system: any,
+  parameters: object,
+  initial: object,
+  observe: callable,
+  inputs: object,
+  noise: object,
+  scheme: any,
+  dt: positive,
+  offGrid: oneOf('refuse', 'interpolate'),
+  newton: any,
+  engine: any,
+};
+
+const seriesNames = ['q', 'v', 'y'] as const;
+
+/**
+ * The information that one experiment, or several together, would give of the parameters at their guesses.
+ * @throws OptionError, ShapeError; what `simulate` throws where an experiment cannot be simulated
+ */
+export function fisherInformation<T extends Parameters, S extends AnySystem, Q = ParamsOf<S>>(
+  problem: ExperimentProblem<T, S, Q>,
+  experiments: Experiment | readonly Experiment[],
+): FisherInformation;
+export function fisherInformation(
+  problem: ExperimentProblem,
+  experiments: Experiment | readonly Experiment[],
+): FisherInformation {
+  const sensitivities = new Sensitivities(problem, listed(experiments), 'fisherInformation');
+  return informationOf(sensitivities.at(sensitivities.guess));
+}
+
+/** A candidate, with what it would tell. */
+export interface RankedExperiment {
+  readonly name: string;
+  /** The criterion's value: greater is better but of 'A', whose variance is to be small. */
+  readonly value: number;
+  readonly information: FisherInformation;
+}
+
+/** What `rankExperiments` may be told. */
+export interface RankOptions {
+  /** 'D' (default): determinant; 'A': mean variance; 'E': the worst direction. All of relative errors. */
+  readonly criterion?: 'D' | 'A' | 'E';
+  /** Experiments that are made in any case: candidates add to them. */
+  readonly beside?: readonly Experiment[];
+}
+
+/**
+ * Candidate experiments by what they tell of the parameters, the best first.
+ * @param candidates by name
+ * @throws as `fisherInformation`
+ */
+export function rankExperiments<T extends Parameters, S extends AnySystem, Q = ParamsOf<S>>(
+  problem: ExperimentProblem<T, S, Q>,
+  candidates: {readonly [name: string]: Experiment},
+  options?: RankOptions,
+): RankedExperiment[];
+export function rankExperiments(
+  problem: ExperimentProblem,
+  candidates: {readonly [name: string]: Experiment},
+  options: RankOptions = {},
+): RankedExperiment[] {
+  requireValue(candidates, object, 'rankExperiments: candidates');
+  refuseUnknownOptions(options, {criterion: oneOf('D', 'A', 'E'), beside: any}, 'rankExperiments');
+  const {criterion = 'D', beside = []} = options;
+  const value = {
+    D: ({logDeterminant}: FisherInformation) => logDeterminant,
+    A: ({meanVariance}: FisherInformation) => meanVariance,
+    E: ({leastEigenvalue}: FisherInformation) => leastEigenvalue,
+  }[criterion];
+  const ranked = Object.entries(candidates).map(([name, candidate]) => {
+    const sensitivities = new Sensitivities(problem, [...beside, {name, ...candidate}], 'rankExperiments');
+    const information = informationOf(sensitivities.at(sensitivities.guess));
+    return {name, value: value(information), information};
+  });
+  const better = criterion === 'A' ? 1 : -1;
+  // Infinities are equal to each other, and not NaN apart.
+  return ranked.sort((a, b) => (a.value === b.value ? 0 : better * (a.value - b.value)));
+}
+
+/** A direction along which nothing that is measured changes. */
+export interface UnidentifiableCombination {
+  /** By label: how each moves along it, relative to its value; the largest is 1. */
+  readonly direction: {readonly [label: string]: number};
+  /** The same as a sentence. */
+  readonly sentence: string;
+}
+
+/** Whether the outputs of an experiment, without any noise, could tell the parameters. */
+export interface Identifiability {
+  readonly identifiable: boolean;
+  /** Generic rank of the sensitivities: the greatest that was found. */
+  readonly rank: number;
+  /** At the guess; below `rank` where the guess itself is singular, as a damping of zero may be. */
+  readonly rankAtGuess: number;
+  readonly combinations: readonly UnidentifiableCombination[];
+  /** Of the sensitivities at the guess, columns scaled to unit length, descending: the gap shows how clear the rank is. */
+  readonly singularValues: Float64Array;
+}
+
+/** What `identifiability` may be told. */
+export interface IdentifiabilityOptions {
+  /** Points beside the guess at which the rank is taken; default 3. A generic point has the generic rank with probability one. */
+  readonly points?: number;
+  /** How far those are from the guess, relative; default 0.2. */
+  readonly spread?: number;
+  /** Of the random points; default 1. */
+  readonly seed?: number;
+  /** Singular values below this part of the greatest are zero; default 1e-8, what sensitivities of a converged simulation leave of it. */
+  readonly rankTolerance?: number;
+}
+
+/**
+ * Structural identifiability by the rank of the sensitivities along the experiment, at the guess and at points around it.
+ * What is found to be identifiable is so locally, from these inputs and times; what is not, is not.
+ * @throws as `fisherInformation`
+ */
+export function identifiability<T extends Parameters, S extends AnySystem, Q = ParamsOf<S>>(
+  problem: ExperimentProblem<T, S, Q>,
+  experiments: Experiment | readonly Experiment[],
+  options?: IdentifiabilityOptions,
+): Identifiability;
+export function identifiability(
+  problem: ExperimentProblem,
+  experiments: Experiment | readonly Experiment[],
+  options: IdentifiabilityOptions = {},
+): Identifiability {
+  refuseUnknownOptions(
+    options,
+    {points: whole, spread: positive, seed: finite, rankTolerance: positive},
+    'identifiability',
+  );
+  const {points = 3, spread = 0.2, seed = 1, rankTolerance = 1e-8} = options;
+  const sensitivities = new Sensitivities(problem, listed(experiments), 'identifiability');
+  const {guess} = sensitivities;
+  const generator = xoroshiro128plus(seed);
+  const around = Array.from({length: points}, () =>
+    // Coordinates of positive parameters are logarithms: the same number is a relative change there.
+    guess.map((value, i) => {
+      const change = spread * (2 * uniformFloat64(generator) - 1);
+      return sensitivities.logarithmic[i] ? value + change : value + change * (Math.abs(value) || 1);
+    }),
+  );
+  const judge = (x: Float64Array): ReturnType<typeof judged> => judged(sensitivities.at(x), rankTolerance);
+  const here = judge(guess);
+  const all = [here, ...around.map(judge)];
+  const generic = all.reduce((best, one) => (one.uncertainty.rank > best.uncertainty.rank ? one : best));
+  const {labels} = sensitivities;
+  return {
+    identifiable: generic.uncertainty.rank === labels.length,
+    rank: generic.uncertainty.rank,
+    rankAtGuess: here.uncertainty.rank,
+    combinations: generic.uncertainty.unidentified.map(({parameters, direction}) => {
+      const moves = parameters.map((i): [string, number] => [labels[i], direction[i]]);
+      return {direction: Object.fromEntries(moves), sentence: sentenceOf(moves)};
+    }),
+    singularValues: here.values,
+  };
+}
+
+function sentenceOf(moves: readonly (readonly [string, number])[]): string {
+  if (moves.length === 1) return `Nothing that is measured depends on ${moves[0][0]}.`;
+  const changes = moves.map(([label, move]) => `${label} by ${move < 0 ? '−' : '+'}${Math.abs(move).toPrecision(3)} %`);
+  return `Nothing that is measured changes while ${changes.slice(0, -1).join(', ')} and ${changes[changes.length - 1]} change together: only combinations that stay the same along this can be told. Fix one of them, or measure something they act on differently.`;
+}
+
+/** Sensitivities at one place, their columns for relative changes. */
+interface Relative {
+  readonly labels: readonly string[];
+  readonly factor: RowQr;
+  readonly rows: number;
+  /** What a relative change of one is, in the parameters' own units. */
+  readonly scale: Float64Array;
+}
+
+class Sensitivities {
+  readonly labels: readonly string[];
+  /** In coordinates. */
+  readonly guess: Float64Array;
+  readonly logarithmic: readonly boolean[];
+  private readonly fit: Fit;
+
+  constructor({noise, ...model}: ExperimentProblem, experiments: readonly Experiment[], owner: string) {
+    refuseUnknownOptions({noise, ...model}, problemChecks, owner);
+    for (const [name, value] of Object.entries({...model, noise}))
+      if (value === null || value === undefined)
+        throw new OptionError('missing-option', `${owner} needs '${name}'.`, {option: name});
+    requireParameters(model.parameters);
+    const values = Object.fromEntries(Object.entries(model.parameters).map(([name, {guess}]) => [name, guess]));
+    const records = experiments.map(experiment => {
+      refuseUnknownOptions(experiment, {t: any, inputs: object, initial: object, name: any}, `${owner}: an experiment`);
+      return imagined(model, values, experiment, noise);
+    });
+    this.fit = new Fit(model, checkRecords(model, records));
+    const {space} = this.fit;
+    if (space.size === 0) throw new OptionError('no-parameters', `${owner}: every parameter is fixed.`);
+    this.labels = space.labels;
+    this.guess = space.start;
+    this.logarithmic = Object.values(model.parameters)
+      .filter(({kind}) => kind !== 'fixed')
+      .flatMap(({kind, guess}) => Array.from(guess, () => kind === 'positive'));
+  }
+
+  at(x: Float64Array): Relative {
+    const {space} = this.fit;
+    const p = space.size;
+    const {jacobian} = this.fit.linearize(x);
+    const scale = space.natural(x).map(value => Math.abs(value) || 1);
+    const slope = space.derivative(x);
+    for (let i = 0; i < jacobian.length; i++) jacobian[i] *= scale[i % p] / slope[i % p];
+    const rows = jacobian.length / p;
+    return {labels: this.labels, factor: new RowQr(p).append(jacobian, new Float64Array(rows)), rows, scale};
+  }
+}
+
+const listed = (experiments: Experiment | readonly Experiment[]): readonly Experiment[] =>
+  Array.isArray(experiments) ? (experiments as readonly Experiment[]) : [experiments as Experiment];
+
+/** The experiment with what the model itself would measure, weighed by its noise. */
+function imagined(
+  model: Model,
+  values: {readonly [name: string]: Float64Array},
+  experiment: Experiment,
+  noise: ExperimentProblem['noise'],
+): MeasuredRecord {
+  refuseUnknownOptions(noise, seriesNames, 'noise');
+  const series = comparedSeries(model.system, model.observe !== undefined);
+  const asked = seriesNames.filter(name => noise[name] !== undefined);
+  const unknown = asked.find(name => series[name] === undefined);
+  if (asked.length === 0 || unknown !== undefined)
+    throw new OptionError(
+      'no-data',
+      `noise says which series are measured: give the standard deviation of ${Object.keys(series).join(' or ')}${unknown === undefined ? '' : `, not of ${unknown}`}.`,
+      {series: unknown},
+    );
+  const trajectory = simulateRecord(model, values, experiment);
+  try {
+    const samples = trajectory.values('t').length;
+    const measured = asked.map(name => {
+      const found = trajectory.values(series[name] as 'q');
+      const shape = trajectory[series[name] as 'q']?.shape ?? [];
+      return {
+        name,
+        weights: weightsOf(noise[name] as Numeric, name, samples, found.length),
+        found: reshaped(found, shape),
+      };
+    });
+    return {
+      ...experiment,
+      ...Object.fromEntries(measured.map(({name, found}) => [name, found])),
+      weights: Object.fromEntries(measured.map(({name, weights}) => [name, weights])),
+    };
+  } finally {
+    trajectory.dispose();
+  }
+}
+
+/** A sample of several numbers keeps its place in time: [samples, numbers]. */
+function reshaped(values: Float64Array, shape: readonly number[]): Numeric {
+  if (shape.length <= 1) return values;
+  const each = values.length / shape[0];
+  return Array.from({length: shape[0]}, (_, i) => Array.from(values.subarray(i * each, (i + 1) * each)));
+}
+
+function weightsOf(deviation: Numeric, name: string, samples: number, size: number): Numeric {
+  const {values} = readNumeric(deviation, `noise.${name}`);
+  const outputs = size / samples;
+  const bad = values.find(value => !(value > 0 && value < Infinity));
+  if (bad !== undefined)
+    throw new OptionError('bad-option', `noise.${name}: a standard deviation is ${bad}, but must be positive.`, {name});
+  if (values.length !== 1 && values.length !== outputs)
+    throw new ShapeError(
+      'weights-shape',
+      `noise.${name} has ${values.length} numbers: give one, or ${outputs}, one an output.`,
+    );
+  return Array.from({length: samples}, () => Array.from({length: outputs}, (_, i) => 1 / values[i % values.length]));
+}
+
+/** Rank and null directions as of a fit; a cost of its own makes the variance known. */
+function judged(
+  {factor, labels}: Relative,
+  rankTolerance: number,
+): {uncertainty: ReturnType<typeof uncertainty>; values: Float64Array} {
+  const {p} = factor;
+  const norms = factor.columnNorms();
+  return {
+    uncertainty: uncertainty(
+      {factor, residuals: new Float64Array(0), jacobian: new Float64Array(0), cost: 1},
+      {names: labels, observations: 3 * p, rankTolerance},
+    ),
+    values: singularValues(
+      factor.r.map((value, index) => value / (norms[index % p] || 1)),
+      p,
+    ).values,
+  };
+}
+
+function informationOf(relative: Relative): FisherInformation {
+  const {labels, factor, scale} = relative;
+  const {p, r} = factor;
+  const {uncertainty: found} = judged(relative, RANK);
+  const matrix = new Float64Array(p * p);
+  for (let k = 0; k < p; k++)
+    for (let i = 0; i < p; i++) for (let j = 0; j < p; j++) matrix[i * p + j] += r[k * p + i] * r[k * p + j];
+  const whole = found.rank === p;
+  const errors = found.standardError.map(error => error / Math.sqrt(found.variance));
+  const spectrum = singularValues(r, p).values;
+  return {
+    labels,
+    matrix,
+    standardError: Object.fromEntries(labels.map((label, i) => [label, errors[i] * scale[i]])),
+    correlation: found.correlation,
+    rank: found.rank,
+    logDeterminant: whole ? 2 * spectrum.reduce((sum, value) => sum + Math.log(value), 0) : -Infinity,
+    meanVariance: whole ? errors.reduce((sum, error) => sum + error ** 2, 0) / p : Infinity,
+    leastEigenvalue: whole ? spectrum[p - 1] ** 2 : 0,
+    warnings: found.warnings,
+  };
+}
+
+/** As of a fit's uncertainty: the accuracy of sensitivities from a converged Newton iteration. */
+const RANK = 1e-10;

@@ -1,0 +1,141 @@
+/**
+ * What residuals are like beside their size: white, autoregressive, or with outliers. A model of the noise says how
+ * residuals weigh in the cost: an autoregressive one whitens them (Prais & Winsten 1954; Box & Jenkins, ch. 7), one with
+ * outliers bounds what a single one can do (Huber, Robust Statistics, 1981, ch. 7; Lange, Little & Taylor, Robust statistical
+ * modeling using the t distribution, JASA 84, 1989).
+ */
+import {OptionError} from '../../lib/errors.js';
+import {count, positive, refuseUnknownOptions, requireValue} from '../../lib/checks.js';
+
+/** Made by `white`, `autoregressive`, `huber` or `studentT`; plain data. */
+export interface Noise {
+  readonly name: 'white' | 'autoregressive' | 'huber' | 'studentT';
+  /** Scale of a weighted residual, where it is known; else it is found. */
+  readonly sd?: number;
+  /** Of an autoregression: how many earlier residuals tell of the next. */
+  readonly order: number;
+  /** Huber's k, or Student's ν. */
+  readonly shape: number;
+}
+
+/** What is known of the size of the noise. */
+export interface NoiseOptions {
+  /** Standard deviation of a weighted residual: 1 where weights are inverse standard deviations. Default: found from the residuals. */
+  readonly sd?: number;
+}
+
+/** Independent errors of one deviation: least squares. */
+export function white(options: NoiseOptions = {}): Noise {
+  return noiseOf('white', options, 0, 0);
+}
+
+/**
+ * Errors that remember: rₖ = φ₁ rₖ₋₁ + … + φₚ rₖ₋ₚ + eₖ with white e. The coefficients are found with the parameters, output
+ * by output; all records need evenly spaced samples.
+ * @param options.order p, default 1
+ */
+export function autoregressive({order = 1, ...rest}: NoiseOptions & {readonly order?: number} = {}): Noise {
+  requireValue(order, count, 'autoregressive: order', 'bad-option', 'order');
+  return noiseOf('autoregressive', rest, order, 0);
+}
+
+/**
+ * Mostly normal errors with some outliers: beyond k deviations the cost grows no faster than the residual.
+ * @param options.threshold k, default 1.345: 95 % efficient where there are no outliers (Holland & Welsch 1977)
+ */
+export function huber({threshold = 1.345, ...rest}: NoiseOptions & {readonly threshold?: number} = {}): Noise {
+  requireValue(threshold, positive, 'huber: threshold', 'bad-option', 'threshold');
+  return noiseOf('huber', rest, 0, threshold);
+}
+
+/**
+ * Errors of Student's t distribution: the farther off a residual is, the less it says. `sd` is the distribution's scale.
+ * @param options.degrees ν, default 4 (Lange, Little & Taylor 1989)
+ */
+export function studentT({degrees = 4, ...rest}: NoiseOptions & {readonly degrees?: number} = {}): Noise {
+  requireValue(degrees, positive, 'studentT: degrees', 'bad-option', 'degrees');
+  return noiseOf('studentT', rest, 0, degrees);
+}
+
+function noiseOf(name: Noise['name'], options: NoiseOptions, order: number, shape: number): Noise {
+  refuseUnknownOptions(options, {sd: positive}, name);
+  return options.sd === undefined ? {name, order, shape} : {name, order, shape, sd: options.sd};
+}
+
+/** @throws OptionError of what none of the functions above made */
+export function requireNoise(noise: Noise): void {
+  if (['white', 'autoregressive', 'huber', 'studentT'].includes((noise as Noise | null)?.name ?? '')) return;
+  throw new OptionError(
+    'bad-option',
+    'identify: noise is made by white(), autoregressive({order}), huber({threshold}) or studentT({degrees}).',
+    {option: 'noise'},
+  );
+}
+
+/** Of a residual in units of its scale: ρ, −ln of its density but for a constant, with both derivatives. */
+export interface Loss {
+  readonly rho: number;
+  readonly psi: number;
+  readonly slope: number;
+}
+
+/** ρ, ρ′ and ρ″ at z. */
+export function lossAt({name, shape}: Noise, z: number): Loss {
+  if (name === 'huber' && Math.abs(z) > shape)
+    return {rho: shape * Math.abs(z) - shape ** 2 / 2, psi: Math.sign(z) * shape, slope: 0};
+  if (name === 'studentT')
+    return {
+      rho: ((shape + 1) / 2) * Math.log1p(z ** 2 / shape),
+      psi: ((shape + 1) * z) / (shape + z ** 2),
+      slope: ((shape + 1) * (shape - z ** 2)) / (shape + z ** 2) ** 2,
+    };
+  return {rho: z ** 2 / 2, psi: z, slope: 1};
+}
+
+/** Whether residuals enter the cost other than squared. */
+export const isRobust = ({name}: Noise): boolean => name === 'huber' || name === 'studentT';
+
+/** Of normal errors half are smaller: the median of |r| over the deviation, inverted. */
+const MEDIAN_TO_DEVIATION = 1.482602218505602;
+
+/** A scale that outliers do not move: to start from. */
+export function medianScale(residuals: Float64Array): number {
+  const sorted = residuals.map(Math.abs).sort();
+  return MEDIAN_TO_DEVIATION * sorted[Math.floor(sorted.length / 2)];
+}
+
+/** Fixed-point steps of a scale; each leaves a part of the error, and 100 leave none of what matters. */
+const SCALE_STEPS = 100;
+
+/**
+ * The scale of residuals: the root mean square, Huber's proposal 2, or the t distribution's most likely one.
+ * @param degrees of freedom: residuals less what was fitted to them
+ */
+export function scaleOf(noise: Noise, residuals: Float64Array, degrees: number, start: number): number {
+  const mean = (of: (r: number) => number): number => residuals.reduce((sum, r) => sum + of(r), 0) / degrees;
+  if (!isRobust(noise)) return Math.sqrt(mean(r => r * r));
+  const expected = noise.name === 'huber' ? clippedVariance(noise.shape) : 1;
+  let scale = start;
+  for (let step = 0; step < SCALE_STEPS && scale > 0; step++) {
+    const s = scale;
+    const next =
+      noise.name === 'huber'
+        ? s * Math.sqrt(mean(r => lossAt(noise, r / s).psi ** 2) / expected)
+        : s * Math.sqrt(mean(r => (r / s) * lossAt(noise, r / s).psi));
+    scale = next;
+    if (Math.abs(next - s) <= 1e-12 * s) break;
+  }
+  return scale;
+}
+
+/** E min(z², k²) of a normal z, by Simpson's rule on [0, k] and what is beyond: 1 − ∫ (1 − z²/k²)… written as k² − ∫₀ᵏ (k² − z²) 2φ(z) dz. */
+function clippedVariance(k: number): number {
+  const n = 400;
+  let sum = 0;
+  for (let i = 0; i <= n; i++) {
+    const z = (k * i) / n;
+    const weight = i === 0 || i === n ? 1 : i % 2 === 1 ? 4 : 2;
+    sum += weight * (k * k - z * z) * 2 * Math.exp(-(z * z) / 2);
+  }
+  return k * k - (sum * k) / (3 * n) / Math.sqrt(2 * Math.PI);
+}

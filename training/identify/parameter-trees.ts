@@ -1,0 +1,56 @@
+/** Trees of parameters, as a network's weights: every leaf a parameter, and back. */
+import {OptionError} from '../../lib/errors.js';
+import type {Numeric, NumericParams} from '../../lib/index.js';
+import {nestedNumbers} from './nested.js';
+import type {Parameter, ParameterOptions, Parameters, ParameterValue} from './parameters.js';
+import {flatten, free} from './parameters.js';
+
+/** Arrays by name, to any depth: a network's weights, as `params` has them. */
+export interface ParameterTree {
+  readonly [name: string]: ParameterValue | ParameterTree;
+}
+
+/**
+ * Every leaf of a tree free, under names with dots: `{...freeTree('network', network.params)}` looks for all weights.
+ * `{prior: {mean: 0, sd: 1}}` is ridge regression of them (Hoerl & Kennard, Technometrics 12, 1970), with the penalty
+ * (noise's sd / prior's sd)² on the sum of their squares.
+ * @throws OptionError 'bad-parameter' of a tree that contains itself
+ */
+export function freeTree(name: string, tree: ParameterTree, options?: ParameterOptions): Parameters {
+  return Object.fromEntries(leavesOf(name, tree, options, []));
+}
+
+function leavesOf(
+  name: string,
+  tree: ParameterTree,
+  options: ParameterOptions | undefined,
+  above: readonly ParameterTree[],
+): [string, Parameter][] {
+  if (above.includes(tree))
+    throw new OptionError('bad-parameter', `freeTree: ${name} contains itself; a tree of parameters has an end.`);
+  return Object.entries(tree).flatMap(([key, value]): [string, Parameter][] => {
+    const at = `${name}.${key}`;
+    return isValue(value) ? [[at, free(value, options)]] : leavesOf(at, value, options, [...above, tree]);
+  });
+}
+
+/** The tree again, with what was found for its leaves: what a simulation takes as `params`. */
+export function estimatedTree(
+  name: string,
+  tree: ParameterTree,
+  estimate: {readonly [name: string]: number | Float64Array},
+): NumericParams {
+  return Object.fromEntries(
+    Object.entries(tree).map(([key, value]) => {
+      const at = `${name}.${key}`;
+      return [key, isValue(value) ? shaped(estimate[at], flatten(value).shape) : estimatedTree(at, value, estimate)];
+    }),
+  );
+}
+
+function shaped(values: number | Float64Array, shape: readonly number[]): Numeric {
+  return typeof values === 'number' || shape.length < 2 ? values : nestedNumbers(Array.from(values), shape);
+}
+
+const isValue = (value: ParameterValue | ParameterTree): value is ParameterValue =>
+  typeof value === 'number' || Array.isArray(value) || ArrayBuffer.isView(value) || 'dataSync' in value;

@@ -1,0 +1,83 @@
+/** A posterior as text and as a page: a row and two pictures for each parameter, its distribution and its chains. */
+import {errorText, measuredText, numberText} from '../report/number-text.js';
+import type {Chart} from '../report/plot.js';
+import {renderFragment, renderReport, type Report} from '../report/report.js';
+import {histogram} from '../report/residual-statistics.js';
+import type {Posterior} from './posterior.js';
+
+type Numbers = Omit<Posterior, 'html'>;
+
+/** Parameters that have pictures: of a network's weights there are too many to look at. */
+const PICTURED = 12;
+
+/** Draws of a chain in its picture. */
+const SHOWN = 500;
+
+export function posteriorText(found: Numbers): string {
+  const {labels, mean, sd, interval, rHat, effectiveSize, divergences, warnings, method} = found;
+  return [
+    `Posterior (${method === 'nuts' ? 'No-U-Turn sampler' : "Laplace's approximation"}), ${found.chains} chains, ${divergences} divergences`,
+    ...labels.map(
+      label =>
+        `${label} = ${measuredText(mean[label], sd[label])} ± ${errorText(sd[label])} (95 %: ${numberText(interval[label][0])} … ${numberText(interval[label][1])}; R̂ ${rHat[label].toFixed(3)}, ${Math.round(effectiveSize[label])} effective draws)`,
+    ),
+    ...warnings.map(warning => `warning: ${warning}`),
+  ].join('\n  ');
+}
+
+export function posteriorPage(found: Numbers, fragment: boolean): string {
+  return (fragment ? renderFragment : renderReport)(posteriorReport(found));
+}
+
+function posteriorReport(found: Numbers): Report {
+  const {labels, mean, sd, interval, warnings, divergences, evaluations, method, chains} = found;
+  const least = (of: {readonly [label: string]: number}): number => Math.min(...labels.map(label => of[label]));
+  return {
+    title: 'Posterior',
+    parameters: labels.map(name => ({name, estimate: mean[name], standardError: sd[name], interval: interval[name]})),
+    fits: [],
+    statistics: [
+      {name: 'method', value: method === 'nuts' ? 'No-U-Turn sampler' : "Laplace's approximation"},
+      {name: 'chains', value: chains},
+      {name: 'draws', value: found.draws[labels[0]].length},
+      {name: 'greatest R̂', value: Number(Math.max(...labels.map(label => found.rHat[label])).toFixed(4))},
+      {name: 'least effective draws', value: Math.round(least(found.effectiveSize))},
+      {name: 'least effective draws in the tails', value: Math.round(least(found.tailSize))},
+      {name: 'divergences', value: divergences},
+      {name: 'gradients', value: evaluations},
+    ],
+    charts: labels.slice(0, PICTURED).flatMap(label => posteriorCharts(found, label)),
+    warnings,
+    notes: [
+      'Intervals are between the 2.5 % and the 97.5 % quantile of the draws; the deviation stands in place of a standard error.',
+    ],
+  };
+}
+
+/** The histogram of a parameter's draws and its chains, for a report's `charts`. */
+export function posteriorCharts({draws, chains}: Numbers, label: string): Chart[] {
+  const values = draws[label];
+  const {centers, share, width} = histogram(values);
+  const length = values.length / chains;
+  const every = Math.max(1, Math.ceil(length / SHOWN));
+  const count = Math.ceil(length / every);
+  return [
+    {
+      title: `Posterior of ${label}`,
+      x: {label},
+      y: {label: 'density'},
+      series: [{name: 'density', x: centers, y: share.map(part => part / width)}],
+      legend: false,
+    },
+    {
+      title: `Chains of ${label}`,
+      x: {label: 'draw'},
+      y: {label},
+      series: Array.from({length: chains}, (_, c) => ({
+        name: `chain ${c + 1}`,
+        x: Float64Array.from({length: count}, (_unused, k) => k * every),
+        y: Float64Array.from({length: count}, (_unused, k) => values[c * length + k * every]),
+      })),
+    },
+  ];
+}

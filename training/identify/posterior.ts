@@ -1,0 +1,257 @@
+/**
+ * What the data and the priors leave possible: draws of the parameters, by the No-U-Turn sampler on the exact gradients of
+ * the fit, or by Laplace's approximation. The chains run in coordinates in which the fit's own covariance is the unit
+ * matrix. Where the fit takes its residuals to be related in time, the likelihood of independent ones is stretched about
+ * the estimate until its curvature is that of the robust covariance (Ribatet, Cooley & Davison, Bayesian inference from
+ * composite likelihoods, Statistica Sinica 22, 2012), so that posterior and standard errors are of one model. A scale of the
+ * noise that is not known is drawn too, with the prior 1/s.
+ */
+import {OptionError} from '../../lib/errors.js';
+import {oneOf, refuseUnknownOptions} from '../../lib/checks.js';
+import {Random} from '../train/random.js';
+import {showing, type Shows} from '../report/displayed.js';
+import {choleskyFactor} from './cholesky-factor.js';
+import {bulkSize, meanSize, rHat, tailSize} from './draws.js';
+import {checkRecords, Fit, isFailedSimulation} from './fit.js';
+import type {Found} from './identification.js';
+import type {IdentificationProblem} from './identify.js';
+import {white} from './noise.js';
+import {Objective} from './objective.js';
+import {guessing, type Parameters} from './parameters.js';
+import {posteriorPage, posteriorText} from './posterior-page.js';
+import {quantile} from './quantiles.js';
+import type {LogDensity} from './nuts.js';
+import {sampleDensity, samplingChecks, type Chain, type SamplingOptions} from './sample-density.js';
+
+/** How a posterior is drawn. */
+export interface PosteriorOptions extends SamplingOptions {
+  /** 'nuts' (default) draws from the posterior itself; 'laplace' from the normal distribution of the estimate and its covariance. */
+  readonly method?: 'nuts' | 'laplace';
+}
+
+/** One number for each that was looked for: 'k', 'w[0,1]', 'record 2: load'. */
+export interface ByLabel {
+  readonly [label: string]: number;
+}
+
+/** Draws of the parameters, and what they tell; all by label. */
+export interface Posterior extends Shows {
+  readonly labels: readonly string[];
+  /** [chains · draws], chain by chain. */
+  readonly draws: {readonly [label: string]: Float64Array};
+  readonly chains: number;
+  readonly mean: ByLabel;
+  readonly sd: ByLabel;
+  readonly median: ByLabel;
+  /** Between the 2.5 % and the 97.5 % quantile. */
+  readonly interval: {readonly [label: string]: readonly [number, number]};
+  /** Rank-normalized split-R̂: above 1.01 the chains have not met. */
+  readonly rHat: ByLabel;
+  /** In the bulk: draws of the median's error. */
+  readonly effectiveSize: ByLabel;
+  readonly tailSize: ByLabel;
+  /** Standard error of `mean` from the number of draws. */
+  readonly monteCarloError: ByLabel;
+  readonly divergences: number;
+  /** Gradients that were taken for the draws, and for the warm-up before. */
+  readonly evaluations: number;
+  readonly warmUpEvaluations: number;
+  readonly method: 'nuts' | 'laplace';
+  /** What to know before the draws are believed. */
+  readonly warnings: readonly string[];
+  /** A quantile of the draws, 0 ≤ p ≤ 1. @throws OptionError of another label */
+  quantile(label: string, p: number): number;
+}
+
+/**
+ * Draws from the posterior of a fit.
+ * @param problem the same that was identified; parameters without a prior have a flat one, positive ones in their logarithm
+ * @throws OptionError where the data and the priors leave a direction open; what `simulate` throws at the estimate
+ */
+export async function posterior<T extends Parameters, E, D, R>(
+  problem: Omit<IdentificationProblem, 'parameters'> & {readonly parameters: T},
+  found: Found<E, D, R>,
+  options: PosteriorOptions = {},
+): Promise<Posterior> {
+  const {method = 'nuts', ...sampling} = options;
+  refuseUnknownOptions(options, {...samplingChecks, method: oneOf('nuts', 'laplace')}, 'posterior');
+  const target = targetOf(problem as unknown as IdentificationProblem, found);
+  const {chains = 4, draws = 1000, seed = 1} = sampling;
+  const drawn =
+    method === 'laplace'
+      ? laplaceChains(target.scales.length, chains, draws, seed)
+      : await nutsChains(target, sampling);
+  return posteriorOf(target, drawn, method);
+}
+
+interface Target {
+  readonly labels: readonly string[];
+  readonly density: LogDensity;
+  /** Deviations of the starts: 1 each, of all that is drawn. */
+  readonly scales: Float64Array;
+  /** Parameters of a draw. */
+  readonly natural: (z: Float64Array) => Float64Array;
+}
+
+/** The posterior of z, with x = x̂ + L z in the likelihood and x = x̂ + K z in what is told, L of independent residuals, K of the fit's covariance. */
+function targetOf(problem: IdentificationProblem, found: Found<unknown, unknown, unknown>): Target {
+  const records = checkRecords(problem, problem.data);
+  const fit = new Fit(problem, records);
+  const estimate = found.estimate as {readonly [name: string]: number | Float64Array};
+  const objective = new Objective(fit, problem.noise ?? white(), found.noise);
+  const {space} = fit;
+  const centre = space.coordinates(
+    Object.fromEntries(Object.entries(guessing(fit.parameters, estimate)).map(([name, {guess}]) => [name, guess])),
+  );
+  const p = space.size;
+  const {covariance, inflation} = found.uncertainty;
+  requireIdentified(found);
+  const told = choleskyFactor(covariance, p);
+  const sharp = inflation.some(value => value !== 1) ? choleskyFactor(found.uncertainty.independent, p) : told;
+  const known = problem.noise?.sd;
+  const sd = known ?? (Number.isFinite(found.noise.sd) ? found.noise.sd : Math.sqrt(found.uncertainty.variance));
+  // ln s has the deviation 1/√(2n) (Fisher's information of a scale): by it the last coordinate.
+  const spread = 1 / Math.sqrt(2 * fit.observations);
+  const at = (factor: Float64Array, z: Float64Array): Float64Array =>
+    centre.map((value, i) => {
+      let sum = value;
+      for (let j = 0; j <= i; j++) sum += factor[i * p + j] * z[j];
+      return sum;
+    });
+  const density: LogDensity = z => {
+    const x = at(sharp, z);
+    const scale = known === undefined ? sd * Math.exp(spread * z[p]) : sd;
+    try {
+      const {value, gradient, byLogScale} = objective.logLikelihood(x, scale);
+      const volume = space.logVolume(x);
+      const bar = gradient.map((g, i) => g + volume.gradient[i]);
+      const back = new Float64Array(z.length);
+      for (let j = 0; j < p; j++) for (let i = j; i < p; i++) back[j] += sharp[i * p + j] * bar[i];
+      if (known === undefined) back[p] = spread * byLogScale;
+      return {value: value + volume.value, gradient: back};
+    } catch (error) {
+      if (isFailedSimulation(error)) return undefined;
+      throw error;
+    }
+  };
+  return {
+    labels: space.labels,
+    density,
+    scales: new Float64Array(p + (known === undefined ? 1 : 0)).fill(1),
+    natural: z => space.natural(at(told, z)),
+  };
+}
+
+function requireIdentified({
+  uncertainty: {standardError, unidentified},
+  correlation,
+}: Found<unknown, unknown, unknown>): void {
+  const open = standardError.findIndex(error => !Number.isFinite(error));
+  if (open < 0) return;
+  const among = unidentified.flatMap(({parameters}) => parameters.map(i => correlation.labels[i]));
+  throw new OptionError(
+    'not-identified',
+    `posterior: the data leave ${among.length > 0 ? [...new Set(among)].slice(0, 4).join(', ') : correlation.labels[open]} open, so there is no distribution to draw from. Give a prior, or fix it.`,
+    {parameter: correlation.labels[open]},
+  );
+}
+
+/** Chains that start as far apart as the posterior is wide, so that R̂ can tell whether they meet. */
+async function nutsChains({density, scales}: Target, options: SamplingOptions): Promise<Chain[]> {
+  const {chains = 4, seed = 1} = options;
+  const random = new Random(seed + 1);
+  const starts = Array.from({length: chains}, () => {
+    // A start that cannot be simulated is drawn again nearer to the estimate, where the fit could be.
+    for (let reach = 1; ; reach /= 2) {
+      const z = scales.map(scale => reach * scale * random.normal());
+      if (reach < 1e-3 || density(z) !== undefined) return z;
+    }
+  });
+  return sampleDensity(density, starts, options);
+}
+
+function laplaceChains(size: number, chains: number, draws: number, seed: number): Chain[] {
+  const random = new Random(seed);
+  return Array.from({length: chains}, () => ({
+    draws: Array.from({length: draws}, () => Float64Array.from({length: size}, () => random.normal())),
+    divergences: 0,
+    longest: 0,
+    evaluations: 0,
+    warmUpEvaluations: 0,
+    step: NaN,
+  }));
+}
+
+/** Vehtari et al. 2021, §4: R̂ above it, or fewer effective draws a chain, and the numbers are not to be used. */
+const R_HAT = 1.01;
+const EFFECTIVE = 100;
+
+function posteriorOf({labels, natural}: Target, chains: readonly Chain[], method: 'nuts' | 'laplace'): Posterior {
+  const theta = chains.map(({draws}) => draws.map(natural));
+  const series = labels.map((_, i) => theta.map(chain => Float64Array.from(chain, draw => draw[i])));
+  const pooled = series.map(one => Float64Array.from(one.flatMap(chain => [...chain])));
+  const sorted = pooled.map(values => values.slice().sort());
+  const byLabel = <T>(of: (i: number) => T): {[label: string]: T} =>
+    Object.fromEntries(labels.map((label, i) => [label, of(i)]));
+  const means = pooled.map(values => values.reduce((sum, value) => sum + value, 0) / values.length);
+  const sds = pooled.map((values, i) =>
+    Math.sqrt(values.reduce((sum, value) => sum + (value - means[i]) ** 2, 0) / (values.length - 1)),
+  );
+  const sizes = series.map(bulkSize);
+  const hats = series.map(rHat);
+  const total = (of: (chain: Chain) => number): number => chains.reduce((sum, chain) => sum + of(chain), 0);
+  const at = (label: string, p: number): number => {
+    const i = labels.indexOf(label);
+    if (i < 0 || !(p >= 0 && p <= 1))
+      throw new OptionError(
+        'bad-option',
+        `quantile: there is no quantile ${p} of '${label}'; there are ${labels.join(', ')}.`,
+        {label, p},
+      );
+    return quantile(sorted[i], p);
+  };
+  const divergences = total(chain => chain.divergences);
+  const longest = total(chain => chain.longest);
+  const apart = labels.filter((_, i) => hats[i] > R_HAT);
+  const few = labels.filter((_, i) => sizes[i] < EFFECTIVE * chains.length);
+  const warnings = [
+    ...(divergences === 0
+      ? []
+      : [
+          `${divergences} trajectories diverged: the draws miss a part of the posterior that is steeper than the rest. Raise targetAcceptance to 0.95, or give a prior.`,
+        ]),
+    ...(longest === 0 ? [] : [`${longest} trajectories were ended by maxDepth: take metric: 'dense'.`]),
+    ...(apart.length === 0
+      ? []
+      : [
+          `R̂ is above ${R_HAT} for ${apart.slice(0, 4).join(', ')}: the chains have not met. Draw more, or look for several minima with starts.`,
+        ]),
+    ...(few.length === 0
+      ? []
+      : [`There are fewer than ${EFFECTIVE} effective draws a chain of ${few.slice(0, 4).join(', ')}: draw more.`]),
+  ];
+  const result: Omit<Posterior, 'html'> = {
+    labels,
+    draws: byLabel(i => pooled[i]),
+    chains: chains.length,
+    mean: byLabel(i => means[i]),
+    sd: byLabel(i => sds[i]),
+    median: byLabel(i => quantile(sorted[i], 0.5)),
+    interval: byLabel(i => [quantile(sorted[i], 0.025), quantile(sorted[i], 0.975)] as const),
+    rHat: byLabel(i => hats[i]),
+    effectiveSize: byLabel(i => sizes[i]),
+    tailSize: byLabel(i => tailSize(series[i])),
+    monteCarloError: byLabel(i => sds[i] / Math.sqrt(meanSize(series[i]))),
+    divergences,
+    evaluations: total(chain => chain.evaluations),
+    warmUpEvaluations: total(chain => chain.warmUpEvaluations),
+    method,
+    warnings,
+    quantile: at,
+  };
+  return showing(
+    result,
+    fragment => posteriorPage(result, fragment),
+    () => posteriorText(result),
+  );
+}

@@ -1,0 +1,56 @@
+/** A fit in rounds: parameters and what is not known of the noise by turns, until neither moves; one round where the noise is known or does not matter. */
+import type {LeastSquaresIteration, LeastSquaresMethod, LeastSquaresResult} from './least-squares.js';
+import type {Objective} from './objective.js';
+
+/** Of the noise's scale, relative, and its correlations: what a fit's own tolerances leave of an estimate. */
+const SETTLED = 1e-7;
+
+/** A method that ends without convergence, as Adam does, has that many rounds: one at the guess's noise, and one at its own. */
+const UNCONVERGED = 2;
+
+/** Turns converge by the share of the data that the parameters take, a few digits each; a noise that has not settled by then is told. */
+const ROUNDS = 50;
+
+export interface Fitted extends LeastSquaresResult {
+  /** What the rounds have to say. */
+  readonly remarks: readonly string[];
+}
+
+/** @returns the last round's result, with the history of all */
+export function* rounds(
+  objective: Objective,
+  method: LeastSquaresMethod,
+  start: Float64Array,
+): Generator<LeastSquaresIteration, Fitted, void> {
+  const history: LeastSquaresIteration[] = [];
+  let x = start;
+  for (let round = 1; ; round++) {
+    const found = yield* numbered(method.iterate(objective, x), history);
+    const change = objective.update(found);
+    if (change <= SETTLED || (!found.converged && round >= UNCONVERGED)) return {...found, history, remarks: []};
+    if (round === ROUNDS)
+      return {
+        ...found,
+        history,
+        remarks: [
+          `The noise was estimated ${ROUNDS} times and still changes by ${change.toPrecision(2)}: a simpler model of the noise, or a known sd, would settle.`,
+        ],
+      };
+    x = found.x;
+  }
+}
+
+/** The iterations numbered on from the rounds before; a round begins where the last one ended, which is not told twice. */
+function* numbered(
+  iterations: Generator<LeastSquaresIteration, LeastSquaresResult, void>,
+  history: LeastSquaresIteration[],
+): Generator<LeastSquaresIteration, LeastSquaresResult, void> {
+  for (;;) {
+    const {done, value} = iterations.next();
+    if (done === true) return value;
+    if (history.length > 0 && value.iteration === 0) continue;
+    const next = {...value, iteration: history.length};
+    history.push(next);
+    yield next;
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * Rows of one batch at times of their own: a run saves all rows at common times, and each is read between them by the
+ * cubic through values and slopes at both sides (Hermite). So irregular samples need no grid that is the union of all,
+ * and other times are other numbers, not another program.
+ */
+import * as tf from '@tensorflow/tfjs';
+import {ShapeError} from '../../lib/errors.js';
+
+/** A batch of rows at common times. */
+export interface RowSeries {
+  /** [saved], ascending. */
+  readonly t: tf.Tensor;
+  /** [saved, rows, ...shape] */
+  readonly y: tf.Tensor;
+  /** y′, of the shape of y: what the option `observe` gives where it is the system's own derivative. */
+  readonly slope: tf.Tensor;
+}
+
+/**
+ * The rows at times of their own, [rows, samples, ...shape]. Between saved times a step of H apart the cubic's error is H⁴/384 of
+ * the fourth derivative at most; times outside the run are taken at its ends' cubics. Differentiable in y and slope.
+ * @param times [rows, samples], in any order
+ * @throws ShapeError 'row-samples'
+ */
+export function sampleRows({t, y, slope}: RowSeries, times: tf.Tensor): tf.Tensor {
+  const [saved, rows, ...shape] = y.shape;
+  if (t.size !== saved || saved < 2 || slope.shape.join() !== y.shape.join())
+    throw new ShapeError(
+      'row-samples',
+      `sampleRows: t has shape [${t.shape.join(', ')}], y [${y.shape.join(', ')}] and slope [${slope.shape.join(', ')}]; they must be [saved], [saved, rows, ...] and the same, with two saved times at least.`,
+    );
+  if (times.rank !== 2 || times.shape[0] !== rows)
+    throw new ShapeError(
+      'row-samples',
+      `sampleRows: times has shape [${times.shape.join(', ')}], but must be [${rows}, samples]: a row of times for each row of the batch.`,
+    );
+  return tf.tidy(() => {
+    const count = times.shape[1] as number;
+    const width = y.size / (saved * rows);
+    const at = tf.reshape(times, [rows * count]);
+    // The interval: how many saved times are not behind, less one.
+    const after = tf.cast(tf.searchSorted(tf.reshape(t, [saved]), at, 'right'), 'int32');
+    const k = tf.minimum(
+      tf.maximum(tf.sub(after, tf.scalar(1, 'int32')), tf.scalar(0, 'int32')),
+      tf.scalar(saved - 2, 'int32'),
+    );
+    const row = tf.tensor1d(
+      Array.from({length: rows * count}, (_, i) => Math.floor(i / count)),
+      'int32',
+    );
+    const low = tf.add(tf.mul(k, tf.scalar(rows, 'int32')), row);
+    const high = tf.add(low, tf.scalar(rows, 'int32'));
+    const flat = (x: tf.Tensor): tf.Tensor => tf.reshape(x, [saved * rows, width]);
+    const [y0, y1] = [low, high].map(i => tf.gather(flat(y), i));
+    const [s0, s1] = [low, high].map(i => tf.gather(flat(slope), i));
+    const begin = tf.gather(tf.reshape(t, [saved]), k);
+    const h = tf.sub(tf.gather(tf.reshape(t, [saved]), tf.add(k, tf.scalar(1, 'int32'))), begin);
+    const column = (x: tf.Tensor): tf.Tensor => tf.reshape(x, [rows * count, 1]);
+    const theta = column(tf.div(tf.sub(at, begin), h));
+    const rest = tf.sub(1, theta);
+    const d = tf.sub(y1, y0);
+    const bend = tf.sub(
+      tf.mul(rest, tf.sub(tf.mul(column(h), s0), d)),
+      tf.mul(theta, tf.sub(tf.mul(column(h), s1), d)),
+    );
+    const value = tf.add(tf.add(y0, tf.mul(theta, d)), tf.mul(tf.mul(theta, rest), bend));
+    return tf.reshape(value, [rows, count, ...shape]);
+  });
+}

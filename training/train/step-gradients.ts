@@ -1,0 +1,132 @@
+/** Where a training step's loss and gradient come from: `valueAndGrad` of the prepared simulation, or tfjs's tape. */
+import * as tf from '@tensorflow/tfjs';
+import type {
+  AnySystem,
+  Encoder,
+  NumericParams,
+  Objective,
+  ObjectiveAt,
+  ObjectiveValues,
+  Params,
+  ParamsOf,
+  Simulation,
+} from '../../lib/index.js';
+import {readNumeric} from '../../lib/index.js';
+import {lossAndGradients} from './gradients.js';
+import type {VariableVector} from './variable-vector.js';
+import {partsOf} from './variable-vector.js';
+
+/** What one evaluation of the loss is given: a start (or data for the encoder), parameters and data of one run. */
+export type StepInputs<S extends AnySystem> = Pick<ObjectiveValues<S>, 'initial' | 'params' | 'data'>;
+
+/** Losses are means over the members of a batch. */
+export interface GradientSource<S extends AnySystem> {
+  /** Those that may be trained, found by one evaluation. */
+  variables(member: StepInputs<S>): readonly tf.Variable[];
+  /** @param at undefined: the values that tfjs holds */
+  value(members: readonly StepInputs<S>[], at: VariableVector | undefined): number;
+  /** The loss; its gradient is written into a vector like that of the values. */
+  gradient(members: readonly StepInputs<S>[], at: VariableVector, gradient: Float64Array): number;
+}
+
+export class CompiledGradients<S extends AnySystem> implements GradientSource<S> {
+  constructor(
+    private readonly model: Simulation<S>,
+    private readonly loss: Objective<ParamsOf<S>>,
+    private readonly initial: Encoder<S> | undefined,
+  ) {}
+
+  variables(member: StepInputs<S>): tf.Variable[] {
+    const {gradient} = this.model.valueAndGrad(this.loss, this.inputs(member));
+    return [...gradient.variables.keys()].filter(({trainable, dtype}) => trainable && dtype === 'float32');
+  }
+
+  value(members: readonly StepInputs<S>[], at: VariableVector | undefined): number {
+    let sum = 0;
+    for (const member of members) sum += this.model.value(this.loss, {...this.inputs(member), variables: at?.views});
+    return sum / members.length;
+  }
+
+  gradient(members: readonly StepInputs<S>[], {variables, views}: VariableVector, total: Float64Array): number {
+    const parts = partsOf(variables, total);
+    const share = 1 / members.length;
+    let sum = 0;
+    if (members.length > 1) total.fill(0);
+    for (const member of members) {
+      const {value, gradient} = this.model.valueAndGrad(this.loss, {...this.inputs(member), variables: views});
+      sum += value;
+      for (const [variable, part] of parts) {
+        const own = gradient.variables.get(variable);
+        if (members.length === 1) {
+          if (own === undefined) part.fill(0);
+          else part.set(own);
+        } else if (own !== undefined) for (let i = 0; i < part.length; i++) part[i] += share * own[i];
+      }
+    }
+    return sum * share;
+  }
+
+  private inputs(member: StepInputs<S>): StepInputs<S> {
+    return this.initial === undefined ? member : {...member, initial: member.initial ?? this.initial};
+  }
+}
+
+/** The same functions run by tfjs, where they cannot be traced: values are rounded to its single precision. */
+export class TapeGradients<S extends AnySystem> implements GradientSource<S> {
+  constructor(
+    private readonly model: Simulation<S>,
+    private readonly loss: Objective<ParamsOf<S>>,
+    private readonly initial: Encoder<S> | undefined,
+  ) {}
+
+  variables(): never {
+    throw new Error('on the tape variables are given');
+  }
+
+  value(members: readonly StepInputs<S>[], at: VariableVector | undefined): number {
+    at?.write();
+    const value = tf.tidy(() => this.mean(members));
+    const number = value.dataSync()[0];
+    value.dispose();
+    return number;
+  }
+
+  gradient(members: readonly StepInputs<S>[], at: VariableVector, total: Float64Array): number {
+    at.write();
+    const {loss, gradients} = lossAndGradients(() => this.mean(members), at.variables);
+    let offset = 0;
+    gradients.forEach((gradient, i) => {
+      const part = total.subarray(offset, (offset += at.variables[i].size));
+      if (gradient === undefined) part.fill(0);
+      else part.set(gradient.dataSync());
+      gradient?.dispose();
+    });
+    return loss;
+  }
+
+  private mean(members: readonly StepInputs<S>[]): tf.Scalar {
+    return tf.div<tf.Scalar>(tf.addN(members.map(member => this.one(member))), members.length);
+  }
+
+  private one({initial, params, data}: StepInputs<S>): tf.Tensor {
+    const tensors = {params: treeOf((params ?? {}) as NumericParams), data: treeOf(data ?? {})};
+    const encode: unknown = initial ?? this.initial;
+    const start: unknown = typeof encode === 'function' ? (encode as (at: typeof tensors) => unknown)(tensors) : encode;
+    const path = this.model.run({initial: start, params} as Parameters<typeof this.model.run>[0]);
+    // The run's series are its getters, of which the loss reads those that there are.
+    const at = Object.assign(Object.create(path as object) as ObjectiveAt, tensors);
+    return (this.loss as (at: ObjectiveAt) => tf.Tensor)(at);
+  }
+}
+
+function treeOf(tree: NumericParams): Params {
+  return Object.fromEntries(
+    Object.entries(tree).map(([name, value]): [string, tf.Tensor | Params] => {
+      if (value instanceof tf.Tensor) return [name, value];
+      if (typeof value === 'object' && !Array.isArray(value) && !ArrayBuffer.isView(value))
+        return [name, treeOf(value as NumericParams)];
+      const {values, shape} = readNumeric(value as Parameters<typeof readNumeric>[0], name);
+      return [name, tf.tensor(Float32Array.from(values), [...shape])];
+    }),
+  );
+}

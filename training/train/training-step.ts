@@ -1,0 +1,309 @@
+/**
+ * One step of training, compiled whole: loss and gradient by `valueAndGrad` (encoder, simulation, observations and loss in
+ * double precision), then clipping and the optimizer's update of one flat vector in a program's memory, where the
+ * trained variables live. tfjs's variables get their values when they are asked for.
+ */
+import * as tf from '@tensorflow/tfjs';
+import {any, callable, count, object, refuseUnknownOptions, requireValue} from '../../lib/checks.js';
+import {OptionError, StiffgradError, TraceError} from '../../lib/errors.js';
+import type {AnySystem, Encoder, Objective, Params, ParamsOf, Simulation} from '../../lib/index.js';
+import type {LeastSquaresMethod} from '../identify/least-squares.js';
+import type {QuasiNewton} from '../identify/lbfgs.js';
+import type {Clip} from './gradients.js';
+import {checkClip} from './gradients.js';
+import type {Schedule} from './schedules.js';
+import type {GradientSource, StepInputs} from './step-gradients.js';
+import {CompiledGradients, TapeGradients} from './step-gradients.js';
+import type {StepUpdate} from './step-updates.js';
+import {LineSearchUpdate, RuleUpdate} from './step-updates.js';
+import type {UpdateRule} from './update-rules.js';
+import {isUpdateRule} from './update-rules.js';
+import {VariableVector} from './variable-vector.js';
+
+/** One run, or a list of any length of which the mean counts. */
+export type StepBatch<S extends AnySystem> = StepInputs<S> | readonly StepInputs<S>[];
+
+/** What `trainingStep` is told. */
+export interface TrainingStepOptions<S extends AnySystem, D = Params, E = Params> {
+  /** A scalar of the saved series, `params` and `data`, as `valueAndGrad` takes it. */
+  readonly loss: Objective<ParamsOf<S>, D>;
+  /** adam(), adamW() or sgd(); or lbfgs(), which searches along its direction on the same batch. */
+  readonly optimizer: UpdateRule | (LeastSquaresMethod & QuasiNewton);
+  /** The start of every run as a function of params and data. */
+  readonly initial?: Encoder<S, E>;
+  /** Default all trainable variables that the system, the encoder and the loss read. */
+  readonly variables?: readonly tf.Variable[];
+  readonly clip?: Clip;
+  /** Learning rate of every step; default the optimizer's. */
+  readonly schedule?: Schedule;
+  /** Of the whole training, for schedules that ask for it. */
+  readonly steps?: number;
+}
+
+/** All that the next step depends on beside its batch: numbers that come back to the bit. */
+export interface StepState {
+  /** Updates so far. */
+  readonly count: number;
+  /** The variables, one after another. */
+  readonly values: Float64Array;
+  /** What the optimizer remembers. */
+  readonly optimizer: {readonly [name: string]: Float64Array};
+}
+
+/** Takes a step and returns the loss before it. @throws as `valueAndGrad`; StiffgradError 'not-finite' */
+export interface TrainingStep<S extends AnySystem> {
+  (batch?: StepBatch<S>): number;
+  /** The loss without a step. */
+  loss(batch?: StepBatch<S>): number;
+  /** Those that are trained; known from the first evaluation on. */
+  readonly variables: readonly tf.Variable[];
+  readonly optimizer: {readonly name: string; readonly hyperparameters: {readonly [name: string]: number | boolean}};
+  readonly clip: Clip;
+  /** Updates so far. */
+  readonly count: number;
+  /** Learning rate of the next step, unless a schedule says another; undefined of a line search. */
+  rate: number | undefined;
+  /** Norm of the last gradient, before clipping. */
+  readonly gradientNorm: number;
+  /** False where the loss or the encoder could not be traced, and runs on tfjs's tape. */
+  readonly compiled: boolean;
+  /** Why. */
+  readonly warnings: readonly string[];
+  /** A variable's values in double precision. */
+  values(variable: tf.Variable): Float64Array;
+  /** Gives tfjs's variables their values, rounded to its single precision. */
+  write(): void;
+  /** Takes the values of tfjs's variables, after something else has set them. */
+  read(): void;
+  save(): StepState;
+  /** @throws OptionError 'bad-state' where it is that of another optimizer or other variables */
+  restore(state: StepState): void;
+}
+
+/**
+ * A step of training for a prepared simulation, compiled whole. The variables' values are then the step's, in double
+ * precision: `write` gives them to tfjs.
+ * @throws OptionError
+ */
+export function trainingStep<S extends AnySystem, D = Params, E = Params>(
+  model: Simulation<S>,
+  given: TrainingStepOptions<S, D, E>,
+): TrainingStep<S> {
+  const options = given as TrainingStepOptions<S>;
+  check(model, options);
+  const machine = new Machine(model, options);
+  const step = (batch: StepBatch<S> = {}): number => machine.step(batch);
+  return Object.defineProperties(step, {
+    loss: {value: (batch: StepBatch<S> = {}) => machine.loss(batch)},
+    variables: {get: () => machine.variables},
+    optimizer: {value: machine.optimizer},
+    clip: {value: options.clip ?? {}},
+    count: {get: () => machine.count},
+    rate: {get: () => machine.rate, set: (rate: number | undefined) => (machine.rate = rate)},
+    gradientNorm: {get: () => machine.norm},
+    compiled: {get: () => machine.compiled},
+    warnings: {get: () => machine.warnings},
+    values: {value: (variable: tf.Variable) => machine.valuesOf(variable)},
+    write: {value: () => machine.vector?.write()},
+    read: {value: () => machine.vector?.read()},
+    save: {value: () => machine.save()},
+    restore: {value: (state: StepState) => machine.restore(state)},
+  }) as unknown as TrainingStep<S>;
+}
+
+class Machine<S extends AnySystem> {
+  count = 0;
+  norm = NaN;
+  rate: number | undefined;
+  vector: VariableVector | undefined;
+  readonly warnings: string[] = [];
+  readonly optimizer: TrainingStep<S>['optimizer'];
+  private source: GradientSource<S>;
+  private update: StepUpdate | undefined;
+
+  constructor(
+    private readonly model: Simulation<S>,
+    private readonly options: TrainingStepOptions<S>,
+  ) {
+    const {optimizer} = options;
+    this.rate = isUpdateRule(optimizer) ? optimizer.rate : undefined;
+    this.optimizer = isUpdateRule(optimizer)
+      ? {name: optimizer.name, hyperparameters: optimizer.hyperparameters}
+      : {name: optimizer.name, hyperparameters: {memory: optimizer.memory}};
+    this.source = new CompiledGradients(model, options.loss, options.initial);
+  }
+
+  get compiled(): boolean {
+    return this.source instanceof CompiledGradients;
+  }
+
+  get variables(): readonly tf.Variable[] {
+    return this.vector?.variables ?? this.options.variables ?? [];
+  }
+
+  step(batch: StepBatch<S>): number {
+    const members = this.begin(batch);
+    const {schedule, steps = NaN} = this.options;
+    const rate = schedule === undefined ? this.rate : requireRate(schedule({step: this.count, steps, epoch: 0}));
+    this.rate = rate;
+    const [update, vector] = [this.update as StepUpdate, this.vector as VariableVector];
+    const taken = update.take({
+      count: this.count + 1,
+      rate: rate ?? NaN,
+      evaluate: () => requireFinite(this.source.gradient(members, vector, update.gradient), this.count),
+    });
+    this.norm = taken.norm;
+    this.count++;
+    return taken.loss;
+  }
+
+  loss(batch: StepBatch<S>): number {
+    const members = this.begin(batch);
+    return this.source.value(members, this.vector);
+  }
+
+  valuesOf(variable: tf.Variable): Float64Array {
+    const found = this.vector?.views.get(variable);
+    if (found === undefined)
+      throw new OptionError('bad-option', `trainingStep: the variable ${variable.name} is not trained here.`);
+    return found.slice();
+  }
+
+  save(): StepState {
+    const {vector, update, count: updates} = this;
+    if (vector === undefined || update === undefined) throw notBegun('save');
+    return {count: updates, values: vector.values.slice(), optimizer: update.save()};
+  }
+
+  restore({count: updates, values, optimizer}: StepState): void {
+    const {vector, update} = this;
+    if (vector === undefined || update === undefined) throw notBegun('restore');
+    if (values.length !== vector.values.length || !update.fits(optimizer))
+      throw new OptionError(
+        'bad-state',
+        `trainingStep: this is the state of ${values.length} numbers with ${Object.keys(optimizer).join(', ') || 'nothing remembered'}; here are ${vector.values.length} numbers and the optimizer ${this.optimizer.name}.`,
+      );
+    this.count = updates;
+    vector.values.set(values);
+    update.restore(optimizer);
+  }
+
+  /** At the first evaluation: which variables there are, and whether loss and encoder can be traced. */
+  private begin(batch: StepBatch<S>): readonly StepInputs<S>[] {
+    const members = isList(batch) ? batch : [batch];
+    if (members.length === 0) throw new OptionError('bad-option', 'trainingStep: the batch is an empty list.');
+    if (this.vector !== undefined) return members;
+    const {variables, clip = {}, optimizer, loss, initial} = this.options;
+    let found: readonly tf.Variable[];
+    try {
+      found = variables ?? this.source.variables(members[0]);
+      if (variables !== undefined) this.source.value(members.slice(0, 1), undefined);
+    } catch (error) {
+      if (!(error instanceof TraceError)) throw error;
+      if (variables === undefined)
+        throw new OptionError(
+          'missing-option',
+          `trainingStep: the loss cannot be traced, and on tfjs's tape it needs 'variables', a list of what is trained. ${error.message}`,
+          {option: 'variables'},
+        );
+      this.warnings.push(`The loss runs on tfjs's tape, as it cannot be compiled: ${error.message}`);
+      this.source = new TapeGradients(this.model, loss, initial);
+      found = variables;
+    }
+    if (found.length === 0)
+      throw new OptionError(
+        'no-gradient',
+        'trainingStep: neither the system nor the encoder nor the loss reads a trainable tf.Variable.',
+        {option: 'variables'},
+      );
+    const update = isUpdateRule(optimizer)
+      ? new RuleUpdate(optimizer, sizeOf(found), clip)
+      : new LineSearchUpdate(optimizer.memory, sizeOf(found));
+    this.update = update;
+    this.vector = new VariableVector(found, update.values);
+    return members;
+  }
+}
+
+const sizeOf = (variables: readonly tf.Variable[]): number => variables.reduce((sum, {size}) => sum + size, 0);
+
+const isList = <S extends AnySystem>(batch: StepBatch<S>): batch is readonly StepInputs<S>[] => Array.isArray(batch);
+
+const notBegun = (what: string): OptionError =>
+  new OptionError(
+    'not-begun',
+    `trainingStep: ${what} needs to know the variables: evaluate the loss of a batch before, step.loss(batch).`,
+  );
+
+/** @throws StiffgradError 'not-finite' */
+function requireFinite(loss: number, step: number): number {
+  if (Number.isFinite(loss)) return loss;
+  throw new StiffgradError(
+    'not-finite',
+    `trainingStep: in step ${step} the loss is ${loss}. Look for NaN among the data of this batch, or lower the learning rate.`,
+    {step},
+  );
+}
+
+function requireRate(rate: number): number {
+  if (rate >= 0 && rate < Infinity) return rate;
+  throw new OptionError(
+    'bad-schedule',
+    `trainingStep: the schedule gives ${rate}. One that depends on the length of the training needs the option steps.`,
+  );
+}
+
+function check<S extends AnySystem>(model: Simulation<S>, options: TrainingStepOptions<S>): void {
+  refuseUnknownOptions(
+    options,
+    {
+      loss: callable,
+      optimizer: object,
+      initial: callable,
+      variables: any,
+      clip: object,
+      schedule: callable,
+      steps: count,
+    },
+    'trainingStep',
+  );
+  const isModel: boolean = typeof (model as Partial<Simulation<S>> | null | undefined)?.valueAndGrad === 'function';
+  if (!isModel)
+    throw new OptionError(
+      'bad-option',
+      'trainingStep: the model must be a prepared simulation, simulate.prepare(system, initial, options).',
+      {option: 'model'},
+    );
+  requireValue(options.loss, callable, 'trainingStep: loss');
+  const {optimizer, variables, clip = {}, schedule} = options;
+  const isLineSearch: boolean = (optimizer as {name?: unknown} | undefined)?.name === 'lbfgs';
+  if (!isUpdateRule(optimizer) && !isLineSearch)
+    throw new OptionError(
+      'bad-option',
+      'trainingStep: optimizer must be adam(), adamW(), sgd() or lbfgs() of stiffgrad/training; for one of tfjs there is train({loss, variables, optimizer}).',
+      {option: 'optimizer'},
+    );
+  if (isLineSearch && (schedule !== undefined || options.clip !== undefined))
+    throw new OptionError(
+      'bad-option',
+      'trainingStep: lbfgs() searches for its step length: leave schedule and clip out.',
+      {option: schedule === undefined ? 'clip' : 'schedule'},
+    );
+  checkClip(clip);
+  const isTrainable = (variable: unknown): boolean =>
+    variable instanceof tf.Variable && (variable as tf.Variable).trainable && variable.dtype === 'float32';
+  if (
+    variables !== undefined
+    && !(
+      Array.isArray(variables)
+      && variables.length > 0
+      && variables.every(isTrainable)
+      && new Set(variables).size === variables.length
+    )
+  )
+    throw new OptionError(
+      'bad-option',
+      'trainingStep: variables must be a list of different trainable tf.Variables of float32.',
+      {option: 'variables'},
+    );
+}

@@ -1,0 +1,119 @@
+/**
+ * Optimizers as update rules: from values, their gradient and what the optimizer remembers to the next ones, written as
+ * tensor functions of flat vectors, so that a training step compiles them (training-step.ts).
+ */
+import * as tf from '@tensorflow/tfjs';
+import {boolean, nonNegative, positive, refuseUnknownOptions} from '../../lib/checks.js';
+import {OptionError} from '../../lib/errors.js';
+
+/** Vectors by name, all of one length. */
+export type RuleState = Readonly<Record<string, tf.Tensor>>;
+
+/** A first-order optimizer. */
+export interface UpdateRule {
+  readonly name: string;
+  /** Learning rate where no schedule says another. */
+  readonly rate: number;
+  /** What it was made with beside its rate. */
+  readonly hyperparameters: {readonly [name: string]: number | boolean};
+  /** What it remembers: vectors as long as the values, zero at first. */
+  readonly state: readonly string[];
+  /** Numbers that depend on how many updates there were, this one included. */
+  readonly numbers: (count: number) => {readonly [name: string]: number};
+  /** One update. @param at vectors, and scalars `rate` and `numbers` */
+  readonly update: (at: {
+    readonly value: tf.Tensor;
+    readonly gradient: tf.Tensor;
+    readonly rate: tf.Tensor;
+    readonly numbers: RuleState;
+    readonly state: RuleState;
+  }) => {readonly value: tf.Tensor; readonly state: RuleState};
+}
+
+/** What `adamW` may be told. */
+export interface AdamWOptions {
+  /** Default 1e-3, the paper's. */
+  readonly rate?: number;
+  readonly beta1?: number;
+  readonly beta2?: number;
+  readonly epsilon?: number;
+  /** λ of the decay: each update takes rate · λ of every value away. Default 0.01, as PyTorch's and optax's examples have. */
+  readonly decay?: number;
+}
+
+/** What `sgd` may be told. */
+export interface SgdOptions {
+  /** Default 0.01. */
+  readonly rate?: number;
+  /** Share of the last move that is kept (Polyak 1964); default 0. */
+  readonly momentum?: number;
+  /** The gradient is that ahead of the momentum's move (Nesterov 1983, as Sutskever et al. write it); default false. */
+  readonly nesterov?: boolean;
+}
+
+/** Adam with decoupled weight decay, for `trainingStep` (Loshchilov & Hutter, ICLR 2019, algorithm 2). */
+export function adamW(options: AdamWOptions = {}): UpdateRule {
+  refuseUnknownOptions(
+    options,
+    {rate: positive, beta1: nonNegative, beta2: nonNegative, epsilon: positive, decay: nonNegative},
+    'adamW',
+  );
+  const {rate = 1e-3, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, decay = 0.01} = options;
+  return adamRule({name: 'adamW', rate, beta1, beta2, epsilon, decay});
+}
+
+/** Gradient descent with momentum, for `trainingStep`. */
+export function sgd(options: SgdOptions = {}): UpdateRule {
+  refuseUnknownOptions(options, {rate: positive, momentum: nonNegative, nesterov: boolean}, 'sgd');
+  const {rate = 0.01, momentum = 0, nesterov = false} = options;
+  if (!(momentum < 1))
+    throw new OptionError('bad-option', `sgd: momentum is ${momentum}, but must be below 1.`, {option: 'momentum'});
+  return {
+    name: 'sgd',
+    rate,
+    hyperparameters: {momentum, nesterov},
+    state: momentum > 0 ? ['velocity'] : [],
+    numbers: () => ({}),
+    update({value, gradient, rate: step, state}): {value: tf.Tensor; state: RuleState} {
+      if (momentum === 0) return {value: tf.sub(value, tf.mul(step, gradient)), state: {}};
+      const velocity = tf.add(tf.mul(state.velocity, momentum), gradient);
+      const move = nesterov ? tf.add(gradient, tf.mul(velocity, momentum)) : velocity;
+      return {value: tf.sub(value, tf.mul(step, move)), state: {velocity}};
+    },
+  };
+}
+
+/** Adam (Kingma & Ba, ICLR 2015, algorithm 1), with a decay of the values beside it or none. */
+export function adamRule(settings: {
+  readonly name: string;
+  readonly rate: number;
+  readonly beta1: number;
+  readonly beta2: number;
+  readonly epsilon: number;
+  readonly decay: number;
+}): UpdateRule {
+  const {name, rate, beta1, beta2, epsilon, decay} = settings;
+  for (const [option, value] of Object.entries({beta1, beta2}))
+    if (!(value < 1))
+      throw new OptionError('bad-option', `${name}: ${option} is ${value}, but must be below 1.`, {option, value});
+  return {
+    name,
+    rate,
+    hyperparameters: {beta1, beta2, epsilon, decay},
+    state: ['mean', 'square'],
+    numbers: count => ({meanShare: 1 - beta1 ** count, squareShare: 1 - beta2 ** count}),
+    update({value, gradient, rate: step, numbers, state}) {
+      const mean = tf.add(tf.mul(state.mean, beta1), tf.mul(gradient, 1 - beta1));
+      const square = tf.add(tf.mul(state.square, beta2), tf.mul(tf.square(gradient), 1 - beta2));
+      const move = tf.div(
+        tf.mul(mean, tf.div(step, numbers.meanShare)),
+        tf.add(tf.sqrt(tf.div(square, numbers.squareShare)), epsilon),
+      );
+      const kept = decay === 0 ? value : tf.mul(value, tf.sub(1, tf.mul(step, decay)));
+      return {value: tf.sub(kept, move), state: {mean, square}};
+    },
+  };
+}
+
+export const isUpdateRule = (optimizer: unknown): optimizer is UpdateRule =>
+  typeof (optimizer as Partial<UpdateRule> | null | undefined)?.update === 'function';
