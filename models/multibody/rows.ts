@@ -228,10 +228,19 @@ export interface Rows {
   readonly of: readonly (readonly number[])[];
 }
 
-/** @param places where bodies are at the start; the ground last */
-export function jointRows(joints: readonly KnownJoint[], places: (name: string) => Place): JointRows {
+/**
+ * @param places where bodies are at the start; the ground last
+ * @param which joints have rows; default all
+ */
+export function jointRows(
+  joints: readonly KnownJoint[],
+  places: (name: string) => Place,
+  which: ReadonlySet<number> = new Set(joints.keys()),
+): JointRows {
   const ground = places('ground').index;
-  const all = joints.flatMap((joint, owner) => rowsOf(joint, places).map(row => ({row, owner})));
+  const all = joints.flatMap((joint, owner) =>
+    which.has(owner) ? rowsOf(joint, places).map(row => ({row, owner})) : [],
+  );
   const collect = (velocities: boolean): Rows | undefined => {
     const of: number[][] = joints.map(() => []);
     const parts: ((at: Moving) => tf.Tensor[])[] = [];
