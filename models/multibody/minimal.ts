@@ -73,7 +73,7 @@ export function minimalSystem(
     const spins = times(inertia(params).map(row => row.map(tall)) as unknown as Matrix, turning);
     return tf.addN(
       [0, 1, 2].flatMap(i => [
-        tf.matMul(J.linear[i] as tf.Tensor2D, tf.mul(m, J.linear[i]) as tf.Tensor2D, true),
+        tf.matMul(J.linear[i] as tf.Tensor2D, tf.mul<tf.Tensor2D>(m, J.linear[i]), true),
         tf.matMul(turning[i] as tf.Tensor2D, spins[i] as tf.Tensor2D, true),
       ]),
     );

@@ -185,7 +185,7 @@ function inTree(
   return {
     system,
     rows,
-    initial: {q: tree.start, v: minimal.start(startOf(bodies).v as number[][])},
+    initial: {q: tree.start, v: minimal.start(startOf(bodies).v)},
     whole: (q, v) => minimal.whole(q, v),
     saved: trajectory => wholeSeries(trajectory, tree, minimal, bodies.names.length),
     branch: (trajectory, number, params) =>
@@ -261,7 +261,7 @@ function constraintsOf(
 ): Constraint[] {
   const at = (q: tf.Tensor, v: tf.Tensor | undefined, t: tf.Tensor, params: Params): Instant => {
     const all = whole(q, v);
-    const still = (): tf.Tensor => tf.zeros([all.q.shape[0] as number, 6]);
+    const still = (): tf.Tensor => tf.zeros([all.q.shape[0], 6]);
     return {pose: poseOf(all.q), twist: twistOf(v === undefined ? still() : (all.v ?? still())), t, params};
   };
   return [

@@ -1,5 +1,5 @@
 /** Contacts that yield, against Coulomb's closed forms: sliding, stopping, rolling, resting; impacts; gradients. */
-import * as tf from '@tensorflow/tfjs';
+import type * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {implicitMidpoint, OptionError, simulate} from '../../../lib/index.js';
 import type {BodySpec, Multibody, Shape} from '../../../models/index.js';
