@@ -1,5 +1,5 @@
 /**
- * The package's JavaScript, twice. Its four entries and the threads' two, with what they share in a few files beside
+ * The package's JavaScript, twice. Its five entries, the threads' two and the sweeps' process, with what they share in a few files beside
  * them: Node takes the better part of a millisecond to find, read and link a module, and lib has hundreds. And module
  * by module below modules/, for bundlers, which then leave out what is not used.
  */
@@ -18,6 +18,8 @@ const entries = [
   'models/index.ts',
   'training/index.ts',
   'plot/index.ts',
+  'sweep/index.ts',
+  'sweep/task-process.ts',
 ];
 
 /** The threads' files are found from the module that starts them, which goes into a file in lib/. */
@@ -32,6 +34,20 @@ const workersFromLib = {
       );
       if (contents.split('simulate/workers/').length !== 3)
         throw new Error(`${file} names its threads' files in another way than the build expects`);
+      return {contents, loader: 'ts'};
+    });
+  },
+};
+
+/** Likewise the file of the processes that compute cases, whose starter may go into a file in lib/ or in sweep/. */
+const processesFromAnywhere = {
+  name: 'processes',
+  setup({onLoad}) {
+    onLoad({filter: /[\\/]sweep[\\/]task-pool\.ts$/}, async ({path: file}) => {
+      const source = await readFile(file, 'utf8');
+      const contents = source.replace("new URL('./task-process.js'", "new URL('../sweep/task-process.js'");
+      if (contents === source)
+        throw new Error(`${file} names its processes' file in another way than the build expects`);
       return {contents, loader: 'ts'};
     });
   },
@@ -55,7 +71,7 @@ export async function bundle(folder, more = []) {
     target: 'es2022',
     packages: 'external',
     legalComments: 'none',
-    plugins: [workersFromLib],
+    plugins: [workersFromLib, processesFromAnywhere],
     logLevel: 'warning',
   });
 }

@@ -2,7 +2,7 @@
  * How often 95 % intervals hold the truth: standard errors, profile and posterior of many made records of three systems,
  * with white and with correlated noise.
  *
- *   npx tsx bench/coverage.ts [--records 400] [--system decay|oscillator|logistic] [--noise white|ar]
+ *   npx tsx bench/coverage.ts [--records 400] [--system decay|oscillator|logistic] [--noise white|ar] [--quick]
  */
 import {parseArgs} from 'node:util';
 import * as tf from '@tensorflow/tfjs';
@@ -73,13 +73,14 @@ export interface Coverage {
 
 /**
  * @param kind white noise, or a first-order autoregression of the same deviation
- * @param asWhite whether to identify as if it were white: what happens then
+ * @param options.asWhite whether to identify as if it were white: what happens then
+ * @param options.quick standard errors alone; the others are NaN
  */
 export async function coverage(
   {system, initial, series, truth, name, dt, samples, sd}: Case,
   kind: 'white' | 'ar',
   records: number,
-  asWhite = false,
+  {asWhite = false, quick = false}: {readonly asWhite?: boolean; readonly quick?: boolean} = {},
 ): Promise<Coverage> {
   const run = simulate(system, initial as {y: number}, {scheme: rk4(), dt, steps: samples - 1, params: truth});
   const [t, exact] = [run.values('t'), run.values(series)];
@@ -107,22 +108,29 @@ export async function coverage(
     const estimate = fit.estimate[name] as number;
     const reach = 1.959963984540054 * (fit.standardError[name] as number);
     held.standardError += within(estimate - reach, estimate + reach);
+    for (const trajectory of fit.trajectories) trajectory.dispose();
+    if (quick) continue;
     held.profile += within(...(await likelihoodProfile(problem, fit, name, {points: 3})).interval);
     const drawn = await posterior(problem, fit, {chains: 1, draws: 300, warmUp: 50, seed: record + 1});
     held.posterior += within(...drawn.interval[name]);
-    for (const trajectory of fit.trajectories) trajectory.dispose();
   }
   return {
     records,
     standardError: held.standardError / records,
-    profile: held.profile / records,
-    posterior: held.posterior / records,
+    profile: quick ? NaN : held.profile / records,
+    posterior: quick ? NaN : held.posterior / records,
   };
 }
 
-if (process.argv[1]?.endsWith('coverage.ts')) {
+/** Not awaited at the top: what imports this file may be a CommonJS loader. */
+async function main(): Promise<void> {
   const {values} = parseArgs({
-    options: {records: {type: 'string', default: '400'}, system: {type: 'string'}, noise: {type: 'string'}},
+    options: {
+      records: {type: 'string', default: '400'},
+      system: {type: 'string'},
+      noise: {type: 'string'},
+      quick: {type: 'boolean'},
+    },
   });
   const percent = (part: number): string => `${(100 * part).toFixed(1)} %`;
   console.log('| system | noise | standard error | profile | posterior |\n| --- | --- | --- | --- | --- |');
@@ -130,10 +138,12 @@ if (process.argv[1]?.endsWith('coverage.ts')) {
     if (values.system !== undefined && values.system !== name) continue;
     for (const kind of ['white', 'ar'] as const) {
       if (values.noise !== undefined && values.noise !== kind) continue;
-      const found = await coverage(one, kind, Number(values.records));
+      const found = await coverage(one, kind, Number(values.records), {quick: values.quick});
       console.log(
         `| ${name} | ${kind} | ${percent(found.standardError)} | ${percent(found.profile)} | ${percent(found.posterior)} |`,
       );
     }
   }
 }
+
+if (process.argv[1]?.endsWith('coverage.ts')) void main();

@@ -25,7 +25,7 @@ export interface ModelFile {
 export async function loadModel(file: string): Promise<ModelFile> {
   let module: {readonly default?: unknown};
   try {
-    module = (await loadModule(file)) as typeof module;
+    module = await loadModule(file);
   } catch (error) {
     if (error instanceof OptionError && error.code === 'no-tsx') throw new Usage(error.message);
     if ((error as {code?: string}).code === 'ERR_MODULE_NOT_FOUND')

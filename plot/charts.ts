@@ -111,7 +111,14 @@ export function plot(run: AnyTrajectory | readonly AnyTrajectory[], options: Plo
     if (members.length > 1) {
       const [low, middle, high] = [(1 - coverage) / 2, 0.5, (1 + coverage) / 2].map(share => quantiles(members, share));
       return [
-        {name: `${percent(coverage)} of ${runs.length} runs`, x: t, y: high, low, style: 'band', color: i},
+        {
+          name: `${chosen.length > 1 ? `${name}, ` : ''}${percent(coverage)} of ${runs.length} runs`,
+          x: t,
+          y: high,
+          low,
+          style: 'band',
+          color: i,
+        },
         {name, x: t, y: middle, color: i},
       ];
     }

@@ -63,17 +63,31 @@ const unescaped = (text: string): string =>
 const attribute = (text: string): string =>
   text.replace(/&/g, '&amp;').replace(/"/g, '&quot;').replace(/</g, '&lt;').replace(/\s+/g, ' ').trim();
 
+/** The pictures of a text one after the other; a strip of frames has others inside. */
+function picturesOf(html: string): string[] {
+  const found: string[] = [];
+  let [depth, from] = [0, 0];
+  for (const {0: tag, index} of html.matchAll(/<svg\b|<\/svg>/g)) {
+    if (tag === '<svg' && depth++ === 0) from = index;
+    if (tag === '</svg>' && --depth === 0) found.push(html.slice(from, index + tag.length));
+  }
+  return found;
+}
+
 /** A cell's output as Markdown; a picture becomes a file of its own, a player or a report a frame. */
 async function shown({text, data}: Output, name: string): Promise<string> {
   const html = data?.['text/html']?.join('');
   const words = (text ?? data?.['text/plain'] ?? []).join('');
   if (html === undefined) return words === '' ? '' : `\`\`\`text\n${words.trimEnd()}\n\`\`\``;
-  const svg = /<svg[^]*<\/svg>/.exec(html)?.[0];
   const player = /<iframe srcdoc="([^"]*)"/.exec(html)?.[1];
-  const alone = svg !== undefined && html.split('<svg').length === 2 && !html.includes('<table');
-  if (alone) {
-    await save(at('public/notebooks', `${name}.svg`), svg);
-    return `<PictureOf src="/notebooks/${name}.svg" alt="${attribute(words)}" />`;
+  if (html.startsWith('<figure') || html.startsWith('<svg')) {
+    const parts: string[] = [];
+    for (const [k, svg] of picturesOf(html).entries()) {
+      await save(at('public/notebooks', `${name}-${k}.svg`), svg);
+      parts.push(`<PictureOf src="/notebooks/${name}-${k}.svg" alt="${attribute(words)}" />`);
+    }
+    const caption = /<figcaption>([^<]*)<\/figcaption>/.exec(html)?.[1];
+    return [...parts, ...(caption === undefined ? [] : [`*${caption}*`])].join('\n\n');
   }
   const whole =
     player === undefined
@@ -81,6 +95,17 @@ async function shown({text, data}: Output, name: string): Promise<string> {
       : unescaped(player);
   await save(at('public/notebooks', `${name}.html`), whole);
   return `<FrameOf src="/notebooks/${name}.html" title="${attribute(words).slice(0, 160)}" height="${player === undefined ? 900 : 480}" />`;
+}
+
+/** What a cell prints while it runs comes in pieces. */
+function joined(outputs: readonly Output[]): Output[] {
+  const found: {text?: readonly string[]; data?: Output['data']}[] = [];
+  for (const output of outputs) {
+    const last = found.at(-1);
+    if (last?.text !== undefined && output.text !== undefined) last.text = [...last.text, ...output.text];
+    else found.push({...output});
+  }
+  return found;
 }
 
 async function notebooks(): Promise<{readonly file: string; readonly title: string}[]> {
@@ -92,7 +117,7 @@ async function notebooks(): Promise<{readonly file: string; readonly title: stri
     for (const [i, {cell_type: kind, source, outputs = []}] of cells.entries()) {
       if (kind === 'markdown') parts.push(source.join(''));
       else parts.push(`\`\`\`ts\n${source.join('')}\n\`\`\``);
-      for (const [k, output] of outputs.entries()) parts.push(await shown(output, `${stem}-${i}-${k}`));
+      for (const [k, output] of joined(outputs).entries()) parts.push(await shown(output, `${stem}-${i}-${k}`));
     }
     await save(at('notebooks', `${stem}.md`), `${parts.filter(part => part !== '').join('\n\n')}\n`);
     found.push({file: stem, title: /^# (.*)/m.exec(parts.join('\n'))?.[1] ?? stem});

@@ -4,17 +4,10 @@
  */
 import {count, object, positive, refuseUnknownOptions, text} from '../lib/checks.js';
 import {DataError, OptionError} from '../lib/errors.js';
+import {bullmqPackage} from './bullmq-package.js';
 import {exhausted, type Engine, type EngineContext, type Settled} from './engine.js';
 import {inFlight} from './local.js';
-import {
-  bullmqPackage,
-  clientOptions,
-  defaultQueue,
-  queued,
-  refusal,
-  type QueueConnection,
-  type QueuedAnswer,
-} from './queue.js';
+import {clientOptions, defaultQueue, queued, refusal, type QueueConnection, type QueuedAnswer} from './queue.js';
 import type {Cause} from './store.js';
 import type {Job} from './task.js';
 
@@ -79,7 +72,8 @@ class Coordinator {
     const {Queue, QueueEvents} = await bullmqPackage();
     const {context, options} = this;
     const name = options.queue ?? defaultQueue;
-    const connection = clientOptions(options.connection);
+    const ended = new AbortController();
+    const connection = clientOptions(options.connection, ended.signal);
     const queue = new Queue(name, {connection});
     const events = new QueueEvents(name, {connection});
     try {
@@ -110,9 +104,7 @@ class Coordinator {
         context.signal.removeEventListener('abort', onAbort);
       }
     } finally {
-      // A server that is away must not keep the program from its end.
-      await Promise.race([Promise.allSettled([queue.close(), events.close()]), pause(2)]);
-      await Promise.allSettled([queue.disconnect(), (events as unknown as {disconnect(): Promise<void>}).disconnect()]);
+      await closed([queue, events], ended);
     }
   }
 
@@ -253,4 +245,18 @@ export async function reached(
   } finally {
     clearTimeout(timer);
   }
+}
+
+interface Client {
+  close(): Promise<void>;
+  disconnect?(): Promise<unknown>;
+}
+
+/** A server that is away, or never was there, must not keep the program from its end. */
+export async function closed(clients: readonly Client[], ended: AbortController): Promise<void> {
+  ended.abort();
+  const within = (ended: Promise<unknown>[]): Promise<boolean> =>
+    Promise.race([Promise.allSettled(ended).then(() => true), pause(2).then(() => false)]);
+  if (!(await within(clients.map(client => client.close()))))
+    await within(clients.map(async client => client.disconnect?.()));
 }

@@ -7,17 +7,10 @@ import {realpathSync} from 'node:fs';
 import path from 'node:path';
 import {count, list, object, positive, refuseUnknownOptions, text} from '../lib/checks.js';
 import {OptionError} from '../lib/errors.js';
-import {reached} from './bullmq.js';
+import {closed, reached} from './bullmq.js';
+import {bullmqPackage} from './bullmq-package.js';
 import {settle} from './engine.js';
-import {
-  bullmqPackage,
-  clientOptions,
-  defaultQueue,
-  refusal,
-  unqueued,
-  type QueueConnection,
-  type QueuedAnswer,
-} from './queue.js';
+import {clientOptions, defaultQueue, refusal, unqueued, type QueueConnection, type QueuedAnswer} from './queue.js';
 import {Store} from './store.js';
 import {TaskPool} from './task-pool.js';
 
@@ -54,7 +47,10 @@ export interface QueueWorker {
  */
 const maxStalledCount = 10;
 
-/** @throws OptionError where an option is wrong, a folder is not there, or the server cannot be reached */
+/**
+ * Starts a worker of a queue, as `npx stiffgrad worker` does.
+ * @throws OptionError where an option is wrong, a folder is not there, or the server cannot be reached
+ */
 export async function startWorker(options: WorkerOptions): Promise<QueueWorker> {
   refuseUnknownOptions(
     options,
@@ -77,6 +73,7 @@ export async function startWorker(options: WorkerOptions): Promise<QueueWorker> 
   const folders = options.tasks.map(existing);
   const {Worker, UnrecoverableError} = await bullmqPackage();
   const store = typeof options.store === 'string' ? new Store(options.store) : options.store;
+  const ended = new AbortController();
   const pool = new TaskPool({workers, memory});
   const worker = new Worker(
     options.queue ?? defaultQueue,
@@ -94,7 +91,7 @@ export async function startWorker(options: WorkerOptions): Promise<QueueWorker> 
       return how.kind === 'done' ? {kind: 'done'} : how;
     },
     {
-      connection: clientOptions(options.connection),
+      connection: clientOptions(options.connection, ended.signal),
       concurrency: pool.workers,
       lockDuration: 1000 * stalled,
       stalledInterval: 1000 * stalled,
@@ -107,7 +104,7 @@ export async function startWorker(options: WorkerOptions): Promise<QueueWorker> 
   try {
     await reached([worker]);
   } catch (error) {
-    await worker.close(true).catch(() => {}); // the first error is the one to tell
+    await closed([{close: () => worker.close(true), disconnect: () => worker.disconnect()}], ended);
     throw error;
   }
   return {
@@ -115,6 +112,8 @@ export async function startWorker(options: WorkerOptions): Promise<QueueWorker> 
       return pool.pids;
     },
     async close() {
+      // A server that is away is not waited for; one that is there hears of the cases that were begun.
+      ended.abort();
       await worker.close();
       pool.end();
     },

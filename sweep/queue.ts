@@ -9,7 +9,7 @@ import {OptionError} from '../lib/errors.js';
 import {parse} from './canonical.js';
 import type {Case} from './cases.js';
 import {attemptChecks, type Attempts, type Settled} from './engine.js';
-import {jobOf, type Job, type Task} from './task.js';
+import {jobOf, type Job} from './task.js';
 
 /** Where the server is, and what it asks for. */
 export interface QueueConnection {
@@ -50,21 +50,14 @@ export const defaultQueue = 'stiffgrad';
 /** How a refused case's reason begins, by which the other side knows it. */
 export const refusal = 'refused: ';
 
-/** BullMQ, where it is installed. @throws OptionError 'no-bullmq' */
-export async function bullmqPackage(): Promise<typeof import('bullmq')> {
-  try {
-    return await import('bullmq');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    throw new OptionError(
-      'no-bullmq',
-      'bullmq() needs two packages that are not installed here: npm install bullmq ioredis.',
-    );
-  }
-}
-
-/** Options of the client, of which the password is never shown. @throws OptionError */
-export function clientOptions(connection: QueueConnection): Record<string, unknown> {
+/**
+ * Options of the client, which looks for its server again and again until `ended`. The password is never shown.
+ * @throws OptionError
+ */
+export function clientOptions(
+  connection: QueueConnection,
+  ended = new AbortController().signal,
+): Record<string, unknown> {
   refuseUnknownOptions(
     connection,
     {
@@ -86,7 +79,7 @@ export function clientOptions(connection: QueueConnection): Record<string, unkno
     ...rest,
     tls: secure,
     maxRetriesPerRequest: null,
-    retryStrategy: (times: number) => Math.min(100 * times, 2000),
+    retryStrategy: (times: number) => (ended.aborted ? null : Math.min(100 * times, 2000)),
   };
 }
 
@@ -141,7 +134,7 @@ export function unqueued(
   for (const key of ['module', 'export', 'name', 'version', 'hashed'] as const)
     requireValue(task[key], {...any, test: value => value !== undefined}, `A queued task: ${key}`);
   refuseUnknownOptions(attempts, attemptChecks, 'A queued case: attempts');
-  const job = jobOf(task as Task, parse(content) as Case, seed);
+  const job = jobOf(task, parse(content) as Case, seed);
   if (!isDeepStrictEqual([job.name, job.case], [name, content]))
     throw new OptionError('bad-case', `The queued case ${name} is not what its name says.`);
   return {job, attempts, ...(timeout === undefined ? {} : {timeout})};

@@ -2,7 +2,7 @@
  * stiffgrad/training: from measured records to parameters with their uncertainty, and a page that shows
  * both. Runs in a browser too: what needs a file system (`readTable`, `writeReport`) loads it at the call.
  */
-export type {Found, IdentificationSummary, NoiseFound, ReportDetails} from './identify/identification.js';
+export type {Found, IdentificationSummary, ReportDetails} from './identify/identification.js';
 export {adam, type AdamOptions} from './identify/adam.js';
 export {
   identify,
@@ -36,10 +36,11 @@ export {
 } from './identify/information.js';
 export {lbfgs, type LbfgsOptions, type QuasiNewton} from './identify/lbfgs.js';
 export type {EarlyStopping} from './identify/early-stopping.js';
-export type {NoiseState} from './identify/objective.js';
+export type {NoiseFound, NoiseState} from './identify/objective.js';
 export type {Minimum} from './identify/starts.js';
 export {autoregressive, huber, studentT, white, type Noise, type NoiseOptions} from './identify/noise.js';
-export {posterior, type ByLabel, type Posterior, type PosteriorOptions} from './identify/posterior.js';
+export {posterior, type PosteriorOptions} from './identify/posterior.js';
+export type {ByLabel, Posterior} from './identify/posterior-result.js';
 export {posteriorCharts} from './identify/posterior-page.js';
 export {sampleDensity, type Chain, type SamplingOptions} from './identify/sample-density.js';
 export type {LogDensity} from './identify/nuts.js';
@@ -55,14 +56,13 @@ export {
   type Estimates,
   type Fixed,
   type Parameter,
-  type ParameterKind,
   type ParameterOptions,
   type Parameters,
-  type ParameterValue,
   type ShapeOf,
 } from './identify/parameters.js';
+export type {ParameterKind, ParameterValue} from './identify/parameter-value.js';
 export {estimatedTree, freeTree, type ParameterTree} from './identify/parameter-trees.js';
-export type {Prior, PriorGiven} from './identify/priors.js';
+export type {Prior, PriorGiven} from './identify/prior.js';
 export {errorText, measuredText, numberText} from './report/number-text.js';
 export {
   chartStyle,
@@ -151,6 +151,7 @@ export {cosineDecay, exponentialDecay, type Schedule, type ScheduleAt} from './t
 export {segments, type SegmentedSeries, type Segment, type SegmentOptions} from './train/segments.js';
 export {train} from './train/train.js';
 export {sampleRows, type RowSeries} from './train/row-samples.js';
+export type {StepInputs} from './train/step-gradients.js';
 export {
   trainingStep,
   type StepBatch,
@@ -158,6 +159,5 @@ export {
   type TrainingStep,
   type TrainingStepOptions,
 } from './train/training-step.js';
-export type {StepInputs} from './train/step-gradients.js';
 export {adamW, sgd, type AdamWOptions, type RuleState, type SgdOptions, type UpdateRule} from './train/update-rules.js';
 export type {TrainingReportDetails, TrainingResult} from './train/result.js';

@@ -178,7 +178,7 @@ function residuals(data: Data, run: lib.AnyTrajectory, wide: number): string {
       simulated: first(run.values(series)),
       name: width === 1 ? series : `${series}[0]`,
     },
-    {width: wide},
+    {width: wide, title: 'Residual, and ± its root mean square'},
   );
 }
 

@@ -7,29 +7,24 @@ import * as tf from '@tensorflow/tfjs';
 import {ShapeError} from '../errors.js';
 import {input, reshape} from '../graph/build.js';
 import type {Node, Shape} from '../graph/node.js';
-import {sameShape, sizeOf} from '../graph/node.js';
 import {rowScale} from '../scheme/constrained.js';
 import type {Formulation, Guess, Scheme, StepPoint} from '../scheme/scheme.js';
 import {startOfRun} from '../scheme/start.js';
-import type {ConstraintMotion, Constraints} from '../system/constraints.js';
-import {constraintEquations, constraintSizes} from '../system/constraints.js';
-import type {Breaks} from '../system/breaks.js';
-import {atStage, duringStep} from '../system/breaks.js';
-import type {Blocks, Equations, OwnBlock} from '../system/equations.js';
-import {constraintMotion, kinematicsCheck} from '../system/general-mechanics.js';
-import type {MechanicalSystem} from '../system/mechanics.js';
-import {isGeneral} from '../system/mechanics.js';
+import {duringStep} from '../system/breaks.js';
+import type {Blocks, OwnBlock} from '../system/equations.js';
+import {kinematicsCheck} from '../system/general-mechanics.js';
 import type {Leaf, Params} from '../system/params.js';
-import {wholeEquations} from '../system/whole.js';
 import {trace, within} from '../trace/trace.js';
 import type {Along} from './along.js';
 import {AlongTrace} from './along.js';
 import {joinBlocks, namedBlocks, splitBlocks} from './blocks.js';
 import type {Holding, System} from './formulation.js';
-import {equalBlocks, equationsOf, formulationOf, isConstrained, partOf, plain, stateBlocks} from './formulation.js';
-import type {Part} from './layout.js';
+import {equalBlocks, formulationOf, isConstrained, partOf, plain, stateBlocks} from './formulation.js';
 import {Layout} from './layout.js';
 import {nameOf, ParameterList} from './parameter-list.js';
+import {carriedParts, shapesOf} from './shapes.js';
+import type {Subject} from './subject.js';
+import {derivativeOf, motionIsOwn, multiplierPart, pointOf, sizesOf, unknownLayout} from './subject.js';
 import type {Traced} from './step-functions.js';
 import {functionsFrom} from './step-functions.js';
 import type {TracedRun, TracedStep} from './traced-step.js';
@@ -60,38 +55,6 @@ function frozen(at: StepPoint): StepPoint {
 
 const withoutUndefined = (blocks: Traced): Blocks =>
   Object.fromEntries(Object.entries(blocks).filter((entry): entry is [string, tf.Tensor] => entry[1] !== undefined));
-
-/** Of the position, and of v as a scheme sees it, hidden states in it; of an ode both are that of y. */
-interface Shapes {
-  readonly position: Shape;
-  readonly velocity: Shape;
-}
-
-function shapesOf(own: readonly OwnBlock[], {whole = false}: Pick<Formulation, 'whole'>): Shapes {
-  const total = (blocks: readonly OwnBlock[]): Shape => [blocks.reduce((sum, {shape}) => sum + sizeOf(shape), 0)];
-  const [{shape: position}, ...velocities] = own;
-  if (whole) return {position: total(own), velocity: total(own)};
-  if (velocities.length === 0) return {position, velocity: position};
-  return {position, velocity: velocities.length === 1 ? velocities[0].shape : total(velocities)};
-}
-
-/** What is traced, and what all its traces share. */
-interface Subject {
-  readonly system: System;
-  readonly scheme: Scheme;
-  readonly formulation: Formulation;
-  /** The user's blocks. */
-  readonly own: readonly OwnBlock[];
-  readonly shapes: Shapes;
-  readonly list: ParameterList;
-  readonly t: Node<'input'>;
-  readonly h: Node<'input'>;
-  readonly regularization: Node<'input'>;
-  /** Rows of each constraint. */
-  readonly sizes: readonly number[];
-  /** Of the functions of time that steps read. */
-  readonly breaks: Set<Breaks>;
-}
 
 /**
  * @param blocks the user's blocks, or the shape that they share
@@ -139,98 +102,6 @@ export function traceRun(
 
 const isShape = (blocks: readonly OwnBlock[] | Shape): blocks is Shape =>
   (blocks as readonly unknown[]).every(n => typeof n === 'number');
-
-/** The rows of each constraint, from a trace that has no other use. */
-function sizesOf(system: System, own: readonly OwnBlock[], list: ParameterList): readonly number[] {
-  if (system.kind !== 'mechanics' || system.constraints.length === 0) return [];
-  const {position, velocity} = shapesOf(own, {});
-  let sizes: readonly number[] = [];
-  trace(
-    ({q, v, t, ...parameters}) => {
-      const params = list.tree(parameters);
-      sizes = constraintSizes(system.constraints, {q, v, t}, params, motionOf(system, own, params));
-      return {};
-    },
-    [{name: 'q', shape: position}, {name: 'v', shape: velocity}, {name: 't', shape: []}, ...list.traceInputs()],
-  );
-  return sizes;
-}
-
-/** The same, whose functions of time know at which time of a step they are evaluated. */
-function equationsAtStages(equations: Equations): Equations {
-  return {
-    ...equations,
-    force: (q, v, t) => atStage(t, () => equations.force(q, v, t)),
-    acceleration: (q, v, t) => atStage(t, () => equations.acceleration(q, v, t)),
-    rate: (x, t) => atStage(t, () => equations.rate(x, t)),
-  };
-}
-
-const motionIsOwn = (system: System): boolean => system.kind === 'mechanics' && system.kinematics !== undefined;
-
-const motionOf = (system: MechanicalSystem, own: readonly OwnBlock[], params: Params): ConstraintMotion | undefined =>
-  isGeneral(system) ? constraintMotion(system, params, own) : undefined;
-
-/** A step's point from the inputs of its trace. */
-function pointOf(
-  {system, formulation, own, list, sizes}: Subject,
-  tensors: Blocks,
-  x: Blocks,
-): {at: StepPoint; params: Params} {
-  const params = list.tree(tensors);
-  const equations = equationsAtStages(equationsOf(system, params, own));
-  const constraints: Constraints | undefined =
-    system.kind === 'mechanics' && sizes.length > 0
-      ? constraintEquations(system.constraints, sizes, params, motionOf(system, own, params))
-      : undefined;
-  return {
-    params,
-    at: {
-      ...(formulation.whole === true && system.kind === 'mechanics' ? wholeEquations(equations, own) : equations),
-      constraints,
-      regularization: tensors.regularization,
-      stabilizePosition: q => q,
-      x,
-      t: tensors.t,
-      h: tensors.h,
-    },
-  };
-}
-
-const multiplierCount = ({sizes}: Subject): number => sizes.reduce((sum, size) => sum + size, 0);
-
-function unknownLayout(subject: Subject, formulation: Formulation): Layout {
-  const {position, velocity} = subject.shapes;
-  const {unknown, multipliers = [], ofPositions = []} = formulation;
-  return new Layout([
-    ...unknown.map(name => ({
-      name,
-      shape: ofPositions.includes(name) ? position : velocity,
-      derivative: derivativeOf(formulation, name),
-    })),
-    ...multipliers.map(name => multiplierPart(subject, name)),
-  ]);
-}
-
-/** @param name of a block, with its stage's number where it has one */
-function derivativeOf({derivatives}: Formulation, name: string): number | undefined {
-  const block = name.replace(/\d+$/, '');
-  return derivatives?.[block] ?? standardDerivatives[block];
-}
-
-const standardDerivatives: {readonly [block: string]: number | undefined} = {q: 0, y: 0, v: 1, a: 2};
-
-const multiplierPart = (subject: Subject, name: string): Part => ({
-  name,
-  shape: [multiplierCount(subject)],
-  labels: rowLabels(subject),
-});
-
-/** The constraint of every row: 'constraints[0]' of one row, 'constraints[1] row 2' of several. */
-const rowLabels = ({sizes}: Subject): string[] =>
-  sizes.flatMap((size, index) =>
-    Array.from({length: size}, (_, row) => (size === 1 ? `constraints[${index}]` : `constraints[${index}] row ${row}`)),
-  );
 
 /** A formulation's own functions over the inputs x, z, t, h, as nodes. */
 function traceFormulation(
@@ -418,7 +289,11 @@ function traceStart(subject: Subject, formulation: Formulation, project: boolean
       ...carried.flatMap(([name, tensor]) =>
         formulation.multipliers?.includes(name) === true
           ? [multiplierPart(subject, name)]
-          : carriedParts(subject, name, tensor.shape, derivativeOf(formulation, name)),
+          : carriedParts(subject.own, formulation, {
+              name,
+              shape: tensor.shape,
+              derivative: derivativeOf(formulation, name),
+            }),
       ),
     ]);
     return joinBlocks(state, blocks, 'carry');
@@ -436,21 +311,6 @@ function traceStart(subject: Subject, formulation: Formulation, project: boolean
     }),
   );
   return {start: {...start, still: formulation.still, ahead: formulation.startsAhead}, state};
-}
-
-/** Of what has the shape of v with its hidden states, v's part is shown under the name: accelerations above all. */
-function carriedParts(
-  {own: [, v, ...states], shapes: {velocity}, formulation}: Subject,
-  name: string,
-  shape: Shape,
-  derivative: number | undefined,
-): Part[] {
-  if (states.length === 0 || formulation.whole === true || !sameShape(shape, velocity))
-    return [{name, shape, derivative}];
-  return [
-    {name, shape: v.shape, of: name, derivative},
-    {name: `${name}.states`, shape: [sizeOf(velocity) - sizeOf(v.shape)], of: name, derivative},
-  ];
 }
 
 function gapsAt({constraints, x, t}: StepPoint): Traced {

@@ -5,7 +5,10 @@ export interface Refusal {
   readonly reason: string;
 }
 
-const convolution = 'convolutions and pooling are not there yet; write the stencil with slices, padding or tf.einsum';
+const convolution =
+  'convolutions and pooling over three axes are not there; write the stencil with slices, padding or tf.einsum';
+const mistaken =
+  "tfjs's own gradient is wrong at padding or half pixels; the forward kernel's is there ([repairs](tfjs-repairs.md))";
 const image = 'image operations are not there; interpolate with tf.gather and arithmetic';
 const complex = 'complex numbers are not there; carry real and imaginary parts as two tensors';
 const text = 'text has no derivative and no place in a simulation';
@@ -17,43 +20,21 @@ const detection = 'object detection has no place in a simulation';
 
 const reasons: Readonly<Record<string, readonly string[]>> = {
   [convolution]: [
-    'AvgPool',
     'AvgPool3D',
     'AvgPool3DGrad',
-    'AvgPoolGrad',
-    'Conv2D',
-    'Conv2DBackpropFilter',
-    'Conv2DBackpropInput',
     'Conv3D',
     'Conv3DBackpropFilterV2',
     'Conv3DBackpropInputV2',
-    'DepthwiseConv2dNative',
-    'DepthwiseConv2dNativeBackpropFilter',
-    'DepthwiseConv2dNativeBackpropInput',
     'Dilation2D',
     'Dilation2DBackpropFilter',
     'Dilation2DBackpropInput',
-    'FusedConv2D',
-    'FusedDepthwiseConv2D',
-    'MaxPool',
     'MaxPool3D',
     'MaxPool3DGrad',
-    'MaxPoolGrad',
     'MaxPoolWithArgmax',
     'Pool',
   ],
-  [image]: [
-    'CropAndResize',
-    'Draw',
-    'FlipLeftRight',
-    'FromPixels',
-    'ResizeBilinear',
-    'ResizeBilinearGrad',
-    'ResizeNearestNeighbor',
-    'ResizeNearestNeighborGrad',
-    'RotateWithOffset',
-    'Transform',
-  ],
+  [mistaken]: ['AvgPoolGrad', 'ResizeBilinearGrad', 'ResizeNearestNeighborGrad'],
+  [image]: ['CropAndResize', 'Draw', 'FlipLeftRight', 'FromPixels', 'RotateWithOffset', 'Transform'],
   [complex]: ['Complex', 'ComplexAbs', 'FFT', 'IFFT', 'Imag', 'Real'],
   [text]: ['StaticRegexReplace', 'StringNGrams', 'StringSplit', 'StringToHashBucketFast'],
   [ragged]: [

@@ -69,6 +69,7 @@ const guide: DefaultTheme.SidebarItem[] = [
       page('Equations', '/equations'),
       page('Primitives', '/primitives'),
       page('Testing', '/testing'),
+      page('The page and the site', '/site'),
       page('Package', '/package'),
       page('Repairs of tfjs', '/tfjs-repairs'),
       page('Changelog', '/changelog'),
@@ -80,6 +81,7 @@ export default defineConfig({
   title: 'stiffgrad',
   description: 'Differentiable simulation of stiff systems for TensorFlow.js',
   base: process.env.STIFFGRAD_SITE_BASE ?? '/',
+  head: [['link', {rel: 'icon', href: 'data:,'}]],
   srcDir: 'pages',
   cleanUrls: false,
   markdown: {

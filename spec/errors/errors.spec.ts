@@ -424,14 +424,18 @@ describe('errors: traces', () => {
     const {data} = expectError(
       run([
         spring,
-        ({q}) => tf.reshape(tf.conv1d(tf.reshape(q, [2, 1]) as tf.Tensor2D, tf.ones([1, 1, 1]), 1, 'valid'), [2]),
+        ({q}) =>
+          tf.reshape(
+            tf.conv3d(tf.reshape(q, [2, 1, 1, 1]) as tf.Tensor4D, tf.ones([1, 1, 1, 1, 1]) as tf.Tensor5D, 1, 'valid'),
+            [2],
+          ),
       ]),
       TraceError,
       'unsupported-kernel',
-      /^forces\[1\] uses the tfjs kernel Conv2D/,
+      /^forces\[1\] uses the tfjs kernel Conv3D/,
       /convolutions/,
     );
-    expect(data).to.include({kernel: 'Conv2D', term: 'forces[1]'});
+    expect(data).to.include({kernel: 'Conv3D', term: 'forces[1]'});
   });
 
   it('a parameter that was not given', () => {

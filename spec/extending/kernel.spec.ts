@@ -1,4 +1,4 @@
-/** A tfjs kernel from outside: Conv2D, which no traced function could use, as sums of matrix products. */
+/** A tfjs kernel from outside: Conv3D, which no traced function could use, as sums of matrix products. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {
@@ -11,62 +11,42 @@ import {
   type SimulateOptions,
 } from '../../lib/index.js';
 
-type Strides = number | [number, number];
+type Strides = number | [number, number, number];
+type Shape5 = [number, number, number, number, number];
 
 /** Σ over the filter's places of the part of x that they see, times their matrix. */
-const conv2d = (): (() => void) =>
-  traceKernel('Conv2D', ({x, filter}, attributes) => {
-    const {strides, dilations, pad, dimRoundingMode} = attributes as {
-      strides: Strides;
-      dilations: Strides;
-      pad: 'same' | 'valid' | number;
-      dimRoundingMode?: 'floor';
-    };
-    const info = tf.backend_util.computeConv2DInfo(
-      x.shape as [number, number, number, number],
-      filter.shape as [number, number, number, number],
-      strides,
-      dilations,
-      pad,
-      dimRoundingMode,
-    );
-    const {
-      batchSize,
-      inChannels,
-      outChannels,
-      outHeight,
-      outWidth,
-      strideHeight,
-      strideWidth,
-      dilationHeight,
-      dilationWidth,
-      padInfo: {top, bottom, left, right},
-    } = info;
+const conv3d = (): (() => void) =>
+  traceKernel('Conv3D', ({x, filter}, attributes) => {
+    const {strides, dilations, pad} = attributes as {strides: Strides; dilations: Strides; pad: 'same' | 'valid'};
+    const info = tf.backend_util.computeConv3DInfo(x.shape as Shape5, filter.shape as Shape5, strides, dilations, pad);
+    const {batchSize, inChannels, outChannels, padInfo} = info;
+    const outputs = [info.outDepth, info.outHeight, info.outWidth];
+    const steps = [info.strideDepth, info.strideHeight, info.strideWidth];
+    const apart = [info.dilationDepth, info.dilationHeight, info.dilationWidth];
     const padded = tf.pad(x, [
       [0, 0],
-      [top, bottom],
-      [left, right],
+      [padInfo.front, padInfo.back],
+      [padInfo.top, padInfo.bottom],
+      [padInfo.left, padInfo.right],
       [0, 0],
     ]);
     const terms: tf.Tensor[] = [];
-    for (let i = 0; i < info.filterHeight; i++) {
-      for (let j = 0; j < info.filterWidth; j++) {
-        const from = [0, i * dilationHeight, j * dilationWidth, 0];
-        const to = [
-          batchSize,
-          from[1] + (outHeight - 1) * strideHeight + 1,
-          from[2] + (outWidth - 1) * strideWidth + 1,
-          inChannels,
-        ];
-        const seen = tf.stridedSlice(padded, from, to, [1, strideHeight, strideWidth, 1]);
-        const matrix = tf.reshape(tf.slice(filter, [i, j, 0, 0], [1, 1, -1, -1]), [inChannels, outChannels]);
-        terms.push(tf.matMul(tf.reshape(seen, [batchSize * outHeight * outWidth, inChannels]), matrix as tf.Tensor2D));
-      }
+    for (let place = 0; place < info.filterDepth * info.filterHeight * info.filterWidth; place++) {
+      const at = [
+        Math.floor(place / (info.filterHeight * info.filterWidth)),
+        Math.floor(place / info.filterWidth) % info.filterHeight,
+        place % info.filterWidth,
+      ];
+      const from = at.map((index, axis) => index * apart[axis]);
+      const to = from.map((first, axis) => first + (outputs[axis] - 1) * steps[axis] + 1);
+      const seen = tf.stridedSlice(padded, [0, ...from, 0], [batchSize, ...to, inChannels], [1, ...steps, 1]);
+      const matrix = tf.reshape(tf.slice(filter, [...at, 0, 0], [1, 1, 1, -1, -1]), [inChannels, outChannels]);
+      terms.push(tf.matMul(tf.reshape(seen, [-1, inChannels]), matrix as tf.Tensor2D));
     }
-    return tf.reshape(tf.addN(terms), [batchSize, outHeight, outWidth, outChannels]);
+    return tf.reshape(tf.addN(terms), [batchSize, ...outputs, outChannels]);
   });
 
-describe('a tfjs kernel from outside: Conv2D', () => {
+describe('a tfjs kernel from outside: Conv3D', () => {
   const options: SimulateOptions = {scheme: implicitMidpoint(), dt: 0.05, steps: 20, params: {k: 3}};
   const chain = mechanics({
     mass: 1,
@@ -75,7 +55,7 @@ describe('a tfjs kernel from outside: Conv2D', () => {
       tf.mul(
         params.k as tf.Tensor,
         tf.reshape(
-          tf.conv1d(tf.reshape(q, [-1, 1]) as tf.Tensor2D, tf.tensor3d([1, -2, 1], [3, 1, 1]), 1, 'same'),
+          tf.conv3d(tf.reshape(q, [-1, 1, 1, 1]) as tf.Tensor4D, tf.tensor5d([1, -2, 1], [3, 1, 1, 1, 1]), 1, 'same'),
           [-1],
         ),
       ),
@@ -88,8 +68,8 @@ describe('a tfjs kernel from outside: Conv2D', () => {
   };
 
   it('is refused before, with its name and the term; and again when it is undone', () => {
-    expect(run).to.throw(TraceError, /forces\[0\].*Conv2D/s);
-    const undo = conv2d();
+    expect(run).to.throw(TraceError, /forces\[0\].*Conv3D/s);
+    const undo = conv3d();
     expect(run).not.to.throw();
     undo();
     // What was traced before is not traced again: another system.
@@ -99,20 +79,25 @@ describe('a tfjs kernel from outside: Conv2D', () => {
           mass: 1,
           forces: ({q}) =>
             tf.reshape(
-              tf.conv1d(tf.reshape(q, [-1, 1]) as tf.Tensor2D, tf.ones([1, 1, 1]) as tf.Tensor3D, 1, 'same'),
+              tf.conv3d(
+                tf.reshape(q, [-1, 1, 1, 1]) as tf.Tensor4D,
+                tf.ones([1, 1, 1, 1, 1]) as tf.Tensor5D,
+                1,
+                'same',
+              ),
               [-1],
             ),
         }),
         start,
         {...options, params: {}},
       ),
-    ).to.throw(TraceError, 'Conv2D');
+    ).to.throw(TraceError, 'Conv3D');
   });
 
   describe('once known', () => {
     let undo: () => void;
     before(() => {
-      undo = conv2d();
+      undo = conv3d();
     });
     after(() => undo());
 
@@ -147,15 +132,15 @@ describe('a tfjs kernel from outside: Conv2D', () => {
       [1, 'same', 1],
       [2, 'same', 1],
       [1, 'valid', 2],
-      [[2, 1], 1, 1],
+      [[2, 1, 2], 'valid', 1],
     ] as const) {
       it(`gives tfjs's own numbers: strides ${String(strides)}, pad ${pad}, dilation ${dilation}`, () => {
         const [x, filter] = [
-          tf.randomNormal([2, 7, 6, 3], 0, 1, 'float32', 1) as tf.Tensor4D,
-          tf.randomNormal([3, 2, 3, 4], 0, 1, 'float32', 2) as tf.Tensor4D,
+          tf.randomNormal([2, 5, 6, 4, 3], 0, 1, 'float32', 1) as tf.Tensor5D,
+          tf.randomNormal([2, 3, 2, 3, 4], 0, 1, 'float32', 2) as tf.Tensor5D,
         ];
         const convolve = (shift: tf.Tensor): tf.Tensor =>
-          tf.conv2d(tf.add<tf.Tensor4D>(x, shift), filter, strides as number, pad, 'NHWC', dilation);
+          tf.conv3d(tf.add<tf.Tensor5D>(x, shift), filter, strides as number, pad, 'NDHWC', dilation);
         const expected = tf.tidy(() => convolve(tf.scalar(0)).dataSync());
         // Observed at rest, q = 0.
         const path = simulate(
@@ -165,8 +150,8 @@ describe('a tfjs kernel from outside: Conv2D', () => {
         );
         const observed = path.observed?.dataSync() ?? [];
         expect(observed).to.have.length(2 * expected.length);
-        // Sums of 18 products of unit size in float32.
-        expected.forEach((value, i) => expect(observed[i]).to.be.closeTo(value, 1e-5));
+        // Sums of 36 products of unit size in float32.
+        expected.forEach((value, i) => expect(observed[i]).to.be.closeTo(value, 2e-5));
         path.dispose();
         x.dispose();
         filter.dispose();

@@ -5,9 +5,9 @@
 import path from 'node:path';
 import {expect} from 'chai';
 import ts from 'typescript';
-import {entries, root} from './sources.js';
+import {entries, nodeEntries, root} from './sources.js';
 
-const sources = Object.values(entries).map(entry => path.join(root, entry));
+const sources = [...Object.values(entries), ...Object.values(nodeEntries)].map(entry => path.join(root, entry));
 let program: ts.Program;
 let checker: ts.TypeChecker;
 const aliased = (symbol: ts.Symbol): ts.Symbol =>
@@ -73,7 +73,7 @@ describe('the interface', function () {
       moduleResolution: ts.ModuleResolutionKind.NodeNext,
       strict: true,
       skipLibCheck: true,
-      types: [],
+      types: ['node'],
     });
     checker = program.getTypeChecker();
   });

@@ -3,7 +3,17 @@ import {existsSync} from 'node:fs';
 import path from 'node:path';
 import {expect} from 'chai';
 import ts from 'typescript';
-import {entries, filesBelow, importsOf, parse, reachable, readText, root} from './sources.js';
+import {
+  entries,
+  filesBelow,
+  importsOf,
+  nodeEntries,
+  optionalPackages,
+  parse,
+  reachable,
+  readText,
+  root,
+} from './sources.js';
 
 interface Manifest {
   readonly name: string;
@@ -23,7 +33,12 @@ interface Lock {
 }
 const manifest = JSON.parse(readText('package.json')) as Manifest;
 const lock = JSON.parse(readText('package-lock.json')) as Lock;
-const published = reachable([...Object.values(entries), 'cli/main.ts']);
+const published = reachable([
+  ...Object.values(entries),
+  ...Object.values(nodeEntries),
+  'sweep/task-process.ts',
+  'cli/main.ts',
+]);
 
 /** `f.g = …`: a part of what the module defines. */
 function completes({expression}: ts.ExpressionStatement): boolean {
@@ -78,6 +93,17 @@ describe('the package', () => {
     }
   });
 
+  it('has one more for Node alone', () => {
+    for (const [name, source] of Object.entries(nodeEntries)) {
+      const built = source.replace(/\.ts$/, '');
+      expect(manifest.exports[name.replace('stiffgrad', '.')]).to.deep.equal({
+        types: `./dist/${built}.d.ts`,
+        default: `./dist/${built}.js`,
+      });
+      expect(manifest.typesVersions['*'][name.slice('stiffgrad/'.length)]).to.deep.equal([`./dist/${built}.d.ts`]);
+    }
+  });
+
   it('names the modules that act when they are loaded, and only those', () => {
     expect(
       published.filter(acts).filter(file => !listed(file)),
@@ -105,7 +131,13 @@ describe('the package', () => {
       for (const [, specifier] of readText(file).matchAll(/import\('([^']+)'\)/g))
         if (!specifier.startsWith('node:')) used.add(packageOf(specifier));
     }
-    expect([...used].sort()).to.deep.equal([...Object.keys(manifest.dependencies), '@tensorflow/tfjs'].sort());
+    expect([...used].sort()).to.deep.equal(
+      [...Object.keys(manifest.dependencies), '@tensorflow/tfjs', ...optionalPackages].sort(),
+    );
+    // These are not there for everybody: only a call may ask for them.
+    expect(
+      published.flatMap(importsOf).filter(({to, types}) => !types && optionalPackages.includes(packageOf(to))),
+    ).to.deep.equal([]);
   });
 
   it('imports nothing of Node, neither when it is loaded nor at a call', () => {
@@ -119,9 +151,15 @@ describe('the package', () => {
     ).to.deep.equal([]);
   });
 
-  it("shares the user's tfjs, and asks for tfjs-node of nobody", () => {
-    expect(manifest.peerDependencies).to.have.all.keys('@tensorflow/tfjs', '@tensorflow/tfjs-node');
-    expect(manifest.peerDependenciesMeta).to.deep.equal({'@tensorflow/tfjs-node': {optional: true}});
+  it("shares the user's tfjs, and asks for tfjs-node and drivers of nobody", () => {
+    expect(manifest.peerDependencies).to.have.all.keys(
+      '@tensorflow/tfjs',
+      '@tensorflow/tfjs-node',
+      ...optionalPackages,
+    );
+    expect(manifest.peerDependenciesMeta).to.deep.equal(
+      Object.fromEntries(['@tensorflow/tfjs-node', ...optionalPackages].map(name => [name, {optional: true}])),
+    );
     // What the tests run with is the oldest that is promised: repairs and traced kernels are those of this version.
     expect(manifest.peerDependencies['@tensorflow/tfjs']).to.equal(`^${manifest.devDependencies['@tensorflow/tfjs']}`);
     expect(lock.packages['node_modules/@tensorflow/tfjs'].version).to.equal(
@@ -148,7 +186,7 @@ describe('the package', () => {
   });
 
   it('no source names a path of a machine', () => {
-    const texts = ['lib', 'models', 'training', 'plot', 'cli', 'docs', 'bench'].flatMap(folder =>
+    const texts = ['lib', 'models', 'training', 'plot', 'sweep', 'cli', 'docs', 'bench'].flatMap(folder =>
       ['.ts', '.md', '.sh'].flatMap(ending => filesBelow(folder, ending)),
     );
     const named = [...texts, 'README.md'].filter(file =>

@@ -10,9 +10,10 @@ import * as lib from '../../lib/index.js';
 import {repaired} from '../../lib/tfjs/repair.js';
 import * as models from '../../models/index.js';
 import * as plot from '../../plot/index.js';
+import * as sweep from '../../sweep/index.js';
 import * as training from '../../training/index.js';
 import {agrees, blocks, programs, run, typeErrors} from './snippets.js';
-import {entries, filesBelow, readText, root} from './sources.js';
+import {entries, filesBelow, nodeEntries, readText, root} from './sources.js';
 
 const modules = {
   '@tensorflow/tfjs': tf,
@@ -20,6 +21,7 @@ const modules = {
   'stiffgrad/models': models,
   'stiffgrad/training': training,
   'stiffgrad/plot': plot,
+  'stiffgrad/sweep': sweep,
   'node:fs/promises': fs,
 };
 const pages = ['README.md', ...filesBelow('docs', '.md')];
@@ -40,7 +42,7 @@ describe('the pages', function () {
   });
 
   it('their programs satisfy a strict compiler', () => {
-    expect(typeErrors(all, root.replace(/\/$/, ''), entries)).to.deep.equal([]);
+    expect(typeErrors(all, root.replace(/\/$/, ''), {...entries, ...nodeEntries})).to.deep.equal([]);
   });
 
   for (const program of all) {
@@ -75,7 +77,7 @@ describe('the pages', function () {
               : program === 'cd'
                 || (program === 'npx'
                   && verb === 'stiffgrad'
-                  && ['new', 'identify', 'simulate', 'check', 'report'].includes(name))
+                  && ['new', 'identify', 'simulate', 'check', 'report', 'sweep', 'worker'].includes(name))
                 || (program === 'npx'
                   && ['mocha', 'tsx'].includes(verb)
                   && (name === '' || existsSync(path.join(root, name))))
@@ -110,7 +112,7 @@ describe('the pages', function () {
 
   it('every public name stands in one of them', () => {
     const text = pages.map(readText).join('\n');
-    const names = [lib, models, training, plot].flatMap(module => Object.keys(module));
+    const names = [lib, models, training, plot, sweep].flatMap(module => Object.keys(module));
     expect(names.filter(name => !new RegExp(`\\b${name}\\b`).test(text))).to.deep.equal([]);
   });
 });

@@ -61,3 +61,8 @@ export const entries: Readonly<Record<string, string>> = {
   'stiffgrad/training': 'training/index.ts',
   'stiffgrad/plot': 'plot/index.ts',
 };
+
+/** For Node alone: no bundler for pages takes them. */
+export const nodeEntries: Readonly<Record<string, string>> = {'stiffgrad/sweep': 'sweep/index.ts'};
+/** What only whoever uses it installs; imported at a call. */
+export const optionalPackages: readonly string[] = ['bullmq'];

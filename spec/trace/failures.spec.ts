@@ -154,8 +154,8 @@ describe('trace: errors', () => {
       expect(error.data['kernel']).to.equal('Complex');
       expectTraceError(
         'unsupported-kernel',
-        q => tf.conv1d(tf.reshape(q, [3, 1]) as tf.Tensor2D, tf.ones([2, 1, 1]), 1, 'valid'),
-        'Conv2D',
+        q => tf.conv3d(tf.reshape(q, [3, 1, 1, 1]) as tf.Tensor4D, tf.ones([2, 1, 1, 1, 1]), 1, 'valid'),
+        'Conv3D',
         'convolutions',
       );
       expectTraceError('unsupported-kernel', q => tf.unique(q).values, 'Unique', 'shape');

@@ -156,6 +156,101 @@ function cumulative(f: (x: tf.Tensor, axis: number, exclusive: boolean, reverse:
   };
 }
 
+type Pair = [number, number];
+
+/** Sizes of a convolution that tfjs takes: dilations and strides above 1 exclude each other. */
+function convolved(g: Draw, channels = integer(g, 1, 2)) {
+  const filter: Pair = [integer(g, 1, 3), integer(g, 1, 3)];
+  const dilated = flag(g);
+  return {
+    x: [integer(g, 1, 2), integer(g, 5, 7), integer(g, 5, 6), channels] as const,
+    filter,
+    strides: (dilated ? [1, 1] : [integer(g, 1, 2), integer(g, 1, 2)]) as Pair,
+    dilations: (dilated ? [integer(g, 1, 2), integer(g, 1, 2)] : [1, 1]) as Pair,
+    pad: choice(g, ['same', 'valid'] as const),
+  };
+}
+
+const conv2d = (g: Draw): Case => {
+  const {x, filter, strides, dilations, pad} = convolved(g);
+  return {
+    inputs: [floats(g, x), floats(g, [...filter, x[3], integer(g, 1, 3)])],
+    // tfjs has no gradient of dilated convolutions.
+    gradient: dilations.every(d => d === 1),
+    f: (a, w) => tf.conv2d(a as tf.Tensor4D, w as tf.Tensor4D, strides, pad, 'NHWC', dilations),
+  };
+};
+
+const depthwise = (g: Draw): Case => {
+  const {x, filter, strides, dilations, pad} = convolved(g);
+  return {
+    inputs: [floats(g, x), floats(g, [...filter, x[3], integer(g, 1, 2)])],
+    gradient: dilations.every(d => d === 1),
+    f: (a, w) => tf.depthwiseConv2d(a as tf.Tensor4D, w as tf.Tensor4D, strides, pad, 'NHWC', dilations),
+  };
+};
+
+/** The kernels that go back, by tf.grad inside the function; they are linear, and differentiated again. */
+const goingBack =
+  (forward: (g: Draw) => Case, wrt: 0 | 1) =>
+  (g: Draw): Case => {
+    let {inputs, f, gradient} = forward(g);
+    while (gradient === false) ({inputs, f, gradient} = forward(g));
+    const y = tf.tidy(() => (f(...inputs.map(({shape}) => tf.zeros([...shape]))) as tf.Tensor).shape);
+    return {
+      inputs: [...inputs, floats(g, y)],
+      gradient: false,
+      f: (x, w, dy) =>
+        wrt === 0
+          ? tf.grad(own => tf.sum(tf.mul(f(own, w) as tf.Tensor, dy)))(x)
+          : tf.grad(own => tf.sum(tf.mul(f(x, own) as tf.Tensor, dy)))(w),
+    };
+  };
+
+const fusedConvolution =
+  (f: typeof tf.fused.conv2d, depthwiseFilter: boolean) =>
+  (g: Draw): Case => {
+    const {x, filter, strides, dilations, pad} = convolved(g);
+    const last = integer(g, 1, 2);
+    const outputs = depthwiseFilter ? x[3] * last : last;
+    const activation = choice(g, ['linear', 'relu', 'elu', 'relu6', 'prelu', 'leakyrelu', 'sigmoid'] as const);
+    return {
+      inputs: [floats(g, x), floats(g, [...filter, x[3], last]), floats(g, [outputs]), floats(g, [1, 1, outputs])],
+      gradient: false,
+      f: (a, w, bias, alpha) =>
+        f({
+          x: a as tf.Tensor4D,
+          filter: w as tf.Tensor4D,
+          strides,
+          dilations,
+          pad,
+          bias,
+          activation,
+          preluActivationWeights: alpha,
+          leakyreluAlpha: 0.3,
+        }),
+    };
+  };
+
+const pooling =
+  (f: typeof tf.maxPool) =>
+  (g: Draw): Case => {
+    const {x, filter, strides, pad} = convolved(g);
+    return {inputs: [floats(g, x)], f: a => f(a as tf.Tensor4D, filter, strides, pad)};
+  };
+
+const resizing =
+  (f: typeof tf.image.resizeBilinear) =>
+  (g: Draw): Case => {
+    const size: Pair = [integer(g, 1, 9), integer(g, 1, 9)];
+    const aligned = flag(g);
+    const halfPixels = !aligned && flag(g);
+    return {
+      inputs: [floats(g, [integer(g, 1, 2), integer(g, 2, 5), integer(g, 2, 5), 2])],
+      f: x => f(x as tf.Tensor4D, size, aligned, halfPixels),
+    };
+  };
+
 /** tfjs refuses an index outside its axis, and fails where a window ends before it begins. */
 function isWindow(describe: () => tf.slice_util.SliceInfo): boolean {
   try {
@@ -581,6 +676,22 @@ const cases: {readonly [kernel: string]: (g: Draw) => Case} = {
       gradient: ids.values.every(id => id < count),
     };
   },
+  AvgPool: pooling(tf.avgPool),
+  Conv2D: conv2d,
+  Conv2DBackpropFilter: goingBack(conv2d, 1),
+  Conv2DBackpropInput: goingBack(conv2d, 0),
+  DepthwiseConv2dNative: depthwise,
+  DepthwiseConv2dNativeBackpropFilter: goingBack(depthwise, 1),
+  DepthwiseConv2dNativeBackpropInput: goingBack(depthwise, 0),
+  FusedConv2D: fusedConvolution(tf.fused.conv2d, false),
+  FusedDepthwiseConv2D: fusedConvolution(tf.fused.depthwiseConv2d as unknown as typeof tf.fused.conv2d, true),
+  MaxPool: pooling(tf.maxPool),
+  MaxPoolGrad: g => {
+    const {inputs, f} = pooling(tf.maxPool)(g);
+    return {inputs, gradient: false, f: x => tf.grad(own => tf.sum(tf.square(f(own) as tf.Tensor)))(x)};
+  },
+  ResizeBilinear: resizing(tf.image.resizeBilinear),
+  ResizeNearestNeighbor: resizing(tf.image.resizeNearestNeighbor),
   ZerosLike: unary(x => tf.add(tf.zerosLike(x), x)),
   _FusedMatMul: layered,
 };

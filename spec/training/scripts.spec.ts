@@ -19,6 +19,7 @@ import * as lynxHare from '../../training/lynx-hare.js';
 import * as pendulum from '../../training/pendulum.js';
 import {rms} from '../../training/report/script.js';
 import * as silverbox from '../../training/silverbox.js';
+import * as blackBox from '../../training/silverbox-black-box.js';
 import * as spiral from '../../training/spiral.js';
 import {elementsOf} from './well-formed.js';
 
@@ -49,6 +50,7 @@ describe('the scripts', function () {
 
     const mains = {
       silverbox,
+      'silverbox-black-box': blackBox,
       pendulum,
       'lynx-hare': lynxHare,
       'hidden-spring': hidden,

@@ -23,6 +23,7 @@ import {isFailedSimulation, prefixed} from '../identify/fit.js';
 import {nestedNumbers, withLeaf} from '../identify/nested.js';
 import type {Errors, Estimates, Parameter, Parameters} from '../identify/parameters.js';
 import {ParameterSpace, requireParameters} from '../identify/parameters.js';
+import {priorCost, priorRows} from '../identify/priors.js';
 import type {CheckedRecord, MeasuredRecord, Start} from '../identify/records.js';
 import {RowQr} from '../identify/row-qr.js';
 import {uncertainty} from '../identify/uncertainty.js';
@@ -69,6 +70,7 @@ export interface InnovationsProblem<
 /** Where the iteration stands after one of its steps. */
 export interface InnovationsIteration {
   readonly iteration: number;
+  /** With the logarithm of the priors' density, but for a constant, where there are priors. */
   readonly logLikelihood: number;
   readonly accepted: boolean;
   /** Root mean square distance of the maximum of the quadratic model, in standard errors. */
@@ -129,7 +131,7 @@ const MOST_DAMPING = 1e12;
 
 /**
  * Finds the parameters of system and noise under which the records are most likely, each measurement judged against the
- * filter's prediction of it. Costs 2p + 1 passes of the filter an iteration.
+ * filter's prediction of it; with priors the most likely ones of the posterior. Costs 2p + 1 passes of the filter an iteration.
  * @throws (rejects) as `kalmanFilter`, and where the guess itself cannot be filtered
  */
 export async function identifyByInnovations<T extends Parameters, S extends AnySystem, Q = ParamsOf<S>>(
@@ -256,12 +258,17 @@ class Likelihood {
   trial(x: Float64Array): {value(): number; point(): Point} | undefined {
     try {
       const passes = this.passes(x);
-      const value = total(passes);
+      const value = this.value(x, passes);
       return Number.isFinite(value) ? {value: () => value, point: () => this.point(x, passes)} : undefined;
     } catch (error) {
       if (isFailedSimulation(error)) return undefined;
       throw error;
     }
+  }
+
+  /** ln L, and the priors' density but for a constant. */
+  private value(x: Float64Array, passes: readonly Pass[]): number {
+    return total(passes) - priorCost(priorRows(this.space, x));
   }
 
   private passes(x: Float64Array): Pass[] {
@@ -318,15 +325,28 @@ class Likelihood {
       });
       information.append(rows, new Float64Array(m + m * m));
     });
+    for (const {column, residual, derivative} of priorRows(this.space, x)) {
+      const row = new Float64Array(p);
+      row[column] = derivative;
+      information.append(row, new Float64Array(1));
+      gradient[column] += residual * derivative;
+    }
     const norms = information.columnNorms();
     // A parameter without influence has no offset.
     const newton = damped(information, norms, gradient, Number.EPSILON);
     const decrement = newton.reduce((sum, d, i) => sum - d * gradient[i], 0);
-    return {x, value: total(passes), passes, gradient, information, offset: Math.sqrt(Math.max(decrement, 0) / p)};
+    return {
+      x,
+      value: this.value(x, passes),
+      passes,
+      gradient,
+      information,
+      offset: Math.sqrt(Math.max(decrement, 0) / p),
+    };
   }
 
   result(
-    {x, value, information, passes}: Point,
+    {x, information, passes}: Point,
     history: readonly InnovationsIteration[],
     converged: boolean,
     message: string,
@@ -356,7 +376,7 @@ class Likelihood {
         }),
       ),
       correlation: {labels: space.labels, values: judged.correlation},
-      logLikelihood: value,
+      logLikelihood: total(passes),
       converged,
       message,
       warnings: [

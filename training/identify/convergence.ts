@@ -5,8 +5,7 @@
  * the part that they cannot. It is the same in every choice of coordinates, so a logarithm that runs off to −∞, where
  * its derivative vanishes, does not look like a minimum; and it does not see the damping of a step.
  */
-import type {RowQr} from './row-qr.js';
-import {singularValues} from './singular-values.js';
+import type {Factorization} from './row-qr.js';
 
 export interface Offset {
   /**
@@ -27,25 +26,9 @@ export const DESCENT_OFFSET = 0.1;
 /** Of the cost at the start: residuals a millionth of the first ones are not those of a fit that lost the data. */
 const NEGLIGIBLE = 1e-12;
 
-/** As in `uncertainty`: a smaller singular value is a direction in which the residuals do not change. */
-const RANK_TOLERANCE = 1e-10;
-
-export function offsetOf(factor: RowQr, residuals: Float64Array, x: Float64Array): Offset {
-  const {p, r, c} = factor;
+export function offsetOf(factor: Factorization, residuals: Float64Array, x: Float64Array): Offset {
   const norms = factor.columnNorms();
-  const scaled = r.map((value, index) => value / (norms[index % p] || 1));
-  const {values, vectors} = singularValues(scaled, p);
-  let [rank, inside] = [0, 0];
-  const delta = new Float64Array(p); // D δ
-  while (rank < p && values[rank] > RANK_TOLERANCE * values[0]) {
-    // uₖᵀc, with σₖ uₖ = R vₖ
-    let along = 0;
-    for (let i = 0; i < p; i++) for (let j = i; j < p; j++) along += scaled[i * p + j] * vectors[j * p + rank] * c[i];
-    along /= values[rank];
-    inside += along ** 2;
-    for (let j = 0; j < p; j++) delta[j] -= (vectors[j * p + rank] * along) / values[rank];
-    rank++;
-  }
+  const {delta, inside, rank} = factor.projected(norms);
   // Where a measurement has no weight its residual is 0, and counts for nothing.
   let [total, observations] = [0, 0];
   for (const value of residuals) {
@@ -54,7 +37,7 @@ export function offsetOf(factor: RowQr, residuals: Float64Array, x: Float64Array
   }
   const free = observations - rank;
   const outside = Math.max(total - inside, 0);
-  const norm = (of: (j: number) => number): number => Math.hypot(...norms.map((_, j) => of(j)));
+  const norm = (of: (j: number) => number): number => Math.sqrt(norms.reduce((sum, _, j) => sum + of(j) ** 2, 0));
   return {
     offset: inside === 0 ? 0 : free > 0 ? Math.sqrt(inside / rank / (outside / free)) : Infinity,
     step: norm(j => delta[j]) / norm(j => norms[j] * x[j]),

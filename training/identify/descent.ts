@@ -13,8 +13,8 @@ import type {
   LeastSquaresResult,
   LeastSquaresStatus,
 } from './least-squares.js';
-import {boundMessage, isConverged} from './least-squares.js';
-import {RowQr} from './row-qr.js';
+import {boundMessage, denseFactor, factorized, isConverged} from './least-squares.js';
+import type {Factorization} from './row-qr.js';
 
 export interface CostPoint {
   readonly x: Float64Array;
@@ -73,10 +73,10 @@ export class Cost {
   private byJacobian(x: Float64Array): {cost: number; gradient: Float64Array} | undefined {
     const at = this.problem.linearize(x);
     if (at === undefined) return undefined;
+    const cost = at.residuals.reduce((sum, r) => sum + (r * r) / 2, 0);
+    if ('factor' in at) return {cost, gradient: at.factor.gradient()};
     const gradient = new Float64Array(x.length);
-    let cost = 0;
     at.residuals.forEach((r, i) => {
-      cost += (r * r) / 2;
       for (let j = 0; j < x.length; j++) gradient[j] += at.jacobian[i * x.length + j] * r;
     });
     return {cost, gradient};
@@ -98,21 +98,22 @@ export class Cost {
         'The least-squares problem has no Jacobian where the iteration ended.',
         {x: point.x},
       );
-    const factor = new RowQr(point.x.length).append(at.jacobian, at.residuals);
+    const {residuals, jacobian, factor} = factorized(at, point.x.length);
     return {
-      ...at,
+      residuals,
+      jacobian,
       x: point.x,
       cost: point.cost,
-      ...this.judged(ended, factor, at.residuals, point, history[0].cost),
+      ...this.judged(ended, factor, residuals, point, history[0].cost),
       history,
-      factor,
+      factor: denseFactor(factor),
       evaluations: {residuals: this.evaluations, jacobians: 1, failed: this.failed},
     };
   }
 
   private judged(
     ended: {readonly status: LeastSquaresStatus; readonly message: string},
-    factor: RowQr,
+    factor: Factorization,
     residuals: Float64Array,
     {x, cost}: CostPoint,
     start: number,

@@ -13,8 +13,7 @@ import type {MediaBundle} from '../report/displayed.js';
 import {errorText, measuredText, numberText} from '../report/number-text.js';
 import {goodnessOfFit} from '../report/residual-statistics.js';
 import type {MeasuredRecord} from './records.js';
-import type {Noise} from './noise.js';
-import type {NoiseState, Objective} from './objective.js';
+import type {NoiseFound, Objective} from './objective.js';
 import {noiseNotes, priorNotes, minimaChart} from './report-notes.js';
 import type {Fitted} from './rounds.js';
 import type {Minimum} from './starts.js';
@@ -29,13 +28,6 @@ export type Identification<T = Parameters, S extends AnySystem = System> = Found
   Errors<T>,
   Trajectory<S>
 >;
-
-/** The noise as the fit took it. */
-export interface NoiseFound extends NoiseState {
-  readonly model: Noise['name'];
-  /** Of an autoregression: φ₁ … φₚ, output by output. */
-  readonly coefficients: readonly Float64Array[];
-}
 
 /** What `identify` found: estimates E and their standard errors D by name, and trajectories R. */
 export interface Found<E, D, R> {

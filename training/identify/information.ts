@@ -39,7 +39,7 @@ export interface ExperimentProblem<
   Q = ParamsOf<S>,
 > extends Omit<Model, 'system' | 'parameters' | 'observe'> {
   readonly system: S;
-  /** Those to be found, at values that are thought of: information depends on them. */
+  /** Those to be found, at values that are thought of: information depends on them. Priors are not counted. */
   readonly parameters: T;
   readonly observe?: Lenient<ObservedAt<Q>, tf.Tensor>;
   /** Which series are measured, and their noise: the standard deviation of a sample, one for all outputs of a series or one each. */

@@ -15,6 +15,7 @@ import {
 } from '../../lib/errors.js';
 import {any, nonNegative, object, refuseUnknownOptions, whole} from '../../lib/checks.js';
 import {GAUSS_NEWTON_OFFSET, isMinimum, offsetOf} from './convergence.js';
+import type {Factorization} from './row-qr.js';
 import {RowQr} from './row-qr.js';
 
 /** Residuals and their derivatives at one place. */
@@ -25,13 +26,28 @@ export interface Linearization {
   readonly jacobian: Float64Array;
 }
 
+/** In place of it where the Jacobian is large and sparse: residuals, and the derivatives factorized. */
+export interface Factorized {
+  readonly residuals: Float64Array;
+  readonly factor: Factorization;
+}
+
+/** What both have; the Jacobian is empty where it was not formed. */
+export function factorized(at: Linearization | Factorized, p: number): Linearization & Factorized {
+  if ('factor' in at) return {...at, jacobian: new Float64Array()};
+  return {...at, factor: new RowQr(p).append(at.jacobian, at.residuals)};
+}
+
+/** For a result: the factor of a Jacobian that was formed; of one that was not, a factor without columns. */
+export const denseFactor = (factor: Factorization): RowQr => (factor instanceof RowQr ? factor : new RowQr(0));
+
 /**
  * What is to be made small. Arrays that are returned belong to the solver: return new ones. Undefined, a
  * value that is not finite, or a NewtonError, SingularMatrixError or InconsistentStateError thrown on the
  * way says that the residuals cannot be had at this x.
  */
 export interface LeastSquaresProblem {
-  linearize(x: Float64Array): Linearization | undefined;
+  linearize(x: Float64Array): Linearization | Factorized | undefined;
   /**
    * The residuals alone, to judge a step by. Give it where it saves more than two thirds of `linearize`;
    * else it costs more than it saves, for most steps are accepted and need the Jacobian as well.
@@ -84,7 +100,7 @@ export interface LeastSquaresResult extends Linearization {
   readonly converged: boolean;
   /** The status as a sentence. */
   readonly message: string;
-  /** R of the final Jacobian and Qᵀr: what `uncertainty` starts from. */
+  /** R of the final Jacobian and Qᵀr: what `uncertainty` starts from; without columns, and the Jacobian empty, where the problem gave a factorization of its own. */
   readonly factor: RowQr;
   readonly history: readonly LeastSquaresIteration[];
   readonly evaluations: {readonly residuals: number; readonly jacobians: number; readonly failed: number};
@@ -153,7 +169,7 @@ export function methodOf(name: string, steps: LeastSquaresMethod['iterate']): Le
 interface Point extends Linearization {
   readonly x: Float64Array;
   readonly cost: number;
-  readonly factor: RowQr;
+  readonly factor: Factorization;
 }
 
 /** Nielsen's state: μ, and the factor ν by which the next failure raises it. */
@@ -251,7 +267,7 @@ function* iterate(
 }
 
 function tryStep(evaluator: Evaluator, point: Point, scale: Float64Array, mu: number): Trial {
-  const delta = dampedStep(point.factor, scale, mu);
+  const delta = point.factor.damped(scale, mu);
   const step = scaledNorm(scale, delta) / scaledNorm(scale, point.x);
   const predicted = predictedReduction(point.factor, scale, delta, mu);
   const x = point.x.map((xi, i) => xi + delta[i]);
@@ -261,20 +277,8 @@ function tryStep(evaluator: Evaluator, point: Point, scale: Float64Array, mu: nu
   return {delta, step, predicted, actual, next: 'factor' in next ? next : undefined};
 }
 
-/** δ of min ‖Jδ + r‖² + μ‖Dδ‖²: R with the rows √μ D below it and zeros at their right. */
-function dampedStep(factor: RowQr, scale: Float64Array, mu: number): Float64Array {
-  const {p} = factor;
-  const rows = new Float64Array(p * p);
-  for (let j = 0; j < p; j++) rows[j * p + j] = Math.sqrt(mu) * scale[j];
-  return factor
-    .copy()
-    .append(rows, new Float64Array(p))
-    .solve()
-    .map(d => -d);
-}
-
 /** ½‖r‖² − ½‖r + Jδ‖² = ½ δᵀ(μD²δ − Jᵀr), for δ solves (JᵀJ + μD²)δ = −Jᵀr; both terms are positive. */
-function predictedReduction(factor: RowQr, scale: Float64Array, delta: Float64Array, mu: number): number {
+function predictedReduction(factor: Factorization, scale: Float64Array, delta: Float64Array, mu: number): number {
   const g = factor.gradient();
   let sum = 0;
   for (let j = 0; j < delta.length; j++) sum += delta[j] * (mu * scale[j] ** 2 * delta[j] - g[j]);
@@ -318,7 +322,7 @@ function gradientCosine({factor, cost}: Point): number {
 }
 
 /** Moré's D: never smaller than before; 1 for a column that has always been zero. */
-function largerNorms(scale: Float64Array, factor: RowQr): Float64Array {
+function largerNorms(scale: Float64Array, factor: Factorization): Float64Array {
   return factor.columnNorms().map((norm, j) => Math.max(norm, scale[j]) || 1);
 }
 
@@ -393,28 +397,33 @@ function isFailedSimulation(error: unknown): error is Error {
 function notFinite({
   residuals,
   jacobian = new Float64Array(),
+  factor,
 }: {
   residuals: Float64Array;
   jacobian?: Float64Array;
+  factor?: Factorization;
 }): string | undefined {
   const row = residuals.findIndex(value => !Number.isFinite(value));
   if (row >= 0) return `residual ${row} is ${residuals[row]}`;
+  const column = factor?.columnNorms().findIndex(value => !Number.isFinite(value)) ?? -1;
+  if (column >= 0) return `a derivative by parameter ${column} is not finite`;
   const entry = jacobian.findIndex(value => !Number.isFinite(value));
   if (entry < 0) return undefined;
   const p = jacobian.length / residuals.length;
   return `the derivative of residual ${Math.floor(entry / p)} by parameter ${entry % p} is ${jacobian[entry]}`;
 }
 
-function pointOf(x: Float64Array, {residuals, jacobian}: Linearization): Point {
-  if (jacobian.length !== residuals.length * x.length) {
+function pointOf(x: Float64Array, at: Linearization | Factorized): Point {
+  const {residuals} = at;
+  if ('jacobian' in at && at.jacobian.length !== residuals.length * x.length) {
     throw new OptionError(
       'jacobian-shape',
-      `${residuals.length} residuals of ${x.length} parameters need a Jacobian of ${residuals.length * x.length} entries, not ${jacobian.length}.`,
+      `${residuals.length} residuals of ${x.length} parameters need a Jacobian of ${residuals.length * x.length} entries, not ${at.jacobian.length}.`,
     );
   }
   let cost = 0;
   for (const value of residuals) cost += value * value;
-  return {x, residuals, jacobian, cost: cost / 2, factor: new RowQr(x.length).append(jacobian, residuals)};
+  return {x, ...factorized(at, x.length), cost: cost / 2};
 }
 
 function resultOf(
@@ -441,6 +450,7 @@ function resultOf(
   };
   return {
     ...point,
+    factor: denseFactor(point.factor),
     status,
     converged: isConverged(status),
     message: sentences[status],

@@ -22,6 +22,13 @@ export interface NoiseState {
   readonly partial: readonly Float64Array[];
 }
 
+/** The noise as the fit took it. */
+export interface NoiseFound extends NoiseState {
+  readonly model: Noise['name'];
+  /** Of an autoregression: φ₁ … φₚ, output by output. */
+  readonly coefficients: readonly Float64Array[];
+}
+
 interface WhitenedStretch {
   readonly group: number;
   readonly record: number;

@@ -2,8 +2,10 @@
 import {OptionError} from '../../lib/errors.js';
 import type {Numeric, NumericParams} from '../../lib/index.js';
 import {nestedNumbers} from './nested.js';
-import type {Parameter, ParameterOptions, Parameters, ParameterValue} from './parameters.js';
-import {flatten, free} from './parameters.js';
+import type {ParameterValue} from './parameter-value.js';
+import {flatten} from './parameter-value.js';
+import type {Parameter, ParameterOptions, Parameters} from './parameters.js';
+import {free} from './parameters.js';
 
 /** Arrays by name, to any depth: a network's weights, as `params` has them. */
 export interface ParameterTree {

@@ -6,18 +6,10 @@
  */
 import {object, refuseUnknownOptions} from '../../lib/checks.js';
 import {OptionError} from '../../lib/errors.js';
-import type {Prior, PriorGiven} from './priors.js';
-import {readPrior} from './priors.js';
-
-/** A number, an array of any depth, or anything with a shape and its values, such as a tensor. */
-export type ParameterValue =
-  | number
-  | Float64Array
-  | readonly ParameterValue[]
-  | {readonly shape: readonly number[]; dataSync(): ArrayLike<number>};
-
-/** What is known of a parameter before the fit. */
-export type ParameterKind = 'free' | 'positive' | 'bounded' | 'fixed';
+import type {ParameterKind, ParameterValue} from './parameter-value.js';
+import {flatten} from './parameter-value.js';
+import type {Prior, PriorGiven} from './prior.js';
+import {readPrior} from './prior.js';
 
 /** Made by `free`, `positive`, `bounded` and `fixed`; plain data. Its shape is [] for a number. */
 export interface Parameter<Shape extends readonly number[] = readonly number[]> {
@@ -82,35 +74,6 @@ function parameter<V extends ParameterValue>(
   refuseUnknownOptions(options, {prior: object}, kind);
   const prior = options.prior === undefined ? {} : {prior: readPrior(kind, options.prior, flat)};
   return {kind, low, high, ...flat, ...prior} as Parameter<ShapeOf<V>>;
-}
-
-/** Row-major numbers of a value, with its shape. @throws OptionError of what is no value */
-export function flatten(value: ParameterValue): {guess: Float64Array; shape: readonly number[]} {
-  if (typeof value === 'number') return {guess: Float64Array.of(value), shape: []};
-  if (value instanceof Float64Array) return {guess: value.slice(), shape: [value.length]};
-  if (!isArray(value) && typeof (value as {dataSync?: unknown} | null | undefined)?.dataSync !== 'function') {
-    throw new OptionError(
-      'parameter-guess',
-      `A parameter's guess must be a number, an array or a tensor, not ${value === undefined ? 'undefined' : typeof value === 'string' ? `'${String(value)}'` : typeof value}: free(guess), positive(guess), bounded(low, high, guess), fixed(value).`,
-    );
-  }
-  if (!isArray(value)) return {guess: Float64Array.from(value.dataSync()), shape: [...value.shape]};
-  const parts = value.map(flatten);
-  const inner = parts.length === 0 ? [] : parts[0].shape;
-  const odd = parts.findIndex(({shape}) => shape.join() !== inner.join());
-  if (odd >= 0) {
-    throw new OptionError(
-      'parameter-ragged',
-      `A parameter's guess is no regular array: its entry ${odd} has shape [${parts[odd].shape}] where the first has [${inner}].`,
-      {entry: odd},
-    );
-  }
-  return {guess: Float64Array.from(parts.flatMap(({guess}) => [...guess])), shape: [value.length, ...inner]};
-}
-
-/** `Array.isArray` does not narrow a readonly array out of a union. */
-function isArray(value: ParameterValue): value is readonly ParameterValue[] {
-  return Array.isArray(value);
 }
 
 /** The parameters with other guesses; one that rounding has put onto its bound has no coordinate, and stays. */

@@ -3,7 +3,7 @@ import {errorText, measuredText, numberText} from '../report/number-text.js';
 import type {Chart} from '../report/plot.js';
 import {renderFragment, renderReport, type Report} from '../report/report.js';
 import {histogram} from '../report/residual-statistics.js';
-import type {Posterior} from './posterior.js';
+import type {Posterior} from './posterior-result.js';
 
 type Numbers = Omit<Posterior, 'html'>;
 

@@ -9,7 +9,7 @@
 import {OptionError} from '../../lib/errors.js';
 import {oneOf, refuseUnknownOptions} from '../../lib/checks.js';
 import {Random} from '../train/random.js';
-import {showing, type Shows} from '../report/displayed.js';
+import {showing} from '../report/displayed.js';
 import {choleskyFactor} from './cholesky-factor.js';
 import {bulkSize, meanSize, rHat, tailSize} from './draws.js';
 import {checkRecords, Fit, isFailedSimulation} from './fit.js';
@@ -18,6 +18,7 @@ import type {IdentificationProblem} from './identify.js';
 import {white} from './noise.js';
 import {Objective} from './objective.js';
 import {guessing, type Parameters} from './parameters.js';
+import type {Posterior} from './posterior-result.js';
 import {posteriorPage, posteriorText} from './posterior-page.js';
 import {quantile} from './quantiles.js';
 import type {LogDensity} from './nuts.js';
@@ -27,40 +28,6 @@ import {sampleDensity, samplingChecks, type Chain, type SamplingOptions} from '.
 export interface PosteriorOptions extends SamplingOptions {
   /** 'nuts' (default) draws from the posterior itself; 'laplace' from the normal distribution of the estimate and its covariance. */
   readonly method?: 'nuts' | 'laplace';
-}
-
-/** One number for each that was looked for: 'k', 'w[0,1]', 'record 2: load'. */
-export interface ByLabel {
-  readonly [label: string]: number;
-}
-
-/** Draws of the parameters, and what they tell; all by label. */
-export interface Posterior extends Shows {
-  readonly labels: readonly string[];
-  /** [chains · draws], chain by chain. */
-  readonly draws: {readonly [label: string]: Float64Array};
-  readonly chains: number;
-  readonly mean: ByLabel;
-  readonly sd: ByLabel;
-  readonly median: ByLabel;
-  /** Between the 2.5 % and the 97.5 % quantile. */
-  readonly interval: {readonly [label: string]: readonly [number, number]};
-  /** Rank-normalized split-R̂: above 1.01 the chains have not met. */
-  readonly rHat: ByLabel;
-  /** In the bulk: draws of the median's error. */
-  readonly effectiveSize: ByLabel;
-  readonly tailSize: ByLabel;
-  /** Standard error of `mean` from the number of draws. */
-  readonly monteCarloError: ByLabel;
-  readonly divergences: number;
-  /** Gradients that were taken for the draws, and for the warm-up before. */
-  readonly evaluations: number;
-  readonly warmUpEvaluations: number;
-  readonly method: 'nuts' | 'laplace';
-  /** What to know before the draws are believed. */
-  readonly warnings: readonly string[];
-  /** A quantile of the draws, 0 ≤ p ≤ 1. @throws OptionError of another label */
-  quantile(label: string, p: number): number;
 }
 
 /**
@@ -75,7 +42,7 @@ export async function posterior<T extends Parameters, E, D, R>(
 ): Promise<Posterior> {
   const {method = 'nuts', ...sampling} = options;
   refuseUnknownOptions(options, {...samplingChecks, method: oneOf('nuts', 'laplace')}, 'posterior');
-  const target = targetOf(problem as unknown as IdentificationProblem, found);
+  const target = targetOf(problem, found);
   const {chains = 4, draws = 1000, seed = 1} = sampling;
   const drawn =
     method === 'laplace'

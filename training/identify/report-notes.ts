@@ -1,7 +1,7 @@
 /** What a fit's report says of priors, of the noise, and of the minima that its starts found. */
 import type {Chart} from '../report/plot.js';
 import {errorText, measuredText, numberText} from '../report/number-text.js';
-import type {NoiseFound} from './identification.js';
+import type {NoiseFound} from './objective.js';
 import type {ParameterSpace} from './parameters.js';
 import type {Minimum} from './starts.js';
 

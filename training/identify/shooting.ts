@@ -10,8 +10,12 @@
  */
 import {OptionError} from '../../lib/errors.js';
 import {any, refuseUnknownOptions} from '../../lib/checks.js';
-import type {LeastSquaresIteration, LeastSquaresMethod, LeastSquaresProblem, Linearization} from './least-squares.js';
+import type {Inputs, Signal} from '../../lib/index.js';
+import {signal} from '../../lib/index.js';
+import {ChainQr} from './chain-qr.js';
+import type {Factorized, LeastSquaresIteration, LeastSquaresMethod, LeastSquaresProblem} from './least-squares.js';
 import {free, ParameterSpace, type Parameters} from './parameters.js';
+import {nestedNumbers} from './nested.js';
 import type {Block, End, Model, Values} from './record-model.js';
 import {recordKey, RecordModel} from './record-model.js';
 import type {Channel, CheckedRecord} from './records.js';
@@ -65,6 +69,8 @@ export class MultipleShooting implements LeastSquaresProblem {
   readonly space: ParameterSpace;
   private readonly pieces: readonly Piece[];
   private readonly columns = new Map<string, number>();
+  /** The first columns: what is no segment's start. */
+  private readonly shared: number;
   private readonly dataRows: number;
   /** Of each number of the state: what a gap of it is measured by. */
   private readonly scales: Float64Array;
@@ -87,6 +93,7 @@ export class MultipleShooting implements LeastSquaresProblem {
       this.columns.set(key, column);
       if (kind !== 'fixed') column += guess.length;
     }
+    this.shared = new ParameterSpace(parameters).size;
     this.dataRows = this.pieces.reduce((sum, {model}) => sum + model.rows, 0);
     this.gaps = this.pieces.filter(({follows}) => follows).length * this.scales.length;
     this.multipliers = new Float64Array(this.gaps);
@@ -94,28 +101,53 @@ export class MultipleShooting implements LeastSquaresProblem {
       FIRST * meanSquare(wholes.flatMap(({record}) => record.channels)) * (this.dataRows / this.pieces.length);
   }
 
-  linearize(x: Float64Array): Linearization {
-    const {space, dataRows, gaps} = this;
+  /** Segment by segment: of each the residuals stay, and the triangle of its derivatives. */
+  linearize(x: Float64Array): Factorized {
+    const {space, dataRows, gaps, pieces, shared} = this;
     const residuals = new Float64Array(dataRows + gaps);
-    const jacobian = new Float64Array((dataRows + gaps) * space.size);
+    const factor = new ChainQr(space.size, shared);
+    const slopes = space.toCoordinates(new Float64Array(space.size).fill(1), x);
     const values = space.values(x);
     let row = 0;
     let gapRow = dataRows;
-    this.pieces.forEach(({model}, i) => {
-      const next = row + model.rows;
+    pieces.forEach(({model, keys}, i) => {
+      const next = pieces[i + 1]?.follows ? pieces[i + 1] : undefined;
+      const link = this.link(keys, next?.keys ?? []);
+      const gapCount = next === undefined ? 0 : this.scales.length;
+      const width = link.size + link.nextSize + shared;
+      const local = new Float64Array((model.rows + gapCount) * width);
+      const right = new Float64Array(model.rows + gapCount);
+      const columnOf = (key: string): number => {
+        const column = this.columns.get(key) ?? NaN;
+        return column < shared ? link.size + link.nextSize + column : column - link.own;
+      };
       const end = model.linearize(
         values,
-        residuals.subarray(row, next),
-        jacobian.subarray(row * space.size, next * space.size),
-        space.size,
-        key => this.columns.get(key) ?? NaN,
+        right.subarray(0, model.rows),
+        local.subarray(0, model.rows * width),
+        width,
+        columnOf,
       );
-      row = next;
-      if (!this.pieces[i + 1]?.follows) return;
-      this.gap(gapRow, residuals, jacobian, values, end, this.pieces[i + 1].keys);
-      gapRow += this.scales.length;
+      residuals.set(right.subarray(0, model.rows), row);
+      row += model.rows;
+      if (next !== undefined) {
+        this.gap({right, local, first: model.rows, width, size: link.size}, gapRow - dataRows, values, end, next.keys);
+        residuals.set(right.subarray(model.rows), gapRow);
+        gapRow += gapCount;
+      }
+      for (let j = 0; j < width; j++) {
+        const slope = slopes[columnOfLink(link, j)];
+        if (slope !== 1) for (let k = j; k < local.length; k += width) local[k] *= slope;
+      }
+      factor.append(link, local, right);
     });
-    return {residuals, jacobian: space.toCoordinates(jacobian, x)};
+    return {residuals, factor};
+  }
+
+  private link(own: readonly string[], next: readonly string[]): Place {
+    const first = (keys: readonly string[]): number => (keys.length === 0 ? 0 : (this.columns.get(keys[0]) as number));
+    const size = (keys: readonly string[]): number => (keys.length === 0 ? 0 : this.scales.length);
+    return {own: first(own), size: size(own), next: first(next), nextSize: size(next)};
   }
 
   /** The cost and its gradient by one sweep back a segment, into which its gap enters as a cotangent of its last state. */
@@ -182,30 +214,47 @@ export class MultipleShooting implements LeastSquaresProblem {
     return Object.fromEntries(Object.keys(this.parameters).map(key => [key, values[key]]));
   }
 
+  /** Rows √ρ (c + λ/ρ) of a gap below those of the data, over the starts of the segment and of the next one, and the parameters. */
   private gap(
-    row: number,
-    residuals: Float64Array,
-    jacobian: Float64Array,
+    {right, local, first, width, size}: Rows,
+    gap: number,
     values: Values,
     end: End,
     keys: readonly string[],
   ): void {
-    const {scales, multipliers, penalty, space, dataRows} = this;
+    const {scales, multipliers, penalty} = this;
     const root = Math.sqrt(penalty);
     const start = Float64Array.from(keys.flatMap(key => [...values[key]]));
     scales.forEach((scale, k) => {
-      residuals[row + k] = root * ((end.state[k] - start[k]) / scale + multipliers[row - dataRows + k] / penalty);
+      const row = first + k;
+      right[row] = root * ((end.state[k] - start[k]) / scale + multipliers[gap + k] / penalty);
       for (const {column, values: tangent} of end.derivatives)
-        jacobian[(row + k) * space.size + column] += (root * tangent[k]) / scale;
+        local[row * width + column] += (root * tangent[k]) / scale;
+      local[row * width + size + k] -= root / scale;
     });
-    let k = 0;
-    for (const key of keys) {
-      const column = this.columns.get(key) as number;
-      for (let j = 0; j < values[key].length; j++, k++)
-        jacobian[(row + k) * space.size + column + j] -= root / scales[k];
-    }
   }
 }
+
+/** Columns of a segment's own start and of the next one's. */
+interface Place {
+  readonly own: number;
+  readonly size: number;
+  readonly next: number;
+  readonly nextSize: number;
+}
+
+/** A segment's rows, of which the gap's begin at `first`; before the next start's columns there are `size`. */
+interface Rows {
+  readonly right: Float64Array;
+  readonly local: Float64Array;
+  readonly first: number;
+  readonly width: number;
+  readonly size: number;
+}
+
+/** Of a segment's column, the problem's. */
+const columnOfLink = ({own, size, next, nextSize}: Place, j: number): number =>
+  j < size ? own + j : j < size + nextSize ? next + j - size : j - size - nextSize;
 
 interface Cut {
   readonly pieces: readonly Piece[];
@@ -215,18 +264,25 @@ interface Cut {
 
 /** Neighbours share a sample: it ends the one and starts the other, and weighs in the latter alone. */
 function cutRecord(whole: Whole, segments: number): Cut {
-  const {model, record} = whole;
+  const {record} = whole;
+  const {inputs: shared, ...model} = whole.model;
+  const inputs = {...shared, ...record.inputs};
   const blocks = stateNames(model.system);
   const intervals = record.t.length - 1;
   const count = Math.min(segments, intervals);
   const bounds = Array.from({length: count + 1}, (_, s) => Math.round((s * intervals) / count));
   const parameters: {[key: string]: Parameters[string]} = {};
   const starts: Float64Array[] = [];
+  const within = (from: number, to: number): Inputs => inputsWithin(inputs, record.t[from], record.t[to]);
   const pieces = bounds.slice(0, -1).map((from, s): Piece => {
     const to = bounds[s + 1];
     const last = s === count - 1;
     if (s === 0)
-      return {model: new RecordModel(model, sliced(record, from, to, last, record.name)), follows: false, keys: []};
+      return {
+        model: new RecordModel(model, {...sliced(record, from, to, last, record.name), inputs: within(from, to)}),
+        follows: false,
+        keys: [],
+      };
     const name = `${record.name}, segment ${s + 1}`;
     const own = Object.fromEntries(
       blocks.map(block => [
@@ -240,6 +296,7 @@ function cutRecord(whole: Whole, segments: number): Cut {
       ...sliced(record, from, to, last, name),
       owner: record.name,
       initial: {t: record.t[from]},
+      inputs: within(from, to),
       parameters: {...withoutStart(record.parameters), ...own},
     };
     return {
@@ -259,6 +316,42 @@ function sliced(record: CheckedRecord, from: number, to: number, last: boolean, 
   const segment = slicedRecord(record, from, to + 1);
   if (!last) for (const {weights, outputs} of segment.channels) weights.fill(0, weights.length - outputs);
   return {...segment, name};
+}
+
+/** What is far away does not move a spline: a bend falls by 2 − √3 from sample to sample (de Boor 1978), to rounding within so many. */
+const splineReach = 30;
+
+/** Inputs without their samples far from a segment, each of which would hold all of them. What is no plain signal stays as it is. */
+function inputsWithin(inputs: Inputs, from: number, to: number): Inputs {
+  return Object.fromEntries(Object.entries(inputs).map(([name, input]) => [name, inputWithin(input, from, to)]));
+}
+
+function inputWithin(input: Inputs[string] & Partial<Signal>, from: number, to: number): Inputs[string] {
+  const {t, kind, shape} = input;
+  // The values of unknown samples are read anew each time, by a getter.
+  const known = Object.getOwnPropertyDescriptor(input, 'values')?.value as Float64Array | undefined;
+  if (kind === undefined || shape === undefined || known === undefined) return input;
+  const reach = kind === 'cubic' ? splineReach : 1;
+  const first = Math.max(0, firstAfter(t, from) - 1 - reach);
+  const last = Math.min(t.length, Math.max(firstAfter(t, to) + 1 + reach, first + 2));
+  const size = known.length / t.length;
+  const values = known.slice(first * size, last * size);
+  return signal(
+    t.slice(first, last),
+    size === 1 && shape.length === 0 ? values : nestedNumbers(Array.from(values), [last - first, ...shape]),
+    kind,
+  );
+}
+
+/** The first of ascending times that is later, by bisection; their number where none is. */
+function firstAfter(t: Float64Array, time: number): number {
+  let [low, high] = [0, t.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (t[middle] > time) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 /** As measured; a velocity from the positions beside it, where those were; else from the simulation at the guess. */
@@ -319,6 +412,13 @@ const CLOSED = 1e-4;
 /** Rounds of ten times the penalty each; what is not closed after them will not be. */
 const ROUNDS = 6;
 
+/**
+ * A round of Gauss–Newton ends when a step lowers its cost by less than this part: the multipliers of the next one change the
+ * cost by more (Nocedal & Wright, algorithm 17.4, has it loose at first too). Methods that descend along gradients have
+ * small steps on the way, and end by their own tests.
+ */
+const ENOUGH = 1e-3;
+
 /** The rounds, iteration by iteration, for callers that wait between them. @returns coordinates of the plain fit */
 export function* shoot(
   shooting: MultipleShooting,
@@ -326,8 +426,26 @@ export function* shoot(
 ): Generator<LeastSquaresIteration, Values, void> {
   let x = shooting.space.start;
   for (let round = 0; round < ROUNDS; round++) {
-    x = (yield* method.iterate(shooting, x)).x;
+    x = yield* roundOf(shooting, method, x);
     if (shooting.tighten(x) < CLOSED) break;
   }
   return shooting.estimate(x);
+}
+
+function* roundOf(
+  shooting: MultipleShooting,
+  method: LeastSquaresMethod,
+  start: Float64Array,
+): Generator<LeastSquaresIteration, Float64Array, void> {
+  const steps = method.iterate(shooting, start);
+  let cost = Infinity;
+  for (;;) {
+    const next = steps.next();
+    if (next.done === true) return next.value.x;
+    yield next.value;
+    const {accepted, cost: reached, x, iteration} = next.value;
+    if (method.name !== 'levenbergMarquardt' || !accepted) continue;
+    if (iteration > 0 && cost - reached < ENOUGH * reached) return x;
+    cost = reached;
+  }
 }

@@ -9,7 +9,7 @@ import * as tf from '@tensorflow/tfjs';
 import {single, size} from './broadcast.js';
 
 /** One axis: row o of the matrix holds the weights of the n inputs in output o. */
-type Weights = number[][];
+export type Weights = number[][];
 
 /** Multiplies along one axis with the transpose of `weights`: [.., outputs, ..] → [.., n, ..]. */
 function transposedAlong(t: tf.Tensor, axis: number, weights: Weights): tf.Tensor {
@@ -37,7 +37,8 @@ function pool(inputs: number, outputs: number, window: number, stride: number, b
   });
 }
 
-interface Resize {
+/** How sample points lie among those of the input. */
+export interface Resize {
   alignCorners: boolean;
   halfPixelCenters: boolean;
 }
@@ -47,7 +48,7 @@ function scale(inputs: number, outputs: number, alignCorners: boolean): number {
 }
 
 /** Linear interpolation at the sample points of tfjs's (and TensorFlow's) resizeBilinear. */
-function linear(inputs: number, outputs: number, {alignCorners, halfPixelCenters}: Resize): Weights {
+export function linear(inputs: number, outputs: number, {alignCorners, halfPixelCenters}: Resize): Weights {
   const ratio = scale(inputs, outputs, alignCorners);
   return weigh(outputs, inputs, (o, i) => {
     const at = halfPixelCenters ? ratio * (o + 0.5) - 0.5 : ratio * o;
@@ -58,7 +59,8 @@ function linear(inputs: number, outputs: number, {alignCorners, halfPixelCenters
   });
 }
 
-function nearest(inputs: number, outputs: number, {alignCorners, halfPixelCenters}: Resize): Weights {
+/** The nearest of them, as tfjs's resizeNearestNeighbor takes it. */
+export function nearest(inputs: number, outputs: number, {alignCorners, halfPixelCenters}: Resize): Weights {
   const ratio = scale(inputs, outputs, alignCorners);
   return weigh(outputs, inputs, (o, i) => {
     const at = ratio * (halfPixelCenters ? o + 0.5 : o);

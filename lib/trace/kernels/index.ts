@@ -3,6 +3,7 @@ import type {Node} from '../../graph/node.js';
 import type {Lowered, Lowerings} from '../lowering.js';
 import {activations} from './activations.js';
 import {contractions} from './contractions.js';
+import {convolutions} from './convolution.js';
 import {creation} from './creation.js';
 import {elementwise} from './elementwise.js';
 import {indexing} from './indexing.js';
@@ -16,6 +17,7 @@ export const lowerings: Lowerings = {
   ...activations,
   ...reductions,
   ...contractions,
+  ...convolutions,
   ...shapes,
   ...creation,
   ...indexing,

@@ -15,8 +15,15 @@ import {cascadedTanks, tanks} from '../../../training/benchmarks/cascaded-tanks.
 import {coupledDrives, drives} from '../../../training/benchmarks/coupled-drives.js';
 import {emps, stage, startOf} from '../../../training/benchmarks/emps.js';
 import {f16, observe, wing} from '../../../training/benchmarks/f16.js';
-import {blocks, part, readArguments, runBenchmark, type Experiment} from '../../../training/benchmarks/protocol.js';
-import {circuit, silverbox} from '../../../training/benchmarks/silverbox.js';
+import {
+  blocks,
+  part,
+  readArguments,
+  runBenchmark,
+  type Benchmark,
+  type Experiment,
+} from '../../../training/benchmarks/protocol.js';
+import {circuit, observe as circuitOutput, silverbox} from '../../../training/benchmarks/silverbox.js';
 import {gaussian} from '../../../training/data/noise.js';
 
 const clock = (samples: number, dt: number): Float64Array => Float64Array.from({length: samples}, (_, i) => i * dt);
@@ -94,6 +101,9 @@ describe('the benchmarks', function () {
         delay: 4,
         linear: -0.25,
         square: 0.02,
+        jet: 0,
+        swash: 0,
+        taper: 0,
       };
       const level = run(tanks, [6, 5], truth, {u: input, rate: input.derivative}, 500, 4, 1, 1);
       return made(
@@ -115,24 +125,30 @@ describe('the benchmarks', function () {
   });
 
   it('EMPS, open loop: half a millimetre after six seconds', async () => {
-    const record = (seed: number): Experiment => {
-      const t = clock(6000, 1e-3);
+    const record = (seed: number, samples: number): Experiment => {
+      const t = clock(samples, 1e-3);
       const wave = multisine(seed, 10, line => 0.1 * (line + 1));
       const u = t.map(time => 1.5 * wave(time));
-      const params = {mass: 92, viscous: 190, coulomb: 21, offset: -0.3, uneven: -30, spring: 8, breakaway: 5};
+      const params = {mass: 92, viscous: 190, coulomb: 21, offset: -0.3, uneven: -200, spring: 2, drift: -0.25};
       const trajectory = simulate(
         stage,
         {q: 0.1, v: 0.02},
-        {scheme: rk4(), dt: 1e-3, steps: 5999, params: params as {mass: number}, inputs: {u: signal(t, u, 'hold')}},
+        {
+          scheme: rk4(),
+          dt: 1e-3,
+          steps: samples - 1,
+          params: params as {mass: number},
+          inputs: {u: signal(t, u, 'hold')},
+        },
       );
       const q = trajectory.values('q');
       trajectory.dispose();
       return made(`stage ${seed}`, t, u, q, 1e-6, seed);
     };
-    const test = record(2);
+    const test = record(2, 6000);
     expect(startOf(test).v).to.be.closeTo(0.02, 1e-3);
     // The warm-up of 20 ms tells the velocity to 0.1 mm/s, which friction stops within half a second.
-    expect(await judged(emps, [record(1)], test)).to.be.below(5e-4);
+    expect(await judged(emps, [record(1, 16_000)], test)).to.be.below(5e-4);
   });
 
   it('Silverbox: what is left is the noise, on a larger amplitude too', async () => {
@@ -141,8 +157,10 @@ describe('the benchmarks', function () {
       const t = clock(samples, dt);
       const wave = multisine(seed, 40, line => 5 * line + 3);
       const u = t.map((time, i) => amplitude(i) * wave(time));
-      const params = {pace: 4.29, damping: 0.048, gain: 1.01, cubic: 0.04, late: 0.002, later: 0.003, bias: -0.01};
-      const zero = 0.005;
+      const params = {
+        ...{pace: 4.29, damping: 0.049, gain: 1.01, cubic: 0.04, swift: 0.003, bias: -0.01, zero: 0.005, lag: 0.0006},
+        ...{crossover: -0.0015, crossX: 1.5, crossW: 4, crossZero: 0.3, driven: -0.001, drivenSwift: -0.002},
+      };
       const trajectory = simulate(
         circuit,
         {q: 0, v: 0},
@@ -153,9 +171,10 @@ describe('the benchmarks', function () {
           saveAt: {every: 2},
           params: params as {pace: number},
           inputs: {u: signal(t, u, 'cubic')},
+          observe: circuitOutput as never,
         },
       );
-      const y = trajectory.values('q').map(value => value + zero);
+      const y = trajectory.values('observed');
       trajectory.dispose();
       return made(`circuit ${seed}`, t, u, y, 1e-4, seed);
     };
@@ -179,16 +198,8 @@ describe('the benchmarks', function () {
 
   it('coupled drives: what is left is the noise, from either direction', async () => {
     const truth = {
-      gain: 0.6,
-      falling: 0.03,
-      bias: 0,
-      growing: 0.17,
-      lag: 0.85,
-      pace: 2.45,
-      damping: 0.14,
-      power: 1.6,
-      offset: 0.05,
-      filter: 3,
+      ...{gain: 0.25, bias: 0, growing: 0.34, lag: 0.76, pace: 2.37, stiffening: 0.25},
+      ...{damping: 0.055, slipping: 0.35, bend: 3.6, filter: 3.4},
     };
     const record = (seed: number, mean: number, samples: number): Experiment => {
       const t = clock(samples, 0.02);
@@ -317,24 +328,23 @@ describe('the benchmarks', function () {
       await writeFile(file, 't,u,y\n0,1,2\n1,3,4\n2,5,6\n');
       const said: string[] = [];
       // A model whose error is the record's last output, better with the second seed.
-      const result = await runBenchmark(
-        {
-          name: 'ramp',
-          unit: 'mm',
-          scale: 1e3,
-          columns: {t: 't', u: 'u', y: 'y'},
-          published: {line: 7, two: [1, 2]},
-          learn: (records, seed) =>
-            Promise.resolve({
-              cost: 3 - seed,
-              note: `${records.length} record`,
-              rmse: test => Promise.resolve(test.y[2] / seed),
-            }),
-          splits: ([record]) => [{name: 'all', train: [record], test: part(record, 1)}],
-        },
-        {train: [file], test: [file, file], seeds: 2},
-        line => said.push(line),
-      );
+      const ramp: Benchmark = {
+        name: 'ramp',
+        random: true,
+        unit: 'mm',
+        scale: 1e3,
+        columns: {t: 't', u: 'u', y: 'y'},
+        published: {line: 7, two: [1, 2]},
+        learn: (records, seed) =>
+          Promise.resolve({
+            cost: 3 - seed,
+            note: `${records.length} record`,
+            rmse: test => Promise.resolve(test.y[2] / seed),
+          }),
+        splits: ([record]) => [{name: 'all', train: [record], test: part(record, 1)}],
+      };
+      const both = {train: [file], test: [file, file], seeds: 2};
+      const result = await runBenchmark(ramp, both, line => said.push(line));
       expect(JSON.parse(said[said.length - 1])).to.deep.equal({
         benchmark: 'ramp',
         unit: 'mm',
@@ -344,6 +354,11 @@ describe('the benchmarks', function () {
       expect(said.join('\n'))
         .to.match(/line +7\.00 +7\.00/)
         .and.match(/median of 2 seeds +4\.50e\+3/);
+      const once: string[] = [];
+      const {rmse} = await runBenchmark({...ramp, random: false}, both, line => once.push(line));
+      expect(rmse).to.deep.equal([6000, 6000]);
+      expect(once[0]).to.match(/nothing in it is random/);
+      expect(once.join('\n')).not.to.match(/median/);
     } finally {
       await rm(place, {recursive: true});
     }

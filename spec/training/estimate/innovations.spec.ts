@@ -154,6 +154,23 @@ describe('identifyByInnovations', () => {
     expect(Math.abs(estimate.k - 4)).to.be.below(3 * standardError.k);
   });
 
+  it('weighs priors as further measurements: between the mean and what the record says, by their variances', async () => {
+    const data = shaken(9, 60, [4, 0.6, 0.5, 0.1]);
+    const parameters = {k: positive(4), c: fixed(0.6), drive: fixed(0.5), noise: fixed(0.1)};
+    const alone = await identifyByInnovations({...shakenProblem, parameters, data});
+    const relative = alone.standardError.k / alone.estimate.k;
+    const prior = {mean: 4.2, sd: 4.2 * relative};
+    const both = await identifyByInnovations({
+      ...shakenProblem,
+      parameters: {...parameters, k: positive(4, {prior})},
+      data,
+    });
+    // Two lognormal measurements of about equal weight.
+    expect(both.estimate.k).to.be.closeTo(Math.sqrt(alone.estimate.k * 4.2), 0.15 * alone.standardError.k);
+    expect(both.standardError.k / alone.standardError.k).to.be.closeTo(Math.SQRT1_2, 0.05);
+    expect(both.logLikelihood).to.be.below(alone.logLikelihood);
+  });
+
   it('says what cannot be identified, and what is not white', async () => {
     const data = shaken(6, 60, [4, 0.6, 0.5, 0.1]);
     const {warnings, standardError} = await identifyByInnovations({

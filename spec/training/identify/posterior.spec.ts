@@ -203,7 +203,7 @@ describe('posteriors', function () {
     }
     expect(found.interval.friction[0]).to.be.lessThan(0.15);
     expect(found.interval.friction[1]).to.be.greaterThan(0.15);
-    expect(String(found)).to.contain('friction = ');
+    expect((found as {toString: () => string}).toString()).to.contain('friction = ');
     expect(found.html({fragment: true})).to.contain('Chains of friction');
     const again = await posterior(problem, fit, {draws: 20, warmUp: 30, seed: 1});
     const other = await posterior(problem, fit, {draws: 20, warmUp: 30, seed: 1});

@@ -1,0 +1,39 @@
+/** The shapes of a step's blocks: of positions and velocities as a scheme sees them, and of what it carries beside them. */
+import type {Shape} from '../graph/node.js';
+import {sameShape, sizeOf} from '../graph/node.js';
+import type {Formulation} from '../scheme/scheme.js';
+import type {OwnBlock} from '../system/equations.js';
+import type {Part} from './layout.js';
+
+/** Of the position, and of v as a scheme sees it, hidden states in it; of an ode both are that of y. */
+export interface Shapes {
+  readonly position: Shape;
+  readonly velocity: Shape;
+}
+
+/** @param own the user's blocks */
+export function shapesOf(own: readonly OwnBlock[], {whole = false}: Pick<Formulation, 'whole'>): Shapes {
+  const total = (blocks: readonly OwnBlock[]): Shape => [blocks.reduce((sum, {shape}) => sum + sizeOf(shape), 0)];
+  const [{shape: position}, ...velocities] = own;
+  if (whole) return {position: total(own), velocity: total(own)};
+  if (velocities.length === 0) return {position, velocity: position};
+  return {position, velocity: velocities.length === 1 ? velocities[0].shape : total(velocities)};
+}
+
+/**
+ * A block that a scheme carries. Of one that has the shape of v with its hidden states, v's part is shown under the name:
+ * accelerations above all.
+ */
+export function carriedParts(
+  [, v, ...states]: readonly OwnBlock[],
+  formulation: Pick<Formulation, 'whole'>,
+  {name, shape, derivative}: Pick<Part, 'name' | 'shape' | 'derivative'>,
+): Part[] {
+  const {velocity} = shapesOf([{name: 'q', shape: []}, v ?? {name: 'v', shape: []}, ...states], {});
+  if (states.length === 0 || formulation.whole === true || !sameShape(shape, velocity))
+    return [{name, shape, derivative}];
+  return [
+    {name, shape: v.shape, of: name, derivative},
+    {name: `${name}.states`, shape: [sizeOf(velocity) - sizeOf(v.shape)], of: name, derivative},
+  ];
+}
