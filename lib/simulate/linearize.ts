@@ -55,8 +55,7 @@ const instant: Scheme = {
     unknown: ['a'],
     multipliers: ['lambda'],
     moves: true,
-    residual: ({a, lambda}, at) =>
-      instantBalance(at, {q: at.x.q, v: at.x.v, t: at.t}, a, lambda) as {[name: string]: tf.Tensor},
+    residual: ({a, lambda}, at) => instantBalance(at, {q: at.x.q, v: at.x.v, t: at.t}, a, lambda),
     update: ({a, lambda}, {x}) => ({q: x.q, v: a, lambda}),
   },
   ode: {unknown: [], update: (_, {x, t, rate}) => rate(x, t)},
@@ -95,12 +94,7 @@ const units = (size: number): Float64Array[] =>
 function ofOde(system: System, state: OdeInitial, options: LinearizeOptions): Linearization {
   const {shape, values} = readNumeric(state.y, 'the state');
   const directions = units(values.length).map(y => ({initial: {y: shaped(y, shape)}}));
-  const {trajectory, tangents} = simulate.jvps(
-    system as never,
-    state as never,
-    settings(options) as never,
-    directions as never,
-  );
+  const {trajectory, tangents} = simulate.jvps(system as never, state, settings(options), directions);
   trajectory.dispose();
   const columns = tangents.map(tangent => (tangent as {y: Float64Array}).y.subarray(values.length));
   const A = Array.from(values, (_, i) => columns.map(column => column[i]));

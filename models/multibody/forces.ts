@@ -34,8 +34,8 @@ export interface SpringDamper {
   readonly kind: 'springDamper';
   readonly a: string;
   readonly b: string;
-  readonly from: V3;
-  readonly to: V3;
+  readonly from: readonly [number, number, number];
+  readonly to: readonly [number, number, number];
   readonly stiffness: Coefficient;
   readonly damping: Coefficient;
   readonly length: Coefficient;
@@ -46,7 +46,7 @@ export interface TorsionSpring {
   readonly kind: 'torsionSpring';
   readonly a: string;
   readonly b: string;
-  readonly axis: V3;
+  readonly axis: readonly [number, number, number];
   readonly stiffness: Coefficient;
   readonly damping: Coefficient;
   readonly angle: Coefficient;
@@ -57,7 +57,7 @@ export interface AxisTorque {
   readonly kind: 'axisTorque';
   readonly a: string;
   readonly b: string;
-  readonly axis: V3;
+  readonly axis: readonly [number, number, number];
   readonly torque: (at: AxisState) => tf.Tensor;
 }
 

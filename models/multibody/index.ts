@@ -1,6 +1,17 @@
 /** Rigid bodies in space: the model, its joints and forces. */
 export type {BodySpec} from './bodies.js';
 export {
+  box,
+  capsule,
+  contact,
+  plane,
+  sphere,
+  type Ball,
+  type BodyContact,
+  type Shape,
+  type Turned,
+} from './contacts.js';
+export {
   axisTorque,
   jointFriction,
   springDamper,

@@ -21,6 +21,7 @@ export interface PhysicalInertia {
 }
 
 /**
+ * Mass and inertia of parameters that may have any values.
  * @param theta [10]: α, d₁, d₂, d₃, s₁₂, s₂₃, s₁₃, t₁, t₂, t₃ with U = e^α [e^d₁ s₁₂ s₁₃ t₁; 0 e^d₂ s₂₃ t₂; 0 0 e^d₃ t₃; 0 0 0 1].
  *   For a centre that is known, as a body of `multibody` has it, t is zero: leave it out and give [7]
  * @throws OptionError 'bad-coefficient'; ShapeError 'inertia-shape' when traced
@@ -77,9 +78,11 @@ export function logCholeskyOf(spec: {
   readonly centre?: readonly number[];
 }): Float64Array {
   const {mass, centre = [0, 0, 0]} = spec;
-  const J = (typeof spec.inertia[0] === 'number'
-    ? spec.inertia.map((x, i) => spec.inertia.map((_, j) => (i === j ? x : 0)))
-    : spec.inertia) as readonly (readonly number[])[];
+  const J = (
+    typeof spec.inertia[0] === 'number'
+      ? spec.inertia.map((x, i) => spec.inertia.map((_, j) => (i === j ? x : 0)))
+      : spec.inertia
+  ) as readonly (readonly number[])[];
   const half = (J[0][0] + J[1][1] + J[2][2]) / 2;
   const sigma = (i: number, j: number): number => ((i === j ? half : 0) - J[i][j]) / mass;
   // UUᵀ of Σ/m from its last row upwards.

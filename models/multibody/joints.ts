@@ -9,8 +9,15 @@ import type {Params} from '../../lib/index.js';
 import {OptionError} from '../../lib/index.js';
 import {inner, requireDirection, requireVector, type V3} from './numbers.js';
 
-/** Made by `revolute` and its like. */
-export type Joint =
+/** Made by `revolute` and its like, for `multibody`. */
+export interface Joint {
+  readonly kind: string;
+  readonly a: string;
+  readonly b: string;
+}
+
+/** What a joint is made of. */
+export type KnownJoint =
   | ({readonly kind: 'revolute' | 'cylindrical' | 'planar'} & Ends & PointAndAxis)
   | ({readonly kind: 'prismatic'} & Ends & {readonly at: V3 | undefined; readonly axis: V3})
   | ({readonly kind: 'spherical' | 'fixed'} & Ends & {readonly at: V3 | undefined})
@@ -55,12 +62,12 @@ export interface JointAxis extends JointPoint {
 
 const withAxis = (kind: 'revolute' | 'cylindrical' | 'planar', a: string, b: string, spec: JointAxis): Joint => {
   refuseUnknownOptions(spec, {at: any, axis: any}, kind, 'bad-multibody');
-  return {
+  return known({
     kind,
     ...ends(kind, a, b),
     at: requireVector(spec.at, `${kind}: at`),
     axis: requireDirection(spec.axis, `${kind}: axis`),
-  };
+  });
 };
 
 /**
@@ -77,7 +84,7 @@ export function revolute(a: string, b: string, spec: JointAxis): Joint {
  */
 export function spherical(a: string, b: string, spec: JointPoint): Joint {
   refuseUnknownOptions(spec, {at: any}, 'spherical', 'bad-multibody');
-  return {kind: 'spherical', ...ends('spherical', a, b), at: requireVector(spec.at, 'spherical: at')};
+  return known({kind: 'spherical', ...ends('spherical', a, b), at: requireVector(spec.at, 'spherical: at')});
 }
 
 /**
@@ -87,12 +94,12 @@ export function spherical(a: string, b: string, spec: JointPoint): Joint {
  */
 export function prismatic(a: string, b: string, spec: Partial<JointPoint> & Pick<JointAxis, 'axis'>): Joint {
   refuseUnknownOptions(spec, {at: any, axis: any}, 'prismatic', 'bad-multibody');
-  return {
+  return known({
     kind: 'prismatic',
     ...ends('prismatic', a, b),
     at: spec.at === undefined ? undefined : requireVector(spec.at, 'prismatic: at'),
     axis: requireDirection(spec.axis, 'prismatic: axis'),
-  };
+  });
 }
 
 /**
@@ -118,7 +125,7 @@ export function universal(
   // Beyond a degree from parallel a cross has no two directions to turn in.
   if (Math.abs(inner(...axes)) > 0.9998)
     throw new OptionError('bad-multibody', 'universal: the two axes are parallel; a cross has two directions.');
-  return {kind: 'universal', ...ends('universal', a, b), at: requireVector(spec.at, 'universal: at'), axes};
+  return known({kind: 'universal', ...ends('universal', a, b), at: requireVector(spec.at, 'universal: at'), axes});
 }
 
 /**
@@ -136,11 +143,11 @@ export function planar(a: string, b: string, spec: JointAxis): Joint {
  */
 export function fixed(a: string, b: string, spec: Partial<JointPoint> = {}): Joint {
   refuseUnknownOptions(spec, {at: any}, 'fixed', 'bad-multibody');
-  return {
+  return known({
     kind: 'fixed',
     ...ends('fixed', a, b),
     at: spec.at === undefined ? undefined : requireVector(spec.at, 'fixed: at'),
-  };
+  });
 }
 
 /**
@@ -152,13 +159,13 @@ export function screw(a: string, b: string, spec: JointAxis & {readonly pitch: n
   const {pitch} = spec;
   if (!Number.isFinite(pitch) || pitch === 0)
     throw new OptionError('bad-multibody', `screw: pitch must be a length a turn other than 0, not ${pitch}.`);
-  return {
+  return known({
     kind: 'screw',
     ...ends('screw', a, b),
     at: requireVector(spec.at, 'screw: at'),
     axis: requireDirection(spec.axis, 'screw: axis'),
     pitch,
-  };
+  });
 }
 
 /**
@@ -179,13 +186,13 @@ export function distanceJoint(
   const {length} = spec;
   if (length !== undefined && !(length > 0 && Number.isFinite(length)))
     throw new OptionError('bad-multibody', `distanceJoint: length must be positive, not ${length}.`);
-  return {
+  return known({
     kind: 'distance',
     ...ends('distanceJoint', a, b),
     from: requireVector(spec.from, 'distanceJoint: from'),
     to: requireVector(spec.to, 'distanceJoint: to'),
     length,
-  };
+  });
 }
 
 /**
@@ -211,14 +218,14 @@ export function rolling(
     throw new OptionError('bad-multibody', `rolling: radius must be positive, not ${radius}.`);
   if (b === 'ground')
     throw new OptionError('bad-multibody', "rolling: b is what rolls, and cannot be 'ground'; a has the plane.");
-  return {
+  return known({
     kind: 'rolling',
     ...ends('rolling', a, b),
     radius,
     axis: axis === undefined ? undefined : requireDirection(axis, 'rolling: axis'),
     at: requireVector(spec.at ?? [0, 0, 0], 'rolling: at'),
     normal: requireDirection(spec.normal ?? [0, 0, 1], 'rolling: normal'),
-  };
+  });
 }
 
 /**
@@ -240,7 +247,7 @@ export function gear(
   const {ratio, carrier = 'ground'} = spec;
   if (!Number.isFinite(ratio) || ratio === 0)
     throw new OptionError('bad-multibody', `gear: ratio must be a finite number other than 0, not ${ratio}.`);
-  return {kind: 'gear', ...ends('gear', a, b), axes: pair(spec.axes, 'gear: axes'), ratio, carrier};
+  return known({kind: 'gear', ...ends('gear', a, b), axes: pair(spec.axes, 'gear: axes'), ratio, carrier});
 }
 
 /**
@@ -255,8 +262,15 @@ export function motor(
   spec: {readonly axis: readonly [number, number, number]; readonly angle: Angle},
 ): Joint {
   refuseUnknownOptions(spec, {axis: any, angle: callable}, 'motor', 'bad-multibody');
-  return {kind: 'motor', ...ends('motor', a, b), axis: requireDirection(spec.axis, 'motor: axis'), angle: spec.angle};
+  return known({
+    kind: 'motor',
+    ...ends('motor', a, b),
+    axis: requireDirection(spec.axis, 'motor: axis'),
+    angle: spec.angle,
+  });
 }
+
+const known = (joint: KnownJoint): Joint => joint;
 
 function ends(kind: string, a: string, b: string): Ends {
   if (typeof a !== 'string' || typeof b !== 'string' || a === b)

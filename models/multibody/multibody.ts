@@ -4,12 +4,15 @@
  * quaternions moved by the exponential map (Brüls & Cardona 2010); the matrix of a step is as sparse as the mechanism.
  */
 import * as tf from '@tensorflow/tfjs';
-import {any, list, object, refuseUnknownOptions} from '../../lib/checks.js';
+import {any, list, object, oneOf, refuseUnknownOptions} from '../../lib/checks.js';
 import type {Constraint, MechanicalSystem, MechanicalTrajectory, Observe, Params} from '../../lib/index.js';
 import {bilateral, freeBodies, mechanics, nonholonomic, OptionError, constantTensor} from '../../lib/index.js';
 import {readBodies, type Bodies, type BodySpec, type Place} from './bodies.js';
+import {contactGroups, type BodyContact} from './contacts.js';
 import {forceGroups, type BodyForce, type ForceGroup, type Instant, type WrenchTerm} from './forces.js';
-import type {Joint} from './joints.js';
+import type {Joint, KnownJoint} from './joints.js';
+import {minimalSystem, wholeSeries} from './minimal.js';
+import {treeOf} from './tree.js';
 import {requireVector, type V3} from './numbers.js';
 import {posesAlong, reactionsAlong, type PoseSeries, type ReactionSeries} from './series.js';
 import {jointRows, type JointRows} from './rows.js';
@@ -25,14 +28,20 @@ export interface MultibodySpec {
   /** By name. */
   readonly joints?: {readonly [name: string]: Joint};
   readonly forces?: readonly BodyForce[];
+  readonly contacts?: readonly BodyContact[];
+  /**
+   * 'maximal' (default): six velocities a body, all joints constraints. 'minimal': the coordinates of joints along a
+   * spanning tree; joints that close loops, and those without coordinates of their own, are constraints.
+   */
+  readonly coordinates?: 'maximal' | 'minimal';
 }
 
 /** Where a run of a multibody system begins. */
 export interface MultibodyStart {
-  /** [bodies, 7]: centre and quaternion, w first, of each body. */
-  readonly q: readonly (readonly number[])[];
-  /** [bodies, 6]: velocity of the centre in world axes and angular velocity in body axes. */
-  readonly v: readonly (readonly number[])[];
+  /** [bodies, 7]: centre and quaternion, w first, of each body; or the joints' coordinates, flat. */
+  readonly q: readonly (readonly number[])[] | readonly number[];
+  /** [bodies, 6]: velocity of the centre in world axes and angular velocity in body axes; or the joints' velocities, flat. */
+  readonly v: readonly (readonly number[])[] | readonly number[];
 }
 
 /** Made by `multibody`: a mechanical system with what its series mean. */
@@ -48,8 +57,8 @@ export interface Multibody extends MechanicalSystem {
    * @param params those of the run, where the model reads any
    * @throws OptionError 'unknown-joint'
    */
-  reaction(trajectory: SavedMotion, joint: string): ReactionSeries;
-  /** Kinetic energy, that of gravity (zero at the origin) and of springs [], for `options.observe`. */
+  reaction(trajectory: SavedMotion, joint: string, params?: Params): ReactionSeries;
+  /** Kinetic energy, that of gravity (zero at the origin), of springs and of contacts [], for `options.observe`. */
   readonly energy: Observe;
   /** Linear momentum and angular momentum about the origin, [6], world axes; for `options.observe`. */
   readonly momentum: Observe;
@@ -69,53 +78,118 @@ export type SavedMotion = Pick<MechanicalTrajectory, 'values'>;
 export function multibody(spec: MultibodySpec): Multibody {
   refuseUnknownOptions(
     spec,
-    {gravity: any, bodies: object, joints: object, forces: list},
+    {
+      gravity: any,
+      bodies: object,
+      joints: object,
+      forces: list,
+      contacts: list,
+      coordinates: oneOf('maximal', 'minimal'),
+    },
     'multibody',
     'bad-multibody',
   );
   const bodies = readBodies(spec.bodies);
   const gravity = requireVector(spec.gravity ?? [0, 0, 0], 'multibody: gravity');
-  const joints = Object.entries(spec.joints ?? {});
+  const joints = Object.entries(spec.joints ?? {}) as [string, KnownJoint][];
   const places = (name: string): Place => bodies.place(name, 'a joint');
-  const rows = jointRows(
-    joints.map(([, joint]) => joint),
-    places,
-  );
-  const {groups, own} = forcesOf(spec.forces ?? [], bodies);
-  const system = mechanics({
-    mass: massOf(bodies),
-    forces: [bodyForces(bodies, gravity, groups), ...own],
-    constraints: constraintsOf(rows),
-    kinematics: freeBodies(),
-  });
-  const at = ({q, v, t, params}: Parameters<Observe>[0]): Instant => ({pose: poseOf(q), twist: twistOf(v), t, params});
+  const given = joints.map(([, joint]) => joint);
+  const {groups: between, own} = forcesOf(spec.forces ?? [], bodies);
+  const groups = [...between, ...contactGroups(spec.contacts ?? [], (name, asked) => bodies.place(name, asked))];
+  const wrenches = [bodyForces(bodies, gravity, groups), ...own];
+  const {system, initial, whole, rows, saved, branch} =
+    spec.coordinates === 'minimal'
+      ? inTree(bodies, given, wrenches, places)
+      : inMaximal(bodies, given, wrenches, places);
+  const at = ({q, v, t, params}: Parameters<Observe>[0]): Instant => {
+    const all = whole(q, v);
+    return {pose: poseOf(all.q), twist: twistOf(all.v), t, params};
+  };
   return {
     ...system,
-    initial: startOf(bodies, spec.bodies),
+    initial,
     body: name => {
       if (name === 'ground') throw new OptionError('unknown-body', "multibody: 'ground' has no row; it does not move.");
       return bodies.place(name, 'multibody').index;
     },
-    pose: (trajectory, body) => posesAlong(trajectory, bodies.place(body, 'pose').index, bodies.names.length),
-    reaction: (trajectory, name) => {
-      const number = joints.findIndex(([known]) => known === name);
-      if (number < 0)
-        throw new OptionError(
-          'unknown-joint',
-          `reaction names joint '${name}', but there ${
-            joints.length === 0
-              ? 'are none'
-              : `are ${joints
-                  .slice(0, 8)
-                  .map(([known]) => known)
-                  .join(', ')}`
-          }.`,
-          {joint: name},
-        );
-      return reactionsAlong(trajectory, joints[number][1], number, rows, places, bodies.names.length);
+    pose: (trajectory, body) => posesAlong(saved(trajectory), bodies.place(body, 'pose').index, bodies.names.length),
+    reaction: (trajectory, name, params = {}) => {
+      const number = requireJoint(joints, name);
+      return (
+        branch?.(trajectory, number, params)
+        ?? reactionsAlong(saved(trajectory), given[number], number, rows, places, bodies.names.length)
+      );
     },
     energy: place => energyOf(bodies, gravity, groups, at(place)),
     momentum: place => momentumOf(bodies, at(place)),
+  };
+}
+
+function requireJoint(joints: readonly (readonly [string, KnownJoint])[], name: string): number {
+  const number = joints.findIndex(([known]) => known === name);
+  if (number >= 0) return number;
+  const names = joints.slice(0, 8).map(([known]) => known);
+  throw new OptionError(
+    'unknown-joint',
+    `reaction names joint '${name}', but there ${names.length === 0 ? 'are none' : `are ${names.join(', ')}`}.`,
+    {joint: name},
+  );
+}
+
+/** A system in its coordinates, and what these mean. */
+interface Coordinates {
+  readonly system: MechanicalSystem;
+  readonly initial: MultibodyStart;
+  /** As states of maximal coordinates: a state, and saved ones. */
+  whole(q: tf.Tensor, v: tf.Tensor): {q: tf.Tensor; v: tf.Tensor};
+  saved(trajectory: SavedMotion): SavedMotion;
+  readonly rows: JointRows;
+  /** Of a joint that has no rows. */
+  readonly branch?: (trajectory: SavedMotion, number: number, params: Params) => ReactionSeries | undefined;
+}
+
+function inMaximal(
+  bodies: Bodies,
+  joints: readonly KnownJoint[],
+  wrenches: readonly WrenchTerm[],
+  places: (name: string) => Place,
+): Coordinates {
+  const rows = jointRows(joints, places);
+  const system = mechanics({
+    mass: massOf(bodies),
+    forces: wrenches,
+    constraints: constraintsOf(rows, (q, v) => ({q, v})),
+    kinematics: freeBodies(),
+  });
+  return {system, rows, initial: startOf(bodies), whole: (q, v) => ({q, v}), saved: trajectory => trajectory};
+}
+
+function inTree(
+  bodies: Bodies,
+  joints: readonly KnownJoint[],
+  wrenches: readonly WrenchTerm[],
+  places: (name: string) => Place,
+): Coordinates {
+  const tree = treeOf(bodies.names.map(places), joints, places);
+  if (tree.velocities === 0)
+    throw new OptionError('bad-multibody', 'multibody: the joints leave nothing to move; leave one out.');
+  const loops = new Set(tree.loops);
+  const rows = jointRows(joints, places, loops);
+  const minimal = minimalSystem(bodies, tree, wrenches, rows, places);
+  const system = mechanics({
+    mass: ({q, params}) => minimal.mass(q, params),
+    forces: ({q, v, t, params}) => minimal.force(q, v, t, params),
+    constraints: constraintsOf(rows, (q, v) => minimal.whole(q, v ?? tf.zeros([tree.velocities]))),
+    ...(minimal.kinematics === undefined ? {} : {kinematics: minimal.kinematics}),
+  });
+  return {
+    system,
+    rows,
+    initial: {q: tree.start, v: minimal.start(startOf(bodies).v)},
+    whole: (q, v) => minimal.whole(q, v),
+    saved: trajectory => wholeSeries(trajectory, tree, minimal, bodies.names.length),
+    branch: (trajectory, number, params) =>
+      loops.has(number) ? undefined : minimal.reaction(trajectory, joints[number], number, params),
   };
 }
 
@@ -181,21 +255,26 @@ function bodyForces(bodies: Bodies, gravity: V3, groups: readonly ForceGroup[]):
   };
 }
 
-function constraintsOf({positions, velocities}: JointRows): Constraint[] {
-  const at = (q: tf.Tensor, v: tf.Tensor | undefined, t: tf.Tensor, params: Params): Instant => ({
-    pose: poseOf(q),
-    twist: twistOf(v ?? tf.zeros([q.shape[0], 6])),
-    t,
-    params,
-  });
+function constraintsOf(
+  {positions, velocities}: JointRows,
+  whole: (q: tf.Tensor, v: tf.Tensor | undefined) => {q: tf.Tensor; v: tf.Tensor | undefined},
+): Constraint[] {
+  const at = (q: tf.Tensor, v: tf.Tensor | undefined, t: tf.Tensor, params: Params): Instant => {
+    const all = whole(q, v);
+    const still = (): tf.Tensor => tf.zeros([all.q.shape[0], 6]);
+    return {pose: poseOf(all.q), twist: twistOf(v === undefined ? still() : (all.v ?? still())), t, params};
+  };
   return [
     ...(positions === undefined ? [] : [bilateral(({q, t, params}) => positions.gap(at(q, undefined, t, params)))]),
     ...(velocities === undefined ? [] : [nonholonomic(({q, v, t, params}) => velocities.gap(at(q, v, t, params)))]),
   ];
 }
 
-function startOf(bodies: Bodies, given: MultibodySpec['bodies']): MultibodyStart {
-  const places = Object.keys(given).map(name => bodies.place(name, 'multibody'));
+function startOf(bodies: Bodies): {
+  readonly q: readonly (readonly number[])[];
+  readonly v: readonly (readonly number[])[];
+} {
+  const places = bodies.names.map(name => bodies.place(name, 'multibody'));
   return {
     q: places.map(({position, rotation}) => [...position, ...rotation]),
     v: bodies.velocities.map(({velocity, omega}) => [...velocity, ...omega]),

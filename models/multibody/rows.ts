@@ -6,7 +6,7 @@
 import * as tf from '@tensorflow/tfjs';
 import type {Params} from '../../lib/index.js';
 import {constantTensor} from '../../lib/index.js';
-import type {Angle, Joint} from './joints.js';
+import type {Angle, KnownJoint} from './joints.js';
 import type {V3} from './numbers.js';
 import {frameAlong, inner, minus, norm, outer, turnedBack} from './numbers.js';
 import type {Place} from './bodies.js';
@@ -228,10 +228,19 @@ export interface Rows {
   readonly of: readonly (readonly number[])[];
 }
 
-/** @param places where bodies are at the start; the ground last */
-export function jointRows(joints: readonly Joint[], places: (name: string) => Place): JointRows {
+/**
+ * @param places where bodies are at the start; the ground last
+ * @param which joints have rows; default all
+ */
+export function jointRows(
+  joints: readonly KnownJoint[],
+  places: (name: string) => Place,
+  which: ReadonlySet<number> = new Set(joints.keys()),
+): JointRows {
   const ground = places('ground').index;
-  const all = joints.flatMap((joint, owner) => rowsOf(joint, places).map(row => ({row, owner})));
+  const all = joints.flatMap((joint, owner) =>
+    which.has(owner) ? rowsOf(joint, places).map(row => ({row, owner})) : [],
+  );
   const collect = (velocities: boolean): Rows | undefined => {
     const of: number[][] = joints.map(() => []);
     const parts: ((at: Moving) => tf.Tensor[])[] = [];
@@ -267,7 +276,7 @@ export function turningAbout(axis: V3, a: Place, b: Place): Turning {
 }
 
 /** The point about which a joint's torque is given, in world coordinates at the start. */
-export function pointOfJoint(joint: Joint, places: (name: string) => Place): V3 {
+export function pointOfJoint(joint: KnownJoint, places: (name: string) => Place): V3 {
   const [a, b] = [places(joint.a), places(joint.b)];
   if (joint.kind === 'distance') return joint.to;
   if (joint.kind === 'rolling') return b.position;
@@ -275,7 +284,7 @@ export function pointOfJoint(joint: Joint, places: (name: string) => Place): V3 
   return joint.b === 'ground' ? a.position : b.position;
 }
 
-function rowsOf(joint: Joint, places: (name: string) => Place): Row[] {
+function rowsOf(joint: KnownJoint, places: (name: string) => Place): Row[] {
   const [from, to] = [places(joint.a), places(joint.b)];
   const pair: Pair = {a: from.index, b: to.index};
   const points = (at: V3, other = at): Points => ({...pair, onA: local(from, at), onB: local(to, other)});

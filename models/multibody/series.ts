@@ -7,7 +7,7 @@ import * as tf from '@tensorflow/tfjs';
 import {constantTensor, explicitEuler, mechanics, signal, simulate} from '../../lib/index.js';
 import type {MechanicalTrajectory} from '../../lib/index.js';
 import type {Place} from './bodies.js';
-import type {Joint} from './joints.js';
+import type {KnownJoint} from './joints.js';
 import {minus, turnedBack} from './numbers.js';
 import {pointOfJoint, type JointRows, type Rows} from './rows.js';
 import {constants, poseOf, twistOf, type Pose, type Twist} from './state.js';
@@ -33,7 +33,8 @@ export interface ReactionSeries {
   readonly torque: Float64Array;
 }
 
-type Saved = Pick<MechanicalTrajectory, 'values'>;
+/** What of a trajectory is read. */
+export type SavedSeries = Pick<MechanicalTrajectory, 'values'>;
 
 /** Columns from..to of the rows of one body. */
 function part(values: Float64Array, row: number, width: number, rows: number, from: number, to: number): Float64Array {
@@ -47,7 +48,7 @@ function part(values: Float64Array, row: number, width: number, rows: number, fr
   return out;
 }
 
-export function posesAlong(trajectory: Saved, body: number, bodies: number): PoseSeries {
+export function posesAlong(trajectory: SavedSeries, body: number, bodies: number): PoseSeries {
   const [q, v] = [trajectory.values('q'), trajectory.values('v')];
   if (body === bodies) {
     const saved = trajectory.values('t').length;
@@ -100,8 +101,8 @@ export function along(
 }
 
 export function reactionsAlong(
-  trajectory: Saved,
-  joint: Joint,
+  trajectory: SavedSeries,
+  joint: KnownJoint,
   number: number,
   {positions, velocities}: JointRows,
   places: (name: string) => Place,
@@ -150,14 +151,19 @@ export function reactionsAlong(
       return tf.concat([...sign(force), ...sign(onBody)]);
     },
   );
-  const columns = (from: number): Float64Array => part(wrench, 0, 6, 1, from, from + 3);
-  return {force: columns(0), torque: columns(3)};
+  return columnsOf(wrench);
 }
 
-/** Force at the centre in world axes, torque about it in body axes. */
-type Cotangent = readonly [Vec, Vec];
+/** Force and torque of [saved, 6]. */
+export const columnsOf = (wrench: Float64Array): ReactionSeries => ({
+  force: part(wrench, 0, 6, 1, 0, 3),
+  torque: part(wrench, 0, 6, 1, 3, 6),
+});
 
-function byPose(f: (pose: Pose) => tf.Tensor, {position, rotation}: Pose): Cotangent {
+/** Force at the centre in world axes, torque about it in body axes. */
+export type Cotangent = readonly [Vec, Vec];
+
+export function byPose(f: (pose: Pose) => tf.Tensor, {position, rotation}: Pose): Cotangent {
   const at = (x: readonly tf.Tensor[]): Pose => ({position: [x[0], x[1], x[2]], rotation: [x[3], x[4], x[5], x[6]]});
   const g = tf.grads((...x: tf.Tensor[]) => readingAll(f(at(x)), x))([...position, ...rotation]);
   return [[g[0], g[1], g[2]], torqueOf(rotation, [g[3], g[4], g[5], g[6]])];
@@ -167,7 +173,7 @@ function byPose(f: (pose: Pose) => tf.Tensor, {position, rotation}: Pose): Cotan
 const readingAll = (value: tf.Tensor, inputs: readonly tf.Tensor[]): tf.Tensor =>
   inputs.reduce((total, x) => tf.add(total, tf.mul(0, tf.sum(x))), value);
 
-function byTwist(f: (twist: Twist) => tf.Tensor, {velocity, omega}: Twist): Cotangent {
+export function byTwist(f: (twist: Twist) => tf.Tensor, {velocity, omega}: Twist): Cotangent {
   const at = (x: readonly tf.Tensor[]): Twist => ({velocity: [x[0], x[1], x[2]], omega: [x[3], x[4], x[5]]});
   const g = tf.grads((...x: tf.Tensor[]) => readingAll(f(at(x)), x))([...velocity, ...omega]);
   return [

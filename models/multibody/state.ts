@@ -46,7 +46,7 @@ export function twistOf(v: tf.Tensor): Twist {
 
 /** [bodies, 6] of wrenches without that of the ground. */
 export function stacked({force, torque}: Wrench): tf.Tensor {
-  const bodies = force[0].shape[0]! - 1;
+  const bodies = force[0].shape[0] - 1;
   return tf.stack(
     [...force, ...torque].map(column => tf.slice(column, [0], [bodies])),
     1,

@@ -1,7 +1,7 @@
 /** Joints: motions in closed form, drift, and reactions against statics and dynamics by hand. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {SimulateOptions} from '../../../lib/index.js';
+import type {Observe, Scheme} from '../../../lib/index.js';
 import {generalizedAlpha, InconsistentStateError, OptionError, simulate} from '../../../lib/index.js';
 import type {Joint, Multibody, BodySpec, BodyForce} from '../../../models/index.js';
 import {
@@ -31,14 +31,17 @@ const box: BodySpec = {mass: 2, inertia: [0.2, 0.3, 0.4]};
 const one = (body: BodySpec, joint: Joint, forces: readonly BodyForce[] = []): Multibody =>
   multibody({gravity: [0, 0, -g], bodies: {body}, joints: {joint}, forces});
 
-function run(system: Multibody, options: Partial<SimulateOptions> = {}) {
+function run(
+  system: Multibody,
+  options: {scheme?: Scheme; dt?: number; t1?: number; observe?: Observe; consistent?: 'project'} = {},
+) {
   const path = simulate(system, system.initial, {dt: 0.01, t1: 0.5, ...options});
   path.dispose();
   return path;
 }
 
 const last = (series: Float64Array, width: number): number[] => Array.from(series.slice(-width));
-const close = (found: ArrayLike<number>, expected: readonly number[], tolerance: number): void =>
+const close = (found: ArrayLike<number>, expected: readonly number[], tolerance: number): Chai.Assertion =>
   expect(largest(expected.map((x, i) => x - found[i])), `${Array.from(found).join(' ')}`).to.be.below(tolerance);
 
 describe('joints', () => {

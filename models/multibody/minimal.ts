@@ -1,0 +1,273 @@
+/**
+ * The equations of bodies in a tree's coordinates: M = Jᵀ M_b J and f = Jᵀ(w − M_b J' v), with the Jacobian J of the bodies'
+ * velocities, their masses M_b and the wrenches w of maximal coordinates (Kane's equations; Featherstone 2008, §4.4).
+ */
+import * as tf from '@tensorflow/tfjs';
+import type {Kinematics, MechanicalTrajectory, Params} from '../../lib/index.js';
+import {constantTensor, linalg, quaternions} from '../../lib/index.js';
+import type {Bodies} from './bodies.js';
+import type {WrenchTerm} from './forces.js';
+import type {KnownJoint} from './joints.js';
+import {minus, turnedBack} from './numbers.js';
+import {along, byPose, byTwist, columnsOf, type ReactionSeries, type SavedSeries} from './series.js';
+import {pointOfJoint, type JointRows} from './rows.js';
+import {constants, poseOf, twistOf, type Pose, type Twist} from './state.js';
+import {biasOf, jacobianOf, masksOf, treeAt, velocityOf, type Tree} from './tree.js';
+import {add, cross, rotate, rotateBack, scale, sub, times, type Matrix, type Quat, type Vec} from './vectors.js';
+
+/** A system in a tree's coordinates. */
+export interface Minimal {
+  mass(q: tf.Tensor, params: Params): tf.Tensor;
+  force(q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, params: Params): tf.Tensor;
+  /** [bodies, 7] and [bodies, 6] of maximal coordinates. */
+  whole(q: tf.Tensor, v: tf.Tensor): {q: tf.Tensor; v: tf.Tensor};
+  readonly kinematics: Kinematics | undefined;
+  /** The joints' velocities that give bodies the nearest to these, [bodies, 6]. */
+  start(velocities: readonly (readonly number[])[]): number[];
+  /** Of a joint of the tree. */
+  reaction(trajectory: SavedSeries, joint: KnownJoint, number: number, params: Params): ReactionSeries;
+}
+
+const tall = (a: tf.Tensor): tf.Tensor => tf.expandDims(a, 1);
+const grounded = (a: tf.Tensor): tf.Tensor => tf.concat([a, constantTensor(0, [1])]);
+
+export function minimalSystem(
+  bodies: Bodies,
+  tree: Tree,
+  wrenches: readonly WrenchTerm[],
+  loops: JointRows,
+  places: (name: string) => ReturnType<Bodies['place']>,
+): Minimal {
+  const n = bodies.names.length;
+  const masks = masksOf(tree);
+  /** J with its angular part in body axes. */
+  const jacobian = (q: tf.Tensor) => {
+    const at = treeAt(tree, q);
+    const mask = masks();
+    const J = jacobianOf(at, mask);
+    const rotation = at.pose.rotation.map(tall) as unknown as Quat;
+    return {at, mask, J, turning: rotateBack(rotation, J.angular)};
+  };
+  const inertia = (params: Params): Matrix =>
+    bodies.inertia(params).matrix.map(row => row.map(grounded)) as unknown as Matrix;
+  const whole = (q: tf.Tensor, v: tf.Tensor): {q: tf.Tensor; v: tf.Tensor} => {
+    const {at, J} = jacobian(q);
+    const {linear, angular} = velocityOf(J, v);
+    const own = (all: readonly tf.Tensor[]): tf.Tensor => tf.slice(tf.stack([...all], 1), [0, 0], [n, all.length]);
+    return {
+      q: own([...at.pose.position, ...at.pose.rotation]),
+      v: own([...linear, ...rotateBack(at.pose.rotation, angular)]),
+    };
+  };
+  /** Σ over bodies of Jᵀ(force, torque in body axes). */
+  const gathered = (linear: Vec, turning: Vec, force: Vec, torque: Vec): tf.Tensor =>
+    tf.addN(
+      [0, 1, 2].flatMap(i => [
+        tf.sum(tf.mul(linear[i], tall(force[i])), 0),
+        tf.sum(tf.mul(turning[i], tall(torque[i])), 0),
+      ]),
+    );
+  const mass = (q: tf.Tensor, params: Params): tf.Tensor => {
+    const {J, turning} = jacobian(q);
+    const m = tall(grounded(bodies.mass(params)));
+    const spins = times(inertia(params).map(row => row.map(tall)) as unknown as Matrix, turning);
+    return tf.addN(
+      [0, 1, 2].flatMap(i => [
+        tf.matMul(J.linear[i] as tf.Tensor2D, tf.mul<tf.Tensor2D>(m, J.linear[i]), true),
+        tf.matMul(turning[i] as tf.Tensor2D, spins[i] as tf.Tensor2D, true),
+      ]),
+    );
+  };
+  /** What every body needs for its acceleration where the joints have none, beyond what acts on it: force and torque. */
+  const lacking = (
+    q: tf.Tensor,
+    v: tf.Tensor,
+    t: tf.Tensor,
+    params: Params,
+    a?: tf.Tensor,
+  ): {force: Vec; torque: Vec} => {
+    const {at, mask, J} = jacobian(q);
+    const bias = biasOf(at, mask, v);
+    const more = a === undefined ? undefined : velocityOf(J, a);
+    const linear = more === undefined ? bias.linear : add(bias.linear, more.linear);
+    const angular = more === undefined ? bias.angular : add(bias.angular, more.angular);
+    const all = whole(q, v);
+    const w = tf
+      .unstack(
+        wrenches.map(term => term({...all, t, params})).reduce((sum, term) => tf.add(sum, term)),
+        1,
+      )
+      .map(grounded);
+    const needed = times(inertia(params), rotateBack(at.pose.rotation, angular));
+    return {
+      force: sub(scale(grounded(bodies.mass(params)), linear), [w[0], w[1], w[2]]),
+      torque: sub(needed, [w[3], w[4], w[5]]),
+    };
+  };
+  const force = (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, params: Params): tf.Tensor => {
+    const {J, turning} = jacobian(q);
+    const {force: f, torque} = lacking(q, v, t, params);
+    return tf.neg(gathered(J.linear, turning, f, torque));
+  };
+  const start = (velocities: readonly (readonly number[])[]): number[] => {
+    if (velocities.every(row => row.every(x => x === 0))) return new Array<number>(tree.velocities).fill(0);
+    const q = Float64Array.from(tree.start);
+    const found = along({q: {values: q, shape: [q.length]}}, 1, at => {
+      const {J, turning} = jacobian(at.q);
+      const weighed = [...J.linear, ...turning];
+      const wanted = [0, 1, 2, 3, 4, 5].map(i =>
+        grounded(
+          constantTensor(
+            Float64Array.from(velocities, row => row[i]),
+            [n],
+          ),
+        ),
+      );
+      const normal = tf.addN(weighed.map(part => tf.matMul(part as tf.Tensor2D, part as tf.Tensor2D, true)));
+      const right = tf.addN(weighed.map((part, i) => tf.sum(tf.mul(part, tall(wanted[i])), 0)));
+      return tf.reshape(linalg.solve(normal, tf.expandDims(right, 1)), [tree.velocities]);
+    });
+    return Array.from(found);
+  };
+  const reaction = (trajectory: SavedSeries, joint: KnownJoint, number: number, params: Params): ReactionSeries => {
+    const branch = tree.branches.find(({joint: own}) => own === number);
+    if (branch === undefined) throw new Error('a loop joint is no branch');
+    const beyond = descendants(tree, branch.body);
+    const bIsChild = places(joint.b).index === branch.body;
+    const side = places(joint.b === 'ground' ? joint.a : joint.b);
+    const local = turnedBack(side.rotation, minus(pointOfJoint(joint, places), side.position));
+    const saved = trajectory.values('t').length;
+    const lambda = (loops.positions?.count ?? 0) + (loops.velocities?.count ?? 0);
+    const series = {
+      q: {values: trajectory.values('q'), shape: [tree.positions]},
+      v: {values: trajectory.values('v'), shape: [tree.velocities]},
+      t: {values: trajectory.values('t'), shape: []},
+      ...(lambda === 0 ? {} : {lambda: {values: trajectory.values('lambda'), shape: [lambda]}}),
+    };
+    const found = along(series, saved, ({q, v, t, lambda: multipliers}) => {
+      const all = whole(q, v);
+      const pose = poseOf(all.q);
+      const held = multipliers === undefined ? undefined : loopWrench(loops, pose, twistOf(all.v), t, multipliers);
+      const {J, turning} = jacobian(q);
+      const pushed = held === undefined ? undefined : gathered(J.linear, turning, held[0], held[1]);
+      const applied = force(q, v, t, params);
+      const right = pushed === undefined ? applied : tf.add(applied, pushed);
+      const a = tf.reshape(linalg.solve(mass(q, params), tf.expandDims(right, 1)), [tree.velocities]);
+      const needed = lacking(q, v, t, params, a);
+      const forceOf = held === undefined ? needed.force : sub(needed.force, held[0]);
+      const torqueOf = held === undefined ? needed.torque : sub(needed.torque, held[1]);
+      const share = constantTensor(
+        Float64Array.from({length: n + 1}, (_, i) => (beyond.has(i) ? 1 : 0)),
+        [n + 1],
+      );
+      const own = (x: Vec): Vec => x.map(part => tf.slice(part, [side.index], [1])) as unknown as Vec;
+      const turn = pose.rotation.map(part => tf.slice(part, [side.index], [1])) as unknown as Quat;
+      const point = add(own(pose.position), rotate(turn, constants([local])));
+      const arms = pose.position.map((x, i) => tf.sub(x, point[i])) as unknown as Vec;
+      const torques = add(rotate(pose.rotation, torqueOf), cross(arms, forceOf));
+      const sign = bIsChild ? 1 : -1;
+      return tf.stack([...forceOf, ...torques].map(x => tf.mul(sign, tf.sum(tf.mul(share, x)))));
+    });
+    return columnsOf(found);
+  };
+  return {mass, force, whole, kinematics: kinematicsOf(tree), start, reaction};
+}
+
+/** A body and all that hang on it. */
+function descendants({branches}: Tree, body: number): ReadonlySet<number> {
+  const found = new Set([body]);
+  for (const branch of branches) if (found.has(branch.parent)) found.add(branch.body);
+  return found;
+}
+
+function loopWrench(
+  {positions, velocities}: JointRows,
+  pose: Pose,
+  twist: Twist,
+  t: tf.Tensor,
+  lambda: tf.Tensor,
+): readonly [Vec, Vec] {
+  const held = positions?.count ?? 0;
+  const terms = [
+    ...(positions === undefined
+      ? []
+      : [
+          byPose(
+            at => tf.sum(tf.mul(tf.slice(lambda, [0], [held]), positions.gap({pose: at, twist, t, params: {}}))),
+            pose,
+          ),
+        ]),
+    ...(velocities === undefined
+      ? []
+      : [
+          byTwist(
+            at =>
+              tf.sum(
+                tf.mul(tf.slice(lambda, [held], [velocities.count]), velocities.gap({pose, twist: at, t, params: {}})),
+              ),
+            twist,
+          ),
+        ]),
+  ];
+  return [0, 1].map(i => terms.map(term => term[i]).reduce(add)) as unknown as readonly [Vec, Vec];
+}
+
+/** Numbers go by their rates, quaternions by angular velocities; undefined where there are none. */
+function kinematicsOf({balls, positions, velocities}: Tree): Kinematics | undefined {
+  if (balls.length === 0) return undefined;
+  /** Pieces of q with those of v: between balls, and the balls. */
+  const pieces: {readonly ball: boolean; readonly q: number; readonly v: number; readonly count: number}[] = [];
+  let [q, v] = [0, 0];
+  for (const ball of [...balls, {q: positions, v: velocities}]) {
+    if (ball.q > q) pieces.push({ball: false, q, v, count: ball.q - q});
+    if (ball.q < positions) pieces.push({ball: true, q: ball.q, v: ball.v, count: 3});
+    [q, v] = [ball.q + 4, ball.v + 3];
+  }
+  const each = (
+    at: tf.Tensor,
+    move: tf.Tensor,
+    plain: (q: tf.Tensor, v: tf.Tensor) => tf.Tensor,
+    turn: (r: tf.Tensor, v: tf.Tensor) => tf.Tensor,
+  ): tf.Tensor =>
+    tf.concat(
+      pieces.map(piece => {
+        const part = tf.slice(at, [piece.q], [piece.ball ? 4 : piece.count]);
+        const by = tf.slice(move, [piece.v], [piece.count]);
+        return piece.ball ? turn(part, by) : plain(part, by);
+      }),
+    );
+  return {
+    rate: at => each(at.q, at.v, (_, by) => by, quaternions.rate),
+    retract: ({q: at, increment}) => each(at, increment, (x, by) => tf.add(x, by), quaternions.retract),
+    project: ({q: at}) => each(at, constantTensor(0, [velocities]), x => x, quaternions.project),
+  };
+}
+
+/** A trajectory of a tree as one of maximal coordinates. */
+export function wholeSeries(
+  trajectory: Pick<MechanicalTrajectory, 'values'>,
+  tree: Tree,
+  {whole}: Minimal,
+  bodies: number,
+): SavedSeries {
+  const saved = trajectory.values('t').length;
+  const both = along(
+    {
+      q: {values: trajectory.values('q'), shape: [tree.positions]},
+      v: {values: trajectory.values('v'), shape: [tree.velocities]},
+    },
+    saved,
+    at => {
+      const {q, v} = whole(at.q, at.v);
+      return tf.concat([tf.reshape(q, [7 * bodies]), tf.reshape(v, [6 * bodies])]);
+    },
+  );
+  const width = 13 * bodies;
+  const cut = (from: number, to: number): Float64Array => {
+    const out = new Float64Array(saved * (to - from));
+    for (let i = 0; i < saved; i++) out.set(both.subarray(i * width + from, i * width + to), i * (to - from));
+    return out;
+  };
+  const series: {[name: string]: Float64Array} = {q: cut(0, 7 * bodies), v: cut(7 * bodies, width)};
+  return {values: name => series[name] ?? trajectory.values(name)};
+}

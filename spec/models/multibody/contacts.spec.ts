@@ -1,0 +1,131 @@
+/** Contacts that yield, against Coulomb's closed forms: sliding, stopping, rolling, resting; impacts; gradients. */
+import type * as tf from '@tensorflow/tfjs';
+import {expect} from 'chai';
+import {implicitMidpoint, OptionError, simulate} from '../../../lib/index.js';
+import type {BodySpec, Multibody, Shape} from '../../../models/index.js';
+import {box, capsule, contact, multibody, plane, sphere} from '../../../models/index.js';
+import {slope} from '../../simulate/numbers.js';
+
+const g = 9.81;
+const [stiffness, mass, radius] = [1e6, 2, 0.1];
+const ballInertia = 0.4 * mass * radius ** 2;
+/** How deep a body sinks with n points. */
+const sunk = (n: number): number => ((mass * g) / (n * stiffness)) ** (2 / 3);
+
+function on(
+  shape: Shape,
+  body: Partial<BodySpec>,
+  friction: number | ((params: never) => tf.Tensor),
+  tilt = 0,
+): Multibody {
+  return multibody({
+    gravity: [g * Math.sin(tilt), 0, -g * Math.cos(tilt)],
+    bodies: {body: {mass, inertia: [ballInertia, ballInertia, ballInertia], ...body}},
+    contacts: [
+      contact('ground', 'body', {shapes: [plane(), shape], stiffness, friction: friction as number, dissipation: 1}),
+    ],
+  });
+}
+
+function end(system: Multibody, t1: number, dt = 0.001): {x: number; vx: number; wy: number; z: number} {
+  const path = simulate(system, system.initial, {scheme: implicitMidpoint(), dt, t1, saveAt: 'end'});
+  path.dispose();
+  const {position, velocity, angularVelocity} = system.pose(path, 'body');
+  return {x: position[3] - position[0], vx: velocity[3], wy: angularVelocity[4], z: position[5]};
+}
+
+describe('contacts that yield', () => {
+  it('a ball set down with speed v rolls from 2v/(7 μ g) on, at 5v/7', () => {
+    const [v, mu] = [2, 0.3];
+    const ball = on(sphere({radius}), {position: [0, 0, radius - sunk(1)], velocity: [v, 0, 0]}, mu);
+    const time = (2 * v) / (7 * mu * g);
+    const before = end(ball, 0.5 * time);
+    expect(before.vx).to.be.closeTo(v - mu * g * 0.5 * time, 2e-3);
+    const after = end(ball, 2 * time);
+    expect(after.vx).to.be.closeTo((5 * v) / 7, 2e-3);
+    expect(after.wy * radius).to.be.closeTo((5 * v) / 7, 2e-3);
+  });
+
+  const corners = 0.002; // flat, so that friction does not tip it
+  const slab = {size: [0.4, 0.4, corners]} as const;
+  const lying = {position: [0, 0, corners / 2 - sunk(4)] as [number, number, number], inertia: [0.1, 0.1, 0.1]};
+
+  it('a block slides down an incline with g (sin θ − μ cos θ), and creeps where μ > tan θ', () => {
+    const tilt = 0.5;
+    const flatSunk = ((mass * g * Math.cos(tilt)) / (4 * stiffness)) ** (2 / 3);
+    const place = {...lying, position: [0, 0, corners / 2 - flatSunk] as [number, number, number]};
+    const slides = end(on(box(slab), place, 0.3, tilt), 0.5);
+    expect(slides.vx).to.be.closeTo(0.5 * g * (Math.sin(tilt) - 0.3 * Math.cos(tilt)), 5e-3);
+    const mu = 0.8;
+    const share = Math.tan(tilt) / mu;
+    const sticks = end(on(box(slab), place, mu, tilt), 0.5);
+    // w₀ s/√(1 − s²), the bound that the page states.
+    expect(sticks.vx).to.be.closeTo((1e-3 * share) / Math.sqrt(1 - share ** 2), 1e-5);
+  });
+
+  it('a block stops after v²/(2 μ g), and the gradients are −v²/(2 μ² g) and v/(μ g)', () => {
+    const [v, mu] = [1.5, 0.4];
+    const system = on(box(slab), {...lying, velocity: [v, 0, 0]}, (({mu: value}: {mu: tf.Tensor}) => value) as never);
+    const prepared = simulate.prepare(system, system.initial, {
+      scheme: implicitMidpoint(),
+      dt: 0.001,
+      t1: 0.6,
+      saveAt: 'end',
+      params: {mu},
+    });
+    const {trajectory, pullback} = prepared.vjp();
+    trajectory.dispose();
+    expect(trajectory.values('q')[7]).to.be.closeTo(v ** 2 / (2 * mu * g), 2e-3);
+    const {params, initial} = pullback({
+      q: [[[0, 0, 0, 0, 0, 0, 0]], [[1, 0, 0, 0, 0, 0, 0]]],
+    }) as {params: {[name: string]: Float64Array}; initial: {v: Float64Array}};
+    expect(params.mu[0]).to.be.closeTo(-(v ** 2) / (2 * mu ** 2 * g), 5e-3);
+    expect(initial.v[0]).to.be.closeTo(v / (mu * g), 5e-3);
+    const at = (s: number): number => {
+      const path = prepared.run({params: {mu: mu + s}});
+      path.dispose();
+      return path.values('q')[7];
+    };
+    expect(params.mu[0]).to.be.closeTo(slope(at, 1e-4), 1e-6);
+  });
+
+  it('an impact throws back with about 1 − c w of its speed, and without dissipation with all of it', () => {
+    const bounce = (dissipation: number): number => {
+      const system = multibody({
+        bodies: {body: {mass, inertia: [1, 1, 1], position: [0, 0, radius + 0.001], velocity: [0, 0, -0.1]}},
+        contacts: [contact('body', 'ground', {shapes: [sphere({radius}), plane()], stiffness, dissipation})],
+      });
+      const path = simulate(system, system.initial, {scheme: implicitMidpoint(), dt: 1e-4, t1: 0.05, saveAt: 'end'});
+      path.dispose();
+      return system.pose(path, 'body').velocity[5];
+    };
+    expect(bounce(0)).to.be.closeTo(0.1, 1e-5);
+    expect(bounce(0.5)).to.be.closeTo(0.1 * (1 - 0.5 * 0.1), 3e-4);
+  });
+
+  it('two balls that meet exchange their speeds; a capsule lies on its two ends', () => {
+    const system = multibody({
+      bodies: {
+        one: {mass: 1, inertia: [1, 1, 1], velocity: [1, 0, 0]},
+        two: {mass: 1, inertia: [1, 1, 1], position: [0.25, 0, 0]},
+      },
+      contacts: [contact('one', 'two', {shapes: [sphere({radius}), sphere({radius})], stiffness})],
+    });
+    const path = simulate(system, system.initial, {scheme: implicitMidpoint(), dt: 1e-4, t1: 0.1, saveAt: 'end'});
+    path.dispose();
+    expect(system.pose(path, 'one').velocity[3]).to.be.closeTo(0, 1e-5);
+    expect(system.pose(path, 'two').velocity[3]).to.be.closeTo(1, 1e-5);
+    const height = radius - sunk(2);
+    const lies = on(capsule({radius, from: [-0.3, 0, height], to: [0.3, 0, height]}), {position: [0, 0, height]}, 0.5);
+    expect(end(lies, 0.1).z).to.be.closeTo(height, 1e-9);
+  });
+
+  it('names pairs that are not known', () => {
+    expect(() => contact('a', 'b', {shapes: [box({size: [1, 1, 1]}), sphere({radius: 1})], stiffness: 1})).to.throw(
+      OptionError,
+      /box on sphere is not known/,
+    );
+    expect(() => box({size: [1, 1, 0]})).to.throw(OptionError, /positive/);
+    expect(() => sphere({radius: -1})).to.throw(OptionError, /radius/);
+  });
+});
