@@ -13,6 +13,7 @@ export {
 } from './identify/identify.js';
 export {
   levenbergMarquardt,
+  type Factorized,
   type LeastSquaresIteration,
   type LeastSquaresMethod,
   type LeastSquaresProblem,
@@ -76,7 +77,7 @@ export {
 } from './report/plot.js';
 export type {OffGrid} from './identify/sampling.js';
 export type {Model} from './identify/record-model.js';
-export type {RowQr} from './identify/row-qr.js';
+export type {Factorization, Projection, RowQr} from './identify/row-qr.js';
 export type {MeasuredRecord, Start, StartWithStates} from './identify/records.js';
 export type {OutputValidation, ValidateOptions, Validation} from './identify/validation.js';
 export type {FittedSeries} from './identify/fit.js';
