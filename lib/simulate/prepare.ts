@@ -332,7 +332,7 @@ function readInitial(system: System, initial: Initial): NumericValue[] {
   const states: HiddenStates<Params, string> = system.kind === 'mechanics' ? (system.states ?? {}) : {};
   const values = names.map(name => {
     const own = Object.hasOwn(states, name) ? states[name].initial : undefined;
-    const value = given[name] ?? own;
+    const value = given[name] === undefined ? own : given[name];
     if (value === undefined)
       throw new OptionError('bad-initial', `The initial state lacks ${name}: it must be ${stateText(system)}.`, {name});
     const read = readNumeric(value as Numeric, `initial.${name}`);
