@@ -177,7 +177,8 @@ function rateOfKinematics(
   options: LinearizeOptions,
 ): Float64Array[] {
   if (kinematics === undefined) return N.map(column => new Float64Array(column.length));
-  const moving = mechanics({mass: 1, forces: [], kinematics});
+  // The places of the differences are off the manifold, by h².
+  const moving = mechanics({mass: 1, forces: [], kinematics: {rate: kinematics.rate}});
   const [at, velocity] = [readNumeric(q, 'q'), readNumeric(v, 'v')];
   // The fifth derivative of N counts with h⁴, rounding with ε/h: both are about 10⁻¹³ for a motion of size one.
   const h = 1e-3 / (1 + largest(rate));
