@@ -199,3 +199,18 @@ export function absoluteTolerances({atol, rtol}: StepControl, own: readonly OwnB
     );
   return result;
 }
+
+/** @throws OptionError 'bad-control' */
+export function readControl(given: unknown): StepControl {
+  if (given === undefined) return constant();
+  if (typeof given === 'function')
+    throw new OptionError('bad-control', `control is the function ${given.name}: call it, control: ${given.name}().`);
+  if (
+    typeof given !== 'object'
+    || given === null
+    || !('kind' in given)
+    || (given.kind !== 'constant' && given.kind !== 'adaptive')
+  )
+    throw new OptionError('bad-control', `control must be constant() or adaptive({...}), not ${shown(given)}.`);
+  return given as StepControl;
+}

@@ -54,6 +54,22 @@ export function burg(series: readonly Float64Array[], order: number): Float64Arr
   return partial;
 }
 
+/** A correlation nearer to 1 cannot be told from a drift in records of any length. */
+const LARGEST = 0.97;
+
+/**
+ * The first partial autocorrelation without what the fit and the estimate take from it: each smooth regressor takes (1 + φ)/n, as
+ * a mean does, and the estimate 2φ/n (Marriott & Pope, Biometrika 1954). Higher ones are left as they are found.
+ * @param share of parameters in the residuals
+ */
+export function unbiased(partial: Float64Array, series: readonly Float64Array[], share: number): Float64Array {
+  const samples = series.reduce((sum, values) => sum + values.length, 0);
+  if (partial.length === 0 || samples === 0) return partial;
+  const [phi] = partial;
+  const corrected = phi + share * (1 + phi) + (2 * phi) / samples;
+  return Float64Array.from(partial, (value, i) => (i > 0 ? value : Math.min(Math.max(corrected, -LARGEST), LARGEST)));
+}
+
 /** W·rows in place: each of a stretch becomes what its past does not tell, in the deviation of the last predictor. */
 export function whiten(rows: Float64Array, width: number, stretch: Stretch, {weights, gain}: Predictors): void {
   for (let k = stretch.length - 1; k >= 0; k--) {

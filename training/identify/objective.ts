@@ -8,7 +8,7 @@
 import type {Fit} from './fit.js';
 import type {LeastSquaresProblem, LeastSquaresResult, Linearization} from './least-squares.js';
 import type {Predictors, Stretch} from './autoregression.js';
-import {burg, predictorsOf, whiten, whitenBack} from './autoregression.js';
+import {burg, predictorsOf, unbiased, whiten, whitenBack} from './autoregression.js';
 import type {Noise} from './noise.js';
 import {isRobust, lossAt, medianScale, scaleOf} from './noise.js';
 import {hasPriors, priorCost, priorRows} from './priors.js';
@@ -150,14 +150,13 @@ export class Objective implements LeastSquaresProblem {
     if (this.settled) return 0;
     const before = this.current;
     const residuals = this.fit.residuals(found.x);
-    const partial = before.partial.map((_, group) =>
-      burg(
-        this.stretches
-          .filter(one => one.group === group)
-          .map(({rows}) => Float64Array.from(rows, row => residuals[row])),
-        this.noise.order,
-      ),
-    );
+    const share = this.effective(found) / Math.max(this.fit.observations, 1);
+    const partial = before.partial.map((_, group) => {
+      const series = this.stretches
+        .filter(one => one.group === group)
+        .map(({rows}) => Float64Array.from(rows, row => residuals[row]));
+      return unbiased(burg(series, this.noise.order), series, share);
+    });
     this.predictors = partial.map(predictorsOf);
     this.whiten(residuals, 1);
     const counted = residuals.filter((_, i) => this.weights[i] > 0);

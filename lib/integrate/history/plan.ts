@@ -3,7 +3,6 @@ import {OptionError} from '../../errors.js';
 import {shown} from '../../checks.js';
 import type {Event} from '../../system/events.js';
 import type {StepControl} from '../control.js';
-import {constant} from '../control.js';
 import type {Grid, GridOptions, SaveAt} from '../grid.js';
 import type {Resumption, RunState} from '../run-state.js';
 import {resumptionOf} from '../run-state.js';
@@ -47,20 +46,6 @@ export interface PlannedBreaks {
   /** Those of them where what the scheme carries is made anew, by the jump of this number; none where it carries nothing. */
   readonly restarts: Float64Array;
   readonly jump: number;
-}
-
-export function readControl(given: unknown): StepControl {
-  if (given === undefined) return constant();
-  if (typeof given === 'function')
-    throw new OptionError('bad-control', `control is the function ${given.name}: call it, control: ${given.name}().`);
-  if (
-    typeof given !== 'object'
-    || given === null
-    || !('kind' in given)
-    || (given.kind !== 'constant' && given.kind !== 'adaptive')
-  )
-    throw new OptionError('bad-control', `control must be constant() or adaptive({...}), not ${shown(given)}.`);
-  return given as StepControl;
 }
 
 export function readEvents(given: unknown): readonly Event[] {
