@@ -80,7 +80,7 @@ export interface Constraints {
    */
   velocities(at: Place, idle: tf.Tensor, ofVelocities: boolean, closed?: tf.Tensor): tf.Tensor;
   /**
-   * [count]: G N w of rows that are held, of a change of velocity w; `idle` elsewhere. Undefined where φ' is affine in v, so
+   * Of shape [count]: G N w of rows that are held, of a change of velocity w; `idle` elsewhere. Undefined where φ' is affine in v, so
    * that a difference of `velocities` is the same: hidden states' rates need not be.
    */
   readonly changes?: (at: Place, w: tf.Tensor, idle: tf.Tensor) => tf.Tensor;

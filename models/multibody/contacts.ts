@@ -58,8 +58,7 @@ export function sphere(spec: {readonly radius: number; readonly at?: Point}): Sh
 }
 
 /**
- * A cylinder with half balls at its ends.
- * @param spec.from,to the ends of its axis, in world coordinates at the start
+ * A cylinder with half balls at its ends; `from` and `to` are the ends of its axis, in world coordinates at the start.
  * @throws OptionError 'bad-multibody'
  */
 export function capsule(spec: {readonly radius: number; readonly from: Point; readonly to: Point}): Shape {

@@ -38,9 +38,9 @@ export interface MultibodySpec {
 
 /** Where a run of a multibody system begins. */
 export interface MultibodyStart {
-  /** [bodies, 7]: centre and quaternion, w first, of each body; or the joints' coordinates, flat. */
+  /** Of shape [bodies, 7]: centre and quaternion, w first, of each body; or the joints' coordinates, flat. */
   readonly q: readonly (readonly number[])[] | readonly number[];
-  /** [bodies, 6]: velocity of the centre in world axes and angular velocity in body axes; or the joints' velocities, flat. */
+  /** Of shape [bodies, 6]: velocity of the centre in world axes and angular velocity in body axes; or the joints' velocities, flat. */
   readonly v: readonly (readonly number[])[] | readonly number[];
 }
 

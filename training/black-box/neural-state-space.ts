@@ -98,7 +98,7 @@ export interface NeuralStateSpace {
    * @throws DataError where the record is too short or another clock's; what `simulate` throws
    */
   simulate(record: InputOutputRecord): Float64Array;
-  /** The free run beside what was measured. @param warmUp samples that are not judged, `past` at least */
+  /** The free run beside what was measured; the first `warmUp` samples are not judged, `past` at least. */
   validate(record: InputOutputRecord, options?: {readonly warmUp?: number}): FreeRun;
   /** Frees the weights. */
   dispose(): void;

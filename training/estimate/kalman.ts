@@ -16,7 +16,7 @@ import {covarianceOf, rowsOf, triangular} from './roots.js';
 export interface EstimatedStates {
   /** [samples] */
   readonly t: Float64Array;
-  /** [samples, states]: the blocks q, v and hidden states, or y, one after another. */
+  /** Of shape [samples, states]: the blocks q, v and hidden states, or y, one after another. */
   readonly mean: Float64Array;
   /** [samples, states, states] */
   readonly covariance: Float64Array;

@@ -31,8 +31,7 @@ export function white(options: NoiseOptions = {}): Noise {
 
 /**
  * Errors that remember: rₖ = φ₁ rₖ₋₁ + … + φₚ rₖ₋ₚ + eₖ with white e. The coefficients are found with the parameters, output
- * by output; all records need evenly spaced samples.
- * @param options.order p, default 1
+ * by output; all records need evenly spaced samples. `order` is p, default 1.
  */
 export function autoregressive({order = 1, ...rest}: NoiseOptions & {readonly order?: number} = {}): Noise {
   requireValue(order, count, 'autoregressive: order', 'bad-option', 'order');
@@ -41,7 +40,7 @@ export function autoregressive({order = 1, ...rest}: NoiseOptions & {readonly or
 
 /**
  * Mostly normal errors with some outliers: beyond k deviations the cost grows no faster than the residual.
- * @param options.threshold k, default 1.345: 95 % efficient where there are no outliers (Holland & Welsch 1977)
+ * `threshold` is k, default 1.345: 95 % efficient where there are no outliers (Holland & Welsch 1977).
  */
 export function huber({threshold = 1.345, ...rest}: NoiseOptions & {readonly threshold?: number} = {}): Noise {
   requireValue(threshold, positive, 'huber: threshold', 'bad-option', 'threshold');
@@ -49,8 +48,8 @@ export function huber({threshold = 1.345, ...rest}: NoiseOptions & {readonly thr
 }
 
 /**
- * Errors of Student's t distribution: the farther off a residual is, the less it says. `sd` is the distribution's scale.
- * @param options.degrees ν, default 4 (Lange, Little & Taylor 1989)
+ * Errors of Student's t distribution: the farther off a residual is, the less it says. `sd` is the distribution's scale,
+ * `degrees` its ν, default 4 (Lange, Little & Taylor 1989).
  */
 export function studentT({degrees = 4, ...rest}: NoiseOptions & {readonly degrees?: number} = {}): Noise {
   requireValue(degrees, positive, 'studentT: degrees', 'bad-option', 'degrees');
