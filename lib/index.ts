@@ -198,7 +198,6 @@ export type {Blocks, Equations, PositionUnknown} from './system/equations.js';
 // an engine,
 export {
   bufferSizes,
-  byFactor,
   chooseEngine,
   factorizationOf,
   plainVectors,

@@ -56,7 +56,7 @@ export function jacobianFactor(
 class SweepFactor implements JacobianFactor {
   private readonly steady: boolean;
   private readonly refactor: (values: Float64Array) => Factor;
-  private readonly solveOnce: TransposedSolve;
+  private readonly solveOnce: TransposedSolve | undefined;
   private readonly values: Float64Array;
   private readonly evaluate: () => void;
   private readonly kept: SteadyFactor | undefined;
@@ -69,8 +69,6 @@ class SweepFactor implements JacobianFactor {
   private longest = 0;
   private due = false;
   private losing = false;
-  /** A Jacobian of every step's own, that loses no digits. */
-  private once = false;
   private products: StepExecutable<'transposedProduct'> | undefined;
   private last: Factor | undefined;
   rest: Float64Array | undefined;
@@ -84,7 +82,7 @@ class SweepFactor implements JacobianFactor {
     const analysis = compiled.analysis(solver, solverKey(solver), 'jacobian');
     this.steady = compiled.isSteady('jacobian');
     this.refactor = executable.factorization(analysis, this.steady);
-    this.solveOnce = executable.transposedSolve(analysis);
+    this.solveOnce = this.steady ? undefined : executable.transposedSolve?.(analysis);
     this.values = executable.buffer('J');
     this.evaluate = executable.program('jacobian');
     const h = executable.find('h');
@@ -120,16 +118,15 @@ class SweepFactor implements JacobianFactor {
   }
 
   solveTransposed(b: Float64Array, x: Float64Array, record: StepRecord, k: number): void {
-    const {h} = this;
+    const {h, solveOnce} = this;
     // Most steps; nothing else here may cost them anything.
-    if (--this.ahead > 0 && this.once && Math.abs(h[0]) <= this.longest) {
+    if (solveOnce !== undefined && this.ahead > 1 && !this.losing && Math.abs(h[0]) <= this.longest) {
+      this.ahead--;
       this.evaluate();
-      if (this.solveOnce(this.values, b, x) || this.rows?.haveChanged(this.values) !== true) return;
+      if (solveOnce(this.values, b, x) || this.rows?.haveChanged(this.values) !== true) return;
     }
-    this.ahead++;
     this.refresh();
     this.solveManyTransposed(b, x, 1, record, k);
-    this.once = !this.steady && !this.losing;
   }
 
   solveManyTransposed(b: Float64Array, x: Float64Array, count: number, record: StepRecord, k: number): void {

@@ -62,8 +62,11 @@ export interface Executable<Program extends string = string, Buffer extends stri
    * @param alone it stays as it is until this executable factors a matrix again; else any other may take its place
    */
   factorization(analysis: Analysis, alone?: boolean): (values: Float64Array) => Factor;
-  /** Aᵀx = b for matrices that are solved with once, all in different buffers: what `factorization` made is not to be used afterwards. */
-  transposedSolve(analysis: Analysis): TransposedSolve;
+  /**
+   * Aᵀx = b for matrices that are solved with once, all in different buffers: what `factorization` made is not to be used
+   * afterwards. undefined where that takes as long as factoring and solving.
+   */
+  transposedSolve?(analysis: Analysis): TransposedSolve | undefined;
 }
 
 /**
@@ -71,14 +74,6 @@ export interface Executable<Program extends string = string, Buffer extends stri
  * (`KEEPING`) that elimination has lost no digits; false where that was not looked at, or is not so.
  */
 export type TransposedSolve = (values: Float64Array, b: Float64Array, x: Float64Array) => boolean;
-
-/** By a factor. */
-export function byFactor(factorization: (values: Float64Array) => Factor): TransposedSolve {
-  return (values, b, x) => {
-    factorization(values).solveTransposed(b, x);
-    return false;
-  };
-}
 
 /** Sizes of all buffers of programs compiled together; one name, one size. */
 export function bufferSizes(programs: Programs, {extra = {}}: CompileOptions = {}): Map<string, number> {

@@ -59,7 +59,6 @@ export function threadEngine(engine: Engine): 'auto' | 'wasm' | 'interpreter' | 
 
 export {
   bufferSizes,
-  byFactor,
   engineKey,
   factorizationOf,
   type CompileOptions,

@@ -10,7 +10,7 @@ import {topological} from '../graph/node.js';
 import {primitiveOf} from '../graph/primitives/index.js';
 import type {Kernel} from '../graph/primitives/primitive.js';
 import type {CompileOptions, Engine, Executable, Programs} from './engine.js';
-import {bufferSizes, byFactor, factorizationOf} from './engine.js';
+import {bufferSizes, factorizationOf} from './engine.js';
 import {plainVectors} from './vectors.js';
 
 /** One kernel with the arrays it works on. */
@@ -43,7 +43,6 @@ export const interpreter: Engine = {
       program,
       vectors: plainVectors,
       factorization: factorizationOf,
-      transposedSolve: analysis => byFactor(factorizationOf(analysis)),
     };
   },
 };

@@ -23,7 +23,7 @@ export const KEEPING = 4 / LOSING;
 /** A diagonal entry so many times as large as it was, or so small a part of what the sum of a row was: what is stiff beside a mass has grown by as much. */
 const GROWN = 4;
 
-/** Below this share of its largest entry the sum of a row is rounding, or zero by design: x_i = x_j. */
+/** Below this share of the sum of its entries' sizes the sum of a row is rounding, or zero by design: x_i = x_j. */
 const CANCELLED = 2 ** -40;
 
 /** The rounding that stands for that of the arithmetic: far above it, and far enough below 1 to be small when it has grown so. */
@@ -41,43 +41,45 @@ const found = new WeakMap<Pattern, LostDigits>();
 export class Rows {
   private readonly largest: Float64Array;
   private readonly least: Float64Array;
+  /** Where each row has its diagonal entry, or else any entry. */
+  private readonly diagonal: Int32Array;
 
   constructor(private readonly pattern: Pattern) {
-    this.largest = new Float64Array(pattern.n);
-    this.least = new Float64Array(pattern.n);
+    const {n, rowPointers, columns} = pattern;
+    this.largest = new Float64Array(n).fill(Infinity);
+    this.least = new Float64Array(n);
+    this.diagonal = new Int32Array(n);
+    for (let i = 0; i < n; i++)
+      for (let p = rowPointers[i]; p < rowPointers[i + 1]; p++) if (columns[p] === i) this.diagonal[i] = p;
   }
 
   remember(values: Float64Array): void {
-    this.scan(values, (i, own, kept) => {
-      this.largest[i] = GROWN * own;
-      this.least[i] = kept > CANCELLED ? kept / GROWN : 0;
-      return false;
-    });
+    const {largest, least, diagonal, pattern} = this;
+    for (let i = 0; i < largest.length; i++) {
+      const share = this.share(values, i);
+      least[i] = share > CANCELLED ? share / GROWN : 0;
+      if (pattern.columns[diagonal[i]] === i) largest[i] = GROWN * Math.abs(values[diagonal[i]]);
+    }
   }
 
   /** Digits may be lost that were not. */
   haveChanged(values: Float64Array): boolean {
-    const {largest, least} = this;
-    return this.scan(values, (i, own, kept) => own > largest[i] || kept < least[i]);
+    const {largest, least, diagonal} = this;
+    for (let i = 0; i < largest.length; i++)
+      if (Math.abs(values[diagonal[i]]) > largest[i] || this.share(values, i) < least[i]) return true;
+    return false;
   }
 
-  /** Whether one of the rows is what is looked for. */
-  private scan(values: Float64Array, isIt: (row: number, diagonal: number, kept: number) => boolean): boolean {
-    const {n, rowPointers, columns} = this.pattern;
-    for (let i = 0, p = 0; i < n; i++) {
-      let own = 0;
-      let sum = 0;
-      let most = 0;
-      for (const end = rowPointers[i + 1]; p < end; p++) {
-        const value = values[p];
-        const size = Math.abs(value);
-        sum += value;
-        if (size > most) most = size;
-        if (columns[p] === i) own = size;
-      }
-      if (isIt(i, own, most > 0 ? Math.abs(sum) / most : 1)) return true;
+  /** The sum of a row beside that of its entries' sizes. */
+  private share(values: Float64Array, row: number): number {
+    const {rowPointers} = this.pattern;
+    let sum = 0;
+    let sizes = 0;
+    for (let p = rowPointers[row], end = rowPointers[row + 1]; p < end; p++) {
+      sum += values[p];
+      sizes += Math.abs(values[p]);
     }
-    return false;
+    return sizes > 0 ? Math.abs(sum) / sizes : 1;
   }
 }
 

@@ -5,7 +5,6 @@ import {
   batch,
   bilateral,
   bufferSizes,
-  byFactor,
   chooseEngine,
   factorizationOf,
   implicitMidpoint,
@@ -93,7 +92,6 @@ const simple: Engine = {
       run: name => program(name)(),
       vectors: plainVectors,
       factorization: factorizationOf,
-      transposedSolve: analysis => byFactor(factorizationOf(analysis)),
     };
   },
 };

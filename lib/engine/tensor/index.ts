@@ -10,7 +10,7 @@ import {valuesOf} from '../../graph/declarations.js';
 import {isOp, sameShape, topological} from '../../graph/node.js';
 import type {CompileOptions, Engine, Executable, Programs} from '../engine.js';
 import {plainVectors} from '../vectors.js';
-import {bufferSizes, byFactor, factorizationOf} from '../engine.js';
+import {bufferSizes, factorizationOf} from '../engine.js';
 import type {Computation} from './replay.js';
 import {held, replay} from './replay.js';
 
@@ -43,7 +43,6 @@ export const tensor: Engine = {
       program,
       vectors: plainVectors,
       factorization: factorizationOf,
-      transposedSolve: analysis => byFactor(factorizationOf(analysis)),
     };
   },
 };

@@ -6,6 +6,7 @@
 import {throwNotFactored} from '../../linear/direct.js';
 import type {Analysis, Factor} from '../../linear/index.js';
 import {SUSPICIOUS_PIVOT} from '../../linear/singularity.js';
+import type {TransposedSolve} from '../engine.js';
 import type {CompiledMethod} from '../../linear/solver.js';
 import type {NumericKernels} from './kernels.js';
 import type {UnrolledKernels} from './kernels/unrolled.js';
@@ -99,20 +100,14 @@ export abstract class MemoryFactor implements Factor {
     else this.inGeneral().solveTransposed(b, x, count);
   }
 
-  /** See `TransposedSolve`; in other arrays of the memory than each other. Afterwards there is no factor. */
-  solveTransposedOnce(values: Float64Array, b: Float64Array, x: Float64Array): boolean {
+  /** In other arrays of the memory than each other. Afterwards there is no factor. Where there is a kernel for it. */
+  readonly solveTransposedOnce?: TransposedSolve;
+
+  /** What was factored is gone. */
+  protected forget(): void {
     this.generation++;
     this.compiled = false;
     this.usesGeneral = false;
-    if (this.once(values.byteOffset, b.byteOffset, x.byteOffset)) return true;
-    this.refactor(values);
-    this.solveTransposed(b, x);
-    return false;
-  }
-
-  /** The same in one piece, as far as there is a kernel for that, and the matrix is one for it and loses no digits. */
-  protected once(_values: number, _from: number, _to: number): boolean {
-    return false;
   }
 
   private inGeneral(): Factor {
@@ -152,9 +147,15 @@ class TridiagonalMemoryFactor extends MemoryFactor {
     return this.accepts(this.kernels.tridiagonalFactor(values, this.lower, this.reciprocals, this.upper, this.n));
   }
 
-  protected override once(values: number, from: number, to: number): boolean {
-    return this.accepts(this.kernels.tridiagonalSolveTransposedOnce(values, from, to, this.upper, this.n));
-  }
+  override readonly solveTransposedOnce: TransposedSolve = (values, b, x) => {
+    this.forget();
+    const {kernels, upper, n} = this;
+    if (this.accepts(kernels.tridiagonalSolveTransposedOnce(values.byteOffset, b.byteOffset, x.byteOffset, upper, n)))
+      return true;
+    this.refactor(values);
+    this.solveTransposed(b, x);
+    return false;
+  };
 
   private accepts(bits: number): boolean {
     return (bits & tridiagonalSound) !== 0 && (bits & this.stable) !== 0;

@@ -17,7 +17,7 @@ import {ProgramEmitter} from './program.js';
 import type {VectorFunction} from './transcendental.js';
 import {emitVectorFunction, fallbacks, isVectorFunction} from './transcendental.js';
 import type {MemoryUse} from './memory.js';
-import {aligned, ordinary, placeValues} from './memory.js';
+import {aligned, blockBytes, ordinary, placeValues} from './memory.js';
 
 /** What an instance needs beside the module's bytes. */
 export interface Layout {
@@ -84,7 +84,7 @@ class Linker implements ModuleSurroundings {
 
   private reserve(bytes: number): number {
     const address = this.end;
-    this.end = address + aligned(bytes);
+    this.end = address + blockBytes(bytes);
     if (this.end > mostBytes) throw new RangeError(`a memory of WebAssembly holds ${mostBytes} bytes`);
     return address;
   }

@@ -15,6 +15,20 @@ export function aligned(bytes: number): number {
   return Math.ceil(bytes / alignment) * alignment;
 }
 
+/**
+ * Bytes set aside for a value. Long ones begin at different places within 4 KiB: processors tell a load
+ * from an earlier store by their last twelve bits at first, so that with arrays of 1024 numbers one
+ * after another a load of a left neighbour waits for the store just before; and such arrays share the
+ * same few lines of the first-level cache. Measured: 3 to 5 % of a run of a chain of 16,384.
+ */
+export function blockBytes(bytes: number): number {
+  return aligned(bytes) + (bytes >= shortestSpread ? spread : 0);
+}
+
+const shortestSpread = 2048;
+/** Three lines of the cache. */
+const spread = 192;
+
 /** Hands out blocks of a region that grows as needed; freed neighbours join. */
 export class Region {
   private readonly free: {at: number; size: number}[] = [];
@@ -23,7 +37,7 @@ export class Region {
 
   /** The smallest free block that fits, or new bytes at the end. */
   take(bytes: number): number {
-    const size = aligned(bytes);
+    const size = blockBytes(bytes);
     let best = -1;
     this.free.forEach((block, i) => {
       if (block.size >= size && (best < 0 || block.size < this.free[best].size)) best = i;
@@ -47,7 +61,7 @@ export class Region {
   }
 
   give(at: number, bytes: number): void {
-    const size = aligned(bytes);
+    const size = blockBytes(bytes);
     if (size === 0) return;
     const next = this.free.findIndex(block => block.at > at);
     const place = next < 0 ? this.free.length : next;

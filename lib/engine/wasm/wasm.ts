@@ -12,7 +12,7 @@ import {valuesOf} from '../../graph/declarations.js';
 import type {Analysis} from '../../linear/index.js';
 import {binaryNames} from '../../graph/node.js';
 import type {CompileOptions, Engine, Executable, Programs} from '../engine.js';
-import {bufferSizes, byFactor, factorizationOf} from '../engine.js';
+import {bufferSizes, factorizationOf} from '../engine.js';
 import {ModuleBuilder} from '../../wasm/assembler.js';
 import {Bytes} from '../../wasm/bytes.js';
 import type {FunctionName} from './functions.js';
@@ -235,9 +235,7 @@ function instantiate({module, layout, beginnings}: Compiled): WasmExecutable {
       };
     },
     transposedSolve(analysis) {
-      const compiled = compiledFactor(analysis);
-      if (compiled === undefined) return byFactor(factorizationOf(analysis));
-      return (values, b, x) => compiled.solveTransposedOnce(values, b, x);
+      return compiledFactor(analysis)?.solveTransposedOnce;
     },
     address(name) {
       const found = layout.buffers.get(name);
