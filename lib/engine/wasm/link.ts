@@ -17,6 +17,8 @@ import {ProgramEmitter} from './program.js';
 import type {VectorFunction} from './transcendental.js';
 import {emitVectorFunction, fallbacks, isVectorFunction} from './transcendental.js';
 import type {MemoryUse} from './memory.js';
+import {defineBlockedProduct, workspaceBytes} from './blocked-product.js';
+import {double} from './format.js';
 import {aligned, blockBytes, ordinary, placeValues} from './memory.js';
 
 /** What an instance needs beside the module's bytes. */
@@ -71,6 +73,7 @@ class Linker implements ModuleSurroundings {
   private zero: Defined | undefined;
   private poison: Defined | undefined;
   private copy: Defined | undefined;
+  private blocked: Defined | undefined;
 
   constructor(
     private readonly programs: ReadonlyMap<string, Lowered>,
@@ -150,6 +153,11 @@ class Linker implements ModuleSurroundings {
       emitVectorFunction(fn, body, bits => this.pairAddress(bits), this.imported.get(fn));
       this.own.set(fn, index);
     }
+  }
+
+  blockedProduct(): number {
+    this.blocked ??= defineBlockedProduct(this.builder, double, this.reserve(workspaceBytes(double)));
+    return this.blocked.index;
   }
 
   /** Zeroes doubles, in pairs: the one behind an odd count belongs to it. */

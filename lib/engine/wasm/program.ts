@@ -1,8 +1,9 @@
 /** The function of one program: its steps in order, then the outputs that are not yet in their buffers. */
 import type {BinaryName, Node, Op} from '../../graph/node.js';
-import {sumsApart} from '../../graph/primitives/contraction.js';
+import {isBlocked, sumsApart} from '../../graph/primitives/contraction.js';
 import {isOp} from '../../graph/node.js';
 import type {Body, Local} from '../../wasm/assembler.js';
+import type {Product} from './contraction.js';
 import {emitProduct} from './contraction.js';
 import type {FunctionName} from './functions.js';
 import type {HostKernel} from './host.js';
@@ -31,6 +32,8 @@ export interface ModuleSurroundings {
   callIndex(fn: FunctionName | BinaryName): number;
   /** Index of the import that computes this step in JavaScript. */
   hostIndex(step: KernelStep, operands: HostKernel['operands'], address: number): number;
+  /** Index of the function for large products. */
+  blockedProduct(): number;
   emitZero(body: Body, address: number, count: number): void;
   emitPoison(body: Body, address: number, bytes: number): void;
   emitCopy(body: Body, from: number, to: number, count: number): void;
@@ -157,7 +160,7 @@ export class ProgramEmitter implements LoopSurroundings {
         column: transposed ? row : column,
       };
     };
-    emitProduct(this.body, {
+    const product = {
       apart: sumsApart(node),
       batch,
       m,
@@ -166,7 +169,29 @@ export class ProgramEmitter implements LoopSurroundings {
       a: place(a, transposeA),
       b: place(b, transposeB),
       c: {address: to, batch: m * n, row: n, column: 1},
-    });
+    };
+    if (k > 0 && isBlocked(node)) this.blockedProduct(product);
+    else emitProduct(this.body, product);
+  }
+
+  private blockedProduct({batch, m, k, n, a, b, c}: Product): void {
+    const {body, linker} = this;
+    const index = linker.blockedProduct();
+    for (let s = 0; s < batch; s++) {
+      for (const {address, batch: stride, row, column} of [a, b]) {
+        body
+          .i32(address + 8 * s * stride)
+          .i32(8 * row)
+          .i32(8 * column);
+      }
+      body
+        .i32(c.address + 8 * s * c.batch)
+        .i32(8 * c.row)
+        .i32(m)
+        .i32(k)
+        .i32(n);
+      body.call(index);
+    }
   }
 
   // ---------------------------------------------------------------- outputs
