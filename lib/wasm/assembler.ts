@@ -136,15 +136,35 @@ export class Body {
     return this;
   }
 
-  extractLane(lane: 0 | 1): this {
+  extractLane(lane: number): this {
     this.opcode(simd + 0x21);
     this.code.byte(lane);
     return this;
   }
 
-  replaceLane(lane: 0 | 1): this {
+  replaceLane(lane: number): this {
     this.opcode(simd + 0x22);
     this.code.byte(lane);
+    return this;
+  }
+
+  /** A single-precision number out of four, and into them. */
+  extractLane32(lane: number): this {
+    this.opcode(simd + 0x1f);
+    this.code.byte(lane);
+    return this;
+  }
+
+  replaceLane32(lane: number): this {
+    this.opcode(simd + 0x20);
+    this.code.byte(lane);
+    return this;
+  }
+
+  /** Four lanes of 32 bits out of the eight of the two vectors on the stack (0 … 3 of the first; 4 … 7 of the second). */
+  shuffle32(...lanes: readonly [number, number, number, number]): this {
+    this.opcode(simd + 0x0d);
+    for (const lane of lanes) for (let i = 0; i < 4; i++) this.code.byte(4 * lane + i);
     return this;
   }
 

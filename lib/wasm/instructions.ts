@@ -41,6 +41,8 @@ export const opcodes = {
   'i32.shr_u': 0x76,
   'i64.add': 0x7c,
   'i64.shl': 0x86,
+  'f32.add': 0x92,
+  'f32.mul': 0x94,
   'f64.abs': 0x99,
   'f64.neg': 0x9a,
   'f64.ceil': 0x9b,

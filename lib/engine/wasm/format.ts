@@ -74,3 +74,59 @@ export function multiplyAdd(body: Body, format: Format, sum: Local, left: Local,
   if (format.fused !== undefined) body.get(left).get(right).get(sum).op(format.fused).set(sum);
   else body.get(sum).get(left).get(right).op(`${format.vector}.mul`, `${format.vector}.add`).set(sum);
 }
+
+/** The instruction on vectors of doubles, in this format. */
+export function inFormat(format: Format, instruction: Instruction): Instruction {
+  // Each that loops use is there in both.
+  return format.lanes === 2 ? instruction : (instruction.replace('f64x2', 'f32x4') as Instruction);
+}
+
+/** Takes a double from the stack and pushes a vector of it. */
+export function splat(body: Body, format: Format): void {
+  if (format.lanes === 2) body.op('f64x2.splat');
+  else body.op('f32.demote_f64', 'f32x4.splat');
+}
+
+/** Pushes a vector of equal numbers. */
+export function constantVector(body: Body, format: Format, value: number): void {
+  if (format.lanes === 2) body.f64x2(value, value);
+  else body.f32x4(value);
+}
+
+/** Takes a vector and pushes one of its numbers, as a double. */
+export function extract(body: Body, format: Format, lane: number): void {
+  if (format.lanes === 2) body.extractLane(lane);
+  else body.extractLane32(lane).op('f64.promote_f32');
+}
+
+/** Takes a vector and a double, and pushes the vector with that in a lane. */
+export function replace(body: Body, format: Format, lane: number): void {
+  if (format.lanes === 2) body.replaceLane(lane);
+  else body.op('f32.demote_f64').replaceLane32(lane);
+}
+
+/** Takes an address and pushes the number there, as a double. */
+export function loadNumber(body: Body, format: Format, offset: number): void {
+  body.memory(format.load, offset);
+  if (format.bytes === 4) body.op('f64.promote_f32');
+}
+
+/** Takes an address and a double, and stores it there. */
+export function storeNumber(body: Body, format: Format, offset: number): void {
+  if (format.bytes === 4) body.op('f32.demote_f64');
+  body.memory(format.store, offset);
+}
+
+/** Takes two vectors of doubles and pushes their four numbers in single precision. */
+export function narrow(body: Body): void {
+  const second = body.local('v128');
+  body.op('f32x4.demote_f64x2_zero').set(second).op('f32x4.demote_f64x2_zero').get(second).shuffle32(0, 1, 4, 5);
+  body.release(second);
+}
+
+/** Pushes two of the four numbers of a vector in single precision, as doubles. */
+export function widen(body: Body, vector: Local, half: 0 | 1): void {
+  body.get(vector);
+  if (half === 1) body.get(vector).shuffle32(2, 3, 2, 3);
+  body.op('f64x2.promote_low_f32x4');
+}
