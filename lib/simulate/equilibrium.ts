@@ -199,7 +199,14 @@ function nested(flat: Float64Array, shape: readonly number[]): Numeric {
 function optionsOf(options: EquilibriumOptions): SimulateOptions {
   refuseUnknownOptions(
     options,
-    {params: object, inputs: object, engine: any, precision: oneOf('double', 'single'), newton: any, signal: abortSignal},
+    {
+      params: object,
+      inputs: object,
+      engine: any,
+      precision: oneOf('double', 'single'),
+      newton: any,
+      signal: abortSignal,
+    },
     'equilibrium',
   );
   const {params, inputs, engine, precision, newton: method, signal} = options;
