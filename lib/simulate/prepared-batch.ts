@@ -51,8 +51,9 @@ import {inMember} from './workers/plain-error.js';
 /** Options of a prepared batch: those of its members' runs. Times are those of members that have none of their own. */
 export type PreparedBatchOptions<P = Params, Z extends string = never> = SimulateOptions<P, Z> & {
   /**
-   * Members that go side by side through one program, where the scheme is explicit; default 16. Results do not depend on it but
-   * for rounding; 1: one after another.
+   * Members that go side by side through one program, where the scheme is explicit. Default as many as the largest batch so far
+   * has, 32 at most; a larger one compiles the program once more, a shorter one leaves lanes idle. Results do not depend
+   * on it but for rounding; 1: one after another.
    */
   readonly lanes?: number;
 };
@@ -135,12 +136,6 @@ export interface PreparedBatch<S extends AnySystem = System> {
   value<D = Params>(loss: Objective<ParamsOf<S>, D>, members: readonly DataMember<S>[], values?: BatchValues): number;
 }
 
-/**
- * As many as keep a network's rows together in the processor's registers, and few enough that a short batch
- * wastes little: see docs/compiled-training.md.
- */
-const usualLanes = 16;
-
 type AnyMember = MemberTimes & {
   readonly initial?: Initial | AnyEncoder;
   readonly params?: NumericParams;
@@ -162,8 +157,8 @@ export function prepareBatch<S extends AnySystem>(
   all: PreparedBatchOptions<ParamsOf<S>, StatesOf<S>>,
 ): PreparedBatch<S> {
   requireValue(all, object, 'batch.prepare: the options', 'bad-time');
-  const {lanes = usualLanes, ...options} = all;
-  requireValue(lanes, count, 'batch.prepare: lanes', 'bad-option', 'lanes');
+  const {lanes, ...options} = all;
+  if (lanes !== undefined) requireValue(lanes, count, 'batch.prepare: lanes', 'bad-option', 'lanes');
   if (isRunState(initial))
     throw new OptionError(
       'bad-initial',
@@ -189,7 +184,7 @@ class Batches {
     system: System,
     initial: Initial,
     private readonly options: SimulateOptions,
-    lanes: number,
+    lanes: number | undefined,
   ) {
     this.base = {...prepare(system, initial, options, 'any times'), unread: undefined};
     this.objectives = new Objectives(this.base);
