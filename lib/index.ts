@@ -61,6 +61,17 @@ export {
   type BatchVjpAsync,
   type RunsAndPullback,
 } from './simulate/batch.js';
+export type {
+  BatchLoss,
+  BatchValues,
+  DataMember,
+  MemberGradient,
+  MembersGradient,
+  PreparedBatch,
+  PreparedBatchOptions,
+  TimedMember,
+} from './simulate/prepared-batch.js';
+export type {MemberTimes} from './simulate/timed.js';
 export {
   equilibrium,
   type AnyEquilibrium,

@@ -136,6 +136,15 @@ export interface PreparedBatch<S extends AnySystem = System> {
   value<D = Params>(loss: Objective<ParamsOf<S>, D>, members: readonly DataMember<S>[], values?: BatchValues): number;
 }
 
+/** The same for the compiler, whatever the system. */
+interface Untyped {
+  readonly kind: 'batch';
+  run(members: unknown, values?: BatchValues): unknown;
+  vjp(members: unknown, values?: BatchValues): unknown;
+  valueAndGrad(loss: unknown, members: unknown, values?: BatchValues): unknown;
+  value(loss: unknown, members: unknown, values?: BatchValues): unknown;
+}
+
 type AnyMember = MemberTimes & {
   readonly initial?: Initial | AnyEncoder;
   readonly params?: NumericParams;
@@ -172,7 +181,7 @@ export function prepareBatch<S extends AnySystem>(
     valueAndGrad: (loss, members, values) =>
       batch.valueAndGrad(loss as AnyObjective, members as readonly AnyMember[], values),
     value: (loss, members, values) => batch.value(loss as AnyObjective, members as readonly AnyMember[], values),
-  } as unknown as PreparedBatch<S>;
+  } satisfies Untyped as unknown as PreparedBatch<S>;
 }
 
 class Batches {
@@ -381,9 +390,10 @@ class Batches {
     const {leaves, traced} = this.base;
     const share = beside === undefined ? 1 : 1 / asked.length;
     const scaled = (values: Float64Array): Float64Array => (share === 1 ? values : values.map(value => share * value));
-    const ownLeaves = leaves.filter((_, p) => this.members.own.has(p));
+    const isOwn = (p: number): boolean => own[0].has(p);
+    const ownLeaves = leaves.filter((_, p) => isOwn(p));
     const params = leaves.map((leaf, p) => {
-      if (!this.members.own.has(p)) {
+      if (!isOwn(p)) {
         addTo(shared[p], beside?.[0].params[p]);
         return scaled(shared[p]);
       }
