@@ -64,7 +64,6 @@ export {
 export type {
   BatchLoss,
   BatchValues,
-  DataMember,
   MemberGradient,
   MembersGradient,
   PreparedBatch,

@@ -104,14 +104,23 @@ export class Members {
    */
   pull(runs: readonly MemberRun[], cotangents: readonly (Float64Array | undefined)[]): LaneGradients {
     const gradients = runs[0].step === undefined ? this.pullSingly(runs, cotangents) : this.pullLanes(runs, cotangents);
-    gradients.initial.forEach((initial, i) => {
-      const {prepared} = runs[i];
-      const parameters = prepared.parameterValues.map((_, p) => gradients.own[i].get(p) ?? gradients.shared[p]);
-      const bad = notFinitePart(prepared, {initial, parameters});
+    // What is summed is looked at once, whoever it came from; the member by itself says where it began.
+    const none = gradients.shared.map(() => new Float64Array(0));
+    const check = (i: number, initial: Float64Array, parameters: readonly Float64Array[]): void => {
+      const bad = notFinitePart(runs[i].prepared, {initial, parameters});
       if (bad === undefined) return;
-      // The member by itself says where it began.
-      if (cotangents[i] !== undefined) this.alone(runs[i], cotangents[i], i);
-      throw inMember(gradientNotFinite(bad), i);
+      cotangents.forEach((cotangent, k) => {
+        if (cotangent !== undefined) this.alone(runs[k], cotangent, k);
+      });
+      throw gradientNotFinite(bad);
+    };
+    check(0, none[0] ?? new Float64Array(0), gradients.shared);
+    gradients.initial.forEach((initial, i) => {
+      check(
+        i,
+        initial,
+        none.map((empty, p) => gradients.own[i].get(p) ?? empty),
+      );
     });
     return gradients;
   }

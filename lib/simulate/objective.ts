@@ -87,7 +87,9 @@ export interface ValueAndGradientOf<State, Tree> {
   };
 }
 
-export type AnyEncoder = (at: {readonly params: Params; readonly data: Params}) => {readonly [block: string]: tf.Tensor};
+export type AnyEncoder = (at: {readonly params: Params; readonly data: Params}) => {
+  readonly [block: string]: tf.Tensor;
+};
 type AnyValues = ObjectiveInputs<Initial, NumericParams, AnyEncoder>;
 export type AnyObjective = (at: ObjectiveAt) => tf.Tensor;
 /** What a loss is a function of, and itself. */
@@ -306,11 +308,7 @@ export function loadSeries(
 }
 
 /** The cotangents of the saved series, [saved, width], after the loss was pulled. */
-export function seriesCotangents(
-  loss: TracedFunction<LossArgument>,
-  prepared: Prepared,
-  length: number,
-): Float64Array {
+export function seriesCotangents(loss: TracedFunction<LossArgument>, prepared: Prepared, length: number): Float64Array {
   const {blocks, width} = seriesOf(prepared);
   const cotangents = new Float64Array(length);
   for (let i = 0; i < blocks.length; i++) {

@@ -55,7 +55,12 @@ export interface Prepared extends Runnable {
 export type PreparedFor = 'itself' | 'a plan' | 'any times';
 
 /** @throws ShapeError, InconsistentStateError, OptionError, TraceError */
-export function prepare(given: System, initial: Initial, options: SimulateOptions, planned: PreparedFor = 'itself'): Prepared {
+export function prepare(
+  given: System,
+  initial: Initial,
+  options: SimulateOptions,
+  planned: PreparedFor = 'itself',
+): Prepared {
   if (isTracing())
     throw new OptionError(
       'nested',
@@ -95,12 +100,7 @@ function prepareWithInputs(
   return {...prepared, unread: prepared.unread ?? reads.unread()};
 }
 
-function prepareDriven(
-  system: System,
-  initial: Initial,
-  options: SimulateOptions,
-  planned: PreparedFor,
-): Prepared {
+function prepareDriven(system: System, initial: Initial, options: SimulateOptions, planned: PreparedFor): Prepared {
   if (typeof initial !== 'object' || initial === null)
     throw new OptionError('bad-initial', `The initial state must be ${stateText(system)}.`);
   const from = isRunState(initial) ? initial : undefined;

@@ -29,14 +29,7 @@ import type {MemberRun} from './members.js';
 import {Members, widthOf} from './members.js';
 import {packCotangent} from './named.js';
 import type {AnyEncoder, AnyObjective, Encoder, LossArgument, Objective} from './objective.js';
-import {
-  encoded,
-  loadSeries,
-  Objectives,
-  requireFiniteLoss,
-  requireFiniteSums,
-  seriesCotangents,
-} from './objective.js';
+import {encoded, loadSeries, Objectives, requireFiniteLoss, requireFiniteSums, seriesCotangents} from './objective.js';
 import {asTensors, taping} from './operation.js';
 import type {SimulateOptions} from './options.js';
 import type {Prepared} from './prepare.js';
@@ -59,13 +52,8 @@ export type PreparedBatchOptions<P = Params, Z extends string = never> = Simulat
 };
 
 /** One member: what is absent is as the batch was prepared. */
-export interface TimedMember<S extends AnySystem = System> extends MemberTimes {
-  readonly initial?: Initial<S>;
-  readonly params?: NumericParamsOf<ParamsOf<S>>;
-}
-
-/** The same with data for a loss, and with an encoder of its start if it has one. */
-export interface DataMember<S extends AnySystem = System, D = Params> extends MemberTimes {
+export interface TimedMember<S extends AnySystem = System, D = Params> extends MemberTimes {
+  /** Its start, or the start as a function of its params and data. */
   readonly initial?: Initial<S> | Encoder<S, D>;
   readonly params?: NumericParamsOf<ParamsOf<S>>;
   /** See `ObjectiveInputs.data`; of one shape for all members. */
@@ -129,11 +117,11 @@ export interface PreparedBatch<S extends AnySystem = System> {
    */
   valueAndGrad<D = Params>(
     loss: Objective<ParamsOf<S>, D>,
-    members: readonly DataMember<S>[],
+    members: readonly TimedMember<S>[],
     values?: BatchValues,
   ): BatchLoss<S>;
   /** The mean loss alone, which may be NaN. */
-  value<D = Params>(loss: Objective<ParamsOf<S>, D>, members: readonly DataMember<S>[], values?: BatchValues): number;
+  value<D = Params>(loss: Objective<ParamsOf<S>, D>, members: readonly TimedMember<S>[], values?: BatchValues): number;
 }
 
 /** The same for the compiler, whatever the system. */
@@ -201,7 +189,7 @@ class Batches {
   }
 
   run(given: readonly AnyMember[], values: BatchValues = {}): AnyTrajectory[] {
-    const asked = this.read(given, values, false);
+    const asked = this.read(given, values, 'run');
     return this.trajectories(asked, this.runs(asked, false, this.base.options.throw));
   }
 
@@ -209,7 +197,7 @@ class Batches {
     given: readonly AnyMember[],
     values: BatchValues = {},
   ): {trajectories: AnyTrajectory[]; pullback: (cotangents: readonly (Cotangent | undefined)[]) => MembersGradient} {
-    const asked = this.read(given, values, false);
+    const asked = this.read(given, values, 'run');
     const runs = this.runs(asked, true, this.base.options.throw);
     return {
       trajectories: this.trajectories(asked, runs),
@@ -224,14 +212,14 @@ class Batches {
         const packed = cotangents.map((cotangent, i) =>
           cotangent === undefined ? undefined : this.packed(asked[i], runs[i], cotangent, i),
         );
-        return this.gradient(asked, this.members.pull(runs, packed), undefined);
+        return this.pulled(asked, runs, packed, this.sums(asked), 1);
       },
     };
   }
 
   value(loss: AnyObjective, given: readonly AnyMember[], values: BatchValues = {}): number {
     requireValue(loss, callable, 'value: the loss', 'bad-loss');
-    const asked = this.read(given, values, true);
+    const asked = this.read(given, values, 'loss');
     const runs = this.runs(asked, false, true);
     let sum = 0;
     asked.forEach((one, i) => {
@@ -244,7 +232,7 @@ class Batches {
 
   valueAndGrad(loss: AnyObjective, given: readonly AnyMember[], values: BatchValues = {}): BatchLoss {
     requireValue(loss, callable, 'valueAndGrad: the loss', 'bad-loss');
-    const asked = this.read(given, values, true);
+    const asked = this.read(given, values, 'loss');
     const runs = this.runs(asked, true, true);
     const losses = new Float64Array(asked.length);
     const sums = this.sums(asked);
@@ -260,6 +248,21 @@ class Batches {
       const all = seriesCotangents(traced, one.prepared, places * width);
       return gatheredRows(all, one.places, width, result.times.length);
     });
+    return {
+      value: losses.reduce((sum, value) => sum + value, 0) / losses.length,
+      values: losses,
+      gradient: this.pulled(asked, runs, cotangents, sums, 1 / asked.length),
+    };
+  }
+
+  /** Through the runs, and through the encoders of their starts; times `share`. */
+  private pulled(
+    asked: readonly Asked[],
+    runs: readonly MemberRun[],
+    cotangents: readonly (Float64Array | undefined)[],
+    sums: readonly SourceCotangents[],
+    share: number,
+  ): MembersGradient {
     const gradients = this.members.pull(runs, cotangents);
     asked.forEach(({encoder, prepared, point}, i) => {
       if (encoder === undefined) return;
@@ -270,15 +273,11 @@ class Batches {
       encoder.addTo(sums[i]);
       inOne(i, () => requireFiniteSums({params: sums[i].params, captured: new Map()}, prepared.leaves));
     });
-    return {
-      value: losses.reduce((sum, value) => sum + value, 0) / losses.length,
-      values: losses,
-      gradient: this.gradient(asked, gradients, sums),
-    };
+    return this.gradient(asked, gradients, sums, share);
   }
 
   /** Everything read and checked, before anything runs. */
-  private read(given: readonly AnyMember[], values: BatchValues, withData: boolean): Asked[] {
+  private read(given: readonly AnyMember[], values: BatchValues, what: 'run' | 'loss'): Asked[] {
     requireValue(given, list, 'a batch: its members', 'bad-initial');
     refuseUnknownOptions(values, {variables: any, signal: abortSignal}, 'a batch');
     throwIfAborted(values.signal ?? this.base.options.signal);
@@ -290,33 +289,21 @@ class Batches {
       if (numbers === undefined) known.set(tensor, (numbers = readCaptured(tensor, values.variables)));
       return numbers;
     };
-    return given.map((member, i) => inOne(i, () => this.readOne(shared, member, captured, withData)));
+    return given.map((member, i) => inOne(i, () => this.readOne(shared, member, captured, what)));
   }
 
-  private readOne(
-    shared: Prepared,
-    member: AnyMember,
-    captured: Point['captured'],
-    withData: boolean,
-  ): Asked {
+  private readOne(shared: Prepared, member: AnyMember, captured: Point['captured'], what: 'run' | 'loss'): Asked {
     requireValue(member, object, 'a member', 'bad-initial');
     refuseUnknownOptions(
       member,
-      {
-        initial: any,
-        params: object,
-        t0: finite,
-        t1: finite,
-        saveAt: list,
-        ...(withData ? {data: object} : {}),
-      },
+      {initial: any, params: object, t0: finite, t1: finite, saveAt: list, data: object},
       'a member of a batch',
     );
     const {initial, params, data} = member;
-    const encode = withData && typeof initial === 'function' ? initial : undefined;
-    const start = encode === undefined ? (initial as Initial | undefined) : undefined;
+    const encode = typeof initial === 'function' ? initial : undefined;
+    const start = typeof initial === 'function' ? undefined : initial;
     const filled = refillMember(shared, start, params);
-    if (!withData && taping(filled))
+    if (what === 'run' && taping(filled))
       throw new OptionError(
         'on-tape',
         "A prepared batch stands inside tf.grad or an optimizer's minimize, whose tape it is not on: take its valueAndGrad or vjp, or `batch` itself.",
@@ -381,32 +368,32 @@ class Batches {
     });
   }
 
-  /** @param beside what loss and encoder add; the gradient is then of the mean */
+  /** @param beside what loss and encoder add */
   private gradient(
     asked: readonly Asked[],
     {initial, shared, own}: LaneGradients,
-    beside: readonly SourceCotangents[] | undefined,
+    beside: readonly SourceCotangents[],
+    share: number,
   ): MembersGradient {
     const {leaves, traced} = this.base;
-    const share = beside === undefined ? 1 : 1 / asked.length;
     const scaled = (values: Float64Array): Float64Array => (share === 1 ? values : values.map(value => share * value));
     const isOwn = (p: number): boolean => own[0].has(p);
     const ownLeaves = leaves.filter((_, p) => isOwn(p));
     const params = leaves.map((leaf, p) => {
       if (!isOwn(p)) {
-        addTo(shared[p], beside?.[0].params[p]);
+        addTo(shared[p], beside[0].params[p]);
         return scaled(shared[p]);
       }
       const total = new Float64Array(leaf.values.length);
       own.forEach((of, i) => {
-        addTo(of.get(p), beside?.[i].params[p]);
+        addTo(of.get(p), beside[i].params[p]);
         addTo(total, of.get(p), share);
       });
       return total;
     });
     const variables = new Map<tf.Variable, Float64Array>();
     const tensors = new Map<tf.Tensor, Float64Array>();
-    const captured = beside?.[0].captured ?? new Map<tf.Tensor, Float64Array>();
+    const [{captured}] = beside;
     traced.parameters.forEach(({tensor}, p) => {
       if (tensor === undefined) return;
       addTo(shared[p], captured.get(tensor));

@@ -48,8 +48,7 @@ const ofLanes: ReadonlySet<string> = new Set<StepFunctionName>(['update', 'error
  * @param own parameters, by number, that every member has of its own; the others are shared
  */
 export function inLanes(step: TracedStep, lanes: number, own: ReadonlySet<number>): TracedStep {
-  const many = (node: Node<'input'>): Node<'input'> =>
-    input(node.attributes.name, [lanes, ...node.shape], node.dtype);
+  const many = (node: Node<'input'>): Node<'input'> => input(node.attributes.name, [lanes, ...node.shape], node.dtype);
   const replacements = new Map<Node, Node>();
   const replaced = (node: Node<'input'>): Node<'input'> => {
     const made = many(node);

@@ -20,7 +20,14 @@ import {
 
 type Rate = {readonly rate: tf.Tensor};
 
-const weights = tf.variable(tf.tensor2d([[0.3, -1.1], [0.9, 0.2]]), true, 'batch.weights');
+const weights = tf.variable(
+  tf.tensor2d([
+    [0.3, -1.1],
+    [0.9, 0.2],
+  ]),
+  true,
+  'batch.weights',
+);
 
 /** Has a parameter, a variable, and the time in it. */
 const system = ode<Rate>(({y, t, params: {rate}}) =>
@@ -49,7 +56,7 @@ function compare<S extends AnySystem>(
   name: 'y' | 'q',
   tolerance: number,
 ): void {
-  const prepared = batch.prepare(own, members[0].initial as Initial<S>, options as never) as PreparedBatch;
+  const prepared = batch.prepare(own, members[0].initial as Initial<S>, options as never) as unknown as PreparedBatch;
   const {trajectories, pullback} = prepared.vjp(members as never);
   const cotangents = trajectories.map((path, i) => ({
     [name]: path.values(name).map((_, k) => Math.cos(k + i)),
@@ -112,7 +119,9 @@ describe('batch.prepare', () => {
     const rates = [1, 60, 5, 200].map((rate, i) => ({initial: {y: [1]}, params: {rate}, t1: 2 - 0.1 * i}));
     const control = adaptive({rtol: 1e-7, atol: 1e-9});
     compare(pulse, {scheme: tsit5(), dt: 0.3, t1: 2, params: {rate: 1}, control, saveAt: 'all'}, rates, 'y', 1e-9);
-    const runs = batch.prepare(pulse, {y: [1]}, {scheme: tsit5(), dt: 0.3, t1: 2, params: {rate: 1}, control}).run(rates);
+    const runs = batch
+      .prepare(pulse, {y: [1]}, {scheme: tsit5(), dt: 0.3, t1: 2, params: {rate: 1}, control})
+      .run(rates);
     expect(runs.map(({stats}) => stats.rejectedSteps > 0)).to.include(true);
     expect(new Set(runs.map(({stats}) => stats.steps)).size).to.equal(4);
   });
@@ -125,7 +134,9 @@ describe('batch.prepare', () => {
       const {trajectories, pullback} = prepared.vjp(members.slice(0, count));
       const other = alone.vjp(members.slice(0, count));
       trajectories.forEach((path, i) => close(path.values('y'), expected[i], 1e-13, 'y'));
-      const cotangents = trajectories.map((_, i) => (i === 2 ? undefined : {y: Array.from({length: 8}, (__, k) => k - i)}));
+      const cotangents = trajectories.map((_, i) =>
+        i === 2 ? undefined : {y: Array.from({length: 8}, (__, k) => k - i)},
+      );
       const [a, b] = [pullback(cotangents), other.pullback(cotangents)];
       close(a.variables.get(weights) as Float64Array, b.variables.get(weights) as Float64Array, 1e-12, 'weights');
       close(a.params.rate, b.params.rate, 1e-12, 'rate');
@@ -200,7 +211,12 @@ describe('batch.prepare', () => {
           rate: -2 * (saveAt[0] * squares[0] + saveAt[1] * squares[1]),
         };
       });
-      close(values, exact.map(one => one.value), 1e-6, 'values');
+      close(
+        values,
+        exact.map(one => one.value),
+        1e-6,
+        'values',
+      );
       expect(value).to.be.closeTo(exact.reduce((sum, one) => sum + one.value, 0) / count, 1e-6 * value);
       gradient.members.forEach((one, i) => {
         close(one.initial?.y as Float64Array, [exact[i].y / count], 1e-6, 'y');
@@ -242,7 +258,10 @@ describe('batch.prepare', () => {
     );
     const e = 1e-6;
     expect((at(0.3 + e, 0) - at(0.3 - e, 0)) / (2 * e)).to.be.closeTo(gradient.params.rate[0], 1e-7);
-    expect((at(0.3, e) - at(0.3, -e)) / (2 * e)).to.be.closeTo((gradient.variables.get(weights) as Float64Array)[0], 1e-7);
+    expect((at(0.3, e) - at(0.3, -e)) / (2 * e)).to.be.closeTo(
+      (gradient.variables.get(weights) as Float64Array)[0],
+      1e-7,
+    );
   });
 
   it('samples that are not there: the same loss and gradient as without them', () => {
@@ -260,10 +279,31 @@ describe('batch.prepare', () => {
     const [path] = prepared.run([{...members[1], saveAt: [NaN, 0.5, NaN, 0.9]}]);
     expect([...path.values('t')]).to.deep.equal([0.5, 0.5, 0.5, 0.9]);
     // What a loss takes from such a place is what it takes from the one it stands for.
-    const all = ({y}: {y: tf.Tensor}) => tf.sum(tf.mul(y, tf.tensor2d([[1, 1], [2, 2], [3, 3], [4, 4]])));
-    const six = ({y}: {y: tf.Tensor}) => tf.sum(tf.mul(y, tf.tensor2d([[6, 6], [4, 4]])));
+    const all = ({y}: {y: tf.Tensor}) =>
+      tf.sum(
+        tf.mul(
+          y,
+          tf.tensor2d([
+            [1, 1],
+            [2, 2],
+            [3, 3],
+            [4, 4],
+          ]),
+        ),
+      );
+    const six = ({y}: {y: tf.Tensor}) =>
+      tf.sum(
+        tf.mul(
+          y,
+          tf.tensor2d([
+            [6, 6],
+            [4, 4],
+          ]),
+        ),
+      );
     close(
-      prepared.valueAndGrad(all, [{...members[1], saveAt: [NaN, 0.5, NaN, 0.9]}]).gradient.members[0].initial?.y as Float64Array,
+      prepared.valueAndGrad(all, [{...members[1], saveAt: [NaN, 0.5, NaN, 0.9]}]).gradient.members[0].initial
+        ?.y as Float64Array,
       prepared.valueAndGrad(six, [{...members[1], saveAt: [0.5, 0.9]}]).gradient.members[0].initial?.y as Float64Array,
       1e-13,
       'y',
@@ -291,7 +331,12 @@ describe('batch.prepare', () => {
       const mean = (of: (one: (typeof each)[0]) => ArrayLike<number>): number[] =>
         Array.from(of(each[0]), (_, k) => each.reduce((sum, one) => sum + of(one)[k] / 3, 0));
       expect(value).to.be.closeTo(mean(one => [one.value])[0], 1e-13);
-      close(gradient.params.rate, mean(one => one.gradient.params.rate), 1e-12, 'rate');
+      close(
+        gradient.params.rate,
+        mean(one => one.gradient.params.rate),
+        1e-12,
+        'rate',
+      );
       close(
         gradient.variables.get(weights) as Float64Array,
         mean(one => one.gradient.variables.get(weights) as Float64Array),
@@ -299,6 +344,18 @@ describe('batch.prepare', () => {
         'weights',
       );
       expect(gradient.members[0].initial).to.equal(undefined);
+      // The same by the cotangent of what was observed, where the encoder alone has parameters of its own.
+      const {trajectories, pullback} = prepared.vjp(own as never);
+      const pulled = pullback(trajectories.map(path => ({observed: path.values('observed').fill(1)})));
+      const direct = ({observed}: {observed: tf.Tensor}) => tf.sum(observed);
+      const summed = prepared.valueAndGrad(direct, own as never).gradient;
+      close(
+        pulled.params.rate,
+        summed.params.rate.map(value => 3 * value),
+        1e-12,
+        'rate of three',
+      );
+      for (const path of trajectories) path.dispose();
     }
   });
 

@@ -2,7 +2,6 @@
 import * as tf from '@tensorflow/tfjs';
 import type {
   AnySystem,
-  DataMember,
   Encoder,
   MemberTimes,
   NumericParams,
@@ -13,6 +12,7 @@ import type {
   ParamsOf,
   PreparedBatch,
   Simulation,
+  TimedMember,
 } from '../../lib/index.js';
 import {readNumeric} from '../../lib/index.js';
 import {lossAndGradients} from './gradients.js';
@@ -101,9 +101,11 @@ export class BatchGradients<S extends AnySystem> implements GradientSource<S> {
     return value;
   }
 
-  private members(members: readonly StepInputs<S>[]): DataMember<S>[] {
+  private members(members: readonly StepInputs<S>[]): TimedMember<S>[] {
     const {initial} = this;
-    return (initial === undefined ? members : members.map(one => ({...one, initial: one.initial ?? initial}))) as DataMember<S>[];
+    return (
+      initial === undefined ? members : members.map(one => ({...one, initial: one.initial ?? initial}))
+    ) as TimedMember<S>[];
   }
 }
 

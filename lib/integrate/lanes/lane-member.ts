@@ -75,8 +75,7 @@ export class LaneMember {
           );
     this.saver = new LaneSaver(plan.saving, traced.state.size);
     this.saver.start(this.t, start);
-    if (keep)
-      this.record = new StepRecord(traced.state.size, 0, Number.isFinite(grid.steps) ? grid.steps : fewSteps);
+    if (keep) this.record = new StepRecord(traced.state.size, 0, Number.isFinite(grid.steps) ? grid.steps : fewSteps);
   }
 
   /** The next step; undefined where the run is over. */

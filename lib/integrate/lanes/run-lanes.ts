@@ -216,11 +216,7 @@ class DenseLanes {
   private readonly states: readonly Float64Array[];
   private readonly asked: number[];
 
-  constructor(
-    {compiled, traced, lanes}: LaneStep,
-    member: Runnable,
-    values: Parameters<typeof loadParameters>[1],
-  ) {
+  constructor({compiled, traced, lanes}: LaneStep, member: Runnable, values: Parameters<typeof loadParameters>[1]) {
     this.along = historyForward({...member, compiled, traced});
     this.theta = this.along.find('theta') ?? new Float64Array(lanes);
     this.states = laneViews(this.along.buffer('D'), lanes);
