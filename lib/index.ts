@@ -61,6 +61,16 @@ export {
   type BatchVjpAsync,
   type RunsAndPullback,
 } from './simulate/batch.js';
+export type {
+  BatchLoss,
+  BatchValues,
+  MemberGradient,
+  MembersGradient,
+  PreparedBatch,
+  PreparedBatchOptions,
+  TimedMember,
+} from './simulate/prepared-batch.js';
+export type {MemberTimes} from './simulate/timed.js';
 export {
   equilibrium,
   type AnyEquilibrium,
