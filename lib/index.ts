@@ -78,6 +78,7 @@ export {
 } from './simulate/equilibrium.js';
 export {linearize, type Linearization, type LinearizeOptions} from './simulate/linearize.js';
 export type {Eigenvalue} from './simulate/eigenvalues.js';
+export type {RunThreads} from './simulate/threads.js';
 export type {PageThread} from './simulate/workers/channel.js';
 export type {CotangentLoss, Hvp, Hvps, LossAndProduct, LossAndProducts, LossByCotangents} from './simulate/hessian.js';
 export type {OwnSeries, SavedSeries, SeriesLoss} from './simulate/loss.js';
@@ -117,6 +118,7 @@ export type {
 } from './simulate/kinds.js';
 export {
   simulate,
+  type AsyncRunValues,
   type Jvp,
   type Jvps,
   type RunAndPullback,
@@ -128,6 +130,7 @@ export {
   type Simulation,
   type Values,
   type Vjp,
+  type VjpAsync,
 } from './simulate/simulate.js';
 export {
   adaptive,
