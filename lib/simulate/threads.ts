@@ -33,9 +33,7 @@ export async function vjpThere(
     trajectory: trajectory(prepared, done),
     pullback(cotangent) {
       const row = packCotangent(prepared, cotangent, done.run.times.length);
-      const pulled = last
-        .then(() => ensemble.pullAsync([row]))
-        .then(([gradient]) => namedGradient(prepared, gradient));
+      const pulled = last.then(() => ensemble.pullAsync([row])).then(([gradient]) => namedGradient(prepared, gradient));
       last = pulled.catch(() => undefined);
       return pulled;
     },
