@@ -161,7 +161,8 @@ export const equilibriumScheme: Scheme = {
   },
   ode: {
     unknown: ['y'],
-    residual: ({y}, {t, rate}) => ({y: rate({y}, t).y}),
+    masses: 2,
+    residual: ({y}, {t, rightHandSide}) => ({y: rightHandSide({y}, t).y}),
     update: ({y}) => ({y}),
   },
 };

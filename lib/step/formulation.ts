@@ -16,7 +16,7 @@ export type System<P = Params> = MechanicalSystem<P> | OdeSystem<P>;
 
 /** @param own the state's blocks */
 export function equationsOf(system: System, params: Params, own: readonly OwnBlock[]): Equations {
-  return system.kind === 'mechanics' ? mechanicalEquations(system, params, own) : odeEquations(system, params);
+  return system.kind === 'mechanics' ? mechanicalEquations(system, params, own) : odeEquations(system, params, own[0].shape);
 }
 
 export const isConstrained = (system: System): boolean => system.kind === 'mechanics' && system.constraints.length > 0;
@@ -127,6 +127,17 @@ function moving<F extends Formulation | null | undefined>(
     : able;
 }
 
+/** @throws OptionError 'wrong-scheme' where the scheme has no equations for M y' = f */
+function massive({name}: Scheme, formulation: Formulation): Formulation {
+  const able = (formulation.masses ?? 0) > 0 ? formulation : formulation.massive;
+  if (able !== undefined) return able;
+  throw new OptionError(
+    'wrong-scheme',
+    `Scheme ${name} does not integrate M y' = f with a mass: choose radauIIA5(), kvaerno5(), kvaerno3(), sdirk2(), bdf2() or implicitEuler(), of index 1 also gaussLegendre(), trapezoid() or theta(…) of at least ½; or divide by a mass that has an inverse.`,
+    {scheme: name},
+  );
+}
+
 /** @throws OptionError where the scheme is not for this kind of system */
 export function formulationOf(scheme: Scheme, system: System, holding: Holding = plain): Formulation {
   if (system.kind === 'mechanics' && isConstrained(system)) {
@@ -141,7 +152,8 @@ export function formulationOf(scheme: Scheme, system: System, holding: Holding =
       {scheme: scheme.name},
     );
   }
-  return system.kind === 'mechanics' ? moving(scheme, formulation, system) : formulation;
+  if (system.kind === 'mechanics') return moving(scheme, formulation, system);
+  return system.mass === undefined ? formulation : massive(scheme, formulation);
 }
 
 /** Names of the user's blocks: q, v and hidden states, or y. */

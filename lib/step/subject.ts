@@ -61,6 +61,7 @@ function equationsAtStages(equations: Equations): Equations {
     force: (q, v, t) => atStage(t, () => equations.force(q, v, t)),
     acceleration: (q, v, t) => atStage(t, () => equations.acceleration(q, v, t)),
     rate: (x, t) => atStage(t, () => equations.rate(x, t)),
+    rightHandSide: (x, t) => atStage(t, () => equations.rightHandSide(x, t)),
   };
 }
 

@@ -198,7 +198,10 @@ function inertiaOf(system: MechanicalSystem, params: Params): Inertia {
 }
 
 /** q' = v and no hidden states. */
-const simpleMotion: Omit<Equations, 'kind' | 'force' | 'mass' | 'massAt' | 'acceleration' | 'rate' | 'typicalMass'> = {
+const simpleMotion: Omit<
+  Equations,
+  'kind' | 'force' | 'mass' | 'massAt' | 'acceleration' | 'rate' | 'rightHandSide' | 'withMass' | 'typicalMass'
+> = {
   general: false,
   resting: v => tf.zerosLike(v),
   positionRate: (_, v) => v,
@@ -229,6 +232,8 @@ export function mechanicalEquations(system: MechanicalSystem, params: Params, ow
     massAt,
     acceleration,
     rate: (x, t) => ({q: x.v, v: acceleration(x.q, x.v, t)}),
+    rightHandSide: (x, t) => ({q: x.v, v: acceleration(x.q, x.v, t)}),
+    withMass: false,
     ...simpleMotion,
     // The mean of all rows of M is the mass of a rigid shift, shared by the coordinates.
     typicalMass: q => tf.mean(tf.abs(times(q, tf.onesLike(q)))),

@@ -17,7 +17,9 @@ export function wholeEquations(mechanics: Equations, [{shape}, ...moving]: reado
   return {
     ...mechanics,
     kind: 'ode',
+    mass: (_, w) => w,
     rate: ({y}, t) => ({y: join(mechanics.rate(parts(y), t))}),
+    rightHandSide: ({y}, t) => ({y: join(mechanics.rate(parts(y), t))}),
     settledState: ({y, ...carried}) => {
       const {q, v} = parts(y);
       return {...carried, y: join({q: mechanics.settled(q), v})};
