@@ -114,7 +114,9 @@ function analyze(instant: Instant, h: number): Algebraic {
   const NV = product(N, V);
   const WZJ = product(W, ZJ);
   const inverse = (b: Dense): Dense => {
-    const columns = Array.from({length: b.columns}, (_, j) => mass.solve(Float64Array.from({length: n}, (_x, i) => b.values[i * b.columns + j])));
+    const columns = Array.from({length: b.columns}, (_, j) =>
+      mass.solve(Float64Array.from({length: n}, (_x, i) => b.values[i * b.columns + j])),
+    );
     return dense(n, b.columns, (i, j) => columns[j][i]);
   };
   const bends = product(WZJ, inverse(product(J, NV)));
@@ -124,7 +126,9 @@ function analyze(instant: Instant, h: number): Algebraic {
     return size;
   };
   const components = Array.from({length: n}, (_, i) => i).filter(i =>
-    Array.from({length: NV.columns}, (_, k) => k).some(k => Math.abs(NV.values[i * NV.columns + k]) > 1e-10 * largestOf(k)),
+    Array.from({length: NV.columns}, (_, k) => k).some(
+      k => Math.abs(NV.values[i * NV.columns + k]) > 1e-10 * largestOf(k),
+    ),
   );
   if (rankOf(bends).rank < NV.columns) return {index: Infinity, defects: stated, components};
   const Zft = times(Z, ft);
@@ -134,12 +138,21 @@ function analyze(instant: Instant, h: number): Algebraic {
   );
   return {
     index: 2,
-    defects: [...stated, ...defectsOf(hidden, scale, scale, own.dependent.map(k => dependent[k]), true)],
+    defects: [
+      ...stated,
+      ...defectsOf(
+        hidden,
+        scale,
+        scale,
+        own.dependent.map(k => dependent[k]),
+        true,
+      ),
+    ],
     components,
   };
 }
 
-/** Rounding of the terms of an equation, which may cancel to nothing. */
+/** Rounding of the terms of an equation, which may cancel to nothing; of terms of one where a state of zeros at rest has no size. */
 const rounding = 16 * Number.EPSILON;
 
 const defectsOf = (
@@ -150,7 +163,9 @@ const defectsOf = (
   hidden: boolean,
 ): Defect[] =>
   sizes.flatMap((size, k) =>
-    Math.abs(size) <= tolerated * scales[k] + rounding * Math.max(1, terms[k]) ? [] : [{row: rows[k], size, hidden}],
+    Math.abs(size) <= tolerated * scales[k] + rounding * (terms[k] || (scales[k] === 0 ? 1 : 0))
+      ? []
+      : [{row: rows[k], size, hidden}],
   );
 
 /** The largest first. */

@@ -42,7 +42,11 @@ export const product = (a: Dense, b: Dense): Dense =>
   });
 
 /** A x, A x of absolute values. */
-export const times = ({rows, columns, values}: Dense, x: ArrayLike<number>, size = (a: number): number => a): number[] =>
+export const times = (
+  {rows, columns, values}: Dense,
+  x: ArrayLike<number>,
+  size = (a: number): number => a,
+): number[] =>
   Array.from({length: rows}, (_, i) => {
     let sum = 0;
     for (let j = 0; j < columns; j++) sum += size(values[i * columns + j]) * size(x[j]);

@@ -64,7 +64,8 @@ const scaled = (s: number, x: Blocks): Blocks =>
   s === 1 ? x : Object.fromEntries(Object.entries(x).map(([name, value]) => [name, tf.mul(value, s)]));
 
 /** e, its velocities as momenta. */
-const inertia = (at: StepPoint, e: Blocks): Blocks => (at.kind === 'ode' ? {y: at.mass(at.x.y, e.y)} : {q: e.q, v: at.mass(at.x.q, e.v)});
+const inertia = (at: StepPoint, e: Blocks): Blocks =>
+  at.kind === 'ode' ? {y: at.mass(at.x.y, e.y)} : {q: e.q, v: at.mass(at.x.q, e.v)};
 
 /** The slope at the start of the step, moved by e; of velocities the force, with a mass what M times it is. */
 function slope({kind, x, t, rightHandSide, force}: StepPoint, e: Blocks): Blocks {

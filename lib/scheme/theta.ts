@@ -279,7 +279,8 @@ function firstOrder(scheme: Blend): Formulation {
   return {
     unknown: ['y'],
     // Of algebraic rows the step leaves −(1−α)/α of what was there; α = 1 nothing, and multipliers of index 2 ask for that.
-    masses: scheme.midpoint === true || scheme.guess === 'extrapolated' || scheme.alpha < 0.5 ? 0 : scheme.alpha < 1 ? 1 : 2,
+    masses:
+      scheme.midpoint === true || scheme.guess === 'extrapolated' || scheme.alpha < 0.5 ? 0 : scheme.alpha < 1 ? 1 : 2,
     residual: ({y}, {x, t, h, mass, rightHandSide: rate}) => {
       const slope =
         scheme.midpoint === true

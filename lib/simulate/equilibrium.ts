@@ -162,6 +162,7 @@ export const equilibriumScheme: Scheme = {
   ode: {
     unknown: ['y'],
     masses: 2,
+    still: true,
     residual: ({y}, {t, rightHandSide}) => ({y: rightHandSide({y}, t).y}),
     update: ({y}) => ({y}),
   },

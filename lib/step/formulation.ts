@@ -16,7 +16,9 @@ export type System<P = Params> = MechanicalSystem<P> | OdeSystem<P>;
 
 /** @param own the state's blocks */
 export function equationsOf(system: System, params: Params, own: readonly OwnBlock[]): Equations {
-  return system.kind === 'mechanics' ? mechanicalEquations(system, params, own) : odeEquations(system, params, own[0].shape);
+  return system.kind === 'mechanics'
+    ? mechanicalEquations(system, params, own)
+    : odeEquations(system, params, own[0].shape);
 }
 
 export const isConstrained = (system: System): boolean => system.kind === 'mechanics' && system.constraints.length > 0;

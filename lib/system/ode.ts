@@ -104,7 +104,7 @@ export function odeEquations(system: OdeSystem, params: Params, shape: Shape): E
 }
 
 /** @throws ShapeError 'derivative-shape' */
-function derivativeTensor(result: unknown, y: tf.Tensor): tf.Tensor {
+function derivativeTensor(result: tf.Tensor, y: tf.Tensor): tf.Tensor {
   if (result instanceof tf.Tensor && sameShape(result.shape, y.shape)) return result;
   const got =
     result instanceof tf.Tensor
@@ -112,10 +112,8 @@ function derivativeTensor(result: unknown, y: tf.Tensor): tf.Tensor {
       : Array.isArray(result)
         ? 'an array (tf.stack makes a tensor of scalars)'
         : typeof result;
-  throw new ShapeError(
-    'derivative-shape',
-    `The derivative returned ${got}, but y has shape [${y.shape.join(', ')}].`,
-    {term: 'derivative', y: y.shape},
-  );
+  throw new ShapeError('derivative-shape', `The derivative returned ${got}, but y has shape [${y.shape.join(', ')}].`, {
+    term: 'derivative',
+    y: y.shape,
+  });
 }
-

@@ -25,6 +25,9 @@ const explicit = mechanics<{k: tf.Tensor; c: tf.Tensor2D; nested: {a: tf.Tensor}
 });
 // By a function that says what it takes.
 const inferred = mechanics({mass: 1, forces: ({q, params: {k}}: ForceAt<K>) => tf.mul(k, q)});
+const descriptor = ode<K>({derivative: ({y, params: {k}}) => tf.mul(k, y), mass: ({params: {k}}) => k});
+// @ts-expect-error: the system has no parameter m
+ode<K>({derivative: ({y}) => y, mass: ({params: {m}}) => m});
 const decay = ode(({y, params: {k}}: DerivativeAt<K>) => tf.mul(k, y));
 interface Stiffness {
   readonly k: tf.Tensor;
