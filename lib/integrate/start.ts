@@ -46,7 +46,11 @@ export function startRun(
   forward.find('t')?.fill(t0);
   forward.find('h')?.fill(h0);
   const {mass, positions, kinematics} = traced.functions;
-  if (traced.functions.rightHandSide === undefined && (mass !== undefined || positions !== undefined || kinematics !== undefined)) forward.run('checks');
+  if (
+    traced.functions.rightHandSide === undefined
+    && (mass !== undefined || positions !== undefined || kinematics !== undefined)
+  )
+    forward.run('checks');
   if (traced.functions.rightHandSide === undefined) checkMass(prepared, forward.find('mass'));
   else if (jump !== 'taken' && traced.still !== true) {
     checkAlgebraic(prepared, given, t0);
@@ -281,7 +285,7 @@ function checkMass({start, coordinates}: Runnable, mass: Float64Array | undefine
   if (at >= 0) {
     throw new SingularMatrixError(
       'singular-mass',
-      `mass${indexText(node.shape, at)} is ${mass[at]}: every coordinate needs a positive mass. Give it one, or leave the coordinate out.`,
+      `mass${indexText(node.shape, at)} is ${mass[at]}: every coordinate needs a positive mass. Give it one, or leave the coordinate out; a mass given by numbers, one a coordinate, may have zeros, with schemes for M y' = f as radauIIA5().`,
       {rows: [at]},
     );
   }

@@ -20,7 +20,7 @@ import type {Along} from './along.js';
 import {AlongTrace} from './along.js';
 import {joinBlocks, namedBlocks, splitBlocks} from './blocks.js';
 import type {Holding, System} from './formulation.js';
-import {equalBlocks, formulationOf, isConstrained, partOf, plain, stateBlocks} from './formulation.js';
+import {equalBlocks, formulationOf, hasMass, isConstrained, partOf, plain, stateBlocks} from './formulation.js';
 import {Layout} from './layout.js';
 import {nameOf, ParameterList} from './parameter-list.js';
 import {carriedParts, shapesOf} from './shapes.js';
@@ -308,12 +308,12 @@ function traceStart(subject: Subject, formulation: Formulation, project: boolean
     own,
     whole,
     (at, _params, _z, tensors) => ({
-      mass: system.kind === 'mechanics' ? at.massAt(namedBlocks(own, tensors.x, at.x).q) : undefined,
+      mass: system.kind === 'mechanics' && !at.withMass ? at.massAt(namedBlocks(own, tensors.x, at.x).q) : undefined,
       ...(at.withMass ? rightHandSideAt(at, tensors.shift) : {}),
       ...gapsAt(at),
       kinematics: motionIsOwn(system) ? kinematicsCheck(at, namedBlocks(own, tensors.x, at.x)) : undefined,
     }),
-    system.kind === 'ode' && system.mass !== undefined ? [input('shift', [own.size])] : [],
+    hasMass(system) ? [input('shift', [own.size])] : [],
   );
   return {
     start: {...start, still: formulation.still, ahead: formulation.startsAhead, masses: formulation.masses},

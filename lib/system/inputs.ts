@@ -36,7 +36,9 @@ export class InputReads {
       return {
         ...system,
         derivative: this.of(system.derivative),
-        ...(typeof m === 'function' ? {mass: (at: {params: Params}) => m({params: this.refused(at.params, 'mass')})} : {}),
+        ...(typeof m === 'function'
+          ? {mass: (at: {params: Params}) => m({params: this.refused(at.params, 'mass')})}
+          : {}),
       };
     }
     const {mass, forces, constraints, states, kinematics} = system;
@@ -44,7 +46,10 @@ export class InputReads {
       ...system,
       ...(states === undefined ? {} : {states: this.states(states)}),
       ...(kinematics === undefined ? {} : {kinematics: this.kinematics(kinematics)}),
-      mass: typeof mass === 'function' ? (at: {q: tf.Tensor; params: Params}) => mass({...at, params: this.refused(at.params, 'mass')}) : mass,
+      mass:
+        typeof mass === 'function'
+          ? (at: {q: tf.Tensor; params: Params}) => mass({...at, params: this.refused(at.params, 'mass')})
+          : mass,
       forces: forces.map(force => this.of(force)),
       constraints: constraints.map(constraint => this.constraint(constraint)),
     };

@@ -240,6 +240,17 @@ export function mechanicalEquations(system: MechanicalSystem, params: Params, ow
   };
 }
 
+/** Numbers, one a coordinate, some of them zero: such coordinates have no inertia, and are where their forces balance. */
+export const isMassless = ({mass}: MechanicalSystem): boolean => {
+  if (typeof mass === 'function' || typeof mass === 'number') return false;
+  const {values} = readNumeric(mass, 'mass');
+  return values.includes(0) && values.some(m => m !== 0) && !isSquare(mass);
+};
+const isSquare = (mass: Numeric): boolean => {
+  const {shape} = readNumeric(mass, 'mass');
+  return shape.length === 2 && shape[0] === shape[1];
+};
+
 /** It has hidden states or kinematics of its own. */
 export const isGeneral = ({states, kinematics}: MechanicalSystem): boolean =>
   states !== undefined || kinematics !== undefined;

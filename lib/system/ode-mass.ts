@@ -62,7 +62,8 @@ function massTensor(mass: KeptOdeMass, params: Params): tf.Tensor {
   return constantTensor(values, shape);
 }
 
-function diagonal(value: tf.Tensor): MassOperator {
+/** M with this diagonal. */
+export function diagonal(value: tf.Tensor): Required<MassOperator> {
   const zeros = (f: tf.Tensor): tf.Tensor => tf.equal(tf.add(value, tf.zerosLike(f)), 0);
   return {
     value,

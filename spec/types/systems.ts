@@ -54,6 +54,7 @@ export const stop: Event = event<K>({when: ({q, params: {k}}) => tf.sub(q, k), t
 // Numbers for the parameters, by their names.
 simulate(explicit, start, {...grid, params: {k: 1, c: [[1]], nested: {a: tf.scalar(1)}}});
 simulate(byInterface, start, {...grid, params: {k: 1}});
+simulate(descriptor, {y: 1}, {...grid, params: {k: 1}});
 simulate(inferred, start, {...grid, params: {k: 1}, events: [stop]});
 simulate(untyped, start, {...grid, params: {anything: 1, deeper: {still: [1, 2]}}});
 simulate(plain, start, {...grid, params: {unread: 1}});
