@@ -1,4 +1,4 @@
-"""MuJoCo's accelerations and motions of the models in mjcf/, as oracle.json beside this file.
+"""MuJoCo's accelerations and motions of the models in mjcf/ and urdf/, as oracle.json beside this file.
 
     pip install mujoco numpy && python spec/models/robots/make-oracle.py
 
@@ -78,7 +78,7 @@ def motion(model, data, qpos, qvel, step, end):
 
 
 found = {"mujoco": mujoco.__version__, "models": {}}
-for path in sorted((here / "mjcf").glob("*.xml")):
+for path in sorted([*(here / "mjcf").glob("*.xml"), *(here / "urdf").glob("*.urdf")]):
     model = mujoco.MjModel.from_xml_path(str(path))
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
     data = mujoco.MjData(model)
@@ -91,13 +91,13 @@ for path in sorted((here / "mjcf").glob("*.xml")):
     entry = {"controls": dict(zip(names, controls)), "states": states}
     mujoco.mj_resetData(model, data)
     mujoco.mj_kinematics(model, data)
-    entry["mass"] = float(model.body_mass.sum())
+    entry["mass"] = float(model.body_mass[model.body_weldid != 0].sum())
     if not model.neq:
         end, first = 0.2, states[0]
         fine = motion(model, data, first["position"], first["velocity"], 5e-5, end)
         finer = motion(model, data, first["position"], first["velocity"], 2.5e-5, end)
         change = max(np.abs(fine[0] - finer[0]).max(), np.abs(fine[1] - finer[1]).max())
         entry["motion"] = {"t": end, "position": finer[0].tolist(), "velocity": finer[1].tolist(), "change": change}
-    found["models"][path.stem] = entry
+    found["models"][path.name] = entry
     print(path.stem, model.nq, model.nv, entry.get("motion", {}).get("change"))
 (here / "oracle.json").write_text(json.dumps(found, indent=1))
