@@ -56,10 +56,7 @@ function network(width: number, layers: number): Graph {
   const all = [x, ...weights];
   const ones = constant(new Float64Array(width * width).fill(1), [1, width, width]);
   const gradient = pullback([y], all, [ones]);
-  return {
-    inputs: all,
-    outputs: orZeros(gradient, all).map((node, i) => ({name: `g${i}`, node})),
-  };
+  return {inputs: all, outputs: all.map((node, i) => ({name: `g${i}`, node: orZeros(gradient[i], node)}))};
 }
 
 console.log(relaxedSimd() ? 'single precision with fused multiply-add' : 'no relaxed SIMD here');

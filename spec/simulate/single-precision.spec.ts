@@ -153,11 +153,13 @@ describe("precision: 'single'", () => {
   it('runs in batches on threads', () => {
     const members = [starts, starts.map(([a, b]) => [b, a])].map(y => ({initial: {y}}));
     const [double, single] = (['double', 'single'] as const).map(precision => {
-      const options = {scheme: tsit5(), dt: 0.1, steps: 10, params: weights, precision};
+      const options = {scheme: tsit5(), dt: 0.1, steps: 10, params: weights, precision, workers: 2};
       return batch(learnt(tf.tanh) as never, members as never, options as never) as unknown as {
         values(name: string): Float64Array;
+        stats: {thread: string};
       }[];
     });
+    expect(single.map(({stats}) => stats.thread)).to.deep.equal(['worker', 'worker']);
     single.forEach((path, i) => expect(apart(path.values('y'), double[i].values('y'))).to.be.within(1e-12, 1e-6));
   });
 
