@@ -84,6 +84,8 @@ export function robotModel(
   options: BuildOptions & {readonly unsupported: 'refuse' | 'note'},
   keys: readonly Keyframe[],
 ): RobotModel {
+  // What is missing from the model explains what is wrong with it, so it is told first.
+  if (options.unsupported === 'refuse') reader.finish('refuse');
   const built = build(described, reader, options);
   const notes = reader.finish(options.unsupported);
   const system = multibody(built.spec);
