@@ -63,7 +63,8 @@ export interface RobotJoint {
 /** A solid that is part of a body. */
 export interface RobotSolid {
   readonly body: string;
-  readonly kind: Solid['kind'];
+  readonly kind: 'sphere' | 'capsule' | 'cylinder' | 'box' | 'ellipsoid' | 'plane';
+  /** Radius; radius and half the axis; half the edges. */
   readonly size: readonly number[];
   /** From the body's centre of mass, in its axes. */
   readonly position: readonly [number, number, number];
