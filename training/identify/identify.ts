@@ -9,6 +9,8 @@ import {OptionError} from '../../lib/index.js';
 import {checkEarlyStopping, type EarlyStopping} from './early-stopping.js';
 import {checkRecords, Fit} from './fit.js';
 import type {Identification} from './identification.js';
+import {solvedOf, type Compared} from './ending.js';
+import {sweepCheck, type PartSweep} from './part.js';
 import {identificationOf, type Solved} from './identification.js';
 import type {LeastSquaresMethod} from './least-squares.js';
 import type {Checks} from '../../lib/checks.js';
@@ -31,7 +33,8 @@ import type {Parameter, Parameters} from './parameters.js';
 import type {MeasuredRecord} from './records.js';
 import {startChecks} from './records.js';
 import type {Shooting} from './shooting.js';
-import {solveAll, type IdentificationProgress} from './solve.js';
+import {sweepAll, type SweptEnd} from './start-part.js';
+import {solveAll, type AllSolved, type IdentificationProgress} from './solve.js';
 
 import {drawStarts, minimaOf} from './starts.js';
 
@@ -79,6 +82,11 @@ export interface IdentificationProblem<
    * it, to the last bit. Given with a single start, that one's simulations leave this thread free.
    */
   readonly workers?: number;
+  /**
+   * Where the starts are computed: made by `fitSweep` of stiffgrad/sweep, with processes, cluster jobs or a queue, and a store
+   * of what is done. The results are the same to the last bit. `onProgress` is then the sweep's own.
+   */
+  readonly sweep?: PartSweep;
   /** After the start and each step. */
   readonly onProgress?: (progress: IdentificationProgress) => void;
   /** Ends the fit with an AbortError between two of its steps. */
@@ -119,6 +127,7 @@ const known: Checks = {
   starts: count,
   seed: whole,
   workers: whole,
+  sweep: sweepCheck,
   onProgress: callable,
   signal: abortSignal,
 };
@@ -145,9 +154,12 @@ export async function identifyWith(problem: IdentificationProblem, held?: NoiseS
   const fit = new Fit(problem, checkRecords(problem, problem.data));
   const {starts = 1, seed = 1} = problem;
   const points = starts === 1 ? [fit.space.start] : drawStarts(fit.space, starts, seed);
-  const {solved, warnings} = await solveAll(problem, fit, points, held);
+  const {solved, warnings}: AllSolved<Solved | SweptEnd> =
+    problem.sweep === undefined || held !== undefined
+      ? await solveAll(problem, fit, points, held)
+      : await sweepAll(problem, fit, points, problem.sweep);
   const best = solved.reduce((least, one) => (isBetter(one, least) ? one : least));
-  return identificationOf(problem, fit, best, {
+  return identificationOf(problem, fit, 'objective' in best ? best : solvedOf(fit, problem.noise, best.ending), {
     milliseconds: performance.now() - began,
     minima: minimaOf(solved),
     warnings,
@@ -155,7 +167,7 @@ export async function identifyWith(problem: IdentificationProblem, held?: NoiseS
 }
 
 /** What converged is before what did not. */
-const isBetter = (a: Solved, b: Solved): boolean =>
+const isBetter = (a: Compared, b: Compared): boolean =>
   a.converged === b.converged ? a.cost < b.cost : a.converged && !b.converged;
 
 /** @throws OptionError */

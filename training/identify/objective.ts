@@ -87,6 +87,11 @@ export class Objective implements EvaluatedProblem {
     return this.predictors.map(({weights}) => weights[weights.length - 1]);
   }
 
+  /** Whether the scale of the noise is in the cost, or known: else it is what the residuals at the guess were like. */
+  get weighed(): boolean {
+    return this.noise.sd !== undefined || this.noise.order > 0 || isRobust(this.noise) || this.penalized;
+  }
+
   /** Of a residual, where the problem says it; residuals with outliers are judged by themselves. */
   get knownVariance(): number | undefined {
     return this.noise.sd === undefined || isRobust(this.noise) ? undefined : this.noise.sd ** 2;
