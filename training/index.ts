@@ -15,6 +15,7 @@ export type {PartCase, PartSweep} from './identify/part.js';
 export {adam, type AdamOptions} from './identify/adam.js';
 export {
   identify,
+  type AnyProblem,
   type Identification,
   type IdentificationProblem,
   type IdentificationProgress,

@@ -1,7 +1,7 @@
 /**
  * The bootstrap (Efron & Tibshirani, An Introduction to the Bootstrap, 1993): records made anew from the fit, by its noise
  * model or with its own residuals in blocks (Künsch, Annals of Statistics 17, 1989), each fitted again. The spread of their
- * estimates needs no linearization; and as their truth is known, they tell how often the standard errors' intervals hold it.
+ * estimates needs no linearization, and is that of the data alone, for priors stay as they are; and as their truth is known, they tell how often the standard errors' intervals hold it.
  */
 import {OptionError} from '../../lib/errors.js';
 import {count, oneOf, refuseUnknownOptions, whole} from '../../lib/checks.js';
@@ -9,9 +9,9 @@ import {Random} from '../train/random.js';
 import {evaluate} from './evaluation.js';
 import {Fit} from './fit.js';
 import {uncertaintyOf, type Found} from './identification.js';
-import type {IdentificationProblem} from './identify.js';
+import type {AnyProblem, IdentificationProblem} from './identify.js';
 import {isRobust, white} from './noise.js';
-import {guessing} from './parameters.js';
+import {guessing, type Parameters} from './parameters.js';
 import {heldProblem, swept, sweepCheck, type HeldProblem, type PartSweep} from './part.js';
 import {quantile} from './quantiles.js';
 import type {Channel, CheckedRecord} from './records.js';
@@ -84,8 +84,8 @@ export type Replicate =
  * @param problem the same that was identified
  * @throws OptionError; what `simulate` throws at the estimate
  */
-export async function bootstrap<E, D, R>(
-  problem: IdentificationProblem,
+export async function bootstrap<T extends Parameters, E, D, R>(
+  problem: AnyProblem<T>,
   found: Found<E, D, R>,
   options: BootstrapOptions = {},
 ): Promise<Bootstrap> {
@@ -104,14 +104,17 @@ export async function bootstrap<E, D, R>(
     coefficients: noise.coefficients,
   };
   const parts = chainSeeds(replicates, seed).map((own, number): ReplicateData => ({...shared, number, seed: own}));
-  const held = heldProblem(problem);
+  const held = heldProblem<IdentificationProblem>(problem);
   const all: Replicate[] = [];
   if (sweep !== undefined) all.push(...(await swept<Replicate>(sweep, 'replicate', held, parts)));
   else for (const part of parts) all.push(await replicate(held, part));
   return bootstrapOf(held.fit, parts[0], all);
 }
 
-function usualErrors({noise = white(), residuals}: IdentificationProblem): 'model' | 'residuals' {
+function usualErrors({
+  noise = white(),
+  residuals,
+}: Pick<IdentificationProblem, 'noise' | 'residuals'>): 'model' | 'residuals' {
   return !isRobust(noise) && (noise.order > 0 || residuals === 'independent') ? 'model' : 'residuals';
 }
 

@@ -6,12 +6,11 @@ import {OptionError} from '../../lib/errors.js';
 import {count, refuseUnknownOptions, whole} from '../../lib/checks.js';
 import {Fit} from './fit.js';
 import type {Identification} from './identification.js';
-import {identificationOf} from './identification.js';
-import type {IdentificationProblem} from './identify.js';
-import {identifyWith} from './identify.js';
+import type {AnyProblem, IdentificationProblem} from './identify.js';
+import {identifyFit, identifyWith} from './identify.js';
 import {heldProblem, swept, sweepCheck, type HeldProblem, type PartSweep} from './part.js';
 import type {Channel, CheckedRecord, MeasuredRecord} from './records.js';
-import {solveAll} from './solve.js';
+import type {Parameters} from './parameters.js';
 
 /** What `crossValidate` may be told. */
 export interface CrossValidationOptions {
@@ -51,20 +50,24 @@ export interface FoldData {
   readonly from: number;
   readonly to: number;
   readonly warmUp: number;
+  /** Of each fit, as `identify` has them. */
+  readonly starts: number;
+  readonly seed: number;
 }
 
 /**
  * Fits without each part of the data, and judges by it.
  * @throws OptionError; (rejects) what `identify` throws of a fold
  */
-export async function crossValidate(
-  problem: IdentificationProblem,
+export async function crossValidate<T extends Parameters>(
+  problem: AnyProblem<T>,
   options: CrossValidationOptions = {},
 ): Promise<CrossValidation> {
   refuseUnknownOptions(options, {folds: count, warmUp: whole, sweep: sweepCheck}, 'crossValidate');
-  const held = heldProblem(problem);
+  const held = heldProblem<IdentificationProblem>(problem);
   const {warmUp = 0, sweep} = options;
-  const parts = foldsOf(held.fit.measured, options.folds, warmUp);
+  const {starts = 1, seed = 1} = problem;
+  const parts = foldsOf(held.fit.measured, options.folds).map(one => ({...one, warmUp, starts, seed}));
   const folds: Fold[] = [];
   if (sweep !== undefined) folds.push(...(await swept<Fold>(sweep, 'fold', held, parts)));
   else for (const part of parts) folds.push(await fold(held, part));
@@ -80,7 +83,10 @@ export async function crossValidate(
 /** Folds a record or a fit by default: a tenth or a fifth is usual (Hastie, Tibshirani & Friedman, The Elements of Statistical Learning, §7.10). */
 const USUAL = 5;
 
-function foldsOf(records: readonly CheckedRecord[], asked: number | undefined, warmUp: number): FoldData[] {
+function foldsOf(
+  records: readonly CheckedRecord[],
+  asked: number | undefined,
+): Pick<FoldData, 'records' | 'from' | 'to'>[] {
   const single = records.length === 1;
   const most = single ? records[0].t.length : records.length;
   const folds = asked ?? Math.min(USUAL, most);
@@ -94,14 +100,16 @@ function foldsOf(records: readonly CheckedRecord[], asked: number | undefined, w
   return Array.from({length: folds}, (_, k) => {
     const [from, to] = [bound(k), bound(k + 1)];
     return single
-      ? {records: [], from, to, warmUp}
-      : {records: Array.from({length: to - from}, (_one, i) => from + i), from: 0, to: 0, warmUp};
+      ? {records: [], from, to}
+      : {records: Array.from({length: to - from}, (_one, i) => from + i), from: 0, to: 0};
   });
 }
 
 /** One fold, wherever it is computed. */
 export function fold(held: HeldProblem<IdentificationProblem>, data: FoldData): Promise<Fold> {
-  return data.records.length > 0 ? withoutRecords(held, data) : withoutSamples(held, data);
+  const {records, starts, seed} = data;
+  const own = {...held, problem: {...held.problem, starts, seed, sweep: undefined, onProgress: undefined}};
+  return records.length > 0 ? withoutRecords(own, data) : withoutSamples(own, data);
 }
 
 async function withoutRecords({problem, fit}: HeldProblem<IdentificationProblem>, data: FoldData): Promise<Fold> {
@@ -111,8 +119,6 @@ async function withoutRecords({problem, fit}: HeldProblem<IdentificationProblem>
   const found = await identifyWith({
     ...problem,
     data: named.filter((one, i) => !out(one, i)),
-    sweep: undefined,
-    onProgress: undefined,
   });
   for (const trajectory of found.trajectories) trajectory.dispose();
   const judged = await found.validate(named.filter(out), {warmUp: data.warmUp});
@@ -135,9 +141,7 @@ async function withoutSamples({problem, fit}: HeldProblem<IdentificationProblem>
     return {...channel, weights: weights.map((weight, i) => (i >= from * outputs && i < to * outputs ? 0 : weight))};
   });
   const seen = new Fit(problem, [{...record, channels}], fit);
-  const alone = {...problem, sweep: undefined, onProgress: undefined};
-  const {solved, warnings} = await solveAll(alone, seen, [seen.space.start]);
-  const found = identificationOf(problem, seen, solved[0], {milliseconds: 0, minima: [], warnings});
+  const found = await identifyFit(problem, seen);
   const [path] = found.trajectories;
   const pairs = record.channels.map(({simulated, measured, weights, outputs}) => {
     const series = path.values(simulated);

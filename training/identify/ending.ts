@@ -2,10 +2,9 @@
 import {evaluate} from './evaluation.js';
 import type {Fit} from './fit.js';
 import type {Solved} from './identification.js';
-import {denseFactor, factorized, type LeastSquaresResult} from './least-squares.js';
+import {denseFactor, factorized} from './least-squares.js';
 import {white, type Noise} from './noise.js';
 import {Objective, type NoiseState} from './objective.js';
-import {RowQr} from './row-qr.js';
 
 /** What of an end travels. */
 export interface Ending extends Pick<
@@ -46,12 +45,6 @@ export function endingOf({
     rows: residuals.length,
   };
 }
-
-/** As far as ends are compared with each other. */
-export type Compared = Pick<LeastSquaresResult, 'x' | 'cost' | 'converged'> & {
-  readonly factor: Pick<RowQr, 'r' | 'p'>;
-  readonly residuals: {readonly length: number};
-};
 
 /** The whole end again. */
 export function solvedOf(

@@ -9,7 +9,7 @@ import {OptionError} from '../../lib/index.js';
 import {checkEarlyStopping, type EarlyStopping} from './early-stopping.js';
 import {checkRecords, Fit} from './fit.js';
 import type {Identification} from './identification.js';
-import {solvedOf, type Compared} from './ending.js';
+import {solvedOf} from './ending.js';
 import {sweepCheck, type PartSweep} from './part.js';
 import {identificationOf, type Solved} from './identification.js';
 import type {LeastSquaresMethod} from './least-squares.js';
@@ -36,7 +36,7 @@ import type {Shooting} from './shooting.js';
 import {sweepAll, type SweptEnd} from './start-part.js';
 import {solveAll, type AllSolved, type IdentificationProgress} from './solve.js';
 
-import {drawStarts, minimaOf} from './starts.js';
+import {drawStarts, minimaOf, type Compared} from './starts.js';
 
 export type {Identification} from './identification.js';
 export type {IdentificationProgress} from './solve.js';
@@ -92,6 +92,11 @@ export interface IdentificationProblem<
   /** Ends the fit with an AbortError between two of its steps. */
   readonly signal?: AbortSignal;
 }
+
+/** The same problem where its types say no more: what analyses of a fit take. */
+export type AnyProblem<T extends Parameters = Parameters> = Omit<IdentificationProblem, 'parameters'> & {
+  readonly parameters: T;
+};
 
 /** Where system and `observe` say that they read P, a parameter of another name is refused by the compiler. */
 export type Named<T, P> = [P] extends [never]
@@ -150,8 +155,16 @@ export async function identify(problem: IdentificationProblem): Promise<Identifi
 /** @param held the noise of an earlier fit, taken as it was found there */
 export async function identifyWith(problem: IdentificationProblem, held?: NoiseState): Promise<Identification> {
   check(problem);
+  return identifyFit(problem, new Fit(problem, checkRecords(problem, problem.data)), held);
+}
+
+/** The same of records that are read already. */
+export async function identifyFit(
+  problem: IdentificationProblem,
+  fit: Fit,
+  held?: NoiseState,
+): Promise<Identification> {
   const began = performance.now();
-  const fit = new Fit(problem, checkRecords(problem, problem.data));
   const {starts = 1, seed = 1} = problem;
   const points = starts === 1 ? [fit.space.start] : drawStarts(fit.space, starts, seed);
   const {solved, warnings}: AllSolved<Solved | SweptEnd> =

@@ -14,7 +14,7 @@ import {choleskyFactor} from './cholesky-factor.js';
 import {bulkSize, meanSize, rHat, tailSize} from './draws.js';
 import {checkRecords, Fit, isFailedSimulation} from './fit.js';
 import type {Found} from './identification.js';
-import type {IdentificationProblem} from './identify.js';
+import type {AnyProblem, IdentificationProblem} from './identify.js';
 import {white} from './noise.js';
 import {Objective, type NoiseState} from './objective.js';
 import {heldProblem, swept, sweepCheck, type PartSweep} from './part.js';
@@ -46,7 +46,7 @@ export interface PosteriorOptions extends SamplingOptions {
  * @throws OptionError where the data and the priors leave a direction open; what `simulate` throws at the estimate
  */
 export async function posterior<T extends Parameters, E, D, R>(
-  problem: Omit<IdentificationProblem, 'parameters'> & {readonly parameters: T},
+  problem: AnyProblem<T>,
   found: Found<E, D, R>,
   options: PosteriorOptions = {},
 ): Promise<Posterior> {

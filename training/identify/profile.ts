@@ -13,7 +13,8 @@ import {showing, type Shows} from '../report/displayed.js';
 import {numberText} from '../report/number-text.js';
 import {renderFragment, renderReport, type Report} from '../report/report.js';
 import type {Chart} from '../report/plot.js';
-import type {Identification, IdentificationProblem} from './identify.js';
+import type {Found} from './identification.js';
+import type {AnyProblem, Identification, IdentificationProblem} from './identify.js';
 import {identifyWith} from './identify.js';
 import {isFailedSimulation} from './fit.js';
 import type {NoiseState} from './objective.js';
@@ -58,15 +59,16 @@ const LOWER = 0.01;
  * @param name of a parameter that is one number and not fixed
  * @throws OptionError where there is no such parameter
  */
-export async function likelihoodProfile(
-  problem: IdentificationProblem,
-  identification: Identification,
+export async function likelihoodProfile<T extends Parameters, E, D, R>(
+  problem: AnyProblem<T>,
+  found: Found<E, D, R>,
   name: string,
   options: ProfileOptions = {},
 ): Promise<LikelihoodProfile> {
+  const identification = found as unknown as Identification;
   refuseUnknownOptions(options, {points: count, reach: positive, sweep: sweepCheck}, 'likelihoodProfile');
   const {points = 6, reach = 3, sweep} = options;
-  const parameter = problem.parameters[name] as Parameter | undefined;
+  const parameter = (problem.parameters as Parameters)[name] as Parameter | undefined;
   if (parameter === undefined || parameter.kind === 'fixed' || parameter.guess.length !== 1)
     throw new OptionError(
       'bad-profile',

@@ -1,5 +1,6 @@
 /** Starts of a fit as parts (part.ts): coordinates there, the end of the fit back. */
-import {endingOf, type Compared, type Ending} from './ending.js';
+import {endingOf, type Ending} from './ending.js';
+import type {Compared} from './starts.js';
 import type {Fit} from './fit.js';
 import {heldProblem, swept, type DividedProblem, type HeldProblem, type PartSweep} from './part.js';
 import {attempt, gathered, type AllSolved, type Attempt} from './solve.js';

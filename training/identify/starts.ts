@@ -3,10 +3,17 @@
  * Technometrics 21, 1979), each fitted to its end, and the table of the minima they reach. A start is a task by itself,
  * a vector of coordinates and what comes of it, so that whoever runs the tasks may run them at once.
  */
-import type {Compared} from './ending.js';
+import type {LeastSquaresResult} from './least-squares.js';
+import type {RowQr} from './row-qr.js';
 import {Random} from '../train/random.js';
 import type {ParameterSpace} from './parameters.js';
 import {normalQuantile} from './quantiles.js';
+
+/** As far as ends are compared with each other. */
+export type Compared = Pick<LeastSquaresResult, 'x' | 'cost' | 'converged'> & {
+  readonly factor: Pick<RowQr, 'r' | 'p'>;
+  readonly residuals: {readonly length: number};
+};
 
 /** A minimum that some of the starts reached. */
 export interface Minimum<E> {
