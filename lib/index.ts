@@ -61,6 +61,16 @@ export {
   type BatchVjpAsync,
   type RunsAndPullback,
 } from './simulate/batch.js';
+export type {
+  BatchLoss,
+  BatchValues,
+  MemberGradient,
+  MembersGradient,
+  PreparedBatch,
+  PreparedBatchOptions,
+  TimedMember,
+} from './simulate/prepared-batch.js';
+export type {MemberTimes} from './simulate/timed.js';
 export {
   equilibrium,
   type AnyEquilibrium,
@@ -190,7 +200,8 @@ export type {System} from './step/formulation.js';
 export type {ObservedAt, Observe, OwnObserved} from './step/trace-step.js';
 export type {TensorType} from './trace/lowering.js';
 export {constantTensor} from './trace/trace.js';
-export {ode, type Derivative, type DerivativeAt, type OdeSystem} from './system/ode.js';
+export {ode, type Derivative, type DerivativeAt, type OdeSpec, type OdeSystem} from './system/ode.js';
+export type {KeptOdeMass, OdeMass} from './system/ode-mass.js';
 export type {GradientOf, Lenient, NumericParams, NumericParamsOf, Params, ParamsLike, Tree} from './system/params.js';
 export {signal, type Input, type Signal, type SignalKind, type SignalOptions} from './system/signal.js';
 // What docs/extending.md invites to: a scheme's view of a step,

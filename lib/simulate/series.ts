@@ -89,7 +89,7 @@ export function seriesValues(prepared: Runnable, path: Path): Float64Array {
  */
 export function pullSeries(runnable: Runnable, run: Path, cotangents: Float64Array, happened?: Float64Array): Gradient {
   const prepared = {...runnable, redundancy: run.redundancy};
-  const {traced, options, compiled} = prepared;
+  const {options, compiled} = prepared;
   const {kept} = run;
   if (kept === undefined) throw new Error('a run for a gradient keeps its steps');
   options.poll?.();
@@ -104,24 +104,31 @@ export function pullSeries(runnable: Runnable, run: Path, cotangents: Float64Arr
     swept(states, times, watchFor(prepared));
     throw gradientNotFinite(bad);
   };
-  if (traced.functions.observed === undefined) return sweep(cotangents);
-  const {width} = seriesOf(prepared);
-  const {size} = traced.state;
-  const stateCotangents = column(cotangents, width, {offset: 0, size});
-  const direct = pullObserved(
-    prepared,
-    run,
-    column(cotangents, width, {offset: size, size: width - size}),
-    stateCotangents,
-  );
-  const gradient = sweep(stateCotangents, direct.times);
+  const {states, times, parameters} = throughObserved(prepared, run, cotangents);
+  const gradient = sweep(states, times);
+  if (parameters === undefined) return gradient;
   const whole = {
     ...gradient,
-    parameters: gradient.parameters.map((cotangent, p) => cotangent.map((value, i) => value + direct.parameters[p][i])),
+    parameters: gradient.parameters.map((cotangent, p) => cotangent.map((value, i) => value + parameters[p][i])),
   };
   const bad = notFinitePart(prepared, whole);
   if (bad !== undefined) throw gradientNotFinite(bad);
   return whole;
+}
+
+/** What a cotangent of the whole matrix asks of the saved states, and through the observations of their times and the parameters. */
+export function throughObserved(
+  prepared: Runnable,
+  run: Path,
+  cotangents: Float64Array,
+): {readonly states: Float64Array; readonly times?: Float64Array; readonly parameters?: readonly Float64Array[]} {
+  const {traced} = prepared;
+  if (traced.functions.observed === undefined) return {states: cotangents};
+  const {width} = seriesOf(prepared);
+  const {size} = traced.state;
+  const states = column(cotangents, width, {offset: 0, size});
+  const direct = pullObserved(prepared, run, column(cotangents, width, {offset: size, size: width - size}), states);
+  return {states, ...direct};
 }
 
 /**
