@@ -21,17 +21,16 @@ export {
   type IdentificationProgress,
   type Named,
 } from './identify/identify.js';
+export {levenbergMarquardt, type LevenbergMarquardtOptions} from './identify/least-squares.js';
 export {
-  levenbergMarquardt,
   type Factorized,
   type LeastSquaresIteration,
   type LeastSquaresMethod,
   type LeastSquaresProblem,
   type LeastSquaresResult,
   type LeastSquaresStatus,
-  type LevenbergMarquardtOptions,
   type Linearization,
-} from './identify/least-squares.js';
+} from './identify/least-squares-problem.js';
 export {
   fisherInformation,
   identifiability,

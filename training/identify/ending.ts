@@ -2,7 +2,7 @@
 import {evaluate} from './evaluation.js';
 import type {Fit} from './fit.js';
 import type {Solved} from './identification.js';
-import {denseFactor, factorized} from './least-squares.js';
+import {denseFactor, factorized} from './least-squares-problem.js';
 import {white, type Noise} from './noise.js';
 import {Objective, type NoiseState} from './objective.js';
 

@@ -3,7 +3,7 @@ import type {StiffgradError, System, AnyTrajectory} from '../../lib/index.js';
 import {GradientError, InconsistentStateError, NewtonError, OptionError, SingularMatrixError} from '../../lib/index.js';
 import {input as isInput, requireValue} from '../../lib/checks.js';
 import {evaluate, type Evaluation} from './evaluation.js';
-import type {EvaluatedProblem, Linearization} from './least-squares.js';
+import type {EvaluatedProblem, Linearization} from './least-squares-problem.js';
 import type {Parameters} from './parameters.js';
 import {ParameterSpace} from './parameters.js';
 import type {Metric, Model, Values} from './record-model.js';

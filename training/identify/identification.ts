@@ -2,7 +2,7 @@
 import type {AnySystem, System, Trajectory} from '../../lib/index.js';
 import {OptionError} from '../../lib/index.js';
 import type {Fit, FittedSeries} from './fit.js';
-import type {LeastSquaresIteration, LeastSquaresResult, LeastSquaresStatus} from './least-squares.js';
+import type {LeastSquaresIteration, LeastSquaresResult, LeastSquaresStatus} from './least-squares-problem.js';
 import type {Checks} from '../../lib/checks.js';
 import {boolean, list, nearestName, object, refuseUnknownOptions, requireValue, text} from '../../lib/checks.js';
 import type {Errors, Estimates, Parameter, Parameters} from './parameters.js';

@@ -12,7 +12,7 @@ import type {Identification} from './identification.js';
 import {solvedOf} from './ending.js';
 import {sweepCheck, type PartSweep} from './part.js';
 import {identificationOf, type Solved} from './identification.js';
-import type {LeastSquaresMethod} from './least-squares.js';
+import type {LeastSquaresMethod} from './least-squares-problem.js';
 import type {Checks} from '../../lib/checks.js';
 import {
   abortSignal,

@@ -7,7 +7,7 @@
  */
 import type {Fit} from './fit.js';
 import {evaluate, type Evaluation} from './evaluation.js';
-import type {EvaluatedProblem, LeastSquaresResult, Linearization} from './least-squares.js';
+import type {EvaluatedProblem, LeastSquaresResult, Linearization} from './least-squares-problem.js';
 import type {Predictors, Stretch} from './autoregression.js';
 import {burg, predictorsOf, unbiased, whiten, whitenBack} from './autoregression.js';
 import type {Noise} from './noise.js';

@@ -3,7 +3,7 @@
  * Technometrics 21, 1979), each fitted to its end, and the table of the minima they reach. A start is a task by itself,
  * a vector of coordinates and what comes of it, so that whoever runs the tasks may run them at once.
  */
-import type {LeastSquaresResult} from './least-squares.js';
+import type {LeastSquaresResult} from './least-squares-problem.js';
 import type {RowQr} from './row-qr.js';
 import {Random} from '../train/random.js';
 import type {ParameterSpace} from './parameters.js';
