@@ -76,18 +76,29 @@ export class ErrorEstimate {
     };
   }
 
-  /** The weighted root mean square of c·error; of what is judged, where not everything is. */
   private share(error: Float64Array, c: number, x: Float64Array, next: Float64Array, judged?: Uint8Array): number {
-    const {absolute, rtol} = this;
-    let [sum, count] = [0, 0];
-    for (let i = 0; i < absolute.length; i++) {
-      if (judged !== undefined && judged[i] === 0) continue;
-      const scale = absolute[i] + rtol * Math.max(Math.abs(x[i]), Math.abs(next[i]));
-      // Nothing that is and stays zero has an error.
-      const share = error[i] === 0 ? 0 : (c * error[i]) / scale;
-      sum += share * share;
-      count++;
-    }
-    return Math.sqrt(sum / Math.max(count, 1));
+    return errorShare(error, c, x, next, this.absolute, this.rtol, judged);
   }
+}
+
+/** The weighted root mean square of c·error; of what is judged, where not everything is. */
+export function errorShare(
+  error: Float64Array,
+  c: number,
+  x: Float64Array,
+  next: Float64Array,
+  absolute: Float64Array,
+  rtol: number,
+  judged?: Uint8Array,
+): number {
+  let [sum, count] = [0, 0];
+  for (let i = 0; i < absolute.length; i++) {
+    if (judged !== undefined && judged[i] === 0) continue;
+    const scale = absolute[i] + rtol * Math.max(Math.abs(x[i]), Math.abs(next[i]));
+    // Nothing that is and stays zero has an error.
+    const share = error[i] === 0 ? 0 : (c * error[i]) / scale;
+    sum += share * share;
+    count++;
+  }
+  return Math.sqrt(sum / Math.max(count, 1));
 }
