@@ -72,7 +72,7 @@ export class InputReads {
         return input.at(at.t);
       });
       // A force's lambda is made when it is read, and not copied by a spread.
-      return f(Object.defineProperties({...at, params}, ownGetters(at)) as At);
+      return f(Object.defineProperties<At>({...at, params}, ownGetters(at)));
     };
   }
 

@@ -169,7 +169,7 @@ type Seen = Omit<StateAt, 'lambda'>;
 
 /** A force's place, whose `lambda` is made when it is read. Spreading it, as models do, does not read it. */
 function placeOf(at: Seen, lambda: () => tf.Tensor): ForceAt {
-  return Object.defineProperty({...at}, 'lambda', {get: lambda}) as ForceAt;
+  return Object.defineProperty({...at}, 'lambda', {get: lambda});
 }
 
 const noMultipliers = (index: number) => (): never => {
