@@ -148,15 +148,9 @@ export class Body {
     return this;
   }
 
-  /** A single-precision number out of four, and into them. */
+  /** A single-precision number out of four. */
   extractLane32(lane: number): this {
     this.opcode(simd + 0x1f);
-    this.code.byte(lane);
-    return this;
-  }
-
-  replaceLane32(lane: number): this {
-    this.opcode(simd + 0x20);
     this.code.byte(lane);
     return this;
   }

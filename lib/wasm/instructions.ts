@@ -57,8 +57,6 @@ export const opcodes = {
   'f64.min': 0xa4,
   'f64.max': 0xa5,
   'f64.copysign': 0xa6,
-  'f32.demote_f64': 0xb6,
-  'f64.promote_f32': 0xbb,
   'f64.convert_i32_s': 0xb7,
   'f64.convert_i32_u': 0xb8,
   'i64.extend_i32_s': 0xac,
