@@ -1,7 +1,7 @@
 /**
  * Evaluations of the right-hand side at equal error, beside diffrax: adaptive runs of three problems by tsit5 and of three stiff ones
- * by kvaerno5 over the tolerances of bench/peers/evaluations_diffrax.py, whose output is the one argument. Errors are relative, at
- * the end, of the root mean square; evaluations between two tolerances are interpolated by their logarithms.
+ * by kvaerno5 over the tolerances of bench/peers/evaluations_diffrax.py, whose output is the one argument. Errors are those of
+ * the end, relative by norms; evaluations between two tolerances are interpolated by their logarithms.
  */
 import {readFileSync} from 'node:fs';
 import * as tf from '@tensorflow/tfjs';
@@ -91,8 +91,8 @@ for (const [problem, {rate, initial, end, stiff}] of Object.entries(problems)) {
         saveAt: 'end',
       });
       const y = path.values('y').subarray(initial.length);
-      const errors = ref[problem].map((value, i) => (y[i] - value) / Math.abs(value));
-      const error = Math.sqrt(errors.reduce((sum, e) => sum + e * e, 0) / errors.length);
+      const norm = (values: readonly number[]): number => Math.hypot(...values);
+      const error = norm(ref[problem].map((value, i) => y[i] - value)) / norm(ref[problem]);
       const {evaluations, steps} = path.stats;
       rows.push({problem, setting: `stiffgrad ${setting}`, tol, atol, error, evaluations, steps});
       path.dispose();
