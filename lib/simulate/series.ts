@@ -13,6 +13,8 @@ import {observedValues, pullObserved, pushObserved} from './observed.js';
 import type {PreparedAdjoint} from '../integrate/adjoints/index.js';
 import type {Runnable} from '../integrate/runnable.js';
 import type {Path, Run} from '../integrate/path.js';
+import {keepSteps} from '../integrate/checkpointer.js';
+import {run} from '../integrate/run.js';
 
 /** The blocks of the state a trajectory shows; others (a guess's history) stay inside. */
 const shown = ['q', 'v', 'y', 'a', 'lambda'];
@@ -74,10 +76,10 @@ function beside(prepared: Runnable, states: Float64Array, observed: Float64Array
   return matrix;
 }
 
-export function seriesValues(prepared: Runnable, run: Path): Float64Array {
+export function seriesValues(prepared: Runnable, path: Path): Float64Array {
   return prepared.traced.functions.observed === undefined
-    ? run.states
-    : beside(prepared, run.states, observedValues(prepared, run));
+    ? path.states
+    : beside(prepared, path.states, observedValues(prepared, path));
 }
 
 /**
@@ -155,6 +157,21 @@ export interface SeriesTangents {
   readonly matrices: Float64Array[];
   /** Of the times of the run's events, one for each direction. */
   readonly happened: Float64Array[];
+}
+
+/**
+ * A run, and the tangents of its matrix.
+ * @param throws whether a run that fails has none
+ */
+export function runAndPush(
+  runnable: Runnable,
+  directions: Directions,
+  throws: boolean,
+): {readonly run: Run; readonly tangents: Float64Array[]; readonly happened: Float64Array[]} {
+  const result = run(runnable, keepSteps(Infinity));
+  if (throws && result.error !== undefined) return {run: result, tangents: [], happened: []};
+  const {matrices, happened} = pushSeries(runnable, result, directions);
+  return {run: result, tangents: matrices, happened};
 }
 
 /** @throws GradientError where a tangent is not finite */
