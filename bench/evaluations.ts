@@ -83,13 +83,17 @@ for (const [problem, {rate, initial, end, stiff}] of Object.entries(problems)) {
   const asked = new Map(rows.filter(row => row.problem === problem).map(({tol, atol}) => [tol, atol]));
   for (const [setting, control] of Object.entries(controls))
     for (const [tol, atol] of asked) {
-      const path = simulate(system, {y: initial}, {
-        scheme: stiff === true ? kvaerno5() : tsit5(),
-        control: adaptive({rtol: tol, atol, first: 'auto', ...control}),
-        dt: end / 100,
-        t1: end,
-        saveAt: 'end',
-      });
+      const path = simulate(
+        system,
+        {y: initial},
+        {
+          scheme: stiff === true ? kvaerno5() : tsit5(),
+          control: adaptive({rtol: tol, atol, first: 'auto', ...control}),
+          dt: end / 100,
+          t1: end,
+          saveAt: 'end',
+        },
+      );
       const y = path.values('y').subarray(initial.length);
       const norm = (values: readonly number[]): number => Math.hypot(...values);
       const error = norm(ref[problem].map((value, i) => y[i] - value)) / norm(ref[problem]);
@@ -119,6 +123,8 @@ for (const problem of Object.keys(problems)) {
     const cells = [1e-3, 1e-4, 1e-5, 1e-6, 1e-7].map(error => at(of, error) ?? '');
     console.log(`| ${problem}, ${setting} | ${cells.join(' | ')} |`);
     if (process.argv[3] !== undefined)
-      console.log(of.map(row => `${row.tol} ${row.error.toExponential(1)} ${row.evaluations}/${row.steps}`).join('   '));
+      console.log(
+        of.map(row => `${row.tol} ${row.error.toExponential(1)} ${row.evaluations}/${row.steps}`).join('   '),
+      );
   }
 }

@@ -91,14 +91,18 @@ function counted(equations: Equations, x: Blocks, start: tf.Tensor, count: Evalu
       count.note(q === x.q && v === x.v && t === start);
       return evaluate(q, v, t);
     };
+  const ofState =
+    (evaluate: Equations['rate']): Equations['rate'] =>
+    (at, t) => {
+      count.note(t === start && Object.keys(at).every(name => at[name] === x[name]));
+      return evaluate(at, t);
+    };
   return {
     ...equations,
     force: ofMotion((q, v, t) => equations.force(q, v, t)),
     acceleration: ofMotion((q, v, t) => equations.acceleration(q, v, t)),
-    rate: (at, t) => {
-      count.note(t === start && Object.keys(at).every(name => at[name] === x[name]));
-      return equations.rate(at, t);
-    },
+    rate: ofState((at, t) => equations.rate(at, t)),
+    rightHandSide: ofState((at, t) => equations.rightHandSide(at, t)),
   };
 }
 
@@ -118,7 +122,9 @@ export function pointOf(
   return {
     params,
     at: {
-      ...(formulation.whole === true && system.kind === 'mechanics' ? wholeEquations(equations, own, isMassless(system)) : equations),
+      ...(formulation.whole === true && system.kind === 'mechanics'
+        ? wholeEquations(equations, own, isMassless(system))
+        : equations),
       constraints,
       regularization: tensors.regularization,
       stabilizePosition: q => q,

@@ -25,7 +25,15 @@ import {Layout} from './layout.js';
 import {nameOf, ParameterList} from './parameter-list.js';
 import {carriedParts, shapesOf} from './shapes.js';
 import type {Subject} from './subject.js';
-import {EvaluationCount, derivativeOf, motionIsOwn, multiplierPart, pointOf, sizesOf, unknownLayout} from './subject.js';
+import {
+  EvaluationCount,
+  derivativeOf,
+  motionIsOwn,
+  multiplierPart,
+  pointOf,
+  sizesOf,
+  unknownLayout,
+} from './subject.js';
 import type {Traced} from './step-functions.js';
 import {functionsFrom} from './step-functions.js';
 import type {Evaluations, TracedRun, TracedStep} from './traced-step.js';

@@ -21,10 +21,13 @@ import {
   verlet,
 } from '../../lib/index.js';
 
-const swing = ode(({y, t}) => tf.add(tf.stack([tf.slice(y, 1, 1), tf.neg(tf.sin(tf.slice(y, 0, 1)))]).reshape([2]), tf.mul(t, 0.1)));
+const swing = ode(({y, t}) =>
+  tf.add(tf.stack([tf.slice(y, 1, 1), tf.neg(tf.sin(tf.slice(y, 0, 1)))]).reshape([2]), tf.mul(t, 0.1)),
+);
 const pendulum = mechanics({mass: 1, forces: ({q}) => tf.neg(tf.sin(q))});
 const fixed = {dt: 0.1, steps: 10};
-const odeStats = (scheme: Scheme, more: object = fixed) => simulate(swing, {y: [1, 0]}, {scheme, ...more} as never).stats;
+const odeStats = (scheme: Scheme, more: object = fixed) =>
+  simulate(swing, {y: [1, 0]}, {scheme, ...more} as never).stats;
 const ofMotion = (scheme: Scheme) => simulate(pendulum, {q: [1], v: [0]}, {scheme, ...fixed}).stats;
 
 describe('stats.evaluations', () => {
@@ -54,17 +57,22 @@ describe('stats.evaluations', () => {
     expect(halved.evaluations).to.equal(12 * (halved.steps / 2 + halved.rejectedSteps));
   });
 
-  it('of implicit schemes: residuals by their stages, and the step\'s beginning once where it is asked for', () => {
+  it("of implicit schemes: residuals by their stages, and the step's beginning once where it is asked for", () => {
     const midpoint = odeStats(implicitMidpoint());
     expect(midpoint.evaluations).to.equal(midpoint.residualEvaluations);
     const slope = odeStats(trapezoid());
     expect(slope.evaluations).to.equal(slope.residualEvaluations + 10);
-    for (const [scheme, stages] of [[gaussLegendre({stages: 2}), 2], [radauIIA5(), 3]] as const) {
+    for (const [scheme, stages] of [
+      [gaussLegendre({stages: 2}), 2],
+      [radauIIA5(), 3],
+    ] as const) {
       const {evaluations, residualEvaluations} = odeStats(scheme);
       expect(evaluations, scheme.name).to.equal(stages * residualEvaluations);
     }
     const motion = ofMotion(newmark());
-    expect(motion.evaluations).to.be.above(motion.residualEvaluations - 1).and.below(motion.residualEvaluations + 12);
+    expect(motion.evaluations)
+      .to.be.above(motion.residualEvaluations - 1)
+      .and.below(motion.residualEvaluations + 12);
   });
 
   it('of stages found in turn: one for each residual of a stage, and the explicit first', () => {

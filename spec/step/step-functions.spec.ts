@@ -35,7 +35,7 @@ function stepWith(functions: ReadonlyMap<string, Node>): TracedStep {
     still: true,
     ahead: true,
     evaluations: {start: 0, update: 0, residual: 0},
-  along: {errorOrder: 3, judged: Uint8Array.of(1, 0, 1), effects: {y: 1}},
+    along: {errorOrder: 3, judged: Uint8Array.of(1, 0, 1), effects: {y: 1}},
   };
 }
 
