@@ -69,7 +69,7 @@ export type {
   PreparedBatch,
   PreparedBatchOptions,
   TimedMember,
-} from './simulate/prepared-batch.js';
+} from './simulate/batch-kinds.js';
 export type {MemberTimes} from './simulate/timed.js';
 export {
   equilibrium,
