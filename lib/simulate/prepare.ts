@@ -99,6 +99,7 @@ function prepareDriven(system: System, initial: Initial, options: SimulateOption
     requireValue(initial.t, finite, 'initial.t', 'bad-time');
   const readAs = (isPlanned: boolean): RunOptions => readOptions(options, initial.t ?? 0, from, isPlanned);
   const asked = readAs(planned);
+  requireConstantSteps(system, asked);
   const values = readInitial(system, initial);
   const own = stateBlocks(system).map((name, i) => ({name, shape: values[i].shape}));
   const leaves = readLeaves(asked);
@@ -153,6 +154,15 @@ function prepareDriven(system: System, initial: Initial, options: SimulateOption
     milliseconds: {trace: traceTime, compile: compileTime},
     unread,
   };
+}
+
+/** No estimate of an error here knows noise. @throws OptionError 'bad-control' where the steps of an sde are adaptive */
+function requireConstantSteps(system: System, {plan}: RunOptions): void {
+  if (system.kind === 'ode' && system.noise !== undefined && plan?.control.kind === 'adaptive')
+    throw new OptionError(
+      'bad-control',
+      'The steps of an sde are of constant length: leave control out, and compare runs of several dt, which meet the same path.',
+    );
 }
 
 /** @throws OptionError 'unknown-parameter' */
@@ -306,7 +316,10 @@ function nameOfCaptured(tensor: tf.Tensor): string {
 function requireSystem(system: System): void {
   const kind: unknown = (system as System | null | undefined)?.kind;
   if (kind !== 'mechanics' && kind !== 'ode')
-    throw new OptionError('bad-system', 'The system must come from mechanics({mass, forces}) or ode(derivative).');
+    throw new OptionError(
+      'bad-system',
+      'The system must come from mechanics({mass, forces}), ode(derivative) or sde({drift, diffusion}).',
+    );
 }
 
 function stateText(system: System): string {

@@ -10,13 +10,17 @@ import {isGeneral, mechanicalEquations} from '../system/mechanics.js';
 import type {OdeSystem} from '../system/ode.js';
 import {odeEquations} from '../system/ode.js';
 import type {Params} from '../system/params.js';
+import {noiseEquations} from '../system/sde.js';
 
 /** What is simulated: made by `mechanics` or `ode`. P is what its functions read of the parameters. */
 export type System<P = Params> = MechanicalSystem<P> | OdeSystem<P>;
 
 /** @param own the state's blocks */
 export function equationsOf(system: System, params: Params, own: readonly OwnBlock[]): Equations {
-  return system.kind === 'mechanics' ? mechanicalEquations(system, params, own) : odeEquations(system, params);
+  if (system.kind === 'mechanics') return mechanicalEquations(system, params, own);
+  const {noise} = system;
+  const equations = odeEquations(system, params);
+  return noise === undefined ? equations : {...equations, noise: noiseEquations(noise, params)};
 }
 
 export const isConstrained = (system: System): boolean => system.kind === 'mechanics' && system.constraints.length > 0;
@@ -127,6 +131,30 @@ function moving<F extends Formulation | null | undefined>(
     : able;
 }
 
+/** @throws OptionError 'wrong-scheme' where a system has noise and the scheme none, the other way about, or another kind of it */
+function requireNoise({name}: Scheme, {stochastic}: Formulation, {noise}: OdeSystem): void {
+  const refuse = (why: string): never => {
+    throw new OptionError('wrong-scheme', `Scheme ${name} ${why}`, {scheme: name});
+  };
+  if (noise === undefined) {
+    if (stochastic !== undefined) refuse('integrates sde({...}), and this system has no noise: choose another scheme.');
+    return;
+  }
+  const {kind, calculus} = noise;
+  if (stochastic === undefined)
+    return refuse(
+      'knows no noise, and this system is an sde: choose eulerMaruyama(), stochasticHeun(), milstein(), sra1() or sri1().',
+    );
+  if (!stochastic.noise.includes(kind))
+    refuse(`is for noise that is ${stochastic.noise.join(' or ')}, and this is ${kind}: choose another scheme.`);
+  if (kind !== 'additive' && stochastic.calculus !== undefined && calculus !== stochastic.calculus)
+    refuse(
+      `integrates in the sense of ${calculusNames[stochastic.calculus]}, and this sde is meant in that of ${calculusNames[calculus ?? 'ito']}: choose another scheme, or change the drift by ∓½ (∂g/∂y) g and say so.`,
+    );
+}
+
+const calculusNames = {ito: 'Itô', stratonovich: 'Stratonovich'} as const;
+
 /** @throws OptionError where the scheme is not for this kind of system */
 export function formulationOf(scheme: Scheme, system: System, holding: Holding = plain): Formulation {
   if (system.kind === 'mechanics' && isConstrained(system)) {
@@ -141,7 +169,9 @@ export function formulationOf(scheme: Scheme, system: System, holding: Holding =
       {scheme: scheme.name},
     );
   }
-  return system.kind === 'mechanics' ? moving(scheme, formulation, system) : formulation;
+  if (system.kind === 'mechanics') return moving(scheme, formulation, system);
+  requireNoise(scheme, formulation, system);
+  return formulation;
 }
 
 /** Names of the user's blocks: q, v and hidden states, or y. */

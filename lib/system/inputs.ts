@@ -31,7 +31,14 @@ export class InputReads {
   /** A system's functions, of which those that have a time get the inputs. */
   system<S extends MechanicalSystem | OdeSystem>(system: S): S;
   system(system: MechanicalSystem | OdeSystem): MechanicalSystem | OdeSystem {
-    if (system.kind === 'ode') return {...system, derivative: this.of(system.derivative)};
+    if (system.kind === 'ode') {
+      const {derivative, noise} = system;
+      return {
+        ...system,
+        derivative: this.of(derivative),
+        ...(noise === undefined ? {} : {noise: {...noise, diffusion: this.of(noise.diffusion)}}),
+      };
+    }
     const {mass, forces, constraints, states, kinematics} = system;
     return {
       ...system,

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {OptionError, ShapeError} from '../errors.js';
 import {immediate, within} from '../trace/trace.js';
-import type {Equations} from './equations.js';
+import type {Calculus, Equations, NoiseKind} from './equations.js';
 import type {Lenient, Params, ParamsLike} from './params.js';
 
 /** Where a derivative is asked for: the state, the time [], and the parameters. */
@@ -10,10 +10,21 @@ export type DerivativeAt<P = Params> = {y: tf.Tensor; t: tf.Tensor; params: P};
 /** y' of the shape of y, in ordinary tfjs operations on one system (no batch axis). */
 export type Derivative<P = Params> = (at: DerivativeAt<P>) => tf.Tensor;
 
+/** Noise as a system keeps it. */
+export interface Noise<P = Params> {
+  readonly kind: NoiseKind;
+  /** Undefined of additive noise, where nothing was said. */
+  readonly calculus: Calculus | undefined;
+  readonly diffusion: Lenient<DerivativeAt<P>, tf.Tensor>;
+  readonly seed: number | Lenient<P, tf.Tensor>;
+}
+
 /** Made by `ode`. P is what its derivative reads of the parameters. */
 export interface OdeSystem<P = Params> {
   readonly kind: 'ode';
   readonly derivative: Lenient<DerivativeAt<P>, tf.Tensor>;
+  /** Of an `sde`. */
+  readonly noise?: Noise<P>;
 }
 
 /**
