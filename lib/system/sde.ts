@@ -163,7 +163,7 @@ const withoutState = (t: tf.Tensor, params: Params): DerivativeAt =>
 
 /** @throws ShapeError */
 function checked(of: unknown, y: tf.Tensor, kind: NoiseKind): tf.Tensor {
-  const shape = of instanceof tf.Tensor ? of.shape : undefined;
+  const shape = of instanceof tf.Tensor ? (of as tf.Tensor).shape : undefined;
   const like = (other: Shape | undefined): boolean =>
     other?.length === y.rank && other.every((n, axis) => n === y.shape[axis]);
   const asState = kind !== 'general' && like(shape);
@@ -181,7 +181,7 @@ function checked(of: unknown, y: tf.Tensor, kind: NoiseKind): tf.Tensor {
 
 function seedTensor(seed: Noise['seed'], params: Params): tf.Tensor {
   if (typeof seed === 'number') return constantTensor([seed], []);
-  const given: unknown = within('seed', () => immediate(seed(params)));
+  const given = within('seed', () => immediate(seed(params))) as tf.Tensor | undefined;
   if (!(given instanceof tf.Tensor) || given.size !== 1)
     throw new ShapeError(
       'bad-seed',
