@@ -186,6 +186,7 @@ export {readNumeric, type NumericValue} from './system/numeric.js';
 export type {System} from './step/formulation.js';
 export type {ObservedAt, Observe, OwnObserved} from './step/trace-step.js';
 export type {TensorType} from './trace/lowering.js';
+export {derivativeAlong, type Tensors} from './trace/differentials.js';
 export {constantTensor} from './trace/trace.js';
 export {ode, type Derivative, type DerivativeAt, type Noise, type OdeSystem} from './system/ode.js';
 export type {GradientOf, Lenient, NumericParams, NumericParamsOf, Params, ParamsLike, Tree} from './system/params.js';

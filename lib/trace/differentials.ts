@@ -10,6 +10,7 @@ import {substitute} from '../graph/simplify.js';
 import {sparsityPattern} from '../graph/sparsity.js';
 import {nodeOf, tensorOf, trace} from './trace.js';
 
+/** Tensors by name. */
 export interface Tensors {
   readonly [name: string]: tf.Tensor;
 }
@@ -35,8 +36,9 @@ function isolate(f: (at: Tensors) => tf.Tensor, at: Tensors): Isolated {
 }
 
 /**
- * d/ds f(at + s·direction) at s = 0, of the shape of f. Names the direction lacks do not move.
- * Only inside a trace.
+ * d/ds f(at + s·direction) at s = 0, of the shape of f: a product with the Jacobian, where tfjs's tape has only those with its transpose.
+ * Names the direction lacks do not move. In functions that are traced alone: forces, derivatives, losses.
+ * @throws TraceError 'not-tracing' elsewhere
  */
 export function derivativeAlong(f: (at: Tensors) => tf.Tensor, at: Tensors, direction: Tensors): tf.Tensor {
   const {inputs, output, place} = isolate(f, at);

@@ -22,6 +22,7 @@ import {rms} from '../../training/report/script.js';
 import * as silverbox from '../../training/silverbox.js';
 import * as blackBox from '../../training/silverbox-black-box.js';
 import * as spiralClasses from '../../training/spiral-classes.js';
+import * as twoMoons from '../../training/two-moons.js';
 import * as spiral from '../../training/spiral.js';
 import {elementsOf} from './well-formed.js';
 
@@ -60,6 +61,7 @@ describe('the scripts', function () {
       'neural-friction': friction,
       'latent-sde': latentSde,
       'spiral-classes': spiralClasses,
+      'two-moons': twoMoons,
     };
     for (const [name, {main}] of Object.entries(mains)) {
       it(`${name}, short: writes its page`, async () => {
@@ -194,6 +196,20 @@ describe('the scripts', function () {
     );
     expect(accuracy).to.be.at.least(0.98);
   });
+
+  for (const estimated of [false, true]) {
+    it(`two-moons, with ${estimated ? "Hutchinson's traces" : 'exact traces'}: a density of mass 1 ± 0.01 that knows the moons`, async () => {
+      const {mass, surprise, network} = await twoMoons.learnt(twoMoons.made(1000, 1), twoMoons.made(1000, 2), {
+        steps: 100,
+        estimated,
+        cells: 80,
+      });
+      expect(mass).to.be.within(0.99, 1.01);
+      // A normal density with the points' own mean and spread has 2.8.
+      expect(surprise).to.be.below(2.4);
+      network.dispose();
+    });
+  }
 
   it('spiral: the loss falls on spirals that the field made', async () => {
     const spirals = spiral.made(32, 21);
