@@ -12,6 +12,14 @@ export {
   type Named,
 } from './identify/identify.js';
 export {
+  differences,
+  polynomials,
+  sparseRegression,
+  type Columns,
+  type FoundTerms,
+  type SparseRegressionProblem,
+} from './identify/sparse-regression.js';
+export {
   levenbergMarquardt,
   type Factorized,
   type LeastSquaresIteration,
