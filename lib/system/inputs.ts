@@ -32,11 +32,14 @@ export class InputReads {
   system<S extends MechanicalSystem | OdeSystem>(system: S): S;
   system(system: MechanicalSystem | OdeSystem): MechanicalSystem | OdeSystem {
     if (system.kind === 'ode') {
-      const {derivative, noise} = system;
+      const {mass: m, noise} = system;
       return {
         ...system,
-        derivative: this.of(derivative),
-        ...(noise === undefined ? {} : {noise: {...noise, diffusion: this.of(noise.diffusion)}}),
+        derivative: this.of(system.derivative),
+        ...(typeof m === 'function'
+          ? {mass: (at: {params: Params}) => m({params: this.refused(at.params, 'mass')})}
+          : {}),
+          ...(noise === undefined ? {} : {noise: {...noise, diffusion: this.of(noise.diffusion)}}),
       };
     }
     const {mass, forces, constraints, states, kinematics} = system;
@@ -44,7 +47,10 @@ export class InputReads {
       ...system,
       ...(states === undefined ? {} : {states: this.states(states)}),
       ...(kinematics === undefined ? {} : {kinematics: this.kinematics(kinematics)}),
-      mass: typeof mass === 'function' ? at => mass({...at, params: this.refused(at.params, 'mass')}) : mass,
+      mass:
+        typeof mass === 'function'
+          ? (at: {q: tf.Tensor; params: Params}) => mass({...at, params: this.refused(at.params, 'mass')})
+          : mass,
       forces: forces.map(force => this.of(force)),
       constraints: constraints.map(constraint => this.constraint(constraint)),
     };
