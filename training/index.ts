@@ -23,6 +23,14 @@ export {
 } from './identify/identify.js';
 export {levenbergMarquardt, type LevenbergMarquardtOptions} from './identify/least-squares.js';
 export {
+  differences,
+  polynomials,
+  sparseRegression,
+  type Columns,
+  type FoundTerms,
+  type SparseRegressionProblem,
+} from './identify/sparse-regression.js';
+export {
   type Factorized,
   type LeastSquaresIteration,
   type LeastSquaresMethod,

@@ -5,7 +5,7 @@ import type {ConstraintMotion, Constraints} from '../system/constraints.js';
 import {constraintEquations, constraintSizes} from '../system/constraints.js';
 import type {Breaks} from '../system/breaks.js';
 import {atStage} from '../system/breaks.js';
-import type {Blocks, Equations, OwnBlock} from '../system/equations.js';
+import type {Blocks, Equations, NoiseEquations, OwnBlock} from '../system/equations.js';
 import {constraintMotion} from '../system/general-mechanics.js';
 import type {MechanicalSystem} from '../system/mechanics.js';
 import type {StateAt} from '../system/hidden-states.js';
@@ -68,14 +68,22 @@ export function constraintFacts(
 
 /** The same, whose functions of time know at which time of a step they are evaluated. */
 function equationsAtStages(equations: Equations): Equations {
+  const {noise} = equations;
   return {
     ...equations,
     force: (q, v, t) => atStage(t, () => equations.force(q, v, t)),
     acceleration: (q, v, t) => atStage(t, () => equations.acceleration(q, v, t)),
     rate: (x, t) => atStage(t, () => equations.rate(x, t)),
     rightHandSide: (x, t) => atStage(t, () => equations.rightHandSide(x, t)),
+    ...(noise === undefined ? {} : {noise: noiseAtStages(noise)}),
   };
 }
+
+const noiseAtStages = (noise: NoiseEquations): NoiseEquations => ({
+  ...noise,
+  applied: (y, t, w) => atStage(t, () => noise.applied(y, t, w)),
+  alongItself: (y, t) => atStage(t, () => noise.alongItself(y, t)),
+});
 
 export const motionIsOwn = (system: System): boolean => system.kind === 'mechanics' && system.kinematics !== undefined;
 
