@@ -221,6 +221,7 @@ export {
   type Engine,
   type EngineName,
   type Executable,
+  type Precision,
   type Programs,
   type TransposedSolve,
   type Vectors,

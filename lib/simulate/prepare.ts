@@ -115,7 +115,7 @@ function prepareDriven(system: System, initial: Initial, options: SimulateOption
   const own = stateBlocks(system).map((name, i) => ({name, shape: values[i].shape}));
   const leaves = readLeaves(asked);
   asked.adjoint.check?.({system, options: asked});
-  const engine = chooseEngine(asked.engine);
+  const engine = chooseEngine(asked.engine, asked.precision);
   const begin = performance.now();
   const tracedAs = (run: RunOptions): TracedRun =>
     traceRun(
