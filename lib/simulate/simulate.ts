@@ -1,5 +1,5 @@
 /** The public API of this layer: a run as a tfjs operation, and its derivatives in double precision. */
-import {abortSignal, object, refuseUnknownOptions, requireValue, throwIfAborted} from '../checks.js';
+import {abortSignal, any, finite, object, refuseUnknownOptions, requireValue, throwIfAborted} from '../checks.js';
 import type {System} from '../step/formulation.js';
 import type {NumericParamsOf, Params} from '../system/params.js';
 import {finish, raise} from './finish.js';
@@ -19,7 +19,7 @@ import type {
 } from './kinds.js';
 import {eventCotangent, namedGradient, packCotangent, packDirections} from './named.js';
 import {taping} from './operation.js';
-import type {SimulateOptions} from './options.js';
+import type {SimulateOptions, Stretch} from './options.js';
 import type {Prepared} from './prepare.js';
 import {prepare, refill, requireRead} from './prepare.js';
 import {keepSteps} from '../integrate/checkpointer.js';
@@ -68,27 +68,9 @@ export const simulate: Simulate = /* @__PURE__ */ Object.assign(
       loss: SeriesLoss | CotangentLoss,
       directions: readonly Tangent[],
     ): Hvps => hvpsOn(prepare(system, initial, options), loss, directions),
-    prepare(system: System, initial: Initial, options: SimulateOptions): Simulation {
-      // Made once for what a loop brings, it may have parameters that this system leaves alone.
-      const prepared: Prepared = {...prepare(system, initial, options), unread: undefined};
-      const filled = (values: RunValues = {}): Prepared => {
-        refuseUnknownOptions(
-          values,
-          {initial: object, params: object, signal: abortSignal},
-          'a run of a prepared simulation',
-        );
-        return refill(prepared, values.initial, values.params, values.signal);
-      };
-      const objectives = new Objectives(prepared);
-      return {
-        valueAndGrad: (loss, values) => objectives.at(loss as Objective, values as ObjectiveValues),
-        value: (loss, values) => objectives.valueAt(loss as Objective, values as ObjectiveValues),
-        run: values => runOn(filled(values)),
-        vjp: values => vjpOn(filled(values)),
-        jvps: (directions, values) => jvpsOn(filled(values), directions),
-        hvps: (loss, directions, values) => hvpsOn(filled(values), loss, directions),
-      };
-    },
+    // Made once for what a loop brings, it may have parameters that this system leaves alone.
+    prepare: (system: System, initial: Initial, options: SimulateOptions): Simulation =>
+      simulationOf(prepare(system, initial, options)),
     steps,
   },
 ) as Simulate;
@@ -241,6 +223,38 @@ export interface Simulation<S extends AnySystem = System> {
     directions: readonly Tangent<S>[],
     values?: RunValues<S>,
   ): Hvps<S>;
+  /**
+   * The same simulation over another stretch of time, as for each segment of a record: what was traced and compiled is
+   * shared, and the numbers are those of a simulation prepared for that stretch. Starts without a t begin at t0.
+   * @throws OptionError 'bad-time', 'bad-save'; 'bad-initial' where this simulation goes on from a saved state
+   */
+  over(stretch: Stretch): Simulation<S>;
+}
+
+function simulationOf(made: Prepared): Simulation {
+  const prepared: Prepared = {...made, unread: undefined};
+  const filled = (values: RunValues = {}): Prepared => {
+    refuseUnknownOptions(
+      values,
+      {initial: object, params: object, signal: abortSignal},
+      'a run of a prepared simulation',
+    );
+    return refill(prepared, values.initial, values.params, values.signal);
+  };
+  const objectives = new Objectives(prepared);
+  return {
+    valueAndGrad: (loss, values) => objectives.at(loss as Objective, values as ObjectiveValues),
+    value: (loss, values) => objectives.valueAt(loss as Objective, values as ObjectiveValues),
+    run: values => runOn(filled(values)),
+    vjp: values => vjpOn(filled(values)),
+    jvps: (directions, values) => jvpsOn(filled(values), directions),
+    hvps: (loss, directions, values) => hvpsOn(filled(values), loss, directions),
+    over(stretch) {
+      refuseUnknownOptions(stretch, {t0: finite, steps: any, t1: any, saveAt: any}, 'over');
+      requireValue(stretch.t0, finite, 'over: t0', 'bad-time');
+      return simulationOf(prepared.over(stretch));
+    },
+  };
 }
 
 function runOn(prepared: Prepared): AnyTrajectory {

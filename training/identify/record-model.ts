@@ -68,6 +68,11 @@ interface Direction {
   readonly tangent: Tangent;
 }
 
+/** The simulation of records that differ in their times and starts alone: traced once, at the guess. */
+export interface Traced {
+  simulation?: Simulation;
+}
+
 /** 'q', 'v', 'y', or the name of a hidden state. */
 export type Block = string;
 
@@ -106,13 +111,16 @@ export class RecordModel {
   private readonly directions: readonly Direction[];
   private readonly inputs: Inputs;
   private readonly start: Start & {readonly t: number};
-  /** Traced once, at the guess. */
   private prepared: Simulation | undefined;
 
-  /** @throws OptionError, DataError where record and model do not fit together */
+  /**
+   * @param traced what the segments of a record share
+   * @throws OptionError, DataError where record and model do not fit together
+   */
   constructor(
     private readonly model: Model,
     readonly record: CheckedRecord,
+    private readonly traced: Traced = {},
   ) {
     const {name, t, channels} = record;
     const inputs = (this.inputs = {...model.inputs, ...record.inputs});
@@ -321,22 +329,28 @@ export class RecordModel {
   }
 
   private simulation(values: Values): Simulation {
-    const {system, observe, scheme, dt, newton, engine} = this.model;
     const {
+      model: {system, observe, scheme, dt, newton, engine},
       inputs,
+      traced,
+      start,
       record: {t},
     } = this;
-    return (this.prepared ??= simulate.prepare(system, this.initial(values), {
-      scheme,
-      dt,
-      newton,
-      engine,
-      t1: t[t.length - 1],
-      saveAt: Array.from(t),
-      params: this.params(values),
-      inputs,
-      observe,
-    }));
+    if (this.prepared !== undefined) return this.prepared;
+    const [t1, saveAt] = [t[t.length - 1], Array.from(t)];
+    if (traced.simulation !== undefined) return (this.prepared = traced.simulation.over({t0: start.t, t1, saveAt}));
+    return (this.prepared = traced.simulation =
+      simulate.prepare(system, this.initial(values), {
+        scheme,
+        dt,
+        newton,
+        engine,
+        t1,
+        saveAt,
+        params: this.params(values),
+        inputs,
+        observe,
+      }));
   }
 
   /** Values of `params`, each in the shape its guess was given in. */

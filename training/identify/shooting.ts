@@ -10,13 +10,10 @@
  */
 import {OptionError} from '../../lib/errors.js';
 import {any, refuseUnknownOptions} from '../../lib/checks.js';
-import type {Inputs, Signal} from '../../lib/index.js';
-import {signal} from '../../lib/index.js';
 import {ChainQr} from './chain-qr.js';
 import type {Factorized, LeastSquaresIteration, LeastSquaresMethod, LeastSquaresProblem} from './least-squares.js';
 import {free, ParameterSpace, type Parameters} from './parameters.js';
-import {nestedNumbers} from './nested.js';
-import type {Block, End, Model, Values} from './record-model.js';
+import type {Block, End, Model, Traced, Values} from './record-model.js';
 import {recordKey, RecordModel} from './record-model.js';
 import type {Channel, CheckedRecord} from './records.js';
 import {slicedRecord, stateNames} from './records.js';
@@ -265,21 +262,20 @@ interface Cut {
 /** Neighbours share a sample: it ends the one and starts the other, and weighs in the latter alone. */
 function cutRecord(whole: Whole, segments: number): Cut {
   const {record} = whole;
-  const {inputs: shared, ...model} = whole.model;
-  const inputs = {...shared, ...record.inputs};
+  const {model} = whole;
+  const traced: Traced = {};
   const blocks = stateNames(model.system);
   const intervals = record.t.length - 1;
   const count = Math.min(segments, intervals);
   const bounds = Array.from({length: count + 1}, (_, s) => Math.round((s * intervals) / count));
   const parameters: {[key: string]: Parameters[string]} = {};
   const starts: Float64Array[] = [];
-  const within = (from: number, to: number): Inputs => inputsWithin(inputs, record.t[from], record.t[to]);
   const pieces = bounds.slice(0, -1).map((from, s): Piece => {
     const to = bounds[s + 1];
     const last = s === count - 1;
     if (s === 0)
       return {
-        model: new RecordModel(model, {...sliced(record, from, to, last, record.name), inputs: within(from, to)}),
+        model: new RecordModel(model, sliced(record, from, to, last, record.name), traced),
         follows: false,
         keys: [],
       };
@@ -296,11 +292,10 @@ function cutRecord(whole: Whole, segments: number): Cut {
       ...sliced(record, from, to, last, name),
       owner: record.name,
       initial: {t: record.t[from]},
-      inputs: within(from, to),
       parameters: {...withoutStart(record.parameters), ...own},
     };
     return {
-      model: new RecordModel({...model, parameters: withoutStart(model.parameters)}, piece),
+      model: new RecordModel({...model, parameters: withoutStart(model.parameters)}, piece, traced),
       follows: true,
       keys: blocks.map(block => recordKey(name, `initial.${block}`)),
     };
@@ -316,42 +311,6 @@ function sliced(record: CheckedRecord, from: number, to: number, last: boolean, 
   const segment = slicedRecord(record, from, to + 1);
   if (!last) for (const {weights, outputs} of segment.channels) weights.fill(0, weights.length - outputs);
   return {...segment, name};
-}
-
-/** What is far away does not move a spline: a bend falls by 2 − √3 from sample to sample (de Boor 1978), to rounding within so many. */
-const splineReach = 30;
-
-/** Inputs without their samples far from a segment, each of which would hold all of them. What is no plain signal stays as it is. */
-function inputsWithin(inputs: Inputs, from: number, to: number): Inputs {
-  return Object.fromEntries(Object.entries(inputs).map(([name, input]) => [name, inputWithin(input, from, to)]));
-}
-
-function inputWithin(input: Inputs[string] & Partial<Signal>, from: number, to: number): Inputs[string] {
-  const {t, kind, shape} = input;
-  // The values of unknown samples are read anew each time, by a getter.
-  const known = Object.getOwnPropertyDescriptor(input, 'values')?.value as Float64Array | undefined;
-  if (kind === undefined || shape === undefined || known === undefined) return input;
-  const reach = kind === 'cubic' ? splineReach : 1;
-  const first = Math.max(0, firstAfter(t, from) - 1 - reach);
-  const last = Math.min(t.length, Math.max(firstAfter(t, to) + 1 + reach, first + 2));
-  const size = known.length / t.length;
-  const values = known.slice(first * size, last * size);
-  return signal(
-    t.slice(first, last),
-    size === 1 && shape.length === 0 ? values : nestedNumbers(Array.from(values), [last - first, ...shape]),
-    kind,
-  );
-}
-
-/** The first of ascending times that is later, by bisection; their number where none is. */
-function firstAfter(t: Float64Array, time: number): number {
-  let [low, high] = [0, t.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (t[middle] > time) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }
 
 /** As measured; a velocity from the positions beside it, where those were; else from the simulation at the guess. */
