@@ -50,8 +50,7 @@ export function column(
   const rows = matrix.length / width;
   const series = new Float64Array(rows * size);
   // A view a row takes longer than to copy its few numbers.
-  for (let i = 0; i < rows; i++)
-    for (let k = 0; k < size; k++) series[i * size + k] = matrix[i * width + offset + k];
+  for (let i = 0; i < rows; i++) for (let k = 0; k < size; k++) series[i * size + k] = matrix[i * width + offset + k];
   return series;
 }
 

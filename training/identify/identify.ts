@@ -28,7 +28,7 @@ import {
 } from '../../lib/checks.js';
 import type {Model} from './record-model.js';
 import {requireNoise, white, type Noise} from './noise.js';
-import {Objective, type NoiseState} from './objective.js';
+import {Objective} from './objective.js';
 import type {Parameter, Parameters, ParameterSpace} from './parameters.js';
 import {guessing} from './parameters.js';
 import type {MeasuredRecord} from './records.js';
@@ -36,6 +36,7 @@ import {startChecks} from './records.js';
 import type {Shooting} from './shooting.js';
 import {MultipleShooting, shoot, single} from './shooting.js';
 import {rounds} from './rounds.js';
+import type {NoiseState} from './weighing.js';
 import {drawStarts, minimaOf} from './starts.js';
 
 export type {Identification} from './identification.js';
@@ -195,7 +196,9 @@ async function solve(
   const watch = {...problem, start: number};
   let start = x;
   if (segments > 1) {
-    const shooting = new MultipleShooting(fit.wholes(x), guessing(fit.parameters, fit.space.values(x)), segments);
+    const {noise} = objective;
+    const guess = guessing(fit.parameters, fit.space.values(x));
+    const shooting = new MultipleShooting(fit.wholes(x, noise.order), guess, segments, noise, held);
     start = fit.space.coordinates(await watched(shoot(shooting, method), shooting.space, watch));
   }
   const iterations = rounds(objective, method, start);
