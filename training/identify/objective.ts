@@ -8,7 +8,7 @@
 import type {Fit} from './fit.js';
 import type {LeastSquaresProblem, LeastSquaresResult, Linearization} from './least-squares.js';
 import type {Noise} from './noise.js';
-import {isRobust} from './noise.js';
+import {groundOf, isRobust, lossAt} from './noise.js';
 import {effective, hasPriors, priorCost, priorGradient, priorMatrix, priorRows} from './priors.js';
 import {RowQr} from './row-qr.js';
 import type {NoiseState, WhitenedStretch} from './weighing.js';
@@ -109,7 +109,9 @@ export class Objective implements LeastSquaresProblem {
     const total = gradient.map(g => -g / variance);
     for (const {column, residual, derivative} of rows) total[column] -= residual * derivative;
     const n = fit.observations;
-    return {value: -cost / variance - n * Math.log(sd) - priorCost(rows), gradient: total, byLogScale: tension - n};
+    const rest = lossAt(this.noise, 0, sd).tension;
+    const ground = n * (Math.log(sd) + groundOf(this.noise, sd));
+    return {value: -cost / variance - ground - priorCost(rows), gradient: total, byLogScale: tension + n * (rest - 1)};
   }
 
   bound(x: Float64Array): string | undefined {

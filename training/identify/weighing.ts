@@ -34,7 +34,7 @@ export interface Weighed {
   readonly penalized: boolean;
 }
 
-/** A cost of residuals, its gradient by them, and Σ ψ(z) z, by which it moves with the scale. */
+/** A cost of residuals, its gradient by them, and Σ ψ(z) z or what stands for it, less that of z = 0, by which the likelihood moves with the scale. */
 export interface Measure {
   readonly cost: number;
   readonly gradient: Float64Array;
@@ -111,9 +111,9 @@ export class Weighing {
     if (!isRobust(this.noise)) return;
     const {sd} = this.current;
     residuals.forEach((r, i) => {
-      const {rho, psi} = lossAt(this.noise, r / sd);
+      const {rho, psi, slope: curvature} = lossAt(this.noise, r / sd, sd);
       const bent = Math.sign(r) * Math.sqrt(2 * rho);
-      const slope = bent === 0 ? 1 : psi / bent;
+      const slope = bent === 0 ? Math.sqrt(curvature) : psi / bent;
       residuals[i] = sd * bent;
       for (let j = i * p; j < (i + 1) * p; j++) jacobian[j] *= slope;
     });
@@ -126,9 +126,10 @@ export class Weighing {
     let [cost, tension] = [0, 0];
     const {sd} = this.current;
     const robust = isRobust(this.noise);
+    const rest = lossAt(this.noise, 0, sd).tension;
     gradient.forEach((r, i) => {
-      const {rho, psi} = robust ? lossAt(this.noise, r / sd) : {rho: (r / sd) ** 2 / 2, psi: r / sd};
-      tension += (psi * r) / sd;
+      const {rho, psi, tension: own} = lossAt(this.noise, r / sd, sd);
+      tension += own - rest; // nothing of what was not measured
       cost += robust ? sd * sd * rho : (r * r) / 2;
       if (robust) gradient[i] = sd * psi;
     });
@@ -143,7 +144,7 @@ export class Weighing {
     let [slopes, counted] = [0, 0];
     residuals.forEach((r, i) => {
       if (this.weighed.weights[i] === 0) return;
-      const {psi, slope} = lossAt(this.noise, r / sd);
+      const {psi, slope} = lossAt(this.noise, r / sd, sd);
       residuals[i] = sd * psi;
       slopes += slope;
       counted++;
