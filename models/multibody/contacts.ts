@@ -8,7 +8,7 @@ import {any, positive, refuseUnknownOptions, requireValue} from '../../lib/check
 import {constantTensor, OptionError} from '../../lib/index.js';
 import type {Coefficient} from '../coefficient.js';
 import type {Place} from './bodies.js';
-import {column, type ForceGroup, type Instant} from './forces.js';
+import {column, type ForceGroup, type Instant} from './force-groups.js';
 import {minus, plus, requireDirection, requireVector, scaled, turned, turnedBack, type V3} from './numbers.js';
 import {Choice, constants, difference, pointOf, pointVelocity, type Wrench} from './state.js';
 import {add, cross, dot, length, neg, rotate, rotateBack, scale, sub, type Vec} from './vectors.js';

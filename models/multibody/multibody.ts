@@ -9,7 +9,10 @@ import type {Constraint, MechanicalSystem, MechanicalTrajectory, Observe, Params
 import {bilateral, freeBodies, mechanics, nonholonomic, OptionError, constantTensor} from '../../lib/index.js';
 import {readBodies, type Bodies, type BodySpec, type Place} from './bodies.js';
 import {contactGroups, type BodyContact} from './contacts.js';
-import {forceGroups, type BodyForce, type ForceGroup, type Instant, type WrenchTerm} from './forces.js';
+import {forceGroups, type BetweenBodies, type ForceGroup, type Instant} from './force-groups.js';
+import type {BodyForce, WrenchTerm} from './forces.js';
+import {maximalJointTerms} from './joint-coordinates.js';
+import {jointTerms, type JointForce} from './joint-forces.js';
 import type {Joint, KnownJoint} from './joints.js';
 import {minimalSystem, wholeSeries} from './minimal.js';
 import {treeOf} from './tree.js';
@@ -94,13 +97,20 @@ export function multibody(spec: MultibodySpec): Multibody {
   const joints = Object.entries(spec.joints ?? {}) as [string, KnownJoint][];
   const places = (name: string): Place => bodies.place(name, 'a joint');
   const given = joints.map(([, joint]) => joint);
-  const {groups: between, own} = forcesOf(spec.forces ?? [], bodies);
-  const groups = [...between, ...contactGroups(spec.contacts ?? [], (name, asked) => bodies.place(name, asked))];
+  const {groups: between, own, inJoints} = forcesOf(spec.forces ?? [], bodies);
+  const minimal = spec.coordinates === 'minimal';
+  const ofJoints = minimal ? undefined : maximalJointTerms(joints, inJoints, places);
+  const groups = [
+    ...between,
+    ...(ofJoints?.groups ?? []),
+    ...contactGroups(spec.contacts ?? [], (name, asked) => bodies.place(name, asked)),
+  ];
   const wrenches = [bodyForces(bodies, gravity, groups), ...own];
-  const {system, initial, whole, rows, saved, branch} =
-    spec.coordinates === 'minimal'
-      ? inTree(bodies, given, wrenches, places)
-      : inMaximal(bodies, given, wrenches, places);
+  const {system, initial, whole, rows, saved, branch, stored} =
+    ofJoints === undefined
+      ? inTree(bodies, joints, wrenches, inJoints, places)
+      : inMaximal(bodies, given, wrenches, ofJoints.stops?.constraint, places);
+  const stops = ofJoints?.stops?.count ?? 0;
   const at = ({q, v, t, params}: Parameters<Observe>[0]): Instant => {
     const all = whole(q, v);
     return {pose: poseOf(all.q), twist: twistOf(all.v), t, params};
@@ -117,10 +127,14 @@ export function multibody(spec: MultibodySpec): Multibody {
       const number = requireJoint(joints, name);
       return (
         branch?.(trajectory, number, params)
-        ?? reactionsAlong(saved(trajectory), given[number], number, rows, places, bodies.names.length)
+        ?? reactionsAlong(saved(trajectory), given[number], number, rows, stops, places, bodies.names.length)
       );
     },
-    energy: place => energyOf(bodies, gravity, groups, at(place)),
+    energy: place => {
+      const more = stored?.(place);
+      const ofBodies = energyOf(bodies, gravity, groups, at(place));
+      return more === undefined ? ofBodies : tf.add(ofBodies, more);
+    },
     momentum: place => momentumOf(bodies, at(place)),
   };
 }
@@ -144,6 +158,8 @@ interface Coordinates {
   whole(q: tf.Tensor, v: tf.Tensor): {q: tf.Tensor; v: tf.Tensor};
   saved(trajectory: SavedMotion): SavedMotion;
   readonly rows: JointRows;
+  /** Energy of the joints' own terms, where `whole` does not see it. */
+  readonly stored?: (at: Parameters<Observe>[0]) => tf.Tensor | undefined;
   /** Of a joint that has no rows. */
   readonly branch?: (trajectory: SavedMotion, number: number, params: Params) => ReactionSeries | undefined;
 }
@@ -152,13 +168,14 @@ function inMaximal(
   bodies: Bodies,
   joints: readonly KnownJoint[],
   wrenches: readonly WrenchTerm[],
+  stops: Constraint | undefined,
   places: (name: string) => Place,
 ): Coordinates {
   const rows = jointRows(joints, places);
   const system = mechanics({
     mass: massOf(bodies),
     forces: wrenches,
-    constraints: constraintsOf(rows, (q, v) => ({q, v})),
+    constraints: [...constraintsOf(rows, (q, v) => ({q, v})), ...(stops === undefined ? [] : [stops])],
     kinematics: freeBodies(),
   });
   return {system, rows, initial: startOf(bodies), whole: (q, v) => ({q, v}), saved: trajectory => trajectory};
@@ -166,20 +183,26 @@ function inMaximal(
 
 function inTree(
   bodies: Bodies,
-  joints: readonly KnownJoint[],
+  named: readonly (readonly [string, KnownJoint])[],
   wrenches: readonly WrenchTerm[],
+  inJoints: readonly JointForce[],
   places: (name: string) => Place,
 ): Coordinates {
+  const joints = named.map(([, joint]) => joint);
   const tree = treeOf(bodies.names.map(places), joints, places);
   if (tree.velocities === 0)
     throw new OptionError('bad-multibody', 'multibody: the joints leave nothing to move; leave one out.');
   const loops = new Set(tree.loops);
   const rows = jointRows(joints, places, loops);
-  const minimal = minimalSystem(bodies, tree, wrenches, rows, places);
+  const own = jointTerms(tree, named, inJoints);
+  const minimal = minimalSystem(bodies, tree, wrenches, rows, own, places);
   const system = mechanics({
     mass: ({q, params}) => minimal.mass(q, params),
     forces: ({q, v, t, params}) => minimal.force(q, v, t, params),
-    constraints: constraintsOf(rows, (q, v) => minimal.whole(q, v ?? tf.zeros([tree.velocities]))),
+    constraints: [
+      ...constraintsOf(rows, (q, v) => minimal.whole(q, v ?? tf.zeros([tree.velocities]))),
+      ...(own.stops === undefined ? [] : [own.stops.constraint]),
+    ],
     ...(minimal.kinematics === undefined ? {} : {kinematics: minimal.kinematics}),
   });
   return {
@@ -187,6 +210,7 @@ function inTree(
     rows,
     initial: {q: tree.start, v: minimal.start(startOf(bodies).v)},
     whole: (q, v) => minimal.whole(q, v),
+    stored: ({q, v, t, params}) => own.energy(q, v, t, params),
     saved: trajectory => wholeSeries(trajectory, tree, minimal, bodies.names.length),
     branch: (trajectory, number, params) =>
       loops.has(number) ? undefined : minimal.reaction(trajectory, joints[number], number, params),
@@ -196,17 +220,23 @@ function inTree(
 function forcesOf(
   forces: readonly BodyForce[],
   bodies: Bodies,
-): {readonly groups: readonly ForceGroup[]; readonly own: readonly WrenchTerm[]} {
+): {
+  readonly groups: readonly ForceGroup[];
+  readonly own: readonly WrenchTerm[];
+  readonly inJoints: readonly JointForce[];
+} {
   forces.forEach((force, i) => {
     if (typeof force !== 'function' && typeof (force as {kind?: unknown} | undefined)?.kind !== 'string')
       throw new OptionError(
         'bad-multibody',
-        `multibody: forces[${i}] must be made by springDamper, torsionSpring, axisTorque or jointFriction, or be a function giving wrenches [bodies, 6].`,
+        `multibody: forces[${i}] must be made by springDamper, torsionSpring, axisTorque, jointFriction or jointForce, or be a function giving wrenches [bodies, 6].`,
       );
   });
   const own = forces.filter((force): force is WrenchTerm => typeof force === 'function');
   const known = forces.filter((force): force is Exclude<BodyForce, WrenchTerm> => typeof force !== 'function');
-  return {own, groups: forceGroups(known, (name, asked) => bodies.place(name, asked))};
+  const between = known.filter((force): force is BetweenBodies => force.kind !== 'jointForce');
+  const inJoints = known.filter((force): force is JointForce => force.kind === 'jointForce');
+  return {own, inJoints, groups: forceGroups(between, (name, asked) => bodies.place(name, asked))};
 }
 
 /** [bodies, 6], or [bodies, 6, 6] where an inertia has products. */

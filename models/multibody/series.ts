@@ -105,11 +105,13 @@ export function reactionsAlong(
   joint: KnownJoint,
   number: number,
   {positions, velocities}: JointRows,
+  /** Multipliers of other rows, after these. */
+  more: number,
   places: (name: string) => Place,
   bodies: number,
 ): ReactionSeries {
   const saved = trajectory.values('t').length;
-  const count = (positions?.count ?? 0) + (velocities?.count ?? 0);
+  const count = (positions?.count ?? 0) + (velocities?.count ?? 0) + more;
   const onGround = joint.b === 'ground';
   const body = places(onGround ? joint.a : joint.b);
   const local = turnedBack(body.rotation, minus(pointOfJoint(joint, places), body.position));

@@ -6,7 +6,8 @@
  * the same negative logarithm of the likelihood.
  */
 import type {Fit} from './fit.js';
-import type {LeastSquaresProblem, LeastSquaresResult, Linearization} from './least-squares.js';
+import {evaluate, type Evaluation} from './evaluation.js';
+import type {EvaluatedProblem, LeastSquaresResult, Linearization} from './least-squares.js';
 import type {Noise} from './noise.js';
 import {groundOf, isRobust, lossAt} from './noise.js';
 import {effective, hasPriors, priorCost, priorGradient, priorMatrix, priorRows} from './priors.js';
@@ -28,7 +29,7 @@ export interface Judgeable extends Linearization {
   readonly priorRows: Float64Array;
 }
 
-export class Objective implements LeastSquaresProblem {
+export class Objective implements EvaluatedProblem {
   readonly magnitude: number;
   private readonly penalized: boolean;
   private readonly weighing: Weighing;
@@ -67,9 +68,9 @@ export class Objective implements LeastSquaresProblem {
     return this.noise.sd === undefined || isRobust(this.noise) ? undefined : this.noise.sd ** 2;
   }
 
-  linearize(x: Float64Array): Linearization {
+  *linearize(x: Float64Array): Evaluation<Linearization> {
     const {weighing} = this;
-    const {residuals, jacobian} = this.fit.linearize(x);
+    const {residuals, jacobian} = yield* this.fit.linearize(x);
     const p = x.length;
     weighing.requireScale(residuals);
     weighing.whiten(residuals, 1);
@@ -78,10 +79,10 @@ export class Objective implements LeastSquaresProblem {
     return this.penalized ? this.withPriors(residuals, jacobian, x) : {residuals, jacobian};
   }
 
-  gradient(x: Float64Array): {cost: number; gradient: Float64Array} {
+  *gradient(x: Float64Array): Evaluation<{cost: number; gradient: Float64Array}> {
     const {fit, weighing, penalized} = this;
-    if (weighing.unscaled) weighing.requireScale(fit.residuals(x));
-    const found = fit.gradient(
+    if (weighing.unscaled) weighing.requireScale(yield* fit.residuals(x));
+    const found = yield* fit.gradient(
       x,
       weighing.plain ? undefined : (residuals, record) => weighing.measure(residuals, this.stretches[record]),
     );
@@ -98,11 +99,13 @@ export class Objective implements LeastSquaresProblem {
     const {fit, weighing} = this;
     let tension = 0;
     const {cost, gradient} = weighing.at(sd, () =>
-      fit.gradient(x, (residuals, record) => {
-        const measured = weighing.measure(residuals, this.stretches[record]);
-        tension += measured.tension;
-        return measured;
-      }),
+      evaluate(
+        fit.gradient(x, (residuals, record) => {
+          const measured = weighing.measure(residuals, this.stretches[record]);
+          tension += measured.tension;
+          return measured;
+        }),
+      ),
     );
     const variance = sd ** 2;
     const rows = this.penalized ? priorRows(fit.space, x) : [];
@@ -122,9 +125,9 @@ export class Objective implements LeastSquaresProblem {
    * The noise anew, from the residuals of a fit.
    * @returns by how much it changed: of the scale in parts of itself, of correlations as they are
    */
-  update(found: LeastSquaresResult): number {
+  *update(found: LeastSquaresResult): Evaluation<number> {
     const {weighing, fit} = this;
-    return weighing.settled ? 0 : weighing.update(fit.residuals(found.x), this.effective(found));
+    return weighing.settled ? 0 : weighing.update(yield* fit.residuals(found.x), this.effective(found));
   }
 
   /**
@@ -134,7 +137,7 @@ export class Objective implements LeastSquaresProblem {
   judged(found: LeastSquaresResult): Judgeable {
     const {weighing} = this;
     if (weighing.plain && !this.penalized) return {...found, priorRows: new Float64Array(0)};
-    const {residuals, jacobian} = this.fit.linearize(found.x);
+    const {residuals, jacobian} = evaluate(this.fit.linearize(found.x));
     const p = found.x.length;
     weighing.whiten(residuals, 1);
     weighing.whiten(jacobian, p);

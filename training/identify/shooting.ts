@@ -13,7 +13,14 @@ import {any, refuseUnknownOptions} from '../../lib/checks.js';
 import {ChainQr} from './chain-qr.js';
 import type {Cut, Piece, Whole, Within} from './cut-record.js';
 import {cutRecord, meanSquare, spread} from './cut-record.js';
-import type {Factorized, LeastSquaresIteration, LeastSquaresMethod, LeastSquaresProblem} from './least-squares.js';
+import {advanced, type Evaluation, type Steps} from './evaluation.js';
+import {
+  stepsOf,
+  type EvaluatedProblem,
+  type Factorized,
+  type LeastSquaresIteration,
+  type LeastSquaresMethod,
+} from './least-squares.js';
 import type {Noise} from './noise.js';
 import {white} from './noise.js';
 import {ParameterSpace, type Parameters} from './parameters.js';
@@ -50,7 +57,7 @@ export function multiple(spec: {readonly segments: number}): Shooting {
 /** Gaps at first weigh this part of what the data of a segment do: the segments shall find the data before each other. */
 const FIRST = 0.01;
 
-export class MultipleShooting implements LeastSquaresProblem {
+export class MultipleShooting implements EvaluatedProblem {
   /** Of all that is looked for, the segments' starts too. */
   readonly space: ParameterSpace;
   private readonly pieces: readonly Piece[];
@@ -94,19 +101,17 @@ export class MultipleShooting implements LeastSquaresProblem {
   }
 
   /** Segment by segment: of each the residuals stay, and the triangle of its derivatives. */
-  linearize(x: Float64Array): Factorized {
-    const {residuals, factor} = this.at(x);
+  *linearize(x: Float64Array): Evaluation<Factorized> {
+    const {residuals, factor} = yield* this.at(x);
     return {residuals, factor};
   }
 
   /** The same with the data's residuals as they are before the noise weighs them. */
-  private at(x: Float64Array): {
-    readonly residuals: Float64Array;
-    readonly raw: Float64Array;
-    readonly factor: ChainQr;
-  } {
+  private *at(
+    x: Float64Array,
+  ): Evaluation<{readonly residuals: Float64Array; readonly raw: Float64Array; readonly factor: ChainQr}> {
     const {space, dataRows, gaps, pieces, shared, weighing} = this;
-    if (weighing.unscaled) weighing.requireScale(this.data(x));
+    if (weighing.unscaled) weighing.requireScale(yield* this.data(x));
     const priors = priorRows(space, x);
     const residuals = new Float64Array(dataRows + gaps + priors.length);
     const factor = new ChainQr(space.size, shared);
@@ -120,8 +125,8 @@ export class MultipleShooting implements LeastSquaresProblem {
       this.weigh(open, slopes);
       factor.append(open.link, open.local, open.right);
     };
-    pieces.forEach((_, i) => {
-      const rows = this.rows(i, gap, values);
+    for (const i of pieces.keys()) {
+      const rows = yield* this.rows(i, gap, values);
       const {right, count, ahead} = rows;
       residuals.set(right.subarray(0, count), row);
       residuals.set(right.subarray(count + ahead), dataRows + gap);
@@ -129,7 +134,7 @@ export class MultipleShooting implements LeastSquaresProblem {
       gap += right.length - count - ahead;
       close(rows);
       open = rows;
-    });
+    }
     close();
     const raw = residuals.slice(0, dataRows);
     const data = residuals.subarray(0, dataRows);
@@ -145,7 +150,7 @@ export class MultipleShooting implements LeastSquaresProblem {
   }
 
   /** Rows of a segment as they come from its simulation; those of the next one's first samples are left empty. */
-  private rows(i: number, gap: number, values: Values): Rows {
+  private *rows(i: number, gap: number, values: Values): Evaluation<Rows> {
     const {pieces, shared, noise, scales} = this;
     const {model, keys, stretches} = pieces[i];
     const next = pieces[i + 1]?.follows ? pieces[i + 1] : undefined;
@@ -160,7 +165,13 @@ export class MultipleShooting implements LeastSquaresProblem {
       const column = this.columns.get(key) ?? NaN;
       return column < shared ? link.size + link.nextSize + column : column - link.own;
     };
-    const end = model.linearize(values, right.subarray(0, count), local.subarray(0, count * width), width, columnOf);
+    const end = yield* model.linearize(
+      values,
+      right.subarray(0, count),
+      local.subarray(0, count * width),
+      width,
+      columnOf,
+    );
     const rows = {right, local, count, ahead, width, link, stretches};
     if (next !== undefined) this.gap(rows, gap, values, end, next.keys);
     return rows;
@@ -204,12 +215,12 @@ export class MultipleShooting implements LeastSquaresProblem {
   }
 
   /** The data's residuals alone. */
-  private data(x: Float64Array): Float64Array {
+  private *data(x: Float64Array): Evaluation<Float64Array> {
     const values = this.space.values(x);
     const all = new Float64Array(this.dataRows);
     let row = 0;
     for (const {model} of this.pieces) {
-      all.set(model.residuals(values), row);
+      all.set(yield* model.residuals(values), row);
       row += model.rows;
     }
     return all;
@@ -232,7 +243,7 @@ export class MultipleShooting implements LeastSquaresProblem {
   }
 
   /** The cost and its gradient by one sweep back a segment, into which its gap enters as a cotangent of its last state. */
-  gradient(x: Float64Array): {cost: number; gradient: Float64Array} {
+  *gradient(x: Float64Array): Evaluation<{cost: number; gradient: Float64Array}> {
     const {space, pieces, scales, multipliers, penalty, weighing} = this;
     const values = space.values(x);
     const gradient = new Float64Array(space.size);
@@ -240,13 +251,13 @@ export class MultipleShooting implements LeastSquaresProblem {
       const column = this.columns.get(key) as number;
       if (space.moves(key)) for (let i = 0; i < part.length; i++) gradient[column + i] += part[i];
     };
-    const raw = weighing.plain && !weighing.unscaled ? none : this.data(x);
+    const raw = weighing.plain && !weighing.unscaled ? none : yield* this.data(x);
     if (weighing.unscaled) weighing.requireScale(raw);
     // Residuals of a segment weigh with those before it: their cotangents are made of all.
     const measure = weighing.plain ? undefined : weighing.measure(raw);
     let cost = measure?.cost ?? 0;
     let [row, gap] = [0, 0];
-    pieces.forEach(({model}, i) => {
+    for (const [i, {model}] of pieces.entries()) {
       const next = pieces[i + 1] as Piece | undefined;
       const first = gap;
       const closing =
@@ -268,11 +279,11 @@ export class MultipleShooting implements LeastSquaresProblem {
             };
       if (closing !== undefined) gap += scales.length;
       const part = measure?.gradient.subarray(row, row + model.rows);
-      const found = model.gradient(values, closing, part && (() => ({cost: 0, gradient: part})));
+      const found = yield* model.gradient(values, closing, part && (() => ({cost: 0, gradient: part})));
       cost += found.cost;
       row += model.rows;
       for (const [key, own] of Object.entries(found.gradient)) add(key, own);
-    });
+    }
     const total = space.toCoordinates(gradient, x);
     const prior = priorGradient(space, x, weighing.sd);
     return {cost: cost + prior.cost, gradient: total.map((value, i) => value + prior.gradient[i])};
@@ -283,10 +294,10 @@ export class MultipleShooting implements LeastSquaresProblem {
   }
 
   /** Multipliers, penalty and noise for the next round. @returns the largest gap, in parts of the state's spread */
-  tighten(x: Float64Array): number {
+  *tighten(x: Float64Array): Evaluation<number> {
     const {weighing, shared, dataRows} = this;
     const root = Math.sqrt(this.penalty);
-    const {residuals, raw, factor} = this.at(x);
+    const {residuals, raw, factor} = yield* this.at(x);
     let largest = 0;
     for (let k = 0; k < this.gaps; k++) {
       const gap = residuals[dataRows + k] / root - this.multipliers[k] / this.penalty;
@@ -369,14 +380,11 @@ const ROUNDS = 6;
 const ENOUGH = 1e-3;
 
 /** The rounds, iteration by iteration, for callers that wait between them. @returns coordinates of the plain fit */
-export function* shoot(
-  shooting: MultipleShooting,
-  method: LeastSquaresMethod,
-): Generator<LeastSquaresIteration, Values, void> {
+export function* shoot(shooting: MultipleShooting, method: LeastSquaresMethod): Steps<LeastSquaresIteration, Values> {
   let x = shooting.space.start;
   for (let round = 0; round < ROUNDS; round++) {
     x = yield* roundOf(shooting, method, x);
-    if (shooting.tighten(x) < CLOSED) break;
+    if ((yield* shooting.tighten(x)) < CLOSED) break;
   }
   return shooting.estimate(x);
 }
@@ -385,11 +393,11 @@ function* roundOf(
   shooting: MultipleShooting,
   method: LeastSquaresMethod,
   start: Float64Array,
-): Generator<LeastSquaresIteration, Float64Array, void> {
-  const steps = method.iterate(shooting, start);
+): Steps<LeastSquaresIteration, Float64Array> {
+  const steps = stepsOf(method, shooting, start);
   let cost = Infinity;
   for (;;) {
-    const next = steps.next();
+    const next = yield* advanced(steps);
     if (next.done === true) return next.value.x;
     yield next.value;
     const {accepted, cost: reached, x, iteration} = next.value;

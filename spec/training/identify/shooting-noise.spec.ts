@@ -10,7 +10,8 @@ import {checkRecords, Fit} from '../../../training/identify/fit.js';
 import type {IdentificationProblem} from '../../../training/identify/identify.js';
 import {identify} from '../../../training/identify/identify.js';
 import {lbfgs} from '../../../training/identify/lbfgs.js';
-import {levenbergMarquardt} from '../../../training/identify/least-squares.js';
+import {evaluate, stepped, type Steps} from '../../../training/identify/evaluation.js';
+import {levenbergMarquardt, stepsOf} from '../../../training/identify/least-squares.js';
 import type {Noise} from '../../../training/identify/noise.js';
 import {autoregressive, huber, studentT, white} from '../../../training/identify/noise.js';
 import {Objective} from '../../../training/identify/objective.js';
@@ -89,8 +90,8 @@ describe('multiple shooting with priors and models of the noise', () => {
       const fit = fitOf(problem);
       const x = fit.space.start;
       const objective = new Objective(fit, noise);
-      objective.linearize(x); // finds a scale
-      objective.update(last(levenbergMarquardt({maxIterations: 1}).iterate(objective, x)));
+      evaluate(objective.linearize(x)); // finds a scale
+      evaluate(objective.update(last(stepsOf(levenbergMarquardt({maxIterations: 1}), objective, x))));
       const held = objective.state;
       const shooting = new MultipleShooting(fit.wholes(x, noise.order), fit.parameters, 7, noise, held);
       // Starts on the motion: no gap is open.
@@ -104,14 +105,14 @@ describe('multiple shooting with priors and models of the noise', () => {
         at[i] = motions[Number(record) - 1].values(block as 'q')[sample];
       });
       motions.forEach(motion => motion.dispose());
-      const whole = objective.gradient(x);
-      const many = shooting.gradient(at);
+      const whole = evaluate(objective.gradient(x));
+      const many = evaluate(shooting.gradient(at));
       expect(many.cost).to.be.closeTo(whole.cost, 1e-10 * whole.cost);
       // Anywhere: the cost is ½ Σ r², its gradient Jᵀr, by the sweep back and by the factor.
       const off = at.map((value, i) => value + 0.02 * Math.sin(i + 1));
       for (let round = 0; round < 2; round++) {
-        const {residuals, factor} = shooting.linearize(off);
-        const {cost, gradient} = shooting.gradient(off);
+        const {residuals, factor} = evaluate(shooting.linearize(off));
+        const {cost, gradient} = evaluate(shooting.gradient(off));
         expect(cost).to.be.closeTo(
           residuals.reduce((sum, r) => sum + (r * r) / 2, 0),
           1e-12 * cost,
@@ -119,13 +120,13 @@ describe('multiple shooting with priors and models of the noise', () => {
         const condensed = factor.gradient();
         const largest = Math.max(...gradient.map(Math.abs));
         gradient.forEach((g, j) => expect(g, shooting.space.labels[j]).to.be.closeTo(condensed[j], 1e-10 * largest));
-        shooting.tighten(off);
+        evaluate(shooting.tighten(off));
       }
       // Differences of the cost, for the gradient's own sake.
-      const {gradient} = shooting.gradient(off);
+      const {gradient} = evaluate(shooting.gradient(off));
       for (const j of [0, 1, shooting.space.size - 1]) {
         const moved = (h: number): number =>
-          shooting.gradient(off.map((value, i) => (i === j ? value + h : value))).cost;
+          evaluate(shooting.gradient(off.map((value, i) => (i === j ? value + h : value)))).cost;
         const h = 1e-4;
         const difference = (8 * (moved(h) - moved(-h)) - (moved(2 * h) - moved(-2 * h))) / (12 * h);
         expect(difference).to.be.closeTo(gradient[j], 1e-6 * Math.max(...gradient.map(Math.abs)));
@@ -181,9 +182,9 @@ describe('multiple shooting with priors and models of the noise', () => {
   });
 });
 
-function last<T>(iterations: Generator<unknown, T, void>): T {
+function last<T>(steps: Steps<unknown, T>): T {
   for (;;) {
-    const {done, value} = iterations.next();
+    const {done, value} = stepped(steps);
     if (done === true) return value as T;
   }
 }
