@@ -7,7 +7,7 @@
  */
 import type {Fit} from './fit.js';
 import {evaluate, type Evaluation} from './evaluation.js';
-import type {EvaluatedProblem, LeastSquaresResult, Linearization} from './least-squares.js';
+import type {EvaluatedProblem, LeastSquaresResult, Linearization} from './least-squares-problem.js';
 import type {Noise} from './noise.js';
 import {groundOf, isRobust, lossAt} from './noise.js';
 import {effective, hasPriors, priorCost, priorGradient, priorMatrix, priorRows} from './priors.js';
@@ -61,6 +61,11 @@ export class Objective implements EvaluatedProblem {
   /** Coefficients φ of the autoregressions, output by output. */
   get coefficients(): Float64Array[] {
     return this.weighing.coefficients;
+  }
+
+  /** Whether the scale of the noise is in the cost, or known: else it is what the residuals at the guess were like. */
+  get weighed(): boolean {
+    return this.noise.sd !== undefined || this.noise.order > 0 || isRobust(this.noise) || this.penalized;
   }
 
   /** Of a residual, where the problem says it; residuals with outliers are judged by themselves. */

@@ -120,13 +120,13 @@ export class RecordModel {
   private prepared: Simulation | undefined;
 
   /**
-   * @param traced what the segments of a record share
+   * @param traced what it shares with records of the same model and inputs: segments, made records
    * @throws OptionError, DataError where record and model do not fit together
    */
   constructor(
     private readonly model: Model,
     readonly record: CheckedRecord,
-    private readonly traced: Traced = {},
+    readonly traced: Traced = {},
   ) {
     const {name, t, channels} = record;
     const inputs = (this.inputs = {...model.inputs, ...record.inputs});

@@ -20,7 +20,7 @@ import {
   type Factorized,
   type LeastSquaresIteration,
   type LeastSquaresMethod,
-} from './least-squares.js';
+} from './least-squares-problem.js';
 import type {Noise} from './noise.js';
 import {white} from './noise.js';
 import {ParameterSpace, type Parameters} from './parameters.js';

@@ -11,7 +11,8 @@ import type {IdentificationProblem} from '../../../training/identify/identify.js
 import {identify} from '../../../training/identify/identify.js';
 import {lbfgs} from '../../../training/identify/lbfgs.js';
 import {evaluate, stepped, type Steps} from '../../../training/identify/evaluation.js';
-import {levenbergMarquardt, stepsOf} from '../../../training/identify/least-squares.js';
+import {levenbergMarquardt} from '../../../training/identify/least-squares.js';
+import {stepsOf} from '../../../training/identify/least-squares-problem.js';
 import type {Noise} from '../../../training/identify/noise.js';
 import {autoregressive, huber, studentT, white} from '../../../training/identify/noise.js';
 import {Objective} from '../../../training/identify/objective.js';
