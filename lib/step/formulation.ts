@@ -15,10 +15,18 @@ import type {Params} from '../system/params.js';
 /** What is simulated: made by `mechanics` or `ode`. P is what its functions read of the parameters. */
 export type System<P = Params> = MechanicalSystem<P> | OdeSystem<P>;
 
-/** @param own the state's blocks */
-export function equationsOf(system: System, params: Params, own: readonly OwnBlock[]): Equations {
+/**
+ * @param own the state's blocks
+ * @param readers force terms that read multipliers
+ */
+export function equationsOf(
+  system: System,
+  params: Params,
+  own: readonly OwnBlock[],
+  readers?: ReadonlySet<number>,
+): Equations {
   return system.kind === 'mechanics'
-    ? mechanicalEquations(system, params, own)
+    ? mechanicalEquations(system, params, own, readers)
     : odeEquations(system, params, own[0].shape);
 }
 
@@ -110,6 +118,28 @@ function held(scheme: Scheme, system: MechanicalSystem, {stabilization, changing
     return {...constrained, positionsAlone: true};
   if (own === undefined) return stabilizations[wanted](constrained, contacts);
   return contacts ? velocityProjection(own, true) : own;
+}
+
+/**
+ * After a projection, a step of order one takes half of a turning velocity's change from λ and leaves the other half to the
+ * projection's own multiplier: on a circle λ is half of what holds (measured, for every h).
+ * @param readers force terms that read multipliers
+ * @throws OptionError 'wrong-scheme' where they would read that
+ */
+export function requireWholeMultipliers(
+  scheme: Scheme,
+  system: System,
+  {stabilization, changingSteps = false}: Holding,
+  readers: ReadonlySet<number>,
+): void {
+  if (readers.size === 0 || system.kind !== 'mechanics' || scheme.order > 1) return;
+  const wanted = stabilization ?? defaultStabilization(scheme, system, changingSteps);
+  if (!wanted.startsWith('projection') || !system.constraints.some(({kind}) => holdsPosition(kind))) return;
+  throw new OptionError(
+    'wrong-scheme',
+    `forces[${[...readers][0]}] reads lambda, of which a step of ${scheme.name} with stabilization '${wanted}' shows only a part: take stabilization 'ggl', or a scheme of second order, as generalizedAlpha().`,
+    {scheme: scheme.name, stabilization: wanted},
+  );
 }
 
 /**

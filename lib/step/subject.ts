@@ -8,7 +8,8 @@ import {atStage} from '../system/breaks.js';
 import type {Blocks, Equations, OwnBlock} from '../system/equations.js';
 import {constraintMotion} from '../system/general-mechanics.js';
 import type {MechanicalSystem} from '../system/mechanics.js';
-import {isGeneral, isMassless} from '../system/mechanics.js';
+import type {StateAt} from '../system/hidden-states.js';
+import {isGeneral, isMassless, multiplierReaders} from '../system/mechanics.js';
 import type {Params} from '../system/params.js';
 import {wholeEquations} from '../system/whole.js';
 import {trace} from '../trace/trace.js';
@@ -34,24 +35,34 @@ export interface Subject {
   readonly regularization: Node<'input'>;
   /** Rows of each constraint. */
   readonly sizes: readonly number[];
+  /** Force terms that read the multipliers. */
+  readonly readers: ReadonlySet<number>;
   /** Of the functions of time that steps read. */
   readonly breaks: Set<Breaks>;
 }
 
-/** The rows of each constraint, from a trace that has no other use. */
-export function sizesOf(system: System, own: readonly OwnBlock[], list: ParameterList): readonly number[] {
-  if (system.kind !== 'mechanics' || system.constraints.length === 0) return [];
+/** The rows of each constraint and the forces that read their multipliers, from a trace that has no other use. */
+export function constraintFacts(
+  system: System,
+  own: readonly OwnBlock[],
+  list: ParameterList,
+): Pick<Subject, 'sizes' | 'readers'> {
+  if (system.kind !== 'mechanics' || system.constraints.length === 0) return {sizes: [], readers: new Set()};
   const {position, velocity} = shapesOf(own, {});
   let sizes: readonly number[] = [];
+  let readers: ReadonlySet<number> = new Set();
   trace(
     ({q, v, t, ...parameters}) => {
       const params = list.tree(parameters);
-      sizes = constraintSizes(system.constraints, {q, v, t}, params, motionOf(system, own, params));
+      const motion = motionOf(system, own, params);
+      sizes = constraintSizes(system.constraints, {q, v, t}, params, motion);
+      const place = {...(motion?.seen(v) ?? {v}), q, t, params} as unknown as StateAt;
+      readers = multiplierReaders(system, place, multiplierCount({sizes}));
       return {};
     },
     [{name: 'q', shape: position}, {name: 'v', shape: velocity}, {name: 't', shape: []}, ...list.traceInputs()],
   );
-  return sizes;
+  return {sizes, readers};
 }
 
 /** The same, whose functions of time know at which time of a step they are evaluated. */
@@ -72,20 +83,22 @@ const motionOf = (system: MechanicalSystem, own: readonly OwnBlock[], params: Pa
 
 /** A step's point from the inputs of its trace. */
 export function pointOf(
-  {system, formulation, own, list, sizes}: Subject,
+  {system, formulation, own, list, sizes, readers}: Subject,
   tensors: Blocks,
   x: Blocks,
 ): {at: StepPoint; params: Params} {
   const params = list.tree(tensors);
-  const equations = equationsAtStages(equationsOf(system, params, own));
+  const equations = equationsAtStages(equationsOf(system, params, own, readers));
   const constraints: Constraints | undefined =
     system.kind === 'mechanics' && sizes.length > 0
-      ? constraintEquations(system.constraints, sizes, params, motionOf(system, own, params))
+      ? constraintEquations(system.constraints, sizes, params, motionOf(system, own, params), equations.multiplierForce)
       : undefined;
   return {
     params,
     at: {
-      ...(formulation.whole === true && system.kind === 'mechanics' ? wholeEquations(equations, own, isMassless(system)) : equations),
+      ...(formulation.whole === true && system.kind === 'mechanics'
+        ? wholeEquations(equations, own, isMassless(system))
+        : equations),
       constraints,
       regularization: tensors.regularization,
       stabilizePosition: q => q,
@@ -96,7 +109,7 @@ export function pointOf(
   };
 }
 
-const multiplierCount = ({sizes}: Subject): number => sizes.reduce((sum, size) => sum + size, 0);
+const multiplierCount = ({sizes}: Pick<Subject, 'sizes'>): number => sizes.reduce((sum, size) => sum + size, 0);
 
 export function unknownLayout(subject: Subject, formulation: Formulation): Layout {
   const {position, velocity} = subject.shapes;

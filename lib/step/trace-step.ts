@@ -20,12 +20,21 @@ import type {Along} from './along.js';
 import {AlongTrace} from './along.js';
 import {joinBlocks, namedBlocks, splitBlocks} from './blocks.js';
 import type {Holding, System} from './formulation.js';
-import {equalBlocks, formulationOf, hasMass, isConstrained, partOf, plain, stateBlocks} from './formulation.js';
+import {
+  equalBlocks,
+  formulationOf,
+  hasMass,
+  isConstrained,
+  partOf,
+  plain,
+  requireWholeMultipliers,
+  stateBlocks,
+} from './formulation.js';
 import {Layout} from './layout.js';
 import {nameOf, ParameterList} from './parameter-list.js';
 import {carriedParts, shapesOf} from './shapes.js';
 import type {Subject} from './subject.js';
-import {derivativeOf, motionIsOwn, multiplierPart, pointOf, sizesOf, unknownLayout} from './subject.js';
+import {derivativeOf, motionIsOwn, multiplierPart, pointOf, constraintFacts, unknownLayout} from './subject.js';
 import type {Traced} from './step-functions.js';
 import {functionsFrom} from './step-functions.js';
 import type {TracedRun, TracedStep} from './traced-step.js';
@@ -76,6 +85,8 @@ export function traceRun(
   const own = isShape(blocks) ? equalBlocks(system, blocks) : blocks;
   const list = new ParameterList(leaves);
   try {
+    const facts = constraintFacts(system, own, list);
+    requireWholeMultipliers(scheme, system, holding, facts.readers);
     const subject: Subject = {
       system,
       scheme,
@@ -86,7 +97,7 @@ export function traceRun(
       t: input('t', []),
       h: input('h', []),
       regularization: input('regularization', []),
-      sizes: sizesOf(system, own, list),
+      ...facts,
       breaks: new Set(),
     };
     const {start, state} = traceStart(subject, formulation, holding.consistent === 'project');

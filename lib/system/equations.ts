@@ -21,6 +21,14 @@ export interface Equations {
    * forces on a mass of one.
    */
   force(q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor;
+  /**
+   * The forces that read the multipliers, which `force` leaves out: they act where and as reactions do, and are part of
+   * `Constraints.reaction`. Mechanics with constraints only; undefined where none reads them.
+   */
+  readonly multiplierForce?: (
+    at: {readonly q: tf.Tensor; readonly v: tf.Tensor; readonly t: tf.Tensor},
+    lambda: tf.Tensor,
+  ) => tf.Tensor;
   /** M(q) w; of an ode M w, w itself where it has no mass. */
   mass(q: tf.Tensor, w: tf.Tensor): tf.Tensor;
   /** M(q) itself, in the shape the user gave it. Mechanics only. */

@@ -108,7 +108,7 @@ export class HistoryLoop implements Loop {
         plan.absolute,
         plan.control.rtol,
         prepared.start.traced.ahead === true,
-        unjudged(prepared, prepared.given, grid.t0),
+        unjudged(prepared),
       );
       this.pace = new AdaptivePace(
         plan.control,
