@@ -5,7 +5,7 @@ import type {ConstraintMotion, Constraints} from '../system/constraints.js';
 import {constraintEquations, constraintSizes} from '../system/constraints.js';
 import type {Breaks} from '../system/breaks.js';
 import {atStage} from '../system/breaks.js';
-import type {Blocks, Equations, OwnBlock} from '../system/equations.js';
+import type {Blocks, Equations, NoiseEquations, OwnBlock} from '../system/equations.js';
 import {constraintMotion} from '../system/general-mechanics.js';
 import type {MechanicalSystem} from '../system/mechanics.js';
 import type {StateAt} from '../system/hidden-states.js';
@@ -14,6 +14,7 @@ import type {Params} from '../system/params.js';
 import {wholeEquations} from '../system/whole.js';
 import {trace} from '../trace/trace.js';
 import type {System} from './formulation.js';
+import type * as tf from '@tensorflow/tfjs';
 import {equationsOf} from './formulation.js';
 import type {Part} from './layout.js';
 import {Layout} from './layout.js';
@@ -67,28 +68,72 @@ export function constraintFacts(
 
 /** The same, whose functions of time know at which time of a step they are evaluated. */
 function equationsAtStages(equations: Equations): Equations {
+  const {noise} = equations;
   return {
     ...equations,
     force: (q, v, t) => atStage(t, () => equations.force(q, v, t)),
     acceleration: (q, v, t) => atStage(t, () => equations.acceleration(q, v, t)),
     rate: (x, t) => atStage(t, () => equations.rate(x, t)),
     rightHandSide: (x, t) => atStage(t, () => equations.rightHandSide(x, t)),
+    ...(noise === undefined ? {} : {noise: noiseAtStages(noise)}),
   };
 }
+
+const noiseAtStages = (noise: NoiseEquations): NoiseEquations => ({
+  ...noise,
+  applied: (y, t, w) => atStage(t, () => noise.applied(y, t, w)),
+  alongItself: (y, t) => atStage(t, () => noise.alongItself(y, t)),
+});
 
 export const motionIsOwn = (system: System): boolean => system.kind === 'mechanics' && system.kinematics !== undefined;
 
 const motionOf = (system: MechanicalSystem, own: readonly OwnBlock[], params: Params): ConstraintMotion | undefined =>
   isGeneral(system) ? constraintMotion(system, params, own) : undefined;
 
+/** Counts evaluations of the right-hand side while functions of a step are traced. */
+export class EvaluationCount {
+  /** At the step's beginning, which is one however often it is asked for; elsewhere. */
+  start = 0;
+  elsewhere = 0;
+
+  note(atStart: boolean): void {
+    if (atStart) this.start = 1;
+    else this.elsewhere++;
+  }
+}
+
+/** The same, counted. @param x the state that a step begins with */
+function counted(equations: Equations, x: Blocks, start: tf.Tensor, count: EvaluationCount): Equations {
+  const ofMotion =
+    (evaluate: Equations['force']): Equations['force'] =>
+    (q, v, t) => {
+      count.note(q === x.q && v === x.v && t === start);
+      return evaluate(q, v, t);
+    };
+  const ofState =
+    (evaluate: Equations['rate']): Equations['rate'] =>
+    (at, t) => {
+      count.note(t === start && Object.keys(at).every(name => at[name] === x[name]));
+      return evaluate(at, t);
+    };
+  return {
+    ...equations,
+    force: ofMotion((q, v, t) => equations.force(q, v, t)),
+    acceleration: ofMotion((q, v, t) => equations.acceleration(q, v, t)),
+    rate: ofState((at, t) => equations.rate(at, t)),
+    rightHandSide: ofState((at, t) => equations.rightHandSide(at, t)),
+  };
+}
+
 /** A step's point from the inputs of its trace. */
 export function pointOf(
   {system, formulation, own, list, sizes, readers}: Subject,
   tensors: Blocks,
   x: Blocks,
+  count: EvaluationCount,
 ): {at: StepPoint; params: Params} {
   const params = list.tree(tensors);
-  const equations = equationsAtStages(equationsOf(system, params, own, readers));
+  const equations = counted(equationsAtStages(equationsOf(system, params, own, readers)), x, tensors.t, count);
   const constraints: Constraints | undefined =
     system.kind === 'mechanics' && sizes.length > 0
       ? constraintEquations(system.constraints, sizes, params, motionOf(system, own, params), equations.multiplierForce)

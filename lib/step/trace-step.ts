@@ -34,10 +34,18 @@ import {Layout} from './layout.js';
 import {nameOf, ParameterList} from './parameter-list.js';
 import {carriedParts, shapesOf} from './shapes.js';
 import type {Subject} from './subject.js';
-import {derivativeOf, motionIsOwn, multiplierPart, pointOf, constraintFacts, unknownLayout} from './subject.js';
+import {
+  EvaluationCount,
+  constraintFacts,
+  derivativeOf,
+  motionIsOwn,
+  multiplierPart,
+  pointOf,
+  unknownLayout,
+} from './subject.js';
 import type {Traced} from './step-functions.js';
 import {functionsFrom} from './step-functions.js';
-import type {TracedRun, TracedStep} from './traced-step.js';
+import type {Evaluations, TracedRun, TracedStep} from './traced-step.js';
 
 /** A function of the state whose values are saved beside it. */
 export type Observe<P = Params, Z extends string = never> = (at: ObservedAt<P, Z>) => tf.Tensor;
@@ -139,12 +147,16 @@ function traceFormulation(
   const defect = input('defect', [defectLayout.size]);
   let hasDefect = false;
   let linearized = false;
+  let evaluations: Evaluations = {start: 0, update: 0, residual: 0};
   const traced = trace(
     tensors => {
-      const {at, params} = pointOf(subject, tensors, splitBlocks(state, tensors.x));
+      const count = new EvaluationCount();
+      const {at, params} = pointOf(subject, tensors, splitBlocks(state, tensors.x), count);
       const blocks = splitBlocks(unknown, tensors.z);
       const rowsAndUpdate = (): Traced => {
         const next = update(at.settledState(formulation.update(blocks, at)));
+        const ofUpdate = count.elsewhere;
+        evaluations = {start: count.start, update: ofUpdate, residual: 0};
         const {residual} = formulation;
         if (residual === undefined) return {update: next};
         const guess: Guess = formulation.guess?.(at) ?? {z: {}};
@@ -152,9 +164,12 @@ function traceFormulation(
         hasDefect = guess.defect !== undefined;
         const broken: StepPoint = hasDefect ? {...at, defect: splitBlocks(defectLayout, tensors.defect)} : at;
         const rows = (point: StepPoint): tf.Tensor => joinBlocks(unknown, residual(blocks, point), `${name}: residual`);
+        const before = count.elsewhere;
+        const own = rows(at);
+        evaluations = {start: count.start, update: ofUpdate, residual: count.elsewhere - before};
         return {
           update: next,
-          residual: rows(at),
+          residual: own,
           guess: joinBlocks(unknown, {...defaultGuess(unknown, at), ...guess.z}, `${name}: guess`),
           defect: guess.defect === undefined ? undefined : joinBlocks(defectLayout, guess.defect, `${name}: defect`),
           defectResidual: hasDefect ? rows(broken) : undefined,
@@ -186,6 +201,7 @@ function traceFormulation(
     unknown,
     parameters: list.parameters,
     linearized,
+    evaluations,
     named: nodes,
     inputs: {
       x,

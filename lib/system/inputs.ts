@@ -36,13 +36,14 @@ export class InputReads {
   system<S extends MechanicalSystem | OdeSystem>(system: S): S;
   system(system: MechanicalSystem | OdeSystem): MechanicalSystem | OdeSystem {
     if (system.kind === 'ode') {
-      const {mass: m} = system;
+      const {mass: m, noise} = system;
       return {
         ...system,
         derivative: this.of(system.derivative),
         ...(typeof m === 'function'
           ? {mass: (at: {params: Params}) => m({params: this.refused(at.params, 'mass')})}
           : {}),
+          ...(noise === undefined ? {} : {noise: {...noise, diffusion: this.of(noise.diffusion)}}),
       };
     }
     const {mass, forces, constraints, states, kinematics} = system;
