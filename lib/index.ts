@@ -164,9 +164,11 @@ export {
   type Compliance,
   type Constraint,
   type ConstraintKind,
+  type ContactLaw,
   type Gap,
   type VelocityGap,
 } from './system/constraint-kinds.js';
+export {frictionalContact} from './system/frictional-contact.js';
 export {elements, type ElementEnergy, type ElementsSpec} from './system/elements.js';
 export {loadTensorflow, tensorflowAbsence} from './tfjs/native.js';
 export {

@@ -171,15 +171,18 @@ export interface Scheme {
   readonly ode?: Formulation;
   /** For mechanical systems with constraints; absent where the scheme cannot hold them. */
   readonly constrained?: Formulation;
+  /** What takes the place of `constrained` where not all constraints are contacts. */
+  readonly jointed?: Formulation;
   /** Stabilizations that are not made by wrapping `constrained` (constrained.ts); null where there is none. */
   readonly stabilized?: {readonly [S in 'ggl' | 'projection' | 'projection-before']?: Formulation | null};
   /** λ swings without end where positions alone are held: velocities are held too where nothing else is asked for. */
   readonly weaklyUnstable?: boolean;
   /**
    * What it holds of unilateral constraints: nothing, or springs alone ('soft': with compliance or
-   * smoothing), where it cannot stop what lands. Default: all.
+   * smoothing), where it cannot stop what lands; 'friction': all, and it alone holds contacts with friction. Default: all
+   * unilateral ones.
    */
-  readonly contacts?: 'none' | 'soft';
+  readonly contacts?: 'none' | 'soft' | 'friction';
 }
 
 /** What `defineScheme` makes a scheme of. */
