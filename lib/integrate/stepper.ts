@@ -20,6 +20,9 @@ import {solvesToTolerance, SequentialStages} from './sequential-stages.js';
 
 const nothing = new Float64Array(0);
 
+/** Decades, from what makes every contact yield as much as a typical mass does: the last is the step's own equations. */
+const relaxations = [1, 1e-1, 1e-2, 1e-3, 1e-4, 1e-6, 0];
+
 /** 'halve' gives up below dt/2^10: a step that fails there fails for another reason than its length. */
 const deepestHalving = 10;
 
@@ -44,6 +47,7 @@ export class Stepper {
   /** The update, with what is recorded of the step where that is less than x and z. */
   private readonly keep?: () => void;
   private readonly kept: Float64Array;
+  private readonly relaxation?: Float64Array;
   private readonly guess?: () => void;
   private readonly system?: StepSystem;
   private readonly iteration?: NewtonIteration;
@@ -104,6 +108,7 @@ export class Stepper {
     this.h = forward.find('h');
     if (compiled.implicit && whole !== undefined) {
       this.guess = whole.program('guess');
+      this.relaxation = whole.find('relaxation');
       this.system = new StepSystem(prepared);
       this.iteration = new NewtonIteration(options.newton, this.system, this.counters);
     }
@@ -236,7 +241,25 @@ export class Stepper {
             this.iterations.push({z: z.slice(), delta: delta.slice(), length, first});
           }
         : undefined;
-    return iteration.find(prepared.traced.linearized === true, observe);
+    const status = iteration.find(prepared.traced.linearized === true, observe);
+    // Iterations that are to be differentiated are those of the step's own equations.
+    if (status === 'converged' || this.relaxation === undefined || this.recordIterations) return status;
+    return this.relax(iteration, this.relaxation);
+  }
+
+  /** The same equations from easier ones, each solution the guess of the next. */
+  private relax(iteration: NewtonIteration, relaxation: Float64Array): NewtonStatus {
+    this.guess?.();
+    let status: NewtonStatus = 'converged';
+    for (const share of relaxations) {
+      relaxation[0] = share;
+      iteration.forget();
+      status = iteration.find(false);
+      // What did not converge may still be a guess.
+      if (status === 'not-finite') this.guess?.();
+    }
+    relaxation[0] = 0;
+    return status;
   }
 
   /** Puts the failure of the last attempt into words. */

@@ -38,6 +38,11 @@ export interface StepPoint extends Equations {
   readonly constraints?: Constraints;
   /** [], compliance given to redundant constraints, see `RowScale`. */
   readonly regularization: tf.Tensor;
+  /**
+   * [], 0 but for a step that Newton's method does not solve: there it goes from 1 to 0, each solution the next one's
+   * guess. A residual that reads it is to be the easier the larger it is.
+   */
+  readonly relaxation: tf.Tensor;
   /** What stabilization adds to the position that the kinematics give: pass every q⁺ through it. */
   stabilizePosition(q: tf.Tensor): tf.Tensor;
   /** The same as an increment; undefined where nothing is stabilized. */

@@ -32,6 +32,7 @@ export interface Subject {
   readonly t: Node<'input'>;
   readonly h: Node<'input'>;
   readonly regularization: Node<'input'>;
+  readonly relaxation: Node<'input'>;
   /** Rows of each constraint. */
   readonly sizes: readonly number[];
   /** Of the functions of time that steps read. */
@@ -87,6 +88,7 @@ export function pointOf(
       ...(formulation.whole === true && system.kind === 'mechanics' ? wholeEquations(equations, own) : equations),
       constraints,
       regularization: tensors.regularization,
+      relaxation: tensors.relaxation,
       stabilizePosition: q => q,
       x,
       t: tensors.t,

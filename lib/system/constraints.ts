@@ -103,6 +103,8 @@ export interface ImpactStep {
   readonly free: tf.Tensor;
   readonly mean: tf.Tensor;
   readonly h: tf.Tensor;
+  /** More softness of contacts, by which a step that Newton's method cannot solve at once is come to; 0 in the end. */
+  readonly relaxation: tf.Tensor;
 }
 
 /** λ makes velocities, π moves positions; likewise their rows. */
@@ -289,15 +291,15 @@ export function constraintEquations(
     const {start, end, mean, h} = step;
     const moving = (v: tf.Tensor): Place => ({...start, v});
     const slipping = slip(part, start);
-    const unit = tf.div(scale.give, h);
+    const unit = tf.mul(projectionScale, tf.div(scale.give, h));
     const parted = (all: tf.Tensor) => split(tf.mul(unit, own(part, all)), slipping?.shape as [number, number]);
     const [force, shift] = [parted(lambda), parted(pi)];
     return {
       gap: value(part, start),
-      gapAfter: value(part, end),
       before: rate(part, start),
       free: rate(part, moving(step.free)),
       after: rate(part, moving(end.v)),
+      mean: rate(part, moving(mean)),
       slips:
         slipping === undefined
           ? undefined
@@ -313,7 +315,7 @@ export function constraintEquations(
       rub: slipping === undefined ? undefined : force.tangential,
       shove: shift.normal,
       drag: slipping === undefined ? undefined : shift.tangential,
-      softness: tf.add(scale.regularization, contactSoftness),
+      softness: tf.addN([scale.regularization, step.relaxation, constantTensor(contactSoftness, [])]),
       h,
     };
   };
@@ -443,6 +445,13 @@ export function constraintEquations(
  * what a step resolves.
  */
 const contactSoftness = 1e-8;
+
+/**
+ * What λ is multiplied with, over what it gives a typical mass, before it is compared with velocities: any number has the same zeros, but not
+ * the same Newton iteration. Of 30 boxes that tumble to rest, 200 steps each, as many met a step without convergence at the first try as
+ * 27 (0.3), 10 (1) and 5 (3): a corner of a box gives way more easily than its centre.
+ */
+const projectionScale = 3;
 
 /** λ_N [m] and λ_T [m, d] of one constraint's multipliers; all of them λ_N where there is no friction. */
 function split(all: tf.Tensor, slips?: readonly [number, number]): {normal: tf.Tensor; tangential: tf.Tensor} {

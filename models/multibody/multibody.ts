@@ -15,6 +15,7 @@ import {minimalSystem, wholeSeries} from './minimal.js';
 import {treeOf} from './tree.js';
 import {requireVector, type V3} from './numbers.js';
 import {posesAlong, reactionsAlong, type PoseSeries, type ReactionSeries} from './series.js';
+import {rigidContacts, type RigidContact} from './rigid-contacts.js';
 import {jointRows, type JointRows} from './rows.js';
 import {poseOf, stacked, twistOf} from './state.js';
 import {add, cross, dot, neg, rotate, times, type Vec} from './vectors.js';
@@ -28,7 +29,8 @@ export interface MultibodySpec {
   /** By name. */
   readonly joints?: {readonly [name: string]: Joint};
   readonly forces?: readonly BodyForce[];
-  readonly contacts?: readonly BodyContact[];
+  /** Made by `contact`, which yields, and `rigidContact`, which does not and asks for `scheme: moreau()`. */
+  readonly contacts?: readonly (BodyContact | RigidContact)[];
   /**
    * 'maximal' (default): six velocities a body, all joints constraints. 'minimal': the coordinates of joints along a
    * spanning tree; joints that close loops, and those without coordinates of their own, are constraints.
@@ -55,7 +57,7 @@ export interface Multibody extends MechanicalSystem {
    * What a joint did to its body b, at every saved time, from the multipliers there: with schemes whose multipliers are
    * means over the step (docs/constraints.md), so is this.
    * @param params those of the run, where the model reads any
-   * @throws OptionError 'unknown-joint'
+   * @throws OptionError 'unknown-joint', and 'bad-multibody' in minimal coordinates with rigid contacts
    */
   reaction(trajectory: SavedMotion, joint: string, params?: Params): ReactionSeries;
   /** Kinetic energy, that of gravity (zero at the origin), of springs and of contacts [], for `options.observe`. */
@@ -95,12 +97,22 @@ export function multibody(spec: MultibodySpec): Multibody {
   const places = (name: string): Place => bodies.place(name, 'a joint');
   const given = joints.map(([, joint]) => joint);
   const {groups: between, own} = forcesOf(spec.forces ?? [], bodies);
-  const groups = [...between, ...contactGroups(spec.contacts ?? [], (name, asked) => bodies.place(name, asked))];
+  const found = (name: string, asked: string): Place => bodies.place(name, asked);
+  const contacts = spec.contacts ?? [];
+  const rigid = contacts.filter((one): one is RigidContact => 'kind' in one);
+  const groups = [
+    ...between,
+    ...contactGroups(
+      contacts.filter((one): one is BodyContact => !('kind' in one)),
+      found,
+    ),
+  ];
+  const touching = (at: PlaceOf): Constraint[] => rigidContacts(rigid, found, at);
   const wrenches = [bodyForces(bodies, gravity, groups), ...own];
   const {system, initial, whole, rows, saved, branch} =
     spec.coordinates === 'minimal'
-      ? inTree(bodies, given, wrenches, places)
-      : inMaximal(bodies, given, wrenches, places);
+      ? inTree(bodies, given, wrenches, places, touching)
+      : inMaximal(bodies, given, wrenches, places, touching);
   const at = ({q, v, t, params}: Parameters<Observe>[0]): Instant => {
     const all = whole(q, v);
     return {pose: poseOf(all.q), twist: twistOf(all.v), t, params};
@@ -115,6 +127,11 @@ export function multibody(spec: MultibodySpec): Multibody {
     pose: (trajectory, body) => posesAlong(saved(trajectory), bodies.place(body, 'pose').index, bodies.names.length),
     reaction: (trajectory, name, params = {}) => {
       const number = requireJoint(joints, name);
+      if (branch !== undefined && rigid.length > 0)
+        throw new OptionError(
+          'bad-multibody',
+          "multibody: reactions in minimal coordinates do not know the forces of rigid contacts; take coordinates: 'maximal'.",
+        );
       return (
         branch?.(trajectory, number, params)
         ?? reactionsAlong(saved(trajectory), given[number], number, rows, places, bodies.names.length)
@@ -136,6 +153,9 @@ function requireJoint(joints: readonly (readonly [string, KnownJoint])[], name: 
   );
 }
 
+/** Where bodies are and how they move, of a state in the model's coordinates; at rest where no velocity is asked for. */
+type PlaceOf = (q: tf.Tensor, v: tf.Tensor | undefined, t: tf.Tensor, params: Params) => Instant;
+
 /** A system in its coordinates, and what these mean. */
 interface Coordinates {
   readonly system: MechanicalSystem;
@@ -153,12 +173,13 @@ function inMaximal(
   joints: readonly KnownJoint[],
   wrenches: readonly WrenchTerm[],
   places: (name: string) => Place,
+  touching: (at: PlaceOf) => Constraint[],
 ): Coordinates {
   const rows = jointRows(joints, places);
   const system = mechanics({
     mass: massOf(bodies),
     forces: wrenches,
-    constraints: constraintsOf(rows, (q, v) => ({q, v})),
+    constraints: constraintsOf(rows, (q, v) => ({q, v}), touching),
     kinematics: freeBodies(),
   });
   return {system, rows, initial: startOf(bodies), whole: (q, v) => ({q, v}), saved: trajectory => trajectory};
@@ -169,6 +190,7 @@ function inTree(
   joints: readonly KnownJoint[],
   wrenches: readonly WrenchTerm[],
   places: (name: string) => Place,
+  touching: (at: PlaceOf) => Constraint[],
 ): Coordinates {
   const tree = treeOf(bodies.names.map(places), joints, places);
   if (tree.velocities === 0)
@@ -179,7 +201,7 @@ function inTree(
   const system = mechanics({
     mass: ({q, params}) => minimal.mass(q, params),
     forces: ({q, v, t, params}) => minimal.force(q, v, t, params),
-    constraints: constraintsOf(rows, (q, v) => minimal.whole(q, v ?? tf.zeros([tree.velocities]))),
+    constraints: constraintsOf(rows, (q, v) => minimal.whole(q, v ?? tf.zeros([tree.velocities])), touching),
     ...(minimal.kinematics === undefined ? {} : {kinematics: minimal.kinematics}),
   });
   return {
@@ -258,8 +280,9 @@ function bodyForces(bodies: Bodies, gravity: V3, groups: readonly ForceGroup[]):
 function constraintsOf(
   {positions, velocities}: JointRows,
   whole: (q: tf.Tensor, v: tf.Tensor | undefined) => {q: tf.Tensor; v: tf.Tensor | undefined},
+  touching: (at: PlaceOf) => Constraint[],
 ): Constraint[] {
-  const at = (q: tf.Tensor, v: tf.Tensor | undefined, t: tf.Tensor, params: Params): Instant => {
+  const at: PlaceOf = (q, v, t, params) => {
     const all = whole(q, v);
     const still = (): tf.Tensor => tf.zeros([all.q.shape[0], 6]);
     return {pose: poseOf(all.q), twist: twistOf(v === undefined ? still() : (all.v ?? still())), t, params};
@@ -267,6 +290,7 @@ function constraintsOf(
   return [
     ...(positions === undefined ? [] : [bilateral(({q, t, params}) => positions.gap(at(q, undefined, t, params)))]),
     ...(velocities === undefined ? [] : [nonholonomic(({q, v, t, params}) => velocities.gap(at(q, v, t, params)))]),
+    ...touching(at),
   ];
 }
 
