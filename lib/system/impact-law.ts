@@ -28,10 +28,13 @@ export interface ContactStep {
   /** λ_N [m] and λ_T [m, d], as the velocities that they give a typical mass in the step. */
   readonly push: tf.Tensor;
   readonly rub: tf.Tensor | undefined;
+  /** The same of the last step's. */
+  readonly lastPush: tf.Tensor;
+  readonly lastRub: tf.Tensor | undefined;
   /** The same of the multipliers that move positions. */
   readonly shove: tf.Tensor;
   readonly drag: tf.Tensor | undefined;
-  /** Share of a multiplier's velocity that every row gains, so that redundant contacts (a box on four corners) have one solution. */
+  /** Share of the velocity that a multiplier's change since the last step gives which every row gains, so that redundant contacts (a box on four corners) have one solution. */
   readonly softness: tf.Tensor;
   readonly h: tf.Tensor;
 }
@@ -58,12 +61,17 @@ export interface ContactRows {
 export function impactRows(step: ContactStep): ContactRows {
   const {push, rub, slips, softness} = step;
   const {leaves, leavesAlong} = flight(step);
-  const gained = tf.addN([step.after, tf.neg(leaves), tf.mul(softness, push)]);
+  const gained = tf.addN([step.after, tf.neg(leaves), tf.mul(softness, tf.sub(push, step.lastPush))]);
   const pressed = tf.sub(push, gained);
   const normal = tf.where(tf.greater(pressed, 0), gained, push);
   if (rub === undefined || slips === undefined || leavesAlong === undefined) return {normal, tangential: undefined};
   const radius = tf.mul(step.friction, tf.relu(pressed));
-  const wanted = tf.addN([rub, tf.neg(slips.after), leavesAlong, tf.neg(tf.mul(softness, rub))]);
+  const wanted = tf.addN([
+    rub,
+    tf.neg(slips.after),
+    leavesAlong,
+    tf.neg(tf.mul(softness, tf.sub(rub, step.lastRub ?? 0))),
+  ]);
   return {normal, tangential: tf.sub(rub, onDisc(wanted, radius))};
 }
 
@@ -71,32 +79,26 @@ export function impactRows(step: ContactStep): ContactRows {
  * Where positions end: what presses and closes is where its impact has led within the step, φ⁺ = (1 − s) h c, and has slipped with the
  * velocity without contact for the share s, with that after it for the rest. So velocity and position at the end are
  * continuous functions of the start, to the order of the scheme, when the impact moves from one step to the next, and
- * derivatives are those of the motion whose impacts are located.
+ * derivatives are those of the motion whose impacts are located. Contacts of one body that close at different times ask for
+ * displacements that no rigid motion has: softness makes them those of least squares.
  */
 export function displacementRows(step: ContactStep): ContactRows {
   const {shove, drag, slips, softness, h} = step;
   const {target, share, leaves, came} = flight(step);
   const pressed = tf.greater(step.push, tf.sub(step.after, leaves));
-  const yields = tf.mul(softness, compromise);
-  const reached = tf.addN([tf.div(step.gap, h), step.mean, tf.neg(target), tf.mul(yields, shove)]);
+  const reached = tf.addN([tf.div(step.gap, h), step.mean, tf.neg(target), tf.mul(softness, shove)]);
   const normal = tf.where(pressed, reached, shove);
   if (drag === undefined || slips === undefined) return {normal, tangential: undefined};
   const jump = tf.sub(slips.free, slips.after);
   const s = tf.expandDims(tf.where(isImpact(came, jump), share, tf.zerosLike(share)), 1);
   const moved = tf.add(slips.after, tf.mul(s, jump));
-  const row = tf.add(tf.sub(slips.mean, moved), tf.mul(yields, drag));
+  const row = tf.add(tf.sub(slips.mean, moved), tf.mul(softness, drag));
   const wide = tf.tile(tf.expandDims(pressed, 1), [1, drag.shape[1] as number]);
   return {normal, tangential: tf.where(wide, row, drag)};
 }
 
 /**
- * Contacts of one body that close at different times ask for displacements that no rigid motion has: those of least squares
- * are taken, by rows that yield this many times as much as those of velocities. What it changes of a single impact's displacement is 10⁻⁶ of it.
- */
-const compromise = 100;
-
-/**
- * At rest the share s is a quotient of roundings, and the speed of approach is what softness leaves, some 10⁻⁸ of what forces make in a step:
+ * At rest the share s is a quotient of roundings, and the speed of approach is what softness leaves, some 10⁻⁷ of what forces make in a step:
  * an impact is what comes faster than this share of the jump of the slip. So rest does not creep.
  */
 const impactShare = 1e-3;
@@ -152,7 +154,10 @@ function onDisc(x: tf.Tensor, radius: tf.Tensor): tf.Tensor {
   return tf.mul(tf.expandDims(tf.where(inside, tf.onesLike(radius), tf.div(radius, length)), 1), x);
 }
 
-/** How far a contact is from its borders, as velocities: contact or none [m], stick or slip [m, d]. */
+/** Sticking and sliding are not told apart within this share of μ λ_N: ten times what softness makes of it. */
+const borderWidth = 1e-6;
+
+/** How far a contact is from its borders, as lengths: contact or none [m], stick or slip [m, d]. */
 export function borderDistance(
   reach: tf.Tensor,
   push: tf.Tensor,
@@ -165,7 +170,9 @@ export function borderDistance(
   const size = (x: tf.Tensor): tf.Tensor => tf.sqrt(tf.sum(tf.square(x), 1));
   const room = tf.sub(tf.mul(friction, push), size(rub));
   // Without a normal force, and without friction, there is neither.
-  const none = tf.logicalNot(tf.greater(tf.mul(friction, push), 0));
-  const distance = tf.where(none, tf.onesLike(push), tf.maximum(size(slip), room));
+  const most = tf.mul(friction, push);
+  const none = tf.logicalNot(tf.greater(most, 0));
+  const told = tf.sub(tf.maximum(size(slip), room), tf.mul(borderWidth, most));
+  const distance = tf.where(none, tf.onesLike(push), told);
   return {normal, tangential: tf.tile(tf.expandDims(distance, 1), [1, slip.shape[1] as number])};
 }
