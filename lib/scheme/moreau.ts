@@ -35,7 +35,15 @@ const impacts = (z: Blocks, at: StepPoint, a: tf.Tensor): Blocks => {
     v: tf.sub(impulse(z, at), pushed(z.lambda)),
     mean: tf.sub(at.mass(x.q, tf.sub(z.mean, z.v)), pushed(z.pi)),
     ...constraints.impact(
-      {start, end: end(z, at), free: tf.add(x.v, tf.mul(h, a)), mean: z.mean, h, lastLambda: x.lambda, relaxation: at.relaxation},
+      {
+        start,
+        end: end(z, at),
+        free: tf.add(x.v, tf.mul(h, a)),
+        mean: z.mean,
+        h,
+        lastLambda: x.lambda,
+        relaxation: at.relaxation,
+      },
       {lambda: z.lambda, pi: z.pi},
       rowScale(at, h, 1),
     ),

@@ -17,6 +17,7 @@ import {
   implicitMidpoint,
   kvaerno3,
   kvaerno5,
+  moreau,
   newmark,
   radauIIA5,
   rk4,
@@ -60,6 +61,7 @@ const heun = (kind: 'mechanics' | 'ode'): Scheme =>
 const schemes: readonly Scheme[] = [
   explicitEuler(),
   symplecticEuler(),
+  moreau(),
   implicitEuler(),
   implicitEuler({form: 'coupled'}),
   implicitEuler({unknown: 'acceleration'}),
