@@ -59,7 +59,7 @@ export async function newProject(given: Given, out: Out): Promise<number> {
 
 export async function identify(given: Given, out: Out): Promise<number> {
   const model = await loadModel(argument(given, 0, 'a model, as model.ts'));
-  const table = await readTable(argument(given, 1, 'a record, as record.csv'));
+  const table = await readTable(argument(given, 1, 'a record, as record.csv'), model.table);
   const {
     system,
     initial,

@@ -4,7 +4,7 @@
 import {callable, object, refuseUnknownOptions} from '../lib/checks.js';
 import {OptionError, type RunSettings, type System} from '../lib/index.js';
 import {loadModule} from '../sweep/load-module.js';
-import type {IdentificationProblem, Table} from '../training/index.js';
+import type {IdentificationProblem, Table, TableOptions} from '../training/index.js';
 import {Usage} from './usage.js';
 
 /** The default export of a model's file. */
@@ -15,6 +15,8 @@ export interface ModelFile {
   readonly options: RunSettings & {readonly steps?: number; readonly t1?: number};
   /** For `identify`: what is looked for. */
   readonly parameters?: IdentificationProblem['parameters'];
+  /** For `identify`: how the record's file is read, as {decimal: ','}. */
+  readonly table?: TableOptions;
   /** For `identify`: what of a table was measured, default columns t and q, v or y, and the inputs that it has. */
   readonly data?: (table: Table) => IdentificationProblem['data'];
   readonly inputs?: (table: Table) => IdentificationProblem['inputs'];
@@ -51,6 +53,7 @@ export async function loadModel(file: string): Promise<ModelFile> {
       initial: object,
       options: object,
       parameters: object,
+      table: object,
       data: callable,
       inputs: callable,
       observe: callable,

@@ -11,4 +11,13 @@ export const nodeThreads = builtin?.('node:worker_threads');
 export const nodeOs = builtin?.('node:os');
 export const nodeFs = builtin?.('node:fs');
 
+/** How many threads the machine runs at once. */
+export function parallelism(): number {
+  return (
+    nodeOs?.availableParallelism()
+    ?? (globalThis as {readonly navigator?: {readonly hardwareConcurrency?: number}}).navigator?.hardwareConcurrency
+    ?? 1
+  );
+}
+
 export type Threads = NonNullable<typeof nodeThreads>;

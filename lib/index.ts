@@ -61,6 +61,16 @@ export {
   type BatchVjpAsync,
   type RunsAndPullback,
 } from './simulate/batch.js';
+export type {
+  BatchLoss,
+  BatchValues,
+  MemberGradient,
+  MembersGradient,
+  PreparedBatch,
+  PreparedBatchOptions,
+  TimedMember,
+} from './simulate/prepared-batch.js';
+export type {MemberTimes} from './simulate/timed.js';
 export {
   equilibrium,
   type AnyEquilibrium,
@@ -78,6 +88,7 @@ export {
 } from './simulate/equilibrium.js';
 export {linearize, type Linearization, type LinearizeOptions} from './simulate/linearize.js';
 export type {Eigenvalue} from './simulate/eigenvalues.js';
+export type {RunThreads} from './simulate/threads.js';
 export type {PageThread} from './simulate/workers/channel.js';
 export type {CotangentLoss, Hvp, Hvps, LossAndProduct, LossAndProducts, LossByCotangents} from './simulate/hessian.js';
 export type {OwnSeries, SavedSeries, SeriesLoss} from './simulate/loss.js';
@@ -117,6 +128,7 @@ export type {
 } from './simulate/kinds.js';
 export {
   simulate,
+  type AsyncRunValues,
   type Jvp,
   type Jvps,
   type RunAndPullback,
@@ -128,6 +140,7 @@ export {
   type Simulation,
   type Values,
   type Vjp,
+  type VjpAsync,
 } from './simulate/simulate.js';
 export {
   adaptive,
@@ -189,7 +202,8 @@ export type {System} from './step/formulation.js';
 export type {ObservedAt, Observe, OwnObserved} from './step/trace-step.js';
 export type {TensorType} from './trace/lowering.js';
 export {constantTensor} from './trace/trace.js';
-export {ode, type Derivative, type DerivativeAt, type OdeSystem} from './system/ode.js';
+export {ode, type Derivative, type DerivativeAt, type OdeSpec, type OdeSystem} from './system/ode.js';
+export type {KeptOdeMass, OdeMass} from './system/ode-mass.js';
 export type {GradientOf, Lenient, NumericParams, NumericParamsOf, Params, ParamsLike, Tree} from './system/params.js';
 export {signal, type Input, type Signal, type SignalKind, type SignalOptions} from './system/signal.js';
 // What docs/extending.md invites to: a scheme's view of a step,

@@ -59,6 +59,7 @@ export {
   type DistanceConstraintsSpec,
   type PlaneContactSpec,
 } from './links.js';
+export {lagrangian, type Lagrangian, type LagrangianOptions} from './lagrangian.js';
 export {luGre, type LuGreSpec} from './lugre.js';
 export {mlp, type Activation, type Mlp, type MlpSpec} from './mlp.js';
 export {layersModel, mlpOfLayers} from './mlp-layers.js';
@@ -66,6 +67,7 @@ export * from './multibody/index.js';
 export {
   neuralDissipation,
   neuralForce,
+  neuralMass,
   neuralPotential,
   type Network,
   type NetworkInput,

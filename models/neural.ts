@@ -4,7 +4,7 @@
  * inputs are of order 1.
  */
 import * as tf from '@tensorflow/tfjs';
-import {any, boolean, list, refuseUnknownOptions} from '../lib/checks.js';
+import {any, boolean, list, positive, refuseUnknownOptions} from '../lib/checks.js';
 import type {ForceTerm, Params} from '../lib/index.js';
 import {OptionError, ShapeError} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';
@@ -100,6 +100,39 @@ export function neuralDissipation(
     ]);
     const velocity = tf.reshape<tf.Rank.R2>(at.v, [n, 1]);
     return tf.neg(tf.reshape(tf.matMul(factor, tf.matMul(factor, velocity, true)), at.v.shape));
+  };
+}
+
+/**
+ * A mass matrix M(q) = L Lᵀ + least·I, positive definite whatever the weights: the network's n(n + 1)/2 outputs, n the size of q,
+ * are the lower triangle L by rows (Lutter, Ritter & Peters 2019). Inertia forces do not follow from a mass alone: let
+ * `lagrangian` make them of ½ vᵀM(q)v.
+ * @param options.least the smallest eigenvalue that it may have [mass]; default 1e-3
+ * @throws OptionError 'bad-network', 'bad-option'; when traced, ShapeError 'network-input', 'network-output'
+ */
+export function neuralMass(
+  network: Network,
+  options: {readonly least?: number} = {},
+): (at: {readonly q: tf.Tensor; readonly params: Params}) => tf.Tensor2D {
+  refuseUnknownOptions(options, {least: positive}, 'neuralMass');
+  const {least = 1e-3} = options;
+  const evaluate = evaluator(network, {inputs: ['q']}, ['q'], 'neuralMass');
+  return ({q, params}) => {
+    const n = q.size;
+    const outputs = requireOutputs(
+      evaluate({q, v: q, t: tf.scalar(0), params}),
+      (n * (n + 1)) / 2,
+      'neuralMass',
+      'the lower triangle of a matrix [n, n]',
+    );
+    // Above the diagonal stands the zero behind the outputs.
+    const places = Array.from({length: n * n}, (_, at) => {
+      const [row, column] = [Math.floor(at / n), at % n];
+      return column > row ? outputs.size : (row * (row + 1)) / 2 + column;
+    });
+    const entries = tf.concat([tf.reshape(outputs, [-1]), tf.zeros([1])]);
+    const factor = tf.reshape<tf.Rank.R2>(tf.gather(entries, tf.tensor1d(places, 'int32')), [n, n]);
+    return tf.add(tf.matMul(factor, factor, false, true), tf.mul(least, tf.eye(n)));
   };
 }
 

@@ -151,11 +151,13 @@ export type {Random} from './train/random.js';
 export {cosineDecay, exponentialDecay, type Schedule, type ScheduleAt} from './train/schedules.js';
 export {segments, type SegmentedSeries, type Segment, type SegmentOptions} from './train/segments.js';
 export {train} from './train/train.js';
+export {maskedDifference, maskedMeanSquare} from './train/masked.js';
 export {sampleRows, type RowSeries} from './train/row-samples.js';
 export type {StepInputs} from './train/step-gradients.js';
 export {
   trainingStep,
   type StepBatch,
+  type StepModel,
   type StepState,
   type TrainingStep,
   type TrainingStepOptions,

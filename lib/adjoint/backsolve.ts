@@ -20,7 +20,7 @@ import {joinBlocks, splitBlocks} from '../step/blocks.js';
 import {Layout} from '../step/layout.js';
 import type {System} from '../step/formulation.js';
 import type {Parameter} from '../step/traced-step.js';
-import {equationsOf, isConstrained, partOf} from '../step/formulation.js';
+import {equationsOf, hasMass, isConstrained, partOf} from '../step/formulation.js';
 import type {OwnBlock} from '../system/equations.js';
 import type {OdeSystem} from '../system/ode.js';
 import {ode} from '../system/ode.js';
@@ -109,6 +109,11 @@ export function checkBacksolve(system: System, scheme: Scheme, events: number): 
     throw new OptionError(
       'bad-adjoint',
       `backsolveAdjoint goes with free motion, and this system has constraints, whose multipliers it does not integrate: ${instead}`,
+    );
+  if (hasMass(system))
+    throw new OptionError(
+      'bad-adjoint',
+      `backsolveAdjoint integrates y' = f, and this system has a mass that may be singular: ${instead}`,
     );
   if (events > 0)
     throw new OptionError('bad-adjoint', `backsolveAdjoint does not go back over events and their jumps: ${instead}`);

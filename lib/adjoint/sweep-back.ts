@@ -68,7 +68,7 @@ export function sweepBack(
 }
 
 /** Through the start of the run: what the scheme carries depends on the initial state and parameters too. */
-function pullStart(
+export function pullStart(
   context: StepContext,
   record: StepRecord,
   xCotangent: Float64Array,

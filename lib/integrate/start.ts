@@ -12,6 +12,7 @@ import {loadParameters, startOf} from '../step/context.js';
 import type {Layout} from '../step/layout.js';
 import {firstNotFinite, indexText} from '../system/places.js';
 import {listed} from '../text.js';
+import {checkAlgebraic} from './algebraic.js';
 import {failedStep} from './failure.js';
 import type {Runnable} from './runnable.js';
 import {StepSystem} from './step-system.js';
@@ -45,8 +46,16 @@ export function startRun(
   forward.find('t')?.fill(t0);
   forward.find('h')?.fill(h0);
   const {mass, positions, kinematics} = traced.functions;
-  if (mass !== undefined || positions !== undefined || kinematics !== undefined) forward.run('checks');
-  checkMass(prepared, forward.find('mass'));
+  if (
+    traced.functions.rightHandSide === undefined
+    && (mass !== undefined || positions !== undefined || kinematics !== undefined)
+  )
+    forward.run('checks');
+  if (traced.functions.rightHandSide === undefined) checkMass(prepared, forward.find('mass'));
+  else if (jump !== 'taken' && traced.still !== true) {
+    checkAlgebraic(prepared, given, t0);
+    forward.find('x')?.set(given);
+  }
   const project = prepared.options.consistent === 'project';
   if (kinematics !== undefined) checkKinematics(prepared, forward.buffer('kinematics'), project);
   if (traced.functions.positions !== undefined && !project && jump !== 'taken' && traced.still !== true) {
@@ -276,7 +285,7 @@ function checkMass({start, coordinates}: Runnable, mass: Float64Array | undefine
   if (at >= 0) {
     throw new SingularMatrixError(
       'singular-mass',
-      `mass${indexText(node.shape, at)} is ${mass[at]}: every coordinate needs a positive mass. Give it one, or leave the coordinate out.`,
+      `mass${indexText(node.shape, at)} is ${mass[at]}: every coordinate needs a positive mass. Give it one, or leave the coordinate out; a mass given by numbers, one a coordinate, may have zeros, with schemes for M y' = f as radauIIA5().`,
       {rows: [at]},
     );
   }

@@ -133,7 +133,8 @@ function general(theta: tf.Tensor, order: number, at: StepPoint, next: Blocks): 
 export function hermite(theta: tf.Tensor, order: number, at: StepPoint, next: Blocks): Blocks {
   if (at.kind === 'mechanics' && at.general) return general(theta, order, at, next);
   if (at.kind === 'mechanics') return mechanical(theta, order, at, next);
-  if (order < 2) return {y: linear(theta, at.x.y, next.y)};
+  // With a singular mass y' is not known; linear between states is of second order, as all that has no dense output of its own.
+  if (order < 2 || at.withMass) return {y: linear(theta, at.x.y, next.y)};
   const {x, t, h, rate} = at;
   return {y: polynomial(theta, cubic(x.y, next.y, tf.mul(h, rate(x, t).y), tf.mul(h, rate(next, tf.add(t, h)).y)))};
 }

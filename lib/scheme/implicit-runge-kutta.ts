@@ -62,19 +62,23 @@ export function firstOrder(tableau: Tableau): Formulation {
     derivatives: {gain: 0},
     sequential: isSinglyDiagonal(tableau),
     effects: {y: 0},
-    residual: (z, {x, t, h, rate}) => {
-      const first = start.some(weight => weight !== 0) ? rate({y: x.y}, t).y : undefined;
+    masses: isLowerTriangular(tableau) || gains[gains.length - 1] === 1 ? 2 : 0,
+    residual: (z, {x, t, h, rightHandSide, mass, withMass}) => {
+      const first = start.some(weight => weight !== 0) ? rightHandSide({y: x.y}, t).y : undefined;
       return Object.fromEntries(
         stages.map((i, k) => {
           // What earlier stages give comes first: it is known while the stage's own equation is solved.
           const others = stages.flatMap((j, l) =>
             l === k || inverse[k][l] === 0 ? [] : [tf.mul(increment(z, j), scale[k] * inverse[k][l])],
           );
+          const y = tf.add(x.y, increment(z, i));
+          if (withMass && others.length > 0) others.splice(0, Infinity, mass(y, tf.addN(others)));
+          // Of the slope k₀ at the start M k₀ = f is all that is asked for, where M is singular too.
           if (first !== undefined && start[k] !== 0) others.push(tf.mul(tf.mul(h, -scale[k] * start[k]), first));
           const own = scale[k] * inverse[k][k];
-          const gain = own === 1 ? increment(z, i) : tf.mul(increment(z, i), own);
+          const gain = mass(y, own === 1 ? increment(z, i) : tf.mul(increment(z, i), own));
           const linear = others.length === 0 ? gain : tf.add(tf.addN(others), gain);
-          const slope = rate({y: tf.add(x.y, increment(z, i))}, tf.add(t, tf.mul(h, c[i]))).y;
+          const slope = rightHandSide({y}, tf.add(t, tf.mul(h, c[i]))).y;
           return [stageName('gain', i), tf.sub(linear, tf.mul(tf.mul(h, scale[k]), slope))];
         }),
       );

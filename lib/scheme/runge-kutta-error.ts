@@ -64,11 +64,12 @@ const scaled = (s: number, x: Blocks): Blocks =>
   s === 1 ? x : Object.fromEntries(Object.entries(x).map(([name, value]) => [name, tf.mul(value, s)]));
 
 /** e, its velocities as momenta. */
-const inertia = (at: StepPoint, e: Blocks): Blocks => (at.kind === 'ode' ? e : {q: e.q, v: at.mass(at.x.q, e.v)});
+const inertia = (at: StepPoint, e: Blocks): Blocks =>
+  at.kind === 'ode' ? {y: at.mass(at.x.y, e.y)} : {q: e.q, v: at.mass(at.x.q, e.v)};
 
-/** The slope at the start of the step, moved by e; of velocities, the force. */
-function slope({kind, x, t, rate, force}: StepPoint, e: Blocks): Blocks {
-  if (kind === 'ode') return rate({y: tf.add(x.y, e.y)}, t);
+/** The slope at the start of the step, moved by e; of velocities the force, with a mass what M times it is. */
+function slope({kind, x, t, rightHandSide, force}: StepPoint, e: Blocks): Blocks {
+  if (kind === 'ode') return rightHandSide({y: tf.add(x.y, e.y)}, t);
   const v = tf.add(x.v, e.v);
   return {q: v, v: force(tf.add(x.q, e.q), v, t)};
 }

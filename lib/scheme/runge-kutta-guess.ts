@@ -24,17 +24,25 @@ const sumOf = (terms: readonly tf.Tensor[]): tf.Tensor => (terms.length === 1 ? 
 export function predictIncrement(tableau: Tableau): NonNullable<Formulation['predict']> {
   const {c} = tableau;
   const stages = implicitStages(tableau);
-  return (k, z, {x, t, h, rate}) => {
+  return (k, z, {x, t, h, rate, withMass}) => {
     const i = stages[k];
     const same = stages.find(j => j < i && c[j] === c[i]);
     if (same !== undefined) return z[stageName('gain', same)];
     const before = placesBefore(tableau, i).filter(j => c[j] !== 0);
+    if (withMass) return throughIncrements(before, i, z, tableau) ?? tf.zerosLike(x.y);
     // In p(θ)/θ, of which the slope is the value at 0.
     const nodes = [0, ...before.map(j => c[j])];
     const weights = nodes.map((_, j) => lagrange(nodes, j, c[i]) * c[i]);
     const terms = before.map((j, l) => tf.mul(z[stageName('gain', j)], weights[l + 1] / c[j]));
     return sumOf([tf.mul(tf.mul(h, weights[0]), rate({y: x.y}, t).y), ...terms]);
   };
+}
+
+/** Where a mass leaves slopes unknown: the polynomial through zero and the increments so far. */
+function throughIncrements(before: readonly number[], i: number, z: Blocks, {c}: Tableau): tf.Tensor | undefined {
+  const nodes = [0, ...before.map(j => c[j])];
+  const terms = before.map((j, l) => tf.mul(z[stageName('gain', j)], lagrange(nodes, l + 1, c[i])));
+  return terms.length === 0 ? undefined : sumOf(terms);
 }
 
 /** Accelerations of mechanics: the polynomial through those so far, that of the start among them. */

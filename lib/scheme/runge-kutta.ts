@@ -6,6 +6,7 @@ import {OptionError} from '../errors.js';
 import {finite, refuseUnknownOptions, shown} from '../checks.js';
 import {gaussTableau, radauTableau} from './collocation.js';
 import {heldEnd, heldStages, stabilizedStages} from './constrained-runge-kutta.js';
+import {heldAlgebraic} from './algebraic-end.js';
 import {firstOrder, mechanical} from './implicit-runge-kutta.js';
 import {asWhole} from './scheme.js';
 import {byIncrements, bySlopes, collocationWeights} from './runge-kutta-dense.js';
@@ -49,7 +50,7 @@ export function gaussLegendre(options: {readonly stages?: number} = {}): Scheme 
     name: tableau.name,
     order: tableau.order,
     mechanics: {...mechanical(tableau), ...between(4), moving: asWhole({...firstOrder(tableau), ...between(3)})},
-    ode: {...firstOrder(tableau), ...between(3)},
+    ode: {...firstOrder(tableau), ...between(3), massive: heldAlgebraic(tableau)},
     ...endHeld(tableau),
   };
 }

@@ -125,6 +125,10 @@ export interface Formulation {
   readonly moving?: Formulation;
   /** Blocks of the unknown that have the shape of q; others have that of v. */
   readonly ofPositions?: readonly string[];
+  /** The highest index of M y' = f with a singular M that it integrates; default 0, such systems are refused. */
+  readonly masses?: 0 | 1 | 2;
+  /** What integrates them in place of one that does not. */
+  readonly massive?: Formulation;
   /** Written for an ode: the whole state of a mechanical system is its one block y. */
   readonly whole?: boolean;
   /** R by blocks, named as the unknown's. */
@@ -199,6 +203,7 @@ export interface SchemeSpec extends Formulation {
 }
 
 const blockNames = listOf('names of blocks', text);
+const index: Check = {what: '0, 1 or 2', test: value => value === 0 || value === 1 || value === 2};
 const specChecks = {
   name: text,
   order: positive,
@@ -219,6 +224,8 @@ const specChecks = {
   moves: boolean,
   ofPositions: blockNames,
   moving: object,
+  masses: index,
+  massive: object,
   whole: boolean,
   residual: callable,
   update: {what: 'a function update(z, at) giving the new state', test: callable.test},

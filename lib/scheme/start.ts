@@ -18,6 +18,7 @@ import {constantTensor} from '../trace/trace.js';
 import {forces, type Place} from '../system/constraints.js';
 import type {Blocks} from '../system/equations.js';
 import {constraintsOf, instantBalance, onto, projected, rowScale} from './constrained.js';
+import {unknownRank} from './algebraic-end.js';
 import type {Ahead, Formulation, StepPoint} from './scheme.js';
 
 /** A block of the first step on trial, among the unknowns of the start. */
@@ -41,9 +42,11 @@ export function startOfRun(formulation: Formulation, held: boolean, project: boo
   const passes = carriesJerk === 'exact' ? exact : filter;
   const jerks = carriesJerk === undefined ? [] : passes.map(({jerk}) => jerk);
   const moved = held && project;
+  const settled = (formulation.masses ?? 0) > 0 && project;
   const trial = startsAhead ? [...formulation.unknown, ...(formulation.multipliers ?? [])] : [];
   const unknown = [
     ...(moved ? projected.unknown : []),
+    ...(settled ? ['y'] : []),
     ...(held ? ['a'] : []),
     ...jerks,
     ...(across ? ['normal'] : []),
@@ -61,7 +64,7 @@ export function startOfRun(formulation: Formulation, held: boolean, project: boo
   /** The step's point at the start, from the start's unknown. */
   const point = (z: Blocks, at: StepPoint): StepPoint => ({
     ...at,
-    x: moved ? {q: at.unknownPosition.at(at.x.q, z.q), v: z.v} : at.x,
+    x: moved ? {q: at.unknownPosition.at(at.x.q, z.q), v: z.v} : settled ? {y: z.y} : at.x,
     ...(held ? {acceleration: () => z.a} : {}),
   });
   const seen = (z: Blocks, {x}: StepPoint): Ahead => ({
@@ -87,6 +90,7 @@ export function startOfRun(formulation: Formulation, held: boolean, project: boo
         ...(held ? instantBalance(at, {...here.x, t: at.t} as unknown as Place, z.a, z.lambda) : {}),
         ...(carriesJerk === undefined ? {} : jerkRows(z, here, held, passes)),
         ...(across ? normalPart(here, z) : {}),
+        ...(settled ? {y: algebraicRows(z.y, at)} : {}),
         ...(moved ? onto(z, {q: at.x.q, v: at.x.v, t: at.t}, at) : {}),
         ...(startsAhead
           ? named(
@@ -104,6 +108,12 @@ export function startOfRun(formulation: Formulation, held: boolean, project: boo
       return {z: Object.fromEntries(trial.flatMap(name => (name in start ? [[ahead(name), start[name]]] : [])))};
     },
   };
+}
+
+/** M(y − y₀) = 0, and 0 = f beside the range of M: algebraic components of index 1. */
+function algebraicRows(y: tf.Tensor, {x, t, h, mass, rightHandSide, beside}: StepPoint): tf.Tensor {
+  if (beside === undefined) throw unknownRank();
+  return tf.add(mass(y, tf.sub(y, x.y)), tf.mul(h, beside(rightHandSide({y}, t).y)));
 }
 
 /** One application of the resolvent F = (1 − hJ)⁻¹, and the unknowns that it takes: J F k, and the λ' that goes with it. */

@@ -16,6 +16,8 @@ import type {Prepared} from './prepare.js';
 import {prepare, refill, requireRead} from './prepare.js';
 import {namedGradient, packCotangent} from './named.js';
 import {savedCount} from '../integrate/history/plan.js';
+import type {PreparedBatch, PreparedBatchOptions} from './prepared-batch.js';
+import {prepareBatch} from './prepared-batch.js';
 import {requireSavedMemory} from '../integrate/memory.js';
 import {seriesOf} from './series.js';
 import type {Values} from './simulate.js';
@@ -100,6 +102,7 @@ export const batch: Batch = /* @__PURE__ */ Object.assign(
         pullback: cotangents => gathered(ensemble, members, ensemble.pull(packed(ensemble, done, cotangents))),
       };
     },
+    prepare: prepareBatch,
     end: (): Promise<void> => pool.end(),
     useWorker(make: () => PageThread): void {
       requireValue(make, callable, 'batch.useWorker: the function that makes a Worker', 'bad-workers');
@@ -134,6 +137,18 @@ export interface Batch {
     members: readonly BatchMember<S>[],
     options: BatchOptions<ParamsOf<S>, StatesOf<S>>,
   ): BatchVjp<S>;
+  /**
+   * One traced simulation for batches as data come: any number of members, each with its own start, times, parameters and
+   * data, missing samples among them, without tracing or compiling again. With an explicit scheme members go side by side
+   * through one program, each by its own steps (also adaptive ones); with others, and with events and constraints, one after another. All
+   * runs are this thread's.
+   * @throws as `simulate.prepare`
+   */
+  prepare<S extends AnySystem>(
+    system: S,
+    initial: Initial<S>,
+    options: PreparedBatchOptions<ParamsOf<S>, StatesOf<S>>,
+  ): PreparedBatch<S>;
   /**
    * Ends the worker threads. There is seldom a reason to: they do not keep a program from ending, and the next
    * batch starts new ones. Batches under way finish in this thread.

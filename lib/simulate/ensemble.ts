@@ -14,8 +14,10 @@ import type {TracedStep} from '../step/traced-step.js';
 import type {Prepared} from './prepare.js';
 import type {Run} from '../integrate/path.js';
 import {run} from '../integrate/run.js';
-import {pullSeries, seriesValues} from './series.js';
-import {canStart, canWait, parallelism} from './workers/channel.js';
+import type {Directions} from '../adjoint/directions.js';
+import {pullSeries, runAndPush, seriesValues} from './series.js';
+import {parallelism} from '../builtin.js';
+import {canStart, canWait} from './workers/channel.js';
 import type {Start, Task} from './workers/messages.js';
 import {memoryOf} from './workers/messages.js';
 import {errorFromPlain, inMember} from './workers/plain-error.js';
@@ -28,6 +30,11 @@ import {pool, stepNumber} from './workers/pool.js';
 export interface Done {
   readonly run: Run;
   readonly matrix: Float64Array;
+}
+
+/** The same with the tangents of the series, one for each direction. */
+export interface Pushed extends Done {
+  readonly tangents: readonly Float64Array[];
 }
 
 /**
@@ -55,10 +62,12 @@ export class Ensemble {
   /**
    * @param members of one prepared simulation
    * @param workers as the user gave it
+   * @param single one run of several that are under way at once: it may be any thread's, and its errors name no member
    */
   constructor(
     readonly members: readonly Prepared[],
     private readonly workers: number | undefined,
+    private readonly single = false,
   ) {
     this.done = new Array<Done | undefined>(members.length).fill(undefined);
     this.task = canStart && this.threads > 0 ? taskOf(members[0]) : undefined;
@@ -66,7 +75,11 @@ export class Ensemble {
 
   /** Threads that a batch may use. */
   private get threads(): number {
-    return Math.min(this.workers ?? Math.max(parallelism(), 1), this.members.length);
+    return Math.min(this.workers ?? Math.max(parallelism(), 1), this.single ? Infinity : this.members.length);
+  }
+
+  private named(error: unknown, member: number): unknown {
+    return this.single ? error : inMember(error, member);
   }
 
   /**
@@ -103,6 +116,21 @@ export class Ensemble {
     return this.collect(phase.outcomes);
   }
 
+  /** As `runAsync`, with the tangents of each member along directions of its own. */
+  async pushAsync(directions: readonly Directions[]): Promise<readonly Pushed[]> {
+    throwIfAborted(this.signal);
+    if (!canStart && this.threads > 0) pool.giveUp('there are none here');
+    if (!this.canSend) return this.members.map((_, i) => this.pushHere(i, directions[i]));
+    const phase = new PhaseOf(this.pushing(this.task as Task, directions), false);
+    await this.finished(phase);
+    return phase.outcomes.map((outcome, i) => {
+      if (outcome === undefined) throw new Error(`member ${i} has no outcome`);
+      if ('error' in outcome) throw outcome.error;
+      if (fails(this.members[i], outcome.answer)) throw this.named(outcome.answer.run.error, i);
+      return outcome.answer;
+    });
+  }
+
   /** The gradient of each member for a cotangent of its matrix; undefined is zero. */
   pull(cotangents: readonly (Float64Array | undefined)[]): Gradient[] {
     const gradients = this.zeros();
@@ -135,7 +163,7 @@ export class Ensemble {
   }
 
   /** Until a phase is done; the signal ends it at once, in its threads too. */
-  private async finished(phase: PhaseOf<Done> | PhaseOf<Gradient>): Promise<void> {
+  private async finished(phase: PhaseOf<Done> | PhaseOf<Gradient> | PhaseOf<Pushed>): Promise<void> {
     const {signal} = this;
     const stop = (): void => pool.cancel(phase, aborted(signal?.reason));
     signal?.addEventListener('abort', stop, {once: true});
@@ -178,7 +206,7 @@ export class Ensemble {
       if (fails(prepared, done)) throw result.error as Error;
       return done;
     } catch (error) {
-      throw inMember(error, i);
+      throw this.named(error, i);
     }
   }
 
@@ -189,7 +217,20 @@ export class Ensemble {
       // Where the thread that had it has gone, the path is gone too: the same one is found again.
       return pullSeries(prepared, path.kept === undefined ? prepared.adjoint.run(prepared) : path, cotangents);
     } catch (error) {
-      throw inMember(error, i);
+      throw this.named(error, i);
+    }
+  }
+
+  private pushHere(i: number, directions: Directions): Pushed {
+    const prepared = this.members[i];
+    try {
+      prepared.compiled.compileTime = 0;
+      const {run: result, tangents} = runAndPush(prepared, directions, prepared.options.throw);
+      const pushed = {run: {...result, kept: undefined}, matrix: seriesValues(prepared, result), tangents};
+      if (fails(prepared, pushed)) throw result.error as Error;
+      return pushed;
+    } catch (error) {
+      throw this.named(error, i);
     }
   }
 
@@ -207,14 +248,54 @@ export class Ensemble {
           const result = runFromPlain(reply.run, all[i].adjoint);
           return {answer: {run: result, matrix: reply.matrix ?? result.states}};
         }
-        return failure(i, reply);
+        return this.failure(i, reply);
       },
       here: i => told(this.runHere(i, keep)),
       fails: done => fails(all[0], done),
-      progress: ({progress}) => {
-        all[0].options.onProgress?.(progress);
-        throwIfAborted(this.signal);
+      progress: this.progress,
+    };
+  }
+
+  private readonly progress: Work<unknown>['progress'] = ({progress}) => {
+    this.members[0].options.onProgress?.(progress);
+    throwIfAborted(this.signal);
+  };
+
+  private failure(
+    i: number,
+    reply: {readonly kind: string; readonly error?: Parameters<typeof errorFromPlain>[0]},
+  ): {error: unknown} | undefined {
+    return reply.error === undefined ? undefined : {error: this.named(errorFromPlain(reply.error), i)};
+  }
+
+  private pushing(task: Task, directions: readonly Directions[]): Work<Pushed> {
+    const {members: all} = this;
+    return {
+      ...this.common(task),
+      members: all.map((_, i) => i),
+      request: (i, job, id) => ({
+        request: {
+          kind: 'push',
+          job,
+          member: i,
+          task: id,
+          start: startOf(all[i], task),
+          directions: directions[i],
+          throws: all[i].options.throw,
+        },
+        transfer: [],
+      }),
+      read: (i, reply) => {
+        if (reply.kind !== 'pushed') return this.failure(i, reply);
+        const result = runFromPlain(reply.run, all[i].adjoint);
+        return {answer: {run: result, matrix: reply.matrix ?? result.states, tangents: reply.tangents}};
       },
+      here: i => {
+        const {tangents, ...done} = this.pushHere(i, directions[i]);
+        return {...told(done), tangents};
+      },
+      fails: done => fails(all[0], done),
+      progress: this.progress,
     };
   }
 
@@ -250,7 +331,7 @@ export class Ensemble {
         };
       },
       read: (i, reply) => {
-        if (reply.kind !== 'pulled') return failure(i, reply);
+        if (reply.kind !== 'pulled') return this.failure(i, reply);
         const {run: result} = done[i] as Done;
         keepPath(i, keptFromPlain(reply.kept, result.completed, all[i].adjoint));
         return {answer: reply.gradient};
@@ -283,7 +364,7 @@ export class Ensemble {
       if (outcome === undefined) return;
       if ('error' in outcome) throw outcome.error;
       this.done[i] = outcome.answer;
-      if (fails(this.members[i], outcome.answer)) throw inMember(outcome.answer.run.error, i);
+      if (fails(this.members[i], outcome.answer)) throw this.named(outcome.answer.run.error, i);
     });
     return this.all();
   }
@@ -309,13 +390,6 @@ const plainOf = ({traced, compiled}: StepPrograms): PlainStep => ({
 
 const members = (cotangents: readonly unknown[]): number[] =>
   cotangents.flatMap((cotangent, i) => (cotangent === undefined ? [] : [i]));
-
-function failure(
-  i: number,
-  reply: {readonly kind: string; readonly error?: Parameters<typeof errorFromPlain>[0]},
-): {error: unknown} | undefined {
-  return reply.error === undefined ? undefined : {error: inMember(errorFromPlain(reply.error), i)};
-}
 
 function fill(gradients: Gradient[], outcomes: readonly (Outcome<Gradient> | undefined)[]): Gradient[] {
   outcomes.forEach((outcome, i) => {

@@ -161,7 +161,9 @@ export const equilibriumScheme: Scheme = {
   },
   ode: {
     unknown: ['y'],
-    residual: ({y}, {t, rate}) => ({y: rate({y}, t).y}),
+    masses: 2,
+    still: true,
+    residual: ({y}, {t, rightHandSide}) => ({y: rightHandSide({y}, t).y}),
     update: ({y}) => ({y}),
   },
 };

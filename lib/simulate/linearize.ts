@@ -76,6 +76,11 @@ export function linearize<S extends AnySystem>(
   refuseUnknownOptions(options, {params: object, inputs: any}, 'linearize');
   const given: System = system;
   const told = options as unknown as LinearizeOptions;
+  if (given.kind === 'ode' && given.mass !== undefined)
+    throw new OptionError(
+      'bad-linearization',
+      "linearize gives A of y' = A y, and M y' = f with a mass has none where M is singular: eliminate what is algebraic.",
+    );
   if (given.kind === 'ode') return ofOde(given, state as OdeInitial, told);
   if (given.states !== undefined)
     throw new OptionError(

@@ -7,10 +7,10 @@ import {any, list, object, refuseUnknownOptions, requireValue} from '../checks.j
 import type {Numeric} from '../system/numeric.js';
 import {readNumeric} from '../system/numeric.js';
 import {readParams, toTree} from '../system/params.js';
-import type {Cotangent, Pullback, Tangent} from './kinds.js';
+import type {Cotangent, NamedValues, Pullback, Tangent} from './kinds.js';
 import type {Prepared} from './prepare.js';
 import type {Run} from '../integrate/path.js';
-import {seriesOf, setColumn} from './series.js';
+import {column, seriesOf, setColumn} from './series.js';
 
 export function eventCotangent({events = []}: Run, given: Numeric): Float64Array {
   const {values} = readNumeric(given, 'cotangent.events');
@@ -47,6 +47,12 @@ export function packCotangent(prepared: Prepared, cotangent: Cotangent, saved: n
     setColumn(packed, width, block, values);
   }
   return packed;
+}
+
+/** Tangents of the matrix (series.ts) as series under their names. */
+export function namedTangents(prepared: Prepared, tangents: readonly Float64Array[]): NamedValues[] {
+  const {blocks, width} = seriesOf(prepared);
+  return tangents.map(matrix => Object.fromEntries(blocks.map(block => [block.name, column(matrix, width, block)])));
 }
 
 /** A gradient under the names its parts have for the user. */

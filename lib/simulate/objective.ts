@@ -87,10 +87,13 @@ export interface ValueAndGradientOf<State, Tree> {
   };
 }
 
-type AnyEncoder = (at: {readonly params: Params; readonly data: Params}) => {readonly [block: string]: tf.Tensor};
+export type AnyEncoder = (at: {readonly params: Params; readonly data: Params}) => {
+  readonly [block: string]: tf.Tensor;
+};
 type AnyValues = ObjectiveInputs<Initial, NumericParams, AnyEncoder>;
-type AnyObjective = (at: ObjectiveAt) => tf.Tensor;
-type LossArgument = 't' | 'q' | 'v' | 'y' | 'a' | 'lambda' | 'observed' | 'events' | 'loss';
+export type AnyObjective = (at: ObjectiveAt) => tf.Tensor;
+/** What a loss is a function of, and itself. */
+export type LossArgument = 't' | 'q' | 'v' | 'y' | 'a' | 'lambda' | 'observed' | 'events' | 'loss';
 
 /** The functions beside the run of one prepared simulation, traced where they are new or get data of other shapes. */
 export class Objectives {
@@ -154,18 +157,14 @@ export class Objectives {
     encoder: TracedFunction<'given'> | undefined,
   ): ValueAndGradient {
     const {traced, leaves} = prepared;
-    const {blocks, width} = seriesOf(prepared);
+    const {blocks} = seriesOf(prepared);
     const matrix = seriesValues(prepared, result);
     const {executable} = loss;
     loadSeries(loss, prepared, result, matrix, point);
     executable.run('pull');
     const value = executable.buffer('loss')[0];
     requireFiniteLoss(value);
-    const cotangents = new Float64Array(matrix.length);
-    for (let i = 0; i < blocks.length; i++) {
-      const cotangent = loss.cotangentOf(1 + i);
-      if (cotangent !== undefined) setColumn(cotangents, width, blocks[i], cotangent);
-    }
+    const cotangents = seriesCotangents(loss, prepared, matrix.length);
     const happened = prepared.options.events.length > 0 ? loss.cotangentOf(1 + blocks.length)?.slice() : undefined;
     const {initial, parameters} = pullSeries(prepared, result, cotangents, happened);
     result.kept?.record?.offer();
@@ -185,7 +184,8 @@ export class Objectives {
     return {value, gradient: named(prepared, encoder === undefined ? initial : undefined, sums)};
   }
 
-  private encoderOf(encode: AnyEncoder, point: Point): TracedFunction<'given'> {
+  /** An encoder, traced where it is new. */
+  encoderOf(encode: AnyEncoder, point: Point): TracedFunction<'given'> {
     const {base} = this;
     const {given, engine} = base;
     if (base.resumed === true)
@@ -209,7 +209,12 @@ export class Objectives {
     );
   }
 
-  private lossOf(loss: AnyObjective, {times, events}: Run, point: Point): TracedFunction<LossArgument> {
+  /** A loss of so many saved states, traced where it is new. */
+  lossOf(
+    loss: AnyObjective,
+    {times, events}: Pick<Run, 'times' | 'events'>,
+    point: Point,
+  ): TracedFunction<LossArgument> {
     const {base} = this;
     const {blocks} = seriesOf(base);
     const saved = times.length;
@@ -269,7 +274,7 @@ function flat(start: {readonly [block: string]: tf.Tensor}, {own, initial, syste
 }
 
 /** The start that the encoder makes. @throws InconsistentStateError where it is not finite */
-function encoded(encoder: TracedFunction<'given'>, {own}: Prepared, point: Point): Float64Array {
+export function encoded(encoder: TracedFunction<'given'>, {own}: Prepared, point: Point): Float64Array {
   const {executable} = encoder;
   encoder.load(point);
   executable.run('value');
@@ -284,10 +289,10 @@ function encoded(encoder: TracedFunction<'given'>, {own}: Prepared, point: Point
 }
 
 /** Sets what a loss is a function of. */
-function loadSeries(
+export function loadSeries(
   loss: TracedFunction<LossArgument>,
   prepared: Prepared,
-  {times, events}: Run,
+  {times, events}: Pick<Run, 'times' | 'events'>,
   matrix: Float64Array,
   point: Point,
 ): void {
@@ -302,6 +307,17 @@ function loadSeries(
   }
 }
 
+/** The cotangents of the saved series, [saved, width], after the loss was pulled. */
+export function seriesCotangents(loss: TracedFunction<LossArgument>, prepared: Prepared, length: number): Float64Array {
+  const {blocks, width} = seriesOf(prepared);
+  const cotangents = new Float64Array(length);
+  for (let i = 0; i < blocks.length; i++) {
+    const cotangent = loss.cotangentOf(1 + i);
+    if (cotangent !== undefined) setColumn(cotangents, width, blocks[i], cotangent);
+  }
+  return cotangents;
+}
+
 function copyColumn(target: Float64Array, matrix: Float64Array, width: number, {offset, size}: Block): void {
   if (size === width) target.set(matrix);
   else
@@ -309,7 +325,7 @@ function copyColumn(target: Float64Array, matrix: Float64Array, width: number, {
       for (let k = 0; k < size; k++) target[at + k] = matrix[from + k];
 }
 
-function requireFiniteLoss(value: number): void {
+export function requireFiniteLoss(value: number): void {
   if (Number.isFinite(value)) return;
   throw new GradientError(
     'loss-not-finite',
@@ -319,7 +335,7 @@ function requireFiniteLoss(value: number): void {
 }
 
 /** What loss and encoder add is looked at beside what the run did. */
-function requireFiniteSums({params, captured}: SourceCotangents, leaves: readonly Leaf[]): void {
+export function requireFiniteSums({params, captured}: SourceCotangents, leaves: readonly Leaf[]): void {
   const check = (values: Float64Array, name: string): void => {
     const at = firstNotFinite(values);
     if (at >= 0) throw gradientNotFinite({name, value: values[at]});

@@ -47,10 +47,20 @@ export interface Prepared extends Runnable {
   readonly milliseconds: {trace: number; compile: number};
   /** Where a parameter was given that no function read; a loss may yet read it (`hvp`). */
   readonly unread?: OptionError;
+  /** What plans for other times are made of, where it was prepared for any (timed.ts). */
+  readonly timed?: Pick<TracedRun, 'breaks' | 'carries'>;
 }
 
+/** A run as its options say; with a plan, though it be a plain grid; or one whose times may be others in every run. */
+export type PreparedFor = 'itself' | 'a plan' | 'any times';
+
 /** @throws ShapeError, InconsistentStateError, OptionError, TraceError */
-export function prepare(given: System, initial: Initial, options: SimulateOptions, planned = false): Prepared {
+export function prepare(
+  given: System,
+  initial: Initial,
+  options: SimulateOptions,
+  planned: PreparedFor = 'itself',
+): Prepared {
   if (isTracing())
     throw new OptionError(
       'nested',
@@ -69,7 +79,7 @@ function prepareWithInputs(
   initial: Initial,
   inputs: Inputs,
   options: SimulateOptions,
-  planned: boolean,
+  planned: PreparedFor,
 ): Prepared {
   requireValue(inputs, object, 'simulate: inputs');
   for (const [name, input] of Object.entries(inputs))
@@ -90,7 +100,7 @@ function prepareWithInputs(
   return {...prepared, unread: prepared.unread ?? reads.unread()};
 }
 
-function prepareDriven(system: System, initial: Initial, options: SimulateOptions, planned: boolean): Prepared {
+function prepareDriven(system: System, initial: Initial, options: SimulateOptions, planned: PreparedFor): Prepared {
   if (typeof initial !== 'object' || initial === null)
     throw new OptionError('bad-initial', `The initial state must be ${stateText(system)}.`);
   const from = isRunState(initial) ? initial : undefined;
@@ -98,7 +108,8 @@ function prepareDriven(system: System, initial: Initial, options: SimulateOption
   if (from === undefined && initial.t !== undefined && typeof initial.t !== 'number')
     requireValue(initial.t, finite, 'initial.t', 'bad-time');
   const readAs = (isPlanned: boolean): RunOptions => readOptions(options, initial.t ?? 0, from, isPlanned);
-  const asked = readAs(planned);
+  const anyTimes = planned === 'any times';
+  const asked = readAs(planned !== 'itself');
   const values = readInitial(system, initial);
   const own = stateBlocks(system).map((name, i) => ({name, shape: values[i].shape}));
   const leaves = readLeaves(asked);
@@ -113,16 +124,17 @@ function prepareDriven(system: System, initial: Initial, options: SimulateOption
       leaves,
       {...run, changingSteps: run.plan?.control.kind === 'adaptive'},
       options.observe,
-      alongOf(run),
+      alongOf(run, anyTimes),
     );
-  const withBreaks = breakingRun(asked, readAs, tracedAs, from !== undefined);
+  const withBreaks = breakingRun(asked, readAs, tracedAs, from !== undefined, anyTimes);
   const {
-    run: {start, step: traced, unread},
+    run: {start, step: traced, unread, breaks, carries},
   } = withBreaks;
   const read = {...withBreaks.read, plan: withTolerances(withBreaks.read.plan, own)};
   read.adjoint.check?.({system, options: read});
   const traceTime = performance.now() - begin;
-  if (!planned) requireSavedMemory(savedCount(read), traced.state.size + (traced.functions.observed?.size ?? 0));
+  if (planned === 'itself')
+    requireSavedMemory(savedCount(read), traced.state.size + (traced.functions.observed?.size ?? 0));
   const given = from === undefined ? flatten(values) : readRunState(from, traced);
   const adjoint = read.adjoint.prepare({system, options: read, own, leaves, traced, engine, given});
   const compileBegin = performance.now();
@@ -152,6 +164,7 @@ function prepareDriven(system: System, initial: Initial, options: SimulateOption
     linear: read.newton.linear,
     milliseconds: {trace: traceTime, compile: compileTime},
     unread,
+    timed: anyTimes ? {breaks, carries} : undefined,
   };
 }
 
@@ -167,11 +180,11 @@ function withTolerances(plan: Plan | undefined, own: readonly OwnBlock[]): Plan 
 }
 
 /** What the run asks of its steps beside their updates. */
-function alongOf({plan, events}: RunOptions): Along | undefined {
+function alongOf({plan, events}: RunOptions, anyTimes: boolean): Along | undefined {
   if (plan === undefined) return undefined;
   return {
     error: plan.control.kind === 'adaptive',
-    dense: plan.saving.kind === 'times' || events.length > 0,
+    dense: anyTimes || plan.saving.kind === 'times' || events.length > 0,
     events: restarts(plan) ? [...events, unchanged] : events,
     slope: plan.control.first === 'auto',
   };
@@ -189,9 +202,52 @@ export function refill(
   signal?: AbortSignal,
   variables?: ReadonlyMap<tf.Variable, Float64Array>,
 ): Prepared {
-  const {system, own, traced} = prepared;
+  const {traced} = prepared;
   prepared.compiled.compileTime = 0;
   prepared.start.compiled.compileTime = 0;
+  const {leaves, ...numbers} = readNumbers(prepared, initial, params);
+  return {
+    ...prepared,
+    ...numbers,
+    options: signal === undefined ? prepared.options : {...prepared.options, signal},
+    leaves,
+    traced: {
+      ...traced,
+      parameters: traced.parameters.map((parameter, i) =>
+        i < leaves.length ? {...parameter, leaf: leaves[i]} : parameter,
+      ),
+    },
+    parameterValues: readParameters(traced, leaves, variables),
+    milliseconds: {trace: 0, compile: 0},
+  };
+}
+
+/** The same for a start and params alone: what is captured stays as it was read. */
+export function refillMember(
+  prepared: Prepared,
+  initial: Initial | undefined,
+  params: NumericParams | undefined,
+): Prepared {
+  const {leaves, ...numbers} = readNumbers(prepared, initial, params);
+  const {parameterValues} = prepared;
+  return {
+    ...prepared,
+    ...numbers,
+    leaves,
+    parameterValues:
+      params === undefined
+        ? parameterValues
+        : [...leaves.map(({values}) => values), ...parameterValues.slice(leaves.length)],
+  };
+}
+
+/** The numbers of a start and of params, in the shapes that were traced. */
+function readNumbers(
+  prepared: Prepared,
+  initial: Initial | undefined,
+  params: NumericParams | undefined,
+): Pick<Prepared, 'initial' | 'leaves' | 'given'> {
+  const {system, own, traced} = prepared;
   if (initial !== undefined && isRunState(initial) !== (prepared.resumed === true)) {
     throw new OptionError(
       'bad-initial',
@@ -220,7 +276,7 @@ export function refill(
       `This simulation was prepared for params ${prepared.leaves.map(describeLeaf).join(', ')}, not ${leaves.map(describeLeaf).join(', ')}: prepare another one.`,
     );
   }
-  if (initial?.t !== undefined && initial.t !== prepared.t0) {
+  if (initial?.t !== undefined && initial.t !== prepared.t0 && prepared.timed === undefined) {
     throw new OptionError(
       'bad-time',
       `This simulation was prepared to start at t = ${prepared.t0}, not ${initial.t}: prepare another one.`,
@@ -228,20 +284,10 @@ export function refill(
     );
   }
   return {
-    ...prepared,
-    options: signal === undefined ? prepared.options : {...prepared.options, signal},
     initial: values,
     leaves,
-    traced: {
-      ...traced,
-      parameters: traced.parameters.map((parameter, i) =>
-        i < leaves.length ? {...parameter, leaf: leaves[i]} : parameter,
-      ),
-    },
-    parameterValues: readParameters(traced, leaves, variables),
     given:
       initial === undefined ? prepared.given : isRunState(initial) ? readRunState(initial, traced) : flatten(values),
-    milliseconds: {trace: 0, compile: 0},
   };
 }
 

@@ -13,6 +13,8 @@ import {observedValues, pullObserved, pushObserved} from './observed.js';
 import type {PreparedAdjoint} from '../integrate/adjoints/index.js';
 import type {Runnable} from '../integrate/runnable.js';
 import type {Path, Run} from '../integrate/path.js';
+import {keepSteps} from '../integrate/checkpointer.js';
+import {run} from '../integrate/run.js';
 
 /** The blocks of the state a trajectory shows; others (a guess's history) stay inside. */
 const shown = ['q', 'v', 'y', 'a', 'lambda'];
@@ -74,10 +76,10 @@ function beside(prepared: Runnable, states: Float64Array, observed: Float64Array
   return matrix;
 }
 
-export function seriesValues(prepared: Runnable, run: Path): Float64Array {
+export function seriesValues(prepared: Runnable, path: Path): Float64Array {
   return prepared.traced.functions.observed === undefined
-    ? run.states
-    : beside(prepared, run.states, observedValues(prepared, run));
+    ? path.states
+    : beside(prepared, path.states, observedValues(prepared, path));
 }
 
 /**
@@ -87,7 +89,7 @@ export function seriesValues(prepared: Runnable, run: Path): Float64Array {
  */
 export function pullSeries(runnable: Runnable, run: Path, cotangents: Float64Array, happened?: Float64Array): Gradient {
   const prepared = {...runnable, redundancy: run.redundancy};
-  const {traced, options, compiled} = prepared;
+  const {options, compiled} = prepared;
   const {kept} = run;
   if (kept === undefined) throw new Error('a run for a gradient keeps its steps');
   options.poll?.();
@@ -102,24 +104,31 @@ export function pullSeries(runnable: Runnable, run: Path, cotangents: Float64Arr
     swept(states, times, watchFor(prepared));
     throw gradientNotFinite(bad);
   };
-  if (traced.functions.observed === undefined) return sweep(cotangents);
-  const {width} = seriesOf(prepared);
-  const {size} = traced.state;
-  const stateCotangents = column(cotangents, width, {offset: 0, size});
-  const direct = pullObserved(
-    prepared,
-    run,
-    column(cotangents, width, {offset: size, size: width - size}),
-    stateCotangents,
-  );
-  const gradient = sweep(stateCotangents, direct.times);
+  const {states, times, parameters} = throughObserved(prepared, run, cotangents);
+  const gradient = sweep(states, times);
+  if (parameters === undefined) return gradient;
   const whole = {
     ...gradient,
-    parameters: gradient.parameters.map((cotangent, p) => cotangent.map((value, i) => value + direct.parameters[p][i])),
+    parameters: gradient.parameters.map((cotangent, p) => cotangent.map((value, i) => value + parameters[p][i])),
   };
   const bad = notFinitePart(prepared, whole);
   if (bad !== undefined) throw gradientNotFinite(bad);
   return whole;
+}
+
+/** What a cotangent of the whole matrix asks of the saved states, and through the observations of their times and the parameters. */
+export function throughObserved(
+  prepared: Runnable,
+  run: Path,
+  cotangents: Float64Array,
+): {readonly states: Float64Array; readonly times?: Float64Array; readonly parameters?: readonly Float64Array[]} {
+  const {traced} = prepared;
+  if (traced.functions.observed === undefined) return {states: cotangents};
+  const {width} = seriesOf(prepared);
+  const {size} = traced.state;
+  const states = column(cotangents, width, {offset: 0, size});
+  const direct = pullObserved(prepared, run, column(cotangents, width, {offset: size, size: width - size}), states);
+  return {states, ...direct};
 }
 
 /**
@@ -148,6 +157,21 @@ export interface SeriesTangents {
   readonly matrices: Float64Array[];
   /** Of the times of the run's events, one for each direction. */
   readonly happened: Float64Array[];
+}
+
+/**
+ * A run, and the tangents of its matrix.
+ * @param throws whether a run that fails has none
+ */
+export function runAndPush(
+  runnable: Runnable,
+  directions: Directions,
+  throws: boolean,
+): {readonly run: Run; readonly tangents: Float64Array[]; readonly happened: Float64Array[]} {
+  const result = run(runnable, keepSteps(Infinity));
+  if (throws && result.error !== undefined) return {run: result, tangents: [], happened: []};
+  const {matrices, happened} = pushSeries(runnable, result, directions);
+  return {run: result, tangents: matrices, happened};
 }
 
 /** @throws GradientError where a tangent is not finite */

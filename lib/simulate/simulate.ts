@@ -2,7 +2,7 @@
 import {abortSignal, object, refuseUnknownOptions, requireValue, throwIfAborted} from '../checks.js';
 import type {System} from '../step/formulation.js';
 import type {NumericParamsOf, Params} from '../system/params.js';
-import {finish, raise} from './finish.js';
+import {finish} from './finish.js';
 import type {CotangentLoss, Hvp, Hvps} from './hessian.js';
 import {hvpsOn} from './hessian.js';
 import type {SeriesLoss} from './loss.js';
@@ -17,14 +17,14 @@ import type {
   SavedTangent,
   Tangent,
 } from './kinds.js';
-import {eventCotangent, namedGradient, packCotangent, packDirections} from './named.js';
+import {eventCotangent, namedGradient, namedTangents, packCotangent, packDirections} from './named.js';
 import {taping} from './operation.js';
 import type {SimulateOptions} from './options.js';
 import type {Prepared} from './prepare.js';
 import {prepare, refill, requireRead} from './prepare.js';
-import {keepSteps} from '../integrate/checkpointer.js';
 import {run} from '../integrate/run.js';
-import {column, pullOf, pushSeries, seriesOf} from './series.js';
+import {pullOf, runAndPush} from './series.js';
+import {jvpsThere, runThere, vjpThere, type RunThreads} from './threads.js';
 import type {Objective, ObjectiveValues, ValueAndGradient} from './objective.js';
 import {Objectives} from './objective.js';
 import type {SavedState} from './steps.js';
@@ -79,6 +79,10 @@ export const simulate: Simulate = /* @__PURE__ */ Object.assign(
         );
         return refill(prepared, values.initial, values.params, values.signal);
       };
+      const onThreads = ({workers, ...values}: AsyncRunValues = {}): [Prepared, RunThreads] => [
+        requireRead(filled(values)),
+        {workers},
+      ];
       const objectives = new Objectives(prepared);
       return {
         valueAndGrad: (loss, values) => objectives.at(loss as Objective, values as ObjectiveValues),
@@ -87,6 +91,9 @@ export const simulate: Simulate = /* @__PURE__ */ Object.assign(
         vjp: values => vjpOn(filled(values)),
         jvps: (directions, values) => jvpsOn(filled(values), directions),
         hvps: (loss, directions, values) => hvpsOn(filled(values), loss, directions),
+        runAsync: async values => runThere(...onThreads(values)),
+        vjpAsync: async values => vjpThere(...onThreads(values)),
+        jvpsAsync: async (directions, values) => jvpsThere(...onThreads(values), directions),
       };
     },
     steps,
@@ -183,6 +190,9 @@ export interface RunAndPullback<T, C, G> {
   pullback(cotangent: C): G;
 }
 
+/** As Vjp, where neither way is waited for. */
+export type VjpAsync<S extends AnySystem = System> = RunAndPullback<Trajectory<S>, Cotangent<S>, Promise<Pullback<S>>>;
+
 /** A run, and how its saved values move along one direction. */
 export type Jvp<S extends AnySystem = System> = RunAndTangent<Trajectory<S>, SavedTangent<S>>;
 
@@ -241,7 +251,20 @@ export interface Simulation<S extends AnySystem = System> {
     directions: readonly Tangent<S>[],
     values?: RunValues<S>,
   ): Hvps<S>;
+  /**
+   * As `run`, by a worker thread, which this one does not wait for: the same numbers to the last bit. Several at once
+   * share the threads. Where none can be started, or what the run needs cannot be sent (see `batch`), it is made here.
+   * @throws (rejects) as `run`; OptionError 'bad-workers'
+   */
+  runAsync(values?: AsyncRunValues<S>): Promise<Trajectory<S>>;
+  /** As `vjp`, by worker threads for both ways. */
+  vjpAsync(values?: AsyncRunValues<S>): Promise<VjpAsync<S>>;
+  /** As `jvps`, by a worker thread. */
+  jvpsAsync(directions: readonly Tangent<S>[], values?: AsyncRunValues<S>): Promise<Jvps<S>>;
 }
+
+/** Of a run that is not waited for. */
+export type AsyncRunValues<S extends AnySystem = System> = RunValues<S> & RunThreads;
 
 function runOn(prepared: Prepared): AnyTrajectory {
   requireRead(prepared);
@@ -272,18 +295,12 @@ function vjpOn(prepared: Prepared): Vjp {
 function jvpsOn(prepared: Prepared, directions: readonly Tangent[]): Jvps {
   requireRead(prepared);
   const packed = packDirections(prepared, directions);
-  const result = run(prepared, keepSteps(Infinity));
-  raise(prepared, result);
-  const {blocks, width} = seriesOf(prepared);
-  const {matrices, happened} = pushSeries(prepared, result, packed);
+  const {run: result, tangents, happened} = runAndPush(prepared, packed, prepared.options.throw);
   // The tensors come last: nothing that could fail is left to lose them.
   const trajectory = finish(prepared, result, false);
   const times = (k: number): NamedValues => (result.events === undefined ? {} : {events: happened[k].slice()});
   return {
     trajectory,
-    tangents: matrices.map((matrix, k) => ({
-      ...Object.fromEntries(blocks.map(block => [block.name, column(matrix, width, block)])),
-      ...times(k),
-    })),
+    tangents: namedTangents(prepared, tangents).map((named, k) => ({...named, ...times(k)})),
   };
 }

@@ -33,7 +33,7 @@ export function* steps(
   initial: Initial,
   options: SimulateOptions,
 ): Generator<SavedState, Status, undefined> {
-  const shared = requireRead(prepare(system, initial, options, true));
+  const shared = requireRead(prepare(system, initial, options, 'a plan'));
   const {plan, signal} = shared.options;
   throwIfAborted(signal);
   if (plan === undefined) throw new Error('a run of steps has a plan');

@@ -160,7 +160,17 @@ export class AlongTrace {
   private rateTensor(at: StepPoint): tf.Tensor {
     const {state} = this;
     const still = Object.fromEntries(state.whole.map(({name, shape}) => [name, tf.zeros([...shape])]));
-    return joinBlocks(state, {...still, ...at.rate(at.x, at.t)}, 'rate');
+    return joinBlocks(state, {...still, ...(at.withMass ? this.someRate(at) : at.rate(at.x, at.t))}, 'rate');
+  }
+
+  /** Algebraic components, whose rate M y' = f does not say, stand still. */
+  private someRate({x, t, rightHandSide, someRate}: StepPoint): Blocks {
+    if (someRate === undefined)
+      throw new OptionError(
+        'bad-mass',
+        "The mass is a matrix that a function makes, and its rank is not known before the run: events and first: 'auto' ask for a mass given by numbers, or by a function giving one a component.",
+      );
+    return {y: someRate(rightHandSide(x, t).y)};
   }
 
   /** What is made of the trace's outputs. */

@@ -128,6 +128,9 @@ export const buffers = {
   touching: {shape: 'rows'},
   /** Of a start. */
   mass: {shape: 'mass'},
+  rightHandSide: {shape: 'own'},
+  rightHandSideAlong: {shape: 'own'},
+  rightHandSideRate: {shape: 'own'},
   positions: {shape: 'rows'},
   velocities: {shape: 'rows'},
   kinematics: {shape: 'any'},

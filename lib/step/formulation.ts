@@ -3,10 +3,11 @@ import {OptionError} from '../errors.js';
 import type {Shape} from '../graph/node.js';
 import {gearGuptaLeimkuhler, velocityProjection, velocityProjectionBefore} from '../scheme/constrained.js';
 import type {Formulation, Scheme} from '../scheme/scheme.js';
+import {asWhole} from '../scheme/scheme.js';
 import {holdsPosition, isHardContact, type Constraint} from '../system/constraint-kinds.js';
 import type {Equations, OwnBlock} from '../system/equations.js';
 import type {MechanicalSystem} from '../system/mechanics.js';
-import {isGeneral, mechanicalEquations} from '../system/mechanics.js';
+import {isGeneral, isMassless, mechanicalEquations} from '../system/mechanics.js';
 import type {OdeSystem} from '../system/ode.js';
 import {odeEquations} from '../system/ode.js';
 import type {Params} from '../system/params.js';
@@ -16,8 +17,14 @@ export type System<P = Params> = MechanicalSystem<P> | OdeSystem<P>;
 
 /** @param own the state's blocks */
 export function equationsOf(system: System, params: Params, own: readonly OwnBlock[]): Equations {
-  return system.kind === 'mechanics' ? mechanicalEquations(system, params, own) : odeEquations(system, params);
+  return system.kind === 'mechanics'
+    ? mechanicalEquations(system, params, own)
+    : odeEquations(system, params, own[0].shape);
 }
+
+/** It is integrated as M y' = f with a mass that may be singular. */
+export const hasMass = (system: System): boolean =>
+  system.kind === 'mechanics' ? isMassless(system) : system.mass !== undefined;
 
 export const isConstrained = (system: System): boolean => system.kind === 'mechanics' && system.constraints.length > 0;
 
@@ -140,8 +147,34 @@ function moving<F extends Formulation | null | undefined>(
     : able;
 }
 
+/** @throws OptionError 'wrong-scheme' where the scheme has no equations for M y' = f */
+function massive({name}: Scheme, formulation: Formulation): Formulation {
+  const able = (formulation.masses ?? 0) > 0 ? formulation : formulation.massive;
+  if (able !== undefined) return able;
+  throw new OptionError(
+    'wrong-scheme',
+    `Scheme ${name} does not integrate M y' = f with a mass: choose radauIIA5(), kvaerno5(), kvaerno3(), sdirk2(), bdf2() or implicitEuler(), of index 1 also gaussLegendre(), trapezoid() or theta(…) of at least ½; or divide by a mass that has an inverse.`,
+    {scheme: name},
+  );
+}
+
+/**
+ * Coordinates without a mass: M v' = f beside q' = v, of index 1 where forces damp them and of index 2 where they do not.
+ * @throws OptionError 'wrong-scheme'
+ */
+function withoutInertia(scheme: Scheme, system: MechanicalSystem): Formulation {
+  if (isConstrained(system))
+    throw new OptionError(
+      'wrong-scheme',
+      'Coordinates without a mass and constraints do not go together: give every coordinate a mass, or write constraint and multiplier as ode({derivative, mass}).',
+      {scheme: scheme.name},
+    );
+  return asWhole(massive(scheme, scheme.ode ?? {unknown: [], update: x => x}));
+}
+
 /** @throws OptionError where the scheme is not for this kind of system */
 export function formulationOf(scheme: Scheme, system: System, holding: Holding = plain): Formulation {
+  if (system.kind === 'mechanics' && isMassless(system)) return withoutInertia(scheme, system);
   if (system.kind === 'mechanics' && isConstrained(system)) {
     return held(scheme, system, holding);
   }
@@ -154,7 +187,8 @@ export function formulationOf(scheme: Scheme, system: System, holding: Holding =
       {scheme: scheme.name},
     );
   }
-  return system.kind === 'mechanics' ? moving(scheme, formulation, system) : formulation;
+  if (system.kind === 'mechanics') return moving(scheme, formulation, system);
+  return system.mass === undefined ? formulation : massive(scheme, formulation);
 }
 
 /** Names of the user's blocks: q, v and hidden states, or y. */
@@ -167,7 +201,8 @@ export const equalBlocks = (system: System, shape: Shape): OwnBlock[] =>
 
 /** Which block of a scheme a block of the user's is a part of; itself where undefined. */
 export function partOf(system: System, {whole = false}: Pick<Formulation, 'whole'>, name: string): string | undefined {
-  if (system.kind !== 'mechanics' || !isGeneral(system)) return undefined;
+  if (system.kind !== 'mechanics') return undefined;
   if (whole) return 'y';
+  if (!isGeneral(system)) return undefined;
   return system.states === undefined || name === 'q' ? undefined : 'v';
 }

@@ -98,7 +98,7 @@ function densePrograms({
  * @param program the one that they are named after (`parameterCotangent`); those that nothing depends on have none
  * @param adding pCotangent is added to what is there
  */
-function cotangentsOf(
+export function cotangentsOf(
   step: TracedStep,
   outputs: readonly Node[],
   cotangents: readonly Node[],

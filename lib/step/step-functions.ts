@@ -38,6 +38,10 @@ export const stepFunctions = {
   touching: {},
   /** M(q) of a start, in the shape the user gave it. */
   mass: {},
+  /** Of M y' = f at a start: f, J times the input `shift`, ∂f/∂t. */
+  rightHandSide: {},
+  rightHandSideAlong: {},
+  rightHandSideRate: {},
   /** φ of the state that a start was given, where there are constraints. */
   positions: {},
   /** φ' and ψ of it. */

@@ -8,7 +8,7 @@ import {atStage} from '../system/breaks.js';
 import type {Blocks, Equations, OwnBlock} from '../system/equations.js';
 import {constraintMotion} from '../system/general-mechanics.js';
 import type {MechanicalSystem} from '../system/mechanics.js';
-import {isGeneral} from '../system/mechanics.js';
+import {isGeneral, isMassless} from '../system/mechanics.js';
 import type {Params} from '../system/params.js';
 import {wholeEquations} from '../system/whole.js';
 import {trace} from '../trace/trace.js';
@@ -62,6 +62,7 @@ function equationsAtStages(equations: Equations): Equations {
     force: (q, v, t) => atStage(t, () => equations.force(q, v, t)),
     acceleration: (q, v, t) => atStage(t, () => equations.acceleration(q, v, t)),
     rate: (x, t) => atStage(t, () => equations.rate(x, t)),
+    rightHandSide: (x, t) => atStage(t, () => equations.rightHandSide(x, t)),
   };
 }
 
@@ -85,7 +86,7 @@ export function pointOf(
   return {
     params,
     at: {
-      ...(formulation.whole === true && system.kind === 'mechanics' ? wholeEquations(equations, own) : equations),
+      ...(formulation.whole === true && system.kind === 'mechanics' ? wholeEquations(equations, own, isMassless(system)) : equations),
       constraints,
       regularization: tensors.regularization,
       relaxation: tensors.relaxation,

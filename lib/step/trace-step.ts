@@ -14,12 +14,13 @@ import {duringStep} from '../system/breaks.js';
 import type {Blocks, OwnBlock} from '../system/equations.js';
 import {kinematicsCheck} from '../system/general-mechanics.js';
 import type {Leaf, Params} from '../system/params.js';
+import {derivativeAlong} from '../trace/differentials.js';
 import {trace, within} from '../trace/trace.js';
 import type {Along} from './along.js';
 import {AlongTrace} from './along.js';
 import {joinBlocks, namedBlocks, splitBlocks} from './blocks.js';
 import type {Holding, System} from './formulation.js';
-import {equalBlocks, formulationOf, isConstrained, partOf, plain, stateBlocks} from './formulation.js';
+import {equalBlocks, formulationOf, hasMass, isConstrained, partOf, plain, stateBlocks} from './formulation.js';
 import {Layout} from './layout.js';
 import {nameOf, ParameterList} from './parameter-list.js';
 import {carriedParts, shapesOf} from './shapes.js';
@@ -45,11 +46,13 @@ export interface OwnObserved<P = Params> {
 /** The same step point with every force that of the start. */
 function frozen(at: StepPoint): StepPoint {
   const force = at.kind === 'mechanics' ? at.force(at.x.q, at.x.v, at.t) : undefined;
-  const rate = at.kind === 'ode' ? at.rate(at.x, at.t) : undefined;
+  const rate = at.kind === 'ode' && !at.withMass ? at.rate(at.x, at.t) : undefined;
+  const rightHandSide = at.kind === 'ode' ? at.rightHandSide(at.x, at.t) : undefined;
   return {
     ...at,
     force: (...place) => force ?? at.force(...place),
     rate: (...place) => rate ?? at.rate(...place),
+    rightHandSide: (...place) => rightHandSide ?? at.rightHandSide(...place),
   };
 }
 
@@ -307,12 +310,30 @@ function traceStart(subject: Subject, formulation: Formulation, project: boolean
     own,
     whole,
     (at, _params, _z, tensors) => ({
-      mass: system.kind === 'mechanics' ? at.massAt(namedBlocks(own, tensors.x, at.x).q) : undefined,
+      mass: system.kind === 'mechanics' && !at.withMass ? at.massAt(namedBlocks(own, tensors.x, at.x).q) : undefined,
+      ...(at.withMass ? rightHandSideAt(at, tensors.shift) : {}),
       ...gapsAt(at),
       kinematics: motionIsOwn(system) ? kinematicsCheck(at, namedBlocks(own, tensors.x, at.x)) : undefined,
     }),
+    hasMass(system) ? [input('shift', [own.size])] : [],
   );
-  return {start: {...start, still: formulation.still, ahead: formulation.startsAhead}, state};
+  return {
+    start: {...start, still: formulation.still, ahead: formulation.startsAhead, masses: formulation.masses},
+    state,
+  };
+}
+
+/** f of M y' = f, its derivative along `shift`, and that by time, flat; with the mass. */
+function rightHandSideAt({x: {y}, t, rightHandSide, massAt}: StepPoint, shift: tf.Tensor): Traced {
+  const flat = (f: tf.Tensor): tf.Tensor => tf.reshape(f, [f.size]);
+  const f = (place: Blocks): tf.Tensor => flat(rightHandSide({y: place.y}, place.t).y);
+  const along = (direction: Blocks): tf.Tensor => derivativeAlong(f, {y, t}, direction);
+  return {
+    mass: massAt(y),
+    rightHandSide: f({y, t}),
+    rightHandSideAlong: along({y: tf.reshape(shift, y.shape)}),
+    rightHandSideRate: along({t: tf.onesLike(t)}),
+  };
 }
 
 function gapsAt({constraints, x, t}: StepPoint): Traced {

@@ -65,6 +65,8 @@ export interface TracedStep {
   readonly still?: boolean;
   /** See `Formulation.startsAhead`; of the start. */
   readonly ahead?: boolean;
+  /** See `Formulation.masses`; of the start. */
+  readonly masses?: 0 | 1 | 2;
   /** There where the run asked for an error estimate, dense output or events. */
   readonly along?: AlongStep;
 }

@@ -21,14 +21,22 @@ export interface Equations {
    * forces on a mass of one.
    */
   force(q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor;
-  /** M(q) w. Mechanics only. */
+  /** M(q) w; of an ode M w, w itself where it has no mass. */
   mass(q: tf.Tensor, w: tf.Tensor): tf.Tensor;
   /** M(q) itself, in the shape the user gave it. Mechanics only. */
   massAt(q: tf.Tensor): tf.Tensor;
   /** M(q)⁻¹ f(q, v, t). Mechanics only. */
   acceleration(q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor;
-  /** The first-order form: the time derivative of {q, v}, or of {y}. */
+  /** The first-order form: the time derivative of {q, v}, or of {y}; with a mass of an ode in the way there is none. */
   rate(x: Blocks, t: tf.Tensor): Blocks;
+  /** f of M y' = f(y, t), of {y}; the rate itself where an ode has no mass, and of mechanics. */
+  rightHandSide(x: Blocks, t: tf.Tensor): Blocks;
+  /** An ode M y' = f with a mass, which may be singular. */
+  readonly withMass: boolean;
+  /** What a right-hand side must have none of: its part beside the range of M, of the shape of y. Of an ode with a mass of known rank only. */
+  readonly beside?: (f: tf.Tensor) => tf.Tensor;
+  /** Some w with M w = f, algebraic components zero: y' but for these. Where `beside` is. */
+  readonly someRate?: (f: tf.Tensor) => tf.Tensor;
   /** The system has hidden states or kinematics. */
   readonly general: boolean;
   /** q' at position q and velocity v, linear in v: v itself unless there are hidden states or kinematics. Mechanics only. */

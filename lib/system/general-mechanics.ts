@@ -108,6 +108,8 @@ export function generalEquations(
     massAt: q => inertia.massAt(q),
     acceleration,
     rate: (x, t) => ({q: positionRate(x.q, x.v), v: acceleration(x.q, x.v, t)}),
+    rightHandSide: (x, t) => ({q: positionRate(x.q, x.v), v: acceleration(x.q, x.v, t)}),
+    withMass: false,
     positionRate,
     moved,
     settled: q => motion?.project(q) ?? q,

@@ -31,13 +31,25 @@ export class InputReads {
   /** A system's functions, of which those that have a time get the inputs. */
   system<S extends MechanicalSystem | OdeSystem>(system: S): S;
   system(system: MechanicalSystem | OdeSystem): MechanicalSystem | OdeSystem {
-    if (system.kind === 'ode') return {...system, derivative: this.of(system.derivative)};
+    if (system.kind === 'ode') {
+      const {mass: m} = system;
+      return {
+        ...system,
+        derivative: this.of(system.derivative),
+        ...(typeof m === 'function'
+          ? {mass: (at: {params: Params}) => m({params: this.refused(at.params, 'mass')})}
+          : {}),
+      };
+    }
     const {mass, forces, constraints, states, kinematics} = system;
     return {
       ...system,
       ...(states === undefined ? {} : {states: this.states(states)}),
       ...(kinematics === undefined ? {} : {kinematics: this.kinematics(kinematics)}),
-      mass: typeof mass === 'function' ? at => mass({...at, params: this.refused(at.params, 'mass')}) : mass,
+      mass:
+        typeof mass === 'function'
+          ? (at: {q: tf.Tensor; params: Params}) => mass({...at, params: this.refused(at.params, 'mass')})
+          : mass,
       forces: forces.map(force => this.of(force)),
       constraints: constraints.map(constraint => this.constraint(constraint)),
     };

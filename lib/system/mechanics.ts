@@ -198,7 +198,10 @@ function inertiaOf(system: MechanicalSystem, params: Params): Inertia {
 }
 
 /** q' = v and no hidden states. */
-const simpleMotion: Omit<Equations, 'kind' | 'force' | 'mass' | 'massAt' | 'acceleration' | 'rate' | 'typicalMass'> = {
+const simpleMotion: Omit<
+  Equations,
+  'kind' | 'force' | 'mass' | 'massAt' | 'acceleration' | 'rate' | 'rightHandSide' | 'withMass' | 'typicalMass'
+> = {
   general: false,
   resting: v => tf.zerosLike(v),
   positionRate: (_, v) => v,
@@ -229,11 +232,24 @@ export function mechanicalEquations(system: MechanicalSystem, params: Params, ow
     massAt,
     acceleration,
     rate: (x, t) => ({q: x.v, v: acceleration(x.q, x.v, t)}),
+    rightHandSide: (x, t) => ({q: x.v, v: acceleration(x.q, x.v, t)}),
+    withMass: false,
     ...simpleMotion,
     // The mean of all rows of M is the mass of a rigid shift, shared by the coordinates.
     typicalMass: q => tf.mean(tf.abs(times(q, tf.onesLike(q)))),
   };
 }
+
+/** Numbers, one a coordinate, some of them zero: such coordinates have no inertia, and are where their forces balance. */
+export const isMassless = ({mass}: MechanicalSystem): boolean => {
+  if (typeof mass === 'function' || typeof mass === 'number') return false;
+  const {values} = readNumeric(mass, 'mass');
+  return values.includes(0) && values.some(m => m !== 0) && !isSquare(mass);
+};
+const isSquare = (mass: Numeric): boolean => {
+  const {shape} = readNumeric(mass, 'mass');
+  return shape.length === 2 && shape[0] === shape[1];
+};
 
 /** It has hidden states or kinematics of its own. */
 export const isGeneral = ({states, kinematics}: MechanicalSystem): boolean =>

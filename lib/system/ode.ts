@@ -1,8 +1,14 @@
-/** First-order systems y' = f(y, t; p): neural ODEs, stiff chemistry. */
+/** First-order systems y' = f(y, t; p): neural ODEs, stiff chemistry; and M y' = f with a mass that may be singular. */
 import * as tf from '@tensorflow/tfjs';
+import {any, numeric, object, refuseUnknownOptions} from '../checks.js';
 import {OptionError, ShapeError} from '../errors.js';
+import type {Shape} from '../graph/node.js';
+import {sameShape} from '../graph/node.js';
 import {immediate, within} from '../trace/trace.js';
 import type {Equations} from './equations.js';
+import {readNumeric} from './numeric.js';
+import type {KeptOdeMass, OdeMass} from './ode-mass.js';
+import {massOperator} from './ode-mass.js';
 import type {Lenient, Params, ParamsLike} from './params.js';
 
 /** Where a derivative is asked for: the state, the time [], and the parameters. */
@@ -10,36 +16,77 @@ export type DerivativeAt<P = Params> = {y: tf.Tensor; t: tf.Tensor; params: P};
 /** y' of the shape of y, in ordinary tfjs operations on one system (no batch axis). */
 export type Derivative<P = Params> = (at: DerivativeAt<P>) => tf.Tensor;
 
+/** What `ode` makes a system M y' = f of. */
+export interface OdeSpec<P = Params> {
+  /** f: where M is not the unit matrix, M y'. */
+  readonly derivative: Derivative<P>;
+  /**
+   * M, constant in the run: a number, one a component (the shape of y), or a matrix [n, n] with n the size of y. It may be
+   * singular: zeros make algebraic equations, 0 = f, of index 1 or 2. Default: y' = f.
+   */
+  readonly mass?: OdeMass<P>;
+}
+
 /** Made by `ode`. P is what its derivative reads of the parameters. */
 export interface OdeSystem<P = Params> {
   readonly kind: 'ode';
   readonly derivative: Lenient<DerivativeAt<P>, tf.Tensor>;
+  readonly mass?: KeptOdeMass<P>;
 }
 
 /**
- * A first-order system y' = f(y, t; params). Its parameters are named by `ode<{k: tf.Tensor}>(...)`, or where the
- * derivative takes them, `({y, params}: DerivativeAt<{k: tf.Tensor}>) => ...`.
- * @throws OptionError where the derivative is not a function
+ * A first-order system y' = f(y, t; params), or with a mass M y' = f(y, t; params). Its parameters are named by
+ * `ode<{k: tf.Tensor}>(...)`, or where the derivative takes them, `({y, params}: DerivativeAt<{k: tf.Tensor}>) => ...`.
+ * With a singular mass it is a differential-algebraic system, which `radauIIA5`, the diagonally implicit Runge–Kutta methods,
+ * `bdf2` and `implicitEuler` integrate up to index 2, `gaussLegendre`, `trapezoid` and `theta` up to index 1.
+ * @throws OptionError where the derivative is not a function, or the mass is no numbers
  */
-export function ode<P extends ParamsLike<P> = Params>(derivative: Derivative<P>): OdeSystem<P> {
-  if (typeof derivative !== 'function')
+export function ode<P extends ParamsLike<P> = Params>(system: Derivative<P> | OdeSpec<P>): OdeSystem<P> {
+  if (typeof system === 'function') return {kind: 'ode', derivative: system};
+  if (!object.test(system) || typeof system.derivative !== 'function')
     throw new OptionError(
       'bad-derivative',
-      'ode(derivative) takes a function of {y, t, params} giving a tensor of the shape of y.',
+      'ode(derivative) takes a function of {y, t, params} giving a tensor of the shape of y, or {derivative, mass} with such a function.',
     );
-  return {kind: 'ode', derivative};
+  refuseUnknownOptions(system, {derivative: any, mass: any}, 'ode', 'bad-system');
+  const {derivative, mass} = system;
+  if (mass === undefined) return {kind: 'ode', derivative};
+  if (!numeric.test(mass))
+    throw new OptionError(
+      'bad-mass',
+      'ode: mass must be a number, an array, a tensor, or a function of {params} giving a tensor.',
+    );
+  // Read for its errors: a ragged matrix is told of here, not in the first trace.
+  if (typeof mass !== 'function' && !(mass instanceof tf.Tensor)) requireFinite(readNumeric(mass, 'mass').values);
+  return {kind: 'ode', derivative, mass};
+}
+
+function requireFinite(values: Float64Array): void {
+  const at = values.findIndex(value => !Number.isFinite(value));
+  if (at >= 0) throw new OptionError('bad-mass', `ode: number ${at} of the mass is ${values[at]}: give a finite one.`);
 }
 
 function notMechanical(): never {
   throw new OptionError('wrong-system', 'This scheme is for mechanics({...}): an ode has no force or mass.');
 }
 
-export function odeEquations(system: OdeSystem, params: Params): Equations {
+function noRate(): never {
+  throw new OptionError(
+    'wrong-scheme',
+    "This scheme asks for y' itself, which M y' = f does not give where M is singular: choose another one, as radauIIA5() or bdf2().",
+  );
+}
+
+export function odeEquations(system: OdeSystem, params: Params, shape: Shape): Equations {
+  const rate: Equations['rate'] = ({y}, t) => ({
+    y: within('derivative', () => derivativeTensor(immediate(system.derivative({y, t, params})), y)),
+  });
+  const mass = system.mass === undefined ? undefined : massOperator(system.mass, shape, params);
   return {
     kind: 'ode',
     force: notMechanical,
-    mass: notMechanical,
-    massAt: notMechanical,
+    mass: (_, w) => mass?.times(w) ?? w,
+    massAt: () => mass?.value ?? notMechanical(),
     acceleration: notMechanical,
     general: false,
     positionRate: notMechanical,
@@ -49,28 +96,24 @@ export function odeEquations(system: OdeSystem, params: Params): Equations {
     unknownPosition: {at: notMechanical, increment: notMechanical, of: notMechanical, between: notMechanical},
     resting: notMechanical,
     typicalMass: notMechanical,
-    rate: ({y}, t) => ({
-      y: within('derivative', () => {
-        const result = immediate(system.derivative({y, t, params}));
-        if (
-          !(result instanceof tf.Tensor)
-          || result.shape.length !== y.shape.length
-          || result.shape.some((n, axis) => n !== y.shape[axis])
-        ) {
-          const got =
-            result instanceof tf.Tensor
-              ? `a tensor of shape [${result.shape.join(', ')}]`
-              : Array.isArray(result)
-                ? 'an array (tf.stack makes a tensor of scalars)'
-                : typeof result;
-          throw new ShapeError(
-            'derivative-shape',
-            `The derivative returned ${got}, but y has shape [${y.shape.join(', ')}].`,
-            {term: 'derivative', y: y.shape},
-          );
-        }
-        return result;
-      }),
-    }),
+    rate: mass === undefined ? rate : noRate,
+    rightHandSide: rate,
+    withMass: mass !== undefined,
+    ...mass?.known,
   };
+}
+
+/** @throws ShapeError 'derivative-shape' */
+function derivativeTensor(result: tf.Tensor, y: tf.Tensor): tf.Tensor {
+  if (result instanceof tf.Tensor && sameShape(result.shape, y.shape)) return result;
+  const got =
+    result instanceof tf.Tensor
+      ? `a tensor of shape [${result.shape.join(', ')}]`
+      : Array.isArray(result)
+        ? 'an array (tf.stack makes a tensor of scalars)'
+        : typeof result;
+  throw new ShapeError('derivative-shape', `The derivative returned ${got}, but y has shape [${y.shape.join(', ')}].`, {
+    term: 'derivative',
+    y: y.shape,
+  });
 }

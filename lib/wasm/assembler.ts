@@ -7,9 +7,9 @@ import {Bytes} from './bytes.js';
 import type {Instruction, LaneMemoryInstruction, MemoryInstruction} from './instructions.js';
 import {extended, laneMemoryOpcodes, memoryOpcodes, opcodes, simd} from './instructions.js';
 
-export type ValueType = 'i32' | 'i64' | 'f64' | 'v128';
+export type ValueType = 'i32' | 'i64' | 'f32' | 'f64' | 'v128';
 
-const typeCodes: {readonly [T in ValueType]: number} = {i32: 0x7f, i64: 0x7e, f64: 0x7c, v128: 0x7b};
+const typeCodes: {readonly [T in ValueType]: number} = {i32: 0x7f, i64: 0x7e, f32: 0x7d, f64: 0x7c, v128: 0x7b};
 const emptyBlock = 0x40;
 
 export interface Signature {
@@ -27,7 +27,7 @@ export interface Local {
 export class Body {
   private readonly code = new Bytes();
   private readonly localTypes: ValueType[] = [];
-  private readonly free: {readonly [T in ValueType]: Local[]} = {i32: [], i64: [], f64: [], v128: []};
+  private readonly free: {readonly [T in ValueType]: Local[]} = {i32: [], i64: [], f32: [], f64: [], v128: []};
   private readonly parameterCount: number;
 
   constructor(readonly signature: Signature) {
@@ -97,6 +97,19 @@ export class Body {
     return this;
   }
 
+  f32(value: number): this {
+    this.code.byte(0x43);
+    this.code.f32(value);
+    return this;
+  }
+
+  /** A vector constant of four equal single-precision numbers. */
+  f32x4(value: number): this {
+    this.opcode(simd + 0x0c);
+    for (let lane = 0; lane < 4; lane++) this.code.f32(value);
+    return this;
+  }
+
   /** A vector constant of two doubles. */
   f64x2(low: number, high: number): this {
     this.opcode(simd + 0x0c);
@@ -114,23 +127,44 @@ export class Body {
     return this;
   }
 
-  laneMemory(instruction: LaneMemoryInstruction, offset: number, lane: 0 | 1): this {
-    this.opcode(laneMemoryOpcodes[instruction]);
-    this.code.unsigned(3);
+  laneMemory(instruction: LaneMemoryInstruction, offset: number, lane: number): this {
+    const [code, alignment] = laneMemoryOpcodes[instruction];
+    this.opcode(code);
+    this.code.unsigned(alignment);
     this.code.unsigned(offset);
     this.code.byte(lane);
     return this;
   }
 
-  extractLane(lane: 0 | 1): this {
+  extractLane(lane: number): this {
     this.opcode(simd + 0x21);
     this.code.byte(lane);
     return this;
   }
 
-  replaceLane(lane: 0 | 1): this {
+  replaceLane(lane: number): this {
     this.opcode(simd + 0x22);
     this.code.byte(lane);
+    return this;
+  }
+
+  /** A single-precision number out of four, and into them. */
+  extractLane32(lane: number): this {
+    this.opcode(simd + 0x1f);
+    this.code.byte(lane);
+    return this;
+  }
+
+  replaceLane32(lane: number): this {
+    this.opcode(simd + 0x20);
+    this.code.byte(lane);
+    return this;
+  }
+
+  /** Four lanes of 32 bits out of the eight of the two vectors on the stack (0 … 3 of the first; 4 … 7 of the second). */
+  shuffle32(...lanes: readonly [number, number, number, number]): this {
+    this.opcode(simd + 0x0d);
+    for (const lane of lanes) for (let i = 0; i < 4; i++) this.code.byte(4 * lane + i);
     return this;
   }
 

@@ -50,6 +50,11 @@ export class Bytes {
     }
   }
 
+  f32(value: number): void {
+    scratch.setFloat32(0, value, true);
+    this.append(scratchBytes.subarray(0, 4));
+  }
+
   f64(value: number): void {
     scratch.setFloat64(0, value, true);
     this.append(scratchBytes);

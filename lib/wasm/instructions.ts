@@ -41,6 +41,8 @@ export const opcodes = {
   'i32.shr_u': 0x76,
   'i64.add': 0x7c,
   'i64.shl': 0x86,
+  'f32.add': 0x92,
+  'f32.mul': 0x94,
   'f64.abs': 0x99,
   'f64.neg': 0x9a,
   'f64.ceil': 0x9b,
@@ -55,6 +57,8 @@ export const opcodes = {
   'f64.min': 0xa4,
   'f64.max': 0xa5,
   'f64.copysign': 0xa6,
+  'f32.demote_f64': 0xb6,
+  'f64.promote_f32': 0xbb,
   'f64.convert_i32_s': 0xb7,
   'f64.convert_i32_u': 0xb8,
   'i64.extend_i32_s': 0xac,
@@ -68,21 +72,49 @@ export const opcodes = {
   'v128.or': simd + 0x50,
   'v128.xor': simd + 0x51,
   'v128.bitselect': simd + 0x52,
+  'f32x4.splat': simd + 0x13,
   'f64x2.splat': simd + 0x14,
+  'f32x4.eq': simd + 0x41,
+  'f32x4.ne': simd + 0x42,
+  'f32x4.lt': simd + 0x43,
+  'f32x4.gt': simd + 0x44,
+  'f32x4.le': simd + 0x45,
+  'f32x4.ge': simd + 0x46,
   'f64x2.eq': simd + 0x47,
   'f64x2.ne': simd + 0x48,
   'f64x2.lt': simd + 0x49,
   'f64x2.gt': simd + 0x4a,
   'f64x2.le': simd + 0x4b,
   'f64x2.ge': simd + 0x4c,
+  'f32x4.demote_f64x2_zero': simd + 0x5e,
+  'f64x2.promote_low_f32x4': simd + 0x5f,
+  'f32x4.ceil': simd + 0x67,
+  'f32x4.floor': simd + 0x68,
+  'f32x4.trunc': simd + 0x69,
+  'f32x4.nearest': simd + 0x6a,
   'f64x2.ceil': simd + 0x74,
   'f64x2.floor': simd + 0x75,
   'f64x2.trunc': simd + 0x7a,
   'f64x2.nearest': simd + 0x94,
+  'i32x4.shl': simd + 0xab,
+  'i32x4.shr_u': simd + 0xad,
+  'i32x4.add': simd + 0xae,
+  'i32x4.sub': simd + 0xb1,
   'i64x2.shl': simd + 0xcb,
   'i64x2.shr_u': simd + 0xcd,
   'i64x2.add': simd + 0xce,
   'i64x2.sub': simd + 0xd1,
+  'f32x4.abs': simd + 0xe0,
+  'f32x4.neg': simd + 0xe1,
+  'f32x4.sqrt': simd + 0xe3,
+  'f32x4.add': simd + 0xe4,
+  'f32x4.sub': simd + 0xe5,
+  'f32x4.mul': simd + 0xe6,
+  'f32x4.div': simd + 0xe7,
+  'f32x4.min': simd + 0xe8,
+  'f32x4.max': simd + 0xe9,
+  'f32x4.pmin': simd + 0xea,
+  'f32x4.pmax': simd + 0xeb,
   'f64x2.abs': simd + 0xec,
   'f64x2.neg': simd + 0xed,
   'f64x2.sqrt': simd + 0xef,
@@ -94,6 +126,8 @@ export const opcodes = {
   'f64x2.max': simd + 0xf5,
   'f64x2.pmin': simd + 0xf6,
   'f64x2.pmax': simd + 0xf7,
+  /** a·b + c, rounded once or twice as the processor likes (relaxed SIMD: not every runtime has it). */
+  'f32x4.relaxed_madd': simd + 0x105,
 } as const;
 
 export type Instruction = keyof typeof opcodes;
@@ -101,21 +135,27 @@ export type Instruction = keyof typeof opcodes;
 /** Loads and stores: opcode and the logarithm of the natural alignment. */
 export const memoryOpcodes = {
   'i32.load': [0x28, 2],
+  'f32.load': [0x2a, 2],
   'f64.load': [0x2b, 3],
   'i32.store': [0x36, 2],
+  'f32.store': [0x38, 2],
   'f64.store': [0x39, 3],
   'v128.load': [simd + 0x00, 4],
+  'v128.load32_splat': [simd + 0x09, 2],
   'v128.load64_splat': [simd + 0x0a, 3],
+  'v128.load32_zero': [simd + 0x5c, 2],
   'v128.load64_zero': [simd + 0x5d, 3],
   'v128.store': [simd + 0x0b, 4],
 } as const;
 
 export type MemoryInstruction = keyof typeof memoryOpcodes;
 
-/** Loads and stores of one lane of a vector. */
+/** Loads and stores of one lane of a vector, as above. */
 export const laneMemoryOpcodes = {
-  'v128.load64_lane': simd + 0x57,
-  'v128.store64_lane': simd + 0x5b,
+  'v128.load32_lane': [simd + 0x56, 2],
+  'v128.load64_lane': [simd + 0x57, 3],
+  'v128.store32_lane': [simd + 0x5a, 2],
+  'v128.store64_lane': [simd + 0x5b, 3],
 } as const;
 
 export type LaneMemoryInstruction = keyof typeof laneMemoryOpcodes;

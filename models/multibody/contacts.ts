@@ -7,7 +7,7 @@ import * as tf from '@tensorflow/tfjs';
 import {any, refuseUnknownOptions} from '../../lib/checks.js';
 import type {Coefficient} from '../coefficient.js';
 import type {Place} from './bodies.js';
-import {column, type ForceGroup, type Instant} from './forces.js';
+import {column, type ForceGroup, type Instant} from './force-groups.js';
 import {requireShapes, type Shape} from './shapes.js';
 import type {Choice, Wrench} from './state.js';
 import {Touches, touchesOf, type Touch} from './touches.js';

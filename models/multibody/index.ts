@@ -13,8 +13,10 @@ export {
   type TorsionSpring,
   type WrenchTerm,
 } from './forces.js';
+export {jointForce, type JointForce, type JointState} from './joint-forces.js';
 export {logCholesky, logCholeskyOf, type PhysicalInertia} from './inertia.js';
 export {
+  compound,
   cylindrical,
   distanceJoint,
   fixed,
@@ -28,8 +30,10 @@ export {
   spherical,
   universal,
   type Angle,
+  type CompoundStep,
   type Joint,
   type JointAxis,
+  type JointLoads,
   type JointPoint,
 } from './joints.js';
 export {multibody, type Multibody, type MultibodySpec, type MultibodyStart, type SavedMotion} from './multibody.js';

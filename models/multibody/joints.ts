@@ -4,9 +4,10 @@
  * Haug, Computer Aided Kinematics and Dynamics of Mechanical Systems (1989), chapter 9.
  */
 import type * as tf from '@tensorflow/tfjs';
-import {any, callable, refuseUnknownOptions} from '../../lib/checks.js';
+import {any, callable, list, refuseUnknownOptions} from '../../lib/checks.js';
 import type {Params} from '../../lib/index.js';
 import {OptionError} from '../../lib/index.js';
+import type {Coefficient} from '../coefficient.js';
 import {inner, requireDirection, requireVector, type V3} from './numbers.js';
 
 /** Made by `revolute` and its like, for `multibody`. */
@@ -18,8 +19,10 @@ export interface Joint {
 
 /** What a joint is made of. */
 export type KnownJoint =
-  | ({readonly kind: 'revolute' | 'cylindrical' | 'planar'} & Ends & PointAndAxis)
-  | ({readonly kind: 'prismatic'} & Ends & {readonly at: V3 | undefined; readonly axis: V3})
+  | ({readonly kind: 'revolute'} & Ends & PointAndAxis & Loads)
+  | ({readonly kind: 'cylindrical' | 'planar'} & Ends & PointAndAxis)
+  | ({readonly kind: 'prismatic'} & Ends & Loads & {readonly at: V3 | undefined; readonly axis: V3})
+  | ({readonly kind: 'compound'} & Ends & {readonly at: V3; readonly steps: readonly KnownStep[]})
   | ({readonly kind: 'spherical' | 'fixed'} & Ends & {readonly at: V3 | undefined})
   | ({readonly kind: 'universal'} & Ends & {readonly at: V3; readonly axes: readonly [V3, V3]})
   | ({readonly kind: 'screw'} & Ends & PointAndAxis & {readonly pitch: number})
@@ -27,6 +30,18 @@ export type KnownJoint =
   | ({readonly kind: 'rolling'} & Ends & Rolls)
   | ({readonly kind: 'gear'} & Ends & Meshes)
   | ({readonly kind: 'motor'} & Ends & {readonly axis: V3; readonly angle: Angle});
+
+/** A step of a compound joint, in world coordinates at the start; that of a slide has no point. */
+export type KnownStep =
+  | ({readonly kind: 'turn'; readonly axis: V3; readonly at: V3} & Loads)
+  | ({readonly kind: 'slide'; readonly axis: V3} & Loads)
+  | ({readonly kind: 'ball'; readonly at: V3} & Loads);
+
+/** What a coordinate of a joint has of its own. */
+export interface Loads {
+  readonly armature: Coefficient;
+  readonly limits: readonly [number, number] | undefined;
+}
 
 interface Ends {
   readonly a: string;
@@ -60,7 +75,32 @@ export interface JointAxis extends JointPoint {
   readonly axis: readonly [number, number, number];
 }
 
-const withAxis = (kind: 'revolute' | 'cylindrical' | 'planar', a: string, b: string, spec: JointAxis): Joint => {
+/** What the coordinate of a joint may have beside its axis. */
+export interface JointLoads {
+  /**
+   * Inertia of what turns with the joint's coordinate alone, as a motor's rotor behind a gear of ratio n, n² times its own
+   * [mass · length², of a slide mass]; default 0. For minimal coordinates.
+   */
+  readonly armature?: Coefficient;
+  /** Least and greatest coordinate, from that at the start [radians, or length], held as hard stops; ±Infinity for none. */
+  readonly limits?: readonly [number, number];
+}
+
+/** One step of a compound joint: a turn about an axis, a slide along one, or a ball. World coordinates at the start. */
+export type CompoundStep =
+  | ({readonly turn: readonly [number, number, number]; readonly at: readonly [number, number, number]} & JointLoads)
+  | ({readonly slide: readonly [number, number, number]} & JointLoads)
+  | ({readonly ball: readonly [number, number, number]} & Pick<JointLoads, 'armature'>);
+
+function loadsOf({armature = 0, limits}: JointLoads, name: string): Loads {
+  if (limits === undefined) return {armature, limits};
+  const [low, high] = limits;
+  if (limits.length !== 2 || !(low < high))
+    throw new OptionError('bad-multibody', `${name}: limits must be [least, greatest], not ${JSON.stringify(limits)}.`);
+  return {armature, limits: [low, high]};
+}
+
+const withAxis = (kind: 'cylindrical' | 'planar', a: string, b: string, spec: JointAxis): Joint => {
   refuseUnknownOptions(spec, {at: any, axis: any}, kind, 'bad-multibody');
   return known({
     kind,
@@ -74,8 +114,15 @@ const withAxis = (kind: 'revolute' | 'cylindrical' | 'planar', a: string, b: str
  * b turns about an axis of a.
  * @throws OptionError 'bad-multibody'
  */
-export function revolute(a: string, b: string, spec: JointAxis): Joint {
-  return withAxis('revolute', a, b, spec);
+export function revolute(a: string, b: string, spec: JointAxis & JointLoads): Joint {
+  refuseUnknownOptions(spec, {at: any, axis: any, armature: any, limits: list}, 'revolute', 'bad-multibody');
+  return known({
+    kind: 'revolute',
+    ...ends('revolute', a, b),
+    at: requireVector(spec.at, 'revolute: at'),
+    axis: requireDirection(spec.axis, 'revolute: axis'),
+    ...loadsOf(spec, 'revolute'),
+  });
 }
 
 /**
@@ -92,14 +139,50 @@ export function spherical(a: string, b: string, spec: JointPoint): Joint {
  * @param spec.at about which its reaction's torque is given; default the centre of b, or of a where b is the ground
  * @throws OptionError 'bad-multibody'
  */
-export function prismatic(a: string, b: string, spec: Partial<JointPoint> & Pick<JointAxis, 'axis'>): Joint {
-  refuseUnknownOptions(spec, {at: any, axis: any}, 'prismatic', 'bad-multibody');
+export function prismatic(
+  a: string,
+  b: string,
+  spec: Partial<JointPoint> & Pick<JointAxis, 'axis'> & JointLoads,
+): Joint {
+  refuseUnknownOptions(spec, {at: any, axis: any, armature: any, limits: list}, 'prismatic', 'bad-multibody');
   return known({
     kind: 'prismatic',
     ...ends('prismatic', a, b),
     at: spec.at === undefined ? undefined : requireVector(spec.at, 'prismatic: at'),
     axis: requireDirection(spec.axis, 'prismatic: axis'),
+    ...loadsOf(spec, 'prismatic'),
   });
+}
+
+/**
+ * Turns, slides and balls one after the other, each moved by those before it: b hangs on the last. In maximal coordinates,
+ * up to three slides before or after one to three turns about one point, or before a ball.
+ * @param spec.steps from a to b
+ * @throws OptionError 'bad-multibody'
+ */
+export function compound(a: string, b: string, spec: {readonly steps: readonly CompoundStep[]}): Joint {
+  refuseUnknownOptions(spec, {steps: list}, 'compound', 'bad-multibody');
+  const steps = spec.steps.map((step, i) => stepOf(step, `compound: steps[${i}]`));
+  const first = steps.find((step): step is Exclude<KnownStep, {kind: 'slide'}> => step.kind !== 'slide');
+  if (steps.length === 0 || steps.length > 6)
+    throw new OptionError('bad-multibody', `compound: it has ${steps.length} steps; give one to six.`);
+  return known({kind: 'compound', ...ends('compound', a, b), at: first?.at ?? [0, 0, 0], steps});
+}
+
+function stepOf(step: CompoundStep, name: string): KnownStep {
+  const check = (known: readonly string[]): void =>
+    refuseUnknownOptions(step, Object.fromEntries(known.map(key => [key, any])), name, 'bad-multibody');
+  if ('turn' in step) {
+    check(['turn', 'at', 'armature', 'limits']);
+    const axis = requireDirection(step.turn, `${name}.turn`);
+    return {kind: 'turn', axis, at: requireVector(step.at, `${name}.at`), ...loadsOf(step, name)};
+  }
+  if ('slide' in step) {
+    check(['slide', 'armature', 'limits']);
+    return {kind: 'slide', axis: requireDirection(step.slide, `${name}.slide`), ...loadsOf(step, name)};
+  }
+  check(['ball', 'armature']);
+  return {kind: 'ball', at: requireVector(step.ball, `${name}.ball`), ...loadsOf(step, name)};
 }
 
 /**

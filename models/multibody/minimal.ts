@@ -7,12 +7,13 @@ import type {Kinematics, MechanicalTrajectory, Params} from '../../lib/index.js'
 import {constantTensor, linalg, quaternions} from '../../lib/index.js';
 import type {Bodies} from './bodies.js';
 import type {WrenchTerm} from './forces.js';
+import type {JointTerms} from './joint-forces.js';
 import type {KnownJoint} from './joints.js';
 import {minus, turnedBack} from './numbers.js';
 import {along, byPose, byTwist, columnsOf, type ReactionSeries, type SavedSeries} from './series.js';
 import {pointOfJoint, type JointRows} from './rows.js';
 import {constants, poseOf, twistOf, type Pose, type Twist} from './state.js';
-import {biasOf, jacobianOf, masksOf, treeAt, velocityOf, type Tree} from './tree.js';
+import {biasOf, jacobianOf, masksOf, treeAt, velocityOf, type Branch, type Tree, type TreeAt} from './tree.js';
 import {add, cross, rotate, rotateBack, scale, sub, times, type Matrix, type Quat, type Vec} from './vectors.js';
 
 /** A system in a tree's coordinates. */
@@ -36,6 +37,7 @@ export function minimalSystem(
   tree: Tree,
   wrenches: readonly WrenchTerm[],
   loops: JointRows,
+  own: JointTerms,
   places: (name: string) => ReturnType<Bodies['place']>,
 ): Minimal {
   const n = bodies.names.length;
@@ -71,12 +73,15 @@ export function minimalSystem(
     const {J, turning} = jacobian(q);
     const m = tall(grounded(bodies.mass(params)));
     const spins = times(inertia(params).map(row => row.map(tall)) as unknown as Matrix, turning);
-    return tf.addN(
+    const ofBodies = tf.addN(
       [0, 1, 2].flatMap(i => [
         tf.matMul(J.linear[i] as tf.Tensor2D, tf.mul<tf.Tensor2D>(m, J.linear[i]), true),
         tf.matMul(turning[i] as tf.Tensor2D, spins[i] as tf.Tensor2D, true),
       ]),
     );
+    return own.armature === undefined
+      ? ofBodies
+      : tf.add(ofBodies, tf.mul(tf.eye(tree.velocities), own.armature(params)));
   };
   /** What every body needs for its acceleration where the joints have none, beyond what acts on it: force and torque. */
   const lacking = (
@@ -107,7 +112,20 @@ export function minimalSystem(
   const force = (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, params: Params): tf.Tensor => {
     const {J, turning} = jacobian(q);
     const {force: f, torque} = lacking(q, v, t, params);
-    return tf.neg(gathered(J.linear, turning, f, torque));
+    const ofBodies = tf.neg(gathered(J.linear, turning, f, torque));
+    return own.force === undefined ? ofBodies : tf.add(ofBodies, own.force(q, v, t, params));
+  };
+  /** Generalized forces of stops, whose multipliers are the last. */
+  const stopped = (lambda: tf.Tensor): tf.Tensor | undefined => {
+    if (own.stops === undefined) return undefined;
+    const {acts} = own.stops;
+    const all = tf.unstack(lambda).slice(-acts.length);
+    const zero = constantTensor(0, []);
+    return tf.stack(
+      Array.from({length: tree.velocities}, (_, v) =>
+        acts.reduce<tf.Tensor>((sum, act, i) => (act.v === v ? tf.add(sum, tf.mul(act.sign, all[i])) : sum), zero),
+      ),
+    );
   };
   const start = (velocities: readonly (readonly number[])[]): number[] => {
     if (velocities.every(row => row.every(x => x === 0))) return new Array<number>(tree.velocities).fill(0);
@@ -137,7 +155,8 @@ export function minimalSystem(
     const side = places(joint.b === 'ground' ? joint.a : joint.b);
     const local = turnedBack(side.rotation, minus(pointOfJoint(joint, places), side.position));
     const saved = trajectory.values('t').length;
-    const lambda = (loops.positions?.count ?? 0) + (loops.velocities?.count ?? 0);
+    const rows = (loops.positions?.count ?? 0) + (loops.velocities?.count ?? 0);
+    const lambda = rows + (own.stops?.acts.length ?? 0);
     const series = {
       q: {values: trajectory.values('q'), shape: [tree.positions]},
       v: {values: trajectory.values('v'), shape: [tree.velocities]},
@@ -147,11 +166,15 @@ export function minimalSystem(
     const found = along(series, saved, ({q, v, t, lambda: multipliers}) => {
       const all = whole(q, v);
       const pose = poseOf(all.q);
-      const held = multipliers === undefined ? undefined : loopWrench(loops, pose, twistOf(all.v), t, multipliers);
-      const {J, turning} = jacobian(q);
+      const held =
+        multipliers === undefined || rows === 0
+          ? undefined
+          : loopWrench(loops, pose, twistOf(all.v), t, tf.slice(multipliers, [0], [rows]));
+      const {at: tree_, J, turning} = jacobian(q);
       const pushed = held === undefined ? undefined : gathered(J.linear, turning, held[0], held[1]);
-      const applied = force(q, v, t, params);
-      const right = pushed === undefined ? applied : tf.add(applied, pushed);
+      const stops = multipliers === undefined ? undefined : stopped(multipliers);
+      const plus = (x: tf.Tensor, y: tf.Tensor | undefined): tf.Tensor => (y === undefined ? x : tf.add(x, y));
+      const right = plus(plus(force(q, v, t, params), pushed), stops);
       const a = tf.reshape(linalg.solve(mass(q, params), tf.expandDims(right, 1)), [tree.velocities]);
       const needed = lacking(q, v, t, params, a);
       const forceOf = held === undefined ? needed.force : sub(needed.force, held[0]);
@@ -160,17 +183,39 @@ export function minimalSystem(
         Float64Array.from({length: n + 1}, (_, i) => (beyond.has(i) ? 1 : 0)),
         [n + 1],
       );
-      const own = (x: Vec): Vec => x.map(part => tf.slice(part, [side.index], [1])) as unknown as Vec;
+      const ofSide = (x: Vec): Vec => x.map(part => tf.slice(part, [side.index], [1])) as unknown as Vec;
       const turn = pose.rotation.map(part => tf.slice(part, [side.index], [1])) as unknown as Quat;
-      const point = add(own(pose.position), rotate(turn, constants([local])));
+      const point = add(ofSide(pose.position), rotate(turn, constants([local])));
       const arms = pose.position.map((x, i) => tf.sub(x, point[i])) as unknown as Vec;
       const torques = add(rotate(pose.rotation, torqueOf), cross(arms, forceOf));
       const sign = bIsChild ? 1 : -1;
-      return tf.stack([...forceOf, ...torques].map(x => tf.mul(sign, tf.sum(tf.mul(share, x)))));
+      const passed = [...forceOf, ...torques].map(x => tf.sum(tf.mul(share, x)));
+      // Of what passes through the joint, a part is its own drive, stops and rotor: along its axes.
+      const rotor = own.armature === undefined ? undefined : tf.neg(tf.mul(own.armature(params), a));
+      const driven = [own.force?.(q, v, t, params), stops, rotor].filter(x => x !== undefined);
+      const drive =
+        driven.length === 0 ? undefined : alongAxes(tree_, branch, tf.addN(driven), point as unknown as Vec);
+      return tf.stack(passed.map((x, i) => tf.mul(sign, drive === undefined ? x : tf.sub(x, drive[i]))));
     });
     return columnsOf(found);
   };
   return {mass, force, whole, kinematics: kinematicsOf(tree), start, reaction};
+}
+
+/** Force and torque about a point of generalized forces [velocities] on a branch's coordinates. */
+function alongAxes(
+  {axis, point: centres}: TreeAt,
+  {velocities: [from, to], slides}: Branch,
+  force: tf.Tensor,
+  point: Vec,
+): tf.Tensor[] {
+  const count = to - from;
+  const of = (x: tf.Tensor): tf.Tensor => tf.slice(x, [from], [count]);
+  const [e, c] = [axis.map(of) as unknown as Vec, centres.map(of) as unknown as Vec];
+  const sliding = constantTensor(Float64Array.from(slides), [count]);
+  const push = scale(tf.mul(of(force), sliding), e);
+  const turn = scale(tf.mul(of(force), tf.sub(1, sliding)), e);
+  return [...push, ...add(turn, cross(sub(c, point), push))].map(x => tf.sum(x));
 }
 
 /** A body and all that hang on it. */

@@ -9,7 +9,10 @@ import type {Constraint, MechanicalSystem, MechanicalTrajectory, Observe, Params
 import {bilateral, freeBodies, mechanics, nonholonomic, OptionError, constantTensor} from '../../lib/index.js';
 import {readBodies, type Bodies, type BodySpec, type Place} from './bodies.js';
 import {contactGroups, type BodyContact} from './contacts.js';
-import {forceGroups, type BodyForce, type ForceGroup, type Instant, type WrenchTerm} from './forces.js';
+import {forceGroups, type BetweenBodies, type ForceGroup, type Instant} from './force-groups.js';
+import type {BodyForce, WrenchTerm} from './forces.js';
+import {maximalJointTerms} from './joint-coordinates.js';
+import {jointTerms, type JointForce} from './joint-forces.js';
 import type {Joint, KnownJoint} from './joints.js';
 import {minimalSystem, wholeSeries} from './minimal.js';
 import {treeOf} from './tree.js';
@@ -96,23 +99,26 @@ export function multibody(spec: MultibodySpec): Multibody {
   const joints = Object.entries(spec.joints ?? {}) as [string, KnownJoint][];
   const places = (name: string): Place => bodies.place(name, 'a joint');
   const given = joints.map(([, joint]) => joint);
-  const {groups: between, own} = forcesOf(spec.forces ?? [], bodies);
+  const {groups: between, own, inJoints} = forcesOf(spec.forces ?? [], bodies);
+  const minimal = spec.coordinates === 'minimal';
+  const ofJoints = minimal ? undefined : maximalJointTerms(joints, inJoints, places);
   const found = (name: string, asked: string): Place => bodies.place(name, asked);
   const contacts = spec.contacts ?? [];
   const rigid = contacts.filter((one): one is RigidContact => 'kind' in one);
+  const touching = (at: PlaceOf): Constraint[] => rigidContacts(rigid, found, at);
   const groups = [
     ...between,
+    ...(ofJoints?.groups ?? []),
     ...contactGroups(
       contacts.filter((one): one is BodyContact => !('kind' in one)),
       found,
     ),
   ];
-  const touching = (at: PlaceOf): Constraint[] => rigidContacts(rigid, found, at);
   const wrenches = [bodyForces(bodies, gravity, groups), ...own];
-  const {system, initial, whole, rows, saved, branch} =
-    spec.coordinates === 'minimal'
-      ? inTree(bodies, given, wrenches, places, touching)
-      : inMaximal(bodies, given, wrenches, places, touching);
+  const {system, initial, whole, rows, saved, branch, stored} =
+    ofJoints === undefined
+      ? inTree(bodies, joints, wrenches, inJoints, places, touching)
+      : inMaximal(bodies, given, wrenches, ofJoints.stops?.constraint, places, touching);
   const at = ({q, v, t, params}: Parameters<Observe>[0]): Instant => {
     const all = whole(q, v);
     return {pose: poseOf(all.q), twist: twistOf(all.v), t, params};
@@ -137,7 +143,11 @@ export function multibody(spec: MultibodySpec): Multibody {
         ?? reactionsAlong(saved(trajectory), given[number], number, rows, places, bodies.names.length)
       );
     },
-    energy: place => energyOf(bodies, gravity, groups, at(place)),
+    energy: place => {
+      const more = stored?.(place);
+      const ofBodies = energyOf(bodies, gravity, groups, at(place));
+      return more === undefined ? ofBodies : tf.add(ofBodies, more);
+    },
     momentum: place => momentumOf(bodies, at(place)),
   };
 }
@@ -164,6 +174,8 @@ interface Coordinates {
   whole(q: tf.Tensor, v: tf.Tensor): {q: tf.Tensor; v: tf.Tensor};
   saved(trajectory: SavedMotion): SavedMotion;
   readonly rows: JointRows;
+  /** Energy of the joints' own terms, where `whole` does not see it. */
+  readonly stored?: (at: Parameters<Observe>[0]) => tf.Tensor | undefined;
   /** Of a joint that has no rows. */
   readonly branch?: (trajectory: SavedMotion, number: number, params: Params) => ReactionSeries | undefined;
 }
@@ -172,6 +184,7 @@ function inMaximal(
   bodies: Bodies,
   joints: readonly KnownJoint[],
   wrenches: readonly WrenchTerm[],
+  stops: Constraint | undefined,
   places: (name: string) => Place,
   touching: (at: PlaceOf) => Constraint[],
 ): Coordinates {
@@ -179,7 +192,7 @@ function inMaximal(
   const system = mechanics({
     mass: massOf(bodies),
     forces: wrenches,
-    constraints: constraintsOf(rows, (q, v) => ({q, v}), touching),
+    constraints: constraintsOf(rows, (q, v) => ({q, v}), stops, touching),
     kinematics: freeBodies(),
   });
   return {system, rows, initial: startOf(bodies), whole: (q, v) => ({q, v}), saved: trajectory => trajectory};
@@ -187,21 +200,29 @@ function inMaximal(
 
 function inTree(
   bodies: Bodies,
-  joints: readonly KnownJoint[],
+  named: readonly (readonly [string, KnownJoint])[],
   wrenches: readonly WrenchTerm[],
+  inJoints: readonly JointForce[],
   places: (name: string) => Place,
   touching: (at: PlaceOf) => Constraint[],
 ): Coordinates {
+  const joints = named.map(([, joint]) => joint);
   const tree = treeOf(bodies.names.map(places), joints, places);
   if (tree.velocities === 0)
     throw new OptionError('bad-multibody', 'multibody: the joints leave nothing to move; leave one out.');
   const loops = new Set(tree.loops);
   const rows = jointRows(joints, places, loops);
-  const minimal = minimalSystem(bodies, tree, wrenches, rows, places);
+  const own = jointTerms(tree, named, inJoints);
+  const minimal = minimalSystem(bodies, tree, wrenches, rows, own, places);
   const system = mechanics({
     mass: ({q, params}) => minimal.mass(q, params),
     forces: ({q, v, t, params}) => minimal.force(q, v, t, params),
-    constraints: constraintsOf(rows, (q, v) => minimal.whole(q, v ?? tf.zeros([tree.velocities])), touching),
+    constraints: constraintsOf(
+      rows,
+      (q, v) => minimal.whole(q, v ?? tf.zeros([tree.velocities])),
+      own.stops?.constraint,
+      touching,
+    ),
     ...(minimal.kinematics === undefined ? {} : {kinematics: minimal.kinematics}),
   });
   return {
@@ -209,6 +230,7 @@ function inTree(
     rows,
     initial: {q: tree.start, v: minimal.start(startOf(bodies).v)},
     whole: (q, v) => minimal.whole(q, v),
+    stored: ({q, v, t, params}) => own.energy(q, v, t, params),
     saved: trajectory => wholeSeries(trajectory, tree, minimal, bodies.names.length),
     branch: (trajectory, number, params) =>
       loops.has(number) ? undefined : minimal.reaction(trajectory, joints[number], number, params),
@@ -218,17 +240,23 @@ function inTree(
 function forcesOf(
   forces: readonly BodyForce[],
   bodies: Bodies,
-): {readonly groups: readonly ForceGroup[]; readonly own: readonly WrenchTerm[]} {
+): {
+  readonly groups: readonly ForceGroup[];
+  readonly own: readonly WrenchTerm[];
+  readonly inJoints: readonly JointForce[];
+} {
   forces.forEach((force, i) => {
     if (typeof force !== 'function' && typeof (force as {kind?: unknown} | undefined)?.kind !== 'string')
       throw new OptionError(
         'bad-multibody',
-        `multibody: forces[${i}] must be made by springDamper, torsionSpring, axisTorque or jointFriction, or be a function giving wrenches [bodies, 6].`,
+        `multibody: forces[${i}] must be made by springDamper, torsionSpring, axisTorque, jointFriction or jointForce, or be a function giving wrenches [bodies, 6].`,
       );
   });
   const own = forces.filter((force): force is WrenchTerm => typeof force === 'function');
   const known = forces.filter((force): force is Exclude<BodyForce, WrenchTerm> => typeof force !== 'function');
-  return {own, groups: forceGroups(known, (name, asked) => bodies.place(name, asked))};
+  const between = known.filter((force): force is BetweenBodies => force.kind !== 'jointForce');
+  const inJoints = known.filter((force): force is JointForce => force.kind === 'jointForce');
+  return {own, inJoints, groups: forceGroups(between, (name, asked) => bodies.place(name, asked))};
 }
 
 /** [bodies, 6], or [bodies, 6, 6] where an inertia has products. */
@@ -280,6 +308,7 @@ function bodyForces(bodies: Bodies, gravity: V3, groups: readonly ForceGroup[]):
 function constraintsOf(
   {positions, velocities}: JointRows,
   whole: (q: tf.Tensor, v: tf.Tensor | undefined) => {q: tf.Tensor; v: tf.Tensor | undefined},
+  stops: Constraint | undefined,
   touching: (at: PlaceOf) => Constraint[],
 ): Constraint[] {
   const at: PlaceOf = (q, v, t, params) => {
@@ -290,6 +319,7 @@ function constraintsOf(
   return [
     ...(positions === undefined ? [] : [bilateral(({q, t, params}) => positions.gap(at(q, undefined, t, params)))]),
     ...(velocities === undefined ? [] : [nonholonomic(({q, v, t, params}) => velocities.gap(at(q, v, t, params)))]),
+    ...(stops === undefined ? [] : [stops]),
     ...touching(at),
   ];
 }

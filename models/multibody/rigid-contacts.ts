@@ -8,7 +8,7 @@ import type {Constraint, Params} from '../../lib/index.js';
 import {frictionalContact} from '../../lib/index.js';
 import type {Coefficient} from '../coefficient.js';
 import type {Place} from './bodies.js';
-import {column, type Instant} from './forces.js';
+import {column, type Instant} from './force-groups.js';
 import {requireShapes, type Shape} from './shapes.js';
 import {Touches, touchesOf, type Touch} from './touches.js';
 import {dot, type Vec} from './vectors.js';

@@ -6,6 +6,7 @@
 import * as tf from '@tensorflow/tfjs';
 import type {Params} from '../../lib/index.js';
 import {constantTensor} from '../../lib/index.js';
+import {compoundRows} from './compound.js';
 import type {Angle, KnownJoint} from './joints.js';
 import type {V3} from './numbers.js';
 import {frameAlong, inner, minus, norm, outer, turnedBack} from './numbers.js';
@@ -285,16 +286,21 @@ export function pointOfJoint(joint: KnownJoint, places: (name: string) => Place)
 }
 
 function rowsOf(joint: KnownJoint, places: (name: string) => Place): Row[] {
-  const [from, to] = [places(joint.a), places(joint.b)];
+  const compound = joint.kind === 'compound' ? compoundRows(joint.steps, `${joint.a} – ${joint.b}`) : undefined;
+  const sides = [places(joint.a), places(joint.b)];
+  const [from, to] = compound?.swapped === true ? sides.reverse() : sides;
   const pair: Pair = {a: from.index, b: to.index};
   const points = (at: V3, other = at): Points => ({...pair, onA: local(from, at), onB: local(to, other)});
   const ofA = (axis: V3): V3 => turnedBack(from.rotation, axis);
   const ofB = (axis: V3): V3 => turnedBack(to.rotation, axis);
-  const at = pointOfJoint(joint, places);
+  const at = compound?.at ?? pointOfJoint(joint, places);
   const point = (): Row => ({kind: 'point', ...points(at)});
   const perpendicular = (u: V3, w: V3): Row => ({kind: 'angle', ...pair, ofA: ofA(u), ofB: ofB(w), cosine: 0});
   const plane = (u: V3): Row => ({kind: 'plane', ...points(at), ofA: ofA(u)});
-  const [e, f, g] = frameAlong('axis' in joint && joint.axis !== undefined ? joint.axis : [0, 0, 1]);
+  const between = (u: V3, w: V3): Row => ({kind: 'angle', ...pair, ofA: ofA(u), ofB: ofB(w), cosine: inner(u, w)});
+  const [e, f, g] = frameAlong(
+    compound?.turns?.[0] ?? ('axis' in joint && joint.axis !== undefined ? joint.axis : [0, 0, 1]),
+  );
   const parallel = (): Row[] => [perpendicular(e, g), perpendicular(f, g)];
   const alike = (): Row[] => [perpendicular(e, f), perpendicular(f, g), perpendicular(g, e)];
   switch (joint.kind) {
@@ -310,9 +316,13 @@ function rowsOf(joint: KnownJoint, places: (name: string) => Place): Row[] {
       return [plane(g), ...parallel()];
     case 'fixed':
       return [point(), ...alike()];
-    case 'universal': {
-      const [u, w] = joint.axes;
-      return [point(), {kind: 'angle', ...pair, ofA: ofA(u), ofB: ofB(w), cosine: inner(u, w)}];
+    case 'universal':
+      return [point(), between(...joint.axes)];
+    case 'compound': {
+      const {normals, turns} = compound as NonNullable<typeof compound>;
+      const place = normals.length === 3 ? [point()] : normals.map(plane);
+      const turning = [alike, parallel, (): Row[] => [between(turns?.[0] as V3, turns?.[1] as V3)], (): Row[] => []];
+      return [...place, ...turning[turns?.length ?? 3]()];
     }
     case 'screw':
       return [

@@ -109,7 +109,7 @@ export function reactionsAlong(
   bodies: number,
 ): ReactionSeries {
   const saved = trajectory.values('t').length;
-  // Those of joints, and after them those of contacts.
+  // Those of joints, and after them those of stops and contacts.
   const multipliers = trajectory.values('lambda');
   const onGround = joint.b === 'ground';
   const body = places(onGround ? joint.a : joint.b);

@@ -5,7 +5,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {constantTensor} from '../../lib/index.js';
 import type {Place} from './bodies.js';
-import type {Instant} from './forces.js';
+import type {Instant} from './force-groups.js';
 import {minus, turned, turnedBack, type V3} from './numbers.js';
 import type {Ball, Shape} from './shapes.js';
 import {Choice, constants, difference, pointOf, pointVelocity} from './state.js';

@@ -13,13 +13,19 @@ import type {Pose} from './state.js';
 import {add, cross, product, rotate, scale, sub, type Quat, type Vec} from './vectors.js';
 
 /** One degree of freedom, or the three of a ball; axes in the parent's axes at the start. */
-type Freedom =
+type Freedom = (
   | {readonly kind: 'turn' | 'slide'; readonly axis: V3}
   | {readonly kind: 'screw'; readonly axis: V3; readonly lead: number}
-  | {readonly kind: 'ball'};
+  | {readonly kind: 'ball'}
+) & {
+  /** Where it acts, in the world at the start, if not where the one before it does. */
+  readonly at?: V3;
+  /** From where the one before it acts, in the parent's axes. */
+  readonly offset?: V3;
+};
 
 /** A body, how it hangs on one before it, and the joint that says so. */
-interface Branch {
+export interface Branch {
   readonly body: number;
   /** Of bodies, the ground's their number. */
   readonly parent: number;
@@ -32,7 +38,15 @@ interface Branch {
   /** From the body's axes to the parent's at the start. */
   readonly turned: Q4;
   readonly freedoms: readonly Freedom[];
+  /** The body is the joint's a. */
+  readonly backwards: boolean;
+  /** The first of its velocities in v, and the one after the last. */
+  readonly velocities: readonly [number, number];
+  /** Of each of these: 1 where it shifts, 0 where it turns. */
+  readonly slides: readonly (0 | 1)[];
 }
+
+type Hung = Omit<Branch, 'velocities' | 'slides'>;
 
 /** A spanning tree, and the joints that close its loops. */
 export interface Tree {
@@ -44,8 +58,17 @@ export interface Tree {
   readonly loops: readonly number[];
   /** Where the balls' quaternions begin in q, and their angular velocities in v. */
   readonly balls: readonly {readonly q: number; readonly v: number}[];
+  /** Of each joint that is a branch, where its coordinates stand, from a to b. */
+  readonly coordinates: ReadonlyMap<number, readonly Coordinate[]>;
   /** At the start: zero, quaternions one. */
   readonly start: readonly number[];
+}
+
+/** A coordinate's first number in q and in v; −1 where the tree runs from b to a, and its numbers are of a against b. */
+export interface Coordinate {
+  readonly q: number;
+  readonly v: number;
+  readonly sign: 1 | -1;
 }
 
 const one = (axis: V3): Freedom[] => [{kind: 'turn', axis}];
@@ -71,6 +94,8 @@ function freedomsOf(joint: KnownJoint): Freedom[] | undefined {
       return [];
     case 'universal':
       return [...one(joint.axes[0]), ...one(joint.axes[1])];
+    case 'compound':
+      return [...joint.steps];
     default:
       return undefined;
   }
@@ -91,19 +116,34 @@ export function treeOf(bodies: readonly Place[], joints: readonly KnownJoint[], 
   const ground = places('ground');
   const reached = new Set([ground.index]);
   const loops = new Set(joints.keys());
-  const branches: Branch[] = [];
-  const hang = (parent: Place, body: Place, joint: number | undefined, at: V3, freedoms: readonly Freedom[]): void => {
+  const branches: Hung[] = [];
+  const hang = (
+    parent: Place,
+    body: Place,
+    joint: number | undefined,
+    at: V3,
+    freedoms: readonly Freedom[],
+    backwards = false,
+  ): void => {
     reached.add(body.index);
     if (joint !== undefined) loops.delete(joint);
     const local = (a: V3): V3 => turnedBack(parent.rotation, a);
+    let last = at;
+    const placed = freedoms.map((freedom): Freedom => {
+      const {at: next = last} = freedom;
+      const offset = local(minus(next, last));
+      last = next;
+      return {...freedom, ...('axis' in freedom ? {axis: local(freedom.axis)} : {}), offset} as Freedom;
+    });
     branches.push({
       body: body.index,
       parent: parent.index,
       joint,
       anchor: local(minus(at, parent.position)),
-      arm: local(minus(body.position, at)),
+      arm: local(minus(body.position, last)),
       turned: composed(conjugate(parent.rotation), body.rotation),
-      freedoms: freedoms.map(freedom => ('axis' in freedom ? {...freedom, axis: local(freedom.axis)} : freedom)),
+      freedoms: placed,
+      backwards,
     });
   };
   const grow = (): void => {
@@ -116,7 +156,7 @@ export function treeOf(bodies: readonly Place[], joints: readonly KnownJoint[], 
         found = true;
         const at = pointOfJoint(joint, places);
         if (reached.has(a.index)) hang(a, b, number, at, freedoms);
-        else hang(b, a, number, at, reversed(freedoms));
+        else hang(b, a, number, at, reversed(freedoms), true);
       });
     }
   };
@@ -129,17 +169,26 @@ export function treeOf(bodies: readonly Place[], joints: readonly KnownJoint[], 
   return counted(branches, [...loops]);
 }
 
-function counted(branches: readonly Branch[], loops: readonly number[]): Tree {
+function counted(hung: readonly Hung[], loops: readonly number[]): Tree {
   const start: number[] = [];
   const balls: {q: number; v: number}[] = [];
+  const coordinates = new Map<number, readonly Coordinate[]>();
   let velocities = 0;
-  for (const {freedoms} of branches)
+  const branches = hung.map((branch): Branch => {
+    const {freedoms, joint, backwards} = branch;
+    const own: Coordinate[] = [];
+    const first = velocities;
     for (const {kind} of freedoms) {
+      own.push({q: start.length, v: velocities, sign: backwards ? -1 : 1});
       if (kind === 'ball') balls.push({q: start.length, v: velocities});
       start.push(...(kind === 'ball' ? [1, 0, 0, 0] : [0]));
       velocities += kind === 'ball' ? 3 : 1;
     }
-  return {branches, positions: start.length, velocities, loops, balls, start};
+    if (joint !== undefined) coordinates.set(joint, backwards ? own.reverse() : own);
+    const slides = freedoms.flatMap(({kind}): (0 | 1)[] => (kind === 'ball' ? [0, 0, 0] : [kind === 'slide' ? 1 : 0]));
+    return {...branch, velocities: [first, velocities], slides};
+  });
+  return {branches, positions: start.length, velocities, loops, balls, coordinates, start};
 }
 
 /** All bodies and all axes at one position. */
@@ -172,6 +221,8 @@ export function treeAt(tree: Tree, q: tf.Tensor): TreeAt {
       points.push(at);
     };
     for (const freedom of freedoms) {
+      const {offset} = freedom;
+      if (offset?.some(x => x !== 0) === true) at = add(at, rotate(turn, scalars(offset)));
       if (freedom.kind === 'ball') {
         turn = product(turn, values.slice(next, next + 4) as unknown as Quat);
         next += 4;

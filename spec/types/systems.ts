@@ -25,6 +25,9 @@ const explicit = mechanics<{k: tf.Tensor; c: tf.Tensor2D; nested: {a: tf.Tensor}
 });
 // By a function that says what it takes.
 const inferred = mechanics({mass: 1, forces: ({q, params: {k}}: ForceAt<K>) => tf.mul(k, q)});
+const descriptor = ode<K>({derivative: ({y, params: {k}}) => tf.mul(k, y), mass: ({params: {k}}) => k});
+// @ts-expect-error: the system has no parameter m
+ode<K>({derivative: ({y}) => y, mass: ({params: {m}}) => m});
 const decay = ode(({y, params: {k}}: DerivativeAt<K>) => tf.mul(k, y));
 interface Stiffness {
   readonly k: tf.Tensor;
@@ -51,6 +54,7 @@ export const stop: Event = event<K>({when: ({q, params: {k}}) => tf.sub(q, k), t
 // Numbers for the parameters, by their names.
 simulate(explicit, start, {...grid, params: {k: 1, c: [[1]], nested: {a: tf.scalar(1)}}});
 simulate(byInterface, start, {...grid, params: {k: 1}});
+simulate(descriptor, {y: 1}, {...grid, params: {k: 1}});
 simulate(inferred, start, {...grid, params: {k: 1}, events: [stop]});
 simulate(untyped, start, {...grid, params: {anything: 1, deeper: {still: [1, 2]}}});
 simulate(plain, start, {...grid, params: {unread: 1}});

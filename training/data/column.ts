@@ -14,7 +14,10 @@ export interface CellComplaint {
  * Decimal and scientific notation; hexadecimal, blanks and words, which `Number` would take too, are not numbers here.
  * A digit can be matched in one way only, so that a long cell is looked through once.
  */
-const decimal = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
+const pointed = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
+
+/** The same with a comma before the decimals. */
+const withComma = /^[+-]?(?:\d+(?:,\d*)?|,\d+)(?:[eE][+-]?\d+)?$/;
 
 /** Words that programs write for a number that is none: a number column's, not a text column's. */
 const notANumber = /^[+-]?(?:nan|inf|infinity|na|n\/a|null|none|#n\/a|-+)$/i;
@@ -44,6 +47,7 @@ export class Column {
     kind: 'undecided' | 'text' | 'ignored' = 'undecided',
     /** Cells without a number become NaN. */
     private readonly lenient = false,
+    private readonly decimal: '.' | ',' = '.',
   ) {
     this.kind = kind;
   }
@@ -60,8 +64,8 @@ export class Column {
       this.firstBlankLine ||= line;
     } else if (this.kind === 'number') {
       if (this.firstBlankLine > 0) return {...blank, line: this.firstBlankLine, text: ''};
-      const value = decimal.test(cell) ? Number(cell) : NaN;
-      if (!Number.isFinite(value)) return {...complaint(cell), line, text: cell};
+      const value = this.isNumber(cell) ? Number(cell.replace(',', '.')) : NaN;
+      if (!Number.isFinite(value)) return {...this.complaint(cell), line, text: cell};
       if (this.words.length > 0) this.forgetWords();
       return this.append(value);
     }
@@ -110,7 +114,18 @@ export class Column {
   private decide(cell: string, line: number): void {
     if (cell === '' || (this.lenient && isGap(cell))) return;
     this.decidedAt = line;
-    if (this.kind === 'undecided') this.kind = decimal.test(cell) || notANumber.test(cell) ? 'number' : 'text';
+    if (this.kind === 'undecided') this.kind = this.isNumber(cell) || notANumber.test(cell) ? 'number' : 'text';
+  }
+
+  private isNumber(cell: string): boolean {
+    return (this.decimal === ',' ? withComma : pointed).test(cell);
+  }
+
+  private complaint(cell: string): CellComplaint {
+    if (cell === '') return blank;
+    if (this.isNumber(cell))
+      return {what: 'is larger than a double can hold', remedy: 'Correct the cell or choose another unit.'};
+    return notANumber.test(cell) ? notFinite : (otherDecimal(cell) ?? notNumeric);
   }
 
   private grow(): void {
@@ -128,18 +143,21 @@ const blank: CellComplaint = {
     "Fill the cell, remove the row, read it as NaN with missing: 'nan', or name the columns that are needed in the option `columns`.",
 };
 
-function complaint(cell: string): CellComplaint {
-  if (cell === '') return blank;
-  if (notANumber.test(cell))
-    return {
-      what: 'is not a finite number',
-      remedy: "Remove the row, fill the gap with a measured value, or read it as NaN with missing: 'nan'.",
-    };
-  if (decimal.test(cell))
-    return {what: 'is larger than a double can hold', remedy: 'Correct the cell or choose another unit.'};
-  if (/^[+-]?\d+,\d+$/.test(cell)) return {what: 'has a decimal comma', remedy: 'Write a decimal point.'};
-  return {
-    what: 'is not a number',
-    remedy: 'Correct the cell, remove the row, or, where the column is meant to be text, name it in the option `text`.',
-  };
+const notFinite: CellComplaint = {
+  what: 'is not a finite number',
+  remedy: "Remove the row, fill the gap with a measured value, or read it as NaN with missing: 'nan'.",
+};
+
+const notNumeric: CellComplaint = {
+  what: 'is not a number',
+  remedy: 'Correct the cell, remove the row, or, where the column is meant to be text, name it in the option `text`.',
+};
+
+/** Of a cell that would be a number with the other sign before its decimals. */
+export function otherDecimal(cell: string): CellComplaint | undefined {
+  if (/^[+-]?\d*,\d+(?:[eE][+-]?\d+)?$/.test(cell))
+    return {what: 'has a decimal comma', remedy: "Read the file with decimal: ',', or write a decimal point."};
+  if (/^[+-]?\d*\.\d+(?:[eE][+-]?\d+)?$/.test(cell))
+    return {what: 'has a decimal point', remedy: "Read the file without decimal: ','."};
+  return undefined;
 }

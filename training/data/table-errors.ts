@@ -1,6 +1,6 @@
 /** What can be wrong with a table, each as a sentence with its place: file, line, column. */
 import {DataError} from '../../lib/errors.js';
-import type {ReadColumn} from './column.js';
+import {otherDecimal, type ReadColumn} from './column.js';
 import {excerpt, listed} from './excerpt.js';
 import {nearestName} from '../../lib/checks.js';
 
@@ -50,18 +50,14 @@ export function unnamed(file: string, line: number, index: number, text: string)
 }
 
 export function notNumbers(file: string, column: ReadColumn): DataError {
-  const where = column.isBlank
-    ? 'is empty'
-    : `holds text (line ${column.decidedAt}: '${excerpt(column.text.find(word => word !== '') ?? '')}')`;
-  return new DataError(
-    'table-text',
-    `${file}: column '${excerpt(column.name)}' ${where}, not numbers. Read it with text('${excerpt(column.name)}').`,
-    {
-      file,
-      column: column.name,
-      ...(column.isBlank ? {} : {line: column.decidedAt}),
-    },
-  );
+  const first = column.text.find(word => word !== '') ?? '';
+  const where = column.isBlank ? 'is empty' : `holds text (line ${column.decidedAt}: '${excerpt(first)}')`;
+  const remedy = otherDecimal(first)?.remedy ?? `Read it with text('${excerpt(column.name)}').`;
+  return new DataError('table-text', `${file}: column '${excerpt(column.name)}' ${where}, not numbers. ${remedy}`, {
+    file,
+    column: column.name,
+    ...(column.isBlank ? {} : {line: column.decidedAt}),
+  });
 }
 
 /** A longer name than this is not a misspelt one, and comparing two takes the product of their lengths. */

@@ -3,8 +3,13 @@ import type {ReadLimits} from './limits.js';
 
 /** What `readTable` may be told. */
 export interface TableOptions {
-  /** What stands between fields. Default: by the header line, tab before semicolon before comma. */
+  /**
+   * What stands between fields; ' ' is any number of blanks and tabs. Default: by the header line, tab before semicolon before
+   * comma, and blanks where it has none of these and the line below it has a number for each of its words.
+   */
   readonly delimiter?: string;
+  /** What stands before the decimals: '.' (default), or ',' in files written where that is usual. */
+  readonly decimal?: '.' | ',';
   /** A line that begins so is a remark; default '#'. */
   readonly comment?: string;
   /** Columns that are text though they may look like numbers, such as codes. */

@@ -34,6 +34,7 @@ export interface Table {
 const tableOptions: Checks = {
   header: boolean,
   delimiter: text,
+  decimal: oneOf('.', ','),
   comment: text,
   text: listOf('names', text),
   columns: listOf('names', text),
@@ -113,8 +114,13 @@ function rowsOf(
   options: TableOptions,
   budget: Budget,
 ): AsyncGenerator<TextRecord> {
-  const comment = options.comment ?? '#';
-  const delimiter = options.delimiter ?? delimiterOf(new TextDecoder().decode(start), comment);
+  const {comment = '#', decimal = '.'} = options;
+  const delimiter = options.delimiter ?? delimiterOf(new TextDecoder().decode(start), comment, decimal);
+  if (delimiter === decimal) {
+    throw new OptionError('bad-option', `readTable: '${decimal}' stands between fields and before decimals alike.`, {
+      option: 'decimal',
+    });
+  }
   return records(path, start, chunks, {delimiter, comment}, budget);
 }
 
@@ -209,8 +215,10 @@ async function* records(
   dialect: Pick<Options, 'delimiter' | 'comment'>,
   budget: Budget,
 ): AsyncGenerator<TextRecord> {
+  const blanks = dialect.delimiter === ' ';
   const options: Options = {
     ...dialect,
+    ...(blanks ? {delimiter: [' ', '\t']} : {}),
     comment_no_infix: true, // a '#' inside a field is not a comment
     bom: true,
     trim: true,
@@ -226,7 +234,7 @@ async function* records(
   try {
     const parsed = builtin === undefined ? parsedWhole(all(), options) : parsedStream(all(), options, builtin);
     for await (const {record, info} of parsed) {
-      yield {record, line: info.lines - lineEnds(record)};
+      yield {record: blanks ? record.filter(field => field !== '') : record, line: info.lines - lineEnds(record)};
     }
   } catch (cause) {
     if ((cause as {code?: string}).code === 'CSV_MAX_RECORD_SIZE') {
@@ -275,12 +283,19 @@ function lineEnds(record: readonly string[]): number {
 
 const isNumber = (cell: string): boolean => cell !== '' && Number.isFinite(Number(cell.replace(',', '.')));
 
-/** Tab before semicolon before comma, in the first line that is neither blank nor a comment, outside quotes. */
-function delimiterOf(text: string, comment: string): string {
-  const lines = text.replace(/^\ufeff/, '').split(/\r\n|\r|\n/);
-  const header = lines.find(line => line.trim() !== '' && !(comment !== '' && line.startsWith(comment))) ?? '';
-  const bare = header.replace(/"[^"]*"/g, '');
-  return ['\t', ';', ','].find(delimiter => bare.includes(delimiter)) ?? ',';
+/** Tab before semicolon before comma, in the first line that is neither blank nor a comment, outside quotes; see `TableOptions.delimiter`. */
+function delimiterOf(text: string, comment: string, decimal: '.' | ','): string {
+  const lines = text
+    .replace(/^\ufeff/, '')
+    .split(/\r\n|\r|\n/)
+    .filter(line => line.trim() !== '' && !(comment !== '' && line.startsWith(comment)));
+  const [header = '', below = ''] = lines.map(line => line.replace(/"[^"]*"/g, ''));
+  const usual = ['\t', ';', ','].find(delimiter => delimiter !== decimal && header.includes(delimiter));
+  if (usual !== undefined) return usual;
+  const numbers = below.trim().split(/\s+/);
+  const words = header.trim().split(/\s+/).length;
+  if (words > 1 && numbers.length === words && numbers.every(isNumber)) return ' ';
+  return decimal === ',' ? ';' : ',';
 }
 
 class TableBuilder {
@@ -379,13 +394,13 @@ class TableBuilder {
         },
       );
     }
-    const {columns, missing = 'error'} = this.options;
+    const {columns, missing = 'error', decimal} = this.options;
     for (const name of [...this.textNames, ...(columns ?? [])])
       if (!seen.has(name)) throw missingColumn(file, name, names);
     const wanted = columns === undefined ? undefined : new Set(columns);
     const kind = (name: string): 'text' | 'undecided' | 'ignored' =>
       wanted?.has(name) === false ? 'ignored' : this.textNames.has(name) ? 'text' : 'undecided';
-    this.columns = names.map(name => new Column(name, kind(name), missing === 'nan'));
+    this.columns = names.map(name => new Column(name, kind(name), missing === 'nan', decimal));
   }
 
   private pushRow(record: readonly string[], line: number): void {

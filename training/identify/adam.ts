@@ -5,12 +5,8 @@
  */
 import {OptionError} from '../../lib/errors.js';
 import {Cost, descentIteration, relativeStep} from './descent.js';
-import type {
-  LeastSquaresIteration,
-  LeastSquaresMethod,
-  LeastSquaresProblem,
-  LeastSquaresResult,
-} from './least-squares.js';
+import type {Steps} from './evaluation.js';
+import type {EvaluatedProblem, LeastSquaresIteration, LeastSquaresMethod, LeastSquaresResult} from './least-squares.js';
 import {methodOf} from './least-squares.js';
 import type {UpdateRule} from '../train/update-rules.js';
 import {adamRule} from '../train/update-rules.js';
@@ -47,12 +43,12 @@ export function adam(options: AdamOptions = {}): LeastSquaresMethod & UpdateRule
 }
 
 function* iterate(
-  problem: LeastSquaresProblem,
+  problem: EvaluatedProblem,
   x: Float64Array,
   {rate, iterations, beta1, beta2, epsilon}: Required<AdamOptions>,
-): Generator<LeastSquaresIteration, LeastSquaresResult, void> {
+): Steps<LeastSquaresIteration, LeastSquaresResult> {
   const cost = new Cost(problem);
-  let point = cost.start(x);
+  let point = yield* cost.start(x);
   let best = point;
   let shrink = 1;
   const mean = new Float64Array(x.length);
@@ -62,7 +58,7 @@ function* iterate(
   for (let n = 1; n <= iterations; n++) {
     const {gradient} = point;
     const length = (shrink * rate * (1 + Math.cos((Math.PI * (n - 1)) / iterations))) / 2;
-    const next = cost.at(
+    const next = yield* cost.at(
       point.x.map((value, i) => {
         mean[i] = beta1 * mean[i] + (1 - beta1) * gradient[i];
         square[i] = beta2 * square[i] + (1 - beta2) * gradient[i] ** 2;
@@ -77,7 +73,7 @@ function* iterate(
     history.push(descentIteration(n, point, relativeStep(from.x, point.x), {accepted: next !== undefined}));
     yield history[n];
   }
-  return cost.result(
+  return yield* cost.result(
     best,
     {
       status: 'max-iterations',

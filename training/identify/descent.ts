@@ -7,12 +7,8 @@ import {
   SingularMatrixError,
 } from '../../lib/errors.js';
 import {DESCENT_OFFSET, isMinimum, offsetOf} from './convergence.js';
-import type {
-  LeastSquaresIteration,
-  LeastSquaresProblem,
-  LeastSquaresResult,
-  LeastSquaresStatus,
-} from './least-squares.js';
+import type {EvaluatedProblem, LeastSquaresIteration, LeastSquaresResult, LeastSquaresStatus} from './least-squares.js';
+import type {Evaluation} from './evaluation.js';
 import {boundMessage, denseFactor, factorized, isConverged} from './least-squares.js';
 import type {Factorization} from './row-qr.js';
 
@@ -27,14 +23,14 @@ export class Cost {
   evaluations = 0;
   failed = 0;
 
-  constructor(private readonly problem: LeastSquaresProblem) {}
+  constructor(private readonly problem: EvaluatedProblem) {}
 
   /** @throws OptionError where the start cannot be evaluated, and what the simulation throws there */
-  start(x: Float64Array): CostPoint {
+  *start(x: Float64Array): Evaluation<CostPoint> {
     const bad = x.findIndex(value => !Number.isFinite(value));
     if (bad >= 0)
       throw new OptionError('start-not-finite', `Entry ${bad} of the start is ${x[bad]}: give a finite guess.`, {x});
-    const point = this.evaluate(x);
+    const point = yield* this.evaluate(x);
     if (point === undefined)
       throw new OptionError(
         'start-not-evaluable',
@@ -45,9 +41,9 @@ export class Cost {
   }
 
   /** Undefined where the simulation fails or a number is not finite. */
-  at(x: Float64Array): CostPoint | undefined {
+  *at(x: Float64Array): Evaluation<CostPoint | undefined> {
     try {
-      const point = this.evaluate(x);
+      const point = yield* this.evaluate(x);
       if (point === undefined) this.failed++;
       return point;
     } catch (error) {
@@ -63,15 +59,17 @@ export class Cost {
     }
   }
 
-  private evaluate(x: Float64Array): CostPoint | undefined {
+  private *evaluate(x: Float64Array): Evaluation<CostPoint | undefined> {
     this.evaluations++;
-    const found = this.problem.gradient?.(x) ?? this.byJacobian(x);
+    const {problem} = this;
+    const given = problem.gradient === undefined ? undefined : yield* problem.gradient(x);
+    const found = given ?? (yield* this.byJacobian(x));
     if (found === undefined || !Number.isFinite(found.cost) || !found.gradient.every(Number.isFinite)) return undefined;
     return {x, ...found};
   }
 
-  private byJacobian(x: Float64Array): {cost: number; gradient: Float64Array} | undefined {
-    const at = this.problem.linearize(x);
+  private *byJacobian(x: Float64Array): Evaluation<{cost: number; gradient: Float64Array} | undefined> {
+    const at = yield* this.problem.linearize(x);
     if (at === undefined) return undefined;
     const cost = at.residuals.reduce((sum, r) => sum + (r * r) / 2, 0);
     if ('factor' in at) return {cost, gradient: at.factor.gradient()};
@@ -86,12 +84,12 @@ export class Cost {
    * The end of an iteration: one Jacobian there, for the uncertainty, and to see whether it is a minimum. A gradient in
    * coordinates vanishes also where a coordinate runs off to infinity, and a cost falls slowly also along a valley.
    */
-  result(
+  *result(
     point: CostPoint,
     ended: {readonly status: LeastSquaresStatus; readonly message: string},
     history: readonly LeastSquaresIteration[],
-  ): LeastSquaresResult {
-    const at = this.problem.linearize(point.x);
+  ): Evaluation<LeastSquaresResult> {
+    const at = yield* this.problem.linearize(point.x);
     if (at === undefined)
       throw new OptionError(
         'start-not-evaluable',

@@ -4,6 +4,7 @@
  */
 import {OptionError} from '../../lib/errors.js';
 import {any, count, refuseUnknownOptions} from '../../lib/checks.js';
+import {evaluate, type Evaluation} from './evaluation.js';
 import {checkRecords, Fit, isFailedSimulation} from './fit.js';
 import type {LeastSquaresIteration, LeastSquaresResult} from './least-squares.js';
 import type {Objective} from './objective.js';
@@ -55,9 +56,9 @@ export class HeldOut {
   }
 
   /** @returns whether to go on */
-  judge({iteration, accepted, x}: LeastSquaresIteration): boolean {
+  *judge({iteration, accepted, x}: LeastSquaresIteration): Evaluation<boolean> {
     if (!accepted) return true;
-    const cost = this.cost(x);
+    const cost = yield* this.cost(x);
     if (cost < (this.best?.cost ?? Infinity)) {
       this.best = {x, cost, iteration};
       this.since = 0;
@@ -70,7 +71,7 @@ export class HeldOut {
     const {x, cost, iteration} = this.best ?? {x: history[0].x, cost: NaN, iteration: 0};
     if (last !== undefined && last.x.every((value, i) => value === x[i])) return {...last, history, remarks: []};
     const {objective} = this;
-    const at = objective.linearize(x);
+    const at = evaluate(objective.linearize(x));
     const factor = new RowQr(x.length).append(at.jacobian, at.residuals);
     return {
       ...at,
@@ -87,10 +88,10 @@ export class HeldOut {
   }
 
   /** ½ Σ r² of a free run; infinite where it fails. */
-  private cost(x: Float64Array): number {
+  private *cost(x: Float64Array): Evaluation<number> {
     const {held, objective} = this;
     try {
-      const residuals = held.residuals(held.space.coordinates(objective.fit.space.values(x)));
+      const residuals = yield* held.residuals(held.space.coordinates(objective.fit.space.values(x)));
       return residuals.reduce((sum, r) => sum + r * r, 0) / 2;
     } catch (error) {
       if (isFailedSimulation(error)) return Infinity;

@@ -2,7 +2,8 @@
 import type {StiffgradError, System, AnyTrajectory} from '../../lib/index.js';
 import {GradientError, InconsistentStateError, NewtonError, OptionError, SingularMatrixError} from '../../lib/index.js';
 import {input as isInput, requireValue} from '../../lib/checks.js';
-import type {LeastSquaresProblem, Linearization} from './least-squares.js';
+import {evaluate, type Evaluation} from './evaluation.js';
+import type {EvaluatedProblem, Linearization} from './least-squares.js';
 import type {Parameters} from './parameters.js';
 import {ParameterSpace} from './parameters.js';
 import type {Metric, Model, Values} from './record-model.js';
@@ -39,7 +40,7 @@ export function checkRecords(model: Model, data: MeasuredRecord | readonly Measu
   return records;
 }
 
-export class Fit implements LeastSquaresProblem {
+export class Fit implements EvaluatedProblem {
   /** Those of the problem by name, those of single records by 'record: name'. */
   readonly parameters: Parameters;
   readonly space: ParameterSpace;
@@ -94,12 +95,17 @@ export class Fit implements LeastSquaresProblem {
     return this.models.reduce((sum, {record}) => sum + record.t.length, 0);
   }
 
+  /** Whether worker threads have made some of the simulations. */
+  get elsewhere(): boolean {
+    return this.models.some(({elsewhere}) => elsewhere);
+  }
+
   get records(): number {
     return this.models.length;
   }
 
   /** Residuals w·(simulated − measured), and their Jacobian with respect to the coordinates. */
-  linearize(x: Float64Array): Linearization {
+  *linearize(x: Float64Array): Evaluation<Linearization> {
     const {space} = this;
     const residuals = new Float64Array(this.rows);
     const jacobian = new Float64Array(this.rows * space.size);
@@ -107,7 +113,8 @@ export class Fit implements LeastSquaresProblem {
     let row = 0;
     for (const model of this.models) {
       const end = row + model.rows;
-      this.inRecord(model, () =>
+      yield* this.inRecord(
+        model,
         model.linearize(
           values,
           residuals.subarray(row, end),
@@ -122,9 +129,11 @@ export class Fit implements LeastSquaresProblem {
   }
 
   /** Residuals alone. */
-  residuals(x: Float64Array): Float64Array {
+  *residuals(x: Float64Array): Evaluation<Float64Array> {
     const values = this.space.values(x);
-    return joined(this.models.map(model => this.inRecord(model, () => model.residuals(values))));
+    const parts: Float64Array[] = [];
+    for (const model of this.models) parts.push(yield* this.inRecord(model, model.residuals(values)));
+    return joined(parts);
   }
 
   /** The rows of each record of which output `k` was measured, in stretches without a gap. @throws OptionError where samples are not even */
@@ -151,14 +160,14 @@ export class Fit implements LeastSquaresProblem {
   }
 
   /** ½‖r‖², or another cost of each record's residuals, and its gradient with respect to the coordinates, by one sweep back a record. */
-  gradient(x: Float64Array, metric?: RecordMetric): {cost: number; gradient: Float64Array} {
+  *gradient(x: Float64Array, metric?: RecordMetric): Evaluation<{cost: number; gradient: Float64Array}> {
     const {space} = this;
     const values = space.values(x);
     const gradient = new Float64Array(space.size);
     let cost = 0;
     for (const [record, model] of this.models.entries()) {
       const measure = metric === undefined ? undefined : (r: Float64Array): ReturnType<Metric> => metric(r, record);
-      const found = this.inRecord(model, () => model.gradient(values, undefined, measure));
+      const found = yield* this.inRecord(model, model.gradient(values, undefined, measure));
       cost += found.cost;
       for (const [key, part] of Object.entries(found.gradient)) {
         if (this.parameters[key].kind !== 'fixed')
@@ -187,7 +196,7 @@ export class Fit implements LeastSquaresProblem {
     const values: Values = this.space.values(x);
     const trajectories: AnyTrajectory[] = [];
     try {
-      for (const model of this.models) trajectories.push(this.inRecord(model, () => model.simulate(values)));
+      for (const model of this.models) trajectories.push(evaluate(this.inRecord(model, model.simulate(values))));
       return trajectories;
     } catch (error) {
       for (const trajectory of trajectories) trajectory.dispose();
@@ -227,9 +236,9 @@ export class Fit implements LeastSquaresProblem {
   }
 
   /** Where there are several records, errors of the simulation name theirs. */
-  private inRecord<T>({record}: RecordModel, work: () => T): T {
+  private *inRecord<T>({record}: RecordModel, work: Evaluation<T>): Evaluation<T> {
     try {
-      return work();
+      return yield* work;
     } catch (error) {
       throw this.models.length > 1 && isFailedSimulation(error) ? prefixed(error, record.name) : error;
     }
@@ -275,7 +284,7 @@ function contiguous({weights, width, record: {t}}: RecordModel, first: number, o
 /** The states at the measured times; nothing where the model has none at these values. */
 function motionOf(model: RecordModel, values: Values): ReturnType<Whole['guess']> {
   try {
-    const trajectory = model.simulate(values);
+    const trajectory = evaluate(model.simulate(values));
     const motion = Object.fromEntries(model.blocks.map(block => [block, trajectory.values(block)]));
     trajectory.dispose();
     return motion;

@@ -6,12 +6,11 @@
 import type * as tf from '@tensorflow/tfjs';
 import type {AnySystem, Lenient, ObservedAt, Params, ParamsOf, StatesOf, System} from '../../lib/index.js';
 import {OptionError} from '../../lib/index.js';
-import {checkEarlyStopping, HeldOut, type EarlyStopping} from './early-stopping.js';
-import {checkRecords, Fit, isFailedSimulation, prefixed} from './fit.js';
+import {checkEarlyStopping, type EarlyStopping} from './early-stopping.js';
+import {checkRecords, Fit} from './fit.js';
 import type {Identification} from './identification.js';
 import {identificationOf, type Solved} from './identification.js';
-import type {LeastSquaresIteration, LeastSquaresMethod} from './least-squares.js';
-import {levenbergMarquardt} from './least-squares.js';
+import type {LeastSquaresMethod} from './least-squares.js';
 import type {Checks} from '../../lib/checks.js';
 import {
   abortSignal,
@@ -23,30 +22,21 @@ import {
   positive,
   refuseUnknownOptions,
   requireValue,
-  throwIfAborted,
   whole,
 } from '../../lib/checks.js';
 import type {Model} from './record-model.js';
 import {requireNoise, white, type Noise} from './noise.js';
-import {Objective, type NoiseState} from './objective.js';
-import type {Parameter, Parameters, ParameterSpace} from './parameters.js';
-import {guessing} from './parameters.js';
+import type {NoiseState} from './objective.js';
+import type {Parameter, Parameters} from './parameters.js';
 import type {MeasuredRecord} from './records.js';
 import {startChecks} from './records.js';
 import type {Shooting} from './shooting.js';
-import {MultipleShooting, shoot, single} from './shooting.js';
-import {rounds} from './rounds.js';
+import {solveAll, type IdentificationProgress} from './solve.js';
+
 import {drawStarts, minimaOf} from './starts.js';
 
 export type {Identification} from './identification.js';
-
-/** Where an identification stands after one of its steps. */
-export interface IdentificationProgress extends LeastSquaresIteration {
-  /** Where the iteration stands, by name, row-major; the fixed parameters too. */
-  readonly values: {readonly [name: string]: Float64Array};
-  /** Which of the starts, from 0. */
-  readonly start: number;
-}
+export type {IdentificationProgress} from './solve.js';
 
 /** What is to be found, in which model, from which records. T is what is known of its parameters, S the system, Q what `observe` reads of them. */
 export interface IdentificationProblem<
@@ -83,6 +73,12 @@ export interface IdentificationProblem<
   readonly starts?: number;
   /** Of the random numbers behind the starts; default 1. */
   readonly seed?: number;
+  /**
+   * Worker threads that make the simulations of the starts, several at once. Default: as many as the machine runs,
+   * where the first start shows that they gain more than they cost; 0: none, all in this thread. The results do not depend on
+   * it, to the last bit. Given with a single start, that one's simulations leave this thread free.
+   */
+  readonly workers?: number;
   /** After the start and each step. */
   readonly onProgress?: (progress: IdentificationProgress) => void;
   /** Ends the fit with an AbortError between two of its steps. */
@@ -122,6 +118,7 @@ const known: Checks = {
   earlyStopping: object,
   starts: count,
   seed: whole,
+  workers: whole,
   onProgress: callable,
   signal: abortSignal,
 };
@@ -148,111 +145,18 @@ export async function identifyWith(problem: IdentificationProblem, held?: NoiseS
   const fit = new Fit(problem, checkRecords(problem, problem.data));
   const {starts = 1, seed = 1} = problem;
   const points = starts === 1 ? [fit.space.start] : drawStarts(fit.space, starts, seed);
-  const solved: Solved[] = [];
-  const failures: string[] = [];
-  for (const [number, x] of points.entries()) {
-    try {
-      solved.push(await solve(problem, fit, x, number, held));
-    } catch (error) {
-      if (starts === 1 || !(isFailedSimulation(error) || isUnevaluable(error))) throw error;
-      failures.push(error.message);
-    }
-  }
-  if (solved.length === 0)
-    throw new OptionError(
-      'start-not-evaluable',
-      `identify: none of the ${starts} starts can be simulated; the first one: ${failures[0]}`,
-    );
+  const {solved, warnings} = await solveAll(problem, fit, points, held);
   const best = solved.reduce((least, one) => (isBetter(one, least) ? one : least));
   return identificationOf(problem, fit, best, {
     milliseconds: performance.now() - began,
     minima: minimaOf(solved),
-    warnings:
-      failures.length === 0
-        ? []
-        : [`${failures.length} of ${starts} starts could not be simulated, the first because: ${failures[0]}`],
+    warnings,
   });
 }
 
 /** What converged is before what did not. */
 const isBetter = (a: Solved, b: Solved): boolean =>
   a.converged === b.converged ? a.cost < b.cost : a.converged && !b.converged;
-
-const isUnevaluable = (error: unknown): error is OptionError =>
-  error instanceof OptionError && error.code === 'start-not-evaluable';
-
-/** One fit from one start. */
-async function solve(
-  problem: IdentificationProblem,
-  fit: Fit,
-  x: Float64Array,
-  number: number,
-  held: NoiseState | undefined,
-): Promise<Solved> {
-  const objective = new Objective(fit, problem.noise ?? white(), held);
-  const method = problem.method ?? levenbergMarquardt();
-  const {segments} = problem.shooting ?? single();
-  const watch = {...problem, start: number};
-  let start = x;
-  if (segments > 1) {
-    const shooting = new MultipleShooting(fit.wholes(x), guessing(fit.parameters, fit.space.values(x)), segments);
-    start = fit.space.coordinates(await watched(shoot(shooting, method), shooting.space, watch));
-  }
-  const iterations = rounds(objective, method, start);
-  if (problem.earlyStopping === undefined) return {...(await watched(iterations, fit.space, watch)), objective};
-  const heldOut = new HeldOut(problem, problem.earlyStopping, objective);
-  const history: LeastSquaresIteration[] = [];
-  const last = await watched(iterations, fit.space, watch, iteration => {
-    history.push(iteration);
-    return heldOut.judge(iteration);
-  });
-  return {...heldOut.result(history, last), objective};
-}
-
-/** An iteration to its end, with a pause after each step, in which the page draws or the terminal prints. */
-async function watched<Result>(
-  iterations: Generator<LeastSquaresIteration, Result, void>,
-  space: ParameterSpace,
-  watch: Watch,
-): Promise<Result>;
-/** @returns undefined where `goOn` ended it */
-async function watched<Result>(
-  iterations: Generator<LeastSquaresIteration, Result, void>,
-  space: ParameterSpace,
-  watch: Watch,
-  goOn: (iteration: LeastSquaresIteration) => boolean,
-): Promise<Result | undefined>;
-async function watched<Result>(
-  iterations: Generator<LeastSquaresIteration, Result, void>,
-  space: ParameterSpace,
-  {onProgress, signal, start}: Watch,
-  goOn?: (iteration: LeastSquaresIteration) => boolean,
-): Promise<Result | undefined> {
-  throwIfAborted(signal);
-  let next = first(iterations);
-  while (next.done !== true) {
-    onProgress?.({...next.value, values: space.values(next.value.x), start});
-    await new Promise(resolve => setTimeout(resolve, 0));
-    throwIfAborted(signal);
-    if (goOn?.(next.value) === false) return undefined;
-    next = iterations.next();
-  }
-  return next.value;
-}
-
-interface Watch extends Pick<IdentificationProblem, 'onProgress' | 'signal'> {
-  readonly start: number;
-}
-
-function first<Result>(
-  iterations: Generator<LeastSquaresIteration, Result, void>,
-): IteratorResult<LeastSquaresIteration, Result> {
-  try {
-    return iterations.next();
-  } catch (error) {
-    throw isFailedSimulation(error) ? prefixed(error, 'identify: the guess cannot be simulated') : error;
-  }
-}
 
 /** @throws OptionError */
 function check(problem: IdentificationProblem): void {

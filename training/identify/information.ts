@@ -27,6 +27,7 @@ import type {Parameters} from './parameters.js';
 import {requireParameters} from './parameters.js';
 import type {Model} from './record-model.js';
 import type {MeasuredRecord} from './records.js';
+import {evaluate} from './evaluation.js';
 import {RowQr} from './row-qr.js';
 import {singularValues} from './singular-values.js';
 import {uncertainty} from './uncertainty.js';
@@ -275,7 +276,7 @@ class Sensitivities {
   at(x: Float64Array): Relative {
     const {space} = this.fit;
     const p = space.size;
-    const {jacobian} = this.fit.linearize(x);
+    const {jacobian} = evaluate(this.fit.linearize(x));
     const scale = space.natural(x).map(value => Math.abs(value) || 1);
     const slope = space.derivative(x);
     for (let i = 0; i < jacobian.length; i++) jacobian[i] *= scale[i % p] / slope[i % p];

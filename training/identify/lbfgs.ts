@@ -6,16 +6,17 @@
 import {OptionError} from '../../lib/errors.js';
 import type {CostPoint} from './descent.js';
 import {along, Cost, descentIteration, dot, relativeGradient, relativeStep} from './descent.js';
+import type {Steps} from './evaluation.js';
 import type {
+  EvaluatedProblem,
   LeastSquaresIteration,
   LeastSquaresMethod,
-  LeastSquaresProblem,
   LeastSquaresResult,
   LeastSquaresStatus,
 } from './least-squares.js';
 import {methodOf} from './least-squares.js';
 import {any, nonNegative, object, refuseUnknownOptions, whole} from '../../lib/checks.js';
-import {wolfeStep} from './wolfe.js';
+import {wolfeSearch} from './wolfe.js';
 
 /** What `lbfgs` may be told. */
 export interface LbfgsOptions {
@@ -77,19 +78,19 @@ export interface Pair {
 }
 
 function* iterate(
-  problem: LeastSquaresProblem,
+  problem: EvaluatedProblem,
   x: Float64Array,
   settings: Settings,
-): Generator<LeastSquaresIteration, LeastSquaresResult, void> {
+): Steps<LeastSquaresIteration, LeastSquaresResult> {
   const cost = new Cost(problem);
-  let point = cost.start(x);
+  let point = yield* cost.start(x);
   let pairs: Pair[] = [];
   const history = [descentIteration(0, point, 0)];
   yield history[0];
   let status: LeastSquaresStatus | undefined = relativeGradient(point) <= settings.gradient ? 'gradient' : undefined;
   while (status === undefined && history.length <= settings.maxIterations) {
     const direction = descentDirection(point, pairs);
-    const next = wolfeStep(trial => cost.at(trial), point, direction, firstLength(point, pairs));
+    const next = yield* wolfeSearch(trial => cost.at(trial), point, direction, firstLength(point, pairs));
     if (next === undefined) {
       if (pairs.length === 0) status = 'cost';
       pairs = []; // the memory misled; from here along the gradient
@@ -107,7 +108,7 @@ function* iterate(
     if (relativeGradient(point) <= settings.gradient) status = 'gradient';
     else if (fall <= settings.cost * point.cost) status = 'cost';
   }
-  return cost.result(point, {status: status ?? 'max-iterations', message: messageOf(status, settings)}, history);
+  return yield* cost.result(point, {status: status ?? 'max-iterations', message: messageOf(status, settings)}, history);
 }
 
 /** The two-loop recursion, H₀ = sᵀy / yᵀy of the last pair. */

@@ -15,6 +15,7 @@ import {
 } from '../../lib/errors.js';
 import {any, nonNegative, object, refuseUnknownOptions, whole} from '../../lib/checks.js';
 import {GAUSS_NEWTON_OFFSET, isMinimum, offsetOf} from './convergence.js';
+import {evaluate, known, toldHere, type Evaluation, type Steps} from './evaluation.js';
 import type {Factorization} from './row-qr.js';
 import {RowQr} from './row-qr.js';
 
@@ -149,19 +150,82 @@ export function levenbergMarquardt(options: LevenbergMarquardtOptions = {}): Lea
   return methodOf('levenbergMarquardt', (problem, start) => iterate(problem, start, settings));
 }
 
+/** The same problem, whose evaluations hand out their simulations (evaluation.ts). */
+export interface EvaluatedProblem extends Pick<LeastSquaresProblem, 'magnitude' | 'bound'> {
+  linearize(x: Float64Array): Evaluation<Linearization | Factorized | undefined>;
+  residuals?(x: Float64Array): Evaluation<Float64Array | undefined>;
+  gradient?(x: Float64Array): Evaluation<{readonly cost: number; readonly gradient: Float64Array} | undefined>;
+}
+
+/** A method's iteration over such a problem. */
+type MethodSteps = (
+  problem: EvaluatedProblem,
+  start: ArrayLike<number>,
+) => Steps<LeastSquaresIteration, LeastSquaresResult>;
+
+/** Of the methods that were made here: they wait for their simulations wherever those are made. */
+const waiting = new WeakMap<LeastSquaresMethod['iterate'], MethodSteps>();
+
 /** A method from its iteration. */
-export function methodOf(name: string, steps: LeastSquaresMethod['iterate']): LeastSquaresMethod {
+export function methodOf(name: string, steps: MethodSteps): LeastSquaresMethod {
+  const iterate: LeastSquaresMethod['iterate'] = (problem, start) => toldHere(steps(evaluated(problem), start));
+  waiting.set(iterate, steps);
   return {
     name,
-    iterate: steps,
+    iterate,
     minimize(problem, start, onIteration) {
-      const iterations = steps(problem, start);
+      const iterations = iterate(problem, start);
       for (;;) {
         const {done, value} = iterations.next();
         if (done) return value;
         onIteration?.(value);
       }
     },
+  };
+}
+
+/** The iteration of any method; one that was made elsewhere has its simulations made in this thread. */
+export function stepsOf(
+  method: LeastSquaresMethod,
+  problem: EvaluatedProblem,
+  start: Float64Array,
+): Steps<LeastSquaresIteration, LeastSquaresResult> {
+  const own = waiting.get(method.iterate);
+  if (own !== undefined) return own(problem, start);
+  const {residuals, gradient} = problem;
+  return method.iterate(
+    {
+      magnitude: problem.magnitude,
+      bound: x => problem.bound?.(x),
+      linearize: x => evaluate(problem.linearize(x)),
+      ...(residuals === undefined ? {} : {residuals: x => evaluate(residuals.call(problem, x))}),
+      ...(gradient === undefined ? {} : {gradient: x => evaluate(gradient.call(problem, x))}),
+    },
+    start,
+  );
+}
+
+/** The same to its end, in this thread. */
+export function minimized(
+  method: LeastSquaresMethod,
+  problem: EvaluatedProblem,
+  start: Float64Array,
+): LeastSquaresResult {
+  const steps = toldHere(stepsOf(method, problem, start));
+  for (;;) {
+    const {done, value} = steps.next();
+    if (done) return value;
+  }
+}
+
+function evaluated(problem: LeastSquaresProblem): EvaluatedProblem {
+  const {residuals, gradient} = problem;
+  return {
+    magnitude: problem.magnitude,
+    bound: x => problem.bound?.(x),
+    linearize: x => known(problem.linearize(x)),
+    ...(residuals === undefined ? {} : {residuals: x => known(residuals.call(problem, x))}),
+    ...(gradient === undefined ? {} : {gradient: x => known(gradient.call(problem, x))}),
   };
 }
 
@@ -201,12 +265,12 @@ interface Settings {
 const LEAST_DAMPING = Number.EPSILON ** 2;
 
 function* iterate(
-  problem: LeastSquaresProblem,
+  problem: EvaluatedProblem,
   start: ArrayLike<number>,
   settings: Settings,
-): Generator<LeastSquaresIteration, LeastSquaresResult, void> {
+): Steps<LeastSquaresIteration, LeastSquaresResult> {
   const evaluator = new Evaluator(problem);
-  let point = evaluator.start(Float64Array.from(start));
+  let point = yield* evaluator.start(Float64Array.from(start));
   let scale = largerNorms(new Float64Array(point.x.length), point.factor);
   let damping: Damping = {mu: settings.damping, nu: 2};
   const leastCost = Number.EPSILON ** 2 * point.cost; // residuals that are the start's roundoff
@@ -239,7 +303,7 @@ function* iterate(
   };
   let status = statusOfPoint(point, leastCost, settings);
   while (status === undefined && history.length <= settings.maxIterations) {
-    const trial = tryStep(evaluator, point, scale, damping.mu);
+    const trial = yield* tryStep(evaluator, point, scale, damping.mu);
     const gainRatio = trial.actual / trial.predicted;
     const accepted = trial.next !== undefined && trial.actual > 0;
     const {mu} = damping;
@@ -266,12 +330,12 @@ function* iterate(
   return resultOf(point, status ?? 'max-iterations', history, evaluator, settings, problem.bound?.(point.x));
 }
 
-function tryStep(evaluator: Evaluator, point: Point, scale: Float64Array, mu: number): Trial {
+function* tryStep(evaluator: Evaluator, point: Point, scale: Float64Array, mu: number): Evaluation<Trial> {
   const delta = point.factor.damped(scale, mu);
   const step = scaledNorm(scale, delta) / scaledNorm(scale, point.x);
   const predicted = predictedReduction(point.factor, scale, delta, mu);
   const x = point.x.map((xi, i) => xi + delta[i]);
-  const {value: next, failure} = evaluator.at(x, residuals => reduction(point.residuals, residuals) > 0);
+  const {value: next, failure} = yield* evaluator.at(x, residuals => reduction(point.residuals, residuals) > 0);
   if (next === undefined) return {delta, step, predicted, actual: NaN, failure};
   const actual = reduction(point.residuals, next.residuals);
   return {delta, step, predicted, actual, next: 'factor' in next ? next : undefined};
@@ -336,15 +400,15 @@ class Evaluator {
   jacobians = 0;
   failed = 0;
 
-  constructor(private readonly problem: LeastSquaresProblem) {}
+  constructor(private readonly problem: EvaluatedProblem) {}
 
   /** The start has to be evaluable: its failure is the caller's. */
-  start(x: Float64Array): Point {
+  *start(x: Float64Array): Evaluation<Point> {
     const bad = x.findIndex(xi => !Number.isFinite(xi));
     if (bad >= 0)
       throw new OptionError('start-not-finite', `Entry ${bad} of the start is ${x[bad]}: give a finite guess.`, {x});
     this.jacobians++;
-    const at = this.problem.linearize(x);
+    const at = yield* this.problem.linearize(x);
     const failure = at === undefined ? 'the problem cannot be evaluated there' : notFinite(at);
     if (at === undefined || failure !== undefined) {
       throw new OptionError(
@@ -357,20 +421,20 @@ class Evaluator {
   }
 
   /** The point at x; only its residuals where `problem.residuals` exists and they are not `worthwhile`. */
-  at(
+  *at(
     x: Float64Array,
     worthwhile: (residuals: Float64Array) => boolean,
-  ): {value?: Point | {residuals: Float64Array}; failure?: string} {
+  ): Evaluation<{value?: Point | {residuals: Float64Array}; failure?: string}> {
     try {
       if (this.problem.residuals !== undefined) {
         this.residuals++;
-        const residuals = this.problem.residuals(x);
+        const residuals = yield* this.problem.residuals(x);
         const failure = residuals === undefined ? 'the problem cannot be evaluated there' : notFinite({residuals});
         if (residuals === undefined || failure !== undefined) return this.fail(failure);
         if (!worthwhile(residuals)) return {value: {residuals}};
       }
       this.jacobians++;
-      const at = this.problem.linearize(x);
+      const at = yield* this.problem.linearize(x);
       const failure = at === undefined ? 'the problem cannot be evaluated there' : notFinite(at);
       return at === undefined || failure !== undefined ? this.fail(failure) : {value: pointOf(x, at)};
     } catch (error) {

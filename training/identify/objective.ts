@@ -6,7 +6,8 @@
  * the same negative logarithm of the likelihood.
  */
 import type {Fit} from './fit.js';
-import type {LeastSquaresProblem, LeastSquaresResult, Linearization} from './least-squares.js';
+import {evaluate, type Evaluation} from './evaluation.js';
+import type {EvaluatedProblem, LeastSquaresResult, Linearization} from './least-squares.js';
 import type {Predictors, Stretch} from './autoregression.js';
 import {burg, predictorsOf, unbiased, whiten, whitenBack} from './autoregression.js';
 import type {Noise} from './noise.js';
@@ -42,7 +43,7 @@ export interface Judgeable extends Linearization {
   readonly priorRows: Float64Array;
 }
 
-export class Objective implements LeastSquaresProblem {
+export class Objective implements EvaluatedProblem {
   readonly magnitude: number;
   /** Whether nothing about the noise is left to find, so that one round is all. */
   readonly settled: boolean;
@@ -91,8 +92,8 @@ export class Objective implements LeastSquaresProblem {
     return this.noise.sd === undefined || isRobust(this.noise) ? undefined : this.noise.sd ** 2;
   }
 
-  linearize(x: Float64Array): Linearization {
-    const {residuals, jacobian} = this.fit.linearize(x);
+  *linearize(x: Float64Array): Evaluation<Linearization> {
+    const {residuals, jacobian} = yield* this.fit.linearize(x);
     const p = x.length;
     this.requireScale(residuals);
     this.whiten(residuals, 1);
@@ -101,11 +102,11 @@ export class Objective implements LeastSquaresProblem {
     return this.penalized ? this.withPriors(residuals, jacobian, x) : {residuals, jacobian};
   }
 
-  gradient(x: Float64Array): {cost: number; gradient: Float64Array} {
+  *gradient(x: Float64Array): Evaluation<{cost: number; gradient: Float64Array}> {
     const {fit, noise, penalized} = this;
-    if (Number.isNaN(this.current.sd) && (penalized || isRobust(noise))) this.requireScale(fit.residuals(x));
+    if (Number.isNaN(this.current.sd) && (penalized || isRobust(noise))) this.requireScale(yield* fit.residuals(x));
     const plain = this.stretches.length === 0 && !isRobust(noise);
-    const found = fit.gradient(x, plain ? undefined : (residuals, record) => this.measure(residuals, record));
+    const found = yield* fit.gradient(x, plain ? undefined : (residuals, record) => this.measure(residuals, record));
     if (!penalized) return found;
     const rows = priorRows(fit.space, x);
     const variance = this.current.sd ** 2;
@@ -122,7 +123,7 @@ export class Objective implements LeastSquaresProblem {
     this.current = {...before, sd};
     this.tension = 0;
     try {
-      const {cost, gradient} = this.fit.gradient(x, (residuals, record) => this.measure(residuals, record));
+      const {cost, gradient} = evaluate(this.fit.gradient(x, (residuals, record) => this.measure(residuals, record)));
       const variance = sd ** 2;
       const rows = this.penalized ? priorRows(this.fit.space, x) : [];
       const total = gradient.map(g => -g / variance);
@@ -146,10 +147,10 @@ export class Objective implements LeastSquaresProblem {
    * The noise anew, from the residuals of a fit.
    * @returns by how much it changed: of the scale in parts of itself, of correlations as they are
    */
-  update(found: LeastSquaresResult): number {
+  *update(found: LeastSquaresResult): Evaluation<number> {
     if (this.settled) return 0;
     const before = this.current;
-    const residuals = this.fit.residuals(found.x);
+    const residuals = yield* this.fit.residuals(found.x);
     const share = this.effective(found) / Math.max(this.fit.observations, 1);
     const partial = before.partial.map((_, group) => {
       const series = this.stretches
@@ -178,7 +179,7 @@ export class Objective implements LeastSquaresProblem {
   judged(found: LeastSquaresResult): Judgeable {
     if (this.stretches.length === 0 && !isRobust(this.noise) && !this.penalized)
       return {...found, priorRows: new Float64Array(0)};
-    const {residuals, jacobian} = this.fit.linearize(found.x);
+    const {residuals, jacobian} = evaluate(this.fit.linearize(found.x));
     const p = found.x.length;
     this.whiten(residuals, 1);
     this.whiten(jacobian, p);

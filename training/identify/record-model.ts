@@ -7,15 +7,19 @@ import type {
   Numeric,
   NumericParams,
   Observe,
+  Pullback,
   Scheme,
   SimulateOptions,
   Simulation,
   System,
   Tangent,
   AnyTrajectory,
+  Vjp,
+  VjpAsync,
 } from '../../lib/index.js';
 import {InconsistentStateError, OptionError, readNumeric, ShapeError, simulate} from '../../lib/index.js';
 import {requireOwnPlaces} from '../../lib/checks.js';
+import {requested, type Evaluation} from './evaluation.js';
 import {nestedNumbers, withLeaf} from './nested.js';
 import type {Parameter, Parameters} from './parameters.js';
 import {requireParameters} from './parameters.js';
@@ -106,6 +110,8 @@ export class RecordModel {
   private readonly directions: readonly Direction[];
   private readonly inputs: Inputs;
   private readonly start: Start & {readonly t: number};
+  /** Whether a worker thread has made one of its simulations. */
+  elsewhere = false;
   /** Traced once, at the guess. */
   private prepared: Simulation | undefined;
 
@@ -135,8 +141,14 @@ export class RecordModel {
     ];
   }
 
-  simulate(values: Values): AnyTrajectory {
-    return this.checked(this.simulation(values).run({initial: this.initial(values), params: this.params(values)}));
+  *simulate(values: Values): Evaluation<AnyTrajectory> {
+    const [simulation, at] = [this.simulation(values), this.at(values)];
+    return this.checked(
+      yield* requested(
+        () => simulation.run(at),
+        workers => simulation.runAsync({...at, workers}),
+      ),
+    );
   }
 
   /**
@@ -145,14 +157,14 @@ export class RecordModel {
    * @param columnOf where a key's first number has its column
    * @returns the state at the end, with its derivatives
    */
-  linearize(
+  *linearize(
     values: Values,
     residuals: Float64Array,
     jacobian: Float64Array,
     columns: number,
     columnOf: (key: string) => number,
-  ): End {
-    const {trajectory, tangents} = this.run(values);
+  ): Evaluation<End> {
+    const {trajectory, tangents} = yield* this.run(values);
     try {
       let offset = 0;
       for (const channel of this.record.channels) {
@@ -190,15 +202,16 @@ export class RecordModel {
    * @param atEnd a further cost of the state at the last sample, with its gradient
    * @param metric another cost of the residuals, [rows], with its gradient, in place of ½ Σ r²
    */
-  gradient(
+  *gradient(
     values: Values,
     atEnd?: (state: Float64Array) => {readonly cost: number; readonly gradient: Float64Array},
     metric: Metric = sumOfSquares,
-  ): {readonly cost: number; readonly gradient: Values} {
-    const {trajectory, pullback} = this.simulation(values).vjp({
-      initial: this.initial(values),
-      params: this.params(values),
-    });
+  ): Evaluation<{readonly cost: number; readonly gradient: Values}> {
+    const [simulation, at] = [this.simulation(values), this.at(values)];
+    const {trajectory, pullback}: Vjp | VjpAsync = yield* requested<Vjp | VjpAsync>(
+      () => simulation.vjp(at),
+      workers => simulation.vjpAsync({...at, workers}),
+    );
     this.checked(trajectory);
     try {
       const measure = metric(this.residualsOf(trajectory));
@@ -213,7 +226,10 @@ export class RecordModel {
         offset += outputs;
       }
       if (atEnd !== undefined) cost += this.addEnd(trajectory, values, atEnd, cotangent);
-      const {initial, params} = pullback(cotangent);
+      const {initial, params}: Pullback = yield* requested(
+        () => pullback(cotangent) as Pullback,
+        async () => pullback(cotangent),
+      );
       const gradient = Object.fromEntries(
         this.bindings.map(binding => [
           binding.key,
@@ -229,8 +245,8 @@ export class RecordModel {
   }
 
   /** Residuals w·(simulated − measured), [rows]: sample by sample, of weight 0 they are 0. */
-  residuals(values: Values): Float64Array {
-    const trajectory = this.simulate(values);
+  *residuals(values: Values): Evaluation<Float64Array> {
+    const trajectory = yield* this.simulate(values);
     try {
       return this.residualsOf(trajectory);
     } finally {
@@ -311,11 +327,15 @@ export class RecordModel {
     });
   }
 
-  private run(values: Values): Jvps {
+  private *run(values: Values): Evaluation<Jvps> {
     const {directions} = this;
-    if (directions.length === 0) return {trajectory: this.simulate(values), tangents: []};
+    if (directions.length === 0) return {trajectory: yield* this.simulate(values), tangents: []};
     const tangents = directions.map(({tangent}) => tangent);
-    const result = this.simulation(values).jvps(tangents, {initial: this.initial(values), params: this.params(values)});
+    const [simulation, at] = [this.simulation(values), this.at(values)];
+    const result = yield* requested(
+      () => simulation.jvps(tangents, at),
+      workers => simulation.jvpsAsync(tangents, {...at, workers}),
+    );
     this.checked(result.trajectory);
     return result;
   }
@@ -337,6 +357,10 @@ export class RecordModel {
       inputs,
       observe,
     }));
+  }
+
+  private at(values: Values): {readonly initial: Initial; readonly params: NumericParams} {
+    return {initial: this.initial(values), params: this.params(values)};
   }
 
   /** Values of `params`, each in the shape its guess was given in. */
@@ -375,6 +399,7 @@ export class RecordModel {
   private checked(trajectory: AnyTrajectory): AnyTrajectory {
     try {
       for (const channel of this.record.channels) this.requireShape(trajectory, channel);
+      this.elsewhere ||= trajectory.stats.thread === 'worker';
       return trajectory;
     } catch (error) {
       trajectory.dispose();

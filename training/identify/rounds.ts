@@ -1,5 +1,11 @@
 /** A fit in rounds: parameters and what is not known of the noise by turns, until neither moves; one round where the noise is known or does not matter. */
-import type {LeastSquaresIteration, LeastSquaresMethod, LeastSquaresResult} from './least-squares.js';
+import {advanced, type Steps} from './evaluation.js';
+import {
+  stepsOf,
+  type LeastSquaresIteration,
+  type LeastSquaresMethod,
+  type LeastSquaresResult,
+} from './least-squares.js';
 import type {Objective} from './objective.js';
 
 /** Of the noise's scale, relative, and its correlations: what a fit's own tolerances leave of an estimate. */
@@ -21,12 +27,12 @@ export function* rounds(
   objective: Objective,
   method: LeastSquaresMethod,
   start: Float64Array,
-): Generator<LeastSquaresIteration, Fitted, void> {
+): Steps<LeastSquaresIteration, Fitted> {
   const history: LeastSquaresIteration[] = [];
   let x = start;
   for (let round = 1; ; round++) {
-    const found = yield* numbered(method.iterate(objective, x), history);
-    const change = objective.update(found);
+    const found = yield* numbered(stepsOf(method, objective, x), history);
+    const change = yield* objective.update(found);
     if (change <= SETTLED || (!found.converged && round >= UNCONVERGED)) return {...found, history, remarks: []};
     if (round === ROUNDS)
       return {
@@ -42,11 +48,11 @@ export function* rounds(
 
 /** The iterations numbered on from the rounds before; a round begins where the last one ended, which is not told twice. */
 function* numbered(
-  iterations: Generator<LeastSquaresIteration, LeastSquaresResult, void>,
+  iterations: Steps<LeastSquaresIteration, LeastSquaresResult>,
   history: LeastSquaresIteration[],
-): Generator<LeastSquaresIteration, LeastSquaresResult, void> {
+): Steps<LeastSquaresIteration, LeastSquaresResult> {
   for (;;) {
-    const {done, value} = iterations.next();
+    const {done, value} = yield* advanced(iterations);
     if (done === true) return value;
     if (history.length > 0 && value.iteration === 0) continue;
     const next = {...value, iteration: history.length};

@@ -13,7 +13,14 @@ import {any, refuseUnknownOptions} from '../../lib/checks.js';
 import type {Inputs, Signal} from '../../lib/index.js';
 import {signal} from '../../lib/index.js';
 import {ChainQr} from './chain-qr.js';
-import type {Factorized, LeastSquaresIteration, LeastSquaresMethod, LeastSquaresProblem} from './least-squares.js';
+import {advanced, type Evaluation, type Steps} from './evaluation.js';
+import {
+  stepsOf,
+  type EvaluatedProblem,
+  type Factorized,
+  type LeastSquaresIteration,
+  type LeastSquaresMethod,
+} from './least-squares.js';
 import {free, ParameterSpace, type Parameters} from './parameters.js';
 import {nestedNumbers} from './nested.js';
 import type {Block, End, Model, Values} from './record-model.js';
@@ -64,7 +71,7 @@ export interface Whole {
 /** Gaps at first weigh this part of what the data of a segment do: the segments shall find the data before each other. */
 const FIRST = 0.01;
 
-export class MultipleShooting implements LeastSquaresProblem {
+export class MultipleShooting implements EvaluatedProblem {
   /** Of all that is looked for, the segments' starts too. */
   readonly space: ParameterSpace;
   private readonly pieces: readonly Piece[];
@@ -102,7 +109,7 @@ export class MultipleShooting implements LeastSquaresProblem {
   }
 
   /** Segment by segment: of each the residuals stay, and the triangle of its derivatives. */
-  linearize(x: Float64Array): Factorized {
+  *linearize(x: Float64Array): Evaluation<Factorized> {
     const {space, dataRows, gaps, pieces, shared} = this;
     const residuals = new Float64Array(dataRows + gaps);
     const factor = new ChainQr(space.size, shared);
@@ -110,7 +117,7 @@ export class MultipleShooting implements LeastSquaresProblem {
     const values = space.values(x);
     let row = 0;
     let gapRow = dataRows;
-    pieces.forEach(({model, keys}, i) => {
+    for (const [i, {model, keys}] of pieces.entries()) {
       const next = pieces[i + 1]?.follows ? pieces[i + 1] : undefined;
       const link = this.link(keys, next?.keys ?? []);
       const gapCount = next === undefined ? 0 : this.scales.length;
@@ -121,7 +128,7 @@ export class MultipleShooting implements LeastSquaresProblem {
         const column = this.columns.get(key) ?? NaN;
         return column < shared ? link.size + link.nextSize + column : column - link.own;
       };
-      const end = model.linearize(
+      const end = yield* model.linearize(
         values,
         right.subarray(0, model.rows),
         local.subarray(0, model.rows * width),
@@ -140,7 +147,7 @@ export class MultipleShooting implements LeastSquaresProblem {
         if (slope !== 1) for (let k = j; k < local.length; k += width) local[k] *= slope;
       }
       factor.append(link, local, right);
-    });
+    }
     return {residuals, factor};
   }
 
@@ -151,7 +158,7 @@ export class MultipleShooting implements LeastSquaresProblem {
   }
 
   /** The cost and its gradient by one sweep back a segment, into which its gap enters as a cotangent of its last state. */
-  gradient(x: Float64Array): {cost: number; gradient: Float64Array} {
+  *gradient(x: Float64Array): Evaluation<{cost: number; gradient: Float64Array}> {
     const {space, pieces, scales, multipliers, penalty} = this;
     const values = space.values(x);
     const gradient = new Float64Array(space.size);
@@ -161,7 +168,7 @@ export class MultipleShooting implements LeastSquaresProblem {
     };
     let cost = 0;
     let gap = 0;
-    pieces.forEach(({model}, i) => {
+    for (const [i, {model}] of pieces.entries()) {
       const next = pieces[i + 1] as Piece | undefined;
       const first = gap;
       const closing =
@@ -182,10 +189,10 @@ export class MultipleShooting implements LeastSquaresProblem {
               return {cost: (penalty / 2) * off.reduce((sum, value) => sum + value * value, 0), gradient: pull};
             };
       if (closing !== undefined) gap += scales.length;
-      const found = model.gradient(values, closing);
+      const found = yield* model.gradient(values, closing);
       cost += found.cost;
       for (const [key, part] of Object.entries(found.gradient)) add(key, part);
-    });
+    }
     return {cost, gradient: space.toCoordinates(gradient, x)};
   }
 
@@ -194,9 +201,9 @@ export class MultipleShooting implements LeastSquaresProblem {
   }
 
   /** Multipliers and penalty for the next round. @returns the largest gap, in parts of the state's spread */
-  tighten(x: Float64Array): number {
+  *tighten(x: Float64Array): Evaluation<number> {
     const root = Math.sqrt(this.penalty);
-    const {residuals} = this.linearize(x);
+    const {residuals} = yield* this.linearize(x);
     let largest = 0;
     for (let k = 0; k < this.gaps; k++) {
       const gap = residuals[this.dataRows + k] / root - this.multipliers[k] / this.penalty;
@@ -420,14 +427,11 @@ const ROUNDS = 6;
 const ENOUGH = 1e-3;
 
 /** The rounds, iteration by iteration, for callers that wait between them. @returns coordinates of the plain fit */
-export function* shoot(
-  shooting: MultipleShooting,
-  method: LeastSquaresMethod,
-): Generator<LeastSquaresIteration, Values, void> {
+export function* shoot(shooting: MultipleShooting, method: LeastSquaresMethod): Steps<LeastSquaresIteration, Values> {
   let x = shooting.space.start;
   for (let round = 0; round < ROUNDS; round++) {
     x = yield* roundOf(shooting, method, x);
-    if (shooting.tighten(x) < CLOSED) break;
+    if ((yield* shooting.tighten(x)) < CLOSED) break;
   }
   return shooting.estimate(x);
 }
@@ -436,11 +440,11 @@ function* roundOf(
   shooting: MultipleShooting,
   method: LeastSquaresMethod,
   start: Float64Array,
-): Generator<LeastSquaresIteration, Float64Array, void> {
-  const steps = method.iterate(shooting, start);
+): Steps<LeastSquaresIteration, Float64Array> {
+  const steps = stepsOf(method, shooting, start);
   let cost = Infinity;
   for (;;) {
-    const next = steps.next();
+    const next = yield* advanced(steps);
     if (next.done === true) return next.value.x;
     yield next.value;
     const {accepted, cost: reached, x, iteration} = next.value;

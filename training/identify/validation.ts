@@ -9,7 +9,8 @@ import {count, refuseUnknownOptions, whole} from '../../lib/checks.js';
 import {autocorrelation, goodnessOfFit} from '../report/residual-statistics.js';
 import type {FittedSeries} from './fit.js';
 import {checkRecords, comparedSeries, Fit} from './fit.js';
-import {levenbergMarquardt} from './least-squares.js';
+import {evaluate} from './evaluation.js';
+import {levenbergMarquardt, minimized} from './least-squares.js';
 import type {Parameter} from './parameters.js';
 import {fixed, free} from './parameters.js';
 import type {Block, Model, Values} from './record-model.js';
@@ -74,7 +75,7 @@ export function simulateRecord(model: Model, values: Values, record: MeasuredRec
   const own = Object.fromEntries(
     Object.entries(checked.parameters).map(([name, {guess}]) => [`${checked.name}: ${name}`, guess]),
   );
-  return new RecordModel(held, checked).simulate({...shared(held), ...own});
+  return evaluate(new RecordModel(held, checked).simulate({...shared(held), ...own}));
 }
 
 /** @throws OptionError, DataError; what `simulate` throws where a record cannot be simulated */
@@ -177,7 +178,7 @@ function warmedUp(model: Model, record: CheckedRecord, samples: number): Float64
   const fit = new Fit(model, [slicedRecord(record, 0, samples)]);
   return fit.space.size === 0
     ? fit.space.start
-    : levenbergMarquardt({maxIterations: WARM_UP_STEPS}).minimize(fit, fit.space.start).x;
+    : minimized(levenbergMarquardt({maxIterations: WARM_UP_STEPS}), fit, fit.space.start).x;
 }
 
 /** @throws OptionError where one sample does not tell the whole state */

@@ -4,6 +4,7 @@
  * 3.6, with the cubic of eq. 3.59). A length at which the simulation fails counts as too long.
  */
 import type {CostPoint} from './descent.js';
+import {evaluate as here, known, type Evaluation} from './evaluation.js';
 import {along, dot} from './descent.js';
 
 export interface LinePoint extends CostPoint {
@@ -19,25 +20,33 @@ const CURVATURE = 0.9;
 const TRIALS = 30;
 
 /** @returns undefined where no length is better than none: the slope is roundoff, or the direction is bad */
-export function wolfeStep(
+export const wolfeStep = (
   evaluate: (x: Float64Array) => CostPoint | undefined,
   from: CostPoint,
   direction: Float64Array,
   first: number,
-): LinePoint | undefined {
-  const at = (length: number): LinePoint | undefined => {
-    const point = evaluate(along(from.x, length, direction));
+): LinePoint | undefined => here(wolfeSearch(x => known(evaluate(x)), from, direction, first));
+
+/** The same, with evaluations that hand out their simulations. */
+export function* wolfeSearch(
+  evaluate: (x: Float64Array) => Evaluation<CostPoint | undefined>,
+  from: CostPoint,
+  direction: Float64Array,
+  first: number,
+): Evaluation<LinePoint | undefined> {
+  const at = function* (length: number): Evaluation<LinePoint | undefined> {
+    const point = yield* evaluate(along(from.x, length, direction));
     return point && {...point, length, slope: dot(point.gradient, direction)};
   };
   const start: LinePoint = {...from, length: 0, slope: dot(from.gradient, direction)};
   let last = start;
   let length = first;
   for (let trial = 0; trial < TRIALS; trial++) {
-    const point = at(length);
+    const point = yield* at(length);
     if (point === undefined || tooHigh(point, start) || (trial > 0 && point.cost >= last.cost))
-      return zoom(at, start, last, point, length);
+      return yield* zoom(at, start, last, point, length);
     if (Math.abs(point.slope) <= -CURVATURE * start.slope) return point;
-    if (point.slope >= 0) return zoom(at, start, point, last, last.length);
+    if (point.slope >= 0) return yield* zoom(at, start, point, last, last.length);
     last = point;
     length *= 2;
   }
@@ -48,16 +57,16 @@ const tooHigh = (point: LinePoint, start: LinePoint): boolean =>
   point.cost > start.cost + DECREASE * point.length * start.slope;
 
 /** Between a length that is good enough in cost and another one, the interval shrinks until the slope is small too. */
-function zoom(
-  at: (length: number) => LinePoint | undefined,
+function* zoom(
+  at: (length: number) => Evaluation<LinePoint | undefined>,
   start: LinePoint,
   low: LinePoint,
   high: LinePoint | undefined,
   highLength: number,
-): LinePoint | undefined {
+): Evaluation<LinePoint | undefined> {
   for (let trial = 0; trial < TRIALS; trial++) {
     const length = between(low, high, highLength);
-    const point = at(length);
+    const point = yield* at(length);
     if (point === undefined || tooHigh(point, start) || point.cost >= low.cost) [high, highLength] = [point, length];
     else {
       if (Math.abs(point.slope) <= -CURVATURE * start.slope) return point;

@@ -3,21 +3,24 @@ import * as tf from '@tensorflow/tfjs';
 import type {
   AnySystem,
   Encoder,
+  MemberTimes,
   NumericParams,
   Objective,
   ObjectiveAt,
   ObjectiveValues,
   Params,
   ParamsOf,
+  PreparedBatch,
   Simulation,
+  TimedMember,
 } from '../../lib/index.js';
 import {readNumeric} from '../../lib/index.js';
 import {lossAndGradients} from './gradients.js';
 import type {VariableVector} from './variable-vector.js';
 import {partsOf} from './variable-vector.js';
 
-/** What one evaluation of the loss is given: a start (or data for the encoder), parameters and data of one run. */
-export type StepInputs<S extends AnySystem> = Pick<ObjectiveValues<S>, 'initial' | 'params' | 'data'>;
+/** What one evaluation of the loss is given: a start (or data for the encoder), parameters and data of one run; times of a prepared batch's member. */
+export type StepInputs<S extends AnySystem> = Pick<ObjectiveValues<S>, 'initial' | 'params' | 'data'> & MemberTimes;
 
 /** Losses are means over the members of a batch. */
 export interface GradientSource<S extends AnySystem> {
@@ -68,6 +71,41 @@ export class CompiledGradients<S extends AnySystem> implements GradientSource<S>
 
   private inputs(member: StepInputs<S>): StepInputs<S> {
     return this.initial === undefined ? member : {...member, initial: member.initial ?? this.initial};
+  }
+}
+
+/** The members of a prepared batch, all of them at once. */
+export class BatchGradients<S extends AnySystem> implements GradientSource<S> {
+  constructor(
+    private readonly model: PreparedBatch<S>,
+    private readonly loss: Objective<ParamsOf<S>>,
+    private readonly initial: Encoder<S> | undefined,
+  ) {}
+
+  variables(member: StepInputs<S>): tf.Variable[] {
+    const {gradient} = this.model.valueAndGrad(this.loss, this.members([member]));
+    return [...gradient.variables.keys()].filter(({trainable, dtype}) => trainable && dtype === 'float32');
+  }
+
+  value(members: readonly StepInputs<S>[], at: VariableVector | undefined): number {
+    return this.model.value(this.loss, this.members(members), {variables: at?.views});
+  }
+
+  gradient(members: readonly StepInputs<S>[], {variables, views}: VariableVector, total: Float64Array): number {
+    const {value, gradient} = this.model.valueAndGrad(this.loss, this.members(members), {variables: views});
+    for (const [variable, part] of partsOf(variables, total)) {
+      const own = gradient.variables.get(variable);
+      if (own === undefined) part.fill(0);
+      else part.set(own);
+    }
+    return value;
+  }
+
+  private members(members: readonly StepInputs<S>[]): TimedMember<S>[] {
+    const {initial} = this;
+    return (
+      initial === undefined ? members : members.map(one => ({...one, initial: one.initial ?? initial}))
+    ) as TimedMember<S>[];
   }
 }
 

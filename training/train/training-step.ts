@@ -6,19 +6,22 @@
 import * as tf from '@tensorflow/tfjs';
 import {any, callable, count, object, refuseUnknownOptions, requireValue} from '../../lib/checks.js';
 import {OptionError, StiffgradError, TraceError} from '../../lib/errors.js';
-import type {AnySystem, Encoder, Objective, Params, ParamsOf, Simulation} from '../../lib/index.js';
+import type {AnySystem, Encoder, Objective, Params, ParamsOf, PreparedBatch, Simulation} from '../../lib/index.js';
 import type {LeastSquaresMethod} from '../identify/least-squares.js';
 import type {QuasiNewton} from '../identify/lbfgs.js';
 import type {Clip} from './gradients.js';
 import {checkClip} from './gradients.js';
 import type {Schedule} from './schedules.js';
 import type {GradientSource, StepInputs} from './step-gradients.js';
-import {CompiledGradients, TapeGradients} from './step-gradients.js';
+import {BatchGradients, CompiledGradients, TapeGradients} from './step-gradients.js';
 import type {StepUpdate} from './step-updates.js';
 import {LineSearchUpdate, RuleUpdate} from './step-updates.js';
 import type {UpdateRule} from './update-rules.js';
 import {isUpdateRule} from './update-rules.js';
 import {VariableVector} from './variable-vector.js';
+
+/** A prepared simulation, or a prepared batch of them. */
+export type StepModel<S extends AnySystem> = Simulation<S> | PreparedBatch<S>;
 
 /** One run, or a list of any length of which the mean counts. */
 export type StepBatch<S extends AnySystem> = StepInputs<S> | readonly StepInputs<S>[];
@@ -81,12 +84,12 @@ export interface TrainingStep<S extends AnySystem> {
 }
 
 /**
- * A step of training for a prepared simulation, compiled whole. The variables' values are then the step's, in double
- * precision: `write` gives them to tfjs.
+ * A step of training for a prepared simulation, or for a prepared batch, whose members go through one program and may
+ * have times of their own; compiled whole. The variables' values are then the step's, in double precision: `write` gives them to tfjs.
  * @throws OptionError
  */
 export function trainingStep<S extends AnySystem, D = Params, E = Params>(
-  model: Simulation<S>,
+  model: StepModel<S>,
   given: TrainingStepOptions<S, D, E>,
 ): TrainingStep<S> {
   const options = given as TrainingStepOptions<S>;
@@ -122,7 +125,7 @@ class Machine<S extends AnySystem> {
   private update: StepUpdate | undefined;
 
   constructor(
-    private readonly model: Simulation<S>,
+    private readonly model: StepModel<S>,
     private readonly options: TrainingStepOptions<S>,
   ) {
     const {optimizer} = options;
@@ -130,11 +133,13 @@ class Machine<S extends AnySystem> {
     this.optimizer = isUpdateRule(optimizer)
       ? {name: optimizer.name, hyperparameters: optimizer.hyperparameters}
       : {name: optimizer.name, hyperparameters: {memory: optimizer.memory}};
-    this.source = new CompiledGradients(model, options.loss, options.initial);
+    this.source = isBatch(model)
+      ? new BatchGradients(model, options.loss, options.initial)
+      : new CompiledGradients(model, options.loss, options.initial);
   }
 
   get compiled(): boolean {
-    return this.source instanceof CompiledGradients;
+    return !(this.source instanceof TapeGradients);
   }
 
   get variables(): readonly tf.Variable[] {
@@ -199,7 +204,8 @@ class Machine<S extends AnySystem> {
       found = variables ?? this.source.variables(members[0]);
       if (variables !== undefined) this.source.value(members.slice(0, 1), undefined);
     } catch (error) {
-      if (!(error instanceof TraceError)) throw error;
+      const {model} = this;
+      if (!(error instanceof TraceError) || isBatch(model)) throw error;
       if (variables === undefined)
         throw new OptionError(
           'missing-option',
@@ -207,7 +213,7 @@ class Machine<S extends AnySystem> {
           {option: 'variables'},
         );
       this.warnings.push(`The loss runs on tfjs's tape, as it cannot be compiled: ${error.message}`);
-      this.source = new TapeGradients(this.model, loss, initial);
+      this.source = new TapeGradients(model, loss, initial);
       found = variables;
     }
     if (found.length === 0)
@@ -226,6 +232,8 @@ class Machine<S extends AnySystem> {
 }
 
 const sizeOf = (variables: readonly tf.Variable[]): number => variables.reduce((sum, {size}) => sum + size, 0);
+
+const isBatch = <S extends AnySystem>(model: StepModel<S>): model is PreparedBatch<S> => 'kind' in model;
 
 const isList = <S extends AnySystem>(batch: StepBatch<S>): batch is readonly StepInputs<S>[] => Array.isArray(batch);
 
@@ -253,7 +261,7 @@ function requireRate(rate: number): number {
   );
 }
 
-function check<S extends AnySystem>(model: Simulation<S>, options: TrainingStepOptions<S>): void {
+function check<S extends AnySystem>(model: StepModel<S>, options: TrainingStepOptions<S>): void {
   refuseUnknownOptions(
     options,
     {
@@ -267,11 +275,11 @@ function check<S extends AnySystem>(model: Simulation<S>, options: TrainingStepO
     },
     'trainingStep',
   );
-  const isModel: boolean = typeof (model as Partial<Simulation<S>> | null | undefined)?.valueAndGrad === 'function';
+  const isModel: boolean = typeof (model as Partial<StepModel<S>> | null | undefined)?.valueAndGrad === 'function';
   if (!isModel)
     throw new OptionError(
       'bad-option',
-      'trainingStep: the model must be a prepared simulation, simulate.prepare(system, initial, options).',
+      'trainingStep: the model must be a prepared simulation, simulate.prepare(system, initial, options), or batch.prepare of the same.',
       {option: 'model'},
     );
   requireValue(options.loss, callable, 'trainingStep: loss');

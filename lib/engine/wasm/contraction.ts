@@ -5,11 +5,12 @@
  * read where they lie, by strides, so transposes and blocks of a longer vector are not copied. In which
  * order an element's terms are summed the graph says, wherever the operands lie.
  */
-import type {Body, Local} from '../../wasm/assembler.js';
+import type {Body} from '../../wasm/assembler.js';
 import type {Pointers, Scheme} from './contraction-block.js';
 import {emitBlock} from './contraction-block.js';
 import {emitRowPairs} from './contraction-rows.js';
-import {repeat} from './counting.js';
+import type {Advance} from './counting.js';
+import {inBlocks, moved, repeat} from './counting.js';
 
 /** A matrix in memory: address of its first element and strides in elements. */
 export interface MatrixPlace {
@@ -67,13 +68,13 @@ function emitOne(body: Body, product: Product, at: Pointers): void {
   const most = inParts ? rowsAtOnce / 2 : rowsAtOnce;
   // Few rows leave room for more columns: as many sums.
   const atOnce = columnsAtOnce[scheme] * (m < most ? Math.floor(most / m) : 1);
-  blocks(
+  inBlocks(
     body,
     m,
-    most,
+    [most, 1],
     [
-      {local: at.a, stride: a.row},
-      {local: at.c, stride: c.row},
+      {local: at.a, bytes: 8 * a.row},
+      {local: at.c, bytes: 8 * c.row},
     ],
     rows => {
       columnBlocks(
@@ -82,8 +83,8 @@ function emitOne(body: Body, product: Product, at: Pointers): void {
         atOnce,
         scheme,
         [
-          {local: at.b, stride: b.column},
-          {local: at.c, stride: c.column},
+          {local: at.b, bytes: 8 * b.column},
+          {local: at.c, bytes: 8 * c.column},
         ],
         columns => {
           emitBlock(body, {strides: product, k, scheme, rows, columns, parts: inParts ? 2 : 1}, at);
@@ -98,22 +99,22 @@ function emitRows(body: Body, product: Product, at: Pointers): void {
   const {m, n, k, a, b, c} = product;
   const narrow = n <= 2;
   const block = (rows: number): void => {
-    blocks(
+    inBlocks(
       body,
       n,
-      narrow ? n : 4,
+      [narrow ? n : 4, 1],
       [
-        {local: at.b, stride: b.column},
-        {local: at.c, stride: c.column},
+        {local: at.b, bytes: 8 * b.column},
+        {local: at.c, bytes: 8 * c.column},
       ],
       columns => emitRowPairs(body, product, k, rows, columns, at),
     );
   };
   const walks = [
-    {local: at.a, stride: a.row},
-    {local: at.c, stride: c.row},
+    {local: at.a, bytes: 8 * a.row},
+    {local: at.c, bytes: 8 * c.row},
   ];
-  blocks(body, m - (m % 2), narrow ? 8 : 4, walks, block);
+  inBlocks(body, m - (m % 2), [narrow ? 8 : 4, 1], walks, block);
   // The last of an odd number of rows goes with the one before once more.
   if (m % 2 === 1) moved(body, walks, m - 2, () => block(2));
 }
@@ -128,7 +129,7 @@ function oriented(product: Product): Product {
   return byColumns && (scheme !== 'rows' || n > m) ? transposed(product) : product;
 }
 
-function transposed({m, n, a, b, c, ...rest}: Product): Product {
+export function transposed({m, n, a, b, c, ...rest}: Product): Product {
   const flip = (matrix: MatrixPlace): MatrixPlace => ({...matrix, row: matrix.column, column: matrix.row});
   // A single column is contiguous whatever its stride along the row says.
   return {...rest, m: n, n: m, a: flip(b), b: flip(a), c: flip(n === 1 ? {...c, row: 1} : c)};
@@ -141,66 +142,20 @@ function schemeOf({apart, m, n, k, a, b, c}: Product): Scheme | 'rows' {
   return 'numbers';
 }
 
-interface Walk {
-  readonly local: Local;
-  readonly stride: number;
-}
-
-/** Runs code with the pointers moved on so many steps, and puts them back. */
-function moved(body: Body, walks: readonly Walk[], steps: number, code: () => void): void {
-  restored(body, walks, () => {
-    for (const {local, stride} of walks)
-      body
-        .get(local)
-        .i32(8 * stride * steps)
-        .op('i32.add')
-        .set(local);
-    code();
-  });
-}
-
-function restored(body: Body, walks: readonly Walk[], code: () => void): void {
-  const kept = walks.map(({local}) => {
-    const copy = body.local('i32');
-    body.get(local).set(copy);
-    return copy;
-  });
-  code();
-  walks.forEach(({local}, i) => {
-    body.get(kept[i]).set(local);
-    body.release(kept[i]);
-  });
-}
-
-/** Runs over 0 … count in blocks of `atOnce`, then over what is left. */
-function blocks(body: Body, count: number, atOnce: number, walks: readonly Walk[], code: (size: number) => void): void {
-  restored(body, walks, () => {
-    const whole = Math.floor(count / atOnce);
-    repeat(
-      body,
-      whole,
-      walks.map(({local, stride}) => ({local, bytes: 8 * stride * atOnce})),
-      () => code(atOnce),
-    );
-    const rest = count - whole * atOnce;
-    if (rest > 0) code(rest);
-  });
-}
-
 /** As blocks; for pairs of columns the rest of three is a pair and a single one. */
 function columnBlocks(
   body: Body,
   n: number,
   atOnce: number,
   scheme: Scheme,
-  walks: readonly Walk[],
+  walks: readonly Advance[],
   code: (columns: number) => void,
 ): void {
   if (scheme !== 'columns') {
-    blocks(body, n, atOnce, walks, code);
+    inBlocks(body, n, [atOnce, 1], walks, code);
     return;
   }
   const even = n - (n % 2);
-  if (even > 0) blocks(body, even, atOnce, walks, code);
+  if (even > 0) inBlocks(body, even, [atOnce, 1], walks, code);
   if (n > even) moved(body, walks, even, () => code(1));
 }

@@ -54,3 +54,68 @@ export function withLocal(body: Body, type: Local['type'], code: (local: Local) 
   code(local);
   body.release(local);
 }
+
+/** Runs code with pointers moved on by so many steps of `bytes`, and puts them back. */
+export function moved(body: Body, walks: readonly Advance[], steps: number, code: () => void): void {
+  restored(body, walks, () => {
+    for (const {local, bytes} of walks)
+      body
+        .get(local)
+        .i32(bytes * steps)
+        .op('i32.add')
+        .set(local);
+    code();
+  });
+}
+
+/** Runs code and puts the pointers back where they were. */
+export function restored(body: Body, walks: readonly Advance[], code: () => void): void {
+  const kept = walks.map(({local}) => {
+    const copy = body.local('i32');
+    body.get(local).set(copy);
+    return copy;
+  });
+  code();
+  walks.forEach(({local}, i) => {
+    body.get(kept[i]).set(local);
+    body.release(kept[i]);
+  });
+}
+
+/**
+ * Runs over 0 … count in blocks, with pointers that move by `bytes` a step: as many whole ones of the first size as
+ * fit, then one block of as many as are left in whole multiples of the next, and so on; the last size is 1.
+ */
+export function inBlocks(
+  body: Body,
+  count: number,
+  sizes: readonly number[],
+  walks: readonly Advance[],
+  code: (size: number) => void,
+): void {
+  const [most, ...smaller] = sizes;
+  restored(body, walks, () => {
+    const whole = Math.floor(count / most);
+    repeat(
+      body,
+      whole,
+      walks.map(({local, bytes}) => ({local, bytes: bytes * most})),
+      () => code(most),
+    );
+    let left = count - whole * most;
+    for (const unit of smaller) {
+      const size = left - (left % unit);
+      left -= size;
+      if (size > 0) {
+        code(size);
+        if (left > 0)
+          for (const {local, bytes} of walks)
+            body
+              .get(local)
+              .i32(bytes * size)
+              .op('i32.add')
+              .set(local);
+      }
+    }
+  });
+}

@@ -1,8 +1,10 @@
-/** Formulas on pairs of doubles, written as they are read: each part is code that pushes its value. */
+/** Formulas on vectors of numbers, written as they are read: each part is code that pushes its value. */
 import type {Body, Local} from '../../wasm/assembler.js';
 import type {Instruction} from '../../wasm/instructions.js';
+import type {Format} from './format.js';
+import {double, inFormat} from './format.js';
 
-/** Pushes a pair of doubles, or of truth masks. */
+/** Pushes a vector of numbers, or of truth masks. */
 export type Part = () => void;
 
 export class Formula {
@@ -13,14 +15,17 @@ export class Formula {
   constructor(
     readonly body: Body,
     private readonly pool: (bits: bigint) => number,
+    private readonly format: Format = double,
   ) {}
 
   constant(value: number): Part {
-    return this.bits(bitsOf(value));
+    return this.bits(this.format === double ? bitsOf(value) : singleBitsOf(value));
   }
 
+  /** In every number's place. */
   bits(value: bigint): Part {
-    return () => this.body.i32(0).memory('v128.load', this.pool(BigInt.asUintN(64, value)));
+    const repeated = this.format === double ? value : BigInt.asUintN(32, value) * 0x1_0000_0001n;
+    return () => this.body.i32(0).memory('v128.load', this.pool(BigInt.asUintN(64, repeated)));
   }
 
   of(local: Local): Part {
@@ -35,10 +40,17 @@ export class Formula {
     return this.of(local);
   }
 
+  /** The same on this format's numbers and on whole numbers as long. */
+  private named(instruction: Instruction): Instruction {
+    return this.format === double
+      ? instruction
+      : inFormat(this.format, instruction.replace('i64x2', 'i32x4') as Instruction);
+  }
+
   private apply(instruction: Instruction, ...parts: readonly Part[]): Part {
     return () => {
       for (const part of parts) part();
-      this.body.op(instruction);
+      this.body.op(this.named(instruction));
     };
   }
 
@@ -69,7 +81,7 @@ export class Formula {
   shiftLeft(a: Part, by: number): Part {
     return () => {
       a();
-      this.body.i32(by).op('i64x2.shl');
+      this.body.i32(by).op(this.named('i64x2.shl'));
     };
   }
 
@@ -77,7 +89,7 @@ export class Formula {
   shiftRight(a: Part, by: number): Part {
     return () => {
       a();
-      this.body.i32(by).op('i64x2.shr_u');
+      this.body.i32(by).op(this.named('i64x2.shr_u'));
     };
   }
 
@@ -122,4 +134,9 @@ const scratch = new DataView(new ArrayBuffer(8));
 function bitsOf(value: number): bigint {
   scratch.setFloat64(0, value);
   return scratch.getBigUint64(0);
+}
+
+function singleBitsOf(value: number): bigint {
+  scratch.setFloat32(0, value);
+  return BigInt(scratch.getUint32(0));
 }

@@ -3,7 +3,7 @@
  * a function for each program.
  */
 import type {ModuleBytes} from '../../wasm/bytes.js';
-import type {BinaryName} from '../../graph/node.js';
+import type {BinaryName, Node} from '../../graph/node.js';
 import type {Body, Defined, ValueType} from '../../wasm/assembler.js';
 import {ModuleBuilder} from '../../wasm/assembler.js';
 import type {FunctionName} from './functions.js';
@@ -15,8 +15,13 @@ import type {KernelStep, Lowered} from './lower.js';
 import type {ModuleSurroundings} from './program.js';
 import {ProgramEmitter} from './program.js';
 import type {VectorFunction} from './transcendental.js';
+import {emitSingleFunction} from './transcendental-single.js';
 import {emitVectorFunction, fallbacks, isVectorFunction} from './transcendental.js';
 import type {MemoryUse} from './memory.js';
+import {defineBlockedProduct, workspaceBytes} from './blocked-product.js';
+import type {Format} from './format.js';
+import {double, single} from './format.js';
+import {Held} from './held.js';
 import {aligned, blockBytes, ordinary, placeValues} from './memory.js';
 
 /** What an instance needs beside the module's bytes. */
@@ -30,7 +35,7 @@ export interface Layout {
   readonly hostKernels: readonly HostKernel[];
   /** Constants and tables, by address. They are copied when an instance is made and stay out of the module, so
    * that a long constant costs no time to generate, and a module's text shows its code alone. */
-  readonly data: readonly {readonly address: number; readonly values: Float64Array | Int32Array}[];
+  readonly data: readonly {readonly address: number; readonly values: Float64Array | Float32Array | Int32Array}[];
 }
 
 export interface Linked {
@@ -41,22 +46,24 @@ export interface Linked {
 const pageBytes = 65536;
 /** Addresses are 32 bits. */
 const mostBytes = 2 ** 32;
-/** Address 0 holds a pair of zeros: what a missing position reads. */
-const firstAddress = 16;
+/** From address 0 on there are zeros, as many as a vector has numbers: what a missing position reads. */
+const firstAddress = {double: 16, single: 32} as const;
 
 export function link(
   programs: ReadonlyMap<string, Lowered>,
   bufferSizes: ReadonlyMap<string, number>,
   memory = ordinary,
+  format = double,
 ): Linked {
-  return new Linker(programs, bufferSizes, memory).link();
+  return new Linker(programs, bufferSizes, memory, format).link();
 }
 
 class Linker implements ModuleSurroundings {
   private readonly builder = new ModuleBuilder();
   private readonly buffers = new Map<string, {address: number; size: number}>();
-  private readonly constants = new Map<Float64Array, number>();
-  private readonly tables = new Map<Int32Array, number>();
+  /** By format, and by the bytes of a number. */
+  private readonly constants = {double: new Map<Float64Array, number>(), single: new Map<Float64Array, number>()};
+  private readonly tables = {8: new Map<Int32Array, number>(), 4: new Map<Int32Array, number>()};
   private readonly pairs = new Map<bigint, number>();
   /** Index of the imported function for those computed by the host. */
   private readonly imported = new Map<FunctionName | BinaryName, number>();
@@ -65,19 +72,25 @@ class Linker implements ModuleSurroundings {
   private readonly vectorFunctions = new Set<VectorFunction>();
   private readonly hostImports = new Map<KernelStep, {index: number; slot: number}>();
   private readonly hostKernels: HostKernel[] = [];
-  private readonly data: {address: number; values: Float64Array | Int32Array}[] = [];
+  private readonly data: {address: number; values: Float64Array | Float32Array | Int32Array}[] = [];
   private readonly shared: number;
   private end: number;
   private zero: Defined | undefined;
   private poison: Defined | undefined;
   private copy: Defined | undefined;
+  private narrowing: Defined | undefined;
+  private widening: Defined | undefined;
+  private readonly blocked = new Map<Format, Defined>();
+  /** Room for inputs in single precision, by name. */
+  private readonly converted = new Map<string, number>();
 
   constructor(
     private readonly programs: ReadonlyMap<string, Lowered>,
     bufferSizes: ReadonlyMap<string, number>,
     readonly memory: MemoryUse,
+    private readonly format: Format,
   ) {
-    this.end = firstAddress;
+    this.end = firstAddress[format.name];
     for (const [name, size] of bufferSizes) this.buffers.set(name, {address: this.reserve(8 * size), size});
     this.shared = this.end;
   }
@@ -90,7 +103,13 @@ class Linker implements ModuleSurroundings {
   }
 
   link(): Linked {
-    const placements = new Map([...this.programs].map(([name, lowered]) => [name, placeValues(lowered, this.memory)]));
+    const held = new Map([...this.programs].map(([name, lowered]) => [name, new Held(lowered, this.format)]));
+    const placements = new Map(
+      [...this.programs].flatMap(([name, lowered]) => {
+        const formats = held.get(name);
+        return formats === undefined ? [] : [[name, placeValues(lowered, this.memory, formats)] as const];
+      }),
+    );
     this.reserve(Math.max(0, ...[...placements.values()].map(placement => placement.size)));
     this.declareImports();
     this.defineVectorFunctions();
@@ -98,11 +117,12 @@ class Linker implements ModuleSurroundings {
     let index = 0;
     for (const [name, lowered] of this.programs) {
       const placement = placements.get(name);
-      if (placement === undefined) continue;
+      const formats = held.get(name);
+      if (placement === undefined || formats === undefined) continue;
       const exported = `p${index++}`;
       exports.set(name, exported);
       const defined = this.builder.define({parameters: [], results: []});
-      new ProgramEmitter(this, defined.body, lowered, placement).emit();
+      new ProgramEmitter(this, defined.body, lowered, placement, formats).emit();
       this.builder.export(exported, defined.index);
     }
     const pages = Math.ceil(this.end / pageBytes);
@@ -147,20 +167,46 @@ class Linker implements ModuleSurroundings {
   private defineVectorFunctions(): void {
     for (const fn of this.vectorFunctions) {
       const {index, body} = this.builder.define({parameters: ['v128'], results: ['v128']});
-      emitVectorFunction(fn, body, bits => this.pairAddress(bits), this.imported.get(fn));
+      const emit = this.format === double ? emitVectorFunction : emitSingleFunction;
+      emit(fn, body, bits => this.pairAddress(bits), this.imported.get(fn));
       this.own.set(fn, index);
     }
   }
 
-  /** Zeroes doubles, in pairs: the one behind an odd count belongs to it. */
-  emitZero(body: Body, address: number, count: number): void {
-    if (count === 0) return;
+  blockedProduct(format: Format): number {
+    let defined = this.blocked.get(format);
+    if (defined === undefined) {
+      defined = defineBlockedProduct(this.builder, format, this.reserve(workspaceBytes(format)));
+      this.blocked.set(format, defined);
+    }
+    return defined.index;
+  }
+
+  convertedAddress(node: Node<'input'>): number {
+    const {name} = node.attributes;
+    let address = this.converted.get(name);
+    if (address === undefined) this.converted.set(name, (address = this.reserve(single.bytes * node.size)));
+    return address;
+  }
+
+  emitNarrow(body: Body, from: number, to: number, count: number): void {
+    if (this.narrowing === undefined)
+      defineNarrow((this.narrowing = this.builder.define({parameters: ['i32', 'i32', 'i32'], results: []})).body);
+    emitConversion(body, this.narrowing, from, to, count);
+  }
+
+  emitWiden(body: Body, from: number, to: number, count: number): void {
+    if (this.widening === undefined)
+      defineWiden((this.widening = this.builder.define({parameters: ['i32', 'i32', 'i32'], results: []})).body);
+    emitConversion(body, this.widening, from, to, count);
+  }
+
+  /** Zeroes a value, in vectors: what is behind it in the last belongs to it. */
+  emitZero(body: Body, address: number, bytes: number): void {
+    if (bytes === 0) return;
     if (this.zero === undefined)
       defineFill((this.zero = this.builder.define({parameters: ['i32', 'i32'], results: []})).body, 0);
-    body
-      .i32(address)
-      .i32(aligned(8 * count))
-      .call(this.zero.index);
+    body.i32(address).i32(aligned(bytes)).call(this.zero.index);
   }
 
   /** Makes all of a value's block NaN. */
@@ -198,11 +244,12 @@ class Linker implements ModuleSurroundings {
     return this.reserve(bytes);
   }
 
-  constantAddress(values: Float64Array): number {
-    let address = this.constants.get(values);
+  constantAddress(values: Float64Array, format: Format): number {
+    const known = this.constants[format.name];
+    let address = known.get(values);
     if (address === undefined) {
-      this.constants.set(values, (address = this.reserve(values.byteLength)));
-      this.data.push({address, values});
+      known.set(values, (address = this.reserve(format.bytes * values.length)));
+      this.data.push({address, values: format === double ? values : Float32Array.from(values)});
     }
     return address;
   }
@@ -218,12 +265,13 @@ class Linker implements ModuleSurroundings {
   }
 
   /** Tables hold byte offsets; what was negative stays so. */
-  tableAddress(table: Int32Array): number {
-    let address = this.tables.get(table);
+  tableAddress(table: Int32Array, bytes: 4 | 8): number {
+    const known = this.tables[bytes];
+    let address = known.get(table);
     if (address === undefined) {
       const offsets = new Int32Array(table.length);
-      for (let i = 0; i < table.length; i++) offsets[i] = table[i] < 0 ? -1 : 8 * table[i];
-      this.tables.set(table, (address = this.reserve(offsets.byteLength)));
+      for (let i = 0; i < table.length; i++) offsets[i] = table[i] < 0 ? -1 : bytes * table[i];
+      known.set(table, (address = this.reserve(offsets.byteLength)));
       this.data.push({address, values: offsets});
     }
     return address;
@@ -262,5 +310,37 @@ function defineCopy(body: Body): void {
     body.get(to).get(from).memory('v128.load', 0).memory('v128.store', 0);
     body.get(to).i32(16).op('i32.add').set(to);
     body.get(from).i32(16).op('i32.add').tee(from).get(end).op('i32.lt_u').branchIf();
+  });
+}
+
+/** A conversion of whole vectors: what is behind a value in its block takes part. */
+function emitConversion(body: Body, {index}: Defined, from: number, to: number, count: number): void {
+  if (count > 0)
+    body
+      .i32(from)
+      .i32(to)
+      .i32(aligned(8 * count))
+      .call(index);
+}
+
+/** narrow(from, to, bytes of the doubles): in pairs, as an odd number of them may be at the end of the memory. */
+function defineNarrow(body: Body): void {
+  const [from, to, end] = [body.parameter(0), body.parameter(1), body.parameter(2)];
+  body.get(from).get(end).op('i32.add').set(end);
+  body.loop(() => {
+    body.get(to).get(from).memory('v128.load', 0).op('f32x4.demote_f64x2_zero').laneMemory('v128.store64_lane', 0, 0);
+    body.get(to).i32(8).op('i32.add').set(to);
+    body.get(from).i32(16).op('i32.add').tee(from).get(end).op('i32.lt_u').branchIf();
+  });
+}
+
+/** widen(from, to, bytes of the doubles) */
+function defineWiden(body: Body): void {
+  const [from, to, end] = [body.parameter(0), body.parameter(1), body.parameter(2)];
+  body.get(to).get(end).op('i32.add').set(end);
+  body.loop(() => {
+    body.get(to).get(from).memory('v128.load64_zero', 0).op('f64x2.promote_low_f32x4').memory('v128.store', 0);
+    body.get(from).i32(8).op('i32.add').set(from);
+    body.get(to).i32(16).op('i32.add').tee(to).get(end).op('i32.lt_u').branchIf();
   });
 }

@@ -5,21 +5,22 @@
  * rows of long ones whole (`pieces.ts` sees to that), in pairs along the vector axis.
  */
 import {chains, shortestChains, shortestRow} from '../../graph/primitives/summation.js';
+import type {Node} from '../../graph/node.js';
 import type {Body, Local} from '../../wasm/assembler.js';
+import type {Instruction} from '../../wasm/instructions.js';
 import {awaited, interleavedPairs, resultsOf} from './interleave.js';
 import type {Access} from './access.js';
 import type {Advance} from './counting.js';
 import {repeat} from './counting.js';
 import type {Expression} from './expression.js';
 import {children} from './expression.js';
+import type {Format} from './format.js';
+import {constantVector, extract, loadNumber, storeNumber} from './format.js';
 import type {Nest, Root} from './nest.js';
 import {rowOf} from './nest.js';
 import type {Assignment, Built, Piece, Segment} from './pieces.js';
 import type {Address, Surroundings} from './point.js';
 import {PointEmitter} from './point.js';
-
-/** A loop shorter than this along its last axis is not worth pairs. */
-const shortestVector = 2;
 
 /** The partial result of a reduction: for single numbers, and for pairs along the vector axis where that is reduced. */
 interface Accumulator {
@@ -43,8 +44,8 @@ const start: {readonly [C in Root['combine']]: number} = {
 };
 
 export interface LoopSurroundings extends Surroundings {
-  /** Pushes nothing, takes nothing: zeroes so many doubles. */
-  zero(body: Body, address: number, count: number): void;
+  /** Pushes nothing, takes nothing: zeroes a value. */
+  zero(body: Body, address: number, of: Node): void;
 }
 
 /** @param overwrites the loop writes where it reads: at a point, everything is computed before anything is stored */
@@ -56,7 +57,7 @@ export function emitNest(
 ): void {
   for (const {node, clear} of nest.roots) {
     const place = around.place(node);
-    if (clear && 'address' in place) around.zero(body, place.address, node.size);
+    if (clear && 'address' in place) around.zero(body, place.address, node);
   }
   new NestEmitter(body, nest, built, overwrites, around).emit();
 }
@@ -77,7 +78,7 @@ function reducedFrom(root: Root): number {
  * Along which axis pairs are formed: the last one that is not cut into single points, or the last one
  * kept where a reduction steps over rows.
  */
-function chooseVectorAxis(nest: Nest, {segments}: Built): number {
+function chooseVectorAxis(nest: Nest, {segments}: Built, lanes: number): number {
   let last = nest.axes.length - 1;
   while (last > 0 && segments[last].every(({size}) => size === 1)) last--;
   if (last < 0) return -1;
@@ -88,16 +89,17 @@ function chooseVectorAxis(nest: Nest, {segments}: Built): number {
       && kept < last
       && root.sourceSteps[kept] === 1
       && root.sourceSteps[last] !== 1
-      && nest.axes[kept].size >= shortestVector
+      && nest.axes[kept].size >= lanes
     )
       return kept;
   }
-  return nest.axes[last].size >= shortestVector ? last : -1;
+  return nest.axes[last].size >= lanes ? last : -1;
 }
 
 class NestEmitter {
   private readonly at: PointEmitter;
   private readonly vectorAxis: number;
+  private readonly format: Format;
   private readonly accumulators = new Map<Root, Accumulator>();
   private readonly pointers = new Map<string, Pointer>();
   /** Axes with a loop around the code being written. */
@@ -113,7 +115,8 @@ class NestEmitter {
     private readonly overwrites: boolean,
     private readonly around: LoopSurroundings,
   ) {
-    this.vectorAxis = chooseVectorAxis(nest, built);
+    this.format = around.format;
+    this.vectorAxis = chooseVectorAxis(nest, built, around.format.lanes);
     this.at = new PointEmitter(body, around);
     this.at.vectorAxis = this.vectorAxis;
     this.at.pointers = {address: (access, base, bytes) => this.address(access, base, bytes)};
@@ -160,8 +163,9 @@ class NestEmitter {
 
   private segment(axis: number, {size}: Segment, pieces: readonly Piece[], inPairs: boolean): void {
     if (size === 0) return;
-    const paired = axis === this.vectorAxis && size >= shortestVector;
-    const step = paired ? 2 : 1;
+    const {lanes} = this.format;
+    const paired = axis === this.vectorAxis && size >= lanes;
+    const step = paired ? lanes : 1;
     const trips = Math.floor(size / step);
     const rest = size - trips * step;
     const loops = trips > 1 || rest > 0;
@@ -198,7 +202,15 @@ class NestEmitter {
       repeat(this.body, left, left < trips ? move(step).map(each => ({...each, fromZero: false})) : move(step), () =>
         this.level(axis + 1, pieces, inPairs || paired),
       );
-      if (rest > 0) this.level(axis + 1, pieces, inPairs);
+      const single = (): void => this.level(axis + 1, pieces, inPairs);
+      if (rest > 1)
+        repeat(
+          this.body,
+          rest,
+          move(1).map(each => ({...each, fromZero: false})),
+          single,
+        );
+      else if (rest > 0) single();
       for (const {key, local} of made) {
         this.pointers.delete(key);
         this.body.release(local);
@@ -229,7 +241,8 @@ class NestEmitter {
       made.set(key, {key, local, bytes: steps[axis], fromZero: parent === undefined && bias === 0});
       this.pointers.set(key, {local, bias: bias + (parent?.bias ?? 0)});
     };
-    for (const piece of pieces) for (const {access, bytes} of accessesOf(piece)) want(access, bytes);
+    const bytesOf = (node: Node): number => this.around.formatOf(node).bytes;
+    for (const piece of pieces) for (const {access, bytes} of accessesOf(piece, bytesOf)) want(access, bytes);
     return [...made.values()];
   }
 
@@ -254,7 +267,7 @@ class NestEmitter {
   /** Computes what the loop over this axis does not change, as far as it is used where it does. */
   private hoist(axis: number, pieces: readonly Piece[], paired: boolean, inPairs: boolean): void {
     const pairsBelow =
-      paired || (this.vectorAxis > axis && pieces.some(piece => piece.sizes[this.vectorAxis] >= shortestVector));
+      paired || (this.vectorAxis > axis && pieces.some(piece => piece.sizes[this.vectorAxis] >= this.format.lanes));
     for (const piece of pieces) {
       let inner = 0;
       for (let d = axis; d < piece.sizes.length; d++) if (piece.sizes[d] > 1) inner |= 1 << d;
@@ -284,7 +297,7 @@ class NestEmitter {
       interleavedPairs,
       resultsOf(pieces),
       early,
-      pair => (this.ahead = 2 * pair),
+      pair => (this.ahead = this.format.lanes * pair),
       () => this.assignAll(pieces, true),
     );
     this.ahead = 0;
@@ -336,13 +349,13 @@ class NestEmitter {
     }
     const {number, pairs} = accumulator;
     if (inPairs && pairs.length === 0 && number.type === 'f64') {
-      this.enterInTurn(number, combination(root, false), push);
+      this.enterInTurn(number, numberCombination(root), push);
       return;
     }
     const local = inPairs ? (pairs[this.chain] ?? pairs[0] ?? number) : number;
     this.body.get(local);
     push();
-    this.body.op(combination(root, inPairs)).set(local);
+    this.body.op(this.combination(root, inPairs)).set(local);
   }
 
   /** Takes the numbers of the pair that `push` leaves one after the other. */
@@ -350,8 +363,19 @@ class NestEmitter {
     const {body} = this;
     const pair = body.local('v128');
     push();
-    body.set(pair).get(total).get(pair).extractLane(0).op(combine).get(pair).extractLane(1).op(combine).set(total);
+    body.set(pair).get(total);
+    this.joinLanes(pair, combine);
+    body.set(total);
     body.release(pair);
+  }
+
+  /** Takes the numbers of a vector into the one on the stack. */
+  private joinLanes(vector: Local, combine: Instruction): void {
+    for (let lane = 0; lane < this.format.lanes; lane++) {
+      this.body.get(vector);
+      extract(this.body, this.format, lane);
+      this.body.op(combine);
+    }
   }
 
   private put(root: Root, target: Access, inPairs: boolean, push: () => void): void {
@@ -359,31 +383,32 @@ class NestEmitter {
     if ('local' in place) {
       push();
       this.body.set(place.local);
-    } else this.at.store(target, place.address, inPairs, push);
+    } else this.at.store(target, place.address, this.around.formatOf(root.node), inPairs, push);
   }
 
   /** Adds to elements one after another: two of a pair may be the same. */
   private scatter({root, value, target, entry}: Assignment, inPairs: boolean): void {
     const {body, at} = this;
     const base = at.addressOf(root.node);
+    const format = this.around.formatOf(root.node);
     this.eachNumber(value, inPairs, (number, lane) => {
       const address = body.local('i32');
-      at.pushElementAddress(target, base, lane);
+      at.pushElementAddress(target, base, format, lane);
       const {table} = root;
       if (table === undefined) {
         body.set(address);
-        addTo(body, address, number);
+        addTo(body, address, number, format);
       } else {
         const offset = body.local('i32');
-        at.pushEntry(table, entry, lane);
+        at.pushEntry(table, entry, lane, format.bytes);
         body.tee(offset).op('i32.add').set(address);
         if (table.some(position => position < 0))
           body
             .get(offset)
             .i32(0)
             .op('i32.ge_s')
-            .if(() => addTo(body, address, number));
-        else addTo(body, address, number);
+            .if(() => addTo(body, address, number, format));
+        else addTo(body, address, number, format);
         body.release(offset);
       }
       body.release(address);
@@ -394,6 +419,7 @@ class NestEmitter {
     if (position === undefined) throw new Error('a scatterAt without positions');
     const {body, at} = this;
     const base = at.addressOf(root.node);
+    const format = this.around.formatOf(root.node);
     const positions: Local[] = [];
     this.eachNumber(position, inPairs, number => {
       const kept = body.local('f64');
@@ -405,9 +431,9 @@ class NestEmitter {
       at.pushInside(where, root.node.size);
       body.if(() => {
         const address = body.local('i32');
-        at.pushPositionAddress(where, base);
+        at.pushPositionAddress(where, base, format);
         body.set(address);
-        addTo(body, address, number);
+        addTo(body, address, number, format);
         body.release(address);
       });
     });
@@ -415,7 +441,7 @@ class NestEmitter {
   }
 
   /** Runs code for the number, or each of the pair, with it in a local. */
-  private eachNumber(e: Expression, inPairs: boolean, code: (number: Local, lane: 0 | 1) => void): void {
+  private eachNumber(e: Expression, inPairs: boolean, code: (number: Local, lane: number) => void): void {
     const {body} = this;
     const number = body.local('f64');
     if (!inPairs) {
@@ -426,8 +452,10 @@ class NestEmitter {
       const pair = body.local('v128');
       this.at.pair(e);
       body.set(pair);
-      for (const lane of [0, 1] as const) {
-        body.get(pair).extractLane(lane).set(number);
+      for (let lane = 0; lane < this.format.lanes; lane++) {
+        body.get(pair);
+        extract(body, this.format, lane);
+        body.set(number);
         code(number, lane);
       }
       body.release(pair);
@@ -441,11 +469,13 @@ class NestEmitter {
     const {body} = this;
     const number = body.local(inPairs ? 'v128' : 'f64');
     const first = start[root.combine];
-    if (inPairs) body.f64x2(first, first).set(number);
-    else body.f64(first).set(number);
+    if (inPairs) constantVector(body, this.format, first);
+    else body.f64(first);
+    body.set(number);
     const pairs = Array.from({length: this.chainsOf(root)}, () => {
       const pair = body.local('v128');
-      body.f64x2(first, first).set(pair);
+      constantVector(body, this.format, first);
+      body.set(pair);
       return pair;
     });
     this.accumulators.set(root, {number, pairs});
@@ -468,15 +498,24 @@ class NestEmitter {
       pairs: [total, ...others],
     } = accumulator;
     if (total !== undefined)
-      for (const other of others) body.get(total).get(other).op(combination(root, true)).set(total);
+      for (const other of others) body.get(total).get(other).op(this.combination(root, true)).set(total);
     this.put(root, target, inPairs, () => {
       body.get(number);
       if (total === undefined) return;
-      const join = combination(root, false);
+      if (this.format.lanes !== 2) {
+        this.joinLanes(total, numberCombination(root));
+        return;
+      }
+      const join = numberCombination(root);
       body.get(total).extractLane(0).get(total).extractLane(1).op(join, join);
     });
     for (const local of [number, ...accumulator.pairs]) body.release(local);
     this.accumulators.delete(root);
+  }
+
+  private combination(root: Root, inPairs: boolean): Instruction {
+    const scalar = numberCombination(root);
+    return inPairs ? (scalar.replace('f64', this.format.vector) as Instruction) : scalar;
   }
 }
 
@@ -490,44 +529,32 @@ function parentKey(steps: readonly number[], axis: number): string {
   return steps.slice(0, last + 1).join();
 }
 
-function combination(root: Root, inPairs: false): 'f64.add' | 'f64.max' | 'f64.min';
-function combination(
-  root: Root,
-  inPairs: boolean,
-): 'f64.add' | 'f64.max' | 'f64.min' | 'f64x2.add' | 'f64x2.max' | 'f64x2.min';
-function combination(
-  root: Root,
-  inPairs: boolean,
-): 'f64.add' | 'f64.max' | 'f64.min' | 'f64x2.add' | 'f64x2.max' | 'f64x2.min' {
-  switch (root.combine) {
-    case 'max':
-      return inPairs ? 'f64x2.max' : 'f64.max';
-    case 'min':
-      return inPairs ? 'f64x2.min' : 'f64.min';
-    default:
-      return inPairs ? 'f64x2.add' : 'f64.add';
-  }
+function numberCombination({combine}: Root): 'f64.add' | 'f64.max' | 'f64.min' {
+  return combine === 'max' ? 'f64.max' : combine === 'min' ? 'f64.min' : 'f64.add';
 }
 
-function addTo(body: Body, address: Local, number: Local): void {
-  body.get(address).get(address).memory('f64.load', 0).get(number).op('f64.add').memory('f64.store', 0);
+function addTo(body: Body, address: Local, number: Local, format: Format): void {
+  body.get(address).get(address);
+  loadNumber(body, format, 0);
+  body.get(number).op('f64.add');
+  storeNumber(body, format, 0);
 }
 
 /** Every address a piece uses, with the bytes of an element. */
-function accessesOf(piece: Piece): {access: Access; bytes: number}[] {
+function accessesOf(piece: Piece, bytesOf: (node: Node) => number): {access: Access; bytes: number}[] {
   const list: {access: Access; bytes: number}[] = [];
   const seen = new Set<Expression>();
   const visit = (e: Expression): void => {
     if (seen.has(e)) return;
     seen.add(e);
-    if (e.kind === 'load' || e.kind === 'lookup') list.push({access: e.access, bytes: 8});
+    if (e.kind === 'load' || e.kind === 'lookup') list.push({access: e.access, bytes: bytesOf(e.of)});
     if (e.kind === 'lookup') list.push({access: e.entry, bytes: 4});
     children(e).forEach(visit);
   };
   for (const {root, value, target, entry, position} of piece.assignments) {
     visit(value);
     if (position !== undefined) visit(position);
-    list.push({access: target, bytes: 8});
+    list.push({access: target, bytes: bytesOf(root.node)});
     if (root.table !== undefined) list.push({access: entry, bytes: 4});
   }
   return list;

@@ -4,7 +4,9 @@
  */
 import type {Node} from '../../graph/node.js';
 import type {Access} from './access.js';
+import {double} from './format.js';
 import {visitExpressions} from './fuse.js';
+import {Held} from './held.js';
 import type {Lowered, Step} from './lower.js';
 import {bare} from './view.js';
 
@@ -99,8 +101,12 @@ export interface Placement {
   readonly size: number;
 }
 
-export function placeValues(lowered: Lowered, {inPlace}: MemoryUse = ordinary): Placement {
-  return new Placing(lowered, inPlace).place();
+export function placeValues(
+  lowered: Lowered,
+  {inPlace}: MemoryUse = ordinary,
+  held = new Held(lowered, double),
+): Placement {
+  return new Placing(lowered, held, inPlace).place();
 }
 
 class Placing {
@@ -114,6 +120,7 @@ class Placing {
 
   constructor(
     private readonly lowered: Lowered,
+    private readonly held: Held,
     private readonly inPlace: boolean,
   ) {
     const {graph, steps, addressed} = lowered;
@@ -144,6 +151,7 @@ class Placing {
   private placeOutput(name: string, value: Node): void {
     const written = this.firstWrite.get(value);
     if (written === undefined || this.direct.has(value) || this.locals.has(value)) return;
+    if (!this.held.mayBeOutput(value)) return;
     const {graph, steps} = this.lowered;
     for (const input of graph.inputs) {
       if (input.attributes.name !== name) continue;
@@ -162,19 +170,25 @@ class Placing {
     steps.forEach((step, i) => {
       for (const node of step.writes) {
         if (this.locals.has(node) || this.direct.has(node) || this.offsets.has(node)) continue;
-        const overwritten = [...dying[i]].find(value => this.mayOverwrite(step, node, value));
+        const overwritten = [...dying[i]].find(
+          value => this.bytesOf(value) === this.bytesOf(node) && this.mayOverwrite(step, node, value),
+        );
         if (overwritten !== undefined) {
           dying[i].delete(overwritten);
           this.overwriting.add(step);
         }
-        this.offsets.set(node, this.offsets.get(overwritten ?? node) ?? region.take(8 * node.size));
+        this.offsets.set(node, this.offsets.get(overwritten ?? node) ?? region.take(this.bytesOf(node)));
         const last = Math.max(i, this.lastRead.get(node) ?? i);
         if (last < steps.length) dying[last].add(node);
       }
-      for (const node of dying[i]) region.give(this.offsets.get(node) ?? 0, 8 * node.size);
+      for (const node of dying[i]) region.give(this.offsets.get(node) ?? 0, this.bytesOf(node));
       this.dead.set(step, [...dying[i]]);
     });
     return region.size;
+  }
+
+  private bytesOf(node: Node): number {
+    return this.held.own(node).bytes * node.size;
   }
 
   private mayOverwrite(step: Step, written: Node, read: Node): boolean {

@@ -9,15 +9,32 @@ import type {Access} from './access.js';
 import type {Expression, ExpressionOf} from './expression.js';
 import {children} from './expression.js';
 import type {FunctionName} from './functions.js';
+import {
+  constantVector,
+  double,
+  extract,
+  type Format,
+  inFormat,
+  loadNumber,
+  narrow,
+  replace,
+  splat,
+  storeNumber,
+  widen,
+} from './format.js';
 import {binaryForms, unaryForms} from './functions.js';
 
 /** Where a stored value is: at an address of the memory, or, if it is one number, in a local. */
 export type Place = {readonly address: number} | {readonly local: Local};
 
 export interface Surroundings {
+  /** That vectors are computed in; single numbers are computed in double precision. */
+  readonly format: Format;
+  /** That a stored value is held in. */
+  formatOf(of: Node): Format;
   place(of: Node): Place;
-  /** Address of a table of byte offsets. */
-  table(table: Int32Array): number;
+  /** Address of a table of byte offsets, of numbers of so many bytes. */
+  table(table: Int32Array, bytes: Format['bytes']): number;
   /** Index of the function that computes it. */
   call(fn: FunctionName | BinaryName): number;
 }
@@ -40,7 +57,7 @@ interface Kept {
   readonly local: Local;
 }
 
-/** Two doubles of zero lie at address 0: what a missing position reads. */
+/** A vector of zeros lies at address 0: what a missing position reads. */
 const zeroAddress = 0;
 
 export class PointEmitter {
@@ -53,10 +70,14 @@ export class PointEmitter {
   /** Axis along which pairs are formed. */
   vectorAxis = -1;
 
+  private readonly format: Format;
+
   constructor(
     readonly body: Body,
     private readonly around: Surroundings,
-  ) {}
+  ) {
+    this.format = around.format;
+  }
 
   // ---------------------------------------------------------------- scopes
 
@@ -142,8 +163,10 @@ export class PointEmitter {
       return;
     }
     if (e.kind === 'constant') {
-      if ((paired || inPairs) && !this.pairs.has(e))
-        this.body.f64x2(e.value, e.value).set(this.keep(this.pairs, e, 'v128'));
+      if ((paired || inPairs) && !this.pairs.has(e)) {
+        constantVector(this.body, this.format, e.value);
+        this.body.set(this.keep(this.pairs, e, 'v128'));
+      }
       return;
     }
     if (!this.numbers.has(e)) {
@@ -152,7 +175,8 @@ export class PointEmitter {
     }
     if ((paired || inPairs) && !this.pairs.has(e)) {
       this.number(e);
-      this.body.op('f64x2.splat').set(this.keep(this.pairs, e, 'v128'));
+      splat(this.body, this.format);
+      this.body.set(this.keep(this.pairs, e, 'v128'));
     }
   }
 
@@ -171,8 +195,13 @@ export class PointEmitter {
   }
 
   /** Pushes the dynamic part of an element's address; returns what the instruction is to add. */
-  pushAddress(access: Access, base: number): number {
-    return this.pushPointer(this.pointers.address(access, base, 8));
+  private pushAddress(access: Access, base: number, {bytes}: Format): number {
+    return this.pushPointer(this.pointers.address(access, base, bytes));
+  }
+
+  /** The position so many steps along the vector axis. */
+  private ahead(access: Access, lane: number): Access {
+    return {offset: access.offset + lane * this.coefficient(access), coefficients: access.coefficients};
   }
 
   private coefficient(access: Access): number {
@@ -210,12 +239,15 @@ export class PointEmitter {
       case 'load': {
         const place = this.placeOf(e.of);
         if ('local' in place) body.get(place.local);
-        else body.memory('f64.load', this.pushAddress(e.access, place.address));
+        else {
+          const format = this.around.formatOf(e.of);
+          loadNumber(body, format, this.pushAddress(e.access, place.address, format));
+        }
         return;
       }
       case 'lookup':
         this.pushLookup(e, 0);
-        body.memory('f64.load', 0);
+        loadNumber(body, this.around.formatOf(e.of), 0);
         return;
       case 'loadAt':
         this.number(e.position);
@@ -225,8 +257,11 @@ export class PointEmitter {
         const form = unaryForms[e.fn];
         this.number(e.x);
         if (form.by === 'instruction') body.op(...form.scalar);
-        else if (form.by === 'function') body.op('f64x2.splat').call(this.around.call(e.fn)).extractLane(0);
-        else body.call(this.around.call(e.fn));
+        else if (form.by === 'function') {
+          splat(body, this.format);
+          body.call(this.around.call(e.fn));
+          extract(body, this.format, 0);
+        } else body.call(this.around.call(e.fn));
         return;
       }
       case 'binary': {
@@ -275,17 +310,13 @@ export class PointEmitter {
   }
 
   /** Pushes the full address of a looked-up element, `lane` steps along the vector axis. */
-  private pushLookup(e: ExpressionOf<'lookup'>, lane: 0 | 1): void {
+  private pushLookup(e: ExpressionOf<'lookup'>, lane: number): void {
     const {body} = this;
-    const ahead = lane === 0 ? 0 : this.coefficient(e.access);
-    const from = this.pointers.address(
-      {offset: e.access.offset + ahead, coefficients: e.access.coefficients},
-      this.addressOf(e.of),
-      8,
-    );
+    const {bytes} = this.around.formatOf(e.of);
+    const from = this.pointers.address(this.ahead(e.access, lane), this.addressOf(e.of), bytes);
     if (from.pointer === undefined) body.i32(from.offset);
     else body.get(from.pointer).i32(from.offset).op('i32.add');
-    this.pushEntry(e.table, e.entry, lane);
+    this.pushEntry(e.table, e.entry, lane, bytes);
     if (!e.table.some(at => at < 0)) {
       body.op('i32.add');
       return;
@@ -295,14 +326,9 @@ export class PointEmitter {
     body.release(entry);
   }
 
-  /** Pushes an entry of a table of byte offsets. */
-  pushEntry(table: Int32Array, entry: Access, lane: 0 | 1): void {
-    const ahead = lane === 0 ? 0 : this.coefficient(entry);
-    const at = this.pointers.address(
-      {offset: entry.offset + ahead, coefficients: entry.coefficients},
-      this.around.table(table),
-      4,
-    );
+  /** Pushes an entry of a table of byte offsets, in an array of numbers of so many bytes. */
+  pushEntry(table: Int32Array, entry: Access, lane: number, bytes: Format['bytes']): void {
+    const at = this.pointers.address(this.ahead(entry, lane), this.around.table(table, bytes), 4);
     this.body.memory('i32.load', this.pushPointer(at));
   }
 
@@ -310,16 +336,18 @@ export class PointEmitter {
   private loadAt(e: ExpressionOf<'loadAt'>): void {
     const {body} = this;
     const position = body.local('f64');
+    const format = this.around.formatOf(e.of);
     body.set(position);
-    this.pushPositionAddress(position, this.addressOf(e.of));
+    this.pushPositionAddress(position, this.addressOf(e.of), format);
     body.i32(zeroAddress);
     this.pushInside(position, e.of.size);
-    body.op('select').memory('f64.load', 0);
+    body.op('select');
+    loadNumber(body, format, 0);
     body.release(position);
   }
 
-  pushPositionAddress(position: Local, base: number): void {
-    this.body.get(position).op('i32.trunc_sat_f64_s').i32(3).op('i32.shl').i32(base).op('i32.add');
+  pushPositionAddress(position: Local, base: number, {bytes}: Format): void {
+    this.body.get(position).op('i32.trunc_sat_f64_s').i32(Math.log2(bytes)).op('i32.shl').i32(base).op('i32.add');
   }
 
   /** Pushes whether a position lies in 0 … count − 1; not for NaN. */
@@ -337,10 +365,10 @@ export class PointEmitter {
       return;
     }
     if (!this.variesInPair(e)) {
-      if (e.kind === 'constant') body.f64x2(e.value, e.value);
+      if (e.kind === 'constant') constantVector(body, this.format, e.value);
       else {
         this.number(e);
-        body.op('f64x2.splat');
+        splat(body, this.format);
       }
     } else this.freshPair(e);
     if ((this.uses.get(e) ?? 0) > 1) body.tee(this.keep(this.pairs, e, 'v128'));
@@ -350,21 +378,23 @@ export class PointEmitter {
     const {body} = this;
     switch (e.kind) {
       case 'constant':
-        body.f64x2(e.value, e.value);
+        constantVector(body, this.format, e.value);
         return;
-      case 'load':
-        this.loadPair(e.access, this.addressOf(e.of));
+      case 'load': {
+        const [base, format] = [this.addressOf(e.of), this.around.formatOf(e.of)];
+        const push = (lane: number): number => this.pushAddress(this.ahead(e.access, lane), base, format);
+        this.loadVector(format, this.coefficient(e.access) === 1, push);
         return;
-      case 'lookup':
-        if (this.coefficient(e.entry) === 0 && this.coefficient(e.access) === 1) {
-          this.pushLookup(e, 0);
-          body.memory('v128.load', 0);
-        } else {
-          this.pushLookup(e, 1);
-          this.pushLookup(e, 0);
-          body.memory('v128.load64_zero', 0).laneMemory('v128.load64_lane', 0, 1);
-        }
+      }
+      case 'lookup': {
+        const push = (lane: number): number => {
+          this.pushLookup(e, lane);
+          return 0;
+        };
+        const contiguous = this.coefficient(e.entry) === 0 && this.coefficient(e.access) === 1;
+        this.loadVector(this.around.formatOf(e.of), contiguous, push);
         return;
+      }
       case 'loadAt':
         this.pair(e.position);
         this.byLanes(() => this.loadAt(e));
@@ -372,7 +402,7 @@ export class PointEmitter {
       case 'unary': {
         const form = unaryForms[e.fn];
         this.pair(e.x);
-        if (form.by === 'instruction') body.op(...form.vector);
+        if (form.by === 'instruction') body.op(...form.vector.map(each => inFormat(this.format, each)));
         else if (form.by === 'function') body.call(this.around.call(e.fn));
         else this.byLanes(() => body.call(this.around.call(e.fn)));
         return;
@@ -381,12 +411,13 @@ export class PointEmitter {
         const form = binaryForms[e.fn];
         if (form.by === 'comparison' || form.by === 'logic') {
           this.freshMask(e);
-          body.f64x2(1, 1).op('v128.and');
+          constantVector(body, this.format, 1);
+          body.op('v128.and');
           return;
         }
         this.pair(e.a);
         this.pair(e.b);
-        if (form.by === 'instruction') body.op(form.vector);
+        if (form.by === 'instruction') body.op(inFormat(this.format, form.vector));
         else this.byLanesOfTwo(() => body.call(this.around.call(e.fn)));
         return;
       }
@@ -405,7 +436,8 @@ export class PointEmitter {
     if (e.kind === 'binary' && (form?.by === 'comparison' || form?.by === 'logic')) this.freshMask(e);
     else {
       this.pair(e);
-      this.body.f64x2(0, 0).op('f64x2.ne');
+      constantVector(this.body, this.format, 0);
+      this.body.op(inFormat(this.format, 'f64x2.ne'));
     }
   }
 
@@ -414,65 +446,84 @@ export class PointEmitter {
     if (form.by === 'comparison') {
       this.pair(e.a);
       this.pair(e.b);
-      this.body.op(form.vector);
+      this.body.op(inFormat(this.format, form.vector));
     } else if (form.by === 'logic') {
       this.mask(e.a);
       this.mask(e.b);
-      this.body.op(form.vector);
+      this.body.op(inFormat(this.format, form.vector));
     }
   }
 
-  private loadPair(access: Access, base: number): void {
-    const {body} = this;
-    const step = this.coefficient(access);
-    if (step === 1) {
-      body.memory('v128.load', this.pushAddress(access, base));
-      return;
-    }
-    const next = {offset: access.offset + step, coefficients: access.coefficients};
-    const offset1 = this.pushAddress(next, base);
-    const offset0 = this.pushAddress(access, base);
-    body.memory('v128.load64_zero', offset0).laneMemory('v128.load64_lane', offset1, 1);
+  /**
+   * Loads a vector of numbers held in a format; `push` pushes a number's address, by lane, and returns what the
+   * instruction is to add.
+   */
+  private loadVector(held: Format, contiguous: boolean, push: (lane: number) => number): void {
+    const {body, format} = this;
+    const load = (from: number): void => {
+      if (contiguous) {
+        body.memory('v128.load', push(from));
+        return;
+      }
+      const offsets = Array.from({length: held.lanes}, (_, i) => push(from + held.lanes - 1 - i)).reverse();
+      body.memory(held.loadZero, offsets[0]);
+      for (let lane = 1; lane < held.lanes; lane++) body.laneMemory(held.loadLane, offsets[lane], lane);
+    };
+    load(0);
+    if (held.lanes === format.lanes) return;
+    load(2);
+    narrow(body);
   }
 
-  /** Applies scalar code to both numbers of the pair on the stack. */
+  /** Applies scalar code to all numbers of the vector on the stack. */
   private byLanes(code: () => void): void {
-    const {body} = this;
+    const {body, format} = this;
     const x = body.local('v128');
-    body.tee(x).extractLane(0);
+    body.tee(x);
+    extract(body, format, 0);
     code();
-    body.op('f64x2.splat').get(x).extractLane(1);
-    code();
-    body.replaceLane(1);
+    splat(body, format);
+    for (let lane = 1; lane < format.lanes; lane++) {
+      body.get(x);
+      extract(body, format, lane);
+      code();
+      replace(body, format, lane);
+    }
     body.release(x);
   }
 
   private byLanesOfTwo(code: () => void): void {
-    const {body} = this;
+    const {body, format} = this;
     const a = body.local('v128');
     const b = body.local('v128');
-    body.set(b).tee(a).extractLane(0).get(b).extractLane(0);
-    code();
-    body.op('f64x2.splat').get(a).extractLane(1).get(b).extractLane(1);
-    code();
-    body.replaceLane(1);
+    body.set(b).set(a);
+    for (let lane = 0; lane < format.lanes; lane++) {
+      for (const local of [a, b]) {
+        body.get(local);
+        extract(body, format, lane);
+      }
+      code();
+      if (lane === 0) splat(body, format);
+      else replace(body, format, lane);
+    }
     body.release(a);
     body.release(b);
   }
 
   // ---------------------------------------------------------------- results
 
-  /** Stores the number (or pair) that `push` leaves on the stack. */
-  store(target: Access, base: number, inPairs: boolean, push: () => void): void {
-    const {body} = this;
+  /** Stores the number (or vector) that `push` leaves on the stack, in a format. */
+  store(target: Access, base: number, held: Format, inPairs: boolean, push: () => void): void {
+    const {body, format} = this;
     if (!inPairs) {
-      const offset = this.pushAddress(target, base);
+      const offset = this.pushAddress(target, base, held);
       push();
-      body.memory('f64.store', offset);
+      storeNumber(body, held, offset);
       return;
     }
-    if (this.coefficient(target) === 1) {
-      const offset = this.pushAddress(target, base);
+    const contiguous = this.coefficient(target) === 1;
+    if (contiguous && held.lanes === format.lanes) {
+      const offset = this.pushAddress(target, base, held);
       push();
       body.memory('v128.store', offset);
       return;
@@ -480,22 +531,31 @@ export class PointEmitter {
     const value = body.local('v128');
     push();
     body.set(value);
-    for (const lane of [0, 1] as const) {
-      const offset = this.pushAddress(
-        {offset: target.offset + lane * this.coefficient(target), coefficients: target.coefficients},
-        base,
-      );
-      body.get(value).laneMemory('v128.store64_lane', offset, lane);
-    }
+    if (contiguous) this.storeWidened(target, base, value);
+    else
+      for (let lane = 0; lane < format.lanes; lane++) {
+        const offset = this.pushAddress(this.ahead(target, lane), base, held);
+        body.get(value);
+        if (held.lanes === format.lanes) body.laneMemory(held.storeLane, offset, lane);
+        else {
+          extract(body, format, lane);
+          storeNumber(body, held, offset);
+        }
+      }
     body.release(value);
   }
 
+  private storeWidened(target: Access, base: number, value: Local): void {
+    for (const half of [0, 1] as const) {
+      const offset = this.pushAddress(this.ahead(target, 2 * half), base, double);
+      widen(this.body, value, half);
+      this.body.memory('v128.store', offset);
+    }
+  }
+
   /** Pushes the full address of an element `lane` steps along the vector axis. */
-  pushElementAddress(access: Access, base: number, lane: 0 | 1): void {
-    const offset = this.pushAddress(
-      {offset: access.offset + lane * this.coefficient(access), coefficients: access.coefficients},
-      base,
-    );
+  pushElementAddress(access: Access, base: number, held: Format, lane: number): void {
+    const offset = this.pushAddress(this.ahead(access, lane), base, held);
     if (offset !== 0) this.body.i32(offset).op('i32.add');
   }
 }

@@ -1,10 +1,15 @@
 /** The function of one program: its steps in order, then the outputs that are not yet in their buffers. */
 import type {BinaryName, Node, Op} from '../../graph/node.js';
-import {sumsApart} from '../../graph/primitives/contraction.js';
+import {isBlocked, sumsApart} from '../../graph/primitives/contraction.js';
 import {isOp} from '../../graph/node.js';
 import type {Body, Local} from '../../wasm/assembler.js';
+import type {Product} from './contraction.js';
 import {emitProduct} from './contraction.js';
+import {emitSingleProduct} from './contraction-single.js';
+import type {Format} from './format.js';
+import {double} from './format.js';
 import type {FunctionName} from './functions.js';
+import type {Held} from './held.js';
 import type {HostKernel} from './host.js';
 import type {LoopSurroundings} from './loops.js';
 import {emitNest} from './loops.js';
@@ -24,37 +29,55 @@ export interface ModuleSurroundings {
   readonly memory: MemoryUse;
   bufferAddress(name: string): number;
   sharedAddress(offset: number): number;
-  constantAddress(values: Float64Array): number;
-  tableAddress(table: Int32Array): number;
+  constantAddress(values: Float64Array, format: Format): number;
+  tableAddress(table: Int32Array, bytes: 4 | 8): number;
+  /** Room for an input in single precision. */
+  convertedAddress(node: Node<'input'>): number;
   /** Room that is nobody's between two steps. */
   scratch(bytes: number): number;
   callIndex(fn: FunctionName | BinaryName): number;
   /** Index of the import that computes this step in JavaScript. */
   hostIndex(step: KernelStep, operands: HostKernel['operands'], address: number): number;
-  emitZero(body: Body, address: number, count: number): void;
+  /** Index of the function for large products. */
+  blockedProduct(format: Format): number;
+  emitZero(body: Body, address: number, bytes: number): void;
   emitPoison(body: Body, address: number, bytes: number): void;
+  /** From doubles to single precision and back. */
+  emitNarrow(body: Body, from: number, to: number, count: number): void;
+  emitWiden(body: Body, from: number, to: number, count: number): void;
   emitCopy(body: Body, from: number, to: number, count: number): void;
 }
 
 export class ProgramEmitter implements LoopSurroundings {
+  readonly format: Format;
   private readonly locals = new Map<Node, Local>();
+  /** Addresses of inputs in the programs' format. */
+  private readonly converted = new Map<Node, number>();
 
   constructor(
     private readonly linker: ModuleSurroundings,
     private readonly body: Body,
     private readonly lowered: Lowered,
     private readonly placement: Placement,
-  ) {}
+    private readonly held: Held,
+  ) {
+    this.format = held.format;
+  }
 
   emit(): void {
     const {poisoned} = this.linker.memory;
     if (poisoned) this.poisonAll();
+    for (const node of this.held.converted) {
+      const address = this.linker.convertedAddress(node);
+      this.linker.emitNarrow(this.body, this.linker.bufferAddress(node.attributes.name), address, node.size);
+      this.converted.set(node, address);
+    }
     for (const step of this.lowered.steps) {
       if (step.kind === 'loop') emitNest(this.body, step, this.placement.overwriting.has(step), this);
       else this.kernel(step);
       if (poisoned)
         for (const node of this.placement.dead.get(step) ?? [])
-          this.linker.emitPoison(this.body, this.addressOf(node), 8 * node.size);
+          this.linker.emitPoison(this.body, this.addressOf(node), this.formatOf(node).bytes * node.size);
     }
     this.outputs();
   }
@@ -79,9 +102,13 @@ export class ProgramEmitter implements LoopSurroundings {
     return {address: this.addressOf(of)};
   }
 
-  private addressOf(of: Node): number {
+  formatOf(of: Node): Format {
+    return isOp(of, 'input') || this.placement.direct.has(of) ? double : this.held.own(of);
+  }
+
+  private addressOf(of: Node, format = this.formatOf(of)): number {
     if (isOp(of, 'input')) return this.linker.bufferAddress(of.attributes.name);
-    if (isOp(of, 'constant')) return this.linker.constantAddress(of.attributes.values);
+    if (isOp(of, 'constant')) return this.linker.constantAddress(of.attributes.values, format);
     const output = this.placement.direct.get(of);
     if (output !== undefined) return this.linker.bufferAddress(output);
     const offset = this.placement.offsets.get(of);
@@ -89,27 +116,28 @@ export class ProgramEmitter implements LoopSurroundings {
     return this.linker.sharedAddress(offset);
   }
 
-  table(table: Int32Array): number {
-    return this.linker.tableAddress(table);
+  table(table: Int32Array, bytes: 4 | 8): number {
+    return this.linker.tableAddress(table, bytes);
   }
 
   call(fn: FunctionName | BinaryName): number {
     return this.linker.callIndex(fn);
   }
 
-  zero(body: Body, address: number, count: number): void {
-    this.linker.emitZero(body, address, count);
+  zero(body: Body, address: number, of: Node): void {
+    this.linker.emitZero(body, address, this.formatOf(of).bytes * of.size);
   }
 
   // ---------------------------------------------------------------- kernels
 
-  private operandAddress({of, offset}: Operand): number {
-    return this.addressOf(of) + 8 * offset;
+  private operandAddress({of, offset}: Operand, format: Format): number {
+    const converted = format === this.format ? this.converted.get(of) : undefined;
+    return (converted ?? this.addressOf(of, format)) + format.bytes * offset;
   }
 
   private kernel(step: KernelStep): void {
     const {node, operands} = step;
-    const arrays = {from: operands.map(operand => this.operandAddress(operand)), to: this.addressOf(node)};
+    const arrays = {from: operands.map(operand => this.operandAddress(operand, double)), to: this.addressOf(node)};
     const onHost: Write<Op> = (_, {from, to}) => {
       this.body.call(
         this.linker.hostIndex(
@@ -145,19 +173,20 @@ export class ProgramEmitter implements LoopSurroundings {
     const {transposeA, transposeB} = node.attributes;
     const [batch, m, n] = node.shape;
     const k = node.operands[0].shape[transposeA ? 1 : 2];
+    const format = this.held.productFormat(node);
     const place = (
       operand: Operand,
       transposed: boolean,
     ): {address: number; batch: number; row: number; column: number} => {
       const [s, row, column] = operand.strides;
       return {
-        address: this.operandAddress(operand),
+        address: this.operandAddress(operand, format),
         batch: s,
         row: transposed ? column : row,
         column: transposed ? row : column,
       };
     };
-    emitProduct(this.body, {
+    const product = {
       apart: sumsApart(node),
       batch,
       m,
@@ -166,7 +195,31 @@ export class ProgramEmitter implements LoopSurroundings {
       a: place(a, transposeA),
       b: place(b, transposeB),
       c: {address: to, batch: m * n, row: n, column: 1},
-    });
+    };
+    if (k > 0 && isBlocked(node)) this.blockedProduct(product, format);
+    else if (format === double) emitProduct(this.body, product);
+    else emitSingleProduct(this.body, product, format);
+  }
+
+  private blockedProduct({batch, m, k, n, a, b, c}: Product, format: Format): void {
+    const {body, linker} = this;
+    const {bytes} = format;
+    const index = linker.blockedProduct(format);
+    for (let s = 0; s < batch; s++) {
+      for (const {address, batch: stride, row, column} of [a, b]) {
+        body
+          .i32(address + bytes * s * stride)
+          .i32(bytes * row)
+          .i32(bytes * column);
+      }
+      body
+        .i32(c.address + bytes * s * c.batch)
+        .i32(bytes * c.row)
+        .i32(m)
+        .i32(k)
+        .i32(n);
+      body.call(index);
+    }
   }
 
   // ---------------------------------------------------------------- outputs
@@ -178,13 +231,19 @@ export class ProgramEmitter implements LoopSurroundings {
   private outputs(): void {
     const {body, linker} = this;
     const moves: {from: number; to: number; size: number}[] = [];
+    const widened: {from: number; to: number; size: number}[] = [];
     const numbers: {local: Local; to: number}[] = [];
     for (const {name, node} of this.lowered.graph.outputs) {
       const value = bare(node);
       const to = linker.bufferAddress(name);
       const place = this.place(value);
       if ('local' in place) numbers.push({local: place.local, to});
-      else if (place.address !== to) moves.push({from: place.address, to, size: value.size});
+      else if (this.formatOf(value) !== double && !isOp(value, 'constant'))
+        widened.push({from: place.address, to, size: value.size});
+      else {
+        const from = this.addressOf(value, double);
+        if (from !== to) moves.push({from, to, size: value.size});
+      }
     }
     const overwritten = new Set(moves.map(({to}) => to));
     for (const move of moves) {
@@ -194,6 +253,7 @@ export class ProgramEmitter implements LoopSurroundings {
       move.from = aside;
     }
     for (const {from, to, size} of moves) linker.emitCopy(body, from, to, size);
+    for (const {from, to, size} of widened) linker.emitWiden(body, from, to, size);
     for (const {local, to} of numbers) body.i32(0).get(local).memory('f64.store', to);
   }
 }

@@ -15,6 +15,8 @@ import type {CompileOptions, Engine, Executable, Programs} from '../engine.js';
 import {bufferSizes, factorizationOf} from '../engine.js';
 import {ModuleBuilder} from '../../wasm/assembler.js';
 import {Bytes} from '../../wasm/bytes.js';
+import type {Format} from './format.js';
+import {double, single} from './format.js';
 import type {FunctionName} from './functions.js';
 import {valueOf} from './functions.js';
 import {bindHostKernel} from './host.js';
@@ -106,38 +108,46 @@ export function treatMemory(use: Partial<MemoryUse>): void {
   memoryUse = {...ordinary, ...use};
 }
 
-export const wasm: WasmEngine = {
-  name: 'wasm',
-  epsilon: Number.EPSILON,
-  compile: (programs, {extra, analysis} = {}) => {
-    const size = analysis === undefined ? 0 : factorSize(analysis);
-    try {
-      return instantiate(compiled(programs, {extra: size > 0 ? {...extra, [factorBuffer]: size} : extra}));
-    } catch (error) {
-      // Too much for one memory, or more than the system gives: of data, code or address space.
-      if (!(error instanceof RangeError || error instanceof WebAssembly.CompileError)) throw error;
-      const refused = new MemoryError(
-        'out-of-memory',
-        `The programs of a step do not fit into a memory of WebAssembly: ${error.message}. Take engine 'auto' or 'interpreter', which needs none, or a smaller system.`,
-      );
-      refused.cause = error;
-      throw refused;
-    }
-  },
-};
+export const wasm: WasmEngine = engineIn(double, Number.EPSILON);
 
-function compiled(programs: Programs, options: CompileOptions): Compiled {
+/**
+ * The same engine with its loops and products in single precision. Buffers are double, and so are factorizations: what
+ * runs between two programs does not know the difference, but for the unit roundoff.
+ */
+export const wasmSingle: WasmEngine = engineIn(single, 2 ** -23);
+
+function engineIn(format: Format, epsilon: number): WasmEngine {
+  return {name: 'wasm', epsilon, compile: (programs, options) => compileIn(format, programs, options)};
+}
+
+function compileIn(format: Format, programs: Programs, {extra, analysis}: CompileOptions = {}): WasmExecutable {
+  const size = analysis === undefined ? 0 : factorSize(analysis);
+  try {
+    return instantiate(compiled(programs, {extra: size > 0 ? {...extra, [factorBuffer]: size} : extra}, format));
+  } catch (error) {
+    // Too much for one memory, or more than the system gives: of data, code or address space.
+    if (!(error instanceof RangeError || error instanceof WebAssembly.CompileError)) throw error;
+    const refused = new MemoryError(
+      'out-of-memory',
+      `The programs of a step do not fit into a memory of WebAssembly: ${error.message}. Take engine 'auto' or 'interpreter', which needs none, or a smaller system.`,
+    );
+    refused.cause = error;
+    throw refused;
+  }
+}
+
+function compiled(programs: Programs, options: CompileOptions, format: Format): Compiled {
   const key = programKey(
-    JSON.stringify([Object.keys(programs), options.extra ?? {}, memoryUse]),
+    JSON.stringify([Object.keys(programs), options.extra ?? {}, memoryUse, format.name]),
     Object.values(programs),
   );
   let found = cache.get(key);
-  if (found === undefined) cache.add(key, (found = compileAnew(programs, options)));
+  if (found === undefined) cache.add(key, (found = compileAnew(programs, options, format)));
   return found;
 }
 
-function compileAnew(programs: Programs, options: CompileOptions): Compiled {
-  const {bytes, layout, beginnings} = generate(programs, options, memoryUse);
+function compileAnew(programs: Programs, options: CompileOptions, format: Format): Compiled {
+  const {bytes, layout, beginnings} = generate(programs, options, memoryUse, format);
   return {module: new WebAssembly.Module(bytes), layout, beginnings};
 }
 
@@ -146,6 +156,7 @@ export function generate(
   programs: Programs,
   options: CompileOptions = {},
   memory = ordinary,
+  format = double,
 ): {bytes: ModuleBytes; layout: Layout; beginnings: string[]} {
   const parts = new Map<string, Graph>();
   const beginnings: string[] = [];
@@ -162,7 +173,7 @@ export function generate(
   const sizes = bufferSizes(Object.fromEntries(parts));
   for (const [name, size] of bufferSizes(programs, options)) sizes.set(name, size);
   const lowered = new Map([...parts].map(([name, graph]) => [name, lower(graph)]));
-  return {...link(lowered, sizes, memory), beginnings};
+  return {...link(lowered, sizes, memory, format), beginnings};
 }
 
 /** Where the compiled factor of the matrix lies. */
@@ -183,6 +194,7 @@ function instantiate({module, layout, beginnings}: Compiled): WasmExecutable {
   });
   for (const {address, values} of layout.data) {
     if (values instanceof Float64Array) new Float64Array(memory.buffer, address, values.length).set(values);
+    else if (values instanceof Float32Array) new Float32Array(memory.buffer, address, values.length).set(values);
     else new Int32Array(memory.buffer, address, values.length).set(values);
   }
   const functions = new Map<string, () => void>();

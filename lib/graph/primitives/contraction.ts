@@ -17,13 +17,26 @@ function sizes(node: Node<'matMul'>): Sizes {
 }
 
 /**
+ * Of more numbers in an operand or the result than these, compiled code packs blocks of the operands for the caches; with
+ * fewer rows or columns of the result each packed number would be used too few times.
+ */
+const blockedFrom = {numbers: 2 ** 16, side: 16};
+
+/** Whether the product is computed in blocks, each element's terms one after another. By the shapes alone. */
+export function isBlocked(node: Node<'matMul'>): boolean {
+  const {m, k, n} = sizes(node);
+  return Math.min(m, n) >= blockedFrom.side && Math.max(m * k, k * n, m * n) > blockedFrom.numbers;
+}
+
+/**
  * Whether an element's even and odd terms are summed apart and joined at the end, as vector instructions
- * take them along the inner index where both operands have it last; else one term follows another. Given
+ * take them along the inner index where both operands have it last; else one term follows another, as in blocks. Given
  * by the node alone, so that every engine finds the same bits.
  */
 export function sumsApart(node: Node<'matMul'>): boolean {
   const {transposeA, transposeB} = node.attributes;
   const {m, n} = sizes(node);
+  if (isBlocked(node)) return false;
   return (!transposeA || m === 1) && (transposeB || n === 1);
 }
 

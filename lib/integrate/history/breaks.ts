@@ -25,14 +25,17 @@ interface Read {
  * What is asked for and traced, with the breaks of what the steps turn out to read.
  * @param readAs the options, with a plan or without where none is needed
  * @param resumed it goes on from a saved state
+ * @param anyTimes runs from and to other times will be asked for, whatever breaks are within this one
  */
 export function breakingRun<R extends Read>(
   asked: R,
   readAs: (planned: boolean) => R,
   traced: (read: R) => TracedRun,
   resumed: boolean,
+  anyTimes: boolean,
 ): {readonly read: R; readonly run: TracedRun} {
   const run = traced(asked);
+  if (anyTimes) return {read: asked, run: run.breaks.size > 0 && run.carries ? traced(restarting(asked)) : run};
   const breaks = plannedBreaks(asked, run, resumed);
   if (breaks === undefined) return {read: asked, run};
   const isNew = asked.plan === undefined;
@@ -41,8 +44,19 @@ export function breakingRun<R extends Read>(
   return {read, run: breaks.restarts.length > 0 ? traced(read) : run};
 }
 
+/** The same with a jump by which what is carried can be made anew, whatever its time. */
+function restarting<R extends Read>(read: R): R {
+  const plan = read.plan as Plan;
+  const breaks = {stops: none, restarts: Float64Array.of(read.grid.t0), jump: plan.events.length};
+  return {...read, plan: {...plan, breaks}};
+}
+
 /** undefined where the run need not know of any. */
-function plannedBreaks({grid, plan}: Read, {breaks, carries}: TracedRun, resumed: boolean): PlannedBreaks | undefined {
+export function plannedBreaks(
+  {grid, plan}: Read,
+  {breaks, carries}: Pick<TracedRun, 'breaks' | 'carries'>,
+  resumed: boolean,
+): PlannedBreaks | undefined {
   if (breaks.size === 0) return undefined;
   const isAdaptive = plan?.control.kind === 'adaptive';
   const end = isAdaptive ? (plan?.end ?? Infinity) : grid.time(grid.steps);

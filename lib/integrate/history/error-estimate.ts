@@ -16,16 +16,27 @@ export class ErrorEstimate {
   readonly power: number;
   private readonly judged?: Uint8Array;
   private readonly order: number;
+  /** Where nothing is left out but what is unjudged: a difference of steps judges all else. */
+  private readonly doubledJudges?: Uint8Array;
 
-  /** @param ahead the start was made from the first step: of the scheme's own estimate, the change since, little is left there */
+  /**
+   * @param ahead the start was made from the first step: of the scheme's own estimate, the change since, little is left there
+   * @param unjudged components that are left out
+   */
   constructor(
     private readonly integrator: Integrator,
     {along, order}: TracedStep,
     private readonly absolute: Float64Array,
     private readonly rtol: number,
     private readonly ahead: boolean,
+    unjudged: readonly number[] = [],
   ) {
     this.judged = along?.judged;
+    if (unjudged.length > 0) {
+      this.judged = this.judged?.slice() ?? new Uint8Array(absolute.length).fill(1);
+      this.doubledJudges = new Uint8Array(absolute.length).fill(1);
+      for (const i of unjudged) this.judged[i] = this.doubledJudges[i] = 0;
+    }
     this.order = order;
     this.power = along?.errorOrder ?? order + 1;
   }
@@ -59,21 +70,35 @@ export class ErrorEstimate {
     if (again !== 'completed') return again;
     const second = integrator.taken(first.next, t + half, half, end);
     const difference = once.map((value, i) => value - second.next[i]);
-    return {steps: [first, second], error: this.share(difference, 1 / (2 ** this.order - 1), x, second.next)};
+    return {
+      steps: [first, second],
+      error: this.share(difference, 1 / (2 ** this.order - 1), x, second.next, this.doubledJudges),
+    };
   }
 
-  /** The weighted root mean square of c·error; of what is judged, where not everything is. */
   private share(error: Float64Array, c: number, x: Float64Array, next: Float64Array, judged?: Uint8Array): number {
-    const {absolute, rtol} = this;
-    let [sum, count] = [0, 0];
-    for (let i = 0; i < absolute.length; i++) {
-      if (judged !== undefined && judged[i] === 0) continue;
-      const scale = absolute[i] + rtol * Math.max(Math.abs(x[i]), Math.abs(next[i]));
-      // Nothing that is and stays zero has an error.
-      const share = error[i] === 0 ? 0 : (c * error[i]) / scale;
-      sum += share * share;
-      count++;
-    }
-    return Math.sqrt(sum / Math.max(count, 1));
+    return errorShare(error, c, x, next, this.absolute, this.rtol, judged);
   }
+}
+
+/** The weighted root mean square of c·error; of what is judged, where not everything is. */
+export function errorShare(
+  error: Float64Array,
+  c: number,
+  x: Float64Array,
+  next: Float64Array,
+  absolute: Float64Array,
+  rtol: number,
+  judged?: Uint8Array,
+): number {
+  let [sum, count] = [0, 0];
+  for (let i = 0; i < absolute.length; i++) {
+    if (judged !== undefined && judged[i] === 0) continue;
+    const scale = absolute[i] + rtol * Math.max(Math.abs(x[i]), Math.abs(next[i]));
+    // Nothing that is and stays zero has an error.
+    const share = error[i] === 0 ? 0 : (c * error[i]) / scale;
+    sum += share * share;
+    count++;
+  }
+  return Math.sqrt(sum / Math.max(count, 1));
 }

@@ -4,7 +4,12 @@
  * Gladwell, Shampine & Brankin). It costs two evaluations of the derivative.
  */
 import type {StepControl} from '../control.js';
-import type {Integrator} from './integrator.js';
+
+/** A state, and the derivative of any state at a time. */
+export interface Motion {
+  readonly state: Float64Array;
+  slope(x: Float64Array, t: number): Float64Array;
+}
 
 /** Below these a norm says nothing of the motion; the length then taken (their d₀, d₁ < 10⁻⁵, h = 10⁻⁶, and max(d₁, d₂) ≤ 10⁻¹⁵). */
 const smallestNorm = 1e-5;
@@ -16,14 +21,14 @@ const noDerivative = 1e-15;
  * @param end of the run, beyond which no step goes
  */
 export function firstStep(
-  integrator: Integrator,
+  motion: Motion,
   t: number,
   absolute: Float64Array,
   {rtol, max}: StepControl,
   order: number,
   end: number | undefined,
 ): number {
-  const x = integrator.state.slice();
+  const x = motion.state.slice();
   const size = absolute.length;
   const norm = (value: (i: number) => number): number => {
     let sum = 0;
@@ -31,10 +36,10 @@ export function firstStep(
     return Math.sqrt(sum / size);
   };
   const most = Math.min(max, end === undefined ? Infinity : end - t);
-  const slope = integrator.slope(x, t).slice();
+  const slope = motion.slope(x, t).slice();
   const [d0, d1] = [norm(i => x[i]), norm(i => slope[i])];
   const h0 = Math.min(d0 < smallestNorm || d1 < smallestNorm ? blindLength : 0.01 * (d0 / d1), most);
-  const later = integrator.slope(
+  const later = motion.slope(
     x.map((value, i) => value + h0 * slope[i]),
     t + h0,
   );

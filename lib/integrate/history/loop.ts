@@ -15,6 +15,7 @@ import {ContactWatch} from '../warnings.js';
 import type {Standing} from '../run-state.js';
 import type {Counters, Failure, Status} from '../counters.js';
 import {noCounts} from '../counters.js';
+import {unjudged} from '../algebraic.js';
 import {ErrorEstimate} from './error-estimate.js';
 import {locate} from './locate.js';
 import type {Taken} from './integrator.js';
@@ -107,6 +108,7 @@ export class HistoryLoop implements Loop {
         plan.absolute,
         plan.control.rtol,
         prepared.start.traced.ahead === true,
+        unjudged(prepared, prepared.given, grid.t0),
       );
       this.pace = new AdaptivePace(
         plan.control,

@@ -5,7 +5,7 @@
  */
 import type {Lenient} from '../../system/params.js';
 import type {Threads} from '../../builtin.js';
-import {nodeFs, nodeOs, nodeThreads as threads} from '../../builtin.js';
+import {nodeFs, nodeThreads as threads} from '../../builtin.js';
 import type {Reply, Request} from './messages.js';
 
 export interface Channel {
@@ -45,15 +45,6 @@ export const canStart =
   threads !== undefined
   || (PageWorker !== undefined && (globalThis as {readonly document?: unknown}).document !== undefined);
 export const canWait = threads !== undefined;
-
-/** How many threads the machine runs at once. */
-export function parallelism(): number {
-  return (
-    nodeOs?.availableParallelism()
-    ?? (globalThis as {readonly navigator?: {readonly hardwareConcurrency?: number}}).navigator?.hardwareConcurrency
-    ?? 1
-  );
-}
 
 /** @throws where a thread is forbidden, or its file is not there (a bundler may have left it behind) */
 export function openChannel(signal: Int32Array, listener: Listener): Channel {

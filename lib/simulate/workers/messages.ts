@@ -1,4 +1,5 @@
 /** What passes between a batch and its worker threads: plain values alone. */
+import type {Directions} from '../../adjoint/directions.js';
 import type {PlainRecord} from '../../adjoint/record.js';
 import type {Engine} from '../../engine/engine.js';
 import type {PlainNewton} from '../../newton/plain.js';
@@ -91,6 +92,16 @@ export type Request =
       readonly start: Start;
       readonly path: PlainPath;
       readonly cotangents: Float64Array;
+    }
+  | {
+      readonly kind: 'push';
+      readonly job: number;
+      readonly member: number;
+      readonly task: number;
+      readonly start: Start;
+      readonly directions: Directions;
+      /** A run that fails is told without its tangents. */
+      readonly throws: boolean;
     };
 
 export type Reply =
@@ -100,6 +111,14 @@ export type Reply =
 export type Answer =
   /** `matrix` is there where it is not the states themselves. */
   | {readonly kind: 'ran'; readonly job: number; readonly run: PlainRun; readonly matrix?: Float64Array}
+  /** Tangents of the matrix, one for each direction; none of a run that failed. */
+  | {
+      readonly kind: 'pushed';
+      readonly job: number;
+      readonly run: PlainRun;
+      readonly matrix?: Float64Array;
+      readonly tangents: readonly Float64Array[];
+    }
   | {readonly kind: 'pulled'; readonly job: number; readonly gradient: PlainGradient; readonly kept?: PlainKept}
   /** Without an error that is one of ours the batch runs the job itself, and meets its error there. */
   | {readonly kind: 'failed'; readonly job: number; readonly error?: PlainError}
@@ -108,5 +127,10 @@ export type Answer =
 /** The memory of what is kept, which a message moves instead of copying it. */
 export function memoryOf({record, states}: PlainKept = {}): ArrayBuffer[] {
   const arrays = [...(record === undefined ? [] : [record.rows]), ...(states?.values() ?? [])];
+  return buffersOf(arrays);
+}
+
+/** Each once, for several arrays may lie in one. */
+export function buffersOf(arrays: readonly Float64Array[]): ArrayBuffer[] {
   return [...new Set(arrays.map(({buffer}) => buffer as ArrayBuffer))];
 }

@@ -19,9 +19,9 @@ import {readGrid} from '../../integrate/grid.js';
 import type {Progress} from '../../integrate/grid.js';
 import {run} from '../../integrate/run.js';
 import type {Runnable} from '../../integrate/runnable.js';
-import {pullSeries, seriesValues} from '../series.js';
+import {pullSeries, runAndPush, seriesValues} from '../series.js';
 import type {Reply, Request, Start, Task} from './messages.js';
-import {memoryOf} from './messages.js';
+import {buffersOf, memoryOf} from './messages.js';
 import {plainError} from './plain-error.js';
 import {pathFromPlain, plainRun} from './plain-run.js';
 
@@ -136,6 +136,16 @@ export function serve(post: Post): (request: Request) => void {
         const gradient = pullSeries(runnable, path, request.cotangents);
         const plain = path.kept?.plain?.();
         post({kind: 'pulled', job: request.job, gradient, kept: plain}, memoryOf(plain));
+        return;
+      }
+      case 'push': {
+        const {runnable} = runnableFor(request);
+        const {run: result, tangents} = runAndPush(runnable, request.directions, request.throws);
+        const matrix = seriesValues(runnable, result);
+        const plain = plainRun(runnable, {...result, kept: undefined});
+        const own = matrix === result.states ? undefined : matrix;
+        const moved = [plain.states, ...(own === undefined ? [] : [own]), ...tangents];
+        post({kind: 'pushed', job: request.job, run: plain, matrix: own, tangents}, buffersOf(moved));
       }
     }
   };

@@ -230,6 +230,35 @@ describe('readTable', () => {
       expect(wrong).to.be.instanceOf(OptionError);
     });
 
+    it('decimal commas are told, and read where the option says so', async () => {
+      const text = 't;x;note\n0,5;-1,25e-3;a,b\n1;,5;c\n1e2;2,;d\n';
+      const untold = await made(text);
+      expect(() => untold.column('x')).to.throw(/decimal: ','/);
+      const table = await made(text, {decimal: ','});
+      expect([...table.column('t')]).to.deep.equal([0.5, 1, 100]);
+      expect([...table.column('x')]).to.deep.equal([-1.25e-3, 0.5, 2]);
+      expect(table.text('note')).to.deep.equal(['a,b', 'c', 'd']);
+      expect((await failure(made('t;x\n0;1\n1;1.250\n', {decimal: ','}))).message).to.match(/has a decimal point/);
+      expect([...(await made('x\n0,5\n1,5\n', {decimal: ','})).column('x')]).to.deep.equal([0.5, 1.5]);
+      expect([...(await made('t\tx\n0\t1,5\n', {decimal: ','})).column('x')]).to.deep.equal([1.5]);
+      const alike = await made('t,x\n1,5\n', {decimal: ',', delimiter: ','}).catch((reason: unknown) => reason);
+      expect(alike).to.be.instanceOf(OptionError);
+    });
+
+    it('columns between blanks, found by themselves where the header is words above numbers', async () => {
+      const table = await made('# from a rig\n  t    stage position\n 0.0   1.5\t 2\n10.0  -1.5  3e1\n');
+      expect(table.columns).to.deep.equal(['t', 'stage', 'position']);
+      expect([...table.column('position')]).to.deep.equal([2, 30]);
+      const one = await made('stage position\n1.5\n2.5\n');
+      expect([...one.column('stage position')]).to.deep.equal([1.5, 2.5]);
+      const plain = await made('0  1\n\n 2 3\n', {delimiter: ' ', header: false});
+      expect([...plain.column('c1')]).to.deep.equal([1, 3]);
+      const short = await failure(made('t x\n0 1\n2\n'));
+      expect(short.data).to.include({line: 3});
+      const commas = await made('t x\n0,5 1,5\n', {decimal: ','});
+      expect([...commas.column('x')]).to.deep.equal([1.5]);
+    });
+
     it('a name twice in the header', async () => {
       const error = await failure(made('#\nt,x,t\n0,1,2\n'));
       expect(error.data).to.include({line: 2, column: 't'});

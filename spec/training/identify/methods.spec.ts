@@ -24,6 +24,7 @@ import type {Model} from '../../../training/identify/record-model.js';
 import type {MeasuredRecord} from '../../../training/identify/records.js';
 import type {LeastSquaresProblem} from '../../../training/index.js';
 import {MultipleShooting} from '../../../training/identify/shooting.js';
+import {evaluate} from '../../../training/identify/evaluation.js';
 import {wolfeStep} from '../../../training/identify/wolfe.js';
 import {gaussian} from '../../../training/data/noise.js';
 
@@ -184,8 +185,8 @@ describe('methods of identify', () => {
     ];
     for (const fit of fits) {
       const x = fit.space.start.map((value, i) => value + 0.1 * Math.sin(i + 1));
-      const {residuals, jacobian} = fit.linearize(x);
-      const {cost, gradient} = fit.gradient(x);
+      const {residuals, jacobian} = evaluate(fit.linearize(x));
+      const {cost, gradient} = evaluate(fit.gradient(x));
       expect(cost).to.be.closeTo(residuals.reduce((sum, r) => sum + r * r, 0) / 2, 1e-10);
       gradient.forEach((g, j) => {
         const expected = residuals.reduce((sum, r, i) => sum + r * jacobian[i * x.length + j], 0);
@@ -258,9 +259,9 @@ describe('multiple shooting', () => {
     const shooting = new MultipleShooting(fit.wholes(fit.space.start), fit.parameters, 3);
     for (let round = 0; round < 2; round++) {
       const x = shooting.space.start.map((value, i) => value + 0.1 * Math.sin(i + 1));
-      const {residuals, factor} = shooting.linearize(x);
+      const {residuals, factor} = evaluate(shooting.linearize(x));
       const condensed = factor.gradient();
-      const {cost, gradient} = shooting.gradient(x);
+      const {cost, gradient} = evaluate(shooting.gradient(x));
       expect(cost).to.be.closeTo(
         residuals.reduce((sum, r) => sum + (r * r) / 2, 0),
         1e-12 * cost,

@@ -1,0 +1,132 @@
+/**
+ * The two formats of numbers in compiled loops and products: double precision, two to a vector, and single, four.
+ * The names are those of WebAssembly's instructions, which differ by the format alone.
+ */
+import type {Body, Local} from '../../wasm/assembler.js';
+import {ModuleBuilder} from '../../wasm/assembler.js';
+import type {Instruction} from '../../wasm/instructions.js';
+
+export interface Format {
+  readonly name: 'double' | 'single';
+  /** Of a number in memory. */
+  readonly bytes: 8 | 4;
+  /** Numbers in a vector. */
+  readonly lanes: 2 | 4;
+  readonly vector: 'f64x2' | 'f32x4';
+  readonly load: 'f64.load' | 'f32.load';
+  readonly store: 'f64.store' | 'f32.store';
+  /** Loads one number into all lanes; into the first, with zeros behind; into or from one lane. */
+  readonly loadSplat: 'v128.load64_splat' | 'v128.load32_splat';
+  readonly loadZero: 'v128.load64_zero' | 'v128.load32_zero';
+  readonly loadLane: 'v128.load64_lane' | 'v128.load32_lane';
+  readonly storeLane: 'v128.store64_lane' | 'v128.store32_lane';
+  /** a·b + c in one instruction, where the runtime has it and the last bit is free. */
+  readonly fused: Instruction | undefined;
+}
+
+export const double: Format = {
+  name: 'double',
+  bytes: 8,
+  lanes: 2,
+  vector: 'f64x2',
+  load: 'f64.load',
+  store: 'f64.store',
+  loadSplat: 'v128.load64_splat',
+  loadZero: 'v128.load64_zero',
+  loadLane: 'v128.load64_lane',
+  storeLane: 'v128.store64_lane',
+  // Engines agree to the bit in double precision.
+  fused: undefined,
+};
+
+export const single: Format = {
+  name: 'single',
+  bytes: 4,
+  lanes: 4,
+  vector: 'f32x4',
+  load: 'f32.load',
+  store: 'f32.store',
+  loadSplat: 'v128.load32_splat',
+  loadZero: 'v128.load32_zero',
+  loadLane: 'v128.load32_lane',
+  storeLane: 'v128.store32_lane',
+  get fused() {
+    return relaxedSimd() ? 'f32x4.relaxed_madd' : undefined;
+  },
+};
+
+let relaxed: boolean | undefined;
+
+/** Whether the runtime has relaxed SIMD: Chrome from 114, Node from 21, and Node 20 when asked to. */
+export function relaxedSimd(): boolean {
+  if (relaxed === undefined) {
+    const builder = new ModuleBuilder();
+    const {body} = builder.define({parameters: ['v128'], results: ['v128']});
+    const x = body.parameter(0);
+    body.get(x).get(x).get(x).op('f32x4.relaxed_madd');
+    relaxed = WebAssembly.validate(builder.finish());
+  }
+  return relaxed;
+}
+
+/** sum ← sum + left·right, all vectors. */
+export function multiplyAdd(body: Body, format: Format, sum: Local, left: Local, right: Local): void {
+  if (format.fused !== undefined) body.get(left).get(right).get(sum).op(format.fused).set(sum);
+  else body.get(sum).get(left).get(right).op(`${format.vector}.mul`, `${format.vector}.add`).set(sum);
+}
+
+/** The instruction on vectors of doubles, in this format. */
+export function inFormat(format: Format, instruction: Instruction): Instruction {
+  // Each that loops use is there in both.
+  return format.lanes === 2 ? instruction : (instruction.replace('f64x2', 'f32x4') as Instruction);
+}
+
+/** Takes a double from the stack and pushes a vector of it. */
+export function splat(body: Body, format: Format): void {
+  if (format.lanes === 2) body.op('f64x2.splat');
+  else body.op('f32.demote_f64', 'f32x4.splat');
+}
+
+/** Pushes a vector of equal numbers. */
+export function constantVector(body: Body, format: Format, value: number): void {
+  if (format.lanes === 2) body.f64x2(value, value);
+  else body.f32x4(value);
+}
+
+/** Takes a vector and pushes one of its numbers, as a double. */
+export function extract(body: Body, format: Format, lane: number): void {
+  if (format.lanes === 2) body.extractLane(lane);
+  else body.extractLane32(lane).op('f64.promote_f32');
+}
+
+/** Takes a vector and a double, and pushes the vector with that in a lane. */
+export function replace(body: Body, format: Format, lane: number): void {
+  if (format.lanes === 2) body.replaceLane(lane);
+  else body.op('f32.demote_f64').replaceLane32(lane);
+}
+
+/** Takes an address and pushes the number there, as a double. */
+export function loadNumber(body: Body, format: Format, offset: number): void {
+  body.memory(format.load, offset);
+  if (format.bytes === 4) body.op('f64.promote_f32');
+}
+
+/** Takes an address and a double, and stores it there. */
+export function storeNumber(body: Body, format: Format, offset: number): void {
+  if (format.bytes === 4) body.op('f32.demote_f64');
+  body.memory(format.store, offset);
+}
+
+/** Takes two vectors of doubles and pushes their four numbers in single precision. */
+export function narrow(body: Body): void {
+  const second = body.local('v128');
+  body.op('f32x4.demote_f64x2_zero').set(second).op('f32x4.demote_f64x2_zero').get(second).shuffle32(0, 1, 4, 5);
+  body.release(second);
+}
+
+/** Pushes two of the four numbers of a vector in single precision, as doubles. */
+export function widen(body: Body, vector: Local, half: 0 | 1): void {
+  body.get(vector);
+  if (half === 1) body.get(vector).shuffle32(2, 3, 2, 3);
+  body.op('f64x2.promote_low_f32x4');
+}

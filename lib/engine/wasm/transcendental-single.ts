@@ -1,0 +1,184 @@
+/**
+ * exp, expm1, log, log1p, tanh, sin and cos of four single-precision numbers at once, to two units in the last
+ * place (expm1 and tanh three). Reductions and polynomials are those of S. L. Moshier's Cephes library (expf.c, logf.c,
+ * sinf.c), without branches.
+ */
+import type {Body} from '../../wasm/assembler.js';
+import type {Part} from './formula.js';
+import {Formula} from './formula.js';
+import {extract, replace, single, splat} from './format.js';
+import type {VectorFunction} from './transcendental.js';
+
+/** 1.5·2²³: a number below 2²² added to it is rounded to a whole one, which stands in the last bits. */
+const shifter = 12582912;
+const exponentBias = 127;
+const mantissaBits = 23;
+/** ln 2 in two parts; the first has nine bits, so that its products with exponents are exact. */
+const ln2 = {high: 0.693359375, low: -2.1219444e-4};
+/** (eʳ − 1 − r)/r² for |r| ≤ ½ ln 2. */
+const expSeries = [5.0000001201e-1, 1.6666665459e-1, 4.1665795894e-2, 8.3334519073e-3, 1.3981999507e-3, 1.98756915e-4];
+/** (log(1 + r) − r + r²/2)/r³ for √½ ≤ 1 + r < √2. */
+const logSeries = [
+  3.3333331174e-1, -2.4999993993e-1, 2.0000714765e-1, -1.6668057665e-1, 1.4249322787e-1, -1.2420140846e-1,
+  1.167699874e-1, -1.151461031e-1, 7.0376836292e-2,
+];
+const sinSeries = [-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4];
+const cosSeries = [4.166664568298827e-2, -1.388731625493765e-3, 2.443315711809948e-5];
+/** π/2 in three parts: products of the first two with whole numbers below 2¹³ are exact. */
+const quarterTurn = [1.5703125, 4.83751296997070312e-4, 7.549789954891882e-8];
+/** Angles beyond go to Math. */
+const largestAngle = 8192;
+/** Beyond these eˣ is ∞ and 0. */
+const expLimits = {high: 89, low: -104};
+
+/** Writes the body of a function of four numbers; `fallback` is the index of the host's function. */
+export function emitSingleFunction(
+  fn: VectorFunction,
+  body: Body,
+  pool: (bits: bigint) => number,
+  fallback: number | undefined,
+): void {
+  const f = new Formula(body, pool, single);
+  const x = f.of(body.parameter(0));
+  switch (fn) {
+    case 'exp':
+      exponential(f, x)();
+      return;
+    case 'expm1':
+      exponentialLessOne(f, x)();
+      return;
+    case 'tanh':
+      hyperbolicTangent(f, x)();
+      return;
+    case 'log':
+      logarithm(f, x)();
+      return;
+    case 'log1p':
+      logarithmOfOneMore(f, x)();
+      return;
+    case 'log1pOfUnit':
+      logarithmOfOneMoreUnit(f, x)();
+      return;
+    default:
+      trigonometric(fn, f, x, fallback);
+  }
+}
+
+/** 2^k for whole k in −126 … 127. */
+function powerOfTwo(f: Formula, k: Part): Part {
+  return f.shiftLeft(f.add(k, f.constant(shifter + exponentBias)), mantissaBits);
+}
+
+/** k and eʳ − 1 for r = x − k ln 2. */
+function reduced(f: Formula, x: Part): {k: Part; lessOne: Part} {
+  const k = f.keep(f.nearest(f.mul(x, f.constant(Math.LOG2E))));
+  const r = f.keep(f.sub(f.sub(x, f.mul(k, f.constant(ln2.high))), f.mul(k, f.constant(ln2.low))));
+  return {k, lessOne: f.keep(f.add(r, f.mul(f.mul(r, r), f.polynomial(r, expSeries))))};
+}
+
+function exponential(f: Formula, given: Part): Part {
+  const x = f.keep(f.max(f.min(given, f.constant(expLimits.high)), f.constant(expLimits.low)));
+  const {k, lessOne} = reduced(f, x);
+  // In two steps, so that results near the ends of the range are rounded once and overflow is ∞.
+  const half = f.keep(f.floor(f.mul(k, f.constant(0.5))));
+  const y = f.add(f.constant(1), lessOne);
+  return f.mul(f.mul(y, powerOfTwo(f, half)), powerOfTwo(f, f.sub(k, half)));
+}
+
+/** 2^k (eʳ − 1) + (2^k − 1), halved and doubled again, as 2^k may be ∞ where the result is not. */
+function exponentialLessOne(f: Formula, given: Part): Part {
+  // Below −25 it is −1.
+  const x = f.keep(f.max(f.min(given, f.constant(expLimits.high)), f.constant(-25)));
+  const {k, lessOne} = reduced(f, x);
+  const power = f.keep(powerOfTwo(f, f.sub(k, f.constant(1))));
+  const sum = f.keep(f.add(f.mul(power, lessOne), f.sub(power, f.constant(0.5))));
+  return f.choose(f.less(f.abs(given), f.constant(2 ** -24)), given, f.add(sum, sum));
+}
+
+/** (e^2|x| − 1)/(e^2|x| + 1); 1 from |x| = 9.01 on. */
+function hyperbolicTangent(f: Formula, x: Part): Part {
+  const a = f.min(f.abs(x), f.constant(10));
+  const {k, lessOne} = reduced(f, f.keep(f.mul(f.constant(2), a)));
+  const power = f.keep(powerOfTwo(f, k));
+  const t = f.keep(f.add(f.sub(power, f.constant(1)), f.mul(power, lessOne)));
+  return f.or(f.div(t, f.add(t, f.constant(2))), f.and(x, f.bits(0x8000_0000n)));
+}
+
+/** log of a positive finite number, with a small number added. */
+function logarithmOf(f: Formula, given: Part, added: Part | undefined): Part {
+  const rootHalf = 0x3f3504f3n;
+  const one = 0x3f800000n;
+  // Numbers too small to be normal are scaled by 2²⁴ first.
+  const small = f.keep(f.less(given, f.constant(2 ** -126)));
+  const x = f.keep(f.choose(small, f.mul(given, f.constant(2 ** 24)), given));
+  const biased = f.keep(f.shiftRight(f.subBits(x, f.bits(rootHalf - one)), mantissaBits));
+  const whole = f.sub(f.addBits(biased, f.constant(shifter)), f.constant(shifter + exponentBias));
+  const k = f.keep(f.sub(whole, f.and(small, f.constant(24))));
+  const r = f.keep(f.sub(f.addBits(f.subBits(x, f.shiftLeft(biased, mantissaBits)), f.bits(one)), f.constant(1)));
+  const square = f.keep(f.mul(r, r));
+  const tail = f.mul(f.mul(r, square), f.polynomial(r, logSeries));
+  const low = f.add(tail, f.mul(k, f.constant(ln2.low)));
+  const inner = f.sub(added === undefined ? low : f.add(low, added), f.mul(f.constant(0.5), square));
+  return f.add(f.add(r, inner), f.mul(k, f.constant(ln2.high)));
+}
+
+/** The limits of a logarithm where its argument is zero, negative, infinite or not a number. */
+function atEnds(f: Formula, argument: Part, value: Part): Part {
+  const finite = f.choose(f.equal(argument, f.constant(Infinity)), f.constant(Infinity), value);
+  const positive = f.choose(f.equal(argument, f.constant(0)), f.constant(-Infinity), finite);
+  return f.choose(f.notLess(argument, f.constant(0)), positive, f.constant(NaN));
+}
+
+function logarithm(f: Formula, x: Part): Part {
+  return atEnds(f, x, f.keep(logarithmOf(f, x, undefined)));
+}
+
+function logarithmOfOneMore(f: Formula, x: Part): Part {
+  const u = f.keep(f.add(x, f.constant(1)));
+  // What rounding took from 1 + x, relative to it; of large x, the 1 that was lost.
+  const lost = f.choose(f.less(u, f.constant(2)), f.sub(x, f.sub(u, f.constant(1))), f.sub(f.constant(1), f.sub(u, x)));
+  const value = f.keep(logarithmOf(f, u, f.keep(f.div(lost, u))));
+  return f.choose(f.less(f.abs(x), f.constant(2 ** -24)), x, atEnds(f, u, value));
+}
+
+/** log(1 + x) = 2 artanh(x/(2 + x)) for 0 ≤ x ≤ 1, where x/(2 + x) ≤ 1/3: the series' next term is below 2⁻²⁹. */
+function logarithmOfOneMoreUnit(f: Formula, x: Part): Part {
+  const s = f.keep(f.div(x, f.add(f.constant(2), x)));
+  const z = f.keep(f.mul(s, s));
+  const series = [2 / 3, 2 / 5, 2 / 7, 2 / 9, 2 / 11, 2 / 13, 2 / 15];
+  return f.add(f.mul(f.constant(2), s), f.mul(f.mul(s, z), f.polynomial(z, series)));
+}
+
+function trigonometric(fn: 'sin' | 'cos', f: Formula, x: Part, fallback: number | undefined): void {
+  if (fallback === undefined) throw new Error(`${fn} needs the host's`);
+  const {body} = f;
+  const host = (): void => {
+    for (let lane = 0; lane < single.lanes; lane++) {
+      x();
+      extract(body, single, lane);
+      body.call(fallback);
+      if (lane === 0) splat(body, single);
+      else replace(body, single, lane);
+    }
+  };
+  // Also for NaN and ∞, which are not less.
+  const beyond = f.keep(f.not(f.less(f.abs(x), f.constant(largestAngle))));
+  const near = f.keep(turned(fn, f, x));
+  f.whereAny(beyond, f.choose(beyond, host, near), near)();
+}
+
+function turned(fn: 'sin' | 'cos', f: Formula, x: Part): Part {
+  const turns = f.keep(f.add(f.mul(x, f.constant(2 / Math.PI)), f.constant(shifter)));
+  const n = f.keep(f.sub(turns, f.constant(shifter)));
+  const y = f.keep(quarterTurn.reduce((rest: Part, part) => f.sub(rest, f.mul(n, f.constant(part))), x));
+  const z = f.keep(f.mul(y, y));
+  const sine = f.keep(f.add(y, f.mul(f.mul(y, z), f.polynomial(z, sinSeries))));
+  const cosine = f.keep(
+    f.add(f.sub(f.constant(1), f.mul(f.constant(0.5), z)), f.mul(f.mul(z, z), f.polynomial(z, cosSeries))),
+  );
+  // The count of quarter turns, in the lowest bits: odd ones exchange sine and cosine, every two change the sign.
+  const quarter = fn === 'sin' ? turns : f.keep(f.addBits(turns, f.bits(1n)));
+  const odd = f.subBits(f.bits(0n), f.and(quarter, f.bits(1n)));
+  const sign = f.and(f.shiftLeft(quarter, 30), f.bits(0x8000_0000n));
+  return f.xor(f.choose(odd, cosine, sine), sign);
+}

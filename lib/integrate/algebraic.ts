@@ -1,0 +1,223 @@
+/**
+ * What a singular mass makes of M y' = f(y, t), seen at a state: its index, how far the state is from its algebraic equations and
+ * from those that differentiation brings to light, and which components are of index 2. With Zᵀ M = 0, M N = 0 and J = ∂f/∂y:
+ *
+ *     0 = Zᵀ f;   index 1 where Zᵀ J N has an inverse;   else with Wᵀ (Zᵀ J N) = 0, which leaves y' = M⁻f + N c,
+ *     0 = Wᵀ Zᵀ (J M⁻f + f_t);   index 2 where Wᵀ Zᵀ J M⁻ J N V has an inverse, V the null vectors of Zᵀ J N
+ *
+ * (Hairer & Wanner, Solving ODEs II, §VII.1; the index is that of the linearized pencil.)
+ */
+import {InconsistentStateError, OptionError} from '../errors.js';
+import type {Dense, Rank} from '../linear/rank.js';
+import {dense, product, rankOf, times} from '../linear/rank.js';
+import {loadParameters, startOf} from '../step/context.js';
+import {listed} from '../text.js';
+import type {Runnable} from './runnable.js';
+
+/** A share of what the state itself makes of an algebraic equation: ten times what float32 loses where it comes as a tensor. */
+const tolerated = 1e-6;
+
+/** The matrices are dense: 10⁶ numbers and some 10⁸ operations at most. Larger systems are integrated without this check. */
+const largest = 1000;
+
+interface Instant {
+  readonly n: number;
+  readonly y: Float64Array;
+  readonly f: Float64Array;
+  /** ∂f/∂t */
+  readonly ft: Float64Array;
+  readonly mass: Rank;
+  /** J v */
+  readonly along: (v: ArrayLike<number>) => Float64Array;
+}
+
+/** One algebraic equation that a state does not obey. */
+interface Defect {
+  /** The row of M y' = f it is, or came from. */
+  readonly row: number;
+  readonly size: number;
+  readonly hidden: boolean;
+}
+
+interface Algebraic {
+  /** Infinity where it is more than 2, or where motion is not determined. */
+  readonly index: number;
+  readonly defects: readonly Defect[];
+  /** Components of index 2, or that nothing determines. */
+  readonly components: readonly number[];
+}
+
+/** undefined where there is no mass, or too large a system. */
+function instantOf(prepared: Runnable, y: Float64Array, t: number): Instant | undefined {
+  const context = startOf(prepared);
+  const {traced, compiled, linear} = context;
+  const n = traced.inputs.x.size;
+  if (traced.functions.rightHandSide === undefined || n > largest) return undefined;
+  const forward = compiled.forward(linear);
+  loadParameters(forward, context);
+  const [x, shift] = [forward.find('x'), forward.find('shift')];
+  const given = y.subarray(0, n);
+  x?.set(given);
+  forward.find('t')?.fill(t);
+  shift?.fill(0);
+  forward.run('checks');
+  const along = (v: ArrayLike<number>): Float64Array => {
+    shift?.set(v);
+    forward.run('checks');
+    return forward.buffer('rightHandSideAlong').slice();
+  };
+  return {
+    n,
+    y: given.slice(),
+    f: forward.buffer('rightHandSide').slice(),
+    ft: forward.buffer('rightHandSideRate').slice(),
+    mass: rankOf(massMatrix(forward.buffer('mass'), n)),
+    along,
+  };
+}
+
+const massMatrix = (mass: Float64Array, n: number): Dense =>
+  mass.length === n * n && n > 1
+    ? {rows: n, columns: n, values: mass}
+    : dense(n, n, (i, j) => (i === j ? mass[mass.length === 1 ? 0 : i] : 0));
+
+function jacobianOf({n, along}: Instant): Dense {
+  const unit = new Float64Array(n);
+  const columns = Array.from({length: n}, (_, j) => {
+    unit.fill(0);
+    unit[j] = 1;
+    return along(unit);
+  });
+  return dense(n, n, (i, j) => columns[j][i]);
+}
+
+/** @param h the length of a step, over which rounding of times counts */
+function analyze(instant: Instant, h: number): Algebraic {
+  const {y, f, ft, mass, n} = instant;
+  const {left: Z, right: N, dependent} = mass;
+  if (dependent.length === 0) return {index: 0, defects: [], components: []};
+  const J = jacobianOf(instant);
+  const ZJ = product(Z, J);
+  const rate = mass.solve(f);
+  const absolute = Math.abs;
+  const moving = times(ZJ, rate, absolute).map((a, k) => a + times(Z, ft, absolute)[k]);
+  const stated = defectsOf(
+    times(Z, f),
+    times(ZJ, y, absolute).map((a, k) => a + Math.abs(h) * moving[k]),
+    times(Z, f, absolute),
+    dependent,
+    false,
+  );
+  const own = rankOf(product(ZJ, N));
+  if (own.dependent.length === 0) return {index: 1, defects: stated, components: []};
+  const {left: W, right: V} = own;
+  const NV = product(N, V);
+  const WZJ = product(W, ZJ);
+  const inverse = (b: Dense): Dense => {
+    const columns = Array.from({length: b.columns}, (_, j) =>
+      mass.solve(Float64Array.from({length: n}, (_x, i) => b.values[i * b.columns + j])),
+    );
+    return dense(n, b.columns, (i, j) => columns[j][i]);
+  };
+  const bends = product(WZJ, inverse(product(J, NV)));
+  const largestOf = (column: number): number => {
+    let size = 0;
+    for (let i = 0; i < n; i++) size = Math.max(size, Math.abs(NV.values[i * NV.columns + column]));
+    return size;
+  };
+  const components = Array.from({length: n}, (_, i) => i).filter(i =>
+    Array.from({length: NV.columns}, (_, k) => k).some(
+      k => Math.abs(NV.values[i * NV.columns + k]) > 1e-10 * largestOf(k),
+    ),
+  );
+  if (rankOf(bends).rank < NV.columns) return {index: Infinity, defects: stated, components};
+  const Zft = times(Z, ft);
+  const hidden = times(WZJ, rate).map((a, k) => a + times(W, Zft)[k]);
+  const scale = times(WZJ, rate, absolute).map(
+    (a, k) => a + times(W, Zft, absolute)[k] + times(product(WZJ, inverse(J)), y, absolute)[k],
+  );
+  return {
+    index: 2,
+    defects: [
+      ...stated,
+      ...defectsOf(
+        hidden,
+        scale,
+        scale,
+        own.dependent.map(k => dependent[k]),
+        true,
+      ),
+    ],
+    components,
+  };
+}
+
+/** Rounding of the terms of an equation, which may cancel to nothing; of terms of one where a state of zeros at rest has no size. */
+const rounding = 16 * Number.EPSILON;
+
+const defectsOf = (
+  sizes: readonly number[],
+  scales: readonly number[],
+  terms: readonly number[],
+  rows: readonly number[],
+  hidden: boolean,
+): Defect[] =>
+  sizes.flatMap((size, k) =>
+    Math.abs(size) <= tolerated * scales[k] + rounding * (terms[k] || (scales[k] === 0 ? 1 : 0))
+      ? []
+      : [{row: rows[k], size, hidden}],
+  );
+
+/** The largest first. */
+const worst = (defects: readonly Defect[]): Defect =>
+  defects.reduce((most, defect) => (Math.abs(defect.size) > Math.abs(most.size) ? defect : most));
+
+/**
+ * Of a run's start.
+ * @throws OptionError 'bad-index' where the index is more than 2, or more than the scheme takes; InconsistentStateError
+ */
+export function checkAlgebraic(prepared: Runnable, y: Float64Array, t: number): void {
+  const instant = instantOf(prepared, y, t);
+  if (instant === undefined) return;
+  const {traced} = prepared.start;
+  const {index, defects, components} = analyze(instant, prepared.h0);
+  const names = (rows: readonly number[]): string => listed(rows.map(row => traced.state.rowName(row)));
+  if (index > (traced.masses ?? 0)) throw badIndex(prepared, index, names(components));
+  const project = prepared.options.consistent === 'project';
+  if (project && index === 2)
+    throw new OptionError(
+      'bad-index',
+      `consistent: 'project' finds algebraic components of index 1, and ${names(components)} are of index 2, given by a derivative of their equations: start from values that obey both.`,
+      {components},
+    );
+  if (project || defects.length === 0) return;
+  const {row, size, hidden} = worst(defects);
+  const what = hidden
+    ? `the time derivative of its algebraic equations, first that of row ${row} (${traced.state.rowName(row)}) of M y' = f, is ${size.toExponential(3)}`
+    : `row ${row} (${traced.state.rowName(row)}) of M y' = f is algebraic, and its f is ${size.toExponential(3)}`;
+  throw new InconsistentStateError(
+    'inconsistent',
+    `The state at t = ${Number(t.toPrecision(12))} is not consistent: ${what} where 0 belongs. Correct the state${index === 1 ? ", or take consistent: 'project', which keeps M y and finds the algebraic components" : ''}.`,
+    {row, defect: size, hidden},
+  );
+}
+
+function badIndex({traced: {name}}: Runnable, index: number, components: string): OptionError {
+  if (index === 2)
+    return new OptionError(
+      'bad-index',
+      `${components} are of index 2, given by a derivative of the algebraic equations, and scheme ${name} takes index 1: choose radauIIA5(), kvaerno5(), bdf2() or implicitEuler().`,
+      {index, scheme: name},
+    );
+  return new OptionError(
+    'bad-index',
+    `M y' = f does not determine ${components} at the start, or only by second derivatives: its index is 3 or more, or its matrices are singular there. Differentiate an algebraic equation by hand, or write a mechanical system with constraints as mechanics({constraints}).`,
+    {index: 'more than 2'},
+  );
+}
+
+/** Components that estimates of errors leave out: those of index 2, of which an error does not go on into the next step. */
+export function unjudged(prepared: Runnable, y: Float64Array, t: number): readonly number[] {
+  const instant = instantOf(prepared, y, t);
+  return instant === undefined ? [] : analyze(instant, prepared.h0).components;
+}

@@ -1,0 +1,189 @@
+/** One member of a batch in lanes: its own time, its own steps, what it saves, and how it ends. The arithmetic is run-lanes.ts. */
+import {StepRecord} from '../../adjoint/record.js';
+import type {StiffgradError} from '../../errors.js';
+import type {Counters, Status} from '../counters.js';
+import {noCounts} from '../counters.js';
+import {failedStep, historyFailure} from '../failure.js';
+import {errorShare} from '../history/error-estimate.js';
+import type {Pace, Proposal} from '../history/pace.js';
+import {AdaptivePace, GridPace} from '../history/pace.js';
+import type {Plan} from '../history/plan.js';
+import {StiffnessWatch} from '../history/stiffness.js';
+import type {Run} from '../path.js';
+import type {Runnable} from '../runnable.js';
+import {LaneSaver} from './lane-saver.js';
+
+/** Steps to make room for where their number is not known beforehand. */
+const fewSteps = 16;
+
+/** What lies in a member's lane after a step: views of the programs' memory. */
+export interface LaneRows {
+  /** The state the step began with, and that at its end. */
+  readonly x: Float64Array;
+  readonly next: Float64Array;
+  readonly error?: Float64Array;
+  readonly stiffness?: Float64Array;
+}
+
+const none = new Float64Array(0);
+
+export class LaneMember {
+  readonly counters: Counters = noCounts();
+  readonly saver: LaneSaver;
+  /** Of accepted steps, where a gradient is to come. */
+  readonly record: StepRecord | undefined;
+  t: number;
+  taken = 0;
+  status: Status = 'completed';
+  error: StiffgradError | undefined;
+  /** The present step. */
+  private proposal: Proposal = {h: 0, end: 0};
+  private readonly pace: Pace;
+  private readonly stiff: StiffnessWatch;
+  private readonly plan: Plan;
+  private over = false;
+
+  /**
+   * @param start the whole state that the run begins with
+   * @param first length of the first of adaptive steps
+   */
+  constructor(
+    readonly prepared: Runnable,
+    readonly start: Float64Array,
+    first: number,
+    keep: boolean,
+  ) {
+    const {
+      options: {grid, plan},
+      traced,
+    } = prepared;
+    if (plan === undefined) throw new Error('a member in lanes has a plan');
+    this.plan = plan;
+    this.t = grid.t0;
+    this.stiff = new StiffnessWatch(traced.name);
+    this.pace =
+      plan.absolute === undefined
+        ? new GridPace(grid, false)
+        : new AdaptivePace(
+            plan.control,
+            traced.along?.errorOrder ?? traced.order + 1,
+            false,
+            first,
+            plan.end,
+            plan.most,
+            plan.breaks?.stops ?? none,
+          );
+    this.saver = new LaneSaver(plan.saving, traced.state.size);
+    this.saver.start(this.t, start);
+    if (keep) this.record = new StepRecord(traced.state.size, 0, Number.isFinite(grid.steps) ? grid.steps : fewSteps);
+  }
+
+  /** The next step; undefined where the run is over. */
+  propose(state: Float64Array): Proposal | undefined {
+    if (this.over) return undefined;
+    const {pace, t} = this;
+    if (pace.done(t)) {
+      this.saver.finish(t, state, this.taken);
+      return this.end();
+    }
+    if (pace instanceof AdaptivePace && pace.exhausted) return this.fail('too-many-steps', pace.length);
+    const next = pace.propose(t);
+    if (next === undefined) return this.fail('step-too-small', pace.length);
+    return (this.proposal = next);
+  }
+
+  /**
+   * After the step in the member's lane: whether it was good. It is then part of the run, and the state is its end.
+   * @param wanted of the saved states within it, their rows are told
+   */
+  judge(rows: LaneRows, wanted: (row: number) => void): boolean {
+    const {plan, pace, counters, prepared, proposal} = this;
+    const {x, next} = rows;
+    const finite = next.every(Number.isFinite);
+    let error = 0;
+    if (finite && plan.absolute !== undefined && rows.error !== undefined)
+      error = errorShare(rows.error, 1, x, next, plan.absolute, plan.control.rtol, prepared.traced.along?.judged);
+    if (!finite || !(error <= 1)) {
+      const cause = finite ? 'error' : 'not-finite';
+      counters.failures[cause] = (counters.failures[cause] ?? 0) + 1;
+      if (pace.reject(this.t, proposal.h, finite ? error : Infinity)) counters.rejectedSteps++;
+      else this.failAt(next);
+      return false;
+    }
+    const {h, end} = proposal;
+    if (rows.stiffness !== undefined) this.stiff.note(rows.stiffness[0], this.t);
+    this.record?.append(this.t, h, x, undefined);
+    for (const row of this.saver.within(this.taken, this.t, h, end, x, next) ?? []) wanted(row);
+    this.taken++;
+    this.t = end;
+    if (pace.accept(h, error)) this.saver.boundary(this.taken, end, next);
+    return true;
+  }
+
+  /** @param state where it ended */
+  result(state: Float64Array, milliseconds: number): Run {
+    const {saver, counters, pace, stiff, prepared, t} = this;
+    counters.steps = this.taken;
+    const begun = new StepRecord(prepared.given.length, 0, 1);
+    begun.append(prepared.t0, prepared.h0, prepared.given, undefined);
+    return {
+      states: saver.states,
+      times: saver.times,
+      status: this.status,
+      error: this.error,
+      warnings: stiff.sentence === undefined ? [] : [stiff.sentence],
+      counters,
+      milliseconds,
+      completed: this.taken,
+      start: begun,
+      redundancy: prepared.redundancy,
+      standing: {
+        t,
+        x: state,
+        settled: [],
+        jumped: [],
+        pace: pace instanceof AdaptivePace ? pace.memory : undefined,
+        grid: pace instanceof GridPace ? pace.placeAt(t) : undefined,
+      },
+      events: [],
+    };
+  }
+
+  private end(): undefined {
+    this.over = true;
+    return undefined;
+  }
+
+  private fail(status: 'too-many-steps' | 'step-too-small', h: number): undefined {
+    this.status = status;
+    this.error = historyFailure(this.prepared, status, this.t, h, this.counters, this.stiff.sentence);
+    return this.end();
+  }
+
+  /** A step of the grid whose end is not finite. */
+  private failAt(next: Float64Array): void {
+    const {
+      prepared: {traced, options},
+      t,
+      taken,
+      proposal: {h},
+    } = this;
+    const rowName = (row: number): string => traced.state.rowName(row);
+    this.status = 'not-finite';
+    this.error = failedStep({
+      status: 'not-finite',
+      step: taken,
+      t,
+      h,
+      scheme: traced.name,
+      newton: options.newton,
+      history: [],
+      worst: [...next.keys()]
+        .filter(row => !Number.isFinite(next[row]))
+        .slice(0, 5)
+        .map(row => ({name: rowName(row), residual: next[row]})),
+      rowName,
+    });
+    this.end();
+  }
+}

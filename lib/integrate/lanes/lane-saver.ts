@@ -1,0 +1,98 @@
+/** Saved states of one member in lanes: at the ends of its steps, or between them, where dense output fills them in later. */
+import {newNumbers} from '../../memory.js';
+import {smallestStep} from '../history/pace.js';
+import type {Saving} from '../history/plan.js';
+import {fewerSaved} from '../memory.js';
+
+export class LaneSaver {
+  /** See `Saved`. */
+  readonly after: number[] = [];
+  readonly theta: number[] = [];
+  private readonly saved: number[] = [];
+  private rows: Float64Array;
+  private last = NaN;
+  /** The next of the times asked for. */
+  private next = 0;
+
+  constructor(
+    private readonly saving: Saving,
+    private readonly size: number,
+  ) {
+    this.rows = new Float64Array(size * (saving.kind === 'times' ? saving.times.length : 16));
+  }
+
+  get states(): Float64Array {
+    return this.rows.slice(0, this.saved.length * this.size);
+  }
+
+  get times(): Float64Array {
+    return Float64Array.from(this.saved);
+  }
+
+  start(t: number, x: Float64Array): void {
+    const {saving} = this;
+    if (saving.kind !== 'times') this.put(t, x, 0, 1);
+    else if (saving.times[0] === t) {
+      this.next++;
+      this.put(t, x, 0, 1);
+    }
+  }
+
+  /** After step n from x at t: the rows that dense output is to fill. */
+  within(n: number, t: number, h: number, end: number, x: Float64Array, state: Float64Array): number[] | undefined {
+    const {saving} = this;
+    if (saving.kind !== 'times') return undefined;
+    const {times} = saving;
+    const close = smallestStep(end);
+    let rows: number[] | undefined;
+    while (this.next < times.length && times[this.next] < end - close) {
+      const time = times[this.next++];
+      const theta = Math.max((time - t) / h, 0);
+      const row = this.put(time, x, n + 1, theta);
+      if (theta > 0) (rows ??= []).push(row);
+    }
+    this.atEnd(end, state, n + 1);
+    return rows;
+  }
+
+  /** Fills a row that `within` has put. */
+  fill(row: number, state: Float64Array): void {
+    this.rows.set(state, row * this.size);
+  }
+
+  /** At the end of step n, counted from 1. */
+  boundary(n: number, t: number, state: Float64Array): void {
+    const {saving} = this;
+    if (saving.kind === 'steps' && n % saving.every === 0) this.put(t, state, n, 1);
+  }
+
+  finish(t: number, state: Float64Array, n: number): void {
+    const {saving} = this;
+    if (saving.kind === 'times') this.atEnd(t, state, n);
+    else if (saving.kind === 'end' && this.last !== t) this.put(t, state, n, 1);
+  }
+
+  private atEnd(t: number, state: Float64Array, n: number): void {
+    const {saving} = this;
+    if (saving.kind !== 'times' || this.next >= saving.times.length || saving.times[this.next] > t + smallestStep(t))
+      return;
+    this.put(saving.times[this.next++], state, n, 1);
+  }
+
+  /** @param after steps that were begun before it */
+  private put(t: number, state: Float64Array, after: number, theta: number): number {
+    const {size, saved} = this;
+    const row = saved.length;
+    if ((row + 1) * size > this.rows.length) {
+      const grown = newNumbers(2 * this.rows.length, 'the saved states', fewerSaved);
+      grown.set(this.rows);
+      this.rows = grown;
+    }
+    this.rows.set(state, row * size);
+    saved.push(t);
+    this.after.push(after);
+    this.theta.push(theta);
+    this.last = t;
+    return row;
+  }
+}

@@ -1,0 +1,258 @@
+/**
+ * The runs of a batch in the lanes of one program. Each member goes by its own times and steps, those chosen by the error
+ * among them: a step that is refused is tried again while the other lanes go on, and a lane whose member has arrived takes the
+ * next one. What a member gives does not depend on the others, and is what a run by itself gives, but for the rounding
+ * of sums of many products.
+ */
+import {firstNotFinite} from '../../system/places.js';
+import {loadParameters} from '../../step/context.js';
+import {noRedundancy} from '../../step/context.js';
+import type {LaneStep} from '../../step/lanes.js';
+import {laneParameters} from '../../step/lanes.js';
+import {historyForward} from '../../adjoint/timed-pull.js';
+import {auto} from '../../linear/index.js';
+import {firstStep} from '../history/first-step.js';
+import type {LanePath} from '../../adjoint/pull-lanes.js';
+import {noCounts} from '../counters.js';
+import type {Run} from '../path.js';
+import type {Runnable} from '../runnable.js';
+import {startRun} from '../start.js';
+import {LaneMember, type LaneRows} from './lane-member.js';
+
+/** A member's run, and what its gradient needs. */
+export interface LaneRun {
+  readonly run: Run;
+  readonly path?: LanePath;
+}
+
+/**
+ * @param members with plans, whatever their times
+ * @param keep for a gradient
+ */
+export function runLanes(step: LaneStep, members: readonly Runnable[], keep: boolean): LaneRun[] {
+  const begin = performance.now();
+  const loop = new LaneLoop(step, members, keep);
+  // Parameters of the members' own stay where they are until all lanes are done with them.
+  const size = step.own.size > 0 ? step.lanes : members.length;
+  for (let from = 0; from < members.length; from += size) loop.run(from, Math.min(from + size, members.length));
+  const each = (performance.now() - begin) / members.length;
+  return loop.done.map(({member, end}): LaneRun => {
+    const run = member.result(end, each);
+    const {record, saver} = member;
+    return record === undefined
+      ? {run}
+      : {run, path: {record, saved: {after: saver.after, theta: saver.theta}, end, start: run.start}};
+  });
+}
+
+/** Views of each lane of a buffer of all. */
+export const laneViews = (buffer: Float64Array, lanes: number): Float64Array[] => {
+  const size = buffer.length / lanes;
+  return Array.from({length: lanes}, (_, l) => buffer.subarray(l * size, (l + 1) * size));
+};
+
+interface Done {
+  readonly member: LaneMember;
+  readonly end: Float64Array;
+}
+
+class LaneLoop {
+  readonly done: Done[];
+  private readonly forward;
+  private readonly rows: readonly LaneRows[];
+  private readonly inside: Float64Array | undefined;
+  private readonly t: Float64Array;
+  private readonly h: Float64Array;
+  private dense: DenseLanes | undefined;
+  private readonly current: (number | undefined)[];
+  private readonly active: LaneMember[] = [];
+
+  constructor(
+    private readonly step: LaneStep,
+    private readonly members: readonly Runnable[],
+    private readonly keep: boolean,
+  ) {
+    const {lanes, compiled} = step;
+    this.done = new Array<Done>(members.length);
+    this.current = new Array<number | undefined>(lanes).fill(undefined);
+    this.forward = compiled.forward(auto());
+    const {forward} = this;
+    const [x, next] = [forward.buffer('x'), forward.buffer('next')].map(buffer => laneViews(buffer, lanes));
+    const [error, stiffness] = (['E', 'stiffness'] as const).map(name => {
+      const buffer = forward.find(name);
+      return buffer === undefined ? undefined : laneViews(buffer, lanes);
+    });
+    this.rows = x.map((view, l) => ({x: view, next: next[l], error: error?.[l], stiffness: stiffness?.[l]}));
+    this.inside = forward.find('inside');
+    this.t = forward.find('t') ?? new Float64Array(lanes);
+    this.h = forward.find('h') ?? new Float64Array(lanes);
+  }
+
+  /** Members from..to−1; where these are more than lanes, one after another. */
+  run(from: number, to: number): void {
+    const {step, members, forward, rows, current, active, t, h} = this;
+    const {lanes} = step;
+    const values = {
+      parameterValues: laneParameters(step, members.slice(from, from + lanes)),
+      redundancy: noRedundancy,
+    };
+    loadParameters(forward, values);
+    this.dense?.load(values);
+    const starts = this.starts(from, to, values.parameterValues);
+    let next = from;
+    const begin = (l: number): void => {
+      const i = next++;
+      const prepared = members[i];
+      active[l] = new LaneMember(prepared, starts[i - from], firstLength(prepared, starts[i - from]), this.keep);
+      current[l] = i;
+      rows[l].x.set(starts[i - from]);
+    };
+    const wanted: {readonly l: number; readonly row: number; readonly theta: number}[] = [];
+    const good: number[] = [];
+    for (let l = 0; l < lanes; l++) {
+      if (next < to) begin(l);
+      else this.idle(l);
+    }
+    const {update} = this;
+    for (;;) {
+      let going = false;
+      for (let l = 0; l < lanes; l++) {
+        let proposal;
+        while (current[l] !== undefined && (proposal = active[l].propose(rows[l].x)) === undefined) {
+          this.done[current[l] as number] = {member: active[l], end: rows[l].x.slice()};
+          current[l] = undefined;
+          if (next < to) begin(l);
+        }
+        if (proposal === undefined) continue;
+        going = true;
+        t[l] = active[l].t;
+        h[l] = proposal.h;
+      }
+      if (!going) return;
+      update();
+      for (let l = 0; l < lanes; l++) {
+        if (current[l] === undefined) continue;
+        const member = active[l];
+        if (member.judge(rows[l], row => wanted.push({l, row, theta: member.saver.theta[row]}))) good.push(l);
+      }
+      if (wanted.length > 0) {
+        this.dense ??= new DenseLanes(step, members[from], values);
+        this.dense.fill(this.forward, t, h, this.inside, wanted, (l, row, state) => active[l].saver.fill(row, state));
+        wanted.length = 0;
+      }
+      for (const l of good) rows[l].x.set(rows[l].next);
+      good.length = 0;
+    }
+  }
+
+  private get update(): () => void {
+    return this.forward.program('update');
+  }
+
+  /** A lane without a member does what the first one does, and nobody looks. */
+  private idle(l: number): void {
+    const {rows, t, h, active} = this;
+    rows[l].x.set(rows[0].x);
+    t[l] = active[0].t;
+    h[l] = active[0].prepared.h0;
+  }
+
+  /** The whole states that members from..to−1 begin with. */
+  private starts(from: number, to: number, parameterValues: readonly Float64Array[]): Float64Array[] {
+    const {step, members} = this;
+    const {start, lanes} = step;
+    const own = (prepared: Runnable): Float64Array => startRun(prepared, noCounts()).x;
+    if (start === undefined) return members.slice(from, to).map(own);
+    const executable = start.compiled.forward(auto());
+    loadParameters(executable, {parameterValues, redundancy: noRedundancy});
+    const x = laneViews(executable.buffer('x'), lanes);
+    const next = laneViews(executable.buffer('next'), lanes);
+    const [t, h] = [executable.find('t'), executable.find('h')];
+    const starts: Float64Array[] = [];
+    for (let first = from; first < to; first += lanes) {
+      for (let l = 0; l < lanes; l++) {
+        const member = members[first + l < to ? first + l : first];
+        x[l].set(member.given);
+        if (t !== undefined) t[l] = member.t0;
+        if (h !== undefined) h[l] = member.h0;
+      }
+      executable.run('update');
+      for (let l = 0; l < lanes && first + l < to; l++)
+        // Where it is not finite the start by itself says where.
+        starts.push(firstNotFinite(next[l]) < 0 ? next[l].slice() : own(members[first + l]));
+    }
+    return starts;
+  }
+}
+
+/** See `HistoryLoop.firstLength`. */
+function firstLength(prepared: Runnable, state: Float64Array): number {
+  const {
+    options: {grid, plan},
+    traced,
+  } = prepared;
+  if (plan?.absolute === undefined || plan.control.first !== 'auto') return grid.dt;
+  const along = historyForward(prepared);
+  loadParameters(along, prepared);
+  const slope = (x: Float64Array, t: number): Float64Array => {
+    along.find('x')?.set(x);
+    along.find('t')?.fill(t);
+    along.run('slope');
+    return along.buffer('slope');
+  };
+  return firstStep({state, slope}, grid.t0, plan.absolute, plan.control, traced.order, plan.end);
+}
+
+interface Wanted {
+  readonly l: number;
+  readonly row: number;
+  readonly theta: number;
+}
+
+/** Dense output of all lanes: one place in each at a time, as often as the lane with the most asks. */
+class DenseLanes {
+  private readonly along;
+  private readonly theta: Float64Array;
+  private readonly states: readonly Float64Array[];
+  private readonly asked: number[];
+
+  constructor({compiled, traced, lanes}: LaneStep, member: Runnable, values: Parameters<typeof loadParameters>[1]) {
+    this.along = historyForward({...member, compiled, traced});
+    this.theta = this.along.find('theta') ?? new Float64Array(lanes);
+    this.states = laneViews(this.along.buffer('D'), lanes);
+    this.asked = new Array<number>(lanes).fill(0);
+    this.load(values);
+  }
+
+  load(values: Parameters<typeof loadParameters>[1]): void {
+    loadParameters(this.along, values);
+  }
+
+  fill(
+    forward: {find(name: 'x' | 'next'): Float64Array | undefined},
+    t: Float64Array,
+    h: Float64Array,
+    inside: Float64Array | undefined,
+    wanted: readonly Wanted[],
+    put: (l: number, row: number, state: Float64Array) => void,
+  ): void {
+    const {along, theta, states, asked} = this;
+    for (const name of ['x', 'next'] as const) along.find(name)?.set(forward.find(name) as Float64Array);
+    along.find('t')?.set(t);
+    along.find('h')?.set(h);
+    if (inside !== undefined) along.find('inside')?.set(inside);
+    if (along.has('between')) along.run('between');
+    asked.fill(0);
+    for (const {l} of wanted) asked[l]++;
+    const most = Math.max(...asked);
+    // Wanted rows of one lane stand one after another: pass p takes the p-th of each.
+    for (let pass = 0; pass < most; pass++) {
+      asked.fill(0);
+      theta.fill(0);
+      for (const {l, theta: place} of wanted) if (asked[l]++ === pass) theta[l] = place;
+      along.run('dense');
+      asked.fill(0);
+      for (const {l, row} of wanted) if (asked[l]++ === pass) put(l, row, states[l]);
+    }
+  }
+}

@@ -1,0 +1,233 @@
+/**
+ * The runs of a prepared batch and the way back through them: side by side in the lanes of one program where the scheme is
+ * explicit (integrate/lanes/), else one after another by the loops of single runs. Which it is changes the rounding alone.
+ */
+import {notFinitePart, gradientNotFinite} from '../adjoint/not-finite.js';
+import {addTo} from '../adjoint/add-to.js';
+import type {LaneGradients, LanePath} from '../adjoint/pull-lanes.js';
+import {pullLanes} from '../adjoint/pull-lanes.js';
+import {runLanes} from '../integrate/lanes/run-lanes.js';
+import type {Run} from '../integrate/path.js';
+import {run} from '../integrate/run.js';
+import {compileStep} from '../step/compiled.js';
+import type {LaneStep} from '../step/lanes.js';
+import {inLanes} from '../step/lanes.js';
+import type {Prepared} from './prepare.js';
+import {pullSeries, seriesOf, seriesValues, throughObserved} from './series.js';
+import {inMember} from './workers/plain-error.js';
+
+/** A member's run. */
+export interface MemberRun {
+  readonly prepared: Prepared;
+  readonly run: Run;
+  /** The saved series (series.ts). */
+  readonly matrix: Float64Array;
+  /** Of a run in lanes: the step it went by, and its way. */
+  readonly step?: LaneStep;
+  readonly path?: LanePath;
+}
+
+/**
+ * Lanes at most, where their number is not given. Steps of networks 2–32–32–2 and 2–64–64–2 with gradient took per member, in
+ * units of those of one state of 32 rows: 1.4 and 1.8 with 8 lanes, 1.3 and 1.5 with 16, 1.3 and 1.35 with 32.
+ */
+const mostLanes = 32;
+
+/** Bytes of a recorded step beside its state: its time and length. */
+const stepNumbers = 2;
+
+export class Members {
+  /** Parameters that members were given of their own so far, by number; what was once so has a program for it. */
+  readonly own = new Set<number>();
+  private readonly steps = new Map<string, LaneStep>();
+  /** Lanes of the largest batch so far: shorter ones leave some idle, and nothing is compiled for them. */
+  private width = 1;
+
+  /** @param lanes as the user gave it */
+  constructor(
+    private readonly base: Prepared,
+    private readonly lanes: number | undefined,
+  ) {}
+
+  /** Whether the scheme's steps can be taken in lanes. */
+  get inLanes(): boolean {
+    const {
+      base: {traced, start, compiled, options, engine},
+    } = this;
+    const {functions} = traced;
+    return (
+      this.lanes !== 1
+      && !compiled.implicit
+      && !start.compiled.implicit
+      && start.traced.functions.positions === undefined
+      && start.traced.ahead !== true
+      && functions.touching === undefined
+      && options.events.length === 0
+      && (options.plan?.control.kind !== 'adaptive'
+        || (functions.error !== undefined && functions.filter === undefined))
+      && options.onProgress === undefined
+      && engine.distant !== true
+    );
+  }
+
+  /**
+   * @param members each at its times
+   * @param keep for a gradient
+   */
+  run(members: readonly Prepared[], keep: boolean): MemberRun[] {
+    this.noteOwn(members);
+    const {base} = this;
+    const isHere = this.inLanes && members.every(({options: {plan}}) => plan !== undefined && !restarts(plan));
+    if (isHere && (!keep || this.fits(members))) {
+      const step = this.stepFor(members.length);
+      return runLanes(step, members, keep).map(({run: result, path}, i) => ({
+        prepared: members[i],
+        run: result,
+        step,
+        path,
+        matrix: seriesValues(members[i], result),
+      }));
+    }
+    return members.map((prepared, i) => {
+      try {
+        const result = keep ? base.adjoint.run(prepared) : run(prepared);
+        return {prepared, run: result, matrix: seriesValues(prepared, result)};
+      } catch (error) {
+        throw inMember(error, i);
+      }
+    });
+  }
+
+  /**
+   * @param cotangents of the saved series, one for each member
+   * @throws GradientError
+   */
+  pull(runs: readonly MemberRun[], cotangents: readonly (Float64Array | undefined)[]): LaneGradients {
+    const gradients = runs[0].step === undefined ? this.pullSingly(runs, cotangents) : this.pullLanes(runs, cotangents);
+    // What is summed is looked at once, whoever it came from; the member by itself says where it began.
+    const none = gradients.shared.map(() => new Float64Array(0));
+    const check = (i: number, initial: Float64Array, parameters: readonly Float64Array[]): void => {
+      const bad = notFinitePart(runs[i].prepared, {initial, parameters});
+      if (bad === undefined) return;
+      cotangents.forEach((cotangent, k) => {
+        if (cotangent !== undefined) this.alone(runs[k], cotangent, k);
+      });
+      throw gradientNotFinite(bad);
+    };
+    check(0, none[0] ?? new Float64Array(0), gradients.shared);
+    gradients.initial.forEach((initial, i) => {
+      check(
+        i,
+        initial,
+        none.map((empty, p) => gradients.own[i].get(p) ?? empty),
+      );
+    });
+    return gradients;
+  }
+
+  private alone({prepared}: MemberRun, cotangents: Float64Array, i: number): void {
+    try {
+      pullSeries(prepared, this.base.adjoint.run(prepared), cotangents);
+    } catch (error) {
+      throw inMember(error, i);
+    }
+  }
+
+  private pullLanes(runs: readonly MemberRun[], cotangents: readonly (Float64Array | undefined)[]): LaneGradients {
+    const members = runs.map(({prepared}) => prepared);
+    const observed = runs.map(({prepared, run: result}, i) => {
+      const cotangent = cotangents[i];
+      return cotangent === undefined ? undefined : throughObserved(prepared, result, cotangent);
+    });
+    const gradients = pullLanes(
+      runs[0].step as LaneStep,
+      members,
+      runs.map(({path}) => path as LanePath),
+      observed.map(part => part?.states),
+    );
+    observed.forEach((part, i) => {
+      if (part?.parameters !== undefined) this.addParameters(gradients, i, part.parameters);
+    });
+    return gradients;
+  }
+
+  private pullSingly(runs: readonly MemberRun[], cotangents: readonly (Float64Array | undefined)[]): LaneGradients {
+    const {own} = this;
+    const values = this.base.parameterValues;
+    const gradients = {
+      initial: runs.map(({prepared: {given}}) => new Float64Array(given.length)),
+      shared: values.map(({length}, p) => new Float64Array(own.has(p) ? 0 : length)),
+      own: runs.map(() => new Map([...own].map(p => [p, new Float64Array(values[p].length)]))),
+    };
+    runs.forEach(({prepared, run: result}, i) => {
+      const cotangent = cotangents[i];
+      if (cotangent === undefined) return;
+      try {
+        const {initial, parameters} = pullSeries(prepared, result, cotangent);
+        gradients.initial[i].set(initial);
+        this.addParameters(gradients, i, parameters);
+      } catch (error) {
+        throw inMember(error, i);
+      }
+    });
+    return gradients;
+  }
+
+  private addParameters({own, shared}: LaneGradients, i: number, parameters: readonly Float64Array[]): void {
+    parameters.forEach((cotangent, p) => addTo(own[i].get(p) ?? shared[p], cotangent));
+  }
+
+  /** The step in lanes for a batch of this size; made once for what its members share. */
+  private stepFor(count: number): LaneStep {
+    const {base, own, steps} = this;
+    // Of more members than lanes, no more rounds than are needed, and these equally full.
+    this.width = Math.max(this.width, Math.ceil(count / Math.ceil(count / mostLanes)));
+    const lanes = this.lanes ?? this.width;
+    const key = `${lanes}/${[...own].sort((a, b) => a - b).join()}`;
+    let known = steps.get(key);
+    if (known === undefined) {
+      const traced = inLanes(base.traced, lanes, own);
+      const start =
+        base.start.traced.functions.mass === undefined && base.start.traced.functions.kinematics === undefined
+          ? inLanes(base.start.traced, lanes, own)
+          : undefined;
+      known = {
+        lanes,
+        own: new Set(own),
+        traced,
+        compiled: compileStep(traced, base.engine),
+        start: start === undefined ? undefined : {traced: start, compiled: compileStep(start, base.engine)},
+      };
+      steps.set(key, known);
+    }
+    return known;
+  }
+
+  private noteOwn(members: readonly Prepared[]): void {
+    const {base, own} = this;
+    base.leaves.forEach((_, p) => {
+      const [first] = members;
+      const others = members.some(({parameterValues}) => !sameNumbers(parameterValues[p], first.parameterValues[p]));
+      if (!own.has(p) && others) own.add(p);
+    });
+  }
+
+  /** All steps of all members within the adjoint's budget, as far as their number is known. */
+  private fits(members: readonly Prepared[]): boolean {
+    const {
+      base: {options, adjoint, traced},
+    } = this;
+    if (options.adjoint.name !== 'implicitAdjoint' || adjoint.threads === undefined) return false;
+    const {memory = Infinity} = options.adjoint.secondOrder ?? {};
+    const known = members.reduce((sum, {options: {grid}}) => sum + (Number.isFinite(grid.steps) ? grid.steps : 0), 0);
+    return known * (traced.state.size + stepNumbers) * Float64Array.BYTES_PER_ELEMENT <= memory;
+  }
+}
+
+const restarts = ({breaks}: NonNullable<Prepared['options']['plan']>): boolean => (breaks?.restarts.length ?? 0) > 0;
+
+const sameNumbers = (a: Float64Array, b: Float64Array): boolean =>
+  a === b || (a.length === b.length && a.every((value, i) => value === b[i]));
+
+/** Numbers in a row of a member's saved series. */
+export const widthOf = (prepared: Prepared): number => seriesOf(prepared).width;

@@ -1,0 +1,61 @@
+/** Single runs of a prepared simulation by worker threads: ensembles of one, of which several may be under way at once. */
+import {requireValue, whole} from '../checks.js';
+import {Ensemble, type Done} from './ensemble.js';
+import type {Cotangent, NamedValues, Pullback, Tangent} from './kinds.js';
+import {namedGradient, namedTangents, packCotangent, packDirections} from './named.js';
+import {asTensors} from './operation.js';
+import type {Prepared} from './prepare.js';
+import type {AnyTrajectory} from './trajectory.js';
+import {trajectoryOf} from './trajectory.js';
+
+/** The threads of runs that are not waited for. */
+export interface RunThreads {
+  /** How many all such runs share that are under way at once; default as many as the machine runs; 0: none, in this thread. */
+  readonly workers?: number;
+}
+
+/** @throws (rejects) as the run would here */
+export async function runThere(prepared: Prepared, {workers}: RunThreads): Promise<AnyTrajectory> {
+  const [done] = await alone(prepared, workers).runAsync(false);
+  return trajectory(prepared, done);
+}
+
+/** The run and its way back, which may be asked for again. */
+export async function vjpThere(
+  prepared: Prepared,
+  {workers}: RunThreads,
+): Promise<{readonly trajectory: AnyTrajectory; pullback(cotangent: Cotangent): Promise<Pullback>}> {
+  const ensemble = alone(prepared, workers);
+  const [done] = await ensemble.runAsync(true);
+  // One at a time: the way back takes along what the next one needs.
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    trajectory: trajectory(prepared, done),
+    pullback(cotangent) {
+      const row = packCotangent(prepared, cotangent, done.run.times.length);
+      const pulled = last.then(() => ensemble.pullAsync([row])).then(([gradient]) => namedGradient(prepared, gradient));
+      last = pulled.catch(() => undefined);
+      return pulled;
+    },
+  };
+}
+
+/** The run and its tangents. */
+export async function jvpsThere(
+  prepared: Prepared,
+  {workers}: RunThreads,
+  directions: readonly Tangent[],
+): Promise<{readonly trajectory: AnyTrajectory; readonly tangents: NamedValues[]}> {
+  const [done] = await alone(prepared, workers).pushAsync([packDirections(prepared, directions)]);
+  return {trajectory: trajectory(prepared, done), tangents: namedTangents(prepared, done.tangents)};
+}
+
+function alone(prepared: Prepared, workers: number | undefined): Ensemble {
+  if (workers !== undefined) requireValue(workers, whole, 'workers', 'bad-workers');
+  return new Ensemble([prepared], workers, true);
+}
+
+/** Off the tape. */
+function trajectory(prepared: Prepared, {run, matrix}: Done): AnyTrajectory {
+  return trajectoryOf(prepared, run, matrix, asTensors(prepared, {...run, kept: undefined}, matrix));
+}

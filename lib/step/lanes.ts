@@ -1,0 +1,116 @@
+/**
+ * A step of several members of a batch at once, side by side in the lanes of one program: the functions of one member's
+ * step, each with a leading axis (graph/batch.ts), and so are time, length and place within the step. Members share no
+ * time, so that each goes by steps of its own. For explicit schemes, whose lanes do not meet in an equation.
+ */
+import {batch} from '../graph/batch.js';
+import {input} from '../graph/build.js';
+import type {Graph, Node} from '../graph/node.js';
+import type {ProgramsOf} from './buffers.js';
+import {bufferInput, graphOf} from './buffers.js';
+import type {StepPrograms} from './context.js';
+import {cotangentsOf} from './history-programs.js';
+import {Layout} from './layout.js';
+import type {StepFunctionName} from './step-functions.js';
+import {functionsFrom, namedFunctions} from './step-functions.js';
+import type {StepInputs, TracedStep} from './traced-step.js';
+
+/** A step in lanes, and what begins a run in them. */
+export interface LaneStep extends StepPrograms {
+  readonly lanes: number;
+  /** Numbers of the parameters that every member has of its own; the others are shared. */
+  readonly own: ReadonlySet<number>;
+  /** The step that begins a run; undefined where members begin one by one. */
+  readonly start?: StepPrograms;
+}
+
+/** The parameters of as many members as there are lanes, those of their own one after another; lanes beyond them repeat the first. */
+export function laneParameters(
+  {lanes, own}: LaneStep,
+  members: readonly {readonly parameterValues: readonly Float64Array[]}[],
+): Float64Array[] {
+  return members[0].parameterValues.map((values, p) => {
+    if (!own.has(p)) return values;
+    const all = new Float64Array(lanes * values.length);
+    for (let l = 0; l < lanes; l++) all.set((members[l] ?? members[0]).parameterValues[p], l * values.length);
+    return all;
+  });
+}
+
+/** Programs of the way back through lanes, whose times are constants. */
+export type LaneAdjointProgram = 'pullStep' | 'inside' | 'pullDense';
+
+/** Steps, their errors and what lies inside them; the rest is asked of one member at a time. */
+const ofLanes: ReadonlySet<string> = new Set<StepFunctionName>(['update', 'error', 'stiffness', 'inside', 'dense']);
+
+/**
+ * The step of one member as that of so many.
+ * @param own parameters, by number, that every member has of its own; the others are shared
+ */
+export function inLanes(step: TracedStep, lanes: number, own: ReadonlySet<number>): TracedStep {
+  const many = (node: Node<'input'>): Node<'input'> => input(node.attributes.name, [lanes, ...node.shape], node.dtype);
+  const replacements = new Map<Node, Node>();
+  const replaced = (node: Node<'input'>): Node<'input'> => {
+    const made = many(node);
+    replacements.set(node, made);
+    return made;
+  };
+  const inputs = Object.fromEntries(
+    Object.entries(step.inputs).map(([name, node]: [string, Node<'input'> | undefined]) => [
+      name,
+      node === undefined ? undefined : replaced(node),
+    ]),
+  ) as unknown as StepInputs;
+  const parameters = step.parameters.map((parameter, i) =>
+    own.has(i) ? {...parameter, node: replaced(parameter.node)} : parameter,
+  );
+  const functions = namedFunctions(step.functions).filter(({name}) => ofLanes.has(name));
+  const batched = batch(
+    functions.map(({node}) => node),
+    replacements,
+    lanes,
+  );
+  const rows = (name: string, size: number): Layout => new Layout([{name, shape: [lanes, size]}]);
+  return {
+    ...step,
+    state: rows('members', step.state.size),
+    unknown: rows('unknowns', step.unknown.size),
+    parameters,
+    inputs,
+    functions: functionsFrom(functions.map(({name}, i) => [name, batched[i]])),
+    observedShape: undefined,
+  };
+}
+
+/**
+ * pullStep: nextCotangent, insideCotangent → xCotangent; inside → inside, where pullDense reads it; pullDense:
+ * denseCotangent → denseNextCotangent, denseXCotangent, denseInsideCotangent; and each the parameters', as in
+ * historyAdjointPrograms, without what times ask for.
+ */
+export function laneAdjointPrograms(step: TracedStep, adding: boolean): ProgramsOf<LaneAdjointProgram> {
+  const {
+    functions: {update, inside, dense},
+    inputs: {x, theta, next, inside: insideInput},
+  } = step;
+  const outputs = inside === undefined ? [update] : [update, inside];
+  const cotangents = [
+    bufferInput('nextCotangent', update.shape),
+    ...(inside === undefined ? [] : [bufferInput('insideCotangent', inside.shape)]),
+  ];
+  const pullStep = cotangentsOf(step, outputs, cotangents, {xCotangent: x}, 'pullStep', adding);
+  if (dense === undefined || theta === undefined || next === undefined) return {pullStep};
+  const pullDense: Graph = cotangentsOf(
+    step,
+    [dense],
+    [bufferInput('denseCotangent', dense.shape)],
+    {
+      denseNextCotangent: next,
+      denseXCotangent: x,
+      ...(insideInput === undefined ? {} : {denseInsideCotangent: insideInput}),
+    },
+    adding ? 'pullStep' : 'pullDense',
+    adding,
+  );
+  const reads = insideInput !== undefined && pullDense.inputs.includes(insideInput);
+  return {pullStep, pullDense, ...(reads ? {inside: graphOf({inside})} : {})};
+}

@@ -1,0 +1,96 @@
+/**
+ * The mass of M y' = f(y, t; p), a constant of the run that may be singular: a differential-algebraic system (Hairer & Wanner,
+ * Solving ODEs II, §VI.1). Schemes ask for M w, and for the part of f that the range of M leaves out.
+ */
+import * as tf from '@tensorflow/tfjs';
+import {ShapeError} from '../errors.js';
+import type {Shape} from '../graph/node.js';
+import {sameShape, sizeOf} from '../graph/node.js';
+import {rankOf} from '../linear/rank.js';
+import {constantTensor, immediate, within} from '../trace/trace.js';
+import type {Equations} from './equations.js';
+import type {Numeric} from './numeric.js';
+import {readNumeric} from './numeric.js';
+import type {Lenient, Params} from './params.js';
+
+/** A number, one a component (the shape of y), or a matrix [n, n], n the size of y; or a function of the parameters giving one of these. */
+export type OdeMass<P = Params> = Numeric | ((at: {params: P}) => tf.Tensor);
+
+/** As a system keeps it. */
+export type KeptOdeMass<P = Params> = Numeric | Lenient<{params: P}, tf.Tensor>;
+
+/** M in a trace. */
+export interface MassOperator {
+  times(w: tf.Tensor): tf.Tensor;
+  /** M itself. */
+  readonly value: tf.Tensor;
+  /** Where its rank is known: of a diagonal, and of numbers. */
+  readonly known?: Required<Pick<Equations, 'beside' | 'someRate'>>;
+}
+
+/** @throws ShapeError 'mass-shape' */
+export function massOperator(mass: KeptOdeMass, shape: Shape, params: Params): MassOperator {
+  const value = massTensor(mass, params);
+  const n = sizeOf(shape);
+  if (value.size === 1) return diagonal(tf.reshape(value, []));
+  if (sameShape(value.shape, shape)) return diagonal(value);
+  if (sameShape(value.shape, [n, n]))
+    return {
+      value,
+      times: w => applied(value, w),
+      ...(typeof mass === 'function' ? {} : {known: besideMatrix(readNumeric(mass, 'mass').values, n)}),
+    };
+  throw new ShapeError(
+    'mass-shape',
+    `mass has shape [${value.shape.join(', ')}]: give a number, one a component of y [${shape.join(', ')}], or a matrix [${n}, ${n}].`,
+    {term: 'mass', mass: [...value.shape], y: [...shape]},
+  );
+}
+
+const applied = (matrix: tf.Tensor, w: tf.Tensor): tf.Tensor =>
+  tf.reshape(tf.matMul(matrix as tf.Tensor2D, tf.reshape(w, [w.size, 1])), w.shape);
+
+function massTensor(mass: KeptOdeMass, params: Params): tf.Tensor {
+  if (typeof mass === 'function')
+    return within('mass', () => {
+      const value = immediate(mass({params}));
+      if (value instanceof tf.Tensor) return value;
+      throw new ShapeError('mass-shape', `mass must return a tensor, not ${typeof value}.`, {term: 'mass'});
+    });
+  if (mass instanceof tf.Tensor) return mass;
+  const {values, shape} = readNumeric(mass, 'mass');
+  return constantTensor(values, shape);
+}
+
+/** M with this diagonal. */
+export function diagonal(value: tf.Tensor): Required<MassOperator> {
+  const zeros = (f: tf.Tensor): tf.Tensor => tf.equal(tf.add(value, tf.zerosLike(f)), 0);
+  return {
+    value,
+    times: w => tf.mul(value, w),
+    known: {
+      beside: f => tf.where(zeros(f), f, tf.zerosLike(f)),
+      someRate: f => {
+        const divisor = tf.where(zeros(f), tf.onesLike(f), tf.add(value, tf.zerosLike(f)));
+        return tf.where(zeros(f), tf.zerosLike(f), tf.div(f, divisor));
+      },
+    },
+  };
+}
+
+/**
+ * E Zᵀ with Zᵀ M = 0 and the unit vectors E of rows that depend on the others: such rows and the range of M have only
+ * zero in common, so that M w + E Zᵀ f = 0 says both M w = 0 and Zᵀ f = 0.
+ */
+function besideMatrix(values: Float64Array, n: number): MassOperator['known'] {
+  const {dependent, left, solve} = rankOf({rows: n, columns: n, values});
+  const beside = new Float64Array(n * n);
+  dependent.forEach((row, k) => beside.set(left.values.subarray(k * n, (k + 1) * n), row * n));
+  const inverse = new Float64Array(n * n);
+  for (let j = 0; j < n; j++)
+    solve(Float64Array.from({length: n}, (_, i) => (i === j ? 1 : 0))).forEach((x, i) => (inverse[i * n + j] = x));
+  return {
+    beside: f => applied(constantTensor(beside, [n, n]), f),
+    someRate: f => applied(constantTensor(inverse, [n, n]), f),
+  };
+}

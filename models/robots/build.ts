@@ -1,0 +1,218 @@
+/**
+ * A description as a system of `multibody`. Links that cannot move against the one that carries them are one body with it.
+ * A body's axes are those of its first link; its joints are one joint each, several of one link a compound.
+ */
+import * as tf from '@tensorflow/tfjs';
+import type {Params} from '../../lib/index.js';
+import {OptionError} from '../../lib/index.js';
+import {coefficient, isZero, type Coefficient} from '../coefficient.js';
+import type {BodySpec} from '../multibody/bodies.js';
+import {jointForce, type JointForce} from '../multibody/joint-forces.js';
+import {compound, fixed, prismatic, revolute, spherical, type CompoundStep, type Joint} from '../multibody/joints.js';
+import type {MultibodySpec} from '../multibody/multibody.js';
+import {composed, conjugate, identity, plus, turned, type V3} from '../multibody/numbers.js';
+import {type Description, type Drive, type Freedom, type Link, type Place, type Weight} from './description.js';
+import {here, moved, together, within} from './rotations.js';
+import type {FileReader} from './xml.js';
+
+/** What readers of files may be told about the model. */
+export interface BuildOptions {
+  readonly coordinates: 'maximal' | 'minimal';
+  /** By the names of drives; default 0. */
+  readonly controls: {readonly [name: string]: Coefficient};
+  readonly limits: boolean;
+  readonly frictionScale: number;
+}
+
+/** Where a coordinate of the file is in the model. */
+export interface CoordinatePlace {
+  readonly joint: string;
+  readonly step: number;
+  readonly freedom: Freedom;
+  /** Where the link is at the start: of a free one in the world, else in the axes of the body that carries it. */
+  readonly start: Place;
+}
+
+/** A model with what its parts are called. */
+export interface Built {
+  readonly spec: MultibodySpec;
+  /** In the order of the file. */
+  readonly coordinates: readonly CoordinatePlace[];
+  /** Of every link: the body that it is part of, and its axes in those of the body's first link. */
+  readonly parts: readonly {readonly body: string; readonly place: Place}[];
+  /** Of every body: its centre of mass in the axes of its first link, and where that is at the start. */
+  readonly bodies: {readonly [name: string]: {readonly centre: V3; readonly start: Place}};
+}
+
+/** @throws DataError 'bad-model-file'; OptionError 'bad-option', 'bad-multibody' */
+export function build(described: Description, reader: FileReader, options: BuildOptions): Built {
+  const {links, drives, closures, gravity} = described;
+  const start: Place[] = [];
+  const owner: number[] = [];
+  const parts: {body: string; place: Place}[] = [];
+  links.forEach((link, i) => {
+    const parent = link.parent;
+    start.push(within(parent === undefined ? here : start[parent], link.place));
+    const rides = parent !== undefined && link.freedoms.length === 0;
+    owner.push(rides ? owner[parent] : i);
+    if (link.name === 'ground' && link.parent !== undefined)
+      reader.fail(link.element, "a body is called 'ground', the world's own name here.");
+    const name = link.parent === undefined ? 'ground' : link.name;
+    parts.push(
+      rides ? {body: parts[parent].body, place: within(parts[parent].place, link.place)} : {body: name, place: here},
+    );
+  });
+  const bodies: {[name: string]: {centre: V3; start: Place}} = {};
+  const specs: {[name: string]: BodySpec} = {};
+  links.forEach((link, i) => {
+    if (owner[i] !== i || link.parent === undefined) return;
+    const weights = links.flatMap((other, k) =>
+      owner[k] === i ? other.weights.map((weight): Weight => moved(parts[k].place, weight)) : [],
+    );
+    const whole = together(weights);
+    if (whole === undefined) return reader.fail(link.element, `body ${link.name} moves and has no mass.`);
+    bodies[link.name] = {centre: whole.centre, start: start[i]};
+    const rows = whole.inertia;
+    specs[link.name] = {
+      mass: whole.mass,
+      inertia: rows.every((row, k) => row.every((x, l) => k === l || x === 0))
+        ? [rows[0][0], rows[1][1], rows[2][2]]
+        : rows.map(row => [...row]),
+      position: plus(start[i].position, turned(start[i].rotation, whole.centre)),
+      rotation: start[i].rotation,
+    };
+    return undefined;
+  });
+  const joints: {[name: string]: Joint} = {};
+  const coordinates: CoordinatePlace[] = [];
+  const unique = (name: string, {element}: {element: Link['element']}): string =>
+    name in joints ? reader.fail(element, `two joints are called ${name}.`) : name;
+  links.forEach((link, i) => {
+    if (link.parent === undefined || link.freedoms.length === 0) return;
+    const {joint, name, steps} = jointOf(link, parts[link.parent].body, start[i], options.limits);
+    joints[unique(name, link)] = joint;
+    const carrier = parts[link.parent].body;
+    const turn = conjugate(carrier === 'ground' ? identity : bodies[carrier].start.rotation);
+    link.freedoms.forEach((freedom, k) => {
+      const rotation = freedom.kind === 'free' ? start[i].rotation : composed(turn, start[i].rotation);
+      coordinates.push({joint: name, step: steps[k], freedom, start: {position: start[i].position, rotation}});
+    });
+  });
+  const numbers = new Map(links.map((link, i) => [link.name, i]));
+  for (const closure of closures) {
+    const [a, b] = closure.links.map(
+      name => numbers.get(name) ?? reader.fail(closure.element, `there is no body ${name}.`),
+    );
+    const at = plus(start[a].position, turned(start[a].rotation, closure.at));
+    const between = [parts[a].body, parts[b].body] as const;
+    if (between[0] === between[1]) reader.fail(closure.element, `${closure.links.join(' and ')} are one body.`);
+    joints[unique(closure.name, closure)] = (closure.kind === 'point' ? spherical : fixed)(...between, {at});
+  }
+  const forces = [...passive(coordinates, options), ...driven(drives, coordinates, reader, options)];
+  return {spec: {gravity, bodies: specs, joints, forces, coordinates: options.coordinates}, coordinates, parts, bodies};
+}
+
+/** The joint of a link, and which of its steps is the coordinate of each freedom, the first of a free one. */
+function jointOf(
+  link: Link,
+  parent: string,
+  start: Place,
+  limits: boolean,
+): {readonly joint: Joint; readonly name: string; readonly steps: readonly number[]} {
+  const {freedoms, name: body} = link;
+  const point = (at: V3): V3 => plus(start.position, turned(start.rotation, at));
+  const direction = (axis: V3): V3 => turned(start.rotation, axis);
+  const loads = ({armature, range, reference}: Freedom) => ({
+    armature,
+    ...(range === undefined || !limits
+      ? {}
+      : {limits: [range[0] - reference, range[1] - reference] as [number, number]}),
+  });
+  const [only] = freedoms;
+  if (freedoms.length === 1 && only.kind !== 'free' && !(only.kind === 'ball' && only.armature !== 0)) {
+    const [at, axis] = [point(only.at), direction(only.axis)];
+    const {name} = only;
+    if (only.kind === 'turn') return {name, steps: [0], joint: revolute(parent, body, {at, axis, ...loads(only)})};
+    if (only.kind === 'slide') return {name, steps: [0], joint: prismatic(parent, body, {at, axis, ...loads(only)})};
+    return {name, steps: [0], joint: spherical(parent, body, {at})};
+  }
+  const steps: CompoundStep[] = [];
+  const places = freedoms.map(freedom => {
+    const place = steps.length;
+    const {armature} = freedom;
+    if (freedom.kind === 'turn') steps.push({turn: direction(freedom.axis), at: point(freedom.at), ...loads(freedom)});
+    if (freedom.kind === 'slide') steps.push({slide: direction(freedom.axis), ...loads(freedom)});
+    // A free joint shifts the link's origin along the axes of the world.
+    if (freedom.kind === 'free') for (const slide of units) steps.push({slide, armature});
+    if (freedom.kind === 'ball' || freedom.kind === 'free') steps.push({ball: point(freedom.at), armature});
+    return place;
+  });
+  return {name: freedoms.length === 1 ? only.name : body, steps: places, joint: compound(parent, body, {steps})};
+}
+
+const units: readonly V3[] = [
+  [1, 0, 0],
+  [0, 1, 0],
+  [0, 0, 1],
+];
+
+/** Springs, dampers and dry friction. */
+function passive(coordinates: readonly CoordinatePlace[], {frictionScale}: BuildOptions): JointForce[] {
+  return coordinates.flatMap(({joint, step, freedom}) => {
+    const {kind, damping, friction, stiffness, rest, reference} = freedom;
+    if (damping === 0 && friction === 0 && stiffness === 0) return [];
+    const rubbed = (rate: tf.Tensor): tf.Tensor => {
+      const viscous = tf.mul(-damping, rate);
+      return friction === 0 ? viscous : tf.sub(viscous, tf.mul(friction, tf.tanh(tf.div(rate, frictionScale))));
+    };
+    const steps = kind === 'free' ? [0, 1, 2, 3] : [0];
+    return steps.map(more =>
+      stiffness === 0
+        ? jointForce(joint, {step: step + more, force: ({rate}) => rubbed(rate)})
+        : jointForce(joint, {
+            step,
+            force: ({position, rate}) => tf.add(tf.mul(-stiffness, tf.add(position, reference - rest)), rubbed(rate)),
+            energy: ({position}) => tf.mul(stiffness / 2, tf.square(tf.add(position, reference - rest))),
+          }),
+    );
+  });
+}
+
+function driven(
+  drives: readonly Drive[],
+  coordinates: readonly CoordinatePlace[],
+  reader: FileReader,
+  {controls}: BuildOptions,
+): JointForce[] {
+  const names = drives.map(({name}) => name);
+  const odd = Object.keys(controls).find(name => !names.includes(name));
+  if (odd !== undefined)
+    throw new OptionError(
+      'bad-option',
+      `controls names drive '${odd}', but the file has ${names.length === 0 ? 'none' : names.join(', ')}.`,
+      {name: odd},
+    );
+  return drives.flatMap(drive => {
+    const place = coordinates.find(({freedom}) => freedom.name === drive.joint);
+    if (place === undefined) return reader.fail(drive.element, `there is no joint ${drive.joint}.`);
+    const {freedom, joint, step} = place;
+    if (freedom.kind !== 'turn' && freedom.kind !== 'slide') {
+      reader.unsupported(drive.element, `a drive on joint ${drive.joint}, which is not of one coordinate`);
+      return [];
+    }
+    const {[drive.name]: control = 0} = controls;
+    const {gear, gain, bias, controlRange, forceRange} = drive;
+    if (isZero(control) && bias.every(x => x === 0)) return [];
+    const read = coefficient(control, `controls.${drive.name}`);
+    const force = (position: tf.Tensor, rate: tf.Tensor, params: Params): tf.Tensor => {
+      const given = clipped(tf.reshape(read(params), []), controlRange);
+      const length = tf.mul(gear, tf.add(position, freedom.reference));
+      const biased = tf.add(tf.add(bias[0], tf.mul(bias[1], length)), tf.mul(bias[2] * gear, rate));
+      return tf.mul(gear, clipped(tf.add(tf.mul(gain, given), biased), forceRange));
+    };
+    return [jointForce(joint, {step, force: ({position, rate, params}) => force(position, rate, params)})];
+  });
+}
+
+const clipped = (x: tf.Tensor, range: readonly [number, number] | undefined): tf.Tensor =>
+  range === undefined ? x : tf.minimum(tf.maximum(x, range[0]), range[1]);

@@ -1,0 +1,95 @@
+/**
+ * A mechanism as files describe it, in one form for all of them: links in links, each in the axes of the one that carries it,
+ * with what they weigh and how they may move. Angles in radians.
+ */
+import type {Q4, V3} from '../multibody/numbers.js';
+import type {Element} from './xml.js';
+
+/** A 3 × 3 matrix by rows. */
+export type M3 = readonly [V3, V3, V3];
+
+/** Axes of a link in those of another. */
+export interface Place {
+  readonly position: V3;
+  readonly rotation: Q4;
+}
+
+/** Mass, its centre and the inertia about that, in the axes of a link. */
+export interface Weight {
+  readonly mass: number;
+  readonly centre: V3;
+  readonly inertia: M3;
+}
+
+/** A degree of freedom of a link against the one that carries it, in the link's own axes. */
+export interface Freedom {
+  readonly name: string;
+  readonly element: Element;
+  readonly kind: 'turn' | 'slide' | 'ball' | 'free';
+  readonly axis: V3;
+  readonly at: V3;
+  /** The file's own value of the coordinate where ours is zero. */
+  readonly reference: number;
+  readonly range: readonly [number, number] | undefined;
+  readonly armature: number;
+  readonly damping: number;
+  readonly friction: number;
+  readonly stiffness: number;
+  /** Where the spring is not stressed, in the file's own coordinate. */
+  readonly rest: number;
+}
+
+/** A solid of a link, for pictures. */
+export interface Solid {
+  readonly kind: 'sphere' | 'capsule' | 'cylinder' | 'box' | 'ellipsoid' | 'plane';
+  /** Half lengths: radius; radius and half the axis; half the edges. */
+  readonly size: readonly number[];
+  readonly place: Place;
+  readonly colour: readonly number[] | undefined;
+}
+
+/** A rigid part. */
+export interface Link {
+  readonly name: string;
+  readonly element: Element;
+  /** In `links`; undefined for the world. */
+  readonly parent: number | undefined;
+  readonly place: Place;
+  readonly weights: readonly Weight[];
+  readonly freedoms: readonly Freedom[];
+  readonly solids: readonly Solid[];
+}
+
+/** What drives a joint: gear · (gain · control + bias₀ + bias₁ · gear · position + bias₂ · gear · rate). */
+export interface Drive {
+  readonly name: string;
+  readonly element: Element;
+  readonly joint: string;
+  readonly gear: number;
+  readonly gain: number;
+  readonly bias: readonly [number, number, number];
+  readonly controlRange: readonly [number, number] | undefined;
+  readonly forceRange: readonly [number, number] | undefined;
+}
+
+/** A point, or all, of two links held together. */
+export interface Closure {
+  readonly name: string;
+  readonly element: Element;
+  readonly kind: 'point' | 'all';
+  readonly links: readonly [string, string];
+  /** In the axes of the first. */
+  readonly at: V3;
+}
+
+/** All of a file. */
+export interface Description {
+  /** Those that carry others before these. */
+  readonly links: readonly Link[];
+  readonly drives: readonly Drive[];
+  readonly closures: readonly Closure[];
+  readonly gravity: V3;
+}
+
+/** The name of the world in the file. */
+export const world = 'world';

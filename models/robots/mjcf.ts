@@ -1,0 +1,176 @@
+/**
+ * MJCF, the files of MuJoCo (Todorov, Erez & Tassa 2012), as systems of `multibody`: after the XML reference of MuJoCo 3.
+ * Bodies, inertias, joints, motors, loops closed by equalities, default classes; no contacts, tendons or meshes.
+ */
+import {boolean, object, oneOf, positive, refuseUnknownOptions, text as textCheck} from '../../lib/checks.js';
+import type {Coefficient} from '../coefficient.js';
+import {origin, type V3} from '../multibody/numbers.js';
+import type {Closure, Drive} from './description.js';
+import {BodyReader} from './mjcf-bodies.js';
+import {compilerOf, Defaults, optionsOf} from './mjcf-settings.js';
+import {robotModel, type Keyframe, type RobotModel} from './model.js';
+import {FileReader, readXml, type Element} from './xml.js';
+
+/** What `readMjcf` and `readUrdf` may be told. */
+export interface ReadOptions {
+  /** Default 'minimal', the joints' own coordinates, in which joints may have armature and all else. */
+  readonly coordinates?: 'maximal' | 'minimal';
+  /** By the names of drives (MJCF's actuators): numbers, variables, or functions of params; default 0. */
+  readonly controls?: {readonly [name: string]: Coefficient};
+  /** Limits of joints as hard stops; default true. */
+  readonly limits?: boolean;
+  /** Of v in the tanh(v/scale) by which dry friction is smoothed [radians/s, or length/s]; default 0.01. */
+  readonly frictionScale?: number;
+  /** What is done about what is not supported: an error that names all of it, or `notes`; default 'refuse'. */
+  readonly unsupported?: 'refuse' | 'note';
+  /** The file's name, for errors. */
+  readonly file?: string;
+}
+
+/** @throws OptionError 'bad-option' */
+export function readOptions({
+  coordinates = 'minimal',
+  controls = {},
+  limits = true,
+  frictionScale = 0.01,
+  unsupported = 'refuse',
+}: ReadOptions) {
+  return {coordinates, controls, limits, frictionScale, unsupported};
+}
+
+export const optionChecks = {
+  coordinates: oneOf('maximal', 'minimal'),
+  controls: object,
+  limits: boolean,
+  frictionScale: positive,
+  unsupported: oneOf('refuse', 'note'),
+  file: textCheck,
+};
+
+/** Sections without meaning for the motion without contacts. */
+const aside = ['compiler', 'option', 'default', 'worldbody', 'actuator', 'equality', 'keyframe', 'size', 'visual', 'statistic', 'asset', 'custom']; // prettier-ignore
+
+/**
+ * A system of a file of MuJoCo. Its coordinates are MuJoCo's qpos and qvel but for their zero (`state`).
+ * @param text the file's, as one: <include> is not followed
+ * @throws DataError 'bad-xml', 'bad-model-file', 'unsupported-model-file', with `data.line`; OptionError
+ */
+export function readMjcf(text: string, options: ReadOptions = {}): RobotModel {
+  refuseUnknownOptions(options, optionChecks, 'readMjcf', 'bad-option');
+  const {file = 'MJCF'} = options;
+  const root = readXml(text, file);
+  const reader = new FileReader(file);
+  if (root.tag !== 'mujoco') reader.fail(root, `<${root.tag}> is no <mujoco>.`);
+  const compiler = compilerOf(root, reader);
+  const {gravity} = optionsOf(root, reader);
+  const defaults = new Defaults(root, reader);
+  const bodies = new BodyReader(reader, compiler, defaults);
+  for (const section of root.children) {
+    if (aside.includes(section.tag)) continue;
+    if (section.tag === 'contact' || section.tag === 'sensor') reader.note(section, `<${section.tag}> is left out`);
+    else reader.unsupported(section, `<${section.tag}>`);
+  }
+  const links = bodies.readWorld(root);
+  const within = (tag: string): Element[] =>
+    root.children.filter(section => section.tag === tag).flatMap(({children}) => children);
+  const drives = within('actuator').flatMap((element, i) => driveOf(element, i, reader, bodies, defaults));
+  const closures = within('equality').flatMap((element, i) => closureOf(element, i, reader, defaults));
+  const keys = within('keyframe').map((element, i): Keyframe => ({
+    name: element.attributes.name ?? `key ${i + 1}`,
+    position: reader.numbers(element, 'qpos', 0, Infinity),
+    velocity: reader.numbers(element, 'qvel', 0, Infinity),
+  }));
+  return robotModel({links, drives, closures, gravity}, reader, readOptions(options), keys);
+}
+
+const driveTags = ['motor', 'position', 'velocity', 'damper', 'general'] as const;
+
+function driveOf(given: Element, number: number, reader: FileReader, bodies: BodyReader, defaults: Defaults): Drive[] {
+  const tag = driveTags.find(one => one === given.tag);
+  if (tag === undefined) {
+    reader.unsupported(given, `actuator <${given.tag}>`);
+    return [];
+  }
+  const element = defaults.complete(given, undefined, ['general', tag]);
+  const own = {motor: [], position: ['kp', 'kv'], velocity: ['kv'], damper: ['kv'], general: ['gainprm', 'biasprm', 'gaintype', 'biastype', 'dyntype', 'dynprm']}[tag]; // prettier-ignore
+  reader.expect(
+    element,
+    [
+      'name',
+      'joint',
+      'jointinparent',
+      'gear',
+      'ctrlrange',
+      'ctrllimited',
+      'forcerange',
+      'forcelimited',
+      'timeconst',
+      ...own,
+    ],
+    ['class', 'group', 'user', 'lengthrange'],
+  );
+  if (reader.number(element, 'timeconst', 0) !== 0 || !['none', undefined].includes(element.attributes.dyntype)) {
+    reader.unsupported(element, `activation of actuator <${tag}>`);
+    return [];
+  }
+  const {joint = element.attributes.jointinparent} = element.attributes;
+  if (joint === undefined) {
+    reader.unsupported(element, `actuator <${tag}> that drives no joint`);
+    return [];
+  }
+  const [gear] = reader.numbers(element, 'gear', 1, 6) ?? [1];
+  const name = element.attributes.name ?? `actuator ${number + 1}`;
+  return [
+    {
+      name,
+      element,
+      joint,
+      gear,
+      ...lawOf(tag, element, reader),
+      controlRange: bodies.range(element, 'ctrlrange', 'ctrllimited'),
+      forceRange: bodies.range(element, 'forcerange', 'forcelimited'),
+    },
+  ];
+}
+
+function lawOf(tag: (typeof driveTags)[number], element: Element, reader: FileReader): Pick<Drive, 'gain' | 'bias'> {
+  const kv = reader.number(element, 'kv', tag === 'position' || tag === 'general' ? 0 : 1);
+  switch (tag) {
+    case 'motor':
+      return {gain: 1, bias: [0, 0, 0]};
+    case 'position': {
+      const kp = reader.number(element, 'kp', 1);
+      return {gain: kp, bias: [0, -kp, -kv]};
+    }
+    case 'velocity':
+      return {gain: kv, bias: [0, 0, -kv]};
+    case 'damper':
+      reader.unsupported(element, 'actuator <damper>');
+      return {gain: 0, bias: [0, 0, 0]};
+    case 'general': {
+      const affine = reader.word(element, 'biastype', ['none', 'affine'], 'none') === 'affine';
+      reader.word(element, 'gaintype', ['fixed'], 'fixed');
+      const [gain] = reader.numbers(element, 'gainprm', 1, 10) ?? [1];
+      const [b0 = 0, b1 = 0, b2 = 0] = (affine ? reader.numbers(element, 'biasprm', 1, 10) : undefined) ?? [];
+      return {gain, bias: [b0, b1, b2]};
+    }
+  }
+}
+
+function closureOf(given: Element, number: number, reader: FileReader, defaults: Defaults): Closure[] {
+  const element = defaults.complete(given, undefined, ['equality']);
+  if (element.attributes.active === 'false') return [];
+  if ((given.tag !== 'connect' && given.tag !== 'weld') || element.attributes.body1 === undefined) {
+    reader.unsupported(
+      given,
+      `equality <${given.tag}>${given.tag === 'connect' || given.tag === 'weld' ? ' between sites' : ''}`,
+    );
+    return [];
+  }
+  reader.expect(element, ['name', 'body1', 'body2', 'anchor', 'active'], ['class', 'solref', 'solimp', 'torquescale']);
+  const {body1, body2 = 'world', name = `${given.tag} ${number + 1}`} = element.attributes;
+  const anchor = reader.vector(element, 'anchor') as V3 | undefined;
+  if (given.tag === 'connect' && anchor === undefined) reader.fail(given, '<connect> has no anchor.');
+  const kind = given.tag === 'connect' ? 'point' : 'all';
+  return [{name, element, kind, links: [body1, body2], at: kind === 'point' ? (anchor ?? origin) : origin}];
+}

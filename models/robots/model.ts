@@ -1,0 +1,234 @@
+/** What a reader of a file gives: the system, and where the file's own names and coordinates are in it. */
+import {any, refuseUnknownOptions} from '../../lib/checks.js';
+import {OptionError} from '../../lib/index.js';
+import {
+  multibody,
+  type Multibody,
+  type MultibodySpec,
+  type MultibodyStart,
+  type SavedMotion,
+} from '../multibody/multibody.js';
+import {composed, conjugate, minus, plus, turned, type Q4, type V3} from '../multibody/numbers.js';
+import {build, type BuildOptions, type Built, type CoordinatePlace} from './build.js';
+import type {Description, Solid} from './description.js';
+import {here, within} from './rotations.js';
+import type {FileReader, Note} from './xml.js';
+
+/** A system read from a file: a `Multibody` with the file's names. */
+export interface RobotModel extends Multibody {
+  /** What `multibody` made the system of: a place to change masses into parameters. */
+  readonly spec: MultibodySpec;
+  /** Of the file, in its order, without the world; of each the body of the system that it is part of. */
+  readonly links: readonly RobotLink[];
+  /** Of the file, in its order. */
+  readonly joints: readonly RobotJoint[];
+  /** Names of what `controls` may drive. */
+  readonly drives: readonly string[];
+  /** Solids, for pictures. */
+  readonly solids: readonly RobotSolid[];
+  /** What of the file is not in the system, with its line. */
+  readonly notes: readonly Note[];
+  /** Starts that the file names, in minimal coordinates. */
+  readonly keyframes: {readonly [name: string]: MultibodyStart};
+  /** A state of the file's own coordinates (`RobotJoint`) in those of the system, which have to be minimal. @throws OptionError */
+  state(given: {readonly position?: readonly number[]; readonly velocity?: readonly number[]}): MultibodyStart;
+  /** The file's own coordinates at every saved time, of minimal ones. @throws OptionError */
+  coordinates(trajectory: SavedMotion): {readonly position: Float64Array; readonly velocity: Float64Array};
+  /** Axes of a link of the file at every saved time: origin [saved, 3] and quaternion [saved, 4]. @throws OptionError */
+  frame(trajectory: SavedMotion, link: string): {readonly position: Float64Array; readonly rotation: Float64Array};
+}
+
+/** A link of the file. */
+export interface RobotLink {
+  readonly name: string;
+  /** Of the system; 'ground' for what does not move. */
+  readonly body: string;
+}
+
+/** A joint of the file: where its numbers are among the file's coordinates. */
+export interface RobotJoint {
+  readonly name: string;
+  readonly kind: 'turn' | 'slide' | 'ball' | 'free';
+  /** Its first number among positions: one, of a ball a quaternion, of a free one a point and a quaternion. */
+  readonly position: number;
+  /** Its first number among velocities: one, three, six. */
+  readonly velocity: number;
+  /** The system's joint, and which of its coordinates (the first of a free one). */
+  readonly joint: string;
+  readonly step: number;
+}
+
+/** A solid that is part of a body. */
+export interface RobotSolid {
+  readonly body: string;
+  readonly kind: Solid['kind'];
+  readonly size: readonly number[];
+  /** From the body's centre of mass, in its axes. */
+  readonly position: readonly [number, number, number];
+  readonly rotation: readonly [number, number, number, number];
+  /** Red, green, blue and opacity, 0 … 1, where the file has them. */
+  readonly colour: readonly number[] | undefined;
+}
+
+/** A state that the file names. */
+export interface Keyframe {
+  readonly name: string;
+  readonly position: readonly number[] | undefined;
+  readonly velocity: readonly number[] | undefined;
+}
+
+/** @throws DataError, OptionError */
+export function robotModel(
+  described: Description,
+  reader: FileReader,
+  options: BuildOptions & {readonly unsupported: 'refuse' | 'note'},
+  keys: readonly Keyframe[],
+): RobotModel {
+  const built = build(described, reader, options);
+  const notes = reader.finish(options.unsupported);
+  const system = multibody(built.spec);
+  const table = tableOf(built);
+  const minimal = (what: string): void => {
+    if (options.coordinates !== 'minimal')
+      throw new OptionError('bad-option', `${what} is for models with coordinates: 'minimal'.`);
+  };
+  const state: RobotModel['state'] = given => {
+    minimal('state');
+    refuseUnknownOptions(given, {position: any, velocity: any}, 'state', 'bad-option');
+    return stateOf(table, given);
+  };
+  const {links} = described;
+  return {
+    ...system,
+    spec: built.spec,
+    notes,
+    links: links.flatMap(({name, parent}, i) => (parent === undefined ? [] : [{name, body: built.parts[i].body}])),
+    joints: table.joints,
+    drives: described.drives.map(({name}) => name),
+    solids: links.flatMap((link, i) => link.solids.map(solid => solidOf(solid, built, i))),
+    keyframes:
+      options.coordinates === 'minimal' ? Object.fromEntries(keys.map(({name, ...key}) => [name, state(key)])) : {},
+    state,
+    coordinates: trajectory => {
+      minimal('coordinates');
+      return coordinatesAlong(trajectory, table);
+    },
+    frame: (trajectory, name) => {
+      const link = links.findIndex(one => one.name === name);
+      if (link < 0)
+        throw new OptionError('unknown-body', `frame names link '${name}', which the file does not have.`, {
+          link: name,
+        });
+      const {body, place} = built.parts[link];
+      const pose = system.pose(trajectory, body);
+      const {centre} = body === 'ground' ? {centre: [0, 0, 0] as V3} : built.bodies[body];
+      const saved = pose.position.length / 3;
+      const [position, rotation] = [new Float64Array(3 * saved), new Float64Array(4 * saved)];
+      for (let i = 0; i < saved; i++) {
+        const at = Array.from(pose.position.subarray(3 * i, 3 * i + 3)) as unknown as V3;
+        const rotated = Array.from(pose.rotation.subarray(4 * i, 4 * i + 4)) as unknown as Q4;
+        position.set(plus(at, turned(rotated, minus(place.position, centre))), 3 * i);
+        rotation.set(composed(rotated, place.rotation), 4 * i);
+      }
+      return {position, rotation};
+    },
+  };
+}
+
+interface Table {
+  readonly joints: readonly RobotJoint[];
+  readonly places: readonly CoordinatePlace[];
+  readonly positions: number;
+  readonly velocities: number;
+}
+
+const widths = {turn: [1, 1], slide: [1, 1], ball: [4, 3], free: [7, 6]} as const;
+
+function tableOf({coordinates}: Built): Table {
+  let [positions, velocities] = [0, 0];
+  const joints = coordinates.map(({joint, step, freedom: {name, kind}}) => {
+    const row = {name, kind, position: positions, velocity: velocities, joint, step};
+    positions += widths[kind][0];
+    velocities += widths[kind][1];
+    return row;
+  });
+  return {joints, places: coordinates, positions, velocities};
+}
+
+/** Our numbers of the file's: the tree takes joints in the order of the file, so they stand in the same places. */
+function stateOf(
+  {joints, places, positions, velocities}: Table,
+  {position, velocity}: {readonly position?: readonly number[]; readonly velocity?: readonly number[]},
+): MultibodyStart {
+  const check = (values: readonly number[] | undefined, count: number, name: string): void => {
+    if (values !== undefined && (values.length !== count || !values.every(Number.isFinite)))
+      throw new OptionError('bad-option', `state: ${name} must be ${count} finite numbers, not ${values.length}.`);
+  };
+  check(position, positions, 'position');
+  check(velocity, velocities, 'velocity');
+  const [q, v] = [
+    new Array<number>(positions).fill(0),
+    velocity === undefined ? new Array<number>(velocities).fill(0) : [...velocity],
+  ];
+  joints.forEach((joint, i) => {
+    const {kind, position: at, velocity: rate} = joint;
+    const base = places[i].start;
+    if (kind === 'turn' || kind === 'slide') {
+      q[at] = position === undefined ? 0 : position[at] - places[i].freedom.reference;
+      return;
+    }
+    const turns = kind === 'free' ? at + 3 : at;
+    const rates = kind === 'free' ? rate + 3 : rate;
+    if (position === undefined) q[turns] = 1;
+    else {
+      if (kind === 'free') for (let k = 0; k < 3; k++) q[at + k] = position[at + k] - base.position[k];
+      const given = position.slice(turns, turns + 4);
+      const size = Math.hypot(...given);
+      if (!(size > 0)) throw new OptionError('bad-option', `state: the quaternion of joint ${joint.name} is zero.`);
+      const own = given.map(x => x / size) as unknown as Q4;
+      const ours =
+        kind === 'free'
+          ? composed(own, conjugate(base.rotation))
+          : composed(composed(base.rotation, own), conjugate(base.rotation));
+      ours.forEach((x, k) => (q[turns + k] = x));
+    }
+    turned(base.rotation, v.slice(rates, rates + 3) as unknown as V3).forEach((x, k) => (v[rates + k] = x));
+  });
+  return {q, v};
+}
+
+function coordinatesAlong(
+  trajectory: SavedMotion,
+  {joints, places, positions, velocities}: Table,
+): {position: Float64Array; velocity: Float64Array} {
+  const [position, velocity] = [trajectory.values('q').slice(), trajectory.values('v').slice()];
+  for (let start = 0, rate = 0; start < position.length; start += positions, rate += velocities)
+    joints.forEach((joint, i) => {
+      const base = places[i].start;
+      const {kind} = joint;
+      const at = start + joint.position;
+      if (kind === 'turn' || kind === 'slide') {
+        position[at] += places[i].freedom.reference;
+        return;
+      }
+      const turns = kind === 'free' ? at + 3 : at;
+      if (kind === 'free') for (let k = 0; k < 3; k++) position[at + k] += base.position[k];
+      const ours = Array.from(position.subarray(turns, turns + 4)) as unknown as Q4;
+      const own =
+        kind === 'free'
+          ? composed(ours, base.rotation)
+          : composed(composed(conjugate(base.rotation), ours), base.rotation);
+      position.set(own, turns);
+      const rates = rate + joint.velocity + (kind === 'free' ? 3 : 0);
+      const omega = Array.from(velocity.subarray(rates, rates + 3)) as unknown as V3;
+      velocity.set(turned(conjugate(base.rotation), omega), rates);
+    });
+  return {position, velocity};
+}
+
+function solidOf({kind, size, place, colour}: Solid, {parts, bodies}: Built, link: number): RobotSolid {
+  const {body, place: own} = parts[link];
+  const {position, rotation} = within(own, place);
+  const centre: V3 = body === 'ground' ? here.position : bodies[body].centre;
+  return {body, kind, size, position: minus(position, centre), rotation, colour};
+}

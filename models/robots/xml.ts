@@ -1,0 +1,116 @@
+/** XML as elements that know their lines, and attributes read as numbers, words and names, with errors that tell where. */
+import {parseXml, XmlElement, XmlError} from '@rgrove/parse-xml';
+import {DataError} from '../../lib/index.js';
+
+/** An element with its line, 1 the first. */
+export interface Element {
+  readonly tag: string;
+  readonly line: number;
+  readonly attributes: {readonly [name: string]: string};
+  readonly children: readonly Element[];
+}
+
+/** Something of a file that the model does not have. */
+export interface Note {
+  readonly line: number;
+  readonly text: string;
+}
+
+/** @throws DataError 'bad-xml' */
+export function readXml(text: string, file: string): Element {
+  const starts = [0];
+  for (let i = text.indexOf('\n'); i >= 0; i = text.indexOf('\n', i + 1)) starts.push(i + 1);
+  const lineAt = (offset: number): number => {
+    let [low, high] = [0, starts.length];
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (starts[middle] <= offset) low = middle;
+      else high = middle;
+    }
+    return low + 1;
+  };
+  const convert = (element: XmlElement): Element => ({
+    tag: element.name,
+    line: lineAt(element.start),
+    attributes: element.attributes,
+    children: element.children.filter(child => child instanceof XmlElement).map(convert),
+  });
+  try {
+    const {root} = parseXml(text, {includeOffsets: true});
+    if (root !== null) return convert(root);
+  } catch (error) {
+    if (!(error instanceof XmlError)) throw error;
+    const [what] = error.message.split('\n');
+    throw new DataError('bad-xml', `${file}, line ${error.line}: this is no XML: ${what}`, {file, line: error.line});
+  }
+  throw new DataError('bad-xml', `${file} has no element.`, {file});
+}
+
+/** Reads a file's elements; what the model cannot have is collected, and refused all at once. */
+export class FileReader {
+  private readonly missing: Note[] = [];
+  private readonly told: Note[] = [];
+  constructor(private readonly file: string) {}
+
+  /** @throws DataError 'bad-model-file' */
+  fail({line}: Element, what: string): never {
+    throw new DataError('bad-model-file', `${this.file}, line ${line}: ${what}`, {file: this.file, line});
+  }
+  /** What would move the bodies and is left out. */
+  unsupported({line}: Element, text: string): void {
+    this.missing.push({line, text});
+  }
+  /** What a reader of the model should know. */
+  note({line}: Element, text: string): void {
+    this.told.push({line, text});
+  }
+  /** Attributes beyond these are not supported; those of `harmless` do not move anything. */
+  expect(element: Element, known: readonly string[], harmless: readonly string[] = []): void {
+    for (const name of Object.keys(element.attributes))
+      if (!known.includes(name) && !harmless.includes(name))
+        this.unsupported(element, `attribute ${name} of <${element.tag}>`);
+  }
+  /** Everything told; what is not supported is refused, or told with the rest. */
+  finish(unsupported: 'refuse' | 'note'): readonly Note[] {
+    if (unsupported === 'refuse' && this.missing.length > 0) {
+      const shown = this.missing.slice(0, 8).map(({line, text}) => `line ${line}: ${text}`);
+      const more = this.missing.length - shown.length;
+      throw new DataError(
+        'unsupported-model-file',
+        `${this.file} has what is not supported: ${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}. With unsupported: 'note' the model is made without it.`,
+        {file: this.file, line: this.missing[0].line, unsupported: this.missing},
+      );
+    }
+    return [...this.told, ...this.missing.map(({line, text}) => ({line, text: `not supported: ${text}`}))].sort(
+      (a, b) => a.line - b.line,
+    );
+  }
+
+  /** Numbers of an attribute, `least` to `most` of them; undefined where it is absent. */
+  numbers(element: Element, name: string, least: number, most = least): number[] | undefined {
+    const {[name]: text} = element.attributes;
+    if (text === undefined) return undefined;
+    const words = text.trim().split(/\s+/);
+    const values = words.map(Number);
+    if (text.trim() !== '' && values.length >= least && values.length <= most && values.every(Number.isFinite))
+      return values;
+    const count = least === most ? String(least) : `${least} to ${most}`;
+    return this.fail(element, `${name}="${text}" of <${element.tag}> must be ${count} finite numbers.`);
+  }
+  number<T>(element: Element, name: string, otherwise: T): number | T {
+    return this.numbers(element, name, 1)?.[0] ?? otherwise;
+  }
+  vector(element: Element, name: string): [number, number, number] | undefined {
+    return this.numbers(element, name, 3) as [number, number, number] | undefined;
+  }
+  word<W extends string>(element: Element, name: string, words: readonly W[], otherwise: W): W {
+    const {[name]: text} = element.attributes;
+    if (text === undefined) return otherwise;
+    const found = words.find(word => word === text);
+    return found ?? this.fail(element, `${name}="${text}" of <${element.tag}> must be one of ${words.join(', ')}.`);
+  }
+  required(element: Element, name: string): string {
+    const {[name]: text} = element.attributes;
+    return text ?? this.fail(element, `<${element.tag}> has no ${name}.`);
+  }
+}

@@ -1,0 +1,251 @@
+/**
+ * Fits from one start or many. A start is an evaluation by itself (evaluation.ts): in this thread one runs after the other;
+ * with worker threads several are under way at once, each waiting for its own simulations.
+ */
+import {throwIfAborted} from '../../lib/checks.js';
+import {OptionError} from '../../lib/errors.js';
+import {parallelism} from '../../lib/builtin.js';
+import {HeldOut, type EarlyStopping} from './early-stopping.js';
+import {advanced, stepped, steppedThere, type Evaluation, type Steps, type Threads} from './evaluation.js';
+import {isFailedSimulation, prefixed, type Fit} from './fit.js';
+import type {Solved} from './identification.js';
+import {levenbergMarquardt, type LeastSquaresIteration, type LeastSquaresMethod} from './least-squares.js';
+import {white, type Noise} from './noise.js';
+import {Objective, type NoiseState} from './objective.js';
+import {guessing, type ParameterSpace} from './parameters.js';
+import type {Model} from './record-model.js';
+import {rounds} from './rounds.js';
+import {MultipleShooting, shoot, single, type Shooting} from './shooting.js';
+
+/** Where an identification stands after one of its steps. */
+export interface IdentificationProgress extends LeastSquaresIteration {
+  /** Where the iteration stands, by name, row-major; the fixed parameters too. */
+  readonly values: {readonly [name: string]: Float64Array};
+  /** Which of the starts, from 0. */
+  readonly start: number;
+}
+
+/** A problem as far as a fit from a start asks for it. */
+export interface Solvable extends Model {
+  readonly method?: LeastSquaresMethod;
+  readonly shooting?: Shooting;
+  readonly noise?: Noise;
+  readonly earlyStopping?: EarlyStopping;
+  readonly workers?: number;
+  readonly onProgress?: (progress: IdentificationProgress) => void;
+  readonly signal?: AbortSignal;
+}
+
+/** What the starts came to. */
+export interface AllSolved {
+  /** In the order of the starts; those that could not be simulated are left out. */
+  readonly solved: readonly Solved[];
+  readonly warnings: readonly string[];
+}
+
+/** A fit's end, or why there was none. */
+export type Attempt = {readonly solved: Solved} | {readonly failure: string};
+
+/**
+ * @param points coordinates of the starts
+ * @param held the noise of an earlier fit, taken as it was found there
+ * @throws OptionError where none can be simulated; of a single start what it throws
+ */
+export async function solveAll(
+  problem: Solvable,
+  fit: Fit,
+  points: readonly Float64Array[],
+  held?: NoiseState,
+): Promise<AllSolved> {
+  const attempts = await attemptAll(problem, fit, points, held);
+  const solved = attempts.flatMap(attempt => ('solved' in attempt ? [attempt.solved] : []));
+  const failures = attempts.flatMap(attempt => ('failure' in attempt ? [attempt.failure] : []));
+  if (solved.length === 0)
+    throw new OptionError(
+      'start-not-evaluable',
+      `identify: none of the ${points.length} starts can be simulated; the first one: ${failures[0]}`,
+    );
+  return {
+    solved,
+    warnings: [
+      ...(failures.length === 0
+        ? []
+        : [`${failures.length} of ${points.length} starts could not be simulated, the first because: ${failures[0]}`]),
+      ...((problem.workers ?? 0) > 1 && !fit.elsewhere
+        ? [
+            'The simulations were made in the calling thread: worker threads could not be started, or a function of your own, an uneven clock or an engine of tensors cannot be sent to them.',
+          ]
+        : []),
+    ],
+  };
+}
+
+/** Two a thread, so that none waits while the other one's residuals are made here. */
+const UNDER_WAY = 2;
+
+async function attemptAll(
+  problem: Solvable,
+  fit: Fit,
+  points: readonly Float64Array[],
+  held: NoiseState | undefined,
+): Promise<Attempt[]> {
+  const attempts: Attempt[] = [];
+  const one = async (number: number, threads?: Threads): Promise<void> => {
+    attempts[number] = await attempt(problem, fit, points[number], {number, held, threads, only: points.length === 1});
+  };
+  const {workers} = problem;
+  let first = 0;
+  const began = performance.now();
+  for (; first < points.length; first++) {
+    if (workers !== undefined ? workers > 0 : worthThreads(points.length, first, performance.now() - began)) break;
+    await one(first);
+  }
+  await inOrder(points.length, first, UNDER_WAY * Math.max(workers ?? parallelism(), 1), number =>
+    one(number, {workers}),
+  );
+  return attempts;
+}
+
+/**
+ * Milliseconds until new threads answer, compile and are warm: 340 to 950 were measured for two where six programs shared
+ * each core (simulate/ensemble.ts). It decides whether threads are tried, and changes no result.
+ */
+const THREAD_START = 500;
+
+/** Whether the starts that are left take longer than threads take to begin. */
+function worthThreads(count: number, done: number, milliseconds: number): boolean {
+  if (done === 0) return false;
+  return ((milliseconds / done) * (count - done) * (parallelism() - 1)) / parallelism() > THREAD_START;
+}
+
+/** Tasks first … count − 1, so many at a time; after one that throws no more begin, and the first one's error is told. */
+async function inOrder(
+  count: number,
+  first: number,
+  most: number,
+  task: (number: number) => Promise<void>,
+): Promise<void> {
+  let next = first;
+  const errors: {readonly number: number; readonly error: unknown}[] = [];
+  const lane = async (): Promise<void> => {
+    while (next < count && errors.length === 0) {
+      const number = next++;
+      try {
+        await task(number);
+      } catch (error) {
+        errors.push({number, error});
+      }
+    }
+  };
+  await Promise.all(Array.from({length: Math.min(most, count - first)}, lane));
+  if (errors.length > 0) throw errors.reduce((least, one) => (one.number < least.number ? one : least)).error;
+}
+
+interface AttemptOptions {
+  readonly number: number;
+  readonly held?: NoiseState;
+  readonly threads?: Threads;
+  /** The only start: its failure is the fit's. */
+  readonly only: boolean;
+}
+
+/** A fit from one start; where the model has no answer, why. @throws what else goes wrong */
+export async function attempt(
+  problem: Solvable,
+  fit: Fit,
+  x: Float64Array,
+  {number, held, threads, only}: AttemptOptions,
+): Promise<Attempt> {
+  try {
+    return {solved: await watched(fitSteps(problem, fit, x, held), {...problem, start: number}, threads)};
+  } catch (error) {
+    if (only || !(isFailedSimulation(error) || isUnevaluable(error))) throw error;
+    return {failure: (error).message};
+  }
+}
+
+const isUnevaluable = (error: unknown): error is OptionError =>
+  error instanceof OptionError && error.code === 'start-not-evaluable';
+
+/** A step, in the coordinates of its own space: those of segments have more. */
+interface Step {
+  readonly iteration: LeastSquaresIteration;
+  readonly space: ParameterSpace;
+}
+
+/** One fit from one start, step by step. */
+function* fitSteps(problem: Solvable, fit: Fit, x: Float64Array, held: NoiseState | undefined): Steps<Step, Solved> {
+  const objective = new Objective(fit, problem.noise ?? white(), held);
+  const method = problem.method ?? levenbergMarquardt();
+  const {segments} = problem.shooting ?? single();
+  let start = x;
+  if (segments > 1) {
+    const shooting = new MultipleShooting(fit.wholes(x), guessing(fit.parameters, fit.space.values(x)), segments);
+    const found = yield* told(shoot(shooting, method), shooting.space);
+    start = fit.space.coordinates(found);
+  }
+  const iterations = rounds(objective, method, start);
+  if (problem.earlyStopping === undefined) return {...(yield* told(iterations, fit.space)), objective};
+  const heldOut = new HeldOut(problem, problem.earlyStopping, objective);
+  const history: LeastSquaresIteration[] = [];
+  const last = yield* toldWhile(iterations, fit.space, iteration => {
+    history.push(iteration);
+    return heldOut.judge(iteration);
+  });
+  return {...heldOut.result(history, last), objective};
+}
+
+function* told<R>(iterations: Steps<LeastSquaresIteration, R>, space: ParameterSpace): Steps<Step, R> {
+  let next = yield* begun(iterations);
+  while (next.done !== true) {
+    yield {iteration: next.value, space};
+    next = yield* advanced(iterations);
+  }
+  return next.value;
+}
+
+/** @returns undefined where `goOn` ended it */
+function* toldWhile<R>(
+  iterations: Steps<LeastSquaresIteration, R>,
+  space: ParameterSpace,
+  goOn: (iteration: LeastSquaresIteration) => Evaluation<boolean>,
+): Steps<Step, R | undefined> {
+  let next = yield* begun(iterations);
+  while (next.done !== true) {
+    yield {iteration: next.value, space};
+    if (!(yield* goOn(next.value))) return undefined;
+    next = yield* advanced(iterations);
+  }
+  return next.value;
+}
+
+/** The first iteration stands at the guess. */
+function* begun<R>(iterations: Steps<LeastSquaresIteration, R>): Evaluation<IteratorResult<LeastSquaresIteration, R>> {
+  try {
+    return yield* advanced(iterations);
+  } catch (error) {
+    throw isFailedSimulation(error) ? prefixed(error, 'identify: the guess cannot be simulated') : error;
+  }
+}
+
+interface Watch extends Pick<Solvable, 'onProgress' | 'signal'> {
+  readonly start: number;
+}
+
+/** To the end, with a pause after each step, in which the page draws or the terminal prints. */
+async function watched<R>(
+  steps: Steps<Step, R>,
+  {onProgress, signal, start}: Watch,
+  threads: Threads | undefined,
+): Promise<R> {
+  const next = async (): Promise<IteratorResult<Step, R>> =>
+    threads === undefined ? stepped(steps) : steppedThere(steps, threads);
+  throwIfAborted(signal);
+  for (let step = await next(); ; step = await next()) {
+    if (step.done === true) return step.value;
+    const {iteration, space} = step.value;
+    onProgress?.({...iteration, values: space.values(iteration.x), start});
+    await new Promise(resolve => setTimeout(resolve, 0));
+    throwIfAborted(signal);
+  }
+}
