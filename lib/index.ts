@@ -209,7 +209,7 @@ export {signal, type Input, type Signal, type SignalKind, type SignalOptions} fr
 // What docs/extending.md invites to: a scheme's view of a step,
 export type {Ahead} from './scheme/scheme.js';
 export {defineConstraint, type GapAndMultiplier, type MakesConstraints} from './system/constraint-kinds.js';
-export type {Constraints, Place, RowScale} from './system/constraints.js';
+export type {Constraints, ImpactMultipliers, ImpactStep, Place, RowScale} from './system/constraints.js';
 export type {Blocks, Equations, PositionUnknown} from './system/equations.js';
 // an engine,
 export {

@@ -86,7 +86,9 @@ export function pointOf(
   return {
     params,
     at: {
-      ...(formulation.whole === true && system.kind === 'mechanics' ? wholeEquations(equations, own, isMassless(system)) : equations),
+      ...(formulation.whole === true && system.kind === 'mechanics'
+        ? wholeEquations(equations, own, isMassless(system))
+        : equations),
       constraints,
       regularization: tensors.regularization,
       relaxation: tensors.relaxation,
