@@ -1,5 +1,5 @@
 /**
- * The package's JavaScript, twice. Its five entries, the threads' two and the sweeps' process, with what they share in a few files beside
+ * The package's JavaScript, twice. Its six entries, the threads' two and the sweeps' process, with what they share in a few files beside
  * them: Node takes the better part of a millisecond to find, read and link a module, and lib has hundreds. And module
  * by module below modules/, for bundlers, which then leave out what is not used.
  */
@@ -16,6 +16,7 @@ const entries = [
   'lib/simulate/workers/node-worker.ts',
   'lib/simulate/workers/page-worker.ts',
   'models/index.ts',
+  'models/robots/index.ts',
   'training/index.ts',
   'plot/index.ts',
   'sweep/index.ts',

@@ -69,7 +69,7 @@ export type {
   PreparedBatch,
   PreparedBatchOptions,
   TimedMember,
-} from './simulate/prepared-batch.js';
+} from './simulate/batch-kinds.js';
 export type {MemberTimes} from './simulate/timed.js';
 export {
   equilibrium,
@@ -201,16 +201,26 @@ export {readNumeric, type NumericValue} from './system/numeric.js';
 export type {System} from './step/formulation.js';
 export type {ObservedAt, Observe, OwnObserved} from './step/trace-step.js';
 export type {TensorType} from './trace/lowering.js';
+export {derivativeAlong, type Tensors} from './trace/differentials.js';
 export {constantTensor} from './trace/trace.js';
-export {ode, type Derivative, type DerivativeAt, type OdeSpec, type OdeSystem} from './system/ode.js';
+export {ode, type Derivative, type DerivativeAt, type Noise, type OdeSpec, type OdeSystem} from './system/ode.js';
 export type {KeptOdeMass, OdeMass} from './system/ode-mass.js';
 export type {GradientOf, Lenient, NumericParams, NumericParamsOf, Params, ParamsLike, Tree} from './system/params.js';
+export {brownianPath, sde, type BrownianPath, type SdeSpec, type SdeSystem, type Seed} from './system/sde.js';
 export {signal, type Input, type Signal, type SignalKind, type SignalOptions} from './system/signal.js';
 // What docs/extending.md invites to: a scheme's view of a step,
 export type {Ahead} from './scheme/scheme.js';
 export {defineConstraint, type GapAndMultiplier, type MakesConstraints} from './system/constraint-kinds.js';
 export type {Constraints, ImpactMultipliers, ImpactStep, Place, RowScale} from './system/constraints.js';
-export type {Blocks, Equations, PositionUnknown} from './system/equations.js';
+export type {
+  Blocks,
+  Calculus,
+  Equations,
+  Increments,
+  NoiseEquations,
+  NoiseKind,
+  PositionUnknown,
+} from './system/equations.js';
 // an engine,
 export {
   bufferSizes,
@@ -221,6 +231,7 @@ export {
   type Engine,
   type EngineName,
   type Executable,
+  type Precision,
   type Programs,
   type TransposedSolve,
   type Vectors,

@@ -29,6 +29,8 @@ export {
   type SystemWithEnergy,
 } from './energy.js';
 export {withFigure, type Drawn, type Figure} from './figure.js';
+export {lipschitz, lipschitzBound} from './lipschitz.js';
+export {flow, logNormal, rademacher, type FlowSpec} from './flow.js';
 export {coulomb, stribeck, type CoulombSpec, type StribeckSpec} from './friction.js';
 export {gravity, standardGravity, type GravitySpec} from './gravity.js';
 export {

@@ -7,7 +7,13 @@ import type {Numeric, Params} from '../lib/index.js';
 import {constantTensor, OptionError, readNumeric, ShapeError} from '../lib/index.js';
 
 /** Where a term is asked: position, velocity, time, parameters, and its own states by their names. */
-export type TermAt<Z extends string> = {q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: Params} & {
+export type TermAt<Z extends string> = {
+  q: tf.Tensor;
+  v: tf.Tensor;
+  t: tf.Tensor;
+  params: Params;
+  lambda?: tf.Tensor;
+} & {
   readonly [K in Z]: tf.Tensor;
 };
 

@@ -19,6 +19,7 @@ export {
 export {clusterScripts, type ClusterScript} from './cluster-script.js';
 export {collect} from './collect.js';
 export type {Attempts, Engine, EngineContext, Rules, Settled} from './engine.js';
+export {fitSweep, type FitSweepOptions} from './fit-sweep.js';
 export {successiveHalving, type HalvingOptions} from './halving.js';
 export {indexed, local, type IndexedOptions, type LocalOptions} from './local.js';
 export {sweepPage, writePage, type PageOptions} from './page.js';

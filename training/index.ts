@@ -3,25 +3,42 @@
  * both. Runs in a browser too: what needs a file system (`readTable`, `writeReport`) loads it at the call.
  */
 export type {Found, IdentificationSummary, ReportDetails} from './identify/identification.js';
+export {bootstrap, type Bootstrap, type BootstrapOptions, type Labelled} from './identify/bootstrap.js';
+export {
+  crossValidate,
+  type CrossValidation,
+  type CrossValidationOptions,
+  type Fold,
+} from './identify/cross-validation.js';
+export {fitTask, type FitTask} from './identify/fit-task.js';
+export type {PartCase, PartSweep} from './identify/part.js';
 export {adam, type AdamOptions} from './identify/adam.js';
 export {
   identify,
+  type AnyProblem,
   type Identification,
   type IdentificationProblem,
   type IdentificationProgress,
   type Named,
 } from './identify/identify.js';
+export {levenbergMarquardt, type LevenbergMarquardtOptions} from './identify/least-squares.js';
 export {
-  levenbergMarquardt,
+  differences,
+  polynomials,
+  sparseRegression,
+  type Columns,
+  type FoundTerms,
+  type SparseRegressionProblem,
+} from './identify/sparse-regression.js';
+export {
   type Factorized,
   type LeastSquaresIteration,
   type LeastSquaresMethod,
   type LeastSquaresProblem,
   type LeastSquaresResult,
   type LeastSquaresStatus,
-  type LevenbergMarquardtOptions,
   type Linearization,
-} from './identify/least-squares.js';
+} from './identify/least-squares-problem.js';
 export {
   fisherInformation,
   identifiability,

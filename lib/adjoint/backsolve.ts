@@ -110,6 +110,11 @@ export function checkBacksolve(system: System, scheme: Scheme, events: number): 
       'bad-adjoint',
       `backsolveAdjoint goes with free motion, and this system has constraints, whose multipliers it does not integrate: ${instead}`,
     );
+  if (system.kind === 'ode' && system.noise !== undefined)
+    throw new OptionError(
+      'bad-adjoint',
+      `backsolveAdjoint goes with smooth motion, and this system is an sde: ${instead}`,
+    );
   if (hasMass(system))
     throw new OptionError(
       'bad-adjoint',

@@ -7,7 +7,7 @@ import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters, noRedundancy, startOf} from '../step/context.js';
 import type {LaneAdjointProgram, LaneStep} from '../step/lanes.js';
-import {laneAdjointPrograms, laneParameters} from '../step/lanes.js';
+import {laneAdjointPrograms, laneParameters, laneViews} from '../step/lanes.js';
 import {addTo} from './add-to.js';
 import {ParameterCotangents} from './parameter-cotangents.js';
 import type {StepRecord} from './record.js';
@@ -51,11 +51,6 @@ export function pullLanes(
   return pull;
 }
 
-const views = (buffer: Float64Array, lanes: number): Float64Array[] => {
-  const size = buffer.length / lanes;
-  return Array.from({length: lanes}, (_, l) => buffer.subarray(l * size, (l + 1) * size));
-};
-
 /** The member that is in a lane, and how far back it is. */
 interface Place {
   readonly i: number;
@@ -96,10 +91,10 @@ class LanePull implements LaneGradients {
       ({parameterValues}) => new Map([...own].map(p => [p, new Float64Array(parameterValues[p].length)])),
     );
     this.xCotangent = new Float64Array(traced.state.size);
-    this.rows = views(this.xCotangent, lanes);
+    this.rows = laneViews(this.xCotangent, lanes);
     const all = (['t', 'h', 'x'] as const).map(name => {
       const buffer = executable.find(name);
-      return buffer === undefined ? undefined : views(buffer, lanes);
+      return buffer === undefined ? undefined : laneViews(buffer, lanes);
     });
     this.buffers = this.rows.map((_, l) => ({t: all[0]?.[l], h: all[1]?.[l], x: all[2]?.[l]}));
     this.inside = executable.has('pullDense') ? new Within(executable, lanes) : undefined;
@@ -222,10 +217,10 @@ class LanePull implements LaneGradients {
     const cotangents = new ParameterCotangents(starting, executable, start.compiled.addsUp);
     const find = (name: 't' | 'h' | 'x' | 'nextCotangent'): Float64Array[] | undefined => {
       const buffer = executable.find(name);
-      return buffer === undefined ? undefined : views(buffer, lanes);
+      return buffer === undefined ? undefined : laneViews(buffer, lanes);
     };
     const [t, h, x, next] = (['t', 'h', 'x', 'nextCotangent'] as const).map(find);
-    const result = views(executable.find('xCotangent') ?? executable.buffer('nextCotangent'), lanes);
+    const result = laneViews(executable.find('xCotangent') ?? executable.buffer('nextCotangent'), lanes);
     // Lanes of members with parameters of their own are those that they had on the way back.
     const place = new Map(step.own.size === 0 ? [] : this.order(begun));
     for (let from = 0; from < begun.length; from += lanes) {
@@ -274,9 +269,9 @@ class Within {
     this.x = executable.buffer('denseXCotangent').slice();
     this.insideSum = executable.find('denseInsideCotangent')?.slice();
     const next = executable.find('next');
-    this.next = next === undefined ? undefined : views(next, lanes);
+    this.next = next === undefined ? undefined : laneViews(next, lanes);
     this.theta = executable.find('theta') ?? new Float64Array(lanes);
-    this.dense = views(executable.buffer('denseCotangent'), lanes);
+    this.dense = laneViews(executable.buffer('denseCotangent'), lanes);
   }
 
   note(l: number, theta: number, cotangent: Float64Array): void {

@@ -4,10 +4,13 @@ import {automatic} from './automatic.js';
 import type {Engine} from './engine.js';
 import {interpreter} from './interpreter.js';
 import {tensor} from './tensor/index.js';
-import {wasm, wasmSupported} from './wasm/wasm.js';
+import {wasm, wasmSingle, wasmSupported} from './wasm/wasm.js';
 
 /** The engines that ship, and `auto` for the fastest that runs here. */
 export type EngineName = 'auto' | 'wasm' | 'interpreter' | 'tensor';
+
+/** What compiled programs compute in. */
+export type Precision = 'double' | 'single';
 
 /** 'auto': compiled code, or the interpreter where WebAssembly is missing or forbidden. */
 const engines: {readonly [N in EngineName]: () => Engine} = {
@@ -26,9 +29,20 @@ const engines: {readonly [N in EngineName]: () => Engine} = {
 
 /**
  * The engine of a name, or the one given.
- * @throws OptionError 'bad-engine', 'no-wasm'
+ * @throws OptionError 'bad-engine', 'no-wasm', 'bad-precision' where an engine has no single precision of its own choosing
  */
-export function chooseEngine(engine: EngineName | Engine): Engine {
+export function chooseEngine(engine: EngineName | Engine, precision: Precision = 'double'): Engine {
+  const chosen = engineOf(engine);
+  if (precision === 'double') return chosen;
+  if (chosen === automatic || chosen === wasm) return wasmSingle;
+  throw new OptionError(
+    'bad-precision',
+    `precision 'single' is that of compiled code: the engine ${engine === 'auto' ? 'here is the interpreter (WebAssembly is missing or forbidden)' : `is '${chosen.name}'`}. Leave precision out, or take engine 'auto' or 'wasm'${engine === 'auto' ? ' where WebAssembly runs' : ''}.`,
+    {precision},
+  );
+}
+
+function engineOf(engine: EngineName | Engine): Engine {
   if (isEngine(engine)) return engine;
   if (typeof engine === 'string' && Object.hasOwn(engines, engine)) return engines[engine]();
   const names = Object.keys(engines).join(', ');
@@ -53,8 +67,19 @@ function isEngine(given: EngineName | Engine): given is Engine {
 }
 
 /** The name by which a worker thread has the same engine; undefined where it has not. */
-export function threadEngine(engine: Engine): 'auto' | 'wasm' | 'interpreter' | undefined {
-  return engine === automatic ? 'auto' : engine === wasm ? 'wasm' : engine === interpreter ? 'interpreter' : undefined;
+export function threadEngine(engine: Engine): 'auto' | 'wasm' | 'wasmSingle' | 'interpreter' | undefined {
+  switch (engine) {
+    case automatic:
+      return 'auto';
+    case wasm:
+      return 'wasm';
+    case wasmSingle:
+      return 'wasmSingle';
+    case interpreter:
+      return 'interpreter';
+    default:
+      return undefined;
+  }
 }
 
 export {
@@ -68,4 +93,4 @@ export {
   type TransposedSolve,
 } from './engine.js';
 export {plainVectors, type Vectors} from './vectors.js';
-export {interpreter, tensor, wasm};
+export {interpreter, tensor, wasm, wasmSingle};

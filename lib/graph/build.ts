@@ -42,5 +42,6 @@ export {
   svd,
   leastSquares,
 } from './build/algebra.js';
+export {brownian} from './build/brownian.js';
 export {declared} from './build/declared.js';
 export {rebuild} from './build/rebuild.js';

@@ -87,6 +87,9 @@ export interface Attributes {
   /** Operands: a value, its arguments x, a cotangent c, a gradient for each argument as a function of c: the value, whose derivative along dx is declared to be the transpose of c → gradients; as a tangent, that transpose applied to arguments dx. */
   declared: {readonly as: 'value' | 'tangent'};
 
+  /** Operands: seeds and times of one shape [...s] → [...s, 2, count]: so many Brownian paths of the seed at the time, W and its integral from 0 on. */
+  brownian: {readonly count: number};
+
   /** A function of numbers that a user defined, element by element (operands of one shape): the one of this number. */
   mapped: {readonly fn: number};
 }

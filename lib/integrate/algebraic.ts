@@ -8,8 +8,9 @@
  * (Hairer & Wanner, Solving ODEs II, §VII.1; the index is that of the linearized pencil.)
  */
 import {InconsistentStateError, OptionError} from '../errors.js';
+import {DENSE_LIMIT} from '../linear/null-space.js';
 import type {Dense, Rank} from '../linear/rank.js';
-import {dense, product, rankOf, times} from '../linear/rank.js';
+import {dense, diagonalRank, product, rankOf, times} from '../linear/rank.js';
 import {loadParameters, startOf} from '../step/context.js';
 import {listed} from '../text.js';
 import type {Runnable} from './runnable.js';
@@ -17,8 +18,8 @@ import type {Runnable} from './runnable.js';
 /** A share of what the state itself makes of an algebraic equation: ten times what float32 loses where it comes as a tensor. */
 const tolerated = 1e-6;
 
-/** The matrices are dense: 10⁶ numbers and some 10⁸ operations at most. Larger systems are integrated without this check. */
-const largest = 1000;
+/** The matrices are dense, and larger ones would take seconds: such systems are integrated without this check. */
+const largest = DENSE_LIMIT;
 
 interface Instant {
   readonly n: number;
@@ -71,15 +72,15 @@ function instantOf(prepared: Runnable, y: Float64Array, t: number): Instant | un
     y: given.slice(),
     f: forward.buffer('rightHandSide').slice(),
     ft: forward.buffer('rightHandSideRate').slice(),
-    mass: rankOf(massMatrix(forward.buffer('mass'), n)),
+    mass: massRank(forward.buffer('mass'), n),
     along,
   };
 }
 
-const massMatrix = (mass: Float64Array, n: number): Dense =>
-  mass.length === n * n && n > 1
-    ? {rows: n, columns: n, values: mass}
-    : dense(n, n, (i, j) => (i === j ? mass[mass.length === 1 ? 0 : i] : 0));
+function massRank(mass: Float64Array, n: number): Rank {
+  if (mass.length === n * n && n > 1) return rankOf({rows: n, columns: n, values: mass});
+  return diagonalRank(mass.length === n ? mass : new Float64Array(n).fill(mass[0]));
+}
 
 function jacobianOf({n, along}: Instant): Dense {
   const unit = new Float64Array(n);
@@ -216,8 +217,17 @@ function badIndex({traced: {name}}: Runnable, index: number, components: string)
   );
 }
 
-/** Components that estimates of errors leave out: those of index 2, of which an error does not go on into the next step. */
-export function unjudged(prepared: Runnable, y: Float64Array, t: number): readonly number[] {
-  const instant = instantOf(prepared, y, t);
-  return instant === undefined ? [] : analyze(instant, prepared.h0).components;
+/**
+ * Components that estimates of errors leave out: those of index 2, of which an error does not go on into the next step. As the run
+ * begins; found once for a run.
+ */
+export function unjudged(prepared: Runnable): readonly number[] {
+  const known = found.get(prepared);
+  if (known !== undefined) return known;
+  const instant = instantOf(prepared, prepared.given, prepared.t0);
+  const components = instant === undefined ? [] : analyze(instant, prepared.h0).components;
+  found.set(prepared, components);
+  return components;
 }
+
+const found = new WeakMap<Runnable, readonly number[]>();

@@ -11,12 +11,15 @@ export type Failure = Exclude<Status, 'completed' | 'event' | 'too-many-steps'>;
 export interface Counters extends NewtonCounters {
   steps: number;
   rejectedSteps: number;
+  /** Of the right-hand side, by starts and by steps, those refused among them. */
+  evaluations: number;
   failures: Record<string, number>;
 }
 
 export const noCounts = (): Counters => ({
   steps: 0,
   rejectedSteps: 0,
+  evaluations: 0,
   newtonIterations: 0,
   residualEvaluations: 0,
   jacobianEvaluations: 0,

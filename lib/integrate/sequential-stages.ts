@@ -35,7 +35,7 @@ export function solvesToTolerance(prepared: Runnable): boolean {
     && traced.along?.effects !== undefined
     && traced.functions.residualModel === undefined
     && isPlain(newton)
-    && unjudged(prepared, prepared.given, prepared.t0).length === 0
+    && unjudged(prepared).length === 0
   );
 }
 

@@ -63,8 +63,12 @@ export function startRun(
     checkConstraints(prepared, gaps, jump === undefined ? undefined : gapsBefore(context, jump));
     forward.find('x')?.set(given);
   }
+  const residuals = counters.residualEvaluations;
   const {z, h} = !compiled.implicit ? {z: undefined, h: h0} : solve(context, counters);
   forward.run('update');
+  const {evaluations} = traced;
+  counters.evaluations +=
+    evaluations.start + evaluations.update + (counters.residualEvaluations - residuals) * evaluations.residual;
   const x = forward.buffer('next').slice();
   const at = firstNotFinite(x);
   if (at >= 0) {

@@ -8,6 +8,7 @@ import type {StiffgradError} from '../errors.js';
 import type {NewtonStatus} from '../newton/index.js';
 import {backtracking, fewIterations, NewtonIteration, SimplifiedNewton} from '../newton/index.js';
 import {loadParameters} from '../step/context.js';
+import type {Evaluations} from '../step/traced-step.js';
 import type {Counters, Failure, Status} from './counters.js';
 import {noCounts} from './counters.js';
 import {failedStep} from './failure.js';
@@ -65,6 +66,9 @@ export class Stepper {
   private iterations: IterationRecord[] = [];
   private lastStep = NaN;
   private readonly attempted = {t: NaN, h: NaN};
+  private updated = false;
+  /** Of one step; `residual` of what is solved by itself. */
+  private readonly evaluations: Evaluations;
 
   /**
    * @param start where the first step begins
@@ -96,6 +100,9 @@ export class Stepper {
         counters,
       );
     }
+    const {evaluations, unknown} = prepared.traced;
+    const found = this.sequential === undefined ? 1 : (compiled.sequential?.blocks ?? 1);
+    this.evaluations = {...evaluations, residual: evaluations.residual / (found > 1 ? unknown.blocks.length : 1)};
     const whole = this.sequential === undefined ? compiled.forward(options.newton.linear, prepared.narrow) : undefined;
     const forward = this.sequential?.executable ?? compiled.forward(options.newton.linear, prepared.narrow);
     loadParameters(forward, prepared);
@@ -166,7 +173,17 @@ export class Stepper {
 
   /** One attempt at a step of length h: the state moves on where it succeeds. */
   attempt(t: number, h: number): Status {
+    const {counters, evaluations} = this;
+    const residuals = counters.residualEvaluations;
+    const status = this.attemptAt(t, h);
+    const ofResiduals = (counters.residualEvaluations - residuals) * evaluations.residual;
+    counters.evaluations += evaluations.start + (this.updated ? evaluations.update : 0) + ofResiduals;
+    return status;
+  }
+
+  private attemptAt(t: number, h: number): Status {
     const {state, iteration, next, attempted} = this;
+    this.updated = false;
     attempted.t = t;
     attempted.h = h;
     if (this.t !== undefined) this.t[0] = t;
@@ -181,6 +198,7 @@ export class Stepper {
     const narrow = this.record === undefined ? undefined : this.keep;
     if (narrow === undefined) this.update();
     else narrow();
+    this.updated = true;
     // Of an explicit scheme too, whose unknowns no iteration has looked at.
     if (!(this.vectors.largest(next) < Infinity)) return 'not-finite';
     this.errors?.make();

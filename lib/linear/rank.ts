@@ -116,6 +116,19 @@ export function rankOf(a: Dense): Rank {
   };
 }
 
+/** Of a diagonal matrix, whose zeros are exact ones. */
+export function diagonalRank(diagonal: Float64Array): Rank {
+  const n = diagonal.length;
+  const dependent = [...diagonal.keys()].filter(i => diagonal[i] === 0);
+  return {
+    rank: n - dependent.length,
+    dependent,
+    left: dense(dependent.length, n, (k, i) => (dependent[k] === i ? 1 : 0)),
+    right: dense(n, dependent.length, (i, k) => (dependent[k] === i ? 1 : 0)),
+    solve: b => diagonal.map((d, i) => (d === 0 ? 0 : b[i] / d)),
+  };
+}
+
 /** In place, with multipliers below the diagonal. Returns the rank. */
 function eliminate(u: Float64Array, rows: number, columns: number, rowOf: number[], columnOf: number[]): number {
   const steps = Math.min(rows, columns);

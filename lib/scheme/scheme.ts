@@ -19,7 +19,7 @@ import {
   text,
 } from '../checks.js';
 import type {Constraints} from '../system/constraints.js';
-import type {Blocks, Equations} from '../system/equations.js';
+import type {Blocks, Calculus, Equations, NoiseKind} from '../system/equations.js';
 
 /** One step seen from its start: the state x at time t, the step h, and the system. */
 export interface StepPoint extends Equations {
@@ -131,6 +131,8 @@ export interface Formulation {
   readonly massive?: Formulation;
   /** Written for an ode: the whole state of a mechanical system is its one block y. */
   readonly whole?: boolean;
+  /** For an `sde`: the noise that it integrates, and in which sense; in either where undefined. */
+  readonly stochastic?: {readonly noise: readonly NoiseKind[]; readonly calculus?: Calculus};
   /** R by blocks, named as the unknown's. */
   readonly residual?: (z: Blocks, at: StepPoint) => Blocks;
   /** x⁺: all of the state's blocks. */
@@ -174,7 +176,7 @@ export const asWhole = (ode: Formulation): Formulation => ({...ode, moves: true,
 /** How a step is formed, for systems of either kind; made by `trapezoid`, `defineScheme` and their like. */
 export interface Scheme {
   readonly name: string;
-  /** Order of consistency, as a scheme for smooth problems. */
+  /** Order of consistency, as a scheme for smooth problems; of schemes for an `sde` the strong order. */
   readonly order: number;
   readonly mechanics?: Formulation;
   readonly ode?: Formulation;
@@ -227,6 +229,7 @@ const specChecks = {
   masses: index,
   massive: object,
   whole: boolean,
+  stochastic: object,
   residual: callable,
   update: {what: 'a function update(z, at) giving the new state', test: callable.test},
   turned: callable,

@@ -150,7 +150,12 @@ function reaction(scheme: Blend, at: StepPoint, end: Place, middleOfStep: () => 
           () => constraints.reaction(start, constraints.springs(start), forces.springs),
           () => constraints.reaction(end, lambda, forces.springs),
         );
-  return tf.add(springs, constraints.reaction(where, lambda, forces.rigid));
+  // Forces that read λ go with the rigid rows; of springs they see the mean that acts.
+  const seen =
+    at.multiplierForce === undefined || scheme.midpoint === true || scheme.alpha === 1
+      ? lambda
+      : constraints.blended(start, lambda, scheme.alpha);
+  return tf.add(springs, constraints.reaction(where, seen, forces.rigid));
 }
 
 /** φ⁺ + Cλ⁺ = 0 and the like, in units of velocity. */

@@ -16,7 +16,7 @@ import type {Prepared} from './prepare.js';
 import {prepare, refill, requireRead} from './prepare.js';
 import {namedGradient, packCotangent} from './named.js';
 import {savedCount} from '../integrate/history/plan.js';
-import type {PreparedBatch, PreparedBatchOptions} from './prepared-batch.js';
+import type {PreparedBatch, PreparedBatchOptions} from './batch-kinds.js';
 import {prepareBatch} from './prepared-batch.js';
 import {requireSavedMemory} from '../integrate/memory.js';
 import {seriesOf} from './series.js';

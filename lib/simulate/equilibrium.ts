@@ -5,7 +5,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
-import {abortSignal, any, finite, object, refuseUnknownOptions} from '../checks.js';
+import {abortSignal, any, finite, object, oneOf, refuseUnknownOptions} from '../checks.js';
 import type {Newton} from '../newton/index.js';
 import {backtracking, newton} from '../newton/index.js';
 import {constraintsOf, rowScale} from '../scheme/constrained.js';
@@ -31,6 +31,7 @@ export interface EquilibriumOptions<P = Params> {
   /** Default: Newton with backtracking, which a start far from rest needs, and up to 200 iterations. */
   readonly newton?: Newton;
   readonly engine?: SimulateOptions['engine'];
+  readonly precision?: SimulateOptions['precision'];
   /** Already aborted: an AbortError, and no search. */
   readonly signal?: AbortSignal;
 }
@@ -200,15 +201,23 @@ function nested(flat: Float64Array, shape: readonly number[]): Numeric {
 function optionsOf(options: EquilibriumOptions): SimulateOptions {
   refuseUnknownOptions(
     options,
-    {params: object, inputs: object, engine: any, newton: any, signal: abortSignal},
+    {
+      params: object,
+      inputs: object,
+      engine: any,
+      precision: oneOf('double', 'single'),
+      newton: any,
+      signal: abortSignal,
+    },
     'equilibrium',
   );
-  const {params, inputs, engine, newton: method, signal} = options;
+  const {params, inputs, engine, precision, newton: method, signal} = options;
   return {
     scheme: equilibriumScheme,
     params,
     inputs,
     engine,
+    precision,
     signal,
     dt: 1,
     steps: 1,

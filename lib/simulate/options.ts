@@ -1,6 +1,6 @@
 /** What a run is asked to do: checked and completed before anything is computed. */
 import type * as tf from '@tensorflow/tfjs';
-import type {Engine, EngineName} from '../engine/index.js';
+import type {Engine, EngineName, Precision} from '../engine/index.js';
 import {OptionError} from '../errors.js';
 import type {Checks} from '../checks.js';
 import {abortSignal, any, boolean, callable, oneOf, refuseUnknownOptions, shown} from '../checks.js';
@@ -89,6 +89,13 @@ export interface RunSettings<P = Params, Z extends string = never> {
   readonly consistent?: 'check' | 'project';
   /** 'auto' (default) takes the fastest that runs here; the results are the same. Or an engine of your own. */
   readonly engine?: EngineName | Engine;
+  /**
+   * That programs are computed in: 'double' (default), or 'single', four numbers to an instruction in place of two, for
+   * what needs no more than six digits, such as the training of networks. States, matrices and their factors are held in
+   * double precision all the same; tolerances follow single precision's rounding (docs/precision.md). On engines 'auto'
+   * and 'wasm' alone, else an OptionError 'bad-precision'.
+   */
+  readonly precision?: Precision;
   /** Called now and then while the run goes on. */
   readonly onProgress?: (progress: Progress) => void;
   /**
@@ -106,6 +113,7 @@ export interface RunOptions extends Arithmetic, Pick<Holding, 'stabilization'> {
   readonly params: NumericParams;
   readonly events: readonly Event[];
   readonly engine: EngineName | Engine;
+  readonly precision: Precision;
   readonly throw: boolean;
 }
 
@@ -127,6 +135,7 @@ const simulateOptions: Checks = {
   stabilization: oneOf('none', 'projection', 'projection-before', 'ggl'),
   consistent: oneOf('check', 'project'),
   engine: any,
+  precision: oneOf('double', 'single'),
   onProgress: callable,
   throw: boolean,
 };
@@ -168,6 +177,7 @@ export function readOptions(options: SimulateOptions, t0: number, from?: RunStat
     stabilization: options.stabilization,
     consistent: options.consistent ?? 'check',
     engine: options.engine ?? 'auto',
+    precision: options.precision ?? 'double',
     onProgress: options.onProgress,
     signal: options.signal,
     throw: options.throw ?? true,

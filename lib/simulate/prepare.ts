@@ -110,11 +110,12 @@ function prepareDriven(system: System, initial: Initial, options: SimulateOption
   const readAs = (isPlanned: boolean): RunOptions => readOptions(options, initial.t ?? 0, from, isPlanned);
   const anyTimes = planned === 'any times';
   const asked = readAs(planned !== 'itself');
+  requireConstantSteps(system, asked);
   const values = readInitial(system, initial);
   const own = stateBlocks(system).map((name, i) => ({name, shape: values[i].shape}));
   const leaves = readLeaves(asked);
   asked.adjoint.check?.({system, options: asked});
-  const engine = chooseEngine(asked.engine);
+  const engine = chooseEngine(asked.engine, asked.precision);
   const begin = performance.now();
   const tracedAs = (run: RunOptions): TracedRun =>
     traceRun(
@@ -166,6 +167,15 @@ function prepareDriven(system: System, initial: Initial, options: SimulateOption
     unread,
     timed: anyTimes ? {breaks, carries} : undefined,
   };
+}
+
+/** No estimate of an error here knows noise. @throws OptionError 'bad-control' where the steps of an sde are adaptive */
+function requireConstantSteps(system: System, {plan}: RunOptions): void {
+  if (system.kind === 'ode' && system.noise !== undefined && plan?.control.kind === 'adaptive')
+    throw new OptionError(
+      'bad-control',
+      'The steps of an sde are of constant length: leave control out, and compare runs of several dt, which meet the same path.',
+    );
 }
 
 /** @throws OptionError 'unknown-parameter' */
@@ -352,7 +362,10 @@ function nameOfCaptured(tensor: tf.Tensor): string {
 function requireSystem(system: System): void {
   const kind: unknown = (system as System | null | undefined)?.kind;
   if (kind !== 'mechanics' && kind !== 'ode')
-    throw new OptionError('bad-system', 'The system must come from mechanics({mass, forces}) or ode(derivative).');
+    throw new OptionError(
+      'bad-system',
+      'The system must come from mechanics({mass, forces}), ode(derivative) or sde({drift, diffusion}).',
+    );
 }
 
 function stateText(system: System): string {

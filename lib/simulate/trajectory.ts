@@ -21,6 +21,11 @@ export type SeriesName = 't' | 'q' | 'v' | 'a' | 'lambda' | 'y' | 'observed';
 export interface Stats {
   readonly steps: number;
   readonly rejectedSteps: number;
+  /**
+   * Of the right-hand side, forces or derivative: by the start and by steps, those refused among them; of implicit steps by every
+   * residual. Jacobians, and what dense output and events look up between steps, are not among them.
+   */
+  readonly evaluations: number;
   readonly newtonIterations: number;
   readonly residualEvaluations: number;
   readonly jacobianEvaluations: number;
@@ -118,6 +123,7 @@ export function statsOf(prepared: Prepared, {counters, milliseconds, elsewhere}:
   const {
     steps,
     rejectedSteps,
+    evaluations,
     newtonIterations,
     residualEvaluations,
     jacobianEvaluations,
@@ -128,6 +134,7 @@ export function statsOf(prepared: Prepared, {counters, milliseconds, elsewhere}:
   return {
     steps,
     rejectedSteps,
+    evaluations,
     newtonIterations,
     residualEvaluations,
     jacobianEvaluations,

@@ -11,15 +11,25 @@ import {isGeneral, isMassless, mechanicalEquations} from '../system/mechanics.js
 import type {OdeSystem} from '../system/ode.js';
 import {odeEquations} from '../system/ode.js';
 import type {Params} from '../system/params.js';
+import {noiseEquations} from '../system/sde.js';
 
 /** What is simulated: made by `mechanics` or `ode`. P is what its functions read of the parameters. */
 export type System<P = Params> = MechanicalSystem<P> | OdeSystem<P>;
 
-/** @param own the state's blocks */
-export function equationsOf(system: System, params: Params, own: readonly OwnBlock[]): Equations {
-  return system.kind === 'mechanics'
-    ? mechanicalEquations(system, params, own)
-    : odeEquations(system, params, own[0].shape);
+/**
+ * @param own the state's blocks
+ * @param readers force terms that read multipliers
+ */
+export function equationsOf(
+  system: System,
+  params: Params,
+  own: readonly OwnBlock[],
+  readers?: ReadonlySet<number>,
+): Equations {
+  if (system.kind === 'mechanics') return mechanicalEquations(system, params, own, readers);
+  const {noise} = system;
+  const equations = odeEquations(system, params, own[0].shape);
+  return noise === undefined ? equations : {...equations, noise: noiseEquations(noise, params)};
 }
 
 /** It is integrated as M y' = f with a mass that may be singular. */
@@ -126,6 +136,28 @@ function held(scheme: Scheme, system: MechanicalSystem, {stabilization, changing
 }
 
 /**
+ * After a projection, a step of order one takes half of a turning velocity's change from λ and leaves the other half to the
+ * projection's own multiplier: on a circle λ is half of what holds (measured, for every h).
+ * @param readers force terms that read multipliers
+ * @throws OptionError 'wrong-scheme' where they would read that
+ */
+export function requireWholeMultipliers(
+  scheme: Scheme,
+  system: System,
+  {stabilization, changingSteps = false}: Holding,
+  readers: ReadonlySet<number>,
+): void {
+  if (readers.size === 0 || system.kind !== 'mechanics' || scheme.order > 1) return;
+  const wanted = stabilization ?? defaultStabilization(scheme, system, changingSteps);
+  if (!wanted.startsWith('projection') || !system.constraints.some(({kind}) => holdsPosition(kind))) return;
+  throw new OptionError(
+    'wrong-scheme',
+    `forces[${[...readers][0]}] reads lambda, of which a step of ${scheme.name} with stabilization '${wanted}' shows only a part: take stabilization 'ggl', or a scheme of second order, as generalizedAlpha().`,
+    {scheme: scheme.name, stabilization: wanted},
+  );
+}
+
+/**
  * The formulation itself, or what takes its place where there are hidden states or kinematics.
  * @throws OptionError 'wrong-scheme' where nothing does
  */
@@ -147,6 +179,29 @@ function moving<F extends Formulation | null | undefined>(
     : able;
 }
 
+/** @throws OptionError 'wrong-scheme' where a system has noise and the scheme none, the other way about, or another kind of it */
+function requireNoise({name}: Scheme, {stochastic}: Formulation, {noise}: OdeSystem): void {
+  const refuse = (why: string): never => {
+    throw new OptionError('wrong-scheme', `Scheme ${name} ${why}`, {scheme: name});
+  };
+  if (noise === undefined) {
+    if (stochastic !== undefined) refuse('integrates sde({...}), and this system has no noise: choose another scheme.');
+    return;
+  }
+  const {kind, calculus} = noise;
+  if (stochastic === undefined)
+    return refuse(
+      'knows no noise, and this system is an sde: choose eulerMaruyama(), stochasticHeun(), milstein(), sra1() or sri1().',
+    );
+  if (!stochastic.noise.includes(kind))
+    refuse(`is for noise that is ${stochastic.noise.join(' or ')}, and this is ${kind}: choose another scheme.`);
+  if (kind !== 'additive' && stochastic.calculus !== undefined && calculus !== stochastic.calculus)
+    refuse(
+      `integrates in the sense of ${calculusNames[stochastic.calculus]}, and this sde is meant in that of ${calculusNames[calculus ?? 'ito']}: choose another scheme, or change the drift by ∓½ (∂g/∂y) g and say so.`,
+    );
+}
+
+const calculusNames = {ito: 'Itô', stratonovich: 'Stratonovich'} as const;
 /** @throws OptionError 'wrong-scheme' where the scheme has no equations for M y' = f */
 function massive({name}: Scheme, formulation: Formulation): Formulation {
   const able = (formulation.masses ?? 0) > 0 ? formulation : formulation.massive;
@@ -188,6 +243,7 @@ export function formulationOf(scheme: Scheme, system: System, holding: Holding =
     );
   }
   if (system.kind === 'mechanics') return moving(scheme, formulation, system);
+  requireNoise(scheme, formulation, system);
   return system.mass === undefined ? formulation : massive(scheme, formulation);
 }
 

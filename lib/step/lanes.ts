@@ -37,6 +37,12 @@ export function laneParameters(
   });
 }
 
+/** Views of each lane of a buffer of all. */
+export const laneViews = (buffer: Float64Array, lanes: number): Float64Array[] => {
+  const size = buffer.length / lanes;
+  return Array.from({length: lanes}, (_, l) => buffer.subarray(l * size, (l + 1) * size));
+};
+
 /** Programs of the way back through lanes, whose times are constants. */
 export type LaneAdjointProgram = 'pullStep' | 'inside' | 'pullDense';
 

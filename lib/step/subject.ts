@@ -5,14 +5,16 @@ import type {ConstraintMotion, Constraints} from '../system/constraints.js';
 import {constraintEquations, constraintSizes} from '../system/constraints.js';
 import type {Breaks} from '../system/breaks.js';
 import {atStage} from '../system/breaks.js';
-import type {Blocks, Equations, OwnBlock} from '../system/equations.js';
+import type {Blocks, Equations, NoiseEquations, OwnBlock} from '../system/equations.js';
 import {constraintMotion} from '../system/general-mechanics.js';
 import type {MechanicalSystem} from '../system/mechanics.js';
-import {isGeneral, isMassless} from '../system/mechanics.js';
+import type {StateAt} from '../system/hidden-states.js';
+import {isGeneral, isMassless, multiplierReaders} from '../system/mechanics.js';
 import type {Params} from '../system/params.js';
 import {wholeEquations} from '../system/whole.js';
 import {trace} from '../trace/trace.js';
 import type {System} from './formulation.js';
+import type * as tf from '@tensorflow/tfjs';
 import {equationsOf} from './formulation.js';
 import type {Part} from './layout.js';
 import {Layout} from './layout.js';
@@ -35,53 +37,107 @@ export interface Subject {
   readonly relaxation: Node<'input'>;
   /** Rows of each constraint. */
   readonly sizes: readonly number[];
+  /** Force terms that read the multipliers. */
+  readonly readers: ReadonlySet<number>;
   /** Of the functions of time that steps read. */
   readonly breaks: Set<Breaks>;
 }
 
-/** The rows of each constraint, from a trace that has no other use. */
-export function sizesOf(system: System, own: readonly OwnBlock[], list: ParameterList): readonly number[] {
-  if (system.kind !== 'mechanics' || system.constraints.length === 0) return [];
+/** The rows of each constraint and the forces that read their multipliers, from a trace that has no other use. */
+export function constraintFacts(
+  system: System,
+  own: readonly OwnBlock[],
+  list: ParameterList,
+): Pick<Subject, 'sizes' | 'readers'> {
+  if (system.kind !== 'mechanics' || system.constraints.length === 0) return {sizes: [], readers: new Set()};
   const {position, velocity} = shapesOf(own, {});
   let sizes: readonly number[] = [];
+  let readers: ReadonlySet<number> = new Set();
   trace(
     ({q, v, t, ...parameters}) => {
       const params = list.tree(parameters);
-      sizes = constraintSizes(system.constraints, {q, v, t}, params, motionOf(system, own, params));
+      const motion = motionOf(system, own, params);
+      sizes = constraintSizes(system.constraints, {q, v, t}, params, motion);
+      const place = {...(motion?.seen(v) ?? {v}), q, t, params} as unknown as StateAt;
+      readers = multiplierReaders(system, place, multiplierCount({sizes}));
       return {};
     },
     [{name: 'q', shape: position}, {name: 'v', shape: velocity}, {name: 't', shape: []}, ...list.traceInputs()],
   );
-  return sizes;
+  return {sizes, readers};
 }
 
 /** The same, whose functions of time know at which time of a step they are evaluated. */
 function equationsAtStages(equations: Equations): Equations {
+  const {noise} = equations;
   return {
     ...equations,
     force: (q, v, t) => atStage(t, () => equations.force(q, v, t)),
     acceleration: (q, v, t) => atStage(t, () => equations.acceleration(q, v, t)),
     rate: (x, t) => atStage(t, () => equations.rate(x, t)),
     rightHandSide: (x, t) => atStage(t, () => equations.rightHandSide(x, t)),
+    ...(noise === undefined ? {} : {noise: noiseAtStages(noise)}),
   };
 }
+
+const noiseAtStages = (noise: NoiseEquations): NoiseEquations => ({
+  ...noise,
+  applied: (y, t, w) => atStage(t, () => noise.applied(y, t, w)),
+  alongItself: (y, t) => atStage(t, () => noise.alongItself(y, t)),
+});
 
 export const motionIsOwn = (system: System): boolean => system.kind === 'mechanics' && system.kinematics !== undefined;
 
 const motionOf = (system: MechanicalSystem, own: readonly OwnBlock[], params: Params): ConstraintMotion | undefined =>
   isGeneral(system) ? constraintMotion(system, params, own) : undefined;
 
+/** Counts evaluations of the right-hand side while functions of a step are traced. */
+export class EvaluationCount {
+  /** At the step's beginning, which is one however often it is asked for; elsewhere. */
+  start = 0;
+  elsewhere = 0;
+
+  note(atStart: boolean): void {
+    if (atStart) this.start = 1;
+    else this.elsewhere++;
+  }
+}
+
+/** The same, counted. @param x the state that a step begins with */
+function counted(equations: Equations, x: Blocks, start: tf.Tensor, count: EvaluationCount): Equations {
+  const ofMotion =
+    (evaluate: Equations['force']): Equations['force'] =>
+    (q, v, t) => {
+      count.note(q === x.q && v === x.v && t === start);
+      return evaluate(q, v, t);
+    };
+  const ofState =
+    (evaluate: Equations['rate']): Equations['rate'] =>
+    (at, t) => {
+      count.note(t === start && Object.keys(at).every(name => at[name] === x[name]));
+      return evaluate(at, t);
+    };
+  return {
+    ...equations,
+    force: ofMotion((q, v, t) => equations.force(q, v, t)),
+    acceleration: ofMotion((q, v, t) => equations.acceleration(q, v, t)),
+    rate: ofState((at, t) => equations.rate(at, t)),
+    rightHandSide: ofState((at, t) => equations.rightHandSide(at, t)),
+  };
+}
+
 /** A step's point from the inputs of its trace. */
 export function pointOf(
-  {system, formulation, own, list, sizes}: Subject,
+  {system, formulation, own, list, sizes, readers}: Subject,
   tensors: Blocks,
   x: Blocks,
+  count: EvaluationCount,
 ): {at: StepPoint; params: Params} {
   const params = list.tree(tensors);
-  const equations = equationsAtStages(equationsOf(system, params, own));
+  const equations = counted(equationsAtStages(equationsOf(system, params, own, readers)), x, tensors.t, count);
   const constraints: Constraints | undefined =
     system.kind === 'mechanics' && sizes.length > 0
-      ? constraintEquations(system.constraints, sizes, params, motionOf(system, own, params))
+      ? constraintEquations(system.constraints, sizes, params, motionOf(system, own, params), equations.multiplierForce)
       : undefined;
   return {
     params,
@@ -100,7 +156,7 @@ export function pointOf(
   };
 }
 
-const multiplierCount = ({sizes}: Subject): number => sizes.reduce((sum, size) => sum + size, 0);
+const multiplierCount = ({sizes}: Pick<Subject, 'sizes'>): number => sizes.reduce((sum, size) => sum + size, 0);
 
 export function unknownLayout(subject: Subject, formulation: Formulation): Layout {
   const {position, velocity} = subject.shapes;

@@ -20,15 +20,32 @@ import type {Along} from './along.js';
 import {AlongTrace} from './along.js';
 import {joinBlocks, namedBlocks, splitBlocks} from './blocks.js';
 import type {Holding, System} from './formulation.js';
-import {equalBlocks, formulationOf, hasMass, isConstrained, partOf, plain, stateBlocks} from './formulation.js';
+import {
+  equalBlocks,
+  formulationOf,
+  hasMass,
+  isConstrained,
+  partOf,
+  plain,
+  requireWholeMultipliers,
+  stateBlocks,
+} from './formulation.js';
 import {Layout} from './layout.js';
 import {nameOf, ParameterList} from './parameter-list.js';
 import {carriedParts, shapesOf} from './shapes.js';
 import type {Subject} from './subject.js';
-import {derivativeOf, motionIsOwn, multiplierPart, pointOf, sizesOf, unknownLayout} from './subject.js';
+import {
+  EvaluationCount,
+  constraintFacts,
+  derivativeOf,
+  motionIsOwn,
+  multiplierPart,
+  pointOf,
+  unknownLayout,
+} from './subject.js';
 import type {Traced} from './step-functions.js';
 import {functionsFrom} from './step-functions.js';
-import type {TracedRun, TracedStep} from './traced-step.js';
+import type {Evaluations, TracedRun, TracedStep} from './traced-step.js';
 
 /** A function of the state whose values are saved beside it. */
 export type Observe<P = Params, Z extends string = never> = (at: ObservedAt<P, Z>) => tf.Tensor;
@@ -76,6 +93,8 @@ export function traceRun(
   const own = isShape(blocks) ? equalBlocks(system, blocks) : blocks;
   const list = new ParameterList(leaves);
   try {
+    const facts = constraintFacts(system, own, list);
+    requireWholeMultipliers(scheme, system, holding, facts.readers);
     const subject: Subject = {
       system,
       scheme,
@@ -87,7 +106,7 @@ export function traceRun(
       h: input('h', []),
       regularization: input('regularization', []),
       relaxation: input('relaxation', []),
-      sizes: sizesOf(system, own, list),
+      ...facts,
       breaks: new Set(),
     };
     const {start, state} = traceStart(subject, formulation, holding.consistent === 'project');
@@ -129,12 +148,16 @@ function traceFormulation(
   const defect = input('defect', [defectLayout.size]);
   let hasDefect = false;
   let linearized = false;
+  let evaluations: Evaluations = {start: 0, update: 0, residual: 0};
   const traced = trace(
     tensors => {
-      const {at, params} = pointOf(subject, tensors, splitBlocks(state, tensors.x));
+      const count = new EvaluationCount();
+      const {at, params} = pointOf(subject, tensors, splitBlocks(state, tensors.x), count);
       const blocks = splitBlocks(unknown, tensors.z);
       const rowsAndUpdate = (): Traced => {
         const next = update(at.settledState(formulation.update(blocks, at)));
+        const ofUpdate = count.elsewhere;
+        evaluations = {start: count.start, update: ofUpdate, residual: 0};
         const {residual} = formulation;
         if (residual === undefined) return {update: next};
         const guess: Guess = formulation.guess?.(at) ?? {z: {}};
@@ -142,9 +165,12 @@ function traceFormulation(
         hasDefect = guess.defect !== undefined;
         const broken: StepPoint = hasDefect ? {...at, defect: splitBlocks(defectLayout, tensors.defect)} : at;
         const rows = (point: StepPoint): tf.Tensor => joinBlocks(unknown, residual(blocks, point), `${name}: residual`);
+        const before = count.elsewhere;
+        const own = rows(at);
+        evaluations = {start: count.start, update: ofUpdate, residual: count.elsewhere - before};
         return {
           update: next,
-          residual: rows(at),
+          residual: own,
           guess: joinBlocks(unknown, {...defaultGuess(unknown, at), ...guess.z}, `${name}: guess`),
           defect: guess.defect === undefined ? undefined : joinBlocks(defectLayout, guess.defect, `${name}: defect`),
           defectResidual: hasDefect ? rows(broken) : undefined,
@@ -177,6 +203,7 @@ function traceFormulation(
     unknown,
     parameters: list.parameters,
     linearized,
+    evaluations,
     named: nodes,
     inputs: {
       x,

@@ -46,6 +46,15 @@ export interface AlongStep {
   readonly errorOrder: number;
 }
 
+/** How often a step asks for the system's right-hand side (its forces, its derivative). */
+export interface Evaluations {
+  /** Where the step begins: once, whoever asks. */
+  readonly start: number;
+  /** Elsewhere, by the update and by one residual. */
+  readonly update: number;
+  readonly residual: number;
+}
+
 /** One step: its functions, what they read, and what is known of them. */
 export interface TracedStep {
   readonly name: string;
@@ -69,6 +78,7 @@ export interface TracedStep {
   readonly masses?: 0 | 1 | 2;
   /** There where the run asked for an error estimate, dense output or events. */
   readonly along?: AlongStep;
+  readonly evaluations: Evaluations;
 }
 
 /** A run's two kinds of step: the one that begins it, from the user's own blocks to the whole state, and all others. */

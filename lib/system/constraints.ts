@@ -9,6 +9,7 @@ import {derivativeAlong, transposedProduct} from '../trace/differentials.js';
 import {constantTensor, immediate, within} from '../trace/trace.js';
 import type {Compliance, Constraint, ConstraintKind, GapAndMultiplier} from './constraint-kinds.js';
 import {complementarity, holdsPosition, isHardContact} from './constraint-kinds.js';
+import type {Equations} from './equations.js';
 import {borderDistance, displacementRows, impactRows, type ContactRows, type ContactStep} from './impact-law.js';
 import {readNumeric} from './numeric.js';
 import type {Params} from './params.js';
@@ -53,7 +54,10 @@ export interface ConstraintMotion {
 export interface Constraints {
   /** Numbers in λ. */
   readonly count: number;
-  /** Gᵀλ + ψ_vᵀλ, of the shape of v; of some kinds alone where `of` is given, see `forces`. */
+  /**
+   * Gᵀλ + ψ_vᵀλ, of the shape of v; of some kinds alone where `of` is given, see `forces`. Forces that read λ belong to all
+   * together, and to `forces.rigid`.
+   */
   reaction(at: Place, lambda: tf.Tensor, of?: (kind: ConstraintKind) => boolean): tf.Tensor;
   /**
    * [count], zero where the constraints hold with these multipliers.
@@ -69,6 +73,8 @@ export interface Constraints {
   still(at: Place, displacement: tf.Tensor, lambda: tf.Tensor, scale: RowScale): tf.Tensor;
   /** λ of springs at a place, by their law; zero elsewhere. */
   springs(at: Place): tf.Tensor;
+  /** λ, of springs the mean of their law at a place, with the weight 1 − α, and of λ. */
+  blended(at: Place, lambda: tf.Tensor, alpha: number): tf.Tensor;
   /**
    * [count], φ of rows that are held, and of hard contacts what is below zero of it; `idle` elsewhere.
    * @param give where given, of hard contacts complementarity with the multiplier `idle` in place of
@@ -197,12 +203,16 @@ function slipTensor(
 /** At one instant no division by h² enlarges rounding, and a far smaller regularization tells redundant multipliers apart. */
 const instantShare = 3e-3;
 
-/** @param sizes rows of each constraint, see `constraintSizes` */
+/**
+ * @param sizes rows of each constraint, see `constraintSizes`
+ * @param multiplierForce forces that read the multipliers: a part of the reaction
+ */
 export function constraintEquations(
   constraints: readonly Constraint[],
   sizes: readonly number[],
   params: Params,
   motion?: ConstraintMotion,
+  multiplierForce?: Equations['multiplierForce'],
 ): Constraints {
   let count = 0;
   const parts = constraints.map((constraint, index): Part => {
@@ -349,6 +359,8 @@ export function constraintEquations(
     impact,
     reaction: (at, lambda, of) => {
       const terms = parts.filter(({kind}) => of === undefined || of(kind)).map(part => pushOf(part, at, lambda));
+      if (multiplierForce !== undefined && (of === undefined || of === forces.rigid))
+        terms.push(multiplierForce(at, lambda));
       return terms.length === 0 ? tf.zerosLike(at.v) : terms.reduce((sum, term) => tf.add(sum, term));
     },
     rows: (at, lambda, scale, spring = at) => collect(part => row(part, at, own(part, lambda), scale, spring)),
@@ -374,6 +386,12 @@ export function constraintEquations(
             );
           }),
     springs: at => collect(part => part.kind.law?.(value(part, at), compliance(part)) ?? tf.zeros([part.count])),
+    blended: (at, lambda, alpha) =>
+      collect(part => {
+        const law = part.kind.law?.(value(part, at), compliance(part));
+        const mine = own(part, lambda);
+        return law === undefined ? mine : tf.add(tf.mul(law, 1 - alpha), tf.mul(mine, alpha));
+      }),
     positions: (at, idle, give) =>
       collect(part => {
         if (holdsPosition(part.kind)) return value(part, at);

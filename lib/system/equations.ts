@@ -21,6 +21,14 @@ export interface Equations {
    * forces on a mass of one.
    */
   force(q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor;
+  /**
+   * The forces that read the multipliers, which `force` leaves out: they act where and as reactions do, and are part of
+   * `Constraints.reaction`. Mechanics with constraints only; undefined where none reads them.
+   */
+  readonly multiplierForce?: (
+    at: {readonly q: tf.Tensor; readonly v: tf.Tensor; readonly t: tf.Tensor},
+    lambda: tf.Tensor,
+  ) => tf.Tensor;
   /** M(q) w; of an ode M w, w itself where it has no mass. */
   mass(q: tf.Tensor, w: tf.Tensor): tf.Tensor;
   /** M(q) itself, in the shape the user gave it. Mechanics only. */
@@ -37,6 +45,8 @@ export interface Equations {
   readonly beside?: (f: tf.Tensor) => tf.Tensor;
   /** Some w with M w = f, algebraic components zero: y' but for these. Where `beside` is. */
   readonly someRate?: (f: tf.Tensor) => tf.Tensor;
+  /** Of an sde; undefined of all other systems. */
+  readonly noise?: NoiseEquations;
   /** The system has hidden states or kinematics. */
   readonly general: boolean;
   /** q' at position q and velocity v, linear in v: v itself unless there are hidden states or kinematics. Mechanics only. */
@@ -56,6 +66,30 @@ export interface Equations {
   resting(v: tf.Tensor, change: tf.Tensor): tf.Tensor;
   /** The mean mass of a coordinate. Mechanics only. */
   typicalMass(q: tf.Tensor): tf.Tensor;
+}
+
+/** How the diffusion multiplies the increments of the Brownian motion, see `sde`. */
+export type NoiseKind = 'diagonal' | 'scalar' | 'general' | 'additive';
+/** How the integral over dW is meant: Itô's takes g at the start of each increment, Stratonovich's at its middle. */
+export type Calculus = 'ito' | 'stratonovich';
+/** The increments of a step: ΔW, and ∫(W(s) − W(t)) ds over it, of the noise's shape. */
+export interface Increments {
+  readonly w: tf.Tensor;
+  readonly area: tf.Tensor;
+}
+
+/** Noise as a scheme sees it: pure functions of tensors, for one state. */
+export interface NoiseEquations {
+  readonly kind: NoiseKind;
+  readonly calculus: Calculus | undefined;
+  /** Of the path from t to t + h. */
+  increments(y: tf.Tensor, t: tf.Tensor, h: tf.Tensor): Increments;
+  /** g(y, t) w, of the shape of y. */
+  applied(y: tf.Tensor, t: tf.Tensor, w: tf.Tensor): tf.Tensor;
+  /** The derivative of g along g, of the shape of y; not of general noise. @throws OptionError 'noise-not-diagonal' */
+  alongItself(y: tf.Tensor, t: tf.Tensor): tf.Tensor;
+  /** @throws OptionError 'noise-not-diagonal' where diagonal noise of a number depends on another number */
+  requireDiagonal(y: tf.Tensor, t: tf.Tensor): void;
 }
 
 /** A position as an unknown of the shape of v: itself, or with hidden states or kinematics the increment that leads to it. */

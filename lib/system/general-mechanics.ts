@@ -25,6 +25,12 @@ import type {Params} from './params.js';
 /** Mass and force as functions of the user's blocks, for the trace of a step. */
 export interface Inertia {
   force(q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, hidden?: Blocks): tf.Tensor;
+  /** The terms that read the multipliers, which `force` leaves out; undefined where none does. */
+  readonly multiplierForce?: (
+    at: {readonly q: tf.Tensor; readonly v: tf.Tensor; readonly t: tf.Tensor},
+    lambda: tf.Tensor,
+    hidden?: Blocks,
+  ) => tf.Tensor;
   massAt(q: tf.Tensor): tf.Tensor;
   /** M(q) w and M(q)⁻¹ f, of the shape of v. */
   times(q: tf.Tensor, w: tf.Tensor): tf.Tensor;
@@ -104,6 +110,9 @@ export function generalEquations(
     kind: 'mechanics',
     general: true,
     force,
+    ...(inertia.multiplierForce === undefined
+      ? {}
+      : {multiplierForce: multiplierForceOf(inertia.multiplierForce, velocity)}),
     mass: (q, w) => onVelocities(w, part => inertia.times(q, part)),
     massAt: q => inertia.massAt(q),
     acceleration,
@@ -127,6 +136,16 @@ export function generalEquations(
     typicalMass: q => tf.mean(tf.abs(inertia.times(q, tf.ones([...shape])))),
   };
 }
+
+/** On velocities alone: hidden states move by their rates. */
+const multiplierForceOf =
+  (force: NonNullable<Inertia['multiplierForce']>, velocity: Velocity): Equations['multiplierForce'] =>
+  (at, lambda) => {
+    const parts = velocity.split(at.v);
+    const hidden = velocity.hidden(at.v);
+    const value = force({...at, v: parts.v}, lambda, parts.hidden);
+    return velocity.join(value, hidden === undefined ? [] : [tf.zerosLike(hidden)]);
+  };
 
 function rateOfPosition(
   {kinematics}: General,

@@ -13,8 +13,17 @@ import type {Numeric} from './numeric.js';
 import {isNumeric, readNumeric} from './numeric.js';
 import type {Lenient, Params} from './params.js';
 
-/** Where a rate is asked for: position, velocity, the hidden states Z by their names, the time [], and the parameters. */
-export type StateAt<P = Params, Z extends string = never> = {q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: P} & {
+/**
+ * Where a rate or a force is asked for: position, velocity, the hidden states Z by their names, the time [], and the parameters.
+ * Forces of systems with constraints, and nothing else, also find `lambda`: the multipliers, [rows], of the same instant.
+ */
+export type StateAt<P = Params, Z extends string = never> = {
+  q: tf.Tensor;
+  v: tf.Tensor;
+  t: tf.Tensor;
+  params: P;
+  lambda?: tf.Tensor;
+} & {
   readonly [K in Z]: tf.Tensor;
 };
 

@@ -19,6 +19,10 @@ export type Inputs = {readonly [name: string]: Input};
 
 type State = {readonly t: tf.Tensor; readonly params: Params};
 
+/** What is made when it is read. */
+export const ownGetters = (at: object): PropertyDescriptorMap =>
+  Object.fromEntries(Object.entries(Object.getOwnPropertyDescriptors(at)).filter(([, {get}]) => get !== undefined));
+
 /** The functions of a run with its inputs, and which of these they read. */
 export class InputReads {
   private readonly read = new Set<string>();
@@ -32,13 +36,14 @@ export class InputReads {
   system<S extends MechanicalSystem | OdeSystem>(system: S): S;
   system(system: MechanicalSystem | OdeSystem): MechanicalSystem | OdeSystem {
     if (system.kind === 'ode') {
-      const {mass: m} = system;
+      const {mass: m, noise} = system;
       return {
         ...system,
         derivative: this.of(system.derivative),
         ...(typeof m === 'function'
           ? {mass: (at: {params: Params}) => m({params: this.refused(at.params, 'mass')})}
           : {}),
+          ...(noise === undefined ? {} : {noise: {...noise, diffusion: this.of(noise.diffusion)}}),
       };
     }
     const {mass, forces, constraints, states, kinematics} = system;
@@ -62,14 +67,14 @@ export class InputReads {
 
   /** A function of a state and its time. */
   of<At extends State, R>(f: (at: At) => R): (at: At) => R {
-    return at =>
-      f({
-        ...at,
-        params: overlaid(at.params, this.tree, (name, input) => {
-          this.read.add(name);
-          return input.at(at.t);
-        }),
+    return at => {
+      const params = overlaid(at.params, this.tree, (name, input) => {
+        this.read.add(name);
+        return input.at(at.t);
       });
+      // A force's lambda is made when it is read, and not copied by a spread.
+      return f(Object.defineProperties<At>({...at, params}, ownGetters(at)));
+    };
   }
 
   /** The first input that nothing read; undefined where all were. */

@@ -20,7 +20,10 @@ import type {Numeric} from './numeric.js';
 import {readNumeric} from './numeric.js';
 import type {Lenient, Params, ParamsLike} from './params.js';
 
-/** Where a force is asked for: position and velocity of one shape, the time [], the parameters, and hidden states Z by their names. */
+/**
+ * Where a force is asked for: position and velocity of one shape, the time [], the parameters, and hidden states Z by their
+ * names; where there are constraints `lambda`, their multipliers, [rows], for friction in joints and the like.
+ */
 export type ForceAt<P = Params, Z extends string = never> = StateAt<P, Z>;
 /** A force of the shape of v, in ordinary tfjs operations on one system (no batch axis). */
 export type ForceTerm<P = Params, Z extends string = never> = (at: ForceAt<P, Z>) => tf.Tensor;
@@ -162,11 +165,58 @@ function forceTensor(term: ForceTerm, index: number, at: ForceAt): tf.Tensor {
   });
 }
 
-function inertiaOf(system: MechanicalSystem, params: Params): Inertia {
-  const force = (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, hidden: Blocks = {}): tf.Tensor => {
-    const terms = system.forces.map((term, i) => forceTensor(term, i, {...hidden, q, v, t, params}));
-    return terms.length === 0 ? tf.zerosLike(v) : terms.reduce((total, term) => tf.add(total, term));
-  };
+type Seen = Omit<StateAt, 'lambda'>;
+
+/** A force's place, whose `lambda` is made when it is read. Spreading it, as models do, does not read it. */
+function placeOf(at: Seen, lambda: () => tf.Tensor): ForceAt {
+  return Object.defineProperty({...at}, 'lambda', {get: lambda});
+}
+
+const noMultipliers = (index: number) => (): never => {
+  throw new OptionError(
+    'bad-forces',
+    `forces[${index}] reads lambda, the multipliers of constraints, and this system has no constraints.`,
+    {force: index},
+  );
+};
+
+/** The force terms that read the multipliers, by their numbers; from a trace that has no other use. */
+export function multiplierReaders({forces}: MechanicalSystem, at: Seen, count: number): ReadonlySet<number> {
+  const readers = new Set<number>();
+  forces.forEach((term, index) => {
+    const lambda = (): tf.Tensor => {
+      readers.add(index);
+      return tf.zeros([count]);
+    };
+    forceTensor(term, index, placeOf(at, lambda));
+  });
+  return readers;
+}
+
+function inertiaOf(system: MechanicalSystem, params: Params, readers: ReadonlySet<number>): Inertia {
+  const sumOf = (terms: readonly tf.Tensor[], v: tf.Tensor): tf.Tensor =>
+    terms.length === 0 ? tf.zerosLike(v) : terms.reduce((total, term) => tf.add(total, term));
+  const force = (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, hidden: Blocks = {}): tf.Tensor =>
+    sumOf(
+      system.forces.flatMap((term, i) =>
+        readers.has(i) ? [] : [forceTensor(term, i, placeOf({...hidden, q, v, t, params}, noMultipliers(i)))],
+      ),
+      v,
+    );
+  const multiplierForce: Inertia['multiplierForce'] =
+    readers.size === 0
+      ? undefined
+      : ({q, v, t}, lambda, hidden) =>
+          sumOf(
+            [...readers].map(i =>
+              forceTensor(
+                system.forces[i],
+                i,
+                placeOf({...hidden, q, v, t, params}, () => lambda),
+              ),
+            ),
+            v,
+          );
   const massAt = (q: tf.Tensor): tf.Tensor => massTensor(system.mass, q, params);
   const times = (q: tf.Tensor, w: tf.Tensor): tf.Tensor => {
     const mass = massAt(q);
@@ -194,7 +244,7 @@ function inertiaOf(system: MechanicalSystem, params: Params): Inertia {
         return tf.reshape(linalg.solve(mass, tf.reshape(f, [f.size, 1])), f.shape);
     }
   };
-  return {force, massAt, times, solve};
+  return {force, ...(multiplierForce === undefined ? {} : {multiplierForce}), massAt, times, solve};
 }
 
 /** q' = v and no hidden states. */
@@ -219,15 +269,22 @@ const simpleMotion: Omit<
 /**
  * The system as tensor functions, for the trace of a step.
  * @param own the state's blocks: q, v and hidden states
+ * @param readers force terms that read the multipliers
  */
-export function mechanicalEquations(system: MechanicalSystem, params: Params, own: readonly OwnBlock[]): Equations {
-  const inertia = inertiaOf(system, params);
+export function mechanicalEquations(
+  system: MechanicalSystem,
+  params: Params,
+  own: readonly OwnBlock[],
+  readers: ReadonlySet<number> = new Set(),
+): Equations {
+  const inertia = inertiaOf(system, params, readers);
   if (isGeneral(system)) return generalEquations(system, inertia, params, own);
-  const {force, massAt, times, solve} = inertia;
+  const {force, multiplierForce, massAt, times, solve} = inertia;
   const acceleration = (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor => solve(q, force(q, v, t));
   return {
     kind: 'mechanics',
     force,
+    ...(multiplierForce === undefined ? {} : {multiplierForce}),
     mass: times,
     massAt,
     acceleration,

@@ -5,7 +5,7 @@ import {OptionError, ShapeError} from '../errors.js';
 import type {Shape} from '../graph/node.js';
 import {sameShape} from '../graph/node.js';
 import {immediate, within} from '../trace/trace.js';
-import type {Equations} from './equations.js';
+import type {Calculus, Equations, NoiseKind} from './equations.js';
 import {readNumeric} from './numeric.js';
 import type {KeptOdeMass, OdeMass} from './ode-mass.js';
 import {massOperator} from './ode-mass.js';
@@ -15,6 +15,15 @@ import type {Lenient, Params, ParamsLike} from './params.js';
 export type DerivativeAt<P = Params> = {y: tf.Tensor; t: tf.Tensor; params: P};
 /** y' of the shape of y, in ordinary tfjs operations on one system (no batch axis). */
 export type Derivative<P = Params> = (at: DerivativeAt<P>) => tf.Tensor;
+
+/** Noise as a system keeps it. */
+export interface Noise<P = Params> {
+  readonly kind: NoiseKind;
+  /** Undefined of additive noise, where nothing was said. */
+  readonly calculus: Calculus | undefined;
+  readonly diffusion: Lenient<DerivativeAt<P>, tf.Tensor>;
+  readonly seed: number | Lenient<P, tf.Tensor>;
+}
 
 /** What `ode` makes a system M y' = f of. */
 export interface OdeSpec<P = Params> {
@@ -32,6 +41,8 @@ export interface OdeSystem<P = Params> {
   readonly kind: 'ode';
   readonly derivative: Lenient<DerivativeAt<P>, tf.Tensor>;
   readonly mass?: KeptOdeMass<P>;
+  /** Of an `sde`. */
+  readonly noise?: Noise<P>;
 }
 
 /**

@@ -13,7 +13,7 @@ import type {Numeric} from './numeric.js';
 import {readNumeric} from './numeric.js';
 
 /** What a signal is between its samples. */
-export type SignalKind = 'linear' | 'hold' | 'cubic';
+export type SignalKind = 'linear' | 'hold' | 'cubic' | 'hermite';
 
 /** A quantity that has a value at any time. */
 export interface Input {
@@ -44,7 +44,9 @@ export interface SignalOptions {
 
 /**
  * 'linear' (default) joins samples by lines, 'hold' keeps each until the next (what a digital output
- * does), 'cubic' is the natural spline (twice continuously differentiable; de Boor 1978).
+ * does), 'cubic' is the natural spline (twice continuously differentiable; de Boor 1978), 'hermite' the cubic whose slope at a
+ * sample is that of the line from the sample before: smooth once, and blind to what comes after the next sample (Morrill, Kidger,
+ * Yang & Lyons, Neural controlled differential equations for online prediction tasks, 2021).
  * @param t [samples], strictly ascending, in the system's unit of time
  * @param values [samples, ...shape]: a number a time, or an array a time. A tf.Variable, and inside a force a
  *   tensor made of `params`, is read anew in every run and has gradients; each step then costs as much as it has samples
@@ -134,9 +136,13 @@ function bridged(given: Given, {longest = Infinity}: SignalOptions): Given {
 /** @param size of all samples together, whose shape is [samples, ...] */
 function check(t: Float64Array, size: number, shape: readonly number[], kind: SignalKind): void {
   if (!Object.hasOwn(interpolators, kind))
-    throw new OptionError('signal-kind', `signal: kind must be 'linear', 'hold' or 'cubic', not '${String(kind)}'.`, {
-      kind,
-    });
+    throw new OptionError(
+      'signal-kind',
+      `signal: kind must be 'linear', 'hold', 'cubic' or 'hermite', not '${String(kind)}'.`,
+      {
+        kind,
+      },
+    );
   const samples = shape[0] ?? 1;
   if (t.length !== samples || size === 0) {
     throw new ShapeError(
@@ -416,6 +422,34 @@ function cubic(knots: Knots): Interpolator {
   };
 }
 
+/** a + u Δ + u (1 − u)² (δ − Δ): Δ the rise over the interval, δ its width times the slope before; in the first interval a line. */
+function hermite(knots: Knots): Interpolator {
+  if (knots.count < 3) return linear(knots);
+  const {table, widths} = knots;
+  const rises = ({index, width}: Place): {rise: tf.Tensor; before: tf.Tensor} => {
+    const last = tf.maximum(tf.sub(index, 1), 0);
+    return {rise: table.rise(index), before: tf.mul(table.rise(last), tf.div(width, pick(widths, [], last)))};
+  };
+  return {
+    at(time) {
+      noteBreaks(knots.onsets);
+      const place = knots.place(time);
+      const {index, share: u} = place;
+      const {rise, before} = rises(place);
+      const bend = tf.mul(u, tf.square(tf.sub(1, u)));
+      return tf.add(tf.add(table.value(index), tf.mul(u, rise)), tf.mul(bend, tf.sub(before, rise)));
+    },
+    rate(time) {
+      noteBreaks(knots.onsets);
+      const place = knots.place(time);
+      const {share: u, width} = place;
+      const {rise, before} = rises(place);
+      const bend = tf.mul(tf.sub(1, u), tf.sub(1, tf.mul(3, u)));
+      return knots.within(time, tf.div(tf.add(rise, tf.mul(bend, tf.sub(before, rise))), width));
+    },
+  };
+}
+
 /** Of the natural spline, [samples, ...shape]: a tridiagonal system, diagonally dominant, solved without pivoting (Thomas). */
 function secondDerivatives(t: Float64Array, values: Float64Array): Float64Array {
   const n = t.length;
@@ -436,4 +470,4 @@ function secondDerivatives(t: Float64Array, values: Float64Array): Float64Array 
   return bends;
 }
 
-const interpolators: {readonly [K in SignalKind]: (knots: Knots) => Interpolator} = {linear, hold, cubic};
+const interpolators: {readonly [K in SignalKind]: (knots: Knots) => Interpolator} = {linear, hold, cubic, hermite};

@@ -7,8 +7,10 @@ import type * as tf from '@tensorflow/tfjs';
 import {orZeros, pullback, pushforward} from '../graph/differentiate.js';
 import type {Node} from '../graph/node.js';
 import {substitute} from '../graph/simplify.js';
+import {sparsityPattern} from '../graph/sparsity.js';
 import {nodeOf, tensorOf, trace} from './trace.js';
 
+/** Tensors by name. */
 export interface Tensors {
   readonly [name: string]: tf.Tensor;
 }
@@ -34,14 +36,28 @@ function isolate(f: (at: Tensors) => tf.Tensor, at: Tensors): Isolated {
 }
 
 /**
- * d/ds f(at + s·direction) at s = 0, of the shape of f. Names the direction lacks do not move.
- * Only inside a trace.
+ * d/ds f(at + s·direction) at s = 0, of the shape of f: a product with the Jacobian, where tfjs's tape has only those with its transpose.
+ * Names the direction lacks do not move. In functions that are traced alone: forces, derivatives, losses.
+ * @throws TraceError 'not-tracing' elsewhere
  */
 export function derivativeAlong(f: (at: Tensors) => tf.Tensor, at: Tensors, direction: Tensors): tf.Tensor {
   const {inputs, output, place} = isolate(f, at);
   const seeds = new Map<Node, Node>(Object.entries(direction).map(([name, tensor]) => [inputs[name], nodeOf(tensor)]));
   const [tangent] = pushforward([output], seeds);
   return tensorOf(substitute([orZeros(tangent, output)], place)[0]);
+}
+
+/** Whether each number of f, of the shape of y, depends on that number of y alone, by the dependence of operations. Only inside a trace. */
+export function dependsOnItsOwn(f: (at: Tensors) => tf.Tensor, y: tf.Tensor): boolean {
+  const {inputs, output} = isolate(f, {y});
+  const {pointers, indices, rows} = sparsityPattern(
+    pushforward([output], new Map([[inputs.y, inputs.y]]))[0],
+    inputs.y,
+    output.size,
+  );
+  for (let row = 0; row < rows; row++)
+    for (let k = pointers[row]; k < pointers[row + 1]; k++) if (indices[k] !== row) return false;
+  return true;
 }
 
 /** Jᵀ·cotangent with J = ∂f/∂name: of the shape of `at[name]`. Only inside a trace. */

@@ -193,8 +193,7 @@ export function minimalSystem(
       // Of what passes through the joint, a part is its own drive, stops and rotor: along its axes.
       const rotor = own.armature === undefined ? undefined : tf.neg(tf.mul(own.armature(params), a));
       const driven = [own.force?.(q, v, t, params), stops, rotor].filter(x => x !== undefined);
-      const drive =
-        driven.length === 0 ? undefined : alongAxes(tree_, branch, tf.addN(driven), point as unknown as Vec);
+      const drive = driven.length === 0 ? undefined : alongAxes(tree_, branch, tf.addN(driven), point);
       return tf.stack(passed.map((x, i) => tf.mul(sign, drive === undefined ? x : tf.sub(x, drive[i]))));
     });
     return columnsOf(found);
@@ -211,7 +210,8 @@ function alongAxes(
 ): tf.Tensor[] {
   const count = to - from;
   const of = (x: tf.Tensor): tf.Tensor => tf.slice(x, [from], [count]);
-  const [e, c] = [axis.map(of) as unknown as Vec, centres.map(of) as unknown as Vec];
+  const each = ([x, y, z]: Vec): Vec => [of(x), of(y), of(z)];
+  const [e, c] = [each(axis), each(centres)];
   const sliding = constantTensor(Float64Array.from(slides), [count]);
   const push = scale(tf.mul(of(force), sliding), e);
   const turn = scale(tf.mul(of(force), tf.sub(1, sliding)), e);

@@ -7,10 +7,12 @@ import * as tf from '@tensorflow/tfjs';
 import {any, list, object, oneOf, refuseUnknownOptions} from '../../lib/checks.js';
 import type {Constraint, MechanicalSystem, MechanicalTrajectory, Observe, Params} from '../../lib/index.js';
 import {bilateral, freeBodies, mechanics, nonholonomic, OptionError, constantTensor} from '../../lib/index.js';
+import type {Drawn} from '../figure.js';
 import {readBodies, type Bodies, type BodySpec, type Place} from './bodies.js';
 import {contactGroups, type BodyContact} from './contacts.js';
 import {forceGroups, type BetweenBodies, type ForceGroup, type Instant} from './force-groups.js';
 import type {BodyForce, WrenchTerm} from './forces.js';
+import {contactOutlines, figureOf, outlinesOf} from './drawing.js';
 import {maximalJointTerms} from './joint-coordinates.js';
 import {jointTerms, type JointForce} from './joint-forces.js';
 import type {Joint, KnownJoint} from './joints.js';
@@ -20,6 +22,7 @@ import {requireVector, type V3} from './numbers.js';
 import {posesAlong, reactionsAlong, type PoseSeries, type ReactionSeries} from './series.js';
 import {rigidContacts, type RigidContact} from './rigid-contacts.js';
 import {jointRows, type JointRows} from './rows.js';
+import type {Shape} from './shapes.js';
 import {poseOf, stacked, twistOf} from './state.js';
 import {add, cross, dot, neg, rotate, times, type Vec} from './vectors.js';
 
@@ -34,6 +37,8 @@ export interface MultibodySpec {
   readonly forces?: readonly BodyForce[];
   /** Made by `contact`, which yields, and `rigidContact`, which does not and asks for `scheme: moreau()`. */
   readonly contacts?: readonly (BodyContact | RigidContact)[];
+  /** By the names of bodies: what `animate` draws of them beside the shapes of contacts; default bars between joints. */
+  readonly shapes?: {readonly [body: string]: readonly Shape[]};
   /**
    * 'maximal' (default): six velocities a body, all joints constraints. 'minimal': the coordinates of joints along a
    * spanning tree; joints that close loops, and those without coordinates of their own, are constraints.
@@ -50,7 +55,7 @@ export interface MultibodyStart {
 }
 
 /** Made by `multibody`: a mechanical system with what its series mean. */
-export interface Multibody extends MechanicalSystem {
+export interface Multibody extends MechanicalSystem, Drawn {
   readonly initial: MultibodyStart;
   /** The number of a body: its row in q and v. @throws OptionError 'unknown-body' */
   body(name: string): number;
@@ -89,6 +94,7 @@ export function multibody(spec: MultibodySpec): Multibody {
       joints: object,
       forces: list,
       contacts: list,
+      shapes: object,
       coordinates: oneOf('maximal', 'minimal'),
     },
     'multibody',
@@ -119,6 +125,7 @@ export function multibody(spec: MultibodySpec): Multibody {
     ofJoints === undefined
       ? inTree(bodies, joints, wrenches, inJoints, places, touching)
       : inMaximal(bodies, given, wrenches, ofJoints.stops?.constraint, places, touching);
+  const width = minimal ? [initial.v.length] : [bodies.names.length, 6];
   const at = ({q, v, t, params}: Parameters<Observe>[0]): Instant => {
     const all = whole(q, v);
     return {pose: poseOf(all.q), twist: twistOf(all.v), t, params};
@@ -149,6 +156,16 @@ export function multibody(spec: MultibodySpec): Multibody {
       return more === undefined ? ofBodies : tf.add(ofBodies, more);
     },
     momentum: place => momentumOf(bodies, at(place)),
+    figure: figureOf(
+      bodies.names.length,
+      spec.shapes === undefined ? given : [],
+      [
+        ...outlinesOf(spec.shapes ?? {}, name => bodies.place(name, 'shapes')),
+        ...contactOutlines(spec.contacts ?? [], places),
+      ],
+      places,
+      q => whole(q, tf.zeros(width)).q,
+    ),
   };
 }
 

@@ -133,7 +133,7 @@ export function treeOf(bodies: readonly Place[], joints: readonly KnownJoint[], 
       const {at: next = last} = freedom;
       const offset = local(minus(next, last));
       last = next;
-      return {...freedom, ...('axis' in freedom ? {axis: local(freedom.axis)} : {}), offset} as Freedom;
+      return {...freedom, ...('axis' in freedom ? {axis: local(freedom.axis)} : {}), offset};
     });
     branches.push({
       body: body.index,

@@ -50,7 +50,10 @@ export function build(described: Description, reader: FileReader, options: Build
   const start: Place[] = [];
   const owner: number[] = [];
   const parts: {body: string; place: Place}[] = [];
+  const seen = new Set<string>();
   links.forEach((link, i) => {
+    if (seen.has(link.name)) reader.fail(link.element, `two bodies are called ${link.name}.`);
+    seen.add(link.name);
     const parent = link.parent;
     start.push(within(parent === undefined ? here : start[parent], link.place));
     const rides = parent !== undefined && link.freedoms.length === 0;

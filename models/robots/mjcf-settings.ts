@@ -107,6 +107,7 @@ export class Defaults {
   complete(element: Element, around: string | undefined, tags: readonly string[] = [element.tag]): Element {
     const name = element.attributes.class ?? around ?? 'main';
     const found = this.classes.get(name) ?? this.reader.fail(element, `there is no default class '${name}'.`);
-    return {...element, attributes: Object.assign({}, ...tags.map(tag => found[tag] ?? {}), element.attributes)};
+    const given = tags.reduce<Element['attributes']>((sum, tag) => ({...sum, ...found[tag]}), {});
+    return {...element, attributes: {...given, ...element.attributes}};
   }
 }

@@ -9,6 +9,8 @@ import {
   type SavedMotion,
 } from '../multibody/multibody.js';
 import {composed, conjugate, minus, plus, turned, type Q4, type V3} from '../multibody/numbers.js';
+import type {Shape} from '../multibody/shapes.js';
+import {cornersOf} from '../multibody/drawing.js';
 import {build, type BuildOptions, type Built, type CoordinatePlace} from './build.js';
 import type {Description, Solid} from './description.js';
 import {here, within} from './rotations.js';
@@ -61,7 +63,8 @@ export interface RobotJoint {
 /** A solid that is part of a body. */
 export interface RobotSolid {
   readonly body: string;
-  readonly kind: Solid['kind'];
+  readonly kind: 'sphere' | 'capsule' | 'cylinder' | 'box' | 'ellipsoid' | 'plane';
+  /** Radius; radius and half the axis; half the edges. */
   readonly size: readonly number[];
   /** From the body's centre of mass, in its axes. */
   readonly position: readonly [number, number, number];
@@ -84,9 +87,10 @@ export function robotModel(
   options: BuildOptions & {readonly unsupported: 'refuse' | 'note'},
   keys: readonly Keyframe[],
 ): RobotModel {
+  // What is missing from the model explains what is wrong with it, so it is told first.
+  if (options.unsupported === 'refuse') reader.finish('refuse');
   const built = build(described, reader, options);
   const notes = reader.finish(options.unsupported);
-  const system = multibody(built.spec);
   const table = tableOf(built);
   const minimal = (what: string): void => {
     if (options.coordinates !== 'minimal')
@@ -98,14 +102,17 @@ export function robotModel(
     return stateOf(table, given);
   };
   const {links} = described;
+  const solids = links.flatMap((link, i) => link.solids.map(solid => solidOf(solid, built, i)));
+  const spec = {...built.spec, shapes: shapesOf(solids, built)};
+  const system = multibody(spec);
   return {
     ...system,
-    spec: built.spec,
+    spec,
     notes,
     links: links.flatMap(({name, parent}, i) => (parent === undefined ? [] : [{name, body: built.parts[i].body}])),
     joints: table.joints,
     drives: described.drives.map(({name}) => name),
-    solids: links.flatMap((link, i) => link.solids.map(solid => solidOf(solid, built, i))),
+    solids,
     keyframes:
       options.coordinates === 'minimal' ? Object.fromEntries(keys.map(({name, ...key}) => [name, state(key)])) : {},
     state,
@@ -133,6 +140,26 @@ export function robotModel(
       return {position, rotation};
     },
   };
+}
+
+/** Solids as shapes in the world at the start: boxes by their corners, all else as balls or capsules of their size. */
+function shapesOf(solids: readonly RobotSolid[], {spec}: Built): {[body: string]: Shape[]} {
+  const shapes: {[body: string]: Shape[]} = {};
+  for (const {body, kind, size, position, rotation} of solids) {
+    if (kind === 'plane' || body === 'ground') continue;
+    const {position: centre = [0, 0, 0], rotation: turn = [1, 0, 0, 0]} = spec.bodies[body];
+    const [a, b, c] = size;
+    const ends: V3[] = [[0, 0, -b], [0, 0, b]]; // prettier-ignore
+    const long = kind === 'capsule' || kind === 'cylinder';
+    const own = kind === 'box' ? cornersOf([a, b, c]) : long ? ends : [here.position];
+    const radius = kind === 'box' ? 0 : kind === 'ellipsoid' ? Math.cbrt(a * b * c) : a;
+    const points = own.map(point => plus(centre, turned(turn, plus(position, turned(rotation, point)))));
+    (shapes[body] ??= []).push({
+      kind: kind === 'box' ? 'box' : long ? 'capsule' : 'sphere',
+      balls: () => points.map(at => ({centre: at, radius})),
+    });
+  }
+  return shapes;
 }
 
 interface Table {

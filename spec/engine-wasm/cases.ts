@@ -9,6 +9,7 @@ import {
   concat,
   constant,
   cumsum,
+  brownian,
   declared,
   eigen,
   gather,
@@ -256,6 +257,11 @@ export const cases: {readonly [O in Op]: fc.Arbitrary<Graph>} = {
   leastSquares: matrixCase.map(({batch, n, m}) =>
     graphOf([x([batch, n, m]), y([batch, n, 2])], leastSquares(x([batch, n, m]), y([batch, n, 2]))),
   ),
+  brownian: fc
+    .tuple(shapes(2), fc.integer({min: 1, max: 3}))
+    .map(([shape, count]) =>
+      graphOf([x(shape), y(shape)], brownian(unary('floor', unary('abs', x(shape))), y(shape), count)),
+    ),
   declared: shapes(2).map(shape =>
     graphOf(
       [x(shape)],

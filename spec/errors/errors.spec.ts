@@ -736,7 +736,7 @@ describe('errors: options', () => {
       () => simulate(wrong<MechanicalSystem>({}), start, {dt: 1, steps: 1}),
       OptionError,
       'bad-system',
-      /mechanics\(\{mass, forces\}\) or ode\(derivative\)/,
+      /mechanics\(\{mass, forces\}\), ode\(derivative\) or sde\(/,
     );
     expectError(run(spring, 1, wrong(null)), OptionError, 'bad-initial', /^The initial state must be \{q, v\}/);
     expectError(run(spring, 1, wrong({v: [1]})), OptionError, 'bad-initial', /^The initial state lacks q/);

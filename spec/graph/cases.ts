@@ -10,6 +10,7 @@ import {
   concat,
   constant,
   cumsum,
+  brownian,
   declared,
   eigen,
   gather,
@@ -422,6 +423,14 @@ export const cases: {readonly [O in Op]: (choices: Choices) => Case} = {
     // Two or more columns that complete a factor may turn among themselves: differences of them say nothing.
     const full = fullMatrices && Math.abs(rows - width) < 2;
     return application([operand(0, [batch, rows, width], spaced(rows, width))], a => svd(a, full));
+  },
+  brownian(choices) {
+    const shape = choices.shape(0, 2);
+    const count = choices.integer(1, 3);
+    // Times without a derivative, as seeds have none.
+    return application([operand(0, shape, whole(0, 9), 'int'), operand(1, shape, whole(-3, 9), 'int')], (seed, t) =>
+      brownian(seed, t, count),
+    );
   },
   declared(choices) {
     // x ↦ the rows of x times those of y, with the derivatives they have.

@@ -3,6 +3,7 @@
  * tables and strides, and through other formulas for the functions of numbers. Each checks a result
  * against its operands.
  */
+import {brownianPath} from '../../lib/graph/primitives/brownian-path.js';
 import {expect} from 'chai';
 import {input, luPermutation, solve} from '../../lib/graph/build.js';
 import type {BinaryName, Node, Op, Shape, UnaryName} from '../../lib/graph/node.js';
@@ -487,6 +488,12 @@ export const definitions: {readonly [O in Op]: Definition<O>} = {
       result,
       Array.from(x, (a, i) => a * Math.exp(a * y[i])),
     ),
+  brownian({attributes: {count}}, [seeds, times], result) {
+    // Each path from its seed and time alone; what a path is, spec/graph/brownian.spec.ts asks.
+    const expected = new Float64Array(result.length);
+    seeds.forEach((seed, i) => brownianPath(seed, times[i], count, expected, 2 * count * i));
+    expectSame(result, Array.from(expected));
+  },
   declared: (_, [value], result) => expectSame(result, Array.from(value)),
   luPermutation(node, _, result) {
     const n = node.shape[1];

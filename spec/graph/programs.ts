@@ -14,6 +14,7 @@ import {
   concat,
   constant,
   cumsum,
+  brownian,
   declared,
   eigen,
   gather,
@@ -300,6 +301,8 @@ const recipes: {readonly [O in Op]: Recipe} = {
   leastSquares: (x, y, choices) =>
     ofMatrix(choices, (b, n) => leastSquares(spaced(x, b, n, choices.integer(1, 3)), reshaped(y, [b, n, 2]))),
   mapped: (x, y) => mapped(xExpXy, [sin(x), sin(reshaped(y, x.shape))]),
+  brownian: (x, y, choices) =>
+    brownian(unary('floor', unary('abs', x)), unary('floor', scale(reshaped(y, x.shape), 3)), choices.integer(1, 2)),
   declared: (x, y, choices) => {
     // x sin y with the derivatives it has.
     const z = reshaped(y, x.shape);

@@ -9,6 +9,7 @@ import {expect} from 'chai';
 import * as lib from '../../lib/index.js';
 import {repaired} from '../../lib/tfjs/repair.js';
 import * as models from '../../models/index.js';
+import * as robots from '../../models/robots/index.js';
 import * as plot from '../../plot/index.js';
 import * as sweep from '../../sweep/index.js';
 import * as training from '../../training/index.js';
@@ -19,6 +20,7 @@ const modules = {
   '@tensorflow/tfjs': tf,
   stiffgrad: lib,
   'stiffgrad/models': models,
+  'stiffgrad/robots': robots,
   'stiffgrad/training': training,
   'stiffgrad/plot': plot,
   'stiffgrad/sweep': sweep,

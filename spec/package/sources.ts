@@ -58,6 +58,7 @@ export function reachable(entries: readonly string[]): string[] {
 export const entries: Readonly<Record<string, string>> = {
   stiffgrad: 'lib/index.ts',
   'stiffgrad/models': 'models/index.ts',
+  'stiffgrad/robots': 'models/robots/index.ts',
   'stiffgrad/training': 'training/index.ts',
   'stiffgrad/plot': 'plot/index.ts',
 };

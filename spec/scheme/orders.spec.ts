@@ -58,6 +58,8 @@ const heun = (kind: 'mechanics' | 'ode'): Scheme =>
     },
   });
 
+const stochastic = [face.eulerMaruyama(), face.stochasticHeun(), face.milstein(), face.sra1(), face.sri1()];
+
 const schemes: readonly Scheme[] = [
   explicitEuler(),
   symplecticEuler(),
@@ -104,8 +106,8 @@ const steps = ({order: p, mechanics, ode}: Scheme): number => {
 };
 
 describe('orders of convergence', () => {
-  it('every scheme of the face is measured, here or in explicit-orders.spec.ts', () => {
-    const measured = new Set([...schemes, face.dopri5(), face.tsit5()].map(({name}) => name.replace(/\(.*/, '')));
+  it('every scheme of the face is measured, here, in explicit-orders.spec.ts or, for noise, in simulate/sde.spec.ts', () => {
+    const measured = new Set([...schemes, face.dopri5(), face.tsit5(), ...stochastic].map(({name}) => name.replace(/\(.*/, '')));
     const makers = Object.keys(face).filter(name => name !== 'defineScheme');
     expect(makers.filter(name => !measured.has(name))).to.deep.equal([]);
   });

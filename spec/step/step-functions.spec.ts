@@ -34,6 +34,7 @@ function stepWith(functions: ReadonlyMap<string, Node>): TracedStep {
     linearized: true,
     still: true,
     ahead: true,
+    evaluations: {start: 0, update: 0, residual: 0},
     along: {errorOrder: 3, judged: Uint8Array.of(1, 0, 1), effects: {y: 1}},
   };
 }

@@ -19,7 +19,7 @@ import type {Signal, SignalKind} from '../../lib/system/signal.js';
 import {signal} from '../../lib/system/signal.js';
 import {asFunction, evaluate} from '../graph/evaluate.js';
 
-const kinds: readonly SignalKind[] = ['linear', 'hold', 'cubic'];
+const kinds: readonly SignalKind[] = ['linear', 'hold', 'cubic', 'hermite'];
 const t = [0, 0.3, 1, 1.2, 2.5];
 const values = [1.1, -0.4, 0.7, 2.3, 0.2];
 
@@ -89,6 +89,33 @@ describe('signal', () => {
     [1.9, 3.263293906924676, -3.2161095702634146],
     [2.4, 0.8023938589477044, -5.971455804071185],
   ] as const;
+
+  it("'hermite' is the cubic with the slopes of the lines before, and so is its derivative", () => {
+    const one = signal(t, values, 'hermite');
+    const [at, slope] = [inForce(one), traced(time => one.derivative.at(time))];
+    for (let k = 0; k + 1 < t.length; k++) {
+      const width = t[k + 1] - t[k];
+      const rise = (i: number): number => (values[i + 1] - values[i]) / (t[i + 1] - t[i]);
+      const [m0, m1] = [rise(Math.max(k - 1, 0)), rise(k)];
+      for (const u of [0, 0.25, 0.7, 0.999]) {
+        // Hermite's basis, as tables have it.
+        const value =
+          (2 * u ** 3 - 3 * u ** 2 + 1) * values[k]
+          + (u ** 3 - 2 * u ** 2 + u) * width * m0
+          + (3 * u ** 2 - 2 * u ** 3) * values[k + 1]
+          + (u ** 3 - u ** 2) * width * m1;
+        const rate =
+          ((6 * u ** 2 - 6 * u) * (values[k] - values[k + 1])) / width
+          + (3 * u ** 2 - 4 * u + 1) * m0
+          + (3 * u ** 2 - 2 * u) * m1;
+        expect(at(t[k] + u * width)).to.be.closeTo(value, 1e-14);
+        expect(slope(t[k] + u * width)[0]).to.be.closeTo(rate, 1e-13);
+      }
+    }
+    // What comes after the next sample does not reach back.
+    const other = inForce(signal(t, [...values.slice(0, 4), 50], 'hermite'));
+    for (const time of [0.2, 0.8, 1.1]) expect(other(time)).to.equal(at(time));
+  });
 
   it("'cubic' is scipy's natural spline, and so is its derivative", () => {
     const cubic = signal(t, values, 'cubic');
@@ -281,6 +308,6 @@ describe('signal', () => {
     expect(reason(() => signal([], [])).error).to.be.instanceOf(ShapeError);
     const kind = reason(() => signal([0, 1], [0, 1], 'toString' as SignalKind));
     expect(kind.error).to.be.instanceOf(OptionError);
-    expect(kind.message).to.contain("'linear', 'hold' or 'cubic', not 'toString'");
+    expect(kind.message).to.contain("'linear', 'hold', 'cubic' or 'hermite', not 'toString'");
   });
 });

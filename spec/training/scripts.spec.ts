@@ -15,11 +15,14 @@ import {syntheticRecord} from '../../training/positioning-stage.js';
 import {measuredRecord} from '../../training/positioning-stage.js';
 import * as friction from '../../training/neural-friction.js';
 import * as hidden from '../../training/hidden-spring.js';
+import * as latentSde from '../../training/latent-sde.js';
 import * as lynxHare from '../../training/lynx-hare.js';
 import * as pendulum from '../../training/pendulum.js';
 import {rms} from '../../training/report/script.js';
 import * as silverbox from '../../training/silverbox.js';
 import * as blackBox from '../../training/silverbox-black-box.js';
+import * as spiralClasses from '../../training/spiral-classes.js';
+import * as twoMoons from '../../training/two-moons.js';
 import * as spiral from '../../training/spiral.js';
 import {elementsOf} from './well-formed.js';
 
@@ -56,6 +59,9 @@ describe('the scripts', function () {
       'hidden-spring': hidden,
       spiral,
       'neural-friction': friction,
+      'latent-sde': latentSde,
+      'spiral-classes': spiralClasses,
+      'two-moons': twoMoons,
     };
     for (const [name, {main}] of Object.entries(mains)) {
       it(`${name}, short: writes its page`, async () => {
@@ -174,6 +180,36 @@ describe('the scripts', function () {
     const error = ({learnt, truth}: typeof short): number => rms(learnt, truth);
     expect(error(longer)).to.be.below(error(short) / 3);
   });
+
+  it('latent-sde: the bound lies below the likelihood that a Kalman filter knows, and near it; the posterior is the smoother', async () => {
+    const {bound, likelihood, mean, smoothed, deviations} = await latentSde.trained(latentSde.made(8, 5), 400, 32);
+    expect(bound.mean).to.be.below(likelihood + 3 * bound.error);
+    expect(bound.mean).to.be.above(likelihood - 1.5);
+    mean.forEach((z, k) => expect(Math.abs(z - smoothed[k]) / deviations[k]).to.be.below(1));
+  });
+
+  it('spiral-classes: which way spirals turn, from sixteen irregular times', async () => {
+    const {accuracy} = await spiralClasses.classified(
+      spiralClasses.made(128, 16, 1),
+      spiralClasses.made(128, 16, 2),
+      6,
+    );
+    expect(accuracy).to.be.at.least(0.98);
+  });
+
+  for (const estimated of [false, true]) {
+    it(`two-moons, with ${estimated ? "Hutchinson's traces" : 'exact traces'}: a density of mass 1 ± 0.01 that knows the moons`, async () => {
+      const {mass, surprise, network} = await twoMoons.learnt(twoMoons.made(1000, 1), twoMoons.made(1000, 2), {
+        steps: 100,
+        estimated,
+        cells: 80,
+      });
+      expect(mass).to.be.within(0.99, 1.01);
+      // A normal density with the points' own mean and spread has 2.8.
+      expect(surprise).to.be.below(2.4);
+      network.dispose();
+    });
+  }
 
   it('spiral: the loss falls on spirals that the field made', async () => {
     const spirals = spiral.made(32, 21);

@@ -4,7 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {
-  adaptive, batch, bilateral, constant, elements, equilibrium, event, mechanics, ode, simulate, trapezoid,
+  adaptive, batch, bilateral, constant, elements, equilibrium, eulerMaruyama, event, mechanics, ode, sde, simulate, trapezoid,
   type Constraint, type DerivativeAt, type Event, type ForceAt, type ForceTerm, type Initial, type MechanicalSystem, type NumericParams, type ObservedAt, type Pullback,
   type SimulateOptions, type System, type Trajectory, type Vjp,
 } from 'stiffgrad';
@@ -33,6 +33,13 @@ interface Stiffness {
   readonly k: tf.Tensor;
 }
 const byInterface = mechanics<Stiffness>({mass: 1, forces: ({q, params: {k}}) => tf.mul(k, q)});
+const noisy = sde<{k: tf.Tensor; seed: tf.Tensor}>({
+  drift: ({y, params: {k}}) => tf.mul(k, y), diffusion: ({y}) => y, calculus: 'ito', seed: ({seed}) => seed,
+});
+// @ts-expect-error: there is no such integral
+sde({drift: ({y}) => y, diffusion: ({y}) => y, calculus: 'itô', seed: 1});
+// @ts-expect-error: a path has a seed
+sde({drift: ({y}) => y, diffusion: ({y}) => y, calculus: 'ito'});
 // Without names, as ever.
 const untyped = mechanics({mass: 1, forces: [({q, params}) => tf.mul(params.k as tf.Tensor, q)]});
 const plain = mechanics({mass: [1], forces: ({q}) => tf.neg(q)});
@@ -45,7 +52,7 @@ mechanics<{k: number}>({mass: 1, forces: [({q}) => q]});
 mechanics({masses: 1, forces: []});
 
 // Each passes as any system.
-export const systems: readonly System[] = [explicit, inferred, decay, untyped, plain, pendulum({length: 1}), spheres];
+export const systems: readonly System[] = [explicit, inferred, decay, noisy, untyped, plain, pendulum({length: 1}), spheres];
 export const mechanical: MechanicalSystem = explicit;
 export const constraint: Constraint = bilateral(({q, params}: {q: tf.Tensor; params: K}) => tf.sub(q, params.k));
 export const terms: ForceTerm[] = [({q, params}) => tf.mul(params.k as tf.Tensor, q), spring({stiffness: 1})];
@@ -56,6 +63,9 @@ simulate(explicit, start, {...grid, params: {k: 1, c: [[1]], nested: {a: tf.scal
 simulate(byInterface, start, {...grid, params: {k: 1}});
 simulate(descriptor, {y: 1}, {...grid, params: {k: 1}});
 simulate(inferred, start, {...grid, params: {k: 1}, events: [stop]});
+simulate(noisy, {y: [1]}, {...grid, scheme: eulerMaruyama(), params: {k: 1, seed: 3}}).y.dispose();
+// @ts-expect-error: misspelt
+simulate(noisy, {y: [1]}, {...grid, params: {kk: 1}});
 simulate(untyped, start, {...grid, params: {anything: 1, deeper: {still: [1, 2]}}});
 simulate(plain, start, {...grid, params: {unread: 1}});
 // @ts-expect-error: misspelt

@@ -277,6 +277,9 @@ function atTime<At extends {readonly t: tf.Tensor; readonly params: Params}, R>(
       (tree, [name, input]) => withLeaf(tree, name, input.at(t)),
       given,
     );
-    return f({...at, t, params});
+    // A force's lambda is made when it is read, and not copied by a spread.
+    const lambda = Object.getOwnPropertyDescriptor(at, 'lambda');
+    const seen = {...at, t, params};
+    return f(lambda === undefined ? seen : Object.defineProperty(seen, 'lambda', lambda));
   };
 }

@@ -6,8 +6,13 @@
 import {OptionError} from '../../lib/errors.js';
 import {Cost, descentIteration, relativeStep} from './descent.js';
 import type {Steps} from './evaluation.js';
-import type {EvaluatedProblem, LeastSquaresIteration, LeastSquaresMethod, LeastSquaresResult} from './least-squares.js';
-import {methodOf} from './least-squares.js';
+import type {
+  EvaluatedProblem,
+  LeastSquaresIteration,
+  LeastSquaresMethod,
+  LeastSquaresResult,
+} from './least-squares-problem.js';
+import {methodOf} from './least-squares-problem.js';
 import type {UpdateRule} from '../train/update-rules.js';
 import {adamRule} from '../train/update-rules.js';
 import {any, count, positive, refuseUnknownOptions} from '../../lib/checks.js';

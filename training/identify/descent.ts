@@ -7,9 +7,15 @@ import {
   SingularMatrixError,
 } from '../../lib/errors.js';
 import {DESCENT_OFFSET, isMinimum, offsetOf} from './convergence.js';
-import type {EvaluatedProblem, LeastSquaresIteration, LeastSquaresResult, LeastSquaresStatus} from './least-squares.js';
+import type {
+  EvaluatedProblem,
+  LeastSquaresIteration,
+  LeastSquaresResult,
+  LeastSquaresStatus,
+} from './least-squares-problem.js';
 import type {Evaluation} from './evaluation.js';
-import {boundMessage, denseFactor, factorized, isConverged} from './least-squares.js';
+import {boundMessage} from './least-squares.js';
+import {denseFactor, factorized, isConverged} from './least-squares-problem.js';
 import type {Factorization} from './row-qr.js';
 
 export interface CostPoint {

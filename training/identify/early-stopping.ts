@@ -6,7 +6,7 @@ import {OptionError} from '../../lib/errors.js';
 import {any, count, refuseUnknownOptions} from '../../lib/checks.js';
 import {evaluate, type Evaluation} from './evaluation.js';
 import {checkRecords, Fit, isFailedSimulation} from './fit.js';
-import type {LeastSquaresIteration, LeastSquaresResult} from './least-squares.js';
+import type {LeastSquaresIteration, LeastSquaresResult} from './least-squares-problem.js';
 import type {Objective} from './objective.js';
 import type {Model} from './record-model.js';
 import type {MeasuredRecord} from './records.js';

@@ -25,7 +25,7 @@ export function* requested<T>(here: () => T, there: (workers: number | undefined
 }
 
 /** An evaluation that needs none. */
- 
+
 export function* known<T>(value: T): Evaluation<T> {
   return value;
 }

@@ -3,7 +3,7 @@ import type {StiffgradError, System, AnyTrajectory} from '../../lib/index.js';
 import {GradientError, InconsistentStateError, NewtonError, OptionError, SingularMatrixError} from '../../lib/index.js';
 import {input as isInput, requireValue} from '../../lib/checks.js';
 import {evaluate, type Evaluation} from './evaluation.js';
-import type {EvaluatedProblem, Linearization} from './least-squares.js';
+import type {EvaluatedProblem, Linearization} from './least-squares-problem.js';
 import type {Parameters} from './parameters.js';
 import {ParameterSpace} from './parameters.js';
 import type {Metric, Model, Values} from './record-model.js';
@@ -49,12 +49,16 @@ export class Fit implements EvaluatedProblem {
   private readonly rows: number;
   private readonly columns = new Map<string, number>();
 
-  /** @throws OptionError, ShapeError, DataError where the problem is not well posed */
+  /**
+   * @param like of the same model and the same times, whose simulations serve this one too
+   * @throws OptionError, ShapeError, DataError where the problem is not well posed
+   */
   constructor(
     private readonly model: Model,
     records: readonly CheckedRecord[],
+    like?: Fit,
   ) {
-    this.models = records.map(record => new RecordModel(model, record));
+    this.models = records.map((record, i) => new RecordModel(model, record, like?.models[i]));
     this.parameters = Object.assign(
       {},
       model.parameters,
@@ -93,6 +97,11 @@ export class Fit implements EvaluatedProblem {
 
   get samples(): number {
     return this.models.reduce((sum, {record}) => sum + record.t.length, 0);
+  }
+
+  /** What was measured, record by record. */
+  get measured(): readonly CheckedRecord[] {
+    return this.models.map(({record}) => record);
   }
 
   /** Whether worker threads have made some of the simulations. */

@@ -2,7 +2,7 @@
 import type {AnySystem, System, Trajectory} from '../../lib/index.js';
 import {OptionError} from '../../lib/index.js';
 import type {Fit, FittedSeries} from './fit.js';
-import type {LeastSquaresIteration, LeastSquaresResult, LeastSquaresStatus} from './least-squares.js';
+import type {LeastSquaresIteration, LeastSquaresResult, LeastSquaresStatus} from './least-squares-problem.js';
 import type {Checks} from '../../lib/checks.js';
 import {boolean, list, nearestName, object, refuseUnknownOptions, requireValue, text} from '../../lib/checks.js';
 import type {Errors, Estimates, Parameter, Parameters} from './parameters.js';
@@ -117,7 +117,7 @@ export interface Solved extends Fitted {
 /** What the fit from all starts tells beside its best end. */
 interface Around {
   readonly milliseconds: number;
-  readonly minima: readonly {readonly best: Solved; readonly count: number}[];
+  readonly minima: readonly {readonly best: Pick<Solved, 'cost' | 'x'>; readonly count: number}[];
   readonly warnings: readonly string[];
 }
 
@@ -238,18 +238,24 @@ function shown(values: {readonly [name: string]: number | Float64Array}): {
   );
 }
 
+/** How well a fit's end is determined. */
+export function uncertaintyOf({residuals}: Pick<Judged, 'residuals'>, fit: Fit, found: Solved): Uncertainty {
+  const {objective} = found;
+  const judgeable = objective.judged(found);
+  return uncertainty(judgeable, {
+    names: fit.space.labels,
+    observations: fit.observations,
+    priorRows: judgeable.priorRows,
+    variance: objective.knownVariance,
+    series: residuals === 'independent' ? undefined : fit.residualSeries(),
+  });
+}
+
 /** The result of a fit; simulates every record once more, for their trajectories. */
 export function identificationOf(problem: Judged, fit: Fit, found: Solved, around: Around): Identification {
   const {space, parameters} = fit;
   const {objective} = found;
-  const judgeable = objective.judged(found);
-  const judged = uncertainty(judgeable, {
-    names: space.labels,
-    observations: fit.observations,
-    priorRows: judgeable.priorRows,
-    variance: objective.knownVariance,
-    series: problem.residuals === 'independent' ? undefined : fit.residualSeries(),
-  });
+  const judged = uncertaintyOf(problem, fit, found);
   const values = space.values(found.x);
   const trajectories = fit.trajectories(found.x);
   const series = fit.fittedSeries(trajectories);
@@ -286,7 +292,7 @@ export function identificationOf(problem: Judged, fit: Fit, found: Solved, aroun
     estimate: estimateAt(found.x),
     cost: found.cost,
     minima: around.minima.map(({best, count}) => ({cost: best.cost, estimate: estimateAt(best.x), count})),
-    noise: noiseFound(objective),
+    noise: noiseFound(objective, judged),
     standardError: byName(space.naturalErrors(judged.standardError, found.x), parameters),
     correlation: {labels: space.labels, values: judged.correlation},
     rmse: Object.fromEntries(goodness.map(([name, {rmse}]) => [name, rmse])),
@@ -311,8 +317,9 @@ export function identificationOf(problem: Judged, fit: Fit, found: Solved, aroun
   return identification;
 }
 
-function noiseFound({noise, state, coefficients}: Objective): NoiseFound {
-  return {...state, model: noise.name, coefficients};
+/** White noise of a size that nothing had to know is what the residuals at the estimate tell. */
+function noiseFound({noise, state, coefficients, weighed}: Objective, {variance}: Uncertainty): NoiseFound {
+  return {...state, sd: weighed ? state.sd : Math.sqrt(variance), model: noise.name, coefficients};
 }
 
 /** Over a long record a small error of a parameter makes another motion, of a chaotic system or of many periods: the cost is then full of minima. */

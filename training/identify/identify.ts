@@ -9,8 +9,10 @@ import {OptionError} from '../../lib/index.js';
 import {checkEarlyStopping, type EarlyStopping} from './early-stopping.js';
 import {checkRecords, Fit} from './fit.js';
 import type {Identification} from './identification.js';
+import {solvedOf} from './ending.js';
+import {sweepCheck, type PartSweep} from './part.js';
 import {identificationOf, type Solved} from './identification.js';
-import type {LeastSquaresMethod} from './least-squares.js';
+import type {LeastSquaresMethod} from './least-squares-problem.js';
 import type {Checks} from '../../lib/checks.js';
 import {
   abortSignal,
@@ -31,9 +33,10 @@ import type {Parameter, Parameters} from './parameters.js';
 import type {MeasuredRecord} from './records.js';
 import {startChecks} from './records.js';
 import type {Shooting} from './shooting.js';
-import {solveAll, type IdentificationProgress} from './solve.js';
+import {sweepAll, type SweptEnd} from './start-part.js';
+import {solveAll, type AllSolved, type IdentificationProgress} from './solve.js';
 
-import {drawStarts, minimaOf} from './starts.js';
+import {drawStarts, minimaOf, type Compared} from './starts.js';
 
 export type {Identification} from './identification.js';
 export type {IdentificationProgress} from './solve.js';
@@ -79,11 +82,21 @@ export interface IdentificationProblem<
    * it, to the last bit. Given with a single start, that one's simulations leave this thread free.
    */
   readonly workers?: number;
+  /**
+   * Where the starts are computed: made by `fitSweep` of stiffgrad/sweep, with processes, cluster jobs or a queue, and a store
+   * of what is done. The results are the same to the last bit. `onProgress` is then the sweep's own.
+   */
+  readonly sweep?: PartSweep;
   /** After the start and each step. */
   readonly onProgress?: (progress: IdentificationProgress) => void;
   /** Ends the fit with an AbortError between two of its steps. */
   readonly signal?: AbortSignal;
 }
+
+/** The same problem where its types say no more: what analyses of a fit take. */
+export type AnyProblem<T extends Parameters = Parameters> = Omit<IdentificationProblem, 'parameters'> & {
+  readonly parameters: T;
+};
 
 /** Where system and `observe` say that they read P, a parameter of another name is refused by the compiler. */
 export type Named<T, P> = [P] extends [never]
@@ -119,6 +132,7 @@ const known: Checks = {
   starts: count,
   seed: whole,
   workers: whole,
+  sweep: sweepCheck,
   onProgress: callable,
   signal: abortSignal,
 };
@@ -141,13 +155,24 @@ export async function identify(problem: IdentificationProblem): Promise<Identifi
 /** @param held the noise of an earlier fit, taken as it was found there */
 export async function identifyWith(problem: IdentificationProblem, held?: NoiseState): Promise<Identification> {
   check(problem);
+  return identifyFit(problem, new Fit(problem, checkRecords(problem, problem.data)), held);
+}
+
+/** The same of records that are read already. */
+export async function identifyFit(
+  problem: IdentificationProblem,
+  fit: Fit,
+  held?: NoiseState,
+): Promise<Identification> {
   const began = performance.now();
-  const fit = new Fit(problem, checkRecords(problem, problem.data));
   const {starts = 1, seed = 1} = problem;
   const points = starts === 1 ? [fit.space.start] : drawStarts(fit.space, starts, seed);
-  const {solved, warnings} = await solveAll(problem, fit, points, held);
+  const {solved, warnings}: AllSolved<Solved | SweptEnd> =
+    problem.sweep === undefined || held !== undefined
+      ? await solveAll(problem, fit, points, held)
+      : await sweepAll(problem, fit, points, problem.sweep);
   const best = solved.reduce((least, one) => (isBetter(one, least) ? one : least));
-  return identificationOf(problem, fit, best, {
+  return identificationOf(problem, fit, 'objective' in best ? best : solvedOf(fit, problem.noise, best.ending), {
     milliseconds: performance.now() - began,
     minima: minimaOf(solved),
     warnings,
@@ -155,7 +180,7 @@ export async function identifyWith(problem: IdentificationProblem, held?: NoiseS
 }
 
 /** What converged is before what did not. */
-const isBetter = (a: Solved, b: Solved): boolean =>
+const isBetter = (a: Compared, b: Compared): boolean =>
   a.converged === b.converged ? a.cost < b.cost : a.converged && !b.converged;
 
 /** @throws OptionError */

@@ -13,8 +13,8 @@ import type {
   LeastSquaresMethod,
   LeastSquaresResult,
   LeastSquaresStatus,
-} from './least-squares.js';
-import {methodOf} from './least-squares.js';
+} from './least-squares-problem.js';
+import {methodOf} from './least-squares-problem.js';
 import {any, nonNegative, object, refuseUnknownOptions, whole} from '../../lib/checks.js';
 import {wolfeSearch} from './wolfe.js';
 

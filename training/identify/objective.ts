@@ -7,7 +7,7 @@
  */
 import type {Fit} from './fit.js';
 import {evaluate, type Evaluation} from './evaluation.js';
-import type {EvaluatedProblem, LeastSquaresResult, Linearization} from './least-squares.js';
+import type {EvaluatedProblem, LeastSquaresResult, Linearization} from './least-squares-problem.js';
 import type {Predictors, Stretch} from './autoregression.js';
 import {burg, predictorsOf, unbiased, whiten, whitenBack} from './autoregression.js';
 import type {Noise} from './noise.js';
@@ -85,6 +85,11 @@ export class Objective implements EvaluatedProblem {
   /** Coefficients φ of the autoregressions, output by output. */
   get coefficients(): Float64Array[] {
     return this.predictors.map(({weights}) => weights[weights.length - 1]);
+  }
+
+  /** Whether the scale of the noise is in the cost, or known: else it is what the residuals at the guess were like. */
+  get weighed(): boolean {
+    return this.noise.sd !== undefined || this.noise.order > 0 || isRobust(this.noise) || this.penalized;
   }
 
   /** Of a residual, where the problem says it; residuals with outliers are judged by themselves. */

@@ -14,20 +14,30 @@ import {choleskyFactor} from './cholesky-factor.js';
 import {bulkSize, meanSize, rHat, tailSize} from './draws.js';
 import {checkRecords, Fit, isFailedSimulation} from './fit.js';
 import type {Found} from './identification.js';
-import type {IdentificationProblem} from './identify.js';
+import type {AnyProblem, IdentificationProblem} from './identify.js';
 import {white} from './noise.js';
-import {Objective} from './objective.js';
+import {Objective, type NoiseState} from './objective.js';
+import {heldProblem, swept, sweepCheck, type PartSweep} from './part.js';
 import {guessing, type Parameters} from './parameters.js';
 import type {Posterior} from './posterior-result.js';
 import {posteriorPage, posteriorText} from './posterior-page.js';
 import {quantile} from './quantiles.js';
 import type {LogDensity} from './nuts.js';
-import {sampleDensity, samplingChecks, type Chain, type SamplingOptions} from './sample-density.js';
+import {
+  chainSeeds,
+  oneChain,
+  sampleDensity,
+  samplingChecks,
+  type Chain,
+  type SamplingOptions,
+} from './sample-density.js';
 
 /** How a posterior is drawn. */
 export interface PosteriorOptions extends SamplingOptions {
   /** 'nuts' (default) draws from the posterior itself; 'laplace' from the normal distribution of the estimate and its covariance. */
   readonly method?: 'nuts' | 'laplace';
+  /** Where its chains are computed: made by `fitSweep` of stiffgrad/sweep. `onProgress` is then the sweep's own. */
+  readonly sweep?: PartSweep;
 }
 
 /**
@@ -36,18 +46,22 @@ export interface PosteriorOptions extends SamplingOptions {
  * @throws OptionError where the data and the priors leave a direction open; what `simulate` throws at the estimate
  */
 export async function posterior<T extends Parameters, E, D, R>(
-  problem: Omit<IdentificationProblem, 'parameters'> & {readonly parameters: T},
+  problem: AnyProblem<T>,
   found: Found<E, D, R>,
   options: PosteriorOptions = {},
 ): Promise<Posterior> {
-  const {method = 'nuts', ...sampling} = options;
-  refuseUnknownOptions(options, {...samplingChecks, method: oneOf('nuts', 'laplace')}, 'posterior');
-  const target = targetOf(problem, found);
+  const {method = 'nuts', sweep, ...sampling} = options;
+  refuseUnknownOptions(options, {...samplingChecks, method: oneOf('nuts', 'laplace'), sweep: sweepCheck}, 'posterior');
+  requireIdentified(found);
+  const centre = centreOf(found);
+  const target = targetOf(problem, centre);
   const {chains = 4, draws = 1000, seed = 1} = sampling;
   const drawn =
     method === 'laplace'
       ? laplaceChains(target.scales.length, chains, draws, seed)
-      : await nutsChains(target, sampling);
+      : sweep === undefined
+        ? await sampleDensity(target.density, startsOf(target, sampling), sampling)
+        : await sweptChains(problem, centre, target, sampling, sweep);
   return posteriorOf(target, drawn, method);
 }
 
@@ -60,23 +74,73 @@ interface Target {
   readonly natural: (z: Float64Array) => Float64Array;
 }
 
+/** What of a fit its posterior is drawn about, as plain data. */
+export interface Centre {
+  readonly estimate: {readonly [name: string]: number | Float64Array};
+  readonly covariance: Float64Array;
+  readonly independent: Float64Array;
+  readonly inflation: Float64Array;
+  readonly variance: number;
+  readonly noise: NoiseState;
+}
+
+function centreOf({estimate, uncertainty, noise: {sd, partial}}: Found<unknown, unknown, unknown>): Centre {
+  const {covariance, independent, inflation, variance} = uncertainty;
+  return {
+    ...{covariance, independent, inflation, variance},
+    estimate: {...(estimate as Centre['estimate'])},
+    noise: {sd, partial},
+  };
+}
+
+/** A chain, as plain data. */
+export interface ChainData {
+  readonly centre: Centre;
+  readonly chain: number;
+  readonly start: Float64Array;
+  readonly seed: number;
+  readonly sampling: Pick<SamplingOptions, 'draws' | 'warmUp' | 'metric' | 'targetAcceptance' | 'maxDepth'>;
+}
+
+async function sweptChains(
+  problem: IdentificationProblem,
+  centre: Centre,
+  target: Target,
+  {draws, warmUp, metric, targetAcceptance, maxDepth, ...rest}: SamplingOptions,
+  sweep: PartSweep,
+): Promise<readonly Chain[]> {
+  const starts = startsOf(target, rest);
+  const seeds = chainSeeds(starts.length, rest.seed);
+  const sampling = {draws, warmUp, metric, targetAcceptance, maxDepth};
+  const chains = starts.map((start, chain): ChainData => ({centre, chain, start, seed: seeds[chain], sampling}));
+  return swept<Chain>(sweep, 'chain', heldProblem({...problem, signal: rest.signal}), chains);
+}
+
+/** One chain, wherever it is computed. */
+export function posteriorChain(
+  problem: IdentificationProblem,
+  {centre, chain, start, seed, sampling}: ChainData,
+): Promise<Chain> {
+  return oneChain(targetOf(problem, centre).density, start, seed, chain, {...sampling, signal: problem.signal});
+}
+
 /** The posterior of z, with x = x̂ + L z in the likelihood and x = x̂ + K z in what is told, L of independent residuals, K of the fit's covariance. */
-function targetOf(problem: IdentificationProblem, found: Found<unknown, unknown, unknown>): Target {
+function targetOf(
+  problem: IdentificationProblem,
+  {estimate, covariance, independent, inflation, variance, noise}: Centre,
+): Target {
   const records = checkRecords(problem, problem.data);
   const fit = new Fit(problem, records);
-  const estimate = found.estimate as {readonly [name: string]: number | Float64Array};
-  const objective = new Objective(fit, problem.noise ?? white(), found.noise);
+  const objective = new Objective(fit, problem.noise ?? white(), noise);
   const {space} = fit;
   const centre = space.coordinates(
     Object.fromEntries(Object.entries(guessing(fit.parameters, estimate)).map(([name, {guess}]) => [name, guess])),
   );
   const p = space.size;
-  const {covariance, inflation} = found.uncertainty;
-  requireIdentified(found);
   const told = choleskyFactor(covariance, p);
-  const sharp = inflation.some(value => value !== 1) ? choleskyFactor(found.uncertainty.independent, p) : told;
+  const sharp = inflation.some(value => value !== 1) ? choleskyFactor(independent, p) : told;
   const known = problem.noise?.sd;
-  const sd = known ?? (Number.isFinite(found.noise.sd) ? found.noise.sd : Math.sqrt(found.uncertainty.variance));
+  const sd = known ?? (Number.isFinite(noise.sd) ? noise.sd : Math.sqrt(variance));
   // ln s has the deviation 1/√(2n) (Fisher's information of a scale): by it the last coordinate.
   const spread = 1 / Math.sqrt(2 * fit.observations);
   const at = (factor: Float64Array, z: Float64Array): Float64Array =>
@@ -124,17 +188,15 @@ function requireIdentified({
 }
 
 /** Chains that start as far apart as the posterior is wide, so that R̂ can tell whether they meet. */
-async function nutsChains({density, scales}: Target, options: SamplingOptions): Promise<Chain[]> {
-  const {chains = 4, seed = 1} = options;
+function startsOf({density, scales}: Target, {chains = 4, seed = 1}: SamplingOptions): Float64Array[] {
   const random = new Random(seed + 1);
-  const starts = Array.from({length: chains}, () => {
+  return Array.from({length: chains}, () => {
     // A start that cannot be simulated is drawn again nearer to the estimate, where the fit could be.
     for (let reach = 1; ; reach /= 2) {
       const z = scales.map(scale => reach * scale * random.normal());
       if (reach < 1e-3 || density(z) !== undefined) return z;
     }
   });
-  return sampleDensity(density, starts, options);
 }
 
 function laplaceChains(size: number, chains: number, draws: number, seed: number): Chain[] {

@@ -13,9 +13,12 @@ import {showing, type Shows} from '../report/displayed.js';
 import {numberText} from '../report/number-text.js';
 import {renderFragment, renderReport, type Report} from '../report/report.js';
 import type {Chart} from '../report/plot.js';
-import type {Identification, IdentificationProblem} from './identify.js';
+import type {Found} from './identification.js';
+import type {AnyProblem, Identification, IdentificationProblem} from './identify.js';
 import {identifyWith} from './identify.js';
 import {isFailedSimulation} from './fit.js';
+import type {NoiseState} from './objective.js';
+import {heldProblem, swept, sweepCheck, type PartSweep} from './part.js';
 import type {Parameter, Parameters} from './parameters.js';
 import {fixed, guessing} from './parameters.js';
 import {priorCostOf} from './priors.js';
@@ -26,6 +29,8 @@ export interface ProfileOptions {
   readonly points?: number;
   /** How far from the estimate, in standard errors; default 3. Where there is none, in estimates. Of a positive parameter the steps are equal in its logarithm. */
   readonly reach?: number;
+  /** Where its two sides are computed: made by `fitSweep` of stiffgrad/sweep. */
+  readonly sweep?: PartSweep;
 }
 
 /** The least cost with one parameter held at each of several values. */
@@ -54,15 +59,16 @@ const LOWER = 0.01;
  * @param name of a parameter that is one number and not fixed
  * @throws OptionError where there is no such parameter
  */
-export async function likelihoodProfile(
-  problem: IdentificationProblem,
-  identification: Identification,
+export async function likelihoodProfile<T extends Parameters, E, D, R>(
+  problem: AnyProblem<T>,
+  found: Found<E, D, R>,
   name: string,
   options: ProfileOptions = {},
 ): Promise<LikelihoodProfile> {
-  refuseUnknownOptions(options, {points: count, reach: positive}, 'likelihoodProfile');
-  const {points = 6, reach = 3} = options;
-  const parameter = problem.parameters[name] as Parameter | undefined;
+  const identification = found as unknown as Identification;
+  refuseUnknownOptions(options, {points: count, reach: positive, sweep: sweepCheck}, 'likelihoodProfile');
+  const {points = 6, reach = 3, sweep} = options;
+  const parameter = (problem.parameters as Parameters)[name] as Parameter | undefined;
   if (parameter === undefined || parameter.kind === 'fixed' || parameter.guess.length !== 1)
     throw new OptionError(
       'bad-profile',
@@ -79,25 +85,18 @@ export async function likelihoodProfile(
   const lambda = inflation[identification.correlation.labels.indexOf(name)];
   const scale = variance * (Number.isFinite(lambda) ? lambda : 1); // unidentified: the profile is flat, whatever it is divided by
   const {cost} = identification;
-  const priorAt = (value: number): number => variance * priorCostOf(parameter, value);
   const error = identification.standardError[name] as number;
   const step = ((Number.isFinite(error) ? error : Math.abs(estimate) || 1) * reach) / points;
-  const side = async (sign: number): Promise<[number, number][]> => {
-    const list: [number, number][] = [];
-    let from: Identification['estimate'] = identification.estimate;
-    for (let k = 1; k <= points; k++) {
-      const value =
-        parameter.kind === 'positive' ? estimate * Math.exp((sign * k * step) / estimate) : estimate + sign * k * step;
-      if (!(value > parameter.low && value < parameter.high)) break;
-      const found = await refit(problem, identification, name, value, from);
-      if (found === undefined) break;
-      // Held, it is no parameter of the refit, and its prior no row there.
-      list.push([value, (2 * (found.cost + priorAt(value) - cost)) / scale]);
-      from = found.estimate;
-    }
-    return list;
-  };
-  const [below, above] = [await side(-1), await side(1)];
+  const {sd, partial} = identification.noise;
+  const sides = [-1, 1].map(sign => ({
+    ...{name, sign, points, step, scale, variance, cost},
+    estimate: {...identification.estimate},
+    noise: {sd, partial},
+  }));
+  const [below, above] =
+    sweep === undefined
+      ? [await profileSide(problem, sides[0]), await profileSide(problem, sides[1])]
+      : await swept<[number, number][]>(sweep, 'side', heldProblem(problem), sides);
   const all: readonly (readonly [number, number])[] = [...[...below].reverse(), [estimate, 0], ...above];
   const interval = [crossing(estimate, below, -Infinity), crossing(estimate, above, Infinity)] as const;
   return shownProfile({
@@ -131,10 +130,47 @@ function shownProfile(found: Omit<LikelihoodProfile, 'html'>): LikelihoodProfile
   );
 }
 
+/** One side of a profile, as plain data. */
+export interface ProfileSide {
+  readonly name: string;
+  /** −1: below the estimate. */
+  readonly sign: number;
+  readonly points: number;
+  readonly step: number;
+  /** Twice the cost over this is the deviance. */
+  readonly scale: number;
+  readonly variance: number;
+  readonly cost: number;
+  readonly estimate: Identification['estimate'];
+  readonly noise: NoiseState;
+}
+
+/** Values and deviances on one side, away from the estimate. */
+export async function profileSide(
+  problem: IdentificationProblem,
+  {name, sign, points, step, scale, variance, cost, estimate: all, noise}: ProfileSide,
+): Promise<[number, number][]> {
+  const parameter = problem.parameters[name];
+  const estimate = all[name] as number;
+  const list: [number, number][] = [];
+  let from = all;
+  for (let k = 1; k <= points; k++) {
+    const value =
+      parameter.kind === 'positive' ? estimate * Math.exp((sign * k * step) / estimate) : estimate + sign * k * step;
+    if (!(value > parameter.low && value < parameter.high)) break;
+    const found = await refit(problem, noise, name, value, from);
+    if (found === undefined) break;
+    // Held, it is no parameter of the refit, and its prior no row there.
+    list.push([value, (2 * (found.cost + variance * priorCostOf(parameter, value) - cost)) / scale]);
+    from = found.estimate;
+  }
+  return list;
+}
+
 /** The others' best fit with the parameter held, started where the neighbour's ended. */
 async function refit(
   problem: IdentificationProblem,
-  {noise}: Identification,
+  noise: NoiseState,
   name: string,
   value: number,
   from: Identification['estimate'],
@@ -144,7 +180,15 @@ async function refit(
   const parameters: Parameters = {...guessing(problem.parameters, from), [name]: held};
   try {
     const {estimate, cost, trajectories} = await identifyWith(
-      {...problem, parameters, shooting: undefined, starts: undefined, earlyStopping: undefined, onProgress: undefined},
+      {
+        ...problem,
+        parameters,
+        shooting: undefined,
+        starts: undefined,
+        earlyStopping: undefined,
+        onProgress: undefined,
+        sweep: undefined,
+      },
       noise,
     );
     for (const trajectory of trajectories) trajectory.dispose();

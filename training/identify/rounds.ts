@@ -5,7 +5,7 @@ import {
   type LeastSquaresIteration,
   type LeastSquaresMethod,
   type LeastSquaresResult,
-} from './least-squares.js';
+} from './least-squares-problem.js';
 import type {Objective} from './objective.js';
 
 /** Of the noise's scale, relative, and its correlations: what a fit's own tolerances leave of an estimate. */

@@ -80,20 +80,24 @@ export async function sampleDensity(
   options: SamplingOptions = {},
 ): Promise<Chain[]> {
   refuseUnknownOptions(options, samplingChecks, 'sampleDensity');
-  const {chains = 4, seed = 1} = options;
-  const seeds = new Random(seed);
+  const {chains = 4, seed} = options;
   const list: Chain[] = [];
-  for (let chain = 0; chain < chains; chain++) {
-    const random = new Random(seeds.below(2 ** 31));
-    list.push(await oneChain(density, start instanceof Float64Array ? start : start[chain], random, chain, options));
-  }
+  for (const [chain, own] of chainSeeds(chains, seed).entries())
+    list.push(await oneChain(density, start instanceof Float64Array ? start : start[chain], own, chain, options));
   return list;
 }
 
-async function oneChain(
+/** Of each chain, its own. */
+export function chainSeeds(chains: number, seed = 1): number[] {
+  const seeds = new Random(seed);
+  return Array.from({length: chains}, () => seeds.below(2 ** 31));
+}
+
+/** Chain number `chain`, which does not depend on the others. */
+export async function oneChain(
   density: LogDensity,
   x: Float64Array,
-  random: Random,
+  seed: number,
   chain: number,
   {
     draws = 1000,
@@ -105,6 +109,7 @@ async function oneChain(
     signal,
   }: SamplingOptions,
 ): Promise<Chain> {
+  const random = new Random(seed);
   const at = density(x);
   if (at === undefined || !Number.isFinite(at.value))
     throw new OptionError(

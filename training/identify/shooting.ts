@@ -20,7 +20,7 @@ import {
   type Factorized,
   type LeastSquaresIteration,
   type LeastSquaresMethod,
-} from './least-squares.js';
+} from './least-squares-problem.js';
 import {free, ParameterSpace, type Parameters} from './parameters.js';
 import {nestedNumbers} from './nested.js';
 import type {Block, End, Model, Values} from './record-model.js';

@@ -9,7 +9,8 @@ import {HeldOut, type EarlyStopping} from './early-stopping.js';
 import {advanced, stepped, steppedThere, type Evaluation, type Steps, type Threads} from './evaluation.js';
 import {isFailedSimulation, prefixed, type Fit} from './fit.js';
 import type {Solved} from './identification.js';
-import {levenbergMarquardt, type LeastSquaresIteration, type LeastSquaresMethod} from './least-squares.js';
+import {levenbergMarquardt} from './least-squares.js';
+import {type LeastSquaresIteration, type LeastSquaresMethod} from './least-squares-problem.js';
 import {white, type Noise} from './noise.js';
 import {Objective, type NoiseState} from './objective.js';
 import {guessing, type ParameterSpace} from './parameters.js';
@@ -37,14 +38,32 @@ export interface Solvable extends Model {
 }
 
 /** What the starts came to. */
-export interface AllSolved {
+export interface AllSolved<S = Solved> {
   /** In the order of the starts; those that could not be simulated are left out. */
-  readonly solved: readonly Solved[];
+  readonly solved: readonly S[];
   readonly warnings: readonly string[];
 }
 
 /** A fit's end, or why there was none. */
-export type Attempt = {readonly solved: Solved} | {readonly failure: string};
+export type Attempt<S = Solved> = {readonly solved: S} | {readonly failure: string};
+
+/** @throws OptionError where none can be simulated */
+export function gathered<S>(attempts: readonly Attempt<S>[]): AllSolved<S> {
+  const solved = attempts.flatMap(one => ('solved' in one ? [one.solved] : []));
+  const failures = attempts.flatMap(one => ('failure' in one ? [one.failure] : []));
+  if (solved.length === 0)
+    throw new OptionError(
+      'start-not-evaluable',
+      `identify: none of the ${attempts.length} starts can be simulated; the first one: ${failures[0]}`,
+    );
+  return {
+    solved,
+    warnings:
+      failures.length === 0
+        ? []
+        : [`${failures.length} of ${attempts.length} starts could not be simulated, the first because: ${failures[0]}`],
+  };
+}
 
 /**
  * @param points coordinates of the starts
@@ -57,20 +76,11 @@ export async function solveAll(
   points: readonly Float64Array[],
   held?: NoiseState,
 ): Promise<AllSolved> {
-  const attempts = await attemptAll(problem, fit, points, held);
-  const solved = attempts.flatMap(attempt => ('solved' in attempt ? [attempt.solved] : []));
-  const failures = attempts.flatMap(attempt => ('failure' in attempt ? [attempt.failure] : []));
-  if (solved.length === 0)
-    throw new OptionError(
-      'start-not-evaluable',
-      `identify: none of the ${points.length} starts can be simulated; the first one: ${failures[0]}`,
-    );
+  const {solved, warnings} = gathered(await attemptAll(problem, fit, points, held));
   return {
     solved,
     warnings: [
-      ...(failures.length === 0
-        ? []
-        : [`${failures.length} of ${points.length} starts could not be simulated, the first because: ${failures[0]}`]),
+      ...warnings,
       ...((problem.workers ?? 0) > 1 && !fit.elsewhere
         ? [
             'The simulations were made in the calling thread: worker threads could not be started, or a function of your own, an uneven clock or an engine of tensors cannot be sent to them.',
@@ -119,7 +129,7 @@ function worthThreads(count: number, done: number, milliseconds: number): boolea
 }
 
 /** Tasks first … count − 1, so many at a time; after one that throws no more begin, and the first one's error is told. */
-async function inOrder(
+export async function inOrder(
   count: number,
   first: number,
   most: number,
@@ -160,7 +170,7 @@ export async function attempt(
     return {solved: await watched(fitSteps(problem, fit, x, held), {...problem, start: number}, threads)};
   } catch (error) {
     if (only || !(isFailedSimulation(error) || isUnevaluable(error))) throw error;
-    return {failure: (error).message};
+    return {failure: error.message};
   }
 }
 

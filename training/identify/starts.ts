@@ -3,10 +3,17 @@
  * Technometrics 21, 1979), each fitted to its end, and the table of the minima they reach. A start is a task by itself,
  * a vector of coordinates and what comes of it, so that whoever runs the tasks may run them at once.
  */
-import type {LeastSquaresResult} from './least-squares.js';
+import type {LeastSquaresResult} from './least-squares-problem.js';
+import type {RowQr} from './row-qr.js';
 import {Random} from '../train/random.js';
 import type {ParameterSpace} from './parameters.js';
 import {normalQuantile} from './quantiles.js';
+
+/** As far as ends are compared with each other. */
+export type Compared = Pick<LeastSquaresResult, 'x' | 'cost' | 'converged'> & {
+  readonly factor: Pick<RowQr, 'r' | 'p'>;
+  readonly residuals: {readonly length: number};
+};
 
 /** A minimum that some of the starts reached. */
 export interface Minimum<E> {
@@ -63,9 +70,7 @@ const ERRORS = 0.1;
 const DIGITS = 1e-5;
 
 /** The distinct minima, the lowest first, each with its best end; what did not converge is not among them. */
-export function minimaOf<R extends LeastSquaresResult>(
-  results: readonly R[],
-): {readonly best: R; readonly count: number}[] {
+export function minimaOf<R extends Compared>(results: readonly R[]): {readonly best: R; readonly count: number}[] {
   const ends = results.filter(({converged}) => converged).sort((a, b) => a.cost - b.cost);
   const minima: {best: R; count: number}[] = [];
   for (const end of ends) {
@@ -76,7 +81,7 @@ export function minimaOf<R extends LeastSquaresResult>(
   return minima;
 }
 
-function isSame(a: LeastSquaresResult, b: LeastSquaresResult): boolean {
+function isSame(a: Compared, b: Compared): boolean {
   const difference = a.x.map((value, i) => b.x[i] - value);
   if (difference.every((d, i) => Math.abs(d) <= DIGITS * Math.max(Math.abs(a.x[i]), 1e-3))) return true;
   const {r, p} = a.factor;

@@ -9,7 +9,7 @@
  */
 import {OptionError} from '../../lib/errors.js';
 import {list, nonNegative, numbers, positive, refuseUnknownOptions, whole} from '../../lib/checks.js';
-import type {Linearization} from './least-squares.js';
+import type {Linearization} from './least-squares-problem.js';
 import {longRunCovariance} from './long-run-covariance.js';
 import {RowQr} from './row-qr.js';
 import {singularValues, type SingularValues} from './singular-values.js';

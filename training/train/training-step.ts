@@ -7,7 +7,7 @@ import * as tf from '@tensorflow/tfjs';
 import {any, callable, count, object, refuseUnknownOptions, requireValue} from '../../lib/checks.js';
 import {OptionError, StiffgradError, TraceError} from '../../lib/errors.js';
 import type {AnySystem, Encoder, Objective, Params, ParamsOf, PreparedBatch, Simulation} from '../../lib/index.js';
-import type {LeastSquaresMethod} from '../identify/least-squares.js';
+import type {LeastSquaresMethod} from '../identify/least-squares-problem.js';
 import type {QuasiNewton} from '../identify/lbfgs.js';
 import type {Clip} from './gradients.js';
 import {checkClip} from './gradients.js';

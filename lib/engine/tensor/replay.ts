@@ -214,6 +214,7 @@ const replays: {readonly [O in Exclude<Op, 'input'>]: Replay<O>} = {
   eigen: node => onHost(node, held(node.shape)),
   svd: node => onHost(node, held(node.shape)),
   leastSquares: node => onHost(node, held(node.shape)),
+  brownian: node => onHost(node, held(node.shape)),
   mapped: node => onHost(node, held(node.shape)),
   declared:
     node =>

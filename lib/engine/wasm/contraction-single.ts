@@ -1,7 +1,8 @@
 /**
  * Products of matrices in single precision that are not worth packing. A tile of the result is kept in registers
- * while the inner index runs: four columns to a vector; or, where both operands are contiguous along the inner
- * index, four of that, whose parts are joined at the end. What is left over is computed one number at a time.
+ * while the inner index runs: four columns to a vector; or, where the left operand is contiguous along the inner
+ * index and the right one too, or has no four columns, four of that, whose parts are joined at the end. What is left
+ * over is computed one number at a time.
  */
 import type {Body, Local} from '../../wasm/assembler.js';
 import type {Pointers} from './contraction-block.js';
@@ -50,7 +51,7 @@ class SingleProduct {
       format: {bytes, lanes},
       product: {m, n, k, a, b, c},
     } = this;
-    const dots = k >= shortestDots && a.column === 1 && b.row === 1;
+    const dots = k >= shortestDots && a.column === 1 && (b.row === 1 || n < lanes);
     const rowWalks = [
       {local: at.a, bytes: bytes * a.row},
       {local: at.c, bytes: bytes * c.row},
@@ -105,21 +106,19 @@ class SingleProduct {
     for (const sum of sums.flat()) this.body.release(sum);
   }
 
-  /** Pushes four columns' numbers of the right operand, so many columns and inner indices from a pointer. */
-  private pushColumns(qb: Local, column: number, inner: number): void {
+  /** Pushes a vector of numbers that are `stride` numbers apart, the first so many bytes from a pointer. */
+  private pushVector(pointer: Local, offset: number, stride: number): void {
     const {
       body,
       format: {bytes, lanes, loadZero, loadLane},
-      product: {b},
     } = this;
-    const offset = (lane: number): number => bytes * ((column + lane) * b.column + inner * b.row);
-    if (b.column === 1) {
-      body.get(qb).memory('v128.load', offset(0));
+    if (stride === 1) {
+      body.get(pointer).memory('v128.load', offset);
       return;
     }
-    for (let lane = 1; lane < lanes; lane++) body.get(qb);
-    body.get(qb).memory(loadZero, offset(0));
-    for (let lane = 1; lane < lanes; lane++) body.laneMemory(loadLane, offset(lane), lane);
+    for (let lane = 1; lane < lanes; lane++) body.get(pointer);
+    body.get(pointer).memory(loadZero, offset);
+    for (let lane = 1; lane < lanes; lane++) body.laneMemory(loadLane, offset + bytes * lane * stride, lane);
   }
 
   private pushSplat(qa: Local, row: number, inner: number): void {
@@ -138,7 +137,7 @@ class SingleProduct {
     const left = body.local('v128');
     this.along(product.k, 1, (qa, qb) => {
       right.forEach((local, s) => {
-        this.pushColumns(qb, s * format.lanes, 0);
+        this.pushVector(qb, format.bytes * s * format.lanes * product.b.column, product.b.column);
         body.set(local);
       });
       sums.forEach((row, r) => {
@@ -212,12 +211,10 @@ class SingleProduct {
     const left = body.local('v128');
     const whole = Math.floor(k / lanes);
     this.along(whole, lanes, (qa, qb) => {
-      right.forEach((local, s) =>
-        body
-          .get(qb)
-          .memory('v128.load', bytes * s * b.column)
-          .set(local),
-      );
+      right.forEach((local, s) => {
+        this.pushVector(qb, bytes * s * b.column, b.row);
+        body.set(local);
+      });
       sums.forEach((row, r) => {
         body
           .get(qa)
@@ -234,7 +231,7 @@ class SingleProduct {
       }
       this.joinFour(row);
       for (const inner of tail) {
-        this.pushColumns(at.b, 0, inner);
+        this.pushVector(at.b, bytes * inner * b.row, b.column);
         body.set(right[0]);
         this.pushSplat(at.a, r, inner);
         body.set(left);

@@ -84,7 +84,21 @@ export function inFormat(format: Format, instruction: Instruction): Instruction 
 /** Takes a double from the stack and pushes a vector of it. */
 export function splat(body: Body, format: Format): void {
   if (format.lanes === 2) body.op('f64x2.splat');
-  else body.op('f32.demote_f64', 'f32x4.splat');
+  else {
+    const vector = body.local('v128');
+    demote(body);
+    body.set(vector).get(vector).get(vector).shuffle32(0, 0, 0, 0);
+    body.release(vector);
+  }
+}
+
+/**
+ * Takes a double and pushes a vector that has it in single precision in its first two lanes, zeros behind. All conversions
+ * are those of vectors: of single numbers, x64's keep the rest of a register and wait for whoever wrote that
+ * last. Measured in the loops of [32, 2] numbers of a neural ODE's adjoint: 70 µs with those, 12 without.
+ */
+function demote(body: Body): void {
+  body.op('f64x2.splat', 'f32x4.demote_f64x2_zero');
 }
 
 /** Pushes a vector of equal numbers. */
@@ -95,26 +109,43 @@ export function constantVector(body: Body, format: Format, value: number): void 
 
 /** Takes a vector and pushes one of its numbers, as a double. */
 export function extract(body: Body, format: Format, lane: number): void {
-  if (format.lanes === 2) body.extractLane(lane);
-  else body.extractLane32(lane).op('f64.promote_f32');
+  if (format.lanes === 2) {
+    body.extractLane(lane);
+    return;
+  }
+  if (lane > 0) {
+    const vector = body.local('v128');
+    body.set(vector).get(vector).get(vector).shuffle32(lane, lane, lane, lane);
+    body.release(vector);
+  }
+  body.op('f64x2.promote_low_f32x4').extractLane(0);
 }
 
 /** Takes a vector and a double, and pushes the vector with that in a lane. */
 export function replace(body: Body, format: Format, lane: number): void {
-  if (format.lanes === 2) body.replaceLane(lane);
-  else body.op('f32.demote_f64').replaceLane32(lane);
+  if (format.lanes === 2) {
+    body.replaceLane(lane);
+    return;
+  }
+  demote(body);
+  const from = (own: number): number => (own === lane ? 4 : own);
+  body.shuffle32(from(0), from(1), from(2), from(3));
 }
 
 /** Takes an address and pushes the number there, as a double. */
 export function loadNumber(body: Body, format: Format, offset: number): void {
-  body.memory(format.load, offset);
-  if (format.bytes === 4) body.op('f64.promote_f32');
+  if (format.lanes === 2) body.memory('f64.load', offset);
+  else body.memory('v128.load32_zero', offset).op('f64x2.promote_low_f32x4').extractLane(0);
 }
 
 /** Takes an address and a double, and stores it there. */
 export function storeNumber(body: Body, format: Format, offset: number): void {
-  if (format.bytes === 4) body.op('f32.demote_f64');
-  body.memory(format.store, offset);
+  if (format.lanes === 2) {
+    body.memory('f64.store', offset);
+    return;
+  }
+  demote(body);
+  body.laneMemory('v128.store32_lane', offset, 0);
 }
 
 /** Takes two vectors of doubles and pushes their four numbers in single precision. */

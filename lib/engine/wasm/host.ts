@@ -17,6 +17,7 @@ export const hostOps: ReadonlySet<Op> = new Set<Op>([
   'eigen',
   'svd',
   'leastSquares',
+  'brownian',
   'declared',
   'mapped',
 ]);

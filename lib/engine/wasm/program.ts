@@ -162,6 +162,7 @@ export class ProgramEmitter implements LoopSurroundings {
       eigen: onHost,
       svd: onHost,
       leastSquares: onHost,
+      brownian: onHost,
       declared: onHost,
       mapped: onHost,
     };

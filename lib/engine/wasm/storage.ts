@@ -53,6 +53,7 @@ const table = {
   eigen: 'kernel',
   svd: 'kernel',
   leastSquares: 'kernel',
+  brownian: 'kernel',
   declared: 'kernel',
   mapped: 'kernel',
 } as const satisfies {readonly [O in Op]: Kind};

@@ -116,7 +116,8 @@ export const wasm: WasmEngine = engineIn(double, Number.EPSILON);
  */
 export const wasmSingle: WasmEngine = engineIn(single, 2 ** -23);
 
-function engineIn(format: Format, epsilon: number): WasmEngine {
+/** An engine that computes in a format, with its unit roundoff. */
+export function engineIn(format: Format, epsilon: number): WasmEngine {
   return {name: 'wasm', epsilon, compile: (programs, options) => compileIn(format, programs, options)};
 }
 
@@ -138,7 +139,7 @@ function compileIn(format: Format, programs: Programs, {extra, analysis}: Compil
 
 function compiled(programs: Programs, options: CompileOptions, format: Format): Compiled {
   const key = programKey(
-    JSON.stringify([Object.keys(programs), options.extra ?? {}, memoryUse, format.name]),
+    JSON.stringify([Object.keys(programs), options.extra ?? {}, memoryUse, format.name, format.fused]),
     Object.values(programs),
   );
   let found = cache.get(key);

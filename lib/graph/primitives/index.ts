@@ -1,5 +1,6 @@
 /** The table of primitives: adding a row to `Attributes` without one here does not compile. */
 import type {Node, Op} from '../node.js';
+import {brownianPrimitive} from './brownian.js';
 import {matMulPrimitive} from './contraction.js';
 import {declaredPrimitive} from './declared.js';
 import {binaryPrimitive, selectPrimitive, unaryPrimitive} from './elementwise.js';
@@ -79,6 +80,7 @@ export const primitives: {readonly [O in Op]: Primitive<O>} = {
   eigen: eigenPrimitive,
   svd: svdPrimitive,
   leastSquares: leastSquaresPrimitive,
+  brownian: brownianPrimitive,
   declared: declaredPrimitive,
   mapped: mappedPrimitive,
 };

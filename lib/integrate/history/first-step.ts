@@ -5,6 +5,9 @@
  */
 import type {StepControl} from '../control.js';
 
+/** Evaluations of the derivative by `firstStep`. */
+export const evaluationsOfFirst = 2;
+
 /** A state, and the derivative of any state at a time. */
 export interface Motion {
   readonly state: Float64Array;

@@ -23,7 +23,7 @@ import {Integrator} from './integrator.js';
 import type {Pace} from './pace.js';
 import {AdaptivePace, GridPace, smallestStep} from './pace.js';
 import type {Plan} from './plan.js';
-import {firstStep} from './first-step.js';
+import {evaluationsOfFirst, firstStep} from './first-step.js';
 import {EventLog} from './records.js';
 import {Saver} from './saver.js';
 import {StiffnessWatch} from './stiffness.js';
@@ -108,7 +108,7 @@ export class HistoryLoop implements Loop {
         plan.absolute,
         plan.control.rtol,
         prepared.start.traced.ahead === true,
-        unjudged(prepared, prepared.given, grid.t0),
+        unjudged(prepared),
       );
       this.pace = new AdaptivePace(
         plan.control,
@@ -134,6 +134,7 @@ export class HistoryLoop implements Loop {
     const {dt} = prepared.options.grid;
     if (control.first !== 'auto' || absolute === undefined || resume?.pace !== undefined) return dt;
     const length = firstStep(integrator, t, absolute, control, prepared.traced.order, end);
+    this.counters.evaluations += evaluationsOfFirst;
     // What a scheme carries from a start that was made for steps of dt.
     const again = integrator.startAgain(t, length);
     if (again !== undefined) integrator.state.set(again.x);

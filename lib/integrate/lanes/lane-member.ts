@@ -5,6 +5,7 @@ import type {Counters, Status} from '../counters.js';
 import {noCounts} from '../counters.js';
 import {failedStep, historyFailure} from '../failure.js';
 import {errorShare} from '../history/error-estimate.js';
+import {evaluationsOfFirst} from '../history/first-step.js';
 import type {Pace, Proposal} from '../history/pace.js';
 import {AdaptivePace, GridPace} from '../history/pace.js';
 import type {Plan} from '../history/plan.js';
@@ -75,6 +76,9 @@ export class LaneMember {
           );
     this.saver = new LaneSaver(plan.saving, traced.state.size);
     this.saver.start(this.t, start);
+    const {start: atStart, update} = prepared.start.traced.evaluations;
+    const isSought = plan.control.kind === 'adaptive' && plan.control.first === 'auto';
+    this.counters.evaluations += atStart + update + (isSought ? evaluationsOfFirst : 0);
     if (keep) this.record = new StepRecord(traced.state.size, 0, Number.isFinite(grid.steps) ? grid.steps : fewSteps);
   }
 
@@ -99,6 +103,8 @@ export class LaneMember {
   judge(rows: LaneRows, wanted: (row: number) => void): boolean {
     const {plan, pace, counters, prepared, proposal} = this;
     const {x, next} = rows;
+    const {start, update} = prepared.traced.evaluations;
+    counters.evaluations += start + update;
     const finite = next.every(Number.isFinite);
     let error = 0;
     if (finite && plan.absolute !== undefined && rows.error !== undefined)

@@ -5,10 +5,9 @@
  * of sums of many products.
  */
 import {firstNotFinite} from '../../system/places.js';
-import {loadParameters} from '../../step/context.js';
-import {noRedundancy} from '../../step/context.js';
+import {loadParameters, noRedundancy} from '../../step/context.js';
 import type {LaneStep} from '../../step/lanes.js';
-import {laneParameters} from '../../step/lanes.js';
+import {laneParameters, laneViews} from '../../step/lanes.js';
 import {historyForward} from '../../adjoint/timed-pull.js';
 import {auto} from '../../linear/index.js';
 import {firstStep} from '../history/first-step.js';
@@ -44,12 +43,6 @@ export function runLanes(step: LaneStep, members: readonly Runnable[], keep: boo
       : {run, path: {record, saved: {after: saver.after, theta: saver.theta}, end, start: run.start}};
   });
 }
-
-/** Views of each lane of a buffer of all. */
-export const laneViews = (buffer: Float64Array, lanes: number): Float64Array[] => {
-  const size = buffer.length / lanes;
-  return Array.from({length: lanes}, (_, l) => buffer.subarray(l * size, (l + 1) * size));
-};
 
 interface Done {
   readonly member: LaneMember;

@@ -20,7 +20,7 @@ export interface Task {
   /** The same of the step that begins the run. */
   readonly first: number;
   readonly firstFacts: StepFacts;
-  readonly engine: 'auto' | 'wasm' | 'interpreter';
+  readonly engine: 'auto' | 'wasm' | 'wasmSingle' | 'interpreter';
   readonly t0: number;
   readonly grid: GridOptions;
   readonly saved: Float64Array;

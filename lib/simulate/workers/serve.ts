@@ -5,7 +5,7 @@
 import {automatic} from '../../engine/automatic.js';
 import type {Engine} from '../../engine/engine.js';
 import {interpreter} from '../../engine/interpreter.js';
-import {wasm} from '../../engine/wasm/wasm.js';
+import {wasm, wasmSingle} from '../../engine/wasm/wasm.js';
 import {newtonFromPlain} from '../../newton/plain.js';
 import {CompiledStep} from '../../step/compiled.js';
 import type {StepPrograms} from '../../step/context.js';
@@ -27,7 +27,7 @@ import {pathFromPlain, plainRun} from './plain-run.js';
 
 type Post = (reply: Reply, transfer: ArrayBuffer[]) => void;
 
-const engines: Readonly<Record<Task['engine'], Engine>> = {auto: automatic, wasm, interpreter};
+const engines: Readonly<Record<Task['engine'], Engine>> = {auto: automatic, wasm, wasmSingle, interpreter};
 
 interface KnownStep {
   readonly graph: StepGraph;

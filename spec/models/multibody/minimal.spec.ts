@@ -4,6 +4,7 @@ import {expect} from 'chai';
 import {gaussLegendre, simulate} from '../../../lib/index.js';
 import type {BodySpec, Multibody, MultibodySpec, SavedMotion} from '../../../models/index.js';
 import {
+  compound,
   cylindrical,
   distanceJoint,
   fixed,
@@ -55,6 +56,21 @@ const joints: {readonly [name: string]: Joint} = {
   'planar, the other way round': planar('load', 'arm', {at, axis}),
   screw: screw('arm', 'load', {at, axis, pitch: 0.4}),
   fixed: fixed('arm', 'load', {at}),
+  'compound, slides before a turn': compound('arm', 'load', {
+    steps: [{slide: [1, 0, 0]}, {slide: [0, 1, 0.2]}, {turn: axis, at}],
+  }),
+  'compound, a turn before slides': compound('arm', 'load', {steps: [{turn: axis, at}, {slide: [1, 0.2, 0]}]}),
+  'compound, three turns about a point': compound('arm', 'load', {
+    steps: [
+      {turn: axis, at},
+      {turn: [1, 0, 0.3], at},
+      {turn: [0, 0, 1], at},
+    ],
+  }),
+  'compound, the other way round': compound('load', 'arm', {
+    steps: [{slide: [1, 0, 0]}, {turn: axis, at}, {turn: [1, 0, 0.3], at}],
+  }),
+  'compound, a slide alone': compound('arm', 'load', {steps: [{slide: axis}]}),
 };
 
 /** Saved values of one body as a row of q and a row of v. */

@@ -5,7 +5,8 @@
 import {expect} from 'chai';
 import fc from 'fast-check';
 import {NewtonError, OptionError} from '../../../lib/errors.js';
-import {levenbergMarquardt, type LeastSquaresProblem} from '../../../training/identify/least-squares.js';
+import {levenbergMarquardt} from '../../../training/identify/least-squares.js';
+import {type LeastSquaresProblem} from '../../../training/identify/least-squares-problem.js';
 import {RowQr} from '../../../training/identify/row-qr.js';
 import {gaussian} from '../../../training/data/noise.js';
 import {singularValues} from '../../../training/identify/singular-values.js';

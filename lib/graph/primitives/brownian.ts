@@ -1,0 +1,59 @@
+/**
+ * Brownian paths in a program: of a seed and a time, W and its integral. A time is random in no program, so there is no
+ * derivative by it; what asks for one is told so.
+ */
+import {GradientError} from '../../errors.js';
+import {brownian} from '../build.js';
+import {brownianPath, treeTime} from './brownian-path.js';
+import {aligned} from './elementwise.js';
+import type {Primitive} from './primitive.js';
+
+/** What a step read last: its end is the next one's beginning, and a sweep back meets them in turn. */
+interface Remembered {
+  seed: number;
+  t: number;
+  values: Float64Array;
+}
+const recent: Remembered[] = Array.from({length: 4}, () => ({seed: NaN, t: NaN, values: new Float64Array(0)}));
+/** Larger ones are made anew: 1 MB for each that is remembered. */
+const mostRemembered = 2 ** 17;
+let oldest = 0;
+
+function write(seed: number, t: number, count: number, out: Float64Array, at: number): void {
+  const size = 2 * count;
+  for (const {seed: of, t: when, values} of recent) {
+    if (of === seed && when === t && values.length === size) {
+      for (let i = 0; i < size; i++) out[at + i] = values[i];
+      return;
+    }
+  }
+  brownianPath(seed, t, count, out, at);
+  if (size > mostRemembered) return;
+  const place = recent[oldest];
+  oldest = (oldest + 1) % recent.length;
+  if (place.values.length !== size) place.values = new Float64Array(size);
+  for (let i = 0; i < size; i++) place.values[i] = out[at + i];
+  place.seed = seed;
+  place.t = t;
+}
+
+export const brownianPrimitive: Primitive<'brownian'> = {
+  evaluate({attributes: {count}}) {
+    return ([seeds, times], out) => {
+      for (let i = 0; i < times.length; i++) write(seeds[i], treeTime(times[i]), count, out, 2 * count * i);
+    };
+  },
+  tangent(_, tangents) {
+    if (tangents[1] !== undefined)
+      throw new GradientError(
+        'no-time-derivative',
+        'A Brownian path has no derivative by time, so the gradient of an sde through the time of an event, or through t, does not exist. Ask for gradients at times that are given.',
+      );
+    return undefined;
+  },
+  dependence: () => 'none',
+  batch(node, operands, batched, size) {
+    const [seed, t] = aligned(operands, batched, size);
+    return brownian(seed, t, node.attributes.count);
+  },
+};

@@ -1,0 +1,202 @@
+/**
+ * Stochastic differential equations dy = f(y, t) dt + g(y, t) dW: drift and diffusion as tensor functions, driven by a Brownian path
+ * that a seed fixes once for all times (graph/primitives/brownian-path.ts), so that steps of any length and the way back meet one path.
+ */
+import * as tf from '@tensorflow/tfjs';
+import {OptionError, ShapeError} from '../errors.js';
+import {any, callable, oneOf, refuseUnknownOptions, requireValue, shown} from '../checks.js';
+import {brownian} from '../graph/build.js';
+import {brownianPath as pathAt, treeTime} from '../graph/primitives/brownian-path.js';
+import {sizeOf} from '../graph/node.js';
+import type {Shape} from '../graph/node.js';
+import {derivativeAlong, dependsOnItsOwn} from '../trace/differentials.js';
+import {constantTensor, immediate, nodeOf, tensorOf, within} from '../trace/trace.js';
+import type {Calculus, Increments, NoiseEquations, NoiseKind} from './equations.js';
+import type {Derivative, DerivativeAt, Noise, OdeSystem} from './ode.js';
+import {ode} from './ode.js';
+import type {Params, ParamsLike} from './params.js';
+
+/** What fixes the path: a whole number from 0 to 2⁵³, or a function of params that gives one as a scalar. */
+export type Seed<P = Params> = number | ((params: P) => tf.Tensor);
+
+/** What `sde` makes a system of. */
+export interface SdeSpec<P = Params> {
+  /** f, of the shape of y. */
+  readonly drift: Derivative<P>;
+  /** g: of the shape of y where each number has its noise or all share one, [...shape of y, noises] where the noise is general. */
+  readonly diffusion: Derivative<P>;
+  /** Default 'diagonal'. */
+  readonly noise?: NoiseKind;
+  /** Which integral is meant; only additive noise, for which both are one, may leave it out. */
+  readonly calculus?: Calculus;
+  readonly seed: Seed<P>;
+}
+
+/** Made by `sde`. P is what its functions read of the parameters. */
+export interface SdeSystem<P = Params> extends OdeSystem<P> {
+  readonly noise: Noise<P>;
+}
+
+const noiseKinds = ['diagonal', 'scalar', 'general', 'additive'] as const;
+const calculi = ['ito', 'stratonovich'] as const;
+const largestSeed = 2 ** 53;
+const seedCheck = {
+  what: 'a whole number from 0 to 2^53, or a function of params that gives one',
+  test: (value: unknown): boolean =>
+    typeof value === 'function'
+    || (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= largestSeed),
+};
+
+/**
+ * dy = f(y, t; params) dt + g(y, t; params) dW. The last axis of y is the state; axes before it are systems of their own,
+ * whose noises are independent. `noise` says what g multiplies:
+ *
+ * - 'diagonal' (default): each number of y has its own noise, g of the shape of y; Milstein's and Rößler's schemes ask that g of a
+ *   number depends on that number alone
+ * - 'scalar': one noise, for each system one, g of the shape of y
+ * - 'general': m noises, g [...shape of y, m]
+ * - 'additive': g does not depend on y; of either shape
+ *
+ * A system of the kind 'ode', integrated by `eulerMaruyama`, `stochasticHeun`, `milstein`, `sra1` and `sri1`, in steps of constant
+ * length. The seed has no derivative: a gradient by it is zero.
+ * @throws OptionError where a function is missing, or it is not said which integral is meant
+ */
+export function sde<P extends ParamsLike<P> = Params>(spec: SdeSpec<P>): SdeSystem<P> {
+  const checks = {
+    drift: callable,
+    diffusion: callable,
+    noise: oneOf(...noiseKinds),
+    calculus: oneOf(...calculi),
+    seed: any,
+  };
+  refuseUnknownOptions(spec, checks, 'sde', 'bad-sde');
+  requireValue(spec.drift, callable, 'sde: drift', 'bad-sde', 'drift');
+  requireValue(spec.diffusion, callable, 'sde: diffusion', 'bad-sde', 'diffusion');
+  requireValue(spec.seed, seedCheck, 'sde: seed', 'bad-sde', 'seed');
+  const {drift, diffusion, noise: kind = 'diagonal', calculus, seed} = spec;
+  if (calculus === undefined && kind !== 'additive')
+    throw new OptionError(
+      'bad-sde',
+      "sde: calculus must be 'ito' or 'stratonovich': with noise that depends on y the two are different motions.",
+      {option: 'calculus'},
+    );
+  return {...ode<P>(drift), noise: {kind, calculus, diffusion, seed}};
+}
+
+/** A path of independent Brownian motions, as a run with this seed meets it: component i of a run is the i-th of its noises, row-major. */
+export interface BrownianPath {
+  /** W(t), of the path's shape, flat. */
+  at(t: number): Float64Array;
+  /** ∫₀ᵗ W(s) ds, likewise. */
+  integral(t: number): Float64Array;
+}
+
+/**
+ * The Brownian path of a seed, W(0) = 0, at any time, before 0 too. Times are rounded to 40 significant bits. The numbers are the
+ * same to the bit on every machine.
+ * @param shape of the noises; default [], one
+ * @throws OptionError where the seed is no whole number from 0 to 2⁵³
+ */
+export function brownianPath(seed: number, shape: readonly number[] = []): BrownianPath {
+  if (typeof seed === 'function')
+    throw new OptionError('bad-sde', 'brownianPath: seed must be a whole number from 0 to 2^53, not a function.');
+  requireValue(seed, seedCheck, 'brownianPath: seed', 'bad-sde', 'seed');
+  const count = sizeOf(shape);
+  const part = (t: number, index: 0 | 1): Float64Array => {
+    const both = new Float64Array(2 * count);
+    pathAt(seed, treeTime(t), count, both, 0);
+    return both.slice(index * count, (index + 1) * count);
+  };
+  return {at: t => part(t, 0), integral: t => part(t, 1)};
+}
+
+/** Only inside a trace. */
+export function noiseEquations({kind, calculus, diffusion, seed}: Noise, params: Params): NoiseEquations {
+  const g = (y: tf.Tensor, t: tf.Tensor): tf.Tensor =>
+    within('diffusion', () => {
+      const at = kind === 'additive' ? withoutState(t, params) : {y, t, params};
+      return checked(immediate(diffusion(at)), y, kind);
+    });
+  const isMatrix = (of: tf.Tensor, y: tf.Tensor): boolean => of.rank > y.rank;
+  const requireDiagonal = (y: tf.Tensor, t: tf.Tensor): void => {
+    if (kind !== 'diagonal' || dependsOnItsOwn(at => g(at.y, t), y)) return;
+    throw new OptionError(
+      'noise-not-diagonal',
+      "The diffusion of a number of y depends on other numbers of y, so its noise does not commute, and milstein and sri1 would lose their order: take eulerMaruyama or stochasticHeun. For noises that all act on all numbers say noise: 'general'.",
+    );
+  };
+  return {
+    kind,
+    calculus,
+    requireDiagonal,
+    increments(y, t, h) {
+      const of = g(y, t);
+      const shape = isMatrix(of, y)
+        ? [...y.shape.slice(0, -1), of.shape[y.rank]]
+        : kind === 'scalar' && y.rank > 0
+          ? [...y.shape.slice(0, -1), 1]
+          : y.shape;
+      return incrementsOf(seedTensor(seed, params), t, h, shape);
+    },
+    applied(y, t, w) {
+      const of = g(y, t);
+      if (!isMatrix(of, y)) return tf.mul(of, w);
+      return tf.sum(tf.mul(of, y.rank === 0 ? w : tf.expandDims(w, -2)), -1);
+    },
+    alongItself(y, t) {
+      requireDiagonal(y, t);
+      return kind === 'additive' ? tf.zerosLike(y) : derivativeAlong(at => g(at.y, t), {y}, {y: g(y, t)});
+    },
+  };
+}
+
+/** What additive noise is told: y has no place in it, nor among what is copied. */
+const withoutState = (t: tf.Tensor, params: Params): DerivativeAt =>
+  Object.defineProperty({t, params} as DerivativeAt, 'y', {
+    get() {
+      throw new OptionError(
+        'bad-sde',
+        "sde: the diffusion of additive noise reads y. Say which noise it is: noise: 'diagonal', 'scalar' or 'general'.",
+      );
+    },
+  });
+
+/** @throws ShapeError */
+function checked(of: unknown, y: tf.Tensor, kind: NoiseKind): tf.Tensor {
+  const shape = of instanceof tf.Tensor ? (of as tf.Tensor).shape : undefined;
+  const like = (other: Shape | undefined): boolean =>
+    other?.length === y.rank && other.every((n, axis) => n === y.shape[axis]);
+  const asState = kind !== 'general' && like(shape);
+  const asMatrix =
+    (kind === 'general' || kind === 'additive') && shape?.length === y.rank + 1 && like(shape.slice(0, -1));
+  if (asState || asMatrix) return of as tf.Tensor;
+  const own = `[${y.shape.join(', ')}]`;
+  const matrix = `[${[...y.shape, 'noises'].join(', ')}]`;
+  throw new ShapeError(
+    'diffusion-shape',
+    `The diffusion returned ${shape === undefined ? shown(of) : `a tensor of shape [${shape.join(', ')}]`}; with noise '${kind}' it must have shape ${kind === 'general' ? matrix : kind === 'additive' ? `${own} or ${matrix}` : own}.`,
+    {term: 'diffusion', y: y.shape},
+  );
+}
+
+function seedTensor(seed: Noise['seed'], params: Params): tf.Tensor {
+  if (typeof seed === 'number') return constantTensor([seed], []);
+  const given = within('seed', () => immediate(seed(params))) as tf.Tensor | undefined;
+  if (!(given instanceof tf.Tensor) || given.size !== 1)
+    throw new ShapeError(
+      'bad-seed',
+      `sde: seed(params) must give one number as a tensor, not ${given instanceof tf.Tensor ? `one of shape [${given.shape.join(', ')}]` : shown(given)}.`,
+    );
+  return tf.reshape(given, []);
+}
+
+function incrementsOf(seed: tf.Tensor, t: tf.Tensor, h: tf.Tensor, shape: Shape): Increments {
+  const count = sizeOf(shape);
+  const at = (time: tf.Tensor): tf.Tensor[] => tf.unstack(tensorOf(brownian(nodeOf(seed), nodeOf(time), count)));
+  const [w0, area0] = at(t);
+  const [w1, area1] = at(tf.add(t, h));
+  return {
+    w: tf.reshape(tf.sub(w1, w0), [...shape]),
+    area: tf.reshape(tf.sub(tf.sub(area1, area0), tf.mul(h, w0)), [...shape]),
+  };
+}

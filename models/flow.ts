@@ -1,0 +1,93 @@
+/**
+ * Continuous normalizing flows: points move by z' = f(z, t), and the logarithm of their density by −tr ∂f/∂z (Chen, Rubanova,
+ * Bettencourt & Duvenaud, NeurIPS 2018). The trace is exact, by one derivative along each axis, or Hutchinson's estimate ε·(∂f/∂z)ε with a
+ * probe that stays as it is over a run (Grathwohl et al., FFJORD, ICLR 2019). Both are exactly differentiated with the rest.
+ */
+import * as tf from '@tensorflow/tfjs';
+import {any, callable, count, refuseUnknownOptions, requireValue} from '../lib/checks.js';
+import type {OdeSystem, Params} from '../lib/index.js';
+import {brownianPath, derivativeAlong, ode, ShapeError} from '../lib/index.js';
+
+/** What `flow` makes a system of. */
+export interface FlowSpec {
+  /** Numbers of a point. */
+  readonly size: number;
+  /** f: [rows, size] and a time [] to [rows, size], each row by itself. */
+  readonly field: (z: tf.Tensor, t: tf.Tensor, params: Params) => tf.Tensor;
+  /**
+   * Hutchinson's estimate of the trace with these probes [rows, size], of mean 0 and covariance 1, as `rademacher` draws them; a
+   * function of params. Default: the trace itself, whose cost grows with `size`.
+   */
+  readonly probe?: (params: Params) => tf.Tensor;
+}
+
+/**
+ * A flow as an ode of rows [z, l], [rows, size + 1], with l' = tr ∂f/∂z: from a start with l = 0 the density of a point is that of
+ * its end times eˡ, log p₀(z(0)) = log p₁(z(t)) + l(t).
+ * @throws OptionError; when traced, ShapeError where field or probe have another shape
+ */
+export function flow(spec: FlowSpec): OdeSystem {
+  refuseUnknownOptions(spec, {size: any, field: any, probe: callable}, 'flow');
+  requireValue(spec.size, count, 'flow: size');
+  requireValue(spec.field, callable, 'flow: field');
+  const {size, field, probe} = spec;
+  return ode(({y, t, params}) => {
+    if (y.rank !== 2 || y.shape[1] !== size + 1)
+      throw new ShapeError(
+        'flow-state',
+        `flow: the state has shape [${y.shape.join(', ')}], but must have [rows, ${size + 1}]: points of ${size} numbers, and the logarithm.`,
+        {y: y.shape},
+      );
+    const z = tf.slice(y, [0, 0], [-1, size]);
+    const f = (at: tf.Tensor): tf.Tensor => shaped(field(at, t, params), z.shape, 'field');
+    const trace = probe === undefined ? exactTrace(f, z) : quadraticForm(f, z, shaped(probe(params), z.shape, 'probe'));
+    return tf.concat([f(z), trace], 1);
+  });
+}
+
+/** ε·(∂f/∂z)ε of each row, [rows, 1]. */
+const quadraticForm = (f: (z: tf.Tensor) => tf.Tensor, z: tf.Tensor, probe: tf.Tensor): tf.Tensor =>
+  tf.sum(
+    tf.mul(
+      probe,
+      derivativeAlong(at => f(at.z), {z}, {z: probe}),
+    ),
+    1,
+    true,
+  );
+
+/** Rows do not act on each other, so one direction serves all. */
+function exactTrace(f: (z: tf.Tensor) => tf.Tensor, z: tf.Tensor): tf.Tensor {
+  const [rows, size] = z.shape;
+  const axis = (k: number): tf.Tensor =>
+    tf.tile(tf.tensor2d([Array.from({length: size}, (_, i) => Number(i === k))]), [rows, 1]);
+  return Array.from({length: size}, (_, k) => quadraticForm(f, z, axis(k))).reduce((sum, part) => tf.add(sum, part));
+}
+
+function shaped(x: tf.Tensor, shape: readonly number[], what: string): tf.Tensor {
+  if (x.shape.length === shape.length && x.shape.every((n, axis) => n === shape[axis])) return x;
+  throw new ShapeError(
+    'flow-shape',
+    `flow: ${what} gave shape [${x.shape.join(', ')}], but the points have [${shape.join(', ')}].`,
+    {
+      [what]: x.shape,
+    },
+  );
+}
+
+/** log N(z; 0, 1) of each row of [rows, size], [rows]. */
+export function logNormal(z: tf.Tensor): tf.Tensor {
+  return tf.sub(tf.mul(tf.sum(tf.square(z), -1), -0.5), (z.shape[z.rank - 1] / 2) * Math.log(2 * Math.PI));
+}
+
+/**
+ * Probes for Hutchinson's estimate: ±1, each as likely as the other, independent (of all probes these leave the least variance,
+ * Hutchinson 1990). The same seed gives the same on every machine.
+ * @returns flat, row-major
+ * @throws OptionError where the seed is no whole number from 0 to 2⁵³
+ */
+export function rademacher(seed: number, shape: readonly number[]): Float64Array {
+  return brownianPath(seed, shape)
+    .at(1)
+    .map(w => (w < 0 ? -1 : 1));
+}

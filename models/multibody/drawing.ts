@@ -1,0 +1,104 @@
+/**
+ * Bodies as points with bars between them, for `animate`: from every joint's point to the centres of its bodies, and the
+ * outlines of shapes: balls, capsules by their ends, boxes by their edges.
+ */
+import * as tf from '@tensorflow/tfjs';
+import type {Edge} from '../edges.js';
+import type {Figure} from '../figure.js';
+import type {Place} from './bodies.js';
+import type {KnownJoint} from './joints.js';
+import {minus, norm, turned, turnedBack, type V3} from './numbers.js';
+import {pointOfJoint} from './rows.js';
+import type {Shape} from './shapes.js';
+import {Choice, constants, pointOf, poseOf, type Pose} from './state.js';
+import type {TouchingShapes} from './touches.js';
+
+/** Points that ride on one body, with what joins them. */
+export interface Outline {
+  /** Of bodies, the ground's their number. */
+  readonly body: number;
+  /** From the centre, body axes. */
+  readonly points: readonly V3[];
+  readonly radius: number;
+  readonly edges: readonly Edge[];
+}
+
+const corners = [-1, 1].flatMap(x => [-1, 1].flatMap(y => [-1, 1].map((z): V3 => [x, y, z])));
+/** Corners that differ in one sign. */
+const boxEdges: readonly Edge[] = corners.flatMap((a, i) =>
+  corners.flatMap((b, k): Edge[] => (k > i && norm(minus(a, b)) === 2 ? [[i, k]] : [])),
+);
+
+/** The edges of a box of eight points in the order of `corners`, and the axis of a capsule. */
+const edgesOf = (points: number): readonly Edge[] => (points === 8 ? boxEdges : points === 2 ? [[0, 1]] : []);
+/** Of a box with half edges. */
+export const cornersOf = (half: V3): V3[] =>
+  corners.map(sign => [sign[0] * half[0], sign[1] * half[1], sign[2] * half[2]]);
+
+const outlineOf = (shape: Shape, {index, position, rotation}: Place): Outline[] => {
+  const balls = shape.balls(position, axis => turned(rotation, axis));
+  if (balls.length === 0) return [];
+  const points = balls.map(({centre}) => turnedBack(rotation, minus(centre, position)));
+  // Corners, which have no radius, are drawn as wide as an edge, and not as the dot of a body without shapes.
+  const radius = points.length === 8 ? norm(minus(points[0], points[7])) / 100 : balls[0].radius;
+  return [{body: index, points, radius, edges: edgesOf(points.length)}];
+};
+
+/** Shapes of contacts but for planes. */
+export const contactOutlines = (contacts: readonly TouchingShapes[], places: (name: string) => Place): Outline[] =>
+  contacts.flatMap(({a, b, shapes}) => [a, b].flatMap((name, side) => outlineOf(shapes[side], places(name))));
+
+/** Shapes by the names of bodies. @throws OptionError 'unknown-body' */
+export const outlinesOf = (
+  shapes: {readonly [body: string]: readonly Shape[]},
+  places: (name: string) => Place,
+): Outline[] => Object.entries(shapes).flatMap(([name, own]) => own.flatMap(shape => outlineOf(shape, places(name))));
+
+/** @param pose of all bodies, at a state */
+export function figureOf(
+  bodies: number,
+  joints: readonly KnownJoint[],
+  outlines: readonly Outline[],
+  places: (name: string) => Place,
+  pose: (q: tf.Tensor) => tf.Tensor,
+): Figure {
+  // The centres of bodies that have shapes are marked only where bars lead to them.
+  const shaped = new Set(joints.length > 0 ? [] : outlines.map(outline => outline.body));
+  const body: number[] = Array.from({length: bodies}, (_, i) => i).filter(i => !shaped.has(i));
+  const local: V3[] = body.map(() => [0, 0, 0]);
+  const radius = body.map(() => 0);
+  const rods: Edge[] = [];
+  const fixed: number[] = [];
+  const mark = (index: number, at: V3, size: number): number => {
+    radius.push(size);
+    local.push(at);
+    return body.push(index) - 1;
+  };
+  for (const joint of joints) {
+    const [a, b] = [places(joint.a), places(joint.b)];
+    const side = joint.b === 'ground' ? a : b;
+    const at = mark(side.index, turnedBack(side.rotation, minus(pointOfJoint(joint, places), side.position)), 0);
+    for (const {index} of [a, b]) if (index < bodies) rods.push([at, index]);
+    // Where a joint with the ground holds its point, that is drawn as a support.
+    if (
+      (a.index === bodies || b.index === bodies)
+      && ['revolute', 'spherical', 'universal', 'fixed'].includes(joint.kind)
+    )
+      fixed.push(at);
+  }
+  for (const {body: index, points, radius: size, edges} of outlines) {
+    const first = body.length;
+    points.forEach(point => mark(index, point, size));
+    for (const [i, k] of edges) rods.push([first + i, first + k]);
+  }
+  const riders = new Choice(body, bodies);
+  return {
+    points: ({q}) => {
+      const all: Pose = poseOf(pose(q));
+      return tf.stack([...pointOf(riders.pose(all), constants(local))], 1);
+    },
+    rods,
+    fixed,
+    radius,
+  };
+}

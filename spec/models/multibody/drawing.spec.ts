@@ -1,0 +1,71 @@
+/** Bodies as `animate` draws them: points that ride on poses, in both kinds of coordinates, and shapes. */
+import * as tf from '@tensorflow/tfjs';
+import {expect} from 'chai';
+import {implicitEuler, simulate} from '../../../lib/index.js';
+import {box, capsule, contact, multibody, plane, revolute, sphere, type MultibodySpec} from '../../../models/index.js';
+import {animate} from '../../../plot/index.js';
+import {largest} from '../../simulate/numbers.js';
+
+const arm: MultibodySpec = {
+  gravity: [0, 0, -9.81],
+  bodies: {
+    upper: {mass: 1, inertia: [0.01, 0.1, 0.1], position: [0.5, 0, 0]},
+    lower: {mass: 1, inertia: [0.01, 0.1, 0.1], position: [1.5, 0, 0]},
+  },
+  joints: {
+    shoulder: revolute('ground', 'upper', {at: [0, 0, 0], axis: [0, 1, 0]}),
+    elbow: revolute('upper', 'lower', {at: [1, 0, 0], axis: [0, 1, 0]}),
+  },
+};
+const at = (q: readonly number[] | readonly (readonly number[])[]) => ({
+  q: tf.tensor(q as number[]),
+  t: tf.scalar(0),
+  params: {},
+});
+
+describe('drawn bodies', function () {
+  this.timeout(60_000);
+
+  it('centres and joints are where the pose says, in either coordinates', () => {
+    const minimal = multibody({...arm, coordinates: 'minimal'});
+    // Both hinges by a quarter turn about y: the upper arm down, the lower one back.
+    const points = Array.from(minimal.figure.points(at([Math.PI / 2, Math.PI / 2])).dataSync());
+    const expected = [[0, 0, -0.5], [-0.5, 0, -1], [0, 0, 0], [0, 0, -1]].flat(); // prettier-ignore
+    expect(largest(points.map((x, i) => x - expected[i]))).to.be.below(1e-6);
+    expect(minimal.figure.rods).to.deep.equal([[2, 0], [3, 0], [3, 1]]); // prettier-ignore
+    expect(minimal.figure.fixed).to.deep.equal([2]);
+    const maximal = multibody(arm);
+    const start = Array.from(maximal.figure.points(at(maximal.initial.q)).dataSync());
+    expect(start.slice(0, 6)).to.deep.equal([0.5, 0, 0, 1.5, 0, 0]);
+  });
+
+  it('shapes have their corners, ends and radii; a run is a picture', () => {
+    const system = multibody({
+      gravity: [0, 0, -9.81],
+      bodies: {
+        crate: {mass: 1, inertia: [1, 1, 1], position: [0, 0, 1], rotation: [1, 0, 0, 1]},
+        rod: {mass: 1, inertia: [1, 1, 1], position: [2, 0, 1]},
+        ball: {mass: 1, inertia: [1, 1, 1], position: [3, 0, 1]},
+      },
+      shapes: {
+        crate: [box({size: [0.4, 0.2, 0.6]})],
+        rod: [capsule({radius: 0.1, from: [2, 0, 0.5], to: [2, 0, 1.5]})],
+      },
+      contacts: [contact('ground', 'ball', {shapes: [plane(), sphere({radius: 0.2})], stiffness: 1e4})],
+    });
+    const {figure} = system;
+    const points = figure.points(at(system.initial.q)).arraySync() as number[][];
+    // A quarter turn about z: the edge of 0.4 lies along y.
+    expect(Math.max(...points.slice(0, 8).map(([x]) => x))).to.be.closeTo(0.1, 1e-6);
+    expect(Math.max(...points.slice(0, 8).map(([, y]) => y))).to.be.closeTo(0.2, 1e-6);
+    expect(figure.rods).to.have.length(12 + 1);
+    const corner = Math.hypot(0.4, 0.2, 0.6) / 100;
+    [...new Array<number>(8).fill(corner), 0.1, 0.1, 0.2].forEach((r, i) =>
+      expect((figure.radius as number[])[i]).to.be.closeTo(r, 1e-12),
+    );
+    const run = simulate(system, system.initial, {scheme: implicitEuler(), dt: 0.01, steps: 5});
+    expect(animate(run, {title: 'Falling'}).strip({frames: 2})).to.match(/^<svg class="still"/);
+    run.dispose();
+    expect(() => multibody({...arm, shapes: {hand: [sphere({radius: 1})]}})).to.throw(/'hand'/);
+  });
+});

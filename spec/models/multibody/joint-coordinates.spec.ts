@@ -1,0 +1,189 @@
+/** Forces, rotors and stops on the coordinates of joints, in maximal and in minimal coordinates. */
+import * as tf from '@tensorflow/tfjs';
+import {expect} from 'chai';
+import {implicitEuler, newmark, simulate} from '../../../lib/index.js';
+import {
+  compound,
+  jointForce,
+  multibody,
+  prismatic,
+  revolute,
+  type Multibody,
+  type MultibodySpec,
+  type SavedMotion,
+} from '../../../models/index.js';
+import {largest, stream} from '../../simulate/numbers.js';
+
+const g = 9.81;
+const still = {dt: 1, steps: 0} as const;
+const both = ['maximal', 'minimal'] as const;
+const y: [number, number, number] = [0, 1, 0];
+
+/** A cart on a rail with an arm on it; a spring and a damper on each coordinate, energy with them. */
+const cart = (spec: Partial<MultibodySpec> = {}, turned = false): Multibody =>
+  multibody({
+    gravity: [0.3, 0, -g],
+    bodies: {
+      cart: {mass: 2, inertia: [0.1, 0.2, 0.3], position: [0.2, 0, 0], rotation: [0.9, 0.1, 0.2, 0.1]},
+      arm: {
+        mass: 1,
+        inertia: [0.1, 0.1, 0.01],
+        position: [0.3, 0, -0.5],
+        velocity: [0.8, 0, 0],
+        angularVelocity: [0, -1.6, 0],
+      },
+    },
+    joints: {
+      rail: turned
+        ? prismatic('cart', 'ground', {axis: [-1, 0, 0.2]})
+        : prismatic('ground', 'cart', {axis: [1, 0, -0.2]}),
+      hinge: turned
+        ? revolute('arm', 'cart', {at: [0.3, 0, 0], axis: [0, -1, 0]})
+        : revolute('cart', 'arm', {at: [0.3, 0, 0], axis: y}),
+    },
+    forces: [
+      jointForce('rail', {
+        force: ({position, rate}) => tf.sub(tf.mul(-30, position), tf.mul(0.5, rate)),
+        energy: ({position}) => tf.mul(15, tf.square(position)),
+      }),
+      jointForce('hinge', {force: ({position, t}) => tf.sub(tf.sin(t), tf.mul(4, position))}),
+    ],
+    ...spec,
+  });
+
+describe('coordinates of joints', () => {
+  it('forces act alike in both, whichever body is given first: reactions hold all accelerations', () => {
+    const found = [false, true].map(turned => {
+      const minimal = cart({coordinates: 'minimal'}, turned);
+      const sign = turned ? -1 : 1;
+      const seen = simulate(
+        minimal,
+        {q: [0.4, 0.7].map(x => sign * x), v: [1, -2].map(x => sign * x)},
+        {...still, observe: minimal.energy},
+      );
+      const maximal = cart({}, turned);
+      const poses = ['cart', 'arm'].map(body => minimal.pose(seen, body));
+      const start = {
+        q: poses.map(({position, rotation}) => [...position, ...rotation]),
+        v: poses.map(({velocity, angularVelocity}) => [...velocity, ...angularVelocity]),
+      };
+      const path = simulate(maximal, start, {...still, observe: maximal.energy});
+      seen.dispose();
+      path.dispose();
+      const of = (system: Multibody, run: SavedMotion): number[] =>
+        ['rail', 'hinge'].flatMap(joint => Array.from(system.reaction(run, joint).force, x => sign * x));
+      expect(path.values('observed')[0]).to.be.closeTo(seen.values('observed')[0], 1e-12);
+      return [of(minimal, seen), of(maximal, path)];
+    });
+    const [expected, ...others] = found.flat();
+    expect(largest(expected)).to.be.above(5);
+    for (const other of others) expect(largest(other.map((x, i) => x - expected[i]))).to.be.below(1e-8);
+  });
+
+  it('a rotor adds its inertia to that of what it turns, and its energy; the joint bears no torque about its axis', () => {
+    const [mass, length, moment, rotor] = [2, 0.5, 0.3, 0.7];
+    const system = multibody({
+      gravity: [0, 0, -g],
+      coordinates: 'minimal',
+      bodies: {arm: {mass, inertia: [moment, moment, moment], position: [length, 0, 0], angularVelocity: [0, 2, 0], velocity: [0, 0, -2 * length]}},
+      joints: {hinge: revolute('ground', 'arm', {at: [0, 0, 0], axis: y, armature: rotor})},
+      forces: [jointForce('hinge', {force: () => tf.scalar(3)})],
+    }); // prettier-ignore
+    const run = simulate(system, system.initial, {scheme: newmark(), dt: 1e-3, steps: 0, observe: system.energy});
+    run.dispose();
+    const whole = moment + mass * length ** 2 + rotor;
+    expect(run.values('a')[0]).to.be.closeTo((mass * g * length + 3) / whole, 1e-12);
+    expect(run.values('observed')[0]).to.be.closeTo(0.5 * whole * 4, 1e-12);
+    expect(largest(Array.from(system.reaction(run, 'hinge').torque))).to.be.below(1e-12);
+  });
+
+  it('the force of an axis is found again in a compound of the same steps', () => {
+    const next = stream(4);
+    const axes = [y, [1, 0, 0.2], [0, 0.3, 1]] as [number, number, number][];
+    const at: [number, number, number] = [0, 0, 0.2];
+    const body = {mass: 1, inertia: [0.1, 0.2, 0.3], position: [0.3, 0.1, 0] as [number, number, number]};
+    // A compound of a slide and two turns about different points, and links all but massless in its place.
+    const light = {mass: 1e-9, inertia: [1e-9, 1e-9, 1e-9]};
+    const force = (joint: string, step: number) =>
+      jointForce(joint, {step, force: ({position, rate}) => tf.sub(tf.mul(-3 - step, position), tf.mul(0.1, rate))});
+    const one = multibody({
+      coordinates: 'minimal',
+      bodies: {body},
+      joints: {all: compound('ground', 'body', {steps: [{slide: axes[0]}, {turn: axes[1], at}, {turn: axes[2], at: [0, 0, 0.5], armature: 0.2}]})},
+      forces: [0, 1, 2].map(step => force('all', step)),
+    }); // prettier-ignore
+    const several = multibody({
+      coordinates: 'minimal',
+      bodies: {first: light, second: light, body},
+      joints: {
+        a: prismatic('ground', 'first', {axis: axes[0]}),
+        b: revolute('first', 'second', {at, axis: axes[1]}),
+        c: revolute('second', 'body', {at: [0, 0, 0.5], axis: axes[2], armature: 0.2}),
+      },
+      forces: ['a', 'b', 'c'].map((joint, step) =>
+        jointForce(joint, {force: ({position, rate}) => tf.sub(tf.mul(-3 - step, position), tf.mul(0.1, rate))}),
+      ),
+    });
+    const state = {q: [0, 0, 0].map(() => next()), v: [0, 0, 0].map(() => next())};
+    const [found, expected] = [one, several].map(system => {
+      const run = simulate(system, state, {scheme: newmark(), dt: 1e-3, steps: 0});
+      run.dispose();
+      return Array.from(run.values('a'));
+    });
+    expect(largest(found)).to.be.above(1);
+    expect(largest(found.map((x, i) => x - expected[i]))).to.be.below(1e-6);
+  });
+
+  for (const coordinates of both)
+    it(`${coordinates}: an arm falls on its stop and rests there, which bears what statics say`, () => {
+      const system = multibody({
+        gravity: [0, 0, -g],
+        coordinates,
+        bodies: {arm: {mass: 2, inertia: [0.1, 0.1, 0.1], position: [0.5, 0, 0]}},
+        joints: {hinge: revolute('ground', 'arm', {at: [0, 0, 0], axis: y, limits: [-1, 0.3]})},
+      });
+      const run = simulate(system, system.initial, {scheme: implicitEuler(), dt: 0.005, t1: 1});
+      run.dispose();
+      const lambda = run.values('lambda');
+      expect(lambda[lambda.length - 1]).to.be.closeTo(2 * g * 0.5 * Math.cos(0.3), 1e-6);
+      const last = system.pose(run, 'arm').position.slice(-3);
+      expect(last[0]).to.be.closeTo(0.5 * Math.cos(0.3), 1e-9);
+      expect(last[2]).to.be.closeTo(-0.5 * Math.sin(0.3), 1e-9);
+      const {force, torque} = system.reaction(run, 'hinge');
+      expect(largest([...force.slice(-3)].map((x, i) => x - [0, 0, 2 * g][i]))).to.be.below(1e-6);
+      // The stop's torque is not the joint's: about the axis there is none.
+      expect(Math.abs(torque[torque.length - 2])).to.be.below(1e-6);
+    });
+
+  for (const coordinates of both)
+    it(`${coordinates}: a slide is stopped where its range ends`, () => {
+      const system = multibody({
+        coordinates,
+        bodies: {block: {mass: 2, inertia: [1, 1, 1], velocity: [3, 0, 0]}},
+        joints: {rail: prismatic('ground', 'block', {axis: [1, 0, 0], limits: [-Infinity, 0.1]})},
+      });
+      const run = simulate(system, system.initial, {scheme: implicitEuler(), dt: 0.01, t1: 0.1});
+      run.dispose();
+      expect(Math.abs(system.pose(run, 'block').velocity.slice(-3)[0])).to.be.below(1e-12);
+      expect(system.pose(run, 'block').position.slice(-3)[0]).to.be.closeTo(0.1, 1e-9);
+    });
+
+  it('what has no place is refused with what to change', () => {
+    const bodies = {arm: {mass: 1, inertia: [1, 1, 1]}};
+    const joint = (spec: object) => ({hinge: revolute('ground', 'arm', {at: [0, 0, 0], axis: y, ...spec})});
+    expect(() => multibody({bodies, joints: joint({armature: 1})})).to.throw(/armature.*minimal/);
+    expect(() => multibody({bodies, joints: joint({limits: [-4, 1]})})).to.throw(/half a turn.*minimal/);
+    expect(() => joint({limits: [2, 1]})).to.throw(/least, greatest/);
+    const force = (name: string, step = 0) => jointForce(name, {step, force: () => tf.scalar(1)});
+    expect(() => multibody({bodies, joints: joint({}), forces: [force('elbow')]})).to.throw(/'elbow'.*hinge/);
+    expect(() => multibody({bodies, joints: joint({}), forces: [force('hinge', 1)]})).to.throw(/coordinate 1/);
+    const steps = [
+      {turn: y, at: [0, 0, 0]},
+      {turn: [1, 0, 0], at: [0, 0, 1]},
+    ] as never;
+    expect(() => multibody({bodies, joints: {two: compound('ground', 'arm', {steps})}})).to.throw(
+      /several points.*minimal/,
+    );
+    expect(() => compound('ground', 'arm', {steps: []})).to.throw(/one to six/);
+  });
+});

@@ -1,0 +1,139 @@
+/** What readers of files make of names, limits, loops, frames and keyframes, and what they say of what they cannot read. */
+import {readFileSync} from 'node:fs';
+import type * as tf from '@tensorflow/tfjs';
+import {expect} from 'chai';
+import {DataError, explicitEuler, implicitEuler, newmark, simulate} from '../../../lib/index.js';
+import {readMjcf, readUrdf, type RobotModel} from '../../../models/robots/index.js';
+import {largest} from '../../simulate/numbers.js';
+
+const text = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
+const still = {scheme: newmark(), dt: 1e-3, steps: 0} as const;
+const mjcf = (body: string, more = ''): string => `<mujoco>\n${more}\n<worldbody>\n${body}\n</worldbody>\n</mujoco>`;
+const hinge = '<body name="a"><joint name="j" axis="0 1 0"/><geom size="0.1" pos="1 0 0" mass="2"/></body>';
+
+function refusal(read: () => unknown): DataError {
+  try {
+    read();
+  } catch (error) {
+    if (error instanceof DataError) return error;
+    throw error;
+  }
+  return expect.fail('it was read');
+}
+
+describe('models from files', () => {
+  it('names links that ride on others, joints with their numbers, and drives', () => {
+    const arm = readMjcf(text('mjcf/arm.xml'));
+    expect(arm.links.find(({name}) => name === 'tool')!.body).to.equal('wrist 3');
+    expect(arm.links.find(({name}) => name === 'base')!.body).to.equal('ground');
+    expect(arm.drives).to.have.members(arm.joints.map(({name}) => name));
+    const humanoid = readMjcf(text('mjcf/humanoid.xml'));
+    const hip = humanoid.joints.find(({name}) => name === 'right hip y')!;
+    expect({...hip}).to.deep.equal({name: 'right hip y', kind: 'turn', position: 12, velocity: 11, joint: 'right thigh', step: 2}); // prettier-ignore
+    expect(humanoid.solids).to.have.length(15);
+  });
+
+  it('frames of links are found again after a turn', () => {
+    const robot = readUrdf(text('urdf/gripper.urdf'), {limits: false});
+    const path = simulate(robot, robot.state({position: [0, 0, 0.1]}), still);
+    path.dispose();
+    const [finger, hand] = ['finger', 'hand'].map(link => robot.frame(path, link));
+    const apart = finger.position.map((x, i) => x - hand.position[i]);
+    // In the hand: (0, 0.02, 0.05) and 0.1 along the axis (0, 1, 0.2), whatever the hand's own turn.
+    const along = [0, 0.02 + 0.1 / Math.hypot(1, 0.2), 0.05 + 0.02 / Math.hypot(1, 0.2)];
+    expect(Math.hypot(...apart)).to.be.closeTo(Math.hypot(...along), 1e-12);
+    expect(largest([...finger.rotation].map((x, i) => x - hand.rotation[i]))).to.be.below(1e-12);
+  });
+
+  it('a joint that is limited stops, by the file of either kind', () => {
+    const fallen = (robot: RobotModel): number => {
+      const run = simulate(robot, robot.initial, {scheme: implicitEuler(), dt: 0.01, t1: 1});
+      run.dispose();
+      return robot.coordinates(run).position.slice(-1)[0];
+    };
+    const limited = mjcf(hinge.replace('name="j"', 'name="j" ref="10" range="-30 40"'));
+    expect(fallen(readMjcf(limited))).to.be.closeTo((40 * Math.PI) / 180, 1e-9);
+    expect(fallen(readMjcf(limited, {limits: false}))).to.be.above(1);
+    const inertia =
+      '<inertial><origin xyz="1 0 0"/><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>';
+    const urdf = `<robot name="r"><link name="w"/><link name="a">${inertia}</link><joint name="j" type="revolute"><parent link="w"/><child link="a"/><axis xyz="0 1 0"/><limit lower="-1" upper="0.4" effort="1" velocity="1"/></joint></robot>`;
+    expect(fallen(readUrdf(urdf))).to.be.closeTo(0.4, 1e-9);
+  });
+
+  it('controls are numbers or read parameters, within the ranges of drive and control', () => {
+    const drives =
+      '</worldbody><actuator><motor name="m" joint="j" gear="3" ctrlrange="-2 2"/><position name="p" joint="j" kp="10" kv="1" forcerange="-4 4"/></actuator><worldbody>';
+    const torque = (controls: object, params: object = {}): number => {
+      const robot = readMjcf(mjcf(hinge + drives, '<option gravity="0 0 0"/>'), {controls} as never);
+      const run = simulate(robot, robot.state({velocity: [2]}), {...still, params} as never);
+      run.dispose();
+      return run.values('a')[0] * (2 * 0.4 * 0.1 ** 2 + 2);
+    };
+    // Of the servo alone: −kv θ'.
+    expect(torque({})).to.be.closeTo(-2, 1e-12);
+    expect(torque({m: 1})).to.be.closeTo(3 - 2, 1e-12);
+    expect(torque({m: 9})).to.be.closeTo(3 * 2 - 2, 1e-12);
+    expect(torque({p: 3})).to.be.closeTo(4, 1e-12);
+    expect(torque({m: ({u}: {u: tf.Tensor}) => u}, {u: 0.5})).to.be.closeTo(1.5 - 2, 1e-12);
+    expect(() => torque({servo: 1})).to.throw(/'servo'.*m, p/);
+  });
+
+  it('a weld holds two bodies, a keyframe is a start', () => {
+    const two = `${hinge}<body name="b" pos="0 0 1"><joint name="k" axis="0 1 0"/><geom size="0.1" pos="1 0 0" mass="1"/></body>`;
+    const key = '<keyframe><key name="up" qpos="0.5 0.25" qvel="1 2"/></keyframe>';
+    const robot = readMjcf(mjcf(two, `<equality><weld body1="a" body2="b"/></equality>${key}`));
+    expect(robot.keyframes.up).to.deep.equal({q: [0.5, 0.25], v: [1, 2]});
+    const run = simulate(robot, robot.initial, still);
+    run.dispose();
+    // Two hinges and a weld: nothing moves, and the hinges and the weld bear all weight.
+    expect(largest(Array.from(run.values('a')))).to.be.below(1e-7);
+    const sum = ['j', 'k'].map(joint => robot.reaction(run, joint).force[2]).reduce((a, b) => a + b);
+    expect(sum).to.be.closeTo(3 * 9.81, 1e-6);
+  });
+
+  it('a free base is asked for, a fixed one is the default', () => {
+    const robot = readUrdf(text('urdf/gripper.urdf'), {base: 'free', gravity: [0, 0, -2], limits: false});
+    expect(robot.joints[0]).to.include({name: 'root', kind: 'free'});
+    const run = simulate(robot, robot.initial, {scheme: explicitEuler(), dt: 0.5, steps: 1, saveAt: 'end'});
+    run.dispose();
+    // All of it falls alike.
+    expect(
+      largest(Array.from(run.values('v')).map((x, i, all) => x - (i === all.length / 2 + 2 ? -1 : 0))),
+    ).to.be.below(1e-12);
+  });
+
+  it('what is not supported is named with its line, all of it at once', () => {
+    const bad = mjcf(`${hinge}\n<body mocap="true"/>`, '<tendon/>\n<option viscosity="1"/>');
+    const error = refusal(() => readMjcf(bad, {file: 'bad.xml'}));
+    expect(error.code).to.equal('unsupported-model-file');
+    expect(error.message)
+      .to.match(/bad\.xml.*line 2: <tendon>/)
+      .and.to.match(/line 6: a mocap body/)
+      .and.to.match(/viscosity/);
+    const {notes} = readMjcf(mjcf(`${hinge}`, '<tendon/>'), {unsupported: 'note'});
+    expect(notes.map(({line, text: said}) => `${line} ${said}`)[0]).to.equal('2 not supported: <tendon>');
+    const geom = '<body><joint/><geom type="mesh" mesh="m"/></body>';
+    expect(refusal(() => readMjcf(mjcf(geom))).message).to.match(/line 4: a mesh that tells the inertia/);
+    const urdf = '<robot name="r">\n<link name="a"/>\n<sensor/></robot>';
+    expect(refusal(() => readUrdf(urdf)).message).to.match(/line 3: <sensor>/);
+  });
+
+  it('what is wrong is told with its line', () => {
+    const of = (body: string): string => refusal(() => readMjcf(mjcf(body))).message;
+    expect(refusal(() => readMjcf('<mujoco>\n<worldbody>\n</mujoco>')).message).to.match(/line 3: this is no XML/);
+    expect(of('<body name="a"><joint/></body>')).to.match(/line 4: body a moves and has no mass/);
+    expect(of(hinge.replace('size="0.1"', 'size="0.1 x"'))).to.match(/size="0\.1 x".*1 to 3 finite numbers/);
+    expect(of(hinge.replace('axis="0 1 0"', 'axis="0 0 0"'))).to.match(/no direction/);
+    expect(of(hinge.replace('name="j"', 'name="j" class="x"'))).to.match(/no default class 'x'/);
+    expect(of(hinge.replace('name="j"', 'name="j" type="wheel"'))).to.match(/one of hinge, slide, ball, free/);
+    expect(of(hinge + hinge)).to.match(/line 4: two bodies are called a/);
+    expect(refusal(() => readMjcf('<robot/>')).message).to.match(/no <mujoco>/);
+    const urdf = (joint: string): string =>
+      refusal(() => readUrdf(`<robot name="r"><link name="a"/>\n${joint}</robot>`)).message;
+    expect(urdf('<joint name="j" type="fixed"><parent link="a"/><child link="b"/></joint>')).to.match(
+      /line 2: there is no link b/,
+    );
+    expect(urdf('<link name="b"/>')).to.match(/one link that no joint carries, not 2: a, b/);
+    expect(() => readMjcf(mjcf(hinge), {limit: true} as never)).to.throw(/limit/);
+  });
+});

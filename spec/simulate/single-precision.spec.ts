@@ -1,0 +1,176 @@
+/** precision: 'single': states and gradients agree with double precision's to single precision's rounding; what has none refuses. */
+import * as tf from '@tensorflow/tfjs';
+import {expect} from 'chai';
+import type {AnySystem, Scheme} from '../../lib/index.js';
+import {
+  adaptive,
+  batch,
+  dopri5,
+  implicitMidpoint,
+  kvaerno5,
+  mechanics,
+  ode,
+  OptionError,
+  rk4,
+  simulate,
+  trapezoid,
+  tsit5,
+} from '../../lib/index.js';
+
+const layer = (rows: number, columns: number): number[][] =>
+  Array.from({length: rows}, (_, i) => Array.from({length: columns}, (__, j) => Math.sin(3 * i + 7 * j + 1) / rows));
+const weights = {w0: layer(2, 19), b0: layer(1, 19)[0], w1: layer(19, 2), b1: [0.1, -0.1]};
+
+/** A network 2–19–2 on rows of two numbers. */
+const learnt = (activation: (x: tf.Tensor) => tf.Tensor): AnySystem =>
+  ode<{w0: tf.Tensor2D; b0: tf.Tensor; w1: tf.Tensor2D; b1: tf.Tensor}>(({y, params}) =>
+    tf.add(
+      tf.matMul(activation(tf.add(tf.matMul(y as tf.Tensor2D, params.w0), params.b0)) as tf.Tensor2D, params.w1),
+      params.b1,
+    ),
+  );
+
+/** Springs in a row that harden, with gravity. */
+const chain = mechanics<{k: tf.Tensor}>({
+  mass: [1, 1, 1, 1, 1, 1, 1, 1],
+  forces: ({q, v, params}) => {
+    const d = tf.sub(q, tf.concat([tf.zeros([1]), tf.slice(q, [0], [7])]));
+    const force = tf.mul(params.k, tf.add(d, tf.mul(tf.mul(tf.square(d), d), 0.5)));
+    const pull = tf.sub(tf.concat([tf.slice(force, [1], [7]), tf.zeros([1])]), force);
+    return tf.sub(tf.add(pull, 1), tf.mul(v, 0.1));
+  },
+});
+
+/** Robertson's reaction. */
+const robertson = ode<{k: tf.Tensor1D}>(({y, params}) => {
+  const [a, b, c] = tf.unstack(y);
+  const [k1, k2, k3] = tf.unstack(params.k);
+  const [first, second, third] = [tf.mul(k1, a), tf.mul(k2, tf.mul(b, c)), tf.mul(k3, tf.mul(b, b))];
+  return tf.stack([tf.sub(second, first), tf.sub(tf.sub(first, second), third), third]);
+});
+
+const numbers = (tree: unknown): number[] =>
+  typeof tree === 'number'
+    ? [tree]
+    : Array.isArray(tree) || ArrayBuffer.isView(tree)
+      ? Array.from(tree as ArrayLike<unknown>).flatMap(numbers)
+      : Object.values(tree as object).flatMap(numbers);
+
+/** The largest difference beside the largest number. */
+function apart(actual: ArrayLike<number>, expected: ArrayLike<number>): number {
+  expect(actual.length).to.equal(expected.length);
+  let [most, largest] = [0, 0];
+  for (let i = 0; i < expected.length; i++) {
+    most = Math.max(most, Math.abs(actual[i] - expected[i]));
+    largest = Math.max(largest, Math.abs(expected[i]));
+  }
+  return most / largest;
+}
+
+interface Run {
+  readonly states: Float64Array;
+  readonly gradient: number[];
+}
+
+/** Saved states, and the gradient of their sum of squares with respect to the start and all parameters. */
+function runIn(precision: 'double' | 'single', system: AnySystem, initial: object, options: object, name: string): Run {
+  const run = simulate.vjp(system as never, initial as never, {...options, precision} as never) as unknown as {
+    trajectory: {values(name: string): Float64Array};
+    pullback(cotangents: object): {params: object; initial: object};
+  };
+  const states = run.trajectory.values(name);
+  const {params, initial: start} = run.pullback({[name]: states.map(value => 2 * value)});
+  return {states, gradient: [...numbers(params), ...numbers(start)]};
+}
+
+const starts = Array.from({length: 9}, (_, i) => [Math.cos(i), Math.sin(i)]);
+const cases: readonly (readonly [string, AnySystem, object, object, string])[] = [
+  ...([rk4(), tsit5(), dopri5()] as Scheme[]).map(
+    scheme =>
+      [
+        `${scheme.name}, a network of tanh`,
+        learnt(tf.tanh),
+        {y: starts},
+        {scheme, dt: 0.1, steps: 20, params: weights},
+        'y',
+      ] as const,
+  ),
+  [
+    'tsit5, adaptive steps and saved times between',
+    learnt(tf.softplus),
+    {y: starts},
+    {
+      scheme: tsit5(),
+      dt: 0.1,
+      t1: 2,
+      control: adaptive({rtol: 1e-6, atol: 1e-8}),
+      saveAt: [0.3, 1.1, 2],
+      params: weights,
+    },
+    'y',
+  ],
+  [
+    'implicit midpoint, a chain',
+    chain,
+    {q: new Array(8).fill(0), v: new Array(8).fill(0)},
+    {scheme: implicitMidpoint(), dt: 0.01, steps: 200, params: {k: new Array(8).fill(1e4)}},
+    'q',
+  ],
+  [
+    'the trapezoid rule, a chain',
+    chain,
+    {q: new Array(8).fill(0), v: new Array(8).fill(0)},
+    {scheme: trapezoid(), dt: 0.01, steps: 200, params: {k: new Array(8).fill(1e4)}},
+    'q',
+  ],
+  [
+    'kvaerno5, a stiff reaction',
+    robertson,
+    {y: [1, 0, 0]},
+    {
+      scheme: kvaerno5(),
+      dt: 1e-4,
+      t1: 100,
+      control: adaptive({rtol: 1e-6, atol: 1e-10}),
+      params: {k: [0.04, 1e4, 3e7]},
+      saveAt: 'end',
+    },
+    'y',
+  ],
+];
+
+describe("precision: 'single'", () => {
+  for (const [name, system, initial, options, state] of cases) {
+    it(`${name}: states and gradient are double precision's to five digits`, () => {
+      const double = runIn('double', system, initial, options, state);
+      const single = runIn('single', system, initial, options, state);
+      // A hundred roundings of 2⁻²³: what was measured is 1e-7 to 3e-6.
+      expect(apart(single.states, double.states)).to.be.within(1e-12, 1e-5);
+      expect(apart(single.gradient, double.gradient)).to.be.below(1e-5);
+    });
+  }
+
+  it('runs in batches on threads', () => {
+    const members = [starts, starts.map(([a, b]) => [b, a])].map(y => ({initial: {y}}));
+    const [double, single] = (['double', 'single'] as const).map(precision => {
+      const options = {scheme: tsit5(), dt: 0.1, steps: 10, params: weights, precision, workers: 2};
+      return batch(learnt(tf.tanh) as never, members as never, options as never) as unknown as {
+        values(name: string): Float64Array;
+        stats: {thread: string};
+      }[];
+    });
+    expect(single.map(({stats}) => stats.thread)).to.deep.equal(['worker', 'worker']);
+    single.forEach((path, i) => expect(apart(path.values('y'), double[i].values('y'))).to.be.within(1e-12, 1e-6));
+  });
+
+  it('is refused where programs are not compiled, and by another name', () => {
+    const falling = ode(({y}) => tf.neg(y));
+    const run = (options: object) => (): void =>
+      void simulate(falling, {y: 1}, {scheme: rk4(), dt: 0.1, steps: 1, ...options});
+    for (const engine of ['interpreter', 'tensor'] as const)
+      expect(run({engine, precision: 'single'}))
+        .to.throw(OptionError, `the engine is '${engine}'`)
+        .with.property('code', 'bad-precision');
+    expect(run({precision: 'half'})).to.throw(OptionError, 'precision');
+  });
+});

@@ -1,0 +1,117 @@
+/** Sparse regression: Lorenz's equations from a run of them (Brunton, Proctor & Kutz 2016), and what is refused. */
+import * as tf from '@tensorflow/tfjs';
+import {expect} from 'chai';
+import {brownianPath, DataError, ode, OptionError, rk4, ShapeError, simulate} from '../../../lib/index.js';
+import {differences, polynomials, sparseRegression} from '../../../training/index.js';
+
+const names = ['x', 'y', 'z'] as const;
+type Lorenz = {[K in (typeof names)[number]]: Float64Array};
+
+/** Lorenz's system with 10, 28 and 8/3, from (−8, 7, 27). */
+function lorenz(dt: number, steps: number): {t: Float64Array; states: Lorenz; rates: Lorenz} {
+  const system = ode(({y: state}) => {
+    const [x, y, z] = tf.unstack(state);
+    return tf.stack([
+      tf.mul(10, tf.sub(y, x)),
+      tf.sub(tf.mul(x, tf.sub(28, z)), y),
+      tf.sub(tf.mul(x, y), tf.mul(8 / 3, z)),
+    ]);
+  });
+  const run = simulate(system, {y: [-8, 7, 27]}, {scheme: rk4(), dt, steps});
+  run.dispose();
+  const values = run.values('y');
+  const [x, y, z] = [0, 1, 2].map(k => values.filter((_, i) => i % 3 === k));
+  return {
+    t: run.values('t'),
+    states: {x, y, z},
+    rates: {
+      x: x.map((_, i) => 10 * (y[i] - x[i])),
+      y: x.map((value, i) => value * (28 - z[i]) - y[i]),
+      z: x.map((value, i) => value * y[i] - (8 / 3) * z[i]),
+    },
+  };
+}
+
+const truth: {[name: string]: {[term: string]: number}} = {
+  x: {x: -10, y: 10},
+  y: {x: 28, y: -1, 'x z': -1},
+  z: {z: -8 / 3, 'x y': 1},
+};
+
+function expectLorenz(found: ReturnType<typeof sparseRegression>, relative: number): void {
+  for (const name of names) {
+    const {coefficients} = found[name];
+    expect(Object.keys(coefficients).sort(), name).to.deep.equal(Object.keys(truth[name]).sort());
+    for (const [term, value] of Object.entries(truth[name]))
+      expect(Math.abs(coefficients[term] / value - 1), `${name}: ${term}`).to.be.below(relative);
+  }
+}
+
+describe('identify: sparse regression', () => {
+  it("finds Lorenz's seven terms among sixty, to rounding where rates are exact", () => {
+    const {states, rates} = lorenz(0.01, 1000);
+    const features = polynomials(states, 3);
+    expect(Object.keys(features).length).to.equal(20);
+    const found = sparseRegression({features, targets: rates, threshold: 0.1});
+    expectLorenz(found, 1e-9);
+    expect(found.x.text).to.equal('−10·x + 10·y');
+    expect(found.z.r2).to.be.closeTo(1, 1e-12);
+    // Terms of less than 5 % of a rate are none of the others'.
+    expectLorenz(sparseRegression({features, targets: rates, share: 0.05}), 1e-9);
+  });
+
+  it('finds them by differences, and in noise, to the errors of these', () => {
+    const {t, states} = lorenz(0.002, 5000);
+    const features = polynomials(states, 2);
+    const rates = Object.fromEntries(names.map(name => [name, differences(t, states[name])]));
+    expectLorenz(sparseRegression({features, targets: rates, threshold: 0.1}), 5e-3);
+    const noise = brownianPath(1, [3, t.length]).at(1);
+    const noisy = Object.fromEntries(
+      names.map((name, k) => [name, rates[name].map((rate, i) => rate + 2 * noise[k * t.length + i])]),
+    );
+    const found = sparseRegression({features, targets: noisy, threshold: 0.2});
+    expectLorenz(found, 0.05);
+    for (const name of names) expect(found[name].residual).to.be.closeTo(2, 0.1);
+  });
+
+  it('a ridge makes coefficients smaller by what it weighs', () => {
+    const x = Float64Array.of(3, 4);
+    const {coefficients} = sparseRegression({features: {x}, targets: {y: x}, threshold: 0, ridge: 0.25}).y;
+    expect(coefficients.x).to.be.closeTo(0.8, 1e-15);
+  });
+
+  it('differences are exact of parabolas, on any grid', () => {
+    const t = [0, 0.1, 0.5, 0.6, 2];
+    differences(
+      t,
+      t.map(x => 3 * x * x - x),
+    ).forEach((slope, i) => expect(slope).to.be.closeTo(6 * t[i] - 1, 1e-12));
+  });
+
+  it('polynomials have the names of their products', () => {
+    expect(Object.keys(polynomials({a: [1, 2], b: [3, 4]}, 2))).to.deep.equal(['1', 'a', 'b', 'a²', 'a b', 'b²']);
+    expect([...polynomials({a: [1, 2], b: [3, 4]}, 3)['a² b']]).to.deep.equal([3, 16]);
+  });
+
+  it('nothing is found of nothing, and dependent features are said', () => {
+    const x = [1, 2, 3, 4];
+    const none = sparseRegression({features: {x}, targets: {y: [0, 0, 0, 0]}, threshold: 0.1}).y;
+    expect(none.text).to.equal('0');
+    const twice = sparseRegression({features: {x, again: x}, targets: {y: x}, threshold: 0.1}).y;
+    expect(twice.warnings[0]).to.include('depend on each other');
+    expect(twice.coefficients).to.have.all.keys('x', 'again');
+  });
+
+  it('refuses what cannot be asked', () => {
+    const x = [1, 2, 3];
+    expect(() => sparseRegression({features: {x}, targets: {x}})).to.throw(OptionError, 'threshold and share');
+    expect(() => sparseRegression({features: {x}, targets: {y: [1]}, threshold: 1})).to.throw(ShapeError, 'targets.y');
+    expect(() => sparseRegression({features: {x}, targets: {y: [1, NaN, 2]}, threshold: 1})).to.throw(
+      DataError,
+      'targets.y',
+    );
+    expect(() => sparseRegression({features: {}, targets: {x}, threshold: 1})).to.throw(DataError, 'samples');
+    expect(() => polynomials({x}, 0)).to.throw(OptionError, 'degree');
+    expect(() => differences([0, 1, 1], x)).to.throw(DataError, 'ascend');
+  });
+});

@@ -1,0 +1,272 @@
+/**
+ * The bootstrap (Efron & Tibshirani, An Introduction to the Bootstrap, 1993): records made anew from the fit, by its noise
+ * model or with its own residuals in blocks (Künsch, Annals of Statistics 17, 1989), each fitted again. The spread of their
+ * estimates needs no linearization, and is that of the data alone, for priors stay as they are; and as their truth is known, they tell how often the standard errors' intervals hold it.
+ */
+import {OptionError} from '../../lib/errors.js';
+import {count, oneOf, refuseUnknownOptions, whole} from '../../lib/checks.js';
+import {Random} from '../train/random.js';
+import {evaluate} from './evaluation.js';
+import {Fit} from './fit.js';
+import {uncertaintyOf, type Found} from './identification.js';
+import type {AnyProblem, IdentificationProblem} from './identify.js';
+import {isRobust, white} from './noise.js';
+import {guessing, type Parameters} from './parameters.js';
+import {heldProblem, swept, sweepCheck, type HeldProblem, type PartSweep} from './part.js';
+import {quantile} from './quantiles.js';
+import type {Channel, CheckedRecord} from './records.js';
+import {chainSeeds} from './sample-density.js';
+import {attempt} from './solve.js';
+
+/** What `bootstrap` may be told. */
+export interface BootstrapOptions {
+  /** Records made anew, or as many sets of them; default 200: the deviation of a deviation is then a twentieth of it. */
+  readonly replicates?: number;
+  /** Default 1. */
+  readonly seed?: number;
+  /**
+   * Where the errors of a replicate come from: 'model' draws them by the noise model that was found, 'residuals' puts blocks
+   * of the fit's residuals together. Default 'model' where the noise is autoregressive or `residuals` is 'independent', and not one
+   * of outliers.
+   */
+  readonly errors?: 'model' | 'residuals';
+  /** Samples of a block of residuals; default 1 where they are taken to be independent, else n^(1/3) of n samples. */
+  readonly block?: number;
+  /** Where the replicates are computed: made by `fitSweep` of stiffgrad/sweep. */
+  readonly sweep?: PartSweep;
+}
+
+/** By parameter, as in `correlation.labels`. */
+export interface Labelled<T> {
+  readonly [label: string]: T;
+}
+
+/** What the replicates came to. */
+export interface Bootstrap {
+  readonly labels: readonly string[];
+  /** Fits that are counted. */
+  readonly replicates: number;
+  /** Replicates that could not be fitted, and are left out. */
+  readonly failed: number;
+  /** Their estimates, in the order of the replicates. */
+  readonly draws: Labelled<Float64Array>;
+  /** Deviation of the estimates. */
+  readonly sd: Labelled<number>;
+  /** Their mean less the estimate that they were made from. */
+  readonly bias: Labelled<number>;
+  /** From the 2.5th to the 97.5th percentile. */
+  readonly interval: Labelled<readonly [number, number]>;
+  /** Part of the replicates whose own 95 % interval, by their standard errors, holds the estimate that they were made from. */
+  readonly coverage: Labelled<number>;
+  readonly warnings: readonly string[];
+}
+
+/** One replicate, as plain data. */
+export interface ReplicateData {
+  readonly number: number;
+  readonly seed: number;
+  readonly errors: 'model' | 'residuals';
+  /** 0: by the number of samples. */
+  readonly block: number;
+  readonly estimate: {readonly [name: string]: number | Float64Array};
+  /** Scale of a weighted residual's innovation, and by output the autoregression's coefficients. */
+  readonly sd: number;
+  readonly coefficients: readonly Float64Array[];
+}
+
+/** A replicate's estimates with their 95 % intervals, or why there are none. */
+export type Replicate =
+  | {readonly estimate: Float64Array; readonly low: Float64Array; readonly high: Float64Array}
+  | {readonly failure: string};
+
+/**
+ * Fits records that are made anew from a fit.
+ * @param problem the same that was identified
+ * @throws OptionError; what `simulate` throws at the estimate
+ */
+export async function bootstrap<T extends Parameters, E, D, R>(
+  problem: AnyProblem<T>,
+  found: Found<E, D, R>,
+  options: BootstrapOptions = {},
+): Promise<Bootstrap> {
+  refuseUnknownOptions(
+    options,
+    {replicates: count, seed: whole, errors: oneOf('model', 'residuals'), block: count, sweep: sweepCheck},
+    'bootstrap',
+  );
+  const {replicates = 200, seed, sweep, errors = usualErrors(problem)} = options;
+  const {noise, uncertainty, estimate} = found;
+  const {block = problem.residuals === 'independent' ? 1 : 0} = options;
+  const shared = {
+    ...{errors, block},
+    estimate: {...(estimate as ReplicateData['estimate'])},
+    sd: Number.isFinite(noise.sd) ? noise.sd : Math.sqrt(uncertainty.variance),
+    coefficients: noise.coefficients,
+  };
+  const parts = chainSeeds(replicates, seed).map((own, number): ReplicateData => ({...shared, number, seed: own}));
+  const held = heldProblem<IdentificationProblem>(problem);
+  const all: Replicate[] = [];
+  if (sweep !== undefined) all.push(...(await swept<Replicate>(sweep, 'replicate', held, parts)));
+  else for (const part of parts) all.push(await replicate(held, part));
+  return bootstrapOf(held.fit, parts[0], all);
+}
+
+function usualErrors({
+  noise = white(),
+  residuals,
+}: Pick<IdentificationProblem, 'noise' | 'residuals'>): 'model' | 'residuals' {
+  return !isRobust(noise) && (noise.order > 0 || residuals === 'independent') ? 'model' : 'residuals';
+}
+
+function bootstrapOf({space, parameters}: Fit, {estimate}: ReplicateData, all: readonly Replicate[]): Bootstrap {
+  const kept = all.filter(one => 'estimate' in one);
+  const failures = all.flatMap(one => ('failure' in one ? [one.failure] : []));
+  if (kept.length < 2)
+    throw new OptionError(
+      'start-not-evaluable',
+      `bootstrap: ${failures.length} of ${all.length} replicates could not be fitted, the first because: ${failures[0]}`,
+    );
+  const {labels} = space;
+  const truth = space.natural(space.coordinates(valuesOf(parameters, estimate)));
+  const column = (i: number): Float64Array => Float64Array.from(kept, one => one.estimate[i]);
+  const byLabel = <T>(of: (i: number) => T): {[label: string]: T} =>
+    Object.fromEntries(labels.map((label, i) => [label, of(i)]));
+  const mean = (values: Float64Array): number => values.reduce((sum, value) => sum + value, 0) / values.length;
+  return {
+    labels,
+    replicates: kept.length,
+    failed: failures.length,
+    draws: byLabel(column),
+    sd: byLabel(i => {
+      const [values, middle] = [column(i), mean(column(i))];
+      return Math.sqrt(values.reduce((sum, value) => sum + (value - middle) ** 2, 0) / (values.length - 1));
+    }),
+    bias: byLabel(i => mean(column(i)) - truth[i]),
+    interval: byLabel(i => {
+      const sorted = column(i).sort();
+      return [quantile(sorted, 0.025), quantile(sorted, 0.975)] as const;
+    }),
+    coverage: byLabel(
+      i => kept.filter(({low, high}) => low[i] <= truth[i] && truth[i] <= high[i]).length / kept.length,
+    ),
+    warnings:
+      failures.length === 0
+        ? []
+        : [`${failures.length} of ${all.length} replicates could not be fitted, the first because: ${failures[0]}`],
+  };
+}
+
+const valuesOf = (
+  parameters: Fit['parameters'],
+  estimate: ReplicateData['estimate'],
+): {readonly [name: string]: Float64Array} =>
+  Object.fromEntries(Object.entries(guessing(parameters, estimate)).map(([name, {guess}]) => [name, guess]));
+
+/** One replicate, wherever it is computed. */
+export async function replicate(
+  {problem, fit}: HeldProblem<IdentificationProblem>,
+  data: ReplicateData,
+): Promise<Replicate> {
+  const {space, parameters} = fit;
+  const x = space.coordinates(valuesOf(parameters, data.estimate));
+  const again = new Fit(problem, remade(fit, x, data), fit);
+  const {number} = data;
+  const found = await attempt({...problem, shooting: undefined, onProgress: undefined}, again, x, {
+    number,
+    only: false,
+  });
+  if ('failure' in found) return found;
+  const {standardError} = uncertaintyOf(problem, again, found.solved);
+  return {estimate: space.natural(found.solved.x), ...space.intervals(standardError, found.solved.x)};
+}
+
+/** The records with what the fit would have measured. */
+function remade(fit: Fit, x: Float64Array, data: ReplicateData): CheckedRecord[] {
+  const random = new Random(data.seed);
+  const residuals = evaluate(fit.residuals(x));
+  const trajectories = fit.trajectories(x);
+  // As many degrees of freedom as the fit took from its residuals are put back (Davison & Hinkley 1997, §6.2).
+  const {observations} = fit;
+  const widened = Math.sqrt(observations / Math.max(observations - x.length, 1));
+  let first = 0;
+  return fit.measured.map((record, r) => {
+    const width = record.channels.reduce((sum, {outputs}) => sum + outputs, 0);
+    const rows = record.t.length * width;
+    const errors =
+      data.errors === 'model'
+        ? drawn(random, record.t.length, width, data)
+        : shuffled(random, residuals.subarray(first, first + rows), record, width, data.block).map(e => widened * e);
+    first += rows;
+    let offset = 0;
+    const channels = record.channels.map((channel): Channel => {
+      const {simulated, measured, weights, outputs} = channel;
+      const exact = trajectories[r].values(simulated);
+      const at = offset;
+      offset += outputs;
+      return {
+        ...channel,
+        measured: measured.map((value, i) =>
+          weights[i] === 0
+            ? value
+            : exact[i] + errors[Math.floor(i / outputs) * width + at + (i % outputs)] / weights[i],
+        ),
+      };
+    });
+    trajectories[r].dispose();
+    return {...record, channels};
+  });
+}
+
+/** Samples after which an autoregression that began at rest is taken to have forgotten it: φ = 0.99 leaves 4e-5. */
+const FORGOTTEN = 1000;
+
+/** Errors of the noise model, [samples, width], of weight 1. */
+function drawn(random: Random, samples: number, width: number, {sd, coefficients}: ReplicateData): Float64Array {
+  const errors = new Float64Array(samples * width);
+  for (let k = 0; k < width; k++) {
+    const phi = coefficients[k] ?? new Float64Array(0);
+    const past = new Array<number>(phi.length).fill(0);
+    for (let n = phi.length === 0 ? 0 : -FORGOTTEN; n < samples; n++) {
+      const error = phi.reduce((sum, value, lag) => sum + value * past[lag], sd * random.normal());
+      past.unshift(error);
+      past.pop();
+      if (n >= 0) errors[n * width + k] = error;
+    }
+  }
+  return errors;
+}
+
+/** Blocks of the record's own errors, [samples, width]: centred, of samples that were measured whole. */
+function shuffled(
+  random: Random,
+  residuals: Float64Array,
+  {t, channels, name}: CheckedRecord,
+  width: number,
+  given: number,
+): Float64Array {
+  const whole = Array.from(t.keys()).filter(i =>
+    channels.every(({weights, outputs}) =>
+      weights.subarray(i * outputs, (i + 1) * outputs).every(weight => weight !== 0),
+    ),
+  );
+  if (whole.length < 2)
+    throw new OptionError(
+      'no-data',
+      `bootstrap: ${name} has ${whole.length} samples of which all was measured: there are no residuals to draw from. Take errors: 'model'.`,
+      {record: name},
+    );
+  // Long enough for what lasts, short enough for many: the error of the deviation is least at this rate (Hall, Horowitz & Jing 1995).
+  const block = Math.min(given === 0 ? Math.ceil(whole.length ** (1 / 3)) : given, whole.length);
+  const means = Array.from(
+    {length: width},
+    (_, k) => whole.reduce((sum, i) => sum + residuals[i * width + k], 0) / whole.length,
+  );
+  const errors = new Float64Array(t.length * width);
+  for (let i = 0; i < t.length; i += block) {
+    const from = random.below(whole.length - block + 1);
+    for (let j = 0; j < block && i + j < t.length; j++)
+      // Residuals are simulated less measured.
+      for (let k = 0; k < width; k++) errors[(i + j) * width + k] = means[k] - residuals[whole[from + j] * width + k];
+  }
+  return errors;
+}

@@ -1,0 +1,167 @@
+/**
+ * Cross-validation (Stone, Journal of the Royal Statistical Society B 36, 1974): each part of the data is left out of a fit once,
+ * and tells how well that fit meets what it has not seen. Several records are left out whole; one record in blocks of samples.
+ */
+import {OptionError} from '../../lib/errors.js';
+import {count, refuseUnknownOptions, whole} from '../../lib/checks.js';
+import {Fit} from './fit.js';
+import type {Identification} from './identification.js';
+import type {AnyProblem, IdentificationProblem} from './identify.js';
+import {identifyFit, identifyWith} from './identify.js';
+import {heldProblem, swept, sweepCheck, type HeldProblem, type PartSweep} from './part.js';
+import type {Channel, CheckedRecord, MeasuredRecord} from './records.js';
+import type {Parameters} from './parameters.js';
+
+/** What `crossValidate` may be told. */
+export interface CrossValidationOptions {
+  /** Default 5, or as many as there are records where these are fewer. */
+  readonly folds?: number;
+  /** First samples of a record left out that find its own start and parameters, as `validate` has it; default 0. Of a single record it has no meaning. */
+  readonly warmUp?: number;
+  /** Where the folds are computed: made by `fitSweep` of stiffgrad/sweep. */
+  readonly sweep?: PartSweep;
+}
+
+/** One fold. */
+export interface Fold {
+  /** What was left out: names of records, or 'samples 20 … 39'. */
+  readonly leftOut: string;
+  /** Of measured − simulated over what was left out, unweighted. */
+  readonly rmse: number;
+  /** Numbers that were compared. */
+  readonly samples: number;
+  readonly estimate: Identification['estimate'];
+  readonly converged: boolean;
+}
+
+/** How well fits meet what they have not seen. */
+export interface CrossValidation {
+  readonly folds: readonly Fold[];
+  /** Root mean square over all that was left out. */
+  readonly rmse: number;
+  readonly warnings: readonly string[];
+}
+
+/** A fold, as plain data. */
+export interface FoldData {
+  /** Records left out, by number; none of a single record. */
+  readonly records: readonly number[];
+  /** Of a single record: its samples from … to − 1. */
+  readonly from: number;
+  readonly to: number;
+  readonly warmUp: number;
+  /** Of each fit, as `identify` has them. */
+  readonly starts: number;
+  readonly seed: number;
+}
+
+/**
+ * Fits without each part of the data, and judges by it.
+ * @throws OptionError; (rejects) what `identify` throws of a fold
+ */
+export async function crossValidate<T extends Parameters>(
+  problem: AnyProblem<T>,
+  options: CrossValidationOptions = {},
+): Promise<CrossValidation> {
+  refuseUnknownOptions(options, {folds: count, warmUp: whole, sweep: sweepCheck}, 'crossValidate');
+  const held = heldProblem<IdentificationProblem>(problem);
+  const {warmUp = 0, sweep} = options;
+  const {starts = 1, seed = 1} = problem;
+  const parts = foldsOf(held.fit.measured, options.folds).map(one => ({...one, warmUp, starts, seed}));
+  const folds: Fold[] = [];
+  if (sweep !== undefined) folds.push(...(await swept<Fold>(sweep, 'fold', held, parts)));
+  else for (const part of parts) folds.push(await fold(held, part));
+  const total = folds.reduce((sum, {samples}) => sum + samples, 0);
+  const lost = folds.filter(({converged}) => !converged).map(({leftOut}) => leftOut);
+  return {
+    folds,
+    rmse: Math.sqrt(folds.reduce((sum, {rmse, samples}) => sum + samples * rmse ** 2, 0) / total),
+    warnings: lost.length === 0 ? [] : [`The fits without ${lost.slice(0, 4).join(', ')} did not converge.`],
+  };
+}
+
+/** Folds a record or a fit by default: a tenth or a fifth is usual (Hastie, Tibshirani & Friedman, The Elements of Statistical Learning, §7.10). */
+const USUAL = 5;
+
+function foldsOf(
+  records: readonly CheckedRecord[],
+  asked: number | undefined,
+): Pick<FoldData, 'records' | 'from' | 'to'>[] {
+  const single = records.length === 1;
+  const most = single ? records[0].t.length : records.length;
+  const folds = asked ?? Math.min(USUAL, most);
+  if (folds < 2 || folds > most)
+    throw new OptionError(
+      'bad-option',
+      `crossValidate: folds is ${folds}, but goes from 2 to the ${most} ${single ? 'samples' : 'records'} there are.`,
+      {option: 'folds', value: folds},
+    );
+  const bound = (k: number): number => Math.round((k * most) / folds);
+  return Array.from({length: folds}, (_, k) => {
+    const [from, to] = [bound(k), bound(k + 1)];
+    return single
+      ? {records: [], from, to}
+      : {records: Array.from({length: to - from}, (_one, i) => from + i), from: 0, to: 0};
+  });
+}
+
+/** One fold, wherever it is computed. */
+export function fold(held: HeldProblem<IdentificationProblem>, data: FoldData): Promise<Fold> {
+  const {records, starts, seed} = data;
+  const own = {...held, problem: {...held.problem, starts, seed, sweep: undefined, onProgress: undefined}};
+  return records.length > 0 ? withoutRecords(own, data) : withoutSamples(own, data);
+}
+
+async function withoutRecords({problem, fit}: HeldProblem<IdentificationProblem>, data: FoldData): Promise<Fold> {
+  const all = problem.data as readonly MeasuredRecord[];
+  const named = all.map((record, i) => ({...record, name: fit.measured[i].name}));
+  const out = (_: unknown, i: number): boolean => data.records.includes(i);
+  const found = await identifyWith({
+    ...problem,
+    data: named.filter((one, i) => !out(one, i)),
+  });
+  for (const trajectory of found.trajectories) trajectory.dispose();
+  const judged = await found.validate(named.filter(out), {warmUp: data.warmUp});
+  const numbers = judged.flatMap(({series}) => series);
+  return {
+    ...errorOf(numbers.map(({measured, simulated}) => [measured, simulated] as const)),
+    leftOut: named
+      .filter(out)
+      .map(({name}) => name)
+      .join(', '),
+    estimate: {...found.estimate},
+    converged: found.converged,
+  };
+}
+
+async function withoutSamples({problem, fit}: HeldProblem<IdentificationProblem>, {from, to}: FoldData): Promise<Fold> {
+  const [record] = fit.measured;
+  const channels = record.channels.map((channel): Channel => {
+    const {weights, outputs} = channel;
+    return {...channel, weights: weights.map((weight, i) => (i >= from * outputs && i < to * outputs ? 0 : weight))};
+  });
+  const seen = new Fit(problem, [{...record, channels}], fit);
+  const found = await identifyFit(problem, seen);
+  const [path] = found.trajectories;
+  const pairs = record.channels.map(({simulated, measured, weights, outputs}) => {
+    const series = path.values(simulated);
+    const kept = Array.from({length: (to - from) * outputs}, (_, i) => from * outputs + i).filter(i => weights[i] > 0);
+    return [Float64Array.from(kept, i => measured[i]), Float64Array.from(kept, i => series[i])] as const;
+  });
+  for (const trajectory of found.trajectories) trajectory.dispose();
+  return {
+    ...errorOf(pairs),
+    leftOut: `samples ${from} … ${to - 1}`,
+    estimate: {...found.estimate},
+    converged: found.converged,
+  };
+}
+
+function errorOf(pairs: readonly (readonly [Float64Array, Float64Array])[]): {rmse: number; samples: number} {
+  let [squares, samples] = [0, 0];
+  for (const [measured, simulated] of pairs) {
+    measured.forEach((value, i) => (squares += (value - simulated[i]) ** 2));
+    samples += measured.length;
+  }
+  return {rmse: Math.sqrt(squares / Math.max(samples, 1)), samples};
+}

@@ -1,0 +1,52 @@
+/** A problem as the task of a sweep: any process that loads its module computes parts of its analyses (part.ts). */
+import {OptionError} from '../../lib/errors.js';
+import type {AnySystem, ParamsOf} from '../../lib/index.js';
+import {replicate, type ReplicateData} from './bootstrap.js';
+import {fold, type FoldData} from './cross-validation.js';
+import type {IdentificationProblem} from './identify.js';
+import type {Parameters} from './parameters.js';
+import {heldProblem, requireSameProblem, type HeldProblem, type PartCase} from './part.js';
+import {posteriorChain, type ChainData} from './posterior.js';
+import {profileSide, type ProfileSide} from './profile.js';
+import {startPart, type StartData} from './start-part.js';
+
+type Held = HeldProblem<IdentificationProblem>;
+
+/** By `PartCase.part`. */
+const parts: {readonly [part: string]: (held: Held, data: unknown) => Promise<unknown>} = {
+  start: (held, data) => startPart(held, data as StartData),
+  side: ({problem}, data) => profileSide(problem, data as ProfileSide),
+  replicate: (held, data) => replicate(held, data as ReplicateData),
+  fold: (held, data) => fold(held, data as FoldData),
+  chain: ({problem}, data) => posteriorChain(problem, data as ChainData),
+};
+
+/** The task that `fitTask` makes. */
+export type FitTask = (part: PartCase, context: {readonly signal: AbortSignal}) => Promise<unknown>;
+
+/**
+ * The task of a module whose problem is analysed in many processes, as its default export beside the problem itself: `export
+ * default fitTask(problem)`. What `fitSweep` of stiffgrad/sweep names is this module.
+ * @param problem as `identify` takes it, or a function that makes it, which is called once a process
+ */
+export function fitTask<T extends Parameters, S extends AnySystem, Q = ParamsOf<S>>(
+  problem:
+    IdentificationProblem<T, S, Q> | (() => IdentificationProblem<T, S, Q> | Promise<IdentificationProblem<T, S, Q>>),
+): FitTask {
+  let made: Promise<Held> | undefined;
+  const make = async (): Promise<Held> => {
+    const given = (typeof problem === 'function' ? await problem() : problem) as unknown as IdentificationProblem;
+    // The whole of a sweep is this one's caller: parts are computed one after another, in this thread.
+    return heldProblem({...given, sweep: undefined, starts: undefined, onProgress: undefined, workers: 0});
+  };
+  return async (part, {signal}) => {
+    const held = await (made ??= make());
+    requireSameProblem(held, part);
+    if (!Object.hasOwn(parts, part.part))
+      throw new OptionError(
+        'bad-part',
+        `fitTask knows no part '${part.part}'; it has ${Object.keys(parts).join(', ')}.`,
+      );
+    return parts[part.part]({...held, problem: {...held.problem, signal}}, part);
+  };
+}

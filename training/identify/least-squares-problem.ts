@@ -1,0 +1,190 @@
+/**
+ * A nonlinear least-squares problem, min ½‖r(x)‖², as methods see it: residuals with their derivatives there, steps and an
+ * end back. A method that was made here waits for the simulations behind an evaluation wherever they are made (evaluation.ts).
+ */
+import {evaluate, known, toldHere, type Evaluation, type Steps} from './evaluation.js';
+import type {Factorization} from './row-qr.js';
+import {RowQr} from './row-qr.js';
+
+/** Residuals and their derivatives at one place. */
+export interface Linearization {
+  /** r, [m]. */
+  readonly residuals: Float64Array;
+  /** ∂r/∂x, [m, p] row-major. */
+  readonly jacobian: Float64Array;
+}
+
+/** In place of it where the Jacobian is large and sparse: residuals, and the derivatives factorized. */
+export interface Factorized {
+  readonly residuals: Float64Array;
+  readonly factor: Factorization;
+}
+
+/** What both have; the Jacobian is empty where it was not formed. */
+export function factorized(at: Linearization | Factorized, p: number): Linearization & Factorized {
+  if ('factor' in at) return {...at, jacobian: new Float64Array()};
+  return {...at, factor: new RowQr(p).append(at.jacobian, at.residuals)};
+}
+
+/** For a result: the factor of a Jacobian that was formed; of one that was not, a factor without columns. */
+export const denseFactor = (factor: Factorization): RowQr => (factor instanceof RowQr ? factor : new RowQr(0));
+
+/**
+ * What is to be made small. Arrays that are returned belong to the solver: return new ones. Undefined, a
+ * value that is not finite, or a NewtonError, SingularMatrixError or InconsistentStateError thrown on the
+ * way says that the residuals cannot be had at this x.
+ */
+export interface LeastSquaresProblem {
+  linearize(x: Float64Array): Linearization | Factorized | undefined;
+  /**
+   * The residuals alone, to judge a step by. Give it where it saves more than two thirds of `linearize`;
+   * else it costs more than it saves, for most steps are accepted and need the Jacobian as well.
+   */
+  residuals?(x: Float64Array): Float64Array | undefined;
+  /** ½‖r‖² and its gradient Jᵀr, for methods that need no more; give it where it is cheaper than `linearize`. */
+  gradient?(x: Float64Array): {readonly cost: number; readonly gradient: Float64Array} | undefined;
+  /** ½‖data‖², where residuals are a model's values less data: what their rounding is in proportion to. */
+  readonly magnitude?: number;
+  /** Where a coordinate has run off towards a bound that it cannot reach, so that there is no minimum: a sentence with its name. */
+  bound?(x: Float64Array): string | undefined;
+}
+
+/** Why the iteration ended. The first four are convergence. */
+export type LeastSquaresStatus =
+  'gradient' | 'step' | 'cost' | 'zero-residual' | 'no-progress' | 'bound' | 'max-iterations' | 'stopped-early';
+
+/** How an iteration by itself ends; only held-out records stop one early. */
+export type EndStatus = Exclude<LeastSquaresStatus, 'stopped-early'>;
+
+/** The statuses that are convergence. */
+export const isConverged = (status: LeastSquaresStatus): boolean =>
+  status !== 'no-progress' && status !== 'bound' && status !== 'max-iterations' && status !== 'stopped-early';
+
+/** Where an iteration stands after one of its steps. */
+export interface LeastSquaresIteration {
+  /** 0 is the start; rejected steps count. */
+  readonly iteration: number;
+  /** ½‖r‖² at `x`. */
+  readonly cost: number;
+  /** Where the iteration stands after this step: where it stood before, if the step was rejected. */
+  readonly x: Float64Array;
+  readonly accepted: boolean;
+  /** Greatest cosine of the angle between the residuals and a column of the Jacobian, 0 at a minimum; of methods without a Jacobian |gᵢ| max(|xᵢ|, 1) / cost. */
+  readonly gradient: number;
+  /** ‖Dδ‖ / ‖Dx‖ of the step tried. */
+  readonly step: number;
+  readonly damping: number;
+  /** Actual over predicted reduction; NaN where the trial could not be evaluated. */
+  readonly gainRatio: number;
+  /** Why the trial could not be evaluated. */
+  readonly failure?: string;
+}
+
+/** Where an iteration ended, and how. */
+export interface LeastSquaresResult extends Linearization {
+  readonly x: Float64Array;
+  readonly cost: number;
+  readonly status: LeastSquaresStatus;
+  readonly converged: boolean;
+  /** The status as a sentence. */
+  readonly message: string;
+  /** R of the final Jacobian and Qᵀr: what `uncertainty` starts from; without columns, and the Jacobian empty, where the problem gave a factorization of its own. */
+  readonly factor: RowQr;
+  readonly history: readonly LeastSquaresIteration[];
+  readonly evaluations: {readonly residuals: number; readonly jacobians: number; readonly failed: number};
+}
+
+/** Made by `levenbergMarquardt`, `lbfgs` or `adam`. */
+export interface LeastSquaresMethod {
+  readonly name: string;
+  /** The iteration step by step, for callers that report, wait or break off between steps; returns the result. */
+  iterate(
+    problem: LeastSquaresProblem,
+    start: ArrayLike<number>,
+  ): Generator<LeastSquaresIteration, LeastSquaresResult, void>;
+  /** The same to the end. */
+  minimize(
+    problem: LeastSquaresProblem,
+    start: ArrayLike<number>,
+    onIteration?: (iteration: LeastSquaresIteration) => void,
+  ): LeastSquaresResult;
+}
+
+/** The same problem, whose evaluations hand out their simulations (evaluation.ts). */
+export interface EvaluatedProblem extends Pick<LeastSquaresProblem, 'magnitude' | 'bound'> {
+  linearize(x: Float64Array): Evaluation<Linearization | Factorized | undefined>;
+  residuals?(x: Float64Array): Evaluation<Float64Array | undefined>;
+  gradient?(x: Float64Array): Evaluation<{readonly cost: number; readonly gradient: Float64Array} | undefined>;
+}
+
+/** A method's iteration over such a problem. */
+type MethodSteps = (
+  problem: EvaluatedProblem,
+  start: ArrayLike<number>,
+) => Steps<LeastSquaresIteration, LeastSquaresResult>;
+
+/** Of the methods that were made here: they wait for their simulations wherever those are made. */
+const waiting = new WeakMap<LeastSquaresMethod['iterate'], MethodSteps>();
+
+/** A method from its iteration. */
+export function methodOf(name: string, steps: MethodSteps): LeastSquaresMethod {
+  const iterate: LeastSquaresMethod['iterate'] = (problem, start) => toldHere(steps(evaluated(problem), start));
+  waiting.set(iterate, steps);
+  return {
+    name,
+    iterate,
+    minimize(problem, start, onIteration) {
+      const iterations = iterate(problem, start);
+      for (;;) {
+        const {done, value} = iterations.next();
+        if (done) return value;
+        onIteration?.(value);
+      }
+    },
+  };
+}
+
+/** The iteration of any method; one that was made elsewhere has its simulations made in this thread. */
+export function stepsOf(
+  method: LeastSquaresMethod,
+  problem: EvaluatedProblem,
+  start: Float64Array,
+): Steps<LeastSquaresIteration, LeastSquaresResult> {
+  const own = waiting.get(method.iterate);
+  if (own !== undefined) return own(problem, start);
+  const {residuals, gradient} = problem;
+  return method.iterate(
+    {
+      magnitude: problem.magnitude,
+      bound: x => problem.bound?.(x),
+      linearize: x => evaluate(problem.linearize(x)),
+      ...(residuals === undefined ? {} : {residuals: x => evaluate(residuals.call(problem, x))}),
+      ...(gradient === undefined ? {} : {gradient: x => evaluate(gradient.call(problem, x))}),
+    },
+    start,
+  );
+}
+
+/** The same to its end, in this thread. */
+export function minimized(
+  method: LeastSquaresMethod,
+  problem: EvaluatedProblem,
+  start: Float64Array,
+): LeastSquaresResult {
+  const steps = toldHere(stepsOf(method, problem, start));
+  for (;;) {
+    const {done, value} = steps.next();
+    if (done) return value;
+  }
+}
+
+function evaluated(problem: LeastSquaresProblem): EvaluatedProblem {
+  const {residuals, gradient} = problem;
+  return {
+    magnitude: problem.magnitude,
+    bound: x => problem.bound?.(x),
+    linearize: x => known(problem.linearize(x)),
+    ...(residuals === undefined ? {} : {residuals: x => known(residuals.call(problem, x))}),
+    ...(gradient === undefined ? {} : {gradient: x => known(gradient.call(problem, x))}),
+  };
+}

@@ -1,0 +1,249 @@
+/**
+ * Which few of many terms make a quantity: sequentially thresholded least squares, the regression of SINDy (Brunton, Proctor & Kutz,
+ * Discovering governing equations from data by sparse identification of nonlinear dynamical systems, PNAS 113, 2016; its
+ * convergence: Zhang & Schaeffer 2019). For derivatives of measured states, and for what a network has learnt.
+ */
+import {count as countCheck, nonNegative, object, refuseUnknownOptions, requireValue} from '../../lib/checks.js';
+import {DataError, OptionError, readNumeric, ShapeError, type Numeric} from '../../lib/index.js';
+import {RowQr} from './row-qr.js';
+
+/** Columns of numbers by their names, [samples] each. */
+export type Columns = {readonly [name: string]: Numeric};
+
+/** What `sparseRegression` is asked. */
+export interface SparseRegressionProblem {
+  /** What may be a term. `polynomials` makes some. */
+  readonly features: Columns;
+  /** What terms are looked for of. */
+  readonly targets: Columns;
+  /** Coefficients of less than this go, in the target's unit over the feature's; or give `share`. */
+  readonly threshold?: number;
+  /** Terms whose root mean square is less than this share of the target's go; between 0 and 1. */
+  readonly share?: number;
+  /** Weight of the squares of coefficients, each in units of its feature's norm; default 0. */
+  readonly ridge?: number;
+  /** Default: as many as there are features, which is always enough without a ridge. */
+  readonly maxIterations?: number;
+}
+
+/** The terms that were found of one target. */
+export interface FoundTerms {
+  /** Of the features that are left, by name. */
+  readonly coefficients: {readonly [feature: string]: number};
+  /** As one writes it: '10·y − 10·x'. */
+  readonly text: string;
+  /** Root mean square of what the terms leave. */
+  readonly residual: number;
+  /** 1 less the share of the target's squares about its mean that is left. */
+  readonly r2: number;
+  readonly iterations: number;
+  /** What the data do not tell apart. */
+  readonly warnings: readonly string[];
+}
+
+const known = {
+  features: object,
+  targets: object,
+  threshold: nonNegative,
+  share: nonNegative,
+  ridge: nonNegative,
+  maxIterations: countCheck,
+};
+
+/**
+ * The terms of each target: least squares on all features, then on those whose coefficients are not below the threshold, until
+ * none goes.
+ * @throws OptionError; ShapeError where columns differ in length; DataError where a number is not finite, or there are fewer samples than features
+ */
+export function sparseRegression(problem: SparseRegressionProblem): {readonly [target: string]: FoundTerms} {
+  refuseUnknownOptions(problem, known, 'sparseRegression');
+  const {features, targets, threshold, share} = problem;
+  requireValue(features, object, 'sparseRegression: features');
+  requireValue(targets, object, 'sparseRegression: targets');
+  if ((threshold === undefined) === (share === undefined))
+    throw new OptionError('missing-option', 'sparseRegression needs one of threshold and share.');
+  const columns = read(features, 'features');
+  const wanted = read(targets, 'targets');
+  const samples = (columns[0] ?? wanted[0])?.values.length ?? 0;
+  for (const {name, values} of [...columns, ...wanted]) {
+    if (values.length !== samples)
+      throw new ShapeError(
+        'column-length',
+        `sparseRegression: ${name} has ${values.length} samples, others have ${samples}.`,
+        {name},
+      );
+    const bad = values.findIndex(value => !Number.isFinite(value));
+    if (bad >= 0)
+      throw new DataError('not-finite', `sparseRegression: sample ${bad} of ${name} is ${values[bad]}.`, {
+        name,
+        index: bad,
+      });
+  }
+  if (columns.length === 0 || samples < columns.length)
+    throw new DataError(
+      'too-few-samples',
+      `sparseRegression: ${samples} samples for ${columns.length} features; there must be a feature, and as many samples as features.`,
+    );
+  return Object.fromEntries(wanted.map(({key, values}) => [key, found(columns, values, problem)]));
+}
+
+interface Column {
+  readonly key: string;
+  /** For errors. */
+  readonly name: string;
+  readonly values: Float64Array;
+}
+
+const read = (columns: Columns, owner: string): Column[] =>
+  Object.entries(columns).map(([key, given]) => ({
+    key,
+    name: `${owner}.${key}`,
+    values: readNumeric(given, `${owner}.${key}`).values,
+  }));
+
+const norm = (x: Float64Array): number => Math.sqrt(x.reduce((sum, value) => sum + value * value, 0));
+
+function found(
+  columns: readonly Column[],
+  target: Float64Array,
+  {threshold, share = 0, ridge = 0, maxIterations}: SparseRegressionProblem,
+): FoundTerms {
+  const warnings: string[] = [];
+  let active = columns.filter(({values}) => norm(values) > 0);
+  let coefficients: Float64Array = new Float64Array(0);
+  let iterations = 0;
+  for (const most = maxIterations ?? columns.length + 1; iterations < most;) {
+    iterations++;
+    const fit = leastSquares(active, target, ridge);
+    coefficients = fit.coefficients;
+    warnings.length = 0;
+    if (fit.rank < active.length)
+      warnings.push(
+        `The terms ${active.map(({key}) => key).join(', ')} depend on each other in these samples: their coefficients are those of least norm.`,
+      );
+    const least = threshold ?? share * norm(target);
+    const size = (k: number): number =>
+      Math.abs(coefficients[k]) * (threshold === undefined ? norm(active[k].values) : 1);
+    const kept = [...active.keys()].filter(k => size(k) >= least && coefficients[k] !== 0);
+    if (kept.length === active.length) break;
+    active = kept.map(k => active[k]);
+    coefficients = Float64Array.from(kept, k => coefficients[k]);
+    if (iterations === most)
+      warnings.push(
+        'Terms went in the last iteration, so the coefficients of the others are not fitted without them: raise maxIterations.',
+      );
+  }
+  const rest = target.map((value, i) =>
+    active.reduce((left, {values}, k) => left - coefficients[k] * values[i], value),
+  );
+  const mean = target.reduce((sum, value) => sum + value, 0) / target.length;
+  const spread = norm(target.map(value => value - mean));
+  return {
+    coefficients: Object.fromEntries(active.map(({key}, k) => [key, coefficients[k]])),
+    text: textOf(
+      active.map(({key}) => key),
+      coefficients,
+    ),
+    residual: norm(rest) / Math.sqrt(target.length),
+    r2: spread === 0 ? NaN : 1 - (norm(rest) / spread) ** 2,
+    iterations,
+    warnings,
+  };
+}
+
+/** On columns of norm 1, by QR; of dependent columns the solution of least norm. */
+function leastSquares(
+  active: readonly Column[],
+  target: Float64Array,
+  ridge: number,
+): {coefficients: Float64Array; rank: number} {
+  const p = active.length;
+  const norms = active.map(({values}) => norm(values));
+  const rows = new Float64Array(target.length * p);
+  active.forEach(({values}, j) => values.forEach((value, i) => (rows[i * p + j] = value / norms[j])));
+  const qr = new RowQr(p).append(
+    rows,
+    target.map(value => -value),
+  );
+  const ones = new Float64Array(p).fill(1);
+  const {delta, rank} = ridge > 0 ? {delta: qr.damped(ones, ridge), rank: p} : qr.projected(ones);
+  return {coefficients: delta.map((value, j) => value / norms[j]), rank};
+}
+
+function textOf(names: readonly string[], coefficients: Float64Array): string {
+  if (names.length === 0) return '0';
+  return names
+    .map((name, k) => {
+      const size = Number(Math.abs(coefficients[k]).toPrecision(4));
+      const term = name === '1' ? String(size) : `${size}·${name}`;
+      return coefficients[k] < 0 ? `${k === 0 ? '−' : ' − '}${term}` : `${k === 0 ? '' : ' + '}${term}`;
+    })
+    .join('');
+}
+
+/**
+ * Products of powers of the variables up to a degree, by their names: '1', 'x', 'y', 'x²', 'x y', …
+ * @param variables [samples] each
+ * @throws OptionError where the degree is no whole number of at least 1
+ */
+export function polynomials(variables: Columns, degree: number): {readonly [name: string]: Float64Array} {
+  requireValue(degree, countCheck, 'polynomials: degree');
+  const own = read(variables, 'variables');
+  if (own.length === 0) throw new OptionError('missing-option', 'polynomials needs a variable.');
+  interface Product {
+    readonly powers: readonly number[];
+    /** Its last variable: what multiplies it comes from there on, so that none is made twice. */
+    readonly last: number;
+    readonly values: Float64Array;
+  }
+  let products: readonly Product[] = [{powers: own.map(() => 0), last: 0, values: own[0].values.map(() => 1)}];
+  const all = [...products];
+  for (let made = 0; made < degree; made++) {
+    products = products.flatMap(({powers, last, values}) =>
+      own.slice(last).map(({values: factor}, i) => ({
+        powers: powers.map((power, k) => power + Number(k === last + i)),
+        last: last + i,
+        values: values.map((value, sample) => value * factor[sample]),
+      })),
+    );
+    all.push(...products);
+  }
+  const nameOf = (powers: readonly number[]): string =>
+    own
+      .flatMap(({key}, k) => (powers[k] === 0 ? [] : [powers[k] === 1 ? key : `${key}${superscript(powers[k])}`]))
+      .join(' ') || '1';
+  return Object.fromEntries(all.map(({powers, values}) => [nameOf(powers), values]));
+}
+
+const superscript = (power: number): string => [...String(power)].map(digit => '⁰¹²³⁴⁵⁶⁷⁸⁹'[Number(digit)]).join('');
+
+/**
+ * The derivative of samples by the parabola through each and its neighbours: of second order in the interval, on any grid. Noise of
+ * deviation s becomes one of about s/(√2 Δt): smooth what is noisy, or take the rates of a fitted model.
+ * @param t [samples], strictly ascending; at least three
+ * @param values [samples]
+ * @throws ShapeError where the lengths differ, or are less than three; DataError where times do not ascend
+ */
+export function differences(t: Numeric, values: Numeric): Float64Array {
+  const [times, y] = [readNumeric(t, 'differences: t').values, readNumeric(values, 'differences: values').values];
+  if (times.length !== y.length || y.length < 3)
+    throw new ShapeError(
+      'column-length',
+      `differences: ${times.length} times and ${y.length} values; there must be as many, and at least three.`,
+    );
+  const wrong = times.findIndex((time, i) => i > 0 && !(time > times[i - 1]));
+  if (wrong >= 0)
+    throw new DataError(
+      'time-order',
+      `differences: times must ascend, but sample ${wrong} is at ${times[wrong]} after ${times[wrong - 1]}.`,
+      {index: wrong},
+    );
+  return times.map((time, i) => {
+    const k = Math.min(Math.max(i, 1), y.length - 2);
+    const [before, after] = [times[k] - times[k - 1], times[k + 1] - times[k]];
+    const [left, right] = [(y[k] - y[k - 1]) / before, (y[k + 1] - y[k]) / after];
+    // The parabola's slope at sample k, and from there by its second derivative.
+    const slope = (after * left + before * right) / (before + after);
+    return slope + ((time - times[k]) * 2 * (right - left)) / (before + after);
+  });
+}
