@@ -1,15 +1,15 @@
 /** What stands between a command and a force: a first-order lag, the armature of a motor, a delay. */
 import * as tf from '@tensorflow/tfjs';
-import {any, callable, count, oneOf, refuseUnknownOptions, text} from '../lib/checks.js';
-import type {Numeric, Params} from '../lib/index.js';
+import {any, callable, count, finite, oneOf, refuseUnknownOptions, text} from '../lib/checks.js';
+import type {Lenient, Numeric, Params} from '../lib/index.js';
 import {constantTensor} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';
 import {coefficient, fitting, requireTensor} from './coefficient.js';
 import type {Acting, OutputWithStates, TermWithStates} from './states.js';
 import {coordinate, oneState, stateOf} from './states.js';
 
-/** What an actuator is told, from all that a force knows: an input of `params`, a law of feedback. */
-export type Command = (at: {q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: Params}) => tf.Tensor;
+/** What an actuator is told, from all that a force knows: an input of `params`, a law of feedback, another term's output. */
+export type Command = Lenient<{q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: Params}, tf.Tensor>;
 
 /** What `firstOrderActuator` makes a force of. */
 export interface FirstOrderActuatorSpec<Z extends string = 'actuator'> extends Acting {
@@ -117,6 +117,8 @@ export interface DelayLineSpec<Z extends string = 'delay'> {
    * before its time, and jumps with it; 'lags': a chain of equal first-order lags, which blurs and never overshoots.
    */
   readonly kind?: 'pade' | 'lags';
+  /** What the input was before the start, at rest; default 0. */
+  readonly before?: number;
   /** Of the state, [order]; default 'delay'. */
   readonly name?: Z;
 }
@@ -126,11 +128,11 @@ const MOST_PADE = 10;
 
 /**
  * A delayed signal as a rational function of finite order: `output` is about the input T before, which the state begins
- * with as zero.
+ * with as `before`.
  * @throws OptionError 'bad-option' where the order is none; 'bad-coefficient'
  */
 export function delayLine<const Z extends string = 'delay'>(spec: DelayLineSpec<Z>): OutputWithStates<Z> {
-  const {input, order = 4, kind = 'pade', name = 'delay' as Z} = spec;
+  const {input, order = 4, kind = 'pade', before = 0, name = 'delay' as Z} = spec;
   refuseUnknownOptions(
     spec,
     {
@@ -144,25 +146,30 @@ export function delayLine<const Z extends string = 'delay'>(spec: DelayLineSpec<
             }
           : count,
       kind: oneOf('pade', 'lags'),
+      before: finite,
       name: text,
     },
     'delayLine',
   );
   const delay = coefficient(spec.delay, 'delayLine: delay', 'positive');
-  const {a, b, c, d} = (kind === 'pade' ? pade : lags)(order);
+  const {a, b, c, d, rest} = (kind === 'pade' ? pade : lags)(order);
   const given = (at: Parameters<Command>[0]): tf.Tensor =>
     tf.reshape(requireTensor(input(at), 'delayLine: the input'), []);
   const row = (values: readonly number[]): tf.Tensor => constantTensor(Float64Array.from(values), [order]);
   return {
     output: at => tf.add(tf.sum(tf.mul(row(c), stateOf(at, name))), tf.mul(d, given(at))),
-    states: oneState(name, new Float64Array(order), at => {
-      const z = tf.reshape(stateOf(at, name), [order, 1]);
-      const flow = tf.reshape(
-        tf.matMul(constantTensor(Float64Array.from(a.flat()), [order, order]), z as tf.Tensor2D),
-        [order],
-      );
-      return tf.div(tf.add(flow, tf.mul(row(b), given(at))), tf.reshape(delay(at.params), []));
-    }),
+    states: oneState(
+      name,
+      Float64Array.from(rest, value => before * value),
+      at => {
+        const z = tf.reshape(stateOf(at, name), [order, 1]);
+        const flow = tf.reshape(
+          tf.matMul(constantTensor(Float64Array.from(a.flat()), [order, order]), z as tf.Tensor2D),
+          [order],
+        );
+        return tf.div(tf.add(flow, tf.mul(row(b), given(at))), tf.reshape(delay(at.params), []));
+      },
+    ),
   };
 }
 
@@ -172,6 +179,8 @@ interface Realization {
   readonly b: readonly number[];
   readonly c: readonly number[];
   readonly d: number;
+  /** z at rest under u = 1. */
+  readonly rest: readonly number[];
 }
 
 const matrix = (n: number, entry: (i: number, j: number) => number): number[][] =>
@@ -184,6 +193,7 @@ function lags(n: number): Realization {
     b: Array.from({length: n}, (_, i) => (i === 0 ? n : 0)),
     c: Array.from({length: n}, (_, i) => (i === n - 1 ? 1 : 0)),
     d: 0,
+    rest: Array.from({length: n}, () => 1),
   };
 }
 
@@ -202,6 +212,8 @@ function pade(n: number): Realization {
     b: Array.from({length: n}, (_, i) => (i === n - 1 ? scale : 0)),
     c: Array.from({length: n}, (_, k) => ((-1) ** k - d) * q[k]),
     d,
+    // q₀ = 1
+    rest: Array.from({length: n}, (_, k) => (k === 0 ? 1 : 0)),
   };
 }
 

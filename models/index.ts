@@ -31,6 +31,7 @@ export {
 export {withFigure, type Drawn, type Figure} from './figure.js';
 export {lipschitz, lipschitzBound} from './lipschitz.js';
 export {flow, logNormal, rademacher, type FlowSpec} from './flow.js';
+export {calibrated, firstOrderLag, type CalibratedSpec, type FirstOrderLagSpec} from './sensors.js';
 export {coulomb, stribeck, type CoulombSpec, type StribeckSpec} from './friction.js';
 export {gravity, standardGravity, type GravitySpec} from './gravity.js';
 export {

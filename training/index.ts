@@ -54,9 +54,10 @@ export {
 } from './identify/information.js';
 export {lbfgs, type LbfgsOptions, type QuasiNewton} from './identify/lbfgs.js';
 export type {EarlyStopping} from './identify/early-stopping.js';
-export type {NoiseFound, NoiseState} from './identify/objective.js';
+export type {NoiseFound} from './identify/objective.js';
+export type {NoiseState} from './identify/weighing.js';
 export type {Minimum} from './identify/starts.js';
-export {autoregressive, huber, studentT, white, type Noise, type NoiseOptions} from './identify/noise.js';
+export {autoregressive, huber, quantized, studentT, white, type Noise, type NoiseOptions} from './identify/noise.js';
 export {posterior, type PosteriorOptions} from './identify/posterior.js';
 export type {ByLabel, Posterior} from './identify/posterior-result.js';
 export {posteriorCharts} from './identify/posterior-page.js';

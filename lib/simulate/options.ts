@@ -45,6 +45,16 @@ export type Span =
       readonly control: AdaptiveControl;
     };
 
+/** From when to when a prepared simulation runs again: `steps` or `t1` as in its options, in place of both. */
+export interface Stretch {
+  /** The time of the start, in place of the initial state's. */
+  readonly t0: number;
+  readonly steps?: number;
+  readonly t1?: number;
+  /** Absent, as it was prepared. */
+  readonly saveAt?: SaveAt;
+}
+
 /** What a run is asked to do. P is what the system reads of the parameters: `params` has its names; Z are its hidden states. */
 export type SimulateOptions<P = Params, Z extends string = never> = RunSettings<P, Z> & Span;
 

@@ -1,7 +1,7 @@
 /** From what the user wrote to what runs: state read and checked, system traced, step compiled. */
 import * as tf from '@tensorflow/tfjs';
 import {chooseEngine} from '../engine/index.js';
-import {InconsistentStateError, OptionError, ShapeError} from '../errors.js';
+import {OptionError, ShapeError} from '../errors.js';
 import {finite, input as isInput, object, requireOwnPlaces, requireValue} from '../checks.js';
 import {sameShape} from '../graph/node.js';
 import {compileStep} from '../step/compiled.js';
@@ -12,14 +12,12 @@ import type {TracedRun, TracedStep} from '../step/traced-step.js';
 import {stateBlocks} from '../step/formulation.js';
 import {traceRun} from '../step/trace-step.js';
 import type {OwnBlock} from '../system/equations.js';
-import type {HiddenStates} from '../system/hidden-states.js';
 import type {Inputs} from '../system/inputs.js';
 import {InputReads} from '../system/inputs.js';
-import type {Numeric, NumericValue} from '../system/numeric.js';
-import {readNumeric} from '../system/numeric.js';
-import type {Leaf, NumericParams, Params} from '../system/params.js';
+import type {NumericValue} from '../system/numeric.js';
+import {requireFinite} from '../system/numeric.js';
+import type {Leaf, NumericParams} from '../system/params.js';
 import {readParams} from '../system/params.js';
-import {firstNotFinite, indexText} from '../system/places.js';
 import type {PreparedAdjoint} from '../integrate/adjoints/index.js';
 import {absoluteTolerances} from '../integrate/control.js';
 import {breakingRun, restarts, unchanged} from '../integrate/history/breaks.js';
@@ -27,10 +25,10 @@ import type {Plan} from '../integrate/history/plan.js';
 import {readEvents, savedCount} from '../integrate/history/plan.js';
 import {isTracing} from '../trace/trace.js';
 import {requireSavedMemory} from '../integrate/memory.js';
+import {flatten, readInitial, stateText} from './initial.js';
 import type {Initial} from './kinds.js';
-import type {RunOptions, SimulateOptions} from './options.js';
+import type {RunOptions, SimulateOptions, Stretch} from './options.js';
 import {readOptions} from './options.js';
-import type {RunState} from '../integrate/run-state.js';
 import {checkRunState, isRunState, readRunState} from '../integrate/run-state.js';
 import type {Runnable} from '../integrate/runnable.js';
 
@@ -47,6 +45,8 @@ export interface Prepared extends Runnable {
   readonly milliseconds: {trace: number; compile: number};
   /** Where a parameter was given that no function read; a loss may yet read it (`hvp`). */
   readonly unread?: OptionError;
+  /** The same over another stretch of time: what was traced and compiled is shared. */
+  readonly over: (stretch: Stretch) => Prepared;
   /** What plans for other times are made of, where it was prepared for any (timed.ts). */
   readonly timed?: Pick<TracedRun, 'breaks' | 'carries'>;
 }
@@ -107,65 +107,102 @@ function prepareDriven(system: System, initial: Initial, options: SimulateOption
   if (from !== undefined) checkRunState(from);
   if (from === undefined && initial.t !== undefined && typeof initial.t !== 'number')
     requireValue(initial.t, finite, 'initial.t', 'bad-time');
-  const readAs = (isPlanned: boolean): RunOptions => readOptions(options, initial.t ?? 0, from, isPlanned);
   const anyTimes = planned === 'any times';
-  const asked = readAs(planned !== 'itself');
-  requireConstantSteps(system, asked);
+  const first = readOptions(options, initial.t ?? 0, from, planned !== 'itself');
+  requireConstantSteps(system, first);
   const values = readInitial(system, initial);
   const own = stateBlocks(system).map((name, i) => ({name, shape: values[i].shape}));
-  const leaves = readLeaves(asked);
-  asked.adjoint.check?.({system, options: asked});
-  const engine = chooseEngine(asked.engine, asked.precision);
-  const begin = performance.now();
-  const tracedAs = (run: RunOptions): TracedRun =>
-    traceRun(
+  const leaves = readLeaves(first);
+  first.adjoint.check?.({system, options: first});
+  const engine = chooseEngine(first.engine, first.precision);
+  const tracedAs = onceEach(
+    (run: RunOptions): TracedRun =>
+      traceRun(
+        system,
+        run.scheme,
+        own,
+        leaves,
+        {...run, changingSteps: run.plan?.control.kind === 'adaptive'},
+        options.observe,
+        alongOf(run, anyTimes),
+      ),
+    run => asksOf(run, anyTimes),
+  );
+  const compiledOf = onceEach(
+    ({start, step}: TracedRun) => ({
+      compiled: compileStep(step, engine),
+      first: {traced: start, compiled: compileStep(start, engine)},
+    }),
+    run => run,
+  );
+  const along = (asked: RunOptions, readAs: (isPlanned: boolean) => RunOptions): Prepared => {
+    const begin = performance.now();
+    const withBreaks = breakingRun(asked, readAs, tracedAs, from !== undefined, anyTimes);
+    const {run} = withBreaks;
+    const traced = run.step;
+    const read = {...withBreaks.read, plan: withTolerances(withBreaks.read.plan, own)};
+    read.adjoint.check?.({system, options: read});
+    const traceTime = performance.now() - begin;
+    if (planned === 'itself')
+      requireSavedMemory(savedCount(read), traced.state.size + (traced.functions.observed?.size ?? 0));
+    const given = from === undefined ? flatten(values) : readRunState(from, traced);
+    const adjoint = read.adjoint.prepare({system, options: read, own, leaves, traced, engine, given});
+    const compileBegin = performance.now();
+    const {compiled, first: start} = compiledOf(run);
+    const compileTime = performance.now() - compileBegin;
+    compiled.compileTime = 0;
+    start.compiled.compileTime = 0;
+    return {
       system,
-      run.scheme,
+      options: {...read, ownJacobians: adjoint.ownJacobians},
+      adjoint,
+      engine,
+      traced,
+      compiled,
+      start,
+      redundancy: noRedundancy,
       own,
+      initial: values,
       leaves,
-      {...run, changingSteps: run.plan?.control.kind === 'adaptive'},
-      options.observe,
-      alongOf(run, anyTimes),
-    );
-  const withBreaks = breakingRun(asked, readAs, tracedAs, from !== undefined, anyTimes);
-  const {
-    run: {start, step: traced, unread, breaks, carries},
-  } = withBreaks;
-  const read = {...withBreaks.read, plan: withTolerances(withBreaks.read.plan, own)};
-  read.adjoint.check?.({system, options: read});
-  const traceTime = performance.now() - begin;
-  if (planned === 'itself')
-    requireSavedMemory(savedCount(read), traced.state.size + (traced.functions.observed?.size ?? 0));
-  const given = from === undefined ? flatten(values) : readRunState(from, traced);
-  const adjoint = read.adjoint.prepare({system, options: read, own, leaves, traced, engine, given});
-  const compileBegin = performance.now();
-  const compiled = compileStep(traced, engine);
-  const first = {traced: start, compiled: compileStep(start, engine)};
-  const compileTime = performance.now() - compileBegin;
-  compiled.compileTime = 0;
-  first.compiled.compileTime = 0;
-  return {
-    system,
-    options: {...read, ownJacobians: adjoint.ownJacobians},
-    adjoint,
-    engine,
-    traced,
-    compiled,
-    start: first,
-    redundancy: noRedundancy,
-    own,
-    initial: values,
-    leaves,
-    parameterValues: readParameters(traced, leaves),
-    given,
-    resumed: from !== undefined,
-    coordinates: values[0].values.length,
-    t0: read.grid.t0,
-    h0: read.grid.length(0),
-    linear: read.newton.linear,
-    milliseconds: {trace: traceTime, compile: compileTime},
-    unread,
-    timed: anyTimes ? {breaks, carries} : undefined,
+      parameterValues: readParameters(traced, leaves),
+      given,
+      resumed: from !== undefined,
+      coordinates: values[0].values.length,
+      t0: read.grid.t0,
+      h0: read.grid.length(0),
+      linear: read.newton.linear,
+      milliseconds: {trace: traceTime, compile: compileTime},
+      unread: run.unread,
+      timed: anyTimes ? {breaks: run.breaks, carries: run.carries} : undefined,
+      over({t0, ...span}) {
+        if (from !== undefined)
+          throw new OptionError(
+            'bad-initial',
+            'A simulation prepared from a saved state goes on from its time, and over no other stretch: prepare another one.',
+          );
+        const again = (isPlanned: boolean): RunOptions => ({
+          ...readOptions(
+            {...options, steps: undefined, t1: undefined, ...span} as SimulateOptions,
+            t0,
+            undefined,
+            isPlanned,
+          ),
+          newton: first.newton,
+        });
+        return along(again(planned !== 'itself'), again);
+      },
+    };
+  };
+  return along(first, isPlanned => readOptions(options, initial.t ?? 0, from, isPlanned));
+}
+
+/** A function of few different keys, each evaluated once. */
+function onceEach<T, R>(f: (x: T) => R, keyOf: (x: T) => unknown): (x: T) => R {
+  const made = new Map<unknown, R>();
+  return x => {
+    const key = keyOf(x);
+    if (!made.has(key)) made.set(key, f(x));
+    return made.get(key) as R;
   };
 }
 
@@ -187,6 +224,12 @@ export function requireRead<P extends Prepared>(prepared: P): P {
 /** A plan of adaptive steps with its tolerances in the shape of the state. */
 function withTolerances(plan: Plan | undefined, own: readonly OwnBlock[]): Plan | undefined {
   return plan?.control.kind === 'adaptive' ? {...plan, absolute: absoluteTolerances(plan.control, own)} : plan;
+}
+
+/** In which of its ways a step is traced: stretches of time differ by whether they save between steps and meet jumps. */
+function asksOf(run: RunOptions, anyTimes: boolean): string {
+  const along = alongOf(run, anyTimes);
+  return along === undefined ? '' : `${along.dense}, ${along.events.length}`;
 }
 
 /** What the run asks of its steps beside their updates. */
@@ -289,7 +332,7 @@ function readNumbers(
   if (initial?.t !== undefined && initial.t !== prepared.t0 && prepared.timed === undefined) {
     throw new OptionError(
       'bad-time',
-      `This simulation was prepared to start at t = ${prepared.t0}, not ${initial.t}: prepare another one.`,
+      `This simulation was prepared to start at t = ${prepared.t0}, not ${initial.t}: take over({t0: ${initial.t}, …}), or prepare another one.`,
       {t: initial.t},
     );
   }
@@ -341,16 +384,6 @@ export function readCaptured(tensor: tf.Tensor, variables?: ReadonlyMap<tf.Varia
   return values;
 }
 
-function flatten(values: readonly NumericValue[]): Float64Array {
-  const given = new Float64Array(values.reduce((size, value) => size + value.values.length, 0));
-  let offset = 0;
-  for (const value of values) {
-    given.set(value.values, offset);
-    offset += value.values.length;
-  }
-  return given;
-}
-
 function valuesOf(tensor: tf.Tensor): Float64Array {
   return Float64Array.from(tensor.dataSync());
 }
@@ -365,83 +398,5 @@ function requireSystem(system: System): void {
     throw new OptionError(
       'bad-system',
       'The system must come from mechanics({mass, forces}), ode(derivative) or sde({drift, diffusion}).',
-    );
-}
-
-function stateText(system: System): string {
-  if (system.kind === 'ode') return '{y} for an ode, with t if it is not 0';
-  const hidden = Object.keys(system.states ?? {});
-  const more =
-    hidden.length === 0 ? '' : `, hidden states (${hidden.join(', ')}) if they do not start as the system says`;
-  return `{q, v} for a mechanical system, with t if it is not 0${more}`;
-}
-
-function readInitial(system: System, initial: Initial): NumericValue[] {
-  const names = stateBlocks(system);
-  if (isRunState(initial)) return ownBlocks(names, initial);
-  const given: {readonly [name: string]: unknown} = {...initial};
-  const unexpected = Object.keys(initial).find(name => name !== 't' && !names.includes(name));
-  if (unexpected !== undefined) {
-    throw new OptionError(
-      'bad-initial',
-      `The initial state must be ${stateText(system)}; '${unexpected}' does not belong there.`,
-      {name: unexpected},
-    );
-  }
-  const states: HiddenStates<Params, string> = system.kind === 'mechanics' ? (system.states ?? {}) : {};
-  const values = names.map(name => {
-    const own = Object.hasOwn(states, name) ? states[name].initial : undefined;
-    const value = given[name] === undefined ? own : given[name];
-    if (value === undefined)
-      throw new OptionError('bad-initial', `The initial state lacks ${name}: it must be ${stateText(system)}.`, {name});
-    const read = readNumeric(value as Numeric, `initial.${name}`);
-    if (own !== undefined && value !== own) requireStateShape(name, read, readNumeric(own, `states.${name}.initial`));
-    return read;
-  });
-  const [first, second] = values;
-  const moves = system.kind === 'mechanics' && system.kinematics !== undefined;
-  if (system.kind === 'mechanics' && !moves && !sameShape(second.shape, first.shape)) {
-    throw new ShapeError(
-      'initial-shape',
-      `initial.${names[1]} has shape [${second.shape.join(', ')}], but initial.${names[0]} has [${first.shape.join(', ')}].`,
-      {shapes: values.map(v => [...v.shape])},
-    );
-  }
-  values.forEach((value, i) => {
-    if (value.values.length === 0) throw new ShapeError('initial-shape', `initial.${names[i]} is empty.`);
-    requireFinite(`initial.${names[i]}`, value);
-  });
-  return values;
-}
-
-function requireStateShape(name: string, {shape}: NumericValue, {shape: own}: NumericValue): void {
-  if (sameShape(shape, own)) return;
-  throw new ShapeError(
-    'initial-shape',
-    `initial.${name} has shape [${shape.join(', ')}], but the system's own initial of this state has [${own.join(', ')}].`,
-    {name},
-  );
-}
-
-/** The user's own blocks of a saved state. */
-function ownBlocks(names: readonly string[], {blocks}: RunState): NumericValue[] {
-  return names.map(name => {
-    if (!Object.hasOwn(blocks, name))
-      throw new OptionError(
-        'bad-initial',
-        `The saved state has ${Object.keys(blocks).join(', ')}; this system's has ${names.join(' and ')}.`,
-      );
-    const {shape, values} = blocks[name];
-    return {shape, values: Float64Array.from(values)};
-  });
-}
-
-function requireFinite(name: string, {values, shape}: Pick<NumericValue, 'values' | 'shape'>): void {
-  const at = firstNotFinite(values);
-  if (at >= 0)
-    throw new InconsistentStateError(
-      'not-finite',
-      `${name}${indexText(shape, at)} is ${values[at]}: every number must be finite.`,
-      {name, index: at},
     );
 }

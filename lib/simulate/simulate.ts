@@ -1,5 +1,5 @@
 /** The public API of this layer: a run as a tfjs operation, and its derivatives in double precision. */
-import {abortSignal, object, refuseUnknownOptions, requireValue, throwIfAborted} from '../checks.js';
+import {abortSignal, any, finite, object, refuseUnknownOptions, requireValue, throwIfAborted} from '../checks.js';
 import type {System} from '../step/formulation.js';
 import type {NumericParamsOf, Params} from '../system/params.js';
 import {finish} from './finish.js';
@@ -19,7 +19,7 @@ import type {
 } from './kinds.js';
 import {eventCotangent, namedGradient, namedTangents, packCotangent, packDirections} from './named.js';
 import {taping} from './operation.js';
-import type {SimulateOptions} from './options.js';
+import type {SimulateOptions, Stretch} from './options.js';
 import type {Prepared} from './prepare.js';
 import {prepare, refill, requireRead} from './prepare.js';
 import {run} from '../integrate/run.js';
@@ -68,34 +68,9 @@ export const simulate: Simulate = /* @__PURE__ */ Object.assign(
       loss: SeriesLoss | CotangentLoss,
       directions: readonly Tangent[],
     ): Hvps => hvpsOn(prepare(system, initial, options), loss, directions),
-    prepare(system: System, initial: Initial, options: SimulateOptions): Simulation {
-      // Made once for what a loop brings, it may have parameters that this system leaves alone.
-      const prepared: Prepared = {...prepare(system, initial, options), unread: undefined};
-      const filled = (values: RunValues = {}): Prepared => {
-        refuseUnknownOptions(
-          values,
-          {initial: object, params: object, signal: abortSignal},
-          'a run of a prepared simulation',
-        );
-        return refill(prepared, values.initial, values.params, values.signal);
-      };
-      const onThreads = ({workers, ...values}: AsyncRunValues = {}): [Prepared, RunThreads] => [
-        requireRead(filled(values)),
-        {workers},
-      ];
-      const objectives = new Objectives(prepared);
-      return {
-        valueAndGrad: (loss, values) => objectives.at(loss as Objective, values as ObjectiveValues),
-        value: (loss, values) => objectives.valueAt(loss as Objective, values as ObjectiveValues),
-        run: values => runOn(filled(values)),
-        vjp: values => vjpOn(filled(values)),
-        jvps: (directions, values) => jvpsOn(filled(values), directions),
-        hvps: (loss, directions, values) => hvpsOn(filled(values), loss, directions),
-        runAsync: async values => runThere(...onThreads(values)),
-        vjpAsync: async values => vjpThere(...onThreads(values)),
-        jvpsAsync: async (directions, values) => jvpsThere(...onThreads(values), directions),
-      };
-    },
+    // Made once for what a loop brings, it may have parameters that this system leaves alone.
+    prepare: (system: System, initial: Initial, options: SimulateOptions): Simulation =>
+      simulationOf(prepare(system, initial, options)),
     steps,
   },
 ) as Simulate;
@@ -252,6 +227,12 @@ export interface Simulation<S extends AnySystem = System> {
     values?: RunValues<S>,
   ): Hvps<S>;
   /**
+   * The same simulation over another stretch of time, as for each segment of a record: what was traced and compiled is
+   * shared, and the numbers are those of a simulation prepared for that stretch. Starts without a t begin at t0.
+   * @throws OptionError 'bad-time', 'bad-save'; 'bad-initial' where this simulation goes on from a saved state
+   */
+  over(stretch: Stretch): Simulation<S>;
+  /**
    * As `run`, by a worker thread, which this one does not wait for: the same numbers to the last bit. Several at once
    * share the threads. Where none can be started, or what the run needs cannot be sent (see `batch`), it is made here.
    * @throws (rejects) as `run`; OptionError 'bad-workers'
@@ -261,6 +242,39 @@ export interface Simulation<S extends AnySystem = System> {
   vjpAsync(values?: AsyncRunValues<S>): Promise<VjpAsync<S>>;
   /** As `jvps`, by a worker thread. */
   jvpsAsync(directions: readonly Tangent<S>[], values?: AsyncRunValues<S>): Promise<Jvps<S>>;
+}
+
+function simulationOf(made: Prepared): Simulation {
+  const prepared: Prepared = {...made, unread: undefined};
+  const filled = (values: RunValues = {}): Prepared => {
+    refuseUnknownOptions(
+      values,
+      {initial: object, params: object, signal: abortSignal},
+      'a run of a prepared simulation',
+    );
+    return refill(prepared, values.initial, values.params, values.signal);
+  };
+  const onThreads = ({workers, ...values}: AsyncRunValues = {}): [Prepared, RunThreads] => [
+    requireRead(filled(values)),
+    {workers},
+  ];
+  const objectives = new Objectives(prepared);
+  return {
+    valueAndGrad: (loss, values) => objectives.at(loss as Objective, values as ObjectiveValues),
+    value: (loss, values) => objectives.valueAt(loss as Objective, values as ObjectiveValues),
+    run: values => runOn(filled(values)),
+    vjp: values => vjpOn(filled(values)),
+    jvps: (directions, values) => jvpsOn(filled(values), directions),
+    hvps: (loss, directions, values) => hvpsOn(filled(values), loss, directions),
+    runAsync: async values => runThere(...onThreads(values)),
+    vjpAsync: async values => vjpThere(...onThreads(values)),
+    jvpsAsync: async (directions, values) => jvpsThere(...onThreads(values), directions),
+    over(stretch) {
+      refuseUnknownOptions(stretch, {t0: finite, steps: any, t1: any, saveAt: any}, 'over');
+      requireValue(stretch.t0, finite, 'over: t0', 'bad-time');
+      return simulationOf(prepared.over(stretch));
+    },
+  };
 }
 
 /** Of a run that is not waited for. */

@@ -5,12 +5,12 @@
  */
 import type * as tf from '@tensorflow/tfjs';
 import {Tensor} from '@tensorflow/tfjs';
-import {OptionError, ShapeError} from '../errors.js';
+import {InconsistentStateError, OptionError, ShapeError} from '../errors.js';
 import {shown} from '../checks.js';
 import type {Shape} from '../graph/node.js';
 import {sizeOf} from '../graph/node.js';
 import {newNumbers} from '../memory.js';
-import {indexText} from './places.js';
+import {firstNotFinite, indexText} from './places.js';
 
 /** Arrays of numbers of any depth, all of one length at each. */
 export type NestedNumbers = readonly (number | NestedNumbers)[];
@@ -107,4 +107,15 @@ function fill(
   }
   const step = sizeOf(shape.slice(depth + 1));
   for (let i = 0; i < x.length; i++) fill((x as NestedNumbers)[i], shape, depth + 1, values, at + i * step, name);
+}
+
+/** @throws InconsistentStateError with the name and the place of the first number that is not finite */
+export function requireFinite(name: string, {values, shape}: Pick<NumericValue, 'values' | 'shape'>): void {
+  const at = firstNotFinite(values);
+  if (at >= 0)
+    throw new InconsistentStateError(
+      'not-finite',
+      `${name}${indexText(shape, at)} is ${values[at]}: every number must be finite.`,
+      {name, index: at},
+    );
 }

@@ -59,17 +59,7 @@ export class ChainQr implements Factorization {
   damped(scale: Float64Array, mu: number): Float64Array {
     const {shared} = this;
     const root = Math.sqrt(mu);
-    const border = new RowQr(shared);
-    const done: Eliminated[] = [];
-    let carry: Carry | undefined;
-    for (const link of this.links) {
-      const factor = this.eliminated(link, carry, scale, root);
-      done.push({link, r: factor.r, c: factor.c});
-      carry = carried(link, factor, shared);
-      if (link.nextSize > 0) continue;
-      border.append(carry.rows, carry.rightSide);
-      carry = undefined;
-    }
+    const {border, done} = this.eliminate(scale, root);
     border.append(
       diagonal(shared, 0, shared, j => root * scale[j]),
       new Float64Array(shared),
@@ -78,6 +68,26 @@ export class ChainQr implements Factorization {
     delta.set(border.solve());
     for (const one of done.reverse()) this.solveOwn(one, delta);
     return delta.map(d => -d);
+  }
+
+  /** What is left for the shared columns when all starts follow them: (RᵀR)⁻¹ is their part of that of all columns. */
+  condensed(): RowQr {
+    return this.eliminate(new Float64Array(this.p).fill(1), Math.sqrt(UNDAMPED)).border;
+  }
+
+  private eliminate(scale: Float64Array, root: number): {readonly border: RowQr; readonly done: Eliminated[]} {
+    const border = new RowQr(this.shared);
+    const done: Eliminated[] = [];
+    let carry: Carry | undefined;
+    for (const link of this.links) {
+      const factor = this.eliminated(link, carry, scale, root);
+      done.push({link, r: factor.r, c: factor.c});
+      carry = carried(link, factor, this.shared);
+      if (link.nextSize > 0) continue;
+      border.append(carry.rows, carry.rightSide);
+      carry = undefined;
+    }
+    return {border, done};
   }
 
   /** Its own rows, what the links before left of theirs, and the damping of its own start. */

@@ -4,7 +4,8 @@ import type {Fit} from './fit.js';
 import type {Solved} from './identification.js';
 import {denseFactor, factorized} from './least-squares-problem.js';
 import {white, type Noise} from './noise.js';
-import {Objective, type NoiseState} from './objective.js';
+import {Objective} from './objective.js';
+import type {NoiseState} from './weighing.js';
 
 /** What of an end travels. */
 export interface Ending extends Pick<

@@ -10,8 +10,9 @@ import type {Metric, Model, Values} from './record-model.js';
 import {recordKey, RecordModel} from './record-model.js';
 import type {Channel, CheckedRecord, MeasuredRecord, SeriesName} from './records.js';
 import {checkRecord, stateNames} from './records.js';
-import type {Whole} from './shooting.js';
+import type {Whole} from './cut-record.js';
 import type {ResidualSeries} from './uncertainty.js';
+import type {WhitenedStretch} from './weighing.js';
 
 /** One number of each sample of a series, measured and simulated, without what has weight 0. */
 export interface FittedSeries {
@@ -58,7 +59,7 @@ export class Fit implements EvaluatedProblem {
     records: readonly CheckedRecord[],
     like?: Fit,
   ) {
-    this.models = records.map((record, i) => new RecordModel(model, record, like?.models[i]));
+    this.models = records.map((record, i) => new RecordModel(model, record, like?.models[i].traced));
     this.parameters = Object.assign(
       {},
       model.parameters,
@@ -145,16 +146,13 @@ export class Fit implements EvaluatedProblem {
     return joined(parts);
   }
 
-  /** The rows of each record of which output `k` was measured, in stretches without a gap. @throws OptionError where samples are not even */
-  stretches(): {readonly record: number; readonly output: number; readonly rows: readonly number[]}[] {
-    let first = 0;
-    return this.models.flatMap((model, record) => {
+  /** By record, in its rows: those of which an output was measured, in stretches without a gap. @throws OptionError where samples are not even */
+  stretches(): WhitenedStretch[][] {
+    return this.models.map(model => {
       requireEven(model.record);
-      const found = Array.from({length: model.width}, (_, output) =>
-        contiguous(model, first, output).map(rows => ({record, output, rows})),
+      return Array.from({length: model.width}, (_, group) =>
+        contiguous(model, group).map(rows => ({group, rows})),
       ).flat();
-      first += model.rows;
-      return found;
     });
   }
 
@@ -186,14 +184,19 @@ export class Fit implements EvaluatedProblem {
     return {cost, gradient: space.toCoordinates(gradient, x)};
   }
 
-  /** The records as multiple shooting takes them, with their motion at x where it is needed. */
-  wholes(x: Float64Array): Whole[] {
+  /**
+   * The records as multiple shooting takes them, with their motion at x where it is needed.
+   * @param order of the noise's autoregression
+   */
+  wholes(x: Float64Array, order = 0): Whole[] {
     const values = this.space.values(x);
-    return this.models.map(model => {
+    const stretches = order > 0 ? this.stretches() : undefined;
+    return this.models.map((model, i) => {
       let motion: ReturnType<Whole['guess']> | undefined;
       return {
         model: this.model,
         record: model.record,
+        stretches: stretches?.[i] ?? [],
         shapeOf: block => model.shapeOf(block, values),
         guess: () => (motion ??= motionOf(model, values)),
       };
@@ -278,14 +281,14 @@ function requireEven({name, t}: CheckedRecord): void {
     );
 }
 
-function contiguous({weights, width, record: {t}}: RecordModel, first: number, output: number): number[][] {
+function contiguous({weights, width, record: {t}}: RecordModel, output: number): number[][] {
   const runs: number[][] = [];
   let open: number[] | undefined;
   for (let k = 0; k < t.length; k++) {
     const row = k * width + output;
     if (weights[row] === 0) open = undefined;
-    else if (open === undefined) runs.push((open = [first + row]));
-    else open.push(first + row);
+    else if (open === undefined) runs.push((open = [row]));
+    else open.push(row);
   }
   return runs;
 }

@@ -28,7 +28,7 @@ import {
 } from '../../lib/checks.js';
 import type {Model} from './record-model.js';
 import {requireNoise, white, type Noise} from './noise.js';
-import type {NoiseState} from './objective.js';
+import type {NoiseState} from './weighing.js';
 import type {Parameter, Parameters} from './parameters.js';
 import type {MeasuredRecord} from './records.js';
 import {startChecks} from './records.js';
@@ -61,8 +61,8 @@ export interface IdentificationProblem<
   readonly shooting?: Shooting;
   /**
    * How the residuals are taken to be related in time: 'correlated' (default) for what a model misses,
-   * which lasts many samples (Andrews & Monahan 1992); 'independent' for pure measurement noise. On white noise
-   * the default's errors come out a little small for short records: by a tenth at fifty samples, a sixth at twenty.
+   * which lasts many samples (Andrews & Monahan 1992); 'independent' for pure measurement noise. Errors of short
+   * records are widened by what so few samples leave open (MacKinnon & White 1985; Bell & McCaffrey 2002).
    */
   readonly residuals?: 'correlated' | 'independent';
   /** What the errors of the measurements are like; default white(). Others: autoregressive(), huber(), studentT(). */

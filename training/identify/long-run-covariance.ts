@@ -13,6 +13,10 @@ export interface LongRunCovariance {
   readonly root: Float64Array;
   /** Samples that count as one: L, or the time (1 + φ)/(1 − φ) of the autoregression. */
   readonly bandwidth: number;
+  /** L. */
+  readonly window: number;
+  /** Relative variance of 1/(1 − φ)², as φ is an estimate: (2/(1 − φ))² of φ's, (1 − φ²)/n. */
+  readonly spread: number;
 }
 
 /**
@@ -30,10 +34,13 @@ export function longRunCovariance(
   const phi = bandwidth === undefined ? memory(series, p) : 0;
   const remaining = phi === 0 ? series : series.map(vectors => whitened(vectors, p, phi));
   const window = Math.max(1, Math.round(bandwidth ?? andrewsBandwidth(remaining, p)));
+  const samples = series.reduce((sum, vectors) => sum + vectors.length / Math.max(p, 1), 0);
   for (const vectors of remaining) addWindows(factor, vectors, p, map, window);
   return {
     root: factor.r.map(value => value / (Math.sqrt(window) * (1 - phi))),
     bandwidth: Math.max(window, Math.round((1 + phi) / (1 - phi))),
+    window,
+    spread: bandwidth === undefined && samples > 0 ? (4 * (1 + phi)) / (1 - phi) / samples : 0,
   };
 }
 

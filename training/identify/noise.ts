@@ -6,15 +6,16 @@
  */
 import {OptionError} from '../../lib/errors.js';
 import {count, positive, refuseUnknownOptions, requireValue} from '../../lib/checks.js';
+import {roundedGround, roundedLoss} from './rounded-normal.js';
 
-/** Made by `white`, `autoregressive`, `huber` or `studentT`; plain data. */
+/** Made by `white`, `autoregressive`, `huber`, `studentT` or `quantized`; plain data. */
 export interface Noise {
-  readonly name: 'white' | 'autoregressive' | 'huber' | 'studentT';
+  readonly name: 'white' | 'autoregressive' | 'huber' | 'studentT' | 'quantized';
   /** Scale of a weighted residual, where it is known; else it is found. */
   readonly sd?: number;
   /** Of an autoregression: how many earlier residuals tell of the next. */
   readonly order: number;
-  /** Huber's k, or Student's ν. */
+  /** Huber's k, Student's ν, or the step of a converter. */
   readonly shape: number;
 }
 
@@ -56,6 +57,19 @@ export function studentT({degrees = 4, ...rest}: NoiseOptions & {readonly degree
   return noiseOf('studentT', rest, 0, degrees);
 }
 
+/**
+ * Normal errors that were then rounded to a converter's steps: a measurement tells that the value with its noise lay within
+ * half a `step` of it, whose probability is a difference of two normal distributions (Wang, Yin & Zhang, System
+ * identification using binary sensors, IEEE TAC 48, 2003; Gustafsson & Karlsson, Statistical results for system
+ * identification based on quantized observations, Automatica 45, 2009). `sd` is the deviation before the rounding. For
+ * steps below two deviations it differs little from white noise with step²/12 more variance; of coarse steps that would
+ * be biased. `step` is that of a weighted residual.
+ */
+export function quantized({step, ...rest}: NoiseOptions & {readonly step: number}): Noise {
+  requireValue(step, positive, 'quantized: step', 'bad-option', 'step');
+  return noiseOf('quantized', rest, 0, step);
+}
+
 function noiseOf(name: Noise['name'], options: NoiseOptions, order: number, shape: number): Noise {
   refuseUnknownOptions(options, {sd: positive}, name);
   return options.sd === undefined ? {name, order, shape} : {name, order, shape, sd: options.sd};
@@ -63,36 +77,49 @@ function noiseOf(name: Noise['name'], options: NoiseOptions, order: number, shap
 
 /** @throws OptionError of what none of the functions above made */
 export function requireNoise(noise: Noise): void {
-  if (['white', 'autoregressive', 'huber', 'studentT'].includes((noise as Noise | null)?.name ?? '')) return;
+  if (['white', 'autoregressive', 'huber', 'studentT', 'quantized'].includes((noise as Noise | null)?.name ?? ''))
+    return;
   throw new OptionError(
     'bad-option',
-    'identify: noise is made by white(), autoregressive({order}), huber({threshold}) or studentT({degrees}).',
+    'identify: noise is made by white(), autoregressive({order}), huber({threshold}), studentT({degrees}) or quantized({step}).',
     {option: 'noise'},
   );
 }
 
-/** Of a residual in units of its scale: ρ, −ln of its density but for a constant, with both derivatives. */
+/** Of a residual in units of its scale: ρ, −ln of its density less that of none, with both derivatives. */
 export interface Loss {
   readonly rho: number;
   readonly psi: number;
   readonly slope: number;
+  /** −∂ ln(density)/∂ ln(scale) + 1: ψ z of a density that its scale only stretches. */
+  readonly tension: number;
 }
 
-/** ρ, ρ′ and ρ″ at z. */
-export function lossAt({name, shape}: Noise, z: number): Loss {
-  if (name === 'huber' && Math.abs(z) > shape)
-    return {rho: shape * Math.abs(z) - shape ** 2 / 2, psi: Math.sign(z) * shape, slope: 0};
-  if (name === 'studentT')
+/** ρ, ρ′ and ρ″ at z. @param sd the scale */
+export function lossAt({name, shape}: Noise, z: number, sd: number): Loss {
+  if (name === 'quantized') return roundedLoss(z, shape / (2 * sd));
+  if (name === 'huber' && Math.abs(z) > shape) {
+    const psi = Math.sign(z) * shape;
+    return {rho: shape * Math.abs(z) - shape ** 2 / 2, psi, slope: 0, tension: psi * z};
+  }
+  if (name === 'studentT') {
+    const psi = ((shape + 1) * z) / (shape + z ** 2);
     return {
       rho: ((shape + 1) / 2) * Math.log1p(z ** 2 / shape),
-      psi: ((shape + 1) * z) / (shape + z ** 2),
+      psi,
       slope: ((shape + 1) * (shape - z ** 2)) / (shape + z ** 2) ** 2,
+      tension: psi * z,
     };
-  return {rho: z ** 2 / 2, psi: z, slope: 1};
+  }
+  return {rho: z ** 2 / 2, psi: z, slope: 1, tension: z ** 2};
 }
 
+/** Least −ln of the density, in units of the scale, where that depends on the scale: of no residual. */
+export const groundOf = ({name, shape}: Noise, sd: number): number =>
+  name === 'quantized' ? roundedGround(shape / (2 * sd)) : 0;
+
 /** Whether residuals enter the cost other than squared. */
-export const isRobust = ({name}: Noise): boolean => name === 'huber' || name === 'studentT';
+export const isRobust = ({name}: Noise): boolean => name !== 'white' && name !== 'autoregressive';
 
 /** Of normal errors half are smaller: the median of |r| over the deviation, inverted. */
 const MEDIAN_TO_DEVIATION = 1.482602218505602;
@@ -103,26 +130,46 @@ export function medianScale(residuals: Float64Array): number {
   return MEDIAN_TO_DEVIATION * sorted[Math.floor(sorted.length / 2)];
 }
 
-/** Fixed-point steps of a scale; each leaves a part of the error, and 100 leave none of what matters. */
+/** In steps of a converter: noise that is smaller leaves nearly all readings as they would be without it, and cannot be told. */
+const FINEST = 0.1;
+
+/** Pairs of fixed-point steps of a scale, extrapolated; a few are enough, and 100 leave nothing of what matters where extrapolation does not help. */
 const SCALE_STEPS = 100;
 
+/** An extrapolation by more than a factor e is none. */
+const FARTHEST = 1;
+
 /**
- * The scale of residuals: the root mean square, Huber's proposal 2, or the t distribution's most likely one.
+ * The scale of residuals: the root mean square, Huber's proposal 2, or the most likely one of the t distribution and of rounded errors.
  * @param degrees of freedom: residuals less what was fitted to them
  */
 export function scaleOf(noise: Noise, residuals: Float64Array, degrees: number, start: number): number {
   const mean = (of: (r: number) => number): number => residuals.reduce((sum, r) => sum + of(r), 0) / degrees;
   if (!isRobust(noise)) return Math.sqrt(mean(r => r * r));
+  const least = noise.name === 'quantized' ? noise.shape * FINEST : 0;
   const expected = noise.name === 'huber' ? clippedVariance(noise.shape) : 1;
+  const next = (s: number): number =>
+    noise.name === 'huber'
+      ? s * Math.sqrt(mean(r => lossAt(noise, r / s, s).psi ** 2) / expected)
+      : Math.max(
+          least,
+          s
+            * Math.sqrt(
+              Math.max(
+                mean(r => lossAt(noise, r / s, s).tension),
+                0,
+              ),
+            ),
+        );
   let scale = start;
   for (let step = 0; step < SCALE_STEPS && scale > 0; step++) {
-    const s = scale;
-    const next =
-      noise.name === 'huber'
-        ? s * Math.sqrt(mean(r => lossAt(noise, r / s).psi ** 2) / expected)
-        : s * Math.sqrt(mean(r => (r / s) * lossAt(noise, r / s).psi));
-    scale = next;
-    if (Math.abs(next - s) <= 1e-12 * s) break;
+    const one = next(scale);
+    const two = next(one);
+    if (Math.abs(two - one) <= 1e-12 * one) return two;
+    // Aitken's extrapolation of a sequence that loses the same share of its error in each step.
+    const [first, second] = [Math.log(one / scale), Math.log(two / one)];
+    const ahead = two * Math.exp(-(second * second) / (second - first));
+    scale = Math.abs(Math.log(ahead / two)) < FARTHEST ? ahead : two;
   }
   return scale;
 }

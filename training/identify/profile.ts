@@ -17,7 +17,7 @@ import type {Found} from './identification.js';
 import type {AnyProblem, Identification, IdentificationProblem} from './identify.js';
 import {identifyWith} from './identify.js';
 import {isFailedSimulation} from './fit.js';
-import type {NoiseState} from './objective.js';
+import type {NoiseState} from './weighing.js';
 import {heldProblem, swept, sweepCheck, type PartSweep} from './part.js';
 import type {Parameter, Parameters} from './parameters.js';
 import {fixed, guessing} from './parameters.js';

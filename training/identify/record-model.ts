@@ -72,6 +72,11 @@ interface Direction {
   readonly tangent: Tangent;
 }
 
+/** The simulation of records that differ in their times and starts alone: traced once, at the guess. */
+export interface Traced {
+  simulation?: Simulation;
+}
+
 /** 'q', 'v', 'y', or the name of a hidden state. */
 export type Block = string;
 
@@ -112,17 +117,16 @@ export class RecordModel {
   private readonly start: Start & {readonly t: number};
   /** Whether a worker thread has made one of its simulations. */
   elsewhere = false;
-  /** Traced once, at the guess. */
   private prepared: Simulation | undefined;
 
   /**
-   * @param like of the same model and the same times, whose simulation serves this one too
+   * @param traced what it shares with records of the same model and inputs: segments, made records
    * @throws OptionError, DataError where record and model do not fit together
    */
   constructor(
     private readonly model: Model,
     readonly record: CheckedRecord,
-    private readonly like?: RecordModel,
+    readonly traced: Traced = {},
   ) {
     const {name, t, channels} = record;
     const inputs = (this.inputs = {...model.inputs, ...record.inputs});
@@ -345,23 +349,28 @@ export class RecordModel {
   }
 
   private simulation(values: Values): Simulation {
-    if (this.like !== undefined) return this.like.simulation(values);
-    const {system, observe, scheme, dt, newton, engine} = this.model;
     const {
+      model: {system, observe, scheme, dt, newton, engine},
       inputs,
+      traced,
+      start,
       record: {t},
     } = this;
-    return (this.prepared ??= simulate.prepare(system, this.initial(values), {
-      scheme,
-      dt,
-      newton,
-      engine,
-      t1: t[t.length - 1],
-      saveAt: Array.from(t),
-      params: this.params(values),
-      inputs,
-      observe,
-    }));
+    if (this.prepared !== undefined) return this.prepared;
+    const [t1, saveAt] = [t[t.length - 1], Array.from(t)];
+    if (traced.simulation !== undefined) return (this.prepared = traced.simulation.over({t0: start.t, t1, saveAt}));
+    return (this.prepared = traced.simulation =
+      simulate.prepare(system, this.initial(values), {
+        scheme,
+        dt,
+        newton,
+        engine,
+        t1,
+        saveAt,
+        params: this.params(values),
+        inputs,
+        observe,
+      }));
   }
 
   private at(values: Values): {readonly initial: Initial; readonly params: NumericParams} {

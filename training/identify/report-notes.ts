@@ -43,6 +43,8 @@ export function noiseNotes({model, sd, coefficients}: NoiseFound): string[] {
   if (model === 'huber')
     return [`Outliers count no more than their sign beyond Huber's threshold; the noise is ${size}.`];
   if (model === 'studentT') return [`The noise is taken to have Student's t distribution, ${size}.`];
+  if (model === 'quantized')
+    return [`The noise is taken to have been rounded to a converter's steps; before, it was ${size}.`];
   return coefficients.map(
     (phi, output) =>
       `The noise of output ${output} is an autoregression with φ = ${Array.from(phi, value => numberText(value, 3)).join(', ')}.`,

@@ -10,9 +10,9 @@
  */
 import {OptionError} from '../../lib/errors.js';
 import {any, refuseUnknownOptions} from '../../lib/checks.js';
-import type {Inputs, Signal} from '../../lib/index.js';
-import {signal} from '../../lib/index.js';
 import {ChainQr} from './chain-qr.js';
+import type {Cut, Piece, Whole, Within} from './cut-record.js';
+import {cutRecord, meanSquare, spread} from './cut-record.js';
 import {advanced, type Evaluation, type Steps} from './evaluation.js';
 import {
   stepsOf,
@@ -21,12 +21,13 @@ import {
   type LeastSquaresIteration,
   type LeastSquaresMethod,
 } from './least-squares-problem.js';
-import {free, ParameterSpace, type Parameters} from './parameters.js';
-import {nestedNumbers} from './nested.js';
-import type {Block, End, Model, Values} from './record-model.js';
-import {recordKey, RecordModel} from './record-model.js';
-import type {Channel, CheckedRecord} from './records.js';
-import {slicedRecord, stateNames} from './records.js';
+import type {Noise} from './noise.js';
+import {white} from './noise.js';
+import {ParameterSpace, type Parameters} from './parameters.js';
+import {effective, hasPriors, priorGradient, priorMatrix, priorRows} from './priors.js';
+import type {End, Values} from './record-model.js';
+import type {NoiseState, Weighed} from './weighing.js';
+import {Weighing} from './weighing.js';
 
 /** Into how many segments records are cut at first; made by `single` or `multiple`. */
 export interface Shooting {
@@ -53,21 +54,6 @@ export function multiple(spec: {readonly segments: number}): Shooting {
   return {segments};
 }
 
-/** A segment, and by which keys its start is looked for; the first of a record starts as the record does. */
-interface Piece {
-  readonly model: RecordModel;
-  readonly follows: boolean;
-  readonly keys: readonly string[];
-}
-
-export interface Whole {
-  readonly model: Model;
-  readonly record: CheckedRecord;
-  readonly shapeOf: (block: Block) => readonly number[];
-  /** The record's motion at the guess, [samples, …]: for starts that were not measured. Empty where it cannot be simulated. */
-  readonly guess: () => {readonly [block in Block]?: Float64Array};
-}
-
 /** Gaps at first weigh this part of what the data of a segment do: the segments shall find the data before each other. */
 const FIRST = 0.01;
 
@@ -83,14 +69,18 @@ export class MultipleShooting implements EvaluatedProblem {
   private readonly scales: Float64Array;
   private readonly gaps: number;
   private readonly multipliers: Float64Array;
+  private readonly weighing: Weighing;
   private penalty: number;
 
+  /** @param held noise of an earlier fit, taken as it was found there */
   constructor(
     wholes: readonly Whole[],
     private readonly parameters: Parameters,
     segments: number,
+    private readonly noise: Noise = white(),
+    held?: NoiseState,
   ) {
-    const cut = wholes.map(whole => cutRecord(whole, segments));
+    const cut = wholes.map(whole => cutRecord(whole, segments, noise.order));
     this.scales = spread(cut.flatMap(({starts}) => starts));
     this.pieces = cut.flatMap(({pieces}) => pieces);
     const all: Parameters = Object.assign({}, parameters, ...cut.map(({parameters: own}) => own)) as Parameters;
@@ -104,51 +94,118 @@ export class MultipleShooting implements EvaluatedProblem {
     this.dataRows = this.pieces.reduce((sum, {model}) => sum + model.rows, 0);
     this.gaps = this.pieces.filter(({follows}) => follows).length * this.scales.length;
     this.multipliers = new Float64Array(this.gaps);
-    this.penalty =
-      FIRST * meanSquare(wholes.flatMap(({record}) => record.channels)) * (this.dataRows / this.pieces.length);
+    const channels = wholes.flatMap(({record}) => record.channels);
+    const square = meanSquare(channels);
+    this.penalty = FIRST * square * (this.dataRows / this.pieces.length);
+    this.weighing = new Weighing(noise, this.weighed(cut, wholes, square), held);
   }
 
   /** Segment by segment: of each the residuals stay, and the triangle of its derivatives. */
   *linearize(x: Float64Array): Evaluation<Factorized> {
-    const {space, dataRows, gaps, pieces, shared} = this;
-    const residuals = new Float64Array(dataRows + gaps);
+    const {residuals, factor} = yield* this.at(x);
+    return {residuals, factor};
+  }
+
+  /** The same with the data's residuals as they are before the noise weighs them. */
+  private *at(
+    x: Float64Array,
+  ): Evaluation<{readonly residuals: Float64Array; readonly raw: Float64Array; readonly factor: ChainQr}> {
+    const {space, dataRows, gaps, pieces, shared, weighing} = this;
+    if (weighing.unscaled) weighing.requireScale(yield* this.data(x));
+    const priors = priorRows(space, x);
+    const residuals = new Float64Array(dataRows + gaps + priors.length);
     const factor = new ChainQr(space.size, shared);
     const slopes = space.toCoordinates(new Float64Array(space.size).fill(1), x);
     const values = space.values(x);
-    let row = 0;
-    let gapRow = dataRows;
-    for (const [i, {model, keys}] of pieces.entries()) {
-      const next = pieces[i + 1]?.follows ? pieces[i + 1] : undefined;
-      const link = this.link(keys, next?.keys ?? []);
-      const gapCount = next === undefined ? 0 : this.scales.length;
-      const width = link.size + link.nextSize + shared;
-      const local = new Float64Array((model.rows + gapCount) * width);
-      const right = new Float64Array(model.rows + gapCount);
-      const columnOf = (key: string): number => {
-        const column = this.columns.get(key) ?? NaN;
-        return column < shared ? link.size + link.nextSize + column : column - link.own;
-      };
-      const end = yield* model.linearize(
-        values,
-        right.subarray(0, model.rows),
-        local.subarray(0, model.rows * width),
-        width,
-        columnOf,
-      );
-      residuals.set(right.subarray(0, model.rows), row);
-      row += model.rows;
-      if (next !== undefined) {
-        this.gap({right, local, first: model.rows, width, size: link.size}, gapRow - dataRows, values, end, next.keys);
-        residuals.set(right.subarray(model.rows), gapRow);
-        gapRow += gapCount;
-      }
-      for (let j = 0; j < width; j++) {
-        const slope = slopes[columnOfLink(link, j)];
-        if (slope !== 1) for (let k = j; k < local.length; k += width) local[k] *= slope;
-      }
-      factor.append(link, local, right);
+    let [row, gap] = [0, 0];
+    let open: Rows | undefined;
+    const close = (next?: Rows): void => {
+      if (open === undefined) return;
+      if (next !== undefined) this.lookAhead(open, next);
+      this.weigh(open, slopes);
+      factor.append(open.link, open.local, open.right);
+    };
+    for (const i of pieces.keys()) {
+      const rows = yield* this.rows(i, gap, values);
+      const {right, count, ahead} = rows;
+      residuals.set(right.subarray(0, count), row);
+      residuals.set(right.subarray(count + ahead), dataRows + gap);
+      row += count;
+      gap += right.length - count - ahead;
+      close(rows);
+      open = rows;
     }
-    return {residuals, factor};
+    close();
+    const raw = residuals.slice(0, dataRows);
+    const data = residuals.subarray(0, dataRows);
+    weighing.whiten(data, 1);
+    weighing.bend(data, none, 0);
+    residuals.set(
+      priors.map(({residual}) => weighing.sd * residual),
+      dataRows + gaps,
+    );
+    if (priors.length > 0)
+      factor.append(alone, priorMatrix(priors, shared, weighing.sd), residuals.slice(dataRows + gaps));
+    return {residuals, raw, factor};
+  }
+
+  /** Rows of a segment as they come from its simulation; those of the next one's first samples are left empty. */
+  private *rows(i: number, gap: number, values: Values): Evaluation<Rows> {
+    const {pieces, shared, noise, scales} = this;
+    const {model, keys, stretches} = pieces[i];
+    const next = pieces[i + 1]?.follows ? pieces[i + 1] : undefined;
+    const link = this.link(keys, next?.keys ?? []);
+    const width = link.size + link.nextSize + shared;
+    const ahead = next === undefined ? 0 : noise.order * model.width;
+    const count = model.rows;
+    const all = count + ahead + (next === undefined ? 0 : scales.length);
+    const local = new Float64Array(all * width);
+    const right = new Float64Array(all);
+    const columnOf = (key: string): number => {
+      const column = this.columns.get(key) ?? NaN;
+      return column < shared ? link.size + link.nextSize + column : column - link.own;
+    };
+    const end = yield* model.linearize(
+      values,
+      right.subarray(0, count),
+      local.subarray(0, count * width),
+      width,
+      columnOf,
+    );
+    const rows = {right, local, count, ahead, width, link, stretches};
+    if (next !== undefined) this.gap(rows, gap, values, end, next.keys);
+    return rows;
+  }
+
+  /** The next segment's first rows, of which an autoregression of the noise tells from those before. */
+  private lookAhead({right, local, count, ahead, width, link}: Rows, next: Rows): void {
+    const {shared} = this;
+    right.set(next.right.subarray(0, ahead), count);
+    for (let i = 0; i < ahead; i++) {
+      const [to, from] = [(count + i) * width, i * next.width];
+      local.set(next.local.subarray(from, from + next.link.size), to + link.size);
+      local.set(next.local.subarray(from + next.width - shared, from + next.width), to + width - shared);
+    }
+  }
+
+  /** As the noise weighs them, by the coordinates. */
+  private weigh({right, local, count, ahead, width, link, stretches}: Rows, slopes: Float64Array): void {
+    const {weighing} = this;
+    weighing.whiten(local, width, stretches);
+    weighing.whiten(right, 1, stretches);
+    if (weighing.noise.order > 0) {
+      const kept = new Set(stretches.flatMap(({whole}) => whole));
+      for (let i = 0; i < count + ahead; i++) {
+        if (kept.has(i)) continue;
+        right[i] = 0;
+        local.fill(0, i * width, (i + 1) * width);
+      }
+    }
+    weighing.bend(right.subarray(0, count), local, width);
+    for (let j = 0; j < width; j++) {
+      const slope = slopes[columnOfLink(link, j)];
+      if (slope !== 1) for (let k = j; k < local.length; k += width) local[k] *= slope;
+    }
   }
 
   private link(own: readonly string[], next: readonly string[]): Place {
@@ -157,17 +214,49 @@ export class MultipleShooting implements EvaluatedProblem {
     return {own: first(own), size: size(own), next: first(next), nextSize: size(next)};
   }
 
+  /** The data's residuals alone. */
+  private *data(x: Float64Array): Evaluation<Float64Array> {
+    const values = this.space.values(x);
+    const all = new Float64Array(this.dataRows);
+    let row = 0;
+    for (const {model} of this.pieces) {
+      all.set(yield* model.residuals(values), row);
+      row += model.rows;
+    }
+    return all;
+  }
+
+  /** The data in the rows of all segments. */
+  private weighed(cut: readonly Cut[], wholes: readonly Whole[], square: number): Weighed {
+    const weights = new Float64Array(this.dataRows);
+    let row = 0;
+    const stretches = cut.flatMap(({pieces, rowOf}, i) => {
+      const first = row;
+      for (const {model} of pieces) {
+        weights.set(model.weights, row);
+        row += model.rows;
+      }
+      return wholes[i].stretches.map(({group, rows}) => ({group, rows: rows.map(r => first + rowOf(r))}));
+    });
+    const counted = weights.reduce((count, weight) => count + (weight > 0 ? 1 : 0), 0);
+    return {weights, stretches, magnitude: (counted * square) / 2, penalized: hasPriors(this.space)};
+  }
+
   /** The cost and its gradient by one sweep back a segment, into which its gap enters as a cotangent of its last state. */
   *gradient(x: Float64Array): Evaluation<{cost: number; gradient: Float64Array}> {
-    const {space, pieces, scales, multipliers, penalty} = this;
+    const {space, pieces, scales, multipliers, penalty, weighing} = this;
     const values = space.values(x);
     const gradient = new Float64Array(space.size);
     const add = (key: string, part: ArrayLike<number>): void => {
       const column = this.columns.get(key) as number;
       if (space.moves(key)) for (let i = 0; i < part.length; i++) gradient[column + i] += part[i];
     };
-    let cost = 0;
-    let gap = 0;
+    const raw = weighing.plain && !weighing.unscaled ? none : yield* this.data(x);
+    if (weighing.unscaled) weighing.requireScale(raw);
+    // Residuals of a segment weigh with those before it: their cotangents are made of all.
+    const measure = weighing.plain ? undefined : weighing.measure(raw);
+    let cost = measure?.cost ?? 0;
+    let [row, gap] = [0, 0];
     for (const [i, {model}] of pieces.entries()) {
       const next = pieces[i + 1] as Piece | undefined;
       const first = gap;
@@ -189,29 +278,36 @@ export class MultipleShooting implements EvaluatedProblem {
               return {cost: (penalty / 2) * off.reduce((sum, value) => sum + value * value, 0), gradient: pull};
             };
       if (closing !== undefined) gap += scales.length;
-      const found = yield* model.gradient(values, closing);
+      const part = measure?.gradient.subarray(row, row + model.rows);
+      const found = yield* model.gradient(values, closing, part && (() => ({cost: 0, gradient: part})));
       cost += found.cost;
-      for (const [key, part] of Object.entries(found.gradient)) add(key, part);
+      row += model.rows;
+      for (const [key, own] of Object.entries(found.gradient)) add(key, own);
     }
-    return {cost, gradient: space.toCoordinates(gradient, x)};
+    const total = space.toCoordinates(gradient, x);
+    const prior = priorGradient(space, x, weighing.sd);
+    return {cost: cost + prior.cost, gradient: total.map((value, i) => value + prior.gradient[i])};
   }
 
   bound(x: Float64Array): string | undefined {
     return this.space.runaway(x);
   }
 
-  /** Multipliers and penalty for the next round. @returns the largest gap, in parts of the state's spread */
+  /** Multipliers, penalty and noise for the next round. @returns the largest gap, in parts of the state's spread */
   *tighten(x: Float64Array): Evaluation<number> {
+    const {weighing, shared, dataRows} = this;
     const root = Math.sqrt(this.penalty);
-    const {residuals} = yield* this.linearize(x);
+    const {residuals, raw, factor} = yield* this.at(x);
     let largest = 0;
     for (let k = 0; k < this.gaps; k++) {
-      const gap = residuals[this.dataRows + k] / root - this.multipliers[k] / this.penalty;
+      const gap = residuals[dataRows + k] / root - this.multipliers[k] / this.penalty;
       largest = Math.max(largest, Math.abs(gap));
       this.multipliers[k] += this.penalty * gap;
     }
     // Ten at a time (Nocedal & Wright, §17.4): the multipliers do the rest.
     this.penalty *= 10;
+    if (!weighing.settled)
+      weighing.update(raw, effective(factor.condensed(), priorMatrix(priorRows(this.space, x), shared, weighing.sd)));
     return largest;
   }
 
@@ -223,7 +319,7 @@ export class MultipleShooting implements EvaluatedProblem {
 
   /** Rows √ρ (c + λ/ρ) of a gap below those of the data, over the starts of the segment and of the next one, and the parameters. */
   private gap(
-    {right, local, first, width, size}: Rows,
+    {right, local, count, ahead, width, link: {size}}: Rows,
     gap: number,
     values: Values,
     end: End,
@@ -233,7 +329,7 @@ export class MultipleShooting implements EvaluatedProblem {
     const root = Math.sqrt(penalty);
     const start = Float64Array.from(keys.flatMap(key => [...values[key]]));
     scales.forEach((scale, k) => {
-      const row = first + k;
+      const row = count + ahead + k;
       right[row] = root * ((end.state[k] - start[k]) / scale + multipliers[gap + k] / penalty);
       for (const {column, values: tangent} of end.derivatives)
         local[row * width + column] += (root * tangent[k]) / scale;
@@ -241,6 +337,11 @@ export class MultipleShooting implements EvaluatedProblem {
     });
   }
 }
+
+const none = new Float64Array(0);
+
+/** Rows of the shared columns alone. */
+const alone: Place = {own: 0, size: 0, next: 0, nextSize: 0};
 
 /** Columns of a segment's own start and of the next one's. */
 interface Place {
@@ -250,168 +351,20 @@ interface Place {
   readonly nextSize: number;
 }
 
-/** A segment's rows, of which the gap's begin at `first`; before the next start's columns there are `size`. */
+/** A segment's rows: `count` of its data, `ahead` for the next one's first samples, and those of the gap. */
 interface Rows {
   readonly right: Float64Array;
   readonly local: Float64Array;
-  readonly first: number;
+  readonly count: number;
+  readonly ahead: number;
   readonly width: number;
-  readonly size: number;
+  readonly link: Place;
+  readonly stretches: readonly Within[];
 }
 
 /** Of a segment's column, the problem's. */
 const columnOfLink = ({own, size, next, nextSize}: Place, j: number): number =>
   j < size ? own + j : j < size + nextSize ? next + j - size : j - size - nextSize;
-
-interface Cut {
-  readonly pieces: readonly Piece[];
-  readonly parameters: Parameters;
-  readonly starts: readonly Float64Array[];
-}
-
-/** Neighbours share a sample: it ends the one and starts the other, and weighs in the latter alone. */
-function cutRecord(whole: Whole, segments: number): Cut {
-  const {record} = whole;
-  const {inputs: shared, ...model} = whole.model;
-  const inputs = {...shared, ...record.inputs};
-  const blocks = stateNames(model.system);
-  const intervals = record.t.length - 1;
-  const count = Math.min(segments, intervals);
-  const bounds = Array.from({length: count + 1}, (_, s) => Math.round((s * intervals) / count));
-  const parameters: {[key: string]: Parameters[string]} = {};
-  const starts: Float64Array[] = [];
-  const within = (from: number, to: number): Inputs => inputsWithin(inputs, record.t[from], record.t[to]);
-  const pieces = bounds.slice(0, -1).map((from, s): Piece => {
-    const to = bounds[s + 1];
-    const last = s === count - 1;
-    if (s === 0)
-      return {
-        model: new RecordModel(model, {...sliced(record, from, to, last, record.name), inputs: within(from, to)}),
-        follows: false,
-        keys: [],
-      };
-    const name = `${record.name}, segment ${s + 1}`;
-    const own = Object.fromEntries(
-      blocks.map(block => [
-        `initial.${block}`,
-        {...free([...startOf(whole, block, from)]), shape: whole.shapeOf(block)},
-      ]),
-    );
-    for (const [key, parameter] of Object.entries(own)) parameters[recordKey(name, key)] = parameter;
-    starts.push(Float64Array.from(Object.values(own).flatMap(({guess}) => [...guess])));
-    const piece: CheckedRecord = {
-      ...sliced(record, from, to, last, name),
-      owner: record.name,
-      initial: {t: record.t[from]},
-      inputs: within(from, to),
-      parameters: {...withoutStart(record.parameters), ...own},
-    };
-    return {
-      model: new RecordModel({...model, parameters: withoutStart(model.parameters)}, piece),
-      follows: true,
-      keys: blocks.map(block => recordKey(name, `initial.${block}`)),
-    };
-  });
-  return {pieces, parameters, starts};
-}
-
-/** What is the record's start is not the segment's. */
-const withoutStart = (parameters: Parameters): Parameters =>
-  Object.fromEntries(Object.entries(parameters).filter(([key]) => !key.startsWith('initial.')));
-
-function sliced(record: CheckedRecord, from: number, to: number, last: boolean, name: string): CheckedRecord {
-  const segment = slicedRecord(record, from, to + 1);
-  if (!last) for (const {weights, outputs} of segment.channels) weights.fill(0, weights.length - outputs);
-  return {...segment, name};
-}
-
-/** What is far away does not move a spline: a bend falls by 2 − √3 from sample to sample (de Boor 1978), to rounding within so many. */
-const splineReach = 30;
-
-/** Inputs without their samples far from a segment, each of which would hold all of them. What is no plain signal stays as it is. */
-function inputsWithin(inputs: Inputs, from: number, to: number): Inputs {
-  return Object.fromEntries(Object.entries(inputs).map(([name, input]) => [name, inputWithin(input, from, to)]));
-}
-
-function inputWithin(input: Inputs[string] & Partial<Signal>, from: number, to: number): Inputs[string] {
-  const {t, kind, shape} = input;
-  // The values of unknown samples are read anew each time, by a getter.
-  const known = Object.getOwnPropertyDescriptor(input, 'values')?.value as Float64Array | undefined;
-  if (kind === undefined || shape === undefined || known === undefined) return input;
-  const reach = kind === 'cubic' ? splineReach : 1;
-  const first = Math.max(0, firstAfter(t, from) - 1 - reach);
-  const last = Math.min(t.length, Math.max(firstAfter(t, to) + 1 + reach, first + 2));
-  const size = known.length / t.length;
-  const values = known.slice(first * size, last * size);
-  return signal(
-    t.slice(first, last),
-    size === 1 && shape.length === 0 ? values : nestedNumbers(Array.from(values), [last - first, ...shape]),
-    kind,
-  );
-}
-
-/** The first of ascending times that is later, by bisection; their number where none is. */
-function firstAfter(t: Float64Array, time: number): number {
-  let [low, high] = [0, t.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (t[middle] > time) high = middle;
-    else low = middle + 1;
-  }
-  return low;
-}
-
-/** As measured; a velocity from the positions beside it, where those were; else from the simulation at the guess. */
-function startOf({record, guess}: Whole, block: Block, sample: number): Float64Array {
-  const at = measuredAt(
-    record.channels.find(({simulated}) => simulated === block),
-    sample,
-  );
-  if (at !== undefined) return at;
-  const places = record.channels.find(({simulated}) => simulated === 'q');
-  const [before, after] = [Math.max(0, sample - 1), Math.min(record.t.length - 1, sample + 1)];
-  const [low, high] = [measuredAt(places, before), measuredAt(places, after)];
-  if (block === 'v' && low !== undefined && high !== undefined)
-    return low.map((value, k) => (high[k] - value) / (record.t[after] - record.t[before]));
-  const simulated = guess()[block];
-  if (simulated === undefined)
-    throw new OptionError(
-      'bad-shooting',
-      `identify: multiple shooting needs a start for ${block} within ${record.name}: it was not measured, and the record cannot be simulated at the guess. Measure it, or take a better guess.`,
-      {record: record.name, block},
-    );
-  const width = simulated.length / record.t.length;
-  return simulated.subarray(sample * width, (sample + 1) * width);
-}
-
-function measuredAt(channel: Channel | undefined, sample: number): Float64Array | undefined {
-  if (channel === undefined) return undefined;
-  const {outputs, weights, measured} = channel;
-  if (weights.subarray(sample * outputs, (sample + 1) * outputs).some(weight => weight === 0)) return undefined;
-  return measured.subarray(sample * outputs, (sample + 1) * outputs);
-}
-
-/** Standard deviations of the starts' numbers; 1 where all are the same. */
-function spread(starts: readonly Float64Array[]): Float64Array {
-  const n = starts.length;
-  return (starts[0] ?? new Float64Array()).map((_, k) => {
-    const mean = starts.reduce((sum, start) => sum + start[k], 0) / n;
-    return Math.sqrt(starts.reduce((sum, start) => sum + (start[k] - mean) ** 2, 0) / n) || Math.abs(mean) || 1;
-  });
-}
-
-/** Of the weighted measurements: what a wholly wrong segment costs a residual. */
-function meanSquare(channels: readonly Channel[]): number {
-  let [sum, count] = [0, 0];
-  for (const {measured, weights} of channels) {
-    measured.forEach((value, i) => {
-      if (weights[i] === 0) return;
-      sum += (weights[i] * value) ** 2;
-      count++;
-    });
-  }
-  return count === 0 ? 1 : sum / count || 1;
-}
 
 /** Gaps closed to this part of the state's spread need no more rounds: single shooting starts from there. */
 const CLOSED = 1e-4;

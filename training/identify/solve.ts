@@ -12,11 +12,12 @@ import type {Solved} from './identification.js';
 import {levenbergMarquardt} from './least-squares.js';
 import {type LeastSquaresIteration, type LeastSquaresMethod} from './least-squares-problem.js';
 import {white, type Noise} from './noise.js';
-import {Objective, type NoiseState} from './objective.js';
+import {Objective} from './objective.js';
 import {guessing, type ParameterSpace} from './parameters.js';
 import type {Model} from './record-model.js';
 import {rounds} from './rounds.js';
 import {MultipleShooting, shoot, single, type Shooting} from './shooting.js';
+import type {NoiseState} from './weighing.js';
 
 /** Where an identification stands after one of its steps. */
 export interface IdentificationProgress extends LeastSquaresIteration {
@@ -190,7 +191,9 @@ function* fitSteps(problem: Solvable, fit: Fit, x: Float64Array, held: NoiseStat
   const {segments} = problem.shooting ?? single();
   let start = x;
   if (segments > 1) {
-    const shooting = new MultipleShooting(fit.wholes(x), guessing(fit.parameters, fit.space.values(x)), segments);
+    const {noise} = objective;
+    const guess = guessing(fit.parameters, fit.space.values(x));
+    const shooting = new MultipleShooting(fit.wholes(x, noise.order), guess, segments, noise, held);
     const found = yield* told(shoot(shooting, method), shooting.space);
     start = fit.space.coordinates(found);
   }

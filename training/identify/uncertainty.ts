@@ -12,14 +12,11 @@ import {list, nonNegative, numbers, positive, refuseUnknownOptions, whole} from 
 import type {Linearization} from './least-squares-problem.js';
 import {longRunCovariance} from './long-run-covariance.js';
 import {RowQr} from './row-qr.js';
+import type {ResidualSeries} from './small-sample.js';
+import {degreesOf, unleveraged, widening} from './small-sample.js';
 import {singularValues, type SingularValues} from './singular-values.js';
 
-/** A stretch of the residuals that is a time series: `samples` rows of `outputs` residuals each, from row `start` on. */
-export interface ResidualSeries {
-  readonly start: number;
-  readonly samples: number;
-  readonly outputs: number;
-}
+export type {ResidualSeries} from './small-sample.js';
 
 /** What `uncertainty` may be told. */
 export interface UncertaintyOptions {
@@ -55,7 +52,10 @@ export interface Uncertainty {
   /** Variance of a residual: as known, else 2·cost / (m − rank); NaN without degrees of freedom. */
   readonly variance: number;
   readonly degreesOfFreedom: number;
-  /** [p, p] row-major; rows of unidentified parameters are NaN with an infinite diagonal. */
+  /**
+   * [p, p] row-major; rows of unidentified parameters are NaN with an infinite diagonal. Of residuals that may be
+   * correlated it is so wide that 1.96 standard errors hold 95 % of short records too (small-sample.ts).
+   */
   readonly covariance: Float64Array;
   /** The same were the residuals independent: equal to it where they are taken to be. */
   readonly independent: Float64Array;
@@ -68,6 +68,8 @@ export interface Uncertainty {
    * independent residuals is too steep by as much along its profile (Kent, Robust properties of likelihood ratio tests, Biometrika 69, 1982).
    */
   readonly inflation: Float64Array;
+  /** [p], degrees of freedom to which each variance is known: few of a short record; `degreesOfFreedom` where residuals are independent. */
+  readonly degrees: Float64Array;
   readonly rank: number;
   /** Greatest over least singular value of the scaled Jacobian. */
   readonly condition: number;
@@ -144,6 +146,7 @@ export function uncertainty(
     standardError,
     correlation,
     inflation,
+    degrees: correlated?.degrees ?? new Float64Array(p).fill(degreesOfFreedom),
     rank,
     condition: p === 0 ? 1 : decomposition.values[0] / decomposition.values[p - 1],
     unidentified,
@@ -197,7 +200,7 @@ function sandwich(
   series: readonly ResidualSeries[],
   bandwidth: number | undefined,
   prior: Float64Array,
-): {covariance: Float64Array; bandwidth: number} {
+): {covariance: Float64Array; bandwidth: number; degrees: Float64Array} {
   const rank = p === 0 ? 0 : root.length / p;
   const rows = series.reduce((sum, {samples, outputs}) => sum + samples * outputs, 0);
   if (rows !== fit.residuals.length) {
@@ -210,25 +213,48 @@ function sandwich(
       },
     );
   }
-  const samples = series.reduce((sum, one) => sum + one.samples, 0);
+  const errors = {residuals: unleveraged(fit.residuals, fit.jacobian, root, p), jacobian: fit.jacobian};
   const middle = longRunCovariance(
-    series.map(one => scores(fit, one, p)),
+    series.map(one => scores(errors, one, p)),
     p,
     root,
     bandwidth,
   );
-  const correction = samples / Math.max(samples - rank, 1); // for the residuals' being smaller than the noise
+  const degrees = degreesOf(fit.jacobian, series, root, p, middle);
   // A prior is a measurement of known variance, independent of all others.
-  const factor = new RowQr(rank).append(
-    middle.root.map(value => value * Math.sqrt(correction)),
-    new Float64Array(rank),
-  );
+  const factor = new RowQr(rank).append(middle.root, new Float64Array(rank));
+  const byData = halfOf(factor.r, root, p);
   if (prior.length > 0) factor.append(prior, new Float64Array(prior.length / rank));
+  const half = halfOf(factor.r, root, p);
+  // What the priors tell is known; of what the data tell the error is known to so many degrees of freedom.
+  const [all, told] = [diagonalOf(half, p), diagonalOf(byData, p)];
+  const wide = all.map((value, j) =>
+    Math.sqrt(1 + (widening(degrees[j]) ** 2 - 1) * (value > 0 ? told[j] / value : 0)),
+  );
+  return {
+    covariance: gram(
+      half.map((value, index) => value * wide[index % p]),
+      p,
+    ),
+    bandwidth: middle.bandwidth,
+    degrees,
+  };
+}
+
+/** R B of R [rank, rank] upper triangular. */
+function halfOf(r: Float64Array, root: Float64Array, p: number): Float64Array {
+  const rank = p === 0 ? 0 : root.length / p;
   const half = new Float64Array(rank * p);
   for (let i = 0; i < rank; i++)
-    for (let k = i; k < rank; k++)
-      for (let j = 0; j < p; j++) half[i * p + j] += factor.r[i * rank + k] * root[k * p + j];
-  return {covariance: gram(half, p), bandwidth: middle.bandwidth};
+    for (let k = i; k < rank; k++) for (let j = 0; j < p; j++) half[i * p + j] += r[i * rank + k] * root[k * p + j];
+  return half;
+}
+
+/** Of AᵀA. */
+function diagonalOf(a: Float64Array, p: number): Float64Array {
+  const sums = new Float64Array(p);
+  a.forEach((value, index) => (sums[index % p] += value * value));
+  return sums;
 }
 
 function scores(

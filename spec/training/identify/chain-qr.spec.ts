@@ -107,4 +107,33 @@ describe('the factorization of multiple shooting', () => {
     }
     expect(fit.estimate.k).to.be.closeTo(1, 0.03);
   });
+
+  it('traces a record once, however many its segments', async () => {
+    let traced = 0;
+    const system = mechanics({
+      mass: 1,
+      forces({q, params}: {q: tf.Tensor; params: {readonly k: tf.Tensor; readonly u: tf.Tensor}}) {
+        traced++;
+        return tf.sub(params.u, tf.mul(params.k, q));
+      },
+    });
+    const t = Float64Array.from({length: 241}, (_, i) => i * 0.1);
+    const tracedWith = async (segments: number): Promise<number> => {
+      traced = 0;
+      // u = 1: q = (1 − cos 2t)/4
+      const {estimate, trajectory} = await identify({
+        system,
+        scheme: rk4(),
+        dt: 0.1,
+        initial: {q: 0, v: 0},
+        data: {t, q: t.map(time => (1 - Math.cos(2 * time)) / 4), inputs: {u: signal([0, 24], [1, 1])}},
+        parameters: {k: positive(3)},
+        shooting: multiple({segments}),
+      });
+      trajectory.dispose();
+      expect(estimate.k).to.be.closeTo(4, 1e-3); // RK4 at ωh = 0.2: (ωh)⁴/120 of the frequency
+      return traced;
+    };
+    expect(await tracedWith(48)).to.equal(await tracedWith(2));
+  });
 });

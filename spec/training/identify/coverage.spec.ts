@@ -1,6 +1,7 @@
 /** Intervals of 95 % hold the truth about as often as they say: few records, and bounds that a right method leaves once in a thousand runs. */
 import {expect} from 'chai';
 import {cases, coverage} from '../../../bench/coverage.js';
+import {models, shortCoverage} from '../../../bench/short-records.js';
 
 describe('coverage', function () {
   this.timeout(60_000);
@@ -19,5 +20,17 @@ describe('coverage', function () {
     const {standardError} = await coverage(cases.decay, 'ar', 40, {asWhite: true, quick: true});
     // Their errors are too small by √((1 + φ)/(1 − φ)) = 2 about: two thirds hold.
     expect(standardError).to.be.at.most(0.9);
+  });
+
+  it('of short records, at their default: white noise, and noise that remembers', () => {
+    for (const samples of [31, 61, 200])
+      for (const phi of [0, 0.6])
+        for (const [name, model] of Object.entries(models))
+          for (const part of shortCoverage(model, samples, phi, 600)) {
+            const what = `${samples} samples, φ = ${phi}, ${name}`;
+            expect(part, what).to.be.at.least(0.92);
+            // Of noise that remembers little is known of few samples: then the errors are rather too large.
+            if (phi === 0 && samples >= 61) expect(part, what).to.be.at.most(0.98);
+          }
   });
 });

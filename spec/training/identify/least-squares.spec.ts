@@ -10,6 +10,7 @@ import {type LeastSquaresProblem} from '../../../training/identify/least-squares
 import {RowQr} from '../../../training/identify/row-qr.js';
 import {gaussian} from '../../../training/data/noise.js';
 import {singularValues} from '../../../training/identify/singular-values.js';
+import {widening} from '../../../training/identify/small-sample.js';
 import {uncertainty} from '../../../training/identify/uncertainty.js';
 import {referenceProblems, type ReferenceProblem} from './nist-regression.js';
 
@@ -351,12 +352,29 @@ describe('least squares', () => {
         expect(held / 1600).to.be.within(0.92, 0.98);
       });
 
-    it('with a window of one sample is the sandwich of White: n/(n−p) (JᵀJ)⁻¹ Σ JᵀrrᵀJ (JᵀJ)⁻¹', () => {
+    it('with a window of one sample is the sandwich of MacKinnon and White, HC3, widened as Student says', () => {
       const y = Float64Array.of(1, -2, 4, 0, 7);
       const fit = levenbergMarquardt().minimize(linear(new Float64Array(5).fill(1), y), [0]);
       const squares = y.reduce((sum, value) => sum + (value - 2) ** 2, 0);
-      const {standardError} = uncertainty(fit, {series: [{start: 0, samples: 5, outputs: 1}], bandwidth: 1});
-      expect(standardError[0]).to.be.closeTo(Math.sqrt(((5 / 4) * squares) / 25), 1e-12);
+      const {standardError, degrees} = uncertainty(fit, {series: [{start: 0, samples: 5, outputs: 1}], bandwidth: 1});
+      // Of a mean every leverage is 1/5, and the variance has four degrees of freedom: t = 2.776445 in the tables.
+      expect(degrees[0]).to.be.closeTo(4, 1e-12);
+      const expected = (Math.sqrt(squares / (4 / 5) ** 2 / 25) * 2.776445) / 1.959964;
+      expect(standardError[0]).to.be.closeTo(expected, 1e-3 * expected);
+    });
+
+    it("widens by Student's quantiles, of the tables", () => {
+      const tables = [
+        [2, 4.302653],
+        [3, 3.182446],
+        [5, 2.570582],
+        [10, 2.228139],
+        [30, 2.042272],
+        [120, 1.97993],
+      ] as const;
+      for (const [degrees, t] of tables)
+        expect(widening(degrees) * 1.959964, String(degrees)).to.be.closeTo(t, degrees < 3 ? 0.1 : 0.02 / degrees);
+      expect(widening(Infinity)).to.equal(1);
     });
 
     it('equals the double sum with Bartlett weights, over two outputs and two series', () => {
@@ -368,7 +386,15 @@ describe('least squares', () => {
         {start: 0, samples: 8, outputs: 2},
         {start: 16, samples: 8, outputs: 1},
       ];
-      const score = (row: number, j: number): number => a[row * p + j] * fit.residuals[row];
+      const normal = [0, 0, 0, 0];
+      for (let row = 0; row < m; row++)
+        for (let i = 0; i < 4; i++) normal[i] += a[row * p + (i >> 1)] * a[row * p + (i & 1)];
+      const det = normal[0] * normal[3] - normal[1] * normal[2];
+      const inverse = [normal[3] / det, -normal[1] / det, -normal[2] / det, normal[0] / det];
+      const share = (row: number, d: number): number =>
+        inverse[2 * d] * a[row * p] + inverse[2 * d + 1] * a[row * p + 1];
+      const leverage = (row: number): number => a[row * p] * share(row, 0) + a[row * p + 1] * share(row, 1);
+      const score = (row: number, j: number): number => (a[row * p + j] * fit.residuals[row]) / (1 - leverage(row));
       const at = (s: number, k: number, j: number): number =>
         s === 0 ? score(2 * k, j) + score(2 * k + 1, j) : score(16 + k, j);
       const middle = [0, 0, 0, 0];
@@ -378,16 +404,23 @@ describe('least squares', () => {
             for (let i = 0; i < 4; i++) {
               middle[i] += Math.max(0, 1 - Math.abs(k - l) / lag) * at(s, k, i >> 1) * at(s, l, i & 1);
             }
-      const normal = [0, 0, 0, 0];
-      for (let row = 0; row < m; row++)
-        for (let i = 0; i < 4; i++) normal[i] += a[row * p + (i >> 1)] * a[row * p + (i & 1)];
-      const det = normal[0] * normal[3] - normal[1] * normal[2];
-      const inverse = [normal[3] / det, -normal[1] / det, -normal[2] / det, normal[0] / det];
+      const shares = (s: number, k: number, d: number): number =>
+        s === 0 ? share(2 * k, d) ** 2 + share(2 * k + 1, d) ** 2 : share(16 + k, d) ** 2;
+      const degreesOf = (d: number): number => {
+        let [sum, pairs] = [0, 0];
+        for (let s = 0; s < 2; s++)
+          for (let k = 0; k < 8; k++) {
+            sum += shares(s, k, d);
+            for (let l = 0; l < 8; l++)
+              pairs += Math.max(0, 1 - Math.abs(k - l) / lag) ** 2 * shares(s, k, d) * shares(s, l, d);
+          }
+        return ((sum * sum) / pairs) * (1 - p / 16);
+      };
       const variance = [0, 1].map(d => {
         let sum = 0;
         for (let i = 0; i < 2; i++)
           for (let j = 0; j < 2; j++) sum += inverse[2 * d + i] * middle[2 * i + j] * inverse[2 * j + d];
-        return (sum * 16) / (16 - p);
+        return sum * widening(degreesOf(d)) ** 2;
       });
       const {covariance} = uncertainty(fit, {series, bandwidth: lag});
       expect(worst([covariance[0], covariance[3]], variance)).to.be.below(1e-12);

@@ -1,0 +1,131 @@
+/** Noise that was rounded to a converter's steps: its density against quadrature, its estimates and their errors against Fisher's information. */
+import * as tf from '@tensorflow/tfjs';
+import {expect} from 'chai';
+import {ode, OptionError, rk4} from '../../../lib/index.js';
+import {gaussian} from '../../../training/data/noise.js';
+import {checkRecords, Fit} from '../../../training/identify/fit.js';
+import {identify} from '../../../training/identify/identify.js';
+import {lbfgs} from '../../../training/identify/lbfgs.js';
+import {quantized, white} from '../../../training/identify/noise.js';
+import {Objective} from '../../../training/identify/objective.js';
+import {free} from '../../../training/identify/parameters.js';
+import {millsRatio, roundedGround, roundedLoss} from '../../../training/identify/rounded-normal.js';
+
+/** ∫ φ √(2π) over [l, u] in units of exp(−m²/2), by Simpson's rule. */
+function mass(l: number, u: number, m: number): number {
+  const n = 20_000;
+  // Beyond, nothing is left.
+  const h = (Math.min(u, m + 40 / Math.max(1, m)) - l) / n;
+  let sum = 0;
+  for (let i = 0; i <= n; i++) {
+    const x = l + i * h;
+    sum += (i === 0 || i === n ? 1 : i % 2 === 1 ? 4 : 2) * Math.exp((m * m - x * x) / 2);
+  }
+  return (sum * h) / 3;
+}
+const normal = (x: number): number => Math.exp((-x * x) / 2) / Math.sqrt(2 * Math.PI);
+
+describe('noise that was rounded', () => {
+  it("Mills' ratio, from tables and its asymptotes", () => {
+    // Q(1) and Q(3) by Abramowitz & Stegun, table 26.1; 1/x − 1/x³ + 3/x⁵ … far off
+    expect(millsRatio(0)).to.be.closeTo(Math.sqrt(Math.PI / 2), 1e-15);
+    expect(millsRatio(1) * normal(1)).to.be.closeTo(0.158655253931457, 1e-15);
+    expect(millsRatio(3) * normal(3)).to.be.closeTo(1.349898031630095e-3, 1e-17);
+    expect(millsRatio(2 - 1e-9)).to.be.closeTo(millsRatio(2 + 1e-9), 1e-9);
+    expect(millsRatio(100)).to.be.closeTo(1e-2 - 1e-6 + 3e-10 - 15e-14 + 105e-18, 1e-17);
+  });
+
+  it('has the probability of its step, with its derivatives by the residual and by the scale', () => {
+    for (const a of [0.01, 0.3, 1, 4]) {
+      for (const z of [-7, -1.3, -0.2, 0, 0.7, 3.9, 4.1, 12, 35]) {
+        const [l, u] = [Math.abs(z) - a, Math.abs(z) + a];
+        const m = Math.max(l, 0);
+        const {rho, psi, slope, tension} = roundedLoss(z, a);
+        const expected = -Math.log(mass(l, u, m) / mass(-a, a, 0)) + (m * m) / 2;
+        expect(rho, `ρ at ${z}, ${a}`).to.be.closeTo(expected, 1e-11 * Math.max(1, expected));
+        const h = 1e-3 * Math.min(1, a);
+        const at = (x: number): number => roundedLoss(x, a).rho;
+        const difference = (8 * (at(z + h) - at(z - h)) - (at(z + 2 * h) - at(z - 2 * h))) / (12 * h);
+        expect(psi, `ψ at ${z}, ${a}`).to.be.closeTo(difference, 1e-7 * Math.max(1, Math.abs(z)));
+        const bend =
+          (8 * (roundedLoss(z + h, a).psi - roundedLoss(z - h, a).psi)
+            - (roundedLoss(z + 2 * h, a).psi - roundedLoss(z - 2 * h, a).psi))
+          / (12 * h);
+        expect(slope, `ψ′ at ${z}, ${a}`).to.be.closeTo(bend, 1e-7 * Math.max(1, Math.abs(slope)));
+        // ln s from 0: z and a fall by its factor.
+        const scaled = (e: number): number => {
+          const [w, b] = [z * Math.exp(-e), a * Math.exp(-e)];
+          return roundedLoss(w, b).rho + roundedGround(b) + e;
+        };
+        const k = 1e-4;
+        const byScale = (8 * (scaled(k) - scaled(-k)) - (scaled(2 * k) - scaled(-2 * k))) / (12 * k);
+        expect(1 - tension, `tension at ${z}, ${a}`).to.be.closeTo(byScale, 1e-7 * Math.max(1, z * z));
+      }
+    }
+    const {rho, psi, slope, tension} = roundedLoss(1.7, 1e-9);
+    expect([rho, psi, slope, tension]).to.deep.equal([1.7 ** 2 / 2, 1.7, 1, 1.7 ** 2]);
+  });
+
+  /** A level of 0.3 steps with noise of a quarter of a step, read by rounding. */
+  const [level, sd, samples] = [0.3, 0.25, 2000];
+  const still = ode(({y}) => tf.zerosLike(y));
+  const t = Float64Array.from({length: samples}, (_, i) => i);
+  const next = gaussian(11);
+  const y = t.map(() => Math.round(level + sd * next()));
+  const base = {
+    system: still,
+    scheme: rk4(),
+    dt: 1,
+    data: {t, y},
+    parameters: {'initial.y': free(0.45)},
+    residuals: 'independent',
+  } as const;
+
+  it('is fitted without the bias that rounding has, with errors from Fisher’s information', async () => {
+    const fit = await identify({...base, noise: quantized({step: 1})});
+    const cdf = (x: number): number => (x < 0 ? millsRatio(-x) * normal(x) : 1 - millsRatio(x) * normal(x));
+    const ks = [-3, -2, -1, 0, 1, 2, 3, 4];
+    const cells = ks.map(k => {
+      const [l, u] = [(k - 0.5 - level) / sd, (k + 0.5 - level) / sd];
+      return {k, p: cdf(u) - cdf(l), byLevel: (normal(l) - normal(u)) / sd, byScale: l * normal(l) - u * normal(u)};
+    });
+    const mean = cells.reduce((sum, {k, p}) => sum + k * p, 0);
+    const information = (a: 'byLevel' | 'byScale', b: 'byLevel' | 'byScale'): number =>
+      cells.reduce((sum, cell) => sum + (cell.p > 1e-300 ? (cell[a] * cell[b]) / cell.p : 0), 0) * samples;
+    const known = 1 / Math.sqrt(information('byLevel', 'byLevel'));
+    const error = fit.standardError['initial.y'];
+    // The scale was found too, and is taken as it was found: to a tenth, and what it adds to the error is told.
+    expect(error).to.be.closeTo(known, 0.1 * known);
+    const both =
+      information('byLevel', 'byLevel') - information('byLevel', 'byScale') ** 2 / information('byScale', 'byScale');
+    expect(Math.abs(fit.estimate['initial.y'] - level) * Math.sqrt(both)).to.be.below(3);
+    expect(fit.noise.sd).to.be.within(0.15, 0.35);
+    const plain = await identify({...base, noise: white()});
+    // White noise finds the mean of what was rounded, 0.09 below the level: ten of its standard errors.
+    expect(plain.estimate['initial.y']).to.be.closeTo(mean, 4 * plain.standardError['initial.y']);
+    expect(Math.abs(plain.estimate['initial.y'] - level)).to.be.above(5 * plain.standardError['initial.y']);
+    const held = await identify({...base, noise: quantized({step: 1, sd})});
+    expect(held.standardError['initial.y']).to.be.closeTo(known, 0.05 * known);
+    expect(Math.abs(held.estimate['initial.y'] - level)).to.be.below(3 * known);
+    const other = await identify({...base, noise: quantized({step: 1, sd}), method: lbfgs()});
+    expect(other.estimate['initial.y']).to.be.closeTo(held.estimate['initial.y'], 1e-6);
+    for (const one of [fit, plain, held, other]) one.trajectory.dispose();
+  });
+
+  it('has a likelihood whose derivatives are its own, by the parameter and by the scale', () => {
+    const weights = {y: t.map((_, i) => (i % 7 === 0 ? 0 : 1))};
+    const problem = {...base, data: {t, y, weights}};
+    const objective = new Objective(new Fit(problem, checkRecords(problem, problem.data)), quantized({step: 1}));
+    const at = (x: number, s: number): number => objective.logLikelihood(Float64Array.of(x), s).value;
+    const {gradient, byLogScale} = objective.logLikelihood(Float64Array.of(0.4), 0.3);
+    const h = 1e-4;
+    expect(gradient[0]).to.be.closeTo((at(0.4 + h, 0.3) - at(0.4 - h, 0.3)) / (2 * h), 1e-4 * Math.abs(gradient[0]));
+    const moved = (at(0.4, 0.3 * Math.exp(h)) - at(0.4, 0.3 * Math.exp(-h))) / (2 * h);
+    expect(byLogScale).to.be.closeTo(moved, 1e-4 * Math.abs(byLogScale));
+  });
+
+  it('refuses no step', () => {
+    expect(() => quantized({step: 0})).to.throw(OptionError, /step/);
+    expect(() => quantized({step: 1, order: 2} as never)).to.throw(OptionError, /order/);
+  });
+});

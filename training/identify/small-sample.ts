@@ -1,0 +1,113 @@
+/**
+ * What few samples do to a covariance made of squared residuals. Where a sample has leverage its residual is smaller than
+ * its error: divided by 1 − h (MacKinnon & White, Some heteroskedasticity-consistent covariance matrix estimators, Journal
+ * of Econometrics 29, 1985: HC3; Long & Ervin, American Statistician 54, 2000). And the variance is itself an
+ * estimate, with few degrees of freedom (Satterthwaite 1946; Bell & McCaffrey, Survey Methodology 28, 2002), so that 95 %
+ * of a normal distribution hold less: Student's quantile takes its place. Of 61 samples of white noise intervals so made
+ * hold the truth in 95 to 96 % of records, without in 88 to 94 %; with noise of φ = 0.6 in 94 to 98, without in 90 to 94 %
+ * (bench/short-records.ts).
+ */
+/** A stretch of the residuals that is a time series: `samples` rows of `outputs` residuals each, from row `start` on. */
+export interface ResidualSeries {
+  readonly start: number;
+  readonly samples: number;
+  readonly outputs: number;
+}
+
+/** A sample that alone determines a number has no residual: what is left of it is rounding. */
+const MOST_LEVERAGE = 0.99;
+
+/** J_row Bᵀ of a row: its squared length is the row's leverage. @param root B [rank, p] with BᵀB = (JᵀJ)⁻¹ */
+function inDirections(jacobian: Float64Array, row: number, root: Float64Array, p: number): Float64Array {
+  return Float64Array.from({length: root.length / p}, (_, i) => {
+    let sum = 0;
+    for (let j = 0; j < p; j++) sum += root[i * p + j] * jacobian[row * p + j];
+    return sum;
+  });
+}
+
+const squared = (values: Float64Array): number => values.reduce((sum, value) => sum + value * value, 0);
+
+/** Residuals [rows], each as large as its error is to be expected. */
+export function unleveraged(
+  residuals: Float64Array,
+  jacobian: Float64Array,
+  root: Float64Array,
+  p: number,
+): Float64Array {
+  if (p === 0 || root.length === 0) return residuals;
+  return residuals.map((value, row) =>
+    value === 0 ? 0 : value / (1 - Math.min(squared(inDirections(jacobian, row, root, p)), MOST_LEVERAGE)),
+  );
+}
+
+/**
+ * Degrees of freedom of each parameter's variance, Σ over pairs of samples of w (aₖ rₖ)(aₗ rₗ), a = (JᵀJ)⁻¹Jᵀ and w
+ * Bartlett's weights over the window, were the residuals independent; and of what 1/(1 − φ)² adds to its spread.
+ * @param window samples; @param spread relative variance of 1/(1 − φ)²
+ */
+export function degreesOf(
+  jacobian: Float64Array,
+  series: readonly ResidualSeries[],
+  root: Float64Array,
+  p: number,
+  {window, spread}: {readonly window: number; readonly spread: number},
+): Float64Array {
+  const rank = p === 0 ? 0 : root.length / p;
+  const [sum, pairs] = [new Float64Array(p), new Float64Array(p)];
+  const samples = series.reduce((all, one) => all + one.samples, 0);
+  for (const one of series) {
+    const shares = sharesOf(jacobian, one, root, p);
+    for (let k = 0; k < one.samples; k++) {
+      for (let j = 0; j < p; j++) sum[j] += shares[k * p + j];
+      for (let l = Math.max(0, k + 1 - window); l < Math.min(one.samples, k + window); l++) {
+        const weight = (1 - Math.abs(k - l) / window) ** 2;
+        for (let j = 0; j < p; j++) pairs[j] += weight * shares[k * p + j] * shares[l * p + j];
+      }
+    }
+  }
+  return sum.map((total, j) => {
+    if (pairs[j] === 0) return Infinity; // nothing depends on it
+    const counted = (total * total * (1 - Math.min(rank / samples, 1))) / pairs[j];
+    return Math.max(2 / (2 / counted + spread), LEAST);
+  });
+}
+
+/** aₖ² of each parameter, [samples, p]: its outputs together. */
+function sharesOf(
+  jacobian: Float64Array,
+  {start, samples, outputs}: ResidualSeries,
+  root: Float64Array,
+  p: number,
+): Float64Array {
+  const shares = new Float64Array(samples * p);
+  for (let k = 0; k < samples; k++) {
+    for (let row = start + k * outputs; row < start + (k + 1) * outputs; row++) {
+      const directions = inDirections(jacobian, row, root, p);
+      for (let j = 0; j < p; j++) {
+        let own = 0;
+        for (let i = 0; i < directions.length; i++) own += root[i * p + j] * directions[i];
+        shares[k * p + j] += own * own;
+      }
+    }
+  }
+  return shares;
+}
+
+/** Fewer degrees tell no more than that nothing is known; the expansion below is good to a tenth there. */
+const LEAST = 2;
+
+/** The normal distribution's quantile of 97.5 %. */
+const Z = 1.959963984540054;
+
+/** Student's quantile of 97.5 % over the normal one's, by Cornish and Fisher's expansion (Abramowitz & Stegun, 26.7.5): 1 where there are many degrees. */
+export function widening(degrees: number): number {
+  const z2 = Z * Z;
+  const terms = [
+    (z2 + 1) / 4,
+    ((5 * z2 + 16) * z2 + 3) / 96,
+    (((3 * z2 + 19) * z2 + 17) * z2 - 15) / 384,
+    ((((79 * z2 + 776) * z2 + 1482) * z2 - 1920) * z2 - 945) / 92160,
+  ];
+  return 1 + terms.reduceRight((sum, term) => (sum + term) / degrees, 0);
+}

@@ -1,0 +1,206 @@
+/**
+ * How residuals weigh in a cost: whitened where the noise is an autoregression, bent where it has outliers, in units of a
+ * scale that is found where it is not known. What is not known is estimated anew from the residuals of a fit, by turns with
+ * the parameters (Seber & Wild, Nonlinear Regression, §6.2; of outliers Huber, Robust Statistics, §7.8).
+ */
+import type {Predictors, Stretch} from './autoregression.js';
+import {burg, predictorsOf, unbiased, whiten, whitenBack} from './autoregression.js';
+import type {Noise} from './noise.js';
+import {isRobust, lossAt, medianScale, scaleOf} from './noise.js';
+
+/** What is known, or was found, of the noise. */
+export interface NoiseState {
+  /** Scale of a weighted residual; with an autoregression, of what its past does not tell. */
+  readonly sd: number;
+  /** Partial autocorrelations of lags 1 … p, by group of outputs. */
+  readonly partial: readonly Float64Array[];
+}
+
+/** Rows of one output that follow one another in time. */
+export interface WhitenedStretch {
+  readonly group: number;
+  readonly rows: Stretch;
+}
+
+/** The residuals that are weighed. */
+export interface Weighed {
+  /** By row; of weight 0 is what was not measured. */
+  readonly weights: Float64Array;
+  /** None but for an autoregression. */
+  readonly stretches: readonly WhitenedStretch[];
+  /** ½ Σ (weight · measured)² */
+  readonly magnitude: number;
+  /** Whether priors stand beside them, so that their scale matters. */
+  readonly penalized: boolean;
+}
+
+/** A cost of residuals, its gradient by them, and Σ ψ(z) z or what stands for it, less that of z = 0, by which the likelihood moves with the scale. */
+export interface Measure {
+  readonly cost: number;
+  readonly gradient: Float64Array;
+  readonly tension: number;
+}
+
+export class Weighing {
+  /** Whether nothing about the noise is left to find, so that one round is all. */
+  readonly settled: boolean;
+  private predictors: readonly Predictors[];
+  private current: NoiseState;
+
+  /** @param held of an earlier fit: the noise is then taken as it was found there */
+  constructor(
+    readonly noise: Noise,
+    private readonly weighed: Weighed,
+    held?: NoiseState,
+  ) {
+    const groups = weighed.stretches.reduce((most, {group}) => Math.max(most, group + 1), 0);
+    this.settled = held !== undefined || (noise.order === 0 && (noise.sd !== undefined || !this.scaleMatters));
+    this.current = held ?? {
+      sd: noise.sd ?? NaN,
+      partial: Array.from({length: groups}, () => new Float64Array(noise.order)),
+    };
+    this.predictors = this.current.partial.map(predictorsOf);
+  }
+
+  /** The noise as it is taken now. */
+  get state(): NoiseState {
+    return this.current;
+  }
+
+  get sd(): number {
+    return this.current.sd;
+  }
+
+  /** Coefficients φ of the autoregressions, output by output. */
+  get coefficients(): Float64Array[] {
+    return this.predictors.map(({weights}) => weights[weights.length - 1]);
+  }
+
+  /** Whether the cost is ½ Σ r². */
+  get plain(): boolean {
+    return this.weighed.stretches.length === 0 && !isRobust(this.noise);
+  }
+
+  /** Whether a scale has to be known before the cost is, and is not yet. */
+  get unscaled(): boolean {
+    return Number.isNaN(this.current.sd) && this.scaleMatters;
+  }
+
+  private get scaleMatters(): boolean {
+    return this.weighed.penalized || isRobust(this.noise);
+  }
+
+  /** What f gives at another scale. */
+  at<T>(sd: number, f: () => T): T {
+    const before = this.current;
+    this.current = {...before, sd};
+    try {
+      return f();
+    } finally {
+      this.current = before;
+    }
+  }
+
+  /** Rows [rows, width] in place, each of a stretch without what its past tells. */
+  whiten(rows: Float64Array, width: number, stretches: readonly WhitenedStretch[] = this.weighed.stretches): void {
+    for (const {group, rows: stretch} of stretches) whiten(rows, width, stretch, this.predictors[group]);
+  }
+
+  /** Of outliers: rows whose half squares are s²ρ, and their derivatives: least squares on them has the robust cost and its gradient. */
+  bend(residuals: Float64Array, jacobian: Float64Array, p: number): void {
+    if (!isRobust(this.noise)) return;
+    const {sd} = this.current;
+    residuals.forEach((r, i) => {
+      const {rho, psi, slope: curvature} = lossAt(this.noise, r / sd, sd);
+      const bent = Math.sign(r) * Math.sqrt(2 * rho);
+      const slope = bent === 0 ? Math.sqrt(curvature) : psi / bent;
+      residuals[i] = sd * bent;
+      for (let j = i * p; j < (i + 1) * p; j++) jacobian[j] *= slope;
+    });
+  }
+
+  /** The cost of residuals and its gradient by them. @param stretches as their rows are numbered */
+  measure(residuals: Float64Array, stretches: readonly WhitenedStretch[] = this.weighed.stretches): Measure {
+    const gradient = residuals.slice();
+    this.whiten(gradient, 1, stretches);
+    let [cost, tension] = [0, 0];
+    const {sd} = this.current;
+    const robust = isRobust(this.noise);
+    const rest = lossAt(this.noise, 0, sd).tension;
+    gradient.forEach((r, i) => {
+      const {rho, psi, tension: own} = lossAt(this.noise, r / sd, sd);
+      tension += own - rest; // nothing of what was not measured
+      cost += robust ? sd * sd * rho : (r * r) / 2;
+      if (robust) gradient[i] = sd * psi;
+    });
+    for (const {group, rows} of stretches) whitenBack(gradient, rows, this.predictors[group]);
+    return {cost, gradient, tension};
+  }
+
+  /** In place of robust residuals pseudo-residuals s ψ / mean ψ′. */
+  pseudo(residuals: Float64Array): void {
+    if (!isRobust(this.noise)) return;
+    const {sd} = this.current;
+    let [slopes, counted] = [0, 0];
+    residuals.forEach((r, i) => {
+      if (this.weighed.weights[i] === 0) return;
+      const {psi, slope} = lossAt(this.noise, r / sd, sd);
+      residuals[i] = sd * psi;
+      slopes += slope;
+      counted++;
+    });
+    for (let i = 0; i < residuals.length; i++) residuals[i] /= slopes / counted;
+  }
+
+  /**
+   * The noise anew, from the residuals of a fit.
+   * @param effective numbers that were fitted to them
+   * @returns by how much it changed: of the scale in parts of itself, of correlations as they are
+   */
+  update(residuals: Float64Array, effective: number): number {
+    if (this.settled) return 0;
+    const before = this.current;
+    const observations = this.weighed.weights.reduce((count, weight) => count + (weight > 0 ? 1 : 0), 0);
+    const share = effective / Math.max(observations, 1);
+    const partial = before.partial.map((_, group) => {
+      const series = this.weighed.stretches
+        .filter(one => one.group === group)
+        .map(({rows}) => Float64Array.from(rows, row => residuals[row]));
+      return unbiased(burg(series, this.noise.order), series, share);
+    });
+    this.predictors = partial.map(predictorsOf);
+    const white = residuals.slice();
+    this.whiten(white, 1);
+    const counted = this.counted(white);
+    const degrees = Math.max(counted.length - effective, 1);
+    const sd = this.noise.sd ?? scaleOf(this.noise, counted, degrees, before.sd || medianScale(counted));
+    this.current = {sd: this.scaled(sd), partial};
+    return Math.max(
+      Math.abs(sd - before.sd) / sd || 0,
+      ...partial.flatMap((values, group) =>
+        Array.from(values, (value, i) => Math.abs(value - before.partial[group][i])),
+      ),
+    );
+  }
+
+  /** Before the first fit: what the residuals at the guess tell, outliers or a wrong guess as they may be. */
+  requireScale(residuals: Float64Array): void {
+    if (!Number.isNaN(this.current.sd)) return;
+    const counted = this.counted(residuals);
+    this.current = {
+      ...this.current,
+      sd: this.scaled(medianScale(counted) || scaleOf({...this.noise, name: 'white'}, counted, counted.length, 1)),
+    };
+  }
+
+  private counted(residuals: Float64Array): Float64Array {
+    return residuals.filter((_, i) => this.weighed.weights[i] > 0);
+  }
+
+  /** A model that meets the data to roundoff leaves no noise to weigh a prior against: then it is what roundoff would be. */
+  private scaled(sd: number): number {
+    const {magnitude, weights} = this.weighed;
+    const least = Number.EPSILON * Math.sqrt((2 * magnitude) / Math.max(weights.length, 1));
+    return Math.max(sd, least, Number.MIN_VALUE);
+  }
+}
