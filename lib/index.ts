@@ -177,9 +177,11 @@ export {
   type Compliance,
   type Constraint,
   type ConstraintKind,
+  type ContactLaw,
   type Gap,
   type VelocityGap,
 } from './system/constraint-kinds.js';
+export {frictionalContact} from './system/frictional-contact.js';
 export {elements, type ElementEnergy, type ElementsSpec} from './system/elements.js';
 export {loadTensorflow, tensorflowAbsence} from './tfjs/native.js';
 export {
@@ -209,8 +211,16 @@ export {signal, type Input, type Signal, type SignalKind, type SignalOptions} fr
 // What docs/extending.md invites to: a scheme's view of a step,
 export type {Ahead} from './scheme/scheme.js';
 export {defineConstraint, type GapAndMultiplier, type MakesConstraints} from './system/constraint-kinds.js';
-export type {Constraints, Place, RowScale} from './system/constraints.js';
-export type {Blocks, Calculus, Equations, Increments, NoiseEquations, NoiseKind, PositionUnknown} from './system/equations.js';
+export type {Constraints, ImpactMultipliers, ImpactStep, Place, RowScale} from './system/constraints.js';
+export type {
+  Blocks,
+  Calculus,
+  Equations,
+  Increments,
+  NoiseEquations,
+  NoiseKind,
+  PositionUnknown,
+} from './system/equations.js';
 // an engine,
 export {
   bufferSizes,

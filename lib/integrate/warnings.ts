@@ -56,7 +56,7 @@ export class ContactWatch {
     const offset = traced.state.block('lambda')?.offset ?? 0;
     const degenerate = [...this.found].map(
       ([row, {t, count}]) =>
-        `${traced.state.rowName(offset + row)}: at t = ${Number(t.toPrecision(6))}${count === 1 ? '' : ` and ${count - 1} more times`} gap and multiplier are both 0, neither contact nor none. The motion is right; its derivative there is one of several. unilateral(phi, {smoothing}) has one derivative everywhere.`,
+        `${traced.state.rowName(offset + row)}: at t = ${Number(t.toPrecision(6))}${count === 1 ? '' : ` and ${count - 1} more times`} gap and multiplier are both 0, neither contact nor none (of a slip: at the border of sticking and sliding). The motion is right; its derivative there is one of several. unilateral(phi, {smoothing}) has one derivative everywhere.`,
     );
     const redundant =
       redundancy.rows.length === 0

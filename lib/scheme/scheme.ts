@@ -38,6 +38,11 @@ export interface StepPoint extends Equations {
   readonly constraints?: Constraints;
   /** [], compliance given to redundant constraints, see `RowScale`. */
   readonly regularization: tf.Tensor;
+  /**
+   * [], 0 but for a step that Newton's method does not solve: there it goes from 1 to 0, each solution the next one's
+   * guess. A residual that reads it is to be the easier the larger it is.
+   */
+  readonly relaxation: tf.Tensor;
   /** What stabilization adds to the position that the kinematics give: pass every q⁺ through it. */
   stabilizePosition(q: tf.Tensor): tf.Tensor;
   /** The same as an increment; undefined where nothing is stabilized. */
@@ -177,15 +182,18 @@ export interface Scheme {
   readonly ode?: Formulation;
   /** For mechanical systems with constraints; absent where the scheme cannot hold them. */
   readonly constrained?: Formulation;
+  /** What takes the place of `constrained` where not all constraints are contacts. */
+  readonly jointed?: Formulation;
   /** Stabilizations that are not made by wrapping `constrained` (constrained.ts); null where there is none. */
   readonly stabilized?: {readonly [S in 'ggl' | 'projection' | 'projection-before']?: Formulation | null};
   /** λ swings without end where positions alone are held: velocities are held too where nothing else is asked for. */
   readonly weaklyUnstable?: boolean;
   /**
    * What it holds of unilateral constraints: nothing, or springs alone ('soft': with compliance or
-   * smoothing), where it cannot stop what lands. Default: all.
+   * smoothing), where it cannot stop what lands; 'friction': all, and it alone holds contacts with friction. Default: all
+   * unilateral ones.
    */
-  readonly contacts?: 'none' | 'soft';
+  readonly contacts?: 'none' | 'soft' | 'friction';
 }
 
 /** What `defineScheme` makes a scheme of. */

@@ -4,7 +4,7 @@ import type {Shape} from '../graph/node.js';
 import {gearGuptaLeimkuhler, velocityProjection, velocityProjectionBefore} from '../scheme/constrained.js';
 import type {Formulation, Scheme} from '../scheme/scheme.js';
 import {asWhole} from '../scheme/scheme.js';
-import {holdsPosition, isHardContact} from '../system/constraint-kinds.js';
+import {holdsPosition, isHardContact, type Constraint} from '../system/constraint-kinds.js';
 import type {Equations, OwnBlock} from '../system/equations.js';
 import type {MechanicalSystem} from '../system/mechanics.js';
 import {isGeneral, isMassless, mechanicalEquations} from '../system/mechanics.js';
@@ -73,10 +73,12 @@ function defaultStabilization(
   {constraints}: MechanicalSystem,
   changing: boolean,
 ): NonNullable<Holding['stabilization']> {
-  const contacts = constraints.some(isHardContact);
+  const contacts = stabilized?.projection !== null && constraints.some(isHardContact);
   const able = stabilized?.ggl !== null && constraints.some(({kind}) => holdsPosition(kind));
   return able && (changing || weaklyUnstable === true) ? 'ggl' : contacts ? 'projection' : 'none';
 }
+
+const isContact = (constraint: Constraint): boolean => constraint.contact !== undefined || isHardContact(constraint);
 
 const hasHardContacts = (system: System): boolean =>
   system.kind === 'mechanics' && system.constraints.some(isHardContact);
@@ -84,9 +86,20 @@ const hasHardContacts = (system: System): boolean =>
 /** @throws OptionError where the scheme has no such stabilization, or does not hold a contact */
 function held(scheme: Scheme, system: MechanicalSystem, {stabilization, changingSteps = false}: Holding): Formulation {
   const {name, stabilized, contacts: able} = scheme;
-  const constrained = moving(scheme, scheme.constrained, system);
+  const constrained = moving(
+    scheme,
+    system.constraints.every(isContact) ? scheme.constrained : (scheme.jointed ?? scheme.constrained),
+    system,
+  );
+  const rubbing = able === 'friction' ? -1 : system.constraints.findIndex(({contact}) => contact !== undefined);
+  if (rubbing >= 0)
+    throw new OptionError(
+      'wrong-scheme',
+      `Scheme ${name} knows no impacts with friction, as constraints[${rubbing}] asks for: take scheme moreau().`,
+      {scheme: name, constraint: rubbing},
+    );
   const index =
-    able === undefined
+    able === undefined || able === 'friction'
       ? -1
       : system.constraints.findIndex(
           constraint => constraint.kind.oneSided === true && (able === 'none' || isHardContact(constraint)),
@@ -106,7 +119,7 @@ function held(scheme: Scheme, system: MechanicalSystem, {stabilization, changing
       {scheme: name},
     );
   }
-  const contacts = hasHardContacts(system);
+  const contacts = stabilized?.projection !== null && hasHardContacts(system);
   const wanted = stabilization ?? defaultStabilization(scheme, system, changingSteps);
   const own = wanted === 'none' ? undefined : moving(scheme, stabilized?.[wanted], system);
   if (own === null) {

@@ -34,6 +34,7 @@ export interface Subject {
   readonly t: Node<'input'>;
   readonly h: Node<'input'>;
   readonly regularization: Node<'input'>;
+  readonly relaxation: Node<'input'>;
   /** Rows of each constraint. */
   readonly sizes: readonly number[];
   /** Force terms that read the multipliers. */
@@ -146,6 +147,7 @@ export function pointOf(
         : equations),
       constraints,
       regularization: tensors.regularization,
+      relaxation: tensors.relaxation,
       stabilizePosition: q => q,
       x,
       t: tensors.t,

@@ -105,6 +105,7 @@ export function traceRun(
       t: input('t', []),
       h: input('h', []),
       regularization: input('regularization', []),
+      relaxation: input('relaxation', []),
       ...facts,
       breaks: new Set(),
     };
@@ -135,7 +136,7 @@ function traceFormulation(
   more: (at: StepPoint, params: Params, z: Blocks, tensors: Blocks) => Traced,
   inputs: readonly Node<'input'>[] = [],
 ): TracedStep & {readonly named: ReadonlyMap<string, Node>} {
-  const {system, shapes, list, t, h, regularization} = subject;
+  const {system, shapes, list, t, h, regularization, relaxation} = subject;
   const unknown = unknownLayout(subject, formulation);
   const x = input('x', [state.size]);
   const z = input('z', [unknown.size]);
@@ -187,12 +188,13 @@ function traceFormulation(
       {name: 't', shape: []},
       {name: 'h', shape: []},
       {name: 'regularization', shape: []},
+      {name: 'relaxation', shape: []},
       {name: 'defect', shape: defect.shape},
       ...inputs.map(node => ({name: node.attributes.name, shape: node.shape})),
       ...list.traceInputs(),
     ],
   );
-  const nodes = list.adopt(traced, [x, z, t, h, regularization, defect, ...inputs]);
+  const nodes = list.adopt(traced, [x, z, t, h, regularization, relaxation, defect, ...inputs]);
   return {
     name,
     order: subject.scheme.order,

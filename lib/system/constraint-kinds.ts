@@ -73,11 +73,23 @@ export interface ConstraintKind {
   readonly kinked?: boolean;
 }
 
-/** Made by `bilateral`, `compliant`, `unilateral`, `nonholonomic`, and by what `defineConstraint` gives. P is what its functions read of the parameters. */
+/** What a contact has beside its gap. */
+export interface ContactLaw<P = Params, Z extends string = never> {
+  /** Velocities of the point of contact in the tangent plane, [m] in the plane or [m, 2] in space; undefined without friction. */
+  readonly slip: Lenient<AnyStateAt<P, Z>, tf.Tensor> | undefined;
+  /** μ ≥ 0, one number or one a contact. */
+  readonly friction: Compliance<P>;
+  /** Newton's and Moreau's e in [0, 1], likewise. */
+  readonly restitution: Compliance<P>;
+}
+
+/** Made by `bilateral`, `compliant`, `unilateral`, `nonholonomic`, `frictionalContact`, and by what `defineConstraint` gives. P is what its functions read of the parameters. */
 export interface Constraint<P = Params, Z extends string = never> {
   readonly kind: ConstraintKind;
   readonly gap: Lenient<AnyStateAt<P, Z>, tf.Tensor>;
   readonly compliance?: Compliance<P> | undefined;
+  /** Of `frictionalContact`: friction and restitution. */
+  readonly contact?: ContactLaw<P, Z>;
 }
 
 /** Makes constraints of one kind. */

@@ -7,9 +7,10 @@ import {ShapeError} from '../errors.js';
 import type {Tensors} from '../trace/differentials.js';
 import {derivativeAlong, transposedProduct} from '../trace/differentials.js';
 import {constantTensor, immediate, within} from '../trace/trace.js';
-import type {Constraint, ConstraintKind, GapAndMultiplier} from './constraint-kinds.js';
+import type {Compliance, Constraint, ConstraintKind, GapAndMultiplier} from './constraint-kinds.js';
 import {complementarity, holdsPosition, isHardContact} from './constraint-kinds.js';
 import type {Equations} from './equations.js';
+import {borderDistance, displacementRows, impactRows, type ContactRows, type ContactStep} from './impact-law.js';
 import {readNumeric} from './numeric.js';
 import type {Params} from './params.js';
 
@@ -96,6 +97,28 @@ export interface Constraints {
   closed(at: Place, lambda: tf.Tensor, scale: RowScale): tf.Tensor;
   /** As `rows`, for the acceleration and multipliers at one instant: φ'' and ψ' of held rows in place of φ and ψ. */
   instant(at: Place, a: tf.Tensor, lambda: tf.Tensor, scale: RowScale, h: tf.Tensor): tf.Tensor;
+  /** [count] each, in units of velocity: the laws of impact and friction, and where they leave positions; see impact-law.ts. */
+  impact(step: ImpactStep, multipliers: ImpactMultipliers, scale: RowScale): ImpactMultipliers;
+}
+
+/** A step from `start`, at its time, to `end`; positions move with the velocity `mean`. */
+export interface ImpactStep {
+  readonly start: Place;
+  readonly end: Place;
+  /** What the velocity would be at the end without contacts. */
+  readonly free: tf.Tensor;
+  readonly mean: tf.Tensor;
+  readonly h: tf.Tensor;
+  /** λ of the last step. */
+  readonly lastLambda: tf.Tensor;
+  /** More softness of contacts, by which a step that Newton's method cannot solve at once is come to; 0 in the end. */
+  readonly relaxation: tf.Tensor;
+}
+
+/** λ makes velocities, π moves positions; likewise their rows. */
+export interface ImpactMultipliers {
+  readonly lambda: tf.Tensor;
+  readonly pi: tf.Tensor;
 }
 
 /** Some of the forces of constraints, by their kinds. */
@@ -123,7 +146,11 @@ export function constraintSizes(
   params: Params,
   motion?: ConstraintMotion,
 ): number[] {
-  return constraints.map((constraint, index) => gapTensor(constraint, index, at, params, motion).size);
+  return constraints.map(
+    (constraint, index) =>
+      gapTensor(constraint, index, at, params, motion).size
+      + (slipTensor(constraint, index, at, params, motion)?.size ?? 0),
+  );
 }
 
 function gapTensor(
@@ -145,6 +172,31 @@ function gapTensor(
       );
     }
     return tf.reshape(value, [value.size]);
+  });
+}
+
+/** [m, d] for m contacts; undefined of what has no friction. */
+function slipTensor(
+  {gap, contact}: Constraint,
+  index: number,
+  at: Place,
+  params: Params,
+  motion?: ConstraintMotion,
+): tf.Tensor | undefined {
+  const slip = contact?.slip;
+  if (slip === undefined) return undefined;
+  const {size} = gapTensor({gap} as Constraint, index, at, params, motion);
+  return within(`constraints[${index}].slip`, () => {
+    const seen = motion === undefined ? {v: at.v} : (motion.seen(at.v) as {v: tf.Tensor});
+    const value = immediate(slip({...seen, q: at.q, t: at.t, params}));
+    const fits = value instanceof tf.Tensor && (value.size === size || value.size === 2 * size);
+    if (!fits || (value.rank > 0 && value.shape[0] !== size && value.size !== 2))
+      throw new ShapeError(
+        'constraint-shape',
+        `constraints[${index}]: slip must return a tensor of shape [${size}] in the plane or [${size}, 2] in space, for ${size} contact${size === 1 ? '' : 's'}; it returned ${value instanceof tf.Tensor ? `shape [${value.shape.join(', ')}]` : typeof value}.`,
+        {constraint: index},
+      );
+    return tf.reshape(value, [size, value.size / size]);
   });
 }
 
@@ -196,16 +248,23 @@ export function constraintEquations(
       {...at},
       {q: positionRate(at), v: a, t: constantTensor(1, [])},
     );
-  const pushOf = (part: Part, at: Place, lambda: tf.Tensor): tf.Tensor => {
-    const moved = part.kind.of === 'velocities' ? 'v' : 'q';
-    const push = transposedProduct(
-      place => value(part, {...at, ...place}),
-      {[moved]: at[moved]},
-      moved,
-      own(part, lambda),
-    );
+  /** (∂f/∂q)ᵀλ or (∂f/∂v)ᵀλ as a force on velocities. */
+  const pushBy = (f: (at: Place) => tf.Tensor, moved: 'q' | 'v', at: Place, lambda: tf.Tensor): tf.Tensor => {
+    const push = transposedProduct(place => f({...at, ...place}), {[moved]: at[moved]}, moved, lambda);
     if (motion === undefined) return push;
     return moved === 'v' ? motion.onVelocities(push) : motion.pushed(at.q, at.v, push);
+  };
+  const slip = (part: Part, at: Place): tf.Tensor | undefined => slipTensor(part, part.index, at, params, motion);
+  const pushOf = (part: Part, at: Place, lambda: tf.Tensor): tf.Tensor => {
+    const mine = own(part, lambda);
+    const slipping = slip(part, at);
+    if (slipping === undefined)
+      return pushBy(place => value(part, place), part.kind.of === 'velocities' ? 'v' : 'q', at, mine);
+    const {normal, tangential} = split(mine, slipping.shape as [number, number]);
+    return tf.add(
+      pushBy(place => value(part, place), 'q', at, normal),
+      pushBy(place => slip(part, place) as tf.Tensor, 'v', at, tangential),
+    );
   };
   const condition = (part: Part, gap: tf.Tensor, lambda: tf.Tensor, softness: tf.Tensor, give: tf.Tensor): tf.Tensor =>
     conditionTensor(part, {gap, lambda, compliance: compliance(part), softness, give});
@@ -223,8 +282,81 @@ export function constraintEquations(
     const unit = tf.div(velocity, position);
     return tf.div(condition(part, gap, lambda, tf.mul(softness, unit), tf.mul(give, unit)), velocity);
   };
+  const coefficient = (part: Part, name: 'friction' | 'restitution'): tf.Tensor =>
+    numberOfParams(part.contact?.[name], part.index, name, params);
+  const nearBorder = (part: Part, at: Place, mine: tf.Tensor, give: tf.Tensor, h: tf.Tensor | number): tf.Tensor => {
+    const slipping = slip(part, at);
+    const {normal, tangential} = split(mine, slipping?.shape as [number, number] | undefined);
+    const scaled = (x: tf.Tensor | undefined): tf.Tensor | undefined => (x === undefined ? undefined : tf.mul(x, give));
+    return joined(
+      borderDistance(
+        value(part, at),
+        tf.mul(normal, give),
+        slipping === undefined ? undefined : tf.mul(slipping, h),
+        slipping === undefined ? undefined : scaled(tangential),
+        coefficient(part, 'friction'),
+      ),
+    );
+  };
+  /** What a contact of this kind knows of a step; one without friction is a hard unilateral row. */
+  const contactStep = (part: Part, step: ImpactStep, {lambda, pi}: ImpactMultipliers, scale: RowScale): ContactStep => {
+    const {start, end, mean, h} = step;
+    const moving = (v: tf.Tensor): Place => ({...start, v});
+    const slipping = slip(part, start);
+    const unit = tf.mul(projectionScale, tf.div(scale.give, h));
+    const parted = (all: tf.Tensor) => split(tf.mul(unit, own(part, all)), slipping?.shape as [number, number]);
+    const [force, last, shift] = [parted(lambda), parted(step.lastLambda), parted(pi)];
+    return {
+      gap: value(part, start),
+      before: rate(part, start),
+      free: rate(part, moving(step.free)),
+      after: rate(part, moving(end.v)),
+      mean: rate(part, moving(mean)),
+      slips:
+        slipping === undefined
+          ? undefined
+          : {
+              before: slipping,
+              free: slip(part, moving(step.free)) as tf.Tensor,
+              after: slip(part, moving(end.v)) as tf.Tensor,
+              mean: slip(part, moving(mean)) as tf.Tensor,
+            },
+      friction: coefficient(part, 'friction'),
+      restitution: coefficient(part, 'restitution'),
+      push: force.normal,
+      rub: slipping === undefined ? undefined : force.tangential,
+      lastPush: last.normal,
+      lastRub: slipping === undefined ? undefined : last.tangential,
+      shove: shift.normal,
+      drag: slipping === undefined ? undefined : shift.tangential,
+      softness: tf.addN([scale.regularization, step.relaxation, constantTensor(contactSoftness, [])]),
+      h,
+    };
+  };
+  const impact: Constraints['impact'] = (step, multipliers, scale) => {
+    const {start, end, h} = step;
+    const unit = tf.div(scale.give, h);
+    const rows = parts.map(part => {
+      const mine = {lambda: own(part, multipliers.lambda), pi: own(part, multipliers.pi)};
+      if (part.contact !== undefined || isHardContact(part)) {
+        const contact = contactStep(part, step, multipliers, scale);
+        return {lambda: joined(impactRows(contact)), pi: joined(displacementRows(contact))};
+      }
+      const soft = tf.mul(scale.regularization, unit);
+      if (holdsPosition(part.kind))
+        return {
+          lambda: tf.add(rate(part, {...start, v: end.v}), tf.mul(soft, mine.lambda)),
+          pi: tf.add(tf.div(value(part, end), h), tf.mul(soft, mine.pi)),
+        };
+      return {lambda: row(part, end, mine.lambda, scale, end), pi: tf.mul(unit, mine.pi)};
+    });
+    const all = (name: keyof ImpactMultipliers): tf.Tensor =>
+      rows.length === 1 ? rows[0][name] : tf.concat(rows.map(each => each[name]));
+    return {lambda: all('lambda'), pi: all('pi')};
+  };
   return {
     count,
+    impact,
     reaction: (at, lambda, of) => {
       const terms = parts.filter(({kind}) => of === undefined || of(kind)).map(part => pushOf(part, at, lambda));
       if (multiplierForce !== undefined && (of === undefined || of === forces.rigid))
@@ -240,12 +372,13 @@ export function constraintEquations(
         const moved = tf.sub(value(part, {...at, v: displacement}), value(part, at));
         return condition(part, moved, own(part, lambda), tf.mul(gentle.regularization, scale.give), scale.give);
       }),
-    touching: (at, lambda, {give}) =>
+    touching: (at, lambda, {give, position}) =>
       !parts.some(({kind}) => kind.kinked)
         ? undefined
         : collect(part => {
             if (part.kind.kinked !== true) return tf.ones([part.count]);
             const mine = own(part, lambda);
+            if (part.contact !== undefined) return nearBorder(part, at, mine, give, position);
             const gap = value(part, at);
             return tf.maximum(
               part.compliance === undefined ? gap : tf.add(gap, tf.mul(compliance(part), mine)),
@@ -301,6 +434,8 @@ export function constraintEquations(
     instant: (at, a, lambda, {regularization, give}, h) =>
       collect(part => {
         const mine = own(part, lambda);
+        // At one instant there is no impulse.
+        if (part.contact !== undefined) return mine;
         const positions = part.kind.of === 'positions';
         if (part.kind.holds === 'always') {
           const unit = tf.div(give, tf.square(h));
@@ -326,6 +461,31 @@ export function constraintEquations(
   };
 }
 
+/**
+ * Share of the velocity that a change of a multiplier since the last step gives which every contact yields: contacts are
+ * redundant more often than not (a box on four corners, a ball wedged between walls), and their forces are then those nearest to the
+ * last step's. What rests does not yield at all; in a step with an impact of 1 m/s laws are off by some 10⁻⁷ m/s. Of 1e-6, 1e-7, 1e-8 and 1e-9
+ * the last two made Newton's iteration fail or err on wedged balls.
+ */
+const contactSoftness = 1e-7;
+
+/**
+ * What λ is multiplied with, over what it gives a typical mass, before it is compared with velocities: any number has the same zeros, but not
+ * the same Newton iteration. Of 30 boxes that tumble to rest, 200 steps each, as many met a step without convergence at the first try as
+ * 27 (0.3), 10 (1) and 5 (3): a corner of a box gives way more easily than its centre.
+ */
+const projectionScale = 3;
+
+/** λ_N [m] and λ_T [m, d] of one constraint's multipliers; all of them λ_N where there is no friction. */
+function split(all: tf.Tensor, slips?: readonly [number, number]): {normal: tf.Tensor; tangential: tf.Tensor} {
+  if (slips === undefined) return {normal: all, tangential: all};
+  const [m, d] = slips;
+  return {normal: tf.slice(all, [0], [m]), tangential: tf.reshape(tf.slice(all, [m], [m * d]), [m, d])};
+}
+
+const joined = ({normal, tangential}: ContactRows): tf.Tensor =>
+  tangential === undefined ? normal : tf.concat([normal, tf.reshape(tangential, [tangential.size])]);
+
 /** @throws ShapeError where the condition is not one number a row */
 function conditionTensor({kind, index, count}: Part, at: GapAndMultiplier): tf.Tensor {
   return within(`constraints[${index}].condition`, () => {
@@ -342,20 +502,29 @@ function conditionTensor({kind, index, count}: Part, at: GapAndMultiplier): tf.T
   });
 }
 
-function complianceTensor({compliance, index}: Part, params: Params): tf.Tensor {
-  if (typeof compliance === 'function') {
-    return within(`constraints[${index}].compliance`, () => {
-      const value = immediate(compliance(params));
+const complianceTensor = ({compliance, index}: Part, params: Params): tf.Tensor =>
+  numberOfParams(compliance, index, 'compliance', params);
+
+/** A coefficient of a constraint; zero where it has none. */
+function numberOfParams(
+  given: Compliance | undefined,
+  index: number,
+  name: 'compliance' | 'friction' | 'restitution',
+  params: Params,
+): tf.Tensor {
+  if (typeof given === 'function') {
+    return within(`constraints[${index}].${name}`, () => {
+      const value = immediate(given(params));
       if (!(value instanceof tf.Tensor))
         throw new ShapeError(
           'constraint-shape',
-          `constraints[${index}]: compliance must return a tensor, not ${typeof value}.`,
+          `constraints[${index}]: ${name} must return a tensor, not ${typeof value}.`,
           {constraint: index},
         );
       return value;
     });
   }
-  if (compliance instanceof tf.Tensor) return compliance;
-  const {values, shape} = readNumeric(compliance ?? 0, 'compliance');
+  if (given instanceof tf.Tensor) return given;
+  const {values, shape} = readNumeric(given ?? 0, name);
   return constantTensor(values, shape);
 }

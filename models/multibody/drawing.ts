@@ -6,11 +6,12 @@ import * as tf from '@tensorflow/tfjs';
 import type {Edge} from '../edges.js';
 import type {Figure} from '../figure.js';
 import type {Place} from './bodies.js';
-import type {BodyContact, Shape} from './contacts.js';
 import type {KnownJoint} from './joints.js';
 import {minus, norm, turned, turnedBack, type V3} from './numbers.js';
 import {pointOfJoint} from './rows.js';
+import type {Shape} from './shapes.js';
 import {Choice, constants, pointOf, poseOf, type Pose} from './state.js';
+import type {TouchingShapes} from './touches.js';
 
 /** Points that ride on one body, with what joins them. */
 export interface Outline {
@@ -44,7 +45,7 @@ const outlineOf = (shape: Shape, {index, position, rotation}: Place): Outline[] 
 };
 
 /** Shapes of contacts but for planes. */
-export const contactOutlines = (contacts: readonly BodyContact[], places: (name: string) => Place): Outline[] =>
+export const contactOutlines = (contacts: readonly TouchingShapes[], places: (name: string) => Place): Outline[] =>
   contacts.flatMap(({a, b, shapes}) => [a, b].flatMap((name, side) => outlineOf(shapes[side], places(name))));
 
 /** Shapes by the names of bodies. @throws OptionError 'unknown-body' */

@@ -1,16 +1,6 @@
 /** Rigid bodies in space: the model, its joints and forces. */
 export type {BodySpec} from './bodies.js';
-export {
-  box,
-  capsule,
-  contact,
-  plane,
-  sphere,
-  type Ball,
-  type BodyContact,
-  type Shape,
-  type Turned,
-} from './contacts.js';
+export {contact, type BodyContact} from './contacts.js';
 export {
   axisTorque,
   jointFriction,
@@ -47,4 +37,6 @@ export {
   type JointPoint,
 } from './joints.js';
 export {multibody, type Multibody, type MultibodySpec, type MultibodyStart, type SavedMotion} from './multibody.js';
+export {rigidContact, type RigidContact} from './rigid-contacts.js';
+export {box, capsule, plane, sphere, type Ball, type Shape, type Turned} from './shapes.js';
 export type {PoseSeries, ReactionSeries} from './series.js';

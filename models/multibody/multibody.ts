@@ -9,7 +9,7 @@ import type {Constraint, MechanicalSystem, MechanicalTrajectory, Observe, Params
 import {bilateral, freeBodies, mechanics, nonholonomic, OptionError, constantTensor} from '../../lib/index.js';
 import type {Drawn} from '../figure.js';
 import {readBodies, type Bodies, type BodySpec, type Place} from './bodies.js';
-import {contactGroups, type BodyContact, type Shape} from './contacts.js';
+import {contactGroups, type BodyContact} from './contacts.js';
 import {forceGroups, type BetweenBodies, type ForceGroup, type Instant} from './force-groups.js';
 import type {BodyForce, WrenchTerm} from './forces.js';
 import {contactOutlines, figureOf, outlinesOf} from './drawing.js';
@@ -20,7 +20,9 @@ import {minimalSystem, wholeSeries} from './minimal.js';
 import {treeOf} from './tree.js';
 import {requireVector, type V3} from './numbers.js';
 import {posesAlong, reactionsAlong, type PoseSeries, type ReactionSeries} from './series.js';
+import {rigidContacts, type RigidContact} from './rigid-contacts.js';
 import {jointRows, type JointRows} from './rows.js';
+import type {Shape} from './shapes.js';
 import {poseOf, stacked, twistOf} from './state.js';
 import {add, cross, dot, neg, rotate, times, type Vec} from './vectors.js';
 
@@ -33,7 +35,8 @@ export interface MultibodySpec {
   /** By name. */
   readonly joints?: {readonly [name: string]: Joint};
   readonly forces?: readonly BodyForce[];
-  readonly contacts?: readonly BodyContact[];
+  /** Made by `contact`, which yields, and `rigidContact`, which does not and asks for `scheme: moreau()`. */
+  readonly contacts?: readonly (BodyContact | RigidContact)[];
   /** By the names of bodies: what `animate` draws of them beside the shapes of contacts; default bars between joints. */
   readonly shapes?: {readonly [body: string]: readonly Shape[]};
   /**
@@ -62,7 +65,7 @@ export interface Multibody extends MechanicalSystem, Drawn {
    * What a joint did to its body b, at every saved time, from the multipliers there: with schemes whose multipliers are
    * means over the step (docs/constraints.md), so is this.
    * @param params those of the run, where the model reads any
-   * @throws OptionError 'unknown-joint'
+   * @throws OptionError 'unknown-joint', and 'bad-multibody' in minimal coordinates with rigid contacts
    */
   reaction(trajectory: SavedMotion, joint: string, params?: Params): ReactionSeries;
   /** Kinetic energy, that of gravity (zero at the origin), of springs and of contacts [], for `options.observe`. */
@@ -105,17 +108,23 @@ export function multibody(spec: MultibodySpec): Multibody {
   const {groups: between, own, inJoints} = forcesOf(spec.forces ?? [], bodies);
   const minimal = spec.coordinates === 'minimal';
   const ofJoints = minimal ? undefined : maximalJointTerms(joints, inJoints, places);
+  const found = (name: string, asked: string): Place => bodies.place(name, asked);
+  const contacts = spec.contacts ?? [];
+  const rigid = contacts.filter((one): one is RigidContact => 'kind' in one);
+  const touching = (at: PlaceOf): Constraint[] => rigidContacts(rigid, found, at);
   const groups = [
     ...between,
     ...(ofJoints?.groups ?? []),
-    ...contactGroups(spec.contacts ?? [], (name, asked) => bodies.place(name, asked)),
+    ...contactGroups(
+      contacts.filter((one): one is BodyContact => !('kind' in one)),
+      found,
+    ),
   ];
   const wrenches = [bodyForces(bodies, gravity, groups), ...own];
   const {system, initial, whole, rows, saved, branch, stored} =
     ofJoints === undefined
-      ? inTree(bodies, joints, wrenches, inJoints, places)
-      : inMaximal(bodies, given, wrenches, ofJoints.stops?.constraint, places);
-  const stops = ofJoints?.stops?.count ?? 0;
+      ? inTree(bodies, joints, wrenches, inJoints, places, touching)
+      : inMaximal(bodies, given, wrenches, ofJoints.stops?.constraint, places, touching);
   const width = minimal ? [initial.v.length] : [bodies.names.length, 6];
   const at = ({q, v, t, params}: Parameters<Observe>[0]): Instant => {
     const all = whole(q, v);
@@ -131,9 +140,14 @@ export function multibody(spec: MultibodySpec): Multibody {
     pose: (trajectory, body) => posesAlong(saved(trajectory), bodies.place(body, 'pose').index, bodies.names.length),
     reaction: (trajectory, name, params = {}) => {
       const number = requireJoint(joints, name);
+      if (branch !== undefined && rigid.length > 0)
+        throw new OptionError(
+          'bad-multibody',
+          "multibody: reactions in minimal coordinates do not know the forces of rigid contacts; take coordinates: 'maximal'.",
+        );
       return (
         branch?.(trajectory, number, params)
-        ?? reactionsAlong(saved(trajectory), given[number], number, rows, stops, places, bodies.names.length)
+        ?? reactionsAlong(saved(trajectory), given[number], number, rows, places, bodies.names.length)
       );
     },
     energy: place => {
@@ -166,6 +180,9 @@ function requireJoint(joints: readonly (readonly [string, KnownJoint])[], name: 
   );
 }
 
+/** Where bodies are and how they move, of a state in the model's coordinates; at rest where no velocity is asked for. */
+type PlaceOf = (q: tf.Tensor, v: tf.Tensor | undefined, t: tf.Tensor, params: Params) => Instant;
+
 /** A system in its coordinates, and what these mean. */
 interface Coordinates {
   readonly system: MechanicalSystem;
@@ -186,12 +203,13 @@ function inMaximal(
   wrenches: readonly WrenchTerm[],
   stops: Constraint | undefined,
   places: (name: string) => Place,
+  touching: (at: PlaceOf) => Constraint[],
 ): Coordinates {
   const rows = jointRows(joints, places);
   const system = mechanics({
     mass: massOf(bodies),
     forces: wrenches,
-    constraints: [...constraintsOf(rows, (q, v) => ({q, v})), ...(stops === undefined ? [] : [stops])],
+    constraints: constraintsOf(rows, (q, v) => ({q, v}), stops, touching),
     kinematics: freeBodies(),
   });
   return {system, rows, initial: startOf(bodies), whole: (q, v) => ({q, v}), saved: trajectory => trajectory};
@@ -203,6 +221,7 @@ function inTree(
   wrenches: readonly WrenchTerm[],
   inJoints: readonly JointForce[],
   places: (name: string) => Place,
+  touching: (at: PlaceOf) => Constraint[],
 ): Coordinates {
   const joints = named.map(([, joint]) => joint);
   const tree = treeOf(bodies.names.map(places), joints, places);
@@ -215,10 +234,12 @@ function inTree(
   const system = mechanics({
     mass: ({q, params}) => minimal.mass(q, params),
     forces: ({q, v, t, params}) => minimal.force(q, v, t, params),
-    constraints: [
-      ...constraintsOf(rows, (q, v) => minimal.whole(q, v ?? tf.zeros([tree.velocities]))),
-      ...(own.stops === undefined ? [] : [own.stops.constraint]),
-    ],
+    constraints: constraintsOf(
+      rows,
+      (q, v) => minimal.whole(q, v ?? tf.zeros([tree.velocities])),
+      own.stops?.constraint,
+      touching,
+    ),
     ...(minimal.kinematics === undefined ? {} : {kinematics: minimal.kinematics}),
   });
   return {
@@ -304,8 +325,10 @@ function bodyForces(bodies: Bodies, gravity: V3, groups: readonly ForceGroup[]):
 function constraintsOf(
   {positions, velocities}: JointRows,
   whole: (q: tf.Tensor, v: tf.Tensor | undefined) => {q: tf.Tensor; v: tf.Tensor | undefined},
+  stops: Constraint | undefined,
+  touching: (at: PlaceOf) => Constraint[],
 ): Constraint[] {
-  const at = (q: tf.Tensor, v: tf.Tensor | undefined, t: tf.Tensor, params: Params): Instant => {
+  const at: PlaceOf = (q, v, t, params) => {
     const all = whole(q, v);
     const still = (): tf.Tensor => tf.zeros([all.q.shape[0], 6]);
     return {pose: poseOf(all.q), twist: twistOf(v === undefined ? still() : (all.v ?? still())), t, params};
@@ -313,6 +336,8 @@ function constraintsOf(
   return [
     ...(positions === undefined ? [] : [bilateral(({q, t, params}) => positions.gap(at(q, undefined, t, params)))]),
     ...(velocities === undefined ? [] : [nonholonomic(({q, v, t, params}) => velocities.gap(at(q, v, t, params)))]),
+    ...(stops === undefined ? [] : [stops]),
+    ...touching(at),
   ];
 }
 

@@ -105,13 +105,12 @@ export function reactionsAlong(
   joint: KnownJoint,
   number: number,
   {positions, velocities}: JointRows,
-  /** Multipliers of other rows, after these. */
-  more: number,
   places: (name: string) => Place,
   bodies: number,
 ): ReactionSeries {
   const saved = trajectory.values('t').length;
-  const count = (positions?.count ?? 0) + (velocities?.count ?? 0) + more;
+  // Those of joints, and after them those of stops and contacts.
+  const multipliers = trajectory.values('lambda');
   const onGround = joint.b === 'ground';
   const body = places(onGround ? joint.a : joint.b);
   const local = turnedBack(body.rotation, minus(pointOfJoint(joint, places), body.position));
@@ -119,7 +118,7 @@ export function reactionsAlong(
     {
       q: {values: trajectory.values('q'), shape: [bodies, 7]},
       v: {values: trajectory.values('v'), shape: [bodies, 6]},
-      lambda: {values: trajectory.values('lambda'), shape: [count]},
+      lambda: {values: multipliers, shape: [multipliers.length / saved]},
       t: {values: trajectory.values('t'), shape: []},
     },
     saved,

@@ -9,7 +9,7 @@ import {
   type SavedMotion,
 } from '../multibody/multibody.js';
 import {composed, conjugate, minus, plus, turned, type Q4, type V3} from '../multibody/numbers.js';
-import type {Shape} from '../multibody/contacts.js';
+import type {Shape} from '../multibody/shapes.js';
 import {cornersOf} from '../multibody/drawing.js';
 import {build, type BuildOptions, type Built, type CoordinatePlace} from './build.js';
 import type {Description, Solid} from './description.js';

@@ -17,6 +17,7 @@ import {
   implicitMidpoint,
   kvaerno3,
   kvaerno5,
+  moreau,
   newmark,
   radauIIA5,
   rk4,
@@ -62,6 +63,7 @@ const stochastic = [face.eulerMaruyama(), face.stochasticHeun(), face.milstein()
 const schemes: readonly Scheme[] = [
   explicitEuler(),
   symplecticEuler(),
+  moreau(),
   implicitEuler(),
   implicitEuler({form: 'coupled'}),
   implicitEuler({unknown: 'acceleration'}),

@@ -1,0 +1,87 @@
+/**
+ * Moreau's time stepping for contacts with friction and impacts (Moreau 1988; Jean 1999; equations.md §8): all impacts and
+ * forces of a step are impulses of the step, found together, many at once. Positions are moved apart from velocities, so
+ * that what lands within a step is where its impact would have led.
+ */
+import * as tf from '@tensorflow/tfjs';
+import type {Blocks} from '../system/equations.js';
+import {constraintsOf, instantBalance, rowScale} from './constrained.js';
+import type {Formulation, Scheme, StepPoint} from './scheme.js';
+
+/** The end of a step; q⁺ = q + h w. */
+const end = ({v, mean}: Blocks, {x, t, h, moved}: StepPoint) => ({q: moved(x.q, tf.mul(h, mean)), v, t: tf.add(t, h)});
+
+/** M(v⁺ − v) − h f⁺, with the mass of the start, where contacts are seen too. */
+const impulse = (z: Blocks, at: StepPoint): tf.Tensor => {
+  const {q, v, t} = end(z, at);
+  return tf.sub(at.mass(at.x.q, tf.sub(v, at.x.v)), tf.mul(at.h, at.force(q, v, t)));
+};
+
+/** Implicit Euler whose positions move with v⁺. */
+const free: Formulation = {
+  unknown: ['v'],
+  moves: true,
+  residual: ({v}, at) => ({v: impulse({v, mean: v}, at)}),
+  update: ({v}, at) => ({q: end({v, mean: v}, at).q, v}),
+};
+
+/** With λ, and π, which moves positions; `a` is the acceleration without contacts at the start. */
+const impacts = (z: Blocks, at: StepPoint, a: tf.Tensor): Blocks => {
+  const {x, t, h} = at;
+  const constraints = constraintsOf(at);
+  const start = {q: x.q, v: x.v, t};
+  const pushed = (multiplier: tf.Tensor): tf.Tensor => tf.mul(h, constraints.reaction(start, multiplier));
+  return {
+    v: tf.sub(impulse(z, at), pushed(z.lambda)),
+    mean: tf.sub(at.mass(x.q, tf.sub(z.mean, z.v)), pushed(z.pi)),
+    ...constraints.impact(
+      {
+        start,
+        end: end(z, at),
+        free: tf.add(x.v, tf.mul(h, a)),
+        mean: z.mean,
+        h,
+        lastLambda: x.lambda,
+        relaxation: at.relaxation,
+      },
+      {lambda: z.lambda, pi: z.pi},
+      rowScale(at, h, 1),
+    ),
+  };
+};
+
+const constrained: Formulation = {
+  unknown: ['v', 'mean'],
+  multipliers: ['lambda', 'pi'],
+  derivatives: {mean: 1},
+  moves: true,
+  residual: (z, at) => impacts(z, at, at.acceleration(at.x.q, at.x.v, at.t)),
+  update: (z, at) => ({q: end(z, at).q, v: z.v, lambda: z.lambda}),
+  guess: ({x}) => ({z: {mean: x.v}}),
+};
+
+/** Where there are joints, too: the acceleration without contacts obeys them, and is found with the step. */
+const jointed: Formulation = {
+  ...constrained,
+  unknown: ['v', 'mean', 'a'],
+  multipliers: ['lambda', 'pi', 'bond'],
+  residual: (z, at) => {
+    const bound = instantBalance(at, {q: at.x.q, v: at.x.v, t: at.t}, z.a, z.bond);
+    return {...impacts(z, at, z.a), a: bound.a, bond: bound.lambda};
+  },
+};
+
+/**
+ * Moreau's time stepping: M(v⁺ − v) = h f⁺ + h Gᵀλ with the laws of impact and friction of `frictionalContact` (and of hard
+ * `unilateral` rows, which do not rebound) between v, v⁺ and λ. First order. Any number of impacts may fall into a step,
+ * and nothing is located; λ is the mean force of the step, in the step of an impact its impulse over h.
+ */
+export const moreau = (): Scheme => ({
+  name: 'moreau',
+  order: 1,
+  mechanics: free,
+  constrained,
+  jointed,
+  stabilized: {ggl: null, projection: null, 'projection-before': null},
+  contacts: 'friction',
+});

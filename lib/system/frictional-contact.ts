@@ -1,0 +1,74 @@
+/**
+ * Contact with Coulomb's friction and restitution as the user writes it: a gap, a slip velocity, and two coefficients. What a
+ * step makes of them is in impact-law.ts.
+ */
+import * as tf from '@tensorflow/tfjs';
+import {OptionError} from '../errors.js';
+import {callable, numeric, refuseUnknownOptions, requireValue} from '../checks.js';
+import type {Compliance, Constraint, ConstraintKind, Gap, VelocityGap} from './constraint-kinds.js';
+import {isNumeric, readNumeric} from './numeric.js';
+import type {Params, ParamsLike} from './params.js';
+
+/** Steps of `moreau` alone know its law; at one instant there is no impulse, and its λ is zero. */
+const kind: ConstraintKind = {
+  name: 'frictionalContact',
+  of: 'positions',
+  holds: 'never',
+  oneSided: true,
+  kinked: true,
+  condition: ({lambda, give}) => tf.mul(lambda, give),
+};
+
+/**
+ * Contacts with Coulomb's friction and restitution, for the scheme `moreau()`: 0 ≤ λ_N ⟂ φ ≥ 0, |λ_T| ≤ μ λ_N, and λ_T
+ * is against the slip where that is not zero; an impact leaves with e of the speed it came with. Its multipliers are λ_N [m],
+ * the forces along ∂φ/∂q, and then λ_T, those along ∂slip/∂v. Several contacts may be one constraint.
+ * @param phi the gap, [m] or a scalar, in units of length
+ * @param spec.slip velocity in the tangent plane, linear in v: [m] (or a scalar) in the plane, [m, 2] in space, by two
+ *   directions at right angles; without it there is no friction
+ * @param spec.friction μ, one number, one a contact, or a function of params; needs `slip`
+ * @param spec.restitution e in [0, 1], likewise; default 0
+ * @throws OptionError 'bad-constraint'
+ */
+export function frictionalContact<P extends ParamsLike<P> = Params, Z extends string = never>(
+  phi: Gap<P, Z>,
+  spec: {
+    readonly slip?: VelocityGap<P, Z>;
+    readonly friction?: Compliance<P>;
+    readonly restitution?: Compliance<P>;
+  } = {},
+): Constraint<P, Z> {
+  const name = 'frictionalContact';
+  requireValue(phi, callable, name, 'bad-constraint');
+  refuseUnknownOptions(spec, {slip: callable, friction: numeric, restitution: numeric}, name, 'bad-constraint');
+  const {slip, friction = 0, restitution = 0} = spec;
+  if ((slip === undefined) !== (spec.friction === undefined))
+    throw new OptionError(
+      'bad-constraint',
+      `${name}: friction and slip belong together; ${slip === undefined ? 'slip, a function of {q, v, t, params} giving tangential velocities,' : 'friction, μ,'} is missing.`,
+    );
+  return {
+    kind,
+    gap: phi,
+    contact: {
+      slip,
+      friction: requireShare(friction, `${name}: friction`, Infinity),
+      restitution: requireShare(restitution, `${name}: restitution`, 1),
+    },
+  };
+}
+
+function requireShare<P>(value: Compliance<P>, name: string, most: number): Compliance<P> {
+  if (typeof value === 'function') return value;
+  if (!isNumeric(value))
+    throw new OptionError('bad-constraint', `${name} must be a number, an array, a tensor or a function of params.`);
+  const {values} = readNumeric(value, name);
+  const bad = values.findIndex(x => !(x >= 0 && x <= most && Number.isFinite(x)));
+  if (bad >= 0)
+    throw new OptionError(
+      'bad-constraint',
+      `${name} must be finite and ${most === 1 ? 'from 0 to 1' : 'at least 0'}, not ${values[bad]}.`,
+      {index: bad},
+    );
+  return value;
+}

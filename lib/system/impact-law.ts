@@ -1,0 +1,178 @@
+/**
+ * Coulomb's friction, the cone of it in space and no pyramid, and Moreau's law of impact as the rows of a time step
+ * (equations.md §8), by the projections of Alart & Curnier (1991). Their zeros are those of the second-order cone
+ * complementarity of De Saxcé (Acary & Brogliato, Numerical Methods for Nonsmooth Dynamical Systems, 2008, §13).
+ */
+import * as tf from '@tensorflow/tfjs';
+
+/** Contacts of one constraint in a step: velocities [m], and tangential ones [m, d] or undefined. */
+export interface ContactStep {
+  /** φ at the start of the step. */
+  readonly gap: tf.Tensor;
+  /** φ' at the start of the step with the velocity of its start, without contacts at its end, of its end, and the one that moves positions. */
+  readonly before: tf.Tensor;
+  readonly free: tf.Tensor;
+  readonly after: tf.Tensor;
+  readonly mean: tf.Tensor;
+  /** Slip with the same. */
+  readonly slips:
+    | {
+        readonly before: tf.Tensor;
+        readonly free: tf.Tensor;
+        readonly after: tf.Tensor;
+        readonly mean: tf.Tensor;
+      }
+    | undefined;
+  readonly friction: tf.Tensor;
+  readonly restitution: tf.Tensor;
+  /** λ_N [m] and λ_T [m, d], as the velocities that they give a typical mass in the step. */
+  readonly push: tf.Tensor;
+  readonly rub: tf.Tensor | undefined;
+  /** The same of the last step's. */
+  readonly lastPush: tf.Tensor;
+  readonly lastRub: tf.Tensor | undefined;
+  /** The same of the multipliers that move positions. */
+  readonly shove: tf.Tensor;
+  readonly drag: tf.Tensor | undefined;
+  /** Share of the velocity that a multiplier's change since the last step gives which every row gains, so that redundant contacts (a box on four corners) have one solution. */
+  readonly softness: tf.Tensor;
+  readonly h: tf.Tensor;
+}
+
+/** Rows in units of velocity, zero where the laws are obeyed; [m], and [m, d] where there is friction. */
+export interface ContactRows {
+  readonly normal: tf.Tensor;
+  readonly tangential: tf.Tensor | undefined;
+}
+
+/**
+ * The laws of impact and friction. A contact closes in the step where φ + h u_f ≤ 0 with u_f the approach that forces make of u⁻
+ * by its end, and is touched after the share s of it, φ + s h u_f = 0. From there it leaves with −e times the speed it
+ * came with, and forces act for the rest of the step: ũ = u⁺ − c with
+ *
+ *     c = max(0, −e (u⁻ + s (u_f − u⁻)) + (1 − s)(u_f − u⁻)).
+ *
+ * At rest c is zero. One that does not close may be pushed to, but no further: ũ = u⁺ + φ/h. Then
+ *
+ *     min(ũ, r λ_N) = 0,     r λ_T = projection of r λ_T − ũ_T on the disc of radius μ (r λ_N − ũ)₊.
+ *
+ * At a border one derivative is taken: of min(0, 0) that of the open contact, on the disc's edge that of sticking.
+ */
+export function impactRows(step: ContactStep): ContactRows {
+  const {push, rub, slips, softness} = step;
+  const {leaves, leavesAlong} = flight(step);
+  const gained = tf.addN([step.after, tf.neg(leaves), tf.mul(softness, tf.sub(push, step.lastPush))]);
+  const pressed = tf.sub(push, gained);
+  const normal = tf.where(tf.greater(pressed, 0), gained, push);
+  if (rub === undefined || slips === undefined || leavesAlong === undefined) return {normal, tangential: undefined};
+  const radius = tf.mul(step.friction, tf.relu(pressed));
+  const wanted = tf.addN([
+    rub,
+    tf.neg(slips.after),
+    leavesAlong,
+    tf.neg(tf.mul(softness, tf.sub(rub, step.lastRub ?? 0))),
+  ]);
+  return {normal, tangential: tf.sub(rub, onDisc(wanted, radius))};
+}
+
+/**
+ * Where positions end: what presses and closes is where its impact has led within the step, φ⁺ = (1 − s) h c, and has slipped with the
+ * velocity without contact for the share s, with that after it for the rest. So velocity and position at the end are
+ * continuous functions of the start, to the order of the scheme, when the impact moves from one step to the next, and
+ * derivatives are those of the motion whose impacts are located. Contacts of one body that close at different times ask for
+ * displacements that no rigid motion has: softness makes them those of least squares.
+ */
+export function displacementRows(step: ContactStep): ContactRows {
+  const {shove, drag, slips, softness, h} = step;
+  const {target, share, leaves, came} = flight(step);
+  const pressed = tf.greater(step.push, tf.sub(step.after, leaves));
+  const reached = tf.addN([tf.div(step.gap, h), step.mean, tf.neg(target), tf.mul(softness, shove)]);
+  const normal = tf.where(pressed, reached, shove);
+  if (drag === undefined || slips === undefined) return {normal, tangential: undefined};
+  const jump = tf.sub(slips.free, slips.after);
+  const s = tf.expandDims(tf.where(isImpact(came, jump), share, tf.zerosLike(share)), 1);
+  const moved = tf.add(slips.after, tf.mul(s, jump));
+  const row = tf.add(tf.sub(slips.mean, moved), tf.mul(softness, drag));
+  const wide = tf.tile(tf.expandDims(pressed, 1), [1, drag.shape[1] as number]);
+  return {normal, tangential: tf.where(wide, row, drag)};
+}
+
+/**
+ * At rest the share s is a quotient of roundings, and the speed of approach is what softness leaves, some 10⁻⁷ of what forces make in a step:
+ * an impact is what comes faster than this share of the jump of the slip. So rest does not creep.
+ */
+const impactShare = 1e-3;
+
+const isImpact = (came: tf.Tensor, jump: tf.Tensor): tf.Tensor =>
+  tf.greater(tf.square(came), tf.mul(impactShare ** 2, tf.sum(tf.square(jump), 1)));
+
+interface Flight {
+  /** What u⁺ is measured from: c, or −φ/h. */
+  readonly leaves: tf.Tensor;
+  /** The same along the tangent plane: what forces make of a slip of zero after the contact has left. */
+  readonly leavesAlong: tf.Tensor | undefined;
+  /** φ⁺/h of what presses. */
+  readonly target: tf.Tensor;
+  /** s. */
+  readonly share: tf.Tensor;
+  /** The speed of approach when it was touched, at least 0. */
+  readonly came: tf.Tensor;
+}
+
+/** The step as it would be without contact: does the gap close, when, and what follows of that. */
+function flight({gap, before, free, slips, restitution, h}: ContactStep): Flight {
+  const closing = tf.logicalAnd(tf.less(free, 0), tf.lessEqual(tf.add(gap, tf.mul(h, free)), 0));
+  const zero = tf.zerosLike(gap);
+  const sinking = tf.where(closing, tf.neg(free), tf.onesLike(free));
+  const share = tf.where(closing, tf.div(tf.relu(gap), tf.mul(h, sinking)), zero);
+  const left = tf.sub(1, share);
+  const forced = tf.sub(free, before);
+  // Nothing is thrown back that was going apart when it touched.
+  const came = tf.relu(tf.neg(tf.add(before, tf.mul(share, forced))));
+  const rebound = tf.relu(tf.add(tf.mul(restitution, came), tf.mul(left, forced)));
+  const away = tf.where(closing, rebound, zero);
+  const along =
+    slips === undefined
+      ? undefined
+      : tf.mul(tf.expandDims(tf.where(tf.greater(away, 0), left, zero), 1), tf.sub(slips.free, slips.before));
+  return {
+    // What is below the surface already may stay where it is.
+    leaves: tf.where(closing, away, tf.neg(tf.div(tf.relu(gap), h))),
+    leavesAlong: along,
+    target: tf.mul(left, away),
+    share,
+    came,
+  };
+}
+
+/** The nearest point of the disc |x| ≤ radius; [m, d] and [m]. */
+function onDisc(x: tf.Tensor, radius: tf.Tensor): tf.Tensor {
+  const squares = tf.sum(tf.square(x), 1);
+  const some = tf.greater(squares, 0);
+  const length = tf.where(some, tf.sqrt(tf.where(some, squares, tf.onesLike(squares))), tf.ones(squares.shape));
+  const inside = tf.logicalAnd(tf.greater(radius, 0), tf.lessEqual(squares, tf.square(radius)));
+  return tf.mul(tf.expandDims(tf.where(inside, tf.onesLike(radius), tf.div(radius, length)), 1), x);
+}
+
+/** Sticking and sliding are not told apart within this share of μ λ_N: ten times what softness makes of it. */
+const borderWidth = 1e-6;
+
+/** How far a contact is from its borders, as lengths: contact or none [m], stick or slip [m, d]. */
+export function borderDistance(
+  reach: tf.Tensor,
+  push: tf.Tensor,
+  slip: tf.Tensor | undefined,
+  rub: tf.Tensor | undefined,
+  friction: tf.Tensor,
+): ContactRows {
+  const normal = tf.maximum(reach, push);
+  if (slip === undefined || rub === undefined) return {normal, tangential: undefined};
+  const size = (x: tf.Tensor): tf.Tensor => tf.sqrt(tf.sum(tf.square(x), 1));
+  const room = tf.sub(tf.mul(friction, push), size(rub));
+  // Without a normal force, and without friction, there is neither.
+  const most = tf.mul(friction, push);
+  const none = tf.logicalNot(tf.greater(most, 0));
+  const told = tf.sub(tf.maximum(size(slip), room), tf.mul(borderWidth, most));
+  const distance = tf.where(none, tf.onesLike(push), told);
+  return {normal, tangential: tf.tile(tf.expandDims(distance, 1), [1, slip.shape[1] as number])};
+}

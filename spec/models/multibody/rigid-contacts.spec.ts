@@ -1,0 +1,283 @@
+/** Contacts that do not yield, by moreau(): rolling, boxes that tumble and stand, balls poured in a box; gradients; identification. */
+import type * as tf from '@tensorflow/tfjs';
+import {expect} from 'chai';
+import {moreau, OptionError, simulate, type SimulateOptions} from '../../../lib/index.js';
+import type {BodySpec, Multibody, RigidContact} from '../../../models/index.js';
+import {box, capsule, multibody, plane, rigidContact, sphere} from '../../../models/index.js';
+
+const g = 9.81;
+const gravity: [number, number, number] = [0, 0, -g];
+const scheme = moreau();
+type V3 = [number, number, number];
+interface Friction {
+  mu: tf.Tensor;
+  e: tf.Tensor;
+}
+const law = {friction: ({mu}: Friction) => mu, restitution: ({e}: Friction) => e} as never as {
+  friction: number;
+  restitution: number;
+};
+
+/** Uniform in [−1, 1] (Park & Miller 1988). */
+function random(seed: number): () => number {
+  let state = seed;
+  return () => ((state = (state * 16807) % 2147483647) / 2147483647) * 2 - 1;
+}
+
+describe('contacts that do not yield', () => {
+  describe('a round body set down with speed v and no spin', () => {
+    const [radius, v, mu] = [0.1, 2, 0.3];
+    // J/(m r²) of a ball, a cylinder, a ring.
+    for (const share of [0.4, 0.5, 1]) {
+      it(`J = ${share} m r²: rolls from v/(μ g (1 + m r²/J)) on, at v/(1 + J/(m r²)), with its derivatives`, () => {
+        const J = share * radius ** 2;
+        const body = multibody({
+          gravity,
+          bodies: {body: {mass: 1, inertia: [J, J, J], position: [0, 0, radius], velocity: [v, 0, 0]}},
+          contacts: [rigidContact('ground', 'body', {shapes: [plane(), sphere({radius})], ...law})],
+        });
+        const begins = v / (mu * g * (1 + 1 / share));
+        const rolling = v / (1 + share);
+        const run = (t1: number) =>
+          simulate.vjp(body, body.initial, {scheme, dt: 0.002, t1, saveAt: 'end', params: {mu, e: 0}});
+        const sliding = run(0.1);
+        expect(body.pose(sliding.trajectory, 'body').velocity[3]).to.be.closeTo(v - mu * g * 0.1, 1e-9);
+        const {trajectory, pullback} = run(0.6);
+        const {velocity, angularVelocity, position} = body.pose(trajectory, 'body');
+        expect(velocity[3]).to.be.closeTo(rolling, 1e-9);
+        expect(angularVelocity[4] * radius).to.be.closeTo(rolling, 1e-9);
+        // x = v t − ½ μ g t² until it rolls; first order, so off by less than a step's way.
+        const way = v * begins - (mu * g * begins ** 2) / 2 + rolling * (0.6 - begins);
+        expect(position[3]).to.be.closeTo(way, 0.002 * v);
+        const row = [0, 0, 0, 0, 0, 0, 0];
+        const {params} = pullback({q: [[row], [[1, 0, 0, 0, 0, 0, 0]]]});
+        // The way depends on μ by the time of slip alone: it is rolling·T + c/μ.
+        const byMu = -(v * begins - (mu * g * begins ** 2) / 2 - rolling * begins) / mu;
+        expect((params.mu as Float64Array)[0]).to.be.closeTo(byMu, 0.02 * Math.abs(byMu));
+      });
+    }
+  });
+
+  const size: V3 = [0.3, 0.25, 0.2];
+  const tumbling = multibody({
+    gravity,
+    bodies: {box: {mass: 1, inertia: [0.01, 0.012, 0.015]}},
+    contacts: [rigidContact('ground', 'box', {shapes: [plane(), box({size})], ...law})],
+  });
+  const thrown = (next: () => number, dv = 0) => {
+    const rotation = [next(), next(), next(), next()];
+    const length = Math.hypot(...rotation);
+    const v = [next() + dv, next(), 0, 6 * next(), 6 * next(), 6 * next()];
+    return {q: [[0, 0, 0.6, ...rotation.map(x => x / length)]], v: [v]};
+  };
+  const cotangent = {q: [[[0, 0, 0, 0, 0, 0, 0]], [[1, 1, 0, 0, 0, 0, 0]]]};
+
+  it('a box thrown on a floor tumbles to rest on a face; derivatives are those of differences to 1e-6', () => {
+    for (const seed of [1]) {
+      const options = (mu: number): SimulateOptions => ({scheme, dt: 0.01, t1: 2, params: {mu, e: 0.2}});
+      const {trajectory, pullback} = simulate.vjp(tumbling, thrown(random(seed)), {...options(0.5), saveAt: 'end'});
+      const {position, velocity, angularVelocity} = tumbling.pose(trajectory, 'box');
+      expect(Math.min(...size.map(edge => Math.abs(position[5] - edge / 2)))).to.be.lessThan(1e-7);
+      expect(Math.hypot(...velocity.slice(3), ...angularVelocity.slice(3))).to.be.lessThan(1e-6);
+      const {params, initial} = pullback(cotangent);
+      const where = (mu: number, dv: number): number => {
+        const path = simulate(tumbling, thrown(random(seed), dv), {...options(mu), saveAt: 'end'});
+        path.dispose();
+        return path.values('q')[7] + path.values('q')[8];
+      };
+      const d = 1e-6;
+      expect((params.mu as Float64Array)[0]).to.be.closeTo((where(0.5 + d, 0) - where(0.5 - d, 0)) / (2 * d), 1e-6);
+      expect((initial.v as Float64Array)[0]).to.be.closeTo((where(0.5, d) - where(0.5, -d)) / (2 * d), 1e-6);
+    }
+  });
+
+  it('a stack of four boxes, not quite straight, stands', () => {
+    const bodies: {[name: string]: BodySpec} = {};
+    const contacts: RigidContact[] = [];
+    for (let i = 0; i < 4; i++) {
+      bodies[`b${i}`] = {mass: 1 + i, inertia: [0.01, 0.01, 0.01], position: [0.02 * (i % 2), 0, 0.1 + 0.2 * i]};
+      const top = plane({at: [0, 0, 0.2 * i]});
+      const cube = box({size: [0.2, 0.2, 0.2]});
+      contacts.push(rigidContact(i === 0 ? 'ground' : `b${i - 1}`, `b${i}`, {shapes: [top, cube], friction: 0.4}));
+    }
+    const stack = multibody({gravity, bodies, contacts});
+    const path = simulate(stack, stack.initial, {scheme, dt: 0.02, t1: 2, saveAt: 'end'});
+    path.dispose();
+    for (let i = 0; i < 4; i++) {
+      const {position} = stack.pose(path, `b${i}`);
+      for (let axis = 0; axis < 3; axis++) expect(position[3 + axis], `b${i}`).to.be.closeTo(position[axis], 1e-7);
+    }
+    // What the floor carries.
+    const lambda = path.values('lambda').slice(-(32 * 3));
+    expect(lambda.slice(0, 8).reduce((sum, x) => sum + x)).to.be.closeTo(10 * g, 1e-5);
+  });
+
+  it('a capsule lies down on its side', () => {
+    const lying = multibody({
+      gravity,
+      bodies: {c: {mass: 1, inertia: [0.01, 0.01, 0.002], position: [0, 0, 0.3], angularVelocity: [0, 1, 0]}},
+      contacts: [
+        rigidContact('ground', 'c', {
+          shapes: [plane(), capsule({radius: 0.05, from: [0, 0, 0.2], to: [0, 0, 0.4]})],
+          friction: 0.6,
+        }),
+      ],
+    });
+    const path = simulate(lying, lying.initial, {scheme, dt: 0.01, t1: 3, saveAt: 'end'});
+    path.dispose();
+    expect(lying.pose(path, 'c').position[5]).to.be.closeTo(0.05, 1e-6);
+  });
+
+  it('balls poured in a box: the laws of contact hold in every step, by a count of its own', () => {
+    const [radius, mu, h, n] = [0.1, 0.4, 0.01, 5];
+    const next = random(3);
+    const bodies: {[name: string]: BodySpec} = {};
+    const contacts: RigidContact[] = [];
+    const walls: [V3, V3][] = [
+      [[0, 0, 0], [0, 0, 1]],
+      [[-0.17, 0, 0], [1, 0, 0]],
+      [[0.17, 0, 0], [-1, 0, 0]],
+      [[0, -0.17, 0], [0, 1, 0]],
+      [[0, 0.17, 0], [0, -1, 0]],
+    ]; // prettier-ignore
+    for (let i = 0; i < n; i++) {
+      const position: V3 = [0.05 * next(), 0.05 * next(), 0.12 + 0.22 * i];
+      bodies[`s${i}`] = {mass: 1, inertia: [0.004, 0.004, 0.004], position};
+      for (const [at, normal] of walls)
+        contacts.push(rigidContact('ground', `s${i}`, {shapes: [plane({at, normal}), sphere({radius})], friction: mu}));
+      for (let j = 0; j < i; j++)
+        contacts.push(rigidContact(`s${j}`, `s${i}`, {shapes: [sphere({radius}), sphere({radius})], friction: mu}));
+    }
+    const poured = multibody({gravity, bodies, contacts});
+    const path = simulate(poured, poured.initial, {scheme, dt: h, t1: 1});
+    path.dispose();
+    const [q, v, lambda] = (['q', 'v', 'lambda'] as const).map(name => path.values(name));
+    const flat = n * walls.length;
+    const pairs = (n * (n - 1)) / 2;
+    const count = 3 * (flat + pairs);
+    let [worst, most] = [0, 0];
+    for (let step = 1; step * count < lambda.length; step++) {
+      const all = lambda.subarray(step * count, (step + 1) * count);
+      // Geometry of the step's start, velocities of its end.
+      const centre = (i: number): number[] => [
+        ...q.subarray((step - 1) * 7 * n + 7 * i, (step - 1) * 7 * n + 7 * i + 3),
+      ];
+      const surface = (i: number, arm: number[]): number[] => {
+        const at = (step - 1) * 7 * n + 7 * i + 3;
+        const [w, ...u] = q.subarray(at, at + 4);
+        const twist = v.subarray(step * 6 * n + 6 * i, step * 6 * n + 6 * i + 6);
+        const t = cross(u, [...twist.subarray(3)]).map(x => 2 * x);
+        const spin = cross(u, t).map((x, k) => x + w * t[k] + twist[3 + k]);
+        return cross(spin, arm).map((x, k) => x + twist[k]);
+      };
+      const check = (gap: number, normal: number[], u: number[], push: number, rub: readonly number[]): void => {
+        const along = dot(u, normal);
+        const [e, f] = tangents(normal);
+        const slip = [dot(u, e), dot(u, f)];
+        most = Math.max(most, push);
+        worst = Math.max(
+          worst,
+          h * -push,
+          // Pressed: it neither leaves nor goes further than it may; not pressed: it does not sink.
+          push > 0 ? Math.min(Math.abs(along + Math.max(gap, 0) / h), Math.abs(along)) : -along - Math.max(gap, 0) / h,
+          h * (Math.hypot(...rub) - mu * push),
+          // Friction takes all the power it can.
+          h * (mu * push * Math.hypot(...slip) + rub[0] * slip[0] + rub[1] * slip[1]),
+        );
+      };
+      for (let c = 0; c < flat; c++) {
+        const [at, normal] = walls[c % walls.length];
+        const i = Math.floor(c / walls.length);
+        const gap = dot(normal, centre(i).map((x, k) => x - at[k])) - radius; // prettier-ignore
+        check(gap, normal, surface(i, normal.map(x => -radius * x)), all[c], [...all.subarray(flat + 2 * c, flat + 2 * c + 2)]); // prettier-ignore
+      }
+      let c = 0;
+      for (let i = 0; i < n; i++)
+        for (let j = 0; j < i; j++, c++) {
+          const apart = centre(i).map((x, k) => x - centre(j)[k]);
+          const length = Math.hypot(...apart);
+          const normal = apart.map(x => x / length);
+          const u = surface(i, normal.map(x => -radius * x)); // prettier-ignore
+          const other = surface(j, normal.map(x => (radius + length - 2 * radius) * x)); // prettier-ignore
+          const from = 3 * flat;
+          check(length - 2 * radius, normal, u.map((x, k) => x - other[k]), all[from + c], [...all.subarray(from + pairs + 2 * c, from + pairs + 2 * c + 2)]); // prettier-ignore
+        }
+    }
+    expect(most).to.be.greaterThan(100);
+    // Of velocities in m/s, and impulses of 1 kg m/s: contacts yield 1e-7 of what their impulses change.
+    expect(worst).to.be.lessThan(3e-6);
+  });
+
+  it('μ and e are found in a record with noise, within its errors', () => {
+    const [radius, sigma] = [0.1, 1e-3];
+    const ball = multibody({
+      gravity,
+      bodies: {ball: {mass: 1, inertia: [0.004, 0.004, 0.004], position: [0, 0, 0.6], velocity: [2, 0.5, 0]}},
+      contacts: [rigidContact('ground', 'ball', {shapes: [plane(), sphere({radius})], ...law})],
+    });
+    const options = (mu: number, e: number): SimulateOptions => ({scheme, dt: 0.005, t1: 1.2, params: {mu, e}});
+    const truth = {mu: 0.06, e: 0.7};
+    const clean = simulate(ball, ball.initial, options(truth.mu, truth.e));
+    clean.dispose();
+    const next = random(11);
+    // The sum of twelve uniform numbers is nearly normal, with variance 4.
+    const noise = (): number => (sigma / 2) * Array.from({length: 12}, next).reduce((sum, x) => sum + x);
+    const record = clean.values('q').map(x => x + noise());
+    // Gauss and Newton on x and z, by sensitivities one way forward.
+    const seen = (values: Float64Array): Float64Array => values.filter((_, k) => k % 7 === 0 || k % 7 === 2);
+    // Beyond 0.1 it rolls from the first impact on, whatever μ is.
+    let [mu, e, errors] = [0.04, 0.6, [0, 0]];
+    for (let iteration = 0; iteration < 8; iteration++) {
+      const along = (name: 'mu' | 'e'): Float64Array => {
+        const {tangent} = simulate.jvp(ball, ball.initial, options(mu, e), {
+          params: {mu: name === 'mu' ? 1 : 0, e: name === 'e' ? 1 : 0},
+        });
+        return seen(tangent.q as Float64Array);
+      };
+      const path = simulate(ball, ball.initial, options(mu, e));
+      path.dispose();
+      const residual = seen(path.values('q').map((x, k) => record[k] - x));
+      const [a, b] = [along('mu'), along('e')];
+      const [aa, ab, bb, ar, br] = [dot(a, a), dot(a, b), dot(b, b), dot(a, residual), dot(b, residual)];
+      const determinant = aa * bb - ab * ab;
+      mu += (bb * ar - ab * br) / determinant;
+      e += (aa * br - ab * ar) / determinant;
+      errors = [sigma * Math.sqrt(bb / determinant), sigma * Math.sqrt(aa / determinant)];
+    }
+    expect(errors[0]).to.be.lessThan(2e-3);
+    expect(errors[1]).to.be.lessThan(2e-3);
+    expect(Math.abs(mu - truth.mu)).to.be.lessThan(3 * errors[0]);
+    expect(Math.abs(e - truth.e)).to.be.lessThan(3 * errors[1]);
+  });
+
+  it('is refused where it is none', () => {
+    const shapes = [plane(), box({size})] as const;
+    expect(() => rigidContact('ground', 'b', {shapes: [plane(), plane()]})).to.throw(OptionError, 'plane on plane');
+    expect(() => rigidContact('ground', 'b', {shapes, stiffness: 1} as never)).to.throw(OptionError, 'stiffness');
+    const one: Multibody = multibody({
+      bodies: {b: {mass: 1, inertia: [1, 1, 1]}},
+      contacts: [rigidContact('ground', 'b', {shapes})],
+    });
+    expect(() => simulate(one, one.initial, {dt: 0.1, steps: 1})).to.throw(OptionError, 'moreau()');
+  });
+});
+
+const cross = (a: readonly number[], b: readonly number[]): number[] => [
+  a[1] * b[2] - a[2] * b[1],
+  a[2] * b[0] - a[0] * b[2],
+  a[0] * b[1] - a[1] * b[0],
+];
+const dot = (a: ArrayLike<number>, b: ArrayLike<number>): number => {
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
+  return sum;
+};
+/** Duff et al. 2017, of which λ's components are told. */
+function tangents([x, y, z]: number[]): [number[], number[]] {
+  const sign = z < 0 ? -1 : 1;
+  const a = -1 / (sign + z);
+  return [
+    [1 + sign * x * x * a, sign * x * y * a, -sign * x],
+    [x * y * a, sign + y * y * a, -y],
+  ];
+}
