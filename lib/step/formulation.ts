@@ -202,16 +202,21 @@ function requireNoise({name}: Scheme, {stochastic}: Formulation, {noise}: OdeSys
 }
 
 const calculusNames = {ito: 'Itô', stratonovich: 'Stratonovich'} as const;
-/** @throws OptionError 'wrong-scheme' where the scheme has no equations for M y' = f */
-function massive({name}: Scheme, formulation: Formulation): Formulation {
+/**
+ * @param what the scheme would have to integrate, and what to change otherwise
+ * @throws OptionError 'wrong-scheme' where the scheme has no equations for M y' = f
+ */
+function massive({name}: Scheme, formulation: Formulation, [what, otherwise] = anyMass): Formulation {
   const able = (formulation.masses ?? 0) > 0 ? formulation : formulation.massive;
   if (able !== undefined) return able;
   throw new OptionError(
     'wrong-scheme',
-    `Scheme ${name} does not integrate M y' = f with a mass: choose radauIIA5(), kvaerno5(), kvaerno3(), sdirk2(), bdf2() or implicitEuler(), of index 1 also gaussLegendre(), trapezoid() or theta(…) of at least ½; or divide by a mass that has an inverse.`,
+    `Scheme ${name} does not integrate ${what}: choose radauIIA5(), kvaerno5(), kvaerno3(), sdirk2(), bdf2() or implicitEuler(), of index 1 also gaussLegendre(), trapezoid() or theta(…) of at least ½; or ${otherwise}.`,
     {scheme: name},
   );
 }
+
+const anyMass: readonly [string, string] = ["M y' = f with a mass", 'divide by a mass that has an inverse'];
 
 /**
  * Coordinates without a mass: M v' = f beside q' = v, of index 1 where forces damp them and of index 2 where they do not.
@@ -224,7 +229,8 @@ function withoutInertia(scheme: Scheme, system: MechanicalSystem): Formulation {
       'Coordinates without a mass and constraints do not go together: give every coordinate a mass, or write constraint and multiplier as ode({derivative, mass}).',
       {scheme: scheme.name},
     );
-  return asWhole(massive(scheme, scheme.ode ?? {unknown: [], update: x => x}));
+  const zeros = ['coordinates without a mass, and mass has zeros', 'give every coordinate a positive mass'] as const;
+  return asWhole(massive(scheme, scheme.ode ?? {unknown: [], update: x => x}, zeros));
 }
 
 /** @throws OptionError where the scheme is not for this kind of system */

@@ -131,7 +131,7 @@ describe('times of a run', () => {
           scheme: trapezoid(),
           params: {k: 1},
           dt: 1e-5,
-          steps: 100000,
+          steps: 300000,
           saveAt: 'end',
           newton: newton({jacobian: 'auto'}),
           engine: 'interpreter',

@@ -27,7 +27,7 @@ const explicit = mechanics<{k: tf.Tensor; c: tf.Tensor2D; nested: {a: tf.Tensor}
 const inferred = mechanics({mass: 1, forces: ({q, params: {k}}: ForceAt<K>) => tf.mul(k, q)});
 const descriptor = ode<K>({derivative: ({y, params: {k}}) => tf.mul(k, y), mass: ({params: {k}}) => k});
 // @ts-expect-error: the system has no parameter m
-ode<K>({derivative: ({y}) => y, mass: ({params: {m}}) => m});
+ode<K>({derivative: ({y}) => y, mass: ({params: {m}}) => m as tf.Tensor});
 const decay = ode(({y, params: {k}}: DerivativeAt<K>) => tf.mul(k, y));
 interface Stiffness {
   readonly k: tf.Tensor;
