@@ -47,6 +47,8 @@ export interface Prepared extends Runnable {
   readonly unread?: OptionError;
   /** The same over another stretch of time: what was traced and compiled is shared. */
   readonly over: (stretch: Stretch) => Prepared;
+  /** What drives it, by the names in `params`. */
+  readonly inputs?: Inputs;
   /** What plans for other times are made of, where it was prepared for any (timed.ts). */
   readonly timed?: Pick<TracedRun, 'breaks' | 'carries'>;
 }
@@ -97,7 +99,8 @@ function prepareWithInputs(
     },
     planned,
   );
-  return {...prepared, unread: prepared.unread ?? reads.unread()};
+  const driven = (one: Prepared): Prepared => ({...one, inputs, over: stretch => driven(one.over(stretch))});
+  return {...driven(prepared), unread: prepared.unread ?? reads.unread()};
 }
 
 function prepareDriven(system: System, initial: Initial, options: SimulateOptions, planned: PreparedFor): Prepared {

@@ -1,6 +1,7 @@
 /** What a run gives: saved states as tensors (float32) and as numbers (double), status and statistics. */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
+import {beyondInputs} from '../system/inputs.js';
 import type {EventRecord} from '../integrate/history/records.js';
 import type {MechanicalSystem} from '../system/mechanics.js';
 import type {AnySystem, ByKind, StatesOf} from './kinds.js';
@@ -183,7 +184,8 @@ class SavedRun implements AnyTrajectory {
     );
     this.status = run.status;
     this.stats = statsOf(prepared, run);
-    this.warnings = run.warnings;
+    const {inputs} = prepared;
+    this.warnings = inputs === undefined ? run.warnings : [...run.warnings, ...beyondInputs(inputs, run.times)];
     this.events = run.events ?? [];
     this.#prepared = prepared;
     this.#run = run;

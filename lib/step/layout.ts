@@ -9,7 +9,7 @@ export interface Block {
   readonly offset: number;
   readonly size: number;
   /** What the user calls each row, where that is not the block's name: of multipliers, their constraints. */
-  readonly labels?: readonly string[];
+  readonly labels?: readonly (string | undefined)[];
   /** Which time derivative of q, or y, it is; undefined where its scheme does not say. */
   readonly derivative?: number;
   /** The block it is a part of for a scheme: hidden states are parts of its v. */

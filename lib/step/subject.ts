@@ -1,5 +1,7 @@
 /** What the traces of a step share: the system, its blocks, and the point of a step from the inputs of a trace. */
 import type {Node} from '../graph/node.js';
+import {sizeOf} from '../graph/node.js';
+import {indexText} from '../system/places.js';
 import type {Formulation, Scheme, StepPoint} from '../scheme/scheme.js';
 import type {ConstraintMotion, Constraints} from '../system/constraints.js';
 import {constraintEquations, constraintSizes} from '../system/constraints.js';
@@ -162,11 +164,10 @@ export function unknownLayout(subject: Subject, formulation: Formulation): Layou
   const {position, velocity} = subject.shapes;
   const {unknown, multipliers = [], ofPositions = []} = formulation;
   return new Layout([
-    ...unknown.map(name => ({
-      name,
-      shape: ofPositions.includes(name) ? position : velocity,
-      derivative: derivativeOf(formulation, name),
-    })),
+    ...unknown.map(name => {
+      const shape = ofPositions.includes(name) ? position : velocity;
+      return {name, shape, derivative: derivativeOf(formulation, name), labels: stateLabels(subject, sizeOf(shape))};
+    }),
     ...multipliers.map(name => multiplierPart(subject, name)),
   ]);
 }
@@ -184,6 +185,20 @@ export const multiplierPart = (subject: Subject, name: string): Part => ({
   shape: [multiplierCount(subject)],
   labels: rowLabels(subject),
 });
+
+/** Which of the user's states every row belongs to, where a scheme has several in one block; undefined where it has not. */
+function stateLabels({own, system}: Subject, size: number): readonly (string | undefined)[] | undefined {
+  if (system.kind !== 'mechanics' || !isGeneral(system)) return undefined;
+  const labelsOf = ({name, shape}: OwnBlock): string[] =>
+    Array.from({length: sizeOf(shape)}, (_, i) => `${name}${indexText(shape, i)}`);
+  const [q, v, ...hidden] = own.map(labelsOf);
+  const unlabelled: undefined[] = new Array<undefined>(v.length).fill(undefined);
+  const candidates = [
+    [...unlabelled, ...hidden.flat()],
+    [...q, ...v, ...hidden.flat()],
+  ];
+  return candidates.find(labels => labels.length === size);
+}
 
 /** The constraint of every row: 'constraints[0]' of one row, 'constraints[1] row 2' of several. */
 const rowLabels = ({sizes}: Subject): string[] =>

@@ -43,7 +43,7 @@ export class InputReads {
         ...(typeof m === 'function'
           ? {mass: (at: {params: Params}) => m({params: this.refused(at.params, 'mass')})}
           : {}),
-          ...(noise === undefined ? {} : {noise: {...noise, diffusion: this.of(noise.diffusion)}}),
+        ...(noise === undefined ? {} : {noise: {...noise, diffusion: this.of(noise.diffusion)}}),
       };
     }
     const {mass, forces, constraints, states, kinematics} = system;
@@ -171,5 +171,24 @@ function overlaid(params: Params, branch: Branch, value: (name: string, input: I
         ? Reflect.getOwnPropertyDescriptor(target, key)
         : {value: of(key as string, below), enumerable: true, configurable: true, writable: true};
     },
+  });
+}
+
+/**
+ * A sentence for each input of which a run that was saved at these times asked more than is known. A digital input's last
+ * sample holds for as long as the one before: no warning for that.
+ */
+export function beyondInputs(inputs: Inputs, times: ArrayLike<number>): string[] {
+  const ends = [times[0], times[times.length - 1]];
+  const [from, to] = [Math.min(...ends), Math.max(...ends)];
+  return Object.entries(inputs).flatMap(([name, {t}]) => {
+    const [first, last] = [t[0], t[t.length - 1]];
+    const held = t.length > 1 ? last - t[t.length - 2] : 0;
+    // The last time of a grid is its sum of steps, rounded.
+    const rounding = 1e-9 * (last - first);
+    if (from >= first - rounding && to <= last + held + rounding) return [];
+    return [
+      `inputs.${name} is known from ${first} to ${last}, but the run goes from ${from} to ${to}: beyond its samples the nearest one was taken.`,
+    ];
   });
 }

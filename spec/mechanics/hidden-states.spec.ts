@@ -104,6 +104,16 @@ const schemes: readonly Scheme[] = [
 ];
 
 describe('hidden states', () => {
+  it('are named where a step fails', () => {
+    const runaway = mechanics({
+      mass: 1,
+      forces: ({q, z}: {q: tf.Tensor; z: tf.Tensor}) => tf.neg(tf.mul(z, q)),
+      states: {z: {initial: 1, rate: ({z}: {z: tf.Tensor}) => tf.mul(1e3, tf.exp(tf.mul(z, 5)))}},
+    });
+    for (const scheme of [implicitEuler(), radauIIA5()])
+      expect(() => simulate(runaway, {q: 1, v: 0}, {scheme, dt: 0.1, steps: 10})).to.throw(/\w+\[\d\] \(z\)/);
+  });
+
   const exact = simulate(
     asOde,
     {y: [...start.q, ...start.v, ...start.lag, start.warm]},

@@ -107,7 +107,9 @@ const steps = ({order: p, mechanics, ode}: Scheme): number => {
 
 describe('orders of convergence', () => {
   it('every scheme of the face is measured, here, in explicit-orders.spec.ts or, for noise, in simulate/sde.spec.ts', () => {
-    const measured = new Set([...schemes, face.dopri5(), face.tsit5(), ...stochastic].map(({name}) => name.replace(/\(.*/, '')));
+    const measured = new Set(
+      [...schemes, face.dopri5(), face.tsit5(), ...stochastic].map(({name}) => name.replace(/\(.*/, '')),
+    );
     const makers = Object.keys(face).filter(name => name !== 'defineScheme');
     expect(makers.filter(name => !measured.has(name))).to.deep.equal([]);
   });

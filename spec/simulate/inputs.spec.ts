@@ -38,6 +38,21 @@ const codeOf = (f: () => unknown): string => {
 };
 
 describe('inputs', () => {
+  it('are held beyond their samples, and the run says so', () => {
+    const u = signal([0, 0.5, 1], [0, 1, 2]);
+    const driven = (steps: number): readonly string[] =>
+      simulate(spring, start, {...run, dt: 0.1, steps, inputs: {u}}).warnings;
+    expect(driven(10)).to.deep.equal([]);
+    expect(driven(15)).to.deep.equal([]); // as a digital output holds its last sample
+    expect(driven(16)).to.deep.equal([
+      'inputs.u is known from 0 to 1, but the run goes from 0 to 1.6: beyond its samples the nearest one was taken.',
+    ]);
+    const late = signal([0.2, 3], [1, 1]);
+    expect(simulate(spring, start, {...run, inputs: {u: late}}).warnings[0]).to.match(
+      /known from 0\.2 to 3, but the run/,
+    );
+  });
+
   it('are what a signal read by hand is, to the bit: simulate, prepare, batch, steps, vjp', () => {
     const expected = [...simulate(byHand, start, run).values('q')];
     const options = {...run, inputs: {u: push}};
