@@ -10,6 +10,7 @@ import {
   argExtreme,
   binary,
   broadcastTo,
+  brownian,
   cholesky,
   concat,
   constant,
@@ -59,6 +60,8 @@ const b = input('b', [1, 4, 3]);
 const s = input('s', [1, 3, 3]);
 const r = input('r', [1, 3, 1]);
 const row = input('row', [37]);
+const seed = input('seed', []);
+const clock = input('t', []);
 
 const graph = (inputs: readonly Node[], ...outputs: readonly Node[]): Graph => ({
   inputs: inputs as Graph['inputs'],
@@ -110,6 +113,7 @@ const families: Readonly<Record<string, Graph>> = {
   ),
   'users-function': graph([x, y], mapped(xExpXy, [x, y])),
   spectrum: graph([s, r], eigen(s), svd(s, false), leastSquares(s, r)),
+  noise: graph([seed, clock], brownian(seed, clock, 3)),
   'computed-once': graph([x], mul(x, cumsum(constant(Float64Array.of(1, 2, 3, 4, 5), [5]), 0, false, false))),
 };
 
