@@ -60,7 +60,7 @@ export type SimulateOptions<P = Params, Z extends string = never> = RunSettings<
 
 /** The options of a run but for its span. */
 export interface RunSettings<P = Params, Z extends string = never> {
-  /** Default implicitMidpoint(): second order, symplectic, no damping, any stiffness. */
+  /** Default implicitMidpoint(): second order, symplectic, no damping, any stiffness; radauIIA5() for an ode with a mass. */
   readonly scheme?: Scheme;
   /** What the system's functions get as `params`, under the same names. */
   readonly params?: NumericParamsOf<P>;

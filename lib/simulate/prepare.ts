@@ -12,6 +12,7 @@ import type {TracedRun, TracedStep} from '../step/traced-step.js';
 import {stateBlocks} from '../step/formulation.js';
 import {traceRun} from '../step/trace-step.js';
 import type {OwnBlock} from '../system/equations.js';
+import {radauIIA5} from '../scheme/index.js';
 import type {Inputs} from '../system/inputs.js';
 import {InputReads} from '../system/inputs.js';
 import type {NumericValue} from '../system/numeric.js';
@@ -103,7 +104,8 @@ function prepareWithInputs(
   return {...driven(prepared), unread: prepared.unread ?? reads.unread()};
 }
 
-function prepareDriven(system: System, initial: Initial, options: SimulateOptions, planned: PreparedFor): Prepared {
+function prepareDriven(system: System, initial: Initial, asGiven: SimulateOptions, planned: PreparedFor): Prepared {
+  const options = withScheme(system, asGiven);
   if (typeof initial !== 'object' || initial === null)
     throw new OptionError('bad-initial', `The initial state must be ${stateText(system)}.`);
   const from = isRunState(initial) ? initial : undefined;
@@ -198,6 +200,12 @@ function prepareDriven(system: System, initial: Initial, options: SimulateOption
   };
   return along(first, isPlanned => readOptions(options, initial.t ?? 0, from, isPlanned));
 }
+
+/** M y' = f is none for the default of the others. */
+const withScheme = (system: System, options: SimulateOptions): SimulateOptions =>
+  system.kind === 'ode' && system.mass !== undefined && options?.scheme === undefined
+    ? {...options, scheme: radauIIA5()}
+    : options;
 
 /** A function of few different keys, each evaluated once. */
 function onceEach<T, R>(f: (x: T) => R, keyOf: (x: T) => unknown): (x: T) => R {

@@ -472,6 +472,14 @@ describe("M y' = f(y, t) with a singular mass", function () {
       );
     });
 
+    it('take radauIIA5 by themselves', () => {
+      const run = {...unit, dt: 0.1, steps: 3};
+      const [chosen, byDefault] = [{...run, scheme: radauIIA5()}, run].map(options =>
+        simulate(first, start, options).values('y'),
+      );
+      expect([...byDefault]).to.deep.equal([...chosen]);
+    });
+
     it('schemes that do not take them say which do', () => {
       for (const scheme of [tsit5(), implicitMidpoint(), theta(0.4)]) {
         const {code, message} = caught(() => simulate(first, start, {...unit, scheme, dt: 0.1, steps: 1}));
