@@ -130,7 +130,7 @@ export class StepSystem implements NonlinearSystem {
       size: largestOf(this.data, offset, size),
     }));
     const multipliers: number[] = [];
-    for (const {derivative, offset, size, labels} of traced.unknown.blocks) {
+    for (const {derivative, offset, size, multiplies} of traced.unknown.blocks) {
       let extent = largestOf(z, offset, size);
       if (derivative !== undefined)
         for (const known of sizes)
@@ -142,8 +142,8 @@ export class StepSystem implements NonlinearSystem {
                 : ((known.derivative < derivative ? fewRoundings : 1) * known.size)
                     / h ** (derivative - known.derivative),
             );
-      extents.fill(labels === undefined ? extent : 0, offset, offset + size);
-      if (labels !== undefined) for (let i = 0; i < size; i++) multipliers.push(offset + i);
+      extents.fill(multiplies === true ? 0 : extent, offset, offset + size);
+      if (multiplies === true) for (let i = 0; i < size; i++) multipliers.push(offset + i);
     }
     if (multipliers.length > 0) this.multiplierExtents(extents, new Set(multipliers));
   };
@@ -218,10 +218,10 @@ export class StepSystem implements NonlinearSystem {
   /** What the constraint preconditioner solves with; undefined without constraints. */
   private coupling({traced}: Runnable): Coupling | undefined {
     const {blocks, size} = traced.unknown;
-    if (!blocks.some(({labels}) => labels !== undefined)) return undefined;
+    if (!blocks.some(({multiplies}) => multiplies === true)) return undefined;
     const groups = new Int32Array(size);
-    for (const {offset, size: count, labels} of blocks) {
-      for (let i = 0; i < count; i++) groups[offset + i] = labels === undefined ? i : -1;
+    for (const {offset, size: count, multiplies} of blocks) {
+      for (let i = 0; i < count; i++) groups[offset + i] = multiplies === true ? -1 : i;
     }
     return constraintCoupling(this.pattern, groups, this.values, this.evaluateJacobian, auto());
   }

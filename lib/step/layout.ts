@@ -8,6 +8,8 @@ export interface Block {
   readonly shape: Shape;
   readonly offset: number;
   readonly size: number;
+  /** It is of multipliers: without a mass and an extent of its own. */
+  readonly multiplies?: boolean;
   /** What the user calls each row, where that is not the block's name: of multipliers, their constraints. */
   readonly labels?: readonly (string | undefined)[];
   /** Which time derivative of q, or y, it is; undefined where its scheme does not say. */
@@ -16,7 +18,7 @@ export interface Block {
   readonly of?: string;
 }
 
-export type Part = Pick<Block, 'name' | 'shape' | 'labels' | 'derivative' | 'of'>;
+export type Part = Pick<Block, 'name' | 'shape' | 'multiplies' | 'labels' | 'derivative' | 'of'>;
 
 export class Layout {
   /** As the user names them. */
@@ -27,8 +29,8 @@ export class Layout {
 
   constructor(parts: readonly Part[]) {
     let offset = 0;
-    this.blocks = parts.map(({name, shape, labels, derivative, of}) => {
-      const block = {name, shape: [...shape], offset, size: sizeOf(shape), labels, derivative, of};
+    this.blocks = parts.map(({name, shape, multiplies, labels, derivative, of}) => {
+      const block = {name, shape: [...shape], offset, size: sizeOf(shape), multiplies, labels, derivative, of};
       offset += block.size;
       return block;
     });

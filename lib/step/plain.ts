@@ -60,7 +60,14 @@ export function isPlain({functions}: StepGraph): boolean {
 export function stepFacts(step: TracedStep): StepFacts {
   const {inputs: _inputs, parameters: _parameters, functions: _functions, state, unknown, ...facts} = step;
   const parts = ({blocks}: Layout): Part[] =>
-    blocks.map(({name, shape, labels, derivative, of}) => ({name, shape, labels, derivative, of}));
+    blocks.map(({name, shape, multiplies, labels, derivative, of}) => ({
+      name,
+      shape,
+      multiplies,
+      labels,
+      derivative,
+      of,
+    }));
   return {...facts, state: parts(state), unknown: parts(unknown)};
 }
 

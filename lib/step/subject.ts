@@ -183,6 +183,7 @@ const standardDerivatives: {readonly [block: string]: number | undefined} = {q: 
 export const multiplierPart = (subject: Subject, name: string): Part => ({
   name,
   shape: [multiplierCount(subject)],
+  multiplies: true,
   labels: rowLabels(subject),
 });
 
