@@ -8,6 +8,9 @@ import {holdsPosition, isHardContact, type Constraint} from '../system/constrain
 import type {Equations, OwnBlock} from '../system/equations.js';
 import type {MechanicalSystem} from '../system/mechanics.js';
 import {isGeneral, isMassless, mechanicalEquations} from '../system/mechanics.js';
+import type {Numeric} from '../system/numeric.js';
+import {readNumeric} from '../system/numeric.js';
+import {indexText} from '../system/places.js';
 import type {OdeSystem} from '../system/ode.js';
 import {odeEquations} from '../system/ode.js';
 import type {Params} from '../system/params.js';
@@ -226,11 +229,17 @@ function withoutInertia(scheme: Scheme, system: MechanicalSystem): Formulation {
   if (isConstrained(system))
     throw new OptionError(
       'wrong-scheme',
-      'Coordinates without a mass and constraints do not go together: give every coordinate a mass, or write constraint and multiplier as ode({derivative, mass}).',
+      `mass${firstZero(system)} is 0, and coordinates without a mass and constraints do not go together: give every coordinate a mass, or write constraint and multiplier as ode({derivative, mass}).`,
       {scheme: scheme.name},
     );
-  const zeros = ['coordinates without a mass, and mass has zeros', 'give every coordinate a positive mass'] as const;
+  const zeros = [`coordinates without a mass, and mass${firstZero(system)} is 0`, 'give it a positive mass'] as const;
   return asWhole(massive(scheme, scheme.ode ?? {unknown: [], update: x => x}, zeros));
+}
+
+/** Where the mass, given by numbers, is 0, as an index. */
+function firstZero({mass}: MechanicalSystem): string {
+  const {values, shape} = readNumeric(mass as Numeric, 'mass');
+  return indexText(shape, values.indexOf(0));
 }
 
 /** @throws OptionError where the scheme is not for this kind of system */
