@@ -2,6 +2,7 @@
 import {mkdtemp, rm} from 'node:fs/promises';
 import {tmpdir} from 'node:os';
 import path from 'node:path';
+import {fileURLToPath} from 'node:url';
 import {expect} from 'chai';
 import {OptionError} from '../../lib/index.js';
 import {fitSweep, indexed, local, openStore} from '../../sweep/index.js';
@@ -19,7 +20,7 @@ import {
 import {canonical, parse} from '../../sweep/canonical.js';
 import task, {other, problem, single} from './tasks/swing.js';
 
-const module = path.join(import.meta.dirname, 'tasks/swing.ts');
+const module = fileURLToPath(new URL('tasks/swing.ts', import.meta.url));
 
 /** What is left out and what is undefined are the same. */
 const plain = (value: unknown): unknown =>
