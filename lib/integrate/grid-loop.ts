@@ -99,6 +99,7 @@ export class GridLoop implements Loop {
       torn,
       companion,
     } = this;
+    stepper.tally();
     return {
       states: count === saved.length ? states : states.slice(0, count * traced.state.size),
       times: Float64Array.from(saved.subarray(0, count), step => grid.time(step)),

@@ -66,9 +66,12 @@ export class Stepper {
   private iterations: IterationRecord[] = [];
   private lastStep = NaN;
   private readonly attempted = {t: NaN, h: NaN};
-  private updated = false;
   /** Of one step; `residual` of what is solved by itself. */
   private readonly evaluations: Evaluations;
+  /** Since the last `tally`; whole numbers, which cost a step nothing. */
+  private attempts = 0;
+  private updates = 0;
+  private residuals = 0;
 
   /**
    * @param start where the first step begins
@@ -173,17 +176,24 @@ export class Stepper {
 
   /** One attempt at a step of length h: the state moves on where it succeeds. */
   attempt(t: number, h: number): Status {
-    const {counters, evaluations} = this;
-    const residuals = counters.residualEvaluations;
+    const {counters} = this;
+    const before = counters.residualEvaluations;
     const status = this.attemptAt(t, h);
-    const ofResiduals = (counters.residualEvaluations - residuals) * evaluations.residual;
-    counters.evaluations += evaluations.start + (this.updated ? evaluations.update : 0) + ofResiduals;
+    this.attempts++;
+    this.residuals += counters.residualEvaluations - before;
     return status;
+  }
+
+  /** Adds what the attempts so far have evaluated to the counters. */
+  tally(): void {
+    const {counters, evaluations, attempts, updates, residuals} = this;
+    counters.evaluations +=
+      attempts * evaluations.start + updates * evaluations.update + residuals * evaluations.residual;
+    this.attempts = this.updates = this.residuals = 0;
   }
 
   private attemptAt(t: number, h: number): Status {
     const {state, iteration, next, attempted} = this;
-    this.updated = false;
     attempted.t = t;
     attempted.h = h;
     if (this.t !== undefined) this.t[0] = t;
@@ -198,7 +208,7 @@ export class Stepper {
     const narrow = this.record === undefined ? undefined : this.keep;
     if (narrow === undefined) this.update();
     else narrow();
-    this.updated = true;
+    this.updates++;
     // Of an explicit scheme too, whose unknowns no iteration has looked at.
     if (!(this.vectors.largest(next) < Infinity)) return 'not-finite';
     this.errors?.make();

@@ -175,6 +175,7 @@ export class HistoryLoop implements Loop {
     const {saver, integrator, counters, log, contacts, stiff, standing} = this;
     // Trials of the error and of an event's time are no steps of the run.
     counters.steps = this.taken;
+    integrator.stepper.tally();
     return {
       states: saver.states,
       times: saver.times,
