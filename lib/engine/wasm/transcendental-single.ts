@@ -7,7 +7,7 @@ import type {Body} from '../../wasm/assembler.js';
 import type {Part} from './formula.js';
 import {Formula} from './formula.js';
 import {extract, replace, single, splat} from './format.js';
-import type {VectorFunction} from './transcendental.js';
+import {emitFormula, type Formulas, type VectorFunction} from './transcendental.js';
 
 /** 1.5·2²³: a number below 2²² added to it is rounded to a whole one, which stands in the last bits. */
 const shifter = 12582912;
@@ -38,30 +38,7 @@ export function emitSingleFunction(
   pool: (bits: bigint) => number,
   fallback: number | undefined,
 ): void {
-  const f = new Formula(body, pool, single);
-  const x = f.of(body.parameter(0));
-  switch (fn) {
-    case 'exp':
-      exponential(f, x)();
-      return;
-    case 'expm1':
-      exponentialLessOne(f, x)();
-      return;
-    case 'tanh':
-      hyperbolicTangent(f, x)();
-      return;
-    case 'log':
-      logarithm(f, x)();
-      return;
-    case 'log1p':
-      logarithmOfOneMore(f, x)();
-      return;
-    case 'log1pOfUnit':
-      logarithmOfOneMoreUnit(f, x)();
-      return;
-    default:
-      trigonometric(fn, f, x, fallback);
-  }
+  emitFormula(fn, new Formula(body, pool, single), inSingle, fallback);
 }
 
 /** 2^k for whole k in −126 … 127. */
@@ -149,22 +126,14 @@ function logarithmOfOneMoreUnit(f: Formula, x: Part): Part {
   return f.add(f.mul(f.constant(2), s), f.mul(f.mul(s, z), f.polynomial(z, series)));
 }
 
-function trigonometric(fn: 'sin' | 'cos', f: Formula, x: Part, fallback: number | undefined): void {
-  if (fallback === undefined) throw new Error(`${fn} needs the host's`);
-  const {body} = f;
-  const host = (): void => {
-    for (let lane = 0; lane < single.lanes; lane++) {
-      x();
-      extract(body, single, lane);
-      body.call(fallback);
-      if (lane === 0) splat(body, single);
-      else replace(body, single, lane);
-    }
-  };
-  // Also for NaN and ∞, which are not less.
-  const beyond = f.keep(f.not(f.less(f.abs(x), f.constant(largestAngle))));
-  const near = f.keep(turned(fn, f, x));
-  f.whereAny(beyond, f.choose(beyond, host, near), near)();
+function hostOfFour({body}: Formula, x: Part, fallback: number): void {
+  for (let lane = 0; lane < single.lanes; lane++) {
+    x();
+    extract(body, single, lane);
+    body.call(fallback);
+    if (lane === 0) splat(body, single);
+    else replace(body, single, lane);
+  }
 }
 
 function turned(fn: 'sin' | 'cos', f: Formula, x: Part): Part {
@@ -182,3 +151,15 @@ function turned(fn: 'sin' | 'cos', f: Formula, x: Part): Part {
   const sign = f.and(f.shiftLeft(quarter, 30), f.bits(0x8000_0000n));
   return f.xor(f.choose(odd, cosine, sine), sign);
 }
+
+const inSingle: Formulas = {
+  exp: exponential,
+  expm1: exponentialLessOne,
+  tanh: hyperbolicTangent,
+  log: logarithm,
+  log1p: logarithmOfOneMore,
+  log1pOfUnit: logarithmOfOneMoreUnit,
+  turned,
+  largestAngle,
+  host: hostOfFour,
+};

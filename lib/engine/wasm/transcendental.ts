@@ -35,6 +35,36 @@ export const fallbacks: {readonly [F in VectorFunction]?: F} = {sin: 'sin', cos:
 const shifterBits = 0x4338000000000000n;
 const exponentBias = 1023;
 
+/** How each is computed in one precision. */
+export interface Formulas extends Readonly<
+  Record<Exclude<VectorFunction, 'sin' | 'cos'>, (f: Formula, x: Part) => Part>
+> {
+  /** Of angles below `largestAngle`; those beyond go to the host. */
+  readonly turned: (fn: 'sin' | 'cos', f: Formula, x: Part) => Part;
+  readonly largestAngle: number;
+  /** Pushes the host's function, at index `fallback`, of each number in x. */
+  readonly host: (f: Formula, x: Part, fallback: number) => void;
+}
+
+/** Writes the body of a function; `fallback` is the index of the host's. */
+export function emitFormula(fn: VectorFunction, f: Formula, formulas: Formulas, fallback: number | undefined): void {
+  const x = f.of(f.body.parameter(0));
+  if (fn !== 'sin' && fn !== 'cos') {
+    formulas[fn](f, x)();
+    return;
+  }
+  if (fallback === undefined) throw new Error(`${fn} needs the host's`);
+  // Also for NaN and ∞, which are not less.
+  const beyond = f.keep(f.not(f.less(f.abs(x), f.constant(formulas.largestAngle))));
+  const near = f.keep(formulas.turned(fn, f, x));
+  // The others beside it keep their own values.
+  f.whereAny(
+    beyond,
+    f.choose(beyond, () => formulas.host(f, x, fallback), near),
+    near,
+  )();
+}
+
 /** Writes the body of a function of a pair of numbers; `fallback` is the index of the host's function. */
 export function emitVectorFunction(
   fn: VectorFunction,
@@ -42,30 +72,7 @@ export function emitVectorFunction(
   pool: (bits: bigint) => number,
   fallback: number | undefined,
 ): void {
-  const f = new Formula(body, pool);
-  const x = f.of(body.parameter(0));
-  switch (fn) {
-    case 'exp':
-      exponential(f, x)();
-      return;
-    case 'expm1':
-      exponentialLessOne(f, x)();
-      return;
-    case 'tanh':
-      hyperbolicTangent(f, x)();
-      return;
-    case 'log':
-      logarithm(f, x)();
-      return;
-    case 'log1p':
-      logarithmOfOneMore(f, x)();
-      return;
-    case 'log1pOfUnit':
-      logarithmOfOneMoreUnit(f, x)();
-      return;
-    default:
-      trigonometric(fn, f, x, fallback);
-  }
+  emitFormula(fn, new Formula(body, pool), inDouble, fallback);
 }
 
 /** 2^k for whole k in −1022 … 1023. */
@@ -207,20 +214,11 @@ function logarithmOfOneMoreUnit(f: Formula, x: Part): Part {
   return f.sub(x, f.sub(half, f.mul(s, f.add(half, tail))));
 }
 
-function trigonometric(fn: 'sin' | 'cos', f: Formula, x: Part, fallback: number | undefined): void {
-  if (fallback === undefined) throw new Error(`${fn} needs the host's`);
-  const {body} = f;
-  const host = (): void => {
-    x();
-    body.extractLane(0).call(fallback).op('f64x2.splat');
-    x();
-    body.extractLane(1).call(fallback).replaceLane(1);
-  };
-  // Also for NaN and ∞, which are not less.
-  const beyond = f.keep(f.not(f.less(f.abs(x), f.constant(largestAngle))));
-  const near = f.keep(turned(fn, f, x));
-  // The other of a pair keeps its own value.
-  f.whereAny(beyond, f.choose(beyond, host, near), near)();
+function hostOfPair({body}: Formula, x: Part, fallback: number): void {
+  x();
+  body.extractLane(0).call(fallback).op('f64x2.splat');
+  x();
+  body.extractLane(1).call(fallback).replaceLane(1);
 }
 
 function turned(fn: 'sin' | 'cos', f: Formula, x: Part): Part {
@@ -256,3 +254,15 @@ function turned(fn: 'sin' | 'cos', f: Formula, x: Part): Part {
   const sign = f.and(f.shiftLeft(quarter, 62), f.bits(-(1n << 63n)));
   return f.xor(f.choose(odd, cosine, sine), sign);
 }
+
+const inDouble: Formulas = {
+  exp: exponential,
+  expm1: exponentialLessOne,
+  tanh: hyperbolicTangent,
+  log: logarithm,
+  log1p: logarithmOfOneMore,
+  log1pOfUnit: logarithmOfOneMoreUnit,
+  turned,
+  largestAngle,
+  host: hostOfPair,
+};
