@@ -203,3 +203,10 @@ export function aborted(reason: unknown): AbortError {
 export function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) throw aborted(signal.reason);
 }
+
+/** Whether samples at these times tell of a stretch of time. A digital input's last one holds for as long as the one before. */
+export function coversTimes(t: ArrayLike<number>, from: number, to: number): boolean {
+  const last = t[t.length - 1];
+  const held = t.length > 1 ? last - t[t.length - 2] : 0;
+  return t[0] <= from && last + held >= to;
+}

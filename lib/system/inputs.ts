@@ -4,7 +4,7 @@
  */
 import type * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
-import {nearestName} from '../checks.js';
+import {coversTimes, nearestName} from '../checks.js';
 import type {Constraint} from './constraint-kinds.js';
 import type {Event} from './events.js';
 import type {HiddenStates} from './hidden-states.js';
@@ -174,19 +174,15 @@ function overlaid(params: Params, branch: Branch, value: (name: string, input: I
   });
 }
 
-/**
- * A sentence for each input of which a run that was saved at these times asked more than is known. A digital input's last
- * sample holds for as long as the one before: no warning for that.
- */
+/** A sentence for each input of which a run that was saved at these times asked more than is known. */
 export function beyondInputs(inputs: Inputs, times: ArrayLike<number>): string[] {
   const ends = [times[0], times[times.length - 1]];
   const [from, to] = [Math.min(...ends), Math.max(...ends)];
   return Object.entries(inputs).flatMap(([name, {t}]) => {
     const [first, last] = [t[0], t[t.length - 1]];
-    const held = t.length > 1 ? last - t[t.length - 2] : 0;
     // The last time of a grid is its sum of steps, rounded.
     const rounding = 1e-9 * (last - first);
-    if (from >= first - rounding && to <= last + held + rounding) return [];
+    if (coversTimes(t, from + rounding, to - rounding)) return [];
     return [
       `inputs.${name} is known from ${first} to ${last}, but the run goes from ${from} to ${to}: beyond its samples the nearest one was taken.`,
     ];

@@ -107,23 +107,25 @@ export class PointPairs {
   }
 }
 
+/** A coefficient of all forces of a kind, one number each, for each of these keys. */
+const columnsOf = <K extends string>(
+  forces: readonly Readonly<Record<K, Coefficient>>[],
+  kind: string,
+  keys: readonly K[],
+): ((params: Params) => tf.Tensor)[] =>
+  keys.map(key =>
+    column(
+      forces.map(force => force[key]),
+      `${kind}: ${key}`,
+    ),
+  );
+
 function springGroup(springs: readonly SpringDamper[], place: (name: string) => Place, ground: number): ForceGroup {
   const pairs = new PointPairs(
     springs.map(({a, b, from, to}) => ({a: place(a), b: place(b), from, to})),
     ground,
   );
-  const stiffness = column(
-    springs.map(spring => spring.stiffness),
-    'springDamper: stiffness',
-  );
-  const damping = column(
-    springs.map(spring => spring.damping),
-    'springDamper: damping',
-  );
-  const rest = column(
-    springs.map(spring => spring.length),
-    'springDamper: length',
-  );
+  const [stiffness, damping, rest] = columnsOf(springs, 'springDamper', ['stiffness', 'damping', 'length']);
   return {
     wrench: ({pose, twist, params}) => {
       const d = pairs.separation(pose);
@@ -186,18 +188,7 @@ function torsionGroup(springs: readonly TorsionSpring[], place: (name: string) =
     springs.map(({a, b, axis}) => ({a: place(a), b: place(b), axis})),
     ground,
   );
-  const stiffness = column(
-    springs.map(spring => spring.stiffness),
-    'torsionSpring: stiffness',
-  );
-  const damping = column(
-    springs.map(spring => spring.damping),
-    'torsionSpring: damping',
-  );
-  const rest = column(
-    springs.map(spring => spring.angle),
-    'torsionSpring: angle',
-  );
+  const [stiffness, damping, rest] = columnsOf(springs, 'torsionSpring', ['stiffness', 'damping', 'angle']);
   return {
     wrench: ({pose, twist, params}) => {
       const twisted = tf.sub(axes.angle(pose), rest(params));

@@ -18,7 +18,7 @@ import type {
   VjpAsync,
 } from '../../lib/index.js';
 import {InconsistentStateError, OptionError, readNumeric, ShapeError, simulate} from '../../lib/index.js';
-import {requireOwnPlaces} from '../../lib/checks.js';
+import {coversTimes, requireOwnPlaces} from '../../lib/checks.js';
 import {requested, type Evaluation} from './evaluation.js';
 import {nestedNumbers, withLeaf} from './nested.js';
 import type {Parameter, Parameters} from './parameters.js';
@@ -490,11 +490,9 @@ function nested(values: Float64Array, shape: readonly number[]): Numeric {
   return shape.length === 1 ? values : nestedNumbers(Array.from(values), shape);
 }
 
-/** A digital input's last sample holds for as long as the one before: no warning for that. */
 function shortInput(input: string, times: Float64Array, record: string, from: number, to: number): string[] {
   const [first, last] = [times[0], times[times.length - 1]];
-  const held = times.length > 1 ? last - times[times.length - 2] : 0;
-  if (first <= from && last + held >= to) return [];
+  if (coversTimes(times, from, to)) return [];
   return [
     `The input '${input}' is known from ${first} to ${last}, but ${record} runs from ${from} to ${to}: beyond its samples the nearest one was taken.`,
   ];
