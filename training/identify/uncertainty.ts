@@ -113,6 +113,9 @@ export function uncertainty(
   // Numbers that the data determine, where the priors do not (MacKay, Neural Computation 4, 1992).
   const degreesOfFreedom = observations - rank + prior.reduce((sum, value) => sum + value * value, 0);
   const variance = options.variance ?? (degreesOfFreedom > 0 ? (2 * fit.cost) / degreesOfFreedom : NaN);
+  // Of correlated residuals the error is judged by those that depend on the parameters alone, as a fixed start's does not.
+  const informing = series === undefined ? observations : Math.min(observations, informingRows(fit.jacobian, p));
+  const judged = informing - observations + degreesOfFreedom > 0;
   const correlated =
     series === undefined
       ? undefined
@@ -135,7 +138,7 @@ export function uncertainty(
   forget(covariance, p, lost);
   if (independent !== covariance) forget(independent, p, lost);
   const standardError = Float64Array.from({length: p}, (_, i) =>
-    degreesOfFreedom > 0 ? Math.sqrt(covariance[i * p + i]) : Infinity,
+    judged ? Math.sqrt(covariance[i * p + i]) : Infinity,
   );
   const correlation = correlationOf(covariance, p);
   return {
@@ -152,8 +155,8 @@ export function uncertainty(
     unidentified,
     bandwidth: correlated?.bandwidth ?? 0,
     warnings:
-      observations <= p && p > 0 && prior.length === 0
-        ? [tooFewResiduals(observations, p)]
+      informing <= p && p > 0 && prior.length === 0
+        ? [tooFewResiduals(informing, p)]
         : [...unidentifiedWarnings(unidentified, names), ...strongPairs(correlation, names)],
   };
 }
@@ -308,8 +311,16 @@ function correlationOf(covariance: Float64Array, p: number): Float64Array {
   });
 }
 
+/** Rows that are not zero. */
+function informingRows(jacobian: Float64Array, p: number): number {
+  let count = 0;
+  for (let row = 0; row < jacobian.length; row += p)
+    if (jacobian.subarray(row, row + p).some(value => value !== 0)) count++;
+  return count;
+}
+
 const tooFewResiduals = (observations: number, p: number): string =>
-  `There are no more residuals (${observations}) than parameters to find (${p}), counted number by number: many of their values meet the data alike, and nothing is left to judge the errors by. Give more data, or look for less.`;
+  `There are no more residuals that depend on the parameters (${observations}) than parameters to find (${p}), counted number by number: many of their values meet the data alike, and nothing is left to judge the errors by. Give more data, or look for less.`;
 
 /** Beyond so many directions their sentences tell less than their number: a network's weights have dozens. */
 const SENTENCES = 4;

@@ -322,6 +322,21 @@ describe('identify', () => {
       expect(idle.warnings.join()).to.match(/do not depend on idle/);
     });
 
+    it('of which one sample tells have no standard error: a fixed start is no second one', async () => {
+      for (const start of [2, 2.1]) {
+        const {estimate, standardError, warnings} = await identify({
+          system: ode<{rate: tf.Tensor}>(({y, params}) => tf.neg(tf.mul(params.rate, y))),
+          initial: {y: 2},
+          data: {t: [0, 1], y: [start, 1]},
+          dt: 0.05,
+          parameters: {rate: positive(1)},
+        });
+        expect(estimate.rate).to.be.closeTo(Math.log(2), 1e-3);
+        expect(standardError.rate).to.equal(Infinity);
+        expect(warnings[0]).to.match(/no more residuals that depend on the parameters \(1\)/);
+      }
+    });
+
     it('that lie against a bound are warned of', async () => {
       const {warnings} = await found({parameters: {k: bounded(1, 3.5, 2), c: free(0.2)}});
       expect(warnings.join()).to.match(/k lies against its upper bound 3\.5/);
