@@ -74,7 +74,7 @@ const commands: {readonly [name: string]: Command} = {
       ca: "a file with the certificate of the server's authority",
       page: 'a page that shows how far it is',
       script: 'slurm or kubernetes: prints a script that runs the shares on a cluster, with --of',
-      to: 'of collect: file.jsonl or file.csv',
+      to: 'of collect: file.jsonl, file.csv or file.parquet',
       versions: 'of prune: versions of tasks that stay, with commas; results of others go',
     },
     flags: {

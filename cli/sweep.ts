@@ -142,7 +142,7 @@ async function status(folder: string, given: Given, out: Out): Promise<number> {
 
 async function collected(folder: string, given: Given, out: Out): Promise<number> {
   const to = text(given, 'to');
-  if (to === undefined) throw new Usage('sweep collect needs --to file.jsonl or --to file.csv.');
+  if (to === undefined) throw new Usage('sweep collect needs --to file.jsonl, file.csv or file.parquet.');
   const rows = await collect(openStore(folder), to);
   out.json({rows, to});
   out.text(`${rows} rows in ${to}`);

@@ -1,4 +1,4 @@
-/** All results of a store as one table: JSON lines, or numbers by columns in CSV, which readTable of stiffgrad/training reads. */
+/** All results of a store as one table: JSON lines, or columns in CSV or Parquet, which readTable of stiffgrad/training reads. */
 import {createWriteStream} from 'node:fs';
 import {mkdir, rename} from 'node:fs/promises';
 import path from 'node:path';
@@ -10,15 +10,23 @@ import type {Row, Store} from './store.js';
 
 /**
  * Writes all results in the order of their names, a row a line; the file is there when it is whole.
- * @param to '.jsonl': the whole rows; '.csv': the numbers of cases and results by name, 'result.loss', 'case.k[0]', and the seed
+ * @param to '.jsonl': the whole rows; '.csv': the numbers of cases and results by name, 'result.loss', 'case.k[0]', and the seed;
+ *   '.parquet': these, the texts, and the case's name
  * @returns how many rows there are
- * @throws OptionError where the file's ending is neither
+ * @throws OptionError where the file has another ending
  */
 export async function collect(store: Store, to: string): Promise<number> {
   const ending = path.extname(to);
-  if (ending !== '.jsonl' && ending !== '.csv')
-    throw new OptionError('bad-ending', `collect writes .jsonl and .csv, not ${to}.`);
+  if (ending !== '.jsonl' && ending !== '.csv' && ending !== '.parquet')
+    throw new OptionError('bad-ending', `collect writes .jsonl, .csv and .parquet, not ${to}.`);
   await mkdir(path.dirname(path.resolve(to)), {recursive: true});
+  const partial = `${to}.partial`;
+  const count = ending === '.parquet' ? await writeParquet(store, partial) : await writeLines(store, ending, partial);
+  await rename(partial, to);
+  return count;
+}
+
+async function writeLines(store: Store, ending: '.jsonl' | '.csv', file: string): Promise<number> {
   let count = 0;
   const lines = ending === '.csv' ? csv(store) : jsonLines(store);
   const counted = async function* (): AsyncGenerator<string, void> {
@@ -27,8 +35,7 @@ export async function collect(store: Store, to: string): Promise<number> {
       yield text;
     }
   };
-  await pipeline(Readable.from(counted()), createWriteStream(`${to}.partial`));
-  await rename(`${to}.partial`, to);
+  await pipeline(Readable.from(counted()), createWriteStream(file));
   return count;
 }
 
@@ -55,11 +62,66 @@ async function* csv(store: Store): AsyncGenerator<Line, void> {
 
 const quoted = (name: string): string => (/[",\n]/.test(name) ? `"${name.replace(/"/g, '""')}"` : name);
 
+/** Numbers that are written at once: some ten megabytes. */
+const groupNumbers = 1_000_000;
+
+/** Twice through the store, too: a column has numbers where all of its values are, else texts; null is what a row lacks. */
+async function writeParquet(store: Store, file: string): Promise<number> {
+  const {fileWriter, ParquetWriter} = await import('hyparquet-writer');
+  const kinds = new Map<string, 'DOUBLE' | 'STRING'>([['name', 'STRING']]);
+  for await (const row of store.rows())
+    for (const [name, value] of valuesOf(row))
+      if (typeof value === 'string' || !kinds.has(name))
+        kinds.set(name, typeof value === 'string' ? 'STRING' : 'DOUBLE');
+  const columns = [...kinds].sort(([a], [b]) => (a < b ? -1 : 1));
+  const writer = new ParquetWriter({
+    writer: fileWriter(file),
+    schema: [
+      {name: 'root', num_children: columns.length},
+      ...columns.map(([name, kind]) =>
+        kind === 'DOUBLE'
+          ? ({name, type: 'DOUBLE', repetition_type: 'OPTIONAL'} as const)
+          : ({name, type: 'BYTE_ARRAY', converted_type: 'UTF8', repetition_type: 'OPTIONAL'} as const),
+      ),
+    ],
+  });
+  const groupRows = Math.max(1, Math.floor(groupNumbers / columns.length));
+  let rows: Map<string, number | string>[] = [];
+  let count = 0;
+  const flush = async (): Promise<void> => {
+    if (rows.length === 0) return;
+    await writer.write({
+      columnData: columns.map(([name, kind]) => ({
+        name,
+        data: rows.map(row => {
+          const value = row.get(name);
+          return value === undefined ? null : kind === 'STRING' ? String(value) : value;
+        }),
+      })),
+      rowGroupSize: rows.length,
+    });
+    count += rows.length;
+    rows = [];
+  };
+  for await (const row of store.rows()) {
+    rows.push(valuesOf(row).set('name', row.name));
+    if (rows.length === groupRows) await flush();
+  }
+  await flush();
+  await writer.finish();
+  return count;
+}
+
 /** The numbers of a row by their paths. */
 export function numbersOf(row: Pick<Row, 'case' | 'result' | 'seed'>): Map<string, number> {
-  const found = new Map<string, number>();
+  return new Map([...valuesOf(row)].filter((entry): entry is [string, number] => typeof entry[1] === 'number'));
+}
+
+/** The numbers and texts of a row by their paths; truth values are 0 and 1. */
+function valuesOf(row: Pick<Row, 'case' | 'result' | 'seed'>): Map<string, number | string> {
+  const found = new Map<string, number | string>();
   const visit = (value: unknown, name: string): void => {
-    if (typeof value === 'number') found.set(name, value);
+    if (typeof value === 'number' || typeof value === 'string') found.set(name, value);
     else if (typeof value === 'boolean') found.set(name, Number(value));
     else if (Array.isArray(value) || ArrayBuffer.isView(value))
       Array.from(value as number[]).forEach((entry, i) => visit(entry, `${name}[${i}]`));

@@ -1,16 +1,16 @@
 /**
- * Results in a folder, one file a case. A file is written beside its place, forced to the disk and then linked to its
- * name, which fails where the name is taken: it is there whole or not at all, and the first result of a case is the one
- * that stays. Any number of processes may write at once, on a shared file system too.
+ * Results of a sweep, one text a case, in a folder (folder-texts.ts) or an object store (s3-texts.ts). Each ends with a hash of
+ * its content. A text is there whole or not at all, and the first result of a case is the one that stays, so that any number of
+ * processes and machines may write at once.
  */
-import {randomBytes} from 'node:crypto';
-import {mkdir, open, link, readdir, readFile, rename, rm, stat, unlink} from 'node:fs/promises';
-import path from 'node:path';
-import {boolean, nonNegative, refuseUnknownOptions} from '../lib/checks.js';
-import {DataError} from '../lib/errors.js';
+import {boolean, nonNegative, object, refuseUnknownOptions} from '../lib/checks.js';
+import {DataError, OptionError} from '../lib/errors.js';
 import {canonical, hash, parse} from './canonical.js';
 import type {Case} from './cases.js';
+import {FolderTexts} from './folder-texts.js';
+import {S3Texts, type S3Connection} from './s3-texts.js';
 import type {Job} from './task.js';
+import type {Texts} from './texts.js';
 
 /** Why a case has no result. */
 export type Cause = 'thrown' | 'timeout' | 'memory' | 'exited' | 'lost' | 'refused';
@@ -49,79 +49,51 @@ export interface StoreStatus {
 
 /** How a store writes. */
 export interface StoreOptions {
-  /** Every result is forced to the disk before it counts; default true. Without, a loss of power may lose the last seconds' files. */
+  /** Of a folder. Every result is forced to the disk before it counts; default true. Without, a loss of power may lose the last seconds' files. */
   readonly durable?: boolean;
-  /** Seconds for which a full or unreachable disk is tried again; default 300. */
+  /** Seconds for which a full or unreachable disk or server is tried again; default 300. */
   readonly patience?: number;
+  /** Of an address s3://bucket/prefix: what the environment (AWS_REGION, AWS_ENDPOINT_URL_S3, …) does not say. */
+  readonly s3?: S3Connection;
 }
 
-/** Folders that a store's files are spread over: 4096, so that a million files are some 250 a folder. */
+/** Folders that a store's results are spread over: 4096, so that a million files are some 250 a folder. */
 const shardDigits = 3;
-/** Files read at once: enough to keep a disk busy. */
+/** Results read at once: enough to keep a disk or a connection busy. */
 const readers = 16;
-/** A disk that is full, over its quota, or away for the moment. */
-const passing = new Set([
-  'ENOSPC',
-  'EDQUOT',
-  'EIO',
-  'ESTALE',
-  'EAGAIN',
-  'EMFILE',
-  'ENFILE',
-  'EBUSY',
-  'ETIMEDOUT',
-  'EROFS',
-]);
-/** File systems without hard links. */
-const linkless = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
-const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? '';
-
-/** A folder of results. Made by `openStore`. */
+/** Results of a sweep. Made by `openStore`. */
 export class Store {
+  /** The folder's path, or the address. */
   readonly folder: string;
-  readonly #durable: boolean;
-  readonly #patience: number;
-  readonly #made = new Set<string>();
+  readonly #texts: Texts;
 
   constructor(folder: string, options: StoreOptions = {}) {
-    refuseUnknownOptions(options, {durable: boolean, patience: nonNegative}, 'openStore');
-    this.folder = path.resolve(folder);
-    this.#durable = options.durable ?? true;
-    this.#patience = options.patience ?? 300;
-  }
-
-  #file(kind: 'done' | 'failed', name: string, attempt?: number): string {
-    return path.join(
-      this.folder,
-      kind,
-      name.slice(0, shardDigits),
-      attempt === undefined ? `${name}.json` : `${name}.${attempt}.json`,
-    );
+    refuseUnknownOptions(options, {durable: boolean, patience: nonNegative, s3: object}, 'openStore');
+    const {durable = true, patience = 300, s3} = options;
+    const distant = folder.startsWith('s3://');
+    if (!distant && s3 !== undefined)
+      throw new OptionError('bad-option', `openStore: s3 is for addresses as s3://bucket/prefix, not for ${folder}.`);
+    this.#texts = distant ? new S3Texts(folder, patience, s3) : new FolderTexts(folder, patience, durable);
+    this.folder = this.#texts.place;
   }
 
   /** Whether a case has a result. */
   async has(name: string): Promise<boolean> {
-    return stat(this.#file('done', name)).then(
-      () => true,
-      () => false,
-    );
+    return this.#texts.has(done(name));
   }
 
-  /** A case's result, or undefined where there is none. @throws DataError where its file is damaged, which is then set aside */
+  /** A case's result, or undefined where there is none. @throws DataError where its text is damaged, which is then set aside */
   async read(name: string): Promise<Row | undefined> {
-    const file = this.#file('done', name);
-    const text = await readFile(file, 'utf8').catch((error: unknown) => {
-      if (codeOf(error) === 'ENOENT') return undefined;
-      throw error;
-    });
+    const text = await this.#texts.read(done(name));
     if (text === undefined) return undefined;
     const content = verified(text);
     if (content !== undefined) return parse(content) as Row;
-    await rename(file, `${file}.damaged`);
+    const file = `${this.folder}/${done(name)}`;
+    const aside = await this.#texts.setAside(done(name));
     throw new DataError(
       'damaged-result',
-      `${file} is not what was written; it was set aside as ${path.basename(file)}.damaged. Run the sweep again: it makes this case anew.`,
+      `${file} is not what was written; it was set aside as ${aside}. Run the sweep again: it makes this case anew.`,
       {file},
     );
   }
@@ -134,7 +106,7 @@ export class Store {
   async accept(job: Job, result: string, seconds: number): Promise<boolean> {
     const {case: content, name, seed, task} = job;
     const text = `{"case":${content},"name":"${name}","result":${result},"seconds":${seconds},"seed":${seed},"task":${taskText(task)}}`;
-    return this.#write(this.#file('done', name), text);
+    return this.#write(done(name), text);
   }
 
   /** Keeps a failure; gives which attempt of the case it was, from 1. */
@@ -142,7 +114,7 @@ export class Store {
     const {case: content, name, seed, task} = job;
     for (let attempt = 1; ; attempt++) {
       const text = `{"attempt":${attempt},"case":${content},"cause":"${cause}","error":${canonical(error, 'error')},"name":"${name}","seed":${seed},"task":${taskText(task)}}`;
-      if (await this.#write(this.#file('failed', name, attempt), text)) return attempt;
+      if (await this.#write(failed(name, attempt), text)) return attempt;
     }
   }
 
@@ -150,79 +122,27 @@ export class Store {
   async failures(name: string): Promise<Failure[]> {
     const found: Failure[] = [];
     for (let attempt = 1; ; attempt++) {
-      const text = await readFile(this.#file('failed', name, attempt), 'utf8').catch(() => undefined);
+      const text = await this.#texts.read(failed(name, attempt));
       if (text === undefined) return found;
       const content = verified(text);
       if (content !== undefined) found.push(parse(content) as Failure);
     }
   }
 
-  async #write(file: string, content: string): Promise<boolean> {
-    const until = performance.now() + 1000 * this.#patience;
-    for (let wait = 100; ; wait = Math.min(2 * wait, 5000)) {
-      try {
-        return await this.#writeOnce(file, `${content}\n${hash(content)}\n`);
-      } catch (error) {
-        // A folder that was pruned meanwhile is made again.
-        if (codeOf(error) === 'ENOENT') this.#made.clear();
-        else if (!passing.has(codeOf(error))) throw error;
-        if (performance.now() + wait > until)
-          throw new DataError(
-            'store-unwritable',
-            `${file} cannot be written: ${(error as Error).message}. Make room and run the sweep again: it goes on from here.`,
-            {file},
-          );
-        await new Promise(resolve => setTimeout(resolve, wait));
-      }
-    }
+  async #write(name: string, content: string): Promise<boolean> {
+    return this.#texts.write(name, `${content}\n${hash(content)}\n`);
   }
 
-  async #writeOnce(file: string, text: string): Promise<boolean> {
-    await this.#make(path.dirname(file));
-    const folder = path.join(this.folder, 'tmp');
-    await this.#make(folder);
-    const partial = path.join(folder, `${randomBytes(12).toString('hex')}.partial`);
-    try {
-      const handle = await open(partial, 'wx');
-      try {
-        await handle.writeFile(text);
-        if (this.#durable) await handle.sync();
-      } finally {
-        await handle.close();
-      }
-      // The folder is not forced to the disk: a name that a loss of power takes is a case to run again, not a wrong one.
-      return await place(partial, file);
-    } finally {
-      await unlink(partial).catch(() => {}); // where it is left, prune finds it
-    }
-  }
-
-  async #make(folder: string): Promise<void> {
-    if (this.#made.has(folder)) return;
-    await mkdir(folder, {recursive: true});
-    this.#made.add(folder);
-  }
-
-  async *#shards(kind: 'done' | 'failed'): AsyncGenerator<string[], void> {
-    const folder = path.join(this.folder, kind);
-    const shards = await readdir(folder).catch(() => []);
-    for (const shard of shards.sort())
-      yield (await readdir(path.join(folder, shard)).catch(() => [])).filter(file => file.endsWith('.json')).sort();
-  }
-
-  /** Names of all cases with a result, a folder at a time, in the order of names. */
+  /** Names of all cases with a result, some at a time, in the order of names. */
   async *names(): AsyncGenerator<string[], void> {
-    for await (const files of this.#shards('done')) yield files.map(file => file.slice(0, -'.json'.length));
+    for await (const names of this.#texts.list('done')) yield names.filter(isResult).map(caseOf);
   }
 
   /** Names of all cases with failures, whether or not they have a result by now, with how many. */
   async failedNames(): Promise<Map<string, number>> {
     const counts = new Map<string, number>();
-    for await (const files of this.#shards('failed'))
-      for (const file of files) {
-        const [name] = file.split('.');
-        counts.set(name, (counts.get(name) ?? 0) + 1);
-      }
+    for await (const names of this.#texts.list('failed'))
+      for (const name of names.filter(isResult).map(caseOf)) counts.set(name, (counts.get(name) ?? 0) + 1);
     return counts;
   }
 
@@ -280,25 +200,26 @@ export class Store {
     readonly versions?: readonly string[];
     readonly older?: number;
   } = {}): Promise<number> {
-    let gone = 0;
-    const remove = async (file: string): Promise<void> => {
-      await rm(file, {force: true});
+    let gone = await this.#texts.removeParts(older);
+    const remove = async (name: string): Promise<void> => {
+      await this.#texts.remove(name);
       gone++;
     };
-    const parts = path.join(this.folder, 'tmp');
-    for (const file of await readdir(parts).catch(() => [])) {
-      const at = await stat(path.join(parts, file)).catch(() => undefined);
-      if (at !== undefined && Date.now() - at.mtimeMs >= 1000 * older) await remove(path.join(parts, file));
-    }
     for (const [name, count] of await this.failedNames())
       if (failures || (await this.has(name)))
-        for (let attempt = 1; attempt <= count; attempt++) await remove(this.#file('failed', name, attempt));
+        for (let attempt = 1; attempt <= count; attempt++) await remove(failed(name, attempt));
     if (versions !== undefined)
-      for await (const {name, task} of this.rows())
-        if (!versions.includes(task.version)) await remove(this.#file('done', name));
+      for await (const {name, task} of this.rows()) if (!versions.includes(task.version)) await remove(done(name));
     return gone;
   }
 }
+
+const done = (name: string): string => `done/${name.slice(0, shardDigits)}/${name}.json`;
+const failed = (name: string, attempt: number): string =>
+  `failed/${name.slice(0, shardDigits)}/${name}.${attempt}.json`;
+/** What was set aside ends otherwise. */
+const isResult = (name: string): boolean => name.endsWith('.json');
+const caseOf = (name: string): string => name.slice(name.lastIndexOf('/') + 1).split('.')[0];
 
 const taskText = ({name, version}: Job['task']): string => canonical({name, version}, 'task');
 
@@ -308,28 +229,11 @@ function verified(text: string): string | undefined {
   return end === '' && sum === hash(content) ? content : undefined;
 }
 
-/** Gives a part its name, unless that is taken. */
-async function place(partial: string, file: string): Promise<boolean> {
-  try {
-    await link(partial, file);
-    return true;
-  } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false;
-    if (!linkless.has(codeOf(error))) throw error;
-  }
-  // Without links the last of two writers at the same moment would stay, with the same numbers.
-  if (
-    await stat(file).then(
-      () => true,
-      () => false,
-    )
-  )
-    return false;
-  await rename(partial, file);
-  return true;
-}
-
-/** A folder of results, there already or not. @throws OptionError */
+/**
+ * A store of results, there already or not.
+ * @param folder a folder's path, or s3://bucket/prefix of an object store that speaks S3's protocol
+ * @throws OptionError
+ */
 export function openStore(folder: string, options?: StoreOptions): Store {
   return new Store(folder, options);
 }

@@ -246,7 +246,7 @@ describe('the store', () => {
     expect((await all(again.results())).map(({result}) => result)).to.deep.equal([9, 16]);
   });
 
-  it('collects to JSON lines and to CSV that readTable reads, in an order that depends on the cases alone', async () => {
+  it('collects to JSON lines, and to CSV and Parquet that readTable reads, in an order that depends on the cases alone', async () => {
     const cases = grid({k: [10, 11, 12]});
     const files: string[] = [];
     for (const name of ['a', 'b']) {
@@ -263,11 +263,16 @@ describe('the store', () => {
     const table = await readTable(path.join(place, 'a.csv'));
     expect(table.columns).to.deep.equal(['case.k', 'result.cost', 'result.k', 'seed']);
     table.column('case.k').forEach((k, i) => expect(table.column('result.k')[i]).to.be.closeTo(k, 1e-11));
+    await collect(openStore(path.join(place, 'a')), path.join(place, 'a.parquet'));
+    const same = await readTable(path.join(place, 'a.parquet'), {text: ['name']});
+    expect(same.columns).to.deep.equal(['case.k', 'name', 'result.cost', 'result.k', 'seed']);
+    for (const column of table.columns) expect([...same.column(column)]).to.deep.equal([...table.column(column)]);
     const lines = (await readFile(path.join(place, 'a.jsonl'), 'utf8'))
       .trim()
       .split('\n')
       .map(line => JSON.parse(line) as Row);
     expect(lines.map(({name}) => name)).to.deep.equal(lines.map(({name}) => name).sort());
+    expect(lines.map(({name}) => name)).to.deep.equal([...same.text('name')]);
   });
 
   it('prunes parts that were left, old versions, and failures that were overcome', async () => {
