@@ -25,6 +25,7 @@ export {indexed, local, type IndexedOptions, type LocalOptions} from './local.js
 export {sweepPage, writePage, type PageOptions} from './page.js';
 export type {QueueConnection} from './queue.js';
 export {startWorker, type QueueWorker, type WorkerOptions} from './queue-worker.js';
+export type {S3Connection} from './s3-texts.js';
 export {openStore, Store, type Cause, type Failure, type Row, type StoreOptions, type StoreStatus} from './store.js';
 export {
   sweep,

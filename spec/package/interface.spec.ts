@@ -18,7 +18,8 @@ const ours = (node: ts.Node): boolean => !/node_modules|\.d\.ts$/.test(node.getS
 
 /** Parts of a declaration that its users see: not its body, nor what is private. */
 function visible(node: ts.Node, see: (node: ts.Node) => void): void {
-  if (ts.isBlock(node) || ts.isPrivateIdentifier(node)) return;
+  if (ts.isBlock(node) || (ts.isClassElement(node) && node.name !== undefined && ts.isPrivateIdentifier(node.name)))
+    return;
   if (
     ts.canHaveModifiers(node)
     && ts.getModifiers(node)?.some(({kind}) => kind === ts.SyntaxKind.PrivateKeyword) === true

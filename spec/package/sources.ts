@@ -66,4 +66,4 @@ export const entries: Readonly<Record<string, string>> = {
 /** For Node alone: no bundler for pages takes them. */
 export const nodeEntries: Readonly<Record<string, string>> = {'stiffgrad/sweep': 'sweep/index.ts'};
 /** What only whoever uses it installs; imported at a call. */
-export const optionalPackages: readonly string[] = ['bullmq'];
+export const optionalPackages: readonly string[] = ['@aws-sdk/client-s3', 'bullmq'];

@@ -130,7 +130,9 @@ describe('convergence is judged at the end', () => {
       parameters: {w: free(new Float64Array(100).fill(0.001))},
     });
     expect(warnings).to.have.length(1);
-    expect(warnings[0]).to.match(/no more residuals that depend on the parameters \(19\) than parameters to find \(100\)/);
+    expect(warnings[0]).to.match(
+      /no more residuals that depend on the parameters \(19\) than parameters to find \(100\)/,
+    );
     expect((standardError.w as Float64Array).every(error => error === Infinity)).to.equal(true);
   });
 
