@@ -6,8 +6,8 @@
  */
 import type {Node} from '../../graph/node.js';
 import {isOp} from '../../graph/node.js';
-import type {Access, AxisIndices} from './access.js';
-import {joinAxes, splitByAxes} from './access.js';
+import type {Access, AccessKey, AxisIndices} from './access.js';
+import {accessKey, joinAxes, splitByAxes} from './access.js';
 import type {Expression} from './expression.js';
 import {Expressions} from './expression.js';
 import type {Axis, Nest, Root} from './nest.js';
@@ -164,9 +164,9 @@ class Wishes {
 
 class PieceBuilder {
   private readonly sizes: readonly number[];
-  private readonly memo = new Map<Node, Map<string, Expression>>();
+  private readonly memo = new Map<Node, Map<AccessKey, Expression>>();
   /** What was added to the memo since it was last kept. */
-  private added: {readonly to: Map<string, Expression>; readonly key: string}[] = [];
+  private added: {readonly to: Map<AccessKey, Expression>; readonly key: AccessKey}[] = [];
 
   constructor(
     private readonly segments: readonly number[],
@@ -221,8 +221,8 @@ class PieceBuilder {
 
   private value(node: Node, access: Access): Expression {
     let byAccess = this.memo.get(node);
-    if (byAccess === undefined) this.memo.set(node, (byAccess = new Map<string, Expression>()));
-    const key = `${access.offset}+${access.coefficients.join()}`;
+    if (byAccess === undefined) this.memo.set(node, (byAccess = new Map<AccessKey, Expression>()));
+    const key = accessKey(access);
     let found = byAccess.get(key);
     if (found === undefined) {
       found = this.isLoaded(node) ? this.make.load(node, access) : this.computed(node, access);
