@@ -117,6 +117,7 @@ function extensible(pieces: readonly Piece[], segments: Built['segments'], known
     segments,
     extended(roots) {
       const offered = offeredBy(roots);
+      if (offered.some(node => within.has(node) || builders.some(builder => builder.hasRead(node)))) return undefined;
       for (const node of offered) within.add(node);
       const more = builders.map(builder => builder.piece(roots).assignments);
       if (wishes.none && roots.every(root => keepsRow({axes}, root)))
@@ -166,7 +167,7 @@ class PieceBuilder {
   private readonly sizes: readonly number[];
   private readonly memo = new Map<Node, Map<AccessKey, Expression>>();
   /** What was added to the memo since it was last kept. */
-  private added: {readonly to: Map<AccessKey, Expression>; readonly key: AccessKey}[] = [];
+  private added: {readonly of: Node; readonly key: AccessKey}[] = [];
 
   constructor(
     private readonly segments: readonly number[],
@@ -187,9 +188,18 @@ class PieceBuilder {
     this.added = [];
   }
 
+  /** Whether what is built depends on where the node's value comes from. */
+  hasRead(node: Node): boolean {
+    return this.memo.has(node);
+  }
+
   /** As it was when it was last kept. */
   forget(): void {
-    for (const {to, key} of this.added) to.delete(key);
+    for (const {of, key} of this.added) {
+      const to = this.memo.get(of);
+      to?.delete(key);
+      if (to?.size === 0) this.memo.delete(of);
+    }
     this.added = [];
   }
 
@@ -227,7 +237,7 @@ class PieceBuilder {
     if (found === undefined) {
       found = this.isLoaded(node) ? this.make.load(node, access) : this.computed(node, access);
       byAccess.set(key, found);
-      this.added.push({to: byAccess, key});
+      this.added.push({of: node, key});
     }
     return found;
   }
