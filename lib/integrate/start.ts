@@ -10,6 +10,7 @@ import {densePattern, lu} from '../linear/index.js';
 import {NewtonIteration} from '../newton/index.js';
 import {loadParameters, startOf} from '../step/context.js';
 import type {Layout} from '../step/layout.js';
+import type {TracedStep} from '../step/traced-step.js';
 import {firstNotFinite, indexText} from '../system/places.js';
 import {listed} from '../text.js';
 import {checkAlgebraic} from './algebraic.js';
@@ -56,6 +57,7 @@ export function startRun(
     checkAlgebraic(prepared, given, t0);
     forward.find('x')?.set(given);
   }
+  checkCoefficients(traced, forward.find('coefficients'));
   const project = prepared.options.consistent === 'project';
   if (kinematics !== undefined) checkKinematics(prepared, forward.buffer('kinematics'), project);
   if (traced.functions.positions !== undefined && !project && jump !== 'taken' && traced.still !== true) {
@@ -292,6 +294,25 @@ function checkMass({start, coordinates}: Runnable, mass: Float64Array | undefine
       `mass${indexText(node.shape, at)} is ${mass[at]}: every coordinate needs a positive mass. Give it one, or leave the coordinate out; a mass given by numbers, one a coordinate, may have zeros, with schemes for M y' = f as radauIIA5().`,
       {rows: [at]},
     );
+  }
+}
+
+/**
+ * Parameters and tensors change from run to run. A fit takes this error, as that of a state, for a step that was too long.
+ * @throws InconsistentStateError 'bad-coefficient' naming the constraint and the row
+ */
+function checkCoefficients({coefficients = []}: TracedStep, values: Float64Array | undefined): void {
+  let offset = 0;
+  for (const {constraint, name, size, most} of coefficients) {
+    const own = values?.subarray(offset, offset + size) ?? [];
+    const row = own.findIndex(x => !(x >= 0 && x <= most && x < Infinity));
+    if (row >= 0)
+      throw new InconsistentStateError(
+        'bad-coefficient',
+        `constraints[${constraint}]: ${name} must be ${most === 1 ? 'from 0 to 1' : 'finite and at least 0'}; ${size === 1 ? 'it' : `that of row ${row}`} is ${own[row]}. Give another value, or bounds to what finds it.`,
+        {constraint, row, value: own[row]},
+      );
+    offset += size;
   }
 }
 

@@ -133,6 +133,7 @@ export const buffers = {
   rightHandSideRate: {shape: 'own'},
   positions: {shape: 'rows'},
   velocities: {shape: 'rows'},
+  coefficients: {shape: 'any'},
   kinematics: {shape: 'any'},
 
   // Dense output, events and jumps.

@@ -46,6 +46,8 @@ export const stepFunctions = {
   positions: {},
   /** φ' and ψ of it. */
   velocities: {},
+  /** Coefficients of constraints that no constructor has looked at. */
+  coefficients: {},
   /** What is wrong with the kinematics at a start, see `KinematicsCheck`. */
   kinematics: {},
   /** The estimate of the step's error, [own], zero where nothing is judged; with a filter, its right-hand side. */

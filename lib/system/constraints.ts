@@ -7,11 +7,11 @@ import {ShapeError} from '../errors.js';
 import type {Tensors} from '../trace/differentials.js';
 import {derivativeAlong, transposedProduct} from '../trace/differentials.js';
 import {constantTensor, immediate, within} from '../trace/trace.js';
-import type {Compliance, Constraint, ConstraintKind, GapAndMultiplier} from './constraint-kinds.js';
+import {coefficientsOf, coefficientTensor, type CoefficientName, type Coefficients} from './coefficients.js';
+import type {Constraint, ConstraintKind, GapAndMultiplier} from './constraint-kinds.js';
 import {complementarity, holdsPosition, isHardContact} from './constraint-kinds.js';
 import type {Equations} from './equations.js';
 import {borderDistance, displacementRows, impactRows, type ContactRows, type ContactStep} from './impact-law.js';
-import {readNumeric} from './numeric.js';
 import type {Params} from './params.js';
 
 /** A place in phase space and time. */
@@ -97,6 +97,8 @@ export interface Constraints {
   closed(at: Place, lambda: tf.Tensor, scale: RowScale): tf.Tensor;
   /** As `rows`, for the acceleration and multipliers at one instant: φ'' and ψ' of held rows in place of φ and ψ. */
   instant(at: Place, a: tf.Tensor, lambda: tf.Tensor, scale: RowScale, h: tf.Tensor): tf.Tensor;
+  /** Coefficients that may be another number in every run. */
+  coefficients(): Coefficients | undefined;
   /** [count] each, in units of velocity: the laws of impact and friction, and where they leave positions; see impact-law.ts. */
   impact(step: ImpactStep, multipliers: ImpactMultipliers, scale: RowScale): ImpactMultipliers;
 }
@@ -226,7 +228,9 @@ export function constraintEquations(
   const positionRate = ({q, v}: Place): tf.Tensor => (motion === undefined ? v : motion.positionRate(q, v));
   const collect = (row: (part: Part) => tf.Tensor): tf.Tensor =>
     parts.length === 1 ? row(parts[0]) : tf.concat(parts.map(row));
-  const compliance = (part: Part): tf.Tensor => complianceTensor(part, params);
+  const coefficient = (part: Part, name: CoefficientName): tf.Tensor =>
+    coefficientTensor(part, part.index, name, params);
+  const compliance = (part: Part): tf.Tensor => coefficient(part, 'compliance');
   /** dφ/dt or dψ/dt with q' = v, v' = a. */
   const rate = (part: Part, at: Place, a?: tf.Tensor): tf.Tensor => {
     const one = constantTensor(1, []);
@@ -282,8 +286,6 @@ export function constraintEquations(
     const unit = tf.div(velocity, position);
     return tf.div(condition(part, gap, lambda, tf.mul(softness, unit), tf.mul(give, unit)), velocity);
   };
-  const coefficient = (part: Part, name: 'friction' | 'restitution'): tf.Tensor =>
-    numberOfParams(part.contact?.[name], part.index, name, params);
   const nearBorder = (part: Part, at: Place, mine: tf.Tensor, give: tf.Tensor, h: tf.Tensor | number): tf.Tensor => {
     const slipping = slip(part, at);
     const {normal, tangential} = split(mine, slipping?.shape as [number, number] | undefined);
@@ -356,6 +358,7 @@ export function constraintEquations(
   };
   return {
     count,
+    coefficients: () => coefficientsOf(constraints, params),
     impact,
     reaction: (at, lambda, of) => {
       const terms = parts.filter(({kind}) => of === undefined || of(kind)).map(part => pushOf(part, at, lambda));
@@ -500,31 +503,4 @@ function conditionTensor({kind, index, count}: Part, at: GapAndMultiplier): tf.T
     }
     return value;
   });
-}
-
-const complianceTensor = ({compliance, index}: Part, params: Params): tf.Tensor =>
-  numberOfParams(compliance, index, 'compliance', params);
-
-/** A coefficient of a constraint; zero where it has none. */
-function numberOfParams(
-  given: Compliance | undefined,
-  index: number,
-  name: 'compliance' | 'friction' | 'restitution',
-  params: Params,
-): tf.Tensor {
-  if (typeof given === 'function') {
-    return within(`constraints[${index}].${name}`, () => {
-      const value = immediate(given(params));
-      if (!(value instanceof tf.Tensor))
-        throw new ShapeError(
-          'constraint-shape',
-          `constraints[${index}]: ${name} must return a tensor, not ${typeof value}.`,
-          {constraint: index},
-        );
-      return value;
-    });
-  }
-  if (given instanceof tf.Tensor) return given;
-  const {values, shape} = readNumeric(given ?? 0, name);
-  return constantTensor(values, shape);
 }

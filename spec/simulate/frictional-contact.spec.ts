@@ -3,8 +3,11 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {
   bilateral,
+  compliant,
+  equilibrium,
   frictionalContact,
   implicitEuler,
+  InconsistentStateError,
   mechanics,
   moreau,
   OptionError,
@@ -274,5 +277,67 @@ describe('moreau: contacts with friction', () => {
       OptionError,
       'moreau()',
     );
+  });
+
+  it('coefficients by params, tensors and variables are looked at where a run starts, by their rows', () => {
+    const floor = (spec: object): MechanicalSystem =>
+      mechanics({
+        mass: 1,
+        forces: ({q}) => tf.mul(-g, tf.concat([tf.zeros([1]), tf.ones([q.size - 1])])),
+        constraints: [
+          unilateral(({q}) => tf.add(tf.gather(q, 0), 9)),
+          frictionalContact(({q}) => tf.gather(q, [1, 2]), {slip: ({v}) => tf.gather(v, [0, 0]), ...spec}),
+        ],
+      });
+    const start = {q: [0, 1, 2], v: [0, 0, 0]};
+    const mu = ({mu: x}: Params): tf.Tensor => x as tf.Tensor;
+    const run = (system: MechanicalSystem, params?: {mu: number | number[]}): void =>
+      simulate(system, start, {scheme, dt: 0.01, steps: 1, params}).dispose();
+    const refused = (value: number, row = 0) => ({constraint: 1, row, value});
+    const expectRefused = (act: () => void, sentence: string, data: object): void => {
+      const error = (() => {
+        try {
+          act();
+        } catch (caught) {
+          return caught;
+        }
+      })();
+      expect(error).to.be.instanceOf(InconsistentStateError);
+      expect((error as InconsistentStateError).code).to.equal('bad-coefficient');
+      expect((error as InconsistentStateError).message).to.contain(sentence);
+      expect((error as InconsistentStateError).data).to.deep.include(data);
+    };
+    const before = tf.memory().numTensors;
+    const sliding = floor({friction: mu});
+    for (const bad of [-0.1, -1e9])
+      expectRefused(
+        () => run(sliding, {mu: bad}),
+        'constraints[1]: frictionalContact: friction must be finite and at least 0',
+        refused(bad),
+      );
+    expectRefused(() => run(sliding, {mu: [0.3, -2]}), 'that of row 1 is -2', refused(-2, 1));
+    run(sliding, {mu: [0.3, 0]});
+    const bouncing = floor({friction: 0, restitution: mu});
+    for (const bad of [-0.1, 1.1])
+      expectRefused(() => run(bouncing, {mu: bad}), 'restitution must be from 0 to 1', refused(bad));
+    run(bouncing, {mu: 1});
+    const variable = tf.tidy(() => tf.variable(tf.scalar(0.5)));
+    const held = floor({friction: variable});
+    run(held);
+    tf.tidy(() => variable.assign(tf.scalar(-0.5)));
+    expectRefused(() => run(held), 'it is -0.5', refused(-0.5));
+    variable.dispose();
+    const root = floor({friction: (params: Params) => tf.sqrt(mu(params))});
+    expectRefused(() => run(root, {mu: -1}), 'it is NaN', {row: 0});
+    const soft = mechanics({
+      mass: 1,
+      forces: [],
+      constraints: [compliant(({q}) => q, {compliance: ({c}: {c: tf.Tensor}) => c})],
+    });
+    const pressed = (c: number): void => simulate(soft, {q: 1, v: 0}, {dt: 0.01, steps: 1, params: {c}}).dispose();
+    expectRefused(() => pressed(-1e-3), 'constraints[0]: compliant: compliance', {value: -1e-3});
+    pressed(1e-3);
+    expectRefused(() => equilibrium(soft, {q: 1}, {params: {c: -1}}), 'compliance', {value: -1});
+    expect(tf.memory().numTensors).to.equal(before);
   });
 });
