@@ -8,6 +8,7 @@ import {plainVectors} from '../engine/vectors.js';
 import {InconsistentStateError, OptionError, SingularMatrixError} from '../errors.js';
 import {densePattern, lu} from '../linear/index.js';
 import {NewtonIteration} from '../newton/index.js';
+import type {ForwardExecutable} from '../step/compiled.js';
 import {loadParameters, startOf} from '../step/context.js';
 import type {Layout} from '../step/layout.js';
 import type {TracedStep} from '../step/traced-step.js';
@@ -61,8 +62,7 @@ export function startRun(
   const project = prepared.options.consistent === 'project';
   if (kinematics !== undefined) checkKinematics(prepared, forward.buffer('kinematics'), project);
   if (traced.functions.positions !== undefined && !project && jump !== 'taken' && traced.still !== true) {
-    const gaps = {positions: forward.buffer('positions').slice(), velocities: forward.buffer('velocities').slice()};
-    checkConstraints(prepared, gaps, jump === undefined ? undefined : gapsBefore(context, jump));
+    checkConstraints(prepared, gapsIn(forward), jump === undefined ? undefined : gapsBefore(context, jump));
     forward.find('x')?.set(given);
   }
   const residuals = counters.residualEvaluations;
@@ -128,6 +128,7 @@ function solve(context: Runnable, counters: Counters): {readonly z: Float64Array
 
 /** The gap that is farthest from zero, where it is more than may be tolerated of a state with coordinates of this size. */
 function worstGap(gaps: Float64Array, coordinates: Float64Array): {row: number; gap: number} | undefined {
+  if (gaps.length === 0) return undefined;
   const row = gaps.reduce((worst, gap, i) => (Math.abs(gap) > Math.abs(gaps[worst]) ? i : worst), 0);
   return Math.abs(gaps[row]) <= tolerated * Math.max(1, plainVectors.largest(coordinates))
     ? undefined
@@ -143,16 +144,29 @@ function constraintName(state: Layout, row: number): string {
 interface Gaps {
   readonly positions: Float64Array;
   readonly velocities: Float64Array;
+  readonly depths: Float64Array;
 }
 
+/** As the checks have left them. */
+const gapsIn = (forward: ForwardExecutable): Gaps => ({
+  positions: forward.buffer('positions').slice(),
+  velocities: forward.buffer('velocities').slice(),
+  depths: forward.find('depths')?.slice() ?? new Float64Array(0),
+});
+
+/** The largest of each. */
+type Drift = {readonly [name in keyof Gaps]: number};
+
 /** How far the constraints had drifted before a jump. */
-function gapsBefore({compiled, linear}: Runnable, before: Float64Array): {positions: number; velocities: number} {
+function gapsBefore({compiled, linear}: Runnable, before: Float64Array): Drift {
   const forward = compiled.forward(linear);
   forward.find('x')?.set(before);
   forward.run('checks');
+  const {positions, velocities, depths} = gapsIn(forward);
   return {
-    positions: plainVectors.largest(forward.buffer('positions')),
-    velocities: plainVectors.largest(forward.buffer('velocities')),
+    positions: plainVectors.largest(positions),
+    velocities: plainVectors.largest(velocities),
+    depths: plainVectors.largest(depths),
   };
 }
 
@@ -185,11 +199,7 @@ function checkKinematics(
 }
 
 /** @throws InconsistentStateError 'inconsistent' naming the worst row */
-function checkConstraints(
-  {given, coordinates: size, t0, traced}: Runnable,
-  gaps: Gaps,
-  before?: {readonly positions: number; readonly velocities: number},
-): void {
+function checkConstraints({given, coordinates: size, t0, traced}: Runnable, gaps: Gaps, before?: Drift): void {
   const check = (name: keyof Gaps, coordinates: Float64Array, what: string): void => {
     const worst = worstGap(gaps[name], coordinates);
     if (worst === undefined || (before !== undefined && Math.abs(worst.gap) <= carriedOn * before[name])) return;
@@ -198,11 +208,12 @@ function checkConstraints(
       before === undefined ? 'The initial state' : `The state after the jump at t = ${Number(t0.toPrecision(12))}`;
     throw new InconsistentStateError(
       'inconsistent',
-      `${state} does not satisfy its constraints: ${what} of ${constraintName(traced.state, row)} is ${gap.toExponential(3)} where 0 belongs. Correct the state, or take consistent: 'project' for the nearest one that does.`,
+      `${state} does not satisfy its constraints: ${what} of ${constraintName(traced.state, row)} is ${gap.toExponential(3)} where ${name === 'depths' ? 'it may not be negative' : '0 belongs'}. Correct the state, or take consistent: 'project' for the nearest one that does.`,
       {row, gap, what},
     );
   };
   check('positions', given.subarray(0, size), 'the gap');
+  check('depths', given.subarray(0, size), 'the gap');
   const {offset = size, size: count = size} = traced.state.block('v') ?? {};
   check('velocities', given.subarray(offset, offset + count), 'the velocity');
 }

@@ -133,6 +133,7 @@ export const buffers = {
   rightHandSideRate: {shape: 'own'},
   positions: {shape: 'rows'},
   velocities: {shape: 'rows'},
+  depths: {shape: 'rows'},
   coefficients: {shape: 'any'},
   kinematics: {shape: 'any'},
 

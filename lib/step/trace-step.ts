@@ -372,11 +372,12 @@ function rightHandSideAt({x: {y}, t, rightHandSide, massAt}: StepPoint, shift: t
   };
 }
 
-function gapsAt({constraints, x, t}: StepPoint): Traced {
+function gapsAt({constraints, x, t, h}: StepPoint): Traced {
   if (constraints === undefined) return {};
   const none = tf.zeros([constraints.count]);
   return {
     positions: constraints.positions({q: x.q, v: x.v, t}, none),
     velocities: constraints.velocities({q: x.q, v: x.v, t}, none, true),
+    depths: constraints.depths({q: x.q, v: x.v, t}, h),
   };
 }

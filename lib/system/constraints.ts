@@ -77,10 +77,15 @@ export interface Constraints {
   blended(at: Place, lambda: tf.Tensor, alpha: number): tf.Tensor;
   /**
    * [count], φ of rows that are held, and of hard contacts what is below zero of it; `idle` elsewhere.
-   * @param give where given, of hard contacts complementarity with the multiplier `idle` in place of
+   * @param give where given, of contacts, those with friction too, complementarity with the multiplier `idle` in place of
    *   that: the displacement of a unit of it
    */
   positions(at: Place, idle: tf.Tensor, give?: tf.Tensor): tf.Tensor;
+  /**
+   * Of shape [count]: how far contacts with friction lie below their surfaces, as φ ≤ 0, beyond what a step of length h leaves
+   * that takes the surface for its tangent plane, h² |φ''| at constant velocity; 0 elsewhere. Undefined where there are none.
+   */
+  depths(at: Place, h: tf.Tensor): tf.Tensor | undefined;
   /**
    * [count], φ' of rows that are held, and of hard contacts where `closed`; ψ of held velocities where
    * `ofVelocities`; `idle` elsewhere.
@@ -398,11 +403,26 @@ export function constraintEquations(
     positions: (at, idle, give) =>
       collect(part => {
         if (holdsPosition(part.kind)) return value(part, at);
-        if (!isHardContact(part)) return own(part, idle);
-        return give === undefined
-          ? tf.minimum(value(part, at), 0)
-          : complementarity(value(part, at), own(part, idle), give, 0);
+        const mine = own(part, idle);
+        const apart = (pushing: tf.Tensor): tf.Tensor =>
+          give === undefined ? tf.minimum(value(part, at), 0) : complementarity(value(part, at), pushing, give, 0);
+        if (isHardContact(part)) return apart(mine);
+        if (part.contact === undefined || give === undefined) return mine;
+        const slipping = slip(part, at);
+        if (slipping === undefined) return apart(mine);
+        const {normal, tangential} = split(mine, slipping.shape as [number, number]);
+        return joined({normal: apart(normal), tangential});
       }),
+    depths: (at, h) => {
+      if (parts.every(({contact}) => contact === undefined)) return undefined;
+      return collect(part => {
+        if (part.contact === undefined) return tf.zeros([part.count]);
+        const gap = value(part, at);
+        const bend = tf.abs(second(part, at, tf.zerosLike(at.v)));
+        const depth = tf.minimum(tf.add(gap, tf.mul(tf.square(h), bend)), 0);
+        return gap.size === part.count ? depth : tf.concat([depth, tf.zeros([part.count - gap.size])]);
+      });
+    },
     closed: (at, lambda, scale) =>
       collect(part => {
         if (!isHardContact(part)) return tf.zeros([part.count], 'bool');

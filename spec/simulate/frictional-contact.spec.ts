@@ -295,17 +295,17 @@ describe('moreau: contacts with friction', () => {
       simulate(system, start, {scheme, dt: 0.01, steps: 1, params}).dispose();
     const refused = (value: number, row = 0) => ({constraint: 1, row, value});
     const expectRefused = (act: () => void, sentence: string, data: object): void => {
-      const error = (() => {
-        try {
-          act();
-        } catch (caught) {
-          return caught;
-        }
-      })();
+      let error: unknown;
+      try {
+        act();
+      } catch (caught) {
+        error = caught;
+      }
       expect(error).to.be.instanceOf(InconsistentStateError);
-      expect((error as InconsistentStateError).code).to.equal('bad-coefficient');
-      expect((error as InconsistentStateError).message).to.contain(sentence);
-      expect((error as InconsistentStateError).data).to.deep.include(data);
+      const {code, message, data: told} = error as InconsistentStateError;
+      expect(code).to.equal('bad-coefficient');
+      expect(message).to.contain(sentence);
+      expect(told).to.deep.include(data);
     };
     const before = tf.memory().numTensors;
     const sliding = floor({friction: mu});
@@ -339,5 +339,50 @@ describe('moreau: contacts with friction', () => {
     pressed(1e-3);
     expectRefused(() => equilibrium(soft, {q: 1}, {params: {c: -1}}), 'compliance', {value: -1});
     expect(tf.memory().numTensors).to.equal(before);
+  });
+
+  describe('a start below the surface', () => {
+    const block = (spec: object): MechanicalSystem =>
+      mechanics({
+        mass: 1,
+        forces: () => tf.tensor1d([0, -g]),
+        constraints: [frictionalContact(({q}) => tf.gather(q, 1), spec)],
+      });
+    const options = {scheme, dt: 0.01, t1: 0.1};
+    const rough = {slip: ({v}: {v: tf.Tensor}) => tf.gather(v, 0), friction: 0.3};
+    for (const [name, spec] of [
+      ['without friction', {}],
+      ['with it', rough],
+    ] as const) {
+      it(`is refused as one of unilateral rows is, or moved up; ${name}`, () => {
+        const begin = (y: number, more = {}) => simulate(block(spec), {q: [0, y], v: [0, 0]}, {...options, ...more});
+        expect(() => begin(-0.01)).to.throw(
+          InconsistentStateError,
+          /gap of lambda\[0\].*-1\.000e-2 where it may not be negative/,
+        );
+        const path = begin(-0.01, {consistent: 'project'});
+        path.dispose();
+        expect(path.values('q')[1]).to.be.closeTo(0, 1e-15);
+        // What float32 makes of a height on its surface.
+        begin(-1e-7).dispose();
+      });
+    }
+
+    it('is not what steps of the same length leave on a curved surface, and a run may begin with it', () => {
+      // Along the inside of a cylinder of radius 1, with 2 m/s: a step moves along its tangent, h² v²/2 below it.
+      const cylinder = mechanics({
+        mass: 1,
+        forces: () => tf.tensor1d([0, -g]),
+        constraints: [frictionalContact(({q}) => tf.sub(1, tf.norm(q)))],
+      });
+      const path = simulate(cylinder, {q: [0, -1], v: [2, 0]}, options);
+      path.dispose();
+      const last = (name: 'q' | 'v'): number[] => [...path.values(name).slice(-2)];
+      expect(1 - Math.hypot(...last('q'))).to.be.within(-0.0003, -0.0001);
+      simulate(cylinder, {q: last('q'), v: last('v')}, options).dispose();
+      expect(() => simulate(cylinder, {q: last('q'), v: last('v')}, {...options, dt: 1e-4})).to.throw(
+        InconsistentStateError,
+      );
+    });
   });
 });
