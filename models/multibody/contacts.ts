@@ -72,6 +72,7 @@ function touchGroup(list: readonly Touch<BodyContact>[], ground: number): ForceG
     column(
       list.map(touch => touch.contact[name]),
       `contact: ${name}`,
+      name === 'slip' ? 'positive' : 'non-negative',
     );
   const [stiffness, dissipation, friction, slip] = (['stiffness', 'dissipation', 'friction', 'slip'] as const).map(
     coefficient,

@@ -70,6 +70,7 @@ function constraintOf(
     column(
       list.map(touch => touch.contact[name]),
       `rigidContact: ${name}`,
+      name === 'friction' ? 'non-negative' : 'share',
     );
   const gap = ({q, t, params}: {q: tf.Tensor; t: tf.Tensor; params: Params}): tf.Tensor =>
     touches.gapAt(at(q, undefined, t, params)).gap;
