@@ -94,8 +94,8 @@ export function ballOnSegment(pairs: readonly Pair[]): Meet {
   };
 }
 
-/** The nearest points of two axes, and the two ends of the part of the lower along which the upper lies. */
-export const segmentSlots = 3;
+/** The nearest points of two axes, and every end of either with what of the other is nearest to it. */
+export const segmentSlots = 5;
 /** Sines squared of the angle between axes that count as parallel: below it, the crossing of the axes is rounding. */
 const parallel = 1e-10;
 
@@ -120,8 +120,8 @@ export function segmentOnSegment(pairs: readonly Pair[]): Meet {
     const onLower = (t: tf.Tensor): tf.Tensor => within(tf.mul(ofLower, tf.sub(tf.mul(t, pq), pw)));
     // Of parallel axes: from the start of the lower.
     const first = onUpper(tf.where(askew, within(crossing), tf.neg(tf.onesLike(crossing))));
-    const ends = [-1, 1].map(end => onLower(tf.fill(pq.shape, end)));
-    const places = [[onLower(first), first], ...ends.map(s => [s, onUpper(s)])];
+    const ends = [-1, 1].map(end => tf.fill(pq.shape, end));
+    const places = [[onLower(first), first], ...ends.map(t => [onLower(t), t]), ...ends.map(s => [s, onUpper(s)])];
     const slots = places.map(([s, t]) => {
       const centre = add(b.middle, scale(t, b.half));
       const apart = sub(centre, add(a.middle, scale(s, a.half)));
