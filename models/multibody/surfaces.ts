@@ -20,6 +20,13 @@ const near = 4;
 
 type Field = (at: Vec) => tf.Tensor;
 
+/** f with its first and second derivatives. */
+interface Jet {
+  readonly value: tf.Tensor;
+  readonly slope: Vec;
+  readonly bend: Matrix;
+}
+
 /** ∂f/∂x of functions of each point by itself; zero where f does not depend on a coordinate, which tfjs would refuse. */
 function gradient(f: Field, at: Vec): Vec {
   const all = tf.grads((x: tf.Tensor, y: tf.Tensor, z: tf.Tensor) =>
@@ -28,8 +35,11 @@ function gradient(f: Field, at: Vec): Vec {
   return [all[0], all[1], all[2]];
 }
 
-const hessian = (f: Field, at: Vec): Matrix =>
-  [0, 1, 2].map(i => gradient(x => gradient(f, x)[i], at)) as unknown as Matrix;
+const jetOf = (f: Field, at: Vec): Jet => ({
+  value: f(at),
+  slope: gradient(f, at),
+  bend: [0, 1, 2].map(i => gradient(x => gradient(f, x)[i], at)) as unknown as Matrix,
+});
 
 /** I + λ H of a symmetric H, inverted by its adjugate. */
 function inverseOf(h: Matrix, lambda: tf.Tensor): Matrix {
@@ -42,13 +52,14 @@ function inverseOf(h: Matrix, lambda: tf.Tensor): Matrix {
 }
 
 export function ballOnSurface(pairs: readonly Pair[], value: SurfaceFunction): Meet {
+  const known = jets.get(value);
   return (under, over, params) => {
     const origin = pointOf(under, constants(pairs.map(pair => centreIn(pair.under, pair.on))));
     const centre = pointOf(over, ballCentres(pairs));
     const c = rotateBack(under.rotation, sub(centre, origin));
-    const f = fieldOf(value, params, pairs.length);
+    const jet = (at: Vec): Jet => known?.(at, params) ?? jetOf(fieldOf(value, params, pairs.length), at);
     const radius = ballRadii(pairs);
-    const [start, slope] = [f(c), gradient(f, c)];
+    const {value: start, slope} = jet(c);
     const first = tf.div(start, length(slope));
     const far = tf.greater(tf.abs(first), tf.mul(near, radius));
     // f/|∇f|², by which the gradient's step goes.
@@ -56,15 +67,14 @@ export function ballOnSurface(pairs: readonly Pair[], value: SurfaceFunction): M
     let p = sub(c, scale(step, slope));
     let lambda = step;
     for (let i = 0; i < iterations; i++) {
-      const g = gradient(f, p);
-      const bend = hessian(f, p);
+      const {value: left, slope: g, bend} = jet(p);
       const inverse = inverseOf(bend, tf.where(far, tf.zerosLike(lambda), lambda));
       const r = sub(c, p);
       const [ofG, ofR] = [times(inverse, g), times(inverse, r)];
-      lambda = tf.div(tf.add(dot(g, ofR), f(p)), dot(g, ofG));
+      lambda = tf.div(tf.add(dot(g, ofR), left), dot(g, ofG));
       p = add(p, sub(ofR, scale(lambda, ofG)));
     }
-    const g = gradient(f, p);
+    const {slope: g} = jet(p);
     const size = length(g);
     const away = scale(tf.div(1, size), g);
     const plain = scale(tf.div(1, length(slope)), slope);
@@ -108,7 +118,8 @@ export function heightField(spec: {
   if (!Array.isArray(size) || size.length !== 2 || !size.every(x => Number.isFinite(x) && x > 0))
     throw new OptionError('bad-multibody', 'heightField: size must be two positive lengths, along x and along y.');
   const heights = coefficient(spec.heights as Coefficient, 'heightField: heights');
-  const value: SurfaceFunction = ({x, y, z, params}) => {
+  /** Of z − H, with derivatives by those of the weights. */
+  const jet = ([x, y, z]: Vec, params: Params): Jet => {
     const grid = heights(params);
     const [rows, columns] = grid.shape;
     if (grid.rank !== 2 || rows < 2 || columns < 2)
@@ -119,38 +130,66 @@ export function heightField(spec: {
       );
     const [inX, inY] = [along(x, size[0], columns), along(y, size[1], rows)];
     const flat = tf.reshape(grid, [rows * columns]);
-    const heightsAlong = (j: number): tf.Tensor =>
+    const nodes = inY.map(row =>
+      inX.map(column => tf.gather(flat, tf.cast(tf.add(tf.mul(row.index, columns), column.index), 'int32'))),
+    );
+    const derivative = (byX: 0 | 1 | 2, byY: 0 | 1 | 2): tf.Tensor =>
       tf.addN(
-        inX.map(({index, weight}) =>
-          tf.mul(weight, tf.gather(flat, tf.cast(tf.add(tf.mul(inY[j].index, columns), index), 'int32'))),
-        ),
+        nodes.map((row, j) => {
+          const acrossRow = tf.addN(row.map((height, i) => tf.mul(inX[i].weights[byX], height)));
+          return tf.mul(inY[j].weights[byY], acrossRow);
+        }),
       );
-    return tf.sub(z, tf.addN(inY.map(({weight}, j) => tf.mul(weight, heightsAlong(j)))));
+    const none = tf.zerosLike(x);
+    const [xx, xy, yy] = [derivative(2, 0), derivative(1, 1), derivative(0, 2)].map(h => tf.neg(h));
+    return {
+      value: tf.sub(z, derivative(0, 0)),
+      slope: [tf.neg(derivative(1, 0)), tf.neg(derivative(0, 1)), tf.onesLike(z)],
+      bend: [
+        [xx, xy, none],
+        [xy, yy, none],
+        [none, none, none],
+      ],
+    };
   };
+  const value: SurfaceFunction = ({x, y, z, params}) => jet([x, y, z], params).value;
+  jets.set(value, jet);
   const at = spec.at === undefined ? {} : {at: requireVector(spec.at, 'heightField: at')};
   return {kind: 'heightField', balls: () => [], value, ...at};
 }
 
-/** The four nodes around each place along an axis of the grid, and their weights. */
-function along(
-  x: tf.Tensor,
-  size: number,
-  nodes: number,
-): readonly {readonly index: tf.Tensor; readonly weight: tf.Tensor}[] {
-  const place = tf.maximum(tf.minimum(tf.mul(tf.add(x, size / 2), (nodes - 1) / size), nodes - 1), 0);
+/** Derivatives of surfaces that are known in closed form. */
+const jets = new WeakMap<SurfaceFunction, (at: Vec, params: Params) => Jet>();
+
+interface Node {
+  readonly index: tf.Tensor;
+  /** With its derivatives along the axis. */
+  readonly weights: readonly tf.Tensor[];
+}
+
+/** Powers 0 to 3 of the way into the cell, of twice the weights of the four nodes around it. */
+const cubics = [
+  [0, -1, 2, -1],
+  [2, 0, -5, 3],
+  [0, 1, 4, -3],
+  [0, 0, -1, 1],
+];
+
+/** The four nodes around each place along an axis of the grid. */
+function along(x: tf.Tensor, size: number, nodes: number): readonly Node[] {
+  const perLength = (nodes - 1) / size;
+  const wished = tf.mul(tf.add(x, size / 2), perLength);
+  const place = tf.maximum(tf.minimum(wished, nodes - 1), 0);
+  const beyond = tf.logicalOr(tf.less(wished, 0), tf.greater(wished, nodes - 1));
+  const rate = tf.where(beyond, tf.zerosLike(place), tf.fill(place.shape, perLength));
   const cell = tf.minimum(tf.floor(place), nodes - 2);
   const u = tf.sub(place, cell);
-  const cubic = ([a, b, c, d]: readonly number[]): tf.Tensor =>
-    tf.mul(0.5, tf.add(a, tf.mul(u, tf.add(b, tf.mul(u, tf.add(c, tf.mul(u, d)))))));
-  // Powers 0 to 3 of the way into the cell.
-  const weights = [
-    [0, -1, 2, -1],
-    [2, 0, -5, 3],
-    [0, 1, 4, -3],
-    [0, 0, -1, 1],
-  ];
-  return weights.map((powers, k) => ({
+  return cubics.map(([a, b, c, d], k) => ({
     index: tf.maximum(tf.minimum(tf.add(cell, k - 1), nodes - 1), 0),
-    weight: cubic(powers),
+    weights: [
+      tf.mul(0.5, tf.add(a, tf.mul(u, tf.add(b, tf.mul(u, tf.add(c, tf.mul(u, d))))))),
+      tf.mul(tf.mul(0.5, rate), tf.add(b, tf.mul(u, tf.add(2 * c, tf.mul(u, 3 * d))))),
+      tf.mul(tf.mul(0.5, tf.square(rate)), tf.add(2 * c, tf.mul(u, 6 * d))),
+    ],
   }));
 }

@@ -176,7 +176,11 @@ describe('signed distances', () => {
     });
 
     it('is the way along the normal of an ellipsoid, outside and inside', () => {
-      for (const [u, w] of [[0.3, 1], [1.2, 4], [2.5, 5.5]] as const) {
+      for (const [u, w] of [
+        [0.3, 1],
+        [1.2, 4],
+        [2.5, 5.5],
+      ] as const) {
         const foot = [a * Math.sin(u) * Math.cos(w), b * Math.sin(u) * Math.sin(w), c * Math.cos(u)];
         const slope = [foot[0] / a ** 2, foot[1] / b ** 2, foot[2] / c ** 2];
         for (const way of [0.02, 0.1, 0.25, -0.05]) {
@@ -235,9 +239,9 @@ describe('signed distances', () => {
       {position: [0.1, 0.05, 1.19], rotation: composed(about([0, 0, 1], 0.7), about([1, 0.1, 0], Math.PI / 4))},
     ],
     'a corner on a box': [[crate, box({size: [1, 1, 1]})], {position: [0, 0, 1.05], rotation: about([1, 0.7, 0], 0.8)}],
-    'ellipsoid': [[plane(), ellipsoid({radii: [0.3, 0.2, 0.1]})], {position: [0, 0, 0.09], rotation: tilt}],
-    'surface': [[egg, sphere({radius: 0.3})], {position: [0.6, 0.3, 0.6]}],
-    'hills': [[hills, sphere({radius: 0.3})], {position: [0.3, 0.2, 0.15]}],
+    ellipsoid: [[plane(), ellipsoid({radii: [0.3, 0.2, 0.1]})], {position: [0, 0, 0.09], rotation: tilt}],
+    surface: [[egg, sphere({radius: 0.3})], {position: [0.6, 0.3, 0.6]}],
+    hills: [[hills, sphere({radius: 0.3})], {position: [0.3, 0.2, 0.15]}],
   };
   for (const [name, [shapes, pose]] of Object.entries(touching))
     it(`forces are gradients of the energy: ${name}`, () => {
