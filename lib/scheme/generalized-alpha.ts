@@ -123,7 +123,15 @@ function family(name: string, w: Weights): Scheme {
     update: (z, at) => ({...update(z, at, pushed(at)), lambda: z.lambda, offset: tf.zerosLike(z.a)}),
   };
   // ρ∞ = 1 damps nothing.
-  return {name, order: 2, mechanics, constrained, weaklyUnstable: w.alphaM === w.alphaF || w.alphaF >= 0.5};
+  const conserving = w.alphaM === w.alphaF;
+  return {
+    name,
+    order: 2,
+    mechanics,
+    constrained,
+    dissipative: !conserving,
+    weaklyUnstable: conserving || w.alphaF >= 0.5,
+  };
 }
 
 function checkRange(name: string, value: number, low: number, high: number): void {

@@ -100,6 +100,7 @@ export function newmark(options: NewmarkOptions = {}): Scheme {
     name: `newmark(${beta}, ${gamma})`,
     order: gamma === 0.5 ? 2 : 1,
     mechanics,
+    dissipative: gamma > 0.5,
     weaklyUnstable: gamma === 0.5,
     // With β = 0 the position is known before the multiplier: nothing can hold it.
     constrained: beta === 0 || gamma === 0 ? undefined : constrained,

@@ -51,6 +51,8 @@ export interface Holding {
   readonly consistent: 'check' | 'project';
   /** Steps are adaptive. */
   readonly changingSteps?: boolean;
+  /** Time runs backwards, see clock.ts. */
+  readonly backwards?: boolean;
 }
 
 /** What a run asks that says nothing of it. */
