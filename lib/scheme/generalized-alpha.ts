@@ -78,7 +78,7 @@ function family(name: string, w: Weights): Scheme {
     judges: 'positions',
     error: ({a}, at) => {
       const {A, next} = end(w, at, a);
-      return {q: at.positionRate(at.x.q, tf.mul(tf.mul(tf.square(at.h), tf.sub(next, A)), excess))};
+      return {q: at.positionRate(at.x.q, tf.mul(tf.mul(tf.square(at.h), tf.sub(next, A)), excess), at.t)};
     },
     startsAhead: lag !== 0,
     carriesJerk: lag === 0 ? undefined : 'filtered',

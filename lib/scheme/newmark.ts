@@ -28,9 +28,9 @@ function estimated(beta: number, gamma: number): Pick<Formulation, 'error' | 'er
   return {
     errorOrder: gamma === 0.5 ? 3 : 2,
     judges: gamma === 0.5 ? 'positions' : undefined,
-    error: ({a}, {x, h, positionRate}): Blocks => {
+    error: ({a}, {x, t, h, positionRate}): Blocks => {
       const change = tf.mul(h, tf.sub(a, before(x)));
-      const q = positionRate(x.q, tf.mul(tf.mul(h, change), beta - 1 / 6));
+      const q = positionRate(x.q, tf.mul(tf.mul(h, change), beta - 1 / 6), t);
       return gamma === 0.5 ? {q} : {q, v: tf.mul(change, gamma - 0.5)};
     },
   };

@@ -79,6 +79,7 @@ function equationsAtStages(equations: Equations): Equations {
     acceleration: (q, v, t) => atStage(t, () => equations.acceleration(q, v, t)),
     rate: (x, t) => atStage(t, () => equations.rate(x, t)),
     rightHandSide: (x, t) => atStage(t, () => equations.rightHandSide(x, t)),
+    positionRate: (q, v, t) => atStage(t, () => equations.positionRate(q, v, t)),
     ...(noise === undefined ? {} : {noise: noiseAtStages(noise)}),
   };
 }
@@ -138,7 +139,8 @@ export function pointOf(
 ): {at: StepPoint; params: Params} {
   const params = list.tree(tensors);
   const [t, h] = backwards === true ? [tf.neg(tensors.t), tf.neg(tensors.h)] : [tensors.t, tensors.h];
-  const equations = counted(equationsAtStages(equationsOf(system, params, own, readers)), x, t, count);
+  const middle = tf.add(t, tf.mul(0.5, h));
+  const equations = counted(equationsAtStages(equationsOf(system, params, own, readers, middle)), x, t, count);
   const constraints: Constraints | undefined =
     system.kind === 'mechanics' && sizes.length > 0
       ? constraintEquations(system.constraints, sizes, params, motionOf(system, own, params), equations.multiplierForce)
