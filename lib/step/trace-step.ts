@@ -109,6 +109,7 @@ export function traceRun(
       relaxation: input('relaxation', []),
       ...facts,
       breaks: new Set(),
+      backwards: holding.backwards,
     };
     const {start, state} = traceStart(subject, formulation, holding.consistent === 'project');
     const step = traceStep(subject, formulation, state, observe, along);
@@ -199,6 +200,7 @@ function traceFormulation(
   return {
     name,
     order: subject.scheme.order,
+    ...(subject.backwards === true ? {backwards: true, dissipative: subject.scheme.dissipative} : {}),
     positionsAlone: formulation.positionsAlone,
     state,
     unknown,
@@ -243,6 +245,7 @@ function traceStep(
           state,
           unknownLayout(subject, formulation),
           stateBlocks(subject.system),
+          subject,
         );
   const {named, ...step} = traceFormulation(
     subject,
@@ -252,7 +255,8 @@ function traceStep(
     blocks => joinBlocks(state, blocks, `${scheme.name}: update`),
     (at, params, z, tensors) => {
       const blocksSeen = namedBlocks(state, tensors.x, at.x);
-      const observed = observe === undefined ? undefined : observedTensor(observe, blocksSeen, at.t, params);
+      // What is saved has the user's times.
+      const observed = observe === undefined ? undefined : observedTensor(observe, blocksSeen, tensors.t, params);
       if (observed !== undefined) observedShape = observed.shape;
       return {
         observed,
