@@ -71,9 +71,9 @@ const script = `(root, data) => {
   };
   const arrow = ([a, b], [c, d]) => {
     const length = Math.hypot(c - a, d - b); if (length < 1) return;
-    const head = Math.min(10, 0.6 * length), [ux, uy] = [(c - a) / length, (d - b) / length], at = (s, side) => [a + ux * s - uy * side, b + uy * s + ux * side];
+    const head = Math.min(12, 0.6 * length), thick = Math.min(2, head / 4), [ux, uy] = [(c - a) / length, (d - b) / length], at = (s, side) => [a + ux * s - uy * side, b + uy * s + ux * side];
     context.beginPath();
-    [at(0, -1.25), at(length - head, -1.25), at(length - head, -head / 2), [c, d], at(length - head, head / 2), at(length - head, 1.25), at(0, 1.25)].forEach(([p, q], i) => i ? context.lineTo(p, q) : context.moveTo(p, q));
+    [at(0, -thick), at(length - head, -thick), at(length - head, -head / 2), [c, d], at(length - head, head / 2), at(length - head, thick), at(0, thick)].forEach(([p, q], i) => i ? context.lineTo(p, q) : context.moveTo(p, q));
     context.closePath(); context.fillStyle = color('--force'); context.fill();
   };
   const zigzag = ([a, b], [c, d]) => {

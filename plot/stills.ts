@@ -91,8 +91,8 @@ function winding([a, b]: readonly [number, number], [c, d]: readonly [number, nu
 /** The outline of an arrow: always of as many points, all of them its foot where there is no force. */
 function pointed([a, b]: readonly [number, number], [c, d]: readonly [number, number]): string {
   const length = Math.hypot(c - a, d - b);
-  const head = Math.min(10, 0.6 * length);
-  const thick = Math.min(1.25, head / 4);
+  const head = Math.min(12, 0.6 * length);
+  const thick = Math.min(1.75, head / 4);
   const [ux, uy] = length > 0 ? [(c - a) / length, (d - b) / length] : [0, 0];
   const at = (s: number, side: number) => [a + ux * s - uy * side, b + uy * s + ux * side] as const;
   const neck = length - head;
