@@ -58,7 +58,7 @@ const flight = mechanics({
 });
 
 const spokes = 12;
-const [bucketWidth, bucketDepth] = [0.44, 0.4];
+const [bucketWidth, bucketDepth] = [0.44, scene.target[1]];
 const bucket = [
   [-bucketWidth / 2, 0],
   [-bucketWidth / 2 + 0.05, -bucketDepth],
@@ -79,7 +79,6 @@ const ball = withFigure(flight, {
     ...[0, 3, 6, 9].map(i => [0, 1 + i] as const),
     ...[0, 1, 2].map(i => [1 + spokes + i, 2 + spokes + i] as const),
   ],
-  fixed: bucket.map((_, i) => 1 + spokes + i),
   radius: [0.02, ...new Array<number>(spokes + bucket.length).fill(0.008)],
   trails: [0],
   ground: [{normal: [0, 1]}, {normal: [-1, 0], offset: -scene.wall}],
@@ -216,6 +215,7 @@ export const moving = (path: Trajectory): Animation =>
     title: 'A throw by floor and wall',
     description: 'A ball bounces off the floor and the wall into a bucket; arrows show the impulses of both impacts.',
     pace: 4,
+    frames: 100, // each long enough to see the arrow of an impact
   });
 
 /** A throw that comes off the wall, too far to the left. */
