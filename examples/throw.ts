@@ -6,7 +6,7 @@
  *     npx tsx examples/throw.ts
  */
 import * as tf from '@tensorflow/tfjs';
-import {frictionalContact, mechanics, moreau, simulate, type Params, type Trajectory} from '../lib/index.js';
+import {frictionalContact, mechanics, moreau, simulate, type Trajectory} from '../lib/index.js';
 import {gravity, withFigure} from '../models/index.js';
 import {animate, type Animation} from '../plot/index.js';
 import {printTable, script, type ScriptArguments} from '../training/report/script.js';
@@ -134,8 +134,7 @@ export interface Optimum {
  * The throw of least energy that ends at the target: sequential quadratic programming with the Hessian of the energy alone. Each
  * iterate is the shortest z that the linearized throw takes to the target, z⁺ = Jᵀ(J Jᵀ)⁻¹(J z − miss) (Nocedal & Wright, §18.1).
  */
-export function optimized(guess: Throw, dt: number): Optimum {
-  const land = landings(dt);
+export function optimized(guess: Throw, land: (given: Throw) => Landing): Optimum {
   const history: {miss: number; energy: number}[] = [];
   let best = guess;
   for (let iteration = 0; iteration < 60; iteration++) {
@@ -194,17 +193,22 @@ export const trueMiss = (given: Throw): number => Math.hypot(...closedForm(given
 
 const names = ['vx', 'vy', 'spin'] as const;
 
-/** Derivatives by central differences of the same time steps. */
-export function differences(land: (given: Throw) => Landing, at: Throw): number[][] {
-  return [0, 1].map(i =>
-    names.map(name => {
-      // The cube root of rounding for what is of order one, and more for the spin, by which little moves.
-      const by = name === 'spin' ? 1e-4 : 1e-5;
-      const [more, less] = [by, -by].map(step => land({...at, [name]: at[name] + step}).place[i]);
-      return (more - less) / (2 * by);
-    }),
-  );
+/** Derivatives of a map from throws to where they end by central differences. */
+export function differences(place: (given: Throw) => readonly number[], at: Throw): number[][] {
+  const columns = names.map(name => {
+    // The cube root of rounding for what is of order one, and more for the spin, by which little moves.
+    const by = name === 'spin' ? 1e-4 : 1e-5;
+    const [more, less] = [by, -by].map(step => place({...at, [name]: at[name] + step}));
+    return more.map((x, i) => (x - less[i]) / (2 * by));
+  });
+  return [0, 1].map(i => columns.map(column => column[i]));
 }
+
+/** The closed form as a map with derivatives, by differences. */
+export const trueLanding = (given: Throw): Landing => ({
+  place: closedForm(given),
+  jacobian: differences(closedForm, given),
+});
 
 /** The largest entry of a − b over the largest of b. */
 export const apart = (a: readonly (readonly number[])[], b: readonly (readonly number[])[]): number =>
@@ -223,24 +227,28 @@ export const guess: Throw = {vx: 6, vy: -4, spin: 0};
 
 export async function main({report, short}: ScriptArguments): Promise<void> {
   const dt = short ? 1e-2 : 1e-3;
-  const {best, history} = optimized(guess, dt);
+  const land = landings(dt);
+  const {best, history} = optimized(guess, land);
   printTable([
     ['iteration', 'miss, m', 'energy, J'],
     ...history.map((at, i) => [String(i), at.miss.toExponential(1), at.energy.toFixed(4)]),
   ]);
-  console.log(
-    `Thrown with ${best.vx.toFixed(4)} and ${best.vy.toFixed(4)} m/s and a spin of ${best.spin.toFixed(3)}/s.`,
+  const error = apart(
+    land(best).jacobian,
+    differences(given => land(given).place, best),
   );
-  const land = landings(dt);
-  console.log(
-    `Derivatives differ from differences by ${apart(land(best).jacobian, differences(land, best)).toExponential(1)} of the largest.`,
-  );
-  for (const step of short ? [dt] : [1e-2, dt, 1e-4]) {
-    const found = step === dt ? best : optimized(best, step).best;
-    console.log(
-      `Step ${step} s: ${energy(found).toFixed(4)} J; by the closed form this throw misses by ${(1e3 * trueMiss(found)).toFixed(2)} mm.`,
-    );
-  }
+  console.log(`Derivatives differ from differences by ${error.toExponential(1)} of the largest.\n`);
+  const row = (name: string, {vx, vy, spin}: Throw): string[] => [
+    name,
+    ...[vx, vy, spin, energy({vx, vy, spin}), 1e3 * trueMiss({vx, vy, spin})].map(value => value.toFixed(3)),
+  ];
+  printTable([
+    ['', 'vx, m/s', 'vy, m/s', 'spin, 1/s', 'energy, J', 'true miss, mm'],
+    ...(short ? [dt] : [1e-2, dt, 1e-4]).map(step =>
+      row(`step ${step} s`, step === dt ? best : optimized(best, landings(step)).best),
+    ),
+    row('closed form', optimized(best, trueLanding).best),
+  ]);
   await writeAnimation(report, moving(thrown(best, dt)));
 }
 
