@@ -14,7 +14,7 @@ import {layer} from './weights.js';
 type Weights = {readonly [name: string]: unknown};
 
 const layers = (sizes: readonly number[]): NumericParams =>
-  Object.fromEntries(
+  Object.fromEntries<number[][] | Float64Array>(
     sizes.slice(1).flatMap((to, i) => [
       [`w${i}`, layer(i, sizes[i], to)],
       [`b${i}`, new Float64Array(to)],
@@ -37,7 +37,9 @@ const field = (count: number, activation: (x: tf.Tensor) => tf.Tensor): OdeSyste
 const spiralTarget = (): number[][][] => {
   const flat = targets(0);
   return Array.from({length: times}, (_, k) =>
-    Array.from({length: batchSize}, (_row, i) => Array.from(flat.subarray(2 * (k * batchSize + i), 2 * (k * batchSize + i) + 2))),
+    Array.from({length: batchSize}, (_row, i) =>
+      Array.from(flat.subarray(2 * (k * batchSize + i), 2 * (k * batchSize + i) + 2)),
+    ),
   );
 };
 
@@ -49,7 +51,9 @@ const models: {readonly [name: string]: () => void} = {
       {y: startsOf(targets(0))},
       {scheme: tsit5(), dt, steps: times - 1, params},
     );
-    prepared.valueAndGrad(({y, data}) => tf.mean(tf.squaredDifference(y, data.seen as tf.Tensor)), {data: {seen: spiralTarget()}});
+    prepared.valueAndGrad(({y, data}) => tf.mean(tf.squaredDifference(y, data.seen as tf.Tensor)), {
+      data: {seen: spiralTarget()},
+    });
   },
   small() {
     const params = layers([2, 16, 2]);
@@ -73,10 +77,7 @@ const models: {readonly [name: string]: () => void} = {
         const tension = tf.mul((params as Weights).k as tf.Tensor, tf.sub(q, before));
         const after = tf.concat([tf.slice(tension, [1], [hybrid.masses - 1]), tf.zeros([1])]);
         const learnt = network(tf.reshape(tf.concat([q, v]), [1, -1]), params as Weights, 2, tf.tanh);
-        return tf.add(
-          tf.sub(tf.sub(after, tension), tf.mul(v, hybrid.damping)),
-          tf.reshape(learnt, [hybrid.masses]),
-        );
+        return tf.add(tf.sub(tf.sub(after, tension), tf.mul(v, hybrid.damping)), tf.reshape(learnt, [hybrid.masses]));
       },
     });
     const {steps, dt: h, start} = hybrid;

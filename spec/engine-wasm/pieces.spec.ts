@@ -40,9 +40,7 @@ describe('a nest that is built', () => {
     const extended = built(a).extended(rootsOf(b));
     expect(extended && texts(extended)).to.deep.equal(texts(built(a, b)));
     // The sine is not read from memory, where it is not yet.
-    expect(texts(built(a, b))).to.deep.equal([
-      ['unary.sin(x@0())', 'binary.mul(unary.cos(unary.sin(x@0())),y@0())'],
-    ]);
+    expect(texts(built(a, b))).to.deep.equal([['unary.sin(x@0())', 'binary.mul(unary.cos(unary.sin(x@0())),y@0())']]);
   });
 
   it('refuses what asks for other cuts, and is then as it was', () => {
