@@ -46,6 +46,10 @@ export const stepFunctions = {
   positions: {},
   /** φ' and ψ of it. */
   velocities: {},
+  /** How far contacts with friction lie below their surfaces there. */
+  depths: {},
+  /** Coefficients of constraints that no constructor has looked at. */
+  coefficients: {},
   /** What is wrong with the kinematics at a start, see `KinematicsCheck`. */
   kinematics: {},
   /** The estimate of the step's error, [own], zero where nothing is judged; with a filter, its right-hand side. */

@@ -11,6 +11,7 @@ import {rowScale} from '../scheme/constrained.js';
 import type {Formulation, Guess, Scheme, StepPoint} from '../scheme/scheme.js';
 import {startOfRun} from '../scheme/start.js';
 import {duringStep} from '../system/breaks.js';
+import type {Coefficients} from '../system/coefficients.js';
 import type {Blocks, OwnBlock} from '../system/equations.js';
 import {kinematicsCheck} from '../system/general-mechanics.js';
 import type {Leaf, Params} from '../system/params.js';
@@ -345,6 +346,7 @@ function traceStart(subject: Subject, formulation: Formulation, project: boolean
     ]);
     return joinBlocks(state, blocks, 'carry');
   };
+  let coefficients: Coefficients | undefined;
   const {named: _named, ...start} = traceFormulation(
     subject,
     starting,
@@ -352,6 +354,7 @@ function traceStart(subject: Subject, formulation: Formulation, project: boolean
     own,
     whole,
     (at, _params, _z, tensors) => ({
+      coefficients: (coefficients = at.constraints?.coefficients())?.values,
       mass: system.kind === 'mechanics' && !at.withMass ? at.massAt(namedBlocks(own, tensors.x, at.x).q) : undefined,
       ...(at.withMass ? rightHandSideAt(at, tensors.shift) : {}),
       ...gapsAt(at),
@@ -360,7 +363,13 @@ function traceStart(subject: Subject, formulation: Formulation, project: boolean
     hasMass(system) ? [input('shift', [own.size])] : [],
   );
   return {
-    start: {...start, still: formulation.still, ahead: formulation.startsAhead, masses: formulation.masses},
+    start: {
+      ...start,
+      still: formulation.still,
+      ahead: formulation.startsAhead,
+      masses: formulation.masses,
+      coefficients: (coefficients as Coefficients | undefined)?.parts,
+    },
     state,
   };
 }
@@ -378,11 +387,12 @@ function rightHandSideAt({x: {y}, t, rightHandSide, massAt}: StepPoint, shift: t
   };
 }
 
-function gapsAt({constraints, x, t}: StepPoint): Traced {
+function gapsAt({constraints, x, t, h}: StepPoint): Traced {
   if (constraints === undefined) return {};
   const none = tf.zeros([constraints.count]);
   return {
     positions: constraints.positions({q: x.q, v: x.v, t}, none),
     velocities: constraints.velocities({q: x.q, v: x.v, t}, none, true),
+    depths: constraints.depths({q: x.q, v: x.v, t}, h),
   };
 }

@@ -3,6 +3,7 @@ import type {OptionError} from '../errors.js';
 import type * as tf from '@tensorflow/tfjs';
 import type {Node, Shape} from '../graph/node.js';
 import type {Breaks} from '../system/breaks.js';
+import type {CoefficientValues} from '../system/coefficients.js';
 import type {Leaf} from '../system/params.js';
 import type {Directed} from './clock.js';
 import type {Layout} from './layout.js';
@@ -79,6 +80,8 @@ export interface TracedStep extends Directed {
   readonly ahead?: boolean;
   /** See `Formulation.masses`; of the start. */
   readonly masses?: 0 | 1 | 2;
+  /** What `coefficients` are the values of; of the start. */
+  readonly coefficients?: readonly CoefficientValues[];
   /** There where the run asked for an error estimate, dense output or events. */
   readonly along?: AlongStep;
   readonly evaluations: Evaluations;
