@@ -6,7 +6,7 @@
  *     d/ds (y, ȳ, p̄) = (−f, f_yᵀȳ, f_pᵀȳ)
  *
  * whose derivative is made from the traced f and its transpose, so that every scheme that integrates an
- * ode integrates it.
+ * ode integrates it. Of a run backwards in time the way back goes along t itself, with the opposite derivative.
  */
 import type * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
@@ -17,6 +17,7 @@ import {settled} from '../graph/newton-matrix.js';
 import {substitute} from '../graph/simplify.js';
 import type {Scheme} from '../scheme/index.js';
 import {joinBlocks, splitBlocks} from '../step/blocks.js';
+import type {Directed} from '../step/clock.js';
 import {Layout} from '../step/layout.js';
 import type {System} from '../step/formulation.js';
 import type {Parameter} from '../step/traced-step.js';
@@ -28,7 +29,7 @@ import type {Leaf, Params} from '../system/params.js';
 import {toTree} from '../system/params.js';
 import {nodeOf, tensorOf, trace} from '../trace/trace.js';
 
-/** The ode of (y, ȳ, p̄) by reversed time, flat. */
+/** The ode of (y, ȳ, p̄) by the time of the way back, flat. */
 export interface AdjointSystem {
   readonly system: OdeSystem;
   /** Numbers in y. */
@@ -48,6 +49,7 @@ export function adjointSystem(
   blocks: readonly OwnBlock[],
   leaves: readonly Leaf[],
   parameters: readonly Parameter[],
+  direction: Directed,
 ): AdjointSystem {
   const own = new Layout(blocks.map(({name, shape}) => ({name, shape, of: partOf(system, {}, name)})));
   const {graph, captured} = trace(
@@ -78,14 +80,16 @@ export function adjointSystem(
     return [{index, offset, size: node.size, node}];
   });
   const flat = (node: Node): Node => reshape(node, [node.size]);
-  const derivative = concat([neg(rate), flat(orZeros(xCotangent, x)), ...present.map(({node}) => flat(node))], 0);
+  const back = concat([neg(rate), flat(orZeros(xCotangent, x)), ...present.map(({node}) => flat(node))], 0);
+  const isBackwards = direction.backwards === true;
+  const derivative = isBackwards ? neg(back) : back;
   const at = ({y, t: s, params}: {y: tf.Tensor; t: tf.Tensor; params: Params}): tf.Tensor => {
     const whole = nodeOf(y);
     const part = (from: number): Node => slice(whole, [from], [own.size]);
     const place = new Map<Node, Node>([
       [x, part(0)],
       [cotangent, part(own.size)],
-      [t, neg(nodeOf(s))],
+      [t, isBackwards ? nodeOf(s) : neg(nodeOf(s))],
     ]);
     leaves.forEach((leaf, i) => place.set(sources[i], nodeOf(leafOf(params, leaf))));
     captured.forEach(({node, tensor}) => place.set(node, nodeOf(tensor)));

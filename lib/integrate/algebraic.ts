@@ -11,6 +11,7 @@ import {InconsistentStateError, OptionError} from '../errors.js';
 import {DENSE_LIMIT} from '../linear/null-space.js';
 import type {Dense, Rank} from '../linear/rank.js';
 import {dense, diagonalRank, product, rankOf, times} from '../linear/rank.js';
+import {turned} from '../step/clock.js';
 import {loadParameters, startOf} from '../step/context.js';
 import {listed} from '../text.js';
 import type {Runnable} from './runnable.js';
@@ -198,7 +199,7 @@ export function checkAlgebraic(prepared: Runnable, y: Float64Array, t: number): 
     : `row ${row} (${traced.state.rowName(row)}) of M y' = f is algebraic, and its f is ${size.toExponential(3)}`;
   throw new InconsistentStateError(
     'inconsistent',
-    `The state at t = ${Number(t.toPrecision(12))} is not consistent: ${what} where 0 belongs. Correct the state${index === 1 ? ", or take consistent: 'project', which keeps M y and finds the algebraic components" : ''}.`,
+    `The state at t = ${Number(turned(traced, t).toPrecision(12))} is not consistent: ${what} where 0 belongs. Correct the state${index === 1 ? ", or take consistent: 'project', which keeps M y and finds the algebraic components" : ''}.`,
     {row, defect: size, hidden},
   );
 }

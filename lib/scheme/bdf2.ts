@@ -201,5 +201,13 @@ const massive: Formulation = {
  * remember an impact.
  */
 export function bdf2(): Scheme {
-  return {name: 'bdf2', order: 2, mechanics, constrained, ode: {...firstOrder, massive}, contacts: 'soft'};
+  return {
+    name: 'bdf2',
+    order: 2,
+    mechanics,
+    constrained,
+    ode: {...firstOrder, massive},
+    contacts: 'soft',
+    dissipative: true,
+  };
 }

@@ -27,7 +27,7 @@ export interface StepPoint extends Equations {
   readonly x: Blocks;
   /** [] */
   readonly t: tf.Tensor;
-  /** [] */
+  /** [], negative in a run backwards in time. */
   readonly h: tf.Tensor;
   /**
    * How far the guess breaks the kinematics, q⁺ − q⁺(z), by block; only in the first iteration from
@@ -194,6 +194,8 @@ export interface Scheme {
    * unilateral ones.
    */
   readonly contacts?: 'none' | 'soft' | 'friction';
+  /** It takes out what its steps do not resolve, |R(∞)| < 1, whichever way time goes: a run backwards tells. */
+  readonly dissipative?: boolean;
 }
 
 /** What `defineScheme` makes a scheme of. */

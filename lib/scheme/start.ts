@@ -163,7 +163,7 @@ function jerkRows(z: Blocks, at: StepPoint, held: boolean, passes: readonly Pass
       q = further(q, v);
     }
     const direction = {
-      q: at.positionRate(x.q, q),
+      q: at.positionRate(x.q, q, t),
       v,
       a: z[jerk],
       t: one,

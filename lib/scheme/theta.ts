@@ -345,6 +345,7 @@ function blended(scheme: Blend): Scheme {
   return {
     name: scheme.name,
     order: scheme.order,
+    dissipative: scheme.alpha + scheme.beta > 1,
     mechanics: carrying,
     // With β = 0 the position at the end of the step is known at its start: no multiplier can hold it.
     constrained: scheme.beta === 0 ? undefined : holding(carrying),

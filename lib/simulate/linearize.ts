@@ -13,6 +13,7 @@ import type {System} from '../step/formulation.js';
 import {holdsPosition} from '../system/constraint-kinds.js';
 import type {Constraint} from '../system/constraint-kinds.js';
 import type {Inputs} from '../system/inputs.js';
+import {InputReads} from '../system/inputs.js';
 import {motionOf} from '../system/kinematics.js';
 import {mechanics, type MechanicalSystem} from '../system/mechanics.js';
 import {readNumeric} from '../system/numeric.js';
@@ -154,7 +155,7 @@ function ofMechanics(system: MechanicalSystem, state: MechanicalInitial, options
 
 /** q', φ, φ' and ψ, flat. */
 function ratesAndGaps(system: MechanicalSystem, q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, params: Params): tf.Tensor {
-  const rate = system.kinematics === undefined ? v : motionOf(system.kinematics, params).rate(q, v);
+  const rate = system.kinematics === undefined ? v : motionOf(system.kinematics, params).rate(q, v, t);
   const gap = ({gap: f}: Constraint, place: {readonly [name: string]: tf.Tensor}): tf.Tensor => {
     const value = (f as (at: object) => tf.Tensor)({q, v, t, ...place, params});
     return tf.reshape(value, [value.size]);
@@ -171,7 +172,7 @@ function ratesAndGaps(system: MechanicalSystem, q: tf.Tensor, v: tf.Tensor, t: t
 }
 
 /**
- * dN/dt of every column of N, by differences of fourth order along q': with quaternions N is linear in q, and they are exact.
+ * dN/dt of every column of N, by differences of fourth order along q' and t: with quaternions N is linear in q, and they are exact.
  * Without kinematics N is one and does not move.
  */
 function rateOfKinematics(
@@ -183,7 +184,9 @@ function rateOfKinematics(
 ): Float64Array[] {
   if (kinematics === undefined) return N.map(column => new Float64Array(column.length));
   // The places of the differences are off the manifold, by h².
-  const moving = mechanics({mass: 1, forces: [], kinematics: {rate: kinematics.rate}});
+  const {inputs, params: given} = options;
+  const ofRun = inputs === undefined ? kinematics.rate : new InputReads(inputs).of(kinematics.rate);
+  const moving = mechanics({mass: 1, forces: [], kinematics: {rate: ofRun}});
   const [at, velocity] = [readNumeric(q, 'q'), readNumeric(v, 'v')];
   // The fifth derivative of N counts with h⁴, rounding with ε/h: both are about 10⁻¹³ for a motion of size one.
   const h = 1e-3 / (1 + largest(rate));
@@ -192,11 +195,11 @@ function rateOfKinematics(
     const place = at.values.map((x, i) => x + s * rate[i]);
     const {trajectory, tangents} = simulate.jvps(
       moving,
-      {q: shaped(place, at.shape), v, t},
+      {q: shaped(place, at.shape), v, t: (t ?? 0) + s},
       {
-        ...settings({params: options.params}),
-        observe: ({q: here, v: w, params}) => {
-          const value = motionOf(kinematics, {...params}).rate(here, w);
+        ...settings({params: given}),
+        observe: ({q: here, v: w, t: when, params}) => {
+          const value = motionOf({rate: ofRun}, {...params}).rate(here, w, when);
           return tf.reshape(value, [value.size]);
         },
         steps: 0,

@@ -49,11 +49,11 @@ export interface Equations {
   readonly noise?: NoiseEquations;
   /** The system has hidden states or kinematics. */
   readonly general: boolean;
-  /** q' at position q and velocity v, linear in v: v itself unless there are hidden states or kinematics. Mechanics only. */
-  positionRate(q: tf.Tensor, v: tf.Tensor): tf.Tensor;
+  /** q' at position q, velocity v and time t, linear in v: v itself unless there are hidden states or kinematics. Mechanics only. */
+  positionRate(q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor;
   /**
-   * Where a constant velocity whose integral is the sum of these leads from q: q plus them, and with kinematics q' = N(q)v
-   * to second order in them along the manifold of q. Mechanics only.
+   * Where a constant velocity whose integral is the sum of these leads from q: q plus them, and with kinematics q' = N(q, t)v
+   * to second order in them along the manifold of q, with N of the middle of the step. Mechanics only.
    */
   moved(q: tf.Tensor, ...increments: readonly tf.Tensor[]): tf.Tensor;
   /** q back on its manifold: itself, but with kinematics that say how. Mechanics only. */

@@ -1,6 +1,6 @@
 /**
  * Inputs of a run: quantities known over time that a system's functions read among their parameters, as their values
- * at the time at which the function is asked. A mass, a compliance and kinematics have no time, and so no inputs.
+ * at the time at which the function is asked. Masses of mechanics and compliances have no time, and so no inputs.
  */
 import type * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
@@ -106,13 +106,12 @@ export class InputReads {
   }
 
   private kinematics({rate, retract, project}: CheckedKinematics): CheckedKinematics {
-    const without = <At extends {params: Params}, R>(f: (at: At) => R): ((at: At) => R) => {
-      return at => f({...at, params: this.refused(at.params, 'kinematics')});
-    };
     return {
-      rate: without(rate),
-      ...(retract === undefined ? {} : {retract: without(retract)}),
-      ...(project === undefined ? {} : {project: without(project)}),
+      rate: this.of(rate),
+      ...(retract === undefined ? {} : {retract: this.of(retract)}),
+      ...(project === undefined
+        ? {}
+        : {project: ({q, params}) => project({q, params: this.refused(params, 'projection')})}),
     };
   }
 
