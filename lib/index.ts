@@ -204,7 +204,7 @@ export type {TensorType} from './trace/lowering.js';
 export {derivativeAlong, type Tensors} from './trace/differentials.js';
 export {constantTensor} from './trace/trace.js';
 export {ode, type Derivative, type DerivativeAt, type Noise, type OdeSpec, type OdeSystem} from './system/ode.js';
-export type {KeptOdeMass, OdeMass} from './system/ode-mass.js';
+export type {KeptOdeMass, OdeMass, OdeMassAt} from './system/ode-mass.js';
 export {stateTree, type ShapeTree, type StateTree, type TreeDerivativeAt, type TreeOf} from './system/state-tree.js';
 export type {GradientOf, Lenient, NumericParams, NumericParamsOf, Params, ParamsLike, Tree} from './system/params.js';
 export {brownianPath, sde, type BrownianPath, type SdeSpec, type SdeSystem, type Seed} from './system/sde.js';

@@ -123,9 +123,9 @@ function withMass(system: OdeSystem, state: OdeInitial, options: LinearizeOption
     directions,
   );
   trajectory.dispose();
-  const named = tangents as readonly {readonly y: Float64Array; readonly observed: Float64Array}[];
-  const saved = trajectory.values('observed' as never);
-  const [mass, f] = [saved.slice(0, saved.length / 2), trajectory.values('y' as never).slice(n)];
+  const named: readonly {readonly y: Float64Array; readonly observed: Float64Array}[] = tangents as never;
+  const saved = trajectory.values('observed');
+  const [mass, f] = [saved.slice(0, saved.length / 2), trajectory.values('y').slice(n)];
   const moves = named.some(({observed}) => observed.subarray(0, mass.length).some(change => change !== 0));
   if (moves && largest(f) > atRest * Math.max(1, largest(values)))
     throw new OptionError(
