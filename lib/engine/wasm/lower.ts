@@ -69,7 +69,13 @@ class Steps {
         const operands = storage.operands.get(node) ?? [];
         this.readyAt.set(
           node,
-          steps.push({kind: 'kernel', node, operands, writes: new Set([node]), reads: new Set(operands.map(({of}) => of))}) - 1,
+          steps.push({
+            kind: 'kernel',
+            node,
+            operands,
+            writes: new Set([node]),
+            reads: new Set(operands.map(({of}) => of)),
+          }) - 1,
         );
         continue;
       }
@@ -118,8 +124,7 @@ class Steps {
       const [earlier, loop] = [steps[j], steps[i]];
       if (earlier?.kind !== 'loop' || loop?.kind !== 'loop' || !mayJoin(earlier, loop)) continue;
       const moved = earlier.nest.roots.map(({node}) => node);
-      const reads = (step: Step | undefined): boolean =>
-        step !== undefined && moved.some(node => step.reads.has(node));
+      const reads = (step: Step | undefined): boolean => step !== undefined && moved.some(node => step.reads.has(node));
       if (steps.slice(j + 1, i).some(reads)) continue;
       // Of a value in several parts others may be written in between, which its readers wait for.
       if (earlier.nest.roots.some(root => root.source !== root.node)) continue;

@@ -6,8 +6,8 @@
  */
 import type {Node} from '../../graph/node.js';
 import {isOp} from '../../graph/node.js';
-import type {Access, AxisIndices} from './access.js';
-import {joinAxes, splitByAxes} from './access.js';
+import type {Access, AccessKey, AxisIndices} from './access.js';
+import {accessKey, joinAxes, splitByAxes} from './access.js';
 import type {Expression} from './expression.js';
 import {Expressions} from './expression.js';
 import type {Axis, Nest, Root} from './nest.js';
@@ -117,6 +117,7 @@ function extensible(pieces: readonly Piece[], segments: Built['segments'], known
     segments,
     extended(roots) {
       const offered = offeredBy(roots);
+      if (offered.some(node => within.has(node) || builders.some(builder => builder.hasRead(node)))) return undefined;
       for (const node of offered) within.add(node);
       const more = builders.map(builder => builder.piece(roots).assignments);
       if (wishes.none && roots.every(root => keepsRow({axes}, root)))
@@ -164,9 +165,9 @@ class Wishes {
 
 class PieceBuilder {
   private readonly sizes: readonly number[];
-  private readonly memo = new Map<Node, Map<string, Expression>>();
+  private readonly memo = new Map<Node, Map<AccessKey, Expression>>();
   /** What was added to the memo since it was last kept. */
-  private added: {readonly to: Map<string, Expression>; readonly key: string}[] = [];
+  private added: {readonly of: Node; readonly key: AccessKey}[] = [];
 
   constructor(
     private readonly segments: readonly number[],
@@ -187,9 +188,18 @@ class PieceBuilder {
     this.added = [];
   }
 
+  /** Whether what is built depends on where the node's value comes from. */
+  hasRead(node: Node): boolean {
+    return this.memo.has(node);
+  }
+
   /** As it was when it was last kept. */
   forget(): void {
-    for (const {to, key} of this.added) to.delete(key);
+    for (const {of, key} of this.added) {
+      const to = this.memo.get(of);
+      to?.delete(key);
+      if (to?.size === 0) this.memo.delete(of);
+    }
     this.added = [];
   }
 
@@ -221,13 +231,13 @@ class PieceBuilder {
 
   private value(node: Node, access: Access): Expression {
     let byAccess = this.memo.get(node);
-    if (byAccess === undefined) this.memo.set(node, (byAccess = new Map<string, Expression>()));
-    const key = `${access.offset}+${access.coefficients.join()}`;
+    if (byAccess === undefined) this.memo.set(node, (byAccess = new Map<AccessKey, Expression>()));
+    const key = accessKey(access);
     let found = byAccess.get(key);
     if (found === undefined) {
       found = this.isLoaded(node) ? this.make.load(node, access) : this.computed(node, access);
       byAccess.set(key, found);
-      this.added.push({to: byAccess, key});
+      this.added.push({of: node, key});
     }
     return found;
   }
