@@ -368,7 +368,7 @@ function traceStart(subject: Subject, formulation: Formulation, project: boolean
       still: formulation.still,
       ahead: formulation.startsAhead,
       masses: formulation.masses,
-      coefficients: (coefficients as Coefficients | undefined)?.parts,
+      coefficients: (coefficients)?.parts,
     },
     state,
   };
