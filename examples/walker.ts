@@ -22,7 +22,7 @@ const at = (x: tf.Tensor, i: number): tf.Tensor => tf.gather(x, i);
 
 /**
  * q = (θ of the stance leg, φ between the legs, where the stance foot is, which leg that is, 1 or −1), the last two at
- * rest but for heelstrikes; lengths in legs, times in √(l/g). Equations (1) and (2) of the paper.
+ * rest but for heelstrikes; lengths in legs, times in √(l/g).
  */
 const legs = mechanics({
   mass: 1,
@@ -68,10 +68,7 @@ const walker = withFigure(legs, {
   },
 });
 
-/**
- * Equation (4): the swing leg becomes the stance leg, and angular momentum about the new foot and about the hip is
- * kept.
- */
+/** The swing leg becomes the stance leg; angular momentum about the new foot, and of the other leg about the hip, is kept. */
 const heelstrike = ({q, v}: {q: tf.Tensor; v: tf.Tensor}): {q: tf.Tensor; v: tf.Tensor} => {
   const [angle, , x, leg] = tf.unstack(q);
   const rate = tf.mul(tf.cos(tf.mul(2, angle)), at(v, theta));
@@ -238,31 +235,44 @@ export function moving(path: Trajectory, gamma: number): Animation {
   });
 }
 
-/** The long-period gait on a slope of 0.009, from the paper's guess to the last digit. */
+/** Both gaits on a slope of 0.009, with what M. Garcia's program of 1998 for the paper has for them, to 1e-10 as it says. */
 export const published = {
-  gamma: 0.009,
-  start: [0.200310900544287, -0.199832473004977] as StepStart,
+  long: [0.20031090049483, -0.19983247291764] as StepStart,
+  short: [0.19393736960624, -0.20386692731962] as StepStart,
 };
 
-const complex = ({real, imaginary}: Eigenvalue): string =>
-  imaginary === 0
-    ? real.toFixed(6)
-    : `${real.toFixed(6)} ${imaginary < 0 ? '−' : '+'} ${Math.abs(imaginary).toFixed(6)}i`;
+const complex =
+  (digits: number) =>
+  ({real, imaginary}: Eigenvalue): string =>
+    `${real.toFixed(digits)}${imaginary === 0 ? '' : ` ${imaginary < 0 ? '−' : '+'} ${Math.abs(imaginary).toFixed(digits)}i`}`;
 
 export async function main({report, short}: ScriptArguments): Promise<void> {
-  const long = gait(0.009, [0.2, -0.2]);
-  console.log(`A gait on a slope of 0.009 after ${long.iterations} corrections of Newton:`);
+  const [long, quick] = [gait(0.009, [0.2, -0.2]), gait(0.009, [0.19, -0.2])];
   printTable([
-    ['', 'found', 'published'],
-    ['θ', long.start[0].toFixed(12), published.start[0].toFixed(12)],
-    ["θ'", long.start[1].toFixed(12), published.start[1].toFixed(12)],
-    ['period', long.period.toFixed(9), ''],
+    ['slope 0.009', 'θ', "θ'", 'period', 'eigenvalues', '', 'Newton'],
+    ...[long, quick].map(({start, period, eigenvalues: both, iterations}, i) => [
+      i === 0 ? 'long' : 'short',
+      ...start.map(value => value.toFixed(12)),
+      period.toFixed(9),
+      ...both.map(complex(9)),
+      String(iterations),
+    ]),
+    ...Object.entries(published).map(([name, start]) => [
+      `${name}, published`,
+      ...start.map(value => value.toFixed(12)),
+      ...['', '', '', ''],
+    ]),
   ]);
   if (!short) {
     let found = gait(0.001, [0.097, -0.1]);
     const rows = [0.001, 0.002, 0.004, 0.009, 0.014, 0.016].map(gamma => {
       found = onSlope(gamma, found);
-      return [gamma.toFixed(3), found.start[0].toFixed(6), found.period.toFixed(6), ...found.eigenvalues.map(complex)];
+      return [
+        gamma.toFixed(3),
+        found.start[0].toFixed(6),
+        found.period.toFixed(6),
+        ...found.eigenvalues.map(complex(6)),
+      ];
     });
     printTable([['slope', 'θ', 'period', 'eigenvalues', ''], ...rows]);
     console.log(`Stable up to a slope of ${periodDoubling(long, 0.014).gamma.toFixed(6)}.`);

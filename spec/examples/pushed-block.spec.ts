@@ -40,10 +40,11 @@ describe('a pushed block', () => {
       const moved = (by: number): number => end(values.map((u, i) => (i === k ? u + by : u))).place;
       expect((moved(1e-5) - moved(-1e-5)) / 2e-5).to.be.closeTo(gradient[k], 1e-6 * gradient[0]);
     }
-    expect(Math.abs(gradient[28])).to.be.below(1e-15);
+    // Contacts yield a little, so that redundant ones have one solution; 1e-2 m/N is what sliding has.
+    expect(Math.abs(gradient[28])).to.be.below(1e-10);
     const held = end(times.map(() => 0.9 * resistance));
-    expect(held.place).to.be.closeTo(0, 1e-12);
-    held.gradient.forEach(slope => expect(Math.abs(slope)).to.be.below(1e-15));
+    expect(held.place).to.be.closeTo(0, 1e-9);
+    held.gradient.forEach(slope => expect(Math.abs(slope)).to.be.below(1e-10));
   });
 
   it('is handed over at rest with the force of the closed form', () => {

@@ -5,14 +5,27 @@ import {gait, onSlope, periodDoubling, published, returnMap, walk, type StepStar
 describe('the simplest walker', () => {
   const long = gait(0.009, [0.2, -0.2]);
 
-  it('has the published gait, its period, and the eigenvalues that SciPy finds by differences of fourth order', () => {
-    // Garcia et al. 1998; the map of SciPy's DOP853 at rtol 1e-13 takes them to themselves within 1.2e-13.
-    long.start.forEach((value, i) => expect(value).to.be.closeTo(published.start[i], 1e-12));
-    expect(long.period).to.be.closeTo(3.88246375285114, 1e-10);
+  it('has both published gaits; periods and eigenvalues are those of SciPy', () => {
+    const quick = gait(0.009, [0.19, -0.2]);
+    // SciPy 1.17: DOP853 at rtol 1e-13, fsolve on its return map, differences of fourth order.
+    const scipy = {
+      long: {start: [0.200310900544331, -0.19983247300504], period: 3.882463752851139},
+      short: {start: [0.193937369810189, -0.203866927442022], period: 3.0961058680777},
+    };
+    for (const [name, found] of Object.entries({long, short: quick}) as ['long' | 'short', typeof long][]) {
+      found.start.forEach((value, i) => {
+        expect(value).to.be.closeTo(published[name][i], 3e-10); // to 1e-10, as their source says
+        expect(value).to.be.closeTo(scipy[name].start[i], 2e-12);
+      });
+      expect(found.period).to.be.closeTo(scipy[name].period, 1e-10);
+    }
     const [{real, imaginary}, other] = long.eigenvalues;
     expect(real).to.be.closeTo(-0.190099841, 1e-9);
     expect(imaginary).to.be.closeTo(0.557598776, 1e-9);
     expect([other.real, other.imaginary]).to.deep.equal([real, -imaginary]);
+    // Published as 4.000 and 0.459.
+    expect(quick.eigenvalues[0].real).to.be.closeTo(4.0038643, 2e-6);
+    expect(quick.eigenvalues[1].real).to.be.closeTo(0.4595896, 1e-6);
   });
 
   it("loses at heelstrike what the slope's step gives", () => {
