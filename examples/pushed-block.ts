@@ -1,10 +1,12 @@
 /**
- * A block is pushed along a table and handed over at a target, at rest. Of all forces over time that bring it there, the one of
- * least ∫u² dt is looked for by derivatives through sliding and sticking; what is found is held against the closed form.
+ * A block is pushed along a table and handed over at a target, at rest. Of all forces over time that bring it there,
+ * the one of least ∫u² dt is looked for by derivatives through sliding and sticking; what is found is held against the
+ * closed form.
  *
- * From work and energy: while the block slides, m v' = u − f with f = μ m g. A force that ends with the motion, after the time T,
- * has ∫(u − f) dt = 0 and m X = ∫(T − t)(u − f) dt, and ∫u² is least for u = f + (6 m X/T²)(1 − 2t/T). Resting costs nothing, so T is free too:
- * T = √(6X/(μg)), with which u = 2f (1 − t/T) ends at zero as the block comes to rest, and ∫u² dt = (4/3) f² T. Its work is f X.
+ * From work and energy: while the block slides, m v' = u − f with f = μ m g. A force that ends with the motion, after
+ * the time T, has ∫(u − f) dt = 0 and m X = ∫(T − t)(u − f) dt, and ∫u² is least for u = f + (6 m X/T²)(1 − 2t/T).
+ * Resting costs nothing, so T is free too: T = √(6X/(μg)), with which u = 2f (1 − t/T) ends at zero as the block comes
+ * to rest, and ∫u² dt = (4/3) f² T. Its work is f X.
  *
  *     npx tsx examples/pushed-block.ts
  */
@@ -148,9 +150,9 @@ export interface Found {
 }
 
 /**
- * The force of least effort that ends at the target: sequential quadratic programming with the Hessian W of the effort alone,
- * u⁺ = W⁻¹g (gᵀu − miss)/(gᵀW⁻¹g) (Nocedal & Wright, §18.1). g holds the time at which the block
- * stops; once this stays in one step the end is linear in u, and the next iterate is the last.
+ * The force of least effort that ends at the target: sequential quadratic programming with the Hessian W of the effort
+ * alone, u⁺ = W⁻¹g (gᵀu − miss)/(gᵀW⁻¹g) (Nocedal & Wright, §18.1). g holds the time at which the block stops; once
+ * this stays in one step the end is linear in u, and the next iterate is the last.
  */
 export function optimized(guess: Float64Array, dt: number): Found {
   const [end, weights] = [handOvers(dt), weightsOf(dt)];
@@ -173,7 +175,10 @@ export function optimized(guess: Float64Array, dt: number): Found {
   );
 }
 
-/** A steady push, and then none. It begins above what friction holds: of a force that does not move the block no derivative says that more would. */
+/**
+ * A steady push, and then none. It begins above what friction holds: of a force that does not move the block no
+ * derivative says that more would.
+ */
 export const guess = times.map(t => (t < 0.45 ? 2 * resistance : 0));
 
 /** Work of the force and of friction along a run, in J. */

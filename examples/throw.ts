@@ -1,7 +1,7 @@
 /**
- * A throw through two impacts: a hollow ball is thrown at the floor, bounces, comes off the wall and falls into a bucket.
- * Of all throws and spins that end there at a given time, the one of least energy is looked for with derivatives through both
- * impacts, with Coulomb's friction and restitution, by Moreau's time stepping.
+ * A throw through two impacts: a hollow ball is thrown at the floor, bounces, comes off the wall and falls into a
+ * bucket. Of all throws and spins that end there at a given time, the one of least energy is looked for with
+ * derivatives through both impacts, with Coulomb's friction and restitution, by Moreau's time stepping.
  *
  *     npx tsx examples/throw.ts
  */
@@ -12,7 +12,10 @@ import {animate, type Animation} from '../plot/index.js';
 import {printTable, script, type ScriptArguments} from '../training/report/script.js';
 import {writeAnimation} from './write.js';
 
-/** SI units. A hollow ball, J = (2/3) m r², as heavy and large as a basketball; what lands comes to the middle of the bucket's rim. */
+/**
+ * SI units. A hollow ball, J = (2/3) m r², as heavy and large as a basketball; what lands comes to the middle of the
+ * bucket's rim.
+ */
 export const scene = {
   mass: 0.62,
   radius: 0.12,
@@ -131,8 +134,9 @@ export interface Optimum {
 }
 
 /**
- * The throw of least energy that ends at the target: sequential quadratic programming with the Hessian of the energy alone. Each
- * iterate is the shortest z that the linearized throw takes to the target, z⁺ = Jᵀ(J Jᵀ)⁻¹(J z − miss) (Nocedal & Wright, §18.1).
+ * The throw of least energy that ends at the target: sequential quadratic programming with the Hessian of the energy
+ * alone. Each iterate is the shortest z that the linearized throw takes to the target, z⁺ = Jᵀ(J Jᵀ)⁻¹(J z − miss)
+ * (Nocedal & Wright, §18.1).
  */
 export function optimized(guess: Throw, land: (given: Throw) => Landing): Optimum {
   const history: {miss: number; energy: number}[] = [];
@@ -158,8 +162,9 @@ export function optimized(guess: Throw, land: (given: Throw) => Landing): Optimu
 const dot = (a: readonly number[], b: readonly number[]): number => a.reduce((sum, value, i) => sum + value * b[i], 0);
 
 /**
- * Where the throw ends without time steps, by parabolas and the same law of impact, to check against: at an impact the sphere's
- * normal velocity turns to −e times itself, and friction takes the slip away or as much of it as μ times the impulse can.
+ * Where the throw ends without time steps, by parabolas and the same law of impact, to check against: at an impact the
+ * sphere's normal velocity turns to −e times itself, and friction takes the slip away or as much of it as μ times the
+ * impulse can.
  */
 export function closedForm(given: Throw): readonly [number, number] {
   let [x, y] = scene.hand as readonly [number, number];

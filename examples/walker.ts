@@ -1,8 +1,9 @@
 /**
- * The simplest walking model (Garcia, Chatterjee, Ruina & Coleman, The simplest walking model: stability, complexity, and
- * scaling, ASME J. Biomech. Eng. 120, 1998): two legs without mass, a mass at the hip, feet that are much lighter, on a slope.
- * Its gait is a fixed point of the map from one step's beginning to the next one's, found by Newton's method with the
- * derivative of that map, through the impact and its time; the eigenvalues of the same derivative say whether it is stable.
+ * The simplest walking model (Garcia, Chatterjee, Ruina & Coleman, The simplest walking model: stability, complexity,
+ * and scaling, ASME J. Biomech. Eng. 120, 1998): two legs without mass, a mass at the hip, feet that are much lighter,
+ * on a slope. Its gait is a fixed point of the map from one step's beginning to the next one's, found by Newton's
+ * method with the derivative of that map, through the impact and its time; the eigenvalues of the same derivative say
+ * whether it is stable.
  *
  *     npx tsx examples/walker.ts
  */
@@ -52,17 +53,25 @@ const walker = withFigure(legs, {
   ],
   radius: [0.02, 0.06, 0.02],
   ground: [{normal: [0, 1]}],
+  // An arrow a leg; that of the swing leg has no length.
   forces: ({q, v, params}) => {
-    const [angle, , x] = tf.unstack(q);
+    const [angle, , x, leg] = tf.unstack(q);
     const press = tf.sub(tf.cos(tf.sub(angle, params.gamma as tf.Tensor)), tf.square(at(v, theta)));
+    const along = tf.mul(press, tf.stack([tf.neg(tf.sin(angle)), tf.cos(angle)]));
+    const stance = tf.stack([x, tf.zerosLike(x)]);
+    const first = tf.greater(leg, 0);
+    const none = tf.zerosLike(along);
     return {
-      at: tf.stack([x, tf.zerosLike(x)]).expandDims(),
-      force: tf.mul(press, tf.stack([tf.neg(tf.sin(angle)), tf.cos(angle)])).expandDims(),
+      at: tf.stack([stance, stance]),
+      force: tf.stack([tf.where(first, along, none), tf.where(first, none, along)]),
     };
   },
 });
 
-/** Equation (4): the swing leg becomes the stance leg, and angular momentum about the new foot and about the hip is kept. */
+/**
+ * Equation (4): the swing leg becomes the stance leg, and angular momentum about the new foot and about the hip is
+ * kept.
+ */
 const heelstrike = ({q, v}: {q: tf.Tensor; v: tf.Tensor}): {q: tf.Tensor; v: tf.Tensor} => {
   const [angle, , x, leg] = tf.unstack(q);
   const rate = tf.mul(tf.cos(tf.mul(2, angle)), at(v, theta));
@@ -76,8 +85,8 @@ const started = (angle: tf.Tensor, rate: tf.Tensor, x = tf.zerosLike(angle), leg
 });
 
 /**
- * φ − 2θ is zero where the swing foot is on the slope. It falls through zero at mid-stance, where a leg that does not bend scuffs, which
- * the model allows, and rises through it at heelstrike.
+ * φ − 2θ is zero where the swing foot is on the slope. It falls through zero at mid-stance, where a leg that does not
+ * bend scuffs, which the model allows, and rises through it at heelstrike.
  */
 const touch = {
   when: ({q}: {q: tf.Tensor}) => tf.sub(at(q, phi), tf.mul(2, at(q, theta))),
@@ -196,8 +205,8 @@ export function eigenvalues([[a, b], [c, d]]: ReturnMap['jacobian']): Gait['eige
 }
 
 /**
- * The slope beyond which the gait is not stable any more: one eigenvalue is −1, det(P' + I) = 0, and every second step becomes
- * alike. By the secant method.
+ * The slope beyond which the gait is not stable any more: one eigenvalue is −1, det(P' + I) = 0, and every second step
+ * becomes alike. By the secant method.
  */
 export function periodDoubling(from: Gait, second: number): Gait {
   const value = ({jacobian: [[a, b], [c, d]]}: Gait): number => (1 + a) * (1 + d) - b * c;

@@ -1,4 +1,6 @@
-/** How a system is drawn: what its state says about points, and what joins them. `animate` of stiffgrad/plot reads it. */
+/**
+ * How a system is drawn: what its state says about points, and what joins them. `animate` of stiffgrad/plot reads it.
+ */
 import * as tf from '@tensorflow/tfjs';
 import type {MechanicalSystem, Params} from '../lib/index.js';
 import type {Edge} from './edges.js';
@@ -10,8 +12,8 @@ export interface DrawnState {
   /** Empty, as lambda is, where the run has none. */
   readonly v: tf.Tensor;
   /**
-   * Multipliers of the constraints [rows]: their mean over time since the picture before, so that the impulse of an impact
-   * between two pictures is in it.
+   * Multipliers of the constraints [rows]: their mean over time since the picture before, so that the impulse of an
+   * impact between two pictures is in it.
    */
   readonly lambda: tf.Tensor;
   readonly t: tf.Tensor;

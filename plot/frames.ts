@@ -1,4 +1,7 @@
-/** A run's saved states as the frames of an animation: what a figure says of each, before it is laid on the picture's grid. */
+/**
+ * A run's saved states as the frames of an animation: what a figure says of each, before it is laid on the picture's
+ * grid.
+ */
 import * as tf from '@tensorflow/tfjs';
 import type {AnyTrajectory, Numeric} from '../lib/index.js';
 import {OptionError, readNumeric, ShapeError} from '../lib/index.js';

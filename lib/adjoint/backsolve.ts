@@ -8,7 +8,7 @@
  * whose derivative is made from the traced f and its transpose, so that every scheme that integrates an
  * ode integrates it. Of a run backwards in time the way back goes along t itself, with the opposite derivative.
  */
-import type * as tf from '@tensorflow/tfjs';
+import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
 import {concat, input, neg, reshape, slice} from '../graph/build.js';
 import {orZeros, pullback} from '../graph/differentiate.js';
@@ -23,6 +23,11 @@ import type {System} from '../step/formulation.js';
 import type {Parameter} from '../step/traced-step.js';
 import {equationsOf, hasMass, isConstrained, partOf} from '../step/formulation.js';
 import type {OwnBlock} from '../system/equations.js';
+import type {Blocks, Equations} from '../system/equations.js';
+import {readNumeric} from '../system/numeric.js';
+import {rankOf} from '../linear/rank.js';
+import {linalg} from '../linalg/index.js';
+import {sameShape, sizeOf, type Shape} from '../graph/node.js';
 import type {OdeSystem} from '../system/ode.js';
 import {ode} from '../system/ode.js';
 import type {Leaf, Params} from '../system/params.js';
@@ -58,7 +63,7 @@ export function adjointSystem(
         leaves,
         leaves.map((_, i) => at[`p.${i}`]),
       ) as Params;
-      return {rate: joinBlocks(own, equationsOf(system, params, blocks).rate(splitBlocks(own, at.x), at.t), 'rate')};
+      return {rate: joinBlocks(own, rateOf(equationsOf(system, params, blocks), splitBlocks(own, at.x), at.t), 'rate')};
     },
     [
       {name: 'x', shape: [own.size]},
@@ -103,8 +108,35 @@ export function adjointSystem(
   };
 }
 
+/** y', of M y' = f by M⁻¹. */
+function rateOf(equations: Equations, x: Blocks, t: tf.Tensor): Blocks {
+  if (!equations.withMass) return equations.rate(x, t);
+  const mass = equations.massAt(x.y, t);
+  const f = equations.rightHandSide(x, t).y;
+  if (mass.size === 1) return {y: tf.div(f, tf.reshape(mass, []))};
+  if (sameShape(mass.shape, f.shape)) return {y: tf.div(f, mass)};
+  return {y: tf.reshape(linalg.solve(mass, tf.reshape(f, [f.size, 1])), f.shape)};
+}
+
 const leafOf = (params: Params, {path}: Leaf): tf.Tensor =>
   path.reduce<tf.Tensor | Params>((tree, key) => (tree as Params)[key], params) as tf.Tensor;
+
+/**
+ * M y' = f goes back as y' = M⁻¹f.
+ * @throws OptionError 'bad-adjoint' where M has no inverse, as far as its numbers are known before the run
+ */
+export function requireInverse({mass}: OdeSystem, shape: Shape): void {
+  if (mass === undefined || typeof mass === 'function') return;
+  const {values, shape: given} = readNumeric(mass, 'mass');
+  const n = sizeOf(shape);
+  const isMatrix = values.length > 1 && !sameShape(given, shape);
+  const isSingular = isMatrix ? rankOf({rows: n, columns: n, values}).rank < n : values.includes(0);
+  if (isSingular)
+    throw new OptionError(
+      'bad-adjoint',
+      "backsolveAdjoint integrates y' = M⁻¹f, and this mass is singular: use implicitAdjoint(), or forwardSensitivity() for few parameters.",
+    );
+}
 
 /** @throws OptionError 'bad-adjoint' where the motion has no continuous adjoint that the scheme could integrate */
 export function checkBacksolve(system: System, scheme: Scheme, events: number): void {
@@ -119,10 +151,10 @@ export function checkBacksolve(system: System, scheme: Scheme, events: number): 
       'bad-adjoint',
       `backsolveAdjoint goes with smooth motion, and this system is an sde: ${instead}`,
     );
-  if (hasMass(system))
+  if (system.kind === 'mechanics' && hasMass(system))
     throw new OptionError(
       'bad-adjoint',
-      `backsolveAdjoint integrates y' = f, and this system has a mass that may be singular: ${instead}`,
+      `backsolveAdjoint integrates y' = f, and this system has coordinates without a mass: ${instead}`,
     );
   if (events > 0)
     throw new OptionError('bad-adjoint', `backsolveAdjoint does not go back over events and their jumps: ${instead}`);

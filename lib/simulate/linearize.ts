@@ -20,6 +20,9 @@ import {readNumeric} from '../system/numeric.js';
 import type {NumericParamsOf, Params} from '../system/params.js';
 import {derivativeAlong} from '../trace/differentials.js';
 import {constantTensor} from '../trace/trace.js';
+import {dense} from '../linear/rank.js';
+import type {OdeSystem} from '../system/ode.js';
+import {massOf, matrixOf, reduced, rightHandSideAlone} from './linearize-mass.js';
 import {eigenvaluesOf, type Eigenvalue} from './eigenvalues.js';
 import type {AnySystem, Initial, MechanicalInitial, OdeInitial, ParamsOf} from './kinds.js';
 import {freeCoordinates} from './free-coordinates.js';
@@ -66,6 +69,7 @@ const instant: Scheme = {
  * A and its eigenvalues at a state of rest or of steady motion. With constraints A is that of coordinates which they
  * leave free; rows of hard contacts are not among them, as contact comes and goes. Where the motion is steady (a wheel rolls
  * on), coordinates are taken from what does not turn as far as possible: seen from there A is constant.
+ * Of M y' = f with a singular M it is that of the components which the algebraic equations leave free.
  * @throws OptionError 'bad-linearization' for a system with hidden states; InconsistentStateError where the state breaks
  *   the constraints
  */
@@ -77,11 +81,7 @@ export function linearize<S extends AnySystem>(
   refuseUnknownOptions(options, {params: object, inputs: any}, 'linearize');
   const given: System = system;
   const told = options as unknown as LinearizeOptions;
-  if (given.kind === 'ode' && given.mass !== undefined)
-    throw new OptionError(
-      'bad-linearization',
-      "linearize gives A of y' = A y, and M y' = f with a mass has none where M is singular: eliminate what is algebraic.",
-    );
+  if (given.kind === 'ode' && given.mass !== undefined) return withMass(given, state as OdeInitial, told);
   if (given.kind === 'ode') return ofOde(given, state as OdeInitial, told);
   if (given.states !== undefined)
     throw new OptionError(
@@ -106,6 +106,41 @@ function ofOde(system: System, state: OdeInitial, options: LinearizeOptions): Li
   const A = Array.from(values, (_, i) => columns.map(column => column[i]));
   return {A, eigenvalues: eigenvaluesOf(A), coordinates: A.map((_, i) => `y[${i}]`)};
 }
+
+/** M δy' = J δy, less what is algebraic. */
+function withMass(system: OdeSystem, state: OdeInitial, options: LinearizeOptions): Linearization {
+  const {shape, values} = readNumeric(state.y, 'the state');
+  const n = values.length;
+  const directions = units(n).map(y => ({initial: {y: shaped(y, shape)}}));
+  const {trajectory, tangents} = simulate.jvps(
+    system as never,
+    state,
+    {
+      ...settings(options),
+      scheme: rightHandSideAlone,
+      observe: ({y, t, params}: {y: tf.Tensor; t: tf.Tensor; params: Params}) => massOf(system, {y, t, params}),
+    } as never,
+    directions,
+  );
+  trajectory.dispose();
+  const named = tangents as readonly {readonly y: Float64Array; readonly observed: Float64Array}[];
+  const saved = trajectory.values('observed' as never);
+  const [mass, f] = [saved.slice(0, saved.length / 2), trajectory.values('y' as never).slice(n)];
+  const moves = named.some(({observed}) => observed.subarray(0, mass.length).some(change => change !== 0));
+  if (moves && largest(f) > atRest * Math.max(1, largest(values)))
+    throw new OptionError(
+      'bad-linearization',
+      "linearize takes a mass that is a function of y at a state of rest, f = 0, alone: elsewhere M y' changes with y by a rate that M y' = f need not determine.",
+    );
+  const {A, free} = reduced(
+    matrixOf(mass, n),
+    dense(n, n, (i, j) => named[j].y[n + i]),
+  );
+  return {A, eigenvalues: eigenvaluesOf(A), coordinates: free.map(i => `y[${i}]`)};
+}
+
+/** f this small beside y is what an equilibrium leaves of it. */
+const atRest = 1e-8;
 
 function ofMechanics(system: MechanicalSystem, state: MechanicalInitial, options: LinearizeOptions): Linearization {
   const [q, v] = [readNumeric(state.q, 'the state: q'), readNumeric(state.v, 'the state: v')];

@@ -173,7 +173,7 @@ export class AlongTrace {
         'bad-mass',
         "The mass is a matrix that a function makes, and its rank is not known before the run: events and first: 'auto' ask for a mass given by numbers, or by a function giving one a component.",
       );
-    return {y: someRate(rightHandSide(x, t).y)};
+    return {y: someRate(rightHandSide(x, t).y, x.y, t)};
   }
 
   /** What is made of the trace's outputs. */

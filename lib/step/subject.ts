@@ -80,6 +80,7 @@ function equationsAtStages(equations: Equations): Equations {
     rate: (x, t) => atStage(t, () => equations.rate(x, t)),
     rightHandSide: (x, t) => atStage(t, () => equations.rightHandSide(x, t)),
     positionRate: (q, v, t) => atStage(t, () => equations.positionRate(q, v, t)),
+    mass: (q, w, t) => (t === undefined ? equations.mass(q, w) : atStage(t, () => equations.mass(q, w, t))),
     ...(noise === undefined ? {} : {noise: noiseAtStages(noise)}),
   };
 }

@@ -4,7 +4,7 @@
  * returns; nothing after it sees a tensor.
  */
 import * as tf from '@tensorflow/tfjs';
-import {ShapeError} from '../errors.js';
+import {OptionError, ShapeError} from '../errors.js';
 import {input, reshape} from '../graph/build.js';
 import type {Node, Shape} from '../graph/node.js';
 import {rowScale} from '../scheme/constrained.js';
@@ -155,6 +155,7 @@ function traceFormulation(
     tensors => {
       const count = new EvaluationCount();
       const {at, params} = pointOf(subject, tensors, splitBlocks(state, tensors.x), count);
+      requireSteadyMass(subject, at);
       const blocks = splitBlocks(unknown, tensors.z);
       const rowsAndUpdate = (): Traced => {
         const next = update(at.settledState(formulation.update(blocks, at)));
@@ -224,6 +225,16 @@ function traceFormulation(
       defectModel: nodes.get(nameOf('defectResidual', 'matrix')),
     },
   };
+}
+
+/** @throws OptionError 'wrong-scheme' where the mass of an ode changes and the scheme takes it for constant */
+function requireSteadyMass({scheme, formulation}: Subject, {massMoves}: StepPoint): void {
+  if (massMoves !== true || formulation.movingMass === true) return;
+  throw new OptionError(
+    'wrong-scheme',
+    `The mass is a function of y or t, which scheme ${scheme.name} does not integrate: choose radauIIA5(), kvaerno5(), bdf2(), gaussLegendre() or implicitEuler().`,
+    {scheme: scheme.name},
+  );
 }
 
 function traceStep(
@@ -357,7 +368,7 @@ function traceStart(subject: Subject, formulation: Formulation, project: boolean
       still: formulation.still,
       ahead: formulation.startsAhead,
       masses: formulation.masses,
-      coefficients: (coefficients as Coefficients | undefined)?.parts,
+      coefficients: (coefficients)?.parts,
     },
     state,
   };
@@ -369,7 +380,7 @@ function rightHandSideAt({x: {y}, t, rightHandSide, massAt}: StepPoint, shift: t
   const f = (place: Blocks): tf.Tensor => flat(rightHandSide({y: place.y}, place.t).y);
   const along = (direction: Blocks): tf.Tensor => derivativeAlong(f, {y, t}, direction);
   return {
-    mass: massAt(y),
+    mass: massAt(y, t),
     rightHandSide: f({y, t}),
     rightHandSideAlong: along({y: tf.reshape(shift, y.shape)}),
     rightHandSideRate: along({t: tf.onesLike(t)}),

@@ -36,13 +36,11 @@ export class InputReads {
   system<S extends MechanicalSystem | OdeSystem>(system: S): S;
   system(system: MechanicalSystem | OdeSystem): MechanicalSystem | OdeSystem {
     if (system.kind === 'ode') {
-      const {mass: m, noise} = system;
+      const {mass, noise} = system;
       return {
         ...system,
         derivative: this.of(system.derivative),
-        ...(typeof m === 'function'
-          ? {mass: (at: {params: Params}) => m({params: this.refused(at.params, 'mass')})}
-          : {}),
+        ...(typeof mass === 'function' ? {mass: this.of(mass)} : {}),
         ...(noise === undefined ? {} : {noise: {...noise, diffusion: this.of(noise.diffusion)}}),
       };
     }
@@ -119,7 +117,7 @@ export class InputReads {
     return overlaid(params, this.tree, name => {
       throw new OptionError(
         'input-in-mass',
-        `The ${what} reads the input '${name}', but it has no time, and so no inputs: forces, rates of hidden states, gaps, events and observe have. Make it a parameter, or write its change as a force.`,
+        `The ${what} reads the input '${name}', but it has no time, and so no inputs: forces, kinematics, rates of hidden states, gaps, events and observe have. Make it a parameter, or write its change as a force.`,
         {name},
       );
     });

@@ -4,7 +4,7 @@
  */
 import type {Gradient} from '../../adjoint/gradient.js';
 import type {AdjointSystem} from '../../adjoint/backsolve.js';
-import {adjointSystem, checkBacksolve} from '../../adjoint/backsolve.js';
+import {adjointSystem, checkBacksolve, requireInverse} from '../../adjoint/backsolve.js';
 import {OptionError} from '../../errors.js';
 import {positiveOrInfinite, refuseUnknownOptions} from '../../checks.js';
 import {sizeOf} from '../../graph/node.js';
@@ -48,6 +48,7 @@ export function backsolveAdjoint(options: {readonly drift?: number} = {}): Adjoi
     check: ({system, options: {scheme, events}}) => checkBacksolve(system, scheme, events.length),
     prepare(asked) {
       checkResumed(asked);
+      if (asked.system.kind === 'ode') requireInverse(asked.system, asked.own[0].shape);
       return backsolve(asked, drift);
     },
   };
