@@ -204,8 +204,9 @@ describe('contacts that do not yield', () => {
         }
     }
     expect(most).to.be.greaterThan(100);
-    // Of velocities in m/s, and impulses of 1 kg m/s: contacts yield 1e-7 of what their impulses change.
-    expect(worst).to.be.lessThan(3e-6);
+    // Of velocities in m/s, and impulses of 1 kg m/s.
+    console.log('WORST', worst);
+    expect(worst).to.be.lessThan(1e-8);
   });
 
   it('μ and e are found in a record with noise, within its errors', () => {
