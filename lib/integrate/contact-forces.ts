@@ -91,9 +91,7 @@ export class ContactForces {
     relaxation[0] = contactSoftness;
     proximity[0] = 0;
     let status = iteration.find(false);
-    if (status !== 'converged') {
-      status = this.relax();
-    }
+    if (status !== 'converged') status = this.relax();
     if (status === 'converged') status = this.settle();
     relaxation[0] = 0;
     proximity[0] = contactSoftness;
@@ -105,10 +103,11 @@ export class ContactForces {
     const {anchor, relaxation, offsets, system} = this;
     const forces = system.z.subarray(offsets.unknown, offsets.unknown + anchor.length);
     const found = system.z.slice();
+    let most = 0;
     for (let tries = 0; tries < mostAnchors; tries++) {
-      let [most, apart] = [0, 0];
+      let apart = 0;
       for (let i = 0; i < anchor.length; i++) {
-        most = Math.max(most, Math.abs(forces[i]));
+        if (tries === 0) most = Math.max(most, Math.abs(forces[i]), Math.abs(anchor[i]));
         apart = Math.max(apart, Math.abs(forces[i] - anchor[i]));
       }
       const share = relaxation[0] / contactSoftness;
