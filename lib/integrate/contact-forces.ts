@@ -8,7 +8,7 @@
 import type {StepExecutable} from '../step/buffers.js';
 import type {NewtonStatus} from '../newton/index.js';
 import {backtracking, NewtonIteration} from '../newton/index.js';
-import {contactSoftness} from '../system/contact-softness.js';
+import {contactSoftness, derivativeSoftness} from '../system/contact-softness.js';
 import type {Counters} from './counters.js';
 import type {Runnable} from './runnable.js';
 import type {StepSystem} from './step-system.js';
@@ -94,7 +94,7 @@ export class ContactForces {
     if (status !== 'converged') status = this.relax();
     if (status === 'converged') status = this.settle();
     relaxation[0] = 0;
-    proximity[0] = contactSoftness;
+    proximity[0] = derivativeSoftness;
     return status;
   }
 

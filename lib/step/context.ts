@@ -2,7 +2,7 @@
 import type {LinearSolver} from '../linear/index.js';
 import type {StepExecutable} from './buffers.js';
 import type {CompiledStep} from './compiled.js';
-import {contactSoftness} from '../system/contact-softness.js';
+import {derivativeSoftness} from '../system/contact-softness.js';
 import {parameterProgram} from './precomputation.js';
 import {startSolver} from './solvers.js';
 import type {TracedStep} from './traced-step.js';
@@ -47,7 +47,7 @@ export function loadParameters(
 ): void {
   for (let i = 0; i < parameterValues.length; i++) executable.find(`p.${i}`)?.set(parameterValues[i]);
   executable.find('regularization')?.fill(redundancy.regularization);
-  executable.find('proximity')?.fill(contactSoftness);
+  executable.find('proximity')?.fill(derivativeSoftness);
   if (executable.has(parameterProgram)) executable.run(parameterProgram);
 }
 
