@@ -8,6 +8,7 @@ import {plainVectors} from '../engine/vectors.js';
 import {InconsistentStateError, OptionError, SingularMatrixError} from '../errors.js';
 import {densePattern, lu} from '../linear/index.js';
 import {NewtonIteration} from '../newton/index.js';
+import {turned} from '../step/clock.js';
 import type {ForwardExecutable} from '../step/compiled.js';
 import {loadParameters, startOf} from '../step/context.js';
 import type {Layout} from '../step/layout.js';
@@ -116,7 +117,7 @@ function solve(context: Runnable, counters: Counters): {readonly z: Float64Array
       step: 0,
       t: t0,
       h,
-      scheme: traced.name,
+      scheme: traced,
       newton,
       history: iteration.history,
       worst: iteration.worstRows(5).map(({row, residual}) => ({name: rowName(row), residual})),
@@ -205,7 +206,9 @@ function checkConstraints({given, coordinates: size, t0, traced}: Runnable, gaps
     if (worst === undefined || (before !== undefined && Math.abs(worst.gap) <= carriedOn * before[name])) return;
     const {row, gap} = worst;
     const state =
-      before === undefined ? 'The initial state' : `The state after the jump at t = ${Number(t0.toPrecision(12))}`;
+      before === undefined
+        ? 'The initial state'
+        : `The state after the jump at t = ${Number(turned(traced, t0).toPrecision(12))}`;
     throw new InconsistentStateError(
       'inconsistent',
       `${state} does not satisfy its constraints: ${what} of ${constraintName(traced.state, row)} is ${gap.toExponential(3)} where ${name === 'depths' ? 'it may not be negative' : '0 belongs'}. Correct the state, or take consistent: 'project' for the nearest one that does.`,
@@ -223,17 +226,18 @@ function checkConstraints({given, coordinates: size, t0, traced}: Runnable, gaps
  * gap shows it.
  * @param x a state whose first blocks are q and v
  */
-export function contradiction(prepared: Runnable, x: Float64Array, t: number): InconsistentStateError | undefined {
+export function contradiction(prepared: Runnable, x: Float64Array, clock: number): InconsistentStateError | undefined {
   const context = startOf(prepared);
   const forward = context.compiled.forward(context.linear);
   if (context.traced.functions.positions === undefined) return undefined;
   loadParameters(forward, context);
   forward.find('x')?.set(x.subarray(0, prepared.start.traced.inputs.x.size));
-  forward.find('t')?.fill(t);
+  forward.find('t')?.fill(clock);
   forward.run('checks');
   const worst = worstGap(forward.buffer('positions'), x.subarray(0, prepared.coordinates));
   if (worst === undefined) return undefined;
   const {row, gap} = worst;
+  const t = turned(prepared.traced, clock);
   return new InconsistentStateError(
     'contradictory',
     `Constraints contradict each other at t = ${Number(t.toPrecision(12))}: the gap of ${constraintName(prepared.traced.state, row)} stays at ${gap.toExponential(3)}, and rows ${prepared.redundancy.rows.join(', ')} depend on others. Leave out what cannot hold together.`,

@@ -66,7 +66,7 @@ export const stepFunctions = {
   inside: {everyStep: true},
   /** The state at t + θh, [state]; a function of the input `inside` too, where there is that. */
   dense: {everyStep: true},
-  /** The derivative of the state as a function of x and t, [state]. */
+  /** The derivative of the state by the clock's time as a function of x and t, [state]. */
   slope: {},
   /** The events' functions of x and t, [events]. */
   events: {},

@@ -4,7 +4,7 @@
  * returns; nothing after it sees a tensor.
  */
 import * as tf from '@tensorflow/tfjs';
-import {ShapeError} from '../errors.js';
+import {OptionError, ShapeError} from '../errors.js';
 import {input, reshape} from '../graph/build.js';
 import type {Node, Shape} from '../graph/node.js';
 import {rowScale} from '../scheme/constrained.js';
@@ -111,6 +111,7 @@ export function traceRun(
       proximity: input('proximity', []),
       ...facts,
       breaks: new Set(),
+      backwards: holding.backwards,
     };
     const {start, state} = traceStart(subject, formulation, holding.consistent === 'project');
     const step = traceStep(subject, formulation, state, observe, along);
@@ -157,6 +158,7 @@ function traceFormulation(
     tensors => {
       const count = new EvaluationCount();
       const {at, params} = pointOf(subject, tensors, splitBlocks(state, tensors.x), count);
+      requireSteadyMass(subject, at);
       const blocks = splitBlocks(unknown, tensors.z);
       const rowsAndUpdate = (): Traced => {
         const next = update(at.settledState(formulation.update(blocks, at)));
@@ -204,6 +206,7 @@ function traceFormulation(
   return {
     name,
     order: subject.scheme.order,
+    ...(subject.backwards === true ? {backwards: true, dissipative: subject.scheme.dissipative} : {}),
     positionsAlone: formulation.positionsAlone,
     state,
     unknown,
@@ -229,6 +232,16 @@ function traceFormulation(
   };
 }
 
+/** @throws OptionError 'wrong-scheme' where the mass of an ode changes and the scheme takes it for constant */
+function requireSteadyMass({scheme, formulation}: Subject, {massMoves}: StepPoint): void {
+  if (massMoves !== true || formulation.movingMass === true) return;
+  throw new OptionError(
+    'wrong-scheme',
+    `The mass is a function of y or t, which scheme ${scheme.name} does not integrate: choose radauIIA5(), kvaerno5(), bdf2(), gaussLegendre() or implicitEuler().`,
+    {scheme: scheme.name},
+  );
+}
+
 function traceStep(
   subject: Subject,
   formulation: Formulation,
@@ -248,6 +261,7 @@ function traceStep(
           state,
           unknownLayout(subject, formulation),
           stateBlocks(subject.system),
+          subject,
         );
   const {named, ...step} = traceFormulation(
     subject,
@@ -257,7 +271,8 @@ function traceStep(
     blocks => joinBlocks(state, blocks, `${scheme.name}: update`),
     (at, params, z, tensors) => {
       const blocksSeen = namedBlocks(state, tensors.x, at.x);
-      const observed = observe === undefined ? undefined : observedTensor(observe, blocksSeen, at.t, params);
+      // What is saved has the user's times.
+      const observed = observe === undefined ? undefined : observedTensor(observe, blocksSeen, tensors.t, params);
       if (observed !== undefined) observedShape = observed.shape;
       return {
         observed,
@@ -358,7 +373,7 @@ function traceStart(subject: Subject, formulation: Formulation, project: boolean
       still: formulation.still,
       ahead: formulation.startsAhead,
       masses: formulation.masses,
-      coefficients: (coefficients as Coefficients | undefined)?.parts,
+      coefficients: (coefficients)?.parts,
     },
     state,
   };
@@ -370,7 +385,7 @@ function rightHandSideAt({x: {y}, t, rightHandSide, massAt}: StepPoint, shift: t
   const f = (place: Blocks): tf.Tensor => flat(rightHandSide({y: place.y}, place.t).y);
   const along = (direction: Blocks): tf.Tensor => derivativeAlong(f, {y, t}, direction);
   return {
-    mass: massAt(y),
+    mass: massAt(y, t),
     rightHandSide: f({y, t}),
     rightHandSideAlong: along({y: tf.reshape(shift, y.shape)}),
     rightHandSideRate: along({t: tf.onesLike(t)}),

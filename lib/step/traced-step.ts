@@ -5,6 +5,7 @@ import type {Node, Shape} from '../graph/node.js';
 import type {Breaks} from '../system/breaks.js';
 import type {CoefficientValues} from '../system/coefficients.js';
 import type {Leaf} from '../system/params.js';
+import type {Directed} from './clock.js';
 import type {Layout} from './layout.js';
 import type {StepFunctions} from './step-functions.js';
 
@@ -18,7 +19,7 @@ export interface Parameter {
 
 /** What the functions of a step read beside the parameters, each by its own name. */
 export interface StepInputs {
-  /** The state at the step's beginning, the unknown, the time and the length. */
+  /** The state at the step's beginning, the unknown, the time and the length; of `observed` alone the time is the user's, else the clock's. */
   readonly x: Node<'input'>;
   readonly z: Node<'input'>;
   readonly t: Node<'input'>;
@@ -57,7 +58,7 @@ export interface Evaluations {
 }
 
 /** One step: its functions, what they read, and what is known of them. */
-export interface TracedStep {
+export interface TracedStep extends Directed {
   readonly name: string;
   readonly order: number;
   /** See Formulation. */
@@ -69,6 +70,8 @@ export interface TracedStep {
   readonly functions: StepFunctions;
   /** The shape of `observed`, which is flat. */
   readonly observedShape?: Shape;
+  /** See `Scheme.dissipative`. */
+  readonly dissipative?: boolean;
   /** See `Guess.linearized`. */
   readonly linearized?: boolean;
   /** See `Formulation.still`; of the start. */

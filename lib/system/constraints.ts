@@ -41,12 +41,12 @@ export interface RowScale {
 export interface ConstraintMotion {
   /** v and the hidden states by name. */
   seen(v: tf.Tensor): Tensors;
-  /** q' = N(q) v. */
-  positionRate(q: tf.Tensor, v: tf.Tensor): tf.Tensor;
+  /** q' = N(q, t) v. */
+  positionRate(q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor;
   /** How the hidden states move by themselves, of the shape of v; undefined where there are none. */
   drift(at: Place): tf.Tensor | undefined;
   /** Nᵀ·push: a force on positions as one on velocities. */
-  pushed(q: tf.Tensor, v: tf.Tensor, push: tf.Tensor): tf.Tensor;
+  pushed(at: Place, push: tf.Tensor): tf.Tensor;
   /** A force on (v, z) without its part on z. */
   onVelocities(push: tf.Tensor): tf.Tensor;
 }
@@ -239,7 +239,7 @@ export function constraintEquations(
   const own = (part: Part, vector: tf.Tensor): tf.Tensor =>
     part.count === count ? vector : tf.slice(vector, [part.offset], [part.count]);
   const value = (part: Part, at: Place): tf.Tensor => gapTensor(part, part.index, at, params, motion);
-  const positionRate = ({q, v}: Place): tf.Tensor => (motion === undefined ? v : motion.positionRate(q, v));
+  const positionRate = ({q, v, t}: Place): tf.Tensor => (motion === undefined ? v : motion.positionRate(q, v, t));
   const collect = (row: (part: Part) => tf.Tensor): tf.Tensor =>
     parts.length === 1 ? row(parts[0]) : tf.concat(parts.map(row));
   const coefficient = (part: Part, name: CoefficientName): tf.Tensor =>
@@ -270,7 +270,7 @@ export function constraintEquations(
   const pushBy = (f: (at: Place) => tf.Tensor, moved: 'q' | 'v', at: Place, lambda: tf.Tensor): tf.Tensor => {
     const push = transposedProduct(place => f({...at, ...place}), {[moved]: at[moved]}, moved, lambda);
     if (motion === undefined) return push;
-    return moved === 'v' ? motion.onVelocities(push) : motion.pushed(at.q, at.v, push);
+    return moved === 'v' ? motion.onVelocities(push) : motion.pushed(at, push);
   };
   const slip = (part: Part, at: Place): tf.Tensor | undefined => slipTensor(part, part.index, at, params, motion);
   const pushOf = (part: Part, at: Place, lambda: tf.Tensor): tf.Tensor => {
@@ -457,7 +457,11 @@ export function constraintEquations(
         : (at, w, idle) =>
             collect(part =>
               holdsPosition(part.kind)
-                ? derivativeAlong(place => value(part, {...at, ...place}), {q: at.q}, {q: motion.positionRate(at.q, w)})
+                ? derivativeAlong(
+                    place => value(part, {...at, ...place}),
+                    {q: at.q},
+                    {q: motion.positionRate(at.q, w, at.t)},
+                  )
                 : own(part, idle),
             ),
     velocities: (at, idle, ofVelocities, closed) =>

@@ -5,6 +5,7 @@ import type {Params} from '../../lib/index.js';
 import {constantTensor, OptionError, readNumeric, ShapeError} from '../../lib/index.js';
 import type {Coefficient} from '../coefficient.js';
 import {coefficient} from '../coefficient.js';
+import {inertiaFault} from './inertia.js';
 import {identity, origin, requireRotation, requireVector, type Q4, type V3} from './numbers.js';
 import type {Matrix} from './vectors.js';
 
@@ -124,7 +125,7 @@ function readBody(spec: BodySpec, name: string, index: number): ReadBody {
   };
 }
 
-/** Symmetric and positive definite, by its leading minors. */
+/** Symmetric, positive definite by its leading minors, and that of a body. */
 function checkInertia(values: Float64Array, name: string): void {
   if (values.length !== 3 && values.length !== 9)
     throw new OptionError(
@@ -137,11 +138,19 @@ function checkInertia(values: Float64Array, name: string): void {
   const close = (x: number, y: number): boolean => Math.abs(x - y) <= 1e-9 * (Math.abs(a) + Math.abs(d) + Math.abs(f));
   const minor = a * d - b * b;
   const whole = a * (d * f - e * e) - b * (b * f - e * c) + c * (b * e - d * c);
-  if (close(b, b2) && close(c, c2) && close(e, e2) && a > 0 && minor > 0 && whole > 0) return;
-  throw new OptionError(
-    'bad-multibody',
-    `${name} must be symmetric and positive definite; a body of no inertia is a point: give it a small one.`,
-  );
+  const given = `[${[...values].join(', ')}]`;
+  const refuse = (what: string): never => {
+    throw new OptionError('bad-multibody', `${name}, ${given}, ${what}.`, {name});
+  };
+  if (!(close(b, b2) && close(c, c2) && close(e, e2))) refuse('is not symmetric');
+  if (!(a > 0 && minor > 0 && whole > 0))
+    refuse('must be symmetric and positive definite; a body of no inertia is a point: give it a small one');
+  const fault = inertiaFault([
+    [a, b, c],
+    [b, d, e],
+    [c, e, f],
+  ]);
+  if (fault !== undefined) refuse(`cannot be: ${fault}`);
 }
 
 /** [bodies] of one number each. */

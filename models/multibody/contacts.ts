@@ -10,7 +10,7 @@ import type {Place} from './bodies.js';
 import {column, type ForceGroup, type Instant} from './force-groups.js';
 import {requireShapes, type Shape} from './shapes.js';
 import type {Choice, Wrench} from './state.js';
-import {Touches, touchesOf, type Touch} from './touches.js';
+import {touchesOf, type Sort} from './touches.js';
 import {add, cross, dot, neg, rotateBack, scale, sub, type Vec} from './vectors.js';
 
 /** Made by `contact`. */
@@ -61,16 +61,14 @@ export function contactGroups(
   contacts: readonly BodyContact[],
   places: (name: string, asked: string) => Place,
 ): ForceGroup[] {
-  const ground = places('ground', '').index;
-  return touchesOf(contacts, places).map(list => touchGroup(list, ground));
+  return touchesOf(contacts, places).map(touchGroup);
 }
 
-function touchGroup(list: readonly Touch<BodyContact>[], ground: number): ForceGroup {
-  const touches = new Touches(list, ground);
+function touchGroup({contacts: list, touches}: Sort<BodyContact>): ForceGroup {
   const {of, on} = touches;
   const coefficient = (name: 'stiffness' | 'dissipation' | 'friction' | 'slip') =>
     column(
-      list.map(touch => touch.contact[name]),
+      list.map(one => one[name]),
       `contact: ${name}`,
       name === 'slip' ? 'positive' : 'non-negative',
     );

@@ -11,7 +11,7 @@ import {minus, norm, turned, turnedBack, type V3} from './numbers.js';
 import {pointOfJoint} from './rows.js';
 import type {Shape} from './shapes.js';
 import {Choice, constants, pointOf, poseOf, type Pose} from './state.js';
-import type {TouchingShapes} from './touches.js';
+import type {TouchingShapes} from './pairs.js';
 
 /** Points that ride on one body, with what joins them. */
 export interface Outline {

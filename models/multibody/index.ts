@@ -38,5 +38,19 @@ export {
 } from './joints.js';
 export {multibody, type Multibody, type MultibodySpec, type MultibodyStart, type SavedMotion} from './multibody.js';
 export {rigidContact, type RigidContact} from './rigid-contacts.js';
-export {box, capsule, plane, sphere, type Ball, type Shape, type Turned} from './shapes.js';
+export {
+  box,
+  capsule,
+  ellipsoid,
+  hull,
+  implicitSurface,
+  plane,
+  sphere,
+  type Ball,
+  type Shape,
+  type ShapeKind,
+  type SurfaceFunction,
+  type Turned,
+} from './shapes.js';
+export {heightField} from './surfaces.js';
 export type {PoseSeries, ReactionSeries} from './series.js';

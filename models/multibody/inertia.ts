@@ -98,3 +98,32 @@ export function logCholeskyOf(spec: {
     );
   return Float64Array.of(Math.log(mass) / 2, Math.log(e1), Math.log(e2), Math.log(e3), s12, s23, s13, ...centre);
 }
+
+/** Moments may break the triangle inequality by this share: thin plates are on its border, and files have some six digits. */
+const rounding = 1e-6;
+
+/** The moments of a symmetric matrix about its principal axes, ascending (Smith, Commun. ACM 4, 1961). */
+export function principalMoments(J: readonly (readonly number[])[]): readonly [number, number, number] {
+  const mean = (J[0][0] + J[1][1] + J[2][2]) / 3;
+  const rest = J.map((row, i) => row.map((x, j) => (i === j ? x - mean : x)));
+  const size = Math.sqrt(rest.flat().reduce((sum, x) => sum + x * x, 0) / 6);
+  if (size === 0) return [mean, mean, mean];
+  const [[a, b, c], [, d, e], [, , f]] = rest;
+  const half = (a * (d * f - e * e) - b * (b * f - c * e) + c * (b * e - c * d)) / (2 * size ** 3);
+  const angle = Math.acos(Math.max(-1, Math.min(1, half))) / 3;
+  const [greatest, least] = [0, (2 * Math.PI) / 3].map(more => mean + 2 * size * Math.cos(angle + more));
+  return [least, 3 * mean - greatest - least, greatest];
+}
+
+/** What keeps a symmetric matrix from being the inertia of any body, points, rods and plates among them: undefined where nothing does. */
+export function inertiaFault(J: readonly (readonly number[])[]): string | undefined {
+  const moments = principalMoments(J);
+  const [least, middle, greatest] = moments;
+  const size = Math.max(Math.abs(least), Math.abs(greatest));
+  const principal = `its principal moments are ${moments.map(x => Number(x.toPrecision(6))).join(', ')}`;
+  if (!moments.every(Number.isFinite)) return 'it is not finite';
+  if (least < -rounding * size) return `no body has this inertia: ${principal}, and none can be negative`;
+  if (greatest > least + middle + rounding * size)
+    return `no body has this inertia: ${principal}, and none can be more than the other two together`;
+  return undefined;
+}

@@ -10,7 +10,7 @@ import type {Coefficient} from '../coefficient.js';
 import type {Place} from './bodies.js';
 import {column, type Instant} from './force-groups.js';
 import {requireShapes, type Shape} from './shapes.js';
-import {Touches, touchesOf, type Touch} from './touches.js';
+import {touchesOf, type Sort} from './touches.js';
 import {dot, type Vec} from './vectors.js';
 
 /** Made by `rigidContact`. */
@@ -56,26 +56,23 @@ export function rigidContacts(
   places: (name: string, asked: string) => Place,
   at: (q: tf.Tensor, v: tf.Tensor | undefined, t: tf.Tensor, params: Params) => Instant,
 ): Constraint[] {
-  const ground = places('ground', '').index;
-  return touchesOf(contacts, places).map(list => constraintOf(list, ground, at));
+  return touchesOf(contacts, places).map(sort => constraintOf(sort, at));
 }
 
 function constraintOf(
-  list: readonly Touch<RigidContact>[],
-  ground: number,
+  {contacts: list, touches}: Sort<RigidContact>,
   at: (q: tf.Tensor, v: tf.Tensor | undefined, t: tf.Tensor, params: Params) => Instant,
 ): Constraint {
-  const touches = new Touches(list, ground);
   const coefficient = (name: 'friction' | 'restitution') =>
     column(
-      list.map(touch => touch.contact[name]),
+      list.map(one => one[name]),
       `rigidContact: ${name}`,
       name === 'friction' ? 'non-negative' : 'share',
     );
   const gap = ({q, t, params}: {q: tf.Tensor; t: tf.Tensor; params: Params}): tf.Tensor =>
     touches.gapAt(at(q, undefined, t, params)).gap;
   const restitution = coefficient('restitution');
-  if (list.every(({contact: {friction}}) => friction === 0)) return frictionalContact(gap, {restitution});
+  if (list.every(({friction}) => friction === 0)) return frictionalContact(gap, {restitution});
   return frictionalContact(gap, {
     restitution,
     friction: coefficient('friction'),

@@ -1,68 +1,82 @@
 /**
- * Where shapes of two bodies touch: balls (a box has its corners, a capsule the ends of its axis) on planes and on balls,
- * the signed distance and its direction, and how the point of contact moves. All contacts of one sort are one batch of tensors.
+ * Where shapes of two bodies touch: the signed distance of every point of contact, its direction, and how the point
+ * moves. All contacts of one sort are one batch of tensors.
  */
-import * as tf from '@tensorflow/tfjs';
-import {constantTensor} from '../../lib/index.js';
+import type * as tf from '@tensorflow/tfjs';
 import type {Place} from './bodies.js';
+import {boxOnBox, ballOnBox, boxSlots} from './box-meetings.js';
 import type {Instant} from './force-groups.js';
-import {minus, turned, turnedBack, type V3} from './numbers.js';
-import type {Ball, Shape} from './shapes.js';
-import {Choice, constants, difference, pointOf, pointVelocity} from './state.js';
-import {dot, length, rotate, rotateBack, scale, sub, type Vec} from './vectors.js';
+import {ballOnBall, ballOnPlane, ballOnSegment, ellipsoidOnPlane, segmentOnSegment, segmentSlots} from './meetings.js';
+import {turned} from './numbers.js';
+import type {Meet, Pair, TouchingShapes} from './pairs.js';
+import {liesOn, type Shape, type SurfaceFunction} from './shapes.js';
+import {Choice, difference, pointVelocity, type SomePose} from './state.js';
+import {ballOnSurface} from './surfaces.js';
+import {rotateBack, sub, type Vec} from './vectors.js';
 
-/** Two bodies by name and a shape of each. */
-export interface TouchingShapes {
-  readonly a: string;
-  readonly b: string;
-  readonly shapes: readonly [Shape, Shape];
+/** One sort of pairs: as many points of contact as it has for each pair, which are contacts of the same coefficients. */
+export interface Sort<C extends TouchingShapes> {
+  /** By points of contact. */
+  readonly contacts: readonly C[];
+  readonly touches: Touches;
 }
 
-/** A ball of one body on a plane, or on a ball, of another. */
-export interface Touch<C extends TouchingShapes> {
-  readonly contact: C;
-  readonly on: Place;
-  readonly of: Place;
-  readonly ball: Ball;
-  /** A plane's point and normal, or a ball's centre, in the world at the start; its radius, 0 for a plane. */
-  readonly at: V3;
-  readonly normal: V3 | undefined;
-  readonly radius: number;
+interface SortKind {
+  readonly fits: (pair: Pair) => boolean;
+  /** Points of contact of a pair. */
+  readonly slots: number;
+  readonly meet: (pairs: readonly Pair[]) => Meet;
 }
+
+const of = (under: Shape['kind'], over: readonly Shape['kind'][]) => (pair: Pair) =>
+  pair.under.kind === under && over.includes(pair.over.kind);
+
+const kinds: readonly SortKind[] = [
+  {fits: of('plane', ['sphere', 'capsule', 'box', 'hull']), slots: 1, meet: ballOnPlane},
+  {fits: of('sphere', ['sphere']), slots: 1, meet: ballOnBall},
+  {fits: of('capsule', ['sphere']), slots: 1, meet: ballOnSegment},
+  {fits: of('capsule', ['capsule']), slots: segmentSlots, meet: segmentOnSegment},
+  {fits: of('box', ['sphere']), slots: 1, meet: ballOnBox},
+  {fits: of('box', ['box']), slots: boxSlots, meet: boxOnBox},
+  {fits: of('plane', ['ellipsoid']), slots: 1, meet: ellipsoidOnPlane},
+];
 
 /**
- * The touches of contacts by their sort, planes before balls.
+ * The points of contact by their sort, in the order of `kinds`, and then those of every surface.
  * @throws OptionError 'unknown-body'
  */
 export function touchesOf<C extends TouchingShapes>(
   contacts: readonly C[],
   places: (name: string, asked: string) => Place,
-): Touch<C>[][] {
-  const touches = contacts.flatMap((given): Touch<C>[] => {
-    const [a, b] = [places(given.a, 'a contact'), places(given.b, 'a contact')];
-    const first = given.shapes[1].kind === 'plane';
-    const [on, of] = first ? [b, a] : [a, b];
-    const [under, over] = first ? [given.shapes[1], given.shapes[0]] : given.shapes;
-    const ballsOf = (shape: Shape, place: Place): readonly Ball[] =>
-      shape.balls(place.position, axis => turned(place.rotation, axis));
-    const [ball] = ballsOf(under, on);
-    return ballsOf(over, of).map(own => ({
-      contact: given,
-      on,
-      of,
-      ball: own,
-      at: under.at ?? ball.centre,
-      normal: under.normal,
-      radius: under.normal === undefined ? ball.radius : 0,
-    }));
+): Sort<C>[] {
+  const ground = places('ground', '').index;
+  const pairs = contacts.flatMap((contact): Pair<C>[] => {
+    const [a, b] = [places(contact.a, 'a contact'), places(contact.b, 'a contact')];
+    const [first, second] = contact.shapes;
+    const above = liesOn(second, first);
+    const [on, of, under, over] = above ? [a, b, first, second] : [b, a, second, first];
+    const pair = {contact, on, of, under, over};
+    const balls = over.balls(of.position, axis => turned(of.rotation, axis));
+    const single = under.kind === 'plane' || over.kind === 'sphere';
+    return single && balls.length > 0 ? balls.map(ball => ({...pair, ball})) : [{...pair, ball: undefined}];
   });
-  return [
-    touches.filter(({normal}) => normal !== undefined),
-    touches.filter(({normal}) => normal === undefined),
-  ].filter(list => list.length > 0);
+  const surfaces = [...new Set(pairs.flatMap(({under: {value}}) => (value === undefined ? [] : [value])))];
+  const all = [...kinds, ...surfaces.map(onSurface)];
+  return all.flatMap(({fits, slots, meet}) => {
+    const own = pairs.filter(fits);
+    if (own.length === 0) return [];
+    const rows = Array.from({length: slots}, () => own).flat();
+    return [{contacts: rows.map(({contact}) => contact), touches: new Touches(own, rows, meet(own), ground)}];
+  });
 }
 
-/** The gap [touches] and its direction, in the world. */
+const onSurface = (value: SurfaceFunction): SortKind => ({
+  fits: ({under}) => under.value === value,
+  slots: 1,
+  meet: pairs => ballOnSurface(pairs, value),
+});
+
+/** The gap [points] and its direction, in the world. */
 export interface Gap {
   readonly gap: tf.Tensor;
   readonly normal: Vec;
@@ -70,44 +84,40 @@ export interface Gap {
   readonly arms: readonly [Vec, Vec];
 }
 
-/** Touches of one sort as functions of where bodies are. */
+/** Points of contact of one sort as functions of where bodies are. */
 export class Touches {
+  /** Of every point. */
   readonly on: Choice;
   readonly of: Choice;
+  private readonly under: Choice;
+  private readonly over: Choice;
 
-  /** @param ground its number */
+  /**
+   * @param rows the pair of every point
+   * @param ground its number
+   */
   constructor(
-    private readonly touches: readonly Touch<TouchingShapes>[],
+    pairs: readonly Pair[],
+    rows: readonly Pair[],
+    private readonly meet: Meet,
     ground: number,
   ) {
-    this.on = new Choice(
-      touches.map(touch => touch.on.index),
-      ground,
-    );
-    this.of = new Choice(
-      touches.map(touch => touch.of.index),
-      ground,
-    );
+    const choice = (list: readonly Pair[], side: 'on' | 'of'): Choice =>
+      new Choice(
+        list.map(pair => pair[side].index),
+        ground,
+      );
+    this.on = choice(rows, 'on');
+    this.of = choice(rows, 'of');
+    this.under = choice(pairs, 'on');
+    this.over = choice(pairs, 'of');
   }
 
-  gapAt({pose}: Pick<Instant, 'pose'>): Gap {
-    const {touches} = this;
-    const local = ({position, rotation}: Place, point: V3): V3 => turnedBack(rotation, minus(point, position));
-    const numbers = (values: number[]): tf.Tensor => constantTensor(Float64Array.from(values), [values.length]);
-    const [under, over] = [this.on.pose(pose), this.of.pose(pose)];
-    const centre = pointOf(over, constants(touches.map(touch => local(touch.of, touch.ball.centre))));
-    const foot = pointOf(under, constants(touches.map(touch => local(touch.on, touch.at))));
-    const apart = sub(centre, foot);
-    const reach = numbers(touches.map(({ball, radius}) => ball.radius + radius));
-    const flat = touches[0].normal !== undefined;
-    const normal = flat
-      ? rotate(under.rotation, constants(touches.map(touch => turnedBack(touch.on.rotation, touch.normal as V3))))
-      : scale(tf.div(1, length(apart)), apart);
-    const gap = tf.sub(flat ? dot(normal, apart) : length(apart), reach);
-    const point = sub(centre, scale(numbers(touches.map(({ball}) => ball.radius)), normal));
-    const arm = ({position, rotation}: ReturnType<Choice['pose']>): Vec =>
+  gapAt({pose, params}: Pick<Instant, 'pose' | 'params'>): Gap {
+    const {gap, normal, point} = this.meet(this.under.pose(pose), this.over.pose(pose), params);
+    const arm = ({position, rotation}: SomePose): Vec =>
       rotateBack(rotation, position === undefined ? point : sub(point, position));
-    return {gap, normal, arms: [arm(over), arm(under)]};
+    return {gap, normal, arms: [arm(this.of.pose(pose)), arm(this.on.pose(pose))]};
   }
 
   /** Of the first bodies' points of contact against the others', world axes. */

@@ -7,6 +7,7 @@ import type {Params} from '../../lib/index.js';
 import {OptionError} from '../../lib/index.js';
 import {coefficient, isZero, type Coefficient} from '../coefficient.js';
 import type {BodySpec} from '../multibody/bodies.js';
+import {inertiaFault} from '../multibody/inertia.js';
 import {jointForce, type JointForce} from '../multibody/joint-forces.js';
 import {compound, fixed, prismatic, revolute, spherical, type CompoundStep, type Joint} from '../multibody/joints.js';
 import type {MultibodySpec} from '../multibody/multibody.js';
@@ -65,6 +66,7 @@ export function build(described: Description, reader: FileReader, options: Build
       rides ? {body: parts[parent].body, place: within(parts[parent].place, link.place)} : {body: name, place: here},
     );
   });
+  for (const link of links) link.weights.forEach(weight => checkWeight(weight, link, reader));
   const bodies: {[name: string]: {centre: V3; start: Place}} = {};
   const specs: {[name: string]: BodySpec} = {};
   links.forEach((link, i) => {
@@ -113,6 +115,14 @@ export function build(described: Description, reader: FileReader, options: Build
   }
   const forces = [...passive(coordinates, options), ...driven(drives, coordinates, reader, options)];
   return {spec: {gravity, bodies: specs, joints, forces, coordinates: options.coordinates}, coordinates, parts, bodies};
+}
+
+/** Of the world nothing is asked: it does not move. */
+function checkWeight({mass, inertia}: Weight, {name, parent, element}: Link, reader: FileReader): void {
+  if (parent === undefined) return;
+  if (!(mass >= 0)) reader.fail(element, `the mass of body ${name} must not be negative, but it is ${mass}.`);
+  const fault = inertiaFault(inertia);
+  if (fault !== undefined) reader.fail(element, `the inertia of body ${name}, [${inertia.join('; ')}]: ${fault}.`);
 }
 
 /** The joint of a link, and which of its steps is the coordinate of each freedom, the first of a free one. */

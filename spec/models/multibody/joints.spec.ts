@@ -244,6 +244,17 @@ describe('joints', () => {
       OptionError,
       /positive definite/,
     );
+    const solid = (inertia: object) => (): Multibody =>
+      one({...box, inertia: inertia as never}, fixed('ground', 'body'));
+    expect(solid([1, 1, 5])).to.throw(
+      OptionError,
+      /bodies\.body\.inertia, \[1, 1, 5\].*moments are 1, 1, 5.*other two together/,
+    );
+    expect(solid([[1, 0.2, 0], [0.1, 1, 0], [0, 0, 1]])).to.throw(OptionError, /0\.2.*not symmetric/); // prettier-ignore
+    // Turned by 45°, its moments are 1, 1 and 3.
+    expect(solid([[2, 1, 0], [1, 2, 0], [0, 0, 1]])).to.throw(OptionError, /moments are 1, 1, 3/); // prettier-ignore
+    expect(solid([1, 1, 2])).not.to.throw();
+    expect(() => one({...box, mass: -1}, fixed('ground', 'body'))).to.throw(OptionError, /bodies\.body\.mass.*-1/);
     expect(() => one(box, fixed('ground', 'nobody'))).to.throw(
       OptionError,
       /'nobody', but there are body and 'ground'/,

@@ -60,6 +60,21 @@ describe('models from files', () => {
     expect(fallen(readUrdf(urdf))).to.be.closeTo(0.4, 1e-9);
   });
 
+  it('masses and inertias that no body has are refused, by body and line', () => {
+    const inertial = (mass: number, moments: string): string =>
+      `<body name="a"><joint/><inertial pos="0 0 0" mass="${mass}" diaginertia="${moments}"/></body>`;
+    expect(() => readMjcf(mjcf(inertial(1, '1 1 5')))).to.throw(
+      DataError,
+      /line \d+: the inertia of body a.*1, 1, 5.*other two/,
+    );
+    expect(() => readMjcf(mjcf(inertial(-1, '1 1 1')))).to.throw(DataError, /line \d+: the mass of body a .* -1/);
+    expect(() => readMjcf(mjcf(inertial(1, '1 1 2')))).not.to.throw();
+    const urdf = (ixx: number): string =>
+      `<robot name="r"><link name="w"/><link name="a"><inertial><mass value="1"/><inertia ixx="${ixx}" iyy="1" izz="3" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="j" type="continuous"><parent link="w"/><child link="a"/></joint></robot>`;
+    expect(() => readUrdf(urdf(1))).to.throw(DataError, /body a.*1, 1, 3/);
+    expect(() => readUrdf(urdf(2))).not.to.throw();
+  });
+
   it('controls are numbers or read parameters, within the ranges of drive and control', () => {
     const drives =
       '</worldbody><actuator><motor name="m" joint="j" gear="3" ctrlrange="-2 2"/><position name="p" joint="j" kp="10" kv="1" forcerange="-4 4"/></actuator><worldbody>';

@@ -1,0 +1,319 @@
+/**
+ * Where boxes meet balls and boxes: the signed distance of a point from a box, and the faces of two boxes clipped against each
+ * other, along the axis of the fifteen that keeps them furthest apart (Gottschalk, Lin & Manocha, SIGGRAPH 1996; Ericson,
+ * Real-Time Collision Detection, 2005, §4.4 and §5.5).
+ */
+import * as tf from '@tensorflow/tfjs';
+import {norm, type V3} from './numbers.js';
+import {ballCentres, ballRadii, centreIn, joined, numbers, type Meet, type Meeting, type Pair} from './pairs.js';
+import {constants, pointOf, type SomePose} from './state.js';
+import {add, cross, dot, neg, rotate, rotateBack, scale, sub, sum, type Vec} from './vectors.js';
+
+const map3 = (f: (i: 0 | 1 | 2) => tf.Tensor): Vec => [f(0), f(1), f(2)];
+const choose = (condition: tf.Tensor, a: Vec, b: Vec): Vec => map3(i => tf.where(condition, a[i], b[i]));
+/** 1 and −1, and 1 of zero. */
+const signOf = (x: tf.Tensor): tf.Tensor => tf.where(tf.less(x, 0), tf.fill(x.shape, -1), tf.fill(x.shape, 1));
+/** Which is the largest, the first of equals, as 0 and 1. */
+function largest(values: readonly tf.Tensor[]): tf.Tensor[] {
+  const most = values.reduce((a, b) => tf.maximum(a, b));
+  const none = tf.zerosLike(most);
+  let taken: tf.Tensor = none;
+  return values.map(value => {
+    const mine = tf.where(tf.greaterEqual(value, most), tf.sub(1, taken), none);
+    taken = tf.add(taken, mine);
+    return mine;
+  });
+}
+/** The one of them that 0 and 1 say. */
+const picked = (marks: readonly tf.Tensor[], values: readonly tf.Tensor[]): tf.Tensor =>
+  tf.addN(values.map((value, i) => tf.mul(marks[i], value)));
+const pickedVec = (marks: readonly tf.Tensor[], values: readonly Vec[]): Vec =>
+  map3(i =>
+    picked(
+      marks,
+      values.map(value => value[i]),
+    ),
+  );
+
+/**
+ * A ball on a box. Outside the distance to the nearest point; where the centre is inside, the least distance from a face, of equals that
+ * of the first axis.
+ */
+export function ballOnBox(pairs: readonly Pair[]): Meet {
+  return (under, over) => {
+    const centre = pointOf(over, ballCentres(pairs));
+    const middle = pointOf(under, constants(pairs.map(pair => centreIn(pair.under, pair.on))));
+    const x = rotateBack(under.rotation, sub(centre, middle));
+    const half = constants(pairs.map(pair => pair.under.half as V3));
+    const sides = map3(i => signOf(x[i]));
+    const beyond = map3(i => tf.sub(tf.mul(sides[i], x[i]), half[i]));
+    const outside = tf.greater(tf.maximum(beyond[0], tf.maximum(beyond[1], beyond[2])), 0);
+    const from = map3(i => tf.mul(sides[i], tf.relu(beyond[i])));
+    const square = dot(from, from);
+    const distance = tf.sqrt(tf.where(outside, square, tf.onesLike(square)));
+    const faces = largest(beyond);
+    const depth = picked(faces, beyond);
+    const inward = map3(i => tf.mul(faces[i], sides[i]));
+    const normal = rotate(under.rotation, choose(outside, scale(tf.div(1, distance), from), inward));
+    const radius = ballRadii(pairs);
+    return {
+      gap: tf.sub(tf.where(outside, distance, depth), radius),
+      normal,
+      point: sub(centre, scale(radius, normal)),
+    };
+  };
+}
+
+/** A box in the world: half edges h along axes. */
+interface Box {
+  readonly centre: Vec;
+  readonly axes: readonly [Vec, Vec, Vec];
+  readonly half: Vec;
+}
+
+function boxesAt(pose: SomePose, pairs: readonly Pair[], side: 'under' | 'over'): Box {
+  const units: readonly V3[] = [
+    [1, 0, 0],
+    [0, 1, 0],
+    [0, 0, 1],
+  ];
+  const place = (pair: Pair) => (side === 'under' ? pair.on : pair.of);
+  const axis = (i: number): Vec => rotate(pose.rotation, constants(pairs.map(() => units[i])));
+  return {
+    centre: pointOf(pose, constants(pairs.map(pair => centreIn(pair[side], place(pair))))),
+    axes: [axis(0), axis(1), axis(2)],
+    half: constants(pairs.map(pair => pair[side].half as V3)),
+  };
+}
+
+/** How far a box reaches along a direction from its centre. */
+const reachOf = ({axes, half}: Box, direction: Vec): tf.Tensor =>
+  tf.addN(axes.map((axis, i) => tf.mul(half[i], tf.abs(dot(axis, direction)))));
+
+/** The two ends of each of four edges, and four corners of the other face. */
+export const boxSlots = 12;
+/** Two edges meet only where this share of the smallest edge is gained over the best face: faces that lie on each other have edges that are as far apart. */
+const edgeGain = 1e-3;
+/** A face of the upper box clips only where it is better than those of the lower by this share: two boxes that lie flat stay with one choice. */
+const faceGain = 1e-6;
+/** Sines of the angle between edges below which they are parallel and their product is no axis. */
+const parallelEdges = 1e-4;
+/** By which share faces are wider than they are, so that edges which lie on each other are inside. */
+const wider = 1e-9;
+
+/**
+ * A box on a box: up to eight points. Along the axis that keeps them furthest apart, of fifteen, either one face, and the part of the face
+ * opposite to it that lies over it, whose corners are the points; or two edges, whose nearest points they are. Points that are none are
+ * as far apart as the boxes are long.
+ */
+export function boxOnBox(pairs: readonly Pair[]): Meet {
+  const sizes = pairs.map(({under, over}) => [norm(under.half as V3), norm(over.half as V3)]);
+  const least = pairs.map(({under, over}) => Math.min(...(under.half as V3), ...(over.half as V3)));
+  return (belowPose, abovePose) => {
+    const [below, above] = [boxesAt(belowPose, pairs, 'under'), boxesAt(abovePose, pairs, 'over')];
+    const far = numbers(sizes.map(([a, b]) => 2 * (a + b)));
+    const smallest = numbers(least);
+    const apart = sub(above.centre, below.centre);
+    const separation = (direction: Vec): tf.Tensor =>
+      tf.sub(tf.abs(dot(apart, direction)), tf.add(reachOf(below, direction), reachOf(above, direction)));
+    const [belowFaces, aboveFaces] = [below, above].map(({axes}) => axes.map(separation));
+    const best = (values: readonly tf.Tensor[]): tf.Tensor => values.reduce((a, b) => tf.maximum(a, b));
+    const upper = tf.greater(best(aboveFaces), tf.add(best(belowFaces), tf.mul(faceGain, smallest)));
+    const faced = tf.where(upper, best(aboveFaces), best(belowFaces));
+    const crossed = edgesOf(below, above, separation);
+    const edged = tf.greater(crossed.separation, tf.add(faced, tf.mul(edgeGain, smallest)));
+    const faces = facesMeet(below, above, [belowFaces, aboveFaces], upper, far);
+    const edge = edgesMeet(below, above, crossed, apart);
+    const slots = faces.map((slot, i): Meeting => {
+      const own: Meeting = i === 0 ? edge : {...slot, gap: far};
+      return {
+        gap: tf.where(edged, own.gap, slot.gap),
+        normal: choose(edged, own.normal, slot.normal),
+        point: choose(edged, own.point, slot.point),
+      };
+    });
+    return joined(slots);
+  };
+}
+
+/** The best of the nine products of edges. */
+interface Crossed {
+  readonly separation: tf.Tensor;
+  /** Which axis of the lower and of the upper box, as 0 and 1. */
+  readonly ofBelow: readonly tf.Tensor[];
+  readonly ofAbove: readonly tf.Tensor[];
+}
+
+function productOf(a: Vec, b: Vec): {readonly direction: Vec; readonly askew: tf.Tensor} {
+  const product = cross(a, b);
+  const square = dot(product, product);
+  const askew = tf.greater(square, parallelEdges ** 2);
+  return {direction: scale(tf.rsqrt(tf.where(askew, square, tf.onesLike(square))), product), askew};
+}
+
+function edgesOf(below: Box, above: Box, separation: (direction: Vec) => tf.Tensor): Crossed {
+  const values = below.axes.flatMap(a =>
+    above.axes.map(b => {
+      const {direction, askew} = productOf(a, b);
+      const value = separation(direction);
+      return tf.where(askew, value, tf.fill(value.shape, -1e30));
+    }),
+  );
+  const marks = largest(values);
+  return {
+    separation: values.reduce((a, b) => tf.maximum(a, b)),
+    ofBelow: [0, 1, 2].map(i => tf.addN(marks.slice(3 * i, 3 * i + 3))),
+    ofAbove: [0, 1, 2].map(j => tf.addN([marks[j], marks[3 + j], marks[6 + j]])),
+  };
+}
+
+/** The nearest points of the two edges that lead. */
+function edgesMeet(below: Box, above: Box, {ofBelow, ofAbove}: Crossed, apart: Vec): Meeting {
+  const [a, b] = [pickedVec(ofBelow, below.axes), pickedVec(ofAbove, above.axes)];
+  const {direction} = productOf(a, b);
+  const normal = scale(signOf(dot(direction, apart)), direction);
+  /** The middle of the edge that reaches furthest along a direction. */
+  const middle = ({centre, axes, half}: Box, along: readonly tf.Tensor[], towards: Vec): Vec =>
+    sum([
+      centre,
+      ...axes.map((axis, i) => scale(tf.mul(tf.sub(1, along[i]), tf.mul(half[i], signOf(dot(axis, towards)))), axis)),
+    ]);
+  const [onBelow, onAbove] = [middle(below, ofBelow, normal), middle(above, ofAbove, neg(normal))];
+  const between = sub(onAbove, onBelow);
+  const c = dot(a, b);
+  const skew = tf.sub(1, tf.square(c));
+  const safe = tf.where(tf.greater(skew, parallelEdges ** 2), skew, tf.onesLike(skew));
+  // Along the upper edge, to where it is nearest to the lower.
+  const along = tf.div(tf.sub(tf.mul(c, dot(a, between)), dot(b, between)), safe);
+  return {gap: dot(normal, between), normal, point: add(onAbove, scale(along, b))};
+}
+
+/** The face that clips and the one that is clipped. */
+function facesMeet(
+  below: Box,
+  above: Box,
+  [belowFaces, aboveFaces]: readonly (readonly tf.Tensor[])[],
+  upper: tf.Tensor,
+  far: tf.Tensor,
+): Meeting[] {
+  const either = (a: Vec, b: Vec): Vec => choose(upper, b, a);
+  const axesOf = (one: Box, other: Box): [Vec, Vec, Vec] =>
+    one.axes.map((axis, i) => either(axis, other.axes[i])) as [Vec, Vec, Vec];
+  const clip: Box = {
+    centre: either(below.centre, above.centre),
+    axes: axesOf(below, above),
+    half: either(below.half, above.half),
+  };
+  const other: Box = {
+    centre: either(above.centre, below.centre),
+    axes: axesOf(above, below),
+    half: either(above.half, below.half),
+  };
+  const apart = sub(other.centre, clip.centre);
+  const marks = largest(belowFaces.map((value, i) => tf.where(upper, aboveFaces[i], value)));
+  const outward = pickedVec(marks, clip.axes);
+  const normal = scale(signOf(dot(outward, apart)), outward);
+  const turnedTo = other.axes.map(axis => dot(axis, normal));
+  const facing = largest(turnedTo.map(tf.abs));
+  const behind = scale(tf.neg(signOf(picked(facing, turnedTo))), pickedVec(facing, other.axes));
+  const face = rectangle(clip, marks, normal);
+  const opposite = rectangle(other, facing, behind);
+  const points = clipped(face, opposite, normal, behind);
+  // From the lower to the upper box.
+  const outwards = choose(upper, neg(normal), normal);
+  return points.map(({point, valid}) => {
+    const gap = dot(normal, sub(point, face.centre));
+    return {gap: tf.where(valid, gap, far), normal: outwards, point};
+  });
+}
+
+/** A face: two half edges from its centre, along which it reaches so far. */
+interface Rectangle {
+  readonly centre: Vec;
+  readonly axes: readonly [Vec, Vec];
+  readonly half: readonly [tf.Tensor, tf.Tensor];
+}
+
+/** @param marks the axis that it is at right angles to */
+function rectangle({centre, axes, half}: Box, marks: readonly tf.Tensor[], outward: Vec): Rectangle {
+  // The other two in cyclic order.
+  const next = (by: number) => [0, 1, 2].map(i => marks[(i - by + 3) % 3]);
+  return {
+    centre: add(centre, scale(picked(marks, half), outward)),
+    axes: [pickedVec(next(1), axes), pickedVec(next(2), axes)],
+    half: [picked(next(1), half), picked(next(2), half)],
+  };
+}
+
+interface Candidate {
+  readonly point: Vec;
+  readonly valid: tf.Tensor;
+}
+
+const signs: readonly (readonly [number, number])[] = [
+  [1, 1],
+  [-1, 1],
+  [-1, -1],
+  [1, -1],
+];
+
+/** Corners of what two faces have in common, seen along the normal of the first; on the second. */
+function clipped(face: Rectangle, opposite: Rectangle, normal: Vec, behind: Vec): Candidate[] {
+  const corners = signs.map(([s, t]) =>
+    sum([
+      opposite.centre,
+      scale(tf.mul(s, opposite.half[0]), opposite.axes[0]),
+      scale(tf.mul(t, opposite.half[1]), opposite.axes[1]),
+    ]),
+  );
+  const flat = corners.map(corner => {
+    const from = sub(corner, face.centre);
+    return [dot(face.axes[0], from), dot(face.axes[1], from)] as const;
+  });
+  const wide = face.half.map(half => tf.mul(half, 1 + wider));
+  const candidates: Candidate[] = [];
+  corners.forEach((corner, i) => {
+    const next = (i + 1) % 4;
+    let [enters, leaves]: [tf.Tensor, tf.Tensor] = [tf.zerosLike(wide[0]), tf.onesLike(wide[0])];
+    for (const axis of [0, 1] as const) {
+      const from = flat[i][axis];
+      const way = tf.sub(flat[next][axis], from);
+      // Along the border the way is rounding; then the edge is inside as a whole or outside.
+      const least = tf.mul(face.half[axis], wider * 1e-3);
+      const safe = tf.where(tf.greater(tf.abs(way), least), way, least);
+      const [one, two] = [-1, 1].map(s => tf.div(tf.sub(tf.mul(s, wide[axis]), from), safe));
+      enters = tf.maximum(enters, tf.minimum(one, two));
+      leaves = tf.minimum(leaves, tf.maximum(one, two));
+    }
+    const there = tf.less(enters, leaves);
+    const edge = sub(corners[next], corner);
+    const at = (t: tf.Tensor): Vec => add(corner, scale(tf.where(there, t, tf.zerosLike(t)), edge));
+    candidates.push({point: at(enters), valid: there});
+    // Where it leaves by its own end, that is where the next begins.
+    candidates.push({point: at(leaves), valid: tf.logicalAnd(there, tf.less(leaves, 1))});
+  });
+  const slope = dot(normal, behind);
+  for (const [s, t] of signs) {
+    const place = [tf.mul(s, face.half[0]), tf.mul(t, face.half[1])];
+    const corner = sum([face.centre, scale(place[0], face.axes[0]), scale(place[1], face.axes[1])]);
+    const height = tf.div(dot(behind, sub(opposite.centre, corner)), slope);
+    candidates.push({point: add(corner, scale(height, normal)), valid: inside(place, flat, face)});
+  }
+  return candidates;
+}
+
+/** Whether a point lies within four, by more than rounding: a corner on the border is there as an end of an edge. */
+function inside(
+  [x, y]: readonly tf.Tensor[],
+  flat: readonly (readonly [tf.Tensor, tf.Tensor])[],
+  {half}: Rectangle,
+): tf.Tensor {
+  const least = tf.mul(1e-6, tf.mul(half[0], half[1]));
+  const turns = flat.map(([ax, ay], i) => {
+    const [bx, by] = flat[(i + 1) % 4];
+    return tf.sub(tf.mul(tf.sub(bx, ax), tf.sub(y, ay)), tf.mul(tf.sub(by, ay), tf.sub(x, ax)));
+  });
+  const all = (signed: readonly tf.Tensor[]): tf.Tensor =>
+    signed.map(turn => tf.greater(turn, least)).reduce((a, b) => tf.logicalAnd(a, b));
+  return tf.logicalOr(all(turns), all(turns.map(turn => tf.neg(turn))));
+}

@@ -1,0 +1,150 @@
+/**
+ * Where round shapes meet: balls on planes, on balls and on capsules, capsules on capsules, ellipsoids on planes
+ * (C. Ericson, Real-Time Collision Detection, 2005, §5.1).
+ */
+import * as tf from '@tensorflow/tfjs';
+import {inner, minus, plus, scaled, turnedBack, type V3} from './numbers.js';
+import {
+  ballCentres,
+  ballOf,
+  ballRadii,
+  ballsIn,
+  centreIn,
+  joined,
+  local,
+  numbers,
+  type Meet,
+  type Meeting,
+  type Pair,
+} from './pairs.js';
+import {constants, pointOf, type SomePose} from './state.js';
+import {add, dot, length, rotate, rotateBack, scale, sub, type Vec} from './vectors.js';
+
+/** Of balls whose centres are at `apart` from what they meet, a point or a plane. */
+function round(centre: Vec, distance: tf.Tensor, normal: Vec, radius: tf.Tensor, reach: tf.Tensor): Meeting {
+  return {gap: tf.sub(distance, reach), normal, point: sub(centre, scale(radius, normal))};
+}
+
+export function ballOnPlane(pairs: readonly Pair[]): Meet {
+  return (under, over) => {
+    const centre = pointOf(over, ballCentres(pairs));
+    const {foot, normal} = planeAt(pairs, under);
+    const radius = ballRadii(pairs);
+    return round(centre, dot(normal, sub(centre, foot)), normal, radius, radius);
+  };
+}
+
+/** A point of each plane, and its normal. */
+function planeAt(pairs: readonly Pair[], under: SomePose): {readonly foot: Vec; readonly normal: Vec} {
+  return {
+    foot: pointOf(under, constants(pairs.map(({on, under: {at}}) => local(on, at as V3)))),
+    normal: rotate(
+      under.rotation,
+      constants(pairs.map(({on, under: {normal}}) => turnedBack(on.rotation, normal as V3))),
+    ),
+  };
+}
+
+export function ballOnBall(pairs: readonly Pair[]): Meet {
+  const below = pairs.map(({under, on}) => ballsIn(under, on)[0]);
+  return (under, over) => {
+    const centre = pointOf(over, ballCentres(pairs));
+    const apart = sub(centre, pointOf(under, constants(below.map(ball => ball.centre))));
+    const distance = length(apart);
+    const reach = numbers(pairs.map((pair, i) => ballOf(pair).radius + below[i].radius));
+    return round(centre, distance, scale(tf.div(1, distance), apart), ballRadii(pairs), reach);
+  };
+}
+
+/** Axes of capsules: their middles and half their lengths as vectors, in the axes of their bodies. */
+class Segments {
+  private readonly middles: readonly V3[];
+  private readonly halves: readonly V3[];
+  readonly radii: readonly number[];
+  constructor(ends: readonly (readonly {readonly centre: V3; readonly radius: number}[])[]) {
+    this.middles = ends.map(([a, b]) => scaled(0.5, plus(a.centre, b.centre)));
+    this.halves = ends.map(([a, b]) => scaled(0.5, minus(b.centre, a.centre)));
+    this.radii = ends.map(([{radius}]) => radius);
+  }
+  /** Of a capsule without length zero, as its only point is the middle. */
+  inverses(): tf.Tensor {
+    return numbers(this.halves.map(half => (inner(half, half) > 0 ? 1 / inner(half, half) : 0)));
+  }
+  squares(): tf.Tensor {
+    return numbers(this.halves.map(half => inner(half, half)));
+  }
+  at(pose: SomePose): {readonly middle: Vec; readonly half: Vec} {
+    return {middle: pointOf(pose, constants(this.middles)), half: rotate(pose.rotation, constants(this.halves))};
+  }
+}
+
+/** To [−1, 1]: from one end of an axis to the other. */
+const within = (x: tf.Tensor): tf.Tensor => tf.maximum(tf.minimum(x, 1), -1);
+
+export function ballOnSegment(pairs: readonly Pair[]): Meet {
+  const segments = new Segments(pairs.map(({under, on}) => ballsIn(under, on)));
+  return (under, over) => {
+    const centre = pointOf(over, ballCentres(pairs));
+    const {middle, half} = segments.at(under);
+    const along = within(tf.mul(segments.inverses(), dot(half, sub(centre, middle))));
+    const apart = sub(centre, add(middle, scale(along, half)));
+    const distance = length(apart);
+    const reach = numbers(pairs.map((pair, i) => ballOf(pair).radius + segments.radii[i]));
+    return round(centre, distance, scale(tf.div(1, distance), apart), ballRadii(pairs), reach);
+  };
+}
+
+/** The nearest points of two axes, and every end of either with what of the other is nearest to it. */
+export const segmentSlots = 5;
+/** Sines squared of the angle between axes that count as parallel: below it, the crossing of the axes is rounding. */
+const parallel = 1e-10;
+
+export function segmentOnSegment(pairs: readonly Pair[]): Meet {
+  const lower = new Segments(pairs.map(({under, on}) => ballsIn(under, on)));
+  const upper = new Segments(pairs.map(({over, of}) => ballsIn(over, of)));
+  const reach = pairs.map((_, i) => lower.radii[i] + upper.radii[i]);
+  return (under, over) => {
+    const [a, b] = [lower.at(under), upper.at(over)];
+    const [ofLower, ofUpper] = [lower.inverses(), upper.inverses()];
+    const [pq, w] = [dot(a.half, b.half), sub(a.middle, b.middle)];
+    const [pw, qw] = [dot(a.half, w), dot(b.half, w)];
+    const squares = tf.mul(lower.squares(), upper.squares());
+    const determinant = tf.sub(squares, tf.square(pq));
+    const askew = tf.greater(determinant, tf.mul(parallel, squares));
+    const crossing = tf.div(
+      tf.sub(tf.mul(pq, qw), tf.mul(upper.squares(), pw)),
+      tf.where(askew, determinant, tf.onesLike(determinant)),
+    );
+    /** The nearest of one axis to a place of the other. */
+    const onUpper = (s: tf.Tensor): tf.Tensor => within(tf.mul(ofUpper, tf.add(tf.mul(s, pq), qw)));
+    const onLower = (t: tf.Tensor): tf.Tensor => within(tf.mul(ofLower, tf.sub(tf.mul(t, pq), pw)));
+    // Of parallel axes: from the start of the lower.
+    const first = onUpper(tf.where(askew, within(crossing), tf.neg(tf.onesLike(crossing))));
+    const ends = [-1, 1].map(end => tf.fill(pq.shape, end));
+    const places = [[onLower(first), first], ...ends.map(t => [onLower(t), t]), ...ends.map(s => [s, onUpper(s)])];
+    const slots = places.map(([s, t]) => {
+      const centre = add(b.middle, scale(t, b.half));
+      const apart = sub(centre, add(a.middle, scale(s, a.half)));
+      const distance = length(apart);
+      return round(centre, distance, scale(tf.div(1, distance), apart), numbers(upper.radii), numbers(reach));
+    });
+    return joined(slots);
+  };
+}
+
+/** With half axes a and the plane's normal m in its axes, an ellipsoid reaches √Σ(aᵢ mᵢ)² from its centre, and touches at −aᵢ² mᵢ over that. */
+export function ellipsoidOnPlane(pairs: readonly Pair[]): Meet {
+  return (under, over) => {
+    const {foot, normal} = planeAt(pairs, under);
+    const half = constants(pairs.map(pair => pair.over.half as V3));
+    const middle = constants(pairs.map(pair => centreIn(pair.over, pair.of)));
+    const stretched = rotateBack(over.rotation, normal).map((m, i) => tf.mul(half[i], m)) as unknown as Vec;
+    const reach = length(stretched);
+    const support = stretched.map((x, i) => tf.div(tf.mul(half[i], x), reach)) as unknown as Vec;
+    return {
+      gap: tf.sub(dot(normal, sub(pointOf(over, middle), foot)), reach),
+      normal,
+      point: pointOf(over, sub(middle, support)),
+    };
+  };
+}

@@ -1,0 +1,67 @@
+/** Two shapes that may touch, and their numbers in the axes of their bodies. */
+import * as tf from '@tensorflow/tfjs';
+import type {Params} from '../../lib/index.js';
+import {constantTensor} from '../../lib/index.js';
+import type {Place} from './bodies.js';
+import {minus, turned, turnedBack, type V3} from './numbers.js';
+import type {Ball, Shape} from './shapes.js';
+import {constants, type SomePose} from './state.js';
+import type {Vec} from './vectors.js';
+
+/** Two bodies by name and a shape of each. */
+export interface TouchingShapes {
+  readonly a: string;
+  readonly b: string;
+  readonly shapes: readonly [Shape, Shape];
+}
+
+/** A shape of one body, or one of its balls, on a shape of another. */
+export interface Pair<C extends TouchingShapes = TouchingShapes> {
+  readonly contact: C;
+  readonly on: Place;
+  readonly of: Place;
+  readonly under: Shape;
+  readonly over: Shape;
+  readonly ball: Ball | undefined;
+}
+
+/** Points of contact [points], in the world. */
+export interface Meeting {
+  readonly gap: tf.Tensor;
+  /** Of length one, from the body below to the one above. */
+  readonly normal: Vec;
+  /** Where forces act. */
+  readonly point: Vec;
+}
+
+/** Where pairs meet, those of the first point of all of them first; of the poses of what is below and above. */
+export type Meet = (under: SomePose, over: SomePose, params: Params) => Meeting;
+
+/** A point of the world at the start in the axes of a body, from its centre. */
+export const local = ({position, rotation}: Place, point: V3): V3 => turnedBack(rotation, minus(point, position));
+/** One number a pair. */
+export const numbers = (values: readonly number[]): tf.Tensor =>
+  constantTensor(Float64Array.from(values), [values.length]);
+export const ballOf = ({ball}: Pair): Ball => ball as Ball;
+/** Centres of the upper bodies' balls. */
+export const ballCentres = (pairs: readonly Pair[]): Vec =>
+  constants(pairs.map(pair => local(pair.of, ballOf(pair).centre)));
+export const ballRadii = (pairs: readonly Pair[]): tf.Tensor => numbers(pairs.map(pair => ballOf(pair).radius));
+
+/** The balls of a shape, in the axes of its body. */
+export function ballsIn(shape: Shape, place: Place): readonly {readonly centre: V3; readonly radius: number}[] {
+  return shape
+    .balls(place.position, axis => turned(place.rotation, axis))
+    .map(({centre, radius}) => ({centre: local(place, centre), radius}));
+}
+
+/** Where a box or an ellipsoid has its centre, in the axes of its body. */
+export const centreIn = ({at}: Shape, place: Place): V3 => (at === undefined ? [0, 0, 0] : local(place, at));
+
+/** Points of contact of the same pairs, one after another. */
+export function joined(slots: readonly Meeting[]): Meeting {
+  const all = (part: (slot: Meeting) => tf.Tensor): tf.Tensor => tf.concat(slots.map(part));
+  const vectors = (part: (slot: Meeting) => Vec): Vec =>
+    [0, 1, 2].map(i => all(slot => part(slot)[i])) as unknown as Vec;
+  return {gap: all(({gap}) => gap), normal: vectors(({normal}) => normal), point: vectors(({point}) => point)};
+}
