@@ -6,9 +6,10 @@ import type {IterationRecord, StepRecord} from '../adjoint/record.js';
 import type {Vectors} from '../engine/vectors.js';
 import type {StiffgradError} from '../errors.js';
 import type {NewtonStatus} from '../newton/index.js';
-import {backtracking, fewIterations, NewtonIteration, SimplifiedNewton} from '../newton/index.js';
+import {fewIterations, NewtonIteration, SimplifiedNewton} from '../newton/index.js';
 import {loadParameters} from '../step/context.js';
 import type {Evaluations} from '../step/traced-step.js';
+import {ContactForces} from './contact-forces.js';
 import type {Counters, Failure, Status} from './counters.js';
 import {noCounts} from './counters.js';
 import {failedStep} from './failure.js';
@@ -20,13 +21,6 @@ import type {LastStep} from './sequential-stages.js';
 import {solvesToTolerance, SequentialStages} from './sequential-stages.js';
 
 const nothing = new Float64Array(0);
-
-/** The first of the easier equations makes every contact yield as much as a typical mass does, each next one a tenth of that; */
-const firstRatio = 0.1;
-/** after this one come the step's own; it is above their own softness (system/constraints.ts). */
-const leastRelaxation = 1e-6;
-/** Eight are enough where no way has to be shortened. */
-const mostRelaxations = 40;
 
 /** 'halve' gives up below dt/2^10: a step that fails there fails for another reason than its length. */
 const deepestHalving = 10;
@@ -52,8 +46,7 @@ export class Stepper {
   /** The update, with what is recorded of the step where that is less than x and z. */
   private readonly keep?: () => void;
   private readonly kept: Float64Array;
-  private readonly relaxation?: Float64Array;
-  private searching?: NewtonIteration;
+  private readonly contacts: ContactForces | undefined;
   private readonly guess?: () => void;
   private readonly system?: StepSystem;
   private readonly iteration?: NewtonIteration;
@@ -123,9 +116,11 @@ export class Stepper {
     this.h = forward.find('h');
     if (compiled.implicit && whole !== undefined) {
       this.guess = whole.program('guess');
-      this.relaxation = whole.find('relaxation');
       this.system = new StepSystem(prepared);
       this.iteration = new NewtonIteration(options.newton, this.system, this.counters);
+      // Iterations that are to be differentiated, or counted, are those of the step's own equations.
+      if (!recordIterations && options.newton.iterations === undefined)
+        this.contacts = ContactForces.of(prepared, whole, this.system, this.iteration, this.counters);
     }
   }
 
@@ -274,53 +269,7 @@ export class Stepper {
             this.iterations.push({z: z.slice(), delta: delta.slice(), length, first});
           }
         : undefined;
-    const status = iteration.find(prepared.traced.linearized === true, observe);
-    // Iterations that are to be differentiated are those of the step's own equations.
-    if (status === 'converged' || this.relaxation === undefined || this.recordIterations) return status;
-    return this.relax(iteration, this.relaxation);
-  }
-
-  private get damped(): NewtonIteration {
-    const {newton} = this.prepared.options;
-    return (this.searching ??= new NewtonIteration(
-      {...newton, step: backtracking()},
-      this.system as StepSystem,
-      this.counters,
-    ));
-  }
-
-  /** The same equations from easier ones, each solution the guess of the next; where one is not found, by shorter ways. */
-  private relax(iteration: NewtonIteration, relaxation: Float64Array): NewtonStatus {
-    const {z} = this.system as StepSystem;
-    this.guess?.();
-    const found = z.slice();
-    let [share, ratio, status]: [number, number, NewtonStatus] = [Infinity, firstRatio, 'converged'];
-    for (let tries = 0; tries < mostRelaxations; tries++) {
-      const next = share === Infinity ? 1 : share * ratio < leastRelaxation ? 0 : share * ratio;
-      relaxation[0] = next;
-      iteration.forget();
-      status = iteration.find(false);
-      if (status !== 'converged' && share !== Infinity) {
-        // Between two pieces of the equations whole corrections may go to and fro.
-        z.set(found);
-        status = this.damped.find(false);
-      }
-      if (status === 'converged') {
-        if (next === 0) {
-          relaxation[0] = 0;
-          return status;
-        }
-        found.set(z);
-        share = next;
-        ratio = Math.max(firstRatio, ratio ** 2);
-      } else {
-        if (share === Infinity) break;
-        z.set(found);
-        ratio = Math.sqrt(ratio);
-      }
-    }
-    relaxation[0] = 0;
-    return status === 'converged' ? 'newton-diverged' : status;
+    return this.contacts?.find(this.state) ?? iteration.find(prepared.traced.linearized === true, observe);
   }
 
   /** Puts the failure of the last attempt into words. */

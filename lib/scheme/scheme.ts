@@ -18,7 +18,7 @@ import {
   requireValue,
   text,
 } from '../checks.js';
-import type {Constraints} from '../system/constraints.js';
+import type {Constraints, Yielding} from '../system/constraints.js';
 import type {Blocks, Calculus, Equations, NoiseKind} from '../system/equations.js';
 
 /** One step seen from its start: the state x at time t, the step h, and the system. */
@@ -39,10 +39,12 @@ export interface StepPoint extends Equations {
   /** [], compliance given to redundant constraints, see `RowScale`. */
   readonly regularization: tf.Tensor;
   /**
-   * [], 0 but for a step that Newton's method does not solve: there it goes from 1 to 0, each solution the next one's
-   * guess. A residual that reads it is to be the easier the larger it is.
+   * Multipliers that one solution does not tell are sought by several, each nearest to the last one's, the anchor: a residual
+   * may add relaxation (λ − anchor), in its own unit, to rows that may be redundant. In the end λ is the anchor, and nothing
+   * is added. Where Newton's method finds no solution, relaxation is as large as 1 at first. For derivatives it is to add
+   * proximity (λ − λ of the last step).
    */
-  readonly relaxation: tf.Tensor;
+  readonly yielding: Omit<Yielding, 'last'>;
   /** What stabilization adds to the position that the kinematics give: pass every q⁺ through it. */
   stabilizePosition(q: tf.Tensor): tf.Tensor;
   /** The same as an increment; undefined where nothing is stabilized. */

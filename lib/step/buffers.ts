@@ -81,8 +81,10 @@ export const buffers = {
 
   // The unknown, and what a step that was taken leaves.
   z: {shape: 'unknown', lifetime: 'iterate'},
-  /** Of a step that Newton's method does not solve at once: from 1 to 0, see `StepPoint`. */
+  /** Of contacts, while their forces are sought: see `StepPoint.yielding`. */
   relaxation: {shape: 'number', lifetime: 'iterate'},
+  anchor: {shape: 'rows', lifetime: 'iterate'},
+  proximity: {shape: 'number', lifetime: 'iterate'},
   /** How far the guess breaks the kinematics: the guess makes it, so that it is no part of the step's beginning. */
   defect: {shape: 'defect', lifetime: 'iterate'},
   /** x⁺, and what the update makes for dense output (inside.ts). */

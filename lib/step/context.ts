@@ -2,6 +2,7 @@
 import type {LinearSolver} from '../linear/index.js';
 import type {StepExecutable} from './buffers.js';
 import type {CompiledStep} from './compiled.js';
+import {derivativeSoftness} from '../system/contact-softness.js';
 import {parameterProgram} from './precomputation.js';
 import {startSolver} from './solvers.js';
 import type {TracedStep} from './traced-step.js';
@@ -39,13 +40,14 @@ export interface Redundancy {
 
 export const noRedundancy: Redundancy = {regularization: 0, rows: []};
 
-/** Sets what a whole run shares: the parameters, what is computed from them alone, and the regularization of redundant constraints. A program that does not read one has no buffer for it. */
+/** Sets what a whole run shares: the parameters, what is computed from them alone, the regularization of redundant constraints, the proximity of contact forces. A program that does not read one has no buffer for it. */
 export function loadParameters(
   executable: StepExecutable,
   {parameterValues, redundancy}: Pick<StepContext, 'parameterValues' | 'redundancy'>,
 ): void {
   for (let i = 0; i < parameterValues.length; i++) executable.find(`p.${i}`)?.set(parameterValues[i]);
   executable.find('regularization')?.fill(redundancy.regularization);
+  executable.find('proximity')?.fill(derivativeSoftness);
   if (executable.has(parameterProgram)) executable.run(parameterProgram);
 }
 

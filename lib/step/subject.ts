@@ -38,6 +38,7 @@ export interface Subject extends Directed {
   readonly h: Node<'input'>;
   readonly regularization: Node<'input'>;
   readonly relaxation: Node<'input'>;
+  readonly proximity: Node<'input'>;
   /** Rows of each constraint. */
   readonly sizes: readonly number[];
   /** Force terms that read the multipliers. */
@@ -154,7 +155,7 @@ export function pointOf(
         : equations),
       constraints,
       regularization: tensors.regularization,
-      relaxation: tensors.relaxation,
+      yielding: {relaxation: tensors.relaxation, proximity: tensors.proximity, anchor: tensors.anchor},
       stabilizePosition: q => q,
       x,
       t,
@@ -163,7 +164,8 @@ export function pointOf(
   };
 }
 
-const multiplierCount = ({sizes}: Pick<Subject, 'sizes'>): number => sizes.reduce((sum, size) => sum + size, 0);
+/** Rows of all constraints. */
+export const multiplierCount = ({sizes}: Pick<Subject, 'sizes'>): number => sizes.reduce((sum, size) => sum + size, 0);
 
 export function unknownLayout(subject: Subject, formulation: Formulation): Layout {
   const {position, velocity} = subject.shapes;

@@ -40,6 +40,7 @@ import {
   constraintFacts,
   derivativeOf,
   motionIsOwn,
+  multiplierCount,
   multiplierPart,
   pointOf,
   unknownLayout,
@@ -107,6 +108,7 @@ export function traceRun(
       h: input('h', []),
       regularization: input('regularization', []),
       relaxation: input('relaxation', []),
+      proximity: input('proximity', []),
       ...facts,
       breaks: new Set(),
       backwards: holding.backwards,
@@ -138,10 +140,11 @@ function traceFormulation(
   more: (at: StepPoint, params: Params, z: Blocks, tensors: Blocks) => Traced,
   inputs: readonly Node<'input'>[] = [],
 ): TracedStep & {readonly named: ReadonlyMap<string, Node>} {
-  const {system, shapes, list, t, h, regularization, relaxation} = subject;
+  const {system, shapes, list, t, h, regularization, relaxation, proximity} = subject;
   const unknown = unknownLayout(subject, formulation);
   const x = input('x', [state.size]);
   const z = input('z', [unknown.size]);
+  const anchor = input('anchor', [Math.max(1, multiplierCount(subject))]);
   const defectLayout = new Layout(
     stateBlocks(system)
       .slice(0, 1)
@@ -192,12 +195,14 @@ function traceFormulation(
       {name: 'h', shape: []},
       {name: 'regularization', shape: []},
       {name: 'relaxation', shape: []},
+      {name: 'proximity', shape: []},
+      {name: 'anchor', shape: anchor.shape},
       {name: 'defect', shape: defect.shape},
       ...inputs.map(node => ({name: node.attributes.name, shape: node.shape})),
       ...list.traceInputs(),
     ],
   );
-  const nodes = list.adopt(traced, [x, z, t, h, regularization, relaxation, defect, ...inputs]);
+  const nodes = list.adopt(traced, [x, z, t, h, regularization, relaxation, proximity, anchor, defect, ...inputs]);
   return {
     name,
     order: subject.scheme.order,

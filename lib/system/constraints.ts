@@ -9,6 +9,7 @@ import {derivativeAlong, transposedProduct} from '../trace/differentials.js';
 import {constantTensor, immediate, within} from '../trace/trace.js';
 import {coefficientsOf, coefficientTensor, type CoefficientName, type Coefficients} from './coefficients.js';
 import type {Constraint, ConstraintKind, GapAndMultiplier} from './constraint-kinds.js';
+import {contactSoftness} from './contact-softness.js';
 import {complementarity, holdsPosition, isHardContact} from './constraint-kinds.js';
 import type {Equations} from './equations.js';
 import {borderDistance, displacementRows, impactRows, type ContactRows, type ContactStep} from './impact-law.js';
@@ -116,10 +117,18 @@ export interface ImpactStep {
   readonly free: tf.Tensor;
   readonly mean: tf.Tensor;
   readonly h: tf.Tensor;
-  /** λ of the last step. */
-  readonly lastLambda: tf.Tensor;
-  /** More softness of contacts, by which a step that Newton's method cannot solve at once is come to; 0 in the end. */
+  /** How contacts yield while their forces are sought, see `StepPoint`. */
+  readonly yielding: Yielding;
+}
+
+/** What contacts yield: relaxation (λ − anchor) + proximity (λ − last), times the velocity that a unit of them gives. */
+export interface Yielding {
+  /** [] */
   readonly relaxation: tf.Tensor;
+  readonly proximity: tf.Tensor;
+  /** The shape of λ. */
+  readonly anchor: tf.Tensor;
+  readonly last: tf.Tensor;
 }
 
 /** λ makes velocities, π moves positions; likewise their rows. */
@@ -307,12 +316,15 @@ export function constraintEquations(
   };
   /** What a contact of this kind knows of a step; one without friction is a hard unilateral row. */
   const contactStep = (part: Part, step: ImpactStep, {lambda, pi}: ImpactMultipliers, scale: RowScale): ContactStep => {
-    const {start, end, mean, h} = step;
+    const {start, end, mean, h, yielding} = step;
     const moving = (v: tf.Tensor): Place => ({...start, v});
     const slipping = slip(part, start);
     const unit = tf.mul(projectionScale, tf.div(scale.give, h));
     const parted = (all: tf.Tensor) => split(tf.mul(unit, own(part, all)), slipping?.shape as [number, number]);
-    const [force, last, shift] = [parted(lambda), parted(step.lastLambda), parted(pi)];
+    const [force, anchor, last, shift] = [lambda, yielding.anchor, yielding.last, pi].map(parted);
+    const {relaxation, proximity} = yielding;
+    const yields = (part: 'normal' | 'tangential'): tf.Tensor =>
+      tf.add(tf.mul(relaxation, tf.sub(force[part], anchor[part])), tf.mul(proximity, tf.sub(force[part], last[part])));
     return {
       gap: value(part, start),
       before: rate(part, start),
@@ -332,11 +344,13 @@ export function constraintEquations(
       restitution: coefficient(part, 'restitution'),
       push: force.normal,
       rub: slipping === undefined ? undefined : force.tangential,
-      lastPush: last.normal,
-      lastRub: slipping === undefined ? undefined : last.tangential,
+      yields: {
+        normal: yields('normal'),
+        tangential: slipping === undefined ? undefined : yields('tangential'),
+      },
       shove: shift.normal,
       drag: slipping === undefined ? undefined : shift.tangential,
-      softness: tf.addN([scale.regularization, step.relaxation, constantTensor(contactSoftness, [])]),
+      softness: tf.add(scale.regularization, tf.maximum(relaxation, contactSoftness)),
       h,
     };
   };
@@ -487,14 +501,6 @@ export function constraintEquations(
       }),
   };
 }
-
-/**
- * Share of the velocity that a change of a multiplier since the last step gives which every contact yields: contacts are
- * redundant more often than not (a box on four corners, a ball wedged between walls), and their forces are then those nearest to the
- * last step's. What rests does not yield at all; in a step with an impact of 1 m/s laws are off by some 10⁻⁷ m/s. Of 1e-6, 1e-7, 1e-8 and 1e-9
- * the last two made Newton's iteration fail or err on wedged balls.
- */
-const contactSoftness = 1e-7;
 
 /**
  * What λ is multiplied with, over what it gives a typical mass, before it is compared with velocities: any number has the same zeros, but not

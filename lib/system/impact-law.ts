@@ -28,13 +28,12 @@ export interface ContactStep {
   /** λ_N [m] and λ_T [m, d], as the velocities that they give a typical mass in the step. */
   readonly push: tf.Tensor;
   readonly rub: tf.Tensor | undefined;
-  /** The same of the last step's. */
-  readonly lastPush: tf.Tensor;
-  readonly lastRub: tf.Tensor | undefined;
+  /** Velocities by which the contact yields to them: a share of what they differ by from their anchor; zero in the end. */
+  readonly yields: ContactRows;
   /** The same of the multipliers that move positions. */
   readonly shove: tf.Tensor;
   readonly drag: tf.Tensor | undefined;
-  /** Share of the velocity that a multiplier's change since the last step gives which every row gains, so that redundant contacts (a box on four corners) have one solution. */
+  /** Share of the velocity that a multiplier of these gives which every row of positions yields. */
   readonly softness: tf.Tensor;
   readonly h: tf.Tensor;
 }
@@ -59,19 +58,15 @@ export interface ContactRows {
  * At a border one derivative is taken: of min(0, 0) that of the open contact, on the disc's edge that of sticking.
  */
 export function impactRows(step: ContactStep): ContactRows {
-  const {push, rub, slips, softness} = step;
+  const {push, rub, slips, yields} = step;
   const {leaves, leavesAlong} = flight(step);
-  const gained = tf.addN([step.after, tf.neg(leaves), tf.mul(softness, tf.sub(push, step.lastPush))]);
+  const gained = tf.addN([step.after, tf.neg(leaves), yields.normal]);
   const pressed = tf.sub(push, gained);
   const normal = tf.where(tf.greater(pressed, 0), gained, push);
-  if (rub === undefined || slips === undefined || leavesAlong === undefined) return {normal, tangential: undefined};
+  if (rub === undefined || slips === undefined || leavesAlong === undefined || yields.tangential === undefined)
+    return {normal, tangential: undefined};
   const radius = tf.mul(step.friction, tf.relu(pressed));
-  const wanted = tf.addN([
-    rub,
-    tf.neg(slips.after),
-    leavesAlong,
-    tf.neg(tf.mul(softness, tf.sub(rub, step.lastRub ?? 0))),
-  ]);
+  const wanted = tf.addN([rub, tf.neg(slips.after), leavesAlong, tf.neg(yields.tangential)]);
   return {normal, tangential: tf.sub(rub, onDisc(wanted, radius))};
 }
 
@@ -84,13 +79,13 @@ export function impactRows(step: ContactStep): ContactRows {
  */
 export function displacementRows(step: ContactStep): ContactRows {
   const {shove, drag, slips, softness, h} = step;
-  const {target, share, leaves, came} = flight(step);
+  const {target, share, leaves, arrives} = flight(step);
   const pressed = tf.greater(step.push, tf.sub(step.after, leaves));
   const reached = tf.addN([tf.div(step.gap, h), step.mean, tf.neg(target), tf.mul(softness, shove)]);
   const normal = tf.where(pressed, reached, shove);
   if (drag === undefined || slips === undefined) return {normal, tangential: undefined};
   const jump = tf.sub(slips.free, slips.after);
-  const s = tf.expandDims(tf.where(isImpact(came, jump), share, tf.zerosLike(share)), 1);
+  const s = tf.expandDims(tf.where(arrives(), share, tf.zerosLike(share)), 1);
   const moved = tf.add(slips.after, tf.mul(s, jump));
   const row = tf.add(tf.sub(slips.mean, moved), tf.mul(softness, drag));
   const wide = tf.tile(tf.expandDims(pressed, 1), [1, drag.shape[1] as number]);
@@ -98,13 +93,11 @@ export function displacementRows(step: ContactStep): ContactRows {
 }
 
 /**
- * At rest the share s is a quotient of roundings, and the speed of approach is what softness leaves, some 10⁻⁷ of what forces make in a step:
- * an impact is what comes faster than this share of the jump of the slip. So rest does not creep.
+ * At rest the share s is a quotient of roundings, and the speed of approach is what the forces of the last step leave of it, up to 10⁻⁹ of
+ * what forces make in a step: an impact comes, and leaves, with more than this share of that. So rest does not creep, and
+ * contacts that do not move ask for nothing that contradicts another's rounding.
  */
-const impactShare = 1e-3;
-
-const isImpact = (came: tf.Tensor, jump: tf.Tensor): tf.Tensor =>
-  tf.greater(tf.square(came), tf.mul(impactShare ** 2, tf.sum(tf.square(jump), 1)));
+const impactShare = 1e-6;
 
 interface Flight {
   /** What u⁺ is measured from: c, or −φ/h. */
@@ -115,8 +108,8 @@ interface Flight {
   readonly target: tf.Tensor;
   /** s. */
   readonly share: tf.Tensor;
-  /** The speed of approach when it was touched, at least 0. */
-  readonly came: tf.Tensor;
+  /** It comes to its surface, and does not just rest on it. */
+  arrives(): tf.Tensor;
 }
 
 /** The step as it would be without contact: does the gap close, when, and what follows of that. */
@@ -130,18 +123,19 @@ function flight({gap, before, free, slips, restitution, h}: ContactStep): Flight
   // Nothing is thrown back that was going apart when it touched.
   const came = tf.relu(tf.neg(tf.add(before, tf.mul(share, forced))));
   const rebound = tf.relu(tf.add(tf.mul(restitution, came), tf.mul(left, forced)));
-  const away = tf.where(closing, rebound, zero);
+  const jump = slips === undefined ? undefined : tf.sub(slips.free, slips.before);
+  const made = tf.add(tf.square(forced), jump === undefined ? zero : tf.sum(tf.square(jump), 1));
+  const felt = (speed: tf.Tensor): tf.Tensor => tf.greater(tf.square(speed), tf.mul(impactShare ** 2, made));
+  const away = tf.where(tf.logicalAnd(closing, felt(rebound)), rebound, zero);
   const along =
-    slips === undefined
-      ? undefined
-      : tf.mul(tf.expandDims(tf.where(tf.greater(away, 0), left, zero), 1), tf.sub(slips.free, slips.before));
+    jump === undefined ? undefined : tf.mul(tf.expandDims(tf.where(tf.greater(away, 0), left, zero), 1), jump);
   return {
     // What is below the surface already may stay where it is.
     leaves: tf.where(closing, away, tf.neg(tf.div(tf.relu(gap), h))),
     leavesAlong: along,
     target: tf.mul(left, away),
     share,
-    came,
+    arrives: () => felt(came),
   };
 }
 

@@ -385,4 +385,44 @@ describe('moreau: contacts with friction', () => {
       );
     });
   });
+
+  it('a double pendulum that hits a wall twenty times: derivatives are those of differences to 1e-6', () => {
+    const pendulum = mechanics({
+      mass: 1,
+      forces: ({params}) => tf.reshape(tf.mul(tf.tensor1d([0, -1, 0, -1]), read(params, 'g')), [2, 2]),
+      constraints: [
+        bilateral(({q}) => {
+          const [a, b] = tf.unstack(q);
+          return tf.stack([tf.sub(tf.sum(tf.square(a)), 1), tf.sub(tf.sum(tf.square(tf.sub(b, a))), 1)]);
+        }),
+        frictionalContact(({q}) => tf.reshape(tf.slice(q, [0, 0], [2, 1]), [2]), {
+          restitution: params => read(params, 'e'),
+        }),
+      ],
+    });
+    const start = (angle: number) => {
+      const [x, y] = [Math.sin(angle), -Math.cos(angle)];
+      return {q: [[x, y], [2 * x, 2 * y]], v: [[0, 0], [0, 0]]}; // prettier-ignore
+    };
+    const options = (G: number, e: number, saveAt: 'all' | 'end') =>
+      ({scheme, dt: 0.01, t1: 16, params: {g: G, e}, saveAt}) as const;
+    const {trajectory, pullback} = simulate.vjp(pendulum, start(0.3), options(9, 0.9, 'all'));
+    const lambda = trajectory.values('lambda');
+    let hits = 0;
+    for (let step = 1; 4 * step < lambda.length; step++)
+      for (const row of [2, 3]) if (lambda[4 * step + row] > 0 && lambda[4 * step - 4 + row] === 0) hits++;
+    expect(hits).to.be.at.least(20);
+    const cotangent = new Float64Array(trajectory.values('q').length);
+    cotangent[cotangent.length - 2] = 1;
+    const {params} = pullback({q: cotangent});
+    const end = (G: number, e: number): number => {
+      const path = simulate(pendulum, start(0.3), options(G, e, 'end'));
+      path.dispose();
+      return path.values('q')[6];
+    };
+    const d = 1e-6;
+    const [byG, byE] = [(end(9 + d, 0.9) - end(9 - d, 0.9)) / (2 * d), (end(9, 0.9 + d) - end(9, 0.9 - d)) / (2 * d)];
+    expect((params.g as Float64Array)[0]).to.be.closeTo(byG, 1e-6 * Math.max(1, Math.abs(byG)));
+    expect((params.e as Float64Array)[0]).to.be.closeTo(byE, 1e-6 * Math.max(1, Math.abs(byE)));
+  });
 });

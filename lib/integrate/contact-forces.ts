@@ -1,0 +1,173 @@
+/**
+ * Contact forces of a step by the proximal point method (Rockafellar 1976; for contact De Saxcé & Feng 1998, Acary & Brogliato 2008,
+ * §13): equations in which every contact yields a share s of what its force differs by from an anchor have one solution, contacts
+ * redundant or not. Its force is the next anchor, until the two are one: then nothing yields, and the laws hold as they are written.
+ * What a force that can be told has still to go falls by s/(s + w) in each solution, w what it gives itself, so that mostly two are enough;
+ * of forces that cannot be told apart those nearest to the last step's stay.
+ */
+import type {StepExecutable} from '../step/buffers.js';
+import type {NewtonStatus} from '../newton/index.js';
+import {backtracking, NewtonIteration} from '../newton/index.js';
+import {contactSoftness, derivativeSoftness} from '../system/contact-softness.js';
+import type {Counters} from './counters.js';
+import type {Runnable} from './runnable.js';
+import type {StepSystem} from './step-system.js';
+
+/** The first of the easier equations makes every contact yield as much as a typical mass does, each next one a tenth of that. */
+const firstRatio = 0.1;
+/** Eight are enough where no way has to be shortened. */
+const mostRelaxations = 40;
+
+/** Forces are one with their anchor where they differ by this share of the largest: laws are off by s times that, 1e-11 of the velocity it gives. */
+const settled = 1e-4;
+/**
+ * Nearly redundant contacts whose gaps contradict each other by rounding and what positions are off by (1e-11 of a length, over h), ask for forces that go on
+ * growing by as much over s. From the third solution on laws may be off by so much more: 1e-9 of the velocity.
+ */
+const settledSlowly = 1e-2;
+const patience = 3;
+/** Forces that still move by more than that in each of so many have moved by more than themselves: another contact has let go, or none can. */
+const mostAnchors = 300;
+
+/** A solution that Newton's method does not find from the last one is nearer to it where contacts yield so many times as much, up to a tenth of what their forces give. */
+const stiffer = 10;
+const softest = 0.2;
+
+export class ContactForces {
+  private searching?: NewtonIteration;
+
+  private constructor(
+    private readonly relaxation: Float64Array,
+    private readonly proximity: Float64Array,
+    private readonly anchor: Float64Array,
+    /** λ of the state and of the unknown. */
+    private readonly offsets: {readonly state: number; readonly unknown: number},
+    private readonly guess: () => void,
+    private readonly system: StepSystem,
+    private readonly iteration: NewtonIteration,
+    private readonly prepared: Runnable,
+    private readonly counters: Counters,
+  ) {}
+
+  /** Undefined where no contact asks for it. */
+  static of(
+    prepared: Runnable,
+    forward: StepExecutable<'guess'>,
+    system: StepSystem,
+    iteration: NewtonIteration,
+    counters: Counters,
+  ): ContactForces | undefined {
+    const [relaxation, proximity, anchor] = (['relaxation', 'proximity', 'anchor'] as const).map(name =>
+      forward.find(name),
+    );
+    const {state, unknown} = prepared.traced;
+    const [last, next] = [state.block('lambda'), unknown.block('lambda')];
+    if (
+      relaxation === undefined
+      || proximity === undefined
+      || anchor === undefined
+      || last === undefined
+      || next === undefined
+    )
+      return undefined;
+    const offsets = {state: last.offset, unknown: next.offset};
+    return new ContactForces(
+      relaxation,
+      proximity,
+      anchor,
+      offsets,
+      forward.program('guess'),
+      system,
+      iteration,
+      prepared,
+      counters,
+    );
+  }
+
+  /** From the guess in z. */
+  find(state: Float64Array): NewtonStatus {
+    const {anchor, relaxation, proximity, iteration, offsets} = this;
+    anchor.set(state.subarray(offsets.state, offsets.state + anchor.length));
+    relaxation[0] = contactSoftness;
+    proximity[0] = 0;
+    let status = iteration.find(false);
+    if (status !== 'converged') status = this.relax();
+    if (status === 'converged') status = this.settle();
+    relaxation[0] = 0;
+    proximity[0] = derivativeSoftness;
+    return status;
+  }
+
+  /** More solutions, each from the one before as its anchor, until nothing yields. */
+  private settle(): NewtonStatus {
+    const {anchor, relaxation, offsets, system} = this;
+    const forces = system.z.subarray(offsets.unknown, offsets.unknown + anchor.length);
+    const found = system.z.slice();
+    let most = 0;
+    for (let tries = 0; tries < mostAnchors; tries++) {
+      let apart = 0;
+      for (let i = 0; i < anchor.length; i++) {
+        if (tries === 0) most = Math.max(most, Math.abs(forces[i]), Math.abs(anchor[i]));
+        apart = Math.max(apart, Math.abs(forces[i] - anchor[i]));
+      }
+      const share = relaxation[0] / contactSoftness;
+      if (share * apart <= (tries < patience ? settled : settledSlowly) * most) return 'converged';
+      found.set(system.z);
+      anchor.set(forces);
+      relaxation[0] = Math.max(contactSoftness, relaxation[0] / stiffer);
+      for (let status = this.again(found); status !== 'converged'; status = this.again(found)) {
+        relaxation[0] *= stiffer;
+        if (relaxation[0] > softest) return status;
+      }
+    }
+    return 'newton-diverged';
+  }
+
+  /** From what was found, whole corrections first: between two pieces of the equations they may go to and fro. */
+  private again(found: Float64Array): NewtonStatus {
+    const {iteration, system} = this;
+    iteration.forget();
+    const status = iteration.find(false);
+    if (status === 'converged') return status;
+    system.z.set(found);
+    const damped = this.damped.find(false);
+    if (damped !== 'converged') system.z.set(found);
+    return damped;
+  }
+
+  private get damped(): NewtonIteration {
+    const {newton} = this.prepared.options;
+    return (this.searching ??= new NewtonIteration({...newton, step: backtracking()}, this.system, this.counters));
+  }
+
+  /** Easier equations, each solution the guess of the next; where one is not found, by shorter ways, and at last by nearer anchors. */
+  private relax(): NewtonStatus {
+    const {relaxation, iteration} = this;
+    const {z} = this.system;
+    this.guess();
+    const found = z.slice();
+    let [share, ratio, status]: [number, number, NewtonStatus] = [Infinity, firstRatio, 'converged'];
+    for (let tries = 0; tries < mostRelaxations; tries++) {
+      const next = share === Infinity ? 1 : Math.max(contactSoftness, share * ratio);
+      relaxation[0] = next;
+      iteration.forget();
+      status = share === Infinity ? iteration.find(false) : this.again(found);
+      if (status === 'converged') {
+        if (next === contactSoftness) return status;
+        found.set(z);
+        share = next;
+        ratio = Math.max(firstRatio, ratio ** 2);
+      } else {
+        if (share === Infinity) break;
+        z.set(found);
+        if (share <= softest) {
+          relaxation[0] = share;
+          return 'converged';
+        }
+        ratio = Math.sqrt(ratio);
+      }
+    }
+    relaxation[0] = contactSoftness;
+    return status === 'converged' ? 'newton-diverged' : status;
+  }
+}
