@@ -3,8 +3,9 @@
  * cells (Ericson, Real-Time Collision Detection, 2005, §7.1). Every step is looked at: where two bodies have met that were not
  * among them, the piece ends before it. So a piece leaves out only contacts that were open, whose forces are zero.
  */
+import * as tf from '@tensorflow/tfjs';
 import {any, callable, list, object, positive, refuseUnknownOptions, requireValue} from '../../lib/checks.js';
-import type {NumericParams, Scheme, Tree} from '../../lib/index.js';
+import type {NumericParams, Observe, Params, Scheme, Tree} from '../../lib/index.js';
 import {moreau, OptionError, simulate} from '../../lib/index.js';
 import type {BodyContact} from './contacts.js';
 import {multibody, type Multibody, type MultibodySpec} from './multibody.js';
@@ -94,7 +95,9 @@ export function simulateNear(spec: NearSpec, options: NearOptions): NearRun {
   let [q, v] = [flat(bare.initial.q), flat(bare.initial.v)];
   const saved = {t: [0], q: [q], v: [v]};
   const pieces: NearPiece[] = [];
-  const run = {scheme, dt, ...(params === undefined ? {} : {params})};
+  // A piece may have no contact that reads the parameters of contacts: all count as read.
+  const observe: Observe = ({t, params: given}) => (readAll(given), t);
+  const run = {scheme, dt, observe, ...(params === undefined ? {} : {params})};
   for (let done = 0; done < steps;) {
     const most = Math.min(longest, steps - done);
     const began = performance.now();
@@ -243,6 +246,10 @@ function joined(states: readonly Float64Array[]): Float64Array {
   const all = new Float64Array(states.length * states[0].length);
   states.forEach((state, i) => all.set(state, i * state.length));
   return all;
+}
+
+function readAll(params: Params): void {
+  for (const value of Object.values({...params})) if (!(value instanceof tf.Tensor)) readAll(value);
 }
 
 function added(a: Tree<Float64Array>, b: Tree<Float64Array>): Tree<Float64Array> {
