@@ -19,6 +19,7 @@ for (let i = 0; i < count; i++) {
   );
 }
 const stack = multibody({gravity: [0, 0, -9.81], bodies, contacts});
+const began = process.cpuUsage();
 const path = simulate(stack, stack.initial, {scheme: moreau(), dt, t1: seconds, saveAt: 'end'});
 path.dispose();
 const [q, v] = [path.values('q'), path.values('v').slice(-6 * count)];
@@ -26,5 +27,6 @@ const half = q.length / 2;
 let most = 0;
 for (let i = 0; i < half; i++) most = Math.max(most, Math.abs(q[half + i] - q[i]));
 const {steps, newtonIterations, milliseconds} = path.stats;
-console.log(`${count} boxes, ${seconds} s: ${steps} steps, ${newtonIterations} iterations, ${(milliseconds.run / steps).toFixed(1)} ms a step, compiled in ${(milliseconds.compile / 1000).toFixed(1)} s`); // prettier-ignore
+const {user, system} = process.cpuUsage(began);
+console.log(`${count} boxes, ${seconds} s: ${steps} steps, ${newtonIterations} iterations, ${((user + system) / 1e6).toFixed(1)} s of processor time; by the clock ${(milliseconds.compile / 1000).toFixed(1)} s to compile and ${((milliseconds.run - milliseconds.compile) / steps).toFixed(1)} ms a step`); // prettier-ignore
 console.log(`moved by ${most.toExponential(1)}, fastest ${Math.max(...v.map(Math.abs)).toExponential(1)}`);

@@ -147,7 +147,7 @@ export function simulateNear(spec: NearSpec, options: NearOptions): NearRun {
         trajectory.dispose();
         const rows = (values: Float64Array, width: number): number[][][] => [rowsOf(zero(values), width), rowsOf(values, width)]; // prettier-ignore
         const {initial, params: byParams} = pullback({q: rows(back.q, 7), v: rows(back.v, 6)});
-        back = {q: Float64Array.from(initial.q as Float64Array), v: Float64Array.from(initial.v as Float64Array)};
+        back = {q: Float64Array.from(initial.q), v: Float64Array.from(initial.v)};
         sum = sum === undefined ? byParams : added(sum, byParams);
       }
       return {initial: back, params: sum as Tree<Float64Array>};

@@ -117,7 +117,7 @@ export function heightField(spec: {
   const {size} = spec;
   if (!Array.isArray(size) || size.length !== 2 || !size.every(x => Number.isFinite(x) && x > 0))
     throw new OptionError('bad-multibody', 'heightField: size must be two positive lengths, along x and along y.');
-  const heights = coefficient(spec.heights as Coefficient, 'heightField: heights');
+  const heights = coefficient(spec.heights, 'heightField: heights');
   /** Of z − H, with derivatives by those of the weights. */
   const jet = ([x, y, z]: Vec, params: Params): Jet => {
     const grid = heights(params);
