@@ -15,7 +15,8 @@ for (const path of changed) {
     if (path.startsWith('lib/engine/wasm')) folders.add('spec/engine-wasm');
     // The time loop is tested through the functions that users call.
     if (layer === 'integrate') folders.add('spec/simulate');
-  } else if (top === 'models' || top === 'training' || top === 'sweep') folders.add(`spec/${top}`);
+  } else if (top === 'models' || top === 'training' || top === 'sweep' || top === 'examples')
+    folders.add(`spec/${top}`);
   if (/\.ts$|\.md$/.test(path)) folders.add('spec/package');
 }
 const specs = [...folders].filter(folder => existsSync(folder)).sort();

@@ -31,10 +31,10 @@ function number(given: Given, name: string): number | undefined {
 
 /** A password belongs into the environment: what stands on the command line is seen by all users of a machine. */
 async function connection(given: Given): Promise<QueueConnection> {
-  const url = text(given, 'redis') ?? process.env.STIFFGRAD_REDIS;
+  const url = text(given, 'server') ?? process.env.STIFFGRAD_SERVER;
   if (url === undefined)
     throw new Usage(
-      "The queue's server is not given: --redis redis://host:port, or STIFFGRAD_REDIS with user and password in the environment.",
+      "The queue's server is not given: --server redis://host:port or postgres://host/database, or STIFFGRAD_SERVER with user and password in the environment.",
     );
   const ca = text(given, 'ca');
   return {url, ...(ca === undefined ? {} : {tls: {ca: await readFile(ca, 'utf8')}})};
@@ -111,7 +111,7 @@ async function engineOf(given: Given): Promise<Engine | undefined> {
   const workers = number(given, 'workers');
   const [index, of] = [number(given, 'index'), number(given, 'of')];
   const queue = text(given, 'queue');
-  if (given.values['on-queue'] === true || text(given, 'redis') !== undefined)
+  if (given.values['on-queue'] === true || text(given, 'server') !== undefined)
     return bullmq({connection: await connection(given), ...(queue === undefined ? {} : {queue})});
   if (index !== undefined || of !== undefined) return indexed({index, of, workers});
   return workers === undefined ? undefined : local({workers});

@@ -11,18 +11,20 @@ import {constantTensor, OptionError, readNumeric, ShapeError} from '../lib/index
 export type Coefficient = Numeric | Lenient<Params, tf.Tensor>;
 
 /** What the numbers of a coefficient may be. Tensors and functions are not looked into: their values change. */
-export type Sign = 'any' | 'non-negative' | 'positive';
+export type Sign = 'any' | 'non-negative' | 'positive' | 'share';
 
 const allowed: {readonly [sign in Sign]: (x: number) => boolean} = {
   any: x => Number.isFinite(x),
   'non-negative': x => Number.isFinite(x) && x >= 0,
   positive: x => Number.isFinite(x) && x > 0,
+  share: x => x >= 0 && x <= 1,
 };
 
 const demands: {readonly [sign in Sign]: string} = {
   any: 'finite',
   'non-negative': 'finite and not negative',
   positive: 'finite and positive',
+  share: 'from 0 to 1',
 };
 
 /**

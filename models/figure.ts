@@ -1,7 +1,30 @@
-/** How a system is drawn: what its state says about points, and what joins them. `animate` of stiffgrad/plot reads it. */
+/**
+ * How a system is drawn: what its state says about points, and what joins them. `animate` of stiffgrad/plot reads it.
+ */
 import * as tf from '@tensorflow/tfjs';
 import type {MechanicalSystem, Params} from '../lib/index.js';
 import type {Edge} from './edges.js';
+
+/** A saved state as a figure's forces see it. */
+export interface DrawnState {
+  /** Of an ode its y. */
+  readonly q: tf.Tensor;
+  /** Empty, as lambda is, where the run has none. */
+  readonly v: tf.Tensor;
+  /**
+   * Multipliers of the constraints [rows]: their mean over time since the picture before, so that the impulse of an
+   * impact between two pictures is in it.
+   */
+  readonly lambda: tf.Tensor;
+  readonly t: tf.Tensor;
+  readonly params: Params;
+}
+
+/** Forces as arrows: where each acts and what it is, both [forces, 2] or [forces, 3] as the points are. */
+export interface DrawnForces {
+  readonly at: tf.Tensor;
+  readonly force: tf.Tensor;
+}
 
 /** Points of a system in the plane or in space, and what is drawn between them. */
 export interface Figure {
@@ -19,6 +42,10 @@ export interface Figure {
   readonly ground?: readonly {readonly normal: readonly [number, number]; readonly offset?: number}[];
   /** Points whose way is drawn behind them. */
   readonly trails?: readonly number[];
+  /** Forces of contacts, drives or springs, drawn as arrows from where they act. */
+  readonly forces?: (at: DrawnState) => DrawnForces;
+  /** Length of an arrow for a unit of force; default so that the longest has a quarter of the picture's longer side. */
+  readonly forceScale?: number;
 }
 
 /** A system that can be drawn. */

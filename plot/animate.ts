@@ -2,12 +2,12 @@
  * Runs as moving pictures. A model knows its figure: its points, and what joins them; a system of one's own is given one.
  * One animation is a page with a player, a cell of a notebook, a strip of frames for a paper, an SVG that moves by itself.
  */
-import * as tf from '@tensorflow/tfjs';
-import {any, count, object, oneOf, positive, refuseUnknownOptions, text} from '../lib/checks.js';
+import {any, callable, count, object, oneOf, positive, refuseUnknownOptions, text} from '../lib/checks.js';
 import type {AnyTrajectory, Numeric} from '../lib/index.js';
-import {OptionError, readNumeric, ShapeError} from '../lib/index.js';
+import {OptionError} from '../lib/index.js';
 import type {Figure} from '../models/index.js';
 import type {MediaBundle, Theme} from '../training/index.js';
+import {chosen, placesAt, type Places} from './frames.js';
 import {playerPage, type Frames} from './player.js';
 import {moving, strip} from './stills.js';
 
@@ -74,7 +74,17 @@ export function animate(run: AnyTrajectory, options: AnimateOptions = {}): Anima
     );
   refuseUnknownOptions(
     figure,
-    {points: any, rods: any, springs: any, fixed: any, radius: any, ground: any, trails: any},
+    {
+      points: callable,
+      rods: any,
+      springs: any,
+      fixed: any,
+      radius: any,
+      ground: any,
+      trails: any,
+      forces: callable,
+      forceScale: positive,
+    },
     'animate: figure',
     'bad-figure',
   );
@@ -113,9 +123,11 @@ const escaped = (words: string): string =>
 function framesOf(run: AnyTrajectory, figure: Figure, options: AnimateOptions): Frames {
   const t = run.values('t');
   const kept = chosen(t, options.frames ?? 240);
-  const {points, places, dim} = pointsAt(run, figure, kept, options.params ?? {});
+  const found = placesAt(run, figure, kept, options.params ?? {});
+  const {points, places, dim} = found;
   const radius = radii(figure.radius, points);
-  const box = boxOf(places, dim, radius, points);
+  const arrows = arrowsOf(found, boxOf(places, dim, radius), figure.forceScale);
+  const box = boxOf(places, dim, radius, arrows);
   const scale = GRID / Math.max(...box.size, Number.MIN_VALUE);
   const on = (value: number, axis: number): number => Math.round((value - box.low[axis]) * scale);
   const duration = t[t.length - 1] - t[0];
@@ -137,67 +149,10 @@ function framesOf(run: AnyTrajectory, figure: Figure, options: AnimateOptions): 
               groundLine(normal, offset, box).map((value, k) => on(value, k % 2)) as [number, number, number, number],
           )
         : [],
+    arrows: arrows.map(row => Array.from(row, (value, k) => on(value, k % dim))),
     pace: options.pace ?? (duration > 12 ? 12 / duration : 1),
     unit: options.timeUnit ?? 's',
   };
-}
-
-/** States at nearly equal times: an adaptive run saves more where much happens. */
-function chosen(t: Float64Array, most: number): number[] {
-  const last = t.length - 1;
-  if (last < 1)
-    throw new OptionError(
-      'bad-option',
-      'animate: this run saved one state; there is no motion in it. Leave saveAt out.',
-    );
-  const frames = Math.min(most - 1, last);
-  const found = new Set<number>([0]);
-  for (let k = 1, i = 0; k <= frames; k++) {
-    const time = t[0] + ((t[last] - t[0]) * k) / frames;
-    while (i < last && t[i] < time) i++;
-    found.add(i > 0 && time - t[i - 1] < t[i] - time ? i - 1 : i);
-  }
-  return [...found.add(last)];
-}
-
-function pointsAt(
-  run: AnyTrajectory,
-  figure: Figure,
-  kept: readonly number[],
-  given: {readonly [name: string]: Numeric},
-): {points: number; places: Float32Array[]; dim: 2 | 3} {
-  const mechanical = run.system.kind !== 'ode';
-  const values = run.values(mechanical ? 'q' : 'y');
-  const t = run.values('t');
-  const {
-    shape: [, ...shape],
-  } = (mechanical ? run.q : run.y) as tf.Tensor;
-  const width = values.length / t.length;
-  const params: {[name: string]: tf.Tensor} = {};
-  let found: {points: number; dim: 2 | 3} | undefined;
-  const places = kept.map(i =>
-    tf.tidy(() => {
-      for (const [name, value] of Object.entries(given)) {
-        const number = readNumeric(value, `animate: params.${name}`);
-        params[name] = tf.tensor(Float32Array.from(number.values), [...number.shape]);
-      }
-      const at = figure.points({
-        q: tf.tensor(Float32Array.from(values.subarray(i * width, (i + 1) * width)), shape),
-        t: tf.scalar(t[i]),
-        params: params,
-      });
-      const [count = 0, dim = 0] = at.shape;
-      if (at.shape.length !== 2 || (dim !== 2 && dim !== 3))
-        throw new ShapeError(
-          'figure-shape',
-          `animate: the figure's points have shape [${at.shape.join(', ')}]; give [points, 2] in the plane or [points, 3] in space.`,
-          {points: at.shape},
-        );
-      found = {points: count, dim};
-      return at.dataSync() as Float32Array;
-    }),
-  );
-  return {...(found as unknown as {points: number; dim: 2 | 3}), places};
 }
 
 function radii(radius: Figure['radius'] = 0, points: number): number[] {
@@ -228,18 +183,37 @@ interface Box {
   readonly size: number[];
 }
 
-/** What all frames need, balls and a margin included. */
-function boxOf(places: readonly Float32Array[], dim: number, radius: readonly number[], points: number): Box {
+/** Both ends of every force's arrow, [frames][forces · 2 · dim]. @param box of the points */
+function arrowsOf({forces, dim}: Places, box: Box, given: number | undefined): number[][] {
+  const strongest = forces.reduce((most, {force}) => {
+    for (let i = 0; i < force.length; i += dim) most = Math.max(most, Math.hypot(...force.subarray(i, i + dim)));
+    return most;
+  }, 0);
+  const scale = given ?? (strongest > 0 ? Math.max(...box.size) / (4 * strongest) : 0);
+  return forces.map(({at, force}) =>
+    Array.from({length: at.length / dim}, (_, i) => {
+      const foot = Array.from(at.subarray(i * dim, (i + 1) * dim));
+      return [...foot, ...foot.map((value, axis) => value + scale * force[i * dim + axis])];
+    }).flat(),
+  );
+}
+
+/** What all frames need: points, balls, arrows and a margin. */
+function boxOf(
+  places: readonly Float32Array[],
+  dim: number,
+  radius: readonly number[],
+  arrows: readonly (readonly number[])[] = [],
+): Box {
   const low = new Array<number>(dim).fill(Infinity);
   const high = new Array<number>(dim).fill(-Infinity);
-  for (const row of places) {
-    for (let i = 0; i < points * dim; i++) {
-      if (!Number.isFinite(row[i])) continue;
-      const r = radius[Math.floor(i / dim)];
-      low[i % dim] = Math.min(low[i % dim], row[i] - r);
-      high[i % dim] = Math.max(high[i % dim], row[i] + r);
-    }
-  }
+  const hold = (value: number, axis: number, r: number): void => {
+    if (!Number.isFinite(value)) return;
+    low[axis] = Math.min(low[axis], value - r);
+    high[axis] = Math.max(high[axis], value + r);
+  };
+  for (const row of places) row.forEach((value, i) => hold(value, i % dim, radius[Math.floor(i / dim)]));
+  for (const row of arrows) row.forEach((value, i) => hold(value, i % dim, 0));
   // What moves along a line has a picture with some height, too.
   const least = 0.12 * Math.max(...high.map((value, axis) => value - low[axis]), 1e-12);
   const size = high.map((value, axis) => Math.max(value - low[axis], least));

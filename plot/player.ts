@@ -23,6 +23,8 @@ export interface Frames {
   readonly box: readonly number[];
   /** Points whose way is drawn. */
   readonly trails: readonly number[];
+  /** [frames][arrows · 2 · dim]: foot and tip of every arrow, in the same units; empty where there are none. */
+  readonly arrows: readonly (readonly number[])[];
   /** Seconds of animation a unit of simulated time takes. */
   readonly pace: number;
   readonly unit: string;
@@ -48,7 +50,8 @@ const script = `(root, data) => {
     const room = data.dim === 2 ? data.box : [Math.hypot(data.box[0], data.box[1]), data.box[2] + Math.hypot(data.box[0], data.box[1]) * 0.4];
     const scale = Math.min((width - 32) / Math.max(room[0], 1), (height - 32) / Math.max(room[1], 1));
     const x = u => width / 2 + (u - flatBox[0] / 2) * scale, y = u => height / 2 - (u - flatBox[1] / 2) * scale;
-    const place = (k, i) => { const row = data.at[k]; const [a, b] = flat(row[i * data.dim], row[i * data.dim + 1], row[i * data.dim + 2]); return [x(a), y(b)]; };
+    const placed = (row, i) => { const [a, b] = flat(row[i * data.dim], row[i * data.dim + 1], row[i * data.dim + 2]); return [x(a), y(b)]; };
+    const place = (k, i) => placed(data.at[k], i);
     const path = (points, style, thick) => { context.beginPath(); points.forEach(([a, b], i) => i ? context.lineTo(a, b) : context.moveTo(a, b)); context.strokeStyle = style; context.lineWidth = thick; context.stroke(); };
     context.lineJoin = context.lineCap = 'round';
     for (const [a, b, c, d] of data.ground) path([[x(a), y(b)], [x(c), y(d)]], color('--soft'), 1.5);
@@ -62,8 +65,16 @@ const script = `(root, data) => {
       if (fixed) context.rect(a - r, b - r, 2 * r, 2 * r); else context.arc(a, b, r, 0, 2 * Math.PI);
       context.fillStyle = color(fixed ? '--soft' : '--ball'); context.fill();
     }
+    if (data.arrows.length > 0) for (let i = 0; i < data.arrows[frame].length / (2 * data.dim); i++) arrow(placed(data.arrows[frame], 2 * i), placed(data.arrows[frame], 2 * i + 1));
     clock.textContent = 't = ' + data.t[frame].toFixed(2) + ' ' + data.unit;
     slider.value = frame; slider.setAttribute('aria-valuetext', clock.textContent);
+  };
+  const arrow = ([a, b], [c, d]) => {
+    const length = Math.hypot(c - a, d - b); if (length < 1) return;
+    const head = Math.min(12, 0.6 * length), thick = Math.min(2, head / 4), [ux, uy] = [(c - a) / length, (d - b) / length], at = (s, side) => [a + ux * s - uy * side, b + uy * s + ux * side];
+    context.beginPath();
+    [at(0, -thick), at(length - head, -thick), at(length - head, -head / 2), [c, d], at(length - head, head / 2), at(length - head, thick), at(0, thick)].forEach(([p, q], i) => i ? context.lineTo(p, q) : context.moveTo(p, q));
+    context.closePath(); context.fillStyle = color('--force'); context.fill();
   };
   const zigzag = ([a, b], [c, d]) => {
     const length = Math.hypot(c - a, d - b); if (data.springs.length > 60 || length < 12) return [[a, b], [c, d]];
@@ -101,9 +112,9 @@ const script = `(root, data) => {
 }`;
 
 const light =
-  '--paper: #ffffff; --ink: #1f2328; --soft: #59636e; --rod: #1f2328; --spring: #0072b2; --ball: #d55e00; --trail: #56b4e9';
+  '--paper: #ffffff; --ink: #1f2328; --soft: #59636e; --rod: #1f2328; --spring: #0072b2; --ball: #d55e00; --trail: #56b4e9; --force: #009e73';
 const dark =
-  '--paper: #0d1117; --ink: #e6edf3; --soft: #9198a1; --rod: #e6edf3; --spring: #56b4e9; --ball: #f28e4b; --trail: #1f6f9f';
+  '--paper: #0d1117; --ink: #e6edf3; --soft: #9198a1; --rod: #e6edf3; --spring: #56b4e9; --ball: #f28e4b; --trail: #1f6f9f; --force: #2cc295';
 
 const style = (
   theme: string,

@@ -8,10 +8,10 @@ export interface Words {
   readonly theme: 'auto' | 'light' | 'dark';
 }
 
-const light = '--ink: #1f2328; --soft: #59636e; --spring: #0072b2; --ball: #d55e00; --trail: #7cc4ee';
-const dark = '--ink: #e6edf3; --soft: #9198a1; --spring: #56b4e9; --ball: #f28e4b; --trail: #1f6f9f';
+const light = '--ink: #1f2328; --soft: #59636e; --spring: #0072b2; --ball: #d55e00; --trail: #7cc4ee; --force: #009e73';
+const dark = '--ink: #e6edf3; --soft: #9198a1; --spring: #56b4e9; --ball: #f28e4b; --trail: #1f6f9f; --force: #2cc295';
 const rules = `.still path { fill: none; stroke-linejoin: round; stroke-linecap: round; } .still .rods { stroke: var(--ink); stroke-width: 2.5; } .still .springs { stroke: var(--spring); stroke-width: 1.2; }
-.still .balls { stroke: var(--ball); } .still .fixed { stroke: var(--soft); stroke-width: 8; stroke-linecap: square; } .still .ground { stroke: var(--soft); stroke-width: 1.5; } .still .trail { stroke: var(--trail); stroke-width: 1.2; }
+.still .balls { stroke: var(--ball); } .still .fixed { stroke: var(--soft); stroke-width: 8; stroke-linecap: square; } .still .ground { stroke: var(--soft); stroke-width: 1.5; } .still .trail { stroke: var(--trail); stroke-width: 1.2; } .still .forces { fill: var(--force); }
 .still text { fill: var(--soft); font: 12px system-ui, sans-serif; }`;
 
 const styleOf = (theme: Words['theme']): string =>
@@ -31,6 +31,8 @@ const MARGIN = 14;
 interface View {
   readonly height: number;
   place(frame: number, point: number): readonly [number, number];
+  /** Of the points of an arrow, two each. */
+  arrow(frame: number, end: number): readonly [number, number];
   flat(x: number, y: number): readonly [number, number];
   readonly scale: number;
 }
@@ -43,7 +45,9 @@ function viewOf(frames: Frames, width: number, left = 0): View {
     const away = a * Math.sin(TURN) + b * Math.cos(TURN);
     return [a * Math.cos(TURN) - b * Math.sin(TURN), c * Math.cos(TILT) + away * Math.sin(TILT)];
   };
-  const all = at.flatMap(row => Array.from({length: frames.points}, (_, i) => project(row, i)));
+  const all = [...at, ...frames.arrows].flatMap(row =>
+    Array.from({length: row.length / dim}, (_, i) => project(row, i)),
+  );
   const bound = (axis: 0 | 1): [number, number] =>
     dim === 2
       ? [0, box[axis]]
@@ -60,7 +64,13 @@ function viewOf(frames: Frames, width: number, left = 0): View {
     indent + (x - x0) * scale,
     height - MARGIN - (y - y0) * scale,
   ];
-  return {height, scale, flat, place: (frame, point) => flat(...project(at[frame], point))};
+  return {
+    height,
+    scale,
+    flat,
+    place: (frame, point) => flat(...project(at[frame], point)),
+    arrow: (frame, end) => flat(...project(frames.arrows[frame], end)),
+  };
 }
 
 const px = (value: number): string => String(Math.round(value * 10) / 10);
@@ -78,11 +88,22 @@ function winding([a, b]: readonly [number, number], [c, d]: readonly [number, nu
   return join([[a, b], ...inner, [c, d]]);
 }
 
+/** The outline of an arrow: always of as many points, all of them its foot where there is no force. */
+function pointed([a, b]: readonly [number, number], [c, d]: readonly [number, number]): string {
+  const length = Math.hypot(c - a, d - b);
+  const head = Math.min(12, 0.6 * length);
+  const thick = Math.min(1.75, head / 4);
+  const [ux, uy] = length > 0 ? [(c - a) / length, (d - b) / length] : [0, 0];
+  const at = (s: number, side: number) => [a + ux * s - uy * side, b + uy * s + ux * side] as const;
+  const neck = length - head;
+  return `${join([at(0, -thick), at(neck, -thick), at(neck, -head / 2), [c, d], at(neck, head / 2), at(neck, thick), at(0, thick)])}Z`;
+}
+
 /** More springs than this are drawn as lines: their windings would be a smear. */
 const WOUND = 40;
 
 interface Layer {
-  readonly name: 'springs' | 'rods' | 'balls' | 'fixed';
+  readonly name: 'springs' | 'rods' | 'balls' | 'fixed' | 'forces';
   readonly style: string;
   readonly d: (frame: number) => string;
 }
@@ -110,6 +131,14 @@ function layersOf(frames: Frames, view: View): Layer[] {
         ),
     })),
     {name: 'fixed', style: thin ? ' style="stroke-width:4"' : '', d: k => dots(fixed, k)},
+    {
+      name: 'forces',
+      style: '',
+      d: k =>
+        Array.from({length: (frames.arrows[k]?.length ?? 0) / (2 * frames.dim)}, (_, i) =>
+          pointed(view.arrow(k, 2 * i), view.arrow(k, 2 * i + 1)),
+        ).join(''),
+    },
   ];
   return layers.filter(({d}) => d(0) !== '');
 }
@@ -123,6 +152,23 @@ function trail(frames: Frames, view: View, to: number): string {
   return frames.trails
     .map(i => `<path class="trail" d="${join(Array.from({length: to + 1}, (_, k) => view.place(k, i)))}"/>`)
     .join('');
+}
+
+/** The frames with each kept one's forces as their mean since the kept one before: no impact falls between two pictures. */
+function averaged(frames: Frames, kept: readonly number[]): Frames {
+  const {arrows, dim} = frames;
+  if (arrows.length === 0) return frames;
+  const means = [...arrows];
+  kept.forEach((to, k) => {
+    const from = k === 0 ? to : kept[k - 1] + 1;
+    means[to] = arrows[to].map((value, i) => {
+      if (i % (2 * dim) < dim) return value;
+      let sum = 0;
+      for (let frame = from; frame <= to; frame++) sum += arrows[frame][i] - arrows[frame][i - dim];
+      return arrows[to][i - dim] + sum / (to - from + 1);
+    });
+  });
+  return {...frames, arrows: means};
 }
 
 /** `count` frames at equal distances, none twice. */
@@ -148,8 +194,9 @@ export function strip(frames: Frames, count: number, words: Words): string {
 }
 
 /** One picture whose paths take the forms of all frames, over and over. */
-export function moving(frames: Frames, count: number, width: number, words: Words): string {
-  const kept = some(frames, count);
+export function moving(all: Frames, count: number, width: number, words: Words): string {
+  const kept = some(all, count);
+  const frames = averaged(all, kept);
   const view = viewOf(frames, width);
   const seconds = ((frames.t[frames.t.length - 1] - frames.t[0]) * frames.pace).toFixed(2);
   const layers = layersOf(frames, view).map(({name, style, d}) => {

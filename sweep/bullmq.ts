@@ -4,7 +4,7 @@
  */
 import {count, object, positive, refuseUnknownOptions, text} from '../lib/checks.js';
 import {DataError, OptionError} from '../lib/errors.js';
-import {bullmqPackage} from './bullmq-package.js';
+import {bullmqPackage, withDriver} from './bullmq-package.js';
 import {exhausted, type Engine, type EngineContext, type Settled} from './engine.js';
 import {inFlight} from './local.js';
 import {clientOptions, defaultQueue, queued, refusal, type QueueConnection, type QueuedAnswer} from './queue.js';
@@ -30,7 +30,8 @@ const visible = 30;
 const pause = (seconds: number): Promise<void> => new Promise(resolve => setTimeout(resolve, 1000 * seconds));
 
 /**
- * Computes cases by the workers of a queue, which `npx stiffgrad worker` starts. Needs the packages bullmq and ioredis.
+ * Computes cases by the workers of a queue, which `npx stiffgrad worker` starts. Needs the packages bullmq and ioredis, or pg for a queue in
+ * PostgreSQL.
  * @throws OptionError
  */
 export function bullmq(options: BullmqOptions): Engine {
@@ -69,13 +70,15 @@ class Coordinator {
   }
 
   async run(): Promise<void> {
-    const {Queue, QueueEvents} = await bullmqPackage();
     const {context, options} = this;
+    const {Queue, QueueEvents, backend} = await bullmqPackage(options.connection);
     const name = options.queue ?? defaultQueue;
     const ended = new AbortController();
     const connection = clientOptions(options.connection, ended.signal);
-    const queue = new Queue(name, {connection});
-    const events = new QueueEvents(name, {connection});
+    const [queue, events] = withDriver(options.connection, () => [
+      new Queue(name, {connection}, backend),
+      new QueueEvents(name, {connection}, backend),
+    ]);
     try {
       await reached([queue, events]);
       this.#add = jobs => queue.addBulk(jobs.map(job => this.#message(job)));
@@ -240,7 +243,7 @@ export async function reached(
     const reason = (error as Error).message || (error as NodeJS.ErrnoException).code;
     throw new OptionError(
       'no-queue',
-      `The queue's server cannot be used: ${reason}. Is it running, are address, user and password right, and does it ask for TLS (rediss://)?`,
+      `The queue's server cannot be used: ${reason}. Is it running, are address, user and password right, and does it ask for TLS (rediss://, or ?sslmode=require)?`,
     );
   } finally {
     clearTimeout(timer);

@@ -8,7 +8,7 @@ import path from 'node:path';
 import {count, list, object, positive, refuseUnknownOptions, text} from '../lib/checks.js';
 import {OptionError} from '../lib/errors.js';
 import {closed, reached} from './bullmq.js';
-import {bullmqPackage} from './bullmq-package.js';
+import {bullmqPackage, withDriver} from './bullmq-package.js';
 import {settle} from './engine.js';
 import {clientOptions, defaultQueue, refusal, unqueued, type QueueConnection, type QueuedAnswer} from './queue.js';
 import {Store} from './store.js';
@@ -71,35 +71,42 @@ export async function startWorker(options: WorkerOptions): Promise<QueueWorker> 
   );
   const {memory, rate, stalled = 30, workers} = options;
   const folders = options.tasks.map(existing);
-  const {Worker, UnrecoverableError} = await bullmqPackage();
+  const {Worker, UnrecoverableError, backend} = await bullmqPackage(options.connection);
   const store = typeof options.store === 'string' ? new Store(options.store) : options.store;
   const ended = new AbortController();
   const pool = new TaskPool({workers, memory});
-  const worker = new Worker(
-    options.queue ?? defaultQueue,
-    async (queuedJob): Promise<QueuedAnswer> => {
-      const {attempts, job, timeout} = refusing(UnrecoverableError, () => unqueued(queuedJob.data, queuedJob.id ?? ''));
-      if (await store.has(job.name)) return {kind: 'done'};
-      const module = refusing(UnrecoverableError, () => allowed(job.task.module, folders));
-      const how = await settle({...job, task: {...job.task, module}}, pool, {
-        store,
-        attempts,
-        timeout,
-        progress: value => void queuedJob.updateProgress({value}).catch(() => {}), // progress that is lost does no harm
-      });
-      if (how === undefined) throw new Error('The worker ended before the case was done.');
-      return how.kind === 'done' ? {kind: 'done'} : how;
-    },
-    {
-      connection: clientOptions(options.connection, ended.signal),
-      concurrency: pool.workers,
-      lockDuration: 1000 * stalled,
-      stalledInterval: 1000 * stalled,
-      maxStalledCount,
-      ...(rate === undefined
-        ? {}
-        : {limiter: {max: Math.max(1, Math.round(rate)), duration: (1000 * Math.max(1, Math.round(rate))) / rate}}),
-    },
+  const worker = withDriver(
+    options.connection,
+    () =>
+      new Worker(
+        options.queue ?? defaultQueue,
+        async (queuedJob): Promise<QueuedAnswer> => {
+          const {attempts, job, timeout} = refusing(UnrecoverableError, () =>
+            unqueued(queuedJob.data, queuedJob.id ?? ''),
+          );
+          if (await store.has(job.name)) return {kind: 'done'};
+          const module = refusing(UnrecoverableError, () => allowed(job.task.module, folders));
+          const how = await settle({...job, task: {...job.task, module}}, pool, {
+            store,
+            attempts,
+            timeout,
+            progress: value => void queuedJob.updateProgress({value}).catch(() => {}), // progress that is lost does no harm
+          });
+          if (how === undefined) throw new Error('The worker ended before the case was done.');
+          return how.kind === 'done' ? {kind: 'done'} : how;
+        },
+        {
+          connection: clientOptions(options.connection, ended.signal),
+          concurrency: pool.workers,
+          lockDuration: 1000 * stalled,
+          stalledInterval: 1000 * stalled,
+          maxStalledCount,
+          ...(rate === undefined
+            ? {}
+            : {limiter: {max: Math.max(1, Math.round(rate)), duration: (1000 * Math.max(1, Math.round(rate))) / rate}}),
+        },
+        backend,
+      ),
   );
   try {
     await reached([worker]);

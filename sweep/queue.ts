@@ -1,6 +1,6 @@
 /**
- * What goes through a queue, and how it is reached: BullMQ on a server that speaks Redis's protocol. Its packages, bullmq
- * and ioredis, are installed by those who use it.
+ * What goes through a queue, and how it is reached: BullMQ on a server that speaks Redis's protocol, or in PostgreSQL. Its
+ * packages, bullmq and ioredis or pg, are installed by those who use it.
  */
 import path from 'node:path';
 import {isDeepStrictEqual} from 'node:util';
@@ -13,15 +13,18 @@ import {jobOf, type Job} from './task.js';
 
 /** Where the server is, and what it asks for. */
 export interface QueueConnection {
-  /** redis://user:password@host:port/db, or rediss:// for TLS. What stands beside it goes before what it says. */
+  /**
+   * redis://user:password@host:port/db, rediss:// for TLS, or postgres://user:password@host:port/database. What stands beside
+   * it goes before what it says.
+   */
   readonly url?: string;
   /** Default 127.0.0.1. */
   readonly host?: string;
-  /** Default 6379. */
+  /** Default 6379, PostgreSQL's 5432. */
   readonly port?: number;
   readonly username?: string;
   readonly password?: string;
-  /** Default 0. */
+  /** Redis's; default 0. */
   readonly db?: number;
   /** As node:tls takes them: ca, cert, key, servername; true for a server whose certificate the system knows. */
   readonly tls?: boolean | Readonly<Record<string, unknown>>;
@@ -50,8 +53,11 @@ export const defaultQueue = 'stiffgrad';
 /** How a refused case's reason begins, by which the other side knows it. */
 export const refusal = 'refused: ';
 
+export const inPostgres = ({url}: QueueConnection): boolean => /^postgres(ql)?:/.test(url ?? '');
+
 /**
- * Options of the client, which looks for its server again and again until `ended`. The password is never shown.
+ * Options of the client, ioredis's or pg's. Redis's looks for its server again and again until `ended`; that of PostgreSQL does
+ * it at every question. The password is never shown.
  * @throws OptionError
  */
 export function clientOptions(
@@ -74,6 +80,16 @@ export function clientOptions(
   const {url, tls, ...rest} = connection;
   const from: Partial<ReturnType<typeof ofUrl>> = url === undefined ? {} : ofUrl(url);
   const secure = tls === true ? {} : tls === false ? undefined : (tls ?? from.tls);
+  if (inPostgres(connection)) {
+    const {db, username, ...place} = {...from, ...rest};
+    if (rest.db !== undefined)
+      throw new OptionError(
+        'bad-connection',
+        'bullmq: connection.db is a number of Redis; the database of PostgreSQL is in the url.',
+      );
+    // Tables of the queue are made where there are none, under a lock: whoever comes first makes them.
+    return {...place, user: username, database: db, ssl: secure, keepAlive: true, migrate: true};
+  }
   return {
     ...from,
     ...rest,
@@ -88,22 +104,28 @@ function ofUrl(url: string): {
   port?: number;
   username?: string;
   password?: string;
-  db?: number;
+  db?: number | string;
   tls?: object;
 } {
-  const {hostname, password, pathname, port, protocol, username} = URL.canParse(url)
+  const {hostname, password, pathname, port, protocol, searchParams, username} = URL.canParse(url)
     ? new URL(url)
     : ({protocol: ''} as URL);
+  const postgres = inPostgres({url});
   // A URL may hold a password: the sentence does not repeat it.
-  if (protocol !== 'redis:' && protocol !== 'rediss:')
-    throw new OptionError('bad-connection', 'bullmq: connection.url must be redis://host:port or rediss://host:port.');
+  if (!postgres && protocol !== 'redis:' && protocol !== 'rediss:')
+    throw new OptionError(
+      'bad-connection',
+      'bullmq: connection.url must be redis://host:port, rediss://host:port or postgres://host:port/database.',
+    );
+  const base = decodeURIComponent(pathname.slice(1));
+  const secure = postgres ? /^(require|verify)/.test(searchParams.get('sslmode') ?? '') : protocol === 'rediss:';
   return {
     host: hostname,
     ...(port === '' ? {} : {port: Number(port)}),
     ...(username === '' ? {} : {username: decodeURIComponent(username)}),
     ...(password === '' ? {} : {password: decodeURIComponent(password)}),
-    ...(pathname.length > 1 ? {db: Number(pathname.slice(1))} : {}),
-    ...(protocol === 'rediss:' ? {tls: {}} : {}),
+    ...(base === '' ? {} : {db: postgres ? base : Number(base)}),
+    ...(secure ? {tls: {}} : {}),
   };
 }
 

@@ -6,9 +6,9 @@
  *     d/ds (y, ȳ, p̄) = (−f, f_yᵀȳ, f_pᵀȳ)
  *
  * whose derivative is made from the traced f and its transpose, so that every scheme that integrates an
- * ode integrates it.
+ * ode integrates it. Of a run backwards in time the way back goes along t itself, with the opposite derivative.
  */
-import type * as tf from '@tensorflow/tfjs';
+import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
 import {concat, input, neg, reshape, slice} from '../graph/build.js';
 import {orZeros, pullback} from '../graph/differentiate.js';
@@ -17,18 +17,24 @@ import {settled} from '../graph/newton-matrix.js';
 import {substitute} from '../graph/simplify.js';
 import type {Scheme} from '../scheme/index.js';
 import {joinBlocks, splitBlocks} from '../step/blocks.js';
+import type {Directed} from '../step/clock.js';
 import {Layout} from '../step/layout.js';
 import type {System} from '../step/formulation.js';
 import type {Parameter} from '../step/traced-step.js';
 import {equationsOf, hasMass, isConstrained, partOf} from '../step/formulation.js';
 import type {OwnBlock} from '../system/equations.js';
+import type {Blocks, Equations} from '../system/equations.js';
+import {readNumeric} from '../system/numeric.js';
+import {rankOf} from '../linear/rank.js';
+import {linalg} from '../linalg/index.js';
+import {sameShape, sizeOf, type Shape} from '../graph/node.js';
 import type {OdeSystem} from '../system/ode.js';
 import {ode} from '../system/ode.js';
 import type {Leaf, Params} from '../system/params.js';
 import {toTree} from '../system/params.js';
 import {nodeOf, tensorOf, trace} from '../trace/trace.js';
 
-/** The ode of (y, ȳ, p̄) by reversed time, flat. */
+/** The ode of (y, ȳ, p̄) by the time of the way back, flat. */
 export interface AdjointSystem {
   readonly system: OdeSystem;
   /** Numbers in y. */
@@ -48,6 +54,7 @@ export function adjointSystem(
   blocks: readonly OwnBlock[],
   leaves: readonly Leaf[],
   parameters: readonly Parameter[],
+  direction: Directed,
 ): AdjointSystem {
   const own = new Layout(blocks.map(({name, shape}) => ({name, shape, of: partOf(system, {}, name)})));
   const {graph, captured} = trace(
@@ -56,7 +63,7 @@ export function adjointSystem(
         leaves,
         leaves.map((_, i) => at[`p.${i}`]),
       ) as Params;
-      return {rate: joinBlocks(own, equationsOf(system, params, blocks).rate(splitBlocks(own, at.x), at.t), 'rate')};
+      return {rate: joinBlocks(own, rateOf(equationsOf(system, params, blocks), splitBlocks(own, at.x), at.t), 'rate')};
     },
     [
       {name: 'x', shape: [own.size]},
@@ -78,14 +85,16 @@ export function adjointSystem(
     return [{index, offset, size: node.size, node}];
   });
   const flat = (node: Node): Node => reshape(node, [node.size]);
-  const derivative = concat([neg(rate), flat(orZeros(xCotangent, x)), ...present.map(({node}) => flat(node))], 0);
+  const back = concat([neg(rate), flat(orZeros(xCotangent, x)), ...present.map(({node}) => flat(node))], 0);
+  const isBackwards = direction.backwards === true;
+  const derivative = isBackwards ? neg(back) : back;
   const at = ({y, t: s, params}: {y: tf.Tensor; t: tf.Tensor; params: Params}): tf.Tensor => {
     const whole = nodeOf(y);
     const part = (from: number): Node => slice(whole, [from], [own.size]);
     const place = new Map<Node, Node>([
       [x, part(0)],
       [cotangent, part(own.size)],
-      [t, neg(nodeOf(s))],
+      [t, isBackwards ? nodeOf(s) : neg(nodeOf(s))],
     ]);
     leaves.forEach((leaf, i) => place.set(sources[i], nodeOf(leafOf(params, leaf))));
     captured.forEach(({node, tensor}) => place.set(node, nodeOf(tensor)));
@@ -99,8 +108,35 @@ export function adjointSystem(
   };
 }
 
+/** y', of M y' = f by M⁻¹. */
+function rateOf(equations: Equations, x: Blocks, t: tf.Tensor): Blocks {
+  if (!equations.withMass) return equations.rate(x, t);
+  const mass = equations.massAt(x.y, t);
+  const f = equations.rightHandSide(x, t).y;
+  if (mass.size === 1) return {y: tf.div(f, tf.reshape(mass, []))};
+  if (sameShape(mass.shape, f.shape)) return {y: tf.div(f, mass)};
+  return {y: tf.reshape(linalg.solve(mass, tf.reshape(f, [f.size, 1])), f.shape)};
+}
+
 const leafOf = (params: Params, {path}: Leaf): tf.Tensor =>
   path.reduce<tf.Tensor | Params>((tree, key) => (tree as Params)[key], params) as tf.Tensor;
+
+/**
+ * M y' = f goes back as y' = M⁻¹f.
+ * @throws OptionError 'bad-adjoint' where M has no inverse, as far as its numbers are known before the run
+ */
+export function requireInverse({mass}: OdeSystem, shape: Shape): void {
+  if (mass === undefined || typeof mass === 'function') return;
+  const {values, shape: given} = readNumeric(mass, 'mass');
+  const n = sizeOf(shape);
+  const isMatrix = values.length > 1 && !sameShape(given, shape);
+  const isSingular = isMatrix ? rankOf({rows: n, columns: n, values}).rank < n : values.includes(0);
+  if (isSingular)
+    throw new OptionError(
+      'bad-adjoint',
+      "backsolveAdjoint integrates y' = M⁻¹f, and this mass is singular: use implicitAdjoint(), or forwardSensitivity() for few parameters.",
+    );
+}
 
 /** @throws OptionError 'bad-adjoint' where the motion has no continuous adjoint that the scheme could integrate */
 export function checkBacksolve(system: System, scheme: Scheme, events: number): void {
@@ -115,10 +151,10 @@ export function checkBacksolve(system: System, scheme: Scheme, events: number): 
       'bad-adjoint',
       `backsolveAdjoint goes with smooth motion, and this system is an sde: ${instead}`,
     );
-  if (hasMass(system))
+  if (system.kind === 'mechanics' && hasMass(system))
     throw new OptionError(
       'bad-adjoint',
-      `backsolveAdjoint integrates y' = f, and this system has a mass that may be singular: ${instead}`,
+      `backsolveAdjoint integrates y' = f, and this system has coordinates without a mass: ${instead}`,
     );
   if (events > 0)
     throw new OptionError('bad-adjoint', `backsolveAdjoint does not go back over events and their jumps: ${instead}`);

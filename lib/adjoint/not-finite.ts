@@ -5,6 +5,7 @@
 import type {StepExecutable} from '../step/buffers.js';
 import {GradientError} from '../errors.js';
 import {cotangentName} from '../step/parameter-names.js';
+import {turned} from '../step/clock.js';
 import type {StepContext} from '../step/context.js';
 import {parameterNames} from './derived.js';
 import type {Gradient} from './gradient.js';
@@ -56,10 +57,11 @@ export function watchFor(context: StepContext): Watch {
             parameterName(context, parameter),
             executable.buffer(cotangentName(names[parameter])).find(entry => !Number.isFinite(entry)) ?? NaN,
           ];
+    const at = turned(context.traced, t);
     throw new GradientError(
       'gradient-not-finite',
-      `The gradient is not finite. Going back, it is first ${value} in step ${n + 1}, from t = ${Number(t.toPrecision(12))}: the cotangent of ${name}. ${remedy}`,
-      {t, step: n, name, value},
+      `The gradient is not finite. Going back, it is first ${value} in step ${n + 1}, from t = ${Number(at.toPrecision(12))}: the cotangent of ${name}. ${remedy}`,
+      {t: at, step: n, name, value},
     );
   };
 }

@@ -12,6 +12,7 @@
 import {EventError} from '../errors.js';
 import {dot} from '../linear/index.js';
 import type {StepExecutable} from '../step/buffers.js';
+import {turned, turnedAll} from '../step/clock.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
 import type {HistoryAdjointProgram, HistoryProgram} from '../step/history-programs.js';
@@ -50,10 +51,18 @@ export function lookInside(forward: StepExecutable<HistoryProgram>): void {
 /**
  * The divisor of an event's derivatives.
  * @param least see `StepHistory.least`
+ * @param clock time
  * @throws EventError 'grazing' where the event's function touches zero, as far as rounding can tell
  */
-export function crossingRate(rate: number, least: number, t: number, event: number): number {
+export function crossingRate(
+  {traced}: Pick<StepContext, 'traced'>,
+  rate: number,
+  least: number,
+  clock: number,
+  event: number,
+): number {
   if (!(Math.abs(rate) > least) || !Number.isFinite(rate)) {
+    const t = turned(traced, clock);
     throw new EventError(
       'grazing',
       `events[${event}] touches zero at t = ${Number(t.toPrecision(12))} without crossing it, as far as rounding can tell: the time of such an event has no derivative. Move the threshold, or take a loss that does not depend on this event.`,
@@ -89,13 +98,15 @@ export class TimedPull implements TransitionPull {
     this.byLength = lengthDerivative(context, this.executable);
     this.xCotangent = new Float64Array(context.traced.state.size);
     this.end = new Float64Array(context.traced.state.size);
-    this.happenedCotangents = happened ?? new Float64Array(history.happened.length);
+    this.happenedCotangents =
+      happened === undefined ? new Float64Array(history.happened.length) : turnedAll(context.traced, happened);
     this.momentCotangents = new Float64Array(history.moments.length);
     history.happened.forEach((moment, i) => {
       if (moment !== undefined) this.momentCotangents[moment] += this.happenedCotangents[i];
     });
     if (times !== undefined)
-      for (const [saved, moment] of history.moving) this.momentCotangents[moment] += times[saved];
+      for (const [saved, moment] of history.moving)
+        this.momentCotangents[moment] += turned(context.traced, times[saved]);
     this.eventCotangent = this.executable.find('eCotangent');
   }
 
@@ -156,7 +167,8 @@ export class TimedPull implements TransitionPull {
       const [t, h] = [history.t[n], history.h[n]];
       forward.find('theta')?.fill(theta);
       forward.run('watch');
-      const mu = happenedCotangents[i] / crossingRate(forward.buffer('dg')[event] / h, least, t + theta * h, event);
+      const rate = crossingRate(context, forward.buffer('dg')[event] / h, least, t + theta * h, event);
+      const mu = happenedCotangents[i] / rate;
       forward.run('dense');
       executable.find('x')?.set(forward.buffer('D'));
       executable.find('t')?.fill(t + theta * h);
@@ -187,7 +199,13 @@ export class TimedPull implements TransitionPull {
     const slope = executable.buffer('eXCotangent');
     const mu =
       timeCotangent
-      / crossingRate(dot(slope, dNext) + executable.buffer('eTCotangent')[0], history.least[moment], at, event);
+      / crossingRate(
+        this.context,
+        dot(slope, dNext) + executable.buffer('eTCotangent')[0],
+        history.least[moment],
+        at,
+        event,
+      );
     addTo(xCotangent, slope, -mu);
     this.cotangents.add('pullEvents', -mu);
   }

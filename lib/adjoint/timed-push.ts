@@ -7,6 +7,7 @@
  * with ẋ⁻ that of the step at fixed end, and x⁻_h its derivative by the step's length.
  */
 import type {BufferName, StepExecutable} from '../step/buffers.js';
+import {turnedAll} from '../step/clock.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
 import type {HistoryTangentProgram} from '../step/history-programs.js';
@@ -122,17 +123,20 @@ export class TimedPush implements TransitionPush {
     return jump === undefined ? this.pushStep(record, k, n, dx, within, keep) : this.pushJump(record, k, n, jump, dx);
   }
 
+  /** Of the user's times. */
   times(saved: number): Pick<Sensitivities, 'times' | 'happened'> {
     const {
       history,
+      context: {traced},
       directions: {count},
     } = this;
     const none = new Float64Array(count);
     const of = (moment: number | undefined): Float64Array | undefined =>
       moment === undefined ? undefined : this.moments.get(moment);
+    const told = (tangents: Float64Array = none): Float64Array => turnedAll(traced, tangents);
     return {
-      times: Array.from({length: saved}, (_, index) => of(history.moving.get(index)) ?? none),
-      happened: history.happened.map((moment, i) => of(moment) ?? this.noted.get(i) ?? none),
+      times: Array.from({length: saved}, (_, index) => told(of(history.moving.get(index)))),
+      happened: history.happened.map((moment, i) => told(of(moment) ?? this.noted.get(i))),
     };
   }
 
@@ -192,7 +196,13 @@ export class TimedPush implements TransitionPush {
     step.executable.run('pushEvents');
     const de = step.executable.buffer('de');
     const width = de.length / count;
-    const rate = crossingRate(this.eventRate(event, byLength.dNext, at), history.least[moment], at, event);
+    const rate = crossingRate(
+      this.context,
+      this.eventRate(event, byLength.dNext, at),
+      history.least[moment],
+      at,
+      event,
+    );
     const dtau = this.moment(moment);
     for (let d = 0; d < count; d++) {
       dtau[d] = -de[d * width + event] / rate;
@@ -280,7 +290,7 @@ export class TimedPush implements TransitionPush {
     lookInside(forward);
     forward.find('theta')?.fill(theta);
     forward.run('watch');
-    const rate = crossingRate(forward.buffer('dg')[event] / h, least, t + theta * h, event);
+    const rate = crossingRate(context, forward.buffer('dg')[event] / h, least, t + theta * h, event);
     forward.run('dense');
     step.set('x', forward.buffer('D'));
     step.set('t', Float64Array.of(t + theta * h));

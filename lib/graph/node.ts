@@ -220,22 +220,28 @@ export function sameShape(a: Shape, b: Shape): boolean {
 export function topological(outputs: readonly Node[]): Node[] {
   const order: Node[] = [];
   const seen = new Set<Node>();
-  const stack: {node: Node; next: number}[] = [];
+  // The path down to a node, and the operand of each on it that comes next.
+  const path: Node[] = [];
+  const next: number[] = [];
   for (const output of outputs) {
     if (seen.has(output)) continue;
     seen.add(output);
-    stack.push({node: output, next: 0});
-    while (stack.length > 0) {
-      const top = stack[stack.length - 1];
-      if (top.next < top.node.operands.length) {
-        const operand = top.node.operands[top.next++];
+    path.push(output);
+    next.push(0);
+    while (path.length > 0) {
+      const last = path.length - 1;
+      const node = path[last];
+      if (next[last] < node.operands.length) {
+        const operand = node.operands[next[last]++];
         if (!seen.has(operand)) {
           seen.add(operand);
-          stack.push({node: operand, next: 0});
+          path.push(operand);
+          next.push(0);
         }
       } else {
-        order.push(top.node);
-        stack.pop();
+        order.push(node);
+        path.pop();
+        next.pop();
       }
     }
   }

@@ -49,14 +49,8 @@ const priceOf = (fn: UnaryName | BinaryName): number =>
 export function workOf(node: Node): number {
   if (isOp(node, 'unary') || isOp(node, 'binary')) return node.size * priceOf(node.attributes.fn);
   if (isOp(node, 'matMul')) return 2 * node.size * node.operands[0].shape[node.attributes.transposeA ? 1 : 2];
+  if (!doesWork(node)) return 0;
   switch (node.op) {
-    case 'input':
-    case 'constant':
-    case 'reshape':
-    case 'broadcast':
-    case 'slice':
-    case 'transpose':
-      return 0;
     case 'sum':
     case 'max':
     case 'min':
@@ -84,6 +78,11 @@ export function workOf(node: Node): number {
       return node.size;
   }
 }
+
+const idle: ReadonlySet<Node['op']> = new Set(['input', 'constant', 'reshape', 'broadcast', 'slice', 'transpose']);
+
+/** Whether a node computes or moves numbers; views do not. */
+export const doesWork = ({op}: Node): boolean => !idle.has(op);
 
 /** Operations of everything that the outputs need and `counts` says yes to. */
 export function countWork(outputs: readonly Node[], counts: (node: Node) => boolean = () => true): number {

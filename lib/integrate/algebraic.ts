@@ -11,6 +11,7 @@ import {InconsistentStateError, OptionError} from '../errors.js';
 import {DENSE_LIMIT} from '../linear/null-space.js';
 import type {Dense, Rank} from '../linear/rank.js';
 import {dense, diagonalRank, product, rankOf, times} from '../linear/rank.js';
+import {turned} from '../step/clock.js';
 import {loadParameters, startOf} from '../step/context.js';
 import {listed} from '../text.js';
 import type {Runnable} from './runnable.js';
@@ -28,6 +29,8 @@ interface Instant {
   /** ∂f/∂t */
   readonly ft: Float64Array;
   readonly mass: Rank;
+  /** M at another state and time, [n, n]. */
+  readonly elsewhere: Dense;
   /** J v */
   readonly along: (v: ArrayLike<number>) => Float64Array;
 }
@@ -61,6 +64,10 @@ function instantOf(prepared: Runnable, y: Float64Array, t: number): Instant | un
   x?.set(given);
   forward.find('t')?.fill(t);
   shift?.fill(0);
+  // Before the others, whose numbers are those that stay.
+  const elsewhere = massElsewhere(prepared, forward, given, t);
+  x?.set(given);
+  forward.find('t')?.fill(t);
   forward.run('checks');
   const along = (v: ArrayLike<number>): Float64Array => {
     shift?.set(v);
@@ -73,9 +80,52 @@ function instantOf(prepared: Runnable, y: Float64Array, t: number): Instant | un
     f: forward.buffer('rightHandSide').slice(),
     ft: forward.buffer('rightHandSideRate').slice(),
     mass: massRank(forward.buffer('mass'), n),
+    elsewhere,
     along,
   };
 }
+
+/** The size of a displacement by which a mass that moves is told from one that does not. */
+const displaced = 1e-3;
+
+/** M of a state and a time that are not those of the start, without a symmetry that it could be blind to. */
+function massElsewhere(
+  {h0}: Runnable,
+  forward: ReturnType<Runnable['compiled']['forward']>,
+  given: Float64Array,
+  t: number,
+): Dense {
+  const n = given.length;
+  const extent = given.reduce((most, value) => Math.max(most, Math.abs(value)), 0) || 1;
+  forward.find('x')?.set(given.map((value, i) => value + displaced * extent * Math.sin(i + 1)));
+  forward.find('t')?.fill(t + h0);
+  forward.run('checks');
+  const mass = forward.buffer('mass');
+  if (mass.length === n * n && n > 1) return {rows: n, columns: n, values: mass.slice()};
+  return dense(n, n, (i, j) => (i === j ? mass[mass.length === n ? i : 0] : 0));
+}
+
+/** What rounding leaves of zeros, as a share of what they are sums of. */
+const steady = 1e-9;
+
+/** @throws OptionError 'bad-mass' where the rows of M depend on others elsewhere: algebraic equations come and go with the state */
+function requireSteadyRows(prepared: Runnable, {mass: {left, dependent}, elsewhere}: Instant): void {
+  const [sums, sizes] = [product(left, elsewhere), product(absolute(left), absolute(elsewhere))];
+  const row = dependent.find((_, k) =>
+    Array.from({length: sums.columns}, (_x, j) => k * sums.columns + j).some(
+      at => Math.abs(sums.values[at]) > steady * sizes.values[at],
+    ),
+  );
+  if (row === undefined) return;
+  const name = prepared.start.traced.state.rowName(row);
+  throw new OptionError(
+    'bad-mass',
+    `Row ${row} (${name}) of M y' = f depends on others at the start, and nearby it does not: which equations are algebraic may not change with y or t. Combine the rows so that algebraic ones have zeros everywhere, or take z = y' for a component, 0 = f − M(y, t) z.`,
+    {row},
+  );
+}
+
+const absolute = ({rows, columns, values}: Dense): Dense => ({rows, columns, values: values.map(Math.abs)});
 
 function massRank(mass: Float64Array, n: number): Rank {
   if (mass.length === n * n && n > 1) return rankOf({rows: n, columns: n, values: mass});
@@ -100,12 +150,11 @@ function analyze(instant: Instant, h: number): Algebraic {
   const J = jacobianOf(instant);
   const ZJ = product(Z, J);
   const rate = mass.solve(f);
-  const absolute = Math.abs;
-  const moving = times(ZJ, rate, absolute).map((a, k) => a + times(Z, ft, absolute)[k]);
+  const moving = times(ZJ, rate, Math.abs).map((a, k) => a + times(Z, ft, Math.abs)[k]);
   const stated = defectsOf(
     times(Z, f),
-    times(ZJ, y, absolute).map((a, k) => a + Math.abs(h) * moving[k]),
-    times(Z, f, absolute),
+    times(ZJ, y, Math.abs).map((a, k) => a + Math.abs(h) * moving[k]),
+    times(Z, f, Math.abs),
     dependent,
     false,
   );
@@ -134,8 +183,8 @@ function analyze(instant: Instant, h: number): Algebraic {
   if (rankOf(bends).rank < NV.columns) return {index: Infinity, defects: stated, components};
   const Zft = times(Z, ft);
   const hidden = times(WZJ, rate).map((a, k) => a + times(W, Zft)[k]);
-  const scale = times(WZJ, rate, absolute).map(
-    (a, k) => a + times(W, Zft, absolute)[k] + times(product(WZJ, inverse(J)), y, absolute)[k],
+  const scale = times(WZJ, rate, Math.abs).map(
+    (a, k) => a + times(W, Zft, Math.abs)[k] + times(product(WZJ, inverse(J)), y, Math.abs)[k],
   );
   return {
     index: 2,
@@ -180,6 +229,7 @@ const worst = (defects: readonly Defect[]): Defect =>
 export function checkAlgebraic(prepared: Runnable, y: Float64Array, t: number): void {
   const instant = instantOf(prepared, y, t);
   if (instant === undefined) return;
+  requireSteadyRows(prepared, instant);
   const {traced} = prepared.start;
   const {index, defects, components} = analyze(instant, prepared.h0);
   const names = (rows: readonly number[]): string => listed(rows.map(row => traced.state.rowName(row)));
@@ -198,7 +248,7 @@ export function checkAlgebraic(prepared: Runnable, y: Float64Array, t: number): 
     : `row ${row} (${traced.state.rowName(row)}) of M y' = f is algebraic, and its f is ${size.toExponential(3)}`;
   throw new InconsistentStateError(
     'inconsistent',
-    `The state at t = ${Number(t.toPrecision(12))} is not consistent: ${what} where 0 belongs. Correct the state${index === 1 ? ", or take consistent: 'project', which keeps M y and finds the algebraic components" : ''}.`,
+    `The state at t = ${Number(turned(traced, t).toPrecision(12))} is not consistent: ${what} where 0 belongs. Correct the state${index === 1 ? ", or take consistent: 'project', which keeps M y and finds the algebraic components" : ''}.`,
     {row, defect: size, hidden},
   );
 }

@@ -1,5 +1,7 @@
 /** What a failed step says: where, why, how it went, which rows, and what to change. */
 import type {StiffgradError} from '../errors.js';
+import {turned} from '../step/clock.js';
+import type {TracedStep} from '../step/traced-step.js';
 import {NewtonError, SingularMatrixError} from '../errors.js';
 import type {Newton} from '../newton/index.js';
 import {listed} from '../text.js';
@@ -8,10 +10,11 @@ import type {Counters} from './counters.js';
 
 export interface FailedStep {
   readonly status: 'newton-diverged' | 'step-too-small' | 'singular' | 'not-finite';
-  readonly scheme: string;
+  /** Its name and its direction. */
+  readonly scheme: Pick<TracedStep, 'name' | 'backwards'>;
   /** Number of the grid's step. */
   readonly step: number;
-  /** Of the attempt that failed: within the grid's step where that was halved. */
+  /** Of the attempt that failed, by the clock: within the grid's step where that was halved. */
   readonly t: number;
   readonly h: number;
   readonly newton: Newton;
@@ -29,9 +32,12 @@ export interface FailedStep {
 const equilibrium = 'equilibrium';
 
 export function failedStep(failed: FailedStep): StiffgradError {
-  const {status, scheme, step, t, h, history, worst, cause} = failed;
+  const {status, scheme, step, history, worst, cause} = failed;
+  const [t, h] = [turned(scheme, failed.t), turned(scheme, failed.h)];
   const where =
-    scheme === equilibrium ? 'The equilibrium' : `Step ${step} of ${scheme}, from t = ${short(t)} with h = ${short(h)}`;
+    scheme.name === equilibrium
+      ? 'The equilibrium'
+      : `Step ${step} of ${scheme.name}, from t = ${short(t)} with h = ${short(h)}`;
   const causeRows = ((cause?.data.rows as readonly number[] | undefined) ?? []).map(failed.rowName);
   const data = {status, step, t, h, history, rows: status === 'singular' ? causeRows : worst};
   const sentence = `${where}: ${reason(failed, causeRows)} ${advice(failed)}`.trimEnd();
@@ -72,7 +78,7 @@ function reason({status, history, worst, cause}: FailedStep, causeRows: readonly
 function advice({status, scheme, newton, history, cause}: FailedStep): string {
   switch (status) {
     case 'singular':
-      return scheme === equilibrium
+      return scheme.name === equilibrium
         ? 'A motion that no force resists has no place of its own: hold it, or add a spring.'
         : 'Check masses, units and terms that say the same twice.';
     case 'not-finite':
@@ -82,7 +88,7 @@ function advice({status, scheme, newton, history, cause}: FailedStep): string {
     case 'newton-diverged': {
       // A linear solver's own sentence says what to change.
       if (cause !== undefined) return '';
-      if (scheme === equilibrium) return 'Start nearer to it, or load it in steps.';
+      if (scheme.name === equilibrium) return 'Start nearer to it, or load it in steps.';
       const ways = ['a smaller dt'];
       if (newton.step.name !== 'backtracking') ways.push('newton({step: backtracking()})');
       if (newton.onFailure !== 'halve') ways.push("newton({onFailure: 'halve'})");
@@ -109,11 +115,12 @@ const short = (x: number): string => String(Number(x.toPrecision(12)));
 export function historyFailure(
   {traced}: Runnable,
   status: string,
-  t: number,
-  h: number,
+  clock: number,
+  length: number,
   {failures, steps}: Counters,
   stiff?: string,
 ): StiffgradError {
+  const [t, h] = [turned(traced, clock), turned(traced, length)];
   const causes = Object.entries(failures)
     .map(([cause, count]) => `${count} by ${cause === 'error' ? 'the error estimate' : cause}`)
     .join(', ');

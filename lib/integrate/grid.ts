@@ -2,6 +2,8 @@
 import {OptionError} from '../errors.js';
 import {shown} from '../checks.js';
 import {newNumbers} from '../memory.js';
+import type {Directed} from '../step/clock.js';
+import {turned} from '../step/clock.js';
 import {bytesPerNumber, fewerSaved, requireMemory} from './memory.js';
 import type {GridPlace} from './run-state.js';
 
@@ -16,8 +18,8 @@ export interface Progress {
   readonly steps?: number;
 }
 
-/** The times of a run: t0 + n·dt, the last one exactly t1 where that was given. */
-export interface Grid {
+/** The times of a run, by its clock (step/clock.ts): t0 + n·dt, the last one exactly t1 where that was given. */
+export interface Grid extends Directed {
   /** What it was made of, with t0: plain values. */
   readonly asked: GridOptions;
   readonly t0: number;
@@ -29,8 +31,8 @@ export interface Grid {
   length(n: number): number;
 }
 
-/** How a grid is asked for: `steps` or `t1`. */
-export interface GridOptions {
+/** How a grid is asked for, by the clock: `steps` or `t1`. */
+export interface GridOptions extends Directed {
   readonly dt: number;
   readonly steps?: number;
   readonly t1?: number;
@@ -45,10 +47,19 @@ const gridSlack = 1e-6;
 const timeRounding = 4 * Number.EPSILON;
 
 /** @throws OptionError 'bad-time' */
-export function readGrid({dt, steps, t1, origin}: GridOptions, t0: number): Grid {
-  if (!(dt > 0) || !Number.isFinite(dt))
-    throw new OptionError('bad-time', `dt must be a positive number, not ${shown(dt)}.`, {dt});
-  if (!Number.isFinite(t0)) throw new OptionError('bad-time', `The initial time must be finite, not ${t0}.`, {t: t0});
+export function readGrid({dt, steps, t1, origin, backwards}: GridOptions, t0: number): Grid {
+  if (!(dt > 0) || !Number.isFinite(dt)) {
+    const given = typeof dt === 'number' ? turned({backwards}, dt) : dt;
+    throw new OptionError(
+      'bad-time',
+      `dt must be a positive number, or a negative one to run backwards in time, not ${shown(given)}.`,
+      {dt: given},
+    );
+  }
+  if (!Number.isFinite(t0)) {
+    const t = turned({backwards}, t0);
+    throw new OptionError('bad-time', `The initial time must be finite, not ${t}.`, {t});
+  }
   if ((steps === undefined) === (t1 === undefined))
     throw new OptionError('bad-time', 'Give either steps or t1.', {steps, t1});
   const time = origin === undefined ? (n: number) => t0 + n * dt : (n: number) => origin.t0 + (origin.step + n) * dt;
@@ -57,20 +68,21 @@ export function readGrid({dt, steps, t1, origin}: GridOptions, t0: number): Grid
       throw new OptionError('bad-time', `steps must be a whole number of at least 0, not ${shown(steps)}.`, {steps});
     if (!Number.isSafeInteger(steps))
       throw new OptionError('bad-time', `steps: ${steps} are more than can be counted, 2^53 − 1.`, {steps});
-    return {asked: {dt, steps, origin}, t0, dt, steps, time, length: () => dt};
+    return {backwards, asked: {dt, steps, origin, backwards}, t0, dt, steps, time, length: () => dt};
   }
-  const end = readEnd(t1 as number, t0);
+  const end = readEnd(t1 as number, t0, {backwards});
   const count = Math.max(Math.ceil((end - t0) / dt - gridSlack), 0);
   if (!Number.isSafeInteger(count))
     throw new OptionError(
       'bad-time',
-      `From t = ${t0} to t1 = ${end} there are ${count} steps of dt = ${dt}, more than can be counted: take a longer dt.`,
-      {t1: end, t: t0, dt},
+      `From t = ${turned({backwards}, t0)} to t1 = ${turned({backwards}, end)} there are ${count} steps of dt = ${turned({backwards}, dt)}, more than can be counted: take a longer dt.`,
+      {t1: turned({backwards}, end), t: turned({backwards}, t0), dt: turned({backwards}, dt)},
     );
   const left = end - time(count - 1);
   const whole = Math.abs(left - dt) <= timeRounding * Math.max(Math.abs(t0), Math.abs(end));
   return {
-    asked: {dt, t1, origin},
+    backwards,
+    asked: {dt, t1, origin, backwards},
     t0,
     dt,
     steps: count,
@@ -80,13 +92,14 @@ export function readGrid({dt, steps, t1, origin}: GridOptions, t0: number): Grid
 }
 
 /** @throws OptionError 'bad-time' */
-export function readEnd(t1: number, t0: number): number {
-  if (!(t1 >= t0) || !Number.isFinite(t1))
-    throw new OptionError('bad-time', `t1 = ${shown(t1)} lies before the start t = ${t0}, or is not finite.`, {
-      t1,
-      t: t0,
-    });
-  return t1;
+export function readEnd(t1: number, t0: number, direction: Directed): number {
+  if (t1 >= t0 && Number.isFinite(t1)) return t1;
+  const [end, t] = [typeof t1 === 'number' ? turned(direction, t1) : t1, turned(direction, t0)];
+  const wrong =
+    direction.backwards === true
+      ? `lies after the start t = ${t}, from where a negative dt runs backwards in time, or is not finite.`
+      : `lies before the start t = ${t}, or is not finite. A negative dt runs backwards in time.`;
+  throw new OptionError('bad-time', `t1 = ${shown(end)} ${wrong}`, {t1: end, t});
 }
 
 /** Step n, for a run that goes on from there; a last step that was cut to meet the end leaves the grid. */
@@ -142,11 +155,18 @@ export function gridStep(time: number, grid: Grid): number | undefined {
 /** Times that are all of the grid. */
 function savedTimes(times: readonly number[], grid: Grid): Float64Array {
   const saved = Float64Array.from(times, time => gridStep(time, grid) ?? -1);
-  saved.forEach((n, i) => {
-    if (i > 0 && !(n > saved[i - 1]))
-      throw new OptionError('bad-save', `saveAt must ascend: entry ${i} is ${times[i]} after ${times[i - 1]}.`, {
-        index: i,
-      });
-  });
+  requireOrder(saved, times, grid);
   return saved;
+}
+
+/**
+ * @param read the times by the clock, or the steps that they belong to
+ * @throws OptionError 'bad-save' where they do not ascend; descend, of a run backwards in time
+ */
+export function requireOrder(read: Float64Array, times: readonly number[], direction: Directed): void {
+  const index = read.findIndex((one, i) => i > 0 && !(one > read[i - 1]));
+  if (index < 0) return;
+  const [before, time] = [times[index - 1], times[index]].map(one => turned(direction, one));
+  const order = direction.backwards === true ? 'descend where time runs backwards' : 'ascend';
+  throw new OptionError('bad-save', `saveAt must ${order}: entry ${index} is ${time} after ${before}.`, {index});
 }

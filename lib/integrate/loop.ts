@@ -1,10 +1,11 @@
 /** A run as its driver sees it (run.ts): one step after another. */
 import type {Run} from './path.js';
 
+/** Its times are the clock's. */
 export type LoopResult = Omit<Run, 'milliseconds' | 'redundancy' | 'history' | 'elsewhere'>;
 
 export interface Loop {
-  /** The present time. */
+  /** The present time, by the clock. */
   readonly t: number;
   /** Ends of steps that `saveAt` counts. */
   readonly boundaries: number;

@@ -8,6 +8,8 @@ import type {RunCotangents} from '../adjoint/sweep-back.js';
 import type {Sensitivities} from '../adjoint/sweep-forward.js';
 import type {StiffgradError} from '../errors.js';
 import type {Learned} from '../step/compiled.js';
+import type {Directed} from '../step/clock.js';
+import {turned, turnedAll} from '../step/clock.js';
 import type {Redundancy, StepContext} from '../step/context.js';
 import type {Counters, Status} from './counters.js';
 import type {EventRecord} from './history/records.js';
@@ -67,7 +69,7 @@ export interface PlainKept {
 export interface Path {
   /** Saved states, one after another. */
   readonly states: Float64Array;
-  /** Times of the saved states. */
+  /** Times of the saved states, the user's; those of `events` too. */
   readonly times: Float64Array;
   /** Steps of the grid that were completed. */
   readonly completed: number;
@@ -82,6 +84,15 @@ export interface Path {
   /** What the linear solver had learned at the end (see Analysis.history): the way back starts with it. */
   readonly history?: Learned;
 }
+
+/** What loops tell by their clock, as users see it. */
+export const inUserTime = (
+  direction: Directed,
+  {times, events}: Pick<Path, 'times' | 'events'>,
+): Pick<Path, 'times' | 'events'> => ({
+  times: turnedAll(direction, times),
+  events: direction.backwards === true ? events?.map(event => ({...event, t: turned(direction, event.t)})) : events,
+});
 
 export interface Run extends Path {
   readonly status: Status;

@@ -7,6 +7,8 @@ import {OptionError, ShapeError} from '../errors.js';
 import {shown} from '../checks.js';
 import type {Shape} from '../graph/node.js';
 import {sameShape, sizeOf} from '../graph/node.js';
+import type {Directed} from '../step/clock.js';
+import {turned} from '../step/clock.js';
 import type {TracedStep} from '../step/traced-step.js';
 import type {StepMemory} from './history/step-lengths.js';
 
@@ -30,6 +32,8 @@ export interface RunState {
   /** The scheme that left it, by name and parameters, which alone goes on with what it carries. */
   readonly scheme: string;
   readonly t: number;
+  /** There where time ran backwards: what is carried is of that direction. */
+  readonly backwards?: true;
   /** q and v, or y, and what the scheme carries, flat. */
   readonly blocks: {readonly [name: string]: PlainNumbers & {readonly shape: Shape}};
   /** The grid's own times; absent where the run was left between them. */
@@ -61,7 +65,7 @@ export interface GridPlace {
   readonly step: number;
 }
 
-/** What a run leaves at its end: the whole state, and what its loop remembers. */
+/** What a run leaves at its end: the whole state, and what its loop remembers; times are the clock's. */
 export interface Standing extends Pick<RunState, 'grid' | 'pace' | 'settled' | 'jumped'> {
   readonly t: number;
   readonly x: Float64Array;
@@ -72,7 +76,7 @@ export interface Standing extends Pick<RunState, 'grid' | 'pace' | 'settled' | '
 export type Resumption = Pick<Standing, 'grid' | 'pace' | 'newton' | 'settled' | 'jumped'>;
 
 export function runState(
-  {name: scheme, state}: Pick<TracedStep, 'name' | 'state'>,
+  {name: scheme, state, backwards}: Pick<TracedStep, 'name' | 'state' | 'backwards'>,
   {t, x, grid, pace, newton, settled, jumped}: Standing,
 ): RunState {
   const blocks = Object.fromEntries(
@@ -81,7 +85,7 @@ export function runState(
       {shape: [...shape], ...plainNumbers(x.subarray(offset, offset + size))},
     ]),
   );
-  return {
+  const left: RunState = {
     kind: 'run-state',
     version,
     scheme,
@@ -93,6 +97,32 @@ export function runState(
     settled,
     jumped,
   };
+  return backwards === true ? {...inTime(left, {backwards}), backwards} : left;
+}
+
+/** A saved state with its times turned: the clock's as the user's, and the other way round. */
+function inTime<S extends Pick<RunState, 't' | 'grid' | 'newton'>>(left: S, direction: Directed): S {
+  const {t, grid, newton} = left;
+  const back = (time: number): number => turned(direction, time);
+  return {
+    ...left,
+    t: back(t),
+    grid: grid === undefined ? undefined : {...grid, t0: back(grid.t0), dt: back(grid.dt)},
+    newton: newton?.last === undefined ? newton : {...newton, last: {...newton.last, t: back(newton.last.t)}},
+  };
+}
+
+/**
+ * A checked state by the clock of a run that is to go on from it.
+ * @throws OptionError 'bad-initial' where that runs the other way
+ */
+export function readStanding(given: RunState, {backwards = false}: Directed): RunState {
+  if ((given.backwards === true) !== backwards)
+    throw new OptionError(
+      'bad-initial',
+      `The saved state was left by a run ${backwards ? 'forwards' : 'backwards'} in time, and this one runs ${backwards ? 'backwards' : 'forwards'}: what the scheme carries is of one direction. Start from its q and v, or y, and its t, alone.`,
+    );
+  return inTime(given, {backwards});
 }
 
 function plainNewton({last, rate, h, matrix}: NewtonMemory): NewtonMemory<PlainNumbers> {
@@ -157,7 +187,8 @@ const parts: Readonly<Record<keyof RunState, Check>> = {
   scheme: isText,
   t: isNumber,
   blocks: value => isObject(value) && Object.values(value).every(record({...numbers, shape: listOf(isCount)})),
-  grid: optional(record({t0: isNumber, dt: isPositive, step: isCount})),
+  backwards: optional(value => value === true),
+  grid: optional(record({t0: isNumber, dt: isNumber, step: isCount})),
   pace: optional(
     record({next: isPositive, lastError: optional(isPositive), olderError: optional(isPositive), rejected: isBoolean}),
   ),
@@ -191,7 +222,9 @@ export function checkRunState(given: RunState): void {
     if (!check(given[name as keyof RunState]))
       throw damaged(`is damaged: its ${name} is not what a run leaves`, {part: name});
   }
-  const {grid, t, blocks} = given;
+  const {grid, t, blocks, backwards} = given;
+  if (grid !== undefined && !(turned({backwards}, grid.dt) > 0))
+    throw damaged('is damaged: its grid is not what a run leaves', {part: 'grid'});
   for (const [name, {shape, values}] of Object.entries(blocks)) {
     if (values.length !== sizeOf(shape))
       throw damaged(`is damaged: its ${name} has ${values.length} numbers and the shape [${shape.join(', ')}]`, {

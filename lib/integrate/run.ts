@@ -4,6 +4,8 @@
  */
 import {SingularMatrixError} from '../errors.js';
 import {throwIfAborted} from '../checks.js';
+import {turned} from '../step/clock.js';
+import {inUserTime} from './path.js';
 import {GridLoop} from './grid-loop.js';
 import {HistoryLoop} from './history/loop.js';
 import type {Loop} from './loop.js';
@@ -51,11 +53,16 @@ function drive(prepared: Runnable, keeping: Keeping | undefined): Run {
     const now = performance.now();
     if (now - told <= progressInterval && !loop.done) continue;
     told = now;
-    onProgress({t: loop.t, step: loop.boundaries, steps: Number.isFinite(grid.steps) ? grid.steps : undefined});
+    onProgress({
+      t: turned(grid, loop.t),
+      step: loop.boundaries,
+      steps: Number.isFinite(grid.steps) ? grid.steps : undefined,
+    });
     throwIfAborted(signal);
   }
   // By name: V8 takes microseconds to spread an object.
-  const {states, times, status, error, warnings, counters, completed, start, standing, events, kept} = loop.result();
+  const {states, status, error, warnings, counters, completed, start, standing, kept, ...shown} = loop.result();
+  const {times, events} = inUserTime(grid, shown);
   return {
     states,
     times,

@@ -8,8 +8,11 @@ import {plainVectors} from '../engine/vectors.js';
 import {InconsistentStateError, OptionError, SingularMatrixError} from '../errors.js';
 import {densePattern, lu} from '../linear/index.js';
 import {NewtonIteration} from '../newton/index.js';
+import {turned} from '../step/clock.js';
+import type {ForwardExecutable} from '../step/compiled.js';
 import {loadParameters, startOf} from '../step/context.js';
 import type {Layout} from '../step/layout.js';
+import type {TracedStep} from '../step/traced-step.js';
 import {firstNotFinite, indexText} from '../system/places.js';
 import {listed} from '../text.js';
 import {checkAlgebraic} from './algebraic.js';
@@ -56,11 +59,11 @@ export function startRun(
     checkAlgebraic(prepared, given, t0);
     forward.find('x')?.set(given);
   }
+  checkCoefficients(traced, forward.find('coefficients'));
   const project = prepared.options.consistent === 'project';
   if (kinematics !== undefined) checkKinematics(prepared, forward.buffer('kinematics'), project);
   if (traced.functions.positions !== undefined && !project && jump !== 'taken' && traced.still !== true) {
-    const gaps = {positions: forward.buffer('positions').slice(), velocities: forward.buffer('velocities').slice()};
-    checkConstraints(prepared, gaps, jump === undefined ? undefined : gapsBefore(context, jump));
+    checkConstraints(prepared, gapsIn(forward), jump === undefined ? undefined : gapsBefore(context, jump));
     forward.find('x')?.set(given);
   }
   const residuals = counters.residualEvaluations;
@@ -114,7 +117,7 @@ function solve(context: Runnable, counters: Counters): {readonly z: Float64Array
       step: 0,
       t: t0,
       h,
-      scheme: traced.name,
+      scheme: traced,
       newton,
       history: iteration.history,
       worst: iteration.worstRows(5).map(({row, residual}) => ({name: rowName(row), residual})),
@@ -126,6 +129,7 @@ function solve(context: Runnable, counters: Counters): {readonly z: Float64Array
 
 /** The gap that is farthest from zero, where it is more than may be tolerated of a state with coordinates of this size. */
 function worstGap(gaps: Float64Array, coordinates: Float64Array): {row: number; gap: number} | undefined {
+  if (gaps.length === 0) return undefined;
   const row = gaps.reduce((worst, gap, i) => (Math.abs(gap) > Math.abs(gaps[worst]) ? i : worst), 0);
   return Math.abs(gaps[row]) <= tolerated * Math.max(1, plainVectors.largest(coordinates))
     ? undefined
@@ -141,16 +145,29 @@ function constraintName(state: Layout, row: number): string {
 interface Gaps {
   readonly positions: Float64Array;
   readonly velocities: Float64Array;
+  readonly depths: Float64Array;
 }
 
+/** As the checks have left them. */
+const gapsIn = (forward: ForwardExecutable): Gaps => ({
+  positions: forward.buffer('positions').slice(),
+  velocities: forward.buffer('velocities').slice(),
+  depths: forward.find('depths')?.slice() ?? new Float64Array(0),
+});
+
+/** The largest of each. */
+type Drift = {readonly [name in keyof Gaps]: number};
+
 /** How far the constraints had drifted before a jump. */
-function gapsBefore({compiled, linear}: Runnable, before: Float64Array): {positions: number; velocities: number} {
+function gapsBefore({compiled, linear}: Runnable, before: Float64Array): Drift {
   const forward = compiled.forward(linear);
   forward.find('x')?.set(before);
   forward.run('checks');
+  const {positions, velocities, depths} = gapsIn(forward);
   return {
-    positions: plainVectors.largest(forward.buffer('positions')),
-    velocities: plainVectors.largest(forward.buffer('velocities')),
+    positions: plainVectors.largest(positions),
+    velocities: plainVectors.largest(velocities),
+    depths: plainVectors.largest(depths),
   };
 }
 
@@ -183,24 +200,23 @@ function checkKinematics(
 }
 
 /** @throws InconsistentStateError 'inconsistent' naming the worst row */
-function checkConstraints(
-  {given, coordinates: size, t0, traced}: Runnable,
-  gaps: Gaps,
-  before?: {readonly positions: number; readonly velocities: number},
-): void {
+function checkConstraints({given, coordinates: size, t0, traced}: Runnable, gaps: Gaps, before?: Drift): void {
   const check = (name: keyof Gaps, coordinates: Float64Array, what: string): void => {
     const worst = worstGap(gaps[name], coordinates);
     if (worst === undefined || (before !== undefined && Math.abs(worst.gap) <= carriedOn * before[name])) return;
     const {row, gap} = worst;
     const state =
-      before === undefined ? 'The initial state' : `The state after the jump at t = ${Number(t0.toPrecision(12))}`;
+      before === undefined
+        ? 'The initial state'
+        : `The state after the jump at t = ${Number(turned(traced, t0).toPrecision(12))}`;
     throw new InconsistentStateError(
       'inconsistent',
-      `${state} does not satisfy its constraints: ${what} of ${constraintName(traced.state, row)} is ${gap.toExponential(3)} where 0 belongs. Correct the state, or take consistent: 'project' for the nearest one that does.`,
+      `${state} does not satisfy its constraints: ${what} of ${constraintName(traced.state, row)} is ${gap.toExponential(3)} where ${name === 'depths' ? 'it may not be negative' : '0 belongs'}. Correct the state, or take consistent: 'project' for the nearest one that does.`,
       {row, gap, what},
     );
   };
   check('positions', given.subarray(0, size), 'the gap');
+  check('depths', given.subarray(0, size), 'the gap');
   const {offset = size, size: count = size} = traced.state.block('v') ?? {};
   check('velocities', given.subarray(offset, offset + count), 'the velocity');
 }
@@ -210,17 +226,18 @@ function checkConstraints(
  * gap shows it.
  * @param x a state whose first blocks are q and v
  */
-export function contradiction(prepared: Runnable, x: Float64Array, t: number): InconsistentStateError | undefined {
+export function contradiction(prepared: Runnable, x: Float64Array, clock: number): InconsistentStateError | undefined {
   const context = startOf(prepared);
   const forward = context.compiled.forward(context.linear);
   if (context.traced.functions.positions === undefined) return undefined;
   loadParameters(forward, context);
   forward.find('x')?.set(x.subarray(0, prepared.start.traced.inputs.x.size));
-  forward.find('t')?.fill(t);
+  forward.find('t')?.fill(clock);
   forward.run('checks');
   const worst = worstGap(forward.buffer('positions'), x.subarray(0, prepared.coordinates));
   if (worst === undefined) return undefined;
   const {row, gap} = worst;
+  const t = turned(prepared.traced, clock);
   return new InconsistentStateError(
     'contradictory',
     `Constraints contradict each other at t = ${Number(t.toPrecision(12))}: the gap of ${constraintName(prepared.traced.state, row)} stays at ${gap.toExponential(3)}, and rows ${prepared.redundancy.rows.join(', ')} depend on others. Leave out what cannot hold together.`,
@@ -292,6 +309,25 @@ function checkMass({start, coordinates}: Runnable, mass: Float64Array | undefine
       `mass${indexText(node.shape, at)} is ${mass[at]}: every coordinate needs a positive mass. Give it one, or leave the coordinate out; a mass given by numbers, one a coordinate, may have zeros, with schemes for M y' = f as radauIIA5().`,
       {rows: [at]},
     );
+  }
+}
+
+/**
+ * Parameters and tensors change from run to run. A fit takes this error, as that of a state, for a step that was too long.
+ * @throws InconsistentStateError 'bad-coefficient' naming the constraint and the row
+ */
+function checkCoefficients({coefficients = []}: TracedStep, values: Float64Array | undefined): void {
+  let offset = 0;
+  for (const {constraint, name, size, most} of coefficients) {
+    const own = values?.subarray(offset, offset + size) ?? [];
+    const row = own.findIndex(x => !(x >= 0 && x <= most && x < Infinity));
+    if (row >= 0)
+      throw new InconsistentStateError(
+        'bad-coefficient',
+        `constraints[${constraint}]: ${name} must be ${most === 1 ? 'from 0 to 1' : 'finite and at least 0'}; ${size === 1 ? 'it' : `that of row ${row}`} is ${own[row]}. Give another value, or bounds to what finds it.`,
+        {constraint, row, value: own[row]},
+      );
+    offset += size;
   }
 }
 

@@ -331,7 +331,7 @@ export class Stepper {
       step,
       t: this.attempted.t,
       h: this.attempted.h,
-      scheme: traced.name,
+      scheme: traced,
       newton: options.newton,
       history: this.iteration?.history ?? [],
       worst: this.worstRows(),

@@ -2,6 +2,7 @@
  * What a run says beside its result: nothing failed, but something was decided that the user should
  * know of. Sentences, each once a run, in `trajectory.warnings`; the console is left alone.
  */
+import {turned} from '../step/clock.js';
 import type {TracedStep} from '../step/traced-step.js';
 import type {Runnable} from './runnable.js';
 
@@ -56,7 +57,7 @@ export class ContactWatch {
     const offset = traced.state.block('lambda')?.offset ?? 0;
     const degenerate = [...this.found].map(
       ([row, {t, count}]) =>
-        `${traced.state.rowName(offset + row)}: at t = ${Number(t.toPrecision(6))}${count === 1 ? '' : ` and ${count - 1} more times`} gap and multiplier are both 0, neither contact nor none (of a slip: at the border of sticking and sliding). The motion is right; its derivative there is one of several. unilateral(phi, {smoothing}) has one derivative everywhere.`,
+        `${traced.state.rowName(offset + row)}: at t = ${Number(turned(traced, t).toPrecision(6))}${count === 1 ? '' : ` and ${count - 1} more times`} gap and multiplier are both 0, neither contact nor none (of a slip: at the border of sticking and sliding). The motion is right; its derivative there is one of several. unilateral(phi, {smoothing}) has one derivative everywhere.`,
     );
     const redundant =
       redundancy.rows.length === 0
@@ -70,6 +71,12 @@ export class ContactWatch {
         : [
             `stabilization 'none': with steps of changing length the multipliers of ${traced.name} are off by a share of each change of length, at any tolerance. Leave the option out, or take 'ggl'.`,
           ];
-    return [...redundant, ...degenerate, ...alone];
+    const damped =
+      traced.backwards === true && traced.dissipative === true
+        ? [
+            `Time runs backwards, and ${traced.name} takes out fast motion whichever way it goes: what damping forwards had taken out does not come back where steps are long for it. Compare with a shorter dt, or take a scheme that damps nothing, as trapezoid(), gaussLegendre() or an explicit one.`,
+          ]
+        : [];
+    return [...redundant, ...degenerate, ...alone, ...damped];
   }
 }

@@ -1,11 +1,11 @@
 /** Implicit Runge–Kutta methods that are not stiffly accurate, Gauss's, on M y' = f(y, t) with a singular M. */
 import * as tf from '@tensorflow/tfjs';
-import {OptionError} from '../errors.js';
 import {firstOrder, stageName} from './implicit-runge-kutta.js';
 import {polynomial} from './runge-kutta-dense.js';
 import type {Formulation} from './scheme.js';
 import {identity, solved} from './small-matrix.js';
 import type {Tableau} from './tableau.js';
+import {unknownRank} from './unknown-rank.js';
 
 /**
  * For index 1: what the stages' polynomial makes of algebraic components does not obey their equations, so that the end is found with these, M(y⁺ − ŷ) = 0 and 0 = f beside the range of M. It is
@@ -23,10 +23,11 @@ export function heldAlgebraic(tableau: Tableau): Formulation {
       const {mass, rightHandSide, beside} = at;
       if (beside === undefined) throw unknownRank();
       const end = stages.update(z, at).y;
-      const algebraic = beside(rightHandSide({y: z.y}, tf.add(at.t, at.h)).y);
+      const when = tf.add(at.t, at.h);
+      const algebraic = beside(rightHandSide({y: z.y}, when).y, z.y, when);
       return {
         ...stages.residual?.(z, at),
-        y: tf.sub(mass(z.y, tf.sub(z.y, end)), tf.mul(at.h, algebraic)),
+        y: tf.sub(mass(z.y, tf.sub(z.y, end), when), tf.mul(at.h, algebraic)),
       };
     },
     update: ({y}) => ({y}),
@@ -41,10 +42,3 @@ export function heldAlgebraic(tableau: Tableau): Formulation {
     },
   };
 }
-
-/** Where equations beside the range of M are asked for. */
-export const unknownRank = (): OptionError =>
-  new OptionError(
-    'bad-mass',
-    'The mass is a matrix that a function makes, and its rank is not known before the run: give it by numbers, or by a function giving one a component, or choose radauIIA5() and a consistent start.',
-  );

@@ -162,6 +162,7 @@ const firstOrder: Formulation = {
 const massive: Formulation = {
   unknown: ['y'],
   masses: 2,
+  movingMass: true,
   derivatives: {meanRate: 1},
   errorOrder: 3,
   error: ({y}, at, shift) => {
@@ -172,16 +173,16 @@ const massive: Formulation = {
     const place = tf.sub(at.x.y, tf.div(shift.y, tf.mul(share, whole(omega))));
     const linear = tf.add(tf.sub(y, at.x.y), tf.mul(tf.mul(at.h, omega), at.x.meanRate));
     const slopes = tf.mul(tf.mul(at.h, tf.add(1, omega)), rightHandSide({y: place}, at.t).y);
-    return {y: tf.mul(tf.sub(mass(at.x.y, linear), slopes), share)};
+    return {y: tf.mul(tf.sub(mass(at.x.y, linear, at.t), slopes), share)};
   },
   errorFilter: ({y}, at) => ({
-    y: tf.sub(at.mass(at.x.y, y), tf.mul(weight(at), at.rightHandSide({y: tf.add(at.x.y, y)}, at.t).y)),
+    y: tf.sub(at.mass(at.x.y, y, at.t), tf.mul(weight(at), at.rightHandSide({y: tf.add(at.x.y, y)}, at.t).y)),
   }),
   startsAhead: true,
   carry: ({x, h}, {first}) => ({meanRate: slope({h}, x.y, first.y), lastStep: h}),
   residual: ({y}, at) => ({
     y: tf.sub(
-      at.mass(y, gain(at, at.x.y, at.x.meanRate, y)),
+      at.mass(y, gain(at, at.x.y, at.x.meanRate, y), tf.add(at.t, at.h)),
       tf.mul(weight(at), at.rightHandSide({y}, tf.add(at.t, at.h)).y),
     ),
   }),
@@ -201,5 +202,13 @@ const massive: Formulation = {
  * remember an impact.
  */
 export function bdf2(): Scheme {
-  return {name: 'bdf2', order: 2, mechanics, constrained, ode: {...firstOrder, massive}, contacts: 'soft'};
+  return {
+    name: 'bdf2',
+    order: 2,
+    mechanics,
+    constrained,
+    ode: {...firstOrder, massive},
+    contacts: 'soft',
+    dissipative: true,
+  };
 }

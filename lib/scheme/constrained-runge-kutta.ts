@@ -62,8 +62,8 @@ const summed = (tableau: Tableau): Places => ({
 
 function byRates(tableau: Tableau): Places {
   const stages = implicitStages(tableau);
-  const rate = (z: Blocks, {x, positionRate}: StepPoint, j: number): tf.Tensor =>
-    isExplicit(tableau, j) ? positionRate(x.q, x.v) : z[stageName('w', j)];
+  const rate = (z: Blocks, {x, t, positionRate}: StepPoint, j: number): tf.Tensor =>
+    isExplicit(tableau, j) ? positionRate(x.q, x.v, t) : z[stageName('w', j)];
   const place = (
     weights: readonly number[],
     z: Blocks,
@@ -81,8 +81,8 @@ function byRates(tableau: Tableau): Places {
     stage: (z, at, i, acceleration) =>
       place(tableau.a[i], z, at, tf.add(at.t, tf.mul(at.h, tableau.c[i])), acceleration),
     end: (z, at, acceleration) => place(tableau.b, z, at, tf.add(at.t, at.h), acceleration),
-    rows: (z, at, i, {q, v}) => ({w: tf.sub(z[stageName('w', i)], at.positionRate(q, v))}),
-    guess: ({x, positionRate}) => ({w: positionRate(x.q, x.v)}),
+    rows: (z, at, i, {q, v, t}) => ({w: tf.sub(z[stageName('w', i)], at.positionRate(q, v, t))}),
+    guess: ({x, t, positionRate}) => ({w: positionRate(x.q, x.v, t)}),
   };
 }
 
@@ -141,7 +141,10 @@ function stabilizedStagesBy(tableau: Tableau, moves: boolean): Formulation {
     const [a, w, lambda, mu] = ['a', 'w', 'lambda', 'mu'].map(block => z[stageName(block, i)]);
     return {
       ...held(at, here, a, lambda),
-      w: tf.sub(w, at.positionRate(here.q, tf.add(here.v, constraints.reaction(here, mu, forces.heldPositions)))),
+      w: tf.sub(
+        w,
+        at.positionRate(here.q, tf.add(here.v, constraints.reaction(here, mu, forces.heldPositions)), here.t),
+      ),
       mu: tf.add(constraints.velocities(here, mu, false), tf.mul(at.regularization, mu)),
     };
   };
@@ -156,11 +159,11 @@ function stabilizedStagesBy(tableau: Tableau, moves: boolean): Formulation {
       const {q, v} = place(z, at, last);
       return {q, v, a: z[stageName('a', last)], lambda: z[stageName('lambda', last)]};
     },
-    guess: ({x, h, positionRate}) => ({
+    guess: ({x, t, h, positionRate}) => ({
       z: byStage(stages, i => ({
         a: x.a,
         lambda: x.lambda,
-        w: positionRate(x.q, tf.add(x.v, tf.mul(tf.mul(h, tableau.c[i]), x.a))),
+        w: positionRate(x.q, tf.add(x.v, tf.mul(tf.mul(h, tableau.c[i]), x.a)), tf.add(t, tf.mul(h, tableau.c[i]))),
       })),
     }),
   };

@@ -45,6 +45,7 @@ function scheme(
     constrained,
     stabilized: {projection: constrained, 'projection-before': constrained, ggl: null},
     contacts: 'none',
+    dissipative: true,
   };
 }
 

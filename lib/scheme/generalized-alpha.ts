@@ -78,7 +78,7 @@ function family(name: string, w: Weights): Scheme {
     judges: 'positions',
     error: ({a}, at) => {
       const {A, next} = end(w, at, a);
-      return {q: at.positionRate(at.x.q, tf.mul(tf.mul(tf.square(at.h), tf.sub(next, A)), excess))};
+      return {q: at.positionRate(at.x.q, tf.mul(tf.mul(tf.square(at.h), tf.sub(next, A)), excess), at.t)};
     },
     startsAhead: lag !== 0,
     carriesJerk: lag === 0 ? undefined : 'filtered',
@@ -123,7 +123,15 @@ function family(name: string, w: Weights): Scheme {
     update: (z, at) => ({...update(z, at, pushed(at)), lambda: z.lambda, offset: tf.zerosLike(z.a)}),
   };
   // ρ∞ = 1 damps nothing.
-  return {name, order: 2, mechanics, constrained, weaklyUnstable: w.alphaM === w.alphaF || w.alphaF >= 0.5};
+  const conserving = w.alphaM === w.alphaF;
+  return {
+    name,
+    order: 2,
+    mechanics,
+    constrained,
+    dissipative: !conserving,
+    weaklyUnstable: conserving || w.alphaF >= 0.5,
+  };
 }
 
 function checkRange(name: string, value: number, low: number, high: number): void {

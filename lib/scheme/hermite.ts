@@ -116,12 +116,12 @@ function mechanical(
 function general(theta: tf.Tensor, order: number, at: StepPoint, next: Blocks): Blocks {
   const {x, t, h, acceleration, constraints, positionRate} = at;
   const end = tf.add(t, h);
-  const rate = ({q, v}: Blocks): tf.Tensor => tf.mul(h, positionRate(q, v));
+  const rate = ({q, v}: Blocks, when: tf.Tensor): tf.Tensor => tf.mul(h, positionRate(q, v, when));
   const known = 'a' in x || constraints === undefined;
   const slope = (place: Blocks, when: tf.Tensor): tf.Tensor =>
     tf.mul(h, 'a' in x ? place.a : acceleration(place.q, place.v, when));
   return {
-    q: hermiteCubic(theta, x.q, next.q, rate(x), rate(next)),
+    q: hermiteCubic(theta, x.q, next.q, rate(x, t), rate(next, end)),
     v:
       order < 2 || !known
         ? linear(theta, x.v, next.v)

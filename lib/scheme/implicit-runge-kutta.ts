@@ -17,6 +17,7 @@ import * as tf from '@tensorflow/tfjs';
 import type {Place} from '../system/constraints.js';
 import type {Blocks} from '../system/equations.js';
 import type {Formulation, StepPoint} from './scheme.js';
+import {unknownRank} from './unknown-rank.js';
 import {identity, solved, times} from './small-matrix.js';
 import type {Tableau} from './tableau.js';
 import {implicitStages, isExplicit, isLowerTriangular, sum, twice} from './tableau.js';
@@ -63,8 +64,12 @@ export function firstOrder(tableau: Tableau): Formulation {
     sequential: isSinglyDiagonal(tableau),
     effects: {y: 0},
     masses: isLowerTriangular(tableau) || gains[gains.length - 1] === 1 ? 2 : 0,
-    residual: (z, {x, t, h, rightHandSide, mass, withMass}) => {
+    movingMass: true,
+    residual: (z, {x, t, h, rightHandSide, mass, withMass, massMoves = false, someRate}) => {
       const first = start.some(weight => weight !== 0) ? rightHandSide({y: x.y}, t).y : undefined;
+      // M k₀ = f at the start. What k₀ has beside, M of a stage does not see where its null vectors stay.
+      if (first !== undefined && massMoves && someRate === undefined) throw unknownRank();
+      const slope0 = first !== undefined && massMoves ? someRate?.(first, x.y, t) : undefined;
       return Object.fromEntries(
         stages.map((i, k) => {
           // What earlier stages give comes first: it is known while the stage's own equation is solved.
@@ -72,13 +77,16 @@ export function firstOrder(tableau: Tableau): Formulation {
             l === k || inverse[k][l] === 0 ? [] : [tf.mul(increment(z, j), scale[k] * inverse[k][l])],
           );
           const y = tf.add(x.y, increment(z, i));
-          if (withMass && others.length > 0) others.splice(0, Infinity, mass(y, tf.addN(others)));
+          const when = tf.add(t, tf.mul(h, c[i]));
+          const before = tf.mul(h, -scale[k] * start[k]);
+          if (slope0 !== undefined && start[k] !== 0) others.push(tf.mul(before, slope0));
+          if (withMass && others.length > 0) others.splice(0, Infinity, mass(y, tf.addN(others), when));
           // Of the slope k₀ at the start M k₀ = f is all that is asked for, where M is singular too.
-          if (first !== undefined && start[k] !== 0) others.push(tf.mul(tf.mul(h, -scale[k] * start[k]), first));
+          if (first !== undefined && slope0 === undefined && start[k] !== 0) others.push(tf.mul(before, first));
           const own = scale[k] * inverse[k][k];
-          const gain = mass(y, own === 1 ? increment(z, i) : tf.mul(increment(z, i), own));
+          const gain = mass(y, own === 1 ? increment(z, i) : tf.mul(increment(z, i), own), when);
           const linear = others.length === 0 ? gain : tf.add(tf.addN(others), gain);
-          const slope = rightHandSide({y}, tf.add(t, tf.mul(h, c[i]))).y;
+          const slope = rightHandSide({y}, when).y;
           return [stageName('gain', i), tf.sub(linear, tf.mul(tf.mul(h, scale[k]), slope))];
         }),
       );

@@ -28,9 +28,9 @@ function estimated(beta: number, gamma: number): Pick<Formulation, 'error' | 'er
   return {
     errorOrder: gamma === 0.5 ? 3 : 2,
     judges: gamma === 0.5 ? 'positions' : undefined,
-    error: ({a}, {x, h, positionRate}): Blocks => {
+    error: ({a}, {x, t, h, positionRate}): Blocks => {
       const change = tf.mul(h, tf.sub(a, before(x)));
-      const q = positionRate(x.q, tf.mul(tf.mul(h, change), beta - 1 / 6));
+      const q = positionRate(x.q, tf.mul(tf.mul(h, change), beta - 1 / 6), t);
       return gamma === 0.5 ? {q} : {q, v: tf.mul(change, gamma - 0.5)};
     },
   };
@@ -100,6 +100,7 @@ export function newmark(options: NewmarkOptions = {}): Scheme {
     name: `newmark(${beta}, ${gamma})`,
     order: gamma === 0.5 ? 2 : 1,
     mechanics,
+    dissipative: gamma > 0.5,
     weaklyUnstable: gamma === 0.5,
     // With β = 0 the position is known before the multiplier: nothing can hold it.
     constrained: beta === 0 || gamma === 0 ? undefined : constrained,

@@ -65,7 +65,7 @@ const scaled = (s: number, x: Blocks): Blocks =>
 
 /** e, its velocities as momenta. */
 const inertia = (at: StepPoint, e: Blocks): Blocks =>
-  at.kind === 'ode' ? {y: at.mass(at.x.y, e.y)} : {q: e.q, v: at.mass(at.x.q, e.v)};
+  at.kind === 'ode' ? {y: at.mass(at.x.y, e.y, at.t)} : {q: e.q, v: at.mass(at.x.q, e.v)};
 
 /** The slope at the start of the step, moved by e; of velocities the force, with a mass what M times it is. */
 function slope({kind, x, t, rightHandSide, force}: StepPoint, e: Blocks): Blocks {

@@ -85,5 +85,6 @@ export function radauIIA5(): Scheme {
     constrained: heldStages(radauTableau),
     stabilized: {ggl: stabilizedStages(radauTableau)},
     contacts: 'soft',
+    dissipative: true,
   };
 }

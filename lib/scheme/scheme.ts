@@ -27,7 +27,7 @@ export interface StepPoint extends Equations {
   readonly x: Blocks;
   /** [] */
   readonly t: tf.Tensor;
-  /** [] */
+  /** [], negative in a run backwards in time. */
   readonly h: tf.Tensor;
   /**
    * How far the guess breaks the kinematics, q⁺ − q⁺(z), by block; only in the first iteration from
@@ -127,6 +127,8 @@ export interface Formulation {
   readonly ofPositions?: readonly string[];
   /** The highest index of M y' = f with a singular M that it integrates; default 0, such systems are refused. */
   readonly masses?: 0 | 1 | 2;
+  /** Its equations take a mass that is a function of y and t where their slope is; without it such a mass is refused. */
+  readonly movingMass?: boolean;
   /** What integrates them in place of one that does not. */
   readonly massive?: Formulation;
   /** Written for an ode: the whole state of a mechanical system is its one block y. */
@@ -194,6 +196,8 @@ export interface Scheme {
    * unilateral ones.
    */
   readonly contacts?: 'none' | 'soft' | 'friction';
+  /** It takes out what its steps do not resolve, |R(∞)| < 1, whichever way time goes: a run backwards tells. */
+  readonly dissipative?: boolean;
 }
 
 /** What `defineScheme` makes a scheme of. */
@@ -227,6 +231,7 @@ const specChecks = {
   ofPositions: blockNames,
   moving: object,
   masses: index,
+  movingMass: boolean,
   massive: object,
   whole: boolean,
   stochastic: object,

@@ -18,7 +18,7 @@ import {constantTensor} from '../trace/trace.js';
 import {forces, type Place} from '../system/constraints.js';
 import type {Blocks} from '../system/equations.js';
 import {constraintsOf, instantBalance, onto, projected, rowScale} from './constrained.js';
-import {unknownRank} from './algebraic-end.js';
+import {unknownRank} from './unknown-rank.js';
 import type {Ahead, Formulation, StepPoint} from './scheme.js';
 
 /** A block of the first step on trial, among the unknowns of the start. */
@@ -113,7 +113,7 @@ export function startOfRun(formulation: Formulation, held: boolean, project: boo
 /** M(y − y₀) = 0, and 0 = f beside the range of M: algebraic components of index 1. */
 function algebraicRows(y: tf.Tensor, {x, t, h, mass, rightHandSide, beside}: StepPoint): tf.Tensor {
   if (beside === undefined) throw unknownRank();
-  return tf.add(mass(y, tf.sub(y, x.y)), tf.mul(h, beside(rightHandSide({y}, t).y)));
+  return tf.add(mass(y, tf.sub(y, x.y), t), tf.mul(h, beside(rightHandSide({y}, t).y, y, t)));
 }
 
 /** One application of the resolvent F = (1 − hJ)⁻¹, and the unknowns that it takes: J F k, and the λ' that goes with it. */
@@ -163,7 +163,7 @@ function jerkRows(z: Blocks, at: StepPoint, held: boolean, passes: readonly Pass
       q = further(q, v);
     }
     const direction = {
-      q: at.positionRate(x.q, q),
+      q: at.positionRate(x.q, q, t),
       v,
       a: z[jerk],
       t: one,

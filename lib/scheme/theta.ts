@@ -286,6 +286,7 @@ function firstOrder(scheme: Blend): Formulation {
     // Of algebraic rows the step leaves −(1−α)/α of what was there; α = 1 nothing, and multipliers of index 2 ask for that.
     masses:
       scheme.midpoint === true || scheme.guess === 'extrapolated' || scheme.alpha < 0.5 ? 0 : scheme.alpha < 1 ? 1 : 2,
+    movingMass: scheme.alpha === 1 && scheme.midpoint !== true,
     residual: ({y}, {x, t, h, mass, rightHandSide: rate}) => {
       const slope =
         scheme.midpoint === true
@@ -295,7 +296,7 @@ function firstOrder(scheme: Blend): Formulation {
               () => rate(x, t).y,
               () => rate({y}, tf.add(t, h)).y,
             );
-      return {y: tf.sub(mass(y, tf.sub(y, x.y)), tf.mul(h, slope))};
+      return {y: tf.sub(mass(y, tf.sub(y, x.y), tf.add(t, h)), tf.mul(h, slope))};
     },
     update: ({y}, at) => ({y, ...trendBlock(scheme, () => tf.div(tf.sub(y, at.x.y), at.h))}),
     guess: ({x, h}): Guess => {
@@ -345,6 +346,7 @@ function blended(scheme: Blend): Scheme {
   return {
     name: scheme.name,
     order: scheme.order,
+    dissipative: scheme.alpha + scheme.beta > 1,
     mechanics: carrying,
     // With β = 0 the position at the end of the step is known at its start: no multiplier can hold it.
     constrained: scheme.beta === 0 ? undefined : holding(carrying),

@@ -163,6 +163,7 @@ export const equilibriumScheme: Scheme = {
   ode: {
     unknown: ['y'],
     masses: 2,
+    movingMass: true,
     still: true,
     residual: ({y}, {t, rightHandSide}) => ({y: rightHandSide({y}, t).y}),
     update: ({y}) => ({y}),

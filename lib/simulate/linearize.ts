@@ -13,12 +13,16 @@ import type {System} from '../step/formulation.js';
 import {holdsPosition} from '../system/constraint-kinds.js';
 import type {Constraint} from '../system/constraint-kinds.js';
 import type {Inputs} from '../system/inputs.js';
+import {InputReads} from '../system/inputs.js';
 import {motionOf} from '../system/kinematics.js';
 import {mechanics, type MechanicalSystem} from '../system/mechanics.js';
 import {readNumeric} from '../system/numeric.js';
 import type {NumericParamsOf, Params} from '../system/params.js';
 import {derivativeAlong} from '../trace/differentials.js';
 import {constantTensor} from '../trace/trace.js';
+import {dense} from '../linear/rank.js';
+import type {OdeSystem} from '../system/ode.js';
+import {massOf, matrixOf, reduced, rightHandSideAlone} from './linearize-mass.js';
 import {eigenvaluesOf, type Eigenvalue} from './eigenvalues.js';
 import type {AnySystem, Initial, MechanicalInitial, OdeInitial, ParamsOf} from './kinds.js';
 import {freeCoordinates} from './free-coordinates.js';
@@ -65,6 +69,7 @@ const instant: Scheme = {
  * A and its eigenvalues at a state of rest or of steady motion. With constraints A is that of coordinates which they
  * leave free; rows of hard contacts are not among them, as contact comes and goes. Where the motion is steady (a wheel rolls
  * on), coordinates are taken from what does not turn as far as possible: seen from there A is constant.
+ * Of M y' = f with a singular M it is that of the components which the algebraic equations leave free.
  * @throws OptionError 'bad-linearization' for a system with hidden states; InconsistentStateError where the state breaks
  *   the constraints
  */
@@ -76,11 +81,7 @@ export function linearize<S extends AnySystem>(
   refuseUnknownOptions(options, {params: object, inputs: any}, 'linearize');
   const given: System = system;
   const told = options as unknown as LinearizeOptions;
-  if (given.kind === 'ode' && given.mass !== undefined)
-    throw new OptionError(
-      'bad-linearization',
-      "linearize gives A of y' = A y, and M y' = f with a mass has none where M is singular: eliminate what is algebraic.",
-    );
+  if (given.kind === 'ode' && given.mass !== undefined) return withMass(given, state as OdeInitial, told);
   if (given.kind === 'ode') return ofOde(given, state as OdeInitial, told);
   if (given.states !== undefined)
     throw new OptionError(
@@ -105,6 +106,41 @@ function ofOde(system: System, state: OdeInitial, options: LinearizeOptions): Li
   const A = Array.from(values, (_, i) => columns.map(column => column[i]));
   return {A, eigenvalues: eigenvaluesOf(A), coordinates: A.map((_, i) => `y[${i}]`)};
 }
+
+/** M δy' = J δy, less what is algebraic. */
+function withMass(system: OdeSystem, state: OdeInitial, options: LinearizeOptions): Linearization {
+  const {shape, values} = readNumeric(state.y, 'the state');
+  const n = values.length;
+  const directions = units(n).map(y => ({initial: {y: shaped(y, shape)}}));
+  const {trajectory, tangents} = simulate.jvps(
+    system as never,
+    state,
+    {
+      ...settings(options),
+      scheme: rightHandSideAlone,
+      observe: ({y, t, params}: {y: tf.Tensor; t: tf.Tensor; params: Params}) => massOf(system, {y, t, params}),
+    } as never,
+    directions,
+  );
+  trajectory.dispose();
+  const named = tangents as readonly {readonly y: Float64Array; readonly observed: Float64Array}[];
+  const saved = trajectory.values('observed' as never);
+  const [mass, f] = [saved.slice(0, saved.length / 2), trajectory.values('y' as never).slice(n)];
+  const moves = named.some(({observed}) => observed.subarray(0, mass.length).some(change => change !== 0));
+  if (moves && largest(f) > atRest * Math.max(1, largest(values)))
+    throw new OptionError(
+      'bad-linearization',
+      "linearize takes a mass that is a function of y at a state of rest, f = 0, alone: elsewhere M y' changes with y by a rate that M y' = f need not determine.",
+    );
+  const {A, free} = reduced(
+    matrixOf(mass, n),
+    dense(n, n, (i, j) => named[j].y[n + i]),
+  );
+  return {A, eigenvalues: eigenvaluesOf(A), coordinates: free.map(i => `y[${i}]`)};
+}
+
+/** f this small beside y is what an equilibrium leaves of it. */
+const atRest = 1e-8;
 
 function ofMechanics(system: MechanicalSystem, state: MechanicalInitial, options: LinearizeOptions): Linearization {
   const [q, v] = [readNumeric(state.q, 'the state: q'), readNumeric(state.v, 'the state: v')];
@@ -154,7 +190,7 @@ function ofMechanics(system: MechanicalSystem, state: MechanicalInitial, options
 
 /** q', φ, φ' and ψ, flat. */
 function ratesAndGaps(system: MechanicalSystem, q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, params: Params): tf.Tensor {
-  const rate = system.kinematics === undefined ? v : motionOf(system.kinematics, params).rate(q, v);
+  const rate = system.kinematics === undefined ? v : motionOf(system.kinematics, params).rate(q, v, t);
   const gap = ({gap: f}: Constraint, place: {readonly [name: string]: tf.Tensor}): tf.Tensor => {
     const value = (f as (at: object) => tf.Tensor)({q, v, t, ...place, params});
     return tf.reshape(value, [value.size]);
@@ -171,7 +207,7 @@ function ratesAndGaps(system: MechanicalSystem, q: tf.Tensor, v: tf.Tensor, t: t
 }
 
 /**
- * dN/dt of every column of N, by differences of fourth order along q': with quaternions N is linear in q, and they are exact.
+ * dN/dt of every column of N, by differences of fourth order along q' and t: with quaternions N is linear in q, and they are exact.
  * Without kinematics N is one and does not move.
  */
 function rateOfKinematics(
@@ -183,7 +219,9 @@ function rateOfKinematics(
 ): Float64Array[] {
   if (kinematics === undefined) return N.map(column => new Float64Array(column.length));
   // The places of the differences are off the manifold, by h².
-  const moving = mechanics({mass: 1, forces: [], kinematics: {rate: kinematics.rate}});
+  const {inputs, params: given} = options;
+  const ofRun = inputs === undefined ? kinematics.rate : new InputReads(inputs).of(kinematics.rate);
+  const moving = mechanics({mass: 1, forces: [], kinematics: {rate: ofRun}});
   const [at, velocity] = [readNumeric(q, 'q'), readNumeric(v, 'v')];
   // The fifth derivative of N counts with h⁴, rounding with ε/h: both are about 10⁻¹³ for a motion of size one.
   const h = 1e-3 / (1 + largest(rate));
@@ -192,11 +230,11 @@ function rateOfKinematics(
     const place = at.values.map((x, i) => x + s * rate[i]);
     const {trajectory, tangents} = simulate.jvps(
       moving,
-      {q: shaped(place, at.shape), v, t},
+      {q: shaped(place, at.shape), v, t: (t ?? 0) + s},
       {
-        ...settings({params: options.params}),
-        observe: ({q: here, v: w, params}) => {
-          const value = motionOf(kinematics, {...params}).rate(here, w);
+        ...settings({params: given}),
+        observe: ({q: here, v: w, t: when, params}) => {
+          const value = motionOf({rate: ofRun}, {...params}).rate(here, w, when);
           return tf.reshape(value, [value.size]);
         },
         steps: 0,

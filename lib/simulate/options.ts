@@ -14,12 +14,13 @@ import type {Event} from '../system/events.js';
 import type {Inputs} from '../system/inputs.js';
 import type {Lenient, NumericParams, NumericParamsOf, Params} from '../system/params.js';
 import type {RunState} from '../integrate/run-state.js';
+import {readStanding} from '../integrate/run-state.js';
 import type {Adjoint, AdjointMethod} from '../integrate/adjoints/index.js';
 import {implicitAdjoint} from '../integrate/adjoints/index.js';
 import type {AdaptiveControl, StepControl} from '../integrate/control.js';
 import {readControl} from '../integrate/control.js';
 import {readEvents, readPlan, readSpan} from '../integrate/history/plan.js';
-import type {Progress, SaveAt} from '../integrate/grid.js';
+import type {GridOptions, Progress, SaveAt} from '../integrate/grid.js';
 import {readGrid, savedSteps} from '../integrate/grid.js';
 import type {Arithmetic} from '../integrate/runnable.js';
 
@@ -33,7 +34,7 @@ export type Span =
       readonly t1?: undefined;
     }
   | {
-      /** End of the run; the last step is shortened to meet it. */
+      /** End of the run, before its start where `dt` is negative; the last step is shortened to meet it. */
       readonly t1: number;
       readonly steps?: undefined;
     }
@@ -69,7 +70,7 @@ export interface RunSettings<P = Params, Z extends string = never> {
    * `params`, as their values at the time at which they are asked. A mass and a compliance, which have no time, have none.
    */
   readonly inputs?: Inputs;
-  /** Step length, in the system's unit of time. */
+  /** Step length, in the system's unit of time; a negative one runs backwards in time, to a t1 before the start. */
   readonly dt: number;
   /** How long steps are: constant() (default), or adaptive({rtol, atol}), with `dt` as the first one. */
   readonly control?: StepControl;
@@ -77,7 +78,7 @@ export interface RunSettings<P = Params, Z extends string = never> {
   readonly events?: readonly Event<P, Z>[];
   /**
    * 'all' (default): the start and every step; 'end': the start and the last; every n-th step; or times,
-   * in ascending order. A time within a step is interpolated by the scheme's dense output, gradients with it.
+   * in the order in which the run comes to them. A time within a step is interpolated by the scheme's dense output, gradients with it.
    */
   readonly saveAt?: SaveAt;
   /** How the equations of a step are solved; default newton(). */
@@ -166,20 +167,19 @@ export function readOptions(options: SimulateOptions, t0: number, from?: RunStat
     );
   const control = readControl(options.control);
   const events = readEvents(options.events);
+  const {begin, saveAt, ...span} = byClock(options, t0);
+  const left = from === undefined ? undefined : readStanding(from, span);
   const grid =
     control.kind === 'adaptive'
-      ? readSpan(options, control, t0)
-      : readGrid(
-          {...options, origin: from?.grid !== undefined && from.grid.dt === options.dt ? from.grid : undefined},
-          t0,
-        );
-  const plan = readPlan(options, control, events, grid, from, planned);
+      ? readSpan(span, control, begin)
+      : readGrid({...span, origin: left?.grid?.dt === span.dt ? left.grid : undefined}, begin);
+  const plan = readPlan({saveAt, t1: span.t1}, control, events, grid, left, planned);
   const adjoint = readAdjoint(options.adjoint ?? implicitAdjoint());
   return {
     scheme: readScheme(options.scheme ?? implicitMidpoint()),
     params: options.params ?? {},
     grid,
-    saved: plan === undefined ? savedSteps(options.saveAt ?? 'all', grid) : new Float64Array(0),
+    saved: plan === undefined ? savedSteps(saveAt ?? 'all', grid) : new Float64Array(0),
     plan,
     events,
     newton: readNewton(options.newton ?? newton()),
@@ -191,6 +191,23 @@ export function readOptions(options: SimulateOptions, t0: number, from?: RunStat
     onProgress: options.onProgress,
     signal: options.signal,
     throw: options.throw ?? true,
+  };
+}
+
+/** Times as users give them, and the same by the clock of the run (step/clock.ts): a negative dt runs backwards in time. */
+export function byClock(
+  {dt, steps, t1, saveAt}: Pick<SimulateOptions, 'dt' | 'steps' | 't1' | 'saveAt'>,
+  t0: number,
+): GridOptions & {readonly begin: number; readonly saveAt?: SaveAt} {
+  if (!(dt < 0)) return {dt, steps, t1, saveAt, begin: t0};
+  const back = <T>(time: T): T | number => (typeof time === 'number' ? 0 - time : time);
+  return {
+    dt: 0 - dt,
+    steps,
+    t1: back(t1),
+    saveAt: Array.isArray(saveAt) ? (saveAt as readonly number[]).map(back) : saveAt,
+    begin: 0 - t0,
+    backwards: true,
   };
 }
 

@@ -4,6 +4,7 @@ import {chooseEngine} from '../engine/index.js';
 import {OptionError, ShapeError} from '../errors.js';
 import {finite, input as isInput, object, requireOwnPlaces, requireValue} from '../checks.js';
 import {sameShape} from '../graph/node.js';
+import {turned} from '../step/clock.js';
 import {compileStep} from '../step/compiled.js';
 import type {Along} from '../step/along.js';
 import {noRedundancy} from '../step/context.js';
@@ -11,6 +12,7 @@ import type {System} from '../step/formulation.js';
 import type {TracedRun, TracedStep} from '../step/traced-step.js';
 import {stateBlocks} from '../step/formulation.js';
 import {traceRun} from '../step/trace-step.js';
+import {isHardContact} from '../system/constraint-kinds.js';
 import type {OwnBlock} from '../system/equations.js';
 import {radauIIA5} from '../scheme/index.js';
 import type {Inputs} from '../system/inputs.js';
@@ -115,6 +117,7 @@ function prepareDriven(system: System, initial: Initial, asGiven: SimulateOption
   const anyTimes = planned === 'any times';
   const first = readOptions(options, initial.t ?? 0, from, planned !== 'itself');
   requireConstantSteps(system, first);
+  requireReversible(system, first);
   const values = readInitial(system, initial);
   const own = stateBlocks(system).map((name, i) => ({name, shape: values[i].shape}));
   const leaves = readLeaves(first);
@@ -127,7 +130,7 @@ function prepareDriven(system: System, initial: Initial, asGiven: SimulateOption
         run.scheme,
         own,
         leaves,
-        {...run, changingSteps: run.plan?.control.kind === 'adaptive'},
+        {...run, changingSteps: run.plan?.control.kind === 'adaptive', backwards: run.grid.backwards},
         options.observe,
         alongOf(run, anyTimes),
       ),
@@ -223,6 +226,26 @@ function requireConstantSteps(system: System, {plan}: RunOptions): void {
     throw new OptionError(
       'bad-control',
       'The steps of an sde are of constant length: leave control out, and compare runs of several dt, which meet the same path.',
+    );
+}
+
+/** @throws OptionError 'not-reversible' where time cannot run backwards */
+function requireReversible(system: System, {grid}: RunOptions): void {
+  if (grid.backwards !== true) return;
+  if (system.kind === 'ode' && system.noise !== undefined)
+    throw new OptionError(
+      'not-reversible',
+      'dt is negative, and an sde does not run backwards in time: its noise is independent of the past alone. Give a positive dt.',
+    );
+  const index =
+    system.kind === 'mechanics'
+      ? system.constraints.findIndex(one => one.contact !== undefined || isHardContact(one))
+      : -1;
+  if (index >= 0)
+    throw new OptionError(
+      'not-reversible',
+      `dt is negative, and constraints[${index}] does not run backwards in time: what has landed or stuck does not tell where it came from. Give it compliance, or a positive dt.`,
+      {constraint: index},
     );
 }
 
@@ -340,10 +363,11 @@ function readNumbers(
       `This simulation was prepared for params ${prepared.leaves.map(describeLeaf).join(', ')}, not ${leaves.map(describeLeaf).join(', ')}: prepare another one.`,
     );
   }
-  if (initial?.t !== undefined && initial.t !== prepared.t0 && prepared.timed === undefined) {
+  const t0 = turned(traced, prepared.t0);
+  if (initial?.t !== undefined && initial.t !== t0 && prepared.timed === undefined) {
     throw new OptionError(
       'bad-time',
-      `This simulation was prepared to start at t = ${prepared.t0}, not ${initial.t}: take over({t0: ${initial.t}, …}), or prepare another one.`,
+      `This simulation was prepared to start at t = ${t0}, not ${initial.t}: take over({t0: ${initial.t}, …}), or prepare another one.`,
       {t: initial.t},
     );
   }

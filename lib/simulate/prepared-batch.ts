@@ -19,6 +19,7 @@ import {
   throwIfAborted,
 } from '../checks.js';
 import {OptionError} from '../errors.js';
+import {turned} from '../step/clock.js';
 import type {System} from '../step/formulation.js';
 import type {NumericParams} from '../system/params.js';
 import {readParams, toTree} from '../system/params.js';
@@ -232,7 +233,7 @@ class Batches {
         'on-tape',
         "A prepared batch stands inside tf.grad or an optimizer's minimize, whose tape it is not on: take its valueAndGrad or vjp, or `batch` itself.",
       );
-    const t0 = member.t0 ?? start?.t ?? this.base.t0;
+    const t0 = member.t0 ?? start?.t ?? turned(this.base.traced, this.base.t0);
     const {prepared, places} = atTimes(filled, this.options, member, t0, this.members.inLanes);
     const point: Point = {
       params: prepared.leaves,

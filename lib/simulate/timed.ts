@@ -6,6 +6,7 @@ import {readGrid, savedSteps} from '../integrate/grid.js';
 import {plannedBreaks} from '../integrate/history/breaks.js';
 import {readPlan, readSpan} from '../integrate/history/plan.js';
 import type {SimulateOptions} from './options.js';
+import {byClock} from './options.js';
 import type {Prepared} from './prepare.js';
 
 /** When a member of a batch runs; absent, as the batch was prepared. */
@@ -15,7 +16,7 @@ export interface MemberTimes {
   /** Default the last of its `saveAt`. */
   readonly t1?: number;
   /**
-   * Times in ascending order. NaN stands for a sample that is not there, so that members with fewer of them have lists of one length:
+   * Times in the order in which the run comes to them. NaN stands for a sample that is not there, so that members with fewer of them have lists of one length:
    * what is saved in its place is the state at the time before it (at the first time, where none is before it).
    */
   readonly saveAt?: readonly number[];
@@ -41,25 +42,29 @@ export function atTimes(prepared: Prepared, asked: Times, times: MemberTimes, t0
   const {saveAt, places} = presentTimes(times.saveAt ?? asked.saveAt);
   const t1 = times.t1 ?? (times.saveAt === undefined ? asked.t1 : (saveAt as readonly number[]).at(-1));
   const isAdaptive = control.kind === 'adaptive';
-  const span = {
-    dt: asked.dt,
-    t1,
-    steps: t1 === undefined || (isAdaptive && asked.t1 !== undefined) ? asked.steps : undefined,
-  };
-  const grid = isAdaptive ? readSpan(span, control, t0) : readGrid(span, t0);
-  const base = readPlan({saveAt, t1}, control, options.events, grid, undefined, planned || timed.breaks.size > 0);
+  const {begin, ...span} = byClock(
+    {
+      dt: asked.dt,
+      t1,
+      steps: t1 === undefined || (isAdaptive && asked.t1 !== undefined) ? asked.steps : undefined,
+      saveAt,
+    },
+    t0,
+  );
+  const grid = isAdaptive ? readSpan(span, control, begin) : readGrid(span, begin);
+  const base = readPlan(span, control, options.events, grid, undefined, planned || timed.breaks.size > 0);
   const plan = base === undefined ? undefined : {...base, absolute: options.plan?.absolute};
   const breaks = plan === undefined ? undefined : plannedBreaks({grid, plan}, timed, false);
   return {
     prepared: {
       ...prepared,
-      t0,
+      t0: begin,
       h0: grid.length(0),
       options: {
         ...options,
         grid,
         plan: plan === undefined ? undefined : {...plan, breaks},
-        saved: plan === undefined ? savedSteps(saveAt ?? 'all', grid) : none,
+        saved: plan === undefined ? savedSteps(span.saveAt ?? 'all', grid) : none,
       },
     },
     places,

@@ -16,6 +16,7 @@ import type {Blocks} from '../system/equations.js';
 import type {Event, EventPlace} from '../system/events.js';
 import {eventValue, jumped} from '../system/events.js';
 import type {Params} from '../system/params.js';
+import type {Directed} from './clock.js';
 import type {Inside} from './inside.js';
 import {shareWithUpdate} from './inside.js';
 import {joinBlocks, joinNamed, splitBlocks} from './blocks.js';
@@ -28,7 +29,7 @@ export interface Along {
   readonly error: boolean;
   readonly dense: boolean;
   readonly events: readonly Event[];
-  /** The derivative of the state, for an automatic first step. */
+  /** The derivative of the state by the clock's time, for an automatic first step. */
   readonly slope?: boolean;
 }
 
@@ -58,6 +59,7 @@ export class AlongTrace {
     private readonly state: Layout,
     private readonly unknown: Layout,
     ownNames: readonly string[],
+    private readonly direction: Directed,
   ) {
     this.next = input('next', [state.size]);
     this.own = new Layout(state.blocks.filter(({name}) => ownNames.includes(name)));
@@ -156,11 +158,12 @@ export class AlongTrace {
     };
   }
 
-  /** The derivative of the state; zero of what is not in the equations of motion. */
+  /** The derivative of the state by the clock's time; zero of what is not in the equations of motion. */
   private rateTensor(at: StepPoint): tf.Tensor {
-    const {state} = this;
+    const {state, direction} = this;
     const still = Object.fromEntries(state.whole.map(({name, shape}) => [name, tf.zeros([...shape])]));
-    return joinBlocks(state, {...still, ...(at.withMass ? this.someRate(at) : at.rate(at.x, at.t))}, 'rate');
+    const rate = joinBlocks(state, {...still, ...(at.withMass ? this.someRate(at) : at.rate(at.x, at.t))}, 'rate');
+    return direction.backwards === true ? tf.neg(rate) : rate;
   }
 
   /** Algebraic components, whose rate M y' = f does not say, stand still. */
@@ -170,7 +173,7 @@ export class AlongTrace {
         'bad-mass',
         "The mass is a matrix that a function makes, and its rank is not known before the run: events and first: 'auto' ask for a mass given by numbers, or by a function giving one a component.",
       );
-    return {y: someRate(rightHandSide(x, t).y)};
+    return {y: someRate(rightHandSide(x, t).y, x.y, t)};
   }
 
   /** What is made of the trace's outputs. */

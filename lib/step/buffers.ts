@@ -133,6 +133,8 @@ export const buffers = {
   rightHandSideRate: {shape: 'own'},
   positions: {shape: 'rows'},
   velocities: {shape: 'rows'},
+  depths: {shape: 'rows'},
+  coefficients: {shape: 'any'},
   kinematics: {shape: 'any'},
 
   // Dense output, events and jumps.

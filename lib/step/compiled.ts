@@ -76,6 +76,8 @@ export class CompiledStep {
   private ownMatrix: JacobianProgram | undefined;
   private ownFilter: JacobianProgram | undefined;
   private ownKept: Kept | undefined;
+  /** null where what is kept of a step does not tell them. */
+  private ownKeptProduct: ProgramsOf<'transposedProduct'> | undefined | null;
   private ownSequential: SequentialBlocks | undefined | null;
   private ownDerived: Derived | undefined;
   /** Compared with their tangents. */
@@ -326,8 +328,10 @@ export class CompiledStep {
 
   /** Products with the transposed Jacobian, from what `keep` left of a step; undefined where that does not tell them. */
   get keptProduct(): StepExecutable<'transposedProduct'> | undefined {
-    const programs = this.timed(() => this.kept.reading(transposedProductPrograms(this.step)));
-    return programs === undefined ? undefined : this.group('keptProduct', () => programs);
+    if (this.ownKeptProduct === undefined)
+      this.ownKeptProduct = this.timed(() => this.kept.reading(transposedProductPrograms(this.step))) ?? null;
+    const programs = this.ownKeptProduct;
+    return programs === null ? undefined : this.group('keptProduct', () => programs);
   }
 
   /** The same from their state and unknown. */

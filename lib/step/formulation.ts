@@ -1,4 +1,5 @@
 /** A scheme's equations for a system: of its kind, with its constraints held and stabilized as the run asks. */
+import type * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
 import type {Shape} from '../graph/node.js';
 import {gearGuptaLeimkuhler, velocityProjection, velocityProjectionBefore} from '../scheme/constrained.js';
@@ -22,14 +23,16 @@ export type System<P = Params> = MechanicalSystem<P> | OdeSystem<P>;
 /**
  * @param own the state's blocks
  * @param readers force terms that read multipliers
+ * @param middle the time of the middle of the step, where positions are moved
  */
 export function equationsOf(
   system: System,
   params: Params,
   own: readonly OwnBlock[],
   readers?: ReadonlySet<number>,
+  middle?: tf.Tensor,
 ): Equations {
-  if (system.kind === 'mechanics') return mechanicalEquations(system, params, own, readers);
+  if (system.kind === 'mechanics') return mechanicalEquations(system, params, own, readers, middle);
   const {noise} = system;
   const equations = odeEquations(system, params, own[0].shape);
   return noise === undefined ? equations : {...equations, noise: noiseEquations(noise, params)};
@@ -51,6 +54,8 @@ export interface Holding {
   readonly consistent: 'check' | 'project';
   /** Steps are adaptive. */
   readonly changingSteps?: boolean;
+  /** Time runs backwards, see clock.ts. */
+  readonly backwards?: boolean;
 }
 
 /** What a run asks that says nothing of it. */

@@ -84,7 +84,7 @@ export function observePrograms(step: TracedStep, count: number): ProgramsOf<Obs
 /**
  * guess → z, defect; residual → R; jacobian → J, Newton's matrix; update → next, E, inside, stiffness; extrapolate: last, ahead, ratio → z; of a filtered error estimate
  * E by estimate, from shift, and filter → filterJ, its matrix where shift is zero; startResidual, startJacobian → R, J at the guess;
- * of a start, checks → mass, rightHandSide, rightHandSideAlong, rightHandSideRate, positions, velocities, kinematics; with contacts, touching → touching.
+ * of a start, checks → mass, rightHandSide, rightHandSideAlong, rightHandSideRate, positions, velocities, depths, coefficients, kinematics; with contacts, touching → touching.
  * @param exact the Jacobian itself, where Newton's matrix is a model: exactJacobian → exactJ
  */
 export function forwardPrograms(
@@ -105,6 +105,8 @@ export function forwardPrograms(
       rightHandSideRate,
       positions,
       velocities,
+      depths,
+      coefficients,
       kinematics,
       touching,
       error,
@@ -121,6 +123,8 @@ export function forwardPrograms(
     rightHandSideRate,
     positions,
     velocities,
+    depths,
+    coefficients,
     kinematics,
   };
   const programs: {[Name in ForwardProgram]?: Graph} = Object.values(checks).some(node => node !== undefined)

@@ -46,6 +46,10 @@ export const stepFunctions = {
   positions: {},
   /** φ' and ψ of it. */
   velocities: {},
+  /** How far contacts with friction lie below their surfaces there. */
+  depths: {},
+  /** Coefficients of constraints that no constructor has looked at. */
+  coefficients: {},
   /** What is wrong with the kinematics at a start, see `KinematicsCheck`. */
   kinematics: {},
   /** The estimate of the step's error, [own], zero where nothing is judged; with a filter, its right-hand side. */
@@ -62,7 +66,7 @@ export const stepFunctions = {
   inside: {everyStep: true},
   /** The state at t + θh, [state]; a function of the input `inside` too, where there is that. */
   dense: {everyStep: true},
-  /** The derivative of the state as a function of x and t, [state]. */
+  /** The derivative of the state by the clock's time as a function of x and t, [state]. */
   slope: {},
   /** The events' functions of x and t, [events]. */
   events: {},

@@ -1,4 +1,5 @@
 /** What the traces of a step share: the system, its blocks, and the point of a step from the inputs of a trace. */
+import * as tf from '@tensorflow/tfjs';
 import type {Node} from '../graph/node.js';
 import {sizeOf} from '../graph/node.js';
 import {indexText} from '../system/places.js';
@@ -16,7 +17,7 @@ import type {Params} from '../system/params.js';
 import {wholeEquations} from '../system/whole.js';
 import {trace} from '../trace/trace.js';
 import type {System} from './formulation.js';
-import type * as tf from '@tensorflow/tfjs';
+import type {Directed} from './clock.js';
 import {equationsOf} from './formulation.js';
 import type {Part} from './layout.js';
 import {Layout} from './layout.js';
@@ -25,7 +26,7 @@ import type {Shapes} from './shapes.js';
 import {shapesOf} from './shapes.js';
 
 /** What is traced, and what all its traces share. */
-export interface Subject {
+export interface Subject extends Directed {
   readonly system: System;
   readonly scheme: Scheme;
   readonly formulation: Formulation;
@@ -78,6 +79,8 @@ function equationsAtStages(equations: Equations): Equations {
     acceleration: (q, v, t) => atStage(t, () => equations.acceleration(q, v, t)),
     rate: (x, t) => atStage(t, () => equations.rate(x, t)),
     rightHandSide: (x, t) => atStage(t, () => equations.rightHandSide(x, t)),
+    positionRate: (q, v, t) => atStage(t, () => equations.positionRate(q, v, t)),
+    mass: (q, w, t) => (t === undefined ? equations.mass(q, w) : atStage(t, () => equations.mass(q, w, t))),
     ...(noise === undefined ? {} : {noise: noiseAtStages(noise)}),
   };
 }
@@ -130,13 +133,15 @@ function counted(equations: Equations, x: Blocks, start: tf.Tensor, count: Evalu
 
 /** A step's point from the inputs of its trace. */
 export function pointOf(
-  {system, formulation, own, list, sizes, readers}: Subject,
+  {system, formulation, own, list, sizes, readers, backwards}: Subject,
   tensors: Blocks,
   x: Blocks,
   count: EvaluationCount,
 ): {at: StepPoint; params: Params} {
   const params = list.tree(tensors);
-  const equations = counted(equationsAtStages(equationsOf(system, params, own, readers)), x, tensors.t, count);
+  const [t, h] = backwards === true ? [tf.neg(tensors.t), tf.neg(tensors.h)] : [tensors.t, tensors.h];
+  const middle = tf.add(t, tf.mul(0.5, h));
+  const equations = counted(equationsAtStages(equationsOf(system, params, own, readers, middle)), x, t, count);
   const constraints: Constraints | undefined =
     system.kind === 'mechanics' && sizes.length > 0
       ? constraintEquations(system.constraints, sizes, params, motionOf(system, own, params), equations.multiplierForce)
@@ -152,8 +157,8 @@ export function pointOf(
       relaxation: tensors.relaxation,
       stabilizePosition: q => q,
       x,
-      t: tensors.t,
-      h: tensors.h,
+      t,
+      h,
     },
   };
 }

@@ -4,13 +4,14 @@
  * returns; nothing after it sees a tensor.
  */
 import * as tf from '@tensorflow/tfjs';
-import {ShapeError} from '../errors.js';
+import {OptionError, ShapeError} from '../errors.js';
 import {input, reshape} from '../graph/build.js';
 import type {Node, Shape} from '../graph/node.js';
 import {rowScale} from '../scheme/constrained.js';
 import type {Formulation, Guess, Scheme, StepPoint} from '../scheme/scheme.js';
 import {startOfRun} from '../scheme/start.js';
 import {duringStep} from '../system/breaks.js';
+import type {Coefficients} from '../system/coefficients.js';
 import type {Blocks, OwnBlock} from '../system/equations.js';
 import {kinematicsCheck} from '../system/general-mechanics.js';
 import type {Leaf, Params} from '../system/params.js';
@@ -108,6 +109,7 @@ export function traceRun(
       relaxation: input('relaxation', []),
       ...facts,
       breaks: new Set(),
+      backwards: holding.backwards,
     };
     const {start, state} = traceStart(subject, formulation, holding.consistent === 'project');
     const step = traceStep(subject, formulation, state, observe, along);
@@ -153,6 +155,7 @@ function traceFormulation(
     tensors => {
       const count = new EvaluationCount();
       const {at, params} = pointOf(subject, tensors, splitBlocks(state, tensors.x), count);
+      requireSteadyMass(subject, at);
       const blocks = splitBlocks(unknown, tensors.z);
       const rowsAndUpdate = (): Traced => {
         const next = update(at.settledState(formulation.update(blocks, at)));
@@ -198,6 +201,7 @@ function traceFormulation(
   return {
     name,
     order: subject.scheme.order,
+    ...(subject.backwards === true ? {backwards: true, dissipative: subject.scheme.dissipative} : {}),
     positionsAlone: formulation.positionsAlone,
     state,
     unknown,
@@ -223,6 +227,16 @@ function traceFormulation(
   };
 }
 
+/** @throws OptionError 'wrong-scheme' where the mass of an ode changes and the scheme takes it for constant */
+function requireSteadyMass({scheme, formulation}: Subject, {massMoves}: StepPoint): void {
+  if (massMoves !== true || formulation.movingMass === true) return;
+  throw new OptionError(
+    'wrong-scheme',
+    `The mass is a function of y or t, which scheme ${scheme.name} does not integrate: choose radauIIA5(), kvaerno5(), bdf2(), gaussLegendre() or implicitEuler().`,
+    {scheme: scheme.name},
+  );
+}
+
 function traceStep(
   subject: Subject,
   formulation: Formulation,
@@ -242,6 +256,7 @@ function traceStep(
           state,
           unknownLayout(subject, formulation),
           stateBlocks(subject.system),
+          subject,
         );
   const {named, ...step} = traceFormulation(
     subject,
@@ -251,7 +266,8 @@ function traceStep(
     blocks => joinBlocks(state, blocks, `${scheme.name}: update`),
     (at, params, z, tensors) => {
       const blocksSeen = namedBlocks(state, tensors.x, at.x);
-      const observed = observe === undefined ? undefined : observedTensor(observe, blocksSeen, at.t, params);
+      // What is saved has the user's times.
+      const observed = observe === undefined ? undefined : observedTensor(observe, blocksSeen, tensors.t, params);
       if (observed !== undefined) observedShape = observed.shape;
       return {
         observed,
@@ -330,6 +346,7 @@ function traceStart(subject: Subject, formulation: Formulation, project: boolean
     ]);
     return joinBlocks(state, blocks, 'carry');
   };
+  let coefficients: Coefficients | undefined;
   const {named: _named, ...start} = traceFormulation(
     subject,
     starting,
@@ -337,6 +354,7 @@ function traceStart(subject: Subject, formulation: Formulation, project: boolean
     own,
     whole,
     (at, _params, _z, tensors) => ({
+      coefficients: (coefficients = at.constraints?.coefficients())?.values,
       mass: system.kind === 'mechanics' && !at.withMass ? at.massAt(namedBlocks(own, tensors.x, at.x).q) : undefined,
       ...(at.withMass ? rightHandSideAt(at, tensors.shift) : {}),
       ...gapsAt(at),
@@ -345,7 +363,13 @@ function traceStart(subject: Subject, formulation: Formulation, project: boolean
     hasMass(system) ? [input('shift', [own.size])] : [],
   );
   return {
-    start: {...start, still: formulation.still, ahead: formulation.startsAhead, masses: formulation.masses},
+    start: {
+      ...start,
+      still: formulation.still,
+      ahead: formulation.startsAhead,
+      masses: formulation.masses,
+      coefficients: (coefficients)?.parts,
+    },
     state,
   };
 }
@@ -356,18 +380,19 @@ function rightHandSideAt({x: {y}, t, rightHandSide, massAt}: StepPoint, shift: t
   const f = (place: Blocks): tf.Tensor => flat(rightHandSide({y: place.y}, place.t).y);
   const along = (direction: Blocks): tf.Tensor => derivativeAlong(f, {y, t}, direction);
   return {
-    mass: massAt(y),
+    mass: massAt(y, t),
     rightHandSide: f({y, t}),
     rightHandSideAlong: along({y: tf.reshape(shift, y.shape)}),
     rightHandSideRate: along({t: tf.onesLike(t)}),
   };
 }
 
-function gapsAt({constraints, x, t}: StepPoint): Traced {
+function gapsAt({constraints, x, t, h}: StepPoint): Traced {
   if (constraints === undefined) return {};
   const none = tf.zeros([constraints.count]);
   return {
     positions: constraints.positions({q: x.q, v: x.v, t}, none),
     velocities: constraints.velocities({q: x.q, v: x.v, t}, none, true),
+    depths: constraints.depths({q: x.q, v: x.v, t}, h),
   };
 }

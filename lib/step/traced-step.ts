@@ -3,7 +3,9 @@ import type {OptionError} from '../errors.js';
 import type * as tf from '@tensorflow/tfjs';
 import type {Node, Shape} from '../graph/node.js';
 import type {Breaks} from '../system/breaks.js';
+import type {CoefficientValues} from '../system/coefficients.js';
 import type {Leaf} from '../system/params.js';
+import type {Directed} from './clock.js';
 import type {Layout} from './layout.js';
 import type {StepFunctions} from './step-functions.js';
 
@@ -17,7 +19,7 @@ export interface Parameter {
 
 /** What the functions of a step read beside the parameters, each by its own name. */
 export interface StepInputs {
-  /** The state at the step's beginning, the unknown, the time and the length. */
+  /** The state at the step's beginning, the unknown, the time and the length; of `observed` alone the time is the user's, else the clock's. */
   readonly x: Node<'input'>;
   readonly z: Node<'input'>;
   readonly t: Node<'input'>;
@@ -56,7 +58,7 @@ export interface Evaluations {
 }
 
 /** One step: its functions, what they read, and what is known of them. */
-export interface TracedStep {
+export interface TracedStep extends Directed {
   readonly name: string;
   readonly order: number;
   /** See Formulation. */
@@ -68,6 +70,8 @@ export interface TracedStep {
   readonly functions: StepFunctions;
   /** The shape of `observed`, which is flat. */
   readonly observedShape?: Shape;
+  /** See `Scheme.dissipative`. */
+  readonly dissipative?: boolean;
   /** See `Guess.linearized`. */
   readonly linearized?: boolean;
   /** See `Formulation.still`; of the start. */
@@ -76,6 +80,8 @@ export interface TracedStep {
   readonly ahead?: boolean;
   /** See `Formulation.masses`; of the start. */
   readonly masses?: 0 | 1 | 2;
+  /** What `coefficients` are the values of; of the start. */
+  readonly coefficients?: readonly CoefficientValues[];
   /** There where the run asked for an error estimate, dense output or events. */
   readonly along?: AlongStep;
   readonly evaluations: Evaluations;

@@ -12,6 +12,8 @@ export interface Breaks {
   readonly jumps: Float64Array;
   /** Where it begins to move after a rest, and the next sample: a step that reaches over both may miss what is between. */
   readonly onsets: Float64Array;
+  /** The same seen backwards in time: where it comes to rest, and the sample before. */
+  readonly ends: Float64Array;
 }
 
 interface Step {

@@ -7,11 +7,11 @@ import {ShapeError} from '../errors.js';
 import type {Tensors} from '../trace/differentials.js';
 import {derivativeAlong, transposedProduct} from '../trace/differentials.js';
 import {constantTensor, immediate, within} from '../trace/trace.js';
-import type {Compliance, Constraint, ConstraintKind, GapAndMultiplier} from './constraint-kinds.js';
+import {coefficientsOf, coefficientTensor, type CoefficientName, type Coefficients} from './coefficients.js';
+import type {Constraint, ConstraintKind, GapAndMultiplier} from './constraint-kinds.js';
 import {complementarity, holdsPosition, isHardContact} from './constraint-kinds.js';
 import type {Equations} from './equations.js';
 import {borderDistance, displacementRows, impactRows, type ContactRows, type ContactStep} from './impact-law.js';
-import {readNumeric} from './numeric.js';
 import type {Params} from './params.js';
 
 /** A place in phase space and time. */
@@ -40,12 +40,12 @@ export interface RowScale {
 export interface ConstraintMotion {
   /** v and the hidden states by name. */
   seen(v: tf.Tensor): Tensors;
-  /** q' = N(q) v. */
-  positionRate(q: tf.Tensor, v: tf.Tensor): tf.Tensor;
+  /** q' = N(q, t) v. */
+  positionRate(q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor;
   /** How the hidden states move by themselves, of the shape of v; undefined where there are none. */
   drift(at: Place): tf.Tensor | undefined;
   /** Nᵀ·push: a force on positions as one on velocities. */
-  pushed(q: tf.Tensor, v: tf.Tensor, push: tf.Tensor): tf.Tensor;
+  pushed(at: Place, push: tf.Tensor): tf.Tensor;
   /** A force on (v, z) without its part on z. */
   onVelocities(push: tf.Tensor): tf.Tensor;
 }
@@ -77,10 +77,15 @@ export interface Constraints {
   blended(at: Place, lambda: tf.Tensor, alpha: number): tf.Tensor;
   /**
    * [count], φ of rows that are held, and of hard contacts what is below zero of it; `idle` elsewhere.
-   * @param give where given, of hard contacts complementarity with the multiplier `idle` in place of
+   * @param give where given, of contacts, those with friction too, complementarity with the multiplier `idle` in place of
    *   that: the displacement of a unit of it
    */
   positions(at: Place, idle: tf.Tensor, give?: tf.Tensor): tf.Tensor;
+  /**
+   * Of shape [count]: how far contacts with friction lie below their surfaces, as φ ≤ 0, beyond what a step of length h leaves
+   * that takes the surface for its tangent plane, h² |φ''| at constant velocity; 0 elsewhere. Undefined where there are none.
+   */
+  depths(at: Place, h: tf.Tensor): tf.Tensor | undefined;
   /**
    * [count], φ' of rows that are held, and of hard contacts where `closed`; ψ of held velocities where
    * `ofVelocities`; `idle` elsewhere.
@@ -97,6 +102,8 @@ export interface Constraints {
   closed(at: Place, lambda: tf.Tensor, scale: RowScale): tf.Tensor;
   /** As `rows`, for the acceleration and multipliers at one instant: φ'' and ψ' of held rows in place of φ and ψ. */
   instant(at: Place, a: tf.Tensor, lambda: tf.Tensor, scale: RowScale, h: tf.Tensor): tf.Tensor;
+  /** Coefficients that may be another number in every run. */
+  coefficients(): Coefficients | undefined;
   /** [count] each, in units of velocity: the laws of impact and friction, and where they leave positions; see impact-law.ts. */
   impact(step: ImpactStep, multipliers: ImpactMultipliers, scale: RowScale): ImpactMultipliers;
 }
@@ -223,10 +230,12 @@ export function constraintEquations(
   const own = (part: Part, vector: tf.Tensor): tf.Tensor =>
     part.count === count ? vector : tf.slice(vector, [part.offset], [part.count]);
   const value = (part: Part, at: Place): tf.Tensor => gapTensor(part, part.index, at, params, motion);
-  const positionRate = ({q, v}: Place): tf.Tensor => (motion === undefined ? v : motion.positionRate(q, v));
+  const positionRate = ({q, v, t}: Place): tf.Tensor => (motion === undefined ? v : motion.positionRate(q, v, t));
   const collect = (row: (part: Part) => tf.Tensor): tf.Tensor =>
     parts.length === 1 ? row(parts[0]) : tf.concat(parts.map(row));
-  const compliance = (part: Part): tf.Tensor => complianceTensor(part, params);
+  const coefficient = (part: Part, name: CoefficientName): tf.Tensor =>
+    coefficientTensor(part, part.index, name, params);
+  const compliance = (part: Part): tf.Tensor => coefficient(part, 'compliance');
   /** dφ/dt or dψ/dt with q' = v, v' = a. */
   const rate = (part: Part, at: Place, a?: tf.Tensor): tf.Tensor => {
     const one = constantTensor(1, []);
@@ -252,7 +261,7 @@ export function constraintEquations(
   const pushBy = (f: (at: Place) => tf.Tensor, moved: 'q' | 'v', at: Place, lambda: tf.Tensor): tf.Tensor => {
     const push = transposedProduct(place => f({...at, ...place}), {[moved]: at[moved]}, moved, lambda);
     if (motion === undefined) return push;
-    return moved === 'v' ? motion.onVelocities(push) : motion.pushed(at.q, at.v, push);
+    return moved === 'v' ? motion.onVelocities(push) : motion.pushed(at, push);
   };
   const slip = (part: Part, at: Place): tf.Tensor | undefined => slipTensor(part, part.index, at, params, motion);
   const pushOf = (part: Part, at: Place, lambda: tf.Tensor): tf.Tensor => {
@@ -282,8 +291,6 @@ export function constraintEquations(
     const unit = tf.div(velocity, position);
     return tf.div(condition(part, gap, lambda, tf.mul(softness, unit), tf.mul(give, unit)), velocity);
   };
-  const coefficient = (part: Part, name: 'friction' | 'restitution'): tf.Tensor =>
-    numberOfParams(part.contact?.[name], part.index, name, params);
   const nearBorder = (part: Part, at: Place, mine: tf.Tensor, give: tf.Tensor, h: tf.Tensor | number): tf.Tensor => {
     const slipping = slip(part, at);
     const {normal, tangential} = split(mine, slipping?.shape as [number, number] | undefined);
@@ -356,6 +363,7 @@ export function constraintEquations(
   };
   return {
     count,
+    coefficients: () => coefficientsOf(constraints, params),
     impact,
     reaction: (at, lambda, of) => {
       const terms = parts.filter(({kind}) => of === undefined || of(kind)).map(part => pushOf(part, at, lambda));
@@ -395,11 +403,26 @@ export function constraintEquations(
     positions: (at, idle, give) =>
       collect(part => {
         if (holdsPosition(part.kind)) return value(part, at);
-        if (!isHardContact(part)) return own(part, idle);
-        return give === undefined
-          ? tf.minimum(value(part, at), 0)
-          : complementarity(value(part, at), own(part, idle), give, 0);
+        const mine = own(part, idle);
+        const apart = (pushing: tf.Tensor): tf.Tensor =>
+          give === undefined ? tf.minimum(value(part, at), 0) : complementarity(value(part, at), pushing, give, 0);
+        if (isHardContact(part)) return apart(mine);
+        if (part.contact === undefined || give === undefined) return mine;
+        const slipping = slip(part, at);
+        if (slipping === undefined) return apart(mine);
+        const {normal, tangential} = split(mine, slipping.shape as [number, number]);
+        return joined({normal: apart(normal), tangential});
       }),
+    depths: (at, h) => {
+      if (parts.every(({contact}) => contact === undefined)) return undefined;
+      return collect(part => {
+        if (part.contact === undefined) return tf.zeros([part.count]);
+        const gap = value(part, at);
+        const bend = tf.abs(second(part, at, tf.zerosLike(at.v)));
+        const depth = tf.minimum(tf.add(gap, tf.mul(tf.square(h), bend)), 0);
+        return gap.size === part.count ? depth : tf.concat([depth, tf.zeros([part.count - gap.size])]);
+      });
+    },
     closed: (at, lambda, scale) =>
       collect(part => {
         if (!isHardContact(part)) return tf.zeros([part.count], 'bool');
@@ -420,7 +443,11 @@ export function constraintEquations(
         : (at, w, idle) =>
             collect(part =>
               holdsPosition(part.kind)
-                ? derivativeAlong(place => value(part, {...at, ...place}), {q: at.q}, {q: motion.positionRate(at.q, w)})
+                ? derivativeAlong(
+                    place => value(part, {...at, ...place}),
+                    {q: at.q},
+                    {q: motion.positionRate(at.q, w, at.t)},
+                  )
                 : own(part, idle),
             ),
     velocities: (at, idle, ofVelocities, closed) =>
@@ -500,31 +527,4 @@ function conditionTensor({kind, index, count}: Part, at: GapAndMultiplier): tf.T
     }
     return value;
   });
-}
-
-const complianceTensor = ({compliance, index}: Part, params: Params): tf.Tensor =>
-  numberOfParams(compliance, index, 'compliance', params);
-
-/** A coefficient of a constraint; zero where it has none. */
-function numberOfParams(
-  given: Compliance | undefined,
-  index: number,
-  name: 'compliance' | 'friction' | 'restitution',
-  params: Params,
-): tf.Tensor {
-  if (typeof given === 'function') {
-    return within(`constraints[${index}].${name}`, () => {
-      const value = immediate(given(params));
-      if (!(value instanceof tf.Tensor))
-        throw new ShapeError(
-          'constraint-shape',
-          `constraints[${index}]: ${name} must return a tensor, not ${typeof value}.`,
-          {constraint: index},
-        );
-      return value;
-    });
-  }
-  if (given instanceof tf.Tensor) return given;
-  const {values, shape} = readNumeric(given ?? 0, name);
-  return constantTensor(values, shape);
 }

@@ -29,10 +29,12 @@ export interface Equations {
     at: {readonly q: tf.Tensor; readonly v: tf.Tensor; readonly t: tf.Tensor},
     lambda: tf.Tensor,
   ) => tf.Tensor;
-  /** M(q) w; of an ode M w, w itself where it has no mass. */
-  mass(q: tf.Tensor, w: tf.Tensor): tf.Tensor;
-  /** M(q) itself, in the shape the user gave it. Mechanics only. */
-  massAt(q: tf.Tensor): tf.Tensor;
+  /** M(q) w; of an ode M(y, t) w, which needs the time; w itself where it has no mass. */
+  mass(q: tf.Tensor, w: tf.Tensor, t?: tf.Tensor): tf.Tensor;
+  /** M(q), or M(y, t), itself, in the shape the user gave it. Not of an ode without one. */
+  massAt(q: tf.Tensor, t?: tf.Tensor): tf.Tensor;
+  /** The mass of an ode is a function of y or t. */
+  readonly massMoves?: boolean;
   /** M(q)⁻¹ f(q, v, t). Mechanics only. */
   acceleration(q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor;
   /** The first-order form: the time derivative of {q, v}, or of {y}; with a mass of an ode in the way there is none. */
@@ -41,19 +43,19 @@ export interface Equations {
   rightHandSide(x: Blocks, t: tf.Tensor): Blocks;
   /** An ode M y' = f with a mass, which may be singular. */
   readonly withMass: boolean;
-  /** What a right-hand side must have none of: its part beside the range of M, of the shape of y. Of an ode with a mass of known rank only. */
-  readonly beside?: (f: tf.Tensor) => tf.Tensor;
+  /** What a right-hand side must have none of: its part beside the range of M(y, t), of the shape of y. Of an ode with a mass of known rank only. */
+  readonly beside?: (f: tf.Tensor, y: tf.Tensor, t: tf.Tensor) => tf.Tensor;
   /** Some w with M w = f, algebraic components zero: y' but for these. Where `beside` is. */
-  readonly someRate?: (f: tf.Tensor) => tf.Tensor;
+  readonly someRate?: (f: tf.Tensor, y: tf.Tensor, t: tf.Tensor) => tf.Tensor;
   /** Of an sde; undefined of all other systems. */
   readonly noise?: NoiseEquations;
   /** The system has hidden states or kinematics. */
   readonly general: boolean;
-  /** q' at position q and velocity v, linear in v: v itself unless there are hidden states or kinematics. Mechanics only. */
-  positionRate(q: tf.Tensor, v: tf.Tensor): tf.Tensor;
+  /** q' at position q, velocity v and time t, linear in v: v itself unless there are hidden states or kinematics. Mechanics only. */
+  positionRate(q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor;
   /**
-   * Where a constant velocity whose integral is the sum of these leads from q: q plus them, and with kinematics q' = N(q)v
-   * to second order in them along the manifold of q. Mechanics only.
+   * Where a constant velocity whose integral is the sum of these leads from q: q plus them, and with kinematics q' = N(q, t)v
+   * to second order in them along the manifold of q, with N of the middle of the step. Mechanics only.
    */
   moved(q: tf.Tensor, ...increments: readonly tf.Tensor[]): tf.Tensor;
   /** q back on its manifold: itself, but with kinematics that say how. Mechanics only. */

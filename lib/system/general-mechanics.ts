@@ -1,7 +1,7 @@
 /**
  * Mechanical systems with hidden states or with kinematics, as schemes see them:
  *
- *     q' = N(q) v,   M(q) v' = f(q, v, z, t),   z' = r(q, v, z, t)
+ *     q' = N(q, t) v,   M(q) v' = f(q, v, z, t),   z' = r(q, v, z, t)
  *
  * Hidden states z are parts of a velocity ṽ = (v, z), flat, with the mass diag(M, 1), the force (f, r) and the
  * kinematics q' = [N 0] ṽ. So a scheme integrates z as it does v, with its own order and damping; of the generalized-α
@@ -14,6 +14,7 @@ import {sizeOf} from '../graph/node.js';
 import type {Shape} from '../graph/node.js';
 import {transposedProduct} from '../trace/differentials.js';
 import {constantTensor} from '../trace/trace.js';
+import {atStage} from './breaks.js';
 import type {ConstraintMotion} from './constraints.js';
 import type {Blocks, Equations, OwnBlock} from './equations.js';
 import type {HiddenStates} from './hidden-states.js';
@@ -80,11 +81,13 @@ const blocksOf = ([, {shape}, ...states]: readonly OwnBlock[]): {shape: Shape; s
   states,
 });
 
+/** @param middle the time of the middle of the step */
 export function generalEquations(
   system: General,
   inertia: Inertia,
   params: Params,
   own: readonly OwnBlock[],
+  middle: tf.Tensor,
 ): Equations {
   const {shape, states} = blocksOf(own);
   const velocity = velocityOf(shape, states);
@@ -104,7 +107,7 @@ export function generalEquations(
   const positionRate = rateOfPosition(system, velocity, params);
   const moved = (q: tf.Tensor, ...increments: readonly tf.Tensor[]): tf.Tensor => {
     const increment = velocity.own(increments.length === 1 ? increments[0] : tf.addN([...increments]));
-    return motion === undefined ? tf.add(q, increment) : motion.retract(q, increment);
+    return motion === undefined ? tf.add(q, increment) : atStage(middle, () => motion.retract(q, increment, middle));
   };
   return {
     kind: 'mechanics',
@@ -116,8 +119,8 @@ export function generalEquations(
     mass: (q, w) => onVelocities(w, part => inertia.times(q, part)),
     massAt: q => inertia.massAt(q),
     acceleration,
-    rate: (x, t) => ({q: positionRate(x.q, x.v), v: acceleration(x.q, x.v, t)}),
-    rightHandSide: (x, t) => ({q: positionRate(x.q, x.v), v: acceleration(x.q, x.v, t)}),
+    rate: (x, t) => ({q: positionRate(x.q, x.v, t), v: acceleration(x.q, x.v, t)}),
+    rightHandSide: (x, t) => ({q: positionRate(x.q, x.v, t), v: acceleration(x.q, x.v, t)}),
     withMass: false,
     positionRate,
     moved,
@@ -147,14 +150,10 @@ const multiplierForceOf =
     return velocity.join(value, hidden === undefined ? [] : [tf.zerosLike(hidden)]);
   };
 
-function rateOfPosition(
-  {kinematics}: General,
-  velocity: Velocity,
-  params: Params,
-): (q: tf.Tensor, v: tf.Tensor) => tf.Tensor {
+function rateOfPosition({kinematics}: General, velocity: Velocity, params: Params): Equations['positionRate'] {
   if (kinematics === undefined) return (_, v) => velocity.own(v);
   const {rate} = motionOf(kinematics, params);
-  return (q, v) => rate(q, velocity.own(v));
+  return (q, v, t) => rate(q, velocity.own(v), t);
 }
 
 type Rates = (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, hidden: Blocks) => tf.Tensor[];
@@ -187,7 +186,7 @@ export function constraintMotion(system: General, params: Params, own: readonly 
       const parts = velocity.split(v);
       return velocity.join(still(), rates(q, parts.v, t, parts.hidden));
     },
-    pushed: (q, v, push) => transposedProduct(({u}) => positionRate(q, u), {u: zeros(v)}, 'u', push),
+    pushed: ({q, v, t}, push) => transposedProduct(({u}) => positionRate(q, u, t), {u: zeros(v)}, 'u', push),
     onVelocities: push => {
       const hidden = velocity.hidden(push);
       return hidden === undefined ? push : velocity.join(velocity.own(push), [zeros(hidden)]);
@@ -196,11 +195,11 @@ export function constraintMotion(system: General, params: Params, own: readonly 
 }
 
 /**
- * [3]: how far q' is from being linear in v, in the size of q' and as it is; how far a position is off its manifold. N(q)
+ * [3]: how far q' is from being linear in v, in the size of q' and as it is; how far a position is off its manifold. N
  * is tried on a velocity without a symmetry that it could be blind to.
  */
 export function kinematicsCheck(
-  {positionRate, settled}: Pick<Equations, 'positionRate' | 'settled'>,
+  {positionRate, settled, t}: Pick<Equations, 'positionRate' | 'settled'> & {readonly t: tf.Tensor},
   {q, v, ...states}: Blocks,
 ): tf.Tensor {
   const size = Object.values(states).reduce((sum, state) => sum + state.size, v.size);
@@ -209,8 +208,8 @@ export function kinematicsCheck(
     Float64Array.from({length: size}, (_, i) => Math.sin(i + 1)),
     shape,
   );
-  const rate = positionRate(q, tried);
-  const twice = positionRate(q, tf.mul(tried, -2));
+  const rate = positionRate(q, tried, t);
+  const twice = positionRate(q, tf.mul(tried, -2), t);
   const largest = (x: tf.Tensor): tf.Tensor => tf.max(tf.abs(x));
   return tf.stack([largest(tf.add(twice, tf.mul(rate, 2))), largest(rate), largest(tf.sub(settled(q), q))]);
 }

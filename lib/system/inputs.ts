@@ -1,6 +1,6 @@
 /**
  * Inputs of a run: quantities known over time that a system's functions read among their parameters, as their values
- * at the time at which the function is asked. A mass, a compliance and kinematics have no time, and so no inputs.
+ * at the time at which the function is asked. Masses of mechanics and compliances have no time, and so no inputs.
  */
 import type * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
@@ -36,13 +36,11 @@ export class InputReads {
   system<S extends MechanicalSystem | OdeSystem>(system: S): S;
   system(system: MechanicalSystem | OdeSystem): MechanicalSystem | OdeSystem {
     if (system.kind === 'ode') {
-      const {mass: m, noise} = system;
+      const {mass, noise} = system;
       return {
         ...system,
         derivative: this.of(system.derivative),
-        ...(typeof m === 'function'
-          ? {mass: (at: {params: Params}) => m({params: this.refused(at.params, 'mass')})}
-          : {}),
+        ...(typeof mass === 'function' ? {mass: this.of(mass)} : {}),
         ...(noise === undefined ? {} : {noise: {...noise, diffusion: this.of(noise.diffusion)}}),
       };
     }
@@ -106,13 +104,12 @@ export class InputReads {
   }
 
   private kinematics({rate, retract, project}: CheckedKinematics): CheckedKinematics {
-    const without = <At extends {params: Params}, R>(f: (at: At) => R): ((at: At) => R) => {
-      return at => f({...at, params: this.refused(at.params, 'kinematics')});
-    };
     return {
-      rate: without(rate),
-      ...(retract === undefined ? {} : {retract: without(retract)}),
-      ...(project === undefined ? {} : {project: without(project)}),
+      rate: this.of(rate),
+      ...(retract === undefined ? {} : {retract: this.of(retract)}),
+      ...(project === undefined
+        ? {}
+        : {project: ({q, params}) => project({q, params: this.refused(params, 'projection')})}),
     };
   }
 
@@ -120,7 +117,7 @@ export class InputReads {
     return overlaid(params, this.tree, name => {
       throw new OptionError(
         'input-in-mass',
-        `The ${what} reads the input '${name}', but it has no time, and so no inputs: forces, rates of hidden states, gaps, events and observe have. Make it a parameter, or write its change as a force.`,
+        `The ${what} reads the input '${name}', but it has no time, and so no inputs: forces, kinematics, rates of hidden states, gaps, events and observe have. Make it a parameter, or write its change as a force.`,
         {name},
       );
     });

@@ -1,5 +1,5 @@
 /**
- * General kinematics q' = N(q) v: positions on a manifold, of another shape than the velocities where need be, as
+ * General kinematics q' = N(q, t) v: positions on a manifold, of another shape than the velocities where need be, as
  * quaternions are beside angular velocities. What schemes ask of it are three functions of tensors: the rate; the
  * retraction, which moves a position by an increment of the shape of v; and the projection back onto the manifold.
  */
@@ -10,26 +10,27 @@ import {sameShape} from '../graph/node.js';
 import {immediate, within} from '../trace/trace.js';
 import type {Lenient, Params} from './params.js';
 
-/** q' at position q and velocity v, linear in v, of the shape of q; of any shape is v. */
-export type PositionRate<P = Params> = (at: {q: tf.Tensor; v: tf.Tensor; params: P}) => tf.Tensor;
+/** q' at position q, velocity v and time t [], linear in v, of the shape of q; of any shape is v. */
+export type PositionRate<P = Params> = (at: {q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: P}) => tf.Tensor;
 
 /** How positions follow from velocities. */
 export interface Kinematics<P = Params> {
-  /** q' = N(q) v: of the shape of q, linear in v. */
+  /** q' = N(q, t) v: of the shape of q, linear in v. */
   readonly rate: PositionRate<P>;
   /**
    * Where q gets in a time of one at the constant velocity `increment`, to second order in the increment at least:
-   * for a group q∘exp(increment). Default: the midpoint of N, q + N(q + ½N(q)u)u, projected.
+   * for a group q∘exp(increment). The time is that of the middle of the way. Default: the midpoint of N,
+   * q + N(q + ½N(q)u)u, projected.
    */
-  readonly retract?: (at: {q: tf.Tensor; increment: tf.Tensor; params: P}) => tf.Tensor;
+  readonly retract?: (at: {q: tf.Tensor; increment: tf.Tensor; t: tf.Tensor; params: P}) => tf.Tensor;
   /** The nearest position on the manifold, for one that is off it by the errors of a step: |quaternion| = 1. Default: q. */
   readonly project?: (at: {q: tf.Tensor; params: P}) => tf.Tensor;
 }
 
 /** As a system keeps it. */
 export interface CheckedKinematics<P = Params> {
-  readonly rate: Lenient<{q: tf.Tensor; v: tf.Tensor; params: P}, tf.Tensor>;
-  readonly retract?: Lenient<{q: tf.Tensor; increment: tf.Tensor; params: P}, tf.Tensor>;
+  readonly rate: Lenient<{q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: P}, tf.Tensor>;
+  readonly retract?: Lenient<{q: tf.Tensor; increment: tf.Tensor; t: tf.Tensor; params: P}, tf.Tensor>;
   readonly project?: Lenient<{q: tf.Tensor; params: P}, tf.Tensor>;
 }
 
@@ -39,7 +40,7 @@ export function checkKinematics<P>(given: PositionRate<P> | Kinematics<P>): Chec
   if (!object.test(given))
     throw new OptionError(
       'bad-kinematics',
-      `kinematics must be a function of {q, v, params} giving q', or {rate, retract, project} of such, not ${shown(given)}.`,
+      `kinematics must be a function of {q, v, t, params} giving q', or {rate, retract, project} of such, not ${shown(given)}.`,
     );
   refuseUnknownOptions(given, {rate: callable, retract: callable, project: callable}, 'kinematics', 'bad-kinematics');
   requireValue(given.rate, callable, 'kinematics: rate', 'bad-kinematics');
@@ -48,23 +49,25 @@ export function checkKinematics<P>(given: PositionRate<P> | Kinematics<P>): Chec
 
 /** The three functions with their parameters, complete. */
 export interface Motion {
-  rate(q: tf.Tensor, v: tf.Tensor): tf.Tensor;
-  retract(q: tf.Tensor, increment: tf.Tensor): tf.Tensor;
+  rate(q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor;
+  /** @param t the middle of the way */
+  retract(q: tf.Tensor, increment: tf.Tensor, t: tf.Tensor): tf.Tensor;
   project(q: tf.Tensor): tf.Tensor;
 }
 
 /** @throws ShapeError in a trace where one does not give the shape of q */
 export function motionOf({rate, retract, project}: CheckedKinematics, params: Params): Motion {
-  const move = (q: tf.Tensor, v: tf.Tensor): tf.Tensor => position('kinematics.rate', q, () => rate({q, v, params}));
+  const move = (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor =>
+    position('kinematics.rate', q, () => rate({q, v, t, params}));
   const settle = (q: tf.Tensor): tf.Tensor =>
     project === undefined ? q : position('kinematics.project', q, () => project({q, params}));
   return {
     rate: move,
     project: settle,
-    retract: (q, increment) =>
+    retract: (q, increment, t) =>
       retract === undefined
-        ? settle(tf.add(q, move(tf.add(q, tf.mul(0.5, move(q, increment))), increment)))
-        : position('kinematics.retract', q, () => retract({q, increment, params})),
+        ? settle(tf.add(q, move(tf.add(q, tf.mul(0.5, move(q, increment, t))), increment, t)))
+        : position('kinematics.retract', q, () => retract({q, increment, t, params})),
   };
 }
 

@@ -270,15 +270,17 @@ const simpleMotion: Omit<
  * The system as tensor functions, for the trace of a step.
  * @param own the state's blocks: q, v and hidden states
  * @param readers force terms that read the multipliers
+ * @param middle the time of the middle of the step, where positions are moved
  */
 export function mechanicalEquations(
   system: MechanicalSystem,
   params: Params,
   own: readonly OwnBlock[],
   readers: ReadonlySet<number> = new Set(),
+  middle: tf.Tensor = constantTensor(0, []),
 ): Equations {
   const inertia = inertiaOf(system, params, readers);
-  if (isGeneral(system)) return generalEquations(system, inertia, params, own);
+  if (isGeneral(system)) return generalEquations(system, inertia, params, own, middle);
   const {force, multiplierForce, massAt, times, solve} = inertia;
   const acceleration = (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor): tf.Tensor => solve(q, force(q, v, t));
   return {

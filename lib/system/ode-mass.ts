@@ -1,6 +1,7 @@
 /**
- * The mass of M y' = f(y, t; p), a constant of the run that may be singular: a differential-algebraic system (Hairer & Wanner,
- * Solving ODEs II, §VI.1). Schemes ask for M w, and for the part of f that the range of M leaves out.
+ * The mass of M y' = f(y, t; p), which may be singular: a differential-algebraic system (Hairer & Wanner, Solving ODEs II, §VI.1).
+ * It is a constant of the run, or a function of y and t whose rows depend on the same others everywhere. Schemes ask for M w, and
+ * for the part of f that the range of M leaves out.
  */
 import * as tf from '@tensorflow/tfjs';
 import {ShapeError} from '../errors.js';
@@ -8,29 +9,53 @@ import type {Shape} from '../graph/node.js';
 import {sameShape, sizeOf} from '../graph/node.js';
 import {rankOf} from '../linear/rank.js';
 import {constantTensor, immediate, within} from '../trace/trace.js';
-import type {Equations} from './equations.js';
 import type {Numeric} from './numeric.js';
 import {readNumeric} from './numeric.js';
 import type {Lenient, Params} from './params.js';
 
-/** A number, one a component (the shape of y), or a matrix [n, n], n the size of y; or a function of the parameters giving one of these. */
-export type OdeMass<P = Params> = Numeric | ((at: {params: P}) => tf.Tensor);
+/** Where a mass is asked for: the state, the time [], and the parameters. */
+export type OdeMassAt<P = Params> = {y: tf.Tensor; t: tf.Tensor; params: P};
+/** A number, one a component (the shape of y), or a matrix [n, n], n the size of y; or a function of y, t and params giving one of these. */
+export type OdeMass<P = Params> = Numeric | ((at: OdeMassAt<P>) => tf.Tensor);
 
 /** As a system keeps it. */
-export type KeptOdeMass<P = Params> = Numeric | Lenient<{params: P}, tf.Tensor>;
+export type KeptOdeMass<P = Params> = Numeric | Lenient<OdeMassAt<P>, tf.Tensor>;
 
-/** M in a trace. */
+/** M at one place, in a trace. */
 export interface MassOperator {
   times(w: tf.Tensor): tf.Tensor;
   /** M itself. */
   readonly value: tf.Tensor;
   /** Where its rank is known: of a diagonal, and of numbers. */
-  readonly known?: Required<Pick<Equations, 'beside' | 'someRate'>>;
+  readonly known?: {beside(f: tf.Tensor): tf.Tensor; someRate(f: tf.Tensor): tf.Tensor};
+}
+
+/** M in a trace. */
+export interface MassField {
+  at(y: tf.Tensor, t: tf.Tensor): MassOperator;
+  /** It reads y or t. */
+  readonly moves: boolean;
+  readonly isKnown: boolean;
 }
 
 /** @throws ShapeError 'mass-shape' */
-export function massOperator(mass: KeptOdeMass, shape: Shape, params: Params): MassOperator {
-  const value = massTensor(mass, params);
+export function massField(mass: KeptOdeMass, shape: Shape, params: Params): MassField {
+  let moves = false;
+  const at = (y: tf.Tensor, t: tf.Tensor): MassOperator => {
+    // What a function spreads it has not read.
+    const place = Object.defineProperties({params} as OdeMassAt, {
+      y: {get: () => ((moves = true), y)},
+      t: {get: () => ((moves = true), t)},
+    });
+    return massOperator(mass, massTensor(mass, place), shape);
+  };
+  const somewhere = at(constantTensor(new Float64Array(sizeOf(shape)), shape), constantTensor(0, []));
+  const isKnown = somewhere.known !== undefined;
+  return moves ? {at, moves, isKnown} : {at: () => somewhere, moves, isKnown};
+}
+
+/** @throws ShapeError 'mass-shape' */
+function massOperator(mass: KeptOdeMass, value: tf.Tensor, shape: Shape): MassOperator {
   const n = sizeOf(shape);
   if (value.size === 1) return diagonal(tf.reshape(value, []));
   if (sameShape(value.shape, shape)) return diagonal(value);
@@ -50,10 +75,10 @@ export function massOperator(mass: KeptOdeMass, shape: Shape, params: Params): M
 const applied = (matrix: tf.Tensor, w: tf.Tensor): tf.Tensor =>
   tf.reshape(tf.matMul(matrix as tf.Tensor2D, tf.reshape(w, [w.size, 1])), w.shape);
 
-function massTensor(mass: KeptOdeMass, params: Params): tf.Tensor {
+function massTensor(mass: KeptOdeMass, at: OdeMassAt): tf.Tensor {
   if (typeof mass === 'function')
     return within('mass', () => {
-      const value = immediate(mass({params}));
+      const value = immediate(mass(at));
       if (value instanceof tf.Tensor) return value;
       throw new ShapeError('mass-shape', `mass must return a tensor, not ${typeof value}.`, {term: 'mass'});
     });

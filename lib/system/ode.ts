@@ -8,7 +8,7 @@ import {immediate, within} from '../trace/trace.js';
 import type {Calculus, Equations, NoiseKind} from './equations.js';
 import {readNumeric} from './numeric.js';
 import type {KeptOdeMass, OdeMass} from './ode-mass.js';
-import {massOperator} from './ode-mass.js';
+import {massField} from './ode-mass.js';
 import type {Lenient, Params, ParamsLike} from './params.js';
 
 /** Where a derivative is asked for: the state, the time [], and the parameters. */
@@ -30,8 +30,9 @@ export interface OdeSpec<P = Params> {
   /** f: where M is not the unit matrix, M y'. */
   readonly derivative: Derivative<P>;
   /**
-   * M, constant in the run: a number, one a component (the shape of y), or a matrix [n, n] with n the size of y. It may be
-   * singular: zeros make algebraic equations, 0 = f, of index 1 or 2. Default: y' = f.
+   * M: a number, one a component (the shape of y), or a matrix [n, n] with n the size of y; or a function of {y, t, params} giving
+   * one of these. It may be singular: zeros make algebraic equations, 0 = f, of index 1 or 2; which rows are zero, or depend on
+   * which others, may not change. Default: y' = f.
    */
   readonly mass?: OdeMass<P>;
 }
@@ -65,7 +66,7 @@ export function ode<P extends ParamsLike<P> = Params>(system: Derivative<P> | Od
   if (!numeric.test(mass))
     throw new OptionError(
       'bad-mass',
-      'ode: mass must be a number, an array, a tensor, or a function of {params} giving a tensor.',
+      'ode: mass must be a number, an array, a tensor, or a function of {y, t, params} giving a tensor.',
     );
   // Read for its errors: a ragged matrix is told of here, not in the first trace.
   if (typeof mass !== 'function' && !(mass instanceof tf.Tensor)) requireFinite(readNumeric(mass, 'mass').values);
@@ -81,6 +82,10 @@ function notMechanical(): never {
   throw new OptionError('wrong-system', 'This scheme is for mechanics({...}): an ode has no force or mass.');
 }
 
+function noTime(): never {
+  throw new Error('the mass of an ode is asked for at a time');
+}
+
 function noRate(): never {
   throw new OptionError(
     'wrong-scheme',
@@ -92,12 +97,14 @@ export function odeEquations(system: OdeSystem, params: Params, shape: Shape): E
   const rate: Equations['rate'] = ({y}, t) => ({
     y: within('derivative', () => derivativeTensor(immediate(system.derivative({y, t, params})), y)),
   });
-  const mass = system.mass === undefined ? undefined : massOperator(system.mass, shape, params);
+  const mass = system.mass === undefined ? undefined : massField(system.mass, shape, params);
+  const known = (y: tf.Tensor, t: tf.Tensor) => mass?.at(y, t).known ?? notMechanical();
   return {
     kind: 'ode',
     force: notMechanical,
-    mass: (_, w) => mass?.times(w) ?? w,
-    massAt: () => mass?.value ?? notMechanical(),
+    mass: (y, w, t) => (mass === undefined ? w : mass.at(y, t ?? noTime()).times(w)),
+    massAt: (y, t) => mass?.at(y, t ?? noTime()).value ?? notMechanical(),
+    massMoves: mass?.moves === true,
     acceleration: notMechanical,
     general: false,
     positionRate: notMechanical,
@@ -110,7 +117,12 @@ export function odeEquations(system: OdeSystem, params: Params, shape: Shape): E
     rate: mass === undefined ? rate : noRate,
     rightHandSide: rate,
     withMass: mass !== undefined,
-    ...mass?.known,
+    ...(mass?.isKnown === true
+      ? {
+          beside: (f: tf.Tensor, y: tf.Tensor, t: tf.Tensor) => known(y, t).beside(f),
+          someRate: (f: tf.Tensor, y: tf.Tensor, t: tf.Tensor) => known(y, t).someRate(f),
+        }
+      : {}),
   };
 }
 

@@ -276,16 +276,27 @@ class Knots {
   }
 
   /** Samples that differ from the one before. */
-  readonly steps = once((): Breaks => ({jumps: this.where(i => i > 0 && this.change(i - 1) > 0), onsets: none}));
+  readonly steps = once((): Breaks => ({
+    jumps: this.where(i => i > 0 && this.change(i - 1) > 0),
+    onsets: none,
+    ends: none,
+  }));
 
   /** Samples at which the slope changes. */
-  readonly corners = once((): Breaks => ({jumps: this.where(i => this.bends(i)), onsets: none}));
+  readonly corners = once((): Breaks => ({jumps: this.where(i => this.bends(i)), onsets: none, ends: none}));
 
-  /** Samples at which it begins to move after a rest, and those that follow them. */
+  /** Samples at which it begins to move after a rest, and those that follow them; at which it comes to rest, and those before. */
   readonly onsets = once((): Breaks => {
-    const begins = (i: number): boolean =>
-      this.values !== undefined && i + 1 < this.count && this.change(i) > 0 && (i === 0 || this.change(i - 1) === 0);
-    return {jumps: none, onsets: this.where(i => begins(i) || (i > 0 && begins(i - 1)))};
+    const {values, count} = this;
+    const moves = (i: number): boolean => i >= 0 && i + 1 < count && this.change(i) > 0;
+    const begins = (i: number): boolean => moves(i) && !moves(i - 1);
+    const ends = (i: number): boolean => moves(i - 1) && !moves(i);
+    if (values === undefined) return {jumps: none, onsets: none, ends: none};
+    return {
+      jumps: none,
+      onsets: this.where(i => begins(i) || begins(i - 1)),
+      ends: this.where(i => ends(i) || ends(i + 1)),
+    };
   });
 
   private where(isOne: (sample: number) => boolean): Float64Array {

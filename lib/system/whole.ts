@@ -43,7 +43,7 @@ export function wholeEquations(
     mass: (_, w) => tf.mul(masses(), w),
     rightHandSide: ({y}, t) => {
       const {q, v} = parts(y);
-      return {y: join({q: mechanics.positionRate(q, v), v: mechanics.force(q, v, t)})};
+      return {y: join({q: mechanics.positionRate(q, v, t), v: mechanics.force(q, v, t)})};
     },
     beside: f => diagonal(masses()).known.beside(f),
     someRate: f => diagonal(masses()).known.someRate(f),

@@ -70,6 +70,7 @@ function touchGroup({contacts: list, touches}: Sort<BodyContact>): ForceGroup {
     column(
       list.map(one => one[name]),
       `contact: ${name}`,
+      name === 'slip' ? 'positive' : 'non-negative',
     );
   const [stiffness, dissipation, friction, slip] = (['stiffness', 'dissipation', 'friction', 'slip'] as const).map(
     coefficient,

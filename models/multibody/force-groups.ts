@@ -4,8 +4,8 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import type {Params} from '../../lib/index.js';
-import {constantTensor, OptionError} from '../../lib/index.js';
-import type {Coefficient} from '../coefficient.js';
+import {constantTensor} from '../../lib/index.js';
+import type {Coefficient, Sign} from '../coefficient.js';
 import {coefficient} from '../coefficient.js';
 import type {Place} from './bodies.js';
 import type {AxisTorque, SpringDamper, TorsionSpring} from './forces.js';
@@ -49,15 +49,20 @@ export function forceGroups(
   return groups;
 }
 
-/** [forces] of one coefficient each. */
-export function column(values: readonly Coefficient[], name: string): (params: Params) => tf.Tensor {
+/**
+ * [forces] of one coefficient each.
+ * @throws OptionError 'bad-coefficient' where a number is not what `sign` asks for
+ */
+export function column(
+  values: readonly Coefficient[],
+  name: string,
+  sign: Sign = 'any',
+): (params: Params) => tf.Tensor {
+  const read = values.map(value => coefficient(value, name, sign));
   if (values.every(value => typeof value === 'number')) {
     const numbers = Float64Array.from(values);
-    const bad = numbers.findIndex(x => !Number.isFinite(x));
-    if (bad >= 0) throw new OptionError('bad-coefficient', `${name} must be finite; it is ${numbers[bad]}.`, {name});
     return () => constantTensor(numbers, [numbers.length]);
   }
-  const read = values.map(value => coefficient(value, name));
   return params => tf.stack(read.map(value => tf.reshape(value(params), [])));
 }
 

@@ -67,6 +67,7 @@ function constraintOf(
     column(
       list.map(one => one[name]),
       `rigidContact: ${name}`,
+      name === 'friction' ? 'non-negative' : 'share',
     );
   const gap = ({q, t, params}: {q: tf.Tensor; t: tf.Tensor; params: Params}): tf.Tensor =>
     touches.gapAt(at(q, undefined, t, params)).gap;

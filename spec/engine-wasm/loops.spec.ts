@@ -47,7 +47,7 @@ describe('wasm engine: loops', () => {
     const total = add(a, y);
     const stored = (graph: Graph): string[] =>
       lower(graph)
-        .steps.flatMap(step => step.writes.map(({op}) => op))
+        .steps.flatMap(step => [...step.writes].map(({op}) => op))
         .sort();
     // The sine is stored and the sum of it is not; the sine for the sum alone is not, and the sum is.
     const shared = graphOf([x, y], {p: unary('cos', sub(mul(total, mul(a, y)), shifted(total)))});

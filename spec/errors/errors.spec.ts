@@ -682,8 +682,8 @@ describe('errors: options', () => {
   it('times', () => {
     const refused = (options: {readonly [name: string]: unknown}, word: RegExp): void =>
       void expectError(given(options), OptionError, 'bad-time', word);
-    refused({dt: 0}, /^dt must be a positive number, not 0/);
-    refused({dt: '0.1'}, /^dt must be a positive number, not '0\.1'/);
+    refused({dt: 0}, /^dt must be a positive number, or a negative one to run backwards in time, not 0/);
+    refused({dt: '0.1'}, /^dt must be a positive number, .*, not '0\.1'/);
     refused({dt: Infinity}, /not Infinity/);
     refused({steps: 1.5}, /^steps must be a whole number of at least 0, not 1\.5/);
     refused({t1: 1}, /^Give either steps or t1/);

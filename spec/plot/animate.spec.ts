@@ -1,7 +1,7 @@
 /** Animations: points where geometry has them, every form well-formed, and the player by its keys in a browser where there is one. */
 import {expect} from 'chai';
 import * as tf from '@tensorflow/tfjs';
-import {mechanics, OptionError, ShapeError, simulate} from '../../lib/index.js';
+import {frictionalContact, mechanics, moreau, OptionError, ShapeError, simulate, unilateral} from '../../lib/index.js';
 import {
   chain,
   doublePendulum,
@@ -156,6 +156,103 @@ describe('an animation', () => {
     } = JSON.parse(data) as {radius: number[]; ground: number[][]; box: number[]};
     expect([radius, box, y1, y2]).to.deep.equal([[1024], [4096, 2048], 0, 0]);
     expect(Math.abs(x2 - x1)).to.be.at.least(4096);
+  });
+
+  it('forces are arrows from where they act, the longest a quarter of the picture', () => {
+    // On its table a block of 2 kg is pushed with 5 N: the table presses with 2 g. It moves from 0 to 4.
+    const g = 10;
+    const path = simulate(
+      mechanics({
+        mass: 2,
+        forces: () => tf.tensor1d([5, -2 * g]),
+        constraints: [unilateral(({q}) => tf.gather(q, 1))],
+      }),
+      {q: [0, 0], v: [0, 0]},
+      {dt: 0.01, steps: 100},
+    );
+    const figure: Figure = {
+      points: ({q}) => tf.reshape(q, [1, 2]),
+      forces: ({q, lambda}) => ({
+        at: tf.stack([q, q]),
+        force: tf.stack([tf.tensor1d([5, 0]), tf.concat([tf.zerosLike(lambda), lambda])]),
+      }),
+    };
+    const framesOf = (given: Figure): {arrows: number[][]; at: number[][]; box: number[]} => {
+      const [, data] = /\(document\.body, (.*)\);\n/.exec(animate(path, {figure: given, frames: 11}).html())!;
+      return JSON.parse(data) as ReturnType<typeof framesOf>;
+    };
+    const {arrows, at} = framesOf(figure);
+    // Points cover 1.25 along x; an arrow of 20 N has a quarter of that, one of 5 N at the end of the way a quarter of the quarter more.
+    const scale = 4096 / (1.25 + 1.25 / 16);
+    arrows.forEach(([x0, y0, x1, y1, x2, y2, x3, y3], frame) => {
+      expect([x0, y0, x2, y2]).to.deep.equal([...at[frame], ...at[frame]]);
+      expect(x1 - x0).to.be.closeTo((scale * 1.25) / 16, 1);
+      expect(y3 - y2).to.be.closeTo((scale * 1.25) / 4, 1);
+      expect([y1 - y0, x3 - x2]).to.deep.equal([0, 0]);
+    });
+    // With a length said for a newton, 20 N has four times that of 5 N, and the picture is as large as that needs.
+    const long = framesOf({...figure, forceScale: 0.1});
+    expect(long.arrows[5][7] - long.arrows[5][5]).to.be.closeTo(4 * (long.arrows[5][2] - long.arrows[5][0]), 2);
+    expect(Math.max(...long.box)).to.equal(4096);
+    expect(Math.max(...long.arrows.flat())).to.be.within(0.9 * 4096, 4096);
+  });
+
+  it('an impact between two pictures is seen in both forms: arrows add up to its impulse', () => {
+    const [m, e, g] = [2, 0.5, 10];
+    const path = simulate(
+      mechanics({
+        mass: m,
+        forces: () => tf.tensor1d([0, -m * g]),
+        constraints: [frictionalContact(({q}) => tf.gather(q, 1), {restitution: e})],
+      }),
+      {q: [0, 1], v: [1, 0]},
+      {scheme: moreau(), dt: 0.001, t1: 0.6},
+    );
+    const figure: Figure = {
+      points: ({q}) => tf.reshape(q, [1, 2]),
+      forces: ({q, lambda}) => ({
+        at: tf.reshape(q, [1, 2]),
+        force: tf.reshape(tf.concat([tf.zerosLike(lambda), lambda]), [1, 2]),
+      }),
+      forceScale: 0.002,
+    };
+    const animation = animate(path, {figure, frames: 25});
+    const [, data] = /\(document\.body, (.*)\);\n/.exec(animation.html())!;
+    const {arrows, at} = JSON.parse(data) as {arrows: number[][]; at: number[][]};
+    // From 1 m it falls with √20 m/s; two numbers on the grid are one length: the first frame's height.
+    const low = Math.min(...at.map(([, y]) => y));
+    const metre = (at[0][1] - low) / (1 - Math.min(...path.values('q').filter((_, i) => i % 2 === 1)));
+    const impulse = arrows.reduce((sum, [, foot, , tip]) => sum + (tip - foot) / metre / 0.002, 0) * (0.6 / 24);
+    expect(impulse / (m * (1 + e) * Math.sqrt(2 * g))).to.be.closeTo(1, 0.02);
+    // Of 5 pictures none shows the impact itself, one its mean.
+    const svg = animation.svg({frames: 5});
+    const [, values] = /class="forces"[^>]*><animate[^>]* values="([^"]*)"/.exec(svg)!;
+    const lengths = values.split(';').map(d => {
+      const points = [...d.matchAll(/[ML]([-\d.]+) ([-\d.]+)/g)].map(([, , y]) => Number(y));
+      return points[0] - points[3];
+    });
+    expect(lengths.filter(length => length > 5)).to.have.length(1);
+    expect(elementsOf(animation.strip())).to.include('svg');
+  });
+
+  it('arrows of figures in space are drawn, too, and what is no force is refused', () => {
+    const path = simulate(
+      mechanics({mass: 1, forces: ({q}) => tf.neg(q)}),
+      {q: [1, 0, 0], v: [0, 1, 0.2]},
+      {dt: 0.1, steps: 10},
+    );
+    const one = (q: tf.Tensor): tf.Tensor => tf.reshape(q, [1, 3]);
+    const points: Figure['points'] = ({q}) => one(q);
+    const drawn = animate(path, {figure: {points, forces: ({q}) => ({at: one(q), force: one(tf.neg(q))})}});
+    expect(elementsOf(drawn.svg()).filter(name => name === 'animate')).to.have.length(2);
+    expect(drawn.strip()).to.include('class="forces"');
+    const wrong = (forces: Figure['forces']) => () => animate(path, {figure: {points, forces}});
+    expect(wrong(({q}) => ({at: one(q), force: q}))).to.throw(ShapeError, /\[1, 3\] and force of shape \[3\]/);
+    expect(wrong(({q}) => ({at: one(q), force: tf.div(one(q), 0)}))).to.throw(
+      OptionError,
+      /not a finite number at t = 0/,
+    );
+    expect(wrong(4 as never)).to.throw(OptionError, /forces/);
   });
 
   it('what cannot be drawn is refused with what to do', () => {

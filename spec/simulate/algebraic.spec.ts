@@ -18,7 +18,6 @@ import {
   implicitMidpoint,
   kvaerno3,
   kvaerno5,
-  linearize,
   newton,
   ode,
   OptionError,
@@ -490,7 +489,6 @@ describe("M y' = f(y, t) with a singular mass", function () {
         expect(caught(() => simulate(second, consistent, {scheme, dt: 0.1, steps: 1})).code).to.equal('bad-index');
       const back = {...unit, scheme: radauIIA5(), dt: 0.1, steps: 1, adjoint: backsolveAdjoint()};
       expect(caught(() => simulate.vjp(first, start, back)).code).to.equal('bad-adjoint');
-      expect(caught(() => linearize(first, start, unit)).code).to.equal('bad-linearization');
     });
 
     it('an algebraic equation that loses its solution midway ends the run with its time', () => {

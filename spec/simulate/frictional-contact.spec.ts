@@ -3,8 +3,11 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {
   bilateral,
+  compliant,
+  equilibrium,
   frictionalContact,
   implicitEuler,
+  InconsistentStateError,
   mechanics,
   moreau,
   OptionError,
@@ -274,5 +277,112 @@ describe('moreau: contacts with friction', () => {
       OptionError,
       'moreau()',
     );
+  });
+
+  it('coefficients by params, tensors and variables are looked at where a run starts, by their rows', () => {
+    const floor = (spec: object): MechanicalSystem =>
+      mechanics({
+        mass: 1,
+        forces: ({q}) => tf.mul(-g, tf.concat([tf.zeros([1]), tf.ones([q.size - 1])])),
+        constraints: [
+          unilateral(({q}) => tf.add(tf.gather(q, 0), 9)),
+          frictionalContact(({q}) => tf.gather(q, [1, 2]), {slip: ({v}) => tf.gather(v, [0, 0]), ...spec}),
+        ],
+      });
+    const start = {q: [0, 1, 2], v: [0, 0, 0]};
+    const mu = ({mu: x}: Params): tf.Tensor => x as tf.Tensor;
+    const run = (system: MechanicalSystem, params?: {mu: number | number[]}): void =>
+      simulate(system, start, {scheme, dt: 0.01, steps: 1, params}).dispose();
+    const refused = (value: number, row = 0) => ({constraint: 1, row, value});
+    const expectRefused = (act: () => void, sentence: string, data: object): void => {
+      let error: unknown;
+      try {
+        act();
+      } catch (caught) {
+        error = caught;
+      }
+      expect(error).to.be.instanceOf(InconsistentStateError);
+      const {code, message, data: told} = error as InconsistentStateError;
+      expect(code).to.equal('bad-coefficient');
+      expect(message).to.contain(sentence);
+      expect(told).to.deep.include(data);
+    };
+    const before = tf.memory().numTensors;
+    const sliding = floor({friction: mu});
+    for (const bad of [-0.1, -1e9])
+      expectRefused(
+        () => run(sliding, {mu: bad}),
+        'constraints[1]: frictionalContact: friction must be finite and at least 0',
+        refused(bad),
+      );
+    expectRefused(() => run(sliding, {mu: [0.3, -2]}), 'that of row 1 is -2', refused(-2, 1));
+    run(sliding, {mu: [0.3, 0]});
+    const bouncing = floor({friction: 0, restitution: mu});
+    for (const bad of [-0.1, 1.1])
+      expectRefused(() => run(bouncing, {mu: bad}), 'restitution must be from 0 to 1', refused(bad));
+    run(bouncing, {mu: 1});
+    const variable = tf.tidy(() => tf.variable(tf.scalar(0.5)));
+    const held = floor({friction: variable});
+    run(held);
+    tf.tidy(() => variable.assign(tf.scalar(-0.5)));
+    expectRefused(() => run(held), 'it is -0.5', refused(-0.5));
+    variable.dispose();
+    const root = floor({friction: (params: Params) => tf.sqrt(mu(params))});
+    expectRefused(() => run(root, {mu: -1}), 'it is NaN', {row: 0});
+    const soft = mechanics({
+      mass: 1,
+      forces: [],
+      constraints: [compliant(({q}) => q, {compliance: ({c}: {c: tf.Tensor}) => c})],
+    });
+    const pressed = (c: number): void => simulate(soft, {q: 1, v: 0}, {dt: 0.01, steps: 1, params: {c}}).dispose();
+    expectRefused(() => pressed(-1e-3), 'constraints[0]: compliant: compliance', {value: -1e-3});
+    pressed(1e-3);
+    expectRefused(() => equilibrium(soft, {q: 1}, {params: {c: -1}}), 'compliance', {value: -1});
+    expect(tf.memory().numTensors).to.equal(before);
+  });
+
+  describe('a start below the surface', () => {
+    const block = (spec: object): MechanicalSystem =>
+      mechanics({
+        mass: 1,
+        forces: () => tf.tensor1d([0, -g]),
+        constraints: [frictionalContact(({q}) => tf.gather(q, 1), spec)],
+      });
+    const options = {scheme, dt: 0.01, t1: 0.1};
+    const rough = {slip: ({v}: {v: tf.Tensor}) => tf.gather(v, 0), friction: 0.3};
+    for (const [name, spec] of [
+      ['without friction', {}],
+      ['with it', rough],
+    ] as const) {
+      it(`is refused as one of unilateral rows is, or moved up; ${name}`, () => {
+        const begin = (y: number, more = {}) => simulate(block(spec), {q: [0, y], v: [0, 0]}, {...options, ...more});
+        expect(() => begin(-0.01)).to.throw(
+          InconsistentStateError,
+          /gap of lambda\[0\].*-1\.000e-2 where it may not be negative/,
+        );
+        const path = begin(-0.01, {consistent: 'project'});
+        path.dispose();
+        expect(path.values('q')[1]).to.be.closeTo(0, 1e-15);
+        // What float32 makes of a height on its surface.
+        begin(-1e-7).dispose();
+      });
+    }
+
+    it('is not what steps of the same length leave on a curved surface, and a run may begin with it', () => {
+      // Along the inside of a cylinder of radius 1, with 2 m/s: a step moves along its tangent, h² v²/2 below it.
+      const cylinder = mechanics({
+        mass: 1,
+        forces: () => tf.tensor1d([0, -g]),
+        constraints: [frictionalContact(({q}) => tf.sub(1, tf.norm(q)))],
+      });
+      const path = simulate(cylinder, {q: [0, -1], v: [2, 0]}, options);
+      path.dispose();
+      const last = (name: 'q' | 'v'): number[] => [...path.values(name).slice(-2)];
+      expect(1 - Math.hypot(...last('q'))).to.be.within(-0.0003, -0.0001);
+      simulate(cylinder, {q: last('q'), v: last('v')}, options).dispose();
+      expect(() => simulate(cylinder, {q: last('q'), v: last('v')}, {...options, dt: 1e-4})).to.throw(
+        InconsistentStateError,
+      );
+    });
   });
 });

@@ -33,7 +33,7 @@ describe('docs/sweeps.md', function () {
   this.timeout(120_000);
   let place: string;
   const home = process.cwd();
-  const {STIFFGRAD_REDIS} = process.env;
+  const {STIFFGRAD_SERVER} = process.env;
   /** As npx stiffgrad with these words. */
   const command = async (args: readonly string[]): Promise<string> => {
     const out: string[] = [];
@@ -48,7 +48,7 @@ describe('docs/sweeps.md', function () {
     await mkdir(path.join(root, 'reports'), {recursive: true});
     place = await mkdtemp(path.join(root, 'reports/sweeps-'));
     process.chdir(place);
-    delete process.env.STIFFGRAD_REDIS;
+    delete process.env.STIFFGRAD_SERVER;
     for (const {text} of blocks(page, 'typescript')) {
       const [, name] = /^\/\/ (\S+)/.exec(text)!;
       // Each of the five analyses starts processes anew: one is enough here.
@@ -57,8 +57,8 @@ describe('docs/sweeps.md', function () {
   });
   after(async () => {
     process.chdir(home);
-    if (STIFFGRAD_REDIS === undefined) delete process.env.STIFFGRAD_REDIS;
-    else process.env.STIFFGRAD_REDIS = STIFFGRAD_REDIS;
+    if (STIFFGRAD_SERVER === undefined) delete process.env.STIFFGRAD_SERVER;
+    else process.env.STIFFGRAD_SERVER = STIFFGRAD_SERVER;
     await rm(place, {recursive: true});
   });
 
@@ -100,7 +100,7 @@ describe('docs/sweeps.md', function () {
     const first = await readFile(path.join(place, 'results.csv'), 'utf8');
     await rm(path.join(place, 'results'), {recursive: true});
     const server = await startServer(await freePort());
-    process.env.STIFFGRAD_REDIS = `redis://127.0.0.1:${server.port}`;
+    process.env.STIFFGRAD_SERVER = `redis://127.0.0.1:${server.port}`;
     const worker = spawn(
       process.execPath,
       ['--import', 'tsx', path.join(root, 'cli/main.ts'), ...queue[0], '--workers', '1'],
@@ -113,7 +113,7 @@ describe('docs/sweeps.md', function () {
       worker.kill('SIGTERM');
       await ended;
       await server.stop();
-      delete process.env.STIFFGRAD_REDIS;
+      delete process.env.STIFFGRAD_SERVER;
     }
     await command(laptop[1]);
     expect(await readFile(path.join(place, 'results.csv'), 'utf8')).to.equal(first);

@@ -120,7 +120,7 @@ describe('a sweep through BullMQ', function () {
           {
             cwd: root,
             stdio: 'ignore',
-            env: {...process.env, STIFFGRAD_REDIS: `redis://:secret@127.0.0.1:${server.port}`},
+            env: {...process.env, STIFFGRAD_SERVER: `redis://:secret@127.0.0.1:${server.port}`},
           },
         ),
       );

@@ -1,7 +1,8 @@
-/** A queue's server for tests: Redis or Valkey as Debian's packages install them, on a free port of this machine. */
+/** Queues' servers for tests: Redis, Valkey or PostgreSQL as Debian's packages install them, on a free port of this machine. */
 import {execFileSync, spawn, type ChildProcess} from 'node:child_process';
-import {existsSync} from 'node:fs';
+import {chmodSync, chownSync, existsSync, readdirSync} from 'node:fs';
 import {createServer, connect} from 'node:net';
+import {userInfo} from 'node:os';
 import path from 'node:path';
 
 /** The server's program, or undefined where neither is installed. */
@@ -31,25 +32,73 @@ export async function startServer(port: number, more: readonly string[] = []): P
     [...plain, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--maxmemory-policy', 'noeviction', ...more],
     {stdio: 'ignore'},
   );
+  await opened(port);
+  return {port, process: child, stop: signal => stopped(child, signal)};
+}
+
+async function opened(port: number): Promise<void> {
   for (let i = 0; i < 200; i++) {
     const open = await new Promise<boolean>(resolve => {
       const socket = connect(port, '127.0.0.1', () => resolve(true)).on('error', () => resolve(false));
       setTimeout(() => socket.destroy(), 200).unref();
     });
-    if (open) break;
+    if (open) return;
     await new Promise(resolve => setTimeout(resolve, 50));
   }
-  return {
-    port,
-    process: child,
-    async stop(signal: NodeJS.Signals = 'SIGTERM') {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      await new Promise(resolve => {
-        child.once('exit', resolve);
-        child.kill(signal);
-      });
-    },
-  };
+}
+
+async function stopped(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  await new Promise(resolve => {
+    child.once('exit', resolve);
+    child.kill(signal);
+  });
+}
+
+/** The folder of PostgreSQL's programs, or undefined where it is not installed: Debian keeps them out of PATH. */
+export const postgresPrograms = ((): string | undefined => {
+  const versions = '/usr/lib/postgresql';
+  if (!existsSync(versions)) return undefined;
+  const newest = readdirSync(versions).sort((a, b) => Number(b) - Number(a))[0];
+  const folder = path.join(versions, newest ?? '', 'bin');
+  return existsSync(path.join(folder, 'initdb')) ? folder : undefined;
+})();
+
+/** Who runs PostgreSQL, which refuses to be run by root. */
+function owner(): {uid?: number; gid?: number} {
+  if (userInfo().uid !== 0) return {};
+  const id = (option: string): number => Number(execFileSync('id', [option, 'postgres'], {encoding: 'utf8'}));
+  return {uid: id('-u'), gid: id('-g')};
+}
+
+/** A data folder whose user 'me' has the password 'secret'. */
+export function initPostgres(folder: string, passwordFile: string): void {
+  const who = owner();
+  if (who.uid !== undefined) [folder, passwordFile].forEach(file => chownSync(file, who.uid!, who.gid!));
+  execFileSync(
+    path.join(postgresPrograms!, 'initdb'),
+    ['-D', folder, '-U', 'me', '-A', 'scram-sha-256', '--pwfile', passwordFile, '--no-sync'],
+    {...who, stdio: 'pipe', cwd: folder},
+  );
+}
+
+/** Options of a server that speaks TLS with the certificate in its data folder: its owner alone may read the key. */
+export function postgresTls(folder: string): string[] {
+  const [certificate, key] = ['ca.pem', 'key.pem'].map(name => path.join(folder, name));
+  const who = owner();
+  if (who.uid !== undefined) chownSync(key, who.uid, who.gid!);
+  chmodSync(key, 0o600);
+  return ['-c', 'ssl=on', '-c', `ssl_cert_file=${certificate}`, '-c', `ssl_key_file=${key}`];
+}
+
+export async function startPostgres(folder: string, port: number, more: readonly string[] = []): Promise<Server> {
+  const child = spawn(
+    path.join(postgresPrograms!, 'postgres'),
+    ['-D', folder, '-p', String(port), '-c', 'listen_addresses=127.0.0.1', '-k', folder, ...more],
+    {...owner(), stdio: 'ignore', cwd: folder},
+  );
+  await opened(port);
+  return {port, process: child, stop: signal => stopped(child, signal)};
 }
 
 /** A certificate of its own authority for 127.0.0.1; false where openssl is not installed. */

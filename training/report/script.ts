@@ -1,5 +1,6 @@
-/** What the scripts of this folder share: their arguments, progress on the terminal, tables, and one place for failures. */
-import {pathToFileURL} from 'node:url';
+/** What scripts share: their arguments, progress on the terminal, tables, and one place for failures. */
+import path from 'node:path';
+import {fileURLToPath, pathToFileURL} from 'node:url';
 import {parseArgs} from 'node:util';
 import * as tf from '@tensorflow/tfjs';
 import type {IdentificationProgress} from '../identify/identify.js';
@@ -19,23 +20,23 @@ export interface ScriptArguments {
 export function script(url: string, name: string, what: string, run: (args: ScriptArguments) => Promise<void>): void {
   if (process.argv[1] === undefined || url !== pathToFileURL(process.argv[1]).href) return;
   tf.enableProdMode(); // without tfjs's advertisement among the results
-  started(name, what, run).catch((error: unknown) => {
+  started(`${path.basename(path.dirname(fileURLToPath(url)))}/${name}`, what, run).catch((error: unknown) => {
     console.error(error instanceof Error ? `${error.name}: ${error.message}` : error);
     process.exitCode = 1;
   });
 }
 
-async function started(name: string, what: string, run: (args: ScriptArguments) => Promise<void>): Promise<void> {
+/** @param program the script without its ending, under the folder it is in */
+async function started(program: string, what: string, run: (args: ScriptArguments) => Promise<void>): Promise<void> {
   const {values, positionals} = parseArgs({
     allowPositionals: true,
     options: {
-      report: {type: 'string', default: `reports/${name}.html`},
+      report: {type: 'string', default: `reports/${path.basename(program)}.html`},
       short: {type: 'boolean', default: false},
       help: {type: 'boolean', short: 'h'},
     },
   });
-  if (values.help === true)
-    console.log(`npx tsx training/${name}.ts [record] [--report page.html] [--short]\n\n${what}`);
+  if (values.help === true) console.log(`npx tsx ${program}.ts [record] [--report page.html] [--short]\n\n${what}`);
   else await run({path: positionals[0], report: values.report, short: values.short});
 }
 

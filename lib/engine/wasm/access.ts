@@ -11,6 +11,13 @@ export interface Access {
   readonly coefficients: readonly number[];
 }
 
+/** Equal for equal positions of one nest: where nothing moves, a number. */
+export type AccessKey = string | number;
+
+export function accessKey({offset, coefficients}: Access): AccessKey {
+  return coefficients.every(c => c === 0) ? offset : `${offset}+${coefficients.join()}`;
+}
+
 /** Index along each axis: origin[a] + Σ_d steps[d][a]·i_d. */
 export interface AxisIndices {
   readonly origin: readonly number[];

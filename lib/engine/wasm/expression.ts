@@ -7,6 +7,7 @@ import type {BinaryName, Node} from '../../graph/node.js';
 import {isOp} from '../../graph/node.js';
 import {binaryRules} from '../../graph/primitives/elementwise.js';
 import type {Access} from './access.js';
+import {accessKey} from './access.js';
 import type {FunctionName} from './functions.js';
 import {valueOf} from './functions.js';
 
@@ -89,7 +90,7 @@ export class Expressions {
   load(of: Node, access: Access): Expression {
     const varies = variation(access);
     if (varies === 0 && isOp(of, 'constant')) return this.constant(of.attributes.values[access.offset]);
-    return this.intern<'load'>(`l${this.idOf(of)}@${access.offset}+${access.coefficients.join()}`, id => ({
+    return this.intern<'load'>(`l${this.idOf(of)}@${accessKey(access)}`, id => ({
       kind: 'load',
       id,
       varies,
@@ -100,7 +101,7 @@ export class Expressions {
 
   lookup(of: Node, access: Access, table: Int32Array, entry: Access): Expression {
     const varies = variation(access) | variation(entry);
-    const key = `t${this.idOf(of)}@${access.offset}+${access.coefficients.join()}[${this.idOf(table)}@${entry.offset}+${entry.coefficients.join()}`;
+    const key = `t${this.idOf(of)}@${accessKey(access)}[${this.idOf(table)}@${accessKey(entry)}`;
     return this.intern<'lookup'>(key, id => ({kind: 'lookup', id, varies, of, access, table, entry}));
   }
 

@@ -5,10 +5,10 @@
 import type {Node} from '../../graph/node.js';
 import type {Expression} from './expression.js';
 import {children} from './expression.js';
-import type {Nest} from './nest.js';
+import type {Nest, Root} from './nest.js';
 import {divide} from './nest.js';
 import type {Built} from './pieces.js';
-import {buildPieces} from './pieces.js';
+import {buildPieces, offeredBy} from './pieces.js';
 import type {Views} from './view-cache.js';
 
 /** A nest with its expressions and what they read. */
@@ -16,7 +16,7 @@ export interface Loop {
   readonly kind: 'loop';
   readonly nest: Nest;
   readonly built: Built;
-  readonly writes: readonly Node[];
+  readonly writes: ReadonlySet<Node>;
   readonly reads: ReadonlySet<Node>;
   /** Different values computed or read at a point. */
   readonly weight: number;
@@ -24,6 +24,8 @@ export interface Loop {
   readonly points: number;
   /** The values that are whole at each point, for others at the same point to use. */
   readonly offered: ReadonlySet<Node>;
+  /** The same with more results at its points, if these leave axes and cuts as they are; this one is used up then. */
+  extended(roots: readonly Root[]): Loop | undefined;
 }
 
 /** Past this many values at a point, registers are long exhausted and a joined loop saves nothing. */
@@ -32,34 +34,64 @@ const heaviest = 160;
 const smallSize = 16;
 
 export function loopOf(nest: Nest, built: Built): Loop {
-  const reads = new Set<Node>();
-  let weight = 0;
-  visitExpressions(built, e => {
-    weight++;
-    if (e.kind === 'load' || e.kind === 'lookup' || e.kind === 'loadAt') reads.add(e.of);
-  });
+  return loopWith(nest, built, {values: new Set(), reads: new Set(), writes: new Set(), offered: new Set()}, 0);
+}
+
+/** What a loop is known by: it grows with the loop. */
+interface Known {
+  readonly values: Set<Expression>;
+  readonly reads: Set<Node>;
+  readonly writes: Set<Node>;
+  readonly offered: Set<Node>;
+}
+
+/** @param from the first result that is not among what is known */
+function loopWith(nest: Nest, built: Built, known: Known, from: number): Loop {
+  const {values, reads, writes, offered} = known;
+  visitExpressions(
+    built,
+    e => {
+      if (e.kind === 'load' || e.kind === 'lookup' || e.kind === 'loadAt') reads.add(e.of);
+    },
+    from,
+    values,
+  );
+  const more = nest.roots.slice(from);
+  for (const {node} of more) writes.add(node);
+  for (const node of offeredBy(more)) offered.add(node);
   return {
     kind: 'loop',
     nest,
     built,
-    writes: [...new Set(nest.roots.map(({node}) => node))],
+    writes,
     reads,
-    weight: weight / Math.max(1, built.pieces.length),
+    weight: values.size / Math.max(1, built.pieces.length),
     points: pointsOf(nest),
-    offered: new Set(nest.roots.filter(root => root.source === root.node).map(root => root.node)),
+    offered,
+    extended(roots) {
+      const all = built.extended(roots);
+      if (all === undefined) return undefined;
+      return loopWith({...nest, roots: [...nest.roots, ...roots]}, all, known, nest.roots.length);
+    },
   };
 }
 
-export function visitExpressions(built: Built, visit: (e: Expression) => void): void {
-  const seen = new Set<Expression>();
+/** @param from the first of each piece's results that are gone through, `seen` what of them is known already */
+export function visitExpressions(
+  {pieces}: Pick<Built, 'pieces'>,
+  visit: (e: Expression) => void,
+  from = 0,
+  seen = new Set<Expression>(),
+): void {
   const walk = (e: Expression): void => {
     if (seen.has(e)) return;
     seen.add(e);
     visit(e);
-    children(e).forEach(walk);
+    for (const child of children(e)) walk(child);
   };
-  for (const piece of built.pieces) {
-    for (const {value, position} of piece.assignments) {
+  for (const {assignments} of pieces) {
+    for (let i = from; i < assignments.length; i++) {
+      const {value, position} = assignments[i];
       walk(value);
       if (position !== undefined) walk(position);
     }
@@ -79,7 +111,7 @@ export function mayJoin(earlier: Loop, later: Loop): boolean {
     || !later.nest.flat
   )
     return false;
-  const dependencies = earlier.writes.filter(node => later.reads.has(node));
+  const dependencies = [...later.reads].filter(node => earlier.writes.has(node));
   if (dependencies.some(node => !earlier.offered.has(node))) return false;
   if (dependencies.length > 0) return readsInPlace(later, new Set(dependencies));
   return later.points <= smallSize || [...later.reads].some(node => node.size > 1 && earlier.reads.has(node));
@@ -129,6 +161,8 @@ export function join(earlier: Loop, later: Loop, isStored: (node: Node) => boole
   const total = earlier.points;
   if (boundaries.some((step, i) => (boundaries[i + 1] ?? total) % step !== 0)) return undefined;
   for (const nest of [first, second]) divideAt(nest, boundaries);
+  const extended = first.axes.length === earlier.nest.axes.length ? earlier.extended(second.roots) : undefined;
+  if (extended !== undefined) return extended;
   const nest: Nest = {
     axes: first.axes.map(({size}) => ({size, cuts: []})),
     roots: [...first.roots, ...second.roots],
@@ -165,6 +199,6 @@ export function withoutUnread(loop: Loop, isNeeded: (node: Node) => boolean): Lo
     ...loop,
     nest: {...loop.nest, roots},
     built: {...loop.built, pieces},
-    writes: [...new Set(roots.map(({node}) => node))],
+    writes: new Set(roots.map(({node}) => node)),
   };
 }

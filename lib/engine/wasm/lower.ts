@@ -19,7 +19,7 @@ export interface KernelStep {
   readonly kind: 'kernel';
   readonly node: Node;
   readonly operands: readonly Operand[];
-  readonly writes: readonly Node[];
+  readonly writes: ReadonlySet<Node>;
   readonly reads: ReadonlySet<Node>;
 }
 
@@ -69,7 +69,13 @@ class Steps {
         const operands = storage.operands.get(node) ?? [];
         this.readyAt.set(
           node,
-          steps.push({kind: 'kernel', node, operands, writes: [node], reads: new Set(operands.map(({of}) => of))}) - 1,
+          steps.push({
+            kind: 'kernel',
+            node,
+            operands,
+            writes: new Set([node]),
+            reads: new Set(operands.map(({of}) => of)),
+          }) - 1,
         );
         continue;
       }
@@ -116,18 +122,17 @@ class Steps {
     };
     for (let j = latest(i); j >= 0; j = latest(j)) {
       const [earlier, loop] = [steps[j], steps[i]];
-      if (earlier?.kind !== 'loop' || loop?.kind !== 'loop') continue;
-      const reads = (step: Step | undefined): boolean =>
-        step !== undefined && earlier.writes.some(node => step.reads.has(node));
+      if (earlier?.kind !== 'loop' || loop?.kind !== 'loop' || !mayJoin(earlier, loop)) continue;
+      const moved = earlier.nest.roots.map(({node}) => node);
+      const reads = (step: Step | undefined): boolean => step !== undefined && moved.some(node => step.reads.has(node));
       if (steps.slice(j + 1, i).some(reads)) continue;
       // Of a value in several parts others may be written in between, which its readers wait for.
-      const joined = earlier.nest.roots.every(root => root.source === root.node)
-        ? this.joined(earlier, loop)
-        : undefined;
+      if (earlier.nest.roots.some(root => root.source !== root.node)) continue;
+      const joined = join(earlier, loop, this.storage.isStored, this.views);
       if (joined === undefined) continue;
       steps[i] = joined;
       steps[j] = undefined;
-      for (const node of earlier.writes) readyAt.set(node, i);
+      for (const node of moved) readyAt.set(node, i);
     }
   }
 }
@@ -152,7 +157,7 @@ function withoutUnneeded(steps: readonly Step[], outputs: readonly Node[]): Step
   for (const step of steps) for (const node of step.reads) needed.add(node);
   return steps
     .map(step => (step.kind === 'loop' ? withoutUnread(step, node => needed.has(node)) : step))
-    .filter(step => step.writes.length > 0);
+    .filter(step => step.writes.size > 0);
 }
 
 function addressedIn(steps: readonly Step[]): Set<Node> {

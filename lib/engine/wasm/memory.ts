@@ -206,14 +206,14 @@ function mayOverwrite(step: Step, written: Node, read: Node): boolean {
   if (step.kind !== 'loop' || written.size !== read.size) return false;
   const {nest, built} = step;
   if (
-    step.writes.includes(read)
+    step.writes.has(read)
     || nest.roots.some(root => root.node === written && (root.clear || root.combine !== 'store'))
   )
     return false;
   const pieces = built.pieces.map(piece => {
     const loads: Access[] = [];
     let scattered = false;
-    visitExpressions({...built, pieces: [piece]}, e => {
+    visitExpressions({pieces: [piece]}, e => {
       if (e.kind === 'load' && e.of === read) loads.push(e.access);
       else if ((e.kind === 'lookup' || e.kind === 'loadAt') && e.of === read) scattered = true;
     });

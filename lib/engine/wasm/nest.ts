@@ -50,7 +50,7 @@ export function rowOf({node}: Root): number {
 }
 
 /** Whether the nest has a sum's rows whole along its last axis, as the order of long sums asks; short ones may be divided. */
-export function keepsRow({axes}: Nest, root: Root): boolean {
+export function keepsRow({axes}: {readonly axes: readonly Axis[]}, root: Root): boolean {
   const row = root.combine === 'sum' ? rowOf(root) : 0;
   if (row < shortestRow) return true;
   const last = axes[axes.length - 1];

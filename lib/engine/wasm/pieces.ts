@@ -6,11 +6,11 @@
  */
 import type {Node} from '../../graph/node.js';
 import {isOp} from '../../graph/node.js';
-import type {Access, AxisIndices} from './access.js';
-import {joinAxes, splitByAxes} from './access.js';
+import type {Access, AccessKey, AxisIndices} from './access.js';
+import {accessKey, joinAxes, splitByAxes} from './access.js';
 import type {Expression} from './expression.js';
 import {Expressions} from './expression.js';
-import type {Nest, Root} from './nest.js';
+import type {Axis, Nest, Root} from './nest.js';
 import {cut, divide, keepsRow} from './nest.js';
 import {bare, concatRows, placedAxes} from './view.js';
 import type {Views} from './view-cache.js';
@@ -39,6 +39,11 @@ export interface Built {
   readonly pieces: readonly Piece[];
   /** First point and length of each segment of each axis. */
   readonly segments: readonly (readonly Segment[])[];
+  /**
+   * With more results, which may read the ones before, at the same points of the same pieces; undefined where they ask for
+   * other axes or cuts. What is known of the nest goes along: this one is not to be extended again where that succeeds.
+   */
+  extended(roots: readonly Root[]): Built | undefined;
 }
 
 export interface Segment {
@@ -56,28 +61,21 @@ export interface Obstacle {
 const pieceLimit = 16;
 
 export function buildPieces(nest: Nest, isStored: (node: Node) => boolean, views: Views): Built | Obstacle {
-  const within = new Set(nest.roots.filter(root => root.source === root.node).map(root => root.node));
+  const within = new Set(offeredBy(nest.roots));
   const dividers: Node[] = [];
   /** What to store instead where a nest's own result is in its way: what made it too complicated. */
   const other = (candidates: readonly Node[]): Node | undefined =>
     candidates.find(node => !within.has(node) && !isStored(node));
+  const isLoaded = (node: Node): boolean => isStored(node) && !within.has(node);
   for (;;) {
     const expressions = new Expressions();
     const segments = nest.axes.map(segmentsOf);
     const wishes = new Wishes();
-    const pieces: Piece[] = [];
-    for (const choice of combinations(segments.map(list => list.length))) {
+    const builders = combinations(segments.map(list => list.length)).map(choice => {
       const box = choice.map((s, axis) => segments[axis][s]);
-      const builder = new PieceBuilder(
-        nest,
-        box,
-        expressions,
-        wishes,
-        node => isStored(node) && !within.has(node),
-        views,
-      );
-      pieces.push({segments: choice, sizes: box.map(segment => segment.size), assignments: builder.assignments()});
-    }
+      return new PieceBuilder(choice, box, expressions, wishes, isLoaded, views);
+    });
+    const pieces = builders.map(builder => builder.piece(nest.roots));
     if (wishes.obstacle !== undefined) {
       return {store: other([wishes.obstacle, ...dividers])};
     }
@@ -88,13 +86,52 @@ export function buildPieces(nest: Nest, isStored: (node: Node) => boolean, views
     }
     if (wishes.cuts.length === 0) {
       const divided = nest.roots.find(root => !keepsRow(nest, root));
-      return divided === undefined ? {pieces, segments} : {store: other([bare(divided.source)])};
+      if (divided !== undefined) return {store: other([bare(divided.source)])};
+      return extensible(pieces, segments, {axes: nest.axes, builders, within, wishes});
     }
     for (const {axis, at} of wishes.cuts) cut(nest, axis, at);
     const count = nest.axes.reduce((product, {cuts}) => product * (cuts.length + 1), 1);
     const store = count > pieceLimit ? other(wishes.composed) : undefined;
     if (store !== undefined) return {store};
   }
+}
+
+/** The values that are whole at each point. */
+export function offeredBy(roots: readonly Root[]): Node[] {
+  return roots.filter(root => root.source === root.node).map(root => root.node);
+}
+
+/** What a nest was built with, for results that join it. */
+interface Workshop {
+  readonly axes: readonly Axis[];
+  readonly builders: readonly PieceBuilder[];
+  readonly within: Set<Node>;
+  readonly wishes: Wishes;
+}
+
+function extensible(pieces: readonly Piece[], segments: Built['segments'], known: Workshop): Built {
+  const {axes, builders, within, wishes} = known;
+  for (const builder of builders) builder.keep();
+  return {
+    pieces,
+    segments,
+    extended(roots) {
+      const offered = offeredBy(roots);
+      if (offered.some(node => within.has(node) || builders.some(builder => builder.hasRead(node)))) return undefined;
+      for (const node of offered) within.add(node);
+      const more = builders.map(builder => builder.piece(roots).assignments);
+      if (wishes.none && roots.every(root => keepsRow({axes}, root)))
+        return extensible(
+          pieces.map((piece, p) => ({...piece, assignments: piece.assignments.concat(more[p])})),
+          segments,
+          known,
+        );
+      for (const node of offered) within.delete(node);
+      for (const builder of builders) builder.forget();
+      wishes.clear();
+      return undefined;
+    },
+  };
 }
 
 function segmentsOf({size, cuts}: {size: number; cuts: readonly number[]}): Segment[] {
@@ -112,18 +149,28 @@ function combinations(counts: readonly number[]): number[][] {
 /** What stands in the way of building a nest as it is. */
 class Wishes {
   division: {dim: number; inner: number; by: Node} | undefined;
-  readonly cuts: {axis: number; at: number}[] = [];
+  cuts: {axis: number; at: number}[] = [];
   /** The compositions that asked for cuts. */
-  readonly composed: Node[] = [];
+  composed: Node[] = [];
   obstacle: Node | undefined;
+
+  get none(): boolean {
+    return this.division === undefined && this.cuts.length === 0 && this.obstacle === undefined;
+  }
+
+  clear(): void {
+    [this.division, this.obstacle, this.cuts, this.composed] = [undefined, undefined, [], []];
+  }
 }
 
 class PieceBuilder {
   private readonly sizes: readonly number[];
-  private readonly memo = new Map<Node, Map<string, Expression>>();
+  private readonly memo = new Map<Node, Map<AccessKey, Expression>>();
+  /** What was added to the memo since it was last kept. */
+  private added: {readonly of: Node; readonly key: AccessKey}[] = [];
 
   constructor(
-    private readonly nest: Nest,
+    private readonly segments: readonly number[],
     private readonly box: readonly Segment[],
     private readonly make: Expressions,
     private readonly wishes: Wishes,
@@ -133,9 +180,32 @@ class PieceBuilder {
     this.sizes = box.map(segment => segment.size);
   }
 
-  assignments(): Assignment[] {
+  piece(roots: readonly Root[]): Piece {
+    return {segments: this.segments, sizes: this.sizes, assignments: this.assignments(roots)};
+  }
+
+  keep(): void {
+    this.added = [];
+  }
+
+  /** Whether what is built depends on where the node's value comes from. */
+  hasRead(node: Node): boolean {
+    return this.memo.has(node);
+  }
+
+  /** As it was when it was last kept. */
+  forget(): void {
+    for (const {of, key} of this.added) {
+      const to = this.memo.get(of);
+      to?.delete(key);
+      if (to?.size === 0) this.memo.delete(of);
+    }
+    this.added = [];
+  }
+
+  private assignments(roots: readonly Root[]): Assignment[] {
     if (this.sizes.includes(0)) return [];
-    return this.nest.roots.map(root => {
+    return roots.map(root => {
       const source = this.fromSteps(root.sourceSteps, 0);
       return {
         root,
@@ -161,11 +231,14 @@ class PieceBuilder {
 
   private value(node: Node, access: Access): Expression {
     let byAccess = this.memo.get(node);
-    if (byAccess === undefined) this.memo.set(node, (byAccess = new Map<string, Expression>()));
-    const key = `${access.offset}+${access.coefficients.join()}`;
+    if (byAccess === undefined) this.memo.set(node, (byAccess = new Map<AccessKey, Expression>()));
+    const key = accessKey(access);
     let found = byAccess.get(key);
-    if (found === undefined)
-      byAccess.set(key, (found = this.isLoaded(node) ? this.make.load(node, access) : this.computed(node, access)));
+    if (found === undefined) {
+      found = this.isLoaded(node) ? this.make.load(node, access) : this.computed(node, access);
+      byAccess.set(key, found);
+      this.added.push({of: node, key});
+    }
     return found;
   }
 

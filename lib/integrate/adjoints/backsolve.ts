@@ -4,12 +4,13 @@
  */
 import type {Gradient} from '../../adjoint/gradient.js';
 import type {AdjointSystem} from '../../adjoint/backsolve.js';
-import {adjointSystem, checkBacksolve} from '../../adjoint/backsolve.js';
+import {adjointSystem, checkBacksolve, requireInverse} from '../../adjoint/backsolve.js';
 import {OptionError} from '../../errors.js';
 import {positiveOrInfinite, refuseUnknownOptions} from '../../checks.js';
 import {sizeOf} from '../../graph/node.js';
 import {auto} from '../../linear/index.js';
 import {compileStep} from '../../step/compiled.js';
+import {turned, turnedAll} from '../../step/clock.js';
 import {noRedundancy} from '../../step/context.js';
 import {equalBlocks} from '../../step/formulation.js';
 import {traceRun} from '../../step/trace-step.js';
@@ -47,6 +48,7 @@ export function backsolveAdjoint(options: {readonly drift?: number} = {}): Adjoi
     check: ({system, options: {scheme, events}}) => checkBacksolve(system, scheme, events.length),
     prepare(asked) {
       checkResumed(asked);
+      if (asked.system.kind === 'ode') requireInverse(asked.system, asked.own[0].shape);
       return backsolve(asked, drift);
     },
   };
@@ -76,7 +78,7 @@ interface Augmented extends AdjointSystem {
 }
 
 function augment({system, options, own, leaves, traced, engine}: AskedStep): Augmented {
-  const adjoint = adjointSystem(system, own, leaves, traced.parameters);
+  const adjoint = adjointSystem(system, own, leaves, traced.parameters, traced);
   const adaptive = options.plan?.control.kind === 'adaptive';
   const {start, step} = traceRun(
     adjoint.system,
@@ -118,6 +120,8 @@ const none = new Float64Array(0);
 class WayBack {
   /** (y, ȳ, p̄), with cotangents in units of the largest. */
   private readonly now: Float64Array;
+  /** Of the saved states, by the run's clock. */
+  private readonly times: Float64Array;
   private taken = 0;
   private farthest = {share: 0, t: NaN};
   private pace: Standing['pace'];
@@ -131,6 +135,7 @@ class WayBack {
     private readonly drift: number,
   ) {
     this.now = new Float64Array(augmented.size);
+    this.times = turnedAll(runnable.traced, path.times);
     const {size} = runnable.traced.state;
     this.sizes = runnable.traced.state.blocks
       .filter(({offset}) => offset < augmented.states)
@@ -147,7 +152,7 @@ class WayBack {
     const {
       augmented: {states, parameters},
       runnable,
-      path: {times},
+      times,
       now,
     } = this;
     const scale = cotangents.reduce((most, cotangent) => Math.max(most, Math.abs(cotangent)), 0);
@@ -206,7 +211,7 @@ class WayBack {
     const {
       augmented: {runnable, source},
       now,
-      path: {times},
+      times,
       runnable: {parameterValues, t0},
     } = this;
     const end = to < 0 ? t0 : times[to];
@@ -231,12 +236,12 @@ class WayBack {
     if (status === 'completed') return;
     throw new OptionError(
       'backsolve-failed',
-      `backsolveAdjoint: from t = ${text(begin)} back to ${text(end)} state and adjoint could not be integrated (${status}). The motion cannot be run backwards with these steps: use implicitAdjoint(). ${error?.message ?? ''}`,
-      {status, t: begin},
+      `backsolveAdjoint: from t = ${this.text(begin)} back to ${this.text(end)} state and adjoint could not be integrated (${status}). The motion cannot be run backwards with these steps: use implicitAdjoint(). ${error?.message ?? ''}`,
+      {status, t: turned(this.runnable.traced, begin)},
     );
   }
 
-  /** The times of the way back, by s = −t. */
+  /** The times of the way back, the run's clock turned. */
   private span(from: number, to: number, begin: number, end: number): {grid: Grid; plan?: Plan} {
     const {
       runnable: {
@@ -284,10 +289,15 @@ class WayBack {
     if (share > this.drift) {
       throw new OptionError(
         'backsolve-drift',
-        `backsolveAdjoint: on its way back the state came to t = ${text(t)} ${text(share)} of its size away from where it was, more than the ${this.drift} that is tolerated; a gradient made along that way is of no use. Use implicitAdjoint(), or save more states, or backsolveAdjoint({drift: Infinity}) to see it all the same.`,
-        {drift: share, t},
+        `backsolveAdjoint: on its way back the state came to t = ${this.text(t)} ${text(share)} of its size away from where it was, more than the ${this.drift} that is tolerated; a gradient made along that way is of no use. Use implicitAdjoint(), or save more states, or backsolveAdjoint({drift: Infinity}) to see it all the same.`,
+        {drift: share, t: turned(this.runnable.traced, t)},
       );
     }
+  }
+
+  /** A time by the run's clock. */
+  private text(t: number): string {
+    return text(turned(this.runnable.traced, t));
   }
 
   /** In place of what an earlier pullback told. */
@@ -297,7 +307,7 @@ class WayBack {
       farthest: {share, t},
     } = this;
     const before = warnings.findIndex(warning => warning.startsWith(told));
-    const sentence = `${told} ${share === 0 ? 'exactly where they had been' : `${share.toExponential(1)} of their size away from where they had been, at t = ${text(t)}`}.`;
+    const sentence = `${told} ${share === 0 ? 'exactly where they had been' : `${share.toExponential(1)} of their size away from where they had been, at t = ${this.text(t)}`}.`;
     warnings.splice(before < 0 ? warnings.length : before, before < 0 ? 0 : 1, sentence);
   }
 }

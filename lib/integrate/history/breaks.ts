@@ -4,6 +4,7 @@
  */
 import {timesBetween, type Breaks} from '../../system/breaks.js';
 import type {Event} from '../../system/events.js';
+import {turnedAll} from '../../step/clock.js';
 import type {TracedRun} from '../../step/traced-step.js';
 import type {Grid} from '../grid.js';
 import {gridStep} from '../grid.js';
@@ -61,7 +62,11 @@ export function plannedBreaks(
   const isAdaptive = plan?.control.kind === 'adaptive';
   const end = isAdaptive ? (plan?.end ?? Infinity) : grid.time(grid.steps);
   const between = (times: (breaks: Breaks) => Float64Array): Float64Array =>
-    timesBetween([...breaks].map(times), grid.t0, end);
+    timesBetween(
+      [...breaks].map(one => turnedAll(grid, times(one))),
+      grid.t0,
+      end,
+    );
   // The start of a run is made where it is; one that goes on carries what was before it.
   const jumps = between(one => one.jumps).filter(time => resumed || time > grid.t0);
   if (!isAdaptive) {
@@ -69,7 +74,7 @@ export function plannedBreaks(
     if (steps.length === 0) return undefined;
     return {stops: none, restarts: Float64Array.from(steps, n => grid.time(n)), jump: plan?.events.length ?? 0};
   }
-  const stops = timesBetween([jumps, between(one => one.onsets)], grid.t0, end);
+  const stops = timesBetween([jumps, between(one => (grid.backwards === true ? one.ends : one.onsets))], grid.t0, end);
   if (stops.length === 0) return undefined;
   return {stops, restarts: carries ? jumps : none, jump: plan.events.length};
 }

@@ -93,11 +93,11 @@ export class HistoryLoop implements Loop {
     this.restarts = new Set(plan.breaks?.restarts);
     this.integrator = new Integrator(prepared, this.counters, keeping !== undefined);
     this.contacts = new ContactWatch(prepared);
-    this.stiff = new StiffnessWatch(traced.name);
+    this.stiff = new StiffnessWatch(traced);
     this.stiffness = traced.functions.stiffness === undefined ? undefined : this.integrator.stepper.stiffness;
     this.saver = new Saver(plan.saving, this.integrator, this.history, traced.state.size);
     const own = traced.state.blocks.filter(({offset}) => offset < prepared.start.traced.inputs.x.size);
-    this.log = new EventLog(plan.events, own);
+    this.log = new EventLog(plan.events, own, traced);
     this.t = grid.t0;
     const implicit = prepared.compiled.implicit;
     let estimate: ErrorEstimate | undefined;

@@ -1,12 +1,14 @@
 /** What a run with adaptive steps, events, or states saved between its steps is asked to do. */
 import {OptionError} from '../../errors.js';
 import {shown} from '../../checks.js';
+import type {Directed} from '../../step/clock.js';
+import {turned} from '../../step/clock.js';
 import type {Event} from '../../system/events.js';
 import type {StepControl} from '../control.js';
 import type {Grid, GridOptions, SaveAt} from '../grid.js';
 import type {Resumption, RunState} from '../run-state.js';
 import {resumptionOf} from '../run-state.js';
-import {gridStep, readEvery, readEnd, readGrid} from '../grid.js';
+import {gridStep, readEvery, readEnd, readGrid, requireOrder} from '../grid.js';
 
 /** Which steps are saved; or at which times. */
 export type Saving =
@@ -22,7 +24,7 @@ export interface PlannedEvent {
   readonly name?: string;
 }
 
-/** Plain values: what the time loop reads. */
+/** Plain values: what the time loop reads; times are the clock's. */
 export interface Plan {
   readonly control: StepControl;
   /** Of adaptive steps: the absolute tolerance of every component of the user's blocks. */
@@ -59,12 +61,13 @@ export function readEvents(given: unknown): readonly Event[] {
   return given as readonly Event[];
 }
 
-/** Times between t0 and `end`, ascending; those that are times of the grid but for rounding become them. */
+/** Times by the clock between t0 and `end`, ascending; those that are times of the grid but for rounding become them. */
 export function readTimes(
   times: readonly number[],
   t0: number,
   end: number,
   onGrid: (time: number) => number | undefined,
+  direction: Directed,
 ): Float64Array {
   const read = Float64Array.from(times, (time, i) => {
     if (typeof time !== 'number' || !Number.isFinite(time))
@@ -75,28 +78,33 @@ export function readTimes(
     if (time < t0 || time > end)
       throw new OptionError(
         'bad-save',
-        `saveAt: ${times[i]} does not lie in the run, from t = ${t0} to ${Number(end.toPrecision(12))}.`,
-        {index: i, time: times[i]},
+        `saveAt: ${turned(direction, times[i])} does not lie in the run, from t = ${turned(direction, t0)} to ${turned(direction, Number(end.toPrecision(12)))}.`,
+        {index: i, time: turned(direction, times[i])},
       );
-    if (i > 0 && !(time > read[i - 1]))
-      throw new OptionError('bad-save', `saveAt must ascend: entry ${i} is ${times[i]} after ${times[i - 1]}.`, {
-        index: i,
-      });
   });
+  requireOrder(read, times, direction);
   return read;
 }
 
 /** Adaptive steps: only the first length and the ends of the span are known. */
-export function readSpan({dt, steps, t1}: GridOptions, control: StepControl, t0: number): Grid {
+export function readSpan({dt, steps, t1, backwards}: GridOptions, control: StepControl, t0: number): Grid {
   if (steps === undefined && t1 === undefined)
     throw new OptionError('bad-time', 'Give t1, the end of the run, or steps, the number of accepted steps.');
   if (steps !== undefined && (!Number.isInteger(steps) || steps < 0))
     throw new OptionError('bad-time', `steps must be a whole number of at least 0, not ${shown(steps)}.`, {steps});
   const first = Math.min(typeof control.first === 'number' ? control.first : dt, control.max);
   // Of steps of the first length there may be more than can be counted: those taken are longer.
-  const {dt: length} = readGrid({dt: first, steps: 1}, t0);
-  if (t1 !== undefined) readEnd(t1, t0);
-  return {asked: {dt, steps, t1}, t0, dt: length, steps: steps ?? Infinity, time: () => t0, length: () => length};
+  const {dt: length} = readGrid({dt: first, steps: 1, backwards}, t0);
+  if (t1 !== undefined) readEnd(t1, t0, {backwards});
+  return {
+    backwards,
+    asked: {dt, steps, t1, backwards},
+    t0,
+    dt: length,
+    steps: steps ?? Infinity,
+    time: () => t0,
+    length: () => length,
+  };
 }
 
 /** undefined for steps on the grid that are saved at their ends. */
@@ -140,7 +148,7 @@ function readSaving(saveAt: SaveAt, grid: Grid, end: number | undefined, isAdapt
       const n = isAdaptive ? undefined : gridStep(time, grid);
       return n === undefined ? undefined : grid.time(n);
     };
-    return {kind: 'times', times: readTimes(saveAt as readonly number[], grid.t0, end, onGrid)};
+    return {kind: 'times', times: readTimes(saveAt as readonly number[], grid.t0, end, onGrid, grid)};
   }
   if (saveAt === 'end') return {kind: 'end'};
   return {kind: 'steps', every: saveAt === 'all' ? 1 : readEvery(saveAt)};

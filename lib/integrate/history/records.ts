@@ -1,5 +1,7 @@
 /** Events as a trajectory shows them, and the watch over those that come again and again. */
 import {EventError} from '../../errors.js';
+import type {Directed} from '../../step/clock.js';
+import {turned} from '../../step/clock.js';
 import type {Block} from '../../step/layout.js';
 import type {PlannedEvent} from './plan.js';
 
@@ -9,6 +11,7 @@ export interface EventRecord {
   /** Number of the event in `options.events`. */
   readonly index: number;
   readonly name?: string;
+  /** Along the run, which may go backwards in time. */
   readonly direction: 'rising' | 'falling';
   /** The state's own blocks, q and v or y, flat; before and after a jump, the same where there is none. */
   readonly before: {readonly [block: string]: Float64Array};
@@ -33,6 +36,7 @@ export class EventLog {
   constructor(
     private readonly events: readonly PlannedEvent[],
     private readonly blocks: readonly Block[],
+    private readonly way: Directed,
   ) {
     this.recent = events.map(() => []);
   }
@@ -56,7 +60,7 @@ export class EventLog {
     if (this.lost.has(event)) return;
     this.lost.add(event);
     this.warnings.push(
-      `The function of ${this.title(event)} is not a finite number at t = ${short(t)}: there it crosses nothing, and nothing is looked for until it is finite again. Write it so that it is finite wherever the motion goes, as q in place of sqrt(q).`,
+      `The function of ${this.title(event)} is not a finite number at t = ${this.short(t)}: there it crosses nothing, and nothing is looked for until it is finite again. Write it so that it is finite wherever the motion goes, as q in place of sqrt(q).`,
     );
   }
 
@@ -85,8 +89,8 @@ export class EventLog {
     const times = this.recent[index];
     return new EventError(
       'chatter',
-      `${this.title(index)} happened ${times.length} times since t = ${short(times[0])}, ever faster, and at ${short(t)} again: what comes to rest by ever smaller jumps needs another model of its rest, as a unilateral constraint, a jump that ends it, or an event that stops the run.`,
-      {event: index, t, first: times[0], count: times.length},
+      `${this.title(index)} happened ${times.length} times since t = ${this.short(times[0])}, ever faster, and at ${this.short(t)} again: what comes to rest by ever smaller jumps needs another model of its rest, as a unilateral constraint, a jump that ends it, or an event that stops the run.`,
+      {event: index, t: turned(this.way, t), first: turned(this.way, times[0]), count: times.length},
     );
   }
 
@@ -94,10 +98,13 @@ export class EventLog {
   sticks(index: number, t: number): EventError {
     return new EventError(
       'chatter',
-      `After the jump of ${this.title(index)} at t = ${short(t)} its function stands still at zero and then goes on through it: the jump does not end the crossing. What rests on a surface needs a unilateral constraint, or an event that stops the run.`,
-      {event: index, t},
+      `After the jump of ${this.title(index)} at t = ${this.short(t)} its function stands still at zero and then goes on through it: the jump does not end the crossing. What rests on a surface needs a unilateral constraint, or an event that stops the run.`,
+      {event: index, t: turned(this.way, t)},
     );
   }
-}
 
-const short = (x: number): string => String(Number(x.toPrecision(12)));
+  /** A time by the clock as the user's, without the digits of its rounding. */
+  private short(t: number): string {
+    return String(Number(turned(this.way, t).toPrecision(12)));
+  }
+}

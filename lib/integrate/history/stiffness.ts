@@ -2,6 +2,8 @@
  * Whether steps are held short by the scheme's stability and not by their error (Hairer & Wanner, Solving
  * ODEs II, §IV.2): h|λ| at the border of the stable, time and again.
  */
+import {turned} from '../../step/clock.js';
+import type {TracedStep} from '../../step/traced-step.js';
 
 /** Hairer and Wanner's DOPRI5: after so many steps at the border a problem is called stiff, */
 const often = 15;
@@ -16,7 +18,7 @@ export class StiffnessWatch {
   private since = NaN;
   private found: string | undefined;
 
-  constructor(private readonly scheme: string) {}
+  constructor(private readonly scheme: Pick<TracedStep, 'name' | 'backwards'>) {}
 
   /**
    * After a step.
@@ -38,6 +40,6 @@ export class StiffnessWatch {
   }
 
   private told(): string {
-    return `From t = ${Number(this.since.toPrecision(6))} on the steps of ${this.scheme} are as short as its stability asks, not its error: the problem is stiff there. Take an implicit scheme, as kvaerno5() or radauIIA5().`;
+    return `From t = ${Number(turned(this.scheme, this.since).toPrecision(6))} on the steps of ${this.scheme.name} are as short as its stability asks, not its error: the problem is stiff there. Take an implicit scheme, as kvaerno5() or radauIIA5().`;
   }
 }

@@ -11,6 +11,7 @@ import {AdaptivePace, GridPace} from '../history/pace.js';
 import type {Plan} from '../history/plan.js';
 import {StiffnessWatch} from '../history/stiffness.js';
 import type {Run} from '../path.js';
+import {inUserTime} from '../path.js';
 import type {Runnable} from '../runnable.js';
 import {LaneSaver} from './lane-saver.js';
 
@@ -61,7 +62,7 @@ export class LaneMember {
     if (plan === undefined) throw new Error('a member in lanes has a plan');
     this.plan = plan;
     this.t = grid.t0;
-    this.stiff = new StiffnessWatch(traced.name);
+    this.stiff = new StiffnessWatch(traced);
     this.pace =
       plan.absolute === undefined
         ? new GridPace(grid, false)
@@ -134,7 +135,7 @@ export class LaneMember {
     begun.append(prepared.t0, prepared.h0, prepared.given, undefined);
     return {
       states: saver.states,
-      times: saver.times,
+      ...inUserTime(prepared.traced, {times: saver.times, events: []}),
       status: this.status,
       error: this.error,
       warnings: stiff.sentence === undefined ? [] : [stiff.sentence],
@@ -151,7 +152,6 @@ export class LaneMember {
         pace: pace instanceof AdaptivePace ? pace.memory : undefined,
         grid: pace instanceof GridPace ? pace.placeAt(t) : undefined,
       },
-      events: [],
     };
   }
 
@@ -181,7 +181,7 @@ export class LaneMember {
       step: taken,
       t,
       h,
-      scheme: traced.name,
+      scheme: traced,
       newton: options.newton,
       history: [],
       worst: [...next.keys()]

@@ -121,10 +121,12 @@ describe('contacts that yield', () => {
   });
 
   it('names pairs that are not known', () => {
-    expect(() => contact('a', 'b', {shapes: [box({size: [1, 1, 1]}), capsule({radius: 1, from: [0, 0, 0], to: [1, 0, 0]})], stiffness: 1})).to.throw(
-      OptionError,
-      /box on capsule is not known/,
-    );
+    expect(() =>
+      contact('a', 'b', {
+        shapes: [box({size: [1, 1, 1]}), capsule({radius: 1, from: [0, 0, 0], to: [1, 0, 0]})],
+        stiffness: 1,
+      }),
+    ).to.throw(OptionError, /box on capsule is not known/);
     expect(() => box({size: [1, 1, 0]})).to.throw(OptionError, /positive/);
     expect(() => sphere({radius: -1})).to.throw(OptionError, /radius/);
   });

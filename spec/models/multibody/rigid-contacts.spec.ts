@@ -3,7 +3,7 @@ import type * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {moreau, OptionError, simulate, type SimulateOptions} from '../../../lib/index.js';
 import type {BodySpec, Multibody, RigidContact} from '../../../models/index.js';
-import {box, capsule, multibody, plane, rigidContact, sphere} from '../../../models/index.js';
+import {box, capsule, contact, multibody, plane, rigidContact, sphere} from '../../../models/index.js';
 
 const g = 9.81;
 const gravity: [number, number, number] = [0, 0, -g];
@@ -254,6 +254,20 @@ describe('contacts that do not yield', () => {
     const shapes = [plane(), box({size})] as const;
     expect(() => rigidContact('ground', 'b', {shapes: [plane(), plane()]})).to.throw(OptionError, 'plane on plane');
     expect(() => rigidContact('ground', 'b', {shapes, stiffness: 1} as never)).to.throw(OptionError, 'stiffness');
+    const built = (spec: object, make: typeof rigidContact | typeof contact): unknown =>
+      multibody({
+        bodies: {b: {mass: 1, inertia: [1, 1, 1]}},
+        contacts: [(make as typeof rigidContact)('ground', 'b', {shapes, ...spec})],
+      });
+    expect(() => built({friction: -1}, rigidContact)).to.throw(
+      OptionError,
+      'rigidContact: friction must be finite and',
+    );
+    for (const restitution of [2, -0.5, NaN])
+      expect(() => built({restitution}, rigidContact)).to.throw(OptionError, 'restitution must be from 0 to 1');
+    for (const spec of [{stiffness: -1}, {stiffness: 1, friction: -1}, {stiffness: 1, dissipation: -1}])
+      expect(() => built(spec, contact)).to.throw(OptionError, 'must be finite and not negative');
+    expect(() => built({stiffness: 1, slip: 0}, contact)).to.throw(OptionError, 'slip must be finite and positive');
     const one: Multibody = multibody({
       bodies: {b: {mass: 1, inertia: [1, 1, 1]}},
       contacts: [rigidContact('ground', 'b', {shapes})],

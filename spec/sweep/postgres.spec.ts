@@ -1,0 +1,166 @@
+/** A queue in PostgreSQL: the same bits as on one machine, a server that is killed, passwords and TLS. Skipped where it is not installed. */
+import {chmod, mkdir, mkdtemp, readFile, rm, writeFile} from 'node:fs/promises';
+import {tmpdir} from 'node:os';
+import path from 'node:path';
+import {expect} from 'chai';
+import {OptionError} from '../../lib/index.js';
+import {canonical} from '../../sweep/canonical.js';
+import {
+  bullmq,
+  grid,
+  linspace,
+  local,
+  startWorker,
+  sweep,
+  type QueueConnection,
+  type Sweep,
+} from '../../sweep/index.js';
+import {clientOptions} from '../../sweep/queue.js';
+import {root} from '../package/sources.js';
+import {
+  certificate,
+  freePort,
+  initPostgres,
+  postgresPrograms,
+  postgresTls,
+  startPostgres,
+  type Server,
+} from './server.js';
+
+const module = new URL('./tasks/oscillator.ts', import.meta.url);
+const tasks = [path.join(root, 'spec/sweep/tasks')];
+const bits = async (run: Sweep): Promise<string[]> => {
+  const list: string[] = [];
+  for await (const {case: one, name, result, seed} of run.results())
+    list.push(canonical({one, name, result, seed}, 'row'));
+  return list;
+};
+
+describe('a queue in PostgreSQL', function () {
+  this.timeout(120_000);
+  let place: string;
+  let port: number;
+  let server: Server;
+  const home = process.cwd();
+  const url = (user = 'me:secret', more = ''): string => `postgres://${user}@127.0.0.1:${port}/postgres${more}`;
+  const data = (): string => path.join(place, 'data');
+
+  it('is known by its address', () => {
+    expect(clientOptions({url: 'postgres://me:p%40ss@queue.example:5433/my%20base?sslmode=require'})).to.deep.include({
+      host: 'queue.example',
+      port: 5433,
+      user: 'me',
+      password: 'p@ss',
+      database: 'my base',
+      ssl: {},
+    });
+    expect(clientOptions({url: 'postgresql://queue.example/x', tls: {ca: 'y'}})).to.deep.include({ssl: {ca: 'y'}});
+    expect(() => clientOptions({url: 'postgres://me:hidden@queue.example/x', db: 2}))
+      .to.throw(OptionError, /database of PostgreSQL is in the url/)
+      .with.property('message')
+      .not.includes('hidden');
+  });
+
+  describe('that is here', () => {
+    before(async function () {
+      if (postgresPrograms === undefined) {
+        console.log('    PostgreSQL is not installed here: its queues are not tested.');
+        this.skip();
+      }
+      process.chdir(root);
+      place = await mkdtemp(path.join(tmpdir(), 'stiffgrad-postgres-'));
+      await chmod(place, 0o755);
+      await mkdir(data());
+      const password = path.join(place, 'password');
+      await writeFile(password, 'secret');
+      initPostgres(data(), password);
+      port = await freePort();
+      server = await startPostgres(data(), port);
+    });
+    after(async () => {
+      if (postgresPrograms === undefined) return;
+      await server.stop('SIGINT');
+      process.chdir(home);
+      await rm(place, {recursive: true, force: true});
+    });
+
+    it('gives the same results to the bit as local, and names failures', async () => {
+      const connection = {url: url()};
+      const store = path.join(place, 'bits');
+      const worker = await startWorker({connection, tasks, store, workers: 2});
+      try {
+        const engine = bullmq({connection});
+        const cases = grid({k: linspace(10, 20, 50), noise: [0, 0.01]});
+        const run = await sweep({task: {module, export: 'identifyStiffness'}, cases, store, engine});
+        expect(run).to.include({done: 100, failed: 0});
+        const here = await sweep({
+          task: {module, export: 'identifyStiffness'},
+          cases,
+          store: path.join(place, 'local'),
+          engine: local({workers: 2}),
+        });
+        expect(await bits(run)).to.deep.equal(await bits(here));
+        const broken = await sweep({
+          task: {module, export: 'misbehave'},
+          cases: grid({how: ['throw', 'exit'], x: [1]}),
+          store,
+          engine,
+        });
+        const causes: string[] = [];
+        for await (const {cause} of broken.failures()) causes.push(cause);
+        expect(causes).to.deep.equal(['thrown', 'exited']);
+      } finally {
+        await worker.close();
+      }
+    });
+
+    it('passes through a server that is killed and comes back', async () => {
+      const connection = {url: url()};
+      const store = path.join(place, 'killed');
+      const worker = await startWorker({connection, tasks, store, workers: 2, stalled: 2});
+      try {
+        const running = sweep({
+          task: {module, export: 'slow'},
+          cases: grid({x: linspace(1, 60, 60), ms: [50]}),
+          store,
+          engine: bullmq({connection, recheck: 1}),
+        });
+        await new Promise(resolve => setTimeout(resolve, 700));
+        await server.stop('SIGQUIT');
+        server = await startPostgres(data(), port);
+        expect(await running).to.include({done: 60, failed: 0});
+      } finally {
+        await worker.close();
+      }
+    });
+
+    it('speaks TLS, and says what is wrong with a password or a server that is not there', async function () {
+      if (!certificate(data())) this.skip();
+      const ca = await readFile(path.join(data(), 'ca.pem'), 'utf8');
+      await server.stop('SIGINT');
+      server = await startPostgres(data(), port, postgresTls(data()));
+      const store = path.join(place, 'tls');
+      const one = {task: {module, export: 'square'}, store};
+      const connection = {url: url(), tls: {ca}};
+      const worker = await startWorker({connection, tasks, store, workers: 1});
+      try {
+        const run = await sweep({...one, cases: [{x: 3}], engine: bullmq({connection})});
+        expect(run).to.include({done: 1, failed: 0});
+      } finally {
+        await worker.close();
+      }
+      const refused = (wrong: QueueConnection): Promise<string> =>
+        sweep({...one, cases: [{x: 4}], engine: bullmq({connection: wrong})}).then(
+          () => 'nothing',
+          (error: Error) => `${error.name}: ${error.message}`,
+        );
+      expect(await refused({url: url('me:wrong'), tls: {ca}}))
+        .to.match(/^OptionError: .*password authentication failed/)
+        .and.to.not.include('wrong@');
+      expect(await refused({url: url('me:secret', '?sslmode=require')})).to.match(
+        /^OptionError: .*self.signed certificate/,
+      );
+      expect(await refused({url: `postgres://me@127.0.0.1:${await freePort()}/x`})).to.match(/ECONNREFUSED/);
+    });
+  });
+});
