@@ -5,7 +5,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {norm, type V3} from './numbers.js';
-import {ballCentres, ballRadii, centreIn, joined, numbers, type Meet, type Meeting, type Pair} from './pairs.js';
+import {ballCentres, ballRadii, centreIn, numbers, type Meet, type Meeting, type Pair} from './pairs.js';
 import {constants, pointOf, type SomePose} from './state.js';
 import {add, cross, dot, neg, rotate, rotateBack, scale, sub, sum, type Vec} from './vectors.js';
 
@@ -90,6 +90,18 @@ function boxesAt(pose: SomePose, pairs: readonly Pair[], side: 'under' | 'over')
 const reachOf = ({axes, half}: Box, direction: Vec): tf.Tensor =>
   tf.addN(axes.map((axis, i) => tf.mul(half[i], tf.abs(dot(axis, direction)))));
 
+// What is done to several directions or corners of every pair is done to one batch of them, the pairs of the first before those
+// of the second: programs are compiled by the number of their operations.
+const stackedVec = (vectors: readonly Vec[]): Vec => map3(i => tf.concat(vectors.map(vector => vector[i])));
+const tiled = (x: tf.Tensor, times: number): tf.Tensor => tf.tile(x, [times]);
+const tiledVec = (x: Vec, times: number): Vec => map3(i => tiled(x[i], times));
+const tiledBox = ({centre, axes, half}: Box, times: number): Box => ({
+  centre: tiledVec(centre, times),
+  axes: [tiledVec(axes[0], times), tiledVec(axes[1], times), tiledVec(axes[2], times)],
+  half: tiledVec(half, times),
+});
+const unbatched = (x: tf.Tensor, times: number): tf.Tensor[] => tf.split(x, times);
+
 /** The two ends of each of four edges, and four corners of the other face. */
 export const boxSlots = 12;
 /** Two edges meet only where this share of the smallest edge is gained over the best face: faces that lie on each other have edges that are as far apart. */
@@ -114,34 +126,21 @@ export function boxOnBox(pairs: readonly Pair[]): Meet {
     const far = numbers(sizes.map(([a, b]) => 2 * (a + b)));
     const smallest = numbers(least);
     const apart = sub(above.centre, below.centre);
-    const separation = (direction: Vec): tf.Tensor =>
-      tf.sub(tf.abs(dot(apart, direction)), tf.add(reachOf(below, direction), reachOf(above, direction)));
-    const [belowFaces, aboveFaces] = [below, above].map(({axes}) => axes.map(separation));
+    const {belowFaces, aboveFaces, edges} = separations(below, above, apart);
     const best = (values: readonly tf.Tensor[]): tf.Tensor => values.reduce((a, b) => tf.maximum(a, b));
     const upper = tf.greater(best(aboveFaces), tf.add(best(belowFaces), tf.mul(faceGain, smallest)));
     const faced = tf.where(upper, best(aboveFaces), best(belowFaces));
-    const crossed = edgesOf(below, above, separation);
-    const edged = tf.greater(crossed.separation, tf.add(faced, tf.mul(edgeGain, smallest)));
+    const edged = tf.greater(best(edges), tf.add(faced, tf.mul(edgeGain, smallest)));
     const faces = facesMeet(below, above, [belowFaces, aboveFaces], upper, far);
-    const edge = edgesMeet(below, above, crossed, apart);
-    const slots = faces.map((slot, i): Meeting => {
-      const own: Meeting = i === 0 ? edge : {...slot, gap: far};
-      return {
-        gap: tf.where(edged, own.gap, slot.gap),
-        normal: choose(edged, own.normal, slot.normal),
-        point: choose(edged, own.point, slot.point),
-      };
-    });
-    return joined(slots);
+    // Two edges meet in the first point alone.
+    const edge = edgesMeet(below, above, largest(edges), apart);
+    const all = tiled(edged, boxSlots);
+    return {
+      gap: tf.where(all, tf.concat([edge.gap, tiled(far, boxSlots - 1)]), faces.gap),
+      normal: choose(all, tiledVec(edge.normal, boxSlots), faces.normal),
+      point: choose(all, tiledVec(edge.point, boxSlots), faces.point),
+    };
   };
-}
-
-/** The best of the nine products of edges. */
-interface Crossed {
-  readonly separation: tf.Tensor;
-  /** Which axis of the lower and of the upper box, as 0 and 1. */
-  readonly ofBelow: readonly tf.Tensor[];
-  readonly ofAbove: readonly tf.Tensor[];
 }
 
 function productOf(a: Vec, b: Vec): {readonly direction: Vec; readonly askew: tf.Tensor} {
@@ -151,24 +150,36 @@ function productOf(a: Vec, b: Vec): {readonly direction: Vec; readonly askew: tf
   return {direction: scale(tf.rsqrt(tf.where(askew, square, tf.onesLike(square))), product), askew};
 }
 
-function edgesOf(below: Box, above: Box, separation: (direction: Vec) => tf.Tensor): Crossed {
-  const values = below.axes.flatMap(a =>
-    above.axes.map(b => {
-      const {direction, askew} = productOf(a, b);
-      const value = separation(direction);
-      return tf.where(askew, value, tf.fill(value.shape, -1e30));
-    }),
+/** How far the boxes are apart along the axes of both and the products of these. */
+function separations(
+  below: Box,
+  above: Box,
+  apart: Vec,
+): {
+  readonly belowFaces: readonly tf.Tensor[];
+  readonly aboveFaces: readonly tf.Tensor[];
+  readonly edges: readonly tf.Tensor[];
+} {
+  const {direction, askew} = productOf(
+    stackedVec(below.axes.flatMap(axis => [axis, axis, axis])),
+    stackedVec([0, 1, 2].flatMap(() => above.axes)),
   );
-  const marks = largest(values);
+  const directions = stackedVec([...below.axes, ...above.axes, direction]);
+  const [one, other] = [tiledBox(below, 15), tiledBox(above, 15)];
+  const along = tf.abs(dot(tiledVec(apart, 15), directions));
+  const values = unbatched(tf.sub(along, tf.add(reachOf(one, directions), reachOf(other, directions))), 15);
+  const real = unbatched(askew, 9);
   return {
-    separation: values.reduce((a, b) => tf.maximum(a, b)),
-    ofBelow: [0, 1, 2].map(i => tf.addN(marks.slice(3 * i, 3 * i + 3))),
-    ofAbove: [0, 1, 2].map(j => tf.addN([marks[j], marks[3 + j], marks[6 + j]])),
+    belowFaces: values.slice(0, 3),
+    aboveFaces: values.slice(3, 6),
+    edges: values.slice(6).map((value, i) => tf.where(real[i], value, tf.fill(value.shape, -1e30))),
   };
 }
 
-/** The nearest points of the two edges that lead. */
-function edgesMeet(below: Box, above: Box, {ofBelow, ofAbove}: Crossed, apart: Vec): Meeting {
+/** The nearest points of the two edges that lead. @param marks which of the nine */
+function edgesMeet(below: Box, above: Box, marks: readonly tf.Tensor[], apart: Vec): Meeting {
+  const ofBelow = [0, 1, 2].map(i => tf.addN(marks.slice(3 * i, 3 * i + 3)));
+  const ofAbove = [0, 1, 2].map(j => tf.addN([marks[j], marks[3 + j], marks[6 + j]]));
   const [a, b] = [pickedVec(ofBelow, below.axes), pickedVec(ofAbove, above.axes)];
   const {direction} = productOf(a, b);
   const normal = scale(signOf(dot(direction, apart)), direction);
@@ -195,7 +206,7 @@ function facesMeet(
   [belowFaces, aboveFaces]: readonly (readonly tf.Tensor[])[],
   upper: tf.Tensor,
   far: tf.Tensor,
-): Meeting[] {
+): Meeting {
   const either = (a: Vec, b: Vec): Vec => choose(upper, b, a);
   const axesOf = (one: Box, other: Box): [Vec, Vec, Vec] =>
     one.axes.map((axis, i) => either(axis, other.axes[i])) as [Vec, Vec, Vec];
@@ -218,13 +229,11 @@ function facesMeet(
   const behind = scale(tf.neg(signOf(picked(facing, turnedTo))), pickedVec(facing, other.axes));
   const face = rectangle(clip, marks, normal);
   const opposite = rectangle(other, facing, behind);
-  const points = clipped(face, opposite, normal, behind);
+  const {point, valid} = clipped(face, opposite, normal, behind);
+  const gap = dot(tiledVec(normal, boxSlots), sub(point, tiledVec(face.centre, boxSlots)));
   // From the lower to the upper box.
   const outwards = choose(upper, neg(normal), normal);
-  return points.map(({point, valid}) => {
-    const gap = dot(normal, sub(point, face.centre));
-    return {gap: tf.where(valid, gap, far), normal: outwards, point};
-  });
+  return {gap: tf.where(valid, gap, tiled(far, boxSlots)), normal: tiledVec(outwards, boxSlots), point};
 }
 
 /** A face: two half edges from its centre, along which it reaches so far. */
@@ -245,11 +254,6 @@ function rectangle({centre, axes, half}: Box, marks: readonly tf.Tensor[], outwa
   };
 }
 
-interface Candidate {
-  readonly point: Vec;
-  readonly valid: tf.Tensor;
-}
-
 const signs: readonly (readonly [number, number])[] = [
   [1, 1],
   [-1, 1],
@@ -258,61 +262,60 @@ const signs: readonly (readonly [number, number])[] = [
 ];
 
 /** Corners of what two faces have in common, seen along the normal of the first; on the second. */
-function clipped(face: Rectangle, opposite: Rectangle, normal: Vec, behind: Vec): Candidate[] {
-  const corners = signs.map(([s, t]) =>
-    sum([
-      opposite.centre,
-      scale(tf.mul(s, opposite.half[0]), opposite.axes[0]),
-      scale(tf.mul(t, opposite.half[1]), opposite.axes[1]),
-    ]),
-  );
-  const flat = corners.map(corner => {
-    const from = sub(corner, face.centre);
-    return [dot(face.axes[0], from), dot(face.axes[1], from)] as const;
+function clipped(
+  face: Rectangle,
+  opposite: Rectangle,
+  normal: Vec,
+  behind: Vec,
+): {readonly point: Vec; readonly valid: tf.Tensor} {
+  const cornersOf = ({centre, axes, half}: Rectangle): Vec[] =>
+    signs.map(([s, t]) => sum([centre, scale(tf.mul(s, half[0]), axes[0]), scale(tf.mul(t, half[1]), axes[1])]));
+  const corners = cornersOf(opposite);
+  const [from, to] = [corners, [...corners.slice(1), corners[0]]].map(stackedVec);
+  const four = (x: tf.Tensor): tf.Tensor => tiled(x, 4);
+  const four3 = (x: Vec): Vec => tiledVec(x, 4);
+  const seen = sub(from, four3(face.centre));
+  const edge = sub(to, from);
+  let [enters, leaves]: [tf.Tensor, tf.Tensor] = [tf.zerosLike(seen[0]), tf.onesLike(seen[0])];
+  const flat = ([0, 1] as const).map(axis => {
+    const [along, half] = [four3(face.axes[axis]), four(face.half[axis])];
+    const [begin, way] = [dot(along, seen), dot(along, edge)];
+    const wide = tf.mul(half, 1 + wider);
+    // Along the border the way is rounding; then the edge is inside as a whole or outside.
+    const least = tf.mul(half, wider * 1e-3);
+    const safe = tf.where(tf.greater(tf.abs(way), least), way, least);
+    const [one, two] = [tf.neg(wide), wide].map(border => tf.div(tf.sub(border, begin), safe));
+    enters = tf.maximum(enters, tf.minimum(one, two));
+    leaves = tf.minimum(leaves, tf.maximum(one, two));
+    return {begin, way, half};
   });
-  const wide = face.half.map(half => tf.mul(half, 1 + wider));
-  const candidates: Candidate[] = [];
-  corners.forEach((corner, i) => {
-    const next = (i + 1) % 4;
-    let [enters, leaves]: [tf.Tensor, tf.Tensor] = [tf.zerosLike(wide[0]), tf.onesLike(wide[0])];
-    for (const axis of [0, 1] as const) {
-      const from = flat[i][axis];
-      const way = tf.sub(flat[next][axis], from);
-      // Along the border the way is rounding; then the edge is inside as a whole or outside.
-      const least = tf.mul(face.half[axis], wider * 1e-3);
-      const safe = tf.where(tf.greater(tf.abs(way), least), way, least);
-      const [one, two] = [-1, 1].map(s => tf.div(tf.sub(tf.mul(s, wide[axis]), from), safe));
-      enters = tf.maximum(enters, tf.minimum(one, two));
-      leaves = tf.minimum(leaves, tf.maximum(one, two));
-    }
-    const there = tf.less(enters, leaves);
-    const edge = sub(corners[next], corner);
-    const at = (t: tf.Tensor): Vec => add(corner, scale(tf.where(there, t, tf.zerosLike(t)), edge));
-    candidates.push({point: at(enters), valid: there});
-    // Where it leaves by its own end, that is where the next begins.
-    candidates.push({point: at(leaves), valid: tf.logicalAnd(there, tf.less(leaves, 1))});
-  });
-  const slope = dot(normal, behind);
-  for (const [s, t] of signs) {
-    const place = [tf.mul(s, face.half[0]), tf.mul(t, face.half[1])];
-    const corner = sum([face.centre, scale(place[0], face.axes[0]), scale(place[1], face.axes[1])]);
-    const height = tf.div(dot(behind, sub(opposite.centre, corner)), slope);
-    candidates.push({point: add(corner, scale(height, normal)), valid: inside(place, flat, face)});
-  }
-  return candidates;
+  const there = tf.less(enters, leaves);
+  const at = (t: tf.Tensor): Vec => add(from, scale(tf.where(there, t, tf.zerosLike(t)), edge));
+  // Where an edge leaves by its own end, that is where the next begins.
+  const ended = tf.logicalAnd(there, tf.less(leaves, 1));
+  // The clipping face's corners, seen on the other.
+  const own = stackedVec(cornersOf(face));
+  const onto = four3(behind);
+  const height = tf.div(dot(onto, sub(four3(opposite.centre), own)), dot(four3(normal), onto));
+  return {
+    point: stackedVec([at(enters), at(leaves), add(own, scale(height, four3(normal)))]),
+    valid: tf.concat([there, ended, inside(flat)]),
+  };
 }
 
-/** Whether a point lies within four, by more than rounding: a corner on the border is there as an end of an edge. */
+/**
+ * Which corners of a face lie within four others, by more than rounding: a corner on the border is there as an end of an edge.
+ * @param flat along both axes of the face: where the others' edges begin, their ways, and the half edges
+ */
 function inside(
-  [x, y]: readonly tf.Tensor[],
-  flat: readonly (readonly [tf.Tensor, tf.Tensor])[],
-  {half}: Rectangle,
+  flat: readonly {readonly begin: tf.Tensor; readonly way: tf.Tensor; readonly half: tf.Tensor}[],
 ): tf.Tensor {
-  const least = tf.mul(1e-6, tf.mul(half[0], half[1]));
-  const turns = flat.map(([ax, ay], i) => {
-    const [bx, by] = flat[(i + 1) % 4];
-    return tf.sub(tf.mul(tf.sub(bx, ax), tf.sub(y, ay)), tf.mul(tf.sub(by, ay), tf.sub(x, ax)));
-  });
+  const [x, y] = flat.map(({half}, axis) => tf.concat(unbatched(half, 4).map((one, i) => tf.mul(one, signs[i][axis]))));
+  const least = tf.mul(1e-6, tf.mul(flat[0].half, flat[1].half));
+  const [ax, ay, bx, by] = [flat[0].begin, flat[1].begin, flat[0].way, flat[1].way].map(all => unbatched(all, 4));
+  const turns = ax.map((_, i) =>
+    tf.sub(tf.mul(tiled(bx[i], 4), tf.sub(y, tiled(ay[i], 4))), tf.mul(tiled(by[i], 4), tf.sub(x, tiled(ax[i], 4)))),
+  );
   const all = (signed: readonly tf.Tensor[]): tf.Tensor =>
     signed.map(turn => tf.greater(turn, least)).reduce((a, b) => tf.logicalAnd(a, b));
   return tf.logicalOr(all(turns), all(turns.map(turn => tf.neg(turn))));

@@ -1,6 +1,6 @@
 /**
  * Bodies as points with bars between them, for `animate`: from every joint's point to the centres of its bodies, and the
- * outlines of shapes: balls, capsules by their ends, boxes by their edges.
+ * outlines of shapes: balls, capsules by their ends, boxes by their edges, ellipsoids by three ellipses, hulls by their points.
  */
 import * as tf from '@tensorflow/tfjs';
 import type {Edge} from '../edges.js';
@@ -30,19 +30,42 @@ const boxEdges: readonly Edge[] = corners.flatMap((a, i) =>
 );
 
 /** The edges of a box of eight points in the order of `corners`, and the axis of a capsule. */
-const edgesOf = (points: number): readonly Edge[] => (points === 8 ? boxEdges : points === 2 ? [[0, 1]] : []);
+const edgesOf: {readonly [kind in Shape['kind']]?: readonly Edge[]} = {box: boxEdges, capsule: [[0, 1]]};
 /** Of a box with half edges. */
 export const cornersOf = (half: V3): V3[] =>
   corners.map(sign => [sign[0] * half[0], sign[1] * half[1], sign[2] * half[2]]);
 
 const outlineOf = (shape: Shape, {index, position, rotation}: Place): Outline[] => {
+  if (shape.kind === 'ellipsoid') return [ellipses(shape, {index, position, rotation})];
   const balls = shape.balls(position, axis => turned(rotation, axis));
   if (balls.length === 0) return [];
   const points = balls.map(({centre}) => turnedBack(rotation, minus(centre, position)));
   // Corners, which have no radius, are drawn as wide as an edge, and not as the dot of a body without shapes.
-  const radius = points.length === 8 ? norm(minus(points[0], points[7])) / 100 : balls[0].radius;
-  return [{body: index, points, radius, edges: edgesOf(points.length)}];
+  const size = Math.max(...points.map(point => norm(minus(point, points[0]))));
+  const radius = balls[0].radius > 0 ? balls[0].radius : size / 100;
+  return [{body: index, points, radius, edges: edgesOf[shape.kind] ?? []}];
 };
+
+/** Points of each ellipse that an ellipsoid has in its three planes: one every 30°. */
+const around = 12;
+
+function ellipses(shape: Shape, {index, position, rotation}: Place): Outline {
+  const [half, middle] = [shape.half as V3, turnedBack(rotation, minus(shape.at ?? position, position))];
+  const points: V3[] = [];
+  const edges: Edge[] = [];
+  for (const plane of [0, 1, 2]) {
+    const first = points.length;
+    for (let k = 0; k < around; k++) {
+      const angle = (2 * Math.PI * k) / around;
+      const on = [0, 0, 0];
+      on[plane] = Math.cos(angle);
+      on[(plane + 1) % 3] = Math.sin(angle);
+      points.push([middle[0] + on[0] * half[0], middle[1] + on[1] * half[1], middle[2] + on[2] * half[2]]);
+      edges.push([first + k, first + ((k + 1) % around)]);
+    }
+  }
+  return {body: index, points, radius: norm(half) / 100, edges};
+}
 
 /** Shapes of contacts but for planes. */
 export const contactOutlines = (contacts: readonly TouchingShapes[], places: (name: string) => Place): Outline[] =>

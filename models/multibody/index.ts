@@ -54,3 +54,4 @@ export {
 } from './shapes.js';
 export {heightField} from './surfaces.js';
 export type {PoseSeries, ReactionSeries} from './series.js';
+export {simulateNear, type NearOptions, type NearPiece, type NearRun, type NearSpec} from './near.js';

@@ -2,7 +2,18 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {implicitEuler, simulate} from '../../../lib/index.js';
-import {box, capsule, contact, multibody, plane, revolute, sphere, type MultibodySpec} from '../../../models/index.js';
+import {
+  box,
+  capsule,
+  contact,
+  ellipsoid,
+  hull,
+  multibody,
+  plane,
+  revolute,
+  sphere,
+  type MultibodySpec,
+} from '../../../models/index.js';
 import {animate} from '../../../plot/index.js';
 import {largest} from '../../simulate/numbers.js';
 
@@ -66,6 +77,14 @@ describe('drawn bodies', function () {
     const run = simulate(system, system.initial, {scheme: implicitEuler(), dt: 0.01, steps: 5});
     expect(animate(run, {title: 'Falling'}).strip({frames: 2})).to.match(/^<svg class="still"/);
     run.dispose();
+    const egg = multibody({
+      bodies: {egg: {mass: 1, inertia: [1, 1, 1], position: [1, 0, 0]}},
+      shapes: {egg: [ellipsoid({radii: [3, 2, 1]}), hull({points: [[1, 0, 0], [2, 0, 0]]})]}, // prettier-ignore
+    }).figure;
+    const drawn = egg.points(at([[1, 0, 0, 1, 0, 0, 0]])).arraySync() as number[][];
+    expect(drawn).to.have.length(36 + 2);
+    drawn.slice(0, 36).forEach(([x, y, z]) => expect(((x - 1) / 3) ** 2 + (y / 2) ** 2 + z ** 2).to.be.closeTo(1, 1e-5)); // prettier-ignore
+    expect(egg.rods).to.have.length(36);
     expect(() => multibody({...arm, shapes: {hand: [sphere({radius: 1})]}})).to.throw(/'hand'/);
   });
 });

@@ -1,0 +1,267 @@
+/**
+ * Many bodies that may touch: a run in pieces, each with the contacts of those alone that come near in it, found on a grid of
+ * cells (Ericson, Real-Time Collision Detection, 2005, §7.1). Every step is looked at: where two bodies have met that were not
+ * among them, the piece ends before it. So a piece leaves out only contacts that were open, whose forces are zero.
+ */
+import * as tf from '@tensorflow/tfjs';
+import {any, callable, list, object, positive, refuseUnknownOptions, requireValue} from '../../lib/checks.js';
+import type {NumericParams, Observe, Params, Scheme, Tree} from '../../lib/index.js';
+import {moreau, OptionError, simulate} from '../../lib/index.js';
+import type {BodyContact} from './contacts.js';
+import {multibody, type Multibody, type MultibodySpec} from './multibody.js';
+import {inner, minus, norm, type V3} from './numbers.js';
+import type {RigidContact} from './rigid-contacts.js';
+import type {Shape} from './shapes.js';
+
+/** What `simulateNear` makes systems of. */
+export interface NearSpec {
+  /** Bodies, in maximal coordinates, and all but the contacts that are sought. */
+  readonly system: MultibodySpec;
+  /** Of bodies that may touch: the radius of a ball about the centre of mass that holds all of their shapes. */
+  readonly reach: {readonly [body: string]: number};
+  /** Of the ground. */
+  readonly planes?: readonly Shape[];
+  /** The contact of two bodies that come near, or of the ground with one: then it gets the plane. */
+  readonly contact: (a: string, b: string, plane?: Shape) => BodyContact | RigidContact;
+  /** What comes nearer than this in a piece is among its contacts [length]. */
+  readonly margin: number;
+}
+
+/** What `simulateNear` is told beside the system. */
+export interface NearOptions {
+  readonly dt: number;
+  readonly steps: number;
+  /** Default `moreau()`. */
+  readonly scheme?: Scheme;
+  readonly params?: NumericParams;
+  /** Steps of a piece at most; every piece is compiled anew. Default 20. */
+  readonly piece?: number;
+}
+
+/** Made by `simulateNear`: every step of a run in pieces. */
+export interface NearRun {
+  /** [steps + 1]. */
+  readonly t: Float64Array;
+  /** [steps + 1, bodies, 7] and [steps + 1, bodies, 6], as `multibody` has them. */
+  readonly q: Float64Array;
+  readonly v: Float64Array;
+  readonly pieces: readonly NearPiece[];
+  /** The gradient of a function of the end, from its derivatives there, by running the pieces again from the last to the first. */
+  pullback(cotangent: {readonly q?: Float64Array; readonly v?: Float64Array}): {
+    readonly initial: {readonly q: Float64Array; readonly v: Float64Array};
+    readonly params: Tree<Float64Array>;
+  };
+}
+
+/** Steps of a run with the same contacts. */
+export interface NearPiece {
+  readonly first: number;
+  readonly steps: number;
+  readonly system: Multibody;
+  readonly contacts: number;
+  /** What building and compiling it, and running its steps, took, together [ms]. */
+  readonly milliseconds: number;
+}
+
+/**
+ * Runs a system of many bodies whose contacts are sought as it goes, so that what a step costs grows with the number of
+ * contacts and not with the square of that of bodies. Gradients are those of the run with all contacts.
+ * A piece begins without the last forces: redundant contacts have those of least norm then.
+ * @throws OptionError 'bad-multibody'; as `multibody` and `simulate`
+ */
+export function simulateNear(spec: NearSpec, options: NearOptions): NearRun {
+  refuseUnknownOptions(
+    spec,
+    {system: object, reach: object, planes: list, contact: callable, margin: positive},
+    'simulateNear',
+    'bad-multibody',
+  );
+  refuseUnknownOptions(
+    options,
+    {dt: positive, steps: any, scheme: any, params: any, piece: any},
+    'simulateNear',
+    'bad-multibody',
+  );
+  requireValue(spec.contact, callable, 'simulateNear: contact', 'bad-multibody');
+  requireValue(spec.margin, positive, 'simulateNear: margin', 'bad-multibody');
+  const {dt, steps, scheme = moreau(), params, piece: longest = 20} = options;
+  for (const [name, value] of Object.entries({steps, piece: longest}))
+    if (!(Number.isInteger(value) && value > 0))
+      throw new OptionError('bad-multibody', `simulateNear: ${name} must be a positive whole number, not ${value}.`);
+  if (spec.system.coordinates === 'minimal')
+    throw new OptionError('bad-multibody', "simulateNear: bodies are in maximal coordinates; leave coordinates: 'minimal' out."); // prettier-ignore
+  const search = new Search(spec);
+  const bare = multibody(spec.system);
+  let [q, v] = [flat(bare.initial.q), flat(bare.initial.v)];
+  const saved = {t: [0], q: [q], v: [v]};
+  const pieces: NearPiece[] = [];
+  // A piece may have no contact that reads the parameters of contacts: all count as read.
+  const observe: Observe = ({t, params: given}) => (readAll(given), t);
+  const run = {scheme, dt, observe, ...(params === undefined ? {} : {params})};
+  for (let done = 0; done < steps;) {
+    const most = Math.min(longest, steps - done);
+    const began = performance.now();
+    const near = search.near(q, v, most * dt);
+    const contacts = near.map(([a, b]) => search.contact(a, b));
+    const system = multibody({...spec.system, contacts: [...(spec.system.contacts ?? []), ...contacts]});
+    const known = new Set(near.map(pair => pair.join()));
+    let taken = 0;
+    for (const state of simulate.steps(system, startOf(q, v, done * dt), {...run, steps: most})) {
+      if (state.t <= (done + 0.5) * dt) continue;
+      const [next, moving] = [Float64Array.from(state.values('q')), Float64Array.from(state.values('v'))];
+      const missed = search.near(next, moving, 0, 0).find(pair => !known.has(pair.join()));
+      if (missed !== undefined) {
+        if (taken > 0) break;
+        throw new OptionError(
+          'bad-multibody',
+          `simulateNear: in the step to t = ${state.t} ${search.named(missed).join(' and ')} come nearer by more than the margin, ${spec.margin}: take shorter steps, or a larger margin.`,
+        );
+      }
+      taken++;
+      [q, v] = [next, moving];
+      saved.t.push((done + taken) * dt);
+      saved.q.push(q);
+      saved.v.push(v);
+    }
+    pieces.push({
+      first: done,
+      steps: taken,
+      system,
+      contacts: contacts.length,
+      milliseconds: performance.now() - began,
+    });
+    done += taken;
+  }
+  return {
+    t: Float64Array.from(saved.t),
+    q: joined(saved.q),
+    v: joined(saved.v),
+    pieces,
+    pullback: cotangent => {
+      const zero = (like: Float64Array): Float64Array => new Float64Array(like.length);
+      let back = {q: cotangent.q ?? zero(q), v: cotangent.v ?? zero(v)};
+      let sum: Tree<Float64Array> | undefined;
+      for (const {first, steps: count, system} of [...pieces].reverse()) {
+        const start = startOf(saved.q[first], saved.v[first], first * dt);
+        const {trajectory, pullback} = simulate.vjp(system, start, {...run, steps: count, saveAt: 'end'});
+        trajectory.dispose();
+        const rows = (values: Float64Array, width: number): number[][][] => [rowsOf(zero(values), width), rowsOf(values, width)]; // prettier-ignore
+        const {initial, params: byParams} = pullback({q: rows(back.q, 7), v: rows(back.v, 6)});
+        back = {q: Float64Array.from(initial.q), v: Float64Array.from(initial.v)};
+        sum = sum === undefined ? byParams : added(sum, byParams);
+      }
+      return {initial: back, params: sum as Tree<Float64Array>};
+    },
+  };
+}
+
+/** Numbers of two bodies, or −1 − the number of a plane and that of a body. */
+type Near = readonly [number, number];
+
+/** Which bodies come near. */
+class Search {
+  private readonly names: readonly string[];
+  /** 0 of bodies that touch nothing. */
+  private readonly reach: readonly number[];
+  private readonly planes: readonly {readonly at: V3; readonly normal: V3}[];
+  constructor(private readonly spec: NearSpec) {
+    this.names = Object.keys(spec.system.bodies);
+    const odd = Object.keys(spec.reach).find(name => !this.names.includes(name));
+    if (odd !== undefined)
+      throw new OptionError('bad-multibody', `simulateNear: reach names body '${odd}', which is not there.`);
+    this.reach = this.names.map(name => {
+      const value = spec.reach[name] ?? 0;
+      if (!(Number.isFinite(value) && value >= 0))
+        throw new OptionError('bad-multibody', `simulateNear: reach.${name} must be a radius, not ${value}.`);
+      return value;
+    });
+    this.planes = (spec.planes ?? []).map(({at, normal}, i) => {
+      if (at !== undefined && normal !== undefined) return {at, normal};
+      throw new OptionError('bad-multibody', `simulateNear: planes[${i}] must be made by plane.`);
+    });
+  }
+
+  named([a, b]: Near): string[] {
+    return [a < 0 ? `plane ${-1 - a}` : this.names[a], this.names[b]];
+  }
+  contact(a: number, b: number): BodyContact | RigidContact {
+    return a < 0
+      ? this.spec.contact('ground', this.names[b], this.spec.planes?.[-1 - a])
+      : this.spec.contact(this.names[a], this.names[b]);
+  }
+
+  /** Those whose balls come nearer than a margin within a time, if they went on as they go against each other. */
+  near(q: Float64Array, v: Float64Array, time: number, margin = this.spec.margin): Near[] {
+    const {reach, planes} = this;
+    const bodies = this.names.map((_, i) => i).filter(i => reach[i] > 0);
+    const at = bodies.map((i): V3 => [q[7 * i], q[7 * i + 1], q[7 * i + 2]]);
+    const going = bodies.map((i): V3 => [v[6 * i], v[6 * i + 1], v[6 * i + 2]]);
+    const found: Near[] = [];
+    bodies.forEach((body, k) =>
+      planes.forEach(({at: foot, normal}, plane) => {
+        const gap = inner(normal, minus(at[k], foot)) - reach[body];
+        if (gap + Math.min(0, inner(normal, going[k])) * time < margin) found.push([-1 - plane, body]);
+      }),
+    );
+    // Two that are further apart than a cell is wide do not come near: none goes faster against the mean than `fastest`.
+    const mean = [0, 1, 2].map(i => going.reduce((sum, u) => sum + u[i] / going.length, 0)) as unknown as V3;
+    const fastest = Math.max(0, ...going.map(u => norm(minus(u, mean))));
+    const cell = 2 * Math.max(0, ...reach) + margin + 2 * fastest * time;
+    for (const [k, l] of inCells(at, cell)) {
+      const [d, u] = [minus(at[l], at[k]), minus(going[l], going[k])];
+      const square = inner(u, u);
+      const when = square === 0 ? 0 : Math.min(time, Math.max(0, -inner(d, u) / square));
+      const least = norm([d[0] + when * u[0], d[1] + when * u[1], d[2] + when * u[2]]);
+      if (least - reach[bodies[k]] - reach[bodies[l]] < margin) found.push([bodies[k], bodies[l]]);
+    }
+    return found.sort(([a, b], [c, d]) => a - c || b - d);
+  }
+}
+
+/** Pairs of points in the same cell or in cells side by side. */
+function* inCells(points: readonly V3[], cell: number): Generator<readonly [number, number]> {
+  const cells = new Map<string, number[]>();
+  const placed = points.map(point => point.map(x => Math.floor(x / cell)));
+  for (let k = 0; k < points.length; k++) {
+    const [x, y, z] = placed[k];
+    for (let i = -1; i <= 1; i++)
+      for (let j = -1; j <= 1; j++)
+        for (let l = -1; l <= 1; l++)
+          for (const other of cells.get(`${x + i},${y + j},${z + l}`) ?? []) yield [other, k];
+    const key = placed[k].join();
+    const there = cells.get(key);
+    if (there === undefined) cells.set(key, [k]);
+    else there.push(k);
+  }
+}
+
+const flat = (rows: readonly (number | readonly number[])[]): Float64Array => Float64Array.from(rows.flat());
+
+const rowsOf = (values: Float64Array, width: number): number[][] =>
+  Array.from({length: values.length / width}, (_, i) => [...values.subarray(i * width, (i + 1) * width)]);
+
+const startOf = (q: Float64Array, v: Float64Array, t: number) => ({q: rowsOf(q, 7), v: rowsOf(v, 6), t});
+
+function joined(states: readonly Float64Array[]): Float64Array {
+  const all = new Float64Array(states.length * states[0].length);
+  states.forEach((state, i) => all.set(state, i * state.length));
+  return all;
+}
+
+function readAll(params: Params): void {
+  for (const value of Object.values({...params})) if (!(value instanceof tf.Tensor)) readAll(value);
+}
+
+function added(a: Tree<Float64Array>, b: Tree<Float64Array>): Tree<Float64Array> {
+  return Object.fromEntries(
+    Object.entries(a).map(([name, value]) => {
+      const other = b[name];
+      return [
+        name,
+        value instanceof Float64Array
+          ? value.map((x, i) => x + (other as Float64Array)[i])
+          : added(value, other as Tree<Float64Array>),
+      ];
+    }),
+  );
+}
