@@ -373,7 +373,7 @@ function traceStart(subject: Subject, formulation: Formulation, project: boolean
       still: formulation.still,
       ahead: formulation.startsAhead,
       masses: formulation.masses,
-      coefficients: (coefficients)?.parts,
+      coefficients: coefficients?.parts,
     },
     state,
   };
