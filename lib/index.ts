@@ -212,7 +212,8 @@ export {signal, type Input, type Signal, type SignalKind, type SignalOptions} fr
 // What docs/extending.md invites to: a scheme's view of a step,
 export type {Ahead} from './scheme/scheme.js';
 export {defineConstraint, type GapAndMultiplier, type MakesConstraints} from './system/constraint-kinds.js';
-export type {Constraints, ImpactMultipliers, ImpactStep, Place, RowScale} from './system/constraints.js';
+export type {CoefficientName, Coefficients, CoefficientValues} from './system/coefficients.js';
+export type {Constraints, ImpactMultipliers, ImpactStep, Place, RowScale, Yielding} from './system/constraints.js';
 export type {
   Blocks,
   Calculus,

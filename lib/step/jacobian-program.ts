@@ -42,8 +42,8 @@ const widestProduct = 12;
 
 /**
  * What a node costs beside its arithmetic, in operations: loads, stores, its share of a loop's beginning, and code that a cache must
- * hold. With 8 to 12 the faster way was taken for each of ten systems; without it a gripper on a free base (9 velocities) had
- * 17,000 nodes in place of 3,900, took a third longer for a step and twice as long to compile.
+ * hold. Both ways were timed for six mechanisms, and 10 takes the faster one in each; without it a gripper on a free base (9 velocities)
+ * had 17,000 nodes in place of 3,900, took a third longer for a step and twice as long to compile.
  */
 const nodeWork = 10;
 

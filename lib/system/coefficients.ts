@@ -9,6 +9,7 @@ import type {Compliance, Constraint} from './constraint-kinds.js';
 import {readNumeric} from './numeric.js';
 import type {Params} from './params.js';
 
+/** Coefficients of constraints that may be another number in every run. */
 export type CoefficientName = 'compliance' | 'friction' | 'restitution';
 
 /** What each may be at most; none is negative. */

@@ -23,6 +23,7 @@ export interface Shape {
   readonly value?: SurfaceFunction;
 }
 
+/** What a shape is. */
 export type ShapeKind =
   'sphere' | 'capsule' | 'box' | 'ellipsoid' | 'hull' | 'plane' | 'implicitSurface' | 'heightField';
 

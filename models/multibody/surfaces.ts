@@ -7,7 +7,7 @@ import {any, refuseUnknownOptions} from '../../lib/checks.js';
 import type {Params} from '../../lib/index.js';
 import {OptionError, ShapeError} from '../../lib/index.js';
 import {coefficient, type Coefficient} from '../coefficient.js';
-import {requireVector, type V3} from './numbers.js';
+import {requireVector} from './numbers.js';
 import {ballCentres, ballRadii, centreIn, type Meet, type Pair} from './pairs.js';
 import type {Shape, SurfaceFunction} from './shapes.js';
 import {constants, pointOf} from './state.js';
@@ -111,7 +111,7 @@ function fieldOf(value: SurfaceFunction, params: Params, points: number): Field 
 export function heightField(spec: {
   readonly heights: Coefficient | readonly (readonly number[])[];
   readonly size: readonly [number, number];
-  readonly at?: V3;
+  readonly at?: readonly [number, number, number];
 }): Shape {
   refuseUnknownOptions(spec, {heights: any, size: any, at: any}, 'heightField', 'bad-multibody');
   const {size} = spec;
