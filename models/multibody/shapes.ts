@@ -23,6 +23,7 @@ export interface Shape {
   readonly value?: SurfaceFunction;
 }
 
+/** The function that made a shape. */
 export type ShapeKind =
   'sphere' | 'capsule' | 'box' | 'ellipsoid' | 'hull' | 'plane' | 'implicitSurface' | 'heightField';
 

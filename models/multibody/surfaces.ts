@@ -111,7 +111,7 @@ function fieldOf(value: SurfaceFunction, params: Params, points: number): Field 
 export function heightField(spec: {
   readonly heights: Coefficient | readonly (readonly number[])[];
   readonly size: readonly [number, number];
-  readonly at?: V3;
+  readonly at?: readonly [number, number, number];
 }): Shape {
   refuseUnknownOptions(spec, {heights: any, size: any, at: any}, 'heightField', 'bad-multibody');
   const {size} = spec;
