@@ -7,7 +7,7 @@ import {any, refuseUnknownOptions} from '../../lib/checks.js';
 import type {Params} from '../../lib/index.js';
 import {OptionError, ShapeError} from '../../lib/index.js';
 import {coefficient, type Coefficient} from '../coefficient.js';
-import {requireVector, type V3} from './numbers.js';
+import {requireVector} from './numbers.js';
 import {ballCentres, ballRadii, centreIn, type Meet, type Pair} from './pairs.js';
 import type {Shape, SurfaceFunction} from './shapes.js';
 import {constants, pointOf} from './state.js';
