@@ -23,7 +23,7 @@ export interface Shape {
   readonly value?: SurfaceFunction;
 }
 
-/** What a shape is. */
+/** The function that made a shape. */
 export type ShapeKind =
   'sphere' | 'capsule' | 'box' | 'ellipsoid' | 'hull' | 'plane' | 'implicitSurface' | 'heightField';
 
