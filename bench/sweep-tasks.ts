@@ -31,3 +31,10 @@ export async function identification({k, c}: {k: number; c: number}, {seed}: Tas
 export function square({x}: {x: number}): number {
   return x * x;
 }
+
+/** Some 20 ms of one thread: the logistic map, without garbage and without a compiler beside it. */
+export function logistic({x}: {x: number}): number {
+  let y = 0.3 + 0.4 * x;
+  for (let i = 0; i < 10_000_000; i++) y = 3.9 * y * (1 - y);
+  return y;
+}

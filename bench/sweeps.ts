@@ -22,6 +22,7 @@ import {
   startWorker,
   sweep,
   uniform,
+  type Case,
   type Engine,
   type Row,
   type Sweep,
@@ -134,18 +135,25 @@ async function overhead(count: number): Promise<void> {
 
 /** Two workers beside one, in turns. The time of many cases less that of few leaves the workers' start aside. */
 async function workers(count: number): Promise<void> {
-  const task = {module, export: 'identification'};
-  const few = Math.ceil(count / 10);
-  const time = async (n: number, cases: number): Promise<number> =>
-    inFolder(async store => {
-      const from = performance.now();
-      await sweep({task, cases: identifications(cases), store, engine: local({workers: n})});
-      return seconds(from);
-    });
-  for (let round = 0; round < 3; round++) {
-    const [one, two] = [(await time(1, count)) - (await time(1, few)), (await time(2, count)) - (await time(2, few))];
-    const ms = (t: number): string => ((1000 * t) / (count - few)).toFixed(2);
-    console.log(`one worker ${ms(one)} ms a case, two ${ms(two)}: ${(one / two).toFixed(2)} ×`);
+  const tasks: {readonly [name: string]: (n: number) => Iterable<Case>} = {
+    logistic: (n: number) => grid({x: linspace(0, 1, n)}),
+    // V8 compiles it in threads beside its own, so that one worker is more than one processor's work.
+    identification: identifications,
+  };
+  for (const [name, cases] of Object.entries(tasks)) {
+    const task = {module, export: name};
+    const few = Math.ceil(count / 10);
+    const time = async (n: number, howMany: number): Promise<number> =>
+      inFolder(async store => {
+        const from = performance.now();
+        await sweep({task, cases: cases(howMany), store, engine: local({workers: n})});
+        return seconds(from);
+      });
+    for (let round = 0; round < 3; round++) {
+      const [one, two] = [(await time(1, count)) - (await time(1, few)), (await time(2, count)) - (await time(2, few))];
+      const ms = (t: number): string => ((1000 * t) / (count - few)).toFixed(2);
+      console.log(`${name}: one worker ${ms(one)} ms a case, two ${ms(two)}: ${(one / two).toFixed(2)} ×`);
+    }
   }
 }
 
