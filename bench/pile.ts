@@ -1,5 +1,5 @@
 /**
- * Spheres poured into a box: time a step and how well each step obeys the laws of contact, by a count of its own.
+ * Spheres poured into a box: the time it takes, how many contacts its pieces have, and how far spheres lie in each other and in walls.
  *     npx tsx bench/pile.ts [spheres] [steps]
  */
 import {simulateNear, plane, rigidContact, sphere, type BodySpec} from '../models/index.js';
@@ -9,7 +9,15 @@ const [count, steps] = [Number(process.argv[2] ?? 100), Number(process.argv[3] ?
 const [radius, mu, dt] = [0.1, 0.4, 0.005];
 const across = Math.max(2, Math.round((count / 2) ** (1 / 3)));
 const half = 0.115 * across;
-const walls = ([[0, 0, 1], [1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]] as V3[]).map(normal => plane({normal, at: normal.map(x => -half * x * (normal[2] === 0 ? 1 : 0)) as V3})); // prettier-ignore
+const walls = (
+  [
+    [0, 0, 1],
+    [1, 0, 0],
+    [-1, 0, 0],
+    [0, 1, 0],
+    [0, -1, 0],
+  ] as V3[]
+).map(normal => plane({normal, at: normal.map(x => -half * x * (normal[2] === 0 ? 1 : 0)) as V3}));
 
 let seed = 3;
 /** Uniform in [−1, 1] (Park & Miller 1988). */
@@ -18,7 +26,11 @@ const bodies: {[name: string]: BodySpec} = {};
 for (let i = 0; i < count; i++) {
   const [column, layer] = [i % across ** 2, Math.floor(i / across ** 2)];
   const place = (k: number): number => (k - (across - 1) / 2) * 0.22 + 0.009 * next();
-  bodies[`s${i}`] = {mass: 1, inertia: [0.004, 0.004, 0.004], position: [place(column % across), place(Math.floor(column / across)), 0.15 + 0.22 * layer]}; // prettier-ignore
+  bodies[`s${i}`] = {
+    mass: 1,
+    inertia: [0.004, 0.004, 0.004],
+    position: [place(column % across), place(Math.floor(column / across)), 0.15 + 0.22 * layer],
+  };
 }
 const ball = sphere({radius});
 const began = performance.now();
@@ -34,7 +46,9 @@ const run = simulateNear(
 );
 const seconds = (performance.now() - began) / 1000;
 console.log(`${count} spheres, ${steps} steps of ${dt} s in ${seconds.toFixed(1)} s, ${run.pieces.length} pieces`);
-console.log(`all pairs would be ${(count * (count - 1)) / 2 + 5 * count} contacts; pieces have at most ${Math.max(...run.pieces.map(piece => piece.contacts))}`); // prettier-ignore
+console.log(
+  `all pairs would be ${(count * (count - 1)) / 2 + 5 * count} contacts; pieces have at most ${Math.max(...run.pieces.map(piece => piece.contacts))}`,
+);
 // How far spheres are in each other and in walls, over all steps, and how fast they still are.
 let deepest = 0;
 for (let step = 0; step <= steps; step++) {
@@ -47,5 +61,9 @@ for (let step = 0; step <= steps; step++) {
       deepest = Math.max(deepest, 2 * radius - Math.hypot(a[0] - q[7 * j], a[1] - q[7 * j + 1], a[2] - q[7 * j + 2]));
   }
 }
-const speeds = Array.from({length: count}, (_, i) => Math.hypot(...run.v.subarray(6 * (count * steps + i), 6 * (count * steps + i) + 3))); // prettier-ignore
-console.log(`deepest overlap ${deepest.toExponential(1)} of radius ${radius}; fastest at the end ${Math.max(...speeds).toExponential(1)} m/s`); // prettier-ignore
+const speeds = Array.from({length: count}, (_, i) =>
+  Math.hypot(...run.v.subarray(6 * (count * steps + i), 6 * (count * steps + i) + 3)),
+);
+console.log(
+  `deepest overlap ${deepest.toExponential(1)} of radius ${radius}; fastest at the end ${Math.max(...speeds).toExponential(1)} m/s`,
+);
