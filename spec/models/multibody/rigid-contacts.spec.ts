@@ -190,7 +190,7 @@ describe('contacts that do not yield', () => {
     expect(lying.pose(path, 'c').position[5]).to.be.closeTo(0.05, 1e-6);
   });
 
-  it('balls poured in a box: the laws of contact hold in every step, by a count of its own', () => {
+  it('balls poured in a box: the laws of contact hold in every step, by a count of its own, and none lies in another', () => {
     const [radius, mu, h, n] = [0.1, 0.4, 0.01, 5];
     const next = random(3);
     const bodies: {[name: string]: BodySpec} = {};
@@ -217,7 +217,7 @@ describe('contacts that do not yield', () => {
     const flat = n * walls.length;
     const pairs = (n * (n - 1)) / 2;
     const count = 3 * (flat + pairs);
-    let [worst, most] = [0, 0];
+    let [worst, most, deepest] = [0, 0, 0];
     for (let step = 1; step * count < lambda.length; step++) {
       const all = lambda.subarray(step * count, (step + 1) * count);
       // Geometry of the step's start, velocities of its end.
@@ -237,6 +237,7 @@ describe('contacts that do not yield', () => {
         const [e, f] = tangents(normal);
         const slip = [dot(u, e), dot(u, f)];
         most = Math.max(most, push);
+        deepest = Math.max(deepest, -gap);
         worst = Math.max(
           worst,
           h * -push,
@@ -266,6 +267,8 @@ describe('contacts that do not yield', () => {
         }
     }
     expect(most).to.be.greaterThan(100);
+    // Balls of 0.1 m do not lie in each other, wedged as they are.
+    expect(deepest).to.be.lessThan(1e-8);
     // Of velocities in m/s, and impulses of 1 kg m/s.
     expect(worst).to.be.lessThan(1e-8);
   });
