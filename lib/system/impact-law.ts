@@ -188,8 +188,6 @@ interface Flight {
   readonly leaves: tf.Tensor;
   /** The same along the tangent plane: what forces make of a slip of zero after the contact has left. */
   readonly leavesAlong: tf.Tensor | undefined;
-  /** φ⁺/h of what presses. */
-  readonly target: tf.Tensor;
   /** s. */
   readonly share: tf.Tensor;
   /** It comes to its surface, and does not just rest on it. */
@@ -219,7 +217,6 @@ function flight({gap, before, free, slips, restitution, h}: ContactStep): Flight
     reach,
     leaves: tf.where(closing, away, tf.neg(reach)),
     leavesAlong: along,
-    target: tf.mul(left, away),
     share,
     arrives: () => felt(came),
   };
