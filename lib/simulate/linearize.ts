@@ -119,7 +119,7 @@ function withMass(system: OdeSystem, state: OdeInitial, options: LinearizeOption
       ...settings(options),
       scheme: rightHandSideAlone,
       observe: ({y, t, params}: {y: tf.Tensor; t: tf.Tensor; params: Params}) => massOf(system, {y, t, params}),
-    } as never,
+    },
     directions,
   );
   trajectory.dispose();

@@ -34,6 +34,7 @@ import type {RunOptions, SimulateOptions, Stretch} from './options.js';
 import {readOptions} from './options.js';
 import {checkRunState, isRunState, readRunState} from '../integrate/run-state.js';
 import type {Runnable} from '../integrate/runnable.js';
+import {numbersOf} from '../read.js';
 
 /** A run with all that its results are shown by. */
 export interface Prepared extends Runnable {
@@ -414,13 +415,9 @@ export function readCaptured(tensor: tf.Tensor, variables?: ReadonlyMap<tf.Varia
       'disposed-tensor',
       `${nameOfCaptured(tensor)} (shape [${tensor.shape.join(', ')}]) of a traced function was disposed since it was traced, and every run reads it anew. Keep it (tf.keep) as long as the system is used, or make the system again.`,
     );
-  const values = given ?? valuesOf(tensor);
+  const values = given ?? numbersOf(tensor);
   requireFinite(nameOfCaptured(tensor), {values, shape: tensor.shape});
   return values;
-}
-
-function valuesOf(tensor: tf.Tensor): Float64Array {
-  return Float64Array.from(tensor.dataSync());
 }
 
 function nameOfCaptured(tensor: tf.Tensor): string {
