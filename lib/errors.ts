@@ -70,7 +70,7 @@ export class OptionError extends StiffgradError {
   override readonly name: string = 'OptionError';
 }
 
-/** An event cannot be followed: its function touches zero without crossing, or crosses again and again without time passing. */
+/** An event cannot be followed: its function touches zero without crossing, or crosses again and again without time passing; or a loss asks for one that did not happen. */
 export class EventError extends StiffgradError {
   override readonly name: string = 'EventError';
 }
