@@ -13,7 +13,9 @@ import {minus, turnedBack} from './numbers.js';
 import {along, byPose, byTwist, columnsOf, type ReactionSeries, type SavedSeries} from './series.js';
 import {pointOfJoint, type JointRows} from './rows.js';
 import {constants, poseOf, twistOf, type Pose, type Twist} from './state.js';
-import {biasOf, jacobianOf, masksOf, treeAt, velocityOf, type Branch, type Tree, type TreeAt} from './tree.js';
+import {jacobianOf} from './tree-jacobian.js';
+import {TreeMotion, type Motion, type TreeAt} from './tree-motion.js';
+import type {Branch, Tree} from './tree.js';
 import {add, cross, rotate, rotateBack, scale, sub, times, type Matrix, type Quat, type Vec} from './vectors.js';
 
 /** A system in a tree's coordinates. */
@@ -41,20 +43,21 @@ export function minimalSystem(
   places: (name: string) => ReturnType<Bodies['place']>,
 ): Minimal {
   const n = bodies.names.length;
-  const masks = masksOf(tree);
+  const motion = new TreeMotion(tree);
+  const entries = jacobianOf(tree, motion);
   /** J with its angular part in body axes. */
-  const jacobian = (q: tf.Tensor) => {
-    const at = treeAt(tree, q);
-    const mask = masks();
-    const J = jacobianOf(at, mask);
+  const jacobian = (at: TreeAt) => {
+    const {linear, angular} = entries(at);
     const rotation = at.pose.rotation.map(tall) as unknown as Quat;
-    return {at, mask, J, turning: rotateBack(rotation, J.angular)};
+    return {linear, turning: rotateBack(rotation, angular)};
   };
   const inertia = (params: Params): Matrix =>
     bodies.inertia(params).matrix.map(row => row.map(grounded)) as unknown as Matrix;
   const whole = (q: tf.Tensor, v: tf.Tensor): {q: tf.Tensor; v: tf.Tensor} => {
-    const {at, J} = jacobian(q);
-    const {linear, angular} = velocityOf(J, v);
+    const at = motion.at(q);
+    return wholeAt(at, motion.velocities(at, v));
+  };
+  const wholeAt = (at: TreeAt, {linear, angular}: Motion): {q: tf.Tensor; v: tf.Tensor} => {
     const own = (all: readonly tf.Tensor[]): tf.Tensor => tf.slice(tf.stack([...all], 1), [0, 0], [n, all.length]);
     return {
       q: own([...at.pose.position, ...at.pose.rotation]),
@@ -70,12 +73,12 @@ export function minimalSystem(
       ]),
     );
   const mass = (q: tf.Tensor, params: Params): tf.Tensor => {
-    const {J, turning} = jacobian(q);
+    const {linear, turning} = jacobian(motion.at(q));
     const m = tall(grounded(bodies.mass(params)));
     const spins = times(inertia(params).map(row => row.map(tall)) as unknown as Matrix, turning);
     const ofBodies = tf.addN(
       [0, 1, 2].flatMap(i => [
-        tf.matMul(J.linear[i] as tf.Tensor2D, tf.mul<tf.Tensor2D>(m, J.linear[i]), true),
+        tf.matMul(linear[i] as tf.Tensor2D, tf.mul<tf.Tensor2D>(m, linear[i]), true),
         tf.matMul(turning[i] as tf.Tensor2D, spins[i] as tf.Tensor2D, true),
       ]),
     );
@@ -91,12 +94,13 @@ export function minimalSystem(
     params: Params,
     a?: tf.Tensor,
   ): {force: Vec; torque: Vec} => {
-    const {at, mask, J} = jacobian(q);
-    const bias = biasOf(at, mask, v);
-    const more = a === undefined ? undefined : velocityOf(J, a);
+    const at = motion.at(q);
+    const moving = motion.velocities(at, v);
+    const bias = motion.bias(at, v, moving);
+    const more = a === undefined ? undefined : motion.velocities(at, a);
     const linear = more === undefined ? bias.linear : add(bias.linear, more.linear);
     const angular = more === undefined ? bias.angular : add(bias.angular, more.angular);
-    const all = whole(q, v);
+    const all = wholeAt(at, moving);
     const w = tf
       .unstack(
         wrenches.map(term => term({...all, t, params})).reduce((sum, term) => tf.add(sum, term)),
@@ -110,9 +114,9 @@ export function minimalSystem(
     };
   };
   const force = (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, params: Params): tf.Tensor => {
-    const {J, turning} = jacobian(q);
+    const {linear, turning} = jacobian(motion.at(q));
     const {force: f, torque} = lacking(q, v, t, params);
-    const ofBodies = tf.neg(gathered(J.linear, turning, f, torque));
+    const ofBodies = tf.neg(gathered(linear, turning, f, torque));
     return own.force === undefined ? ofBodies : tf.add(ofBodies, own.force(q, v, t, params));
   };
   /** Generalized forces of stops, whose multipliers are the last. */
@@ -131,8 +135,8 @@ export function minimalSystem(
     if (velocities.every(row => row.every(x => x === 0))) return new Array<number>(tree.velocities).fill(0);
     const q = Float64Array.from(tree.start);
     const found = along({q: {values: q, shape: [q.length]}}, 1, at => {
-      const {J, turning} = jacobian(at.q);
-      const weighed = [...J.linear, ...turning];
+      const {linear, turning} = jacobian(motion.at(at.q));
+      const weighed = [...linear, ...turning];
       const wanted = [0, 1, 2, 3, 4, 5].map(i =>
         grounded(
           constantTensor(
@@ -170,8 +174,12 @@ export function minimalSystem(
         multipliers === undefined || rows === 0
           ? undefined
           : loopWrench(loops, pose, twistOf(all.v), t, tf.slice(multipliers, [0], [rows]));
-      const {at: tree_, J, turning} = jacobian(q);
-      const pushed = held === undefined ? undefined : gathered(J.linear, turning, held[0], held[1]);
+      const place = motion.at(q);
+      const pushedBy = ([push, torque]: readonly [Vec, Vec]): tf.Tensor => {
+        const {linear, turning} = jacobian(place);
+        return gathered(linear, turning, push, torque);
+      };
+      const pushed = held === undefined ? undefined : pushedBy(held);
       const stops = multipliers === undefined ? undefined : stopped(multipliers);
       const plus = (x: tf.Tensor, y: tf.Tensor | undefined): tf.Tensor => (y === undefined ? x : tf.add(x, y));
       const right = plus(plus(force(q, v, t, params), pushed), stops);
@@ -193,7 +201,7 @@ export function minimalSystem(
       // Of what passes through the joint, a part is its own drive, stops and rotor: along its axes.
       const rotor = own.armature === undefined ? undefined : tf.neg(tf.mul(own.armature(params), a));
       const driven = [own.force?.(q, v, t, params), stops, rotor].filter(x => x !== undefined);
-      const drive = driven.length === 0 ? undefined : alongAxes(tree_, branch, tf.addN(driven), point);
+      const drive = driven.length === 0 ? undefined : alongAxes(motion.axes(place), branch, tf.addN(driven), point);
       return tf.stack(passed.map((x, i) => tf.mul(sign, drive === undefined ? x : tf.sub(x, drive[i]))));
     });
     return columnsOf(found);
@@ -203,7 +211,7 @@ export function minimalSystem(
 
 /** Force and torque about a point of generalized forces [velocities] on a branch's coordinates. */
 function alongAxes(
-  {axis, point: centres}: TreeAt,
+  {axis, point: centres}: {readonly axis: Vec; readonly point: Vec},
   {velocities: [from, to], slides}: Branch,
   force: tf.Tensor,
   point: Vec,
