@@ -14,12 +14,16 @@ import {along, byPose, byTwist, columnsOf, type ReactionSeries, type SavedSeries
 import {pointOfJoint, type JointRows} from './rows.js';
 import {constants, poseOf, twistOf, type Pose, type Twist} from './state.js';
 import {jacobianOf} from './tree-jacobian.js';
+import {treeAccelerations} from './tree-acceleration.js';
 import {TreeMotion, type Motion, type TreeAt} from './tree-motion.js';
 import type {Branch, Tree} from './tree.js';
 import {add, cross, rotate, rotateBack, scale, sub, times, type Matrix, type Quat, type Vec} from './vectors.js';
 
 /** A system in a tree's coordinates. */
 export interface Minimal {
+  /** Of the coordinates, without the mass matrix; undefined where constraints or armatures need that. */
+  readonly accelerations:
+    ((q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, params: Params) => tf.Tensor) | undefined;
   mass(q: tf.Tensor, params: Params): tf.Tensor;
   force(q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, params: Params): tf.Tensor;
   /** [bodies, 7] and [bodies, 6] of maximal coordinates. */
@@ -41,6 +45,7 @@ export function minimalSystem(
   loops: JointRows,
   own: JointTerms,
   places: (name: string) => ReturnType<Bodies['place']>,
+  explicitly: boolean,
 ): Minimal {
   const n = bodies.names.length;
   const motion = new TreeMotion(tree);
@@ -86,6 +91,9 @@ export function minimalSystem(
       ? ofBodies
       : tf.add(ofBodies, tf.mul(tf.eye(tree.velocities), own.armature(params)));
   };
+  /** [bodies, 6]: forces in world axes, torques in body axes. */
+  const acting = (all: {q: tf.Tensor; v: tf.Tensor}, t: tf.Tensor, params: Params): tf.Tensor =>
+    wrenches.map(term => term({...all, t, params})).reduce((sum, term) => tf.add(sum, term));
   /** What every body needs for its acceleration where the joints have none, beyond what acts on it: force and torque. */
   const lacking = (
     q: tf.Tensor,
@@ -101,18 +109,29 @@ export function minimalSystem(
     const linear = more === undefined ? bias.linear : add(bias.linear, more.linear);
     const angular = more === undefined ? bias.angular : add(bias.angular, more.angular);
     const all = wholeAt(at, moving);
-    const w = tf
-      .unstack(
-        wrenches.map(term => term({...all, t, params})).reduce((sum, term) => tf.add(sum, term)),
-        1,
-      )
-      .map(grounded);
+    const w = tf.unstack(acting(all, t, params), 1).map(grounded);
     const needed = times(inertia(params), rotateBack(at.pose.rotation, angular));
     return {
       force: sub(scale(grounded(bodies.mass(params)), linear), [w[0], w[1], w[2]]),
       torque: sub(needed, [w[3], w[4], w[5]]),
     };
   };
+  const explicit = explicitly ? treeAccelerations(tree, motion) : undefined;
+  const accelerations =
+    explicit === undefined
+      ? undefined
+      : (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, params: Params): tf.Tensor => {
+          const at = motion.at(q);
+          const moving = motion.velocities(at, v);
+          const w = tf.unstack(acting(wholeAt(at, moving), t, params), 1);
+          return explicit(at, v, moving, {
+            mass: bodies.mass(params),
+            inertia: bodies.inertia(params).matrix,
+            force: [w[0], w[1], w[2]],
+            torque: [w[3], w[4], w[5]],
+            joints: own.force?.(q, v, t, params),
+          });
+        };
   const force = (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, params: Params): tf.Tensor => {
     const {linear, turning} = jacobian(motion.at(q));
     const {force: f, torque} = lacking(q, v, t, params);
@@ -206,7 +225,7 @@ export function minimalSystem(
     });
     return columnsOf(found);
   };
-  return {mass, force, whole, kinematics: kinematicsOf(tree), start, reaction};
+  return {accelerations, mass, force, whole, kinematics: kinematicsOf(tree), start, reaction};
 }
 
 /** Force and torque about a point of generalized forces [velocities] on a branch's coordinates. */

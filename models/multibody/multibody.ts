@@ -230,10 +230,11 @@ function inTree(
   const loops = new Set(tree.loops);
   const rows = jointRows(joints, places, loops);
   const own = jointTerms(tree, named, inJoints);
-  const minimal = minimalSystem(bodies, tree, wrenches, rows, own, places);
+  const minimal = minimalSystem(bodies, tree, wrenches, rows, own, places, process.env.EXPLICIT==='1');
+  const {accelerations} = minimal;
   const system = mechanics({
-    mass: ({q, params}) => minimal.mass(q, params),
-    forces: ({q, v, t, params}) => minimal.force(q, v, t, params),
+    mass: accelerations === undefined ? ({q, params}) => minimal.mass(q, params) : 1,
+    forces: ({q, v, t, params}) => (accelerations ?? minimal.force)(q, v, t, params),
     constraints: constraintsOf(
       rows,
       (q, v) => minimal.whole(q, v ?? tf.zeros([tree.velocities])),

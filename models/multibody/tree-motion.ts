@@ -12,7 +12,7 @@ import type {Branch, Freedom, Tree} from './tree.js';
 import {add, cross, product, rotate, rotateBack, scale, sub, sum, type Quat, type Vec} from './vectors.js';
 
 /** Branches whose joints have the same freedoms, [branches] everywhere below. */
-interface Group {
+export interface Group {
   readonly branches: readonly Branch[];
   readonly bodies: readonly number[];
   readonly parents: readonly number[];
@@ -20,7 +20,7 @@ interface Group {
 }
 
 /** One motion of a joint, seen from the body it hangs on: a turn, a shift, both, or the three turns of a ball. */
-interface Move {
+export interface Move {
   /** Of every velocity. */
   readonly axes: readonly Vec[];
   /** On the axes. */
@@ -31,7 +31,7 @@ interface Move {
 }
 
 /** Where bodies are against those they hang on, in axes of the latter. */
-interface Local {
+export interface Local {
   readonly group: Group;
   readonly moves: readonly Move[];
   readonly position: Vec;
