@@ -230,17 +230,19 @@ function inTree(
   const loops = new Set(tree.loops);
   const rows = jointRows(joints, places, loops);
   const own = jointTerms(tree, named, inJoints);
-  const minimal = minimalSystem(bodies, tree, wrenches, rows, own, places, process.env.EXPLICIT==='1');
-  const {accelerations} = minimal;
+  const minimal = minimalSystem(bodies, tree, wrenches, rows, own, places);
+  const constraints = constraintsOf(
+    rows,
+    (q, v) => minimal.whole(q, v ?? tf.zeros([tree.velocities])),
+    own.stops?.constraint,
+    touching,
+  );
+  // With a constraint a step needs the mass: what its multipliers do to velocities.
+  const accelerations = constraints.length === 0 ? minimal.accelerations : undefined;
   const system = mechanics({
     mass: accelerations === undefined ? ({q, params}) => minimal.mass(q, params) : 1,
     forces: ({q, v, t, params}) => (accelerations ?? minimal.force)(q, v, t, params),
-    constraints: constraintsOf(
-      rows,
-      (q, v) => minimal.whole(q, v ?? tf.zeros([tree.velocities])),
-      own.stops?.constraint,
-      touching,
-    ),
+    constraints,
     ...(minimal.kinematics === undefined ? {} : {kinematics: minimal.kinematics}),
   });
   return {

@@ -30,7 +30,13 @@ const units = [
 
 /** [count, 6, 6] by rows of two vectors. */
 const blockRows = (given: readonly (readonly [Vec, Vec])[]): tf.Tensor =>
-  tf.reshape(tf.stack(given.flatMap(([a, b]) => [...a, ...b]), 1), [-1, 6, 6]);
+  tf.reshape(
+    tf.stack(
+      given.flatMap(([a, b]) => [...a, ...b]),
+      1,
+    ),
+    [-1, 6, 6],
+  );
 const columnOf = (a: Vec, b: Vec): tf.Tensor => tf.expandDims(tf.stack([...a, ...b], 1), 2);
 const unitBlocks = (count: number): tf.Tensor =>
   constantTensor(
@@ -99,8 +105,10 @@ export function treeAccelerations(tree: Tree, kinematics: TreeMotion): Accelerat
     const blocks = at.joints.map((local, i) => blocksOf(local, bias[i]));
     const asking = blocks.filter((_, i) => binds[i]);
     const wrenches = tf.add(onBodies(at, loads), onJoints(kinematics, at, blocks, loads));
+    const masses = massBlocks(loads);
+    const inverses = linalg.solve(masses, unitBlocks(count));
     let accelerations: tf.Tensor;
-    if (asking.length === 0) accelerations = linalg.solve(massBlocks(loads), wrenches);
+    if (asking.length === 0) accelerations = tf.matMul(inverses, wrenches);
     else {
       // S S⁺ projects on what a joint allows, 1 − S S⁺ on what it holds.
       const allowed = concat(asking.map(({freedom, bias: {shape}}) => freedom === undefined ? zeroBlocks(shape[0]) : tf.matMul(freedom.axes, freedom.inverse))); // prettier-ignore
@@ -113,7 +121,8 @@ export function treeAccelerations(tree: Tree, kinematics: TreeMotion): Accelerat
       ];
       const solution = solveTree(
         elimination,
-        tf.concat([massBlocks(loads), tf.neg(allowed)]),
+        tf.concat([masses, tf.neg(allowed)]),
+        inverses,
         concat([held, ...(hung.length === 0 ? [] : [pickRows(concat(ordered), inOrder)])]),
         tf.concat([wrenches, tf.matMul(held, concat(asking.map(block => block.bias)))]),
       );

@@ -153,18 +153,20 @@ interface Solved {
 /**
  * x [nodes, 6, 1] of the system with these blocks.
  * @param pivots diagonal blocks [nodes, 6, 6]
+ * @param inverses of those of bodies, [bodies, 6, 6]: where masses are known these are too, and half of all nodes go with them
  * @param couplings of joints with the bodies they carry, then with those they hang on, [couplings, 6, 6]: rows of the node that goes first
  * @param right [nodes, 6, 1]
  */
 export function solveTree(
   {rounds}: Elimination,
   pivots: tf.Tensor,
+  inverses: tf.Tensor,
   couplings: tf.Tensor | undefined,
   right: tf.Tensor,
 ): tf.Tensor {
   const done: {round: Round; solved: readonly Solved[]}[] = [];
   let [D, C, r] = [pivots, couplings, right];
-  for (const round of rounds) {
+  rounds.forEach((round, number) => {
     const solved: Solved[] = [];
     const minus: {to: readonly number[]; pivot: tf.Tensor; right: tf.Tensor}[] = [];
     const fill: tf.Tensor[] = [];
@@ -172,7 +174,8 @@ export function solveTree(
       if (leaving.nodes.length === 0) continue;
       const blocks = leaving.sides.map(({couplings: own}) => rows(C as tf.Tensor, own));
       const b = tf.concat([...blocks, rows(r, leaving.nodes)], 2);
-      const x = linalg.solve(rows(D, leaving.nodes), b);
+      // In the first round bodies alone go: no joint has lost one.
+      const x = number === 0 ? tf.matMul(rows(inverses, leaving.nodes), b) : linalg.solve(rows(D, leaving.nodes), b);
       const count = leaving.nodes.length;
       const sides = blocks.map((_, i) => tf.slice(x, [0, 0, 6 * i], [count, 6, 6]));
       const own = tf.slice(x, [0, 0, 6 * blocks.length], [count, 6, 1]);
@@ -184,7 +187,7 @@ export function solveTree(
       solved.push({leaving, own, sides});
     }
     done.push({round, solved});
-    if (round.nodes.length === 0) break;
+    if (round.nodes.length === 0) return;
     const to = tf.tensor1d(
       minus.flatMap(part => [...part.to]),
       'int32',
@@ -195,12 +198,15 @@ export function solveTree(
     r = less(rows(r, round.nodes), minus.map(part => part.right)); // prettier-ignore
     const kept = round.couplings.length === 0 ? [] : [rows(C as tf.Tensor, round.couplings)];
     C = kept.length + fill.length === 0 ? undefined : stackedRows([...kept, ...fill]);
-  }
+  });
   let x: tf.Tensor | undefined;
   for (const {round, solved} of done.reverse()) {
     const staying = x;
     const left = solved.map(({leaving, own, sides}) =>
-      sides.reduce((sum, side, i) => tf.sub(sum, tf.matMul(side, rows(staying as tf.Tensor, leaving.sides[i].to))), own),
+      sides.reduce(
+        (sum, side, i) => tf.sub(sum, tf.matMul(side, rows(staying as tf.Tensor, leaving.sides[i].to))),
+        own,
+      ),
     );
     x = rows(stackedRows([...(staying === undefined ? [] : [staying]), ...left]), round.places);
   }
