@@ -298,12 +298,6 @@ export function refill(
     ...numbers,
     options: signal === undefined ? prepared.options : {...prepared.options, signal},
     leaves,
-    traced: {
-      ...traced,
-      parameters: traced.parameters.map((parameter, i) =>
-        i < leaves.length ? {...parameter, leaf: leaves[i]} : parameter,
-      ),
-    },
     parameterValues: readParameters(traced, leaves, variables),
     milliseconds: {trace: 0, compile: 0},
   };
