@@ -168,12 +168,11 @@ export class Objectives {
     const happened = prepared.options.events.length > 0 ? loss.cotangentOf(1 + blocks.length)?.slice() : undefined;
     const {initial, parameters} = pullSeries(prepared, result, cotangents, happened);
     result.kept?.record?.offer();
-    const sums: SourceCotangents = {
-      params: parameters.slice(0, leaves.length),
-      captured: new Map(
-        traced.parameters.flatMap(({tensor}, i) => (tensor === undefined ? [] : [[tensor, parameters[i]] as const])),
-      ),
-    };
+    const captured = new Map<tf.Tensor, Float64Array>();
+    traced.parameters.forEach(({tensor}, i) => {
+      if (tensor !== undefined) captured.set(tensor, parameters[i]);
+    });
+    const sums: SourceCotangents = {params: parameters.slice(0, leaves.length), captured};
     loss.addTo(sums);
     if (encoder !== undefined) {
       encoder.executable.find('givenCotangent')?.set(initial);
@@ -349,17 +348,11 @@ function named(
     if (tensor instanceof tf.Variable) variables.set(tensor as tf.Variable, values);
     else tensors.set(tensor, values);
   }
+  const gradient = {params: toTree(leaves, params), variables, tensors};
+  if (initial === undefined) return gradient;
   const started = traced.state.blocks.filter(({offset}) => offset < given.length);
   return {
-    ...(initial === undefined
-      ? {}
-      : {
-          initial: Object.fromEntries(
-            started.map(({name, offset, size}) => [name, initial.slice(offset, offset + size)]),
-          ),
-        }),
-    params: toTree(leaves, params),
-    variables,
-    tensors,
+    initial: Object.fromEntries(started.map(({name, offset, size}) => [name, initial.slice(offset, offset + size)])),
+    ...gradient,
   };
 }

@@ -115,7 +115,7 @@ export function seriesValues(prepared: Runnable, path: Path): Float64Array {
  * @throws GradientError where it is not finite
  */
 export function pullSeries(runnable: Runnable, run: Path, cotangents: Float64Array, happened?: Float64Array): Gradient {
-  const prepared = {...runnable, redundancy: run.redundancy};
+  const prepared = run.redundancy === runnable.redundancy ? runnable : {...runnable, redundancy: run.redundancy};
   const {options, compiled} = prepared;
   const {kept} = run;
   if (kept === undefined) throw new Error('a run for a gradient keeps its steps');
