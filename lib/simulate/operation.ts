@@ -7,7 +7,7 @@ import type {Gradient} from '../adjoint/gradient.js';
 import {OptionError} from '../errors.js';
 import type {Prepared} from './prepare.js';
 import type {Run} from '../integrate/path.js';
-import {copyColumn, pullOf, seriesOf, setColumn} from './series.js';
+import {column, pullOf, seriesOf, setColumn} from './series.js';
 
 /** What the tape may ask gradients for: a tensor, and where its gradient stands in the sweep's result. */
 export interface Source {
@@ -63,7 +63,7 @@ function plain(prepared: Prepared, {times}: Run, matrix: Float64Array): {[name: 
 export function seriesTensors(prepared: Prepared, saved: number, matrix: Float64Array): tf.Tensor[] {
   const {blocks, width} = seriesOf(prepared);
   return blocks.map(block =>
-    tf.tensor(copyColumn(matrix, width, block, new Float32Array(saved * block.size)), [saved, ...block.shape]),
+    tf.tensor(new Float32Array(column(matrix, width, block)), [saved, ...block.shape]),
   );
 }
 

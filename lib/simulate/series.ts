@@ -64,17 +64,17 @@ function copyRows(
     for (let i = 0, at = fromOffset; i < rows; i++, at += fromWidth)
       to.set(from.subarray(at, at + size), i * toWidth + toOffset);
   else
-    for (let i = 0; i < rows; i++)
-      for (let k = 0; k < size; k++) to[i * toWidth + toOffset + k] = from[i * fromWidth + fromOffset + k];
+    for (let i = 0, a = fromOffset, b = toOffset; i < rows; i++, a += fromWidth, b += toWidth)
+      for (let k = 0; k < size; k++) to[b + k] = from[a + k];
 }
 
 /** Copies one block of a matrix of the given width. */
-export function copyColumn<N extends Numbers>(
+export function copyColumn(
   matrix: Float64Array,
   width: number,
   {offset, size}: Pick<Block, 'offset' | 'size'>,
-  to: N,
-): N {
+  to: Float64Array,
+): Float64Array {
   copyRows(size, matrix, width, offset, to, size, 0);
   return to;
 }
