@@ -176,6 +176,8 @@ function prepareDriven(system: System, initial: Initial, asGiven: SimulateOption
       parameterValues: readParameters(traced, leaves),
       given,
       resumed: from !== undefined,
+      // Named here: a spread that adds a property to so many takes V8 5 µs, one that changes some 0.3.
+      narrow: false,
       coordinates: values[0].values.length,
       t0: read.grid.t0,
       h0: read.grid.length(0),
@@ -299,12 +301,6 @@ export function refill(
     ...numbers,
     options: signal === undefined ? prepared.options : {...prepared.options, signal},
     leaves,
-    traced: {
-      ...traced,
-      parameters: traced.parameters.map((parameter, i) =>
-        i < leaves.length ? {...parameter, leaf: leaves[i]} : parameter,
-      ),
-    },
     parameterValues: readParameters(traced, leaves, variables),
     milliseconds: {trace: 0, compile: 0},
   };

@@ -51,13 +51,13 @@ export class CompiledGradients<S extends AnySystem> implements GradientSource<S>
     return sum / members.length;
   }
 
-  gradient(members: readonly StepInputs<S>[], {variables, views}: VariableVector, total: Float64Array): number {
-    const parts = partsOf(variables, total);
+  gradient(members: readonly StepInputs<S>[], at: VariableVector, total: Float64Array): number {
+    const parts = at.partsOf(total);
     const share = 1 / members.length;
     let sum = 0;
     if (members.length > 1) total.fill(0);
     for (const member of members) {
-      const {value, gradient} = this.model.valueAndGrad(this.loss, {...this.inputs(member), variables: views});
+      const {value, gradient} = this.model.valueAndGrad(this.loss, {...this.inputs(member), variables: at.views});
       sum += value;
       for (const [variable, part] of parts) {
         const own = gradient.variables.get(variable);
@@ -92,9 +92,9 @@ export class BatchGradients<S extends AnySystem> implements GradientSource<S> {
     return this.model.value(this.loss, this.members(members), {variables: at?.views});
   }
 
-  gradient(members: readonly StepInputs<S>[], {variables, views}: VariableVector, total: Float64Array): number {
-    const {value, gradient} = this.model.valueAndGrad(this.loss, this.members(members), {variables: views});
-    for (const [variable, part] of partsOf(variables, total)) {
+  gradient(members: readonly StepInputs<S>[], at: VariableVector, total: Float64Array): number {
+    const {value, gradient} = this.model.valueAndGrad(this.loss, this.members(members), {variables: at.views});
+    for (const [variable, part] of at.partsOf(total)) {
       const own = gradient.variables.get(variable);
       if (own === undefined) part.fill(0);
       else part.set(own);

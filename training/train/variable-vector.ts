@@ -5,6 +5,7 @@ import {numbersOf} from '../../lib/read.js';
 export class VariableVector {
   /** By variable, its part of the values. */
   readonly views: ReadonlyMap<tf.Variable, Float64Array>;
+  private other: {readonly vector: Float64Array; readonly parts: ReadonlyMap<tf.Variable, Float64Array>} | undefined;
 
   /** @param values where they lie: the memory of the program that changes them */
   constructor(
@@ -13,6 +14,12 @@ export class VariableVector {
   ) {
     this.views = partsOf(variables, values);
     this.read();
+  }
+
+  /** Views by variable of another vector like the values; those of the same one are made once. */
+  partsOf(vector: Float64Array): ReadonlyMap<tf.Variable, Float64Array> {
+    if (this.other?.vector !== vector) this.other = {vector, parts: partsOf(this.variables, vector)};
+    return this.other.parts;
   }
 
   read(): void {
@@ -26,7 +33,7 @@ export class VariableVector {
 }
 
 /** Views of a flat vector by variable, one after another. */
-export function partsOf(
+function partsOf(
   variables: readonly tf.Variable[],
   vector: Float64Array,
 ): ReadonlyMap<tf.Variable, Float64Array> {
