@@ -182,6 +182,7 @@ export {
   type VelocityGap,
 } from './system/constraint-kinds.js';
 export {frictionalContact} from './system/frictional-contact.js';
+export {dde, type DdeSpec, type DdeSystem, type Delay, type DelayedAt, type HistoryAt} from './system/dde.js';
 export {elements, type ElementEnergy, type ElementsSpec} from './system/elements.js';
 export {loadTensorflow, tensorflowAbsence} from './tfjs/native.js';
 export {
