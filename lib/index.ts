@@ -182,7 +182,15 @@ export {
   type VelocityGap,
 } from './system/constraint-kinds.js';
 export {frictionalContact} from './system/frictional-contact.js';
-export {dde, type DdeSpec, type DdeSystem, type Delay, type DelayedAt, type HistoryAt} from './system/dde.js';
+export {
+  dde,
+  type DdeSpec,
+  type DdeSystem,
+  type Delay,
+  type Delays,
+  type DelayedAt,
+  type HistoryAt,
+} from './system/dde.js';
 export {elements, type ElementEnergy, type ElementsSpec} from './system/elements.js';
 export {loadTensorflow, tensorflowAbsence} from './tfjs/native.js';
 export {
@@ -218,6 +226,7 @@ export type {Constraints, ImpactMultipliers, ImpactStep, Place, RowScale, Yieldi
 export type {
   Blocks,
   Calculus,
+  DelayEquations,
   Equations,
   Increments,
   NoiseEquations,

@@ -7,7 +7,8 @@ import type {Formulation, Scheme} from '../scheme/scheme.js';
 import {withPast} from '../scheme/delayed.js';
 import {asWhole} from '../scheme/scheme.js';
 import {holdsPosition, isHardContact, type Constraint} from '../system/constraint-kinds.js';
-import type {Delays} from '../system/dde.js';
+import type {Delays} from '../system/delays.js';
+import {pastUnknown} from '../system/delays.js';
 import type {Equations, OwnBlock} from '../system/equations.js';
 import type {MechanicalSystem} from '../system/mechanics.js';
 import {isGeneral, isMassless, mechanicalEquations} from '../system/mechanics.js';
@@ -285,11 +286,7 @@ function delayed(
       `Scheme ${name} looks back at the last step, and steps of a dde begin anew at breaking points: choose a one-step scheme, as tsit5(), rk4() or radauIIA5().`,
       {scheme: name},
     );
-  if (dt === undefined)
-    throw new OptionError(
-      'wrong-system',
-      'A dde is simulated from its start on: this function, which looks at single states, does not take it. Write its linear chain (docs/delays.md) as an ode, or take simulate.',
-    );
+  if (dt === undefined) throw pastUnknown('This function');
   return withPast(formulation, order, {count: lengths.length, longest, ownHistory: history !== undefined, dt});
 }
 

@@ -1,13 +1,10 @@
 /** Delay differential equations y' = f(y(t), y(t − τ₁), …, t; p) with constant delays, and a history before the start. */
-import * as tf from '@tensorflow/tfjs';
+import type * as tf from '@tensorflow/tfjs';
 import {callable, list, positive, refuseUnknownOptions, requireValue, shown} from '../checks.js';
-import {OptionError, ShapeError} from '../errors.js';
-import {sameShape} from '../graph/node.js';
-import {constantTensor, immediate, within} from '../trace/trace.js';
-import type {Blocks, DelayEquations} from './equations.js';
+import {OptionError} from '../errors.js';
+import type {Delays, HistoryAt} from './delays.js';
 import type {DerivativeAt, OdeSystem} from './ode.js';
-import type {Lenient, Params, ParamsLike} from './params.js';
-import {pastAt} from './past.js';
+import type {Params, ParamsLike} from './params.js';
 
 /** Where the derivative of a delay equation is asked for. */
 export type DelayedAt<P = Params> = DerivativeAt<P> & {
@@ -18,12 +15,6 @@ export type DelayedAt<P = Params> = DerivativeAt<P> & {
 /** A length of time, in the system's unit: a number, or a function of params that gives one as a scalar. */
 export type Delay<P = Params> = number | ((params: P) => tf.Tensor);
 
-/** Where a history is asked for: a time before the start [], and the parameters. */
-export interface HistoryAt<P = Params> {
-  readonly t: tf.Tensor;
-  readonly params: P;
-}
-
 /** What `dde` makes a system of. */
 export interface DdeSpec<P = Params> {
   /** f, of the shape of y. */
@@ -33,13 +24,6 @@ export interface DdeSpec<P = Params> {
   readonly history?: (at: HistoryAt<P>) => tf.Tensor;
   /** No delay is longer: so much of the past is kept. Has to be said where a delay is a function of params; default, the longest. */
   readonly longest?: number;
-}
-
-/** The delays of a system as it keeps them. */
-export interface Delays<P = Params> {
-  readonly lengths: readonly (number | Lenient<P, tf.Tensor>)[];
-  readonly longest: number;
-  readonly history?: Lenient<HistoryAt<P>, tf.Tensor>;
 }
 
 /** Made by `dde`. P is what its functions read of the parameters. */
@@ -82,78 +66,7 @@ export function dde<P extends ParamsLike<P> = Params>(spec: DdeSpec<P>): DdeSyst
     throw new OptionError('bad-dde', `dde: longest is ${longest}, and a delay is ${most}.`, {option: 'longest'});
   return {
     kind: 'ode',
-    derivative: derivative as OdeSystem<P>['derivative'],
+    derivative: derivative,
     delays: {lengths: delays, longest: most, history},
   };
-}
-
-/** What rounding may make of a sum of times, in units of its own. */
-const timeRounding = 8 * Number.EPSILON;
-
-/**
- * A part of a step looks at the pieces of the past that its middle looks at, though its ends meet theirs up to rounding: a piece is
- * chosen by a time that is moved to the middle by this share. It is more than rounding of times of up to 10⁶ steps, and a kink that is
- * missed by so little of a step counts as its square.
- */
-const inwards = 1e-9;
-
-/** Only inside a trace. @param f the derivative, checked */
-export function delayEquations(
-  {lengths, longest, history}: Delays,
-  f: (at: DelayedAt) => tf.Tensor,
-  params: Params,
-): DelayEquations {
-  const values = (): tf.Tensor[] => lengths.map((length, i) => lengthTensor(length, i, params));
-  const before = (t: tf.Tensor, x: Blocks): tf.Tensor =>
-    history === undefined
-      ? (x.start ?? x.y)
-      : within('history', () => historyTensor(immediate(history({t, params})), x.y));
-  return {
-    count: lengths.length,
-    longest,
-    ownHistory: history !== undefined,
-    values,
-    rate(x, t) {
-      const {
-        y,
-        past,
-        pieces,
-        began,
-        from = t,
-        to = t,
-      } = x as {readonly [block: string]: tf.Tensor | undefined} & Blocks;
-      const inner = tf.mul(tf.sub(tf.mul(tf.add(from, to), 0.5), t), inwards);
-      const delayed = values().map(length => {
-        const time = tf.sub(t, length);
-        if (past === undefined || pieces === undefined || began === undefined) return before(time, x);
-        // The whole part that begins at `from` looks to one side of the start.
-        const point = tf.add(began, length);
-        const isBefore = tf.less(from, tf.sub(point, tf.mul(tf.abs(point), timeRounding)));
-        const since = tf.maximum(time, began);
-        return tf.where(isBefore, before(tf.minimum(time, began), x), pastAt(pieces, past, since, inner, y.shape));
-      });
-      return {y: f({y, t, params, delayed})};
-    },
-  };
-}
-
-function lengthTensor(length: Delays['lengths'][number], index: number, params: Params): tf.Tensor {
-  if (typeof length === 'number') return constantTensor([length], []);
-  const given = within(`delays[${index}]`, () => immediate(length(params))) as unknown;
-  if (given instanceof tf.Tensor && given.size === 1) return tf.reshape(given as tf.Tensor, []);
-  throw new ShapeError(
-    'bad-delay',
-    `dde: delays[${index}](params) must give one number as a tensor, not ${given instanceof tf.Tensor ? `one of shape [${(given as tf.Tensor).shape.join(', ')}]` : shown(given)}.`,
-    {index},
-  );
-}
-
-/** @throws ShapeError 'history-shape' */
-function historyTensor(result: unknown, y: tf.Tensor): tf.Tensor {
-  if (result instanceof tf.Tensor && sameShape((result as tf.Tensor).shape, y.shape)) return result as tf.Tensor;
-  throw new ShapeError(
-    'history-shape',
-    `dde: history returned ${result instanceof tf.Tensor ? `a tensor of shape [${(result as tf.Tensor).shape.join(', ')}]` : shown(result)}, but y has shape [${y.shape.join(', ')}].`,
-    {term: 'history', y: y.shape},
-  );
 }
