@@ -182,15 +182,8 @@ export {
   type VelocityGap,
 } from './system/constraint-kinds.js';
 export {frictionalContact} from './system/frictional-contact.js';
-export {
-  dde,
-  type DdeSpec,
-  type DdeSystem,
-  type Delay,
-  type Delays,
-  type DelayedAt,
-  type HistoryAt,
-} from './system/dde.js';
+export {dde, type DdeSpec, type DdeSystem, type Delay, type DelayedAt} from './system/dde.js';
+export type {Delays, HistoryAt} from './system/delays.js';
 export {elements, type ElementEnergy, type ElementsSpec} from './system/elements.js';
 export {loadTensorflow, tensorflowAbsence} from './tfjs/native.js';
 export {
