@@ -132,6 +132,11 @@ export function checkBacksolve(system: System, scheme: Scheme, events: number): 
       'bad-adjoint',
       `backsolveAdjoint goes with smooth motion, and this system is an sde: ${instead}`,
     );
+  if (system.kind === 'ode' && system.delays !== undefined)
+    throw new OptionError(
+      'bad-adjoint',
+      `backsolveAdjoint integrates back from the end, and this system is a dde, whose past the end does not tell: ${instead}`,
+    );
   if (system.kind === 'mechanics' && hasMass(system))
     throw new OptionError(
       'bad-adjoint',
