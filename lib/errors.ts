@@ -80,6 +80,11 @@ export class MemoryError extends StiffgradError {
   override readonly name: string = 'MemoryError';
 }
 
+/** What tensors held cannot be had: the graphics processor they were on is lost, or is read only by promises. */
+export class DeviceError extends StiffgradError {
+  override readonly name: string = 'DeviceError';
+}
+
 /** The `signal` of a run was aborted; its reason is the `cause`. */
 export class AbortError extends StiffgradError {
   override readonly name: string = 'AbortError';
