@@ -6,7 +6,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {gradientNotFinite} from '../adjoint/not-finite.js';
 import {any, callable, abortSignal, object, refuseUnknownOptions, requireValue} from '../checks.js';
-import {GradientError, InconsistentStateError, OptionError, ShapeError} from '../errors.js';
+import {EventError, GradientError, InconsistentStateError, OptionError, ShapeError} from '../errors.js';
 import {full, input} from '../graph/build.js';
 import {sameShape} from '../graph/node.js';
 import type {Run} from '../integrate/path.js';
@@ -29,7 +29,7 @@ import {TracedFunction} from './traced-function.js';
 export interface ObjectiveAt<P = Params, D = Params> extends SavedSeries<P> {
   /** What the option `observe` gives, [saved, ...its shape]. */
   readonly observed: tf.Tensor;
-  /** Times of the events that happened, where the run has events. */
+  /** Times of the events that happened, where the run has events; an `EventError` tells of one that did not. */
   readonly events: tf.Tensor;
   readonly data: D;
 }
@@ -233,11 +233,40 @@ export class Objectives {
             ...blocks.map(({name, shape}) => ({name, shape: [saved, ...shape]})),
             ...(hasEvents ? [{name: 'events', shape: [happened]}] : []),
           ],
-          ({own, params, data}) => ({
-            loss: scalarLoss(immediate(loss({...own, params, data} as unknown as ObjectiveAt))),
-          }),
+          ({own, params, data}) => {
+            const at = {...own, params, data} as unknown as ObjectiveAt;
+            return {loss: scalarLoss(hasEvents ? ofEvents(loss, at, base, happened) : immediate(loss(at)))};
+          },
           () => full(1, []),
         ),
+    );
+  }
+}
+
+/**
+ * A loss of a run with events.
+ * @throws EventError 'too-few-events' where it reads `events` and fails for want of one; what else fails while none happened is told with it
+ */
+function ofEvents(loss: AnyObjective, at: ObjectiveAt, {options: {events}}: Prepared, happened: number): tf.Tensor {
+  let read = false;
+  const watched = Object.defineProperty({...at}, 'events', {
+    enumerable: true,
+    get: () => {
+      read = true;
+      return at.events;
+    },
+  });
+  try {
+    return immediate(loss(watched));
+  } catch (error) {
+    const outside = error instanceof ShapeError && error.code === 'index-out-of-range';
+    if (!read || (outside ? error.data.size !== happened : happened > 0)) throw error;
+    const none = happened === 0 ? 'no event happened' : `only ${happened} event${happened === 1 ? '' : 's'} happened`;
+    const watchedFor = events.map(({name}, i) => name ?? `events[${i}]`).join(', ');
+    throw new EventError(
+      'too-few-events',
+      `The loss reads \`events\`, the times of what happened, and ${none} in this run, of ${watchedFor}: ${(error as Error).message} Let the run go on for longer, look at \`when\` and \`direction\` of the event, or begin nearer to where it happens; a loss without an event has no derivative by its time.`,
+      {happened},
     );
   }
 }

@@ -8,6 +8,7 @@ import {OptionError} from '../errors.js';
 import type {Prepared} from './prepare.js';
 import type {Run} from '../integrate/path.js';
 import {column, pullOf, seriesOf, setColumn} from './series.js';
+import {numbersOf} from '../read.js';
 
 /** What the tape may ask gradients for: a tensor, and where its gradient stands in the sweep's result. */
 export interface Source {
@@ -76,7 +77,7 @@ export function named(prepared: Prepared, series: readonly tf.Tensor[]): {[name:
 export function packCotangents(prepared: Prepared, saved: number, cotangents: readonly tf.Tensor[]): Float64Array {
   const {blocks, width} = seriesOf(prepared);
   const packed = new Float64Array(saved * width);
-  blocks.forEach((block, i) => setColumn(packed, width, block, cotangents[i].dataSync() as Float32Array));
+  blocks.forEach((block, i) => setColumn(packed, width, block, numbersOf(cotangents[i])));
   return packed;
 }
 

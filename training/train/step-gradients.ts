@@ -17,6 +17,8 @@ import type {
 import {readNumeric} from '../../lib/index.js';
 import {lossAndGradients} from './gradients.js';
 import type {VariableVector} from './variable-vector.js';
+import {partsOf} from './variable-vector.js';
+import {numbersOf} from '../../lib/read.js';
 
 /** What one evaluation of the loss is given: a start (or data for the encoder), parameters and data of one run; times of a prepared batch's member. */
 export type StepInputs<S extends AnySystem> = Pick<ObjectiveValues<S>, 'initial' | 'params' | 'data'> & MemberTimes;
@@ -123,7 +125,7 @@ export class TapeGradients<S extends AnySystem> implements GradientSource<S> {
   value(members: readonly StepInputs<S>[], at: VariableVector | undefined): number {
     at?.write();
     const value = tf.tidy(() => this.mean(members));
-    const number = value.dataSync()[0];
+    const [number] = numbersOf(value);
     value.dispose();
     return number;
   }
@@ -135,7 +137,7 @@ export class TapeGradients<S extends AnySystem> implements GradientSource<S> {
     gradients.forEach((gradient, i) => {
       const part = total.subarray(offset, (offset += at.variables[i].size));
       if (gradient === undefined) part.fill(0);
-      else part.set(gradient.dataSync());
+      else part.set(numbersOf(gradient));
       gradient?.dispose();
     });
     return loss;

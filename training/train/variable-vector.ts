@@ -1,5 +1,6 @@
 /** Trained variables as one flat vector in double precision, and tfjs's variables that it belongs to. */
 import * as tf from '@tensorflow/tfjs';
+import {numbersOf} from '../../lib/read.js';
 
 export class VariableVector {
   /** By variable, its part of the values. */
@@ -22,7 +23,7 @@ export class VariableVector {
   }
 
   read(): void {
-    for (const [variable, values] of this.views) values.set(variable.dataSync());
+    for (const [variable, values] of this.views) values.set(numbersOf(variable));
   }
 
   write(): void {
