@@ -17,7 +17,6 @@ import type {
 import {readNumeric} from '../../lib/index.js';
 import {lossAndGradients} from './gradients.js';
 import type {VariableVector} from './variable-vector.js';
-import {partsOf} from './variable-vector.js';
 import {numbersOf} from '../../lib/read.js';
 
 /** What one evaluation of the loss is given: a start (or data for the encoder), parameters and data of one run; times of a prepared batch's member. */
