@@ -236,6 +236,7 @@ export {
   type Engine,
   type EngineName,
   type Executable,
+  type NewtonCalls,
   type Precision,
   type Programs,
   type TransposedSolve,

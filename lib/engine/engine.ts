@@ -81,8 +81,8 @@ export interface NewtonCalls {
   readonly residual: () => number;
   /**
    * J at z and its factor, δ = J⁻¹R, base ← z, z ← z − δ, R there, the weights absolute + relative·max(|z|, |base|), and the
-   * next correction J⁻¹R; the largest share of that in the weights. `refused` where the matrix is not one for the kernels: of all
-   * these there is then J alone.
+   * next correction J⁻¹R; the largest share of that in the weights. −1 (`refused`) where the matrix is not one for the kernels: of
+   * all these there is then J alone.
    */
   readonly correct: (absolute: number, relative: number) => number;
   /** Of the last correction: Σ R² after it, and the largest share of it in the weights. */

@@ -89,6 +89,7 @@ export {
   type CompileOptions,
   type Engine,
   type Executable,
+  type NewtonCalls,
   type Programs,
   type TransposedSolve,
 } from './engine.js';
