@@ -665,6 +665,13 @@ describe('errors: options', () => {
       /^simulate has no option 'shceme'; it has scheme, /,
     );
     expectError(
+      given({t0: 5}),
+      OptionError,
+      'unknown-option',
+      /a run begins at the time of its start, as \{q, v, t: 5\}/,
+    );
+    expectError(given({saveAt: Float64Array.of(0.1)}), OptionError, 'bad-save', /not a typed array: give Array\.from/);
+    expectError(
       () => trapezoid(wrong({gues: 'rest'})),
       OptionError,
       'bad-scheme',
