@@ -743,7 +743,7 @@ describe('errors: options', () => {
       () => simulate(wrong<MechanicalSystem>({}), start, {dt: 1, steps: 1}),
       OptionError,
       'bad-system',
-      /mechanics\(\{mass, forces\}\), ode\(derivative\) or sde\(/,
+      /mechanics\(\{mass, forces\}\), ode\(derivative\), sde\(/,
     );
     expectError(run(spring, 1, wrong(null)), OptionError, 'bad-initial', /^The initial state must be \{q, v\}/);
     expectError(run(spring, 1, wrong({v: [1]})), OptionError, 'bad-initial', /^The initial state lacks q/);
