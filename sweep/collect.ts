@@ -1,6 +1,6 @@
 /** All results of a store as one table: JSON lines, or columns in CSV or Parquet, which readTable of stiffgrad/training reads. */
 import {createWriteStream} from 'node:fs';
-import {mkdir, rename} from 'node:fs/promises';
+import {mkdir, rename, rm} from 'node:fs/promises';
 import path from 'node:path';
 import {Readable} from 'node:stream';
 import {pipeline} from 'node:stream/promises';
@@ -31,9 +31,14 @@ export async function collect(store: Store, to: string, options: CollectOptions 
   await mkdir(path.dirname(path.resolve(to)), {recursive: true});
   const partial = `${to}.partial`;
   const rows = (): Rows => chosen(store, options);
-  const count = ending === '.parquet' ? await writeParquet(rows, partial) : await writeLines(rows, ending, partial);
-  await rename(partial, to);
-  return count;
+  try {
+    const count = ending === '.parquet' ? await writeParquet(rows, partial) : await writeLines(rows, ending, partial);
+    await rename(partial, to);
+    return count;
+  } catch (error) {
+    await rm(partial, {force: true});
+    throw error;
+  }
 }
 
 type Rows = AsyncGenerator<Row, void>;

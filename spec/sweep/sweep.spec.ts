@@ -298,6 +298,7 @@ describe('the store', () => {
       expect((error as DataError).message).to.match(/'power': (1|2) \(2\), (1|2) \(2\)/);
       expect(await collect(store, path.join(place, `two.${ending}`), {versions: ['2']})).to.equal(2);
     }
+    expect((await readdir(place)).filter(name => name.endsWith('.partial'))).to.deep.equal([]);
     const rows = await readTable(path.join(place, 'two.csv'));
     expect([...rows.column('case.x')].sort()).to.deep.equal([2, 3]);
     expect(await collect(store, path.join(place, 'two.jsonl'))).to.equal(4);
