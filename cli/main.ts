@@ -75,7 +75,8 @@ const commands: {readonly [name: string]: Command} = {
       page: 'a page that shows how far it is',
       script: 'slurm or kubernetes: prints a script that runs the shares on a cluster, with --of',
       to: 'of collect: file.jsonl, file.csv or file.parquet',
-      versions: 'of prune: versions of tasks that stay, with commas; results of others go',
+      versions:
+        'of collect and prune: versions of tasks that are written or stay, with commas; results of others do not',
     },
     flags: {
       failures: 'of prune: failures go, too, so that their cases are tried again',

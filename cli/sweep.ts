@@ -143,7 +143,7 @@ async function status(folder: string, given: Given, out: Out): Promise<number> {
 async function collected(folder: string, given: Given, out: Out): Promise<number> {
   const to = text(given, 'to');
   if (to === undefined) throw new Usage('sweep collect needs --to file.jsonl, file.csv or file.parquet.');
-  const rows = await collect(openStore(folder), to);
+  const rows = await collect(openStore(folder), to, {versions: text(given, 'versions')?.split(',')});
   out.json({rows, to});
   out.text(`${rows} rows in ${to}`);
   return 0;

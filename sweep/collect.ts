@@ -1,12 +1,19 @@
 /** All results of a store as one table: JSON lines, or columns in CSV or Parquet, which readTable of stiffgrad/training reads. */
 import {createWriteStream} from 'node:fs';
-import {mkdir, rename} from 'node:fs/promises';
+import {mkdir, rename, rm} from 'node:fs/promises';
 import path from 'node:path';
 import {Readable} from 'node:stream';
 import {pipeline} from 'node:stream/promises';
-import {OptionError} from '../lib/errors.js';
+import {listOf, refuseUnknownOptions, text} from '../lib/checks.js';
+import {DataError, OptionError} from '../lib/errors.js';
 import {canonical} from './canonical.js';
 import type {Row, Store} from './store.js';
+
+/** What `collect` may be told. */
+export interface CollectOptions {
+  /** Results of other versions of tasks are left out; default none may be there, but in '.jsonl', whose rows have theirs. */
+  readonly versions?: readonly string[];
+}
 
 /**
  * Writes all results in the order of their names, a row a line; the file is there when it is whole.
@@ -14,25 +21,57 @@ import type {Row, Store} from './store.js';
  *   '.parquet': these, the texts, and the case's name
  * @returns how many rows there are
  * @throws OptionError where the file has another ending
+ * @throws DataError 'several-versions' where the columns would hold results of several versions of a task, which nothing there tells apart
  */
-export async function collect(store: Store, to: string): Promise<number> {
+export async function collect(store: Store, to: string, options: CollectOptions = {}): Promise<number> {
+  refuseUnknownOptions(options, {versions: listOf('versions', text)}, 'collect');
   const ending = path.extname(to);
   if (ending !== '.jsonl' && ending !== '.csv' && ending !== '.parquet')
     throw new OptionError('bad-ending', `collect writes .jsonl, .csv and .parquet, not ${to}.`);
   await mkdir(path.dirname(path.resolve(to)), {recursive: true});
   const partial = `${to}.partial`;
-  const count = ending === '.parquet' ? await writeParquet(store, partial) : await writeLines(store, ending, partial);
-  await rename(partial, to);
-  return count;
+  const rows = (): Rows => chosen(store, options);
+  try {
+    const count = ending === '.parquet' ? await writeParquet(rows, partial) : await writeLines(rows, ending, partial);
+    await rename(partial, to);
+    return count;
+  } catch (error) {
+    await rm(partial, {force: true});
+    throw error;
+  }
 }
 
-async function writeLines(store: Store, ending: '.jsonl' | '.csv', file: string): Promise<number> {
+type Rows = AsyncGenerator<Row, void>;
+
+async function* chosen(store: Store, {versions}: CollectOptions): Rows {
+  for await (const row of store.rows()) if (versions?.includes(row.task.version) ?? true) yield row;
+}
+
+/** The same rows; at their end it is seen whether they are of one version of each task. */
+async function* ofOneVersion(rows: Rows): Rows {
+  const counts = new Map<string, Map<string, number>>();
+  for await (const row of rows) {
+    const {name, version} = row.task;
+    const known = counts.get(name) ?? new Map<string, number>();
+    counts.set(name, known.set(version, (known.get(version) ?? 0) + 1));
+    yield row;
+  }
+  for (const [task, versions] of counts)
+    if (versions.size > 1)
+      throw new DataError(
+        'several-versions',
+        `The store has results of ${versions.size} versions of the task '${task}': ${[...versions].map(([version, count]) => `${version} (${count})`).join(', ')}. Say which are wanted with versions (--versions of the command), or remove the others with prune.`,
+        {task, versions: Object.fromEntries(versions)},
+      );
+}
+
+async function writeLines(rows: () => Rows, ending: '.jsonl' | '.csv', file: string): Promise<number> {
   let count = 0;
-  const lines = ending === '.csv' ? csv(store) : jsonLines(store);
+  const lines = ending === '.csv' ? csv(rows) : jsonLines(rows());
   const counted = async function* (): AsyncGenerator<string, void> {
-    for await (const {text, rows} of lines) {
-      count += rows;
-      yield text;
+    for await (const {line, size} of lines) {
+      count += size;
+      yield line;
     }
   };
   await pipeline(Readable.from(counted()), createWriteStream(file));
@@ -40,23 +79,24 @@ async function writeLines(store: Store, ending: '.jsonl' | '.csv', file: string)
 }
 
 interface Line {
-  readonly text: string;
-  readonly rows: number;
+  readonly line: string;
+  /** How many rows it has: 0 of a header. */
+  readonly size: number;
 }
 
-async function* jsonLines(store: Store): AsyncGenerator<Line, void> {
-  for await (const row of store.rows()) yield {text: `${canonical(row, 'A row')}\n`, rows: 1};
+async function* jsonLines(rows: Rows): AsyncGenerator<Line, void> {
+  for await (const row of rows) yield {line: `${canonical(row, 'A row')}\n`, size: 1};
 }
 
 /** Twice through the store: the columns are all that any row has. */
-async function* csv(store: Store): AsyncGenerator<Line, void> {
+async function* csv(rows: () => Rows): AsyncGenerator<Line, void> {
   const columns = new Set<string>();
-  for await (const row of store.rows()) for (const name of numbersOf(row).keys()) columns.add(name);
+  for await (const row of ofOneVersion(rows())) for (const name of numbersOf(row).keys()) columns.add(name);
   const names = [...columns].sort();
-  yield {text: `${names.map(quoted).join(',')}\n`, rows: 0};
-  for await (const row of store.rows()) {
+  yield {line: `${names.map(quoted).join(',')}\n`, size: 0};
+  for await (const row of rows()) {
     const numbers = numbersOf(row);
-    yield {text: `${names.map(name => numbers.get(name) ?? '').join(',')}\n`, rows: 1};
+    yield {line: `${names.map(name => numbers.get(name) ?? '').join(',')}\n`, size: 1};
   }
 }
 
@@ -66,10 +106,10 @@ const quoted = (name: string): string => (/[",\n]/.test(name) ? `"${name.replace
 const groupNumbers = 1_000_000;
 
 /** Twice through the store, too: a column has numbers where all of its values are, else texts; null is what a row lacks. */
-async function writeParquet(store: Store, file: string): Promise<number> {
+async function writeParquet(all: () => Rows, file: string): Promise<number> {
   const {fileWriter, ParquetWriter} = await import('hyparquet-writer');
   const kinds = new Map<string, 'DOUBLE' | 'STRING'>([['name', 'STRING']]);
-  for await (const row of store.rows())
+  for await (const row of ofOneVersion(all()))
     for (const [name, value] of valuesOf(row))
       if (typeof value === 'string' || !kinds.has(name))
         kinds.set(name, typeof value === 'string' ? 'STRING' : 'DOUBLE');
@@ -103,7 +143,7 @@ async function writeParquet(store: Store, file: string): Promise<number> {
     count += rows.length;
     rows = [];
   };
-  for await (const row of store.rows()) {
+  for await (const row of all()) {
     rows.push(valuesOf(row).set('name', row.name));
     if (rows.length === groupRows) await flush();
   }

@@ -17,7 +17,7 @@ export {
   type Ranges,
 } from './cases.js';
 export {clusterScripts, type ClusterScript} from './cluster-script.js';
-export {collect} from './collect.js';
+export {collect, type CollectOptions} from './collect.js';
 export type {Attempts, Engine, EngineContext, Rules, Settled} from './engine.js';
 export {fitSweep, type FitSweepOptions} from './fit-sweep.js';
 export {successiveHalving, type HalvingOptions} from './halving.js';

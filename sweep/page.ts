@@ -24,6 +24,8 @@ export interface PageOptions {
 const mostLines = 500;
 /** Results that are read for the best: some seconds' worth. Names are hashes, so the first ones are a fair sample. */
 const mostRows = 20_000;
+/** Failures that are listed. */
+const mostFailures = 50;
 const [width, height, margin] = [900, 300, 40];
 
 /** Writes the page, whole, to a file. @throws OptionError */
@@ -38,21 +40,32 @@ export async function writePage(store: Store, file: string, options: PageOptions
 export async function sweepPage(store: Store, options: PageOptions = {}): Promise<string> {
   refuseUnknownOptions(options, {progress: object, objective: callable, refresh: nonNegative}, 'sweepPage');
   const {objective, progress, refresh = 5} = options;
-  const status = await store.status();
+  // Of a sweep that goes on, what other versions of its task left in the store is no matter.
+  const ofSweep = ({task}: Pick<Row, 'task'>): boolean =>
+    progress === undefined || (task.name === progress.task.name && task.version === progress.task.version);
   const rows: {readonly row: Row; readonly value: number}[] = [];
   for await (const row of store.rows()) {
+    if (!ofSweep(row)) continue;
     rows.push({row, value: objective?.(row.result, row.case) ?? firstNumber(row)});
     if (rows.length === mostRows) break;
   }
+  const causes = new Map<string, number>();
+  const failures: string[] = [];
+  for await (const failure of store.unresolved()) {
+    if (!ofSweep(failure)) continue;
+    const {case: one, cause, error} = failure;
+    causes.set(cause, (causes.get(cause) ?? 0) + 1);
+    if (failures.length < mostFailures)
+      failures.push(
+        `<tr><td>${cause}</td><td>${escaped(JSON.stringify(one))}</td><td>${escaped(error.message)}</td></tr>`,
+      );
+  }
+  const failed = [...causes.values()].reduce((sum, count) => sum + count, 0);
+  const done = progress?.done ?? (await store.status()).done;
   const ranked = rows.filter(({value}) => !Number.isNaN(value)).sort((a, b) => a.value - b.value);
   const facts: [string, string][] = [
-    ['done', progress?.total === undefined ? String(status.done) : `${progress.done} of ${progress.total}`],
-    [
-      'failed',
-      `${status.failed}${Object.entries(status.causes)
-        .map(([cause, count]) => `, ${count} ${cause}`)
-        .join('')}`,
-    ],
+    ['done', progress?.total === undefined ? String(done) : `${done} of ${progress.total}`],
+    ['failed', `${failed}${[...causes].map(([cause, count]) => `, ${count} ${cause}`).join('')}`],
     ...(progress === undefined ? [] : ([['rate', `${progress.rate.toPrecision(3)} a second`]] as [string, string][])),
     ...(progress?.left === undefined ? [] : ([['time left', duration(progress.left)]] as [string, string][])),
     ...(ranked.length === 0
@@ -64,17 +77,8 @@ export async function sweepPage(store: Store, options: PageOptions = {}): Promis
           ],
         ] as [string, string][])),
   ];
-  const failures: string[] = [];
-  for await (const {case: one, cause, error} of store.unresolved()) {
-    if (
-      failures.push(
-        `<tr><td>${cause}</td><td>${escaped(JSON.stringify(one))}</td><td>${escaped(error.message)}</td></tr>`,
-      ) === 50
-    )
-      break;
-  }
   return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">${refresh > 0 ? `<meta http-equiv="refresh" content="${refresh}">` : ''}<title>${status.done} done</title>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">${refresh > 0 ? `<meta http-equiv="refresh" content="${refresh}">` : ''}<title>${done} done</title>
 <style>body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color-scheme: light dark; } td, th { padding: 0 1rem 0 0; text-align: left; vertical-align: top; } svg { max-width: 100%; } svg text { fill: currentColor; font-size: 12px; }</style></head>
 <body><h1>Sweep</h1>
 <table>${facts.map(([name, value]) => `<tr><th>${name}</th><td>${escaped(value)}</td></tr>`).join('')}</table>

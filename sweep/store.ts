@@ -187,7 +187,7 @@ export class Store {
 
   /**
    * Removes what is not wanted: parts that ended writers left behind, failures of cases that have a result, and what is asked for.
-   * @param options `failures`: of all cases, which are then tried again; `versions`: results of tasks whose version is not
+   * @param options `failures`: of all cases, which are then tried again; `versions`: results and failures of tasks whose version is not
    * among these; `older`: of parts, in seconds, default 3600, so that none is taken from a process that writes
    * @returns how many files went
    */
@@ -206,11 +206,18 @@ export class Store {
       gone++;
     };
     for (const [name, count] of await this.failedNames())
-      if (failures || (await this.has(name)))
+      if (failures || (await this.has(name)) || !(await this.#isOf(versions, name)))
         for (let attempt = 1; attempt <= count; attempt++) await remove(failed(name, attempt));
     if (versions !== undefined)
       for await (const {name, task} of this.rows()) if (!versions.includes(task.version)) await remove(done(name));
     return gone;
+  }
+
+  /** Whether the failures of a case are of one of these versions. */
+  async #isOf(versions: readonly string[] | undefined, name: string): Promise<boolean> {
+    if (versions === undefined) return true;
+    const last = (await this.failures(name)).at(-1);
+    return last === undefined || versions.includes(last.task.version);
   }
 }
 

@@ -31,6 +31,7 @@ export type CaseGenerator<C extends Case = Case, R = unknown> = (
 
 /** How far a sweep is. */
 export interface SweepProgress {
+  readonly task: Task;
   /** Cases with a result, those found in the store among them. */
   readonly done: number;
   readonly failed: number;
@@ -80,7 +81,6 @@ export interface Sweep<C extends Case = Case, R = unknown> extends SweepProgress
   /** Whether its signal ended it before it was through. */
   readonly aborted: boolean;
   readonly store: Store;
-  readonly task: Task;
   /** The results in the order of the cases, read from the store; of this process's share. Cases without one are left out. */
   results(): AsyncGenerator<Row<C, R>, void>;
   /** The last failures of the cases without a result, in the order of the cases. */
@@ -278,6 +278,7 @@ class Run<C extends Case, R> {
     const rate = computed / seconds;
     const total = this.#total;
     return {
+      task: this.task,
       done: this.#done,
       failed: this.#failed,
       resumed: this.#resumed,
@@ -296,7 +297,6 @@ class Run<C extends Case, R> {
       ...this.#progress(),
       aborted: this.options.signal?.aborted === true,
       store,
-      task: this.task,
       async *results() {
         for await (const {name} of each()) {
           const row = await store.read(name);

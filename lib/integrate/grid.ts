@@ -131,6 +131,11 @@ export function savedSteps(saveAt: SaveAt, grid: Grid): Float64Array {
 
 /** @throws OptionError 'bad-save' */
 export function readEvery(saveAt: SaveAt): number {
+  if (ArrayBuffer.isView(saveAt))
+    throw new OptionError(
+      'bad-save',
+      'saveAt must be a plain list of times, not a typed array: give Array.from(times).',
+    );
   if (typeof saveAt !== 'object' || !('every' in saveAt))
     throw new OptionError(
       'bad-save',

@@ -44,7 +44,7 @@ export type EquilibriumStart<S extends AnySystem = System> = ByKind<
   RestOfOde,
   RestOfMechanics | RestOfOde
 >;
-/** A guess of the position at rest, and the time (default 0); with kinematics of their own zeros of the shape of v. */
+/** A guess of the position at rest, and the time (default 0). Of v the shape alone is read, which has to be given with kinematics of their own. */
 export type RestOfMechanics = {readonly q: Numeric; readonly v?: Numeric; readonly t?: number};
 /** A guess of the state at rest, and the time (default 0). */
 export type RestOfOde = {readonly y: Numeric; readonly t?: number};
@@ -177,7 +177,7 @@ function atRest(system: System, start: EquilibriumStart): Initial {
     system.kind === 'mechanics' ? system : ({} as Partial<Pick<MechanicalSystem, 'states' | 'kinematics'>>);
   const own = {
     ...Object.fromEntries(Object.keys(states).map(name => [name, any])),
-    ...(kinematics === undefined ? {} : {v: any}),
+    ...(system.kind === 'mechanics' ? {v: any} : {}),
   };
   refuseUnknownOptions(start, {q: any, y: any, t: finite, ...own}, 'equilibrium: the start', 'bad-initial');
   if ('y' in start) return start;

@@ -159,6 +159,14 @@ const simulateOptions: Checks = {
 export function readOptions(options: SimulateOptions, t0: number, from?: RunState, planned = false): RunOptions {
   if (typeof options !== 'object' || options === null)
     throw new OptionError('bad-time', 'simulate takes options: {dt, steps} at least.');
+  if ('t0' in options)
+    throw new OptionError(
+      'unknown-option',
+      'simulate has no option t0: a run begins at the time of its start, as {q, v, t: 5}.',
+      {
+        option: 't0',
+      },
+    );
   refuseUnknownOptions(options, simulateOptions, 'simulate');
   if (Array.isArray(options.saveAt) && options.saveAt.length === 0)
     throw new OptionError(

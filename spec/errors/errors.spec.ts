@@ -665,6 +665,13 @@ describe('errors: options', () => {
       /^simulate has no option 'shceme'; it has scheme, /,
     );
     expectError(
+      given({t0: 5}),
+      OptionError,
+      'unknown-option',
+      /a run begins at the time of its start, as \{q, v, t: 5\}/,
+    );
+    expectError(given({saveAt: Float64Array.of(0.1)}), OptionError, 'bad-save', /not a typed array: give Array\.from/);
+    expectError(
       () => trapezoid(wrong({gues: 'rest'})),
       OptionError,
       'bad-scheme',
@@ -736,7 +743,7 @@ describe('errors: options', () => {
       () => simulate(wrong<MechanicalSystem>({}), start, {dt: 1, steps: 1}),
       OptionError,
       'bad-system',
-      /mechanics\(\{mass, forces\}\), ode\(derivative\) or sde\(/,
+      /mechanics\(\{mass, forces\}\), ode\(derivative\), sde\(/,
     );
     expectError(run(spring, 1, wrong(null)), OptionError, 'bad-initial', /^The initial state must be \{q, v\}/);
     expectError(run(spring, 1, wrong({v: [1]})), OptionError, 'bad-initial', /^The initial state lacks q/);

@@ -21,6 +21,12 @@ const spring = mechanics({
 const params = {k: 3, c: 2, g: 9.81};
 
 describe('equilibrium', () => {
+  it('takes the start of a run, velocities and all, which count as zero', () => {
+    const rest = equilibrium(spring, {q: [1.5], v: [7]}, {params});
+    expect(rest.values('q')[0]).to.be.closeTo(cubicRoot(3, 2, 9.81), 1e-14 * 4);
+    rest.dispose();
+  });
+
   it('finds the root, from near and far', () => {
     const exact = cubicRoot(3, 2, 9.81);
     for (const start of [0, 1.5, 100, -40]) {

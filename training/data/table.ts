@@ -116,7 +116,7 @@ function rowsOf(
 ): AsyncGenerator<TextRecord> {
   const {comment = '#', decimal = '.'} = options;
   const delimiter = options.delimiter ?? delimiterOf(new TextDecoder().decode(start), comment, decimal);
-  if (delimiter === decimal) {
+  if (options.delimiter === decimal) {
     throw new OptionError('bad-option', `readTable: '${decimal}' stands between fields and before decimals alike.`, {
       option: 'decimal',
     });
@@ -290,6 +290,10 @@ function delimiterOf(text: string, comment: string, decimal: '.' | ','): string 
     .split(/\r\n|\r|\n/)
     .filter(line => line.trim() !== '' && !(comment !== '' && line.startsWith(comment)));
   const [header = '', below = ''] = lines.map(line => line.replace(/"[^"]*"/g, ''));
+  // Decimal commas within quotes leave the comma to stand between fields.
+  const commas = (line: string): number => line.split(',').length - 1;
+  const quoted = decimal === ',' && /"[^"]*,[^"]*"/.test(lines[1] ?? '') && !/[\t;]/.test(header);
+  if (quoted && commas(header) > 0 && commas(header) === commas(below)) return ',';
   const usual = ['\t', ';', ','].find(delimiter => delimiter !== decimal && header.includes(delimiter));
   if (usual !== undefined) return usual;
   const numbers = below.trim().split(/\s+/);

@@ -349,7 +349,7 @@ function check(name: string, {kind, guess, shape, low, high}: Parameter): void {
   if (kind === 'bounded' && !(Number.isFinite(low) && Number.isFinite(high) && low < high)) {
     throw new OptionError(
       'parameter-bounds',
-      `Parameter ${name}: bounded(${low}, ${high}, ...) needs two finite bounds, the lower one first. Use positive or free where there is no bound.`,
+      `Parameter ${name}: bounded(low, high, guess) needs two finite bounds, the lower one first, not low = ${low} and high = ${high}. Use positive or free where there is no bound.`,
       {parameter: name, low, high},
     );
   }

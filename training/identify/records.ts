@@ -220,7 +220,7 @@ function readChannel(
   if (bad >= 0) {
     throw new DataError(
       'not-finite',
-      `${name}: ${series} is ${values[bad]} in sample ${Math.floor(bad / outputs)}. Remove the sample, or leave it out with missing: 'skip'.`,
+      `${name}: ${series} is ${values[bad]} in sample ${Math.floor(bad / outputs)}. Remove the sample, or ${record.missing === 'skip' ? 'make it NaN, which is what' : 'leave it out as NaN with'} missing: 'skip'${record.missing === 'skip' ? ' leaves out' : ''}.`,
       {record: name, series, index: Math.floor(bad / outputs)},
     );
   }

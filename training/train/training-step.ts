@@ -168,7 +168,8 @@ class Machine<S extends AnySystem> {
   }
 
   valuesOf(variable: tf.Variable): Float64Array {
-    const found = this.vector?.views.get(variable);
+    if (this.vector === undefined) throw notBegun('values');
+    const found = this.vector.views.get(variable);
     if (found === undefined)
       throw new OptionError('bad-option', `trainingStep: the variable ${variable.name} is not trained here.`);
     return found.slice();

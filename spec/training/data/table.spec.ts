@@ -241,6 +241,12 @@ describe('readTable', () => {
       expect((await failure(made('t;x\n0;1\n1;1.250\n', {decimal: ','}))).message).to.match(/has a decimal point/);
       expect([...(await made('x\n0,5\n1,5\n', {decimal: ','})).column('x')]).to.deep.equal([0.5, 1.5]);
       expect([...(await made('t\tx\n0\t1,5\n', {decimal: ','})).column('x')]).to.deep.equal([1.5]);
+      // As a spreadsheet writes it that keeps the comma between fields: cells with decimals in quotes.
+      const quoted = await made('t,x\n"0,5","-1,25"\n1,"2,5"\n', {decimal: ','});
+      expect([...quoted.column('t')]).to.deep.equal([0.5, 1]);
+      expect([...quoted.column('x')]).to.deep.equal([-1.25, 2.5]);
+      const remarked = await made('t;x\n"0,5";"1,5"\n', {decimal: ','});
+      expect([...remarked.column('x')]).to.deep.equal([1.5]);
       const alike = await made('t,x\n1,5\n', {decimal: ',', delimiter: ','}).catch((reason: unknown) => reason);
       expect(alike).to.be.instanceOf(OptionError);
     });

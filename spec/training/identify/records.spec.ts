@@ -110,6 +110,14 @@ describe('records', () => {
       {record: 'record 2', series: 'q', index: 1},
     ],
     [
+      'a measurement that is not finite where NaN is left out',
+      {t, q: [1, Infinity, 3], missing: 'skip'},
+      DataError,
+      'not-finite',
+      /record 2: q is Infinity in sample 1\. Remove the sample, or make it NaN, which is what missing: 'skip' leaves out/,
+      {record: 'record 2', series: 'q', index: 1},
+    ],
+    [
       'a time that is none',
       {t: [0, Infinity, 1], q: [1, 2, 3]},
       DataError,

@@ -199,6 +199,10 @@ describe('trainingStep', () => {
     expect([other({data}), other({data})]).to.deep.equal(losses);
     expect(valuesOf(other)).to.deep.equal(end);
     expect(() => stepOf(sgd()).restore(state)).to.throw(OptionError, /needs to know the variables/);
+    expect(() => stepOf(sgd()).values(tf.variable(tf.scalar(1)))).to.throw(
+      OptionError,
+      /values needs to know the variables/,
+    );
     const another = stepOf(sgd());
     another.loss({data});
     expect(() => another.restore(state))
