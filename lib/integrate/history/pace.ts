@@ -193,7 +193,7 @@ export class AdaptivePace implements Pace {
     if (stop > 0 && stops[stop - 1] > t) stop = 0;
     while (stop < stops.length && stops[stop] <= t) stop++;
     this.stop = stop;
-    this.refused = this.refused.filter(time => time > t);
+    if (this.refused.length > 0) this.refused = this.refused.filter(time => time > t);
     return Math.min(end, stop < stops.length ? stops[stop] : Infinity, this.refused.at(-1) ?? Infinity);
   }
 
