@@ -41,7 +41,8 @@ export function startRun(
 ): {x: Float64Array; record: StepRecord} {
   if (prepared.resumed === true && jump === undefined)
     return {x: prepared.given.slice(), record: new StepRecord(0, 0, 1)};
-  const context = {...startOf(prepared), narrow: false};
+  const begin = startOf(prepared);
+  const context = begin.narrow === true ? {...begin, narrow: false} : begin;
   const {traced, compiled, given, t0, h0, linear} = context;
   const forward = compiled.forward(linear);
   loadParameters(forward, context);
