@@ -9,7 +9,8 @@
  * through the step at fixed length: the saltation term of equations.md §7, exact for the discrete scheme.
  * Times that are not an event's are constants: the sequence of steps counts as given.
  */
-import {EventError} from '../errors.js';
+import {EventError, GradientError} from '../errors.js';
+import {topological} from '../graph/node.js';
 import {dot} from '../linear/index.js';
 import type {StepExecutable} from '../step/buffers.js';
 import {turned, turnedAll} from '../step/clock.js';
@@ -17,6 +18,8 @@ import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
 import type {HistoryAdjointProgram, HistoryProgram} from '../step/history-programs.js';
 import {historyAdjointPrograms, historyPrograms} from '../step/history-programs.js';
+import {namedFunctions} from '../step/step-functions.js';
+import type {TracedStep} from '../step/traced-step.js';
 import {addTo} from './add-to.js';
 import type {Looked, TransitionPull} from './gradient.js';
 import {ParameterCotangents} from './parameter-cotangents.js';
@@ -48,11 +51,25 @@ export function lookInside(forward: StepExecutable<HistoryProgram>): void {
   if (forward.has('between')) forward.run('between');
 }
 
+/** By step, which does not change. */
+const paths = new WeakMap<TracedStep, boolean>();
+
+/** Whether a step reads a Brownian path: that of an sde does. */
+function readsPath(step: TracedStep): boolean {
+  let found = paths.get(step);
+  if (found === undefined) {
+    found = topological(namedFunctions(step.functions).map(({node}) => node)).some(({op}) => op === 'brownian');
+    paths.set(step, found);
+  }
+  return found;
+}
+
 /**
  * The divisor of an event's derivatives.
  * @param least see `StepHistory.least`
  * @param clock time
- * @throws EventError 'grazing' where the event's function touches zero, as far as rounding can tell
+ * @throws EventError 'grazing' where the event's function touches zero, as far as rounding can tell; GradientError
+ *   'no-time-derivative' of an sde
  */
 export function crossingRate(
   {traced}: Pick<StepContext, 'traced'>,
@@ -61,6 +78,11 @@ export function crossingRate(
   clock: number,
   event: number,
 ): number {
+  if (readsPath(traced))
+    throw new GradientError(
+      'no-time-derivative',
+      'A Brownian path has no derivative by time, so the gradient of an sde through the time of an event does not exist. Ask for gradients at times that are given.',
+    );
   if (!(Math.abs(rate) > least) || !Number.isFinite(rate)) {
     const t = turned(traced, clock);
     throw new EventError(

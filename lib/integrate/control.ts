@@ -100,6 +100,8 @@ export function constant(): ConstantControl {
  * difference between a step and two of half its length, of which the two are kept. The tolerance is
  * that of one step: the error of a whole run is in proportion to it, not equal.
  *
+ * Of an sde steps are taken so along one path; a refused one is halved, and its end is met by a later one.
+ *
  * The gradient counts the sequence of steps as given: how their lengths depend on state and parameters,
  * which is a matter of the size of the tolerance, is left out.
  * @throws OptionError 'bad-control'

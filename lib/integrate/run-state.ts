@@ -190,7 +190,13 @@ const parts: Readonly<Record<keyof RunState, Check>> = {
   backwards: optional(value => value === true),
   grid: optional(record({t0: isNumber, dt: isNumber, step: isCount})),
   pace: optional(
-    record({next: isPositive, lastError: optional(isPositive), olderError: optional(isPositive), rejected: isBoolean}),
+    record({
+      next: isPositive,
+      lastError: optional(isPositive),
+      olderError: optional(isPositive),
+      rejected: isBoolean,
+      refused: optional(listOf(isNumber)),
+    }),
   ),
   newton: optional(
     record({

@@ -117,7 +117,7 @@ function prepareDriven(system: System, initial: Initial, asGiven: SimulateOption
     requireValue(initial.t, finite, 'initial.t', 'bad-time');
   const anyTimes = planned === 'any times';
   const first = readOptions(options, initial.t ?? 0, from, planned !== 'itself');
-  requireConstantSteps(system, first);
+  requirePathwise(system, first);
   requireKnownPast(system, first);
   requireReversible(system, first);
   const values = readInitial(system, initial);
@@ -155,7 +155,7 @@ function prepareDriven(system: System, initial: Initial, asGiven: SimulateOption
     const withBreaks = breakingRun(asked, readAs, tracedAs, from !== undefined, anyTimes);
     const {run} = withBreaks;
     const traced = run.step;
-    const read = {...withBreaks.read, plan: withTolerances(withBreaks.read.plan, own)};
+    const read = {...withBreaks.read, plan: withTolerances(withBreaks.read.plan, own, system)};
     read.adjoint.check?.({system, options: read});
     const traceTime = performance.now() - begin;
     if (planned === 'itself')
@@ -251,12 +251,18 @@ function requireKnownPast(system: System, {plan, grid, events}: RunOptions): voi
     );
 }
 
-/** No estimate of an error here knows noise. @throws OptionError 'bad-control' where the steps of an sde are adaptive */
-function requireConstantSteps(system: System, {plan}: RunOptions): void {
-  if (system.kind === 'ode' && system.noise !== undefined && plan?.control.kind === 'adaptive')
+/**
+ * Steps chosen by what the path does ahead converge with schemes of strong order 1 at least (Gaines & Lyons, Variable step size control
+ * in the numerical solution of stochastic differential equations, 1997).
+ * @throws OptionError 'bad-control' where the steps of an sde are adaptive and the scheme is of less
+ */
+function requirePathwise(system: System, {plan, scheme}: RunOptions): void {
+  if (system.kind !== 'ode' || system.noise === undefined || plan?.control.kind !== 'adaptive') return;
+  if (scheme.order < 1 && system.noise.kind !== 'additive')
     throw new OptionError(
       'bad-control',
-      'The steps of an sde are of constant length: leave control out, and compare runs of several dt, which meet the same path.',
+      `Steps of ${scheme.name} that follow the path need not converge where noise depends on y: take a scheme of strong order 1 or more, as milstein(), stochasticHeun() or sri1(), or steps of constant length.`,
+      {scheme: scheme.name},
     );
 }
 
@@ -287,8 +293,10 @@ export function requireRead<P extends Prepared>(prepared: P): P {
 }
 
 /** A plan of adaptive steps with its tolerances in the shape of the state. */
-function withTolerances(plan: Plan | undefined, own: readonly OwnBlock[]): Plan | undefined {
-  return plan?.control.kind === 'adaptive' ? {...plan, absolute: absoluteTolerances(plan.control, own)} : plan;
+function withTolerances(plan: Plan | undefined, own: readonly OwnBlock[], system: System): Plan | undefined {
+  if (plan?.control.kind !== 'adaptive') return plan;
+  const noisy = system.kind === 'ode' && system.noise !== undefined;
+  return {...plan, absolute: absoluteTolerances(plan.control, own), ...(noisy ? {revisits: true} : {})};
 }
 
 /** In which of its ways a step is traced: stretches of time differ by whether they save between steps and meet jumps. */

@@ -53,7 +53,8 @@ export function atTimes(prepared: Prepared, asked: Times, times: MemberTimes, t0
   );
   const grid = isAdaptive ? readSpan(span, control, begin) : readGrid(span, begin);
   const base = readPlan(span, control, options.events, grid, undefined, planned || timed.breaks.size > 0);
-  const plan = base === undefined ? undefined : {...base, absolute: options.plan?.absolute};
+  const plan =
+    base === undefined ? undefined : {...base, absolute: options.plan?.absolute, revisits: options.plan?.revisits};
   const breaks = plan === undefined ? undefined : plannedBreaks({grid, plan}, timed, false);
   return {
     prepared: {

@@ -217,7 +217,11 @@ export class AlongTrace {
       along: {
         judged,
         effects: formulation.effects,
-        errorOrder: formulation.error === undefined ? scheme.order + 1 : (formulation.errorOrder ?? scheme.order + 1),
+        // A strong order counts the local error's mean square: it is half an order more, not one, as errors of steps add up by their squares.
+        errorOrder:
+          formulation.error === undefined
+            ? scheme.order + (formulation.stochastic === undefined ? 1 : 0.5)
+            : (formulation.errorOrder ?? scheme.order + 1),
       },
     };
   }

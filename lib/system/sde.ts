@@ -58,7 +58,7 @@ const seedCheck = {
  * - 'additive': g does not depend on y; of either shape
  *
  * A system of the kind 'ode', integrated by `eulerMaruyama`, `stochasticHeun`, `milstein`, `sra1` and `sri1`, in steps of constant
- * length. The seed has no derivative: a gradient by it is zero.
+ * length, or adaptive ones where the scheme's strong order is 1 at least or the noise is additive. The seed has no derivative: a gradient by it is zero.
  * @throws OptionError where a function is missing, or it is not said which integral is meant
  */
 export function sde<P extends ParamsLike<P> = Params>(spec: SdeSpec<P>): SdeSystem<P> {

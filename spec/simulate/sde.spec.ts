@@ -380,7 +380,7 @@ describe('simulate: sde', () => {
       expect(run(ito, sra1())).to.throw(OptionError, 'additive');
       expect(() => simulate(ode(drift), start, options)).to.throw(OptionError, 'no noise');
       expect(() => equilibrium(ito, start)).to.throw(OptionError, 'sde');
-      expect(() => simulate(ito, start, {...options, control: adaptive()})).to.throw(OptionError, 'constant length');
+      expect(() => simulate(ito, start, {...options, control: adaptive()})).to.throw(OptionError, 'need not converge');
       expect(() => simulate(ito, start, {...options, adjoint: backsolveAdjoint()})).to.throw(OptionError, 'sde');
     });
 

@@ -1,8 +1,7 @@
 /**
- * Brownian paths in a program: of a seed and a time, W and its integral. A time is random in no program, so there is no
- * derivative by it; what asks for one is told so.
+ * Brownian paths in a program: of a seed and a time, W and its integral. There is no derivative by the time: the times of steps are
+ * constants to a gradient, and where one moves, as that of an event does, it is refused (adjoint/timed-pull.ts).
  */
-import {GradientError} from '../../errors.js';
 import {brownian} from '../build.js';
 import {brownianPath, treeTime} from './brownian-path.js';
 import {aligned} from './elementwise.js';
@@ -43,14 +42,7 @@ export const brownianPrimitive: Primitive<'brownian'> = {
       for (let i = 0; i < times.length; i++) write(seeds[i], treeTime(times[i]), count, out, 2 * count * i);
     };
   },
-  tangent(_, tangents) {
-    if (tangents[1] !== undefined)
-      throw new GradientError(
-        'no-time-derivative',
-        'A Brownian path has no derivative by time, so the gradient of an sde through the time of an event, or through t, does not exist. Ask for gradients at times that are given.',
-      );
-    return undefined;
-  },
+  tangent: () => undefined,
   dependence: () => 'none',
   batch(node, operands, batched, size) {
     const [seed, t] = aligned(operands, batched, size);

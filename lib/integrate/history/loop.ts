@@ -6,6 +6,7 @@
 import {StepHistory} from '../../adjoint/step-history.js';
 import type {StiffgradError} from '../../errors.js';
 import type {PlannedEvent} from './plan.js';
+import {stopsOf} from './plan.js';
 import {historyFailure} from '../failure.js';
 import type {Loop, LoopResult} from '../loop.js';
 import type {Companion, Keeping} from '../path.js';
@@ -36,8 +37,6 @@ const longestHistory = 500;
 
 /** What is left of a direction of motion that a jump has ended: the rounding of the event's function over a step. */
 const still = 64 * Number.EPSILON;
-
-const none = new Float64Array(0);
 
 export class HistoryLoop implements Loop {
   readonly history = new StepHistory();
@@ -117,7 +116,8 @@ export class HistoryLoop implements Loop {
         this.firstLength(plan),
         plan.end,
         plan.most,
-        plan.breaks?.stops ?? none,
+        stopsOf(plan),
+        plan.revisits,
       );
     } else {
       this.pace = new GridPace(grid, implicit && newton.onFailure === 'halve');

@@ -106,8 +106,18 @@ const hopeless = Number.EPSILON ** 2;
 /** The end is met by a step stretched by no more than this (Hairer & Wanner, RADAU5), */
 const stretch = 1.01;
 
+/**
+ * A noise's path is resolved to 2⁻⁴⁰ of the time (graph/primitives/brownian-path.ts): a step over which it has sixteen values is the
+ * shortest.
+ */
+const pathRounding = 2 ** -36;
+
 export class AdaptivePace implements Pace {
   private readonly lengths: StepLengths;
+  /** With `revisits`: ends of refused steps after the present time, descending. */
+  private refused: readonly number[] = [];
+  /** Of the step last proposed. */
+  private proposed = NaN;
   private taken = 0;
   /** The first of the stops after the present time. */
   private stop = 0;
@@ -121,6 +131,8 @@ export class AdaptivePace implements Pace {
     private readonly end: number | undefined,
     private readonly most: number,
     private readonly stops: Float64Array,
+    /** See `Plan.revisits`. */
+    private readonly revisits = false,
   ) {
     this.lengths = new StepLengths(control, power, implicit, first);
     this.least = Math.max(control.min, hopeless * first);
@@ -135,11 +147,16 @@ export class AdaptivePace implements Pace {
   }
 
   get memory(): StepMemory {
-    return this.lengths.memory;
+    const {
+      refused,
+      lengths: {memory},
+    } = this;
+    return refused.length === 0 ? memory : {...memory, refused};
   }
 
-  set memory(memory: StepMemory) {
+  set memory({refused = [], ...memory}: StepMemory) {
     this.lengths.memory = memory;
+    this.refused = refused;
   }
 
   done(t: number): boolean {
@@ -157,10 +174,15 @@ export class AdaptivePace implements Pace {
     } = this;
     const end = this.stopAfter(t);
     const left = end - t;
-    if (next * stretch >= left) return {h: left, end};
-    if (next < Math.max(this.least, smallestStep(t))) return undefined;
+    const {revisits} = this;
+    if (next * stretch >= left) {
+      this.proposed = end;
+      return {h: left, end};
+    }
+    if (next < Math.max(this.least, smallestStep(t), revisits ? pathRounding * Math.abs(t) : 0)) return undefined;
     // and two equal ones stand for a long and a tiny one.
     const h = 2 * next > left ? left / 2 : next;
+    this.proposed = t + h;
     return {h, end: t + h};
   }
 
@@ -171,7 +193,8 @@ export class AdaptivePace implements Pace {
     if (stop > 0 && stops[stop - 1] > t) stop = 0;
     while (stop < stops.length && stops[stop] <= t) stop++;
     this.stop = stop;
-    return Math.min(end, stop < stops.length ? stops[stop] : Infinity);
+    if (this.refused.length > 0) this.refused = this.refused.filter(time => time > t);
+    return Math.min(end, stop < stops.length ? stops[stop] : Infinity, this.refused.at(-1) ?? Infinity);
   }
 
   accept(h: number, error: number): boolean {
@@ -190,8 +213,11 @@ export class AdaptivePace implements Pace {
     this.lengths.restart();
   }
 
+  /** With `revisits` half the step is tried: its end is where the refused one had its middle, and that one's own end comes after. */
   reject(_t: number, h: number, error: number): boolean {
-    this.lengths.reject(h, error);
+    const {revisits, refused, proposed} = this;
+    if (revisits && refused.at(-1) !== proposed) this.refused = [...refused, proposed];
+    this.lengths.reject(h, revisits ? Infinity : error);
     return true;
   }
 }

@@ -35,6 +35,12 @@ export interface Plan {
   readonly end?: number;
   /** Accepted steps at most. */
   readonly most: number;
+  /**
+   * Of adaptive steps along a path of noise: a refused step is tried with half its length, and its end is met by a later one. What was
+   * seen of the path is not left out of it for being inconvenient (Gaines & Lyons 1997; Foster & Jelinčič 2023). Steps end at the times
+   * that are saved, since states between lie on lines.
+   */
+  readonly revisits?: true;
   /** Of a run that goes on from a saved state. */
   readonly resume?: Resumption;
   /** What the functions of time that the steps read are not smooth at. */
@@ -48,6 +54,13 @@ export interface PlannedBreaks {
   /** Those of them where what the scheme carries is made anew, by the jump of this number; none where it carries nothing. */
   readonly restarts: Float64Array;
   readonly jump: number;
+}
+
+/** Times that adaptive steps end at, beside the end of the run. */
+export function stopsOf({breaks, revisits, saving}: Plan): Float64Array {
+  const stops = breaks?.stops ?? new Float64Array(0);
+  if (revisits !== true || saving.kind !== 'times') return stops;
+  return Float64Array.from(new Set([...stops, ...saving.times])).sort();
 }
 
 export function readEvents(given: unknown): readonly Event[] {

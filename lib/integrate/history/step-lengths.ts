@@ -108,6 +108,8 @@ export interface StepMemory {
   /** That before it, where the controller has a derivative part. */
   readonly olderError?: number;
   readonly rejected: boolean;
+  /** Of an sde: ends of refused steps that later ones are to meet, descending. */
+  readonly refused?: readonly number[];
 }
 
 const smallestError = 1e-10;
