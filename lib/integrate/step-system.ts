@@ -36,6 +36,8 @@ export class StepSystem implements NonlinearSystem {
   private checked = false;
   /** Where Newton's matrix is the same in all steps of one length. */
   private readonly kept?: SteadyFactor;
+  /** 1 for every unknown that is a multiplier, and room for a number of every row; undefined where none is. */
+  private readonly multipliers?: {readonly are: Uint8Array; readonly terms: Float64Array};
   /** The matrix at the guess is that of other equations: those of broken constraints. */
   private readonly startsApart: boolean;
   wasKept = false;
@@ -59,6 +61,12 @@ export class StepSystem implements NonlinearSystem {
       !this.modelled && !isMatrixFree(linear) && options.ownJacobians !== true && compiled.hasDearJacobian(linear);
     // The estimate of an error has a matrix of its own, which would take the factor's place.
     const steady = !this.modelled && !isMatrixFree(linear) && traced.along === undefined && compiled.isSteady('matrix');
+    const blocks = traced.unknown.blocks.filter(({multiplies}) => multiplies === true);
+    if (blocks.length > 0) {
+      const size = this.z.length;
+      this.multipliers = {are: new Uint8Array(size), terms: new Float64Array(size)};
+      for (const {offset, size: count} of blocks) this.multipliers.are.fill(1, offset, offset + count);
+    }
     this.startsApart = traced.functions.defect !== undefined;
     if (steady) this.kept = new SteadyFactor(this.forward.find('h'));
     this.refactor = this.forward.factorization(compiled.analysis(linear, solverKey(linear), 'matrix'), steady);
@@ -129,7 +137,6 @@ export class StepSystem implements NonlinearSystem {
       derivative,
       size: largestOf(this.data, offset, size),
     }));
-    const multipliers: number[] = [];
     for (const {derivative, offset, size, multiplies} of traced.unknown.blocks) {
       let extent = largestOf(z, offset, size);
       if (derivative !== undefined)
@@ -143,30 +150,28 @@ export class StepSystem implements NonlinearSystem {
                     / h ** (derivative - known.derivative),
             );
       extents.fill(multiplies === true ? 0 : extent, offset, offset + size);
-      if (multiplies === true) for (let i = 0; i < size; i++) multipliers.push(offset + i);
     }
-    if (multipliers.length > 0) this.multiplierExtents(extents, new Set(multipliers));
+    if (this.multipliers !== undefined) this.multiplierExtents(extents, this.multipliers);
   };
 
-  private multiplierExtents(extents: Float64Array, multipliers: ReadonlySet<number>): void {
-    const terms = new Float64Array(extents.length);
+  private multiplierExtents(extents: Float64Array, {are, terms}: NonNullable<StepSystem['multipliers']>): void {
     if (!this.scaleRows(extents, terms)) return;
     const {
       pattern: {rowPointers, columns},
       values,
       z,
     } = this;
-    multipliers.forEach(column => (extents[column] = Infinity));
+    for (let column = 0; column < extents.length; column++) if (are[column] === 1) extents[column] = Infinity;
     for (let row = 0; row < terms.length; row++) {
       for (let k = rowPointers[row]; k < rowPointers[row + 1]; k++) {
         const column = columns[k];
-        if (values[k] !== 0 && terms[row] > 0 && multipliers.has(column))
+        if (values[k] !== 0 && terms[row] > 0 && are[column] === 1)
           extents[column] = Math.min(extents[column], terms[row] / Math.abs(values[k]));
       }
     }
-    multipliers.forEach(
-      column => (extents[column] = Math.max(Math.abs(z[column]), extents[column] < Infinity ? extents[column] : 0)),
-    );
+    for (let column = 0; column < extents.length; column++)
+      if (are[column] === 1)
+        extents[column] = Math.max(Math.abs(z[column]), extents[column] < Infinity ? extents[column] : 0);
   }
 
   private bindExact(compiled: CompiledStep, analysis: Analysis): () => Factor {
