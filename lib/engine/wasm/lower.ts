@@ -8,7 +8,6 @@ import type {Loop} from './fuse.js';
 import {join, loopOf, mayJoin, visitExpressions, withoutUnread} from './fuse.js';
 import {nestsOf} from './nest.js';
 import type {Operand} from './operands.js';
-import type {Obstacle} from './pieces.js';
 import {buildPieces} from './pieces.js';
 import type {Storage} from './storage.js';
 import {chooseStorage, kinds} from './storage.js';
@@ -40,9 +39,11 @@ export function lower(graph: Graph): Lowered {
     const storage = chooseStorage(outputs, forced, views);
     const steps = new Steps(storage, views).make();
     if ('store' in steps) {
-      if (steps.store === undefined || forced.has(steps.store))
-        throw new Error('a program has a value that no loop can be made for');
-      forced.add(steps.store);
+      for (const node of steps.store) {
+        if (node === undefined || forced.has(node))
+          throw new Error('a program has a value that no loop can be made for');
+        forced.add(node);
+      }
       continue;
     }
     const needed = withoutUnneeded(steps, outputs);
@@ -62,8 +63,10 @@ class Steps {
     private readonly views: Views,
   ) {}
 
-  make(): Step[] | Obstacle {
+  /** Or all that has to be stored first: what is built once more is built with all of it. */
+  make(): Step[] | {readonly store: ReadonlySet<Node | undefined>} {
     const {storage, views, steps} = this;
+    const store = new Set<Node | undefined>();
     for (const node of scalarsFirst(storage.stored)) {
       if (kinds[node.op] === 'kernel') {
         const operands = storage.operands.get(node) ?? [];
@@ -82,12 +85,12 @@ class Steps {
       let last = -1;
       for (const nest of nestsOf(node)) {
         const built = buildPieces(nest, storage.isStored, views);
-        if ('store' in built) return built;
-        last = Math.max(last, this.place(loopOf(nest, built)));
+        if ('store' in built) store.add(built.store);
+        else if (store.size === 0) last = Math.max(last, this.place(loopOf(nest, built)));
       }
       this.readyAt.set(node, last);
     }
-    return steps.filter(step => step !== undefined);
+    return store.size > 0 ? {store} : steps.filter(step => step !== undefined);
   }
 
   private place(loop: Loop): number {
