@@ -1,22 +1,30 @@
 /**
  * What a multibody system costs with its number of bodies: chains in space in maximal and in minimal coordinates, and balls that
- * lie apart on a plane; beside MuJoCo where `python3` (or `PYTHON`) has it. `multibody-scaling.js [most]` runs each size up to
+ * lie apart on a plane, yielding and rigid; beside MuJoCo where `python3` (or `PYTHON`) has it. `multibody-scaling.js [most]` runs each size up to
  * `most` (default 1,000) in a process of its own and prints a table; `multibody-scaling.js case size` prints one as JSON.
  */
 import {spawnSync} from 'node:child_process';
 import {fileURLToPath} from 'node:url';
-import {implicitMidpoint, simulate} from '../lib/index.js';
+import type {Scheme} from '../lib/index.js';
+import {implicitMidpoint, moreau, simulate, symplecticEuler} from '../lib/index.js';
 import type {BodySpec, Multibody} from '../models/index.js';
-import {contact, multibody, plane, revolute, spherical, sphere} from '../models/index.js';
+import {contact, multibody, plane, revolute, rigidContact, spherical, sphere} from '../models/index.js';
 
 /** The models, which multibody_mujoco.py makes too: steps of 1 ms from rest. */
-const cases = ['balls, maximal', 'hinges, maximal', 'hinges, minimal', 'contacts'] as const;
+const cases = [
+  'balls, maximal',
+  'hinges, maximal',
+  'hinges, minimal',
+  'hinges, minimal, explicit',
+  'contacts',
+  'rigid contacts',
+] as const;
 type Case = (typeof cases)[number];
 
 const dt = 0.001;
 const steps = 10;
-/** Minimal coordinates have a dense mass matrix and a graph of some hundred nodes a body: more take minutes to compile. */
-const mostMinimal = 30;
+/** Newton's matrix of minimal coordinates is full: more bodies take minutes. */
+const mostImplicit = 30;
 /** Longest time that a case may take [ms]. */
 const patience = 120_000;
 
@@ -35,11 +43,12 @@ function chain(n: number, joint: 'balls' | 'hinges', coordinates: 'maximal' | 'm
   return multibody({gravity: [0, 0, -9.81], bodies, joints, coordinates});
 }
 
-/** Balls of mass 1 on a plane, each pressed into it by its weight, 1 apart in a square. */
-function contacts(n: number): Multibody {
+/** Balls of mass 1 that slide on a plane, 1 apart in a square; where it yields, pressed into it by their weight. */
+function contacts(n: number, yields: boolean): Multibody {
   const radius = 0.1;
   const stiffness = 1e5;
-  const depth = (9.81 / stiffness) ** (2 / 3);
+  const depth = yields ? (9.81 / stiffness) ** (2 / 3) : 0;
+  const shapes = [plane(), sphere({radius})] as const;
   const row = Math.ceil(Math.sqrt(n));
   const bodies: {[name: string]: BodySpec} = {};
   for (let i = 0; i < n; i++) {
@@ -50,21 +59,23 @@ function contacts(n: number): Multibody {
     gravity: [0, 0, -9.81],
     bodies,
     contacts: Object.keys(bodies).map(body =>
-      contact('ground', body, {
-        shapes: [plane(), sphere({radius})],
-        stiffness,
-        friction: 0.5,
-        slip: 0.1,
-        dissipation: 0.1,
-      }),
+      yields
+        ? contact('ground', body, {shapes, stiffness, friction: 0.5, slip: 0.1, dissipation: 0.1})
+        : rigidContact('ground', body, {shapes, friction: 0.5}),
     ),
   });
 }
 
 function modelOf(name: Case, n: number): Multibody {
-  if (name === 'contacts') return contacts(n);
+  if (name === 'contacts' || name === 'rigid contacts') return contacts(n, name === 'contacts');
   const [joint, coordinates] = name.split(', ') as ['balls' | 'hinges', 'maximal' | 'minimal'];
   return chain(n, joint, coordinates);
+}
+
+/** MuJoCo's own step, too, is semi-implicit Euler. */
+function schemeOf(name: Case): Scheme {
+  if (name === 'rigid contacts') return moreau();
+  return name === 'hinges, minimal, explicit' ? symplecticEuler() : implicitMidpoint();
 }
 
 interface Measured {
@@ -92,7 +103,7 @@ function measure(name: Case, n: number): Measured {
   };
   const begin = processor();
   const model = modelOf(name, n);
-  const prepared = simulate.prepare(model, model.initial, {scheme: implicitMidpoint(), dt, steps, saveAt: 'end'});
+  const prepared = simulate.prepare(model, model.initial, {scheme: schemeOf(name), dt, steps, saveAt: 'end'});
   const run = (): {forward: number; gradient: number; height: number} => {
     let ran!: ReturnType<typeof prepared.vjp>;
     const forward = timed(() => (ran = prepared.vjp()));
@@ -149,7 +160,7 @@ function table(most: number): void {
   console.log('| --- | --: | --: | --: | --: | --: | --: | --: |');
   for (const name of cases) {
     for (let n = 10; n <= most; n *= 10) {
-      const size = name === 'hinges, minimal' ? Math.min(n, mostMinimal) : n;
+      const size = name === 'hinges, minimal' ? Math.min(n, mostImplicit) : n;
       const own = outputOf(process.execPath, [here('./multibody-scaling.js'), name, String(size)]) as
         Measured | undefined;
       const peer = hasPeer ? (outputOf(python, [script, name, String(size)]) as Peer | undefined) : undefined;

@@ -38,7 +38,7 @@ def contacts(n):
 
 
 def main(case, n):
-    spec = contacts(n) if case == "contacts" else chain(n, case.split(",")[0])
+    spec = contacts(n) if case.endswith("contacts") else chain(n, case.split(",")[0])
     spec.option.timestep = DT
     spec.option.gravity = [0, 0, -9.81]
     model = spec.compile()
@@ -46,7 +46,7 @@ def main(case, n):
 
     def reset():
         mujoco.mj_resetData(model, data)
-        if case == "contacts":
+        if case.endswith("contacts"):
             data.qvel[0::6] = 0.1
 
     def run(steps=STEPS):

@@ -46,6 +46,8 @@ export class StepSystem implements NonlinearSystem {
   private checked = false;
   /** Where Newton's matrix is the same in all steps of one length. */
   private readonly kept?: SteadyFactor;
+  /** 1 for every unknown that is a multiplier, and room for a number of every row; undefined where none is. */
+  private readonly multipliers?: {readonly are: Uint8Array; readonly terms: Float64Array};
   /** The matrix at the guess is that of other equations: those of broken constraints. */
   private readonly startsApart: boolean;
   wasKept = false;
@@ -74,6 +76,12 @@ export class StepSystem implements NonlinearSystem {
       !this.modelled && !isMatrixFree(linear) && options.ownJacobians !== true && compiled.hasDearJacobian(linear);
     // The estimate of an error has a matrix of its own, which would take the factor's place.
     const steady = !this.modelled && !isMatrixFree(linear) && traced.along === undefined && compiled.isSteady('matrix');
+    const blocks = traced.unknown.blocks.filter(({multiplies}) => multiplies === true);
+    if (blocks.length > 0) {
+      const size = this.z.length;
+      this.multipliers = {are: new Uint8Array(size), terms: new Float64Array(size)};
+      for (const {offset, size: count} of blocks) this.multipliers.are.fill(1, offset, offset + count);
+    }
     this.startsApart = traced.functions.defect !== undefined;
     if (steady) this.kept = new SteadyFactor(this.forward.find('h'));
     this.refactor = this.forward.factorization(compiled.analysis(linear, solverKey(linear), 'matrix'), steady);
@@ -141,12 +149,8 @@ export class StepSystem implements NonlinearSystem {
     const h = Math.abs(this.forward.find('h')?.[0] ?? 0);
     motions.forEach((place, i) => (this.sizes[i] = data === undefined ? 0 : largestIn(data, state.blocks[place])));
     extents.fill(0);
-    let multiplies = false;
     for (const block of unknown.blocks) {
-      if (block.multiplies === true) {
-        multiplies = true;
-        continue;
-      }
+      if (block.multiplies === true) continue;
       const {derivative, offset, size} = block;
       let extent = largestIn(z, block);
       if (derivative !== undefined)
@@ -158,31 +162,27 @@ export class StepSystem implements NonlinearSystem {
         }
       for (let i = offset; i < offset + size; i++) extents[i] = extent;
     }
-    if (multiplies) this.multiplierExtents(extents);
+    if (this.multipliers !== undefined) this.multiplierExtents(extents, this.multipliers);
   };
 
-  private multiplierExtents(extents: Float64Array): void {
-    const multipliers = new Set<number>();
-    for (const {offset, size, multiplies} of this.prepared.traced.unknown.blocks)
-      if (multiplies === true) for (let i = 0; i < size; i++) multipliers.add(offset + i);
-    const terms = new Float64Array(extents.length);
+  private multiplierExtents(extents: Float64Array, {are, terms}: NonNullable<StepSystem['multipliers']>): void {
     if (!this.scaleRows(extents, terms)) return;
     const {
       pattern: {rowPointers, columns},
       values,
       z,
     } = this;
-    multipliers.forEach(column => (extents[column] = Infinity));
+    for (let column = 0; column < extents.length; column++) if (are[column] === 1) extents[column] = Infinity;
     for (let row = 0; row < terms.length; row++) {
       for (let k = rowPointers[row]; k < rowPointers[row + 1]; k++) {
         const column = columns[k];
-        if (values[k] !== 0 && terms[row] > 0 && multipliers.has(column))
+        if (values[k] !== 0 && terms[row] > 0 && are[column] === 1)
           extents[column] = Math.min(extents[column], terms[row] / Math.abs(values[k]));
       }
     }
-    multipliers.forEach(
-      column => (extents[column] = Math.max(Math.abs(z[column]), extents[column] < Infinity ? extents[column] : 0)),
-    );
+    for (let column = 0; column < extents.length; column++)
+      if (are[column] === 1)
+        extents[column] = Math.max(Math.abs(z[column]), extents[column] < Infinity ? extents[column] : 0);
   }
 
   private bindExact(compiled: CompiledStep, analysis: Analysis): () => Factor {
