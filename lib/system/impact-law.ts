@@ -75,7 +75,9 @@ export function impactRows(step: ContactStep): ContactRows {
  * velocity without contact for the share s, with that after it for the rest. So velocity and position at the end are
  * continuous functions of the start, to the order of the scheme, when the impact moves from one step to the next, and
  * derivatives are those of the motion whose impacts are located. Contacts of one body that close at different times ask for
- * displacements that no rigid motion has: softness makes them those of least squares.
+ * displacements that no rigid motion has: softness makes them those of least squares. What rests asks for none along its surface, where its displacement is the
+ * velocity's: three rows a contact would be more than bodies in a pile can move, and least squares of what contradicts itself
+ * by 1e-4 threw spheres a radius deep into each other.
  */
 export function displacementRows(step: ContactStep): ContactRows {
   const {shove, drag, slips, softness, h} = step;
@@ -85,10 +87,9 @@ export function displacementRows(step: ContactStep): ContactRows {
   const normal = tf.where(pressed, reached, shove);
   if (drag === undefined || slips === undefined) return {normal, tangential: undefined};
   const jump = tf.sub(slips.free, slips.after);
-  const s = tf.expandDims(tf.where(arrives(), share, tf.zerosLike(share)), 1);
-  const moved = tf.add(slips.after, tf.mul(s, jump));
+  const moved = tf.add(slips.after, tf.mul(tf.expandDims(share, 1), jump));
   const row = tf.add(tf.sub(slips.mean, moved), tf.mul(softness, drag));
-  const wide = tf.tile(tf.expandDims(pressed, 1), [1, drag.shape[1] as number]);
+  const wide = tf.tile(tf.expandDims(tf.logicalAnd(pressed, arrives()), 1), [1, drag.shape[1] as number]);
   return {normal, tangential: tf.where(wide, row, drag)};
 }
 
