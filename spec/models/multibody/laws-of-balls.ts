@@ -21,8 +21,8 @@ function tangents([x, y, z]: readonly number[]): [number[], number[]] {
 }
 
 /**
- * The worst of all steps, in velocities [m/s] and impulses [kg m/s]: what a force pulls, how far a pressed contact leaves or sinks, or an open one sinks, how far friction is
- * beyond its cone, and what it lacks of the power it can take. Then the largest force, and how deep balls are in each other and in planes.
+ * The worst of all steps, in velocities [m/s] and impulses [kg m/s]: what a force pulls; the lesser of an impulse and the speed with which its contact leaves; how fast a contact sinks; how far
+ * friction is beyond its cone, and what it lacks of the power it can take. Then the largest force, and how deep balls are in each other and in planes.
  */
 export function lawsOfBalls(
   run: Pick<NearRun, 'q' | 'v' | 'pieces'>,
@@ -66,7 +66,8 @@ export function lawsOfBalls(
         worst = Math.max(
           worst,
           h * -push,
-          push > 0 ? Math.min(Math.abs(along + Math.max(gap, 0) / h), Math.abs(along)) : -along - Math.max(gap, 0) / h,
+          Math.min(h * push, Math.abs(along + Math.max(gap, 0) / h), Math.abs(along)),
+          -along - Math.max(gap, 0) / h,
           h * (Math.hypot(...rub) - mu * push),
           h * (mu * push * Math.hypot(...slip) + rub[0] * slip[0] + rub[1] * slip[1]),
         );
