@@ -70,7 +70,7 @@ export class OptionError extends StiffgradError {
   override readonly name: string = 'OptionError';
 }
 
-/** An event cannot be followed: its function touches zero without crossing, or crosses again and again without time passing. */
+/** An event cannot be followed: its function touches zero without crossing, or crosses again and again without time passing; or a loss asks for one that did not happen. */
 export class EventError extends StiffgradError {
   override readonly name: string = 'EventError';
 }
@@ -78,6 +78,11 @@ export class EventError extends StiffgradError {
 /** More memory is asked for than there is: `data` has the bytes, where they are known. */
 export class MemoryError extends StiffgradError {
   override readonly name: string = 'MemoryError';
+}
+
+/** What tensors held cannot be had: the graphics processor they were on is lost, or is read only by promises. */
+export class DeviceError extends StiffgradError {
+  override readonly name: string = 'DeviceError';
 }
 
 /** The `signal` of a run was aborted; its reason is the `cause`. */

@@ -182,6 +182,8 @@ export {
   type VelocityGap,
 } from './system/constraint-kinds.js';
 export {frictionalContact} from './system/frictional-contact.js';
+export {dde, type DdeSpec, type DdeSystem, type Delay, type DelayedAt} from './system/dde.js';
+export type {Delays, HistoryAt} from './system/delays.js';
 export {elements, type ElementEnergy, type ElementsSpec} from './system/elements.js';
 export {loadTensorflow, tensorflowAbsence} from './tfjs/native.js';
 export {
@@ -217,6 +219,7 @@ export type {Constraints, ImpactMultipliers, ImpactStep, Place, RowScale, Yieldi
 export type {
   Blocks,
   Calculus,
+  DelayEquations,
   Equations,
   Increments,
   NoiseEquations,

@@ -24,10 +24,8 @@ import type {Parameter} from '../step/traced-step.js';
 import {equationsOf, hasMass, isConstrained, partOf} from '../step/formulation.js';
 import type {OwnBlock} from '../system/equations.js';
 import type {Blocks, Equations} from '../system/equations.js';
-import {readNumeric} from '../system/numeric.js';
-import {rankOf} from '../linear/rank.js';
 import {linalg} from '../linalg/index.js';
-import {sameShape, sizeOf, type Shape} from '../graph/node.js';
+import {sameShape} from '../graph/node.js';
 import type {OdeSystem} from '../system/ode.js';
 import {ode} from '../system/ode.js';
 import type {Leaf, Params} from '../system/params.js';
@@ -121,23 +119,6 @@ function rateOf(equations: Equations, x: Blocks, t: tf.Tensor): Blocks {
 const leafOf = (params: Params, {path}: Leaf): tf.Tensor =>
   path.reduce<tf.Tensor | Params>((tree, key) => (tree as Params)[key], params) as tf.Tensor;
 
-/**
- * M y' = f goes back as y' = M⁻¹f.
- * @throws OptionError 'bad-adjoint' where M has no inverse, as far as its numbers are known before the run
- */
-export function requireInverse({mass}: OdeSystem, shape: Shape): void {
-  if (mass === undefined || typeof mass === 'function') return;
-  const {values, shape: given} = readNumeric(mass, 'mass');
-  const n = sizeOf(shape);
-  const isMatrix = values.length > 1 && !sameShape(given, shape);
-  const isSingular = isMatrix ? rankOf({rows: n, columns: n, values}).rank < n : values.includes(0);
-  if (isSingular)
-    throw new OptionError(
-      'bad-adjoint',
-      "backsolveAdjoint integrates y' = M⁻¹f, and this mass is singular: use implicitAdjoint(), or forwardSensitivity() for few parameters.",
-    );
-}
-
 /** @throws OptionError 'bad-adjoint' where the motion has no continuous adjoint that the scheme could integrate */
 export function checkBacksolve(system: System, scheme: Scheme, events: number): void {
   const instead = 'use implicitAdjoint(), or forwardSensitivity() for few parameters.';
@@ -150,6 +131,11 @@ export function checkBacksolve(system: System, scheme: Scheme, events: number): 
     throw new OptionError(
       'bad-adjoint',
       `backsolveAdjoint goes with smooth motion, and this system is an sde: ${instead}`,
+    );
+  if (system.kind === 'ode' && system.delays !== undefined)
+    throw new OptionError(
+      'bad-adjoint',
+      `backsolveAdjoint integrates back from the end, and this system is a dde, whose past the end does not tell: ${instead}`,
     );
   if (system.kind === 'mechanics' && hasMass(system))
     throw new OptionError(

@@ -6,6 +6,7 @@ import type {StepExecutable} from '../step/buffers.js';
 import {GradientError} from '../errors.js';
 import {cotangentName} from '../step/parameter-names.js';
 import {turned} from '../step/clock.js';
+import {firstNotFinite} from '../system/places.js';
 import type {StepContext} from '../step/context.js';
 import {parameterNames} from './derived.js';
 import type {Gradient} from './gradient.js';
@@ -14,7 +15,7 @@ import type {Gradient} from './gradient.js';
 export type Watch = (n: number, t: number, xCotangent: Float64Array, executable: StepExecutable) => void;
 
 const notFinite = (values: Float64Array | undefined): number =>
-  values === undefined ? -1 : values.findIndex(value => !Number.isFinite(value));
+  values === undefined ? -1 : firstNotFinite(values);
 
 const remedy =
   'A slope is infinite there, as that of √x at 0, or the motion is chaotic or unstable and its gradient grows beyond the range of numbers: '

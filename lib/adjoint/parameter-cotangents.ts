@@ -1,32 +1,40 @@
 /** The cotangents of the parameters, added up over a way back: by its programs themselves where they can, else after each of them. */
 import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
-import type {CotangentProgram, ParameterName} from '../step/parameter-names.js';
+import type {CotangentProgram} from '../step/parameter-names.js';
 import {cotangentName, parameterCotangent} from '../step/parameter-names.js';
 import {parameterNames, throughDerived, zeroCotangents} from './derived.js';
 
 /** Of programs that have parameter cotangents of their own, those that share one: they run for every step. */
 const ofSteps: ReadonlySet<CotangentProgram> = new Set<CotangentProgram>(['pullStep', 'pullDense']);
 
+type Sources = readonly (Float64Array | undefined)[];
+
+/** Where programs leave their cotangents, by executable: every gradient asks, and a name is put together and looked up for each. */
+const known = new WeakMap<StepExecutable, Map<CotangentProgram | 'shared', Sources>>();
+
 export class ParameterCotangents {
-  private readonly totals: Float64Array[];
-  private readonly names: readonly ParameterName[];
-  private readonly sources = new Map<CotangentProgram, (Float64Array | undefined)[]>();
+  private readonly totals: readonly Float64Array[];
+  private readonly sources: Map<CotangentProgram | 'shared', Sources>;
   /** All programs add to one cotangent: nothing is left to do after them. */
   private readonly untouched: boolean;
 
   /**
    * @param byPrograms those that run for every step add to their cotangents themselves
    * @param apart each program has cotangents of its own (`parameterCotangent`); else they share those of their executable
+   * @param totals they are added to these, of a step that derives no values from the parameters; absent, to zeros
    */
   constructor(
     private readonly context: StepContext,
     private readonly executable: StepExecutable,
     private readonly byPrograms: boolean,
     private readonly apart = false,
+    totals?: readonly Float64Array[],
   ) {
-    this.totals = zeroCotangents(context);
-    this.names = parameterNames(context);
+    this.totals = totals ?? zeroCotangents(context);
+    let sources = known.get(executable);
+    if (sources === undefined) known.set(executable, (sources = new Map<CotangentProgram | 'shared', Sources>()));
+    this.sources = sources;
     this.untouched = byPrograms && !apart;
     if (byPrograms) for (const source of this.of('pullStep')) source?.fill(0);
   }
@@ -43,15 +51,18 @@ export class ParameterCotangents {
     return throughDerived(this.context, this.totals);
   }
 
-  private of(program: CotangentProgram): (Float64Array | undefined)[] {
-    const {apart, executable, names, sources} = this;
-    let known = sources.get(program);
-    if (known === undefined)
+  private of(program: CotangentProgram): Sources {
+    const {apart, executable, sources} = this;
+    const key = apart ? program : 'shared';
+    let found = sources.get(key);
+    if (found === undefined)
       sources.set(
-        program,
-        (known = names.map(name => executable.find(apart ? parameterCotangent(program, name) : cotangentName(name)))),
+        key,
+        (found = parameterNames(this.context).map(name =>
+          executable.find(apart ? parameterCotangent(program, name) : cotangentName(name)),
+        )),
       );
-    return known;
+    return found;
   }
 
   private addAll(program: CotangentProgram, factor: number): void {

@@ -77,8 +77,11 @@ export function pullStart(
   if (context.resumed === true) return xCotangent.slice();
   const adjoint = context.compiled.wholeAdjoint(context.linear);
   loadParameters(adjoint, context);
-  const ofParameters = new ParameterCotangents(context, adjoint, context.compiled.addsUp);
+  const {addsUp, derived} = context.compiled;
+  const direct = derived.parameters.length === 0;
+  const ofParameters = new ParameterCotangents(context, adjoint, addsUp, false, direct ? totals : undefined);
   implicitPull(context, adjoint, ofParameters)(record, 0, xCotangent, true);
-  ofParameters.finish().forEach((cotangent, i) => addTo(totals[i], cotangent));
+  const own = ofParameters.finish();
+  if (!direct) own.forEach((cotangent, i) => addTo(totals[i], cotangent));
   return xCotangent.slice(0, context.given.length);
 }

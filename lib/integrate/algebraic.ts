@@ -268,6 +268,20 @@ function badIndex({traced: {name}}: Runnable, index: number, components: string)
 }
 
 /**
+ * M y' = f goes back as y' = M⁻¹f.
+ * @throws OptionError 'bad-adjoint' where M has no inverse as the run begins
+ */
+export function requireInverse(prepared: Runnable): void {
+  const rows = instantOf(prepared, prepared.given, prepared.t0)?.mass.dependent ?? [];
+  if (rows.length === 0) return;
+  throw new OptionError(
+    'bad-adjoint',
+    `backsolveAdjoint integrates y' = M⁻¹f, and this mass is singular, in ${listed(rows.map(row => prepared.start.traced.state.rowName(row)))}: use implicitAdjoint(), or forwardSensitivity() for few parameters.`,
+    {rows: [...rows]},
+  );
+}
+
+/**
  * Components that estimates of errors leave out: those of index 2, of which an error does not go on into the next step. As the run
  * begins; found once for a run.
  */

@@ -100,9 +100,12 @@ export class GridLoop implements Loop {
       companion,
     } = this;
     stepper.tally();
+    // Array.from of a typed array calls its function through an iterator: 90 ns a time.
+    const times = new Float64Array(count);
+    for (let i = 0; i < count; i++) times[i] = grid.time(saved[i]);
     return {
       states: count === saved.length ? states : states.slice(0, count * traced.state.size),
-      times: Float64Array.from(saved.subarray(0, count), step => grid.time(step)),
+      times,
       status: this.status,
       error: torn ?? stepper.error,
       warnings: this.contacts.warnings,

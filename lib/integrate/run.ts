@@ -29,7 +29,7 @@ export function run(prepared: Runnable, keeping?: Keeping): Run {
   const narrow = plan === undefined && keeping?.narrow?.(prepared) === true;
   compiled.busy = true;
   try {
-    return relieved(prepared, context => drive({...context, narrow}, keeping));
+    return relieved(prepared, context => drive(narrow === context.narrow ? context : {...context, narrow}, keeping));
   } finally {
     compiled.busy = false;
   }
@@ -61,8 +61,9 @@ function drive(prepared: Runnable, keeping: Keeping | undefined): Run {
     throwIfAborted(signal);
   }
   // By name: V8 takes microseconds to spread an object.
-  const {states, status, error, warnings, counters, completed, start, standing, kept, ...shown} = loop.result();
-  const {times, events} = inUserTime(grid, shown);
+  const result = loop.result();
+  const {states, status, error, warnings, counters, completed, start, standing, kept} = result;
+  const {times, events} = inUserTime(grid, result);
   return {
     states,
     times,

@@ -41,17 +41,18 @@ export function startRun(
 ): {x: Float64Array; record: StepRecord} {
   if (prepared.resumed === true && jump === undefined)
     return {x: prepared.given.slice(), record: new StepRecord(0, 0, 1)};
-  const context = {...startOf(prepared), narrow: false};
+  const begin = startOf(prepared);
+  const context = begin.narrow === true ? {...begin, narrow: false} : begin;
   const {traced, compiled, given, t0, h0, linear} = context;
   const forward = compiled.forward(linear);
   loadParameters(forward, context);
   forward.find('x')?.set(given);
   forward.find('t')?.fill(t0);
   forward.find('h')?.fill(h0);
-  const {mass, positions, kinematics} = traced.functions;
+  const {mass, positions, kinematics, delays} = traced.functions;
   if (
     traced.functions.rightHandSide === undefined
-    && (mass !== undefined || positions !== undefined || kinematics !== undefined)
+    && (mass !== undefined || positions !== undefined || kinematics !== undefined || delays !== undefined)
   )
     forward.run('checks');
   if (traced.functions.rightHandSide === undefined) checkMass(prepared, forward.find('mass'));
@@ -60,6 +61,7 @@ export function startRun(
     forward.find('x')?.set(given);
   }
   checkCoefficients(traced, forward.find('coefficients'));
+  checkDelays(prepared, forward.find('delays'));
   const project = prepared.options.consistent === 'project';
   if (kinematics !== undefined) checkKinematics(prepared, forward.buffer('kinematics'), project);
   if (traced.functions.positions !== undefined && !project && jump !== 'taken' && traced.still !== true) {
@@ -329,6 +331,33 @@ function checkCoefficients({coefficients = []}: TracedStep, values: Float64Array
       );
     offset += size;
   }
+}
+
+/** Delays that are a number of steps may be off by their rounding, and that of float32 where they come as tensors. */
+const roundedDelay = 1e-6;
+
+/**
+ * Delays may be parameters, and change from run to run.
+ * @throws InconsistentStateError 'bad-delay'
+ */
+function checkDelays({options: {grid}}: Runnable, given: Float64Array | undefined): void {
+  if (given === undefined) return;
+  const [longest] = given;
+  const values = given.subarray(1);
+  const refuse = (index: number, why: string): never => {
+    throw new InconsistentStateError('bad-delay', `delays[${index}] is ${values[index]}${why}`, {
+      index,
+      value: values[index],
+    });
+  };
+  values.forEach((length, i) => {
+    if (!(length > 0 && length < Infinity))
+      refuse(i, ': a delay must be a positive number. Give bounds to what finds it.');
+    if (length < grid.dt * (1 - roundedDelay))
+      refuse(i, `, and steps are ${grid.dt} long: a step may not be longer than a delay. Make dt smaller.`);
+    if (length > longest * (1 + roundedDelay))
+      refuse(i, `, and the past is kept for ${longest}: say dde({…, longest}).`);
+  });
 }
 
 /** Entries of a mass that are to be equal differ by no more than what float32 loses of a pair's own masses, ten times. */

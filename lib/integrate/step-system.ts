@@ -1,10 +1,10 @@
 /** The forward programs of a step as the nonlinear system that Newton's iteration solves. */
-import {plainVectors} from '../engine/vectors.js';
 import type {Analysis, Coupling, Factor, Pattern} from '../linear/index.js';
 import {auto, constraintCoupling} from '../linear/index.js';
 import type {NonlinearSystem} from '../newton/index.js';
 import type {CompiledStep, ForwardExecutable} from '../step/compiled.js';
 import {loadParameters} from '../step/context.js';
+import type {Block} from '../step/layout.js';
 import type {MatrixFreeSolver} from '../step/solvers.js';
 import {isMatrixFree, solverKey} from '../step/solvers.js';
 import {SteadyFactor} from '../step/steady-factor.js';
@@ -13,6 +13,13 @@ import type {Runnable} from './runnable.js';
 
 /** A position is one sum, where a force is one of tens: its rounding over h^p counts for less (`roundings` in newton/tolerances.ts). */
 const fewRoundings = 1 / 16;
+
+/** As `plainVectors.largest`. */
+function largestIn(values: Float64Array, {offset, size}: Pick<Block, 'offset' | 'size'>): number {
+  let most = 0;
+  for (let i = offset; i < offset + size; i++) most = Math.max(most, Math.abs(values[i]));
+  return most;
+}
 
 export class StepSystem implements NonlinearSystem {
   readonly z: Float64Array;
@@ -30,6 +37,9 @@ export class StepSystem implements NonlinearSystem {
   private readonly evaluateJacobian: () => void;
   private readonly values: Float64Array;
   private readonly refactor: (values: Float64Array) => Factor;
+  /** Bound once the Jacobian has been checked. */
+  calls: NonlinearSystem['calls'];
+  private readonly newtonCalls?: () => NonlinearSystem['calls'];
   private readonly products?: () => Factor;
   private readonly exactly?: () => Factor;
   private matrixAtHand = true;
@@ -39,6 +49,9 @@ export class StepSystem implements NonlinearSystem {
   /** The matrix at the guess is that of other equations: those of broken constraints. */
   private readonly startsApart: boolean;
   wasKept = false;
+  /** The state's blocks that are derivatives of the coordinates, these included; and their largest numbers. */
+  private readonly motions: readonly number[];
+  private readonly sizes: Float64Array;
 
   constructor(private readonly prepared: Runnable) {
     const {compiled, traced, engine, options} = prepared;
@@ -51,6 +64,8 @@ export class StepSystem implements NonlinearSystem {
     this.evaluateResidual = this.forward.program('residual');
     this.evaluateJacobian = this.forward.program('jacobian');
     this.z = this.forward.buffer('z');
+    this.motions = traced.state.blocks.flatMap(({derivative}, i) => (derivative === undefined ? [] : [i]));
+    this.sizes = new Float64Array(this.motions.length);
     this.residual = this.forward.buffer('R');
     this.data = this.forward.find('x');
     this.values = this.forward.buffer('J');
@@ -62,6 +77,8 @@ export class StepSystem implements NonlinearSystem {
     this.startsApart = traced.functions.defect !== undefined;
     if (steady) this.kept = new SteadyFactor(this.forward.find('h'));
     this.refactor = this.forward.factorization(compiled.analysis(linear, solverKey(linear), 'matrix'), steady);
+    if (!steady && !this.modelled && !isMatrixFree(linear) && traced.functions.frozen === undefined)
+      this.newtonCalls = () => this.forward.newtonCalls?.(compiled.analysis(linear, solverKey(linear), 'matrix'));
     this.compiled = {vectors: this.forward.vectors, work: name => this.forward.buffer(name)};
     if (this.modelled && !isMatrixFree(linear))
       this.exactly = this.bindExact(compiled, compiled.analysis(linear, solverKey(linear), 'jacobian'));
@@ -97,6 +114,7 @@ export class StepSystem implements NonlinearSystem {
   private check(): void {
     this.prepared.compiled.check('matrix', this.forward, 'jacobian', 'J');
     this.checked = true;
+    this.calls = this.newtonCalls?.();
   }
 
   scaleRows(weights: Float64Array, scale: Float64Array): boolean {
@@ -118,37 +136,35 @@ export class StepSystem implements NonlinearSystem {
    * is what makes as much in one of the equations it appears in as all other unknowns do.
    */
   readonly extents = (extents: Float64Array): void => {
-    const {
-      prepared: {traced},
-      z,
-    } = this;
+    const {motions, data, z} = this;
+    const {state, unknown} = this.prepared.traced;
     const h = Math.abs(this.forward.find('h')?.[0] ?? 0);
-    const largestOf = (values: Float64Array | undefined, offset: number, size: number): number =>
-      values === undefined ? 0 : plainVectors.largest(values.subarray(offset, offset + size));
-    const sizes = traced.state.blocks.map(({derivative, offset, size}) => ({
-      derivative,
-      size: largestOf(this.data, offset, size),
-    }));
-    const multipliers: number[] = [];
-    for (const {derivative, offset, size, multiplies} of traced.unknown.blocks) {
-      let extent = largestOf(z, offset, size);
+    motions.forEach((place, i) => (this.sizes[i] = data === undefined ? 0 : largestIn(data, state.blocks[place])));
+    extents.fill(0);
+    let multiplies = false;
+    for (const block of unknown.blocks) {
+      if (block.multiplies === true) {
+        multiplies = true;
+        continue;
+      }
+      const {derivative, offset, size} = block;
+      let extent = largestIn(z, block);
       if (derivative !== undefined)
-        for (const known of sizes)
-          if (known.derivative !== undefined && known.derivative <= derivative)
-            extent = Math.max(
-              extent,
-              known.size === 0
-                ? 0
-                : ((known.derivative < derivative ? fewRoundings : 1) * known.size)
-                    / h ** (derivative - known.derivative),
-            );
-      extents.fill(multiplies === true ? 0 : extent, offset, offset + size);
-      if (multiplies === true) for (let i = 0; i < size; i++) multipliers.push(offset + i);
+        for (let i = 0; i < motions.length; i++) {
+          const known = state.blocks[motions[i]].derivative ?? 0;
+          if (known > derivative || this.sizes[i] === 0) continue;
+          const apart = (known < derivative ? fewRoundings : 1) * this.sizes[i];
+          extent = Math.max(extent, apart / h ** (derivative - known));
+        }
+      for (let i = offset; i < offset + size; i++) extents[i] = extent;
     }
-    if (multipliers.length > 0) this.multiplierExtents(extents, new Set(multipliers));
+    if (multiplies) this.multiplierExtents(extents);
   };
 
-  private multiplierExtents(extents: Float64Array, multipliers: ReadonlySet<number>): void {
+  private multiplierExtents(extents: Float64Array): void {
+    const multipliers = new Set<number>();
+    for (const {offset, size, multiplies} of this.prepared.traced.unknown.blocks)
+      if (multiplies === true) for (let i = 0; i < size; i++) multipliers.add(offset + i);
     const terms = new Float64Array(extents.length);
     if (!this.scaleRows(extents, terms)) return;
     const {

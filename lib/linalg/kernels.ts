@@ -20,6 +20,7 @@ import {SingularMatrixError} from '../errors.js';
 import {dependentRows, factorCholesky, factorLu, isFinite, none, solveLu, solveTriangular} from './dense.js';
 import {isNative, nativeCholesky, nativeLu, nativeSolve, nativeTriangularSolve} from './native.js';
 import type {NativeBackend} from './native.js';
+import {readFrom} from '../read.js';
 
 export const LinalgSolve = 'LinalgSolve';
 export const LinalgTriangularSolve = 'LinalgTriangularSolve';
@@ -37,7 +38,7 @@ export interface Call {
 
 /** Values of a tensor in double precision, without moving it from its backend. */
 export function read(backend: tf.KernelBackend, info: TensorInfo): Float64Array {
-  return new Float64Array(backend.readSync(info.dataId) as Float32Array);
+  return readFrom(backend, info.dataId);
 }
 
 /** `Float32Array` is looked up at the call on purpose: a trace lets it stand for `Float64Array`. */
@@ -201,7 +202,7 @@ export function nativeOr(
   } catch {
     return double();
   }
-  if (outputs.every(({dataId}) => isFinite(backend.readSync(dataId) as Float32Array))) {
+  if (outputs.every(({dataId}) => isFinite(readFrom(backend, dataId)))) {
     return outputs;
   }
   tf.dispose(outputs);

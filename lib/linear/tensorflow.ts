@@ -10,6 +10,7 @@ import {linalg} from '../linalg/index.js';
 import {CsrOperator} from './operator.js';
 import type {Analysis, Factor, LinearSolver, Pattern} from './solver.js';
 import {EPSILON} from './solver.js';
+import {numbersOf} from '../read.js';
 
 /** Rounds of refinement: a matrix that float32 can factor gains at least a digit a round, 16 at most. */
 const mostRounds = 30;
@@ -133,15 +134,17 @@ class TensorFactor implements Factor {
   /** A⁻¹r in float32; r is scaled to norm 1 first, as its size may lie outside float32's range. */
   private solveOnce(r: Float64Array, size: number, transposed: boolean): Float64Array {
     const {n} = this;
-    const scaled = tf.tidy(() => {
+    const solution = tf.tidy(() => {
       const a = tf.tensor2d(this.dense, [n, n]);
       const b = tf.tensor2d(
         Float32Array.from(r, value => value / size),
         [n, 1],
       );
-      return linalg.solve(a, b, {adjoint: transposed}).dataSync();
+      return linalg.solve(a, b, {adjoint: transposed});
     });
-    return Float64Array.from(scaled, value => value * size);
+    const scaled = numbersOf(solution);
+    solution.dispose();
+    return scaled.map(value => value * size);
   }
 }
 

@@ -13,6 +13,7 @@
  * count. Where rounding forbids the tolerance, the rounding is measured, and only a residual no larger
  * than that is accepted.
  */
+import {refused} from '../engine/engine.js';
 import type {Vectors} from '../engine/vectors.js';
 import {plainVectors} from '../engine/vectors.js';
 import type {StiffgradError} from '../errors.js';
@@ -20,7 +21,7 @@ import type {Factor} from '../linear/index.js';
 import {dot} from '../linear/index.js';
 import {linearFailure} from './failure.js';
 import {nextForcing} from './forcing.js';
-import {norm, smallestLength} from './norms.js';
+import {norm, rootOf, smallestLength} from './norms.js';
 import type {Newton} from './options.js';
 import type {Trial} from './step-length.js';
 import type {Work} from './descent.js';
@@ -92,6 +93,10 @@ export class NewtonIteration {
   private readonly choice: MatrixChoice;
   private readonly vectors: Vectors;
   private readonly jacobian: 'fresh' | 'chord' | 'auto';
+  /** Nothing is decided between a residual and the size of the correction after the next. */
+  private readonly straight: boolean;
+  /** The correction that `once` took, in tolerances. */
+  private size = 0;
   /** ‖R‖₂ of the present residual, −1 where it has not been asked for. */
   private residualNorm = -1;
 
@@ -106,6 +111,11 @@ export class NewtonIteration {
     // Damped steps start far from the root, truncated ones are counted in Jacobians.
     const keep = system.dear === true && options.iterations === undefined && options.step.name === 'full';
     this.jacobian = options.jacobian !== 'by-cost' ? options.jacobian : keep ? 'auto' : 'fresh';
+    this.straight =
+      this.jacobian === 'fresh'
+      && options.iterations === undefined
+      && options.step.name === 'full'
+      && options.forcing === undefined;
     const work = (name: (typeof workVectors)[number]): Float64Array => compiled?.work(name) ?? new Float64Array(n);
     this.delta = work('delta');
     this.next = work('nextDelta');
@@ -184,12 +194,15 @@ export class NewtonIteration {
       const distance = (this.norms[this.recorded++] = this.distance());
       if (!Number.isFinite(distance)) return 'not-finite';
       if (distance === 0 && !first && !truncated) return 'converged';
-      const factor = this.correct(first);
+      // −1 where the iteration was not made by one call.
+      const share = first || observe !== undefined ? refused : this.once();
+      const whole = share !== refused;
+      const factor = whole ? undefined : this.correct(first);
       if (!free) {
         counters.newtonIterations++;
         done++;
       }
-      const length = this.advance(first, truncated && done === budget, observe);
+      const length = whole ? 1 : this.advance(first, truncated && done === budget, observe);
       if (truncated && done === budget) return this.vectors.largest(system.z) < Infinity ? 'converged' : 'not-finite';
       if (length === 0 || !this.isFinite()) {
         tolerances.weigh(this.base, this.delta);
@@ -203,11 +216,11 @@ export class NewtonIteration {
         this.discard();
         continue;
       }
-      let size = tolerances.weigh(this.base, this.delta);
+      let size = whole ? this.size : tolerances.weigh(this.base, this.delta);
       if (truncated) tolerances.scaleRows(size, this.norms[0]);
       const renewed = system.matrixFree && this.jacobian === 'fresh';
-      this.solve(renewed ? this.refactor(false) : factor, this.next);
-      let left = tolerances.sizeOf(this.next);
+      if (factor !== undefined) this.solve(renewed ? this.refactor(false) : factor, this.next);
+      let left = whole ? share : tolerances.sizeOf(this.next);
       let rate = rateOf(length, left, size);
       if (!truncated) {
         if (this.accepts(rate, left, size)) return this.finish(observe);
@@ -342,6 +355,30 @@ export class NewtonIteration {
     return length;
   }
 
+  /**
+   * A whole iteration as one call: the correction of a new Jacobian taken, and the next one. Its share of the tolerance, that of
+   * the correction itself being `size`; or `refused`, and nothing has been done.
+   */
+  private once(): number {
+    const {
+      straight,
+      counters,
+      tolerances: {plain},
+      system: {calls, residual},
+    } = this;
+    if (!straight || plain === undefined || calls === undefined) return refused;
+    const share = calls.correct(plain.absolute, plain.relative);
+    if (share === refused) return refused;
+    counters.jacobianEvaluations++;
+    counters.factorizations++;
+    counters.residualEvaluations++;
+    this.factored = undefined;
+    this.fresh = true;
+    this.size = calls.found[1];
+    this.residualNorm = rootOf(calls.found[0], residual);
+    return share;
+  }
+
   /** Δ of the coming iteration. */
   private correct(first: boolean): Factor {
     const {
@@ -387,8 +424,13 @@ export class NewtonIteration {
   }
 
   private evaluateResidual(): void {
-    this.system.evaluateResidual();
-    this.residualNorm = -1;
+    const {calls, residual} = this.system;
+    if (calls === undefined) {
+      this.system.evaluateResidual();
+      this.residualNorm = -1;
+    } else {
+      this.residualNorm = rootOf(calls.residual(), residual);
+    }
     this.counters.residualEvaluations++;
   }
 

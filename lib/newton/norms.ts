@@ -6,7 +6,11 @@ const smallestSquare = 1e-292;
 
 /** ‖x‖₂; scaled where its square would leave the range of numbers. NaN or Infinity where x is not finite. */
 export function norm(vectors: Vectors, x: Float64Array): number {
-  const sum = vectors.sumOfSquares(x);
+  return rootOf(vectors.sumOfSquares(x), x);
+}
+
+/** The same where Σ x² is known. */
+export function rootOf(sum: number, x: Float64Array): number {
   return sum > smallestSquare && sum < Infinity ? Math.sqrt(sum) : scaledNorm(x);
 }
 

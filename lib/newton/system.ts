@@ -1,4 +1,5 @@
 /** What Newton's iteration works on. */
+import type {NewtonCalls} from '../engine/engine.js';
 import type {Vectors} from '../engine/vectors.js';
 import type {Factor} from '../linear/index.js';
 
@@ -27,6 +28,8 @@ export interface NonlinearSystem {
   readonly matrixFree: boolean;
   /** Whether there is a model of the Jacobian that corrections are made with far from the root (descent.ts). */
   readonly modelled: boolean;
+  /** Parts of an iteration as one call, where the Jacobian at z is always factored anew, has been checked and has no model. */
+  readonly calls?: NewtonCalls;
   /** The last factor asked for was at hand already. */
   readonly wasKept?: boolean;
   /** A Jacobian is so much more work than a residual that one that still serves is kept. */

@@ -48,7 +48,7 @@ export class Tolerances {
   /** Every component's rounding is known, and part of its tolerance. */
   private floored = false;
   private floors: Float64Array | undefined;
-  private readonly relative: number;
+  private readonly unit: {readonly absolute: number; readonly relative: number};
   private readonly data: readonly Moving[];
   /** The tolerances where the caller gave an absolute one: no component is smaller. */
   private readonly explicit: Float64Array | undefined;
@@ -67,7 +67,10 @@ export class Tolerances {
     private readonly rowScale: Float64Array,
     private readonly evaluate: () => void,
   ) {
-    this.relative = Math.max(tolerance.relative, 4 * system.epsilon);
+    this.unit = {
+      absolute: Math.max(tolerance.absolute, leastTolerance),
+      relative: Math.max(tolerance.relative, 4 * system.epsilon),
+    };
     this.data = system.data === undefined ? [] : [{values: system.data}];
     this.explicit = tolerance.absolute > 0 ? weights : undefined;
   }
@@ -87,11 +90,16 @@ export class Tolerances {
   floor(): boolean {
     const {system, tolerance} = this;
     if (this.floored || tolerance.absolute > 0 || system.extents === undefined) return false;
-    const floors = (this.floors = this.extents());
+    const floors = (this.floors = this.extents(this.floors));
     for (let i = 0; i < floors.length; i++) floors[i] *= roundings * system.epsilon;
     this.floored = true;
     this.scaled = false;
     return true;
+  }
+
+  /** What `weigh` weighs by, where nothing is added for rounding: numbers of the vectors' operation; undefined else. */
+  get plain(): {readonly absolute: number; readonly relative: number} | undefined {
+    return this.floored ? undefined : this.unit;
   }
 
   /** Every component's tolerance, from its size on either side of a correction; returns that correction in tolerances. */
@@ -101,10 +109,9 @@ export class Tolerances {
       weights,
       floors,
       system: {z},
-      tolerance: {absolute},
-      relative,
+      unit: {absolute, relative},
     } = this;
-    const size = vectors.weigh(weights, z, base, delta, Math.max(absolute, leastTolerance), relative);
+    const size = vectors.weigh(weights, z, base, delta, absolute, relative);
     if (!this.floored || floors === undefined) return size;
     for (let i = 0; i < weights.length; i++) weights[i] += floors[i];
     return vectors.largestRatio(delta, weights);
@@ -198,7 +205,10 @@ export class Tolerances {
 
   /** What a tiny share of all of z makes in each row; components of no size are not to make a row's noise count for more than another's. */
   private judged(): Float64Array {
-    const {system, relative} = this;
+    const {
+      system,
+      unit: {relative},
+    } = this;
     const extents = this.extents();
     const scale = new Float64Array(system.z.length);
     if (
@@ -212,17 +222,18 @@ export class Tolerances {
     return scale;
   }
 
-  /** The size of what every unknown is computed from, in its own unit, or of what counts as one where that was said. */
-  private extents(): Float64Array {
+  /** The size of what every unknown is computed from, in its own unit, or of what counts as one where that was said; in the array given. */
+  private extents(extents: Float64Array = new Float64Array(this.system.z.length)): Float64Array {
     const {
       system,
       tolerance: {absolute, relative},
     } = this;
-    const extents = new Float64Array(system.z.length);
     const whole = this.vectors.largest(system.z);
     if (system.extents === undefined) extents.fill(whole);
     else system.extents(extents);
-    return extents.map(extent => (extent || whole) + absolute / relative);
+    const one = absolute / relative;
+    for (let i = 0; i < extents.length; i++) extents[i] = (extents[i] || whole) + one;
+    return extents;
   }
 
   /** The size of z, or of what counts as one where that was said. */

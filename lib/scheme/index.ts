@@ -4,7 +4,7 @@ export {kvaerno3, kvaerno5, sdirk2} from './diagonally-implicit.js';
 export {explicitEuler, rk4, symplecticEuler, verlet} from './explicit.js';
 export {dopri5, tsit5} from './explicit-pairs.js';
 export {generalizedAlpha, hht} from './generalized-alpha.js';
-export {moreau} from './moreau.js';
+export {moreau, type ImpactLaw} from './moreau.js';
 export {newmark, type NewmarkOptions} from './newmark.js';
 export {gaussLegendre, radauIIA5} from './runge-kutta.js';
 export {

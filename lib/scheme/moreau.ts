@@ -4,6 +4,7 @@
  * that what lands within a step is where its impact would have led.
  */
 import * as tf from '@tensorflow/tfjs';
+import {oneOf, refuseUnknownOptions} from '../checks.js';
 import type {Blocks} from '../system/equations.js';
 import {constraintsOf, instantBalance, rowScale} from './constrained.js';
 import type {Formulation, Scheme, StepPoint} from './scheme.js';
@@ -31,24 +32,29 @@ const impacts = (z: Blocks, at: StepPoint, a: tf.Tensor): Blocks => {
   const constraints = constraintsOf(at);
   const start = {q: x.q, v: x.v, t};
   const pushed = (multiplier: tf.Tensor): tf.Tensor => tf.mul(h, constraints.reaction(start, multiplier));
-  return {
+  const step = {
+    start,
+    end: end(z, at),
+    free: tf.add(x.v, tf.mul(h, a)),
+    mean: z.mean,
+    h,
+    yielding: {...at.yielding, last: x.lambda},
+  };
+  const motion = {
     v: tf.sub(impulse(z, at), pushed(z.lambda)),
     mean: tf.sub(at.mass(x.q, tf.sub(z.mean, z.v)), pushed(z.pi)),
-    ...constraints.impact(
-      {
-        start,
-        end: end(z, at),
-        free: tf.add(x.v, tf.mul(h, a)),
-        mean: z.mean,
-        h,
-        yielding: {...at.yielding, last: x.lambda},
-      },
-      {lambda: z.lambda, pi: z.pi},
-      rowScale(at, h, 1),
-    ),
+  };
+  const {lambda, pi, compression, compressed} = z as Partial<Blocks> & Blocks;
+  if (compressed === undefined || compression === undefined)
+    return {...motion, ...constraints.impact(step, {lambda, pi}, rowScale(at, h, 1))};
+  return {
+    ...motion,
+    compressed: tf.sub(at.mass(x.q, tf.sub(compressed, x.v)), pushed(compression)),
+    ...constraints.impact({...step, compressed}, {lambda, pi, compression}, rowScale(at, h, 1)),
   };
 };
 
+/** By Moreau's law of impact. */
 const constrained: Formulation = {
   unknown: ['v', 'mean'],
   multipliers: ['lambda', 'pi'],
@@ -59,28 +65,47 @@ const constrained: Formulation = {
   guess: ({x}) => ({z: {mean: x.v}}),
 };
 
-/** Where there are joints, too: the acceleration without contacts obeys them, and is found with the step. */
-const jointed: Formulation = {
+/** By Poisson's: the velocity at the end of compression, and the impulses that lead to it, are found with the step. */
+const inTwoPhases: Formulation = {
   ...constrained,
-  unknown: ['v', 'mean', 'a'],
-  multipliers: ['lambda', 'pi', 'bond'],
+  unknown: ['v', 'mean', 'compressed'],
+  multipliers: ['lambda', 'pi', 'compression'],
+  derivatives: {mean: 1, compressed: 1},
+  guess: ({x}) => ({z: {mean: x.v, compressed: x.v}}),
+};
+
+/** Where there are joints, too: the acceleration without contacts obeys them, and is found with the step. */
+const withJoints = (base: Formulation): Formulation => ({
+  ...base,
+  unknown: [...base.unknown, 'a'],
+  multipliers: [...(base.multipliers ?? []), 'bond'],
   residual: (z, at) => {
     const bound = instantBalance(at, {q: at.x.q, v: at.x.v, t: at.t}, z.a, z.bond);
     return {...impacts(z, at, z.a), a: bound.a, bond: bound.lambda};
   },
-};
+});
+
+/** How an impact goes on: by the velocities with which it leaves, or by the impulses that it gives back. */
+export type ImpactLaw = 'moreau' | 'poisson';
 
 /**
  * Moreau's time stepping: M(v⁺ − v) = h f⁺ + h Gᵀλ with the laws of impact and friction of `frictionalContact` (and of hard
  * `unilateral` rows, which do not rebound) between v, v⁺ and λ. First order. Any number of impacts may fall into a step,
  * and nothing is located; λ is the mean force of the step, in the step of an impact its impulse over h.
+ * @param options.impact what restitution e is of: 'moreau' (default; of one contact Newton's law) of velocities, u⁺ = −e u⁻;
+ *   'poisson' of impulses, at least e of what compression took is given back (Glocker & Pfeiffer 1995)
+ * @throws OptionError 'bad-scheme'
  */
-export const moreau = (): Scheme => ({
-  name: 'moreau',
-  order: 1,
-  mechanics: free,
-  constrained,
-  jointed,
-  stabilized: {ggl: null, projection: null, 'projection-before': null},
-  contacts: 'friction',
-});
+export function moreau(options: {readonly impact?: ImpactLaw} = {}): Scheme {
+  refuseUnknownOptions(options, {impact: oneOf('moreau', 'poisson')}, 'moreau', 'bad-scheme');
+  const base = options.impact === 'poisson' ? inTwoPhases : constrained;
+  return {
+    name: 'moreau',
+    order: 1,
+    mechanics: free,
+    constrained: base,
+    jointed: withJoints(base),
+    stabilized: {ggl: null, projection: null, 'projection-before': null},
+    contacts: 'friction',
+  };
+}

@@ -14,6 +14,7 @@ import type {StepPoint} from '../scheme/scheme.js';
 import type {System} from '../step/formulation.js';
 import type {Inputs} from '../system/inputs.js';
 import type {MechanicalSystem} from '../system/mechanics.js';
+import {pastUnknown} from '../system/delays.js';
 import type {Numeric} from '../system/numeric.js';
 import {readNumeric} from '../system/numeric.js';
 import type {NumericParamsOf, Params} from '../system/params.js';
@@ -171,6 +172,7 @@ export const equilibriumScheme: Scheme = {
 };
 
 function atRest(system: System, start: EquilibriumStart): Initial {
+  if (system.kind === 'ode' && system.delays !== undefined) throw pastUnknown('equilibrium');
   const {states = {}, kinematics} =
     system.kind === 'mechanics' ? system : ({} as Partial<Pick<MechanicalSystem, 'states' | 'kinematics'>>);
   const own = {

@@ -25,6 +25,7 @@ import {column, seriesOf} from './series.js';
 import type {AnyTrajectory, Trajectory} from './trajectory.js';
 import {SecondOrderCheckpointer} from './second-order.js';
 import type {System} from '../step/formulation.js';
+import {numbersOf} from '../read.js';
 
 /** A loss by functions of one's own. */
 export type CotangentLoss<S extends AnySystem = System> = LossByCotangents<
@@ -162,7 +163,7 @@ function historyOf(prepared: Prepared): Differentiated {
 /** With what the loss alone captures among the parameters. */
 function withParameters(prepared: Prepared, {parameters}: TracedLoss): Prepared {
   const known = prepared.parameterValues;
-  const values = parameters.map(({tensor}, i) => known[i] ?? Float64Array.from((tensor as tf.Tensor).dataSync()));
+  const values = parameters.map(({tensor}, i) => known[i] ?? numbersOf(tensor as tf.Tensor));
   return {...prepared, traced: {...prepared.traced, parameters}, parameterValues: values};
 }
 

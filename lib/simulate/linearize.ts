@@ -5,6 +5,7 @@
  * rate is w' = N⁺(∂(Nv)/∂q Nw + Nδv − Ṅw).
  */
 import * as tf from '@tensorflow/tfjs';
+import {pastUnknown} from '../system/delays.js';
 import {any, object, refuseUnknownOptions} from '../checks.js';
 import {OptionError} from '../errors.js';
 import {instantBalance} from '../scheme/constrained.js';
@@ -81,6 +82,7 @@ export function linearize<S extends AnySystem>(
   refuseUnknownOptions(options, {params: object, inputs: any}, 'linearize');
   const given: System = system;
   const told = options as unknown as LinearizeOptions;
+  if (given.kind === 'ode' && given.delays !== undefined) throw pastUnknown('linearize');
   if (given.kind === 'ode' && given.mass !== undefined) return withMass(given, state as OdeInitial, told);
   if (given.kind === 'ode') return ofOde(given, state as OdeInitial, told);
   if (given.states !== undefined)
@@ -119,7 +121,7 @@ function withMass(system: OdeSystem, state: OdeInitial, options: LinearizeOption
       ...settings(options),
       scheme: rightHandSideAlone,
       observe: ({y, t, params}: {y: tf.Tensor; t: tf.Tensor; params: Params}) => massOf(system, {y, t, params}),
-    } as never,
+    },
     directions,
   );
   trajectory.dispose();

@@ -6,13 +6,13 @@
 import * as tf from '@tensorflow/tfjs';
 import {gradientNotFinite} from '../adjoint/not-finite.js';
 import {any, callable, abortSignal, object, refuseUnknownOptions, requireValue} from '../checks.js';
-import {GradientError, InconsistentStateError, OptionError, ShapeError} from '../errors.js';
+import {EventError, GradientError, InconsistentStateError, OptionError, ShapeError} from '../errors.js';
 import {full, input} from '../graph/build.js';
 import {sameShape} from '../graph/node.js';
 import type {Run} from '../integrate/path.js';
 import {run} from '../integrate/run.js';
 import type {System} from '../step/formulation.js';
-import {Layout, type Block} from '../step/layout.js';
+import {Layout} from '../step/layout.js';
 import type {GradientOf, Leaf, Lenient, NumericParams, NumericParamsOf, Params} from '../system/params.js';
 import {readParams, toTree} from '../system/params.js';
 import {firstNotFinite} from '../system/places.js';
@@ -21,7 +21,7 @@ import type {AnySystem, Initial, ParamsOf, StateOf} from './kinds.js';
 import {scalarLoss, type SavedSeries} from './loss.js';
 import type {Prepared} from './prepare.js';
 import {readCaptured, refill} from './prepare.js';
-import {pullSeries, seriesOf, seriesValues, setColumn} from './series.js';
+import {copyColumn, pullSeries, seriesOf, seriesValues, setColumn} from './series.js';
 import type {Point, SourceCotangents} from './traced-function.js';
 import {TracedFunction} from './traced-function.js';
 
@@ -29,7 +29,7 @@ import {TracedFunction} from './traced-function.js';
 export interface ObjectiveAt<P = Params, D = Params> extends SavedSeries<P> {
   /** What the option `observe` gives, [saved, ...its shape]. */
   readonly observed: tf.Tensor;
-  /** Times of the events that happened, where the run has events. */
+  /** Times of the events that happened, where the run has events; an `EventError` tells of one that did not. */
   readonly events: tf.Tensor;
   readonly data: D;
 }
@@ -168,12 +168,11 @@ export class Objectives {
     const happened = prepared.options.events.length > 0 ? loss.cotangentOf(1 + blocks.length)?.slice() : undefined;
     const {initial, parameters} = pullSeries(prepared, result, cotangents, happened);
     result.kept?.record?.offer();
-    const sums: SourceCotangents = {
-      params: parameters.slice(0, leaves.length),
-      captured: new Map(
-        traced.parameters.flatMap(({tensor}, i) => (tensor === undefined ? [] : [[tensor, parameters[i]] as const])),
-      ),
-    };
+    const captured = new Map<tf.Tensor, Float64Array>();
+    traced.parameters.forEach(({tensor}, i) => {
+      if (tensor !== undefined) captured.set(tensor, parameters[i]);
+    });
+    const sums: SourceCotangents = {params: parameters.slice(0, leaves.length), captured};
     loss.addTo(sums);
     if (encoder !== undefined) {
       encoder.executable.find('givenCotangent')?.set(initial);
@@ -234,11 +233,40 @@ export class Objectives {
             ...blocks.map(({name, shape}) => ({name, shape: [saved, ...shape]})),
             ...(hasEvents ? [{name: 'events', shape: [happened]}] : []),
           ],
-          ({own, params, data}) => ({
-            loss: scalarLoss(immediate(loss({...own, params, data} as unknown as ObjectiveAt))),
-          }),
+          ({own, params, data}) => {
+            const at = {...own, params, data} as unknown as ObjectiveAt;
+            return {loss: scalarLoss(hasEvents ? ofEvents(loss, at, base, happened) : immediate(loss(at)))};
+          },
           () => full(1, []),
         ),
+    );
+  }
+}
+
+/**
+ * A loss of a run with events.
+ * @throws EventError 'too-few-events' where it reads `events` and fails for want of one; what else fails while none happened is told with it
+ */
+function ofEvents(loss: AnyObjective, at: ObjectiveAt, {options: {events}}: Prepared, happened: number): tf.Tensor {
+  let read = false;
+  const watched = Object.defineProperty({...at}, 'events', {
+    enumerable: true,
+    get: () => {
+      read = true;
+      return at.events;
+    },
+  });
+  try {
+    return immediate(loss(watched));
+  } catch (error) {
+    const outside = error instanceof ShapeError && error.code === 'index-out-of-range';
+    if (!read || (outside ? error.data.size !== happened : happened > 0)) throw error;
+    const none = happened === 0 ? 'no event happened' : `only ${happened} event${happened === 1 ? '' : 's'} happened`;
+    const watchedFor = events.map(({name}, i) => name ?? `events[${i}]`).join(', ');
+    throw new EventError(
+      'too-few-events',
+      `The loss reads \`events\`, the times of what happened, and ${none} in this run, of ${watchedFor}: ${(error as Error).message} Let the run go on for longer, look at \`when\` and \`direction\` of the event, or begin nearer to where it happens; a loss without an event has no derivative by its time.`,
+      {happened},
     );
   }
 }
@@ -303,7 +331,7 @@ export function loadSeries(
   executable.find('events')?.set((events ?? []).map(({t}) => t));
   for (const block of blocks) {
     const buffer = executable.find(block.name as LossArgument);
-    if (buffer !== undefined) copyColumn(buffer, matrix, width, block);
+    if (buffer !== undefined) copyColumn(matrix, width, block, buffer);
   }
 }
 
@@ -318,13 +346,6 @@ export function seriesCotangents(loss: TracedFunction<LossArgument>, prepared: P
   return cotangents;
 }
 
-function copyColumn(target: Float64Array, matrix: Float64Array, width: number, {offset, size}: Block): void {
-  if (size === width) target.set(matrix);
-  else
-    for (let from = offset, at = 0; at < target.length; from += width, at += size)
-      for (let k = 0; k < size; k++) target[at + k] = matrix[from + k];
-}
-
 export function requireFiniteLoss(value: number): void {
   if (Number.isFinite(value)) return;
   throw new GradientError(
@@ -336,13 +357,13 @@ export function requireFiniteLoss(value: number): void {
 
 /** What loss and encoder add is looked at beside what the run did. */
 export function requireFiniteSums({params, captured}: SourceCotangents, leaves: readonly Leaf[]): void {
-  const check = (values: Float64Array, name: string): void => {
+  const check = (values: Float64Array, name: () => string): void => {
     const at = firstNotFinite(values);
-    if (at >= 0) throw gradientNotFinite({name, value: values[at]});
+    if (at >= 0) throw gradientNotFinite({name: name(), value: values[at]});
   };
-  params.forEach((values, i) => check(values, `params.${leaves[i].name}`));
+  params.forEach((values, i) => check(values, () => `params.${leaves[i].name}`));
   for (const [tensor, values] of captured)
-    check(values, tensor instanceof tf.Variable ? `the variable ${tensor.name}` : 'a captured tensor');
+    check(values, () => (tensor instanceof tf.Variable ? `the variable ${tensor.name}` : 'a captured tensor'));
 }
 
 function named(
@@ -356,17 +377,11 @@ function named(
     if (tensor instanceof tf.Variable) variables.set(tensor as tf.Variable, values);
     else tensors.set(tensor, values);
   }
+  const gradient = {params: toTree(leaves, params), variables, tensors};
+  if (initial === undefined) return gradient;
   const started = traced.state.blocks.filter(({offset}) => offset < given.length);
   return {
-    ...(initial === undefined
-      ? {}
-      : {
-          initial: Object.fromEntries(
-            started.map(({name, offset, size}) => [name, initial.slice(offset, offset + size)]),
-          ),
-        }),
-    params: toTree(leaves, params),
-    variables,
-    tensors,
+    initial: Object.fromEntries(started.map(({name, offset, size}) => [name, initial.slice(offset, offset + size)])),
+    ...gradient,
   };
 }

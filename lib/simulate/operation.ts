@@ -8,6 +8,7 @@ import {OptionError} from '../errors.js';
 import type {Prepared} from './prepare.js';
 import type {Run} from '../integrate/path.js';
 import {column, pullOf, seriesOf, setColumn} from './series.js';
+import {numbersOf} from '../read.js';
 
 /** What the tape may ask gradients for: a tensor, and where its gradient stands in the sweep's result. */
 export interface Source {
@@ -16,7 +17,7 @@ export interface Source {
 }
 
 /** Everything of a run that is a tensor of numbers. */
-export function sources({initial, traced}: Prepared): Source[] {
+export function sources({initial, traced, leaves}: Prepared): Source[] {
   const list: Source[] = [];
   let offset = 0;
   for (const {tensor, values} of initial) {
@@ -24,8 +25,8 @@ export function sources({initial, traced}: Prepared): Source[] {
     offset += values.length;
     if (tensor !== undefined) list.push({tensor, gradient: g => g.initial.subarray(from, from + values.length)});
   }
-  traced.parameters.forEach(({leaf, tensor}, i) => {
-    const source = tensor ?? leaf?.tensor;
+  traced.parameters.forEach(({tensor}, i) => {
+    const source = tensor ?? leaves[i].tensor;
     if (source !== undefined) list.push({tensor: source, gradient: g => g.parameters[i]});
   });
   return list.filter(({tensor}) => tensor.dtype === 'float32');
@@ -62,7 +63,9 @@ function plain(prepared: Prepared, {times}: Run, matrix: Float64Array): {[name: 
 /** The series of a matrix [saved, width] as tensors, block by block. */
 export function seriesTensors(prepared: Prepared, saved: number, matrix: Float64Array): tf.Tensor[] {
   const {blocks, width} = seriesOf(prepared);
-  return blocks.map(block => tf.tensor(new Float32Array(column(matrix, width, block)), [saved, ...block.shape]));
+  return blocks.map(block =>
+    tf.tensor(new Float32Array(column(matrix, width, block)), [saved, ...block.shape]),
+  );
 }
 
 /** Such tensors by name. */
@@ -74,7 +77,7 @@ export function named(prepared: Prepared, series: readonly tf.Tensor[]): {[name:
 export function packCotangents(prepared: Prepared, saved: number, cotangents: readonly tf.Tensor[]): Float64Array {
   const {blocks, width} = seriesOf(prepared);
   const packed = new Float64Array(saved * width);
-  blocks.forEach((block, i) => setColumn(packed, width, block, cotangents[i].dataSync() as Float32Array));
+  blocks.forEach((block, i) => setColumn(packed, width, block, numbersOf(cotangents[i])));
   return packed;
 }
 

@@ -169,10 +169,8 @@ export function readOptions(options: SimulateOptions, t0: number, from?: RunStat
   const events = readEvents(options.events);
   const {begin, saveAt, ...span} = byClock(options, t0);
   const left = from === undefined ? undefined : readStanding(from, span);
-  const grid =
-    control.kind === 'adaptive'
-      ? readSpan(span, control, begin)
-      : readGrid({...span, origin: left?.grid?.dt === span.dt ? left.grid : undefined}, begin);
+  const origin = left?.grid !== undefined && left.grid.dt === span.dt ? left.grid : undefined;
+  const grid = control.kind === 'adaptive' ? readSpan(span, control, begin) : readGrid({...span, origin}, begin);
   const plan = readPlan({saveAt, t1: span.t1}, control, events, grid, left, planned);
   const adjoint = readAdjoint(options.adjoint ?? implicitAdjoint());
   return {

@@ -43,28 +43,54 @@ function shownOf({state, functions: {observed}, observedShape = []}: TracedStep)
   };
 }
 
-/** One block of a matrix of the given width. */
-export function column(
+/** Up to so many numbers a loop is cheaper than a view and `set` (the same was measured for adjoint/record.ts). */
+const short = 32;
+
+type Numbers = Float64Array | Float32Array;
+
+/** Copies `size` numbers of every row of a matrix, from an offset on, to those of another. */
+function copyRows(
+  size: number,
+  from: Numbers,
+  fromWidth: number,
+  fromOffset: number,
+  to: Numbers,
+  toWidth: number,
+  toOffset: number,
+): void {
+  const rows = Math.min(from.length / fromWidth, to.length / toWidth);
+  if (size === fromWidth && size === toWidth) to.set(from);
+  else if (size > short)
+    for (let i = 0, at = fromOffset; i < rows; i++, at += fromWidth)
+      to.set(from.subarray(at, at + size), i * toWidth + toOffset);
+  else
+    for (let i = 0, a = fromOffset, b = toOffset; i < rows; i++, a += fromWidth, b += toWidth)
+      for (let k = 0; k < size; k++) to[b + k] = from[a + k];
+}
+
+/** Copies one block of a matrix of the given width. */
+export function copyColumn(
   matrix: Float64Array,
   width: number,
   {offset, size}: Pick<Block, 'offset' | 'size'>,
+  to: Float64Array,
 ): Float64Array {
-  const rows = matrix.length / width;
-  const series = new Float64Array(rows * size);
-  // A view a row takes longer than to copy its few numbers.
-  for (let i = 0; i < rows; i++) for (let k = 0; k < size; k++) series[i * size + k] = matrix[i * width + offset + k];
-  return series;
+  copyRows(size, matrix, width, offset, to, size, 0);
+  return to;
 }
+
+/** One block of a matrix of the given width. */
+export const column = (matrix: Float64Array, width: number, block: Pick<Block, 'offset' | 'size'>): Float64Array =>
+  copyColumn(matrix, width, block, new Float64Array((matrix.length / width) * block.size));
 
 /** Writes a block into a matrix of the given width. */
 export function setColumn(
   matrix: Float64Array,
   width: number,
   {offset, size}: Pick<Block, 'offset' | 'size'>,
-  values: Float64Array | Float32Array,
+  values: Numbers,
 ): void {
-  for (let i = 0; i * size < values.length; i++)
-    matrix.set(values.subarray(i * size, (i + 1) * size), i * width + offset);
+  copyRows(size, values, size, 0, matrix, width, offset);
 }
 
 /** The columns of the state beside those of the observations. */
@@ -89,7 +115,7 @@ export function seriesValues(prepared: Runnable, path: Path): Float64Array {
  * @throws GradientError where it is not finite
  */
 export function pullSeries(runnable: Runnable, run: Path, cotangents: Float64Array, happened?: Float64Array): Gradient {
-  const prepared = {...runnable, redundancy: run.redundancy};
+  const prepared = run.redundancy === runnable.redundancy ? runnable : {...runnable, redundancy: run.redundancy};
   const {options, compiled} = prepared;
   const {kept} = run;
   if (kept === undefined) throw new Error('a run for a gradient keeps its steps');

@@ -52,6 +52,10 @@ export class TracedFunction<Own extends string> {
   private readonly own: readonly Node<'input'>[];
   private readonly captured: readonly Captured[];
   private readonly counts: {readonly params: number; readonly data: number};
+  /** What `load` sets, and the cotangents of all sources: every evaluation asks for them. */
+  private readonly buffers: {
+    readonly [name in 'params' | 'data' | 'captured' | 'cotangent']: readonly (Float64Array | undefined)[];
+  };
 
   /**
    * @param own its arguments beside parameters and data
@@ -83,19 +87,27 @@ export class TracedFunction<Own extends string> {
     this.own = graph.inputs.slice(0, own.length);
     this.counts = {params: params.length, data: data.length};
     this.executable = compiled(engine, graph, seed, this.sources(graph));
+    const find = (name: keyof typeof this.buffers, count: number): (Float64Array | undefined)[] =>
+      Array.from({length: count}, (_, i) => this.executable.find(`${name}.${i}`));
+    this.buffers = {
+      params: find('params', params.length),
+      data: find('data', data.length),
+      captured: find('captured', captured.length),
+      cotangent: find('cotangent', own.length + params.length + captured.length),
+    };
   }
 
   /** Sets the parameters, the data and what was captured. */
   load({params, data, captured}: Point): void {
-    const {executable} = this;
-    for (let i = 0; i < params.length; i++) executable.find(`params.${i}`)?.set(params[i].values);
-    for (let i = 0; i < data.length; i++) executable.find(`data.${i}`)?.set(data[i].values);
-    this.captured.forEach(({tensor}, i) => executable.find(`captured.${i}`)?.set(captured(tensor)));
+    const {buffers} = this;
+    for (let i = 0; i < params.length; i++) buffers.params[i]?.set(params[i].values);
+    for (let i = 0; i < data.length; i++) buffers.data[i]?.set(data[i].values);
+    this.captured.forEach(({tensor}, i) => buffers.captured[i]?.set(captured(tensor)));
   }
 
   /** The cotangent of an argument of its own after `pull`; undefined where nothing depends on it. */
   cotangentOf(i: number): Float64Array | undefined {
-    return this.executable.find(`cotangent.${i}`);
+    return this.buffers.cotangent[i];
   }
 
   /** Adds the cotangents of its sources, after `pull`. */

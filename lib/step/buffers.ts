@@ -137,6 +137,7 @@ export const buffers = {
   velocities: {shape: 'rows'},
   depths: {shape: 'rows'},
   coefficients: {shape: 'any'},
+  delays: {shape: 'any'},
   kinematics: {shape: 'any'},
 
   // Dense output, events and jumps.

@@ -40,18 +40,45 @@ export interface Redundancy {
 
 export const noRedundancy: Redundancy = {regularization: 0, rows: []};
 
-/** Sets what a whole run shares: the parameters, what is computed from them alone, the regularization of redundant constraints, the proximity of contact forces. A program that does not read one has no buffer for it. */
+/** What a whole run sets in an executable. A program that does not read one has no buffer for it. */
+interface RunInputs {
+  readonly parameters: readonly (Float64Array | undefined)[];
+  readonly regularization: Float64Array | undefined;
+  readonly proximity: Float64Array | undefined;
+  readonly derive: (() => void) | undefined;
+}
+
+/** By executable: every run asks for them, and a name is put together and looked up for each. */
+const runInputs = new WeakMap<StepExecutable, RunInputs>();
+
+function inputsOfRun(executable: StepExecutable, count: number): RunInputs {
+  let inputs = runInputs.get(executable);
+  if (inputs === undefined) {
+    inputs = {
+      parameters: Array.from({length: count}, (_, i) => executable.find(`p.${i}`)),
+      regularization: executable.find('regularization'),
+      proximity: executable.find('proximity'),
+      derive: executable.has(parameterProgram) ? executable.program(parameterProgram) : undefined,
+    };
+    runInputs.set(executable, inputs);
+  }
+  return inputs;
+}
+
+/** Sets what a whole run shares: the parameters, what is computed from them alone, the regularization of redundant constraints, the proximity of contact forces. */
 export function loadParameters(
   executable: StepExecutable,
   {parameterValues, redundancy}: Pick<StepContext, 'parameterValues' | 'redundancy'>,
 ): void {
-  for (let i = 0; i < parameterValues.length; i++) executable.find(`p.${i}`)?.set(parameterValues[i]);
-  executable.find('regularization')?.fill(redundancy.regularization);
-  executable.find('proximity')?.fill(derivativeSoftness);
-  if (executable.has(parameterProgram)) executable.run(parameterProgram);
+  const {parameters, regularization, proximity, derive} = inputsOfRun(executable, parameterValues.length);
+  for (let i = 0; i < parameterValues.length; i++) parameters[i]?.set(parameterValues[i]);
+  regularization?.fill(redundancy.regularization);
+  proximity?.fill(derivativeSoftness);
+  derive?.();
 }
 
 /** The same run, seen from the step that begins it. */
 export function startOf<C extends StepContext>(context: C): C {
-  return {...context, ...context.start, linear: startSolver};
+  const {traced, compiled} = context.start;
+  return {...context, traced, compiled, linear: startSolver};
 }

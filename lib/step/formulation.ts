@@ -4,8 +4,11 @@ import {OptionError} from '../errors.js';
 import type {Shape} from '../graph/node.js';
 import {gearGuptaLeimkuhler, velocityProjection, velocityProjectionBefore} from '../scheme/constrained.js';
 import type {Formulation, Scheme} from '../scheme/scheme.js';
+import {withPast} from '../scheme/delayed.js';
 import {asWhole} from '../scheme/scheme.js';
 import {holdsPosition, isHardContact, type Constraint} from '../system/constraint-kinds.js';
+import type {Delays} from '../system/delays.js';
+import {pastUnknown} from '../system/delays.js';
 import type {Equations, OwnBlock} from '../system/equations.js';
 import type {MechanicalSystem} from '../system/mechanics.js';
 import {isGeneral, isMassless, mechanicalEquations} from '../system/mechanics.js';
@@ -56,6 +59,8 @@ export interface Holding {
   readonly changingSteps?: boolean;
   /** Time runs backwards, see clock.ts. */
   readonly backwards?: boolean;
+  /** The length of steps, where it is constant: the past of a dde is kept by it. */
+  readonly dt?: number;
 }
 
 /** What a run asks that says nothing of it. */
@@ -264,7 +269,25 @@ export function formulationOf(scheme: Scheme, system: System, holding: Holding =
   }
   if (system.kind === 'mechanics') return moving(scheme, formulation, system);
   requireNoise(scheme, formulation, system);
+  if (system.delays !== undefined) return delayed(scheme, formulation, system.delays, holding);
   return system.mass === undefined ? formulation : massive(scheme, formulation);
+}
+
+/** @throws OptionError 'wrong-scheme' where a step depends on those before it, 'wrong-system' where there are no steps of constant length */
+function delayed(
+  {name, order}: Scheme,
+  formulation: Formulation,
+  {lengths, longest, history}: Delays,
+  {dt}: Holding,
+): Formulation {
+  if (formulation.startsAhead === true)
+    throw new OptionError(
+      'wrong-scheme',
+      `Scheme ${name} looks back at the last step, and steps of a dde begin anew at breaking points: choose a one-step scheme, as tsit5(), rk4() or radauIIA5().`,
+      {scheme: name},
+    );
+  if (dt === undefined) throw pastUnknown('This function');
+  return withPast(formulation, order, {count: lengths.length, longest, ownHistory: history !== undefined, dt});
 }
 
 /** Names of the user's blocks: q, v and hidden states, or y. */

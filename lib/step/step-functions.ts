@@ -50,6 +50,8 @@ export const stepFunctions = {
   depths: {},
   /** Coefficients of constraints that no constructor has looked at. */
   coefficients: {},
+  /** Of a dde: the longest time that is kept, and the delays' lengths. */
+  delays: {},
   /** What is wrong with the kinematics at a start, see `KinematicsCheck`. */
   kinematics: {},
   /** The estimate of the step's error, [own], zero where nothing is judged; with a filter, its right-hand side. */

@@ -16,7 +16,7 @@ import type {Blocks, OwnBlock} from '../system/equations.js';
 import {kinematicsCheck} from '../system/general-mechanics.js';
 import type {Leaf, Params} from '../system/params.js';
 import {derivativeAlong} from '../trace/differentials.js';
-import {trace, within} from '../trace/trace.js';
+import {constantTensor, trace, within} from '../trace/trace.js';
 import type {Along} from './along.js';
 import {AlongTrace} from './along.js';
 import {joinBlocks, namedBlocks, splitBlocks} from './blocks.js';
@@ -119,7 +119,8 @@ export function traceRun(
       start,
       step,
       breaks: subject.breaks,
-      carries: formulation.carry !== undefined,
+      // A dde carries its past, which outlives any jump of an input.
+      carries: formulation.carry !== undefined && !(system.kind === 'ode' && system.delays !== undefined),
       unread: list.reads.unread(leaves),
     };
   } catch (error) {
@@ -360,6 +361,7 @@ function traceStart(subject: Subject, formulation: Formulation, project: boolean
     whole,
     (at, _params, _z, tensors) => ({
       coefficients: (coefficients = at.constraints?.coefficients())?.values,
+      delays: delaysAt(at),
       mass: system.kind === 'mechanics' && !at.withMass ? at.massAt(namedBlocks(own, tensors.x, at.x).q) : undefined,
       ...(at.withMass ? rightHandSideAt(at, tensors.shift) : {}),
       ...gapsAt(at),
@@ -378,6 +380,10 @@ function traceStart(subject: Subject, formulation: Formulation, project: boolean
     state,
   };
 }
+
+/** The longest that is kept, and the delays. */
+const delaysAt = ({delay}: StepPoint): tf.Tensor | undefined =>
+  delay === undefined ? undefined : tf.stack([constantTensor([delay.longest], []), ...delay.values()]);
 
 /** f of M y' = f, its derivative along `shift`, and that by time, flat; with the mass. */
 function rightHandSideAt({x: {y}, t, rightHandSide, massAt}: StepPoint, shift: tf.Tensor): Traced {

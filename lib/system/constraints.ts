@@ -12,7 +12,14 @@ import type {Constraint, ConstraintKind, GapAndMultiplier} from './constraint-ki
 import {contactSoftness} from './contact-softness.js';
 import {complementarity, holdsPosition, isHardContact} from './constraint-kinds.js';
 import type {Equations} from './equations.js';
-import {borderDistance, displacementRows, impactRows, type ContactRows, type ContactStep} from './impact-law.js';
+import {
+  borderDistance,
+  compressionRows,
+  displacementRows,
+  impactRows,
+  type ContactRows,
+  type ContactStep,
+} from './impact-law.js';
 import type {Params} from './params.js';
 
 /** A place in phase space and time. */
@@ -116,6 +123,8 @@ export interface ImpactStep {
   /** What the velocity would be at the end without contacts. */
   readonly free: tf.Tensor;
   readonly mean: tf.Tensor;
+  /** By Poisson's law the velocity at the end of compression, with impulses of `ImpactMultipliers.compression` alone; undefined by Moreau's. */
+  readonly compressed?: tf.Tensor;
   readonly h: tf.Tensor;
   /** How contacts yield while their forces are sought, see `StepPoint`. */
   readonly yielding: Yielding;
@@ -131,10 +140,12 @@ export interface Yielding {
   readonly last: tf.Tensor;
 }
 
-/** λ makes velocities, π moves positions; likewise their rows. */
+/** λ makes velocities, π moves positions, and the part of λ that compresses; likewise their rows. */
 export interface ImpactMultipliers {
   readonly lambda: tf.Tensor;
   readonly pi: tf.Tensor;
+  /** With `ImpactStep.compressed`. */
+  readonly compression?: tf.Tensor;
 }
 
 /** Some of the forces of constraints, by their kinds. */
@@ -315,13 +326,19 @@ export function constraintEquations(
     );
   };
   /** What a contact of this kind knows of a step; one without friction is a hard unilateral row. */
-  const contactStep = (part: Part, step: ImpactStep, {lambda, pi}: ImpactMultipliers, scale: RowScale): ContactStep => {
-    const {start, end, mean, h, yielding} = step;
+  const contactStep = (
+    part: Part,
+    step: ImpactStep,
+    {lambda, pi, compression}: ImpactMultipliers,
+    scale: RowScale,
+  ): ContactStep => {
+    const {start, end, mean, h, yielding, compressed} = step;
     const moving = (v: tf.Tensor): Place => ({...start, v});
     const slipping = slip(part, start);
     const unit = tf.mul(projectionScale, tf.div(scale.give, h));
     const parted = (all: tf.Tensor) => split(tf.mul(unit, own(part, all)), slipping?.shape as [number, number]);
     const [force, anchor, last, shift] = [lambda, yielding.anchor, yielding.last, pi].map(parted);
+    const squeeze = compression === undefined ? undefined : parted(compression);
     const {relaxation, proximity} = yielding;
     const yields = (part: 'normal' | 'tangential'): tf.Tensor =>
       tf.add(tf.mul(relaxation, tf.sub(force[part], anchor[part])), tf.mul(proximity, tf.sub(force[part], last[part])));
@@ -352,28 +369,59 @@ export function constraintEquations(
       drag: slipping === undefined ? undefined : shift.tangential,
       softness: tf.add(scale.regularization, tf.maximum(relaxation, contactSoftness)),
       h,
+      compression:
+        compressed === undefined || squeeze === undefined
+          ? undefined
+          : {
+              after: rate(part, moving(compressed)),
+              slip: slip(part, moving(compressed)),
+              push: squeeze.normal,
+              rub: slipping === undefined ? undefined : squeeze.tangential,
+            },
     };
   };
   const impact: Constraints['impact'] = (step, multipliers, scale) => {
-    const {start, end, h} = step;
+    const {start, end, h, compressed} = step;
     const unit = tf.div(scale.give, h);
-    const rows = parts.map(part => {
+    const soft = tf.mul(scale.regularization, unit);
+    const rows = parts.map((part): ImpactMultipliers => {
       const mine = {lambda: own(part, multipliers.lambda), pi: own(part, multipliers.pi)};
+      const squeeze = multipliers.compression === undefined ? undefined : own(part, multipliers.compression);
       if (part.contact !== undefined || isHardContact(part)) {
         const contact = contactStep(part, step, multipliers, scale);
-        return {lambda: joined(impactRows(contact)), pi: joined(displacementRows(contact))};
+        return {
+          lambda: joined(impactRows(contact)),
+          pi: joined(displacementRows(contact)),
+          ...(contact.compression === undefined
+            ? {}
+            : {compression: joined(compressionRows(contact, contact.compression))}),
+        };
       }
-      const soft = tf.mul(scale.regularization, unit);
+      // Joints are held in compression, too; springs give no impulse.
+      const held = (v: tf.Tensor): tf.Tensor | undefined =>
+        holdsPosition(part.kind)
+          ? rate(part, {...start, v})
+          : part.kind.of === 'velocities' && part.kind.holds === 'always'
+            ? value(part, {...start, v})
+            : undefined;
+      const compression =
+        compressed === undefined || squeeze === undefined
+          ? {}
+          : {compression: tf.add(held(compressed) ?? tf.mul(unit, squeeze), tf.mul(soft, squeeze))};
       if (holdsPosition(part.kind))
         return {
           lambda: tf.add(rate(part, {...start, v: end.v}), tf.mul(soft, mine.lambda)),
           pi: tf.add(tf.div(value(part, end), h), tf.mul(soft, mine.pi)),
+          ...compression,
         };
-      return {lambda: row(part, end, mine.lambda, scale, end), pi: tf.mul(unit, mine.pi)};
+      return {lambda: row(part, end, mine.lambda, scale, end), pi: tf.mul(unit, mine.pi), ...compression};
     });
-    const all = (name: keyof ImpactMultipliers): tf.Tensor =>
-      rows.length === 1 ? rows[0][name] : tf.concat(rows.map(each => each[name]));
-    return {lambda: all('lambda'), pi: all('pi')};
+    const all = (name: keyof ImpactMultipliers): tf.Tensor => {
+      const each = rows.map(one => one[name]).filter(one => one !== undefined);
+      return each.length === 1 ? each[0] : tf.concat(each);
+    };
+    const both = {lambda: all('lambda'), pi: all('pi')};
+    return compressed === undefined ? both : {...both, compression: all('compression')};
   };
   return {
     count,

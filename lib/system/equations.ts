@@ -49,6 +49,8 @@ export interface Equations {
   readonly someRate?: (f: tf.Tensor, y: tf.Tensor, t: tf.Tensor) => tf.Tensor;
   /** Of an sde; undefined of all other systems. */
   readonly noise?: NoiseEquations;
+  /** Of a dde; undefined of all other systems. */
+  readonly delay?: DelayEquations;
   /** The system has hidden states or kinematics. */
   readonly general: boolean;
   /** q' at position q, velocity v and time t, linear in v: v itself unless there are hidden states or kinematics. Mechanics only. */
@@ -92,6 +94,23 @@ export interface NoiseEquations {
   alongItself(y: tf.Tensor, t: tf.Tensor): tf.Tensor;
   /** @throws OptionError 'noise-not-diagonal' where diagonal noise of a number depends on another number */
   requireDiagonal(y: tf.Tensor, t: tf.Tensor): void;
+}
+
+/** Delays as a scheme sees them. */
+export interface DelayEquations {
+  /** How many there are. */
+  readonly count: number;
+  /** No delay is longer. */
+  readonly longest: number;
+  /** There is a history of its own: else it is the start. */
+  readonly ownHistory: boolean;
+  /** Their lengths, each []. */
+  values(): tf.Tensor[];
+  /**
+   * The rate of y, whose past is among the blocks: `pieces` and `past` (past.ts), the start's time `began`, and where there is no history of its
+   * own the `start`; all before the start without these. `from` and `to`, default t, are the ends of the smooth part of a step that is integrated.
+   */
+  rate(x: Blocks, t: tf.Tensor): Blocks;
 }
 
 /** A position as an unknown of the shape of v: itself, or with hidden states or kinematics the increment that leads to it. */

@@ -1,5 +1,5 @@
 /**
- * Coulomb's friction, the cone of it in space and no pyramid, and Moreau's law of impact as the rows of a time step
+ * Coulomb's friction, the cone of it in space and no pyramid, and the laws of impact of Moreau and of Poisson as the rows of a time step
  * (equations.md §8), by the projections of Alart & Curnier (1991). Their zeros are those of the second-order cone
  * complementarity of De Saxcé (Acary & Brogliato, Numerical Methods for Nonsmooth Dynamical Systems, 2008, §13).
  */
@@ -36,6 +36,17 @@ export interface ContactStep {
   /** Share of the velocity that a multiplier of these gives which every row of positions yields. */
   readonly softness: tf.Tensor;
   readonly h: tf.Tensor;
+  /** Of Poisson's law, the end of compression; undefined by Moreau's. */
+  readonly compression: Compression | undefined;
+}
+
+/** Where impacts have compressed their contacts, and nothing has been given back; units as in `ContactStep`. */
+export interface Compression {
+  /** φ' and slip with the velocity to which the impulses of compression alone have brought that of the step's start. */
+  readonly after: tf.Tensor;
+  readonly slip: tf.Tensor | undefined;
+  readonly push: tf.Tensor;
+  readonly rub: tf.Tensor | undefined;
 }
 
 /** Rows in units of velocity, zero where the laws are obeyed; [m], and [m, d] where there is friction. */
@@ -58,6 +69,7 @@ export interface ContactRows {
  * At a border one derivative is taken: of min(0, 0) that of the open contact, on the disc's edge that of sticking.
  */
 export function impactRows(step: ContactStep): ContactRows {
+  if (step.compression !== undefined) return expansionRows(step, step.compression);
   const {push, rub, slips, yields} = step;
   const {leaves, leavesAlong} = flight(step);
   const gained = tf.addN([step.after, tf.neg(leaves), yields.normal]);
@@ -65,10 +77,77 @@ export function impactRows(step: ContactStep): ContactRows {
   const normal = tf.where(tf.greater(pressed, 0), gained, push);
   if (rub === undefined || slips === undefined || leavesAlong === undefined || yields.tangential === undefined)
     return {normal, tangential: undefined};
-  const radius = tf.mul(step.friction, tf.relu(pressed));
-  const wanted = tf.addN([rub, tf.neg(slips.after), leavesAlong, tf.neg(yields.tangential)]);
-  return {normal, tangential: tf.sub(rub, onDisc(wanted, radius))};
+  const moving = tf.addN([slips.after, tf.neg(leavesAlong), yields.tangential]);
+  return {normal, tangential: rubbing(rub, moving, tf.mul(step.friction, tf.relu(pressed)))};
 }
+
+/**
+ * Poisson's law in the two phases of Glocker & Pfeiffer (Nonlinear Dyn. 7, 1995). Compression, of what its contact comes with, ũ = u_c + s (u_f − u⁻)
+ * where it closes, and of what another's impact presses, ũ = u_c + φ/h:
+ *
+ *     min(ũ, r Λ_c) = 0, and Coulomb's friction between the tangential ones.
+ *
+ * Impulses that are redundant are those of least norm by softness.
+ */
+export function compressionRows(step: ContactStep, compression: Compression): ContactRows {
+  const {slips, friction, softness} = step;
+  const {slip, push, rub} = compression;
+  const {closing, share} = flight(step);
+  const gained = tf.add(approach(step, compression), tf.mul(softness, push));
+  const pressed = tf.sub(push, gained);
+  const normal = tf.where(tf.greater(pressed, 0), gained, push);
+  if (rub === undefined || slips === undefined || slip === undefined) return {normal, tangential: undefined};
+  const s = tf.expandDims(tf.where(closing, share, tf.zerosLike(share)), 1);
+  const moving = tf.addN([slip, tf.mul(s, tf.sub(slips.free, slips.before)), tf.mul(softness, rub)]);
+  return {normal, tangential: rubbing(rub, moving, tf.mul(friction, tf.relu(pressed)))};
+}
+
+/** ũ of compression. */
+function approach(step: ContactStep, {after}: Compression): tf.Tensor {
+  const {closing, share, reach} = flight(step);
+  return tf.add(after, tf.where(closing, tf.mul(share, tf.sub(step.free, step.before)), reach));
+}
+
+/** ũ of expansion, and the impulse beyond what is given back. */
+function departure(step: ContactStep, {push}: Compression): {readonly left: tf.Tensor; readonly beyond: tf.Tensor} {
+  const {closing, reach} = flight(step);
+  return {
+    left: tf.add(step.after, tf.where(closing, tf.zerosLike(reach), reach)),
+    beyond: tf.sub(step.push, tf.add(push, tf.mul(step.restitution, push))),
+  };
+}
+
+/**
+ * Expansion, with the forces of the step: at least e of the impulse of compression is given back,
+ *
+ *     min(ũ, r (λ_N − (1 + e) Λ_c)) = 0,
+ *
+ * ũ = u⁺ where the contact closes and u⁺ + φ/h elsewhere, and Coulomb's friction between the impulses beyond those of compression.
+ */
+function expansionRows(step: ContactStep, compression: Compression): ContactRows {
+  const {rub, slips, yields} = step;
+  const {leavesAlong} = flight(step);
+  const {left, beyond} = departure(step, compression);
+  const gained = tf.add(left, yields.normal);
+  const pressed = tf.sub(beyond, gained);
+  const normal = tf.where(tf.greater(pressed, 0), gained, beyond);
+  if (
+    rub === undefined
+    || slips === undefined
+    || leavesAlong === undefined
+    || yields.tangential === undefined
+    || compression.rub === undefined
+  )
+    return {normal, tangential: undefined};
+  const back = tf.mul(step.restitution, tf.relu(compression.push));
+  const radius = tf.mul(step.friction, tf.add(tf.relu(pressed), back));
+  const moving = tf.addN([slips.after, tf.neg(leavesAlong), yields.tangential]);
+  return {normal, tangential: rubbing(tf.sub(rub, compression.rub), moving, radius)};
+}
+
+/** Zero where a tangential impulse obeys Coulomb's law: it is in the disc, and on its edge against what slips. */
+const rubbing = (rub: tf.Tensor, slip: tf.Tensor, radius: tf.Tensor): tf.Tensor =>
+  tf.sub(rub, onDisc(tf.sub(rub, slip), radius));
 
 /**
  * Where positions end: what presses and closes is where its impact has led within the step, φ⁺ = (1 − s) h c, and has slipped with the
@@ -80,9 +159,9 @@ export function impactRows(step: ContactStep): ContactRows {
  * by 1e-4 threw spheres a radius deep into each other.
  */
 export function displacementRows(step: ContactStep): ContactRows {
-  const {shove, drag, slips, softness, h} = step;
-  const {target, share, leaves, arrives} = flight(step);
-  const pressed = tf.greater(step.push, tf.sub(step.after, leaves));
+  const {shove, drag, slips, softness, compression, h} = step;
+  const {share, arrives} = flight(step);
+  const {pressed, target} = compression === undefined ? thrown(step) : expanded(step, compression);
   const reached = tf.addN([tf.div(step.gap, h), step.mean, tf.neg(target), tf.mul(softness, shove)]);
   const normal = tf.where(pressed, reached, shove);
   if (drag === undefined || slips === undefined) return {normal, tangential: undefined};
@@ -93,6 +172,28 @@ export function displacementRows(step: ContactStep): ContactRows {
   return {normal, tangential: tf.where(wide, row, drag)};
 }
 
+/** What presses in the step, and φ⁺/h of that: by Moreau's law, and by Poisson's. */
+interface Pressed {
+  readonly pressed: tf.Tensor;
+  readonly target: tf.Tensor;
+}
+
+function thrown(step: ContactStep): Pressed {
+  const {leaves, target} = flight(step);
+  return {pressed: tf.greater(step.push, tf.sub(step.after, leaves)), target};
+}
+
+function expanded(step: ContactStep, compression: Compression): Pressed {
+  const {closing, share} = flight(step);
+  const {left, beyond} = departure(step, compression);
+  const compressed = tf.greater(compression.push, approach(step, compression));
+  const flown = tf.mul(tf.sub(1, share), tf.relu(step.after));
+  return {
+    pressed: tf.logicalOr(compressed, tf.greater(beyond, left)),
+    target: tf.where(closing, flown, tf.zerosLike(flown)),
+  };
+}
+
 /**
  * At rest the share s is a quotient of roundings, and the speed of approach is what the forces of the last step leave of it, up to 10⁻⁹ of
  * what forces make in a step: an impact comes, and leaves, with more than this share of that. So rest does not creep, and
@@ -101,6 +202,9 @@ export function displacementRows(step: ContactStep): ContactRows {
 const impactShare = 1e-6;
 
 interface Flight {
+  readonly closing: tf.Tensor;
+  /** φ/h, or zero below the surface: what is there already may stay where it is. */
+  readonly reach: tf.Tensor;
   /** What u⁺ is measured from: c, or −φ/h. */
   readonly leaves: tf.Tensor;
   /** The same along the tangent plane: what forces make of a slip of zero after the contact has left. */
@@ -130,9 +234,11 @@ function flight({gap, before, free, slips, restitution, h}: ContactStep): Flight
   const away = tf.where(tf.logicalAnd(closing, felt(rebound)), rebound, zero);
   const along =
     jump === undefined ? undefined : tf.mul(tf.expandDims(tf.where(tf.greater(away, 0), left, zero), 1), jump);
+  const reach = tf.div(tf.relu(gap), h);
   return {
-    // What is below the surface already may stay where it is.
-    leaves: tf.where(closing, away, tf.neg(tf.div(tf.relu(gap), h))),
+    closing,
+    reach,
+    leaves: tf.where(closing, away, tf.neg(reach)),
     leavesAlong: along,
     target: tf.mul(left, away),
     share,

@@ -36,12 +36,13 @@ export class InputReads {
   system<S extends MechanicalSystem | OdeSystem>(system: S): S;
   system(system: MechanicalSystem | OdeSystem): MechanicalSystem | OdeSystem {
     if (system.kind === 'ode') {
-      const {mass, noise} = system;
+      const {mass, noise, delays} = system;
       return {
         ...system,
         derivative: this.of(system.derivative),
         ...(typeof mass === 'function' ? {mass: this.of(mass)} : {}),
         ...(noise === undefined ? {} : {noise: {...noise, diffusion: this.of(noise.diffusion)}}),
+        ...(delays?.history === undefined ? {} : {delays: {...delays, history: this.of(delays.history)}}),
       };
     }
     const {mass, forces, constraints, states, kinematics} = system;

@@ -11,6 +11,7 @@ import type {Shape} from '../graph/node.js';
 import {sizeOf} from '../graph/node.js';
 import {newNumbers} from '../memory.js';
 import {firstNotFinite, indexText} from './places.js';
+import {numbersOf} from '../read.js';
 
 /** Arrays of numbers of any depth, all of one length at each. */
 export type NestedNumbers = readonly (number | NestedNumbers)[];
@@ -47,7 +48,7 @@ export function readNumeric(x: Numeric, name: string): NumericValue {
         'disposed-tensor',
         `${name} is a tensor that was disposed; keep it (tf.keep) or pass a new one.`,
       );
-    return {values: Float64Array.from(x.dataSync()), shape: [...x.shape], tensor: x};
+    return {values: numbersOf(x), shape: [...x.shape], tensor: x};
   }
   if (isTyped(x)) return {values: Float64Array.from(x), shape: [x.length]};
   if (!Array.isArray(x))

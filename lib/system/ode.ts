@@ -5,6 +5,8 @@ import {OptionError, ShapeError} from '../errors.js';
 import type {Shape} from '../graph/node.js';
 import {sameShape} from '../graph/node.js';
 import {immediate, within} from '../trace/trace.js';
+import type {Delays} from './delays.js';
+import {delayEquations} from './delays.js';
 import type {Calculus, Equations, NoiseKind} from './equations.js';
 import {readNumeric} from './numeric.js';
 import type {KeptOdeMass, OdeMass} from './ode-mass.js';
@@ -44,6 +46,8 @@ export interface OdeSystem<P = Params> {
   readonly mass?: KeptOdeMass<P>;
   /** Of an `sde`. */
   readonly noise?: Noise<P>;
+  /** Of a `dde`, whose derivative is told the delayed states, too. */
+  readonly delays?: Delays<P>;
 }
 
 /**
@@ -94,9 +98,10 @@ function noRate(): never {
 }
 
 export function odeEquations(system: OdeSystem, params: Params, shape: Shape): Equations {
-  const rate: Equations['rate'] = ({y}, t) => ({
-    y: within('derivative', () => derivativeTensor(immediate(system.derivative({y, t, params})), y)),
-  });
+  const derivative = (at: DerivativeAt): tf.Tensor =>
+    within('derivative', () => derivativeTensor(immediate(system.derivative(at)), at.y));
+  const delay = system.delays === undefined ? undefined : delayEquations(system.delays, derivative, params);
+  const rate: Equations['rate'] = delay?.rate ?? (({y}, t) => ({y: derivative({y, t, params})}));
   const mass = system.mass === undefined ? undefined : massField(system.mass, shape, params);
   const known = (y: tf.Tensor, t: tf.Tensor) => mass?.at(y, t).known ?? notMechanical();
   return {
@@ -117,6 +122,7 @@ export function odeEquations(system: OdeSystem, params: Params, shape: Shape): E
     rate: mass === undefined ? rate : noRate,
     rightHandSide: rate,
     withMass: mass !== undefined,
+    delay,
     ...(mass?.isKnown === true
       ? {
           beside: (f: tf.Tensor, y: tf.Tensor, t: tf.Tensor) => known(y, t).beside(f),

@@ -11,6 +11,7 @@ import type {Breaks} from './breaks.js';
 import {noteBreaks, timeOfPiece} from './breaks.js';
 import type {Numeric} from './numeric.js';
 import {readNumeric} from './numeric.js';
+import {numbersOf} from '../read.js';
 
 /** What a signal is between its samples. */
 export type SignalKind = 'linear' | 'hold' | 'cubic' | 'hermite';
@@ -89,7 +90,7 @@ function ofTensor(t: Float64Array, tensor: tf.Tensor, kind: SignalKind): Signal 
     shape,
     ...interpolated(kind, new Knots(t, tableOfTensor(t, tensor, kind))),
     get values() {
-      return Float64Array.from(tensor.dataSync());
+      return numbersOf(tensor);
     },
   };
 }

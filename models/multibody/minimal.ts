@@ -1,6 +1,7 @@
 /**
  * The equations of bodies in a tree's coordinates: M = Jᵀ M_b J and f = Jᵀ(w − M_b J' v), with the Jacobian J of the bodies'
- * velocities, their masses M_b and the wrenches w of maximal coordinates (Kane's equations; Featherstone 2008, §4.4).
+ * velocities, their masses M_b and the wrenches w of maximal coordinates (Kane's equations; Featherstone 2008, §4.4). M is
+ * full; a large tree without constraints has accelerations in linear time in its place (tree-acceleration.ts).
  */
 import * as tf from '@tensorflow/tfjs';
 import type {Kinematics, MechanicalTrajectory, Params} from '../../lib/index.js';
@@ -13,11 +14,16 @@ import {minus, turnedBack} from './numbers.js';
 import {along, byPose, byTwist, columnsOf, type ReactionSeries, type SavedSeries} from './series.js';
 import {pointOfJoint, type JointRows} from './rows.js';
 import {constants, poseOf, twistOf, type Pose, type Twist} from './state.js';
-import {biasOf, jacobianOf, masksOf, treeAt, velocityOf, type Branch, type Tree, type TreeAt} from './tree.js';
+import {jacobianOf} from './tree-jacobian.js';
+import {treeAccelerations} from './tree-acceleration.js';
+import {TreeMotion, type Motion, type TreeAt} from './tree-motion.js';
+import type {Branch, Tree} from './tree.js';
 import {add, cross, rotate, rotateBack, scale, sub, times, type Matrix, type Quat, type Vec} from './vectors.js';
 
 /** A system in a tree's coordinates. */
 export interface Minimal {
+  /** Of the coordinates where nothing is constrained, without the mass matrix; undefined where that is better or needed. */
+  readonly accelerations: ((q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, params: Params) => tf.Tensor) | undefined;
   mass(q: tf.Tensor, params: Params): tf.Tensor;
   force(q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, params: Params): tf.Tensor;
   /** [bodies, 7] and [bodies, 6] of maximal coordinates. */
@@ -28,6 +34,12 @@ export interface Minimal {
   /** Of a joint of the tree. */
   reaction(trajectory: SavedSeries, joint: KnownJoint, number: number, params: Params): ReactionSeries;
 }
+
+/**
+ * Velocities up to which the mass matrix is the shorter way: with 30 hinges a step of symplecticEuler takes 75 µs with it
+ * and 117 without, with 60 it takes 423 and 223. One grows with the third power, the other linearly.
+ */
+const mostInMassMatrix = 40;
 
 const tall = (a: tf.Tensor): tf.Tensor => tf.expandDims(a, 1);
 const grounded = (a: tf.Tensor): tf.Tensor => tf.concat([a, constantTensor(0, [1])]);
@@ -41,20 +53,21 @@ export function minimalSystem(
   places: (name: string) => ReturnType<Bodies['place']>,
 ): Minimal {
   const n = bodies.names.length;
-  const masks = masksOf(tree);
+  const motion = new TreeMotion(tree);
+  const entries = jacobianOf(tree, motion);
   /** J with its angular part in body axes. */
-  const jacobian = (q: tf.Tensor) => {
-    const at = treeAt(tree, q);
-    const mask = masks();
-    const J = jacobianOf(at, mask);
+  const jacobian = (at: TreeAt) => {
+    const {linear, angular} = entries(at);
     const rotation = at.pose.rotation.map(tall) as unknown as Quat;
-    return {at, mask, J, turning: rotateBack(rotation, J.angular)};
+    return {linear, turning: rotateBack(rotation, angular)};
   };
   const inertia = (params: Params): Matrix =>
     bodies.inertia(params).matrix.map(row => row.map(grounded)) as unknown as Matrix;
   const whole = (q: tf.Tensor, v: tf.Tensor): {q: tf.Tensor; v: tf.Tensor} => {
-    const {at, J} = jacobian(q);
-    const {linear, angular} = velocityOf(J, v);
+    const at = motion.at(q);
+    return wholeAt(at, motion.velocities(at, v));
+  };
+  const wholeAt = (at: TreeAt, {linear, angular}: Motion): {q: tf.Tensor; v: tf.Tensor} => {
     const own = (all: readonly tf.Tensor[]): tf.Tensor => tf.slice(tf.stack([...all], 1), [0, 0], [n, all.length]);
     return {
       q: own([...at.pose.position, ...at.pose.rotation]),
@@ -70,12 +83,12 @@ export function minimalSystem(
       ]),
     );
   const mass = (q: tf.Tensor, params: Params): tf.Tensor => {
-    const {J, turning} = jacobian(q);
+    const {linear, turning} = jacobian(motion.at(q));
     const m = tall(grounded(bodies.mass(params)));
     const spins = times(inertia(params).map(row => row.map(tall)) as unknown as Matrix, turning);
     const ofBodies = tf.addN(
       [0, 1, 2].flatMap(i => [
-        tf.matMul(J.linear[i] as tf.Tensor2D, tf.mul<tf.Tensor2D>(m, J.linear[i]), true),
+        tf.matMul(linear[i] as tf.Tensor2D, tf.mul<tf.Tensor2D>(m, linear[i]), true),
         tf.matMul(turning[i] as tf.Tensor2D, spins[i] as tf.Tensor2D, true),
       ]),
     );
@@ -83,6 +96,9 @@ export function minimalSystem(
       ? ofBodies
       : tf.add(ofBodies, tf.mul(tf.eye(tree.velocities), own.armature(params)));
   };
+  /** [bodies, 6]: forces in world axes, torques in body axes. */
+  const acting = (all: {q: tf.Tensor; v: tf.Tensor}, t: tf.Tensor, params: Params): tf.Tensor =>
+    wrenches.map(term => term({...all, t, params})).reduce((sum, term) => tf.add(sum, term));
   /** What every body needs for its acceleration where the joints have none, beyond what acts on it: force and torque. */
   const lacking = (
     q: tf.Tensor,
@@ -91,28 +107,42 @@ export function minimalSystem(
     params: Params,
     a?: tf.Tensor,
   ): {force: Vec; torque: Vec} => {
-    const {at, mask, J} = jacobian(q);
-    const bias = biasOf(at, mask, v);
-    const more = a === undefined ? undefined : velocityOf(J, a);
+    const at = motion.at(q);
+    const moving = motion.velocities(at, v);
+    const bias = motion.bias(at, v, moving);
+    const more = a === undefined ? undefined : motion.velocities(at, a);
     const linear = more === undefined ? bias.linear : add(bias.linear, more.linear);
     const angular = more === undefined ? bias.angular : add(bias.angular, more.angular);
-    const all = whole(q, v);
-    const w = tf
-      .unstack(
-        wrenches.map(term => term({...all, t, params})).reduce((sum, term) => tf.add(sum, term)),
-        1,
-      )
-      .map(grounded);
+    const all = wholeAt(at, moving);
+    const w = tf.unstack(acting(all, t, params), 1).map(grounded);
     const needed = times(inertia(params), rotateBack(at.pose.rotation, angular));
     return {
       force: sub(scale(grounded(bodies.mass(params)), linear), [w[0], w[1], w[2]]),
       torque: sub(needed, [w[3], w[4], w[5]]),
     };
   };
+  const rows = (loops.positions?.count ?? 0) + (loops.velocities?.count ?? 0);
+  const free = rows === 0 && own.stops === undefined && own.armature === undefined;
+  const explicit = free && tree.velocities > mostInMassMatrix ? treeAccelerations(tree, motion) : undefined;
+  const accelerations =
+    explicit === undefined
+      ? undefined
+      : (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, params: Params): tf.Tensor => {
+          const at = motion.at(q);
+          const moving = motion.velocities(at, v);
+          const w = tf.unstack(acting(wholeAt(at, moving), t, params), 1);
+          return explicit(at, v, moving, {
+            mass: bodies.mass(params),
+            inertia: bodies.inertia(params).matrix,
+            force: [w[0], w[1], w[2]],
+            torque: [w[3], w[4], w[5]],
+            joints: own.force?.(q, v, t, params),
+          });
+        };
   const force = (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, params: Params): tf.Tensor => {
-    const {J, turning} = jacobian(q);
+    const {linear, turning} = jacobian(motion.at(q));
     const {force: f, torque} = lacking(q, v, t, params);
-    const ofBodies = tf.neg(gathered(J.linear, turning, f, torque));
+    const ofBodies = tf.neg(gathered(linear, turning, f, torque));
     return own.force === undefined ? ofBodies : tf.add(ofBodies, own.force(q, v, t, params));
   };
   /** Generalized forces of stops, whose multipliers are the last. */
@@ -131,8 +161,8 @@ export function minimalSystem(
     if (velocities.every(row => row.every(x => x === 0))) return new Array<number>(tree.velocities).fill(0);
     const q = Float64Array.from(tree.start);
     const found = along({q: {values: q, shape: [q.length]}}, 1, at => {
-      const {J, turning} = jacobian(at.q);
-      const weighed = [...J.linear, ...turning];
+      const {linear, turning} = jacobian(motion.at(at.q));
+      const weighed = [...linear, ...turning];
       const wanted = [0, 1, 2, 3, 4, 5].map(i =>
         grounded(
           constantTensor(
@@ -155,7 +185,6 @@ export function minimalSystem(
     const side = places(joint.b === 'ground' ? joint.a : joint.b);
     const local = turnedBack(side.rotation, minus(pointOfJoint(joint, places), side.position));
     const saved = trajectory.values('t').length;
-    const rows = (loops.positions?.count ?? 0) + (loops.velocities?.count ?? 0);
     const lambda = rows + (own.stops?.acts.length ?? 0);
     const series = {
       q: {values: trajectory.values('q'), shape: [tree.positions]},
@@ -170,12 +199,18 @@ export function minimalSystem(
         multipliers === undefined || rows === 0
           ? undefined
           : loopWrench(loops, pose, twistOf(all.v), t, tf.slice(multipliers, [0], [rows]));
-      const {at: tree_, J, turning} = jacobian(q);
-      const pushed = held === undefined ? undefined : gathered(J.linear, turning, held[0], held[1]);
+      const place = motion.at(q);
+      const pushedBy = ([push, torque]: readonly [Vec, Vec]): tf.Tensor => {
+        const {linear, turning} = jacobian(place);
+        return gathered(linear, turning, push, torque);
+      };
+      const pushed = held === undefined ? undefined : pushedBy(held);
       const stops = multipliers === undefined ? undefined : stopped(multipliers);
       const plus = (x: tf.Tensor, y: tf.Tensor | undefined): tf.Tensor => (y === undefined ? x : tf.add(x, y));
-      const right = plus(plus(force(q, v, t, params), pushed), stops);
-      const a = tf.reshape(linalg.solve(mass(q, params), tf.expandDims(right, 1)), [tree.velocities]);
+      const right = (): tf.Tensor => plus(plus(force(q, v, t, params), pushed), stops);
+      const a =
+        accelerations?.(q, v, t, params)
+        ?? tf.reshape(linalg.solve(mass(q, params), tf.expandDims(right(), 1)), [tree.velocities]);
       const needed = lacking(q, v, t, params, a);
       const forceOf = held === undefined ? needed.force : sub(needed.force, held[0]);
       const torqueOf = held === undefined ? needed.torque : sub(needed.torque, held[1]);
@@ -193,17 +228,17 @@ export function minimalSystem(
       // Of what passes through the joint, a part is its own drive, stops and rotor: along its axes.
       const rotor = own.armature === undefined ? undefined : tf.neg(tf.mul(own.armature(params), a));
       const driven = [own.force?.(q, v, t, params), stops, rotor].filter(x => x !== undefined);
-      const drive = driven.length === 0 ? undefined : alongAxes(tree_, branch, tf.addN(driven), point);
+      const drive = driven.length === 0 ? undefined : alongAxes(motion.axes(place), branch, tf.addN(driven), point);
       return tf.stack(passed.map((x, i) => tf.mul(sign, drive === undefined ? x : tf.sub(x, drive[i]))));
     });
     return columnsOf(found);
   };
-  return {mass, force, whole, kinematics: kinematicsOf(tree), start, reaction};
+  return {accelerations, mass, force, whole, kinematics: kinematicsOf(tree), start, reaction};
 }
 
 /** Force and torque about a point of generalized forces [velocities] on a branch's coordinates. */
 function alongAxes(
-  {axis, point: centres}: TreeAt,
+  {axis, point: centres}: {readonly axis: Vec; readonly point: Vec},
   {velocities: [from, to], slides}: Branch,
   force: tf.Tensor,
   point: Vec,

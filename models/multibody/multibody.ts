@@ -231,15 +231,18 @@ function inTree(
   const rows = jointRows(joints, places, loops);
   const own = jointTerms(tree, named, inJoints);
   const minimal = minimalSystem(bodies, tree, wrenches, rows, own, places);
+  const constraints = constraintsOf(
+    rows,
+    (q, v) => minimal.whole(q, v ?? tf.zeros([tree.velocities])),
+    own.stops?.constraint,
+    touching,
+  );
+  // With a constraint a step needs the mass: what its multipliers do to velocities.
+  const accelerations = constraints.length === 0 ? minimal.accelerations : undefined;
   const system = mechanics({
-    mass: ({q, params}) => minimal.mass(q, params),
-    forces: ({q, v, t, params}) => minimal.force(q, v, t, params),
-    constraints: constraintsOf(
-      rows,
-      (q, v) => minimal.whole(q, v ?? tf.zeros([tree.velocities])),
-      own.stops?.constraint,
-      touching,
-    ),
+    mass: accelerations === undefined ? ({q, params}) => minimal.mass(q, params) : 1,
+    forces: ({q, v, t, params}) => (accelerations ?? minimal.force)(q, v, t, params),
+    constraints,
     ...(minimal.kinematics === undefined ? {} : {kinematics: minimal.kinematics}),
   });
   return {

@@ -1,19 +1,14 @@
 /**
  * Minimal coordinates: a spanning tree of the joints, each with its own coordinates (Featherstone, Rigid Body Dynamics
- * Algorithms, 2008, chapter 4). The tree gives poses, the Jacobian of all bodies' velocities by the joints' and its rate;
- * forces, contacts and loop joints are those of maximal coordinates, seen through it.
+ * Algorithms, 2008, chapter 4). How bodies move along it: tree-motion.ts.
  */
-import * as tf from '@tensorflow/tfjs';
-import {constantTensor} from '../../lib/index.js';
 import type {Place} from './bodies.js';
 import type {KnownJoint} from './joints.js';
 import {composed, conjugate, frameAlong, minus, turnedBack, type Q4, type V3} from './numbers.js';
 import {pointOfJoint} from './rows.js';
-import type {Pose} from './state.js';
-import {add, cross, product, rotate, scale, sub, type Quat, type Vec} from './vectors.js';
 
 /** One degree of freedom, or the three of a ball; axes in the parent's axes at the start. */
-type Freedom = (
+export type Freedom = (
   | {readonly kind: 'turn' | 'slide'; readonly axis: V3}
   | {readonly kind: 'screw'; readonly axis: V3; readonly lead: number}
   | {readonly kind: 'ball'}
@@ -40,13 +35,15 @@ export interface Branch {
   readonly freedoms: readonly Freedom[];
   /** The body is the joint's a. */
   readonly backwards: boolean;
+  /** The first of its numbers in q. */
+  readonly position: number;
   /** The first of its velocities in v, and the one after the last. */
   readonly velocities: readonly [number, number];
   /** Of each of these: 1 where it shifts, 0 where it turns. */
   readonly slides: readonly (0 | 1)[];
 }
 
-type Hung = Omit<Branch, 'velocities' | 'slides'>;
+type Hung = Omit<Branch, 'position' | 'velocities' | 'slides'>;
 
 /** A spanning tree, and the joints that close its loops. */
 export interface Tree {
@@ -177,7 +174,7 @@ function counted(hung: readonly Hung[], loops: readonly number[]): Tree {
   const branches = hung.map((branch): Branch => {
     const {freedoms, joint, backwards} = branch;
     const own: Coordinate[] = [];
-    const first = velocities;
+    const [position, first] = [start.length, velocities];
     for (const {kind} of freedoms) {
       own.push({q: start.length, v: velocities, sign: backwards ? -1 : 1});
       if (kind === 'ball') balls.push({q: start.length, v: velocities});
@@ -186,166 +183,7 @@ function counted(hung: readonly Hung[], loops: readonly number[]): Tree {
     }
     if (joint !== undefined) coordinates.set(joint, backwards ? own.reverse() : own);
     const slides = freedoms.flatMap(({kind}): (0 | 1)[] => (kind === 'ball' ? [0, 0, 0] : [kind === 'slide' ? 1 : 0]));
-    return {...branch, velocities: [first, velocities], slides};
+    return {...branch, position, velocities: [first, velocities], slides};
   });
   return {branches, positions: start.length, velocities, loops, balls, coordinates, start};
-}
-
-/** All bodies and all axes at one position. */
-export interface TreeAt {
-  /** The ground last. */
-  readonly pose: Pose;
-  /** Of every velocity, [velocities] each: its axis in the world, and a point that it turns about. */
-  readonly axis: Vec;
-  readonly point: Vec;
-}
-
-/** Forward kinematics, body by body. */
-export function treeAt(tree: Tree, q: tf.Tensor): TreeAt {
-  const values = tree.positions === 0 ? [] : tf.unstack(q);
-  const bodies = tree.branches.length;
-  const zero = constantTensor(0, []);
-  const still: [Vec, Quat] = [
-    [zero, zero, zero],
-    [constantTensor(1, []), zero, zero, zero],
-  ];
-  const places: [Vec, Quat][] = [];
-  places[bodies] = still;
-  const [axes, points]: [Vec[], Vec[]] = [[], []];
-  let next = 0;
-  for (const {body, parent, anchor, arm, turned, freedoms} of tree.branches) {
-    const [position, rotation] = places[parent];
-    let [at, turn] = [add(position, rotate(rotation, scalars(anchor))), rotation];
-    const record = (axis: Vec): void => {
-      axes.push(axis);
-      points.push(at);
-    };
-    for (const freedom of freedoms) {
-      const {offset} = freedom;
-      if (offset?.some(x => x !== 0) === true) at = add(at, rotate(turn, scalars(offset)));
-      if (freedom.kind === 'ball') {
-        turn = product(turn, values.slice(next, next + 4) as unknown as Quat);
-        next += 4;
-        for (const unit of [
-          [1, 0, 0],
-          [0, 1, 0],
-          [0, 0, 1],
-        ] as const)
-          record(rotate(turn, scalars(unit)));
-        continue;
-      }
-      const value = values[next++];
-      const axis = rotate(turn, scalars(freedom.axis));
-      record(axis);
-      if (freedom.kind === 'slide') at = add(at, scale(value, axis));
-      if (freedom.kind === 'screw') at = add(at, scale(tf.mul(freedom.lead, value), axis));
-      if (freedom.kind !== 'slide') {
-        const half = tf.mul(0.5, value);
-        const spin: Quat = [tf.cos(half), ...scale(tf.sin(half), scalars(freedom.axis))];
-        turn = product(turn, spin);
-      }
-    }
-    places[body] = [add(at, rotate(turn, scalars(arm))), product(turn, scalars(turned))];
-  }
-  const stacked = <T extends readonly tf.Tensor[]>(list: readonly T[]): T =>
-    list[0].map((_, i) => tf.stack(list.map(item => item[i]))) as unknown as T;
-  return {
-    pose: {position: stacked(places.map(([x]) => x)), rotation: stacked(places.map(([, r]) => r))},
-    axis: axes.length === 0 ? [zero, zero, zero] : stacked(axes),
-    point: points.length === 0 ? [zero, zero, zero] : stacked(points),
-  };
-}
-
-const scalars = <T extends readonly number[]>(numbers: T): {[K in keyof T]: tf.Tensor} =>
-  numbers.map(x => constantTensor(x, [])) as unknown as {[K in keyof T]: tf.Tensor};
-
-/** Which velocities move which bodies, and which of the axes and points: constant numbers. */
-export interface Masks {
-  /** [bodies + 1, velocities]: the velocity turns the body, or shifts it along its axis by so much. */
-  readonly turns: tf.Tensor;
-  readonly shifts: tf.Tensor;
-  /** [velocities, velocities]: the same for the axis and the point of the first. */
-  readonly axisTurns: tf.Tensor;
-  readonly axisShifts: tf.Tensor;
-}
-
-export function masksOf({branches, velocities}: Tree): () => Masks {
-  const bodies = branches.length;
-  const [turning, shifting] = [new Float64Array(velocities), new Float64Array(velocities)];
-  const above: Set<number>[] = Array.from({length: bodies + 1}, () => new Set<number>());
-  const before: Set<number>[] = [];
-  let next = 0;
-  for (const {body, parent, freedoms} of branches) {
-    const known = new Set(above[parent]);
-    for (const freedom of freedoms) {
-      if (freedom.kind === 'ball') {
-        // Its axes turn with the body itself.
-        for (let i = 0; i < 3; i++) {
-          turning[next] = 1;
-          known.add(next++);
-        }
-        for (let i = 3; i > 0; i--) before[next - i] = new Set(known);
-        continue;
-      }
-      before[next] = new Set(known);
-      turning[next] = freedom.kind === 'slide' ? 0 : 1;
-      shifting[next] = freedom.kind === 'slide' ? 1 : freedom.kind === 'screw' ? freedom.lead : 0;
-      known.add(next++);
-    }
-    above[body] = known;
-  }
-  const table = (rows: readonly ReadonlySet<number>[], weights: Float64Array) => (): tf.Tensor =>
-    constantTensor(
-      Float64Array.from({length: rows.length * velocities}, (_, i) =>
-        rows[Math.floor(i / velocities)].has(i % velocities) ? weights[i % velocities] : 0,
-      ),
-      [rows.length, velocities],
-    );
-  const [a, b, c, d] = [table(above, turning), table(above, shifting), table(before, turning), table(before, shifting)];
-  return () => ({turns: a(), shifts: b(), axisTurns: c(), axisShifts: d()});
-}
-
-/** Velocities of bodies by those of joints, each entry [bodies + 1, velocities], world axes. */
-export interface Jacobian {
-  readonly linear: Vec;
-  readonly angular: Vec;
-}
-
-const rows = (a: Vec): Vec => a.map(x => tf.expandDims(x, 0)) as unknown as Vec;
-const columns = (a: Vec): Vec => a.map(x => tf.expandDims(x, 1)) as unknown as Vec;
-
-/** Of points that go with what the masks say: [rows, velocities]. */
-function velocitiesOf({axis, point}: TreeAt, places: Vec, turns: tf.Tensor, shifts: tf.Tensor): Jacobian {
-  const e = rows(axis);
-  const swept = cross(e, sub(columns(places), rows(point)));
-  return {
-    linear: add(scale(turns, swept), scale(shifts, e)),
-    angular: scale(turns, e),
-  };
-}
-
-export const jacobianOf = (at: TreeAt, {turns, shifts}: Masks): Jacobian =>
-  velocitiesOf(at, at.pose.position, turns, shifts);
-
-const applied = (entries: Vec, v: tf.Tensor): Vec =>
-  entries.map(entry => tf.sum(tf.mul(entry, tf.expandDims(v, 0)), 1)) as unknown as Vec;
-
-/** J v of every body: [bodies + 1] each, world axes. */
-export const velocityOf = ({linear, angular}: Jacobian, v: tf.Tensor): {linear: Vec; angular: Vec} => ({
-  linear: applied(linear, v),
-  angular: applied(angular, v),
-});
-
-/** J' v of every body, [bodies + 1] each, world axes: accelerations where the joints' own are zero. */
-export function biasOf(at: TreeAt, masks: Masks, v: tf.Tensor): {linear: Vec; angular: Vec} {
-  const jacobian = jacobianOf(at, masks);
-  const bodies = velocityOf(jacobian, v);
-  const ofAxes = velocityOf(velocitiesOf(at, at.point, masks.axisTurns, masks.axisShifts), v);
-  const e = rows(at.axis);
-  const rate = rows(cross(ofAxes.angular, at.axis));
-  const arm = sub(columns(at.pose.position), rows(at.point));
-  const moving = sub(columns(bodies.linear), rows(ofAxes.linear));
-  const swept = add(cross(rate, arm), cross(e, moving));
-  const linear = add(scale(masks.turns, swept), scale(masks.shifts, rate));
-  return {linear: applied(linear, v), angular: applied(scale(masks.turns, rate), v)};
 }

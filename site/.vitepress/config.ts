@@ -40,6 +40,7 @@ const guide: DefaultTheme.SidebarItem[] = [
       page('Schemes', '/schemes'),
       page('Constraints and contacts', '/constraints'),
       page('Time, steps, events', '/time-and-events'),
+      page('Delay equations', '/delays'),
       page('Stochastic equations', '/stochastic'),
       page('Newton and gradients', '/newton-and-gradients'),
       page('Adjoints', '/adjoints'),

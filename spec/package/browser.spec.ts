@@ -67,7 +67,7 @@ describe('in a browser', function () {
           import {answer} from './browser-program.js';
           const show = value => { document.querySelector('pre').textContent = btoa(unescape(encodeURIComponent(JSON.stringify(value)))); };
           answer().then(show, error => show({error: String(error?.stack)}));`);
-        const text = await pageText(chromium, outputFiles[0].text, policy);
+        const text = await pageText(chromium, outputFiles[0].text, {policy});
         const there = JSON.parse(Buffer.from(text, 'base64').toString('utf8')) as Answer & {error?: string};
         expect(there.error).to.equal(undefined);
 

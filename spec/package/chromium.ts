@@ -32,7 +32,11 @@ async function withProfile<T>(work: (place: string, flags: readonly string[]) =>
 }
 
 /** What a page under a content security policy holds when its scripts are done. */
-export function pageText(chromium: string, script: string, policy = ''): Promise<string> {
+export function pageText(
+  chromium: string,
+  script: string,
+  {policy = '', flags: more = []}: {readonly policy?: string; readonly flags?: readonly string[]} = {},
+): Promise<string> {
   return withProfile(async (place, flags) => {
     const page = path.join(place, 'page.html');
     await writeFile(
@@ -41,7 +45,7 @@ export function pageText(chromium: string, script: string, policy = ''): Promise
     );
     const {stdout} = await promisify(execFile)(
       chromium,
-      [...flags, '--virtual-time-budget=30000', '--dump-dom', `file://${page}`],
+      [...flags, ...more, '--virtual-time-budget=30000', '--dump-dom', `file://${page}`],
       {timeout: 90_000, maxBuffer: 1 << 26},
     );
     return /<pre>(.*?)<\/pre>/s.exec(stdout)?.[1] ?? '';
@@ -49,9 +53,14 @@ export function pageText(chromium: string, script: string, policy = ''): Promise
 }
 
 /** Keeps a page open, in real time, while `during` lasts: threads of a page do not run in virtual time. */
-export function openPage<T>(chromium: string, url: string, during: Promise<T>): Promise<T> {
+export function openPage<T>(
+  chromium: string,
+  url: string,
+  during: Promise<T>,
+  more: readonly string[] = [],
+): Promise<T> {
   return withProfile(async (_, flags) => {
-    const browser = spawn(chromium, [...flags, '--remote-debugging-port=0', url], {stdio: 'ignore'});
+    const browser = spawn(chromium, [...flags, ...more, '--remote-debugging-port=0', url], {stdio: 'ignore'});
     const ended = new Promise<never>((_resolve, reject) => {
       browser.on('error', reject);
       browser.on('exit', code => reject(new Error(`the browser ended with ${code} before the page had an answer`)));

@@ -7,6 +7,7 @@ import {expect} from 'chai';
 import {
   adaptive,
   event,
+  EventError,
   GradientError,
   implicitMidpoint,
   InconsistentStateError,
@@ -173,6 +174,24 @@ describe('the value and gradient of a loss', () => {
     const root = Math.sqrt(9 + 2 * 9.81 * 0.1);
     expect(value).to.be.closeTo((3 + root) / 9.81, 1e-9);
     expect((gradient.initial as {v: Float64Array}).v[0]).to.be.closeTo((1 + 3 / root) / 9.81, 1e-9);
+  });
+
+  it('of events that did not happen are refused with what to change', () => {
+    const thrown = mechanics<With<'g'>>({mass: 1, forces: ({params}) => tf.neg(params.g)});
+    const landing = event({when: ({q}) => q, direction: 'falling', then: 'record', name: 'landing'});
+    const run = (steps: number) =>
+      simulate.prepare(thrown, {q: 0.1, v: 3}, {dt: 0.01, steps, params: {g: 9.81}, saveAt: 'end', events: [landing]});
+    const first = ({events}: ObjectiveAt): tf.Tensor => tf.gather(events, 0);
+    const second = ({events}: ObjectiveAt): tf.Tensor => tf.reshape(tf.slice(events, [1], [1]), []);
+    for (const act of ['value', 'valueAndGrad'] as const) {
+      expect(() => run(20)[act](first)).to.throw(EventError, /no event happened in this run, of landing.*for longer/);
+      expect(() => run(20)[act](second)).to.throw(EventError, /no event happened/);
+    }
+    expect(() => run(100).value(({events}) => tf.gather(events, 1))).to.throw(EventError, /only 1 event happened/);
+    expect(run(100).value(first)).to.be.closeTo((3 + Math.sqrt(9 + 2 * 9.81 * 0.1)) / 9.81, 1e-9);
+    // What else fails in such a loss is told as it is.
+    expect(() => run(20).value(({q, events}) => tf.add(tf.gather(q, 7), tf.sum(events)))).to.throw(/gather: index 7/);
+    expect(run(20).value(({q}) => tf.sum(q))).to.be.greaterThan(0);
   });
 
   it('leave out what is missing, by tf.where', () => {

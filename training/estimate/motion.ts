@@ -69,6 +69,11 @@ export class Motion {
     private spec: MotionSpec,
     start: StartBlocks,
   ) {
+    if (spec.system.kind === 'ode' && spec.system.delays !== undefined)
+      throw new OptionError(
+        'wrong-system',
+        'A filter knows the present state alone, and a dde goes on from its past too: write the delay by delayLine (stiffgrad/models) in an ode, or fit with identify.',
+      );
     const hidden = ((spec.system.kind === 'ode' ? undefined : spec.system.states) ?? {}) as HiddenStates<
       Params,
       string

@@ -210,4 +210,10 @@ function check(problem: IdentificationProblem): void {
       'bad-option',
       'shooting',
     );
+  if (problem.system.kind === 'ode' && problem.system.delays !== undefined && (problem.shooting?.segments ?? 1) > 1)
+    throw new OptionError(
+      'bad-option',
+      'identify: a segment of multiple shooting would begin without its past, which a dde asks for: take shooting: single().',
+      {option: 'shooting'},
+    );
 }

@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {positive, refuseUnknownOptions} from '../../lib/checks.js';
 import {OptionError, ShapeError} from '../../lib/errors.js';
+import {numbersOf} from '../../lib/read.js';
 
 /** How large gradients may become. */
 export interface Clip {
@@ -23,7 +24,7 @@ export interface LossAndGradients {
 export function lossAndGradients(loss: () => tf.Scalar, variables: readonly tf.Variable[]): LossAndGradients {
   const {value, grads} = tapeGradients(() => requireScalar(loss()), variables);
   const gradients = variables.map(({name}) => (grads[name] as tf.Tensor | null) ?? undefined);
-  const number = value.dataSync()[0];
+  const [number] = numbersOf(value);
   value.dispose();
   return {loss: number, norm: Math.sqrt(gradients.reduce((sum, gradient) => sum + squares(gradient), 0)), gradients};
 }

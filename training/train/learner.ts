@@ -22,6 +22,7 @@ import {
 import type {CompiledTraining, LossAt, TrainingProblem, AnyTraining} from './problem.js';
 import {isCompiledTraining} from './problem.js';
 import type {StepBatch, TrainingStep} from './training-step.js';
+import {numbersOf} from '../../lib/read.js';
 
 export interface Learner<T> {
   readonly variables: readonly tf.Variable[];
@@ -258,7 +259,7 @@ class StepLearner<T> implements Learner<T> {
 /** The number of a loss evaluated without a tape. */
 export function scalarValue(loss: () => tf.Scalar): number {
   const value = tf.tidy(loss);
-  const number = value.dataSync()[0];
+  const [number] = numbersOf(value);
   value.dispose();
   return number;
 }

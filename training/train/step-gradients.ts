@@ -17,7 +17,7 @@ import type {
 import {readNumeric} from '../../lib/index.js';
 import {lossAndGradients} from './gradients.js';
 import type {VariableVector} from './variable-vector.js';
-import {partsOf} from './variable-vector.js';
+import {numbersOf} from '../../lib/read.js';
 
 /** What one evaluation of the loss is given: a start (or data for the encoder), parameters and data of one run; times of a prepared batch's member. */
 export type StepInputs<S extends AnySystem> = Pick<ObjectiveValues<S>, 'initial' | 'params' | 'data'> & MemberTimes;
@@ -50,13 +50,13 @@ export class CompiledGradients<S extends AnySystem> implements GradientSource<S>
     return sum / members.length;
   }
 
-  gradient(members: readonly StepInputs<S>[], {variables, views}: VariableVector, total: Float64Array): number {
-    const parts = partsOf(variables, total);
+  gradient(members: readonly StepInputs<S>[], at: VariableVector, total: Float64Array): number {
+    const parts = at.partsOf(total);
     const share = 1 / members.length;
     let sum = 0;
     if (members.length > 1) total.fill(0);
     for (const member of members) {
-      const {value, gradient} = this.model.valueAndGrad(this.loss, {...this.inputs(member), variables: views});
+      const {value, gradient} = this.model.valueAndGrad(this.loss, {...this.inputs(member), variables: at.views});
       sum += value;
       for (const [variable, part] of parts) {
         const own = gradient.variables.get(variable);
@@ -91,9 +91,9 @@ export class BatchGradients<S extends AnySystem> implements GradientSource<S> {
     return this.model.value(this.loss, this.members(members), {variables: at?.views});
   }
 
-  gradient(members: readonly StepInputs<S>[], {variables, views}: VariableVector, total: Float64Array): number {
-    const {value, gradient} = this.model.valueAndGrad(this.loss, this.members(members), {variables: views});
-    for (const [variable, part] of partsOf(variables, total)) {
+  gradient(members: readonly StepInputs<S>[], at: VariableVector, total: Float64Array): number {
+    const {value, gradient} = this.model.valueAndGrad(this.loss, this.members(members), {variables: at.views});
+    for (const [variable, part] of at.partsOf(total)) {
       const own = gradient.variables.get(variable);
       if (own === undefined) part.fill(0);
       else part.set(own);
@@ -124,7 +124,7 @@ export class TapeGradients<S extends AnySystem> implements GradientSource<S> {
   value(members: readonly StepInputs<S>[], at: VariableVector | undefined): number {
     at?.write();
     const value = tf.tidy(() => this.mean(members));
-    const number = value.dataSync()[0];
+    const [number] = numbersOf(value);
     value.dispose();
     return number;
   }
@@ -136,7 +136,7 @@ export class TapeGradients<S extends AnySystem> implements GradientSource<S> {
     gradients.forEach((gradient, i) => {
       const part = total.subarray(offset, (offset += at.variables[i].size));
       if (gradient === undefined) part.fill(0);
-      else part.set(gradient.dataSync());
+      else part.set(numbersOf(gradient));
       gradient?.dispose();
     });
     return loss;

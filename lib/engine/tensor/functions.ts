@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import type {BinaryName, Node, UnaryName} from '../../graph/node.js';
 import {primitiveOf} from '../../graph/primitives/index.js';
+import {numbersOf} from '../../read.js';
 
 interface UnaryFunction {
   /** The kernels it takes, beside those that every backend has. */
@@ -99,10 +100,7 @@ export function onHost(node: Node, shape: number[]): (operands: readonly tf.Tens
   const kernel = primitiveOf(node).evaluate(node);
   return operands => {
     const out = new Float64Array(node.size);
-    kernel(
-      operands.map(x => Float64Array.from(x.dataSync())),
-      out,
-    );
+    kernel(operands.map(numbersOf), out);
     return tf.tensor(Float32Array.from(out), shape, 'float32');
   };
 }

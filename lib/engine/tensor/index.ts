@@ -13,6 +13,7 @@ import {plainVectors} from '../vectors.js';
 import {bufferSizes, factorizationOf} from '../engine.js';
 import type {Computation} from './replay.js';
 import {held, replay} from './replay.js';
+import {numbersOf} from '../../read.js';
 
 export const tensor: Engine = {
   name: 'tensor',
@@ -78,7 +79,7 @@ function compileGraph(graph: Graph, buffers: ReadonlyMap<string, Float64Array>):
     const values = uploads.map(start => start());
     for (const {operands, compute} of steps) values.push(compute(operands.map(place => values[place])));
     // All are read before any is written: an output may have the name of an input that another shows.
-    const results = outputs.map(({place}) => values[place].dataSync());
+    const results = outputs.map(({place}) => numbersOf(values[place]));
     outputs.forEach(({buffer}, i) => buffer.set(results[i]));
   };
 }

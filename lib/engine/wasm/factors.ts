@@ -9,6 +9,7 @@ import {SUSPICIOUS_PIVOT} from '../../linear/singularity.js';
 import type {TransposedSolve} from '../engine.js';
 import type {CompiledMethod} from '../../linear/solver.js';
 import type {NumericKernels} from './kernels.js';
+import type {Call} from './sequence.js';
 import type {UnrolledKernels} from './kernels/unrolled.js';
 import {unrolledKernels, unrolledSizes} from './kernels/unrolled.js';
 import {tridiagonalPositive, tridiagonalSmallMultipliers, tridiagonalSound} from './kernels/tridiagonal-ends.js';
@@ -104,7 +105,7 @@ export abstract class MemoryFactor implements Factor {
   readonly solveTransposedOnce?: TransposedSolve;
 
   /** What was factored is gone. */
-  protected forget(): void {
+  forget(): void {
     this.generation++;
     this.compiled = false;
     this.usesGeneral = false;
@@ -115,6 +116,9 @@ export abstract class MemoryFactor implements Factor {
     return this.general;
   }
 
+  /** The same two as calls for a sequence, which stops where the matrix is not one for the kernel; it is to `forget` what this has factored. */
+  abstract eliminationCalls(values: number): readonly Call[];
+  abstract substitutionCalls(from: number, to: number): readonly Call[];
   /** Factors the values at an address; false where the matrix is not one for the kernel. */
   protected abstract eliminate(values: number): boolean;
   /** Solves from one address to another, which may be the same. */
@@ -147,6 +151,23 @@ class TridiagonalMemoryFactor extends MemoryFactor {
     return this.accepts(this.kernels.tridiagonalFactor(values, this.lower, this.reciprocals, this.upper, this.n));
   }
 
+  eliminationCalls(values: number): Call[] {
+    const {kernels, lower, reciprocals, upper, n, stable} = this;
+    return [
+      {
+        run: kernels.tridiagonalFactor,
+        arguments: [values, lower, reciprocals, upper, n],
+        returns: 'i32',
+        onlyIf: {bits: [tridiagonalSound, stable]},
+      },
+    ];
+  }
+
+  substitutionCalls(from: number, to: number): Call[] {
+    const {kernels, lower, reciprocals, upper, n} = this;
+    return [{run: kernels.tridiagonalSolve, arguments: [lower, reciprocals, upper, n, from, to]}];
+  }
+
   override readonly solveTransposedOnce: TransposedSolve = (values, b, x) => {
     this.forget();
     const {kernels, upper, n} = this;
@@ -166,6 +187,8 @@ class TridiagonalMemoryFactor extends MemoryFactor {
     else this.kernels.tridiagonalSolve(this.lower, this.reciprocals, this.upper, this.n, from, to);
   }
 }
+
+const soundPivots = {above: SUSPICIOUS_PIVOT};
 
 /** Where a dense LU lies in its workspace: the matrix, the rows' scales, the pivots. */
 abstract class DenseLayout<Kernels> extends MemoryFactor {
@@ -189,6 +212,16 @@ abstract class DenseLayout<Kernels> extends MemoryFactor {
 
 /** Dense LU of a few unknowns, without loops. */
 class UnrolledMemoryFactor extends DenseLayout<UnrolledKernels> {
+  eliminationCalls(values: number): Call[] {
+    const {kernels, matrix, pivots, scale} = this;
+    return [{run: kernels.factor, arguments: [values, matrix, pivots, scale], returns: 'f64', onlyIf: soundPivots}];
+  }
+
+  substitutionCalls(from: number, to: number): Call[] {
+    const {kernels, matrix, pivots} = this;
+    return [{run: kernels.solve, arguments: [matrix, pivots, from, to]}];
+  }
+
   protected eliminate(values: number): boolean {
     return this.kernels.factor(values, this.matrix, this.pivots, this.scale) > SUSPICIOUS_PIVOT;
   }
@@ -200,6 +233,23 @@ class UnrolledMemoryFactor extends DenseLayout<UnrolledKernels> {
 }
 
 class DenseMemoryFactor extends DenseLayout<NumericKernels> {
+  eliminationCalls(values: number): Call[] {
+    const {kernels, n, matrix, scale, pivots} = this;
+    return [
+      {run: kernels.copy, arguments: [matrix, values, n * n]},
+      {run: kernels.denseScales, arguments: [matrix, n, scale]},
+      {run: kernels.denseFactor, arguments: [matrix, n, pivots, scale], returns: 'f64', onlyIf: soundPivots},
+    ];
+  }
+
+  substitutionCalls(from: number, to: number): Call[] {
+    const {kernels, n, matrix, pivots} = this;
+    return [
+      {run: kernels.copy, arguments: [to, from, n]},
+      {run: kernels.denseSolve, arguments: [matrix, n, pivots, to]},
+    ];
+  }
+
   protected eliminate(values: number): boolean {
     const {kernels, n, matrix, scale, pivots} = this;
     kernels.copy(matrix, values, n * n);

@@ -11,7 +11,7 @@ import type {BinaryName, Graph} from '../../graph/node.js';
 import {valuesOf} from '../../graph/declarations.js';
 import type {Analysis} from '../../linear/index.js';
 import {binaryNames} from '../../graph/node.js';
-import type {CompileOptions, Engine, Executable, Programs} from '../engine.js';
+import type {CompileOptions, Engine, Executable, NewtonCalls, Programs} from '../engine.js';
 import {bufferSizes, factorizationOf} from '../engine.js';
 import {ModuleBuilder} from '../../wasm/assembler.js';
 import {Bytes} from '../../wasm/bytes.js';
@@ -31,6 +31,7 @@ import {lower} from './lower.js';
 import type {MemoryUse} from './memory.js';
 import {ordinary} from './memory.js';
 import type {Vectors} from '../vectors.js';
+import {newtonCalls, newtonNumbers} from './newton-calls.js';
 import {memoryVectors} from './vectors.js';
 
 export interface WasmExecutable extends Executable {
@@ -124,7 +125,9 @@ export function engineIn(format: Format, epsilon: number): WasmEngine {
 function compileIn(format: Format, programs: Programs, {extra, analysis}: CompileOptions = {}): WasmExecutable {
   const size = analysis === undefined ? 0 : factorSize(analysis);
   try {
-    return instantiate(compiled(programs, {extra: size > 0 ? {...extra, [factorBuffer]: size} : extra}, format));
+    return instantiate(
+      compiled(programs, {extra: size > 0 ? {...extra, [factorBuffer]: size, ...newtonNumbers} : extra}, format),
+    );
   } catch (error) {
     // Too much for one memory, or more than the system gives: of data, code or address space.
     if (!(error instanceof RangeError || error instanceof WebAssembly.CompileError)) throw error;
@@ -215,6 +218,7 @@ function instantiate({module, layout, beginnings}: Compiled): WasmExecutable {
   let kernels: NumericKernels | undefined;
   let vectors: Vectors | undefined;
   let factor: MemoryFactor | undefined;
+  let newton: {readonly factor: MemoryFactor; readonly calls: NewtonCalls | undefined} | undefined;
   const boundKernels = (): NumericKernels => (kernels ??= numericKernels(memory));
   const compiledFactor = (analysis: Analysis): MemoryFactor | undefined => {
     const workspace = views.get(factorBuffer);
@@ -249,6 +253,13 @@ function instantiate({module, layout, beginnings}: Compiled): WasmExecutable {
     },
     transposedSolve(analysis) {
       return compiledFactor(analysis)?.solveTransposedOnce;
+    },
+    newtonCalls(analysis) {
+      const found = compiledFactor(analysis);
+      if (found === undefined) return undefined;
+      if (newton?.factor !== found)
+        newton = {factor: found, calls: newtonCalls(memory, boundKernels(), found, functions, views)};
+      return newton.calls;
     },
     address(name) {
       const found = layout.buffers.get(name);

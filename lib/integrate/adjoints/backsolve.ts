@@ -4,7 +4,7 @@
  */
 import type {Gradient} from '../../adjoint/gradient.js';
 import type {AdjointSystem} from '../../adjoint/backsolve.js';
-import {adjointSystem, checkBacksolve, requireInverse} from '../../adjoint/backsolve.js';
+import {adjointSystem, checkBacksolve} from '../../adjoint/backsolve.js';
 import {OptionError} from '../../errors.js';
 import {positiveOrInfinite, refuseUnknownOptions} from '../../checks.js';
 import {sizeOf} from '../../graph/node.js';
@@ -22,6 +22,7 @@ import type {Standing} from '../run-state.js';
 import type {Kept, Path, Run} from '../path.js';
 import {run} from '../run.js';
 import type {Runnable} from '../runnable.js';
+import {requireInverse} from '../algebraic.js';
 import {backsolveWarning} from '../warnings.js';
 import type {Adjoint, AdjointMethod, AskedStep, PreparedAdjoint} from './adjoint.js';
 
@@ -48,7 +49,6 @@ export function backsolveAdjoint(options: {readonly drift?: number} = {}): Adjoi
     check: ({system, options: {scheme, events}}) => checkBacksolve(system, scheme, events.length),
     prepare(asked) {
       checkResumed(asked);
-      if (asked.system.kind === 'ode') requireInverse(asked.system, asked.own[0].shape);
       return backsolve(asked, drift);
     },
   };
@@ -62,6 +62,7 @@ function backsolve(asked: AskedStep, drift: number): PreparedAdjoint {
     new WayBack((augmented ??= augment(asked)), prepared, path, warnings, drift);
   return {
     run(prepared) {
+      requireInverse(prepared);
       const done = run(prepared);
       const warnings = [...done.warnings, backsolveWarning(prepared.traced)];
       const kept: Kept = {pull: (runnable, path, {states}) => wayBack(runnable, path, warnings).gradient(states)};

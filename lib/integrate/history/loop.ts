@@ -29,7 +29,7 @@ import {Saver} from './saver.js';
 import {StiffnessWatch} from './stiffness.js';
 import {Trials} from './trials.js';
 import type {Crossing} from './watch.js';
-import {crossings} from './watch.js';
+import {crossings, touch} from './watch.js';
 
 /** Transitions that are kept where nobody goes back along them: dropping them costs as much as ten of them. */
 const longestHistory = 500;
@@ -248,7 +248,8 @@ export class HistoryLoop implements Loop {
   /** Looks for events in a step. Those that cut it short are gone through, and true is returned; what the others note is noted. */
   private cutShort(step: Taken): boolean {
     const {integrator, events, tolerance} = this;
-    const {found, sides, lost} = crossings(integrator, events, step, this.settled, this.sides, tolerance);
+    const {found: all, sides, lost} = crossings(integrator, events, step, this.settled, this.sides, tolerance);
+    const found = all.filter(({event}) => !this.isStillSettled(event, step));
     this.refuseSticking(step, found);
     if (this.status !== 'completed') return true;
     this.sides = undefined;
@@ -265,10 +266,12 @@ export class HistoryLoop implements Loop {
         this.fail(located.failed, step.t, step.h);
         return true;
       }
-      this.error = this.unresolved(located.step, crossing);
+      // A step of no length has no dense output, on which others may be noted.
+      const ending = located.step.h === 0 ? this.instantStep(step) : located.step;
+      this.error = this.unresolved(ending, crossing);
       integrator.state.set(step.x);
       if (this.error !== undefined) this.status = 'step-too-small';
-      else this.end(located.step, crossing, step.h);
+      else this.end(ending, crossing, step.h);
       return true;
     }
     this.note(found, step);
@@ -312,17 +315,49 @@ export class HistoryLoop implements Loop {
   }
 
   /** Notes the crossings of events that only record. */
-  private note(found: readonly Crossing[], step: Taken): Set<number> {
+  private note(found: readonly Pick<Crossing, 'event' | 'theta' | 'rising' | 'least'>[], step: Taken): Set<number> {
     const noted = new Set<number>();
     const recorded = found.filter(({event}) => this.events[event].then === 'record');
     if (recorded.length > 0) this.integrator.load(step);
-    for (const {event, theta, rising, least} of recorded) {
-      const x = theta === 1 ? step.next : this.integrator.dense(theta);
-      this.log.note(theta === 1 ? step.end : step.t + theta * step.h, event, rising, x, x);
-      this.history.note(this.count, event, theta, least / step.h);
+    for (const {event, theta: place, rising, least} of recorded) {
+      // The slopes of dense output between ends that rounding alone tells apart are rounding themselves; at an end they are the motion's.
+      const theta = Math.abs(step.h) <= this.simultaneous(event) ? 1 : place;
+      const t = theta === 1 ? step.end : step.t + theta * step.h;
       if (theta === 1) noted.add(event);
+      // At the end of one step and the beginning of the next it is the same crossing.
+      if (this.isRecorded(event, t, rising)) continue;
+      const x = theta === 1 ? step.next : this.integrator.dense(theta);
+      this.log.note(t, event, rising, x, x);
+      this.history.note(this.count, event, theta, least / step.h);
+      this.recorded.set(event, {t, rising});
     }
     return noted;
+  }
+
+  /** The last crossing of each event that only records. */
+  private readonly recorded = new Map<number, {readonly t: number; readonly rising: boolean}>();
+
+  private isRecorded(event: number, t: number, rising: boolean): boolean {
+    const last = this.recorded.get(event);
+    return last?.rising === rising && Math.abs(t - last.t) <= this.simultaneous(event);
+  }
+
+  /**
+   * Notes what only records and is zero where a step ends, but for rounding. Its time is its own, and its state that before any jump of
+   * others there: a jump may move its function away.
+   */
+  private noteAtEnd(ready: readonly number[], step: Taken, noted: Set<number>): void {
+    const due = ready.filter(event => this.events[event].then === 'record');
+    if (due.length === 0) return;
+    this.integrator.load(step);
+    const [start, end] = [0, 1].map(theta => this.integrator.watch(theta).dg.slice());
+    const found = due.map(event => ({
+      event,
+      theta: 1,
+      rising: this.rates[event] > 0,
+      least: touch(start[event], end[event]),
+    }));
+    for (const event of this.note(found, step)) noted.add(event);
   }
 
   /** The shortest step there is: from one event to another at the same time, or to the same again. */
@@ -337,14 +372,15 @@ export class HistoryLoop implements Loop {
     const {integrator, events, pace, tolerance} = this;
     const noted = this.note(
       crossings(integrator, events, step, this.settled, undefined, tolerance).found.filter(
-        ({event: other}) => other !== event,
+        ({event: other}) => other !== event && !this.isStillSettled(other, step),
       ),
       step,
     );
     integrator.state.set(step.next);
     const ready = this.present(step.end, noted, new Set()).filter(other => other !== event);
-    const queue = [...ready, event].sort((a, b) => a - b);
-    const first = queue.find(other => events[other].then !== 'record') as number;
+    this.noteAtEnd(ready, step, noted);
+    const queue = [...ready.filter(other => !noted.has(other)), event].sort((a, b) => a - b);
+    const first = queue[0];
     this.commit(step, first, first === event ? least / whole : 0);
     this.happen(queue, first, noted, other => (other === event ? rising : this.rates[other] > 0));
     if (this.status === 'completed' && pace.interrupt(this.t)) this.boundary();
@@ -363,6 +399,11 @@ export class HistoryLoop implements Loop {
         ? [j]
         : [],
     );
+  }
+
+  /** What counts as zero where a step begins does so at its end, too, if the two are the same time but for rounding. */
+  private isStillSettled(event: number, {h}: Taken): boolean {
+    return this.settled.has(event) && Math.abs(h) <= this.simultaneous(event);
   }
 
   /** Times this close are the same. */
@@ -454,7 +495,8 @@ export class HistoryLoop implements Loop {
     const torn =
       this.prepared.redundancy.regularization > 0 ? contradiction(this.prepared, step.next, step.end) : undefined;
     if (torn !== undefined) [this.status, this.error] = ['singular', torn];
-    if (this.settled.size > 0) this.settled = new Set();
+    if (this.settled.size > 0)
+      this.settled = new Set([...this.settled].filter(other => this.isStillSettled(other, step)));
     if (this.jumped.size > 0) this.jumped = new Set();
   }
 

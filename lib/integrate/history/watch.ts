@@ -44,6 +44,9 @@ const believed = 0.05;
  */
 const touching = 8 * Math.sqrt(Number.EPSILON);
 
+/** A rate of change by θ below this is that of a touch; of the derivatives by θ at the ends of the step. */
+export const touch = (atStart: number, atEnd: number): number => touching * Math.abs(finite(atEnd) - finite(atStart));
+
 const accepts = ({direction}: PlannedEvent, rising: boolean): boolean =>
   direction === 'both' || direction === (rising ? 'rising' : 'falling');
 
@@ -217,7 +220,7 @@ export function crossings(
 }
 
 function crossingsOf(watched: Watched, start: Node, end: Node, settled: boolean): Crossing[] {
-  const least = touching * Math.abs(finite(end.dg) - finite(start.dg));
+  const least = touch(start.dg, end.dg);
   let first = start;
   if (settled && isFinite(end)) {
     const sign = Math.sign(start.dg) || Math.sign(end.g);

@@ -1,0 +1,72 @@
+/** Delay differential equations y' = f(y(t), y(t − τ₁), …, t; p) with constant delays, and a history before the start. */
+import type * as tf from '@tensorflow/tfjs';
+import {callable, list, positive, refuseUnknownOptions, requireValue, shown} from '../checks.js';
+import {OptionError} from '../errors.js';
+import type {Delays, HistoryAt} from './delays.js';
+import type {DerivativeAt, OdeSystem} from './ode.js';
+import type {Params, ParamsLike} from './params.js';
+
+/** Where the derivative of a delay equation is asked for. */
+export type DelayedAt<P = Params> = DerivativeAt<P> & {
+  /** y(t − τᵢ) by the order of the delays, each of the shape of y. */
+  readonly delayed: readonly tf.Tensor[];
+};
+
+/** A length of time, in the system's unit: a number, or a function of params that gives one as a scalar. */
+export type Delay<P = Params> = number | ((params: P) => tf.Tensor);
+
+/** What `dde` makes a system of. */
+export interface DdeSpec<P = Params> {
+  /** f, of the shape of y. */
+  readonly derivative: (at: DelayedAt<P>) => tf.Tensor;
+  readonly delays: readonly Delay<P>[];
+  /** y for times up to the start, of the shape of y. Default: the start itself, at all times before it. */
+  readonly history?: (at: HistoryAt<P>) => tf.Tensor;
+  /** No delay is longer: so much of the past is kept. Has to be said where a delay is a function of params; default, the longest. */
+  readonly longest?: number;
+}
+
+/** Made by `dde`. P is what its functions read of the parameters. */
+export interface DdeSystem<P = Params> extends OdeSystem<P> {
+  readonly delays: Delays<P>;
+}
+
+/**
+ * y' = f(y(t), y(t − τ₁), …, t; params), with delays τᵢ that are constant during a run and at least as long as its steps. They may be
+ * parameters: gradients by them are those of the discrete run, whose breaking points, where derivatives of y jump, move with them.
+ * A system of the kind 'ode', integrated in steps of constant length by the one-step schemes for an ode. `initial.y` is y at the start;
+ * where it differs from the history there, y jumps. A run with one delay divides steps at a breaking point in them, and n delays at n.
+ * @throws OptionError 'bad-dde' where a function is missing, a delay is no positive number, or `longest` is to be said
+ */
+export function dde<P extends ParamsLike<P> = Params>(spec: DdeSpec<P>): DdeSystem<P> {
+  const checks = {derivative: callable, delays: list, history: callable, longest: positive};
+  refuseUnknownOptions(spec, checks, 'dde', 'bad-dde');
+  requireValue(spec.derivative, callable, 'dde: derivative', 'bad-dde', 'derivative');
+  requireValue(spec.delays, list, 'dde: delays', 'bad-dde', 'delays');
+  const {derivative, delays, history, longest} = spec;
+  if (delays.length === 0)
+    throw new OptionError('bad-dde', 'dde: delays is empty: give one at least, or take ode(derivative).');
+  delays.forEach((delay: unknown, i) => {
+    if (typeof delay !== 'function' && !positive.test(delay))
+      throw new OptionError(
+        'bad-dde',
+        `dde: delays[${i}] must be a positive number, or a function of params that gives one, not ${shown(delay)}.`,
+        {index: i},
+      );
+  });
+  const known = delays.filter(delay => typeof delay === 'number');
+  if (longest === undefined && known.length < delays.length)
+    throw new OptionError(
+      'bad-dde',
+      'dde: a delay is a function of params, so say how long the delays may become, longest: 10; so much of the past is kept.',
+      {option: 'longest'},
+    );
+  const most = Math.max(...known, longest ?? 0);
+  if (longest !== undefined && most > longest)
+    throw new OptionError('bad-dde', `dde: longest is ${longest}, and a delay is ${most}.`, {option: 'longest'});
+  return {
+    kind: 'ode',
+    derivative: derivative,
+    delays: {lengths: delays, longest: most, history},
+  };
+}

@@ -1,0 +1,108 @@
+/** What the equations of a dde ask for: the lengths of its delays, and delayed states, from its history and from the pieces of its past. */
+import * as tf from '@tensorflow/tfjs';
+import {shown} from '../checks.js';
+import {OptionError, ShapeError} from '../errors.js';
+import {sameShape} from '../graph/node.js';
+import {constantTensor, immediate, within} from '../trace/trace.js';
+import type {Blocks, DelayEquations} from './equations.js';
+import type {Lenient, Params} from './params.js';
+import {pastAt} from './past.js';
+
+/** Where a history is asked for: a time before the start [], and the parameters. */
+export interface HistoryAt<P = Params> {
+  readonly t: tf.Tensor;
+  readonly params: P;
+}
+
+/** The delays of a system as it keeps them. */
+export interface Delays<P = Params> {
+  readonly lengths: readonly (number | Lenient<P, tf.Tensor>)[];
+  readonly longest: number;
+  readonly history?: Lenient<HistoryAt<P>, tf.Tensor>;
+}
+
+/** Where a derivative is asked for, with the delayed states. */
+interface Place {
+  readonly y: tf.Tensor;
+  readonly t: tf.Tensor;
+  readonly params: Params;
+  readonly delayed: readonly tf.Tensor[];
+}
+
+/** A state of a dde says nothing without its past. @param what it is asked of */
+export const pastUnknown = (what: string): OptionError =>
+  new OptionError(
+    'wrong-system',
+    `${what} looks at single states, and a state of a dde says nothing without its past: take simulate, or an ode in which delayLine (stiffgrad/models) stands for the delay.`,
+  );
+
+/** What rounding may make of a sum of times, in units of its own. */
+const timeRounding = 8 * Number.EPSILON;
+
+/**
+ * A part of a step looks at the pieces of the past that its middle looks at, though its ends meet theirs up to rounding: a piece is
+ * chosen by a time that is moved to the middle by this share. It is more than rounding of times of up to 10⁶ steps, and a kink that is
+ * missed by so little of a step counts as its square.
+ */
+const inwards = 1e-9;
+
+/** Only inside a trace. @param f the derivative, checked */
+export function delayEquations(
+  {lengths, longest, history}: Delays,
+  f: (at: Place) => tf.Tensor,
+  params: Params,
+): DelayEquations {
+  const values = (): tf.Tensor[] => lengths.map((length, i) => lengthTensor(length, i, params));
+  const before = (t: tf.Tensor, x: Blocks): tf.Tensor =>
+    history === undefined
+      ? (x.start ?? x.y)
+      : within('history', () => historyTensor(immediate(history({t, params})), x.y));
+  return {
+    count: lengths.length,
+    longest,
+    ownHistory: history !== undefined,
+    values,
+    rate(x, t) {
+      const {
+        y,
+        past,
+        pieces,
+        began,
+        from = t,
+        to = t,
+      } = x as {readonly [block: string]: tf.Tensor | undefined} & Blocks;
+      const inner = tf.mul(tf.sub(tf.mul(tf.add(from, to), 0.5), t), inwards);
+      const delayed = values().map(length => {
+        const time = tf.sub(t, length);
+        if (past === undefined || pieces === undefined || began === undefined) return before(time, x);
+        // The whole part that begins at `from` looks to one side of the start.
+        const point = tf.add(began, length);
+        const isBefore = tf.less(from, tf.sub(point, tf.mul(tf.abs(point), timeRounding)));
+        const since = tf.maximum(time, began);
+        return tf.where(isBefore, before(tf.minimum(time, began), x), pastAt(pieces, past, since, inner, y.shape));
+      });
+      return {y: f({y, t, params, delayed})};
+    },
+  };
+}
+
+function lengthTensor(length: Delays['lengths'][number], index: number, params: Params): tf.Tensor {
+  if (typeof length === 'number') return constantTensor([length], []);
+  const given = within(`delays[${index}]`, () => immediate(length(params))) as unknown;
+  if (given instanceof tf.Tensor && given.size === 1) return tf.reshape(given as tf.Tensor, []);
+  throw new ShapeError(
+    'bad-delay',
+    `dde: delays[${index}](params) must give one number as a tensor, not ${given instanceof tf.Tensor ? `one of shape [${(given as tf.Tensor).shape.join(', ')}]` : shown(given)}.`,
+    {index},
+  );
+}
+
+/** @throws ShapeError 'history-shape' */
+function historyTensor(result: unknown, y: tf.Tensor): tf.Tensor {
+  if (result instanceof tf.Tensor && sameShape((result as tf.Tensor).shape, y.shape)) return result as tf.Tensor;
+  throw new ShapeError(
+    'history-shape',
+    `dde: history returned ${result instanceof tf.Tensor ? `a tensor of shape [${(result as tf.Tensor).shape.join(', ')}]` : shown(result)}, but y has shape [${y.shape.join(', ')}].`,
+    {term: 'history', y: y.shape},
+  );
+}

@@ -1,0 +1,294 @@
+/**
+ * How bodies move along a tree of joints: poses, velocities, and accelerations where the joints have none, of all bodies at
+ * once (Featherstone 2008, §4 and §5). Joints of one kind are one batch of tensors, and what adds up from body to body
+ * does so by path-sums.ts, so that a program for a thousand bodies has few more nodes than one for ten.
+ */
+import * as tf from '@tensorflow/tfjs';
+import {constantTensor} from '../../lib/index.js';
+import type {V3} from './numbers.js';
+import {pathSums, pick} from './path-sums.js';
+import {constants, type Pose} from './state.js';
+import type {Branch, Freedom, Tree} from './tree.js';
+import {add, cross, product, rotate, rotateBack, scale, sub, sum, type Quat, type Vec} from './vectors.js';
+
+/** Branches whose joints have the same freedoms, [branches] everywhere below. */
+export interface Group {
+  readonly branches: readonly Branch[];
+  readonly bodies: readonly number[];
+  readonly parents: readonly number[];
+  readonly kinds: readonly Freedom['kind'][];
+}
+
+/** One motion of a joint, seen from the body it hangs on: a turn, a shift, both, or the three turns of a ball. */
+export interface Move {
+  /** Of every velocity. */
+  readonly axes: readonly Vec[];
+  /** On the axes. */
+  readonly point: Vec;
+  readonly turns: boolean;
+  /** How far it shifts along its axis a unit of its rate; undefined where it does not. */
+  readonly lead: tf.Tensor | 1 | undefined;
+}
+
+/** Where bodies are against those they hang on, in axes of the latter. */
+export interface Local {
+  readonly group: Group;
+  readonly moves: readonly Move[];
+  readonly position: Vec;
+  readonly rotation: Quat;
+}
+
+/** All bodies at one position. */
+export interface TreeAt {
+  /** World axes, the ground last. */
+  readonly pose: Pose;
+  readonly joints: readonly Local[];
+}
+
+/** World axes, the ground last. */
+export interface Motion {
+  readonly linear: Vec;
+  readonly angular: Vec;
+}
+
+function groupsOf({branches}: Tree): readonly Group[] {
+  const found = new Map<string, Branch[]>();
+  for (const branch of branches) {
+    const key = branch.freedoms.map(({kind}) => kind).join(' ');
+    const known = found.get(key);
+    if (known === undefined) found.set(key, [branch]);
+    else known.push(branch);
+  }
+  return [...found.values()].map(own => ({
+    branches: own,
+    bodies: own.map(({body}) => body),
+    parents: own.map(({parent}) => parent),
+    kinds: own[0].freedoms.map(({kind}) => kind),
+  }));
+}
+
+/** Numbers of q or v, one of each branch of a group. */
+const ofEach = (x: tf.Tensor, {branches}: Group, of: (branch: Branch) => number): tf.Tensor =>
+  pick([x], branches.map(of))[0];
+
+const units: readonly V3[] = [
+  [1, 0, 0],
+  [0, 1, 0],
+  [0, 0, 1],
+];
+
+function localOf(group: Group, q: tf.Tensor): Local {
+  const {branches, kinds} = group;
+  const of = (entry: (branch: Branch) => V3): Vec => constants(branches.map(entry));
+  const moves: Move[] = [];
+  let at = of(({anchor}) => anchor);
+  let turn: Quat | undefined;
+  const turnBy = (own: Quat): void => void (turn = turn === undefined ? own : product(turn, own));
+  let number = 0;
+  kinds.forEach((kind, i) => {
+    const freedom = ({freedoms}: Branch): Freedom => freedoms[i];
+    const offset = of(branch => freedom(branch).offset ?? [0, 0, 0]);
+    at = add(at, rotate(turn, offset));
+    const next = (): tf.Tensor => {
+      const own = number++;
+      return ofEach(q, group, ({position}) => position + own);
+    };
+    if (kind === 'ball') {
+      turnBy([next(), next(), next(), next()]);
+      const axes = units.map(unit =>
+        rotate(
+          turn,
+          of(() => unit),
+        ),
+      );
+      moves.push({axes, point: at, turns: true, lead: undefined});
+      return;
+    }
+    const value = next();
+    const given = of(branch => (freedom(branch) as Freedom & {axis: V3}).axis);
+    const axis = rotate(turn, given);
+    const lead = kind === 'screw' ? leadsOf(group, i) : kind === 'slide' ? 1 : undefined;
+    moves.push({axes: [axis], point: at, turns: kind !== 'slide', lead});
+    if (lead !== undefined) at = add(at, scale(along(lead, value), axis));
+    if (kind === 'slide') return;
+    const half = tf.mul(0.5, value);
+    turnBy([tf.cos(half), ...scale(tf.sin(half), given)]);
+  });
+  const turned = [0, 1, 2, 3].map(i =>
+    constantTensor(
+      Float64Array.from(branches, branch => branch.turned[i]),
+      [branches.length],
+    ),
+  ) as unknown as Quat;
+  const arm = of(branch => branch.arm);
+  const position = add(at, rotate(turn, arm));
+  return {group, moves, position, rotation: turn === undefined ? turned : product(turn, turned)};
+}
+
+const along = (lead: tf.Tensor | 1, value: tf.Tensor): tf.Tensor => (lead === 1 ? value : tf.mul(lead, value));
+
+const leadsOf = ({branches}: Group, i: number): tf.Tensor =>
+  constantTensor(
+    Float64Array.from(branches, ({freedoms}) => (freedoms[i] as Freedom & {lead: number}).lead),
+    [branches.length],
+  );
+
+/** Columns of groups, one group after the other. */
+const joined = <T extends readonly tf.Tensor[]>(parts: readonly T[]): T =>
+  parts.length === 1 ? parts[0] : (parts[0].map((_, i) => tf.concat(parts.map(part => part[i]))) as unknown as T);
+
+const vec = ([x, y, z]: readonly tf.Tensor[]): Vec => [x, y, z];
+const frame = ([x, y, z, ...r]: readonly tf.Tensor[]): [Vec, Quat] => [[x, y, z], r as unknown as Quat];
+const grounded = (columns: readonly tf.Tensor[], ground: readonly number[]): tf.Tensor[] =>
+  columns.map((column, i) => tf.concat([column, constantTensor(ground[i], [1])]));
+const zeros = (group: Group): Vec => constants(group.branches.map(() => [0, 0, 0] as const));
+
+/** Angular velocity of a motion, and the speed of its shift. */
+function speedsOf({axes, turns, lead}: Move, rates: readonly tf.Tensor[]): {turn?: Vec; shift?: Vec} {
+  const by = sum(axes.map((axis, i) => scale(rates[i], axis)));
+  return {
+    ...(turns ? {turn: by} : {}),
+    ...(lead === undefined ? {} : {shift: lead === 1 ? by : scale(lead, by)}),
+  };
+}
+
+/** The kinematics of a tree. */
+export class TreeMotion {
+  readonly groups: readonly Group[];
+  /** The body that each hangs on; the ground has the number of bodies. */
+  private readonly before: readonly number[];
+  /** The same with −1 for the ground. */
+  private readonly parents: readonly number[];
+  /** Of every body, and of every velocity, where it stands with groups one after the other. */
+  private readonly bodyPlaces: readonly number[];
+  private readonly velocityPlaces: readonly number[];
+
+  constructor(tree: Tree) {
+    const count = tree.branches.length;
+    this.groups = groupsOf(tree);
+    const [before, places] = [new Array<number>(count), new Array<number>(count)];
+    const velocityPlaces = new Array<number>(tree.velocities);
+    let [nextBody, nextVelocity] = [0, 0];
+    for (const {branches} of this.groups) {
+      for (const {body, parent} of branches) {
+        before[body] = parent;
+        places[body] = nextBody++;
+      }
+      const [from, to] = branches[0].velocities;
+      for (let i = 0; i < to - from; i++)
+        for (const {velocities} of branches) velocityPlaces[velocities[0] + i] = nextVelocity++;
+    }
+    this.before = before;
+    this.parents = before.map(parent => (parent === count ? -1 : parent));
+    this.bodyPlaces = places;
+    this.velocityPlaces = velocityPlaces;
+  }
+
+  /** What groups say of their branches, by body. */
+  byBody<T extends readonly tf.Tensor[]>(parts: readonly T[]): T {
+    return pick(joined(parts), this.bodyPlaces);
+  }
+
+  /** What groups say of every velocity of their joints, by velocity. */
+  byVelocity<T extends readonly tf.Tensor[]>(parts: readonly (readonly T[])[]): T {
+    return pick(joined(parts.flat()), this.velocityPlaces);
+  }
+
+  /** Rates of a group's joints from those of all: by motion, by axis. */
+  rates(v: tf.Tensor, {group, moves}: Local): tf.Tensor[][] {
+    let number = 0;
+    return moves.map(({axes}) =>
+      axes.map(() => {
+        const own = number++;
+        return ofEach(v, group, ({velocities: [from]}) => from + own);
+      }),
+    );
+  }
+
+  at(q: tf.Tensor): TreeAt {
+    const joints = this.groups.map(group => localOf(group, q));
+    const own = this.byBody(joints.map(({position, rotation}) => [...position, ...rotation]));
+    const all = pathSums(this.parents, own, (before, after) => {
+      const [[x, r], [y, s]] = [frame(before), frame(after)];
+      return [...add(x, rotate(r, y)), ...product(r, s)];
+    });
+    const [position, rotation] = frame(grounded(all, [0, 0, 0, 1, 0, 0, 0]));
+    return {pose: {position, rotation}, joints};
+  }
+
+  /** Velocities of all bodies by rates of the joints: J v. */
+  velocities(at: TreeAt, v: tf.Tensor): Motion {
+    const parts = at.joints.map((local): Motion => {
+      const rates = this.rates(v, local);
+      let [linear, angular] = [zeros(local.group), zeros(local.group)];
+      local.moves.forEach((move, i) => {
+        const {turn, shift} = speedsOf(move, rates[i]);
+        if (turn !== undefined) {
+          linear = add(linear, cross(turn, sub(local.position, move.point)));
+          angular = add(angular, turn);
+        }
+        if (shift !== undefined) linear = add(linear, shift);
+      });
+      return {linear, angular};
+    });
+    return this.summed(at, parts);
+  }
+
+  /** Accelerations of all bodies where the joints have none: J' v. */
+  bias(at: TreeAt, v: tf.Tensor, motion: Motion): Motion {
+    return this.summed(at, this.relativeBias(at, v, motion));
+  }
+
+  /**
+   * What a body's acceleration has beyond that of the body it hangs on and of its joint, in axes of the former: centripetal
+   * and Coriolis accelerations, and the rate at which axes turn.
+   */
+  relativeBias(at: TreeAt, v: tf.Tensor, motion: Motion): Motion[] {
+    return at.joints.map((local): Motion => {
+      const {group, moves, position} = local;
+      const rates = this.rates(v, local);
+      // Of the frame that has made the motions so far; its origin is `place`.
+      let omega = rotateBack(pick(at.pose.rotation, group.parents), pick(motion.angular, group.parents));
+      let [place, linear, angular] = [zeros(group), zeros(group), zeros(group)];
+      const goTo = (to: Vec): void => {
+        const arm = sub(to, place);
+        linear = add(linear, add(cross(angular, arm), cross(omega, cross(omega, arm))));
+        place = to;
+      };
+      moves.forEach((move, i) => {
+        goTo(move.point);
+        const {turn, shift} = speedsOf(move, rates[i]);
+        if (shift !== undefined) linear = add(linear, scale(2, cross(omega, shift)));
+        if (turn === undefined) return;
+        angular = add(angular, cross(omega, turn));
+        omega = add(omega, turn);
+      });
+      goTo(position);
+      return {linear, angular};
+    });
+  }
+
+  /** Motions along the paths to all bodies, of those against the bodies they hang on, in axes of the latter. */
+  private summed({pose}: TreeAt, parts: readonly Motion[]): Motion {
+    const rotation = pick(pose.rotation, this.before);
+    const own = this.byBody(parts.map(({linear, angular}) => [...linear, ...angular]));
+    const turns = pathSums(this.parents, rotate(rotation, vec(own.slice(3))), add);
+    const angular = vec(grounded(turns, [0, 0, 0]));
+    const arm = sub(pick(pose.position, [...this.before.keys()]), pick(pose.position, this.before));
+    const moves = add(cross(pick(angular, this.before), arm), rotate(rotation, vec(own)));
+    return {linear: vec(grounded(pathSums(this.parents, moves, add), [0, 0, 0])), angular};
+  }
+
+  /** Of every velocity, [velocities]: its axis in the world, and a point on it. */
+  axes({pose, joints}: TreeAt): {readonly axis: Vec; readonly point: Vec} {
+    const parts = joints.map(({group, moves}) => {
+      const [x, r] = [pick(pose.position, group.parents), pick(pose.rotation, group.parents)];
+      return moves.flatMap(({axes, point}) => {
+        const centre = add(x, rotate(r, point));
+        return axes.map(axis => [...rotate(r, axis), ...centre]);
+      });
+    });
+    const all = this.byVelocity(parts);
+    return {axis: vec(all), point: vec(all.slice(3))};
+  }
+}

@@ -1,0 +1,368 @@
+/**
+ * Delay differential equations: orders of convergence, exact solutions by polynomials, and derivatives by delays, parameters and the
+ * history. Steps are no divisors of the delays but where that is said, so that breaking points lie within them.
+ */
+import * as tf from '@tensorflow/tfjs';
+import {expect} from 'chai';
+import type {ObjectiveAt, Scheme} from '../../lib/index.js';
+import {
+  adaptive,
+  backsolveAdjoint,
+  batch,
+  bdf2,
+  dde,
+  equilibrium,
+  event,
+  explicitEuler,
+  forwardSensitivity,
+  gaussLegendre,
+  implicitAdjoint,
+  InconsistentStateError,
+  linearize,
+  OptionError,
+  radauIIA5,
+  rk4,
+  ShapeError,
+  signal,
+  simulate,
+  trapezoid,
+  tsit5,
+  unrolledAdjoint,
+} from '../../lib/index.js';
+import {bounded, free, identify, kalmanFilter, multiple} from '../../training/index.js';
+
+/** y' = −y(t − τ). */
+const falling = dde<{tau: tf.Tensor}>({
+  derivative: ({delayed: [late]}) => tf.neg(late),
+  delays: [({tau}) => tau],
+  longest: 2,
+});
+
+/** Its solution from y = 1 for t ≤ 0, Σ (−1)ᵏ (t − (k−1)τ)ᵏ/k!, and that one's derivative by τ. */
+function exact(t: number, tau: number): {y: number; byDelay: number} {
+  let [y, byDelay, sign, factorial] = [1, 0, -1, 1];
+  for (let k = 1; t - (k - 1) * tau > 0; k++, sign = -sign, factorial *= k) {
+    const since = t - (k - 1) * tau;
+    y += (sign * since ** k) / factorial;
+    byDelay -= (sign * (k - 1) * k * since ** (k - 1)) / factorial;
+  }
+  return {y, byDelay};
+}
+
+/** The largest error among all steps to 5.3. */
+function error(scheme: Scheme, dt: number): number {
+  const run = simulate(falling, {y: 1}, {scheme, dt, t1: 5.3, params: {tau: 1}});
+  const [t, y] = [run.values('t'), run.values('y')];
+  return t.reduce((most, time, i) => Math.max(most, Math.abs(y[i] - exact(time, 1).y)), 0);
+}
+
+/** A blood cell model of Mackey & Glass (1977): y' = 0.2 y(t − 17)/(1 + y(t − 17)¹⁰) − 0.1 y, from y = 0.5 for t ≤ 0. */
+const mackeyGlass = dde({
+  derivative: ({y, delayed: [late]}) => tf.sub(tf.div(tf.mul(0.2, late), tf.add(1, tf.pow(late, 10))), tf.mul(0.1, y)),
+  delays: [17],
+});
+
+interface Several {
+  tau: tf.Tensor;
+  late: tf.Tensor;
+  a: tf.Tensor;
+  b: tf.Tensor;
+}
+
+const several = dde<Several>({
+  derivative: ({y, delayed: [first, second], params: {a}}) =>
+    tf.sub(tf.add(tf.mul(tf.neg(a), tf.tanh(first)), tf.mul(0.3, tf.sin(second))), tf.mul(0.1, y)),
+  delays: [({tau}) => tau, ({late}) => late],
+  history: ({t, params: {b}}) => tf.add(tf.cos(tf.mul(b, t)), [0, 0.5]),
+  longest: 2,
+});
+const at = {tau: 0.8317, late: 1.3731, a: 1.2, b: 0.7};
+const settings = {scheme: rk4(), dt: 0.1, steps: 40, saveAt: 'end'} as const;
+const loss = ({y}: ObjectiveAt<Several>): tf.Tensor => tf.sum(tf.mul(tf.slice(y, [1, 0], [1, 2]), [1, 2]));
+
+describe('simulate: dde', () => {
+  describe('orders, with breaking points within steps', () => {
+    // With 23 and 46 steps to 5.3 no multiple of 1 is one of 5.3/23 or 5.3/46.
+    const rows: [Scheme, number][] = [
+      [explicitEuler(), 1],
+      [trapezoid(), 2],
+      [gaussLegendre({stages: 2}), 4],
+      [rk4(), 4],
+      // Dense output of the collocation polynomial, of order 3.
+      [radauIIA5(), 4],
+    ];
+    for (const [scheme, order] of rows)
+      it(`${scheme.name}: ${order}`, () => {
+        const slope = Math.log2(error(scheme, 5.3 / 23) / error(scheme, 5.3 / 46));
+        expect(slope).within(order - 0.2, order + 0.6);
+      });
+
+    it('tsit5: 5, of the blood cell model', () => {
+      const off = (steps: number): number => {
+        const run = simulate(mackeyGlass, {y: 0.5}, {scheme: tsit5(), dt: 51 / steps, steps, saveAt: 'end'});
+        return Math.abs(run.values('y')[1] - 0.6016548043231787);
+      };
+      expect(Math.log2(off(20) / off(40))).within(4.7, 6.5);
+    });
+  });
+
+  it('the blood cell model, by Chebyshev collocation of the integral equation on intervals of 17/34, 17/51 and 17/68', () => {
+    // All three gave these numbers, but for the last digit written here.
+    const run = simulate(mackeyGlass, {y: 0.5}, {scheme: tsit5(), dt: 0.47, t1: 170, saveAt: [51, 102, 170]});
+    const [a, b, c] = run.values('y');
+    expect(a).closeTo(0.60165480432318, 1e-8);
+    expect(b).closeTo(0.95417153859494, 1e-8);
+    expect(c).closeTo(0.90965426974626, 1e-8);
+  });
+
+  it('Example 1 of Shampine & Thompson (2001), whose solution is made of polynomials', () => {
+    const chain = dde({
+      derivative({y, delayed: [one, fifth]}) {
+        const [first, second] = [tf.slice(one, 0, 1), tf.slice(fifth, 1, 1)];
+        return tf.concat([first, tf.add(first, second), tf.slice(y, 1, 1)]);
+      },
+      delays: [1, 0.2],
+    });
+    // By rational arithmetic: 767/40, and quotients of more digits.
+    const solution = [19.175, 176.42257844738032, 190.34420193607042];
+    for (const dt of [0.05, 0.061]) {
+      const y = simulate(chain, {y: [1, 1, 1]}, {scheme: tsit5(), dt, t1: 5, saveAt: 'end'})
+        .values('y')
+        .slice(3);
+      // Steps of 0.05 meet every breaking point, and the others divide theirs.
+      y.forEach((value, i) => expect(value).closeTo(solution[i], 2e-9 * solution[i]));
+    }
+  });
+
+  it('a start beside the history: y jumps, and its derivatives by one delay later each', () => {
+    const run = simulate(
+      dde({derivative: ({delayed: [late]}) => tf.neg(late), delays: [1], history: () => tf.scalar(1)}),
+      {y: 3},
+      {scheme: rk4(), dt: 0.23, t1: 2, saveAt: [0.5, 1, 1.7]},
+    );
+    const y = run.values('y');
+    [2.5, 2, 2 - 3 * 0.7 + 0.7 ** 2 / 2].forEach((value, i) => expect(y[i]).closeTo(value, 1e-13));
+  });
+
+  describe('gradients', () => {
+    for (const dt of [0.1, 0.083])
+      it(`by the delay, against the closed form, with steps of ${dt}`, () => {
+        // Of 0.1 the delay is a multiple: breaking points are ends of steps up to rounding.
+        for (const tau of [0.8, 1]) {
+          const options = {scheme: tsit5(), dt, t1: 4.1, saveAt: 'end', params: {tau}} as const;
+          const {trajectory, pullback} = simulate.vjp(falling, {y: 1}, options);
+          const {y, byDelay} = exact(4.1, tau);
+          expect(trajectory.values('y')[1]).closeTo(y, 1e-9);
+          expect(pullback({y: [0, 1]}).params.tau[0]).closeTo(byDelay, 1e-8);
+        }
+      });
+
+    for (const start of [[1, 1.5] as const, [1.3, 1] as const])
+      it(`by delays, parameters and the history's own, ${start[1] === 1.5 ? 'from its end' : 'y jumping at the start'}`, () => {
+        const model = simulate.prepare(several, {y: start}, {...settings, params: at});
+        const {gradient} = model.valueAndGrad(loss);
+        for (const name of ['tau', 'late', 'a', 'b'] as const) {
+          const moved = (by: number): number => model.value(loss, {params: {...at, [name]: at[name] + by}});
+          // A difference of fourth order, so small that no breaking point leaves its step of 0.1.
+          const h = 2e-4;
+          const difference = (8 * (moved(h) - moved(-h)) - (moved(2 * h) - moved(-2 * h))) / (12 * h);
+          expect(gradient.params[name][0], name).closeTo(difference, 1e-8);
+        }
+      });
+
+    it('leave Taylor remainders of second order', () => {
+      const model = simulate.prepare(several, {y: [1, 1.5]}, {...settings, params: at});
+      const {value, gradient} = model.valueAndGrad(loss);
+      const rest = (h: number): number =>
+        Math.abs(
+          model.value(loss, {params: {...at, tau: at.tau + h, late: at.late - h}})
+            - value
+            - h * (gradient.params.tau[0] - gradient.params.late[0]),
+        );
+      expect(Math.log2(rest(8e-4) / rest(4e-4))).closeTo(2, 0.02);
+      expect(Math.log2(rest(4e-4) / rest(2e-4))).closeTo(2, 0.02);
+    });
+
+    it('are those of an implicit scheme, by every adjoint, and by little memory', () => {
+      const run = {...settings, scheme: trapezoid(), params: at} as const;
+      const by = (adjoint: ReturnType<typeof implicitAdjoint>): number[] => {
+        const {params, initial} = simulate.vjp(several, {y: [1, 1.5]}, {...run, adjoint}).pullback({
+          y: [
+            [0, 0],
+            [1, 2],
+          ],
+        });
+        return [params.tau[0], params.late[0], params.a[0], params.b[0], ...initial.y];
+      };
+      const own = by(implicitAdjoint());
+      expect(by(implicitAdjoint({memory: 30_000}))).eql(own);
+      const {value, gradient} = simulate.prepare(several, {y: [1, 1.5]}, run).valueAndGrad(loss);
+      const moved = (tau: number): number =>
+        simulate.prepare(several, {y: [1, 1.5]}, {...run, params: {...at, tau}}).value(loss);
+      expect(own[0]).closeTo(gradient.params.tau[0], 1e-12);
+      expect((moved(at.tau + 1e-4) - moved(at.tau - 1e-4)) / 2e-4).closeTo(own[0], 1e-6);
+      expect(value).closeTo(moved(at.tau), 1e-12);
+      for (const other of [forwardSensitivity(), unrolledAdjoint()])
+        by(other).forEach((number, i) => expect(number).closeTo(own[i], 1e-8));
+    });
+  });
+
+  describe('runs', () => {
+    const options = {scheme: rk4(), dt: 0.1, params: {tau: 0.7}} as const;
+
+    it('save states between steps, by the pieces that delays read', () => {
+      const times = [0.25, 0.73, 1.38, 1.99];
+      const y = simulate(falling, {y: 1}, {...options, t1: 2, saveAt: times}).values('y');
+      times.forEach((t, i) => expect(y[i]).closeTo(exact(t, 0.7).y, 1e-6));
+    });
+
+    it('go on with their past, after a shortened step too', () => {
+      const whole = simulate(falling, {y: 1}, {...options, t1: 3, saveAt: 'end'}).values('y')[1];
+      const half = simulate(falling, {y: 1}, {...options, t1: 1.33});
+      const rest = simulate(falling, JSON.parse(JSON.stringify(half.state())) as never, {
+        ...options,
+        t1: 3,
+        saveAt: 'end',
+      });
+      expect(rest.values('y')[1]).closeTo(whole, 1e-7);
+    });
+
+    it('in a batch have delays and times of their own', () => {
+      const members = batch.prepare(falling, {y: 1}, {...options, t1: 1} as never);
+      const ends = members.run([
+        {params: {tau: 0.7}, t1: 2},
+        {params: {tau: 1.1}, t1: 1.77},
+        {t0: 1, t1: 3, params: {tau: 0.7}},
+      ] as never);
+      const last = ends.map(run => run.values('y').at(-1) ?? NaN);
+      [exact(2, 0.7), exact(1.77, 1.1), exact(2, 0.7)].forEach(({y}, i) => expect(last[i]).closeTo(y, 1e-5));
+    });
+
+    it('keep their past where an input jumps', () => {
+      const driven = dde<{u: tf.Tensor}>({
+        derivative: ({delayed: [late], params: {u}}) => tf.sub(u, late),
+        delays: [1],
+      });
+      const u = signal([0, 0.5, 1], [0, 1, 0], 'hold');
+      const y = simulate(driven, {y: 1}, {scheme: rk4(), dt: 0.1, t1: 2, saveAt: 'end', inputs: {u}}).values('y')[1];
+      // −½ without the pulse; it adds ½, and takes its delayed integral, ∫₁² of min(s − 1 − ½, ½) from 1.5 on, off again.
+      expect(y).closeTo(-0.5 + 0.5 - 0.125, 1e-12);
+    });
+
+    it('end at events', () => {
+      const event_ = event({when: ({y}) => tf.sub(y, 0.25), then: 'stop'});
+      const {events, status} = simulate(
+        falling,
+        {y: 1},
+        {...options, params: {tau: 1}, t1: 3, events: [event_] as never},
+      );
+      expect([events[0].t, status]).eql([events[0].t, 'event']);
+      expect(events[0].t).closeTo(0.75, 1e-12);
+    });
+  });
+
+  it('a delay is found from a record', async () => {
+    const t = Array.from({length: 61}, (_, i) => i / 10);
+    const fit = await identify({
+      system: dde<{tau: tf.Tensor; rate: tf.Tensor}>({
+        derivative: ({delayed: [late], params: {rate}}) => tf.neg(tf.mul(rate, late)),
+        delays: [({tau}) => tau],
+        longest: 2,
+      }),
+      initial: {y: 1},
+      data: {t, y: t.map(time => exact(time, 0.93).y + 1e-3 * Math.sin(12.9898 * time ** 2))},
+      parameters: {tau: bounded(0.2, 2, 0.6), rate: free(0.8)},
+      scheme: rk4(),
+      dt: 0.1,
+    });
+    expect(Math.abs(fit.estimate.tau - 0.93)).below(3 * fit.standardError.tau);
+    expect(fit.standardError.tau).below(1e-3);
+    expect(fit.estimate.rate).closeTo(1, 3e-3);
+  });
+
+  describe('refuses', () => {
+    const derivative = ({delayed: [late]}: {delayed: readonly tf.Tensor[]}): tf.Tensor => tf.neg(late);
+    const fixed = dde({derivative, delays: [1]});
+    const run = {scheme: rk4(), dt: 0.1, steps: 3} as const;
+    const refused = (f: () => unknown, kind: typeof OptionError, code: string, words: RegExp): void => {
+      try {
+        f();
+      } catch (error) {
+        expect(error).instanceOf(kind);
+        expect((error as OptionError).code).equal(code);
+        expect((error as OptionError).message).match(words);
+        return;
+      }
+      expect.fail('nothing was refused');
+    };
+
+    it('delays that are none', () => {
+      refused(() => dde({derivative, delays: [0]}), OptionError, 'bad-dde', /delays\[0\] must be a positive number/);
+      refused(() => dde({derivative, delays: []}), OptionError, 'bad-dde', /give one at least/);
+      refused(() => dde({derivative, delays: [() => tf.scalar(1)]}), OptionError, 'bad-dde', /longest: 10/);
+      refused(() => dde({derivative, delays: [3], longest: 2}), OptionError, 'bad-dde', /a delay is 3/);
+      const wide = dde({derivative, delays: [() => tf.tensor1d([1, 2])], longest: 2});
+      refused(() => simulate(wide, {y: 1}, run), ShapeError as never, 'bad-delay', /one of shape \[2\]/);
+    });
+
+    it('delays that are shorter than a step, longer than what is kept, or not positive', () => {
+      const of =
+        (tau: number, dt = 0.1) =>
+        () =>
+          simulate(falling, {y: 1}, {...run, dt, params: {tau}});
+      refused(
+        of(0.5, 0.6),
+        InconsistentStateError as never,
+        'bad-delay',
+        /delays\[0\] is 0\.5, and steps are 0\.6 long/,
+      );
+      refused(of(2.5), InconsistentStateError as never, 'bad-delay', /the past is kept for 2/);
+      refused(of(-1), InconsistentStateError as never, 'bad-delay', /must be a positive number/);
+    });
+
+    it('a history of another shape', () => {
+      const wrong = dde({derivative, delays: [1], history: () => tf.zeros([2])});
+      refused(
+        () => simulate(wrong, {y: 1}, run),
+        ShapeError as never,
+        'history-shape',
+        /shape \[2\], but y has shape \[\]/,
+      );
+    });
+
+    it('what has no past', async () => {
+      refused(() => simulate(fixed, {y: 1}, {...run, scheme: bdf2()}), OptionError, 'wrong-scheme', /one-step scheme/);
+      refused(
+        () => simulate(fixed, {y: 1}, {...run, control: adaptive()}),
+        OptionError,
+        'bad-control',
+        /constant length/,
+      );
+      refused(() => simulate(fixed, {y: 1}, {...run, dt: -0.1}), OptionError, 'not-reversible', /its past/);
+      const jump = event({when: ({y}) => tf.sub(y, 0.5), then: ({y}) => ({y})});
+      refused(() => simulate(fixed, {y: 1}, {...run, events: [jump]}), OptionError, 'bad-event', /stop the run by it/);
+      const adjoint = backsolveAdjoint();
+      refused(() => simulate.vjp(fixed, {y: 1}, {...run, adjoint}), OptionError, 'bad-adjoint', /this system is a dde/);
+      refused(() => linearize(fixed, {y: 1}), OptionError, 'wrong-system', /delayLine/);
+      refused(() => equilibrium(fixed, {y: 1}), OptionError, 'wrong-system', /delayLine/);
+      const data = {t: [0, 0.1, 0.2, 0.3, 0.4, 0.5], y: [1, 1, 1, 1, 1, 1]};
+      const problem = {system: fixed, initial: {y: 1}, data, dt: 0.1} as const;
+      const cut = await identify({
+        ...problem,
+        parameters: {a: free(1)},
+        scheme: rk4(),
+        shooting: multiple({segments: 2}),
+      } as never)
+        .then(() => undefined)
+        .catch((error: unknown) => error);
+      expect((cut as OptionError).message).match(/begin without its past/);
+      refused(
+        () =>
+          kalmanFilter({...problem, initialCovariance: 1, processNoise: {density: 1}, measurementNoise: 1} as never),
+        OptionError,
+        'wrong-system',
+        /knows the present state alone/,
+      );
+    });
+  });
+});
