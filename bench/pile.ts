@@ -1,23 +1,27 @@
 /**
- * Spheres poured into a box: the time it takes, how many contacts its pieces have, and how far spheres lie in each other and in walls.
- *     npx tsx bench/pile.ts [spheres] [steps]
+ * Spheres poured into a box: the time it takes, how many contacts its pieces have, how far the laws of contact are from being obeyed in any step, and how far
+ * spheres lie in each other and in walls.
+ *     npx tsx bench/pile.ts [spheres] [steps] [dt]
  */
 import {simulateNear, plane, rigidContact, sphere, type BodySpec} from '../models/index.js';
+import {lawsOfBalls} from '../spec/models/multibody/laws-of-balls.js';
 
 type V3 = [number, number, number];
 const [count, steps] = [Number(process.argv[2] ?? 100), Number(process.argv[3] ?? 200)];
-const [radius, mu, dt] = [0.1, 0.4, 0.005];
+const [radius, mu, dt] = [0.1, 0.4, Number(process.argv[4] ?? 0.005)];
 const across = Math.max(2, Math.round((count / 2) ** (1 / 3)));
 const half = 0.115 * across;
-const walls = (
-  [
-    [0, 0, 1],
-    [1, 0, 0],
-    [-1, 0, 0],
-    [0, 1, 0],
-    [0, -1, 0],
-  ] as V3[]
-).map(normal => plane({normal, at: normal.map(x => -half * x * (normal[2] === 0 ? 1 : 0)) as V3}));
+const normals: V3[] = [
+  [0, 0, 1],
+  [1, 0, 0],
+  [-1, 0, 0],
+  [0, 1, 0],
+  [0, -1, 0],
+];
+const walls = normals.map(normal => ({
+  normal,
+  at: normal.map(x => -half * x * (normal[2] === 0 ? 1 : 0)) as V3,
+}));
 
 let seed = 3;
 /** Uniform in [−1, 1] (Park & Miller 1988). */
@@ -33,37 +37,29 @@ for (let i = 0; i < count; i++) {
   };
 }
 const ball = sphere({radius});
-const began = performance.now();
+const began = process.cpuUsage();
 const run = simulateNear(
   {
     system: {gravity: [0, 0, -9.81], bodies},
     reach: Object.fromEntries(Object.keys(bodies).map(name => [name, radius])),
-    planes: walls,
+    planes: walls.map(wall => plane(wall)),
     contact: (a, b, wall) => rigidContact(a, b, {shapes: [wall ?? ball, ball], friction: mu}),
     margin: 0.03,
   },
   {dt, steps, piece: 40},
 );
-const seconds = (performance.now() - began) / 1000;
-console.log(`${count} spheres, ${steps} steps of ${dt} s in ${seconds.toFixed(1)} s, ${run.pieces.length} pieces`);
+const seconds = process.cpuUsage(began).user / 1e6;
+console.log(
+  `${count} spheres, ${steps} steps of ${dt} s in ${seconds.toFixed(1)} s of processor time, ${((1000 * seconds) / steps).toFixed(0)} ms a step with compiling, ${run.pieces.length} pieces`,
+);
 console.log(
   `all pairs would be ${(count * (count - 1)) / 2 + 5 * count} contacts; pieces have at most ${Math.max(...run.pieces.map(piece => piece.contacts))}`,
 );
-// How far spheres are in each other and in walls, over all steps, and how fast they still are.
-let deepest = 0;
-for (let step = 0; step <= steps; step++) {
-  const q = run.q.subarray(7 * count * step, 7 * count * (step + 1));
-  for (let i = 0; i < count; i++) {
-    const a = q.subarray(7 * i, 7 * i + 3);
-    for (const {at, normal} of walls)
-      deepest = Math.max(deepest, radius - normal!.reduce((sum, x, k) => sum + x * (a[k] - at![k]), 0));
-    for (let j = 0; j < i; j++)
-      deepest = Math.max(deepest, 2 * radius - Math.hypot(a[0] - q[7 * j], a[1] - q[7 * j + 1], a[2] - q[7 * j + 2]));
-  }
-}
+const {worst, deepest} = lawsOfBalls(run, {n: count, h: dt, radius, mu, walls});
 const speeds = Array.from({length: count}, (_, i) =>
   Math.hypot(...run.v.subarray(6 * (count * steps + i), 6 * (count * steps + i) + 3)),
 );
+console.log(`laws of contact, worst of all steps: ${worst.toExponential(1)} m/s or kg m/s`);
 console.log(
   `deepest overlap ${deepest.toExponential(1)} of radius ${radius}; fastest at the end ${Math.max(...speeds).toExponential(1)} m/s`,
 );

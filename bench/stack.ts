@@ -1,5 +1,6 @@
 /**
- * Ten boxes on each other, by contacts of box and box: how far they move in a minute, and time a step.
+ * Ten boxes on each other, by contacts of box and box: how far they move and tilt in a minute, how fast any of them is in any step, which bounds the
+ * speed of every point of contact, what the forces pull or are beyond the cone, and time a step.
  *     npx tsx bench/stack.ts [boxes] [seconds]
  */
 import {moreau, simulate} from '../lib/index.js';
@@ -20,13 +21,29 @@ for (let i = 0; i < count; i++) {
 }
 const stack = multibody({gravity: [0, 0, -9.81], bodies, contacts});
 const began = process.cpuUsage();
-const path = simulate(stack, stack.initial, {scheme: moreau(), dt, t1: seconds, saveAt: 'end'});
+const path = simulate(stack, stack.initial, {scheme: moreau(), dt, t1: seconds});
 path.dispose();
-const [q, v] = [path.values('q'), path.values('v').slice(-6 * count)];
-const half = q.length / 2;
-let most = 0;
-for (let i = 0; i < half; i++) most = Math.max(most, Math.abs(q[half + i] - q[i]));
+const [q, v, lambda] = (['q', 'v', 'lambda'] as const).map(name => path.values(name));
+let [moved, fastest, pulled, beyond] = [0, 0, 0, 0];
+for (let i = 0; i < q.length; i++) moved = Math.max(moved, Math.abs(q[i] - q[i % (7 * count)]));
+for (const x of v) fastest = Math.max(fastest, Math.abs(x));
+// 8 corners on the floor, and 12 points of every pair: normal forces, and then two tangential ones of each.
+const between = 12 * (count - 1);
+const rows = 3 * (8 + between);
+for (let step = 1; step * rows < lambda.length; step++) {
+  const all = lambda.subarray(step * rows, (step + 1) * rows);
+  for (const [from, points] of [
+    [0, 8],
+    [24, between],
+  ])
+    // prettier-ignore
+    for (let c = 0; c < points; c++) {
+      const at = from + points + 2 * c;
+      pulled = Math.max(pulled, -dt * all[from + c]);
+      beyond = Math.max(beyond, dt * (Math.hypot(all[at], all[at + 1]) - 0.5 * all[from + c]));
+    }
+}
 const {steps, newtonIterations, milliseconds} = path.stats;
 const {user, system} = process.cpuUsage(began);
 console.log(`${count} boxes, ${seconds} s: ${steps} steps, ${newtonIterations} iterations, ${((user + system) / 1e6).toFixed(1)} s of processor time; by the clock ${(milliseconds.compile / 1000).toFixed(1)} s to compile and ${((milliseconds.run - milliseconds.compile) / steps).toFixed(1)} ms a step`); // prettier-ignore
-console.log(`moved by ${most.toExponential(1)}, fastest ${Math.max(...v.map(Math.abs)).toExponential(1)}`);
+console.log(`moved by ${moved.toExponential(1)} (m, or numbers of a quaternion), fastest ${fastest.toExponential(1)} m/s or rad/s; pulled ${pulled.toExponential(1)}, beyond the cone ${beyond.toExponential(1)} kg m/s`); // prettier-ignore

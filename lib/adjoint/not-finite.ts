@@ -14,8 +14,7 @@ import type {Gradient} from './gradient.js';
 /** Looks at what transition n of a sweep back, from time t, has left: the cotangent of its beginning, and those of the parameters. */
 export type Watch = (n: number, t: number, xCotangent: Float64Array, executable: StepExecutable) => void;
 
-const notFinite = (values: Float64Array | undefined): number =>
-  values === undefined ? -1 : firstNotFinite(values);
+const notFinite = (values: Float64Array | undefined): number => (values === undefined ? -1 : firstNotFinite(values));
 
 const remedy =
   'A slope is infinite there, as that of √x at 0, or the motion is chaotic or unstable and its gradient grows beyond the range of numbers: '

@@ -6,10 +6,11 @@
  * definite and the constraints independent, no pivot is then zero in exact arithmetic, up to accidents.
  */
 import {ordering, type OrderingName} from './ordering.js';
-import type {Graph} from './graph.js';
+import {inverse, type Graph} from './graph.js';
 import type {Pattern} from './solver.js';
 
 export function pairedOrdering(pattern: Pattern, graph: Graph, name: OrderingName): Int32Array {
+  if (pattern.weak !== undefined && pattern.weak.length > 0) return weakLast(graph, pattern.weak, name);
   const bare = rowsWithoutDiagonal(pattern);
   if (bare.length === 0) return ordering(graph, name);
   const isBare = new Set(bare);
@@ -25,6 +26,50 @@ export function pairedOrdering(pattern: Pattern, graph: Graph, name: OrderingNam
   }
   const order = ordering(compress(graph, group, members), name);
   return Int32Array.from([...order].flatMap(g => members[g]));
+}
+
+/**
+ * Each weak row directly after the last of its strong neighbours. There its pivot is that of G M⁻¹Gᵀ, less what rows before it
+ * share with it, and a definite matrix needs no other. A pair would not do: contacts are mostly more than bodies can move, and
+ * a velocity across a contact is no partner of its row. The strong rows are ordered as if the weak ones were gone: each joins its neighbours to each other.
+ */
+function weakLast(graph: Graph, weak: Int32Array, name: OrderingName): Int32Array {
+  const {n, pointers, adjacent} = graph;
+  const isWeak = new Uint8Array(n);
+  for (const i of weak) isWeak[i] = 1;
+  const strong = Int32Array.from({length: n}, (_, i) => i).filter(i => isWeak[i] === 0);
+  const number = new Int32Array(n).fill(-1);
+  strong.forEach((i, k) => (number[i] = k));
+  const joined: number[] = [];
+  const joinedPointers = new Int32Array(strong.length + 1);
+  const seen = new Int32Array(strong.length).fill(-1);
+  strong.forEach((i, k) => {
+    seen[k] = k;
+    const meet = (j: number): void => {
+      if (isWeak[j] === 1 || seen[number[j]] === k) return;
+      seen[number[j]] = k;
+      joined.push(number[j]);
+    };
+    for (let p = pointers[i]; p < pointers[i + 1]; p++) {
+      const j = adjacent[p];
+      meet(j);
+      if (isWeak[j] === 1) for (let q = pointers[j]; q < pointers[j + 1]; q++) meet(adjacent[q]);
+    }
+    joinedPointers[k + 1] = joined.length;
+  });
+  const first = ordering({n: strong.length, pointers: joinedPointers, adjacent: Int32Array.from(joined)}, name);
+  const place = inverse(first);
+  const after: number[][] = strong.length === 0 ? [[...weak]] : Array.from(first, () => []);
+  for (const i of weak) {
+    let last = strong.length - 1;
+    let most = -1;
+    for (let p = pointers[i]; p < pointers[i + 1]; p++)
+      if (isWeak[adjacent[p]] === 0) most = Math.max(most, place[number[adjacent[p]]]);
+    if (most >= 0) last = most;
+    after[Math.max(0, last)].push(i);
+  }
+  if (strong.length === 0) return Int32Array.from(after[0]);
+  return Int32Array.from(Array.from(first).flatMap((k, at) => [strong[k], ...after[at]]));
 }
 
 function rowsWithoutDiagonal({n, rowPointers, columns}: Pattern): number[] {

@@ -27,6 +27,8 @@ export interface Pattern {
   readonly symmetric: boolean;
   /** All n·n entries are present. */
   readonly dense: boolean;
+  /** Rows whose diagonal entry is in the pattern but may be next to nothing (multipliers of contacts): pivots only after their neighbours. */
+  readonly weak?: Int32Array | undefined;
 }
 
 /** How linear systems are solved: a method by its name and its analysis of a pattern. */

@@ -63,9 +63,7 @@ function plain(prepared: Prepared, {times}: Run, matrix: Float64Array): {[name: 
 /** The series of a matrix [saved, width] as tensors, block by block. */
 export function seriesTensors(prepared: Prepared, saved: number, matrix: Float64Array): tf.Tensor[] {
   const {blocks, width} = seriesOf(prepared);
-  return blocks.map(block =>
-    tf.tensor(new Float32Array(column(matrix, width, block)), [saved, ...block.shape]),
-  );
+  return blocks.map(block => tf.tensor(new Float32Array(column(matrix, width, block)), [saved, ...block.shape]));
 }
 
 /** Such tensors by name. */

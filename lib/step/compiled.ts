@@ -11,7 +11,7 @@ import {countWork} from '../graph/work.js';
 import type {Analysis, LinearSolver} from '../linear/index.js';
 import {auto, stagewise} from '../linear/index.js';
 import {workVectors} from '../newton/index.js';
-import type {Graph} from '../graph/node.js';
+import type {Graph, Node} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
 import type {Derived} from './derived.js';
 import {deriveStep, pullDerivedPrograms, secondOrderDerivedPrograms} from './derived.js';
@@ -123,8 +123,19 @@ export class CompiledStep {
       functions: {residual, residualBlocks = residual},
       inputs: {z},
     } = this.step;
-    if (residualBlocks !== undefined) this.ownJacobian ??= this.timed(() => jacobianProgram(residualBlocks, z));
+    if (residualBlocks !== undefined)
+      this.ownJacobian ??= this.timed(() => jacobianProgram(residualBlocks, z, this.weakRows(residualBlocks)));
     return this.ownJacobian;
+  }
+
+  /** Multipliers of contacts with friction, whose own share of their equations is what contacts yield; undefined without such. */
+  private weakRows(residual: Node): Int32Array | undefined {
+    const yields = topological([residual]).some(node => isOp(node, 'input') && node.attributes.name === 'relaxation');
+    if (!yields) return undefined;
+    const rows = this.step.unknown.blocks.flatMap(({multiplies, offset, size}) =>
+      multiplies === true ? Array.from({length: size}, (_, i) => offset + i) : [],
+    );
+    return Int32Array.from(rows);
   }
 
   /** What Newton's iteration solves with: the Jacobian, or a model of it. */
@@ -134,7 +145,7 @@ export class CompiledStep {
       inputs: {z},
     } = this.step;
     if (residualModel === undefined) return this.jacobian;
-    return (this.ownMatrix ??= this.timed(() => jacobianProgram(residualModel, z)));
+    return (this.ownMatrix ??= this.timed(() => jacobianProgram(residualModel, z, this.weakRows(residualModel))));
   }
 
   /** The matrix of the error estimate; undefined where it has none. */

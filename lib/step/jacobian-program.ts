@@ -47,14 +47,17 @@ const widestProduct = 12;
  */
 const nodeWork = 10;
 
-/** ∂R/∂z, or Newton's matrix where R is a model of the residual. */
-export function jacobianProgram(residual: Node, z: Node): JacobianProgram {
+/**
+ * ∂R/∂z, or Newton's matrix where R is a model of the residual.
+ * @param weak see `Pattern.weak`
+ */
+export function jacobianProgram(residual: Node, z: Node, weak?: Int32Array): JacobianProgram {
   const direction = input('dz', z.shape);
   const tangent = blockTangent(residual, z, direction);
-  return (
+  const program =
     (tangent === undefined ? undefined : entryByEntry(tangent, direction))
-    ?? byColors(tangent, direction, residual.size)
-  );
+    ?? byColors(tangent, direction, residual.size);
+  return weak === undefined ? program : {...program, pattern: {...program.pattern, weak}};
 }
 
 /**

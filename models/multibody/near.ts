@@ -5,12 +5,13 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {any, callable, list, object, positive, refuseUnknownOptions, requireValue} from '../../lib/checks.js';
-import type {NumericParams, Observe, Params, Scheme, Tree} from '../../lib/index.js';
+import type {NumericParams, Observe, Params, RunState, Scheme, Tree} from '../../lib/index.js';
 import {moreau, OptionError, simulate} from '../../lib/index.js';
+import {readBodies, type Place} from './bodies.js';
 import type {BodyContact} from './contacts.js';
 import {multibody, type Multibody, type MultibodySpec} from './multibody.js';
 import {inner, minus, norm, type V3} from './numbers.js';
-import type {RigidContact} from './rigid-contacts.js';
+import {multipliersOf, type RigidContact} from './rigid-contacts.js';
 import type {Shape} from './shapes.js';
 
 /** What `simulateNear` makes systems of. */
@@ -59,6 +60,10 @@ export interface NearPiece {
   readonly steps: number;
   readonly system: Multibody;
   readonly contacts: number;
+  /** The bodies of each of them, by number; in place of the first −1 − the number of a plane. */
+  readonly pairs: readonly (readonly [number, number])[];
+  /** [steps, multipliers], at the end of each step, as `simulate` gives them; without rigid contacts and joints empty. */
+  readonly lambda: Float64Array;
   /** What building and compiling it, and running its steps, took, together [ms]. */
   readonly milliseconds: number;
 }
@@ -66,7 +71,7 @@ export interface NearPiece {
 /**
  * Runs a system of many bodies whose contacts are sought as it goes, so that what a step costs grows with the number of
  * contacts and not with the square of that of bodies. Gradients are those of the run with all contacts.
- * A piece begins without the last forces: redundant contacts have those of least norm then.
+ * A piece goes on from the last one's forces.
  * @throws OptionError 'bad-multibody'; as `multibody` and `simulate`
  */
 export function simulateNear(spec: NearSpec, options: NearOptions): NearRun {
@@ -92,9 +97,12 @@ export function simulateNear(spec: NearSpec, options: NearOptions): NearRun {
     throw new OptionError('bad-multibody', "simulateNear: bodies are in maximal coordinates; leave coordinates: 'minimal' out."); // prettier-ignore
   const search = new Search(spec);
   const bare = multibody(spec.system);
+  const bodies = readBodies(spec.system.bodies);
   let [q, v] = [flat(bare.initial.q), flat(bare.initial.v)];
   const saved = {t: [0], q: [q], v: [v]};
   const pieces: NearPiece[] = [];
+  const starts: Start[] = [];
+  let left: Left | undefined;
   // A piece may have no contact that reads the parameters of contacts: all count as read.
   const observe: Observe = ({t, params: given}) => (readAll(given), t);
   const run = {scheme, dt, observe, ...(params === undefined ? {} : {params})};
@@ -103,10 +111,18 @@ export function simulateNear(spec: NearSpec, options: NearOptions): NearRun {
     const began = performance.now();
     const near = search.near(q, v, most * dt);
     const contacts = near.map(([a, b]) => search.contact(a, b));
-    const system = multibody({...spec.system, contacts: [...(spec.system.contacts ?? []), ...contacts]});
+    const own = spec.system.contacts ?? [];
+    const system = multibody({...spec.system, contacts: [...own, ...contacts]});
     const known = new Set(near.map(pair => pair.join()));
+    const rows = rowsOfContacts([...own.keys(), ...known], [...own, ...contacts], (name, asked) =>
+      bodies.place(name, asked),
+    );
+    const start = left === undefined ? {from: startOf(q, v, done * dt)} : goOn(left, rows, done * dt);
+    starts.push(start);
+    let last: RunState | undefined;
+    const forces: Float64Array[] = [];
     let taken = 0;
-    for (const state of simulate.steps(system, startOf(q, v, done * dt), {...run, steps: most})) {
+    for (const state of simulate.steps(system, start.from, {...run, steps: most})) {
       if (state.t <= (done + 0.5) * dt) continue;
       const [next, moving] = [Float64Array.from(state.values('q')), Float64Array.from(state.values('v'))];
       const missed = search.near(next, moving, 0, 0).find(pair => !known.has(pair.join()));
@@ -119,6 +135,8 @@ export function simulateNear(spec: NearSpec, options: NearOptions): NearRun {
       }
       taken++;
       [q, v] = [next, moving];
+      last = state.state();
+      forces.push(Float64Array.from(last.blocks.lambda?.values ?? []));
       saved.t.push((done + taken) * dt);
       saved.q.push(q);
       saved.v.push(v);
@@ -128,8 +146,11 @@ export function simulateNear(spec: NearSpec, options: NearOptions): NearRun {
       steps: taken,
       system,
       contacts: contacts.length,
+      pairs: near,
+      lambda: joined(forces),
       milliseconds: performance.now() - began,
     });
+    if (last !== undefined) left = {state: last, rows};
     done += taken;
   }
   return {
@@ -139,18 +160,23 @@ export function simulateNear(spec: NearSpec, options: NearOptions): NearRun {
     pieces,
     pullback: cotangent => {
       const zero = (like: Float64Array): Float64Array => new Float64Array(like.length);
-      let back = {q: cotangent.q ?? zero(q), v: cotangent.v ?? zero(v)};
+      let back: {[name: string]: Float64Array} = {q: cotangent.q ?? zero(q), v: cotangent.v ?? zero(v)};
       let sum: Tree<Float64Array> | undefined;
-      for (const {first, steps: count, system} of [...pieces].reverse()) {
-        const start = startOf(saved.q[first], saved.v[first], first * dt);
-        const {trajectory, pullback} = simulate.vjp(system, start, {...run, steps: count, saveAt: 'end'});
+      for (let k = pieces.length - 1; k >= 0; k--) {
+        const {steps: count, system} = pieces[k];
+        const {trajectory, pullback} = simulate.vjp(system, starts[k].from, {...run, steps: count, saveAt: 'end'});
         trajectory.dispose();
-        const rows = (values: Float64Array, width: number): number[][][] => [rowsOf(zero(values), width), rowsOf(values, width)]; // prettier-ignore
-        const {initial, params: byParams} = pullback({q: rows(back.q, 7), v: rows(back.v, 6)});
-        back = {q: Float64Array.from(initial.q), v: Float64Array.from(initial.v)};
+        const ofEnd = Object.fromEntries(
+          Object.entries(back).map(([name, values]) => [name, Float64Array.from([...zero(values), ...values])]),
+        );
+        const {initial, params: byParams} = pullback(ofEnd);
+        back = {...initial};
+        const lambda = starts[k].back?.(back.lambda);
+        if (lambda === undefined) delete back.lambda;
+        else back.lambda = lambda;
         sum = sum === undefined ? byParams : added(sum, byParams);
       }
-      return {initial: back, params: sum as Tree<Float64Array>};
+      return {initial: {q: back.q, v: back.v}, params: sum as Tree<Float64Array>};
     },
   };
 }
@@ -233,6 +259,58 @@ function* inCells(points: readonly V3[], cell: number): Generator<readonly [numb
     if (there === undefined) cells.set(key, [k]);
     else there.push(k);
   }
+}
+
+/** Where a piece begins, and what of the forces' derivatives there belongs to the piece before it. */
+interface Start {
+  readonly from: RunState | ReturnType<typeof startOf>;
+  readonly back?: (lambda: Float64Array) => Float64Array;
+}
+
+/** What a piece leaves, and of which contact and component each of its last multipliers is. */
+interface Left {
+  readonly state: RunState;
+  readonly rows: readonly string[];
+}
+
+function rowsOfContacts(
+  names: readonly (string | number)[],
+  contacts: readonly (BodyContact | RigidContact)[],
+  places: (name: string, asked: string) => Place,
+): string[] {
+  const nameOf = new Map(contacts.map((contact, i) => [contact, names[i]]));
+  const rigid = contacts.filter((one): one is RigidContact => 'kind' in one);
+  return multipliersOf(rigid, places).map(
+    ({contact, point, component}) => `${nameOf.get(contact)}/${point}/${component}`,
+  );
+}
+
+/** From the state that another piece left, with the forces of the contacts that both have. Schemes that carry more than these begin anew. */
+function goOn({state, rows: before}: Left, rows: readonly string[], t: number): Start {
+  const {lambda, ...others} = state.blocks;
+  const {q, v} = others;
+  if (lambda === undefined || Object.keys(others).length > 2)
+    return {from: {q: rowsOf(Float64Array.from(q.values), 7), v: rowsOf(Float64Array.from(v.values), 6), t}};
+  const first = lambda.values.length - before.length;
+  const at = new Map(before.map((name, i) => [name, first + i]));
+  const places = [...Array.from({length: first}, (_, i) => i), ...rows.map(name => at.get(name) ?? -1)];
+  const {kind, version, scheme} = state;
+  return {
+    from: {
+      kind,
+      version,
+      scheme,
+      t,
+      blocks: {q, v, lambda: {shape: [places.length], values: places.map(i => (i < 0 ? 0 : lambda.values[i]))}},
+    },
+    back: cotangent => {
+      const back = new Float64Array(lambda.values.length);
+      places.forEach((i, k) => {
+        if (i >= 0) back[i] += cotangent[k];
+      });
+      return back;
+    },
+  };
 }
 
 const flat = (rows: readonly (number | readonly number[])[]): Float64Array => Float64Array.from(rows.flat());

@@ -59,6 +59,39 @@ export function rigidContacts(
   return touchesOf(contacts, places).map(sort => constraintOf(sort, at));
 }
 
+/** What a multiplier belongs to. */
+export interface Multiplier {
+  readonly contact: RigidContact;
+  /** Which of the contact's points. */
+  readonly point: number;
+  /** 0 of the normal force, 1 and 2 of the tangential ones. */
+  readonly component: number;
+}
+
+/**
+ * The multipliers of rigid contacts, in the order in which they are the last of λ.
+ * @throws OptionError 'unknown-body'
+ */
+export function multipliersOf(
+  contacts: readonly RigidContact[],
+  places: (name: string, asked: string) => Place,
+): Multiplier[] {
+  return touchesOf(contacts, places).flatMap(({contacts: list}) => {
+    const points = new Map<RigidContact, number>();
+    const rows = list.map(contact => {
+      const point = points.get(contact) ?? 0;
+      points.set(contact, point + 1);
+      return {contact, point};
+    });
+    const of = (row: (typeof rows)[number], components: readonly number[]): Multiplier[] =>
+      components.map(component => ({...row, component}));
+    return [...rows.flatMap(row => of(row, [0])), ...(slides(list) ? rows.flatMap(row => of(row, [1, 2])) : [])];
+  });
+}
+
+/** Whether a sort has tangential forces. */
+const slides = (list: readonly RigidContact[]): boolean => list.some(({friction}) => friction !== 0);
+
 function constraintOf(
   {contacts: list, touches}: Sort<RigidContact>,
   at: (q: tf.Tensor, v: tf.Tensor | undefined, t: tf.Tensor, params: Params) => Instant,
@@ -72,7 +105,7 @@ function constraintOf(
   const gap = ({q, t, params}: {q: tf.Tensor; t: tf.Tensor; params: Params}): tf.Tensor =>
     touches.gapAt(at(q, undefined, t, params)).gap;
   const restitution = coefficient('restitution');
-  if (list.every(({friction}) => friction === 0)) return frictionalContact(gap, {restitution});
+  if (!slides(list)) return frictionalContact(gap, {restitution});
   return frictionalContact(gap, {
     restitution,
     friction: coefficient('friction'),

@@ -33,10 +33,7 @@ export class VariableVector {
 }
 
 /** Views of a flat vector by variable, one after another. */
-function partsOf(
-  variables: readonly tf.Variable[],
-  vector: Float64Array,
-): ReadonlyMap<tf.Variable, Float64Array> {
+function partsOf(variables: readonly tf.Variable[], vector: Float64Array): ReadonlyMap<tf.Variable, Float64Array> {
   let offset = 0;
   return new Map(variables.map(variable => [variable, vector.subarray(offset, (offset += variable.size))] as const));
 }

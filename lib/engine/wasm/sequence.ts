@@ -36,7 +36,10 @@ export function sequence(
 ): (...numbers: number[]) => number {
   const builder = new ModuleBuilder();
   const imports = calls.map(({arguments: given = [], returns}, i) =>
-    builder.import('calls', String(i), {parameters: given.map(typeOf), results: returns === undefined ? [] : [returns]}),
+    builder.import('calls', String(i), {
+      parameters: given.map(typeOf),
+      results: returns === undefined ? [] : [returns],
+    }),
   );
   const {index, body} = builder.define({parameters: new Array<ValueType>(parameters).fill('f64'), results: ['f64']});
   const [last, bits] = [body.local('f64'), body.local('i32')];

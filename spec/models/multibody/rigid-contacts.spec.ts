@@ -192,7 +192,7 @@ describe('contacts that do not yield', () => {
 
   it('balls poured in a box: the laws of contact hold in every step, by a count of its own, and none lies in another', () => {
     const [radius, mu, h, n] = [0.1, 0.4, 0.01, 5];
-    const next = random(3);
+    const next = random(7);
     const bodies: {[name: string]: BodySpec} = {};
     const contacts: RigidContact[] = [];
     const walls: [V3, V3][] = [
@@ -241,8 +241,9 @@ describe('contacts that do not yield', () => {
         worst = Math.max(
           worst,
           h * -push,
-          // Pressed: it neither leaves nor goes further than it may; not pressed: it does not sink.
-          push > 0 ? Math.min(Math.abs(along + Math.max(gap, 0) / h), Math.abs(along)) : -along - Math.max(gap, 0) / h,
+          // Pressed: it neither leaves nor goes further than it may; nothing sinks.
+          Math.min(h * push, Math.abs(along + Math.max(gap, 0) / h), Math.abs(along)),
+          -along - Math.max(gap, 0) / h,
           h * (Math.hypot(...rub) - mu * push),
           // Friction takes all the power it can.
           h * (mu * push * Math.hypot(...slip) + rub[0] * slip[0] + rub[1] * slip[1]),
