@@ -150,7 +150,6 @@ const rubbing = (rub: tf.Tensor, slip: tf.Tensor, radius: tf.Tensor): tf.Tensor 
   tf.sub(rub, onDisc(tf.sub(rub, slip), radius));
 
 /**
-<<<<<<< HEAD
  * Where positions end. An impact after the share s of the step has moved its body for the rest of it, so of its impulse positions get the share 1 − s: a
  * single contact has slipped with the velocity without contact before it, with that after it for the rest, and φ⁺ = (1 − s) h u⁺.
  * So velocity and position at the end are continuous functions of the start, to the order of the scheme, when the impact moves from one step to the next,
@@ -161,20 +160,10 @@ const rubbing = (rub: tf.Tensor, slip: tf.Tensor, radius: tf.Tensor): tf.Tensor 
  *
  * In the metric of the mass w is the nearest point of a convex set, which is there where nothing overlaps, so that it is no faster than what moves. Equations in
  * place of these inequalities ask for displacements that no rigid motion has, and threw wedged balls metres away.
-=======
- * Where positions end: what presses and closes is where its impact has led within the step, φ⁺ = (1 − s) h c, and has slipped with the
- * velocity without contact for the share s, with that after it for the rest. So velocity and position at the end are
- * continuous functions of the start, to the order of the scheme, when the impact moves from one step to the next, and
- * derivatives are those of the motion whose impacts are located. Contacts of one body that close at different times ask for
- * displacements that no rigid motion has: softness makes them those of least squares. What rests asks for none along its surface, where its displacement is the
- * velocity's: three rows a contact would be more than bodies in a pile can move, and least squares of what contradicts itself
- * by 1e-4 threw spheres a radius deep into each other.
->>>>>>> wt-pile
  */
 export function displacementRows(step: ContactStep): ContactRows {
   const {gap, mean, push, rub, shove, drag, slips, softness, h} = step;
   const {share, arrives} = flight(step);
-<<<<<<< HEAD
   const arriving = arrives();
   const beyond = tf.add(shove, tf.where(arriving, tf.mul(share, push), push));
   const reached = tf.addN([tf.div(gap, h), mean, tf.mul(softness, shove)]);
@@ -182,39 +171,6 @@ export function displacementRows(step: ContactStep): ContactRows {
   if (drag === undefined || rub === undefined || slips === undefined) return {normal, tangential: undefined};
   const s = tf.expandDims(tf.where(arriving, share, tf.zerosLike(share)), 1);
   return {normal, tangential: tf.add(drag, tf.mul(s, rub))};
-=======
-  const {pressed, target} = compression === undefined ? thrown(step) : expanded(step, compression);
-  const reached = tf.addN([tf.div(step.gap, h), step.mean, tf.neg(target), tf.mul(softness, shove)]);
-  const normal = tf.where(pressed, reached, shove);
-  if (drag === undefined || slips === undefined) return {normal, tangential: undefined};
-  const jump = tf.sub(slips.free, slips.after);
-  const moved = tf.add(slips.after, tf.mul(tf.expandDims(share, 1), jump));
-  const row = tf.add(tf.sub(slips.mean, moved), tf.mul(softness, drag));
-  const wide = tf.tile(tf.expandDims(tf.logicalAnd(pressed, arrives()), 1), [1, drag.shape[1] as number]);
-  return {normal, tangential: tf.where(wide, row, drag)};
-}
-
-/** What presses in the step, and φ⁺/h of that: by Moreau's law, and by Poisson's. */
-interface Pressed {
-  readonly pressed: tf.Tensor;
-  readonly target: tf.Tensor;
-}
-
-function thrown(step: ContactStep): Pressed {
-  const {leaves, target} = flight(step);
-  return {pressed: tf.greater(step.push, tf.sub(step.after, leaves)), target};
-}
-
-function expanded(step: ContactStep, compression: Compression): Pressed {
-  const {closing, share} = flight(step);
-  const {left, beyond} = departure(step, compression);
-  const compressed = tf.greater(compression.push, approach(step, compression));
-  const flown = tf.mul(tf.sub(1, share), tf.relu(step.after));
-  return {
-    pressed: tf.logicalOr(compressed, tf.greater(beyond, left)),
-    target: tf.where(closing, flown, tf.zerosLike(flown)),
-  };
->>>>>>> wt-pile
 }
 
 /**
