@@ -134,13 +134,18 @@ async function overhead(count: number): Promise<void> {
 }
 
 /** Two workers beside one, in turns. The time of many cases less that of few leaves the workers' start aside. */
-async function workers(count: number): Promise<void> {
-  const tasks: {readonly [name: string]: (n: number) => Iterable<Case>} = {
-    logistic: (n: number) => grid({x: linspace(0, 1, n)}),
+async function workers(most: number): Promise<void> {
+  const map =
+    (millions: number) =>
+    (n: number): Iterable<Case> =>
+      grid({x: linspace(0, 1, n), millions: [millions]});
+  const rows: readonly (readonly [name: string, cases: (n: number) => Iterable<Case>, count: number])[] = [
+    ['logistic', map(100), Math.ceil(most / 10)],
+    ['logistic', map(10), most],
     // V8 compiles it in threads beside its own, so that one worker is more than one processor's work.
-    identification: identifications,
-  };
-  for (const [name, cases] of Object.entries(tasks)) {
+    ['identification', identifications, most],
+  ];
+  for (const [name, cases, count] of rows) {
     const task = {module, export: name};
     const few = Math.ceil(count / 10);
     const time = async (n: number, howMany: number): Promise<number> =>
