@@ -1,5 +1,5 @@
 /** Coulomb's and Moreau's laws, e = 0, between balls and planes in every step of a run in pieces, counted from states and forces alone. */
-import type {NearRun} from '../../../models/index.js';
+import type {NearPiece, NearRun} from '../../../models/index.js';
 
 type V3 = readonly [number, number, number];
 
@@ -25,7 +25,9 @@ function tangents([x, y, z]: readonly number[]): [number[], number[]] {
  * friction is beyond its cone, and what it lacks of the power it can take. Then the largest force, and how deep balls are in each other and in planes.
  */
 export function lawsOfBalls(
-  run: Pick<NearRun, 'q' | 'v' | 'pieces'>,
+  run: Pick<NearRun, 'q' | 'v'> & {
+    readonly pieces: readonly Pick<NearPiece, 'first' | 'steps' | 'pairs' | 'lambda'>[];
+  },
   given: {
     readonly n: number;
     readonly h: number;

@@ -4,6 +4,7 @@ import {expect} from 'chai';
 import {moreau, OptionError, simulate, type SimulateOptions} from '../../../lib/index.js';
 import type {BodySpec, Multibody, RigidContact} from '../../../models/index.js';
 import {box, capsule, contact, multibody, plane, rigidContact, sphere} from '../../../models/index.js';
+import {lawsOfBalls} from './laws-of-balls.js';
 
 const g = 9.81;
 const gravity: [number, number, number] = [0, 0, -g];
@@ -214,59 +215,14 @@ describe('contacts that do not yield', () => {
     const path = simulate(poured, poured.initial, {scheme, dt: h, t1: 1});
     path.dispose();
     const [q, v, lambda] = (['q', 'v', 'lambda'] as const).map(name => path.values(name));
-    const flat = n * walls.length;
-    const pairs = (n * (n - 1)) / 2;
-    const count = 3 * (flat + pairs);
-    let [worst, most, deepest] = [0, 0, 0];
-    for (let step = 1; step * count < lambda.length; step++) {
-      const all = lambda.subarray(step * count, (step + 1) * count);
-      // Geometry of the step's start, velocities of its end.
-      const centre = (i: number): number[] => [
-        ...q.subarray((step - 1) * 7 * n + 7 * i, (step - 1) * 7 * n + 7 * i + 3),
-      ];
-      const surface = (i: number, arm: number[]): number[] => {
-        const at = (step - 1) * 7 * n + 7 * i + 3;
-        const [w, ...u] = q.subarray(at, at + 4);
-        const twist = v.subarray(step * 6 * n + 6 * i, step * 6 * n + 6 * i + 6);
-        const t = cross(u, [...twist.subarray(3)]).map(x => 2 * x);
-        const spin = cross(u, t).map((x, k) => x + w * t[k] + twist[3 + k]);
-        return cross(spin, arm).map((x, k) => x + twist[k]);
-      };
-      const check = (gap: number, normal: number[], u: number[], push: number, rub: readonly number[]): void => {
-        const along = dot(u, normal);
-        const [e, f] = tangents(normal);
-        const slip = [dot(u, e), dot(u, f)];
-        most = Math.max(most, push);
-        deepest = Math.max(deepest, -gap);
-        worst = Math.max(
-          worst,
-          h * -push,
-          // Pressed: it neither leaves nor goes further than it may; nothing sinks.
-          Math.min(h * push, Math.abs(along + Math.max(gap, 0) / h), Math.abs(along)),
-          -along - Math.max(gap, 0) / h,
-          h * (Math.hypot(...rub) - mu * push),
-          // Friction takes all the power it can.
-          h * (mu * push * Math.hypot(...slip) + rub[0] * slip[0] + rub[1] * slip[1]),
-        );
-      };
-      for (let c = 0; c < flat; c++) {
-        const [at, normal] = walls[c % walls.length];
-        const i = Math.floor(c / walls.length);
-        const gap = dot(normal, centre(i).map((x, k) => x - at[k])) - radius; // prettier-ignore
-        check(gap, normal, surface(i, normal.map(x => -radius * x)), all[c], [...all.subarray(flat + 2 * c, flat + 2 * c + 2)]); // prettier-ignore
-      }
-      let c = 0;
-      for (let i = 0; i < n; i++)
-        for (let j = 0; j < i; j++, c++) {
-          const apart = centre(i).map((x, k) => x - centre(j)[k]);
-          const length = Math.hypot(...apart);
-          const normal = apart.map(x => x / length);
-          const u = surface(i, normal.map(x => -radius * x)); // prettier-ignore
-          const other = surface(j, normal.map(x => (radius + length - 2 * radius) * x)); // prettier-ignore
-          const from = 3 * flat;
-          check(length - 2 * radius, normal, u.map((x, k) => x - other[k]), all[from + c], [...all.subarray(from + pairs + 2 * c, from + pairs + 2 * c + 2)]); // prettier-ignore
-        }
-    }
+    const balls = Array.from({length: n}, (_, i) => i);
+    const onWalls = balls.flatMap(i => walls.map((_, wall): [number, number] => [-1 - wall, i]));
+    const onBalls = balls.flatMap(i => balls.slice(0, i).map((j): [number, number] => [j, i]));
+    const pairs = [...onWalls, ...onBalls];
+    const rows = 3 * pairs.length;
+    const pieces = [{first: 0, steps: lambda.length / rows - 1, pairs, lambda: lambda.subarray(rows)}];
+    const given = {n, h, radius, mu, walls: walls.map(([at, normal]) => ({at, normal}))};
+    const {worst, most, deepest} = lawsOfBalls({q, v, pieces}, given);
     expect(most).to.be.greaterThan(100);
     // Balls of 0.1 m do not lie in each other, wedged as they are.
     expect(deepest).to.be.lessThan(1e-8);
@@ -352,12 +308,3 @@ const dot = (a: ArrayLike<number>, b: ArrayLike<number>): number => {
   for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
   return sum;
 };
-/** Duff et al. 2017, of which λ's components are told. */
-function tangents([x, y, z]: number[]): [number[], number[]] {
-  const sign = z < 0 ? -1 : 1;
-  const a = -1 / (sign + z);
-  return [
-    [1 + sign * x * x * a, sign * x * y * a, -sign * x],
-    [x * y * a, sign + y * y * a, -y],
-  ];
-}
