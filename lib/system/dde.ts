@@ -66,7 +66,7 @@ export function dde<P extends ParamsLike<P> = Params>(spec: DdeSpec<P>): DdeSyst
     throw new OptionError('bad-dde', `dde: longest is ${longest}, and a delay is ${most}.`, {option: 'longest'});
   return {
     kind: 'ode',
-    derivative: derivative,
+    derivative,
     delays: {lengths: delays, longest: most, history},
   };
 }
