@@ -9,7 +9,8 @@ import {SUSPICIOUS_PIVOT} from '../../linear/singularity.js';
 import type {TransposedSolve} from '../engine.js';
 import type {CompiledMethod} from '../../linear/solver.js';
 import type {NumericKernels} from './kernels.js';
-import type {Call} from './sequence.js';
+import type {RoutineWriter} from './routine.js';
+import type {Push} from '../../wasm/writer.js';
 import type {UnrolledKernels} from './kernels/unrolled.js';
 import {unrolledKernels, unrolledSizes} from './kernels/unrolled.js';
 import {tridiagonalPositive, tridiagonalSmallMultipliers, tridiagonalSound} from './kernels/tridiagonal-ends.js';
@@ -116,9 +117,9 @@ export abstract class MemoryFactor implements Factor {
     return this.general;
   }
 
-  /** The same two as calls for a sequence, which stops where the matrix is not one for the kernel; it is to `forget` what this has factored. */
-  abstract eliminationCalls(values: number): readonly Call[];
-  abstract substitutionCalls(from: number, to: number): readonly Call[];
+  /** The same two as parts of a routine, before which this has to `forget` what it factored: pushes whether the matrix is one for the kernel. */
+  abstract writeElimination(w: RoutineWriter, values: number): Push;
+  abstract writeSubstitution(w: RoutineWriter, from: number, to: number, transposed: boolean): void;
   /** Factors the values at an address; false where the matrix is not one for the kernel. */
   protected abstract eliminate(values: number): boolean;
   /** Solves from one address to another, which may be the same. */
@@ -151,21 +152,32 @@ class TridiagonalMemoryFactor extends MemoryFactor {
     return this.accepts(this.kernels.tridiagonalFactor(values, this.lower, this.reciprocals, this.upper, this.n));
   }
 
-  eliminationCalls(values: number): Call[] {
-    const {kernels, lower, reciprocals, upper, n, stable} = this;
-    return [
-      {
-        run: kernels.tridiagonalFactor,
-        arguments: [values, lower, reciprocals, upper, n],
-        returns: 'i32',
-        onlyIf: {bits: [tridiagonalSound, stable]},
-      },
-    ];
+  writeElimination(w: RoutineWriter, values: number): Push {
+    const {kernels, lower, reciprocals, upper, n} = this;
+    return this.soundIn(w, w.call(kernels.tridiagonalFactor, [values, lower, reciprocals, upper, n], 'i32'));
   }
 
-  substitutionCalls(from: number, to: number): Call[] {
+  writeSubstitution(w: RoutineWriter, from: number, to: number, transposed: boolean): void {
     const {kernels, lower, reciprocals, upper, n} = this;
-    return [{run: kernels.tridiagonalSolve, arguments: [lower, reciprocals, upper, n, from, to]}];
+    w.run(
+      transposed ? kernels.tridiagonalSolveTransposed : kernels.tridiagonalSolve,
+      lower,
+      reciprocals,
+      upper,
+      n,
+      from,
+      to,
+    );
+  }
+
+  /** `accepts` of the bits that are pushed. */
+  private soundIn(w: RoutineWriter, bits: Push): Push {
+    const kept = w.local('i32');
+    const has = (set: number): Push => w.op('i32.ne', w.op('i32.and', w.get(kept), w.int(set)), w.int(0));
+    return () => {
+      w.set(kept, bits);
+      w.op('i32.and', has(tridiagonalSound), has(this.stable))();
+    };
   }
 
   override readonly solveTransposedOnce: TransposedSolve = (values, b, x) => {
@@ -187,8 +199,6 @@ class TridiagonalMemoryFactor extends MemoryFactor {
     else this.kernels.tridiagonalSolve(this.lower, this.reciprocals, this.upper, this.n, from, to);
   }
 }
-
-const soundPivots = {above: SUSPICIOUS_PIVOT};
 
 /** Where a dense LU lies in its workspace: the matrix, the rows' scales, the pivots. */
 abstract class DenseLayout<Kernels> extends MemoryFactor {
@@ -212,14 +222,15 @@ abstract class DenseLayout<Kernels> extends MemoryFactor {
 
 /** Dense LU of a few unknowns, without loops. */
 class UnrolledMemoryFactor extends DenseLayout<UnrolledKernels> {
-  eliminationCalls(values: number): Call[] {
+  writeElimination(w: RoutineWriter, values: number): Push {
     const {kernels, matrix, pivots, scale} = this;
-    return [{run: kernels.factor, arguments: [values, matrix, pivots, scale], returns: 'f64', onlyIf: soundPivots}];
+    const pivot = w.call(kernels.factor, [values, matrix, pivots, scale], 'f64');
+    return w.op('f64.gt', pivot, w.number(SUSPICIOUS_PIVOT));
   }
 
-  substitutionCalls(from: number, to: number): Call[] {
+  writeSubstitution(w: RoutineWriter, from: number, to: number, transposed: boolean): void {
     const {kernels, matrix, pivots} = this;
-    return [{run: kernels.solve, arguments: [matrix, pivots, from, to]}];
+    w.run(transposed ? kernels.solveTransposed : kernels.solve, matrix, pivots, from, to);
   }
 
   protected eliminate(values: number): boolean {
@@ -233,21 +244,20 @@ class UnrolledMemoryFactor extends DenseLayout<UnrolledKernels> {
 }
 
 class DenseMemoryFactor extends DenseLayout<NumericKernels> {
-  eliminationCalls(values: number): Call[] {
+  writeElimination(w: RoutineWriter, values: number): Push {
     const {kernels, n, matrix, scale, pivots} = this;
-    return [
-      {run: kernels.copy, arguments: [matrix, values, n * n]},
-      {run: kernels.denseScales, arguments: [matrix, n, scale]},
-      {run: kernels.denseFactor, arguments: [matrix, n, pivots, scale], returns: 'f64', onlyIf: soundPivots},
-    ];
+    const pivot = w.call(kernels.denseFactor, [matrix, n, pivots, scale], 'f64');
+    return () => {
+      w.run(kernels.copy, matrix, values, n * n);
+      w.run(kernels.denseScales, matrix, n, scale);
+      w.op('f64.gt', pivot, w.number(SUSPICIOUS_PIVOT))();
+    };
   }
 
-  substitutionCalls(from: number, to: number): Call[] {
+  writeSubstitution(w: RoutineWriter, from: number, to: number, transposed: boolean): void {
     const {kernels, n, matrix, pivots} = this;
-    return [
-      {run: kernels.copy, arguments: [to, from, n]},
-      {run: kernels.denseSolve, arguments: [matrix, n, pivots, to]},
-    ];
+    if (from !== to) w.run(kernels.copy, to, from, n);
+    w.run(transposed ? kernels.denseSolveTransposed : kernels.denseSolve, matrix, n, pivots, to);
   }
 
   protected eliminate(values: number): boolean {
