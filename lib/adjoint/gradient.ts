@@ -3,6 +3,7 @@ import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import type {ParameterCotangents} from './parameter-cotangents.js';
 import type {StepRecord} from './record.js';
+import type {SavedCursor} from './step-history.js';
 
 export interface Gradient {
   /** Cotangents of the user's initial blocks, flat: q and v, or y. */
@@ -45,8 +46,30 @@ export interface TransitionPull {
     isNew: boolean,
     within: readonly Looked[],
   ): void;
+  /** Steps that are nothing but steps, many at once; absent where there are others, or none are taken so. */
+  readonly many?: ManySteps;
   /** The cotangents of the parameters, after the last transition. */
   finish(): Float64Array[];
+}
+
+/** Cotangents go back through many steps at once. */
+export interface ManySteps {
+  /** Steps, and saved states in them, at a time. */
+  readonly room: number;
+  /**
+   * Rows from..to−1 of a record, one for each step.
+   * @param end the state after them
+   * @param states cotangents of all saved states
+   * @param cursor stands at those of these steps
+   */
+  pull(
+    record: StepRecord,
+    from: number,
+    to: number,
+    end: Float64Array,
+    states: Float64Array,
+    cursor: SavedCursor,
+  ): void;
 }
 
 /** Transitions whose times are constants and that have no saved states inside them: row by row. */

@@ -1,4 +1,5 @@
 /** The cotangents of the parameters, added up over a way back: by its programs themselves where they can, else after each of them. */
+import type {PullSums} from '../engine/engine.js';
 import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import type {CotangentProgram} from '../step/parameter-names.js';
@@ -43,6 +44,32 @@ export class ParameterCotangents {
   add(program: CotangentProgram = 'pullStep', factor = 1): void {
     if (this.untouched || (this.byPrograms && ofSteps.has(program))) return;
     this.addAll(program, factor);
+  }
+
+  /** By program the buffers whose numbers `add` adds to the totals, which stand one after another. */
+  get sums(): PullSums {
+    const {totals, byPrograms} = this;
+    const of = (program: keyof PullSums): PullSums[typeof program] => {
+      if (byPrograms) return [];
+      let end = 0;
+      return parameterNames(this.context).flatMap((name, p) => {
+        const [buffer, offset] = [parameterCotangent(program, name), end];
+        end += totals[p].length;
+        return this.executable.find(buffer) === undefined ? [] : [{buffer, offset}];
+      });
+    };
+    return {pullStep: of('pullStep'), pullDense: of('pullDense')};
+  }
+
+  /** Takes the totals to a place where others add to them, one after another, and back. */
+  give(to: Float64Array): void {
+    let offset = 0;
+    if (!this.byPrograms) for (const total of this.totals) to.set(total, (offset += total.length) - total.length);
+  }
+
+  take(from: Float64Array): void {
+    let offset = 0;
+    if (!this.byPrograms) for (const total of this.totals) total.set(from.subarray(offset, (offset += total.length)));
   }
 
   /** Those of the parameters, after the last program ran. */

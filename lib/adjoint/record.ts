@@ -90,7 +90,24 @@ export class StepRecord {
     this.count++;
   }
 
-  private grow(): void {
+  /** Rows as they lie here, t, h and x, of a record without unknowns. */
+  appendRows(from: Float64Array, count: number): void {
+    const {width} = this;
+    while ((this.count + count) * width > this.room.rows.length) this.grow(count);
+    this.room.rows.set(from.subarray(0, count * width), this.count * width);
+    this.count += count;
+  }
+
+  /** Copies rows from..to−1, as they lie here, of a record without unknowns. */
+  copyRows(from: number, to: number, target: Float64Array): void {
+    const {
+      room: {rows},
+      width,
+    } = this;
+    target.set(rows.subarray(from * width, to * width));
+  }
+
+  private grow(more = 1): void {
     const {
       room: {rows},
       width,
@@ -98,7 +115,7 @@ export class StepRecord {
       count,
     } = this;
     const grown = newNumbers(
-      Math.min(2 * rows.length, width * Math.max(Math.ceil(most), count + 1)),
+      Math.min(2 * rows.length, width * Math.max(Math.ceil(most), count + more)),
       'the record of the steps',
     );
     grown.set(rows);

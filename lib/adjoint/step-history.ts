@@ -46,6 +46,21 @@ export class SavedCursor {
     return from < this.to;
   }
 
+  /** Those of the last transitions before `end`, `count` of them at most that have no more than `room` together; returns the first one. */
+  backMany(end: number, count: number, room: number): number {
+    const {
+      saved: {after},
+    } = this;
+    let {from} = this;
+    while (from > 0 && after[from - 1] > end) from--;
+    this.to = from;
+    let first = Math.max(end - count, 0);
+    if (from > room) first = Math.max(first, after[from - room - 1]);
+    while (from > 0 && after[from - 1] > first) from--;
+    this.from = from;
+    return first;
+  }
+
   /** The same of a higher one. */
   on(n: number): boolean {
     const {
@@ -57,6 +72,11 @@ export class SavedCursor {
     while (to < after.length && after[to] === n + 1) to++;
     this.to = to;
     return this.from < to;
+  }
+
+  /** How many transitions were begun before the saved state i. */
+  after(i: number): number {
+    return this.saved.after[i];
   }
 
   /** Where the saved state i lies in its transition. */
@@ -122,10 +142,10 @@ export class StepHistory {
   }
 
   /** Notes that the next state is saved, in the transition last appended or at the start; its time may be that of a moment. */
-  save(theta: number, moment?: number): void {
+  save(theta: number, moment?: number, after = this.count): void {
     const {saved} = this;
     if (moment !== undefined) this.moving.set(saved.after.length, moment);
-    saved.after.push(this.count);
+    saved.after.push(after);
     saved.theta.push(theta);
   }
 }
@@ -136,8 +156,14 @@ export class StepHistory {
  */
 export type Visit = (n: number, record: StepRecord, from: number, to: number, end: Float64Array) => void;
 
-/** Shows all transitions from last to first; returns how many had to be taken again. */
-export type Backwards = (visit: Visit) => number;
+/**
+ * Pulls through the last of the transitions before `end` of a record with one row for each; returns how many that were.
+ * @param endOf the state before a row
+ */
+export type VisitMany = (record: StepRecord, end: number, endOf: (row: number) => Float64Array) => number;
+
+/** Shows all transitions from last to first, several at once where that is given; returns how many had to be taken again. */
+export type Backwards = (visit: Visit, many?: VisitMany) => number;
 
 /** Begins anew after a jump: the step from the user's blocks to the whole state, as the start of a run takes it. */
 export type Restart = (

@@ -56,12 +56,22 @@ export function sweepBack(
     }
     return within ?? nothing;
   };
-  const recomputedSteps = backwards((n, record, from, to, end) => {
-    const within = cursor.back(n) ? look() : nothing;
-    pull.pull(n, record, from, to, end, isNew, within);
-    isNew = false;
-    watch?.(n, record.time(from), xCotangent, executable);
-  });
+  const many = watch === undefined ? pull.many : undefined;
+  const recomputedSteps = backwards(
+    (n, record, from, to, end) => {
+      const within = cursor.back(n) ? look() : nothing;
+      pull.pull(n, record, from, to, end, isNew, within);
+      isNew = false;
+      watch?.(n, record.time(from), xCotangent, executable);
+    },
+    many
+      && ((record, end, endOf) => {
+        const first = cursor.backMany(end, many.room, many.room);
+        if (first === end) return 0;
+        many.pull(record, first, end, endOf(end), states, cursor);
+        return end - first;
+      }),
+  );
   if (cursor.back(-1)) look();
   const parameters = pull.finish();
   return {initial: pullStart(startOf(context), start, xCotangent, parameters), parameters, recomputedSteps};

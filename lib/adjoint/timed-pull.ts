@@ -13,6 +13,8 @@ import {EventError, GradientError} from '../errors.js';
 import {topological} from '../graph/node.js';
 import {dot} from '../linear/index.js';
 import type {StepExecutable} from '../step/buffers.js';
+import {pullBlockBuffers} from '../engine/step-blocks.js';
+import type {CompiledStep} from '../step/compiled.js';
 import {turned, turnedAll} from '../step/clock.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
@@ -21,7 +23,8 @@ import {historyAdjointPrograms, historyPrograms} from '../step/history-programs.
 import {namedFunctions} from '../step/step-functions.js';
 import type {TracedStep} from '../step/traced-step.js';
 import {addTo} from './add-to.js';
-import type {Looked, TransitionPull} from './gradient.js';
+import type {Looked, ManySteps, TransitionPull} from './gradient.js';
+import {pullBlocks} from './pull-blocks.js';
 import {ParameterCotangents} from './parameter-cotangents.js';
 import type {StepHistory, Restart} from './step-history.js';
 import type {RunCotangents} from './sweep-back.js';
@@ -39,9 +42,17 @@ export const historyAdjoint = ({compiled, traced, linear}: StepContext): StepExe
     {
       analysis: compiled.analysisOf(compiled.sweepSolver(linear), 'jacobian'),
       // A factor in the programs' memory solves into it, where no program reads the unknown's derivative too.
-      extra: {dzH: traced.unknown.size},
+      extra: {
+        dzH: traced.unknown.size,
+        ...(compiled.inBlocks ? pullBlockBuffers(traced.state.size, totals(compiled)) : {}),
+      },
     },
   );
+
+/** Numbers in the cotangents of the parameters that are added up after every program, and not by it. */
+const totals = ({addsUp, derived: {step}}: CompiledStep): number =>
+  addsUp ? 0 : step.parameters.reduce((sum, {node}) => sum + node.size, 0);
+
 export const historyForward = ({compiled}: StepContext): StepExecutable<HistoryProgram> =>
   compiled.group('history', () => historyPrograms(compiled.derived.step));
 
@@ -97,6 +108,7 @@ export function crossingRate(
 export class TimedPull implements TransitionPull {
   readonly executable: StepExecutable<HistoryAdjointProgram>;
   readonly xCotangent: Float64Array;
+  readonly many?: ManySteps;
   private readonly cotangents: ParameterCotangents;
   private readonly happenedCotangents: Float64Array;
   private readonly momentCotangents: Float64Array;
@@ -130,6 +142,8 @@ export class TimedPull implements TransitionPull {
       for (const [saved, moment] of history.moving)
         this.momentCotangents[moment] += turned(context.traced, times[saved]);
     this.eventCotangent = this.executable.find('eCotangent');
+    if (context.compiled.inBlocks && history.moments.length === 0)
+      this.many = pullBlocks(this.executable, this.cotangents, this.xCotangent);
   }
 
   pull(

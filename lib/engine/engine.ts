@@ -73,7 +73,23 @@ export interface Executable<Program extends string = string, Buffer extends stri
    * there is no such call.
    */
   newtonCalls?(analysis: Analysis): NewtonCalls | undefined;
+  /**
+   * Attempts at adaptive steps by the program `update` and those of dense output, as many as the numbers in `blockControl` say, in
+   * one call; returns one of `blockEnds`. Of an executable with `blockBuffers`; undefined where there is no such call.
+   */
+  adaptiveSteps?(): (() => number) | undefined;
+  /**
+   * So many rows of steps that these made, last to first, and cotangents of saved states in them, through `pullStep` and `pullDense`
+   * in one call. Of an executable with `pullBlockBuffers`; undefined where there is no such call.
+   * @param sums buffers of cotangents that programs leave, which are added up one after another in `blockTotals`
+   */
+  stepPulls?(sums: PullSums): ((rows: number, saved: number) => void) | undefined;
 }
+
+/** By program the buffers that it leaves cotangents in, and where in `blockTotals` they are added. */
+export type PullSums = {
+  readonly [program in 'pullStep' | 'pullDense']: readonly {readonly buffer: string; readonly offset: number}[];
+};
 
 /** Parts of Newton's iteration in one memory, as its own operations one after another make them, to the bit. */
 export interface NewtonCalls {

@@ -9,7 +9,7 @@ import type {Gradient, TransitionPull} from '../adjoint/gradient.js';
 import type {Watch} from '../adjoint/not-finite.js';
 import {StepRecord} from '../adjoint/record.js';
 import {firstPass, reverseAll} from '../adjoint/schedule.js';
-import type {StepHistory, Visit} from '../adjoint/step-history.js';
+import type {Backwards, StepHistory, Visit, VisitMany} from '../adjoint/step-history.js';
 import type {RunCotangents} from '../adjoint/sweep-back.js';
 import {sweepBack} from '../adjoint/sweep-back.js';
 import type {Sensitivities} from '../adjoint/sweep-forward.js';
@@ -123,6 +123,11 @@ class Checkpointer implements Companion {
     if (schedule === undefined) while (this.states.size > this.room / 2) this.widen();
   }
 
+  takesRows(count: number): boolean {
+    const {record} = this;
+    return record !== undefined && record.count + count <= this.most;
+  }
+
   finish(n: number, state: Float64Array): Kept {
     const {prepared, record, states, room, grid, history, schedule} = this;
     // A run cut short left states where the whole schedule wanted them; only its start is of use to the shorter one.
@@ -180,7 +185,8 @@ class KeptSteps implements Kept {
       timed === undefined
         ? grid.pull(prepared)
         : new TimedPull(prepared, timed.history, restart(prepared, noCounts()), cotangents);
-    return sweepBack(prepared, saved, start, visit => this.backwards(prepared, visit), pull, cotangents, watch);
+    const backwards: Backwards = (visit, many) => this.backwards(prepared, visit, many);
+    return sweepBack(prepared, saved, start, backwards, pull, cotangents, watch);
   }
 
   push(prepared: Runnable, {start}: Path, directions: Directions): Sensitivities {
@@ -207,13 +213,19 @@ class KeptSteps implements Kept {
     return kept instanceof StepRecord ? {record: kept.plain()} : kept;
   }
 
-  private backwards(prepared: Runnable, visit: Visit): number {
+  private backwards(prepared: Runnable, visit: Visit, many?: VisitMany): number {
     const {kept, count} = this;
     if (!(kept instanceof StepRecord)) return this.takeAgain(prepared, kept, visit);
     const {poll} = prepared.options;
     const end = this.endsOf(kept);
     for (let n = count - 1, to = kept.count; n >= 0; n--) {
       poll?.();
+      const pulled = many?.(kept, to, end) ?? 0;
+      if (pulled > 0) {
+        n -= pulled - 1;
+        to -= pulled;
+        continue;
+      }
       const from = kept.firstOf(to - 1);
       visit(n, kept, from, to, end(to));
       to = from;

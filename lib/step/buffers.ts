@@ -212,6 +212,19 @@ export const buffers = {
   dDerivedCotangent: {shape: 'parameter', along: true, indexed: 'number'},
   dDenseCotangent: {shape: 'end', along: true},
 
+  // Steps in blocks (engine/step-blocks.ts).
+  blockControl: {shape: 'any'},
+  blockRows: {shape: 'any'},
+  blockStates: {shape: 'any'},
+  blockTheta: {shape: 'any'},
+  blockAfter: {shape: 'any'},
+  blockTimes: {shape: 'any'},
+  blockStiffness: {shape: 'any'},
+  blockAbsolute: {shape: 'own'},
+  blockJudged: {shape: 'own'},
+  blockCotangent: {shape: 'state'},
+  blockTotals: {shape: 'any'},
+
   // Observations of many states at once.
   xs: {shape: 'states'},
   ts: {shape: 'times'},

@@ -5,6 +5,7 @@
  */
 import {MemoryError} from '../errors.js';
 import {engineKey, type CompileOptions, type Engine, type Executable, type Programs} from '../engine/engine.js';
+import {blockBuffers, blockRoom} from '../engine/step-blocks.js';
 import type {Key} from '../graph/key.js';
 import {KeyedCache, programKey} from '../graph/key.js';
 import {countWork} from '../graph/work.js';
@@ -15,6 +16,7 @@ import type {Graph, Node} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
 import type {Derived} from './derived.js';
 import {deriveStep, pullDerivedPrograms, secondOrderDerivedPrograms} from './derived.js';
+import {historyPrograms} from './history-programs.js';
 import {checkJacobian} from './jacobian-check.js';
 import type {JacobianProgram} from './jacobian-program.js';
 import {latePrograms} from './late-programs.js';
@@ -300,6 +302,26 @@ export class CompiledStep {
       'keeping',
       () => ({...programs(), keep: graphOf({next: this.step.functions.update, kept: this.kept.node})}),
       {extra, analysis},
+    );
+  }
+
+  /** Whether steps can be taken and pulled back in blocks: those of an explicit scheme with an estimate of its own, without events. */
+  get inBlocks(): boolean {
+    const {residual, error, filter, events, touching} = this.step.functions;
+    const simple = [residual, filter, events, touching].every(one => one === undefined);
+    return simple && error !== undefined && blockRoom(this.step.state.size) > 0;
+  }
+
+  /** Adaptive steps in blocks, with dense output in the same memory. */
+  get adaptiveSteps(): StepExecutable<'update' | 'between' | 'dense'> {
+    const {step} = this;
+    return this.group(
+      'adaptiveSteps',
+      () => {
+        const {between, dense} = historyPrograms(step);
+        return {update: forwardPrograms(step, undefined).update, between, dense};
+      },
+      {extra: blockBuffers(step.state.size, step.functions.error?.size ?? 0)},
     );
   }
 

@@ -31,7 +31,9 @@ import {lower} from './lower.js';
 import type {MemoryUse} from './memory.js';
 import {ordinary} from './memory.js';
 import type {Vectors} from '../vectors.js';
+import {adaptiveSteps} from './adaptive-steps.js';
 import {newtonCalls, newtonNumbers} from './newton-calls.js';
+import {stepPulls} from './step-pulls.js';
 import {memoryVectors} from './vectors.js';
 
 export interface WasmExecutable extends Executable {
@@ -219,6 +221,8 @@ function instantiate({module, layout, beginnings}: Compiled): WasmExecutable {
   let vectors: Vectors | undefined;
   let factor: MemoryFactor | undefined;
   let newton: {readonly factor: MemoryFactor; readonly calls: NewtonCalls | undefined} | undefined;
+  let steps: {readonly run: ReturnType<typeof adaptiveSteps>} | undefined;
+  let pulls: {readonly run: ReturnType<typeof stepPulls>} | undefined;
   const boundKernels = (): NumericKernels => (kernels ??= numericKernels(memory));
   const compiledFactor = (analysis: Analysis): MemoryFactor | undefined => {
     const workspace = views.get(factorBuffer);
@@ -261,6 +265,8 @@ function instantiate({module, layout, beginnings}: Compiled): WasmExecutable {
         newton = {factor: found, calls: newtonCalls(memory, boundKernels(), found, functions, views)};
       return newton.calls;
     },
+    adaptiveSteps: () => (steps ??= {run: adaptiveSteps(memory, boundKernels(), functions, views)}).run,
+    stepPulls: sums => (pulls ??= {run: stepPulls(memory, boundKernels(), functions, views, sums)}).run,
     address(name) {
       const found = layout.buffers.get(name);
       if (found === undefined) throw new Error(`no buffer is called ${name}`);

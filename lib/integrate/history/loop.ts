@@ -27,6 +27,7 @@ import type {Plan} from './plan.js';
 import {evaluationsOfFirst, firstStep} from './first-step.js';
 import {EventLog} from './records.js';
 import {Saver} from './saver.js';
+import {StepBlocks} from './step-blocks.js';
 import {StiffnessWatch} from './stiffness.js';
 import {Trials} from './trials.js';
 import type {Crossing} from './watch.js';
@@ -60,6 +61,7 @@ export class HistoryLoop implements Loop {
   private readonly breaks: Plan['breaks'];
   private readonly restarts: ReadonlySet<number>;
   private readonly trials: Trials;
+  private readonly blocks: StepBlocks | undefined;
   private readonly adaptive: boolean;
   /** Steps so far. */
   taken = 0;
@@ -124,6 +126,7 @@ export class HistoryLoop implements Loop {
     }
     this.adaptive = estimate !== undefined;
     this.trials = new Trials(this.integrator, this.pace, estimate, this.counters, (t, h) => this.startAgain(t, h));
+    this.blocks = StepBlocks.of(prepared, plan);
     this.goOn(plan.resume);
     this.saver.start(this.t);
   }
@@ -202,6 +205,7 @@ export class HistoryLoop implements Loop {
       this.saver.finish(t, false, this.moment);
       return false;
     }
+    if (pace instanceof AdaptivePace && this.takeBlock(pace)) return true;
     if (pace instanceof AdaptivePace && pace.exhausted) return this.fail('too-many-steps', t, pace.length);
     const tried = this.trials.next(t, this.here ?? this.integrator.state.slice());
     if ('failed' in tried) return this.fail(tried.failed, t, tried.h);
@@ -216,6 +220,38 @@ export class HistoryLoop implements Loop {
       if (i === steps.length - 1 && pace.accept(tried.h, tried.error)) this.boundary();
     }
     if (this.restarts.has(this.t)) this.restart();
+    return true;
+  }
+
+  /** Steps in a block, where there is one; false where none was attempted. */
+  private takeBlock(pace: AdaptivePace): boolean {
+    const {blocks, integrator, saver, counters, history, count, t, stiffness, stiff} = this;
+    // A companion that looks at every state is shown one after another.
+    if (blocks === undefined || (this.keeping !== undefined && this.along?.takesRows === undefined)) return false;
+    const attempts = blocks.take(t, this.here ?? integrator.state, this.boundaries, pace, saver.ahead);
+    if (attempts === 0) return false;
+    const [rows, rejections] = [blocks.get('rows'), blocks.get('rejections')];
+    const {start, update} = this.prepared.traced.evaluations;
+    counters.evaluations += attempts * (start + update);
+    counters.rejectedSteps += rejections;
+    if (rejections > 0) counters.failures.error = (counters.failures.error ?? 0) + rejections;
+    if (rows === 0) return true;
+    const width = 2 + blocks.x.length;
+    if (stiffness !== undefined) for (let k = 0; k < rows; k++) stiff.note(blocks.stiffness[k], blocks.rows[k * width]);
+    this.recordBlock(count, rows, blocks.rows, width);
+    for (let k = 0; k < rows; k++) history.append(blocks.rows[k * width], blocks.rows[k * width + 1]);
+    this.t = blocks.get('t');
+    saver.takeBlock(
+      {states: blocks.states, theta: blocks.theta, after: blocks.after, rows: blocks.rows, width, t: this.t},
+      blocks.get('saved'),
+      rows,
+      count,
+    );
+    this.taken += rows;
+    this.boundaries += rows;
+    integrator.left();
+    integrator.state.set(blocks.x);
+    this.here = undefined;
     return true;
   }
 
@@ -505,6 +541,17 @@ export class HistoryLoop implements Loop {
     const companion = this.along;
     companion?.reach(n, x);
     companion?.record?.append(t, h, x, z);
+  }
+
+  /** The same of several steps, from rows that are like those of a record. */
+  private recordBlock(n: number, count: number, rows: Float64Array, width: number): void {
+    const companion = this.along;
+    if (companion?.takesRows?.(count) === true) companion.record?.appendRows(rows, count);
+    else if (companion !== undefined)
+      for (let k = 0; k < count; k++) {
+        const x = rows.subarray(k * width + 2, (k + 1) * width);
+        this.record(n + k, rows[k * width], rows[k * width + 1], x, undefined);
+      }
   }
 
   private get along(): Companion | undefined {

@@ -1,4 +1,5 @@
 /** The next step of a run: along the grid, or as long as its error allows. */
+import {blockPlace, stretch, timeRounding} from '../../engine/step-blocks.js';
 import type {Grid} from '../grid.js';
 import {placeOf} from '../grid.js';
 import type {GridPlace} from '../run-state.js';
@@ -31,8 +32,6 @@ export interface Pace {
   readonly first: boolean;
 }
 
-/** A difference of two times this close is their rounding. */
-const timeRounding = 16 * Number.EPSILON;
 export const smallestStep = (t: number): number =>
   timeRounding * Math.max(Math.abs(t), Number.MIN_VALUE / timeRounding);
 
@@ -103,9 +102,6 @@ export class GridPace implements Pace {
  */
 const hopeless = Number.EPSILON ** 2;
 
-/** The end is met by a step stretched by no more than this (Hairer & Wanner, RADAU5), */
-const stretch = 1.01;
-
 /**
  * A noise's path is resolved to 2⁻⁴⁰ of the time (graph/primitives/brownian-path.ts): a step over which it has sixteen values is the
  * shortest.
@@ -175,6 +171,7 @@ export class AdaptivePace implements Pace {
     const end = this.stopAfter(t);
     const left = end - t;
     const {revisits} = this;
+    // The end is met by a step that is stretched a little,
     if (next * stretch >= left) {
       this.proposed = end;
       return {h: left, end};
@@ -211,6 +208,19 @@ export class AdaptivePace implements Pace {
 
   restart(): void {
     this.lengths.restart();
+  }
+
+  /** For a block of steps (engine/step-blocks.ts), and as that leaves it. */
+  give(control: Float64Array): void {
+    this.lengths.give(control);
+    control[blockPlace.taken] = this.taken;
+    control[blockPlace.most] = this.most;
+    control[blockPlace.least] = this.least;
+  }
+
+  take(control: Float64Array): void {
+    this.lengths.take(control);
+    this.taken = control[blockPlace.taken];
   }
 
   /** With `revisits` half the step is tried: its end is where the refused one had its middle, and that one's own end comes after. */

@@ -83,6 +83,24 @@ export class Saver {
     if (saving.kind === 'steps' && n % saving.every === 0) this.put(t, this.integrator.state, 1, moment);
   }
 
+  /** The times to save that are still to come; undefined where it is not times that are saved. */
+  get ahead(): Float64Array | undefined {
+    return this.saving.kind === 'times' ? this.saving.times.subarray(this.next) : undefined;
+  }
+
+  /** What a block of steps has saved, which begins with transition `first`. */
+  takeBlock({states, theta, after, rows, width, t}: SavedBlock, count: number, taken: number, first: number): void {
+    const {saving, size} = this;
+    this.reserve(this.count + count);
+    this.rows.set(states.subarray(0, count * size), this.count * size);
+    for (let i = 0; i < count; i++) {
+      this.history.save(theta[i], undefined, first + after[i]);
+      // The end of one step is the beginning of the next, as it is reported.
+      const end = after[i] < taken ? rows[after[i] * width] : t;
+      this.saved.push((this.last = saving.kind === 'times' ? saving.times[this.next++] : end));
+    }
+  }
+
   /** At the end of the run; an event that ended it is saved with the steps. */
   finish(t: number, byEvent: boolean, moment: number | undefined): void {
     const {saving} = this;
@@ -99,14 +117,30 @@ export class Saver {
 
   private put(t: number, state: Float64Array, theta: number, moment?: number): void {
     const {size, count} = this;
-    if ((count + 1) * size > this.rows.length) {
-      const grown = newNumbers(2 * this.rows.length, 'the saved states', fewerSaved);
-      grown.set(this.rows);
-      this.rows = grown;
-    }
+    this.reserve(count + 1);
     this.rows.set(state, count * size);
     this.history.save(theta, moment);
     this.saved.push(t);
     this.last = t;
   }
+
+  private reserve(count: number): void {
+    const {rows, size} = this;
+    if (count * size <= rows.length) return;
+    const grown = newNumbers(Math.max(2 * rows.length, count * size), 'the saved states', fewerSaved);
+    grown.set(rows);
+    this.rows = grown;
+  }
+}
+
+/** Of a block of steps: see step-blocks.ts. */
+interface SavedBlock {
+  readonly states: Float64Array;
+  readonly theta: Float64Array;
+  readonly after: Float64Array;
+  readonly rows: Float64Array;
+  /** Of a row, which begins with the time of its step. */
+  readonly width: number;
+  /** The time after the last step. */
+  readonly t: number;
 }

@@ -2,6 +2,7 @@
  * The length of the next step from the errors of the last ones: a PI controller (Gustafsson 1991; Hairer &
  * Wanner, Solving ODEs II, §IV.2 and §IV.8).
  */
+import {blockPlace, smallestError} from '../../engine/step-blocks.js';
 import type {StepControl} from '../control.js';
 
 /** Growth below this is not worth a new factorization, and left out for implicit schemes (Hairer & Wanner, §IV.8: 1 to 1.2). */
@@ -40,7 +41,6 @@ export class StepLengths {
       control: {growth, shrinking},
     } = this;
     const {proportional, integral, derivative} = this.control.controller;
-    // Below this the estimate is rounding, and no longer says how much the step may grow.
     const e = Math.max(error, smallestError);
     // A PID controller, (σ/e)^(I/k) (e₋/e)^(P/k) (e₋²/(e e₌))^(D/k), keeps e at σ = safetyᵏ; without a last step the integral part alone.
     const aim = aimed / e;
@@ -95,6 +95,34 @@ export class StepLengths {
     this.rejected = rejected;
   }
 
+  /** For a block of steps (engine/step-blocks.ts), and as that leaves it. */
+  give(control: Float64Array): void {
+    const {power, aimed} = this;
+    const {safety, growth, shrinking, max, controller} = this.control;
+    control[blockPlace.aimed] = aimed;
+    control[blockPlace.first] = 1 / power;
+    control[blockPlace.integral] = controller.integral / power;
+    control[blockPlace.proportional] = controller.proportional / power;
+    control[blockPlace.derivative] = controller.derivative / power;
+    control[blockPlace.rejecting] = -1 / power;
+    control[blockPlace.growth] = growth;
+    control[blockPlace.shrinking] = shrinking;
+    control[blockPlace.safety] = safety;
+    control[blockPlace.max] = max;
+    control[blockPlace.length] = this.next;
+    control[blockPlace.lastError] = this.lastError ?? NaN;
+    control[blockPlace.olderError] = this.olderError ?? NaN;
+    control[blockPlace.rejected] = this.rejected ? 1 : 0;
+  }
+
+  take(control: Float64Array): void {
+    const known = (value: number): number | undefined => (Number.isNaN(value) ? undefined : value);
+    this.next = control[blockPlace.length];
+    this.lastError = known(control[blockPlace.lastError]);
+    this.olderError = known(control[blockPlace.olderError]);
+    this.rejected = control[blockPlace.rejected] !== 0;
+  }
+
   private limited(h: number): number {
     return Math.min(h, this.control.max);
   }
@@ -111,5 +139,3 @@ export interface StepMemory {
   /** Of an sde: ends of refused steps that later ones are to meet, descending. */
   readonly refused?: readonly number[];
 }
-
-const smallestError = 1e-10;

@@ -1,0 +1,98 @@
+/**
+ * What a block of adaptive steps (integrate/history/step-blocks.ts) and an engine that takes it in one call say to each other:
+ * buffers beside those of the programs, and the numbers in one of them.
+ */
+
+/** By place in `blockControl`. Steps that are taken read all and change the first ones. */
+const names = [
+  // Where the run stands.
+  't',
+  /** The length that the controller asks for, the errors of the last two steps (NaN: none), whether the last one was refused. */
+  'length',
+  'lastError',
+  'olderError',
+  'rejected',
+  /** Accepted steps of the run, and ends that `saveAt` counts. */
+  'taken',
+  'boundaries',
+  // What was done: attempts, refused ones, rows, saved states.
+  'attempts',
+  'rejections',
+  'rows',
+  'saved',
+  // What may be done: attempts, accepted steps of the run, the run's end, and the times to save that lie in `blockTimes`, with more to come or not.
+  'mostAttempts',
+  'most',
+  'end',
+  'times',
+  'moreTimes',
+  /** Every so many ends are saved; 0: none. */
+  'every',
+  // The tolerance and the controller (history/step-lengths.ts).
+  'rtol',
+  'judged',
+  'aimed',
+  'first',
+  'integral',
+  'proportional',
+  'derivative',
+  'rejecting',
+  'growth',
+  'shrinking',
+  'safety',
+  'max',
+  'least',
+] as const;
+
+export type BlockNumber = (typeof names)[number];
+
+/** The place of each number. */
+export const blockPlace = Object.fromEntries(names.map((name, i) => [name, i])) as {
+  readonly [N in BlockNumber]: number;
+};
+
+/** A difference of two times this close is their rounding. */
+export const timeRounding = 16 * Number.EPSILON;
+
+/** The end is met by a step stretched by no more than this (Hairer & Wanner, RADAU5). */
+export const stretch = 1.01;
+
+/** Of an estimate, as a share of the tolerance: below this it is rounding, and no longer says how much a step may grow. */
+export const smallestError = 1e-10;
+
+/** How a block ended: more may follow at once; the run is over, or the next attempt is nothing for a block. */
+export const blockEnds = {full: 0, over: 1, unusual: 2} as const;
+
+/** Rows that a block has room for, where states are of this size: what lies there is to stay in a processor's cache; 0 where steps are so long that a call is nothing. */
+export const blockRoom = (size: number): number =>
+  size > 2 ** 13 ? 0 : Math.min(64, Math.floor(2 ** 15 / (2 + size)));
+
+/** Of forward steps. @param judged numbers that the error is estimated of */
+export function blockBuffers(size: number, judged: number): {readonly [name: string]: number} {
+  const room = blockRoom(size);
+  return {
+    x: size,
+    blockControl: names.length,
+    blockRows: room * (2 + size),
+    blockStates: room * size,
+    blockTheta: room,
+    blockAfter: room,
+    blockTimes: room,
+    blockStiffness: room,
+    blockAbsolute: judged,
+    blockJudged: judged,
+  };
+}
+
+/** Of the way back: rows with the state that the last one ended at, and cotangents of saved states. @param totals numbers of parameters whose cotangents are added up */
+export function pullBlockBuffers(size: number, totals: number): {readonly [name: string]: number} {
+  const room = blockRoom(size);
+  return {
+    blockRows: room * (2 + size) + 2 + size,
+    blockStates: room * size,
+    blockTheta: room,
+    blockAfter: 1 + room,
+    blockCotangent: size,
+    blockTotals: totals,
+  };
+}

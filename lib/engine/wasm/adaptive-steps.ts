@@ -1,0 +1,279 @@
+/**
+ * Adaptive steps of an explicit scheme, many in one call: what integrate/history/ does with a step (trials.ts, error-estimate.ts,
+ * pace.ts, step-lengths.ts, saver.ts) as one routine about its programs, operation by operation, to the same bits. Where
+ * something happens that is not in it, the block ends before that attempt.
+ */
+import type {Local} from '../../wasm/assembler.js';
+import type {Push} from '../../wasm/writer.js';
+import type {BlockNumber} from '../step-blocks.js';
+import {blockEnds, blockPlace, smallestError, stretch, timeRounding} from '../step-blocks.js';
+import type {NumericKernels} from './kernels.js';
+import type {RoutineWriter} from './routine.js';
+import {routine} from './routine.js';
+
+const bytes = Float64Array.BYTES_PER_ELEMENT;
+
+type Arithmetic = 'add' | 'sub' | 'mul' | 'div' | 'min' | 'max';
+
+/** `**` itself: the same function in a block and outside. */
+const power = (base: number, exponent: number): number => base ** exponent;
+
+/** The numbers of a block in locals. */
+class Numbers {
+  private readonly locals = new Map<BlockNumber, Local>();
+
+  /** @param control where they lie */
+  constructor(
+    private readonly w: RoutineWriter,
+    private readonly control: number,
+  ) {}
+
+  /** As it lies there. */
+  given(name: BlockNumber): Push {
+    return this.w.load(this.w.int(this.control), bytes * blockPlace[name]);
+  }
+
+  /** In a local from now on, from where it lies or as given. */
+  keep(name: BlockNumber, value = this.given(name)): Local {
+    const local = this.w.keep('f64', value);
+    this.locals.set(name, local);
+    return local;
+  }
+
+  /** Puts those in locals back. */
+  leave(): void {
+    for (const [name, local] of this.locals)
+      this.w.store(this.w.int(this.control), this.w.get(local), bytes * blockPlace[name]);
+  }
+}
+
+/** undefined of programs that are not an explicit step's with an estimate of its error. */
+export function adaptiveSteps(
+  memory: WebAssembly.Memory,
+  kernels: NumericKernels,
+  programs: ReadonlyMap<string, () => void>,
+  buffers: ReadonlyMap<string, Float64Array>,
+): (() => number) | undefined {
+  const [update, between, dense] = ['update', 'between', 'dense'].map(name => programs.get(name));
+  const at = (name: string): number => buffers.get(name)?.byteOffset ?? NaN;
+  const size = buffers.get('x')?.length ?? NaN;
+  const absolutes = buffers.get('blockAbsolute')?.length ?? NaN;
+  const room = buffers.get('blockTheta')?.length ?? 0;
+  const needed = ['x', 'next', 'E', 'blockControl', 'blockAbsolute'].map(at);
+  if (update === undefined || room === 0 || needed.some(Number.isNaN)) return undefined;
+  const [x, next, estimate, control] = needed;
+  return routine<() => number>(memory, {parameters: [], results: ['i32']}, w => {
+    const f = (op: Arithmetic, a: Push, b: Push): Push => w.op(`f64.${op}`, a, b);
+    const pow = (base: Push, exponent: Push): Push => {
+      const locals = [w.local('f64'), w.local('f64')];
+      return () => {
+        w.set(locals[0], base);
+        w.set(locals[1], exponent);
+        w.call(power, locals, 'f64')();
+      };
+    };
+    const numbers = new Numbers(w, control);
+    const [t, length, last, older, rejected, taken, boundaries] = (
+      ['t', 'length', 'lastError', 'olderError', 'rejected', 'taken', 'boundaries'] as const
+    ).map(name => numbers.keep(name));
+    const [attempts, rejections, rows, saved] = (['attempts', 'rejections', 'rows', 'saved'] as const).map(name =>
+      numbers.keep(name, w.number(0)),
+    );
+    const [next1, end, h, stop, theta] = Array.from({length: 5}, () => w.local('f64'));
+    const leave = (how: keyof typeof blockEnds): void => {
+      numbers.leave();
+      w.return(w.int(blockEnds[how]));
+    };
+    const whole = (value: Push): Push => w.op('i32.trunc_sat_f64_s', value);
+    /** Address of row i of an array of rows this wide. */
+    const row = (array: string, i: Local, width: number): Push =>
+      w.plus(w.int(at(array)), w.op('i32.mul', whole(w.get(i)), w.int(bytes * width)));
+    const copy = (to: Push, from: Push): void => {
+      const [a, b] = [w.keep('i32', to), w.keep('i32', from)];
+      w.run(kernels.copy, a, b, size);
+      w.body.release(a);
+      w.body.release(b);
+    };
+    const increment = (count: Local): void => w.set(count, f('add', w.get(count), w.number(1)));
+    const smallest = (time: Push): Push =>
+      f('mul', w.number(timeRounding), f('max', w.op('f64.abs', time), w.number(Number.MIN_VALUE / timeRounding)));
+    const fill = (name: string, value: Push): void => {
+      if (!Number.isNaN(at(name))) w.store(w.int(at(name)), value);
+    };
+
+    const propose = (): void => {
+      const left = next1;
+      w.set(end, numbers.given('end'));
+      w.set(left, f('sub', w.get(end), w.get(t)));
+      w.if(
+        w.op('f64.ge', f('mul', w.get(length), w.number(stretch)), w.get(left)),
+        () => {
+          w.set(h, w.get(left));
+          w.set(stop, w.get(end));
+        },
+        () => {
+          w.if(w.op('f64.lt', w.get(length), f('max', numbers.given('least'), smallest(w.get(t)))), () =>
+            leave('unusual'),
+          );
+          const halved = w.op('f64.gt', f('mul', w.number(2), w.get(length)), w.get(left));
+          w.set(h, w.choose(halved, f('div', w.get(left), w.number(2)), w.get(length)));
+          w.set(stop, f('add', w.get(t), w.get(h)));
+        },
+      );
+    };
+
+    /** The weighted root mean square of the estimate (errorShare in history/error-estimate.ts). */
+    const error = w.local('f64');
+    const judge = (): void => {
+      const [i, scale] = [w.local('i32'), w.local('f64')];
+      const number = (array: number): Push => w.load(w.get(i), array);
+      w.set(error, w.number(0));
+      w.for(
+        i,
+        w.int(0),
+        w.int(bytes * absolutes),
+        () => {
+          w.if(w.op('f64.ne', number(at('blockJudged')), w.number(0)), () => {
+            const larger = f('max', w.op('f64.abs', number(x)), w.op('f64.abs', number(next)));
+            w.set(scale, f('add', number(at('blockAbsolute')), f('mul', numbers.given('rtol'), larger)));
+            w.if(w.op('f64.ne', number(estimate), w.number(0)), () => {
+              w.set(scale, f('div', number(estimate), w.get(scale)));
+              w.set(error, f('add', w.get(error), f('mul', w.get(scale), w.get(scale))));
+            });
+          });
+        },
+        bytes,
+      );
+      w.set(error, w.op('f64.sqrt', f('div', w.get(error), numbers.given('judged'))));
+    };
+
+    const reject = (): void => {
+      w.set(rejected, w.number(1));
+      const shorter = f('mul', numbers.given('safety'), pow(w.get(error), numbers.given('rejecting')));
+      const factor = f('max', numbers.given('shrinking'), f('min', numbers.given('safety'), shorter));
+      w.set(length, f('min', f('mul', w.get(h), factor), numbers.given('max')));
+      increment(rejections);
+    };
+
+    /** A saved state in the last step, at its end or at θ within. */
+    const save = (from: Push, place: Push): void => {
+      copy(row('blockStates', saved, size), from);
+      w.store(row('blockTheta', saved, 1), place);
+      w.store(row('blockAfter', saved, 1), f('add', w.get(rows), w.number(1)));
+      increment(saved);
+    };
+
+    const saveTimes = (): void => {
+      const [first, loaded, close] = [w.keep('f64', w.get(saved)), w.keep('i32', w.int(0)), w.local('f64')];
+      const time = w.load(row('blockTimes', saved, 1));
+      const more = w.op('f64.lt', w.get(saved), numbers.given('times'));
+      w.set(close, smallest(w.get(stop)));
+      const isInside = w.op('i32.and', more, w.op('f64.lt', time, f('sub', w.get(stop), w.get(close))));
+      if (dense !== undefined)
+        w.while(isInside, () => {
+          w.set(theta, f('max', f('div', f('sub', time, w.get(t)), w.get(h)), w.number(0)));
+          w.if(
+            w.op('f64.eq', w.get(theta), w.number(0)),
+            () => save(w.int(x), w.get(theta)),
+            () => {
+              if (between !== undefined)
+                w.if(w.op('i32.eqz', w.get(loaded)), () => {
+                  w.run(between);
+                  w.set(loaded, w.int(1));
+                });
+              fill('theta', w.get(theta));
+              w.run(dense);
+              save(w.int(at('D')), w.get(theta));
+            },
+          );
+        });
+      w.if(w.op('i32.and', more, w.op('f64.le', time, f('add', w.get(stop), w.get(close)))), () =>
+        save(w.int(next), w.number(1)),
+      );
+      // Those that lie here are used up, and the step may hold more.
+      const usedUp = w.op('f64.ge', w.get(saved), numbers.given('times'));
+      w.if(w.op('i32.and', usedUp, w.op('f64.ne', numbers.given('moreTimes'), w.number(0))), () => {
+        w.set(saved, w.get(first));
+        w.set(attempts, f('sub', w.get(attempts), w.number(1)));
+        w.if(w.op('f64.gt', w.get(rows), w.number(0)), () => leave('full'));
+        leave('unusual');
+      });
+    };
+
+    const saveEnds = (): void => {
+      increment(boundaries);
+      const every = numbers.given('every');
+      const count = w.op('f64.floor', f('div', w.get(boundaries), every));
+      const isCounted = w.op('f64.eq', f('mul', count, every), w.get(boundaries));
+      w.if(w.op('f64.gt', every, w.number(0)), () => w.if(isCounted, () => save(w.int(next), w.number(1))));
+    };
+
+    const accept = (): void => {
+      const [e, aim, factor] = [w.local('f64'), w.local('f64'), w.local('f64')];
+      w.set(e, f('max', w.get(error), w.number(smallestError)));
+      w.set(aim, f('div', numbers.given('aimed'), w.get(e)));
+      const isKnown = (one: Local): Push => w.op('f64.eq', w.get(one), w.get(one));
+      const hasDerivative = w.op('f64.ne', numbers.given('derivative'), w.number(0));
+      w.if(
+        isKnown(last),
+        () => {
+          const integral = pow(w.get(aim), numbers.given('integral'));
+          const change = f('div', w.get(last), w.get(e));
+          w.set(factor, f('mul', integral, pow(change, numbers.given('proportional'))));
+          w.if(w.op('i32.and', hasDerivative, isKnown(older)), () => {
+            const second = f('mul', change, f('div', w.get(last), w.get(older)));
+            w.set(factor, f('mul', w.get(factor), pow(second, numbers.given('derivative'))));
+          });
+        },
+        () => w.set(factor, pow(w.get(aim), numbers.given('first'))),
+      );
+      const most = w.choose(w.op('f64.ne', w.get(rejected), w.number(0)), w.number(1), numbers.given('growth'));
+      w.set(factor, f('min', f('max', w.get(factor), numbers.given('shrinking')), most));
+      w.if(hasDerivative, () => w.set(older, w.get(last)));
+      w.set(last, w.get(e));
+      w.set(rejected, w.number(0));
+      w.set(length, f('min', f('mul', w.get(h), w.get(factor)), numbers.given('max')));
+    };
+
+    const commit = (): void => {
+      saveTimes();
+      saveEnds();
+      const to = w.keep('i32', row('blockRows', rows, 2 + size));
+      w.store(w.get(to), w.get(t));
+      w.store(w.get(to), w.get(h), bytes);
+      copy(w.plus(w.get(to), w.int(2 * bytes)), w.int(x));
+      if (!Number.isNaN(at('stiffness'))) w.store(row('blockStiffness', rows, 1), w.load(w.int(at('stiffness'))));
+      copy(w.int(x), w.int(next));
+      w.set(t, w.get(stop));
+      increment(taken);
+      increment(rows);
+      accept();
+    };
+
+    w.while(w.int(1), () => {
+      const isFull = w.op(
+        'i32.or',
+        w.op('f64.ge', w.get(attempts), numbers.given('mostAttempts')),
+        w.op('f64.ge', w.get(rows), w.number(room)),
+      );
+      w.if(isFull, () => leave('full'));
+      const isOver = w.op(
+        'i32.or',
+        w.op('f64.ge', w.get(t), numbers.given('end')),
+        w.op('f64.ge', w.get(taken), numbers.given('most')),
+      );
+      w.if(isOver, () => leave('over'));
+      propose();
+      fill('t', w.get(t));
+      fill('h', w.get(h));
+      w.run(update);
+      const isFinite = w.op('f64.lt', w.call(kernels.largest, [next, size], 'f64'), w.number(Infinity));
+      w.if(w.op('i32.eqz', isFinite), () => leave('unusual'));
+      judge();
+      w.if(w.op('i32.eqz', w.op('f64.lt', w.get(error), w.number(Infinity))), () => leave('unusual'));
+      increment(attempts);
+      w.if(w.op('f64.le', w.get(error), w.number(1)), commit, reject);
+    });
+    w.int(blockEnds.full)();
+  });
+}
