@@ -45,6 +45,20 @@ export interface TransitionPull {
     isNew: boolean,
     within: readonly Looked[],
   ): void;
+  /** Steps of a grid that `pullTogether` takes at most now; absent where each is pulled back by itself. */
+  readonly mostTogether?: number;
+  /**
+   * Rows from..from+count−1 of a record, each a step, the last one first, in one call.
+   * @param ends cotangents of the states at the ends of all but the last, which are added on the way
+   * @returns how many were pulled back; what stands at the end of the next one, if that is among them, has been added
+   */
+  pullTogether?(
+    record: StepRecord,
+    from: number,
+    count: number,
+    ends: Float64Array | undefined,
+    isNew: boolean,
+  ): number;
   /** The cotangents of the parameters, after the last transition. */
   finish(): Float64Array[];
 }

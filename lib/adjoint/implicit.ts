@@ -10,7 +10,10 @@ import {addTo} from './add-to.js';
 import {ParameterCotangents} from './parameter-cotangents.js';
 import type {StepPull, TransitionPull} from './gradient.js';
 import {pullRows} from './gradient.js';
+import type {JacobianFactor} from './jacobian-factor.js';
 import {jacobianFactor} from './jacobian-factor.js';
+import {PullBlocks} from './pull-blocks.js';
+import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 
 export function implicitPull(
@@ -18,7 +21,25 @@ export function implicitPull(
   executable: StepExecutable<AdjointProgram>,
   cotangents: ParameterCotangents,
 ): StepPull {
-  const jacobian = jacobianFactor(context, executable);
+  return stepwise(context, executable, cotangents, jacobianFactor(context, executable)).pull;
+}
+
+/** Several steps pulled back at once (pull-blocks.ts). */
+type BlockPull = (
+  record: StepRecord,
+  from: number,
+  count: number,
+  ends: Float64Array | undefined,
+  isNew: boolean,
+) => number;
+
+function stepwise(
+  context: StepContext,
+  executable: StepExecutable<AdjointProgram>,
+  cotangents: ParameterCotangents,
+  jacobian: JacobianFactor | undefined,
+  blocks?: PullBlocks,
+): {readonly pull: StepPull; readonly pullBlock: BlockPull} {
   const buffers = stepBuffers(executable);
   const pullUnknown = jacobian === undefined ? undefined : executable.program('pullUnknown');
   const pullStep = executable.program('pullStep');
@@ -41,7 +62,7 @@ export function implicitPull(
     addTo(result, own);
     addTo(zCotangent, ownZCotangent);
   };
-  return (record, k, xCotangent, isNew) => {
+  const pull: StepPull = (record, k, xCotangent, isNew) => {
     record.load(k, buffers);
     if (xCotangent !== nextCotangent) nextCotangent?.set(xCotangent);
     if (jacobian !== undefined) {
@@ -55,6 +76,13 @@ export function implicitPull(
     if (jacobian?.rest !== undefined) pullRest(jacobian.rest);
     if (xCotangent !== result) xCotangent.set(result);
   };
+  const pullBlock: BlockPull = (record, from, count, ends, isNew) => {
+    if (blocks === undefined) return 0;
+    const pulled = blocks.pull(record, from, count, ends, isNew, carried);
+    if (pulled > 0) carried = blocks.lengthOf(count - pulled);
+    return pulled;
+  };
+  return {pull, pullBlock};
 }
 
 /** Back over a grid, by what is kept of its steps (step/kept.ts). */
@@ -63,5 +91,16 @@ export function implicitBack(context: StepContext): TransitionPull {
   const executable = compiled.adjoint(compiled.sweepSolver(linear));
   loadParameters(executable, context);
   const cotangents = new ParameterCotangents(context, executable, compiled.addsUp);
-  return pullRows(context, executable, cotangents, implicitPull(context, executable, cotangents));
+  const jacobian = jacobianFactor(context, executable);
+  const blocks = cotangents.untouched ? PullBlocks.of(context, executable, jacobian) : undefined;
+  const {pull, pullBlock} = stepwise(context, executable, cotangents, jacobian, blocks);
+  const rows = pullRows(context, executable, cotangents, pull);
+  if (blocks === undefined) return rows;
+  return {
+    ...rows,
+    get mostTogether() {
+      return blocks.most;
+    },
+    pullTogether: pullBlock,
+  };
 }

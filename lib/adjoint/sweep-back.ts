@@ -56,12 +56,36 @@ export function sweepBack(
     }
     return within ?? nothing;
   };
-  const recomputedSteps = backwards((n, record, from, to, end) => {
-    const within = cursor.back(n) ? look() : nothing;
-    pull.pull(n, record, from, to, end, isNew, within);
-    isNew = false;
-    watch?.(n, record.time(from), xCotangent, executable);
-  });
+  /** The transition whose end has been looked at already. */
+  let looked: number | undefined;
+  const recomputedSteps = backwards(
+    (n, record, from, to, end) => {
+      const within = looked !== n && cursor.back(n) ? look() : nothing;
+      pull.pull(n, record, from, to, end, isNew, within);
+      isNew = false;
+      watch?.(n, record.time(from), xCotangent, executable);
+    },
+    pull.pullTogether === undefined || watch !== undefined
+      ? undefined
+      : (n, record, limit) => {
+          const most = Math.min(limit, pull.mostTogether ?? 0);
+          if (most < 1) return 0;
+          if (looked !== n && cursor.back(n)) look();
+          looked = n;
+          // Of those before, all are saved at their ends, or none is.
+          const next = cursor.from - 1;
+          const {after} = saved;
+          let run = 0;
+          while (run < most - 1 && next >= run && after[next - run] === n - run && n - run > 0) run++;
+          const count = run > 0 ? run + 1 : Math.min(most, n + 1 - (next >= 0 ? after[next] : 0));
+          const ends = run > 0 ? states.subarray((next - run + 1) * size, (next + 1) * size) : undefined;
+          const pulled = pull.pullTogether?.(record, n + 1 - count, count, ends, isNew) ?? 0;
+          if (pulled === count) looked = undefined;
+          else if (pulled > 0 && ends !== undefined) looked = n - pulled;
+          if (pulled > 0) isNew = pulled < count && ends !== undefined;
+          return pulled;
+        },
+  );
   if (cursor.back(-1)) look();
   const parameters = pull.finish();
   return {initial: pullStart(startOf(context), start, xCotangent, parameters), parameters, recomputedSteps};

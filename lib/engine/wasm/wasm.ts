@@ -219,6 +219,7 @@ function instantiate({module, layout, beginnings}: Compiled): WasmExecutable {
   let vectors: Vectors | undefined;
   let factor: MemoryFactor | undefined;
   let newton: {readonly factor: MemoryFactor; readonly calls: NewtonCalls | undefined} | undefined;
+  const made = new Map<string, unknown>();
   const boundKernels = (): NumericKernels => (kernels ??= numericKernels(memory));
   const compiledFactor = (analysis: Analysis): MemoryFactor | undefined => {
     const workspace = views.get(factorBuffer);
@@ -260,6 +261,17 @@ function instantiate({module, layout, beginnings}: Compiled): WasmExecutable {
       if (newton?.factor !== found)
         newton = {factor: found, calls: newtonCalls(memory, boundKernels(), found, functions, views)};
       return newton.calls;
+    },
+    routines: {
+      memory,
+      get kernels() {
+        return boundKernels();
+      },
+      factor: compiledFactor,
+      once<T>(key: string, make: () => T): T {
+        if (!made.has(key)) made.set(key, make());
+        return made.get(key) as T;
+      },
     },
     address(name) {
       const found = layout.buffers.get(name);
