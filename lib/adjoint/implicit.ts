@@ -8,12 +8,11 @@ import {loadParameters} from '../step/context.js';
 import type {AdjointProgram} from '../step/programs.js';
 import {addTo} from './add-to.js';
 import {ParameterCotangents} from './parameter-cotangents.js';
-import type {StepPull, TransitionPull} from './gradient.js';
+import type {PullTogether, StepPull, TransitionPull} from './gradient.js';
 import {pullRows} from './gradient.js';
 import type {JacobianFactor} from './jacobian-factor.js';
 import {jacobianFactor} from './jacobian-factor.js';
 import {PullBlocks} from './pull-blocks.js';
-import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 
 export function implicitPull(
@@ -24,22 +23,13 @@ export function implicitPull(
   return stepwise(context, executable, cotangents, jacobianFactor(context, executable)).pull;
 }
 
-/** Several steps pulled back at once (pull-blocks.ts). */
-type BlockPull = (
-  record: StepRecord,
-  from: number,
-  count: number,
-  ends: Float64Array | undefined,
-  isNew: boolean,
-) => number;
-
 function stepwise(
   context: StepContext,
   executable: StepExecutable<AdjointProgram>,
   cotangents: ParameterCotangents,
   jacobian: JacobianFactor | undefined,
   blocks?: PullBlocks,
-): {readonly pull: StepPull; readonly pullBlock: BlockPull} {
+): {readonly pull: StepPull; readonly together: PullTogether | undefined} {
   const buffers = stepBuffers(executable);
   const pullUnknown = jacobian === undefined ? undefined : executable.program('pullUnknown');
   const pullStep = executable.program('pullStep');
@@ -76,13 +66,15 @@ function stepwise(
     if (jacobian?.rest !== undefined) pullRest(jacobian.rest);
     if (xCotangent !== result) xCotangent.set(result);
   };
-  const pullBlock: BlockPull = (record, from, count, ends, isNew) => {
-    if (blocks === undefined) return 0;
-    const pulled = blocks.pull(record, from, count, ends, isNew, carried);
-    if (pulled > 0) carried = blocks.lengthOf(count - pulled);
-    return pulled;
+  const together: PullTogether | undefined = blocks && {
+    most: () => blocks.most,
+    pull(record, from, count, ends, isNew) {
+      const pulled = blocks.pull(record, from, count, ends, isNew, carried);
+      if (pulled > 0) carried = blocks.lengthOf(count - pulled);
+      return pulled;
+    },
   };
-  return {pull, pullBlock};
+  return {pull, together};
 }
 
 /** Back over a grid, by what is kept of its steps (step/kept.ts). */
@@ -93,14 +85,6 @@ export function implicitBack(context: StepContext): TransitionPull {
   const cotangents = new ParameterCotangents(context, executable, compiled.addsUp);
   const jacobian = jacobianFactor(context, executable);
   const blocks = cotangents.untouched ? PullBlocks.of(context, executable, jacobian) : undefined;
-  const {pull, pullBlock} = stepwise(context, executable, cotangents, jacobian, blocks);
-  const rows = pullRows(context, executable, cotangents, pull);
-  if (blocks === undefined) return rows;
-  return {
-    ...rows,
-    get mostTogether() {
-      return blocks.most;
-    },
-    pullTogether: pullBlock,
-  };
+  const {pull, together} = stepwise(context, executable, cotangents, jacobian, blocks);
+  return pullRows(context, executable, cotangents, pull, together);
 }
