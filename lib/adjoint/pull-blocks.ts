@@ -141,10 +141,11 @@ interface Parts {
 
 function pullRoutine(
   executable: StepExecutable<AdjointProgram>,
-  {memory, kernels}: Routines,
+  routines: Routines,
   carriesOn: boolean,
   {factor, growth, rows, ends, width, size}: Parts,
 ): Pull {
+  const {memory, vectors} = routines;
   const {t, h, x: kept} = stepBuffers(executable);
   const at = (name: 'nextCotangent' | 'zCotangent' | 'w' | 'J'): number => executable.buffer(name).byteOffset;
   const cotangent = at('nextCotangent');
@@ -155,7 +156,7 @@ function pullRoutine(
     if (factor === undefined || growth === undefined || b === undefined || x === undefined) return;
     const J = at('J');
     const {n, band} = factor;
-    const changed = w.call(kernels.rowsChanged, [J, growth.largest, growth.least, n, band], 'i32');
+    const changed = w.call(routines.kernels.rowsChanged, [J, growth.largest, growth.least, n, band], 'i32');
     const anew = (): void => {
       w.if(w.op('i32.eqz', factor.writeElimination(w, J)), stop);
       w.if(changed, stop);
@@ -176,14 +177,14 @@ function pullRoutine(
     w.while(w.op('i32.lt_s', w.get(k), w.get(count)), () => {
       w.set(length, w.load(w.get(row), bytes));
       w.if(w.op('i32.and', w.get(atEnds), w.op('i32.gt_s', w.get(k), w.int(0))), () => {
-        w.run(kernels.advance, cotangent, cotangent, end, size, {number: -1});
+        w.run(vectors.advance, cotangent, cotangent, end, size, {number: -1});
         w.set(fresh, w.int(1));
       });
       if (t !== undefined) w.store(w.int(t.byteOffset), w.load(w.get(row)));
       if (h !== undefined) w.store(w.int(h.byteOffset), w.get(length));
       if (kept !== undefined) {
         w.set(place, w.plus(w.get(row), w.int(rowStart * bytes)));
-        w.run(kernels.copy, kept.byteOffset, place, width - rowStart);
+        w.run(vectors.copy, kept.byteOffset, place, width - rowStart);
       }
       if (factor !== undefined) {
         const again: Push = carriesOn
@@ -195,7 +196,7 @@ function pullRoutine(
         w.set(carried, w.get(length));
       }
       w.run(executable.program('pullStep'));
-      if (result !== undefined) w.run(kernels.copy, cotangent, result.byteOffset, size);
+      if (result !== undefined) w.run(vectors.copy, cotangent, result.byteOffset, size);
       w.set(fresh, w.int(0));
       w.set(row, w.op('i32.sub', w.get(row), w.int(width * bytes)));
       w.set(end, w.op('i32.sub', w.get(end), w.int(size * bytes)));

@@ -9,7 +9,7 @@ import type {Graph} from '../graph/node.js';
 import type {Analysis, Factor} from '../linear/index.js';
 import {identityKeys} from '../text.js';
 import type {Vectors} from './vectors.js';
-import type {NumericKernels} from './wasm/kernels.js';
+import type {NumericKernels, VectorKernels} from './wasm/kernels.js';
 import type {RoutineFactor} from './wasm/routine.js';
 
 /** Makes programs run: graphs in, functions of typed arrays out. */
@@ -82,6 +82,8 @@ export interface Executable<Program extends string = string, Buffer extends stri
 /** Parts of routines (wasm/routine.ts): programs and kernels to be called in one memory, of which a buffer's `byteOffset` is an address. */
 export interface Routines {
   readonly memory: WebAssembly.Memory;
+  /** Those of vectors, and all of them. */
+  readonly vectors: VectorKernels;
   readonly kernels: NumericKernels;
   /** undefined where the matrix has no compiled factor here. */
   factor(analysis: Analysis): RoutineFactor | undefined;

@@ -145,10 +145,11 @@ function takeRoutine(
   traced: TracedStep,
   forward: ForwardExecutable,
   recorded: Recorded,
-  {memory, kernels}: Routines,
+  routines: Routines,
   factor: RoutineFactor | undefined,
   room: Room,
 ): Take {
+  const {memory, vectors} = routines;
   const {size} = traced.state;
   const at = (name: Parameters<ForwardExecutable['buffer']>[0]): number => forward.buffer(name).byteOffset;
   const [x, next, t, h] = [at('x'), at('next'), forward.find('t'), forward.find('h')];
@@ -161,7 +162,7 @@ function takeRoutine(
     const record = (from: number, length: number, offset: number): void => {
       if (length === 0) return;
       w.set(place, w.plus(w.get(row), w.int(offset * bytes)));
-      w.run(kernels.copy, place, from, length);
+      w.run(vectors.copy, place, from, length);
     };
     w.store(w.int(room.made), w.number(0));
     w.for(k, w.int(0), w.get(count), () => {
@@ -172,7 +173,7 @@ function takeRoutine(
         const made = writeNewton(
           w,
           {
-            kernels,
+            kernels: routines.kernels,
             factor,
             residual: forward.program('residual'),
             jacobian: forward.program('jacobian'),
@@ -186,7 +187,7 @@ function takeRoutine(
               weights: at('weights'),
               rowScale: at('rowScale'),
             },
-            extents: extentsIn(w, traced, kernels, {x, z: at('z'), length: w.load(w.get(row), bytes)}),
+            extents: extentsIn(w, traced, vectors, {x, z: at('z'), length: w.load(w.get(row), bytes)}),
             epsilon: room.epsilon,
           },
           {absolute, relative, floors, iterations},
@@ -195,15 +196,15 @@ function takeRoutine(
         w.set(total, w.plus(w.get(total), w.get(made)));
       }
       w.run(forward.program(recorded === 'kept' ? 'keep' : 'update'));
-      w.if(w.op('i32.eqz', w.op('f64.lt', w.call(kernels.largest, [next, size], 'f64'), w.number(Infinity))), stop);
+      w.if(w.op('i32.eqz', w.op('f64.lt', w.call(vectors.largest, [next, size], 'f64'), w.number(Infinity))), stop);
       if (recorded === 'kept') record(forward.find('kept')?.byteOffset ?? 0, room.width - rowStart, rowStart);
       if (recorded === 'whole') {
         record(x, size, rowStart);
         if (factor !== undefined) record(at('z'), factor.n, rowStart + size);
       }
-      w.run(kernels.copy, x, next, size);
+      w.run(vectors.copy, x, next, size);
       w.if(w.get(keepEnds), () => {
-        w.run(kernels.copy, end, x, size);
+        w.run(vectors.copy, end, x, size);
         advance(w, end, size);
       });
       advance(w, row, room.width);
@@ -220,7 +221,7 @@ const advance = (w: RoutineWriter, pointer: Local, numbers: number): void =>
 function extentsIn(
   w: RoutineWriter,
   {state, unknown}: TracedStep,
-  {largest}: Routines['kernels'],
+  {largest}: Routines['vectors'],
   {x, z, length}: {readonly x: number; readonly z: number; readonly length: Push},
 ): Extent[] {
   const sizeIn = (start: number, {offset, size}: {readonly offset: number; readonly size: number}): Push =>

@@ -57,7 +57,12 @@ interface Kernel {
 
 const integers = (count: number): ValueType[] => new Array<ValueType>(count).fill('i32');
 
-const kernels: {readonly [K in keyof NumericKernels]: Kernel} = {
+export type VectorKernels = Pick<
+  NumericKernels,
+  'sumOfSquares' | 'largest' | 'largestRatio' | 'weigh' | 'depart' | 'advance' | 'copy'
+>;
+
+const ofVectors: {readonly [K in keyof VectorKernels]: Kernel} = {
   sumOfSquares: {parameters: integers(2), result: 'f64', write: sumOfSquares},
   largest: {parameters: integers(2), result: 'f64', write: largest},
   largestRatio: {parameters: integers(3), result: 'f64', write: largestRatio},
@@ -65,6 +70,9 @@ const kernels: {readonly [K in keyof NumericKernels]: Kernel} = {
   depart: {parameters: integers(4), write: depart},
   advance: {parameters: [...integers(4), 'f64'], write: advance},
   copy: {parameters: integers(3), write: copy},
+};
+
+const ofMatrices: {readonly [K in Exclude<keyof NumericKernels, keyof VectorKernels>]: Kernel} = {
   rowScales: {parameters: integers(5), write: rowScales},
   rowsChanged: {parameters: integers(5), result: 'i32', write: rowsChanged},
   denseScales: {parameters: integers(3), write: denseScales},
@@ -77,8 +85,8 @@ const kernels: {readonly [K in keyof NumericKernels]: Kernel} = {
   tridiagonalSolveTransposedOnce: {parameters: integers(5), result: 'i32', write: tridiagonalSolveTransposedOnce},
 };
 
-/** The bytes of the kernels' module; it imports `env.memory`. */
-export function kernelBytes(): ModuleBytes {
+/** A module with these kernels; it imports `env.memory`. */
+export function kernelBytes(kernels: {readonly [name: string]: Kernel} = {...ofVectors, ...ofMatrices}): ModuleBytes {
   const builder = new ModuleBuilder();
   for (const [name, {parameters, result, write}] of Object.entries(kernels)) {
     const {index, body} = builder.define({parameters, results: result === undefined ? [] : [result]});
@@ -88,11 +96,23 @@ export function kernelBytes(): ModuleBytes {
   return builder.finish();
 }
 
-let module: WebAssembly.Module | undefined;
-
-/** The kernels on a memory; their code is compiled once. */
-export function numericKernels(memory: WebAssembly.Memory): NumericKernels {
-  module ??= new WebAssembly.Module(kernelBytes());
-  // A plain object, as the look-up of a module's export takes longer than the call. The table above gives each its name and signature.
-  return {...new WebAssembly.Instance(module, {env: {memory}}).exports} as unknown as NumericKernels;
+/** Code is compiled once for all memories. A plain object, as the look-up of a module's export takes longer than the call. */
+function binding<K extends Partial<NumericKernels>>(kernels: {readonly [name: string]: Kernel}) {
+  let module: WebAssembly.Module | undefined;
+  return (memory: WebAssembly.Memory): K => {
+    module ??= new WebAssembly.Module(kernelBytes(kernels));
+    // The table of the kernels gives each its name and signature.
+    return {...new WebAssembly.Instance(module, {env: {memory}}).exports} as unknown as K;
+  };
 }
+
+/** Those that need no factor: explicit schemes do without the rest, which takes most of the time of writing and compiling. */
+export const vectorKernels = binding<VectorKernels>(ofVectors);
+
+const matrixKernels = binding<Omit<NumericKernels, keyof VectorKernels>>(ofMatrices);
+
+/** @param vectors those on the same memory */
+export const numericKernels = (memory: WebAssembly.Memory, vectors = vectorKernels(memory)): NumericKernels => ({
+  ...vectors,
+  ...matrixKernels(memory),
+});
