@@ -20,9 +20,9 @@ import {double, single} from './format.js';
 import type {FunctionName} from './functions.js';
 import {valueOf} from './functions.js';
 import {bindHostKernel} from './host.js';
-import type {NumericKernels} from './kernels.js';
+import type {NumericKernels, VectorKernels} from './kernels.js';
 import {MemoryError} from '../../errors.js';
-import {numericKernels} from './kernels.js';
+import {numericKernels, vectorKernels} from './kernels.js';
 import type {Layout} from './link.js';
 import type {MemoryFactor} from './factors.js';
 import {factorSize, memoryFactor} from './factors.js';
@@ -219,7 +219,10 @@ function instantiate({module, layout, beginnings}: Compiled): WasmExecutable {
   let vectors: Vectors | undefined;
   let factor: MemoryFactor | undefined;
   let newton: {readonly factor: MemoryFactor; readonly calls: NewtonCalls | undefined} | undefined;
-  const boundKernels = (): NumericKernels => (kernels ??= numericKernels(memory));
+  const made = new Map<string, unknown>();
+  let ofVectors: VectorKernels | undefined;
+  const boundVectors = (): VectorKernels => (ofVectors ??= vectorKernels(memory));
+  const boundKernels = (): NumericKernels => (kernels ??= numericKernels(memory, boundVectors()));
   const compiledFactor = (analysis: Analysis): MemoryFactor | undefined => {
     const workspace = views.get(factorBuffer);
     if (workspace === undefined || workspace.length !== factorSize(analysis)) return undefined;
@@ -241,7 +244,7 @@ function instantiate({module, layout, beginnings}: Compiled): WasmExecutable {
       return boundKernels();
     },
     get vectors() {
-      return (vectors ??= memoryVectors(boundKernels()));
+      return (vectors ??= memoryVectors(boundVectors()));
     },
     factorization(analysis, alone) {
       const compiled = compiledFactor(analysis);
@@ -260,6 +263,20 @@ function instantiate({module, layout, beginnings}: Compiled): WasmExecutable {
       if (newton?.factor !== found)
         newton = {factor: found, calls: newtonCalls(memory, boundKernels(), found, functions, views)};
       return newton.calls;
+    },
+    routines: {
+      memory,
+      get vectors() {
+        return boundVectors();
+      },
+      get kernels() {
+        return boundKernels();
+      },
+      factor: compiledFactor,
+      once<T>(key: string, make: () => T): T {
+        if (!made.has(key)) made.set(key, make());
+        return made.get(key) as T;
+      },
     },
     address(name) {
       const found = layout.buffers.get(name);
