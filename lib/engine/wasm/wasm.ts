@@ -133,7 +133,7 @@ function compileIn(format: Format, programs: Programs, {extra, analysis}: Compil
     if (!(error instanceof RangeError || error instanceof WebAssembly.CompileError)) throw error;
     const refused = new MemoryError(
       'out-of-memory',
-      `The programs of a step do not fit into a memory of WebAssembly: ${error.message}. Take engine 'auto' or 'interpreter', which needs none, or a smaller system.`,
+      `The programs of a step do not fit into WebAssembly's memory: ${error.message}. Use engine 'auto' or 'interpreter', which does not need it, or a smaller system.`,
     );
     refused.cause = error;
     throw refused;
