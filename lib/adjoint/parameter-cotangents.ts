@@ -1,9 +1,9 @@
 /** The cotangents of the parameters, added up over a way back: by its programs themselves where they can, else after each of them. */
-import type {PullSums} from '../engine/engine.js';
 import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import type {CotangentProgram} from '../step/parameter-names.js';
 import {cotangentName, parameterCotangent} from '../step/parameter-names.js';
+import type {PullSums} from './timed-routine.js';
 import {parameterNames, throughDerived, zeroCotangents} from './derived.js';
 
 /** Of programs that have parameter cotangents of their own, those that share one: they run for every step. */
@@ -18,7 +18,7 @@ export class ParameterCotangents {
   private readonly totals: readonly Float64Array[];
   private readonly sources: Map<CotangentProgram | 'shared', Sources>;
   /** All programs add to one cotangent: nothing is left to do after them. */
-  private readonly untouched: boolean;
+  readonly untouched: boolean;
 
   /**
    * @param byPrograms those that run for every step add to their cotangents themselves

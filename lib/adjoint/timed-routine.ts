@@ -2,46 +2,52 @@
  * Explicit steps pulled back, many in one call: what adjoint/timed-pull.ts does with a step whose times are constants, as one
  * routine about its programs, operation by operation, to the same bits.
  */
-import type {Local} from '../../wasm/assembler.js';
-import type {Push} from '../../wasm/writer.js';
-import type {PullSums} from '../engine.js';
-import type {NumericKernels} from './kernels.js';
-import {routine} from './routine.js';
+import type {Routines} from '../engine/engine.js';
+import {routine} from '../engine/wasm/routine.js';
+import type {BufferName, StepExecutable} from '../step/buffers.js';
+import type {HistoryAdjointProgram} from '../step/history-programs.js';
+import type {Local} from '../wasm/assembler.js';
+import type {Push} from '../wasm/writer.js';
 
 const bytes = Float64Array.BYTES_PER_ELEMENT;
 
+/** By program the buffers that it leaves cotangents in, and where in `blockTotals` they are added. */
+export type PullSums = {
+  readonly [program in 'pullStep' | 'pullDense']: readonly {readonly buffer: BufferName; readonly offset: number}[];
+};
+
 /** undefined of programs that do not pull an explicit step with its time back. */
-export function stepPulls(
-  memory: WebAssembly.Memory,
-  kernels: NumericKernels,
-  programs: ReadonlyMap<string, () => void>,
-  buffers: ReadonlyMap<string, Float64Array>,
+export function timedRoutine(
+  executable: StepExecutable<HistoryAdjointProgram>,
+  {memory, vectors: kernels}: Routines,
   sums: PullSums,
 ): ((rows: number, saved: number) => void) | undefined {
-  const at = (name: string): number => buffers.get(name)?.byteOffset ?? NaN;
-  const lengthOf = (name: string): number => buffers.get(name)?.length ?? 0;
-  const has = (name: string): boolean => buffers.has(name);
-  const [pullStep, pullDense, inside] = ['pullStep', 'pullDense', 'inside'].map(name => programs.get(name));
+  const at = (name: BufferName): number => executable.buffer(name).byteOffset;
+  const lengthOf = (name: BufferName): number => executable.find(name)?.length ?? 0;
+  const has = (name: BufferName): boolean => executable.find(name) !== undefined;
+  const [pullStep, pullDense, inside] = (['pullStep', 'pullDense', 'inside'] as const).map(name =>
+    executable.has(name) ? executable.program(name) : undefined,
+  );
   const size = lengthOf('xCotangent');
-  const needed = ['nextCotangent', 'xCotangent', 'blockRows', 'blockCotangent', 'blockTotals'];
+  const needed = ['nextCotangent', 'xCotangent', 'blockRows', 'blockCotangent', 'blockTotals'] as const;
   if (pullStep === undefined || needed.some(name => !has(name)) || lengthOf('nextCotangent') !== size) return undefined;
   const width = 2 + size;
   return routine<(rows: number, saved: number) => undefined>(memory, {parameters: ['i32', 'i32'], results: []}, w => {
     const [rows, saved] = [w.parameter(0), w.parameter(1)];
     const [row, i, from, to, isWithin, state] = Array.from({length: 6}, () => w.local('i32'));
-    const element = (array: string, index: Local, each = 1): Push =>
+    const element = (array: BufferName, index: Local, each = 1): Push =>
       w.plus(w.int(at(array)), w.op('i32.mul', w.get(index), w.int(bytes * each)));
-    const add = (target: string, source: string, offset = 0): void => {
+    const add = (target: BufferName, source: BufferName, offset = 0): void => {
       if (!has(source)) return;
       const place = at(target) + bytes * offset;
       w.run(kernels.advance, place, place, at(source), lengthOf(source), {number: -1});
     };
-    const copyFrom = (to: string, address: Push): void => {
+    const copyFrom = (to: BufferName, address: Push): void => {
       if (!has(to)) return;
       w.set(state, address);
       w.run(kernels.copy, at(to), state, lengthOf(to));
     };
-    const zero = (name: string): void => {
+    const zero = (name: BufferName): void => {
       if (!has(name)) return;
       w.for(i, w.int(at(name)), w.int(at(name) + bytes * lengthOf(name)), () => w.store(w.get(i), w.number(0)), bytes);
     };

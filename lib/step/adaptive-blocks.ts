@@ -1,7 +1,8 @@
 /**
- * What a block of adaptive steps (integrate/history/step-blocks.ts) and an engine that takes it in one call say to each other:
+ * What a block of adaptive steps (integrate/history/adaptive-blocks.ts) and the routine that takes it in one call say to each other:
  * buffers beside those of the programs, and the numbers in one of them.
  */
+import {rowStart, stepsInBlock} from './rows.js';
 
 /** By place in `blockControl`. Steps that are taken read all and change the first ones. */
 const names = [
@@ -63,17 +64,16 @@ export const smallestError = 1e-10;
 /** How a block ended: more may follow at once; the run is over, or the next attempt is nothing for a block. */
 export const blockEnds = {full: 0, over: 1, unusual: 2} as const;
 
-/** Rows that a block has room for, where states are of this size: what lies there is to stay in a processor's cache; 0 where steps are so long that a call is nothing. */
-export const blockRoom = (size: number): number =>
-  size > 2 ** 13 ? 0 : Math.min(64, Math.floor(2 ** 15 / (2 + size)));
+/** Steps, and saved states, that a block has room for; 0 where steps are taken one by one. */
+export const roomOf = (size: number): number => stepsInBlock(rowStart + size, size);
 
 /** Of forward steps. @param judged numbers that the error is estimated of */
 export function blockBuffers(size: number, judged: number): {readonly [name: string]: number} {
-  const room = blockRoom(size);
+  const room = roomOf(size);
   return {
     x: size,
     blockControl: names.length,
-    blockRows: room * (2 + size),
+    blockRows: room * (rowStart + size),
     blockStates: room * size,
     blockTheta: room,
     blockAfter: room,
@@ -86,9 +86,9 @@ export function blockBuffers(size: number, judged: number): {readonly [name: str
 
 /** Of the way back: rows with the state that the last one ended at, and cotangents of saved states. @param totals numbers of parameters whose cotangents are added up */
 export function pullBlockBuffers(size: number, totals: number): {readonly [name: string]: number} {
-  const room = blockRoom(size);
+  const room = roomOf(size);
   return {
-    blockRows: room * (2 + size) + 2 + size,
+    blockRows: room * (rowStart + size) + rowStart + size,
     blockStates: room * size,
     blockTheta: room,
     blockAfter: 1 + room,

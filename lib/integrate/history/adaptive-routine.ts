@@ -1,15 +1,16 @@
 /**
- * Adaptive steps of an explicit scheme, many in one call: what integrate/history/ does with a step (trials.ts, error-estimate.ts,
+ * Adaptive steps of an explicit scheme, many in one call: what this folder does with a step (trials.ts, error-estimate.ts,
  * pace.ts, step-lengths.ts, saver.ts) as one routine about its programs, operation by operation, to the same bits. Where
  * something happens that is not in it, the block ends before that attempt.
  */
+import type {Routines} from '../../engine/engine.js';
+import type {RoutineWriter} from '../../engine/wasm/routine.js';
+import {routine} from '../../engine/wasm/routine.js';
+import type {BlockNumber} from '../../step/adaptive-blocks.js';
+import {blockEnds, blockPlace, smallestError, stretch, timeRounding} from '../../step/adaptive-blocks.js';
+import type {BufferName, StepExecutable} from '../../step/buffers.js';
 import type {Local} from '../../wasm/assembler.js';
 import type {Push} from '../../wasm/writer.js';
-import type {BlockNumber} from '../step-blocks.js';
-import {blockEnds, blockPlace, smallestError, stretch, timeRounding} from '../step-blocks.js';
-import type {NumericKernels} from './kernels.js';
-import type {RoutineWriter} from './routine.js';
-import {routine} from './routine.js';
 
 const bytes = Float64Array.BYTES_PER_ELEMENT;
 
@@ -48,18 +49,18 @@ class Numbers {
 }
 
 /** undefined of programs that are not an explicit step's with an estimate of its error. */
-export function adaptiveSteps(
-  memory: WebAssembly.Memory,
-  kernels: NumericKernels,
-  programs: ReadonlyMap<string, () => void>,
-  buffers: ReadonlyMap<string, Float64Array>,
+export function adaptiveRoutine(
+  executable: StepExecutable<'update' | 'between' | 'dense'>,
+  {memory, vectors: kernels}: Routines,
 ): (() => number) | undefined {
-  const [update, between, dense] = ['update', 'between', 'dense'].map(name => programs.get(name));
-  const at = (name: string): number => buffers.get(name)?.byteOffset ?? NaN;
-  const size = buffers.get('x')?.length ?? NaN;
-  const absolutes = buffers.get('blockAbsolute')?.length ?? NaN;
-  const room = buffers.get('blockTheta')?.length ?? 0;
-  const needed = ['x', 'next', 'E', 'blockControl', 'blockAbsolute'].map(at);
+  const [update, between, dense] = (['update', 'between', 'dense'] as const).map(name =>
+    executable.has(name) ? executable.program(name) : undefined,
+  );
+  const at = (name: BufferName): number => executable.find(name)?.byteOffset ?? NaN;
+  const size = executable.buffer('x').length;
+  const absolutes = executable.find('blockAbsolute')?.length ?? NaN;
+  const room = executable.find('blockTheta')?.length ?? 0;
+  const needed = (['x', 'next', 'E', 'blockControl', 'blockAbsolute'] as const).map(at);
   if (update === undefined || room === 0 || needed.some(Number.isNaN)) return undefined;
   const [x, next, estimate, control] = needed;
   return routine<() => number>(memory, {parameters: [], results: ['i32']}, w => {
@@ -86,7 +87,7 @@ export function adaptiveSteps(
     };
     const whole = (value: Push): Push => w.op('i32.trunc_sat_f64_s', value);
     /** Address of row i of an array of rows this wide. */
-    const row = (array: string, i: Local, width: number): Push =>
+    const row = (array: BufferName, i: Local, width: number): Push =>
       w.plus(w.int(at(array)), w.op('i32.mul', whole(w.get(i)), w.int(bytes * width)));
     const copy = (to: Push, from: Push): void => {
       const [a, b] = [w.keep('i32', to), w.keep('i32', from)];
@@ -97,7 +98,7 @@ export function adaptiveSteps(
     const increment = (count: Local): void => w.set(count, f('add', w.get(count), w.number(1)));
     const smallest = (time: Push): Push =>
       f('mul', w.number(timeRounding), f('max', w.op('f64.abs', time), w.number(Number.MIN_VALUE / timeRounding)));
-    const fill = (name: string, value: Push): void => {
+    const fill = (name: BufferName, value: Push): void => {
       if (!Number.isNaN(at(name))) w.store(w.int(at(name)), value);
     };
 
