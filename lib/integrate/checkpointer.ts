@@ -79,7 +79,9 @@ class Checkpointer implements Companion {
   readonly repeatable: boolean;
   private readonly states = new Map<number, Float64Array>();
   /** Of a grid beyond the budget: the steps whose beginnings are kept. */
-  private readonly schedule: ReadonlySet<number> | undefined;
+  private readonly schedule: readonly number[] | undefined;
+  /** How many of these the run has come to. */
+  private reached = 0;
   private stride = 1;
   /** Steps that a record within the budget holds, and states. */
   private readonly most: number;
@@ -109,7 +111,7 @@ class Checkpointer implements Companion {
       this.most = Infinity;
       this.room = Math.min(steps, roomFor(budget, state.size, 2));
       if (steps * row <= budget || steps <= 2) this.record = newRecord(prepared, steps);
-      else this.schedule = new Set(firstPass(steps, this.room));
+      else this.schedule = firstPass(steps, this.room);
     }
     this.repeatable = this.record === undefined || newton.jacobian === 'by-cost';
   }
@@ -120,7 +122,9 @@ class Checkpointer implements Companion {
       if (record.count + 1 <= this.most) return;
       this.thin(record);
     }
-    if (schedule === undefined ? n % this.stride === 0 : schedule.has(n)) this.states.set(n, state.slice());
+    if (schedule !== undefined) while (schedule[this.reached] < n) this.reached++;
+    if (schedule === undefined ? n % this.stride === 0 : schedule[this.reached] === n)
+      this.states.set(n, state.slice());
     if (schedule === undefined) while (this.states.size > this.room / 2) this.widen();
   }
 
@@ -128,9 +132,8 @@ class Checkpointer implements Companion {
   together(n: number): number {
     const {schedule} = this;
     if (schedule === undefined) return Infinity;
-    let next = n + 1;
-    while (!schedule.has(next) && next < this.prepared.options.grid.steps) next++;
-    return next - n;
+    while (schedule[this.reached] <= n) this.reached++;
+    return (schedule.at(this.reached) ?? Infinity) - n;
   }
 
   finish(n: number, state: Float64Array): Kept {

@@ -8,7 +8,7 @@ const mostSteps = 64;
 
 /**
  * 32 KiB, as the first-level cache of most machines. Of states that leave room for fewer steps than `fewestSteps` a step takes so
- * long that calls are not seen beside it (a chain of 256 masses: 5 µs).
+ * long that calls are not seen beside it (a chain of 1024 masses: 17 µs).
  */
 const mostNumbers = 4096;
 const fewestSteps = 4;
