@@ -61,6 +61,8 @@ export interface Holding {
   readonly backwards?: boolean;
   /** The length of steps, where it is constant: the past of a dde is kept by it. */
   readonly dt?: number;
+  /** When what the derivative of a dde reads jumps, ascending; none where that is not yet known. */
+  readonly jumps?: Float64Array;
 }
 
 /** What a run asks that says nothing of it. */
@@ -108,7 +110,7 @@ function held(scheme: Scheme, system: MechanicalSystem, {stabilization, changing
   if (rubbing >= 0)
     throw new OptionError(
       'wrong-scheme',
-      `Scheme ${name} knows no impacts with friction, as constraints[${rubbing}] asks for: take scheme moreau().`,
+      `Scheme ${name} does not support impacts with friction, which constraints[${rubbing}] needs: use scheme moreau().`,
       {scheme: name, constraint: rubbing},
     );
   const index =
@@ -121,14 +123,14 @@ function held(scheme: Scheme, system: MechanicalSystem, {stabilization, changing
     const remedy = able === 'none' ? '' : ' Or give it compliance or smoothing.';
     throw new OptionError(
       'wrong-scheme',
-      `Scheme ${name} cannot hold the contact constraints[${index}]: choose one that stops what lands, as generalizedAlpha(), newmark() or implicitEuler().${remedy}`,
+      `Scheme ${name} does not support the contact constraints[${index}]: choose one that stops what lands, such as generalizedAlpha(), newmark() or implicitEuler().${remedy}`,
       {scheme: name, constraint: index},
     );
   }
   if (constrained === undefined) {
     throw new OptionError(
       'wrong-scheme',
-      `Scheme ${name} cannot hold constraints: choose an implicit one, as generalizedAlpha(), implicitMidpoint() or radauIIA5().`,
+      `Scheme ${name} does not support constraints: choose an implicit one, such as generalizedAlpha(), implicitMidpoint() or radauIIA5().`,
       {scheme: name},
     );
   }
@@ -138,7 +140,7 @@ function held(scheme: Scheme, system: MechanicalSystem, {stabilization, changing
   if (own === null) {
     throw new OptionError(
       'wrong-scheme',
-      `Scheme ${name} has no stabilization '${wanted}': it holds positions and velocities at the end of every step without it. Leave the option out.`,
+      `Scheme ${name} has no stabilization '${wanted}': it satisfies positions and velocities at the end of every step without it. Omit the option.`,
       {scheme: name, stabilization: wanted},
     );
   }
@@ -165,7 +167,7 @@ export function requireWholeMultipliers(
   if (!wanted.startsWith('projection') || !system.constraints.some(({kind}) => holdsPosition(kind))) return;
   throw new OptionError(
     'wrong-scheme',
-    `forces[${[...readers][0]}] reads lambda, of which a step of ${scheme.name} with stabilization '${wanted}' shows only a part: take stabilization 'ggl', or a scheme of second order, as generalizedAlpha().`,
+    `forces[${[...readers][0]}] reads lambda, but in a step of ${scheme.name} with stabilization '${wanted}' lambda is only a part of the constraint force: use stabilization 'ggl', or a scheme of second order, such as generalizedAlpha().`,
     {scheme: scheme.name, stabilization: wanted},
   );
 }
@@ -184,7 +186,7 @@ function moving<F extends Formulation | null | undefined>(
   if (able === undefined)
     throw new OptionError(
       'wrong-scheme',
-      `Scheme ${name} adds velocities to positions, and this system has ${system.kinematics === undefined ? 'hidden states' : 'kinematics'}: choose another scheme, as generalizedAlpha() or radauIIA5(); or move positions by at.moved and say so, moves: true.`,
+      `Scheme ${name} adds velocities to positions, and this system has ${system.kinematics === undefined ? 'hidden states' : 'kinematics'}: choose another scheme, such as generalizedAlpha() or radauIIA5(); or update positions by at.moved and declare moves: true.`,
       {scheme: name},
     );
   return able.judges === 'positions' && system.states !== undefined
@@ -239,7 +241,7 @@ function withoutInertia(scheme: Scheme, system: MechanicalSystem): Formulation {
   if (isConstrained(system))
     throw new OptionError(
       'wrong-scheme',
-      `mass${firstZero(system)} is 0, and coordinates without a mass and constraints do not go together: give every coordinate a mass, or write constraint and multiplier as ode({derivative, mass}).`,
+      `mass${firstZero(system)} is 0, and coordinates without a mass cannot be combined with constraints: give every coordinate a mass, or write constraint and multiplier as ode({derivative, mass}).`,
       {scheme: scheme.name},
     );
   const zeros = [`coordinates without a mass, and mass${firstZero(system)} is 0`, 'give it a positive mass'] as const;
@@ -278,16 +280,16 @@ function delayed(
   {name, order}: Scheme,
   formulation: Formulation,
   {lengths, longest, history}: Delays,
-  {dt}: Holding,
+  {dt, jumps = new Float64Array(0)}: Holding,
 ): Formulation {
   if (formulation.startsAhead === true)
     throw new OptionError(
       'wrong-scheme',
-      `Scheme ${name} looks back at the last step, and steps of a dde begin anew at breaking points: choose a one-step scheme, as tsit5(), rk4() or radauIIA5().`,
+      `Scheme ${name} uses the previous step, but steps of a dde restart at breaking points: choose a one-step scheme, such as tsit5(), rk4() or radauIIA5().`,
       {scheme: name},
     );
   if (dt === undefined) throw pastUnknown('This function');
-  return withPast(formulation, order, {count: lengths.length, longest, ownHistory: history !== undefined, dt});
+  return withPast(formulation, order, {count: lengths.length, longest, ownHistory: history !== undefined, dt, jumps});
 }
 
 /** Names of the user's blocks: q, v and hidden states, or y. */

@@ -832,14 +832,14 @@ describe('identify', () => {
         {inputs: {k: input}},
         OptionError,
         'name-clash',
-        /'k' stands for two things/,
+        /'k' is used for two different parameters or inputs/,
       ],
       [
         'a name that is both leaf and branch',
         {parameters: {'spring.k': free(1), spring: free(1)}},
         OptionError,
         'name-clash',
-        /'spring' stands for two things/,
+        /'spring' is used for two different parameters or inputs/,
       ],
       [
         'an input that is no signal',
@@ -921,7 +921,7 @@ describe('identify', () => {
         {data: {t, q: [q, v] as never}},
         OptionError,
         'not-numeric',
-        /record 1: q\[0\] holds an object .* row by row/,
+        /record 1: q\[0\] is an object, not a number\..* row by row/,
       ],
       [
         'a guess outside its bounds',
