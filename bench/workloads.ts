@@ -10,8 +10,18 @@ import {springMesh, rodChain} from '../models/index.js';
 import {layer} from './weights.js';
 
 export type WorkloadName = 'chain' | 'net' | 'mlp' | 'rods' | TrainingName;
-/** Workloads whose gradient is a step of training; they are defined elsewhere (spiral.ts, hybrid.ts). */
-export type TrainingName = 'spiral' | 'spiral-adaptive' | 'hybrid';
+/** Workloads whose gradient is a step of training (training-rows.ts). */
+export const trainingNames = [
+  'spiral',
+  'spiral-adaptive',
+  'small-net',
+  'latent-ode',
+  'hybrid',
+  'lotka-volterra',
+] as const;
+export type TrainingName = (typeof trainingNames)[number];
+
+export const isTraining = (name: WorkloadName): name is TrainingName => trainingNames.includes(name as TrainingName);
 
 export interface Workload {
   readonly system: System;

@@ -1,12 +1,15 @@
-/** This project: prepared once, as the peers are compiled once ('prepared'), or traced at every call as a loss function does ('plain'). */
+/**
+ * This project: prepared once, as the peers are compiled once ('prepared'), or traced at every call as a loss function does
+ * ('plain'). Training by a compiled step, in double precision ('prepared') or in 'single'.
+ */
 import type {Pullback, AnyTrajectory, Vjp} from '../../lib/index.js';
 import {simulate} from '../../lib/index.js';
 import type {Answer, Workload} from '../workloads.js';
-import {workload} from '../workloads.js';
+import {trainingRows} from '../training-rows.js';
+import {isTraining, workload} from '../workloads.js';
 import {serve} from './protocol.js';
-import {hybrid, spiral, type Way} from './stiffgrad-training.js';
 
-const way = process.argv[2] as Way;
+const way = process.argv[2] as 'prepared' | 'plain' | 'single';
 const plain = way === 'plain';
 
 function numbers(tree: Pullback['params'] | Float64Array): Float64Array[] {
@@ -43,9 +46,7 @@ function runners({system, initial, options}: Workload): {run: () => AnyTrajector
 }
 
 await serve((name, n) => {
-  if (name === 'spiral' || name === 'spiral-adaptive') return spiral(name === 'spiral-adaptive', way);
-  if (name === 'hybrid') return hybrid(way);
-  if (way === 'threads') return 'one run';
+  if (isTraining(name)) return trainingRows[name]().prepare(way === 'single' ? 'single' : 'double');
   const made = workload(name, n);
   const {run, vjp} = runners(made);
   const trajectory = run();
