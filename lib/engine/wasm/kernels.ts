@@ -6,7 +6,7 @@
  */
 import type {ModuleBytes} from '../../wasm/bytes.js';
 import type {ValueType} from '../../wasm/assembler.js';
-import {ModuleBuilder} from '../../wasm/assembler.js';
+import {isShared, ModuleBuilder} from '../../wasm/assembler.js';
 import {denseFactor, denseScales, denseSolve, denseSolveTransposed} from './kernels/dense.js';
 import {tridiagonalSolveTransposedOnce} from './kernels/tridiagonal-once.js';
 import {tridiagonalFactor, tridiagonalSolve, tridiagonalSolveTransposed} from './kernels/tridiagonal.js';
@@ -70,21 +70,24 @@ const kernels: {readonly [K in keyof NumericKernels]: Kernel} = {
 };
 
 /** The bytes of the kernels' module; it imports `env.memory`. */
-export function kernelBytes(): ModuleBytes {
+export function kernelBytes(shared = false): ModuleBytes {
   const builder = new ModuleBuilder();
   for (const [name, {parameters, result, write}] of Object.entries(kernels)) {
     const {index, body} = builder.define({parameters, results: result === undefined ? [] : [result]});
     write(new Writer(body));
     builder.export(name, index);
   }
-  return builder.finish();
+  return builder.finish(undefined, shared);
 }
 
-let module: WebAssembly.Module | undefined;
+/** For a memory of one thread, and for one that threads share. */
+const modules = new Map<boolean, WebAssembly.Module>();
 
 /** The kernels on a memory; their code is compiled once. */
 export function numericKernels(memory: WebAssembly.Memory): NumericKernels {
-  module ??= new WebAssembly.Module(kernelBytes());
+  const shared = isShared(memory);
+  let module = modules.get(shared);
+  if (module === undefined) modules.set(shared, (module = new WebAssembly.Module(kernelBytes(shared))));
   // A plain object, as the look-up of a module's export takes longer than the call. The table above gives each its name and signature.
   return {...new WebAssembly.Instance(module, {env: {memory}}).exports} as unknown as NumericKernels;
 }

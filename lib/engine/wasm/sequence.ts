@@ -4,7 +4,7 @@
  * fifteen, with the arrays' addresses to be asked for beside.
  */
 import type {ValueType} from '../../wasm/assembler.js';
-import {ModuleBuilder} from '../../wasm/assembler.js';
+import {isShared, ModuleBuilder} from '../../wasm/assembler.js';
 
 /** An address or a count; a number; or the sequence's own parameter with this index, which is a number. */
 export type Argument = number | {readonly number: number} | {readonly parameter: number};
@@ -65,7 +65,7 @@ export function sequence(
   });
   body.get(last);
   builder.export('sequence', index);
-  const instance = new WebAssembly.Instance(new WebAssembly.Module(builder.finish()), {
+  const instance = new WebAssembly.Instance(new WebAssembly.Module(builder.finish(undefined, isShared(memory))), {
     env: {memory},
     calls: Object.fromEntries(calls.map(({run}, i) => [String(i), run as WebAssembly.ImportValue])),
   });
