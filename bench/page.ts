@@ -3,6 +3,7 @@ import {mkdirSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import type {Series} from '../training/report/plot.js';
 import {lineChart} from '../training/report/plot.js';
+import {operations} from './dense.js';
 import {stiffSection} from './stiff-page.js';
 import type {Fill, Large, Results, Row, Timed} from './results.js';
 import type {TrainingName} from './workloads.js';
@@ -212,6 +213,32 @@ ${table(
 ${skips(rows)}`;
 }
 
+function denseNetwork(row: Row): string {
+  const reference = (single: boolean): Timed | undefined =>
+    of(row, `PyTorch, one thread${single ? ', single precision' : ''}`);
+  const cells = row.contestants.map(one => {
+    const other = reference(one.name.includes('single'));
+    const share = (a: number | undefined, b: number | undefined): string =>
+      a === undefined || b === undefined ? '' : (a / b).toFixed(2);
+    return [
+      one.name === own ? 'stiffgrad, double' : one.name,
+      time(one.gradient.min),
+      time(one.processor ?? NaN),
+      (operations / one.gradient.min / 1e6).toFixed(1),
+      share(other?.gradient.min, one.gradient.min),
+      share(other?.processor, one.processor),
+    ];
+  });
+  return `## A dense network
+
+The gradient of one evaluation, 512 → 512 four times with tanh between and a batch of 512, with respect to batch and weights: products of
+large matrices and little else ([definition](../bench/dense.ts), [PyTorch](../bench/peers/products_torch.py)). **stiffgrad** as it is by default: its [large products](precision.md#dense-products) on two threads.
+The last columns are the speed in units of PyTorch's on one thread, by time and by processor time; load average ${row.load.toFixed(1)}, with 2 cores.
+
+${table(['', 'ms', 'processor, ms', 'GFLOP/s', 'speed', 'by processor time'], cells)}
+${skips([row])}`;
+}
+
 export function writePage(results: Results, docs: string): void {
   const {machine, rows, stiff, cold, tracing, growth, fill, large, batch} = results;
   const chain = rows.filter(({workload}) => workload === 'chain');
@@ -285,6 +312,8 @@ ${skips(mlp)}`);
   if (rods.length > 0) parts.push(rodChains(rods));
   if (stiff !== undefined) parts.push(stiffSection(stiff, figures));
   if (training.length > 0) parts.push(trainingSteps(training));
+  const dense = rows.find(({workload}) => workload === 'dense');
+  if (dense !== undefined) parts.push(denseNetwork(dense));
   if (cold !== undefined) {
     parts.push(`## From a cold start
 

@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --only chain,net,mlp,rods,stiff,training (or one of its rows: spiral, …),cold,trace,growth,fill,large,adjoints,batch] [-- --sizes 8,32] [-- --rounds 12] [-- --without jax-js]`: every workload on
+ * `npm run bench [-- --only chain,net,mlp,rods,stiff,training (or one of its rows: spiral, …),dense,cold,trace,growth,fill,large,adjoints,batch] [-- --sizes 8,32] [-- --rounds 12] [-- --without jax-js]`: every workload on
  * every contestant that is there, in turns within one run, so that what else the machine does falls on all of
  * them alike; then what only this project has. Writes bench/results/latest.json and docs/benchmarks.md,
  * and what docs/adjoints.md says was measured.
@@ -49,9 +49,12 @@ const sizes: Readonly<Record<WorkloadName, readonly number[]>> = {
   'latent-ode': [32],
   hybrid: [4],
   'lotka-volterra': [1],
+  dense: [512],
 };
 
-/** Those who take part in training alone. @param numbers the file that its numbers are in, for Python */
+const isDense = (name: WorkloadName): boolean => name === 'dense';
+
+/** Those who take part in training and in the dense network alone. @param numbers the file that its numbers are in, for Python */
 function training(python: string, peer: (name: string) => string, numbers: string): Entry[] {
   const env = {STIFFGRAD_BENCH_NUMBERS: numbers};
   const bits = [
@@ -67,8 +70,22 @@ function training(python: string, peer: (name: string) => string, numbers: strin
       name: 'stiffgrad, single precision',
       command: process.execPath,
       args: [built('peers/stiffgrad.js'), 'single'],
-      enters: isTraining,
+      enters: name => isTraining(name) || isDense(name),
     },
+    ...(['prepared', 'single'] as const).flatMap((way, i) => [
+      {
+        name: `stiffgrad, one thread${bits[i][0]}`,
+        command: process.execPath,
+        args: [built('peers/stiffgrad.js'), way, '1'],
+        enters: isDense,
+      },
+      ...[1, 2].map(threads => ({
+        name: `PyTorch, ${threads === 1 ? 'one thread' : 'two threads'}${bits[i][0]}`,
+        command: python,
+        args: [peer('products_torch.py'), 'serve', bits[i][1], String(threads)],
+        enters: isDense,
+      })),
+    ]),
     ...['cpu', 'wasm'].map(backend => ({
       name: `tfjs, ${backend}`,
       command: process.execPath,
@@ -102,13 +119,13 @@ function contestants(workspace: string): Entry[] {
       name: 'stiffgrad',
       command: process.execPath,
       args: [built('peers/stiffgrad.js'), 'plain'],
-      enters: (name, n) => !isTraining(name) && name !== 'rods' && n < 10000,
+      enters: (name, n) => !isTraining(name) && !isDense(name) && name !== 'rods' && n < 10000,
     },
     {
       name: 'CasADi',
       command: python,
       args: [peer('casadi_peer.py')],
-      enters: (name, n) => !isTraining(name) && name !== 'rods' && n <= (name === 'net' ? 40 : 1024),
+      enters: (name, n) => !isTraining(name) && !isDense(name) && name !== 'rods' && n <= (name === 'net' ? 40 : 1024),
     },
     {
       name: 'diffrax, Newton',
@@ -240,7 +257,8 @@ async function race(workload: WorkloadName, n: number, entries: readonly Entry[]
       forward.push(...there);
       gradient.push(...back);
       ratios.push(median(back) / median(there));
-      if (isTraining(workload)) processor.push(...(await contestant.time('processor', batch.gradient)));
+      if (isTraining(workload) || isDense(workload))
+        processor.push(...(await contestant.time('processor', batch.gradient)));
     }
   }
   for (const {contestant} of sound) contestant.end();
@@ -347,7 +365,7 @@ function report({workload, n, load, contestants: all, skipped}: Row): void {
   for (const [name, why] of Object.entries(skipped)) console.log(`  ${name.padEnd(20)} skipped: ${why}`);
 }
 
-const order = ['chain', 'net', 'mlp', 'rods', ...trainingNames] as const;
+const order = ['chain', 'net', 'mlp', 'rods', ...trainingNames, 'dense'] as const;
 const place = ({workload, n}: Row): number => 1e6 * order.indexOf(workload) + n;
 const without = argument('without')?.split(',') ?? [];
 const entries = contestants(workspace).filter(({name}) => !without.some(part => name.includes(part)));
