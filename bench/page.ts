@@ -197,7 +197,7 @@ length, three with adaptive ones, whose controllers differ; two in single precis
 
 - **stiffgrad** is written as a user writes it: \`simulate.prepare\` once, then a compiled [training step](compiled-training.md), on one thread.
 - **diffrax** ([script](../bench/peers/training_diffrax.py)): jit of loss, gradient and Adam in one, \`RecursiveCheckpointAdjoint(checkpoints=steps)\`; the hybrid by implicit midpoint with optimistix' Newton, the faster of Newton and chord. It uses all cores.
-- **PyTorch** ([script](../bench/peers/training_torch.py)): the same methods written out, eager, its tape.
+- **PyTorch** ([script](../bench/peers/training_torch.py)): the same methods written out, eager, its tape, on one thread, as two are slower here.
 - **tfjs** ([source](../bench/peers/plain-training.ts)): the same methods in tfjs's own operations on its tape, single precision; on its backend in JavaScript, and on that of @tensorflow/tfjs-backend-wasm where it is installed.
 
 ${table(

@@ -7,7 +7,16 @@ import {execFileSync} from 'node:child_process';
 import {createRequire} from 'node:module';
 import type {Worker as NodeWorker} from 'node:worker_threads';
 import * as tf from '@tensorflow/tfjs';
-import {batch, batchAsync, getThreadsCount, ode, rk4, setThreadsCount} from '../../lib/index.js';
+import {
+  batch,
+  batchAsync,
+  getThreadsCount,
+  implicitMidpoint,
+  ode,
+  rk4,
+  setThreadsCount,
+  simulate,
+} from '../../lib/index.js';
 import {input, matMul} from '../../lib/graph/build.js';
 import type {Graph} from '../../lib/graph/node.js';
 import {partsByOthers} from '../../lib/engine/wasm/product-threads.js';
@@ -123,6 +132,27 @@ describe('wasm engine: products on several threads', function () {
       turn();
       if (count > 1) await untilHelped(turn);
     }
+  });
+
+  it('leave an implicit step its kernels, on the memory that threads share', () => {
+    const side = 260;
+    const wide = tf.tensor2d(
+      Float32Array.from({length: side * side}, (_, i) => Math.sin(i * i) / side),
+      [side, side],
+    );
+    const run = (count: number, unknowns: number): Float64Array => {
+      setThreadsCount(count);
+      const system = ode(({y}) => {
+        const product = tf.matMul(tf.mul(wide, tf.slice(y, [0], [1])) as tf.Tensor2D, wide);
+        return tf.neg(tf.mul(y, tf.sum(tf.square(product))));
+      });
+      const start = Array.from({length: unknowns}, (_, i) => 1 + i);
+      const path = simulate(system, {y: start}, {scheme: implicitMidpoint(), dt: 0.01, steps: 3});
+      expect(path.stats.engine).to.equal('wasm');
+      return path.values('y');
+    };
+    // Matrices that are factored without loops, and by the dense and the other kernels.
+    for (const unknowns of [2, 12]) expect(run(2, unknowns)).to.deep.equal(run(1, unknowns));
   });
 
   const misbehaving: {readonly [what: string]: () => typeof NodeWorker} = {

@@ -51,7 +51,12 @@ interface Kernel {
 
 const integers = (count: number): ValueType[] => new Array<ValueType>(count).fill('i32');
 
-const kernels: {readonly [K in keyof NumericKernels]: Kernel} = {
+export type VectorKernels = Pick<
+  NumericKernels,
+  'sumOfSquares' | 'largest' | 'largestRatio' | 'weigh' | 'depart' | 'advance' | 'copy'
+>;
+
+const ofVectors: {readonly [K in keyof VectorKernels]: Kernel} = {
   sumOfSquares: {parameters: integers(2), result: 'f64', write: sumOfSquares},
   largest: {parameters: integers(2), result: 'f64', write: largest},
   largestRatio: {parameters: integers(3), result: 'f64', write: largestRatio},
@@ -59,6 +64,9 @@ const kernels: {readonly [K in keyof NumericKernels]: Kernel} = {
   depart: {parameters: integers(4), write: depart},
   advance: {parameters: [...integers(4), 'f64'], write: advance},
   copy: {parameters: integers(3), write: copy},
+};
+
+const ofMatrices: {readonly [K in Exclude<keyof NumericKernels, keyof VectorKernels>]: Kernel} = {
   denseScales: {parameters: integers(3), write: denseScales},
   denseFactor: {parameters: integers(4), result: 'f64', write: denseFactor},
   denseSolve: {parameters: integers(4), write: denseSolve},
@@ -69,8 +77,11 @@ const kernels: {readonly [K in keyof NumericKernels]: Kernel} = {
   tridiagonalSolveTransposedOnce: {parameters: integers(5), result: 'i32', write: tridiagonalSolveTransposedOnce},
 };
 
-/** The bytes of the kernels' module; it imports `env.memory`. */
-export function kernelBytes(shared = false): ModuleBytes {
+/** A module with these kernels; it imports `env.memory`. */
+export function kernelBytes(
+  kernels: {readonly [name: string]: Kernel} = {...ofVectors, ...ofMatrices},
+  shared = false,
+): ModuleBytes {
   const builder = new ModuleBuilder();
   for (const [name, {parameters, result, write}] of Object.entries(kernels)) {
     const {index, body} = builder.define({parameters, results: result === undefined ? [] : [result]});
@@ -80,14 +91,26 @@ export function kernelBytes(shared = false): ModuleBytes {
   return builder.finish(undefined, shared);
 }
 
-/** For a memory of one thread, and for one that threads share. */
-const modules = new Map<boolean, WebAssembly.Module>();
-
-/** The kernels on a memory; their code is compiled once. */
-export function numericKernels(memory: WebAssembly.Memory): NumericKernels {
-  const shared = isShared(memory);
-  let module = modules.get(shared);
-  if (module === undefined) modules.set(shared, (module = new WebAssembly.Module(kernelBytes(shared))));
-  // A plain object, as the look-up of a module's export takes longer than the call. The table above gives each its name and signature.
-  return {...new WebAssembly.Instance(module, {env: {memory}}).exports} as unknown as NumericKernels;
+/** Code is compiled once for all memories. A plain object, as the look-up of a module's export takes longer than the call. */
+function binding<K extends Partial<NumericKernels>>(kernels: {readonly [name: string]: Kernel}) {
+  // For memories of one thread, and for those that threads share.
+  const modules = new Map<boolean, WebAssembly.Module>();
+  return (memory: WebAssembly.Memory): K => {
+    const shared = isShared(memory);
+    let module = modules.get(shared);
+    if (module === undefined) modules.set(shared, (module = new WebAssembly.Module(kernelBytes(kernels, shared))));
+    // The table of the kernels gives each its name and signature.
+    return {...new WebAssembly.Instance(module, {env: {memory}}).exports} as unknown as K;
+  };
 }
+
+/** Those that need no factor: explicit schemes do without the rest, which takes most of the time of writing and compiling. */
+export const vectorKernels = binding<VectorKernels>(ofVectors);
+
+const matrixKernels = binding<Omit<NumericKernels, keyof VectorKernels>>(ofMatrices);
+
+/** @param vectors those on the same memory */
+export const numericKernels = (memory: WebAssembly.Memory, vectors = vectorKernels(memory)): NumericKernels => ({
+  ...vectors,
+  ...matrixKernels(memory),
+});

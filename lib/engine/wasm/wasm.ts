@@ -22,7 +22,7 @@ import {valueOf} from './functions.js';
 import {bindHostKernel} from './host.js';
 import type {NumericKernels} from './kernels.js';
 import {MemoryError} from '../../errors.js';
-import {numericKernels} from './kernels.js';
+import {numericKernels, vectorKernels} from './kernels.js';
 import type {Layout} from './link.js';
 import type {MemoryFactor} from './factors.js';
 import {factorSize, memoryFactor} from './factors.js';
@@ -254,7 +254,7 @@ function instantiate({module, layout, beginnings}: Compiled): WasmExecutable {
       return boundKernels();
     },
     get vectors() {
-      return (vectors ??= memoryVectors(boundKernels()));
+      return (vectors ??= memoryVectors(kernels ?? vectorKernels(memory)));
     },
     factorization(analysis, alone) {
       const compiled = compiledFactor(analysis);
