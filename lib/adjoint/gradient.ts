@@ -25,6 +25,18 @@ export interface Looked {
   readonly cotangent: Float64Array;
 }
 
+/** Several steps of a grid at once. */
+export interface PullTogether {
+  /** How many may be pulled back now. */
+  most(): number;
+  /**
+   * Rows from..from+count−1 of a record, each a step, the last one first, in one call.
+   * @param ends cotangents of the states at the ends of all but the last, which are added on the way
+   * @returns how many were pulled back; what stands at the end of the next one, if that is among them, has been added
+   */
+  pull(record: StepRecord, from: number, count: number, ends: Float64Array | undefined, isNew: boolean): number;
+}
+
 /** Cotangents go back through one transition after another. */
 export interface TransitionPull {
   readonly executable: StepExecutable;
@@ -45,6 +57,8 @@ export interface TransitionPull {
     isNew: boolean,
     within: readonly Looked[],
   ): void;
+  /** Absent where each step is pulled back by itself. */
+  readonly together?: PullTogether;
   /** The cotangents of the parameters, after the last transition. */
   finish(): Float64Array[];
 }
@@ -55,12 +69,14 @@ export function pullRows(
   executable: StepExecutable,
   cotangents: ParameterCotangents,
   pull: StepPull,
+  together?: PullTogether,
 ): TransitionPull {
   // In the programs' own memory, where they read it.
   const xCotangent = executable.find('nextCotangent')?.fill(0) ?? new Float64Array(traced.state.size);
   return {
     executable,
     xCotangent,
+    together,
     pull(_n, record, from, to, _end, isNew) {
       pull(record, to - 1, xCotangent, isNew);
       for (let k = to - 2; k >= from; k--) pull(record, k, xCotangent, false);

@@ -17,7 +17,7 @@ export class ParameterCotangents {
   private readonly totals: readonly Float64Array[];
   private readonly sources: Map<CotangentProgram | 'shared', Sources>;
   /** All programs add to one cotangent: nothing is left to do after them. */
-  private readonly untouched: boolean;
+  readonly untouched: boolean;
 
   /**
    * @param byPrograms those that run for every step add to their cotangents themselves

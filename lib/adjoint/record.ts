@@ -1,6 +1,7 @@
 /** What a run leaves behind for its gradient: every step taken, in one growing array. */
 import type {StepExecutable} from '../step/buffers.js';
 import {newNumbers} from '../memory.js';
+import {rowStart as start} from '../step/rows.js';
 import type {Room} from './workspace.js';
 import {offerRoom, takeRoom} from './workspace.js';
 
@@ -24,9 +25,6 @@ export interface PlainRecord {
   readonly iterations: readonly (readonly IterationRecord[])[];
 }
 
-/** Where x begins in a row, behind t and h. */
-const start = 2;
-
 const nothing: Room = {rows: new Float64Array(0)};
 
 export class StepRecord {
@@ -38,7 +36,7 @@ export class StepRecord {
   readonly iterations: (readonly IterationRecord[])[] = [];
   /** With rows of t, h, the state before the step, and the converged unknown; or, in place of these two, what `keep` leaves of them (step/kept.ts). */
   private room: Room;
-  private readonly width: number;
+  readonly width: number;
 
   /**
    * @param stateSize numbers in the state, or in what is kept
@@ -88,6 +86,19 @@ export class StepRecord {
     store(x, rows, at + start);
     if (z !== undefined) store(z, rows, at + start + this.stateSize);
     this.count++;
+  }
+
+  /** Rows of this record's width, as they are laid out. */
+  appendRows(rows: Float64Array, count: number): void {
+    const at = this.count * this.width;
+    while (at + rows.length > this.room.rows.length) this.grow();
+    this.room.rows.set(rows, at);
+    this.count += count;
+  }
+
+  /** So many rows from this one on. */
+  rows(from: number, count: number): Float64Array {
+    return this.room.rows.subarray(from * this.width, (from + count) * this.width);
   }
 
   private grow(): void {

@@ -136,8 +136,11 @@ export class StepHistory {
  */
 export type Visit = (n: number, record: StepRecord, from: number, to: number, end: Float64Array) => void;
 
-/** Shows all transitions from last to first; returns how many had to be taken again. */
-export type Backwards = (visit: Visit) => number;
+/** Shows transitions n, n − 1, … of a grid, each a row of a record, the first of them being row n: so many as are taken, or none. */
+export type VisitTogether = (n: number, record: StepRecord, most: number) => number;
+
+/** Shows all transitions from last to first, several at once where it can; returns how many had to be taken again. */
+export type Backwards = (visit: Visit, together?: VisitTogether) => number;
 
 /** Begins anew after a jump: the step from the user's blocks to the whole state, as the start of a run takes it. */
 export type Restart = (

@@ -81,13 +81,13 @@ export function crossingRate(
   if (readsPath(traced))
     throw new GradientError(
       'no-time-derivative',
-      'A Brownian path has no derivative by time, so the gradient of an sde through the time of an event does not exist. Ask for gradients at times that are given.',
+      'A Brownian path has no derivative in time, so the gradient of an sde through the time of an event does not exist. Use a loss at fixed times.',
     );
   if (!(Math.abs(rate) > least) || !Number.isFinite(rate)) {
     const t = turned(traced, clock);
     throw new EventError(
       'grazing',
-      `events[${event}] touches zero at t = ${Number(t.toPrecision(12))} without crossing it, as far as rounding can tell: the time of such an event has no derivative. Move the threshold, or take a loss that does not depend on this event.`,
+      `events[${event}] touches zero at t = ${Number(t.toPrecision(12))} without crossing it, within rounding: the time of such an event has no derivative. Move the threshold, or use a loss that does not depend on this event.`,
       {event, t, rate},
     );
   }

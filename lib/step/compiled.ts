@@ -37,6 +37,7 @@ import {
   transposedProductPrograms,
   unrolledPrograms,
 } from './programs.js';
+import {blockRoom, rowStart} from './rows.js';
 import {directSolver, solverKey} from './solvers.js';
 import {namedFunctions} from './step-functions.js';
 import type {TracedStep} from './traced-step.js';
@@ -190,6 +191,11 @@ export class CompiledStep {
     this.checked.add(of);
   }
 
+  /** Whether that has been done. */
+  isChecked(which: Matrix): boolean {
+    return this.checked.has(this.kindOf(which));
+  }
+
   /**
    * Whether ∂R/∂z, or Newton's matrix, is the same in all steps of one length of a run: that of a problem that is linear with
    * constant coefficients. One factor then serves them all.
@@ -292,7 +298,9 @@ export class CompiledStep {
     const {matrix} = this;
     const n = this.traced.unknown.size;
     const work = matrix === undefined ? [] : workVectors.map(name => [name, n] as const);
-    const extra = {x: this.traced.state.size, ...Object.fromEntries(work)};
+    const {size} = this.traced.state;
+    const block = blockRoom(rowStart + size + n, size);
+    const extra = {x: size, ...Object.fromEntries(work), ...(block > 0 ? {block, iterations: 1} : {})};
     const exact = this.traced.functions.residualModel === undefined ? undefined : this.jacobian;
     const programs = (): ProgramsOf<ForwardProgram> => forwardPrograms(this.step, matrix, exact, this.filter);
     if (!narrow) return this.group<ForwardProgram | 'keep'>('forward', programs, {extra, analysis});
@@ -329,7 +337,10 @@ export class CompiledStep {
 
   /** The way back through a step, from what `keep` left of it. */
   adjoint(solver: LinearSolver): StepExecutable<AdjointProgram> {
-    return this.group('adjoint', () => this.kept.programs, {analysis: this.analysisOf(solver, 'jacobian')});
+    const {size} = this.traced.state;
+    const block = blockRoom(rowStart + this.kept.size, size);
+    const extra = block === 0 ? {} : {block, ...(this.implicit ? {growth: 2 * this.traced.unknown.size} : {})};
+    return this.group('adjoint', () => this.kept.programs, {analysis: this.analysisOf(solver, 'jacobian'), extra});
   }
 
   /** Whether `adjoint` pulls a step back so that the step before it, of the same length, need not begin anew. */

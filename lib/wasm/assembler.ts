@@ -284,8 +284,8 @@ export class ModuleBuilder {
     return this.imports.push({module, name, type: this.typeIndex(signature)}) - 1;
   }
 
-  define(signature: Signature): Defined {
-    const body = new Body(signature);
+  /** @param body written beforehand, with calls of imports only */
+  define(signature: Signature, body = new Body(signature)): Defined {
     const index = this.imports.length + this.functions.push({type: this.typeIndex(signature), body}) - 1;
     return {index, body};
   }

@@ -74,7 +74,7 @@ async function untilHelped(run: () => void): Promise<void> {
 }
 
 describe('wasm engine: products on several threads', function () {
-  this.timeout(60_000);
+  this.timeout(180_000);
   afterEach(() => {
     threads.Worker = Original;
     setThreadsCount(1);
@@ -243,7 +243,7 @@ describe('wasm engine: products on several threads', function () {
       console.log(partsByOthers() > 0 ? 'helped' : 'alone');`;
     const output = execFileSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program], {
       encoding: 'utf8',
-      timeout: 50_000,
+      timeout: 150_000,
       cwd: process.cwd(),
     });
     expect(output.trim()).to.equal('helped');

@@ -9,7 +9,8 @@ import {SUSPICIOUS_PIVOT} from '../../linear/singularity.js';
 import type {TransposedSolve} from '../engine.js';
 import type {CompiledMethod} from '../../linear/solver.js';
 import type {NumericKernels} from './kernels.js';
-import type {Call} from './sequence.js';
+import type {RoutineFactor, RoutineWriter} from './routine.js';
+import type {Push} from '../../wasm/writer.js';
 import type {UnrolledKernels} from './kernels/unrolled.js';
 import {unrolledKernels, unrolledSizes} from './kernels/unrolled.js';
 import {tridiagonalPositive, tridiagonalSmallMultipliers, tridiagonalSound} from './kernels/tridiagonal-ends.js';
@@ -48,8 +49,9 @@ export function memoryFactor(
 }
 
 /** Right-hand sides and solutions lie in the same memory as the values: nothing looks whether they do, as asking an array for its memory takes longer than a small solve. */
-export abstract class MemoryFactor implements Factor {
+export abstract class MemoryFactor implements Factor, RoutineFactor {
   readonly n: number;
+  abstract readonly band: number;
   generation = 0;
   protected abstract readonly method: string;
   /** There is a matrix, and the kernel took it. */
@@ -116,9 +118,8 @@ export abstract class MemoryFactor implements Factor {
     return this.general;
   }
 
-  /** The same two as calls for a sequence, which stops where the matrix is not one for the kernel; it is to `forget` what this has factored. */
-  abstract eliminationCalls(values: number): readonly Call[];
-  abstract substitutionCalls(from: number, to: number): readonly Call[];
+  abstract writeElimination(w: RoutineWriter, values: number): Push;
+  abstract writeSubstitution(w: RoutineWriter, from: number, to: number, transposed: boolean): void;
   /** Factors the values at an address; false where the matrix is not one for the kernel. */
   protected abstract eliminate(values: number): boolean;
   /** Solves from one address to another, which may be the same. */
@@ -127,6 +128,7 @@ export abstract class MemoryFactor implements Factor {
 
 class TridiagonalMemoryFactor extends MemoryFactor {
   protected readonly method = 'tridiagonal';
+  readonly band = 1;
   private readonly lower: number;
   private readonly reciprocals: number;
   private readonly upper: number;
@@ -151,21 +153,37 @@ class TridiagonalMemoryFactor extends MemoryFactor {
     return this.accepts(this.kernels.tridiagonalFactor(values, this.lower, this.reciprocals, this.upper, this.n));
   }
 
-  eliminationCalls(values: number): Call[] {
-    const {kernels, lower, reciprocals, upper, n, stable} = this;
-    return [
-      {
-        run: kernels.tridiagonalFactor,
-        arguments: [values, lower, reciprocals, upper, n],
-        returns: 'i32',
-        onlyIf: {bits: [tridiagonalSound, stable]},
-      },
-    ];
+  writeElimination(w: RoutineWriter, values: number): Push {
+    const {kernels, lower, reciprocals, upper, n} = this;
+    return this.soundIn(w, w.call(kernels.tridiagonalFactor, [values, lower, reciprocals, upper, n], 'i32'));
   }
 
-  substitutionCalls(from: number, to: number): Call[] {
+  writeSubstitution(w: RoutineWriter, from: number, to: number, transposed: boolean): void {
     const {kernels, lower, reciprocals, upper, n} = this;
-    return [{run: kernels.tridiagonalSolve, arguments: [lower, reciprocals, upper, n, from, to]}];
+    w.run(
+      transposed ? kernels.tridiagonalSolveTransposed : kernels.tridiagonalSolve,
+      lower,
+      reciprocals,
+      upper,
+      n,
+      from,
+      to,
+    );
+  }
+
+  writeTransposedOnce(w: RoutineWriter, values: number, from: number, to: number): Push {
+    const {kernels, upper, n} = this;
+    return this.soundIn(w, w.call(kernels.tridiagonalSolveTransposedOnce, [values, from, to, upper, n], 'i32'));
+  }
+
+  /** `accepts` of the bits that are pushed. */
+  private soundIn(w: RoutineWriter, bits: Push): Push {
+    const kept = w.local('i32');
+    const has = (set: number): Push => w.op('i32.ne', w.op('i32.and', w.get(kept), w.int(set)), w.int(0));
+    return () => {
+      w.set(kept, bits);
+      w.op('i32.and', has(tridiagonalSound), has(this.stable))();
+    };
   }
 
   override readonly solveTransposedOnce: TransposedSolve = (values, b, x) => {
@@ -188,11 +206,10 @@ class TridiagonalMemoryFactor extends MemoryFactor {
   }
 }
 
-const soundPivots = {above: SUSPICIOUS_PIVOT};
-
 /** Where a dense LU lies in its workspace: the matrix, the rows' scales, the pivots. */
 abstract class DenseLayout<Kernels> extends MemoryFactor {
   protected readonly method = 'lu';
+  readonly band: number;
   protected readonly matrix: number;
   protected readonly scale: number;
   protected readonly pivots: number;
@@ -204,6 +221,7 @@ abstract class DenseLayout<Kernels> extends MemoryFactor {
   ) {
     super(analysis, workspace);
     const {n} = analysis;
+    this.band = n;
     this.matrix = workspace.byteOffset;
     this.scale = this.matrix + 8 * n * n;
     this.pivots = this.scale + 8 * n;
@@ -212,14 +230,15 @@ abstract class DenseLayout<Kernels> extends MemoryFactor {
 
 /** Dense LU of a few unknowns, without loops. */
 class UnrolledMemoryFactor extends DenseLayout<UnrolledKernels> {
-  eliminationCalls(values: number): Call[] {
+  writeElimination(w: RoutineWriter, values: number): Push {
     const {kernels, matrix, pivots, scale} = this;
-    return [{run: kernels.factor, arguments: [values, matrix, pivots, scale], returns: 'f64', onlyIf: soundPivots}];
+    const pivot = w.call(kernels.factor, [values, matrix, pivots, scale], 'f64');
+    return w.op('f64.gt', pivot, w.number(SUSPICIOUS_PIVOT));
   }
 
-  substitutionCalls(from: number, to: number): Call[] {
+  writeSubstitution(w: RoutineWriter, from: number, to: number, transposed: boolean): void {
     const {kernels, matrix, pivots} = this;
-    return [{run: kernels.solve, arguments: [matrix, pivots, from, to]}];
+    w.run(transposed ? kernels.solveTransposed : kernels.solve, matrix, pivots, from, to);
   }
 
   protected eliminate(values: number): boolean {
@@ -233,21 +252,20 @@ class UnrolledMemoryFactor extends DenseLayout<UnrolledKernels> {
 }
 
 class DenseMemoryFactor extends DenseLayout<NumericKernels> {
-  eliminationCalls(values: number): Call[] {
+  writeElimination(w: RoutineWriter, values: number): Push {
     const {kernels, n, matrix, scale, pivots} = this;
-    return [
-      {run: kernels.copy, arguments: [matrix, values, n * n]},
-      {run: kernels.denseScales, arguments: [matrix, n, scale]},
-      {run: kernels.denseFactor, arguments: [matrix, n, pivots, scale], returns: 'f64', onlyIf: soundPivots},
-    ];
+    const pivot = w.call(kernels.denseFactor, [matrix, n, pivots, scale], 'f64');
+    return () => {
+      w.run(kernels.copy, matrix, values, n * n);
+      w.run(kernels.denseScales, matrix, n, scale);
+      w.op('f64.gt', pivot, w.number(SUSPICIOUS_PIVOT))();
+    };
   }
 
-  substitutionCalls(from: number, to: number): Call[] {
+  writeSubstitution(w: RoutineWriter, from: number, to: number, transposed: boolean): void {
     const {kernels, n, matrix, pivots} = this;
-    return [
-      {run: kernels.copy, arguments: [to, from, n]},
-      {run: kernels.denseSolve, arguments: [matrix, n, pivots, to]},
-    ];
+    if (from !== to) w.run(kernels.copy, to, from, n);
+    w.run(transposed ? kernels.denseSolveTransposed : kernels.denseSolve, matrix, n, pivots, to);
   }
 
   protected eliminate(values: number): boolean {

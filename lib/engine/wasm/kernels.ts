@@ -8,6 +8,7 @@ import type {ModuleBytes} from '../../wasm/bytes.js';
 import type {ValueType} from '../../wasm/assembler.js';
 import {isShared, ModuleBuilder} from '../../wasm/assembler.js';
 import {denseFactor, denseScales, denseSolve, denseSolveTransposed} from './kernels/dense.js';
+import {rowsChanged, rowScales} from './kernels/rows.js';
 import {tridiagonalSolveTransposedOnce} from './kernels/tridiagonal-once.js';
 import {tridiagonalFactor, tridiagonalSolve, tridiagonalSolveTransposed} from './kernels/tridiagonal.js';
 import {advance, copy, depart, largest, largestRatio, sumOfSquares, weigh} from './kernels/vectors.js';
@@ -26,6 +27,11 @@ export interface NumericKernels {
   /** z = base − s·delta; base may be z. */
   advance(z: number, base: number, delta: number, n: number, s: number): void;
   copy(to: number, from: number, n: number): void;
+
+  /** scaleᵢ = Σ |aᵢⱼ| weightsⱼ; row i has the columns i − band … i + band that there are, and all with a band of n. */
+  rowScales(values: number, weights: number, scale: number, n: number, band: number): void;
+  /** 1 where a row's diagonal entry is larger than `largest`, or its sum less than `least` of its entries' sizes; else 0. */
+  rowsChanged(values: number, largest: number, least: number, n: number, band: number): number;
 
   /** scale_i = 1/max_j |a_ij|, 0 for a row of zeros. */
   denseScales(a: number, n: number, scale: number): void;
@@ -67,6 +73,8 @@ const ofVectors: {readonly [K in keyof VectorKernels]: Kernel} = {
 };
 
 const ofMatrices: {readonly [K in Exclude<keyof NumericKernels, keyof VectorKernels>]: Kernel} = {
+  rowScales: {parameters: integers(5), write: rowScales},
+  rowsChanged: {parameters: integers(5), result: 'i32', write: rowsChanged},
   denseScales: {parameters: integers(3), write: denseScales},
   denseFactor: {parameters: integers(4), result: 'f64', write: denseFactor},
   denseSolve: {parameters: integers(4), write: denseSolve},

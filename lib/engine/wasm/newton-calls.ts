@@ -1,10 +1,9 @@
-/** What Newton's iteration does between two decisions (newton/iteration.ts), as sequences of a step's programs and the kernels. */
+/** What Newton's iteration does between two decisions (newton/iteration.ts), as routines of a step's programs and the kernels. */
 import type {NewtonCalls} from '../engine.js';
 import {refused} from '../engine.js';
 import type {MemoryFactor} from './factors.js';
 import type {NumericKernels} from './kernels.js';
-import type {Call} from './sequence.js';
-import {sequence, STOPPED} from './sequence.js';
+import {routine} from './routine.js';
 
 /** Where a correction leaves its numbers beside the largest share of the next one. */
 const foundBuffer = 'newtonFound';
@@ -27,33 +26,31 @@ export function newtonCalls(
   if (residual === undefined || jacobian === undefined || found === undefined) return undefined;
   if ([z, R, J, delta, next, base, weights].some(Number.isNaN)) return undefined;
   const {n} = factor;
-  const squares: Call = {run: kernels.sumOfSquares, arguments: [R, n], returns: 'f64'};
-  const correct = sequence(
+  const correct = routine<(absolute: number, relative: number) => number>(
     memory,
-    [
-      {run: jacobian},
-      ...factor.eliminationCalls(J),
-      ...factor.substitutionCalls(R, delta),
-      {run: kernels.depart, arguments: [z, base, delta, n]},
-      {run: residual},
-      {...squares, store: found.byteOffset},
-      {
-        run: kernels.weigh,
-        arguments: [weights, z, base, delta, n, {parameter: 0}, {parameter: 1}],
-        returns: 'f64',
-        store: found.byteOffset + Float64Array.BYTES_PER_ELEMENT,
-      },
-      ...factor.substitutionCalls(R, next),
-      {run: kernels.largestRatio, arguments: [next, weights, n], returns: 'f64'},
-    ],
-    2,
+    {parameters: ['f64', 'f64'], results: ['f64']},
+    w => {
+      const [absolute, relative] = [w.parameter(0), w.parameter(1)];
+      w.run(jacobian);
+      w.if(w.op('i32.eqz', factor.writeElimination(w, J)), () => w.return(w.number(refused)));
+      factor.writeSubstitution(w, R, delta, false);
+      w.run(kernels.depart, z, base, delta, n);
+      w.run(residual);
+      w.store(w.int(found.byteOffset), w.call(kernels.sumOfSquares, [R, n], 'f64'));
+      const size = w.call(kernels.weigh, [weights, z, base, delta, n, absolute, relative], 'f64');
+      w.store(w.int(found.byteOffset), size, Float64Array.BYTES_PER_ELEMENT);
+      factor.writeSubstitution(w, R, next, false);
+      w.call(kernels.largestRatio, [next, weights, n], 'f64')();
+    },
   );
   return {
-    residual: sequence(memory, [{run: residual}, squares]),
+    residual: routine(memory, {parameters: [], results: ['f64']}, w => {
+      w.run(residual);
+      w.call(kernels.sumOfSquares, [R, n], 'f64')();
+    }),
     correct(absolute, relative) {
       factor.forget();
-      const left = correct(absolute, relative);
-      return left === STOPPED ? refused : left;
+      return correct(absolute, relative);
     },
     found,
   };
