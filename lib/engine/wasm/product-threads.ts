@@ -17,7 +17,7 @@ export interface ThreadedProduct {
 
 /**
  * Products of fewer operations stay on one thread: to wake another takes 20 to 100 µs, in which one thread does one or two
- * million. Those of 16 million gained (docs/precision.md).
+ * million; of sixteen million that is a tenth at most.
  */
 export const fewestOperations = 2 ** 24;
 
