@@ -240,6 +240,7 @@ export {
   type NewtonCalls,
   type Precision,
   type Programs,
+  type Routines,
   type TransposedSolve,
   type Vectors,
 } from './engine/index.js';
