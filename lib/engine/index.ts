@@ -90,6 +90,7 @@ export {
   type Engine,
   type Executable,
   type NewtonCalls,
+  type Routines,
   type Programs,
   type TransposedSolve,
 } from './engine.js';
