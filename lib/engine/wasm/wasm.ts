@@ -13,6 +13,7 @@ import type {Analysis} from '../../linear/index.js';
 import {binaryNames} from '../../graph/node.js';
 import type {CompileOptions, Engine, Executable, NewtonCalls, Programs} from '../engine.js';
 import {bufferSizes, factorizationOf} from '../engine.js';
+import type {Routines} from '../routines.js';
 import {ModuleBuilder} from '../../wasm/assembler.js';
 import {Bytes} from '../../wasm/bytes.js';
 import type {Format} from './format.js';
@@ -36,6 +37,7 @@ import {getThreadsCount, productThreads} from './product-threads.js';
 import {memoryVectors} from './vectors.js';
 
 export interface WasmExecutable extends Executable {
+  readonly routines: Routines;
   readonly memory: WebAssembly.Memory;
   /** Byte address of a named buffer, for code that works in the same memory. */
   address(name: string): number;
