@@ -240,7 +240,6 @@ export {
   type NewtonCalls,
   type Precision,
   type Programs,
-  type Routines,
   type TransposedSolve,
   type Vectors,
 } from './engine/index.js';

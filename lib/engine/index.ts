@@ -90,7 +90,6 @@ export {
   type Engine,
   type Executable,
   type NewtonCalls,
-  type Routines,
   type Programs,
   type TransposedSolve,
 } from './engine.js';
