@@ -3,6 +3,7 @@
  * each by itself.
  */
 import {roomOf} from '../step/adaptive-blocks.js';
+import {routinesOf} from '../engine/routines.js';
 import type {StepExecutable} from '../step/buffers.js';
 import type {HistoryAdjointProgram} from '../step/history-programs.js';
 import type {PullTimedTogether} from './gradient.js';
@@ -19,7 +20,7 @@ export function timedBlocks(
   cotangents: ParameterCotangents,
   xCotangent: Float64Array,
 ): PullTimedTogether | undefined {
-  const {routines} = executable;
+  const routines = routinesOf(executable);
   const run = routines?.once('pullTimed', () => timedRoutine(executable, routines, cotangents.sums));
   if (run === undefined) return undefined;
   const size = xCotangent.length;

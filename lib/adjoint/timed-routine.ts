@@ -2,7 +2,7 @@
  * Explicit steps pulled back, many in one call: what adjoint/timed-pull.ts does with a step whose times are constants, as one
  * routine about its programs, operation by operation, to the same bits.
  */
-import type {Routines} from '../engine/engine.js';
+import type {Routines} from '../engine/routines.js';
 import {routine} from '../engine/wasm/routine.js';
 import type {BufferName, StepExecutable} from '../step/buffers.js';
 import type {HistoryAdjointProgram} from '../step/history-programs.js';

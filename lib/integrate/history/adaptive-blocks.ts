@@ -3,6 +3,7 @@
  * A block ends before anything that is not in it: a state that is not finite, a step too short, the end of the run. The time loop
  * (loop.ts) goes on from there by single steps.
  */
+import {routinesOf} from '../../engine/routines.js';
 import type {BlockNumber} from '../../step/adaptive-blocks.js';
 import {blockPlace, roomOf} from '../../step/adaptive-blocks.js';
 import {loadParameters} from '../../step/context.js';
@@ -42,7 +43,7 @@ export class AdaptiveBlocks {
       && (plan.saving.kind !== 'times' || traced.functions.dense !== undefined);
     if (!plain || unjudged(prepared).length > 0) return undefined;
     const executable = compiled.adaptiveSteps;
-    const {routines} = executable;
+    const routines = routinesOf(executable);
     const run = routines?.once('adaptive', () => adaptiveRoutine(executable, routines));
     return run === undefined ? undefined : new AdaptiveBlocks(prepared, plan, run);
   }

@@ -3,7 +3,7 @@
  * pace.ts, step-lengths.ts, saver.ts) as one routine about its programs, operation by operation, to the same bits. Where
  * something happens that is not in it, the block ends before that attempt.
  */
-import type {Routines} from '../../engine/engine.js';
+import type {Routines} from '../../engine/routines.js';
 import type {RoutineWriter} from '../../engine/wasm/routine.js';
 import {routine} from '../../engine/wasm/routine.js';
 import type {BlockNumber} from '../../step/adaptive-blocks.js';
