@@ -120,7 +120,7 @@ function refused(): string {
   const byReason = new Map<string, string[]>();
   for (const {kernel, reason} of refusals) byReason.set(reason, [...(byReason.get(reason) ?? []), kernel]);
   return table(
-    ['kernels', 'why, and what instead'],
+    ['kernels', 'why, and what to use instead'],
     [...byReason].sort(([x], [y]) => (x < y ? -1 : 1)).map(([reason, kernels]) => [list(kernels), reason]),
   );
 }
@@ -132,15 +132,15 @@ export function primitivesDocument(): string {
   return `<!-- Written by bench/docs-primitives.ts from the code; edits are lost. -->
 # What can be traced
 
-A force, a constraint or a network is a tfjs function. It runs once, its kernels are recorded, and each becomes
-a few of the primitives below: static shapes, double precision, with rules for derivatives of any order and
-for what depends on what. The same function may use the kernels of the second list; one of the third is a
-\`TraceError\` that names it.
+This page lists what a traced function may contain. A force, a constraint or a network is a tfjs function. It runs once, its
+kernels are recorded, and each becomes a few of the primitives below. Primitives have static shapes, double precision, and
+rules for derivatives of any order and for dependence (sparsity). A function may use the kernels of the second list; one of the
+third throws a \`TraceError\` that names it.
 
 ## Primitives
 
-*Linear*: in which operands a primitive is linear, so that it can stand in a tangent and be transposed. Operands
-have the shapes the constructors in \`lib/graph/build.ts\` ask for; b is a batch.
+The column *linear* says in which operands a primitive is linear, so that a tangent may contain it and it can be transposed.
+Operands have the shapes that the constructors in \`lib/graph/build.ts\` require; b is a batch.
 
 ${table(
   ['primitive', 'attributes', 'meaning', 'linear'],

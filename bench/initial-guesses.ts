@@ -65,7 +65,7 @@ const hammer: ForceTerm = ({t}) => {
 export const loads: readonly Load[] = [
   {
     name: 'smooth',
-    about: 'eight pendulums side by side, coupled by soft springs, swinging widely, one of them driven at 2 rad/s',
+    about: 'eight pendulums side by side, coupled by soft springs, with large swings, one of them driven at 2 rad/s',
     frequency: 5.5,
     system: mechanics({
       mass: 1,
@@ -82,7 +82,7 @@ export const loads: readonly Load[] = [
   },
   {
     name: 'stiff, free',
-    about: 'a chain of eight unit masses on hardening springs of 1e6 N/m, let go from a stretched and bent state',
+    about: 'a chain of eight unit masses on hardening springs of 1e6 N/m, released from a stretched and bent state',
     frequency: 2000,
     system: mechanics({mass: 1, forces: [hardeningChain(1e6, 1)]}),
     initial: {q: each(i => 0.02 * (i + 1) + 0.01 * Math.sin(3 * i)), v: each(i => 5 * Math.cos(2 * i))},
@@ -103,7 +103,7 @@ export const loads: readonly Load[] = [
   },
   {
     name: 'impulsive',
-    about: 'the chain with 1e4 N/m, struck by a hammer for 4 ms every quarter of a second',
+    about: 'the chain with 1e4 N/m, hit by a hammer for 4 ms every quarter of a second',
     frequency: 200,
     system: mechanics({mass: 1, forces: [hardeningChain(1e4, 1), hammer]}),
     initial: still,
@@ -290,59 +290,64 @@ function figure(rows: readonly Row[]): string {
 function page(rows: readonly Row[]): string {
   return `# Initial guesses
 
-Where should Newton start? The notes on the θ-method leave it open: the end of the step, q⁺₀ and v⁺₀, and even the first
-force f⁺₀, are free, a guess that breaks R_q = 0 adds the term −hθK R_q to the first iteration, and that term "is commonly
-omitted". Here is the answer by measurement; \`npx tsx bench/initial-guesses.ts\` writes this page, and a test holds it to
-the code.
+Where should Newton's method start? The θ-method leaves it open: the end of the step, q⁺₀ and v⁺₀, and even the first
+force f⁺₀, may be chosen freely. A guess that violates R_q = 0 adds the term −hθK R_q to the first iteration, a term
+that is commonly omitted. This page answers by measurement. \`npx tsx bench/initial-guesses.ts\` writes it, and a test
+compares it with the code.
 
 | guess | v⁺₀ | q⁺₀ | f⁺₀ |
 |---|---|---|---|
 | \`rest\` | 0 | q | f |
 | \`current\` | v | q | f |
 | \`consistent\` (default) | v | q + hv | evaluated there |
-| \`linearized\` | \`current\`, and one iteration that is not counted: the linearly implicit step | | |
+| \`linearized\` | \`current\`, plus one iteration that is not counted: the linearly implicit step | | |
 | \`extrapolated\` | v + h times the last step's mean acceleration | from v⁺₀ | evaluated there |
 
-All with the implicit midpoint rule, condensed; the coupled form has the same iterates. An iteration costs the same from
-every guess: one Jacobian, one factorization. Loads:
+All measurements use the implicit midpoint rule, condensed; the coupled form has the same iterates. An iteration costs
+the same from every guess: one Jacobian, one factorization. Loads:
 
 ${loads.map(({name, about}) => `- **${name}**: ${about}.`).join('\n')}
 
 ## What to take
 
-**\`consistent\`, the default**, wherever the step resolves the motion (hω up to about 2), and under drives, blows and
-contact at any step. One iteration from it leaves 2 to 10⁶ times less than one from \`rest\` or \`current\`, the more the
-shorter the step, and it converges in up to one iteration less. Two things make the difference. \`rest\`, \`current\` and
-\`linearized\` take f⁺₀ = f at the *start's* time, so that a drive is not felt before the second iteration: an error of
-order h², slope 2 in the first chart, and for a stiff system that follows its drive the whole of its velocity. And they
-linearize at q, which is off by hv; \`consistent\` linearizes at q + hv, off by h²a/2, which leaves an error of order h⁵.
+**\`consistent\`, the default**: use it wherever the step resolves the motion (hω up to about 2), and under drives, blows
+and contact at any step. The error after one iteration is 2 to 10⁶ times smaller than from \`rest\` or \`current\`, the more
+so the shorter the step, and it converges in up to one iteration less. There are two reasons:
 
-**\`current\`, where the state vibrates at frequencies that the step passes over** (*stiff, free* with hω > 2): q + hv then
-lies far beyond what the springs allow, and a linearization there is worthless. At hω = 20 \`consistent\` needs 4.6
-iterations and its first two mean little, where \`current\` needs 3 and is good to a per cent after one.
+- \`rest\`, \`current\` and \`linearized\` take f⁺₀ = f at the time of the *start*, so a drive has no effect before the second
+  iteration. The error is of order h², slope 2 in the first chart; for a stiff system that follows its drive it is the
+  whole velocity.
+- They linearize at q, which is off by hv. \`consistent\` linearizes at q + hv, off by h²a/2, which leaves an error of
+  order h⁵.
 
-**\`extrapolated\`, for smooth motion in short steps**: up to half the iterations, and slope 7. Under blows in coarse
-steps, and in vibrations that are not resolved, it is the worst: it carries an acceleration into a step that has another.
-Runs truncated to one iteration are lost by that.
+**\`current\`**: use it if the state vibrates at frequencies that the step does not resolve (*stiff, free* with hω > 2). q +
+hv then lies far beyond what the springs allow, and a linearization there is worthless. At hω = 20 \`consistent\` needs
+4.6 iterations, and its first two mean little; \`current\` needs 3 and is accurate to a per cent after one.
+
+**\`extrapolated\`**: use it for smooth motion in short steps, with up to half the iterations, and slope 7. Under blows in
+coarse steps, and in unresolved vibrations, it is the worst, because it carries an acceleration into a step that has
+another one. Runs truncated to one iteration fail for that reason.
 
 **\`linearized\`** is \`current\` with one iteration more, to the last bit; for the same number of linear systems solved it
-is \`current\`. **\`rest\`** is nowhere clearly better than \`current\`, and worse where motion is slow against the step.
+equals \`current\`. **\`rest\`** is nowhere clearly better than \`current\`, and worse if motion is slow compared with the
+step.
 
-**Truncated to one iteration**, for real time: \`consistent\` where steps resolve the motion; else \`linearized\`, which
-solves two systems a step and is never far off here. **The term −hθK R_q must stay**: left out, one iteration in a stiff
-system that moves freely is wrong by the speed itself (last table). Two iterations hide that, which is how its omission
-goes unnoticed where Newton converges.
+**Truncated to one iteration**, for real time: use \`consistent\` if steps resolve the motion, else \`linearized\`, which
+solves two systems a step and is never far off here. **The term −hθK R_q must stay.** Without it, one iteration in a
+stiff system that moves freely is wrong by the speed itself (last table). Two iterations hide that, so the omission goes
+unnoticed if Newton converges.
 
 ## Iterations to convergence
 
-Linear systems solved a step, on average, to the default tolerance; each step's test is one more triangular solve.
+Average number of linear systems solved per step, to the default tolerance. The convergence test of each step is one
+more triangular solve.
 
 ${byGuess(rows, (row, guess) => row.byGuess[guess].iterations.toFixed(2))}
 
 ## Error of a step after one iteration
 
-From the converged run's own states: the largest error of a component of v⁺, root mean square over the steps, as a share
-of the run's largest speed. One linear system solved, also by \`linearized\`.
+Starting each step from the converged run's states: the largest error of a component of v⁺, root mean square over the
+steps, relative to the run's largest speed. One linear system is solved, also by \`linearized\`.
 
 ${byGuess(rows, (row, guess) => size(row.byGuess[guess].error[0]))}
 
@@ -354,8 +359,8 @@ ${byGuess(rows, (row, guess) => size(row.byGuess[guess].error[1]))}
 
 ## A whole run with one iteration a step
 
-\`newton({iterations: 1})\` in every step: the error of the last positions against the converged run, as a share of the
-largest of them; "lost" is more than 1. Here \`linearized\` has its own iteration besides.
+\`newton({iterations: 1})\` in every step: the error of the last positions against the converged run, relative to the
+largest of them; "lost" is more than 1. Here \`linearized\` makes its own iteration in addition.
 
 ${byGuess(
   rows.filter(({load}) => load.name !== 'contact'),
@@ -364,9 +369,9 @@ ${byGuess(
 
 ## Inside \`current\`
 
-Error of a step after one iteration from q⁺₀ = q and v⁺₀ = v: as it is; with f⁺₀ evaluated there, at the step's own time;
-and with f⁺₀ = f but −hθK R_q left out. What \`current\` loses under a drive is its time; what it has over \`consistent\`
-in unresolved vibrations it owes to the term.
+Error of a step after one iteration from q⁺₀ = q and v⁺₀ = v: as it is; with f⁺₀ evaluated there, at the step's own
+time; and with f⁺₀ = f but without −hθK R_q. Under a drive \`current\` is less accurate because of its time; in unresolved
+vibrations it is more accurate than \`consistent\` because of the term.
 
 ${table(
   ['load', 'step', 'current', 'f⁺₀ evaluated', 'without the term', 'consistent'],

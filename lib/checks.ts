@@ -147,7 +147,7 @@ export function requireOwnPlaces(names: readonly string[], owner: string): void 
   if (clash !== undefined)
     throw new OptionError(
       'name-clash',
-      `${owner}: '${clash}' stands for two things among the parameters and inputs; rename one.`,
+      `${owner}: '${clash}' is used for two different parameters or inputs, or for one and a group of others; rename one.`,
       {name: clash},
     );
 }
@@ -194,7 +194,7 @@ function editDistance(a: string, b: string): number {
 }
 
 export function aborted(reason: unknown): AbortError {
-  const error = new AbortError('aborted', 'The run was ended by its signal before it was done.');
+  const error = new AbortError('aborted', 'The run was aborted by its signal before it was complete.');
   error.cause = reason;
   return error;
 }

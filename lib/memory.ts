@@ -22,7 +22,7 @@ export function newNumbers(count: number, what: string, remedy = 'Make it smalle
     const bytes = 8 * count;
     const refused = new MemoryError(
       'out-of-memory',
-      `There is no room for ${what}: ${count} numbers, ${bytesText(bytes)}. ${remedy}`,
+      `Not enough memory for ${what}: ${count} numbers, ${bytesText(bytes)}. ${remedy}`,
       {bytes, what},
     );
     refused.cause = error;

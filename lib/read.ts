@@ -48,12 +48,12 @@ export function readFrom(
   if (gpgpu?.gl?.isContextLost?.() === true)
     throw new DeviceError(
       'device-lost',
-      "tfjs's webgl backend has lost its graphics processor, and what its tensors held is gone. A driver that was reset and memory that ran out are causes. Load the page again; or call tf.removeBackend('webgl') and tf.setBackend('cpu'), and make the tensors again.",
+      "tfjs's webgl backend has lost its graphics processor and the values of its tensors, because the driver was reset or memory ran out. Reload the page; or call tf.removeBackend('webgl') and tf.setBackend('cpu'), and create the tensors again.",
     );
   if (device !== undefined && tensorMap !== undefined)
     throw new DeviceError(
       'device-asynchronous',
-      "Numbers on tfjs's webgpu backend cannot be read at once. Give arrays (await tensor.data()) or tensors of another backend, and take tf.setBackend('webgl') for engine 'tensor'.",
+      "Tensors on tfjs's webgpu backend cannot be read synchronously. Pass arrays (await tensor.data()) or tensors of another backend; for engine 'tensor' use tf.setBackend('webgl').",
     );
   return values;
 }

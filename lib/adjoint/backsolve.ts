@@ -125,29 +125,29 @@ export function checkBacksolve(system: System, scheme: Scheme, events: number): 
   if (isConstrained(system))
     throw new OptionError(
       'bad-adjoint',
-      `backsolveAdjoint goes with free motion, and this system has constraints, whose multipliers it does not integrate: ${instead}`,
+      `backsolveAdjoint does not support constraints, because it does not integrate their multipliers: ${instead}`,
     );
   if (system.kind === 'ode' && system.noise !== undefined)
     throw new OptionError(
       'bad-adjoint',
-      `backsolveAdjoint goes with smooth motion, and this system is an sde: ${instead}`,
+      `backsolveAdjoint does not support an sde, because its paths are not smooth: ${instead}`,
     );
   if (system.kind === 'ode' && system.delays !== undefined)
     throw new OptionError(
       'bad-adjoint',
-      `backsolveAdjoint integrates back from the end, and this system is a dde, whose past the end does not tell: ${instead}`,
+      `backsolveAdjoint does not support a dde, because it integrates back from the end, and the end does not determine the past: ${instead}`,
     );
   if (system.kind === 'mechanics' && hasMass(system))
     throw new OptionError(
       'bad-adjoint',
-      `backsolveAdjoint integrates y' = f, and this system has coordinates without a mass: ${instead}`,
+      `backsolveAdjoint does not support coordinates without a mass, because it integrates y' = f: ${instead}`,
     );
   if (events > 0)
-    throw new OptionError('bad-adjoint', `backsolveAdjoint does not go back over events and their jumps: ${instead}`);
+    throw new OptionError('bad-adjoint', `backsolveAdjoint does not support events and their jumps: ${instead}`);
   if (scheme.ode === undefined) {
     throw new OptionError(
       'bad-adjoint',
-      `backsolveAdjoint integrates state and adjoint as an ode, which scheme ${scheme.name} does not do: choose one for odes, as trapezoid() or rk4(); or ${instead}`,
+      `backsolveAdjoint integrates state and adjoint as an ode, which scheme ${scheme.name} does not support: choose a scheme for odes, such as trapezoid() or rk4(); or ${instead}`,
       {scheme: scheme.name},
     );
   }

@@ -26,6 +26,33 @@ export interface Looked {
   readonly cotangent: Float64Array;
 }
 
+/** Several steps at once. */
+export interface PullTogether {
+  /** How many may be pulled back now. */
+  most(): number;
+  /**
+   * So many saved states may stand anywhere in them, ends of steps and within. Absent where states are saved at ends alone, of all
+   * steps but the last or of none.
+   */
+  readonly mostSaved?: number;
+  /**
+   * Rows from..from+count−1 of a record, each a step, the last one first, in one call.
+   * @param saved cotangents of the saved states in them, which are added on the way; without `mostSaved` not those at the end of the last
+   * @param cursor stands at these
+   * @param end the state at the end of the last
+   * @returns how many were pulled back, all of them with `mostSaved`; what stands at the end of the next one, if that is among them, has been added
+   */
+  pull(
+    record: StepRecord,
+    from: number,
+    count: number,
+    saved: Float64Array | undefined,
+    isNew: boolean,
+    cursor: SavedCursor,
+    end: Float64Array,
+  ): number;
+}
+
 /** Cotangents go back through one transition after another. */
 export interface TransitionPull {
   readonly executable: StepExecutable;
@@ -46,30 +73,10 @@ export interface TransitionPull {
     isNew: boolean,
     within: readonly Looked[],
   ): void;
-  /** Steps that are nothing but steps, many at once; absent where there are others, or none are taken so. */
-  readonly many?: ManySteps;
+  /** Absent where each step is pulled back by itself. */
+  readonly together?: PullTogether;
   /** The cotangents of the parameters, after the last transition. */
   finish(): Float64Array[];
-}
-
-/** Cotangents go back through many steps at once. */
-export interface ManySteps {
-  /** Steps, and saved states in them, at a time. */
-  readonly room: number;
-  /**
-   * Rows from..to−1 of a record, one for each step.
-   * @param end the state after them
-   * @param states cotangents of all saved states
-   * @param cursor stands at those of these steps
-   */
-  pull(
-    record: StepRecord,
-    from: number,
-    to: number,
-    end: Float64Array,
-    states: Float64Array,
-    cursor: SavedCursor,
-  ): void;
 }
 
 /** Transitions whose times are constants and that have no saved states inside them: row by row. */
@@ -78,12 +85,14 @@ export function pullRows(
   executable: StepExecutable,
   cotangents: ParameterCotangents,
   pull: StepPull,
+  together?: PullTogether,
 ): TransitionPull {
   // In the programs' own memory, where they read it.
   const xCotangent = executable.find('nextCotangent')?.fill(0) ?? new Float64Array(traced.state.size);
   return {
     executable,
     xCotangent,
+    together,
     pull(_n, record, from, to, _end, isNew) {
       pull(record, to - 1, xCotangent, isNew);
       for (let k = to - 2; k >= from; k--) pull(record, k, xCotangent, false);

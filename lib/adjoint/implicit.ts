@@ -8,9 +8,11 @@ import {loadParameters} from '../step/context.js';
 import type {AdjointProgram} from '../step/programs.js';
 import {addTo} from './add-to.js';
 import {ParameterCotangents} from './parameter-cotangents.js';
-import type {StepPull, TransitionPull} from './gradient.js';
+import type {PullTogether, StepPull, TransitionPull} from './gradient.js';
 import {pullRows} from './gradient.js';
+import type {JacobianFactor} from './jacobian-factor.js';
 import {jacobianFactor} from './jacobian-factor.js';
+import {PullBlocks} from './pull-blocks.js';
 import {stepBuffers} from './record.js';
 
 export function implicitPull(
@@ -18,7 +20,16 @@ export function implicitPull(
   executable: StepExecutable<AdjointProgram>,
   cotangents: ParameterCotangents,
 ): StepPull {
-  const jacobian = jacobianFactor(context, executable);
+  return stepwise(context, executable, cotangents, jacobianFactor(context, executable)).pull;
+}
+
+function stepwise(
+  context: StepContext,
+  executable: StepExecutable<AdjointProgram>,
+  cotangents: ParameterCotangents,
+  jacobian: JacobianFactor | undefined,
+  blocks?: PullBlocks,
+): {readonly pull: StepPull; readonly together: PullTogether | undefined} {
   const buffers = stepBuffers(executable);
   const pullUnknown = jacobian === undefined ? undefined : executable.program('pullUnknown');
   const pullStep = executable.program('pullStep');
@@ -41,7 +52,7 @@ export function implicitPull(
     addTo(result, own);
     addTo(zCotangent, ownZCotangent);
   };
-  return (record, k, xCotangent, isNew) => {
+  const pull: StepPull = (record, k, xCotangent, isNew) => {
     record.load(k, buffers);
     if (xCotangent !== nextCotangent) nextCotangent?.set(xCotangent);
     if (jacobian !== undefined) {
@@ -55,6 +66,15 @@ export function implicitPull(
     if (jacobian?.rest !== undefined) pullRest(jacobian.rest);
     if (xCotangent !== result) xCotangent.set(result);
   };
+  const together: PullTogether | undefined = blocks && {
+    most: () => blocks.most,
+    pull(record, from, count, ends, isNew) {
+      const pulled = blocks.pull(record, from, count, ends, isNew, carried);
+      if (pulled > 0) carried = blocks.lengthOf(count - pulled);
+      return pulled;
+    },
+  };
+  return {pull, together};
 }
 
 /** Back over a grid, by what is kept of its steps (step/kept.ts). */
@@ -63,5 +83,8 @@ export function implicitBack(context: StepContext): TransitionPull {
   const executable = compiled.adjoint(compiled.sweepSolver(linear));
   loadParameters(executable, context);
   const cotangents = new ParameterCotangents(context, executable, compiled.addsUp);
-  return pullRows(context, executable, cotangents, implicitPull(context, executable, cotangents));
+  const jacobian = jacobianFactor(context, executable);
+  const blocks = cotangents.untouched ? PullBlocks.of(context, executable, jacobian) : undefined;
+  const {pull, together} = stepwise(context, executable, cotangents, jacobian, blocks);
+  return pullRows(context, executable, cotangents, pull, together);
 }

@@ -1,5 +1,6 @@
 /** The Jacobian of a recorded step, factored again for its tangent or cotangent, and solves with it as exact as the run's. */
 import type {TransposedSolve} from '../engine/engine.js';
+import type {RoutineFactor} from '../engine/wasm/routine.js';
 import type {Factor} from '../linear/index.js';
 import {LOSING, lostDigits, Rows, type LostDigits} from '../linear/index.js';
 import {solverKey} from '../step/solvers.js';
@@ -31,6 +32,12 @@ export interface JacobianFactor {
   readonly rest: Float64Array | undefined;
   /** The same for `count` right-hand sides, with the Jacobian last refreshed. */
   solveManyTransposed(b: Float64Array, x: Float64Array, count: number, record: StepRecord, k: number): void;
+  /** The factor as parts of a routine, which solves as `solveTransposed` does; undefined where there is none. */
+  readonly routineFactor: RoutineFactor | undefined;
+  /** Steps that a routine may take before a measurement; they are counted off by `pass`. And the longest step of them. */
+  readonly untilMeasured: number;
+  pass(steps: number): void;
+  readonly longest: number;
 }
 
 /**
@@ -57,6 +64,7 @@ class SweepFactor implements JacobianFactor {
   private readonly steady: boolean;
   private readonly refactor: (values: Float64Array) => Factor;
   private readonly solveOnce: TransposedSolve | undefined;
+  readonly routineFactor: RoutineFactor | undefined;
   private readonly values: Float64Array;
   private readonly evaluate: () => void;
   private readonly kept: SteadyFactor | undefined;
@@ -66,7 +74,7 @@ class SweepFactor implements JacobianFactor {
   private rows: Rows | undefined;
   /** Steps until the next measurement, and the longest step that it may wait for. */
   private ahead = 0;
-  private longest = 0;
+  longest = 0;
   private due = false;
   private losing = false;
   private products: StepExecutable<'transposedProduct'> | undefined;
@@ -85,6 +93,7 @@ class SweepFactor implements JacobianFactor {
     this.solveOnce = this.steady ? undefined : executable.transposedSolve?.(analysis);
     this.values = executable.buffer('J');
     this.evaluate = executable.program('jacobian');
+    this.routineFactor = this.steady ? undefined : executable.routines?.factor(analysis);
     const h = executable.find('h');
     this.h = h ?? new Float64Array(1);
     this.kept = this.steady ? new SteadyFactor(h) : undefined;
@@ -161,6 +170,15 @@ class SweepFactor implements JacobianFactor {
     );
   }
 
+  /** Where digits are lost every step is refined. */
+  get untilMeasured(): number {
+    return this.losing || this.rows === undefined ? 0 : this.ahead - 1;
+  }
+
+  pass(steps: number): void {
+    this.ahead -= steps;
+  }
+
   private isDue(): boolean {
     const length = Math.abs(this.h[0]);
     if (--this.ahead > 0 && length <= this.longest) return false;
@@ -181,7 +199,7 @@ class SweepFactor implements JacobianFactor {
     if (compiled.jacobian === undefined || !compiled.addsUp) return;
     const {pattern} = compiled.jacobian;
     const lost = (this.lost ??= lostDigits(pattern));
-    (this.rows ??= new Rows(pattern)).remember(values);
+    (this.rows ??= new Rows(pattern, this.executable.find('growth'))).remember(values);
     if (lost.isDominant(values)) return;
     const right = b.slice(0, size);
     lost.right(values, b, transposed);

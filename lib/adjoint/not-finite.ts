@@ -60,7 +60,7 @@ export function watchFor(context: StepContext): Watch {
     const at = turned(context.traced, t);
     throw new GradientError(
       'gradient-not-finite',
-      `The gradient is not finite. Going back, it is first ${value} in step ${n + 1}, from t = ${Number(at.toPrecision(12))}: the cotangent of ${name}. ${remedy}`,
+      `The gradient is not finite. In the backward pass it is first ${value} in step ${n + 1}, from t = ${Number(at.toPrecision(12))}: the cotangent of ${name}. ${remedy}`,
       {t: at, step: n, name, value},
     );
   };

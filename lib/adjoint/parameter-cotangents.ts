@@ -1,6 +1,5 @@
 /** The cotangents of the parameters, added up over a way back: by its programs themselves where they can, else after each of them. */
-import type {PullSums} from '../engine/engine.js';
-import type {StepExecutable} from '../step/buffers.js';
+import type {BufferName, StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import type {CotangentProgram} from '../step/parameter-names.js';
 import {cotangentName, parameterCotangent} from '../step/parameter-names.js';
@@ -14,11 +13,16 @@ type Sources = readonly (Float64Array | undefined)[];
 /** Where programs leave their cotangents, by executable: every gradient asks, and a name is put together and looked up for each. */
 const known = new WeakMap<StepExecutable, Map<CotangentProgram | 'shared', Sources>>();
 
+/** By program the buffers that it leaves cotangents in, and where among the totals they are added. */
+export type PullSums = {
+  readonly [program in 'pullStep' | 'pullDense']: readonly {readonly buffer: BufferName; readonly offset: number}[];
+};
+
 export class ParameterCotangents {
   private readonly totals: readonly Float64Array[];
   private readonly sources: Map<CotangentProgram | 'shared', Sources>;
   /** All programs add to one cotangent: nothing is left to do after them. */
-  private readonly untouched: boolean;
+  readonly untouched: boolean;
 
   /**
    * @param byPrograms those that run for every step add to their cotangents themselves

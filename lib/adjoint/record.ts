@@ -1,6 +1,7 @@
 /** What a run leaves behind for its gradient: every step taken, in one growing array. */
 import type {StepExecutable} from '../step/buffers.js';
 import {newNumbers} from '../memory.js';
+import {rowStart as start} from '../step/rows.js';
 import type {Room} from './workspace.js';
 import {offerRoom, takeRoom} from './workspace.js';
 
@@ -24,9 +25,6 @@ export interface PlainRecord {
   readonly iterations: readonly (readonly IterationRecord[])[];
 }
 
-/** Where x begins in a row, behind t and h. */
-const start = 2;
-
 const nothing: Room = {rows: new Float64Array(0)};
 
 export class StepRecord {
@@ -38,7 +36,7 @@ export class StepRecord {
   readonly iterations: (readonly IterationRecord[])[] = [];
   /** With rows of t, h, the state before the step, and the converged unknown; or, in place of these two, what `keep` leaves of them (step/kept.ts). */
   private room: Room;
-  private readonly width: number;
+  readonly width: number;
 
   /**
    * @param stateSize numbers in the state, or in what is kept
@@ -90,24 +88,20 @@ export class StepRecord {
     this.count++;
   }
 
-  /** Rows as they lie here, t, h and x, of a record without unknowns. */
-  appendRows(from: Float64Array, count: number): void {
-    const {width} = this;
-    while ((this.count + count) * width > this.room.rows.length) this.grow(count);
-    this.room.rows.set(from.subarray(0, count * width), this.count * width);
+  /** Rows of this record's width, as they are laid out. */
+  appendRows(rows: Float64Array, count: number): void {
+    const at = this.count * this.width;
+    while (at + rows.length > this.room.rows.length) this.grow();
+    this.room.rows.set(rows, at);
     this.count += count;
   }
 
-  /** Copies rows from..to−1, as they lie here, of a record without unknowns. */
-  copyRows(from: number, to: number, target: Float64Array): void {
-    const {
-      room: {rows},
-      width,
-    } = this;
-    target.set(rows.subarray(from * width, to * width));
+  /** So many rows from this one on. */
+  rows(from: number, count: number): Float64Array {
+    return this.room.rows.subarray(from * this.width, (from + count) * this.width);
   }
 
-  private grow(more = 1): void {
+  private grow(): void {
     const {
       room: {rows},
       width,
@@ -115,7 +109,7 @@ export class StepRecord {
       count,
     } = this;
     const grown = newNumbers(
-      Math.min(2 * rows.length, width * Math.max(Math.ceil(most), count + more)),
+      Math.min(2 * rows.length, width * Math.max(Math.ceil(most), count + 1)),
       'the record of the steps',
     );
     grown.set(rows);

@@ -157,13 +157,13 @@ export class StepHistory {
 export type Visit = (n: number, record: StepRecord, from: number, to: number, end: Float64Array) => void;
 
 /**
- * Pulls through the last of the transitions before `end` of a record with one row for each; returns how many that were.
- * @param endOf the state before a row
+ * Shows transitions n, n − 1, …, each a row of a record, the first of them being row n: so many as are taken, or none.
+ * @param end the state after transition n, where it is asked for
  */
-export type VisitMany = (record: StepRecord, end: number, endOf: (row: number) => Float64Array) => number;
+export type VisitTogether = (n: number, record: StepRecord, most: number, end: () => Float64Array) => number;
 
-/** Shows all transitions from last to first, several at once where that is given; returns how many had to be taken again. */
-export type Backwards = (visit: Visit, many?: VisitMany) => number;
+/** Shows all transitions from last to first, several at once where it can; returns how many had to be taken again. */
+export type Backwards = (visit: Visit, together?: VisitTogether) => number;
 
 /** Begins anew after a jump: the step from the user's blocks to the whole state, as the start of a run takes it. */
 export type Restart = (

@@ -5,12 +5,12 @@
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
 import {addTo} from './add-to.js';
-import type {Gradient, Looked, TransitionPull} from './gradient.js';
+import type {Gradient, Looked, PullTogether, TransitionPull} from './gradient.js';
 import {implicitPull} from './implicit.js';
 import type {Watch} from './not-finite.js';
 import {ParameterCotangents} from './parameter-cotangents.js';
 import type {StepRecord} from './record.js';
-import type {Backwards, Saved} from './step-history.js';
+import type {Backwards, Saved, Visit, VisitTogether} from './step-history.js';
 import {SavedCursor} from './step-history.js';
 
 /** What a gradient begins with. */
@@ -24,6 +24,16 @@ export interface RunCotangents {
 }
 
 const nothing: readonly Looked[] = [];
+
+/**
+ * Steps n, n − 1, … of a grid of which all are saved at their ends but the first, or none is: how many, and how many ends are saved.
+ * @param last of the saved states, the last before the end of step n
+ */
+function alike({after}: Saved, last: number, n: number, most: number): {count: number; ends: number} {
+  let ends = 0;
+  while (ends < most - 1 && ends <= last && after[last - ends] === n - ends && ends < n) ends++;
+  return {ends, count: ends > 0 ? ends + 1 : Math.min(most, n + 1 - (last >= 0 ? after[last] : 0))};
+}
 
 /**
  * @param start the step that began the run
@@ -56,21 +66,43 @@ export function sweepBack(
     }
     return within ?? nothing;
   };
-  const many = watch === undefined ? pull.many : undefined;
+  /** The transition whose end has been looked at already. */
+  let looked: number | undefined;
+  const visit: Visit = (n, record, from, to, end) => {
+    const within = looked !== n && cursor.back(n) ? look() : nothing;
+    pull.pull(n, record, from, to, end, isNew, within);
+    isNew = false;
+    watch?.(n, record.time(from), xCotangent, executable);
+  };
+  const {together} = pull;
+  const visitTogether = (several: PullTogether): VisitTogether => {
+    const {mostSaved} = several;
+    if (mostSaved !== undefined)
+      return (n, record, limit, end) => {
+        const from = cursor.backMany(n + 1, Math.min(limit, several.most()), mostSaved);
+        if (from > n) return 0;
+        const cotangents = states.subarray(cursor.from * size, cursor.to * size);
+        const pulled = several.pull(record, from, n + 1 - from, cotangents, isNew, cursor, end());
+        isNew = false;
+        return pulled;
+      };
+    return (n, record, limit, end) => {
+      const most = Math.min(limit, several.most());
+      if (most < 1) return 0;
+      if (looked !== n && cursor.back(n)) look();
+      looked = n;
+      const {count, ends} = alike(saved, cursor.from - 1, n, most);
+      const cotangents = ends > 0 ? states.subarray((cursor.from - ends) * size, cursor.from * size) : undefined;
+      const pulled = several.pull(record, n + 1 - count, count, cotangents, isNew, cursor, end());
+      if (pulled === count) looked = undefined;
+      else if (pulled > 0 && ends > 0) looked = n - pulled;
+      if (pulled > 0) isNew = pulled < count && ends > 0;
+      return pulled;
+    };
+  };
   const recomputedSteps = backwards(
-    (n, record, from, to, end) => {
-      const within = cursor.back(n) ? look() : nothing;
-      pull.pull(n, record, from, to, end, isNew, within);
-      isNew = false;
-      watch?.(n, record.time(from), xCotangent, executable);
-    },
-    many
-      && ((record, end, endOf) => {
-        const first = cursor.backMany(end, many.room, many.room);
-        if (first === end) return 0;
-        many.pull(record, first, end, endOf(end), states, cursor);
-        return end - first;
-      }),
+    visit,
+    together === undefined || watch !== undefined ? undefined : visitTogether(together),
   );
   if (cursor.back(-1)) look();
   const parameters = pull.finish();

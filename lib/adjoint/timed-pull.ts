@@ -13,7 +13,7 @@ import {EventError, GradientError} from '../errors.js';
 import {topological} from '../graph/node.js';
 import {dot} from '../linear/index.js';
 import type {StepExecutable} from '../step/buffers.js';
-import {pullBlockBuffers} from '../engine/step-blocks.js';
+import {timedBuffers} from '../step/adaptive-block.js';
 import type {CompiledStep} from '../step/compiled.js';
 import {turned, turnedAll} from '../step/clock.js';
 import type {StepContext} from '../step/context.js';
@@ -23,11 +23,11 @@ import {historyAdjointPrograms, historyPrograms} from '../step/history-programs.
 import {namedFunctions} from '../step/step-functions.js';
 import type {TracedStep} from '../step/traced-step.js';
 import {addTo} from './add-to.js';
-import type {Looked, ManySteps, TransitionPull} from './gradient.js';
-import {pullBlocks} from './pull-blocks.js';
+import type {Looked, PullTogether, TransitionPull} from './gradient.js';
 import {ParameterCotangents} from './parameter-cotangents.js';
 import type {StepHistory, Restart} from './step-history.js';
 import type {RunCotangents} from './sweep-back.js';
+import {TimedBlocks} from './timed-blocks.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 import type {ByLength, TimedStep} from './timed-step.js';
@@ -44,7 +44,7 @@ export const historyAdjoint = ({compiled, traced, linear}: StepContext): StepExe
       // A factor in the programs' memory solves into it, where no program reads the unknown's derivative too.
       extra: {
         dzH: traced.unknown.size,
-        ...(compiled.inBlocks ? pullBlockBuffers(traced.state.size, totals(compiled)) : {}),
+        ...(compiled.inBlocks ? timedBuffers(traced.state.size, totals(compiled)) : {}),
       },
     },
   );
@@ -92,13 +92,13 @@ export function crossingRate(
   if (readsPath(traced))
     throw new GradientError(
       'no-time-derivative',
-      'A Brownian path has no derivative by time, so the gradient of an sde through the time of an event does not exist. Ask for gradients at times that are given.',
+      'A Brownian path has no derivative in time, so the gradient of an sde through the time of an event does not exist. Use a loss at fixed times.',
     );
   if (!(Math.abs(rate) > least) || !Number.isFinite(rate)) {
     const t = turned(traced, clock);
     throw new EventError(
       'grazing',
-      `events[${event}] touches zero at t = ${Number(t.toPrecision(12))} without crossing it, as far as rounding can tell: the time of such an event has no derivative. Move the threshold, or take a loss that does not depend on this event.`,
+      `events[${event}] touches zero at t = ${Number(t.toPrecision(12))} without crossing it, within rounding: the time of such an event has no derivative. Move the threshold, or use a loss that does not depend on this event.`,
       {event, t, rate},
     );
   }
@@ -108,7 +108,7 @@ export function crossingRate(
 export class TimedPull implements TransitionPull {
   readonly executable: StepExecutable<HistoryAdjointProgram>;
   readonly xCotangent: Float64Array;
-  readonly many?: ManySteps;
+  readonly together?: PullTogether;
   private readonly cotangents: ParameterCotangents;
   private readonly happenedCotangents: Float64Array;
   private readonly momentCotangents: Float64Array;
@@ -143,7 +143,7 @@ export class TimedPull implements TransitionPull {
         this.momentCotangents[moment] += turned(context.traced, times[saved]);
     this.eventCotangent = this.executable.find('eCotangent');
     if (context.compiled.inBlocks && history.moments.length === 0)
-      this.many = pullBlocks(this.executable, this.cotangents, this.xCotangent);
+      this.together = TimedBlocks.of(this.executable, this.cotangents, this.xCotangent);
   }
 
   pull(

@@ -23,7 +23,7 @@ export function checkUnrollable(jacobian: JacobianUse, context: Pick<StepContext
   if ((jacobian !== 'fresh' && jacobian !== 'by-cost') || isMatrixFree(context.linear)) {
     throw new OptionError(
       'bad-adjoint',
-      "unrolledAdjoint differentiates iterations with a Jacobian of their own: use newton({jacobian: 'fresh'}) and a direct linear solver, or implicitAdjoint().",
+      "unrolledAdjoint needs a new Jacobian in every iteration: use newton({jacobian: 'fresh'}) and a direct linear solver, or implicitAdjoint().",
     );
   }
 }
@@ -33,7 +33,7 @@ export function checkExactMatrix({functions}: TracedStep): void {
   if (functions.residualModel !== undefined) {
     throw new OptionError(
       'bad-adjoint',
-      "unrolledAdjoint differentiates iterations with the exact Jacobian: use elements({hessian: 'exact'}), or implicitAdjoint().",
+      "unrolledAdjoint needs the exact Jacobian: use elements({hessian: 'exact'}), or implicitAdjoint().",
     );
   }
 }

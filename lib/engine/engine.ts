@@ -9,6 +9,8 @@ import type {Graph} from '../graph/node.js';
 import type {Analysis, Factor} from '../linear/index.js';
 import {identityKeys} from '../text.js';
 import type {Vectors} from './vectors.js';
+import type {NumericKernels, VectorKernels} from './wasm/kernels.js';
+import type {RoutineFactor} from './wasm/routine.js';
 
 /** Makes programs run: graphs in, functions of typed arrays out. */
 export interface Engine {
@@ -73,23 +75,21 @@ export interface Executable<Program extends string = string, Buffer extends stri
    * there is no such call.
    */
   newtonCalls?(analysis: Analysis): NewtonCalls | undefined;
-  /**
-   * Attempts at adaptive steps by the program `update` and those of dense output, as many as the numbers in `blockControl` say, in
-   * one call; returns one of `blockEnds`. Of an executable with `blockBuffers`; undefined where there is no such call.
-   */
-  adaptiveSteps?(): (() => number) | undefined;
-  /**
-   * So many rows of steps that these made, last to first, and cotangents of saved states in them, through `pullStep` and `pullDense`
-   * in one call. Of an executable with `pullBlockBuffers`; undefined where there is no such call.
-   * @param sums buffers of cotangents that programs leave, which are added up one after another in `blockTotals`
-   */
-  stepPulls?(sums: PullSums): ((rows: number, saved: number) => void) | undefined;
+  /** What routines of its programs are made of; absent where programs are not compiled. */
+  readonly routines?: Routines;
 }
 
-/** By program the buffers that it leaves cotangents in, and where in `blockTotals` they are added. */
-export type PullSums = {
-  readonly [program in 'pullStep' | 'pullDense']: readonly {readonly buffer: string; readonly offset: number}[];
-};
+/** Parts of routines (wasm/routine.ts): programs and kernels to be called in one memory, of which a buffer's `byteOffset` is an address. */
+export interface Routines {
+  readonly memory: WebAssembly.Memory;
+  /** Those of vectors, and all of them. */
+  readonly vectors: VectorKernels;
+  readonly kernels: NumericKernels;
+  /** undefined where the matrix has no compiled factor here. */
+  factor(analysis: Analysis): RoutineFactor | undefined;
+  /** Made once, by a key that tells what it depends on beside the executable. */
+  once<T>(key: string, make: () => T): T;
+}
 
 /** Parts of Newton's iteration in one memory, as its own operations one after another make them, to the bit. */
 export interface NewtonCalls {

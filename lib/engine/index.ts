@@ -37,7 +37,7 @@ export function chooseEngine(engine: EngineName | Engine, precision: Precision =
   if (chosen === automatic || chosen === wasm) return wasmSingle;
   throw new OptionError(
     'bad-precision',
-    `precision 'single' is that of compiled code: the engine ${engine === 'auto' ? 'here is the interpreter (WebAssembly is missing or forbidden)' : `is '${chosen.name}'`}. Leave precision out, or take engine 'auto' or 'wasm'${engine === 'auto' ? ' where WebAssembly runs' : ''}.`,
+    `precision 'single' is only for compiled code: the engine ${engine === 'auto' ? 'here is the interpreter (WebAssembly is missing or forbidden)' : `is '${chosen.name}'`}. Leave precision out, or take engine 'auto' or 'wasm'${engine === 'auto' ? ' where WebAssembly runs' : ''}.`,
     {precision},
   );
 }

@@ -30,11 +30,11 @@ export interface Attributes {
   reshape: Empty;
   /** Result axis i is the operand's axis permutation[i]. */
   transpose: {readonly permutation: readonly number[]};
-  /** Axes of size 1 grow to the result's size; ranks are equal. */
+  /** Axes of size 1 are repeated to the result's size; ranks are equal. */
   broadcast: Empty;
   /** y[i] = x[begin + i·strides], strides may be negative. */
   slice: {readonly begin: readonly number[]; readonly strides: readonly number[]};
-  /** Transpose of slice: y is zero but for y[begin + i·strides] = x[i]. */
+  /** Transpose of slice: y is zero except for y[begin + i·strides] = x[i]. */
   place: {readonly begin: readonly number[]; readonly strides: readonly number[]};
   /** The operands one after another along an axis. */
   concat: {readonly axis: number};
@@ -69,13 +69,13 @@ export interface Attributes {
   solve: {readonly adjoint: boolean};
   /** A [b, n, n] symmetric positive definite → its lower factor. */
   cholesky: Empty;
-  /** T [b, n, n], B [b, n, k] → T⁻¹B or T⁻ᵀB with the named triangle of T alone. */
+  /** T [b, n, n], B [b, n, k] → T⁻¹B or T⁻ᵀB with only the named triangle of T. */
   triangularSolve: {readonly lower: boolean; readonly adjoint: boolean};
   /** A [b, n, n] → L − I + U packed, rows permuted by partial pivoting; a column without a pivot leaves a zero in U. */
   lu: Empty;
   /** A [b, n, n] → [b, n]: row i of the factored matrix is row p[i] of A. */
   luPermutation: Empty;
-  /** A [b, n, n] → the symmetric part of A with its negative eigenvalues as they are, made zero, or turned over: the blocks of Newton's matrix. */
+  /** A [b, n, n] → the symmetric part of A with its negative eigenvalues kept, set to zero, or made positive: the blocks of Newton's matrix. */
   semidefinite: {readonly negative: 'kept' | 'zero' | 'turned'};
   /** A [b, n, n] → [b, n + 1, n]: the eigenvalues of its symmetric part, ascending, above the vectors as columns. */
   eigen: Empty;
@@ -87,7 +87,7 @@ export interface Attributes {
   /** Operands: a value, its arguments x, a cotangent c, a gradient for each argument as a function of c: the value, whose derivative along dx is declared to be the transpose of c → gradients; as a tangent, that transpose applied to arguments dx. */
   declared: {readonly as: 'value' | 'tangent'};
 
-  /** Operands: seeds and times of one shape [...s] → [...s, 2, count]: so many Brownian paths of the seed at the time, W and its integral from 0 on. */
+  /** Operands: seeds and times of one shape [...s] → [...s, 2, count]: that many Brownian paths of the seed at the time, W and its integral from 0 on. */
   brownian: {readonly count: number};
 
   /** A function of numbers that a user defined, element by element (operands of one shape): the one of this number. */

@@ -120,7 +120,7 @@ function requireSteadyRows(prepared: Runnable, {mass: {left, dependent}, elsewhe
   const name = prepared.start.traced.state.rowName(row);
   throw new OptionError(
     'bad-mass',
-    `Row ${row} (${name}) of M y' = f depends on others at the start, and nearby it does not: which equations are algebraic may not change with y or t. Combine the rows so that algebraic ones have zeros everywhere, or take z = y' for a component, 0 = f − M(y, t) z.`,
+    `Row ${row} (${name}) of M y' = f depends on other rows at the start, but not nearby: which equations are algebraic may not change with y or t. Combine the rows so that algebraic ones are zero everywhere, or introduce z = y' for a component, with 0 = f − M(y, t) z.`,
     {row},
   );
 }

@@ -9,7 +9,7 @@ import type {Gradient, TransitionPull} from '../adjoint/gradient.js';
 import type {Watch} from '../adjoint/not-finite.js';
 import {StepRecord} from '../adjoint/record.js';
 import {firstPass, reverseAll} from '../adjoint/schedule.js';
-import type {Backwards, StepHistory, Visit, VisitMany} from '../adjoint/step-history.js';
+import type {Backwards, StepHistory, Visit, VisitTogether} from '../adjoint/step-history.js';
 import type {RunCotangents} from '../adjoint/sweep-back.js';
 import {sweepBack} from '../adjoint/sweep-back.js';
 import type {Sensitivities} from '../adjoint/sweep-forward.js';
@@ -23,6 +23,7 @@ import {restart} from './history/integrator.js';
 import {knownSteps} from './history/plan.js';
 import {bytesPerNumber, mostStates, requireMemory, withinMachine} from './memory.js';
 import type {Companion, Keeping, Kept, Path, PlainKept} from './path.js';
+import {Pace} from './pace.js';
 import type {Runnable} from './runnable.js';
 
 /** How the steps of a grid are recorded and pulled back. */
@@ -78,7 +79,9 @@ class Checkpointer implements Companion {
   readonly repeatable: boolean;
   private readonly states = new Map<number, Float64Array>();
   /** Of a grid beyond the budget: the steps whose beginnings are kept. */
-  private readonly schedule: ReadonlySet<number> | undefined;
+  private readonly schedule: readonly number[] | undefined;
+  /** How many of these the run has come to. */
+  private reached = 0;
   private stride = 1;
   /** Steps that a record within the budget holds, and states. */
   private readonly most: number;
@@ -108,7 +111,7 @@ class Checkpointer implements Companion {
       this.most = Infinity;
       this.room = Math.min(steps, roomFor(budget, state.size, 2));
       if (steps * row <= budget || steps <= 2) this.record = newRecord(prepared, steps);
-      else this.schedule = new Set(firstPass(steps, this.room));
+      else this.schedule = firstPass(steps, this.room);
     }
     this.repeatable = this.record === undefined || newton.jacobian === 'by-cost';
   }
@@ -119,13 +122,19 @@ class Checkpointer implements Companion {
       if (record.count + 1 <= this.most) return;
       this.thin(record);
     }
-    if (schedule === undefined ? n % this.stride === 0 : schedule.has(n)) this.states.set(n, state.slice());
+    if (schedule !== undefined) while (schedule[this.reached] < n) this.reached++;
+    if (schedule === undefined ? n % this.stride === 0 : schedule[this.reached] === n)
+      this.states.set(n, state.slice());
     if (schedule === undefined) while (this.states.size > this.room / 2) this.widen();
   }
 
-  takesRows(count: number): boolean {
-    const {record} = this;
-    return record !== undefined && record.count + count <= this.most;
+  /** To the end of the record, or to the next state that is kept. */
+  together(n: number): number {
+    const {schedule, history, record, most} = this;
+    if (history !== undefined) return record === undefined ? 1 : Math.floor(most - record.count);
+    if (schedule === undefined) return Infinity;
+    while (schedule[this.reached] <= n) this.reached++;
+    return (schedule.at(this.reached) ?? Infinity) - n;
   }
 
   finish(n: number, state: Float64Array): Kept {
@@ -185,7 +194,7 @@ class KeptSteps implements Kept {
       timed === undefined
         ? grid.pull(prepared)
         : new TimedPull(prepared, timed.history, restart(prepared, noCounts()), cotangents);
-    const backwards: Backwards = (visit, many) => this.backwards(prepared, visit, many);
+    const backwards: Backwards = (visit, together) => this.backwards(prepared, visit, together);
     return sweepBack(prepared, saved, start, backwards, pull, cotangents, watch);
   }
 
@@ -213,22 +222,25 @@ class KeptSteps implements Kept {
     return kept instanceof StepRecord ? {record: kept.plain()} : kept;
   }
 
-  private backwards(prepared: Runnable, visit: Visit, many?: VisitMany): number {
+  private backwards(prepared: Runnable, visit: Visit, together?: VisitTogether): number {
     const {kept, count} = this;
     if (!(kept instanceof StepRecord)) return this.takeAgain(prepared, kept, visit);
     const {poll} = prepared.options;
     const end = this.endsOf(kept);
-    for (let n = count - 1, to = kept.count; n >= 0; n--) {
+    const several = kept.within.size === 0 ? together : undefined;
+    const pace = new Pace(poll !== undefined);
+    for (let n = count - 1, to = kept.count; n >= 0;) {
       poll?.();
-      const pulled = many?.(kept, to, end) ?? 0;
+      const pulled = several === undefined ? 0 : pace.time(() => several(n, kept, pace.most, () => end(n + 1)));
       if (pulled > 0) {
-        n -= pulled - 1;
+        n -= pulled;
         to -= pulled;
         continue;
       }
       const from = kept.firstOf(to - 1);
       visit(n, kept, from, to, end(to));
       to = from;
+      n--;
     }
     return 0;
   }

@@ -13,6 +13,7 @@ import type {Grid} from './grid.js';
 import {placeOf} from './grid.js';
 import type {Loop, LoopResult} from './loop.js';
 import {fewerSaved} from './memory.js';
+import {Pace} from './pace.js';
 import type {Companion, Keeping} from './path.js';
 import type {Standing} from './run-state.js';
 import type {Runnable} from './runnable.js';
@@ -36,6 +37,10 @@ export class GridLoop implements Loop {
   private readonly companion: Companion | undefined;
   private readonly stepper: Stepper;
   private readonly contacts: ContactWatch;
+  private readonly pace: Pace;
+  /** Steps to be taken one by one, after some that a call had left. */
+  private apart = 0;
+  private lastApart = 0;
 
   constructor(
     private readonly prepared: Runnable,
@@ -57,6 +62,8 @@ export class GridLoop implements Loop {
     );
     this.stepper.record = this.companion?.record;
     this.contacts = new ContactWatch(prepared);
+    const {onProgress, poll} = prepared.options;
+    this.pace = new Pace(onProgress !== undefined || poll !== undefined);
     if (saved[0] === 0) this.save();
   }
 
@@ -72,6 +79,7 @@ export class GridLoop implements Loop {
     const {stepper, prepared, grid, boundaries: n, companion} = this;
     if (n === grid.steps || this.status !== 'completed') return false;
     companion?.reach(n, stepper.state);
+    if (this.advanceTogether(n)) return true;
     const rows = stepper.record?.count ?? 0;
     this.status = stepper.step(n);
     if (this.status === 'completed' && prepared.redundancy.regularization > 0)
@@ -84,6 +92,38 @@ export class GridLoop implements Loop {
     this.boundaries = n + 1;
     this.contacts.at(grid.time(n + 1));
     if (this.saved[this.count] === n + 1) this.save();
+    return true;
+  }
+
+  /** Several steps in one call; false where the next one is to be taken by itself. */
+  private advanceTogether(n: number): boolean {
+    const {stepper, prepared, grid, companion, saved, pace} = this;
+    if (this.apart > 0) {
+      this.apart--;
+      return false;
+    }
+    if (this.contacts.looks || prepared.redundancy.regularization > 0) return false;
+    const known = companion === undefined ? Infinity : (companion.together?.(n) ?? 1);
+    const most = Math.min(stepper.mostTogether, grid.steps - n, known, pace.most);
+    // All of them are saved, or only the last may be.
+    const all = saved[this.count] === n + 1;
+    let count = Math.min(most, all ? 1 : (saved[this.count] ?? Infinity) - n);
+    if (all) while (count < most && saved[this.count + count] === n + 1 + count) count++;
+    if (count < 1 || (count === 1 && pace.most > 1)) return false;
+    const taken = pace.time(() => stepper.stepTogether(n, count, all));
+    if (taken < count) this.apart = this.lastApart = taken === 0 ? 2 * this.lastApart + 1 : 1;
+    else this.lastApart = 0;
+    if (taken === 0) {
+      this.apart--;
+      return false;
+    }
+    this.boundaries = n + taken;
+    if (all) {
+      this.states.set(stepper.ends(taken), this.count * stepper.state.length);
+      this.count += taken;
+    } else if (saved[this.count] === n + taken) {
+      this.save();
+    }
     return true;
   }
 

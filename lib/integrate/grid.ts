@@ -67,7 +67,7 @@ export function readGrid({dt, steps, t1, origin, backwards}: GridOptions, t0: nu
     if (!Number.isInteger(steps) || steps < 0)
       throw new OptionError('bad-time', `steps must be a whole number of at least 0, not ${shown(steps)}.`, {steps});
     if (!Number.isSafeInteger(steps))
-      throw new OptionError('bad-time', `steps: ${steps} are more than can be counted, 2^53 − 1.`, {steps});
+      throw new OptionError('bad-time', `steps: ${steps} is more than can be counted, 2^53 − 1.`, {steps});
     return {backwards, asked: {dt, steps, origin, backwards}, t0, dt, steps, time, length: () => dt};
   }
   const end = readEnd(t1 as number, t0, {backwards});
@@ -75,7 +75,7 @@ export function readGrid({dt, steps, t1, origin, backwards}: GridOptions, t0: nu
   if (!Number.isSafeInteger(count))
     throw new OptionError(
       'bad-time',
-      `From t = ${turned({backwards}, t0)} to t1 = ${turned({backwards}, end)} there are ${count} steps of dt = ${turned({backwards}, dt)}, more than can be counted: take a longer dt.`,
+      `From t = ${turned({backwards}, t0)} to t1 = ${turned({backwards}, end)} there are ${count} steps of dt = ${turned({backwards}, dt)}, more than can be counted: use a longer dt.`,
       {t1: turned({backwards}, end), t: turned({backwards}, t0), dt: turned({backwards}, dt)},
     );
   const left = end - time(count - 1);
@@ -134,7 +134,7 @@ export function readEvery(saveAt: SaveAt): number {
   if (ArrayBuffer.isView(saveAt))
     throw new OptionError(
       'bad-save',
-      'saveAt must be a plain list of times, not a typed array: give Array.from(times).',
+      'saveAt must be a plain list of times, not a typed array: pass Array.from(times).',
     );
   if (typeof saveAt !== 'object' || !('every' in saveAt))
     throw new OptionError(

@@ -41,8 +41,8 @@ export interface Companion {
   readonly repeatable: boolean;
   /** Transition n is about to be taken, from this state; what was saved up to here is noted. */
   reach(n: number, state: Float64Array): void;
-  /** Whether so many more transitions are no more than rows of the record: their states need not be reached one by one. */
-  takesRows?(count: number): boolean;
+  /** How many transitions may be taken from n on without being told of those between; absent where of each. */
+  together?(n: number): number;
   /** The run has ended after n transitions, in this state. */
   finish(n: number, state: Float64Array): Kept | undefined;
 }

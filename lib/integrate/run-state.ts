@@ -120,7 +120,7 @@ export function readStanding(given: RunState, {backwards = false}: Directed): Ru
   if ((given.backwards === true) !== backwards)
     throw new OptionError(
       'bad-initial',
-      `The saved state was left by a run ${backwards ? 'forwards' : 'backwards'} in time, and this one runs ${backwards ? 'backwards' : 'forwards'}: what the scheme carries is of one direction. Start from its q and v, or y, and its t, alone.`,
+      `The saved state was left by a run ${backwards ? 'forwards' : 'backwards'} in time, and this one runs ${backwards ? 'backwards' : 'forwards'}: what the scheme carries belongs to one direction. Start only from its q and v, or y, and its t.`,
     );
   return inTime(given, {backwards});
 }
@@ -211,7 +211,11 @@ const parts: Readonly<Record<keyof RunState, Check>> = {
 };
 
 const damaged = (what: string, data: Readonly<Record<string, unknown>> = {}): OptionError =>
-  new OptionError('bad-initial', `The saved state ${what}. Take it whole, as state() gives it: JSON carries it.`, data);
+  new OptionError(
+    'bad-initial',
+    `The saved state ${what}. Pass it complete, as state() returns it; it survives JSON.`,
+    data,
+  );
 
 /**
  * A saved state is what state() gives, whole, and of the grid it says.

@@ -23,7 +23,7 @@ export interface Arithmetic {
   readonly onProgress?: (progress: Progress) => void;
   /** Looked at where a callback has run. */
   readonly signal?: AbortSignal;
-  /** Of a worker thread, asked before every step: throws where the run is no longer wanted. */
+  /** Of a worker thread, asked before every step, or every few milliseconds of steps: throws where the run is no longer wanted. */
   readonly poll?: () => void;
 }
 

@@ -191,12 +191,12 @@ function checkKinematics(
   if (difference > nonlinear * size)
     throw new OptionError(
       'bad-kinematics',
-      `kinematics must be linear in v, q' = N(q)v: at twice the velocity the rate is off by ${difference.toExponential(1)}. Make what is added to it, or not linear, a hidden state or a force.`,
+      `kinematics must be linear in v, q' = N(q)v: at twice the velocity the rate is off by ${difference.toExponential(1)}. Move the constant or nonlinear part to a hidden state or a force.`,
     );
   if (project || !(off > tolerated * Math.max(1, plainVectors.largest(given.subarray(0, coordinates))))) return;
   throw new InconsistentStateError(
     'inconsistent',
-    `The initial position is ${off.toExponential(3)} off its manifold (of unit quaternions, say): correct it, or take consistent: 'project' for the nearest one.`,
+    `The initial position is ${off.toExponential(3)} off its manifold (of unit quaternions, for example): correct it, or use consistent: 'project' for the nearest one.`,
     {off},
   );
 }
@@ -213,7 +213,7 @@ function checkConstraints({given, coordinates: size, t0, traced}: Runnable, gaps
         : `The state after the jump at t = ${Number(turned(traced, t0).toPrecision(12))}`;
     throw new InconsistentStateError(
       'inconsistent',
-      `${state} does not satisfy its constraints: ${what} of ${constraintName(traced.state, row)} is ${gap.toExponential(3)} where ${name === 'depths' ? 'it may not be negative' : '0 belongs'}. Correct the state, or take consistent: 'project' for the nearest one that does.`,
+      `${state} does not satisfy its constraints: ${what} of ${constraintName(traced.state, row)} is ${gap.toExponential(3)} but must be ${name === 'depths' ? 'at least 0' : '0'}. Correct the state, or use consistent: 'project' for the nearest one that does.`,
       {row, gap, what},
     );
   };
@@ -242,7 +242,7 @@ export function contradiction(prepared: Runnable, x: Float64Array, clock: number
   const t = turned(prepared.traced, clock);
   return new InconsistentStateError(
     'contradictory',
-    `Constraints contradict each other at t = ${Number(t.toPrecision(12))}: the gap of ${constraintName(prepared.traced.state, row)} stays at ${gap.toExponential(3)}, and rows ${prepared.redundancy.rows.join(', ')} depend on others. Leave out what cannot hold together.`,
+    `Constraints contradict each other at t = ${Number(t.toPrecision(12))}: the gap of ${constraintName(prepared.traced.state, row)} stays at ${gap.toExponential(3)}, and rows ${prepared.redundancy.rows.join(', ')} depend on others. Remove the constraints that cannot hold at the same time.`,
     {row, gap, t, rows: prepared.redundancy.rows},
   );
 }
@@ -279,7 +279,7 @@ export function requireScaledRows(prepared: Runnable): void {
   if (row < 0) return;
   throw new OptionError(
     'constraint-scale',
-    `${constraintName(prepared.traced.state, row)} changes by ${Math.abs(there[row] - here[row]).toExponential(1)} only where the coordinates move: squares of such numbers are 0 in double precision, and the row would be lost. Multiply it by a constant so that it is of the size of the coordinates.`,
+    `${constraintName(prepared.traced.state, row)} changes by ${Math.abs(there[row] - here[row]).toExponential(1)} only when the coordinates change: squares of such numbers are 0 in double precision, and the row would have no effect. Multiply it by a constant so that it is of the size of the coordinates.`,
     {row},
   );
 }
@@ -308,7 +308,7 @@ function checkMass({start, coordinates}: Runnable, mass: Float64Array | undefine
   if (at >= 0) {
     throw new SingularMatrixError(
       'singular-mass',
-      `mass${indexText(node.shape, at)} is ${mass[at]}: every coordinate needs a positive mass. Give it one, or leave the coordinate out; a mass given by numbers, one a coordinate, may have zeros, with schemes for M y' = f as radauIIA5().`,
+      `mass${indexText(node.shape, at)} is ${mass[at]}: every coordinate needs a positive mass. Give it one, or remove the coordinate. A mass given as numbers, one per coordinate, may have zeros with schemes for M y' = f, such as radauIIA5().`,
       {rows: [at]},
     );
   }
@@ -326,7 +326,7 @@ function checkCoefficients({coefficients = []}: TracedStep, values: Float64Array
     if (row >= 0)
       throw new InconsistentStateError(
         'bad-coefficient',
-        `constraints[${constraint}]: ${name} must be ${most === 1 ? 'from 0 to 1' : 'finite and at least 0'}; ${size === 1 ? 'it' : `that of row ${row}`} is ${own[row]}. Give another value, or bounds to what finds it.`,
+        `constraints[${constraint}]: ${name} must be ${most === 1 ? 'from 0 to 1' : 'finite and at least 0'}; ${size === 1 ? 'it' : `that of row ${row}`} is ${own[row]}. Change the value, or give bounds to the parameter that is estimated.`,
         {constraint, row, value: own[row]},
       );
     offset += size;
@@ -372,7 +372,7 @@ function checkMassMatrix(mass: Float64Array, n: number): void {
       if (Math.abs(below - above) > asymmetric * size) {
         throw new OptionError(
           'bad-mass',
-          `The mass matrix is not symmetric: mass[${i}, ${j}] is ${below} and mass[${j}, ${i}] is ${above}. Make them equal, or move what is not inertia to the forces.`,
+          `The mass matrix is not symmetric: mass[${i}, ${j}] is ${below} and mass[${j}, ${i}] is ${above}. Make them equal, or move terms that are not inertia to the forces.`,
           {entry: [i, j]},
         );
       }
@@ -382,7 +382,7 @@ function checkMassMatrix(mass: Float64Array, n: number): void {
   if (row >= 0) {
     throw new OptionError(
       'bad-mass',
-      `The mass matrix is not positive: a motion of coordinates 0 to ${row} has a negative kinetic energy (mass[${row}, ${row}] is ${mass[row * n + row]}). Every motion needs a positive one.`,
+      `The mass matrix is not positive: some velocity of coordinates 0 to ${row} has negative kinetic energy (mass[${row}, ${row}] is ${mass[row * n + row]}). Every velocity needs positive kinetic energy.`,
       {row},
     );
   }
@@ -393,7 +393,7 @@ function checkMassMatrix(mass: Float64Array, n: number): void {
     const rows = error.data.rows as number[];
     throw new SingularMatrixError(
       'singular-mass',
-      `The mass matrix is singular: its rows ${listed(rows)} depend on one another. Give every coordinate a mass of its own, or leave out those that have none.`,
+      `The mass matrix is singular: its rows ${listed(rows)} depend on one another. Give every coordinate a mass of its own, or remove those that have none.`,
       {rows},
     );
   }

@@ -9,10 +9,8 @@ import type {MatrixFreeSolver} from '../step/solvers.js';
 import {isMatrixFree, solverKey} from '../step/solvers.js';
 import {SteadyFactor} from '../step/steady-factor.js';
 import {linearization} from '../step/precomputation.js';
+import {motionsOf, power, shareOfExtent} from './extents.js';
 import type {Runnable} from './runnable.js';
-
-/** A position is one sum, where a force is one of tens: its rounding over h^p counts for less (`roundings` in newton/tolerances.ts). */
-const fewRoundings = 1 / 16;
 
 /** As `plainVectors.largest`. */
 function largestIn(values: Float64Array, {offset, size}: Pick<Block, 'offset' | 'size'>): number {
@@ -51,8 +49,7 @@ export class StepSystem implements NonlinearSystem {
   /** The matrix at the guess is that of other equations: those of broken constraints. */
   private readonly startsApart: boolean;
   wasKept = false;
-  /** The state's blocks that are derivatives of the coordinates, these included; and their largest numbers. */
-  private readonly motions: readonly number[];
+  /** The largest numbers of the state's blocks. */
   private readonly sizes: Float64Array;
 
   constructor(private readonly prepared: Runnable) {
@@ -66,8 +63,7 @@ export class StepSystem implements NonlinearSystem {
     this.evaluateResidual = this.forward.program('residual');
     this.evaluateJacobian = this.forward.program('jacobian');
     this.z = this.forward.buffer('z');
-    this.motions = traced.state.blocks.flatMap(({derivative}, i) => (derivative === undefined ? [] : [i]));
-    this.sizes = new Float64Array(this.motions.length);
+    this.sizes = new Float64Array(traced.state.blocks.length);
     this.residual = this.forward.buffer('R');
     this.data = this.forward.find('x');
     this.values = this.forward.buffer('J');
@@ -88,6 +84,7 @@ export class StepSystem implements NonlinearSystem {
     if (!steady && !this.modelled && !isMatrixFree(linear) && traced.functions.frozen === undefined)
       this.newtonCalls = () => this.forward.newtonCalls?.(compiled.analysis(linear, solverKey(linear), 'matrix'));
     this.compiled = {vectors: this.forward.vectors, work: name => this.forward.buffer(name)};
+    if (this.newtonCalls !== undefined && compiled.isChecked('matrix')) this.bindCalls();
     if (this.modelled && !isMatrixFree(linear))
       this.exactly = this.bindExact(compiled, compiled.analysis(linear, solverKey(linear), 'jacobian'));
     if (traced.functions.frozen !== undefined) this.evaluateFirstResidual = this.forward.program('startResidual');
@@ -121,6 +118,10 @@ export class StepSystem implements NonlinearSystem {
 
   private check(): void {
     this.prepared.compiled.check('matrix', this.forward, 'jacobian', 'J');
+    this.bindCalls();
+  }
+
+  private bindCalls(): void {
     this.checked = true;
     this.calls = this.newtonCalls?.();
   }
@@ -144,22 +145,17 @@ export class StepSystem implements NonlinearSystem {
    * is what makes as much in one of the equations it appears in as all other unknowns do.
    */
   readonly extents = (extents: Float64Array): void => {
-    const {motions, data, z} = this;
+    const {data, z, sizes} = this;
     const {state, unknown} = this.prepared.traced;
     const h = Math.abs(this.forward.find('h')?.[0] ?? 0);
-    motions.forEach((place, i) => (this.sizes[i] = data === undefined ? 0 : largestIn(data, state.blocks[place])));
+    state.blocks.forEach((block, i) => (sizes[i] = data === undefined ? 0 : largestIn(data, block)));
     extents.fill(0);
     for (const block of unknown.blocks) {
       if (block.multiplies === true) continue;
-      const {derivative, offset, size} = block;
+      const {offset, size} = block;
       let extent = largestIn(z, block);
-      if (derivative !== undefined)
-        for (let i = 0; i < motions.length; i++) {
-          const known = state.blocks[motions[i]].derivative ?? 0;
-          if (known > derivative || this.sizes[i] === 0) continue;
-          const apart = (known < derivative ? fewRoundings : 1) * this.sizes[i];
-          extent = Math.max(extent, apart / h ** (derivative - known));
-        }
+      for (const {place, apart} of motionsOf(state, block))
+        if (sizes[place] > 0) extent = Math.max(extent, (shareOfExtent(apart) * sizes[place]) / power(h, apart));
       for (let i = offset; i < offset + size; i++) extents[i] = extent;
     }
     if (this.multipliers !== undefined) this.multiplierExtents(extents, this.multipliers);

@@ -7,6 +7,7 @@ import type {Vectors} from '../engine/vectors.js';
 import type {StiffgradError} from '../errors.js';
 import type {NewtonStatus} from '../newton/index.js';
 import {fewIterations, NewtonIteration, SimplifiedNewton} from '../newton/index.js';
+import type {ForwardExecutable} from '../step/compiled.js';
 import {loadParameters} from '../step/context.js';
 import type {Evaluations} from '../step/traced-step.js';
 import {ContactForces} from './contact-forces.js';
@@ -15,6 +16,8 @@ import {noCounts} from './counters.js';
 import {failedStep} from './failure.js';
 import type {NewtonMemory} from './run-state.js';
 import type {Runnable} from './runnable.js';
+import type {Recorded} from './step-blocks.js';
+import {StepBlocks} from './step-blocks.js';
 import {StepEstimate} from './step-estimate.js';
 import {StepSystem} from './step-system.js';
 import type {LastStep} from './sequential-stages.js';
@@ -56,6 +59,9 @@ export class Stepper {
   private readonly errors?: StepEstimate;
   private readonly t?: Float64Array;
   private readonly h?: Float64Array;
+  /** The programs of steps that may be taken several at once, if these are such. */
+  private readonly together?: ForwardExecutable;
+  private blocks: StepBlocks | undefined;
   private iterations: IterationRecord[] = [];
   private lastStep = NaN;
   private readonly attempted = {t: NaN, h: NaN};
@@ -122,6 +128,8 @@ export class Stepper {
       if (!recordIterations && options.newton.iterations === undefined)
         this.contacts = ContactForces.of(prepared, whole, this.system, this.iteration, this.counters);
     }
+    const plain = this.errors === undefined && this.contacts === undefined && !recordIterations;
+    if (plain && (this.iteration?.straight ?? !compiled.implicit)) this.together = whole;
   }
 
   /** Step n of the grid. A failure leaves its sentence in `error`. */
@@ -130,6 +138,52 @@ export class Stepper {
     const status = this.advance(grid.time(n), grid.length(n), 0, true);
     if (status !== 'completed') this.locate(status as Failure, n);
     return status;
+  }
+
+  /** Steps that `stepTogether` takes at most; 0 where steps are taken one by one. */
+  get mostTogether(): number {
+    const {system, together, prepared, record, keep} = this;
+    if (together === undefined || (system !== undefined && system.calls === undefined)) return 0;
+    const recorded: Recorded = record === undefined ? 'nothing' : keep === undefined ? 'whole' : 'kept';
+    this.blocks ??= StepBlocks.of(prepared, together, recorded);
+    return this.blocks?.capacity ?? 0;
+  }
+
+  /**
+   * Steps from the n-th on in one call: up to `count`, and no more than go as most do. What they are not, the next `step` tells.
+   * @param keepEnds the state at each end will be read in `ends`
+   * @returns how many were taken
+   */
+  stepTogether(n: number, count: number, keepEnds: boolean): number {
+    const {blocks, counters, record, system} = this;
+    const {grid} = this.prepared.options;
+    if (blocks === undefined) return 0;
+    const {rows, width} = blocks;
+    for (let k = 0; k < count; k++) {
+      rows[k * width] = grid.time(n + k);
+      rows[k * width + 1] = grid.length(n + k);
+    }
+    const taken = blocks.take(count, keepEnds);
+    if (taken === 0) return 0;
+    this.lastStep = rows[(taken - 1) * width + 1];
+    record?.appendRows(rows.subarray(0, taken * width), taken);
+    counters.steps += taken;
+    this.attempts += taken;
+    this.updates += taken;
+    if (system !== undefined) {
+      const {iterations} = blocks;
+      counters.newtonIterations += iterations;
+      counters.jacobianEvaluations += iterations;
+      counters.factorizations += iterations;
+      counters.residualEvaluations += taken + iterations;
+      this.residuals += taken + iterations;
+    }
+    return taken;
+  }
+
+  /** The states at the ends of the last steps taken together, one after another. */
+  ends(count: number): Float64Array {
+    return this.blocks?.endsOf(count, this.state.length) ?? nothing;
   }
 
   /** One step; with onFailure 'halve', two of half the length where it fails. @param last its end is that of the grid's step */

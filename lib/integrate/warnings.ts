@@ -37,6 +37,11 @@ export class ContactWatch {
     };
   }
 
+  /** Whether there is anything to look at. */
+  get looks(): boolean {
+    return this.look !== undefined;
+  }
+
   /** At the state that lies in the programs' x, at time t. */
   at(t: number): void {
     if (this.look === undefined) return;

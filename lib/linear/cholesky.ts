@@ -68,7 +68,7 @@ export class CholeskyFactor extends SpecialFactor {
     throw new SingularMatrixError(
       'not-positive-definite',
       `The ${this.n} × ${this.n} matrix is not positive definite: the pivot of row ${row} is negative. `
-        + 'Use auto() or lu() for it; of a structure at rest it means buckling, or a force with the wrong sign.',
+        + 'Use auto() or lu() instead. For a structure at rest it means buckling, or a force with the wrong sign.',
       {rows: [row]},
     );
   }
@@ -85,7 +85,7 @@ export class CholeskyFactor extends SpecialFactor {
         throw new StiffgradError(
           'not-symmetric',
           `The ${n} × ${n} matrix is not symmetric: entry (${i}, ${j}) is ${a[i * n + j]} and entry (${j}, ${i}) is ${a[j * n + i]}. `
-            + 'Use auto() or lu() for it; of a structure it means a force without a potential: a gyroscope, a follower load, a coupling that acts one way.',
+            + 'Use auto() or lu() instead. For a structure it means a force without a potential: a gyroscope, a follower load, a coupling that acts one way.',
           {rows: [i, j]},
         );
       }

@@ -140,9 +140,13 @@ export abstract class SpecialFactor extends DirectFactor {
 
   refactor(values: Float64Array): void {
     if (!this.tryRefactor(values)) {
-      throw new StiffgradError('needs-pivoting', `The matrix is not one for ${this.kind}: it needs row exchanges.`, {
-        kind: this.kind,
-      });
+      throw new StiffgradError(
+        'needs-pivoting',
+        `${this.kind} cannot factor this matrix, because it needs row exchanges.`,
+        {
+          kind: this.kind,
+        },
+      );
     }
   }
 }

@@ -361,7 +361,7 @@ export function throwIndefinite(method: string, what: string, data: Record<strin
 export function throwNotFinite(method: string, what: string, data: Record<string, unknown>): never {
   throw new StiffgradError(
     'not-finite',
-    `${method}: the matrix or its preconditioner is not finite: ${what}. Check the state it was taken at, and divisions, roots and logarithms in the forces.`,
+    `${method}: the matrix or its preconditioner is not finite: ${what}. Check the state at which it was computed, and divisions, roots and logarithms in the forces.`,
     data,
   );
 }

@@ -44,10 +44,14 @@ export class Rows {
   /** Where each row has its diagonal entry, or else any entry. */
   private readonly diagonal: Int32Array;
 
-  constructor(private readonly pattern: Pattern) {
+  /** @param room for two numbers of each row: what is compared with, `largest` before `least` */
+  constructor(
+    private readonly pattern: Pattern,
+    room: Float64Array = new Float64Array(2 * pattern.n),
+  ) {
     const {n, rowPointers, columns} = pattern;
-    this.largest = new Float64Array(n).fill(Infinity);
-    this.least = new Float64Array(n);
+    this.largest = room.subarray(0, n).fill(Infinity);
+    this.least = room.subarray(n).fill(0);
     this.diagonal = new Int32Array(n);
     for (let i = 0; i < n; i++)
       for (let p = rowPointers[i]; p < rowPointers[i + 1]; p++) if (columns[p] === i) this.diagonal[i] = p;

@@ -118,7 +118,7 @@ export function throwIfNotFinite(pattern: Pattern, values: Float64Array): void {
   const column = pattern.columns[first];
   throw new StiffgradError(
     'not-finite',
-    `The matrix has ${values[first]} at row ${rows[0]}, column ${column}: a derivative is not finite there. Check the state it was taken at, and divisions, roots and logarithms in the forces.`,
+    `The matrix has ${values[first]} at row ${rows[0]}, column ${column}: a derivative is not finite there. Check the state at which it was computed, and divisions, roots and logarithms in the forces.`,
     {rows, row: rows[0], column, value: values[first]},
   );
 }

@@ -57,8 +57,8 @@ export function judgeByNullVector(
   }
   throw new StiffgradError(
     'unstable-pivots',
-    `The ${n} × ${n} matrix is too far from what a factorization in a fixed order can take: pivots vanish, and refinement does not make up for them. Far from a solution that is common: take a smaller `
-      + "step, or newton({onFailure: 'halve'}). An LU with full pivoting may still take it, in minutes for a matrix of this size: ask for that by sparseLu().",
+    `The ${n} × ${n} matrix cannot be factored in a fixed order: pivots vanish, and refinement does not make up for them. Far from a solution that is common: use a smaller `
+      + "step, or newton({onFailure: 'halve'}). An LU with full pivoting, sparseLu(), may still factor it, in minutes for a matrix of this size.",
     {},
   );
 }

@@ -218,7 +218,7 @@ export class SymmetrizedFactor extends SpecialFactor {
       throw new StiffgradError(
         'not-symmetric',
         `The ${this.n} × ${this.n} matrix is not symmetric, and no scaling of its rows makes it so: entries (${i}, ${j}) and (${j}, ${i}) differ. `
-          + 'Use auto() or an LU for it; of a structure it means a force without a potential: a gyroscope, a follower load, a coupling that acts one way.',
+          + 'Use auto() or an LU instead. For a structure it means a force without a potential: a gyroscope, a follower load, a coupling that acts one way.',
         {rows: [i, j]},
       );
     }

@@ -47,13 +47,13 @@ export type IterationObserver = (z: Float64Array, delta: Float64Array, length: n
  * Corrections that do not even halve: full Newton squares its error near a root, so with a new Jacobian
  * this is rounding or a lost iteration, and with an old one it is time for a new one.
  */
-const stagnation = 0.5;
+export const stagnation = 0.5;
 
 /**
  * The estimated error may be this share of the tolerance: errors of many steps add up, and a finite
  * difference taken through them sees every one (κ of Hairer & Wanner, Solving ODEs II, §IV.8, 0.01 to 0.1).
  */
-const margin = 0.01;
+export const margin = 0.01;
 
 /**
  * With 'auto', an old Jacobian is kept while it promises convergence within this many more iterations.
@@ -94,7 +94,7 @@ export class NewtonIteration {
   private readonly vectors: Vectors;
   private readonly jacobian: 'fresh' | 'chord' | 'auto';
   /** Nothing is decided between a residual and the size of the correction after the next. */
-  private readonly straight: boolean;
+  readonly straight: boolean;
   /** The correction that `once` took, in tolerances. */
   private size = 0;
   /** ‖R‖₂ of the present residual, −1 where it has not been asked for. */

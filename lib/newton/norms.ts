@@ -2,7 +2,7 @@
 import type {Vectors} from '../engine/vectors.js';
 
 /** Sums of squares below this have lost digits to underflow: 2⁻¹⁰²² over ε. */
-const smallestSquare = 1e-292;
+export const smallestSquare = 1e-292;
 
 /** ‖x‖₂; scaled where its square would leave the range of numbers. NaN or Infinity where x is not finite. */
 export function norm(vectors: Vectors, x: Float64Array): number {

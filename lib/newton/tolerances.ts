@@ -34,13 +34,22 @@ const apart = 8;
  * Corrections below so many ε of what an unknown is computed from are not asked to shrink: a force adds up some tens
  * of terms. In the unit of that 1.4e-14, and held with the iteration's margin of a hundred.
  */
-const roundings = 64;
+export const roundings = 64;
 
 /**
  * A state that dies out (an implicit Euler step divides a stiff mode by its h²ω²) must not be solved for to the last of the
  * denormal doubles, which have no relative precision. Residuals of it, times a stiffness of 1e18, are normal numbers still.
  */
 const leastTolerance = 1e-290;
+
+/** What corrections are weighed by: no less than rounding lets anything be known to. */
+export const unitOf = (
+  {absolute, relative}: Newton['tolerance'],
+  epsilon: number,
+): {readonly absolute: number; readonly relative: number} => ({
+  absolute: Math.max(absolute, leastTolerance),
+  relative: Math.max(relative, 4 * epsilon),
+});
 
 export class Tolerances {
   /** The row scales are known. */
@@ -67,10 +76,7 @@ export class Tolerances {
     private readonly rowScale: Float64Array,
     private readonly evaluate: () => void,
   ) {
-    this.unit = {
-      absolute: Math.max(tolerance.absolute, leastTolerance),
-      relative: Math.max(tolerance.relative, 4 * system.epsilon),
-    };
+    this.unit = unitOf(tolerance, system.epsilon);
     this.data = system.data === undefined ? [] : [{values: system.data}];
     this.explicit = tolerance.absolute > 0 ? weights : undefined;
   }

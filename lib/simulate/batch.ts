@@ -231,7 +231,7 @@ function valuesOf(member: BatchMember, at = 0): Values & {readonly initial: Init
 /** Everything read and checked, before anything runs. Members share the arrays of what they share. */
 function ensembleOf(system: System, given: readonly BatchMember[], all: BatchOptions): Ensemble {
   if (typeof (all as unknown) !== 'object' || (all as unknown) === null)
-    throw new OptionError('bad-time', `batch takes options as simulate does, and workers, not ${shown(all)}.`);
+    throw new OptionError('bad-time', `batch takes simulate's options and workers, not ${shown(all)}.`);
   requireValue(given, list, 'batch: members', 'bad-initial');
   const {workers, ...options} = all;
   if (workers !== undefined && !(Number.isInteger(workers) && workers >= 0)) {
@@ -271,7 +271,7 @@ function requireNoTape({members}: Ensemble): void {
   if (members.some(taping))
     throw new OptionError(
       'async-tape',
-      "batchAsync stands inside tf.grad or an optimizer's minimize, whose tape ends before its result is there: use batch, or batchAsync.vjp outside.",
+      "batchAsync was called inside tf.grad or an optimizer's minimize, whose tape ends before its result arrives: use batch, or batchAsync.vjp outside.",
     );
 }
 
@@ -290,7 +290,7 @@ function packed(
   if (cotangents.length !== members.length) {
     throw new OptionError(
       'bad-cotangent',
-      `pullback: ${members.length} members need a cotangent each, undefined for none; there are ${cotangents.length}.`,
+      `pullback: ${members.length} members need one cotangent each (undefined for none), but got ${cotangents.length}.`,
       {members: members.length, cotangents: cotangents.length},
     );
   }

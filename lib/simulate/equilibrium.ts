@@ -185,7 +185,7 @@ function atRest(system: System, start: EquilibriumStart): Initial {
   if (kinematics !== undefined && given === undefined)
     throw new OptionError(
       'bad-initial',
-      'equilibrium: give v beside q, as zeros: with kinematics its shape does not follow from that of q.',
+      'equilibrium: give v besides q, as zeros: with kinematics its shape does not follow from that of q.',
     );
   const {values, shape} = readNumeric(given ?? start.q, given === undefined ? 'initial.q' : 'initial.v');
   return {...start, v: nested(new Float64Array(values.length), shape)};

@@ -72,17 +72,17 @@ function check({options: {adjoint, events}, traced}: Prepared, loss: unknown, di
   if (adjoint.secondOrder === undefined)
     throw new OptionError(
       'bad-adjoint',
-      'hvp goes back by the implicit adjoint: leave adjoint out, or take implicitAdjoint({memory}).',
+      'hvp uses the implicit adjoint: omit adjoint, or use implicitAdjoint({memory}).',
     );
   if (events.length > 0)
     throw new OptionError(
       'bad-hvp',
-      'hvp does not go through events: leave them out, or take differences of the gradients of simulate.vjp.',
+      'hvp does not support events: remove them, or take differences of the gradients of simulate.vjp.',
     );
   if (traced.functions.observed !== undefined)
     throw new OptionError(
       'bad-hvp',
-      'hvp: leave observe out, and write what it computes into the loss, as a function of the saved series.',
+      'hvp: omit observe, and compute its values in the loss, as a function of the saved series.',
     );
   if (directions.length === 0) throw new OptionError('bad-tangent', 'hvps: give one direction at least.');
 }

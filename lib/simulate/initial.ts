@@ -27,11 +27,9 @@ export function readInitial(system: System, initial: Initial): NumericValue[] {
   const given: {readonly [name: string]: unknown} = {...initial};
   const unexpected = Object.keys(initial).find(name => name !== 't' && !names.includes(name));
   if (unexpected !== undefined) {
-    throw new OptionError(
-      'bad-initial',
-      `The initial state must be ${stateText(system)}; '${unexpected}' does not belong there.`,
-      {name: unexpected},
-    );
+    throw new OptionError('bad-initial', `The initial state must be ${stateText(system)}; it has no '${unexpected}'.`, {
+      name: unexpected,
+    });
   }
   const states: HiddenStates<Params, string> = system.kind === 'mechanics' ? (system.states ?? {}) : {};
   const values = names.map(name => {

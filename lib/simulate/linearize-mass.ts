@@ -66,7 +66,7 @@ export function reduced(
     if (kept.length !== rows.length)
       throw new OptionError(
         'bad-linearization',
-        "linearize: M and ∂f/∂y do not determine all of y at this state: some combination of the equations M y' = f says nothing there. Look for a component that no equation reads, or one equation twice.",
+        "linearize: M and ∂f/∂y do not determine all of y at this state: some combination of the equations M y' = f is empty. Look for a component that no equation reads, or for an equation that occurs twice.",
       );
     const B = dense(n, kept.length, (i, j) => basis[i][j]);
     const ofRows = (whole: Dense): Dense =>

@@ -132,7 +132,7 @@ function withMass(system: OdeSystem, state: OdeInitial, options: LinearizeOption
   if (moves && largest(f) > atRest * Math.max(1, largest(values)))
     throw new OptionError(
       'bad-linearization',
-      "linearize takes a mass that is a function of y at a state of rest, f = 0, alone: elsewhere M y' changes with y by a rate that M y' = f need not determine.",
+      "linearize supports a mass that is a function of y only at a state of rest, f = 0: elsewhere M y' depends on a rate that M y' = f need not determine.",
     );
   const {A, free} = reduced(
     matrixOf(mass, n),

@@ -88,7 +88,7 @@ export function packDirections(prepared: Prepared, directions: readonly Tangent[
   const put = (target: Float64Array, at: number, value: Numeric, expected: number, name: string): void => {
     const {values} = readNumeric(value, `tangent.${name}`);
     if (values.length !== expected)
-      throw new ShapeError('tangent-shape', `tangent.${name} has ${values.length} numbers where ${expected} belong.`, {
+      throw new ShapeError('tangent-shape', `tangent.${name} has ${values.length} numbers, but needs ${expected}.`, {
         name,
       });
     target.set(values, at);

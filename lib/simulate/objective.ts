@@ -190,7 +190,7 @@ export class Objectives {
     if (base.resumed === true)
       throw new OptionError(
         'bad-initial',
-        'A simulation prepared from a saved state starts from saved states: an encoder gives none.',
+        'A simulation prepared from a saved state starts from saved states, and an encoder does not return one.',
       );
     return known(
       this.encoders,
@@ -265,7 +265,7 @@ function ofEvents(loss: AnyObjective, at: ObjectiveAt, {options: {events}}: Prep
     const watchedFor = events.map(({name}, i) => name ?? `events[${i}]`).join(', ');
     throw new EventError(
       'too-few-events',
-      `The loss reads \`events\`, the times of what happened, and ${none} in this run, of ${watchedFor}: ${(error as Error).message} Let the run go on for longer, look at \`when\` and \`direction\` of the event, or begin nearer to where it happens; a loss without an event has no derivative by its time.`,
+      `The loss reads \`events\`, the times of what happened, and ${none} in this run, of ${watchedFor}: ${(error as Error).message} Make the run longer, check \`when\` and \`direction\` of the event, or start nearer to it. Without the event, the loss has no derivative with respect to its time.`,
       {happened},
     );
   }
@@ -350,7 +350,7 @@ export function requireFiniteLoss(value: number): void {
   if (Number.isFinite(value)) return;
   throw new GradientError(
     'loss-not-finite',
-    `The loss is ${value}. Look for NaN among the data (tf.where leaves out what is missing), or for a division by zero in the loss.`,
+    `The loss is ${value}. Look for NaN in the data (use tf.where to leave out missing values), or for a division by zero in the loss.`,
     {value},
   );
 }

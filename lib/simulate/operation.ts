@@ -35,7 +35,7 @@ export function sources({initial, traced, leaves}: Prepared): Source[] {
 export const secondDerivative = (): OptionError =>
   new OptionError(
     'second-derivative',
-    "simulate stands within two gradients, a tf.grad inside another, and tfjs's tape carries one derivative of it: use simulate.jvp and simulate.vjp together for second derivatives.",
+    "simulate was called inside two nested gradients, and tfjs's tape supports only its first derivative: use simulate.hvp for second derivatives.",
   );
 
 /**

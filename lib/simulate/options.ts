@@ -162,7 +162,7 @@ export function readOptions(options: SimulateOptions, t0: number, from?: RunStat
   if ('t0' in options)
     throw new OptionError(
       'unknown-option',
-      'simulate has no option t0: a run begins at the time of its start, as {q, v, t: 5}.',
+      'simulate has no option t0: a run begins at the time of its initial state, for example {q, v, t: 5}.',
       {
         option: 't0',
       },
@@ -171,7 +171,7 @@ export function readOptions(options: SimulateOptions, t0: number, from?: RunStat
   if (Array.isArray(options.saveAt) && options.saveAt.length === 0)
     throw new OptionError(
       'bad-save',
-      "saveAt: the list of times is empty: nothing of the run would be there. Take 'end', or give a time.",
+      "saveAt: the list of times is empty, so nothing would be saved. Use 'end', or give a time.",
     );
   const control = readControl(options.control);
   const events = readEvents(options.events);

@@ -195,7 +195,7 @@ function prepareDriven(system: System, initial: Initial, asGiven: SimulateOption
         if (from !== undefined)
           throw new OptionError(
             'bad-initial',
-            'A simulation prepared from a saved state goes on from its time, and over no other stretch: prepare another one.',
+            'A simulation prepared from a saved state continues from the time of that state and cannot run over another interval: prepare another one.',
           );
         const again = (isPlanned: boolean): RunOptions => ({
           ...readOptions(
@@ -235,18 +235,18 @@ function requireKnownPast(system: System, {plan, grid, events}: RunOptions): voi
   if (plan?.control.kind === 'adaptive')
     throw new OptionError(
       'bad-control',
-      'The steps of a dde are of constant length, divided at its breaking points: leave control out, and compare runs of several dt.',
+      'A dde takes steps of constant length, divided at its breaking points: omit control, and compare runs with several dt.',
     );
   if (grid.backwards === true)
     throw new OptionError(
       'not-reversible',
-      'dt is negative, and a dde does not run backwards in time: its state does not tell its past. Give a positive dt.',
+      'dt is negative, but a dde cannot be integrated backwards in time: its state does not determine its past. Give a positive dt.',
     );
   const index = events.findIndex(({then}) => typeof then === 'function');
   if (index >= 0)
     throw new OptionError(
       'bad-event',
-      `events[${index}] changes the state, and a dde would break wherever its delays reach back to that: note the event, or stop the run by it.`,
+      `events[${index}] changes the state, which a dde does not support, because each delay would repeat the jump as a breaking point: use then: 'record' or 'stop'.`,
       {index},
     );
 }
@@ -261,7 +261,7 @@ function requirePathwise(system: System, {plan, scheme}: RunOptions): void {
   if (scheme.order < 1 && system.noise.kind !== 'additive')
     throw new OptionError(
       'bad-control',
-      `Steps of ${scheme.name} that follow the path need not converge where noise depends on y: take a scheme of strong order 1 or more, as milstein(), stochasticHeun() or sri1(), or steps of constant length.`,
+      `Adaptive steps of ${scheme.name} need not converge if the noise depends on y: use a scheme of strong order 1 or more, such as milstein(), stochasticHeun() or sri1(), or steps of constant length.`,
       {scheme: scheme.name},
     );
 }
@@ -272,7 +272,7 @@ function requireReversible(system: System, {grid}: RunOptions): void {
   if (system.kind === 'ode' && system.noise !== undefined)
     throw new OptionError(
       'not-reversible',
-      'dt is negative, and an sde does not run backwards in time: its noise is independent of the past alone. Give a positive dt.',
+      'dt is negative, but an sde cannot be integrated backwards in time: its noise is independent only of the past. Give a positive dt.',
     );
   const index =
     system.kind === 'mechanics'
@@ -281,7 +281,7 @@ function requireReversible(system: System, {grid}: RunOptions): void {
   if (index >= 0)
     throw new OptionError(
       'not-reversible',
-      `dt is negative, and constraints[${index}] does not run backwards in time: what has landed or stuck does not tell where it came from. Give it compliance, or a positive dt.`,
+      `dt is negative, but constraints[${index}] cannot be integrated backwards in time: a body that has landed or stuck does not determine where it came from. Give the constraint a compliance, or use a positive dt.`,
       {constraint: index},
     );
 }
@@ -371,7 +371,7 @@ function readNumbers(
   if (initial !== undefined && isRunState(initial) !== (prepared.resumed === true)) {
     throw new OptionError(
       'bad-initial',
-      'A simulation prepared from a saved state starts from saved states, and others do not: prepare another one.',
+      'A simulation prepared from a saved state starts only from saved states, and one prepared from an ordinary state only from those: prepare another one.',
     );
   }
   if (initial !== undefined && isRunState(initial)) checkRunState(initial);
@@ -445,7 +445,7 @@ export function readCaptured(tensor: tf.Tensor, variables?: ReadonlyMap<tf.Varia
   if (given === undefined && tensor.isDisposed)
     throw new OptionError(
       'disposed-tensor',
-      `${nameOfCaptured(tensor)} (shape [${tensor.shape.join(', ')}]) of a traced function was disposed since it was traced, and every run reads it anew. Keep it (tf.keep) as long as the system is used, or make the system again.`,
+      `${nameOfCaptured(tensor)} (shape [${tensor.shape.join(', ')}]) of a traced function was disposed after tracing, but every run reads it. Keep it (tf.keep) as long as the system is used, or create the system again.`,
     );
   const values = given ?? numbersOf(tensor);
   requireFinite(nameOfCaptured(tensor), {values, shape: tensor.shape});

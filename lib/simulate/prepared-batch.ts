@@ -82,10 +82,7 @@ export function prepareBatch<S extends AnySystem>(
   const {lanes, ...options} = all;
   if (lanes !== undefined) requireValue(lanes, count, 'batch.prepare: lanes', 'bad-option', 'lanes');
   if (isRunState(initial))
-    throw new OptionError(
-      'bad-initial',
-      'batch.prepare: members start from states of their own, not from where a run stood: give {y} or {q, v}.',
-    );
+    throw new OptionError('bad-initial', 'batch.prepare: members cannot start from a saved state: give {y} or {q, v}.');
   const batch = new Batches(system, initial, options as SimulateOptions, lanes);
   return {
     kind: 'batch',
@@ -131,7 +128,7 @@ class Batches {
         if (cotangents.length !== runs.length)
           throw new OptionError(
             'bad-cotangent',
-            `pullback: ${runs.length} members need a cotangent each, undefined for none; there are ${cotangents.length}.`,
+            `pullback: ${runs.length} members need one cotangent each (undefined for none), but got ${cotangents.length}.`,
             {members: runs.length, cotangents: cotangents.length},
           );
         const packed = cotangents.map((cotangent, i) =>
@@ -231,7 +228,7 @@ class Batches {
     if (what === 'run' && taping(filled))
       throw new OptionError(
         'on-tape',
-        "A prepared batch stands inside tf.grad or an optimizer's minimize, whose tape it is not on: take its valueAndGrad or vjp, or `batch` itself.",
+        "A prepared batch was called inside tf.grad or an optimizer's minimize, but it is not recorded on their tape: use its valueAndGrad or vjp, or `batch` itself.",
       );
     const t0 = member.t0 ?? start?.t ?? turned(this.base.traced, this.base.t0);
     const {prepared, places} = atTimes(filled, this.options, member, t0, this.members.inLanes);

@@ -79,7 +79,7 @@ function presentTimes(saveAt: SaveAt | undefined): {readonly saveAt: SaveAt | un
   const times = saveAt as readonly number[];
   const present = times.filter(time => !Number.isNaN(time));
   if (present.length === 0)
-    throw new OptionError('bad-save', `saveAt: ${shown(times)} has no time: give one, or leave the member out.`);
+    throw new OptionError('bad-save', `saveAt: ${shown(times)} has no time: give one, or remove the member.`);
   let count = 0;
   return {
     saveAt: present,

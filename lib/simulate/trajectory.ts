@@ -215,7 +215,7 @@ class SavedRun implements AnyTrajectory {
   get state(): () => RunState {
     return () => {
       if (this.#run.standing === undefined)
-        throw new OptionError('no-state', 'A run on a worker thread does not send its last state: run it by simulate.');
+        throw new OptionError('no-state', 'A run on a worker thread does not return its last state: use simulate.');
       return runState(this.#prepared.traced, this.#run.standing);
     };
   }
@@ -300,7 +300,7 @@ class SavedOdeRun extends SavedRun {
 }
 
 function absent(name: string): never {
-  throw new OptionError('no-series', `A run of an ode has y, not ${name}.`);
+  throw new OptionError('no-series', `A run of an ode has no ${name}; it has y.`);
 }
 
 /**

@@ -171,7 +171,7 @@ export class AlongTrace {
     if (someRate === undefined)
       throw new OptionError(
         'bad-mass',
-        "The mass is a matrix that a function makes, and its rank is not known before the run: events and first: 'auto' ask for a mass given by numbers, or by a function giving one a component.",
+        "The mass is a function that returns a matrix, so its rank is not known before the run: events and first: 'auto' need a mass given as numbers, or as a function that returns one per component.",
       );
     return {y: someRate(rightHandSide(x, t).y, x.y, t)};
   }

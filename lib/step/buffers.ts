@@ -112,6 +112,11 @@ export const buffers = {
   base: {shape: 'unknown'},
   weights: {shape: 'unknown'},
   rowScale: {shape: 'unknown'},
+  /** Of several steps in one call (rows.ts): their rows, and states at their ends or cotangents of these; and Newton's iterations. */
+  block: {shape: 'any'},
+  iterations: {shape: 'number'},
+  /** Of the matrix, by rows: what is compared with while its digits are not measured (linear/lost-digits.ts). */
+  growth: {shape: 'any'},
   /** Matrix-free: a direction, J times it, Jᵀ times it. */
   direction: {shape: 'unknown'},
   Jd: {shape: 'unknown'},
@@ -212,10 +217,8 @@ export const buffers = {
   dDerivedCotangent: {shape: 'parameter', along: true, indexed: 'number'},
   dDenseCotangent: {shape: 'end', along: true},
 
-  // Steps in blocks (engine/step-blocks.ts).
+  // Steps in blocks that are not of a grid (adaptive-block.ts).
   blockControl: {shape: 'any'},
-  blockRows: {shape: 'any'},
-  blockStates: {shape: 'any'},
   blockTheta: {shape: 'any'},
   blockAfter: {shape: 'any'},
   blockTimes: {shape: 'any'},

@@ -5,7 +5,6 @@
  */
 import {MemoryError} from '../errors.js';
 import {engineKey, type CompileOptions, type Engine, type Executable, type Programs} from '../engine/engine.js';
-import {blockBuffers, blockRoom} from '../engine/step-blocks.js';
 import type {Key} from '../graph/key.js';
 import {KeyedCache, programKey} from '../graph/key.js';
 import {countWork} from '../graph/work.js';
@@ -14,6 +13,7 @@ import {auto, stagewise} from '../linear/index.js';
 import {workVectors} from '../newton/index.js';
 import type {Graph, Node} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
+import {adaptiveBuffers, adaptiveRoom} from './adaptive-block.js';
 import type {Derived} from './derived.js';
 import {deriveStep, pullDerivedPrograms, secondOrderDerivedPrograms} from './derived.js';
 import {historyPrograms} from './history-programs.js';
@@ -39,6 +39,7 @@ import {
   transposedProductPrograms,
   unrolledPrograms,
 } from './programs.js';
+import {blockRoom, rowStart} from './rows.js';
 import {directSolver, solverKey} from './solvers.js';
 import {namedFunctions} from './step-functions.js';
 import type {TracedStep} from './traced-step.js';
@@ -192,6 +193,11 @@ export class CompiledStep {
     this.checked.add(of);
   }
 
+  /** Whether that has been done. */
+  isChecked(which: Matrix): boolean {
+    return this.checked.has(this.kindOf(which));
+  }
+
   /**
    * Whether ∂R/∂z, or Newton's matrix, is the same in all steps of one length of a run: that of a problem that is linear with
    * constant coefficients. One factor then serves them all.
@@ -294,7 +300,9 @@ export class CompiledStep {
     const {matrix} = this;
     const n = this.traced.unknown.size;
     const work = matrix === undefined ? [] : workVectors.map(name => [name, n] as const);
-    const extra = {x: this.traced.state.size, ...Object.fromEntries(work)};
+    const {size} = this.traced.state;
+    const block = blockRoom(rowStart + size + n, size);
+    const extra = {x: size, ...Object.fromEntries(work), ...(block > 0 ? {block, iterations: 1} : {})};
     const exact = this.traced.functions.residualModel === undefined ? undefined : this.jacobian;
     const programs = (): ProgramsOf<ForwardProgram> => forwardPrograms(this.step, matrix, exact, this.filter);
     if (!narrow) return this.group<ForwardProgram | 'keep'>('forward', programs, {extra, analysis});
@@ -309,7 +317,7 @@ export class CompiledStep {
   get inBlocks(): boolean {
     const {residual, error, filter, events, touching} = this.step.functions;
     const simple = [residual, filter, events, touching].every(one => one === undefined);
-    return simple && error !== undefined && blockRoom(this.step.state.size) > 0;
+    return simple && error !== undefined && adaptiveRoom(this.step.state.size) > 0;
   }
 
   /** Adaptive steps in blocks, with dense output in the same memory. */
@@ -321,7 +329,7 @@ export class CompiledStep {
         const {between, dense} = historyPrograms(step);
         return {update: forwardPrograms(step, undefined).update, between, dense};
       },
-      {extra: blockBuffers(step.state.size, step.functions.error?.size ?? 0)},
+      {extra: adaptiveBuffers(step.state.size, step.functions.error?.size ?? 0)},
     );
   }
 
@@ -351,7 +359,10 @@ export class CompiledStep {
 
   /** The way back through a step, from what `keep` left of it. */
   adjoint(solver: LinearSolver): StepExecutable<AdjointProgram> {
-    return this.group('adjoint', () => this.kept.programs, {analysis: this.analysisOf(solver, 'jacobian')});
+    const {size} = this.traced.state;
+    const block = blockRoom(rowStart + this.kept.size, size);
+    const extra = block === 0 ? {} : {block, ...(this.implicit ? {growth: 2 * this.traced.unknown.size} : {})};
+    return this.group('adjoint', () => this.kept.programs, {analysis: this.analysisOf(solver, 'jacobian'), extra});
   }
 
   /** Whether `adjoint` pulls a step back so that the step before it, of the same length, need not begin anew. */

@@ -108,7 +108,7 @@ function held(scheme: Scheme, system: MechanicalSystem, {stabilization, changing
   if (rubbing >= 0)
     throw new OptionError(
       'wrong-scheme',
-      `Scheme ${name} knows no impacts with friction, as constraints[${rubbing}] asks for: take scheme moreau().`,
+      `Scheme ${name} does not support impacts with friction, which constraints[${rubbing}] needs: use scheme moreau().`,
       {scheme: name, constraint: rubbing},
     );
   const index =
@@ -121,14 +121,14 @@ function held(scheme: Scheme, system: MechanicalSystem, {stabilization, changing
     const remedy = able === 'none' ? '' : ' Or give it compliance or smoothing.';
     throw new OptionError(
       'wrong-scheme',
-      `Scheme ${name} cannot hold the contact constraints[${index}]: choose one that stops what lands, as generalizedAlpha(), newmark() or implicitEuler().${remedy}`,
+      `Scheme ${name} does not support the contact constraints[${index}]: choose one that stops what lands, such as generalizedAlpha(), newmark() or implicitEuler().${remedy}`,
       {scheme: name, constraint: index},
     );
   }
   if (constrained === undefined) {
     throw new OptionError(
       'wrong-scheme',
-      `Scheme ${name} cannot hold constraints: choose an implicit one, as generalizedAlpha(), implicitMidpoint() or radauIIA5().`,
+      `Scheme ${name} does not support constraints: choose an implicit one, such as generalizedAlpha(), implicitMidpoint() or radauIIA5().`,
       {scheme: name},
     );
   }
@@ -138,7 +138,7 @@ function held(scheme: Scheme, system: MechanicalSystem, {stabilization, changing
   if (own === null) {
     throw new OptionError(
       'wrong-scheme',
-      `Scheme ${name} has no stabilization '${wanted}': it holds positions and velocities at the end of every step without it. Leave the option out.`,
+      `Scheme ${name} has no stabilization '${wanted}': it satisfies positions and velocities at the end of every step without it. Omit the option.`,
       {scheme: name, stabilization: wanted},
     );
   }
@@ -165,7 +165,7 @@ export function requireWholeMultipliers(
   if (!wanted.startsWith('projection') || !system.constraints.some(({kind}) => holdsPosition(kind))) return;
   throw new OptionError(
     'wrong-scheme',
-    `forces[${[...readers][0]}] reads lambda, of which a step of ${scheme.name} with stabilization '${wanted}' shows only a part: take stabilization 'ggl', or a scheme of second order, as generalizedAlpha().`,
+    `forces[${[...readers][0]}] reads lambda, but in a step of ${scheme.name} with stabilization '${wanted}' lambda is only a part of the constraint force: use stabilization 'ggl', or a scheme of second order, such as generalizedAlpha().`,
     {scheme: scheme.name, stabilization: wanted},
   );
 }
@@ -184,7 +184,7 @@ function moving<F extends Formulation | null | undefined>(
   if (able === undefined)
     throw new OptionError(
       'wrong-scheme',
-      `Scheme ${name} adds velocities to positions, and this system has ${system.kinematics === undefined ? 'hidden states' : 'kinematics'}: choose another scheme, as generalizedAlpha() or radauIIA5(); or move positions by at.moved and say so, moves: true.`,
+      `Scheme ${name} adds velocities to positions, and this system has ${system.kinematics === undefined ? 'hidden states' : 'kinematics'}: choose another scheme, such as generalizedAlpha() or radauIIA5(); or update positions by at.moved and declare moves: true.`,
       {scheme: name},
     );
   return able.judges === 'positions' && system.states !== undefined
@@ -239,7 +239,7 @@ function withoutInertia(scheme: Scheme, system: MechanicalSystem): Formulation {
   if (isConstrained(system))
     throw new OptionError(
       'wrong-scheme',
-      `mass${firstZero(system)} is 0, and coordinates without a mass and constraints do not go together: give every coordinate a mass, or write constraint and multiplier as ode({derivative, mass}).`,
+      `mass${firstZero(system)} is 0, and coordinates without a mass cannot be combined with constraints: give every coordinate a mass, or write constraint and multiplier as ode({derivative, mass}).`,
       {scheme: scheme.name},
     );
   const zeros = [`coordinates without a mass, and mass${firstZero(system)} is 0`, 'give it a positive mass'] as const;
@@ -283,7 +283,7 @@ function delayed(
   if (formulation.startsAhead === true)
     throw new OptionError(
       'wrong-scheme',
-      `Scheme ${name} looks back at the last step, and steps of a dde begin anew at breaking points: choose a one-step scheme, as tsit5(), rk4() or radauIIA5().`,
+      `Scheme ${name} uses the previous step, but steps of a dde restart at breaking points: choose a one-step scheme, such as tsit5(), rk4() or radauIIA5().`,
       {scheme: name},
     );
   if (dt === undefined) throw pastUnknown('This function');

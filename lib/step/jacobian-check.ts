@@ -103,7 +103,7 @@ export function checkJacobian(
   throw new StiffgradError(
     'jacobian-pattern',
     `An error inside stiffgrad: the sparse Jacobian of this step is not its tangent. Along a random direction row ${row} (${name}) gives ${sum} instead of ${expected[row]}. `
-      + 'Please report it with the system; a run with newton({linear: gmres()}), which forms no Jacobian, is not touched by it.',
+      + 'Please report it with the system. As a workaround, newton({linear: gmres()}) forms no Jacobian.',
     {row, name, sparse: sum, tangent: expected[row]},
   );
 }

@@ -238,7 +238,7 @@ function requireSteadyMass({scheme, formulation}: Subject, {massMoves}: StepPoin
   if (massMoves !== true || formulation.movingMass === true) return;
   throw new OptionError(
     'wrong-scheme',
-    `The mass is a function of y or t, which scheme ${scheme.name} does not integrate: choose radauIIA5(), kvaerno5(), bdf2(), gaussLegendre() or implicitEuler().`,
+    `The mass is a function of y or t, which scheme ${scheme.name} does not support: choose radauIIA5(), kvaerno5(), bdf2(), gaussLegendre() or implicitEuler().`,
     {scheme: scheme.name},
   );
 }

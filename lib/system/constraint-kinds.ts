@@ -120,7 +120,7 @@ export function defineConstraint(kind: ConstraintKind): MakesConstraints {
   if (kind.holds === 'contact' && kind.of === 'velocities')
     throw new OptionError(
       'bad-constraint',
-      `defineConstraint: ${kind.name} is of velocities, which cannot land: it holds 'always' or 'never'.`,
+      `defineConstraint: ${kind.name} is on velocities, which cannot land: holds must be 'always' or 'never'.`,
     );
   return <P extends ParamsLike<P> = Params, Z extends string = never>(
     gap: VelocityGap<P, Z>,

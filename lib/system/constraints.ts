@@ -575,7 +575,7 @@ function conditionTensor({kind, index, count}: Part, at: GapAndMultiplier): tf.T
       const got = value instanceof tf.Tensor ? `shape [${value.shape.join(', ')}]` : typeof value;
       throw new ShapeError(
         'constraint-shape',
-        `constraints[${index}]: the condition of ${kind.name} must be a tensor of shape [${count}], one number a row; it is ${got}.`,
+        `constraints[${index}]: the condition of ${kind.name} must return a tensor of shape [${count}], one number per row, not ${got}.`,
         {constraint: index},
       );
     }

@@ -45,7 +45,7 @@ export function dde<P extends ParamsLike<P> = Params>(spec: DdeSpec<P>): DdeSyst
   requireValue(spec.delays, list, 'dde: delays', 'bad-dde', 'delays');
   const {derivative, delays, history, longest} = spec;
   if (delays.length === 0)
-    throw new OptionError('bad-dde', 'dde: delays is empty: give one at least, or take ode(derivative).');
+    throw new OptionError('bad-dde', 'dde: delays is empty: give at least one, or use ode(derivative).');
   delays.forEach((delay: unknown, i) => {
     if (typeof delay !== 'function' && !positive.test(delay))
       throw new OptionError(
@@ -58,7 +58,7 @@ export function dde<P extends ParamsLike<P> = Params>(spec: DdeSpec<P>): DdeSyst
   if (longest === undefined && known.length < delays.length)
     throw new OptionError(
       'bad-dde',
-      'dde: a delay is a function of params, so say how long the delays may become, longest: 10; so much of the past is kept.',
+      'dde: a delay is a function of params, so give an upper bound of the delays, for example longest: 10; that much of the past is kept.',
       {option: 'longest'},
     );
   const most = Math.max(...known, longest ?? 0);

@@ -33,7 +33,7 @@ interface Place {
 export const pastUnknown = (what: string): OptionError =>
   new OptionError(
     'wrong-system',
-    `${what} looks at single states, and a state of a dde says nothing without its past: take simulate, or an ode in which delayLine (stiffgrad/models) stands for the delay.`,
+    `${what} works on single states, but a state of a dde needs its past: use simulate, or an ode in which delayLine (stiffgrad/models) approximates the delay.`,
   );
 
 /** What rounding may make of a sum of times, in units of its own. */

@@ -57,7 +57,7 @@ export interface Event<P = Params, Z extends string = never> {
  */
 export function event<P extends ParamsLike<P> = Params, Z extends string = never>(spec: EventSpec<P, Z>): Event<P, Z> {
   if (typeof spec !== 'object' || spec === null)
-    throw new OptionError('bad-event', 'event takes {when, then}, with direction, tolerance and name if wanted.');
+    throw new OptionError('bad-event', 'event takes {when, then} and, optionally, direction, tolerance and name.');
   refuseUnknownOptions(
     spec,
     {when: any, direction: any, tolerance: positive, then: any, name: text},

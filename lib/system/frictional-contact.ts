@@ -45,7 +45,7 @@ export function frictionalContact<P extends ParamsLike<P> = Params, Z extends st
   if ((slip === undefined) !== (spec.friction === undefined))
     throw new OptionError(
       'bad-constraint',
-      `${name}: friction and slip belong together; ${slip === undefined ? 'slip, a function of {q, v, t, params} giving tangential velocities,' : 'friction, μ,'} is missing.`,
+      `${name}: friction and slip must be given together; ${slip === undefined ? 'slip, a function of {q, v, t, params} giving tangential velocities,' : 'friction, μ,'} is missing.`,
     );
   return {
     kind,

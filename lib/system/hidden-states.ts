@@ -75,7 +75,7 @@ export function checkStates(given: unknown): void {
     if (!isNumeric(initial))
       throw new OptionError(
         'bad-state',
-        `states.${name}: initial must be a number, an array of numbers or a tensor, not ${shown(initial)}. It says the state's shape, too.`,
+        `states.${name}: initial must be a number, an array of numbers or a tensor, not ${shown(initial)}. It also defines the state's shape.`,
         {name},
       );
     if (!(initial instanceof tf.Tensor) && readNumeric(initial, `states.${name}.initial`).values.length === 0)

@@ -83,7 +83,7 @@ export class InputReads {
     const meant = nearestName(name, [...this.read]);
     return new OptionError(
       'unknown-input',
-      `inputs.${name} is read by none of the system's functions, nor by observe or events${meant === undefined ? '' : `, which read '${meant}'`}. Leave it out, or read params.${name}.`,
+      `inputs.${name} is read by none of the system's functions, nor by observe or events${meant === undefined ? '' : `, which read '${meant}'`}. Remove it, or read params.${name}.`,
       {name},
     );
   }
@@ -118,7 +118,7 @@ export class InputReads {
     return overlaid(params, this.tree, name => {
       throw new OptionError(
         'input-in-mass',
-        `The ${what} reads the input '${name}', but it has no time, and so no inputs: forces, kinematics, rates of hidden states, gaps, events and observe have. Make it a parameter, or write its change as a force.`,
+        `The ${what} reads the input '${name}', but has no time and therefore no inputs. Only forces, kinematics, rates of hidden states, gaps, events and observe have. Make it a parameter, or write its change as a force.`,
         {name},
       );
     });

@@ -121,7 +121,7 @@ function massKind(mass: readonly number[], shape: readonly number[]): MassKind {
   if (shape.length > 1 && mass.length === blocks.length && mass.every((m, axis) => m === blocks[axis])) return 'blocks';
   throw new ShapeError(
     'mass-shape',
-    `mass has shape [${mass.join(', ')}]: give a number, one mass a coordinate [${shape.join(', ')}], or a matrix [${n}, ${n}]${shape.length > 1 ? `, or one a row, [${[...shape, shape[shape.length - 1]].join(', ')}]` : ''}.`,
+    `mass has shape [${mass.join(', ')}]: give a number, one mass per coordinate [${shape.join(', ')}], or a matrix [${n}, ${n}]${shape.length > 1 ? `, or one a row, [${[...shape, shape[shape.length - 1]].join(', ')}]` : ''}.`,
     {term: 'mass', mass: [...mass], q: [...shape]},
   );
 }

@@ -44,10 +44,7 @@ export function readNumeric(x: Numeric, name: string): NumericValue {
   if (x instanceof Float64Array) return {values: x.slice(), shape: [x.length]};
   if (x instanceof Tensor) {
     if (x.isDisposed)
-      throw new OptionError(
-        'disposed-tensor',
-        `${name} is a tensor that was disposed; keep it (tf.keep) or pass a new one.`,
-      );
+      throw new OptionError('disposed-tensor', `${name} is a disposed tensor; keep it (tf.keep) or pass a new one.`);
     return {values: numbersOf(x), shape: [...x.shape], tensor: x};
   }
   if (isTyped(x)) return {values: Float64Array.from(x), shape: [x.length]};
@@ -69,7 +66,7 @@ function arrayShape(x: NestedNumbers, name: string): number[] {
     if (shape.length === deepest)
       throw new ShapeError(
         'ragged-array',
-        `${name} is nested deeper than ${deepest} levels; an array that contains itself is no array of numbers.`,
+        `${name} is nested deeper than ${deepest} levels; an array may not contain itself.`,
       );
     shape.push(level.length);
     level = (level as NestedNumbers)[0];
@@ -94,7 +91,7 @@ function fill(
     if (typeof x !== 'number')
       throw new OptionError(
         'not-numeric',
-        `${name}${indexText(shape, at)} holds ${shown(x)} where a number belongs.${isColumn(x) ? ' Typed arrays and tensors do not go inside an array: write their numbers as plain arrays, row by row.' : ''}`,
+        `${name}${indexText(shape, at)} is ${shown(x)}, not a number.${isColumn(x) ? ' An array may not contain typed arrays or tensors: write their numbers as plain arrays, row by row.' : ''}`,
         {name, index: at},
       );
     values[at] = x;

@@ -67,7 +67,7 @@ function massOperator(mass: KeptOdeMass, value: tf.Tensor, shape: Shape): MassOp
     };
   throw new ShapeError(
     'mass-shape',
-    `mass has shape [${value.shape.join(', ')}]: give a number, one a component of y [${shape.join(', ')}], or a matrix [${n}, ${n}].`,
+    `mass has shape [${value.shape.join(', ')}]: give a number, one per component of y [${shape.join(', ')}], or a matrix [${n}, ${n}].`,
     {term: 'mass', mass: [...value.shape], y: [...shape]},
   );
 }

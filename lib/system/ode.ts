@@ -79,7 +79,7 @@ export function ode<P extends ParamsLike<P> = Params>(system: Derivative<P> | Od
 
 function requireFinite(values: Float64Array): void {
   const at = values.findIndex(value => !Number.isFinite(value));
-  if (at >= 0) throw new OptionError('bad-mass', `ode: number ${at} of the mass is ${values[at]}: give a finite one.`);
+  if (at >= 0) throw new OptionError('bad-mass', `ode: entry ${at} of the mass is ${values[at]}: it must be finite.`);
 }
 
 function notMechanical(): never {
@@ -93,7 +93,7 @@ function noTime(): never {
 function noRate(): never {
   throw new OptionError(
     'wrong-scheme',
-    "This scheme asks for y' itself, which M y' = f does not give where M is singular: choose another one, as radauIIA5() or bdf2().",
+    "This scheme needs y' itself, which M y' = f does not determine where M is singular: choose another one, such as radauIIA5() or bdf2().",
   );
 }
 

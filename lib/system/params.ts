@@ -80,13 +80,13 @@ function readTree(tree: NumericParams, root: string, path: readonly string[], ab
     if (above.includes(value))
       throw new OptionError(
         'bad-parameter',
-        `${root}.${name} contains itself: parameters are a tree, without a way back to where one was.`,
+        `${root}.${name} contains itself: parameters must be a tree, without cycles.`,
         {name},
       );
     if (at.length > deepest)
       throw new OptionError(
         'bad-parameter',
-        `${root}.${name} lies deeper than ${deepest} levels: parameters this deep are no tree that anyone wrote.`,
+        `${root}.${name} is nested deeper than ${deepest} levels; a tree may not contain itself.`,
         {name},
       );
     return readTree(value, root, at, [...above, value]);

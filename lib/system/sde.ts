@@ -77,7 +77,7 @@ export function sde<P extends ParamsLike<P> = Params>(spec: SdeSpec<P>): SdeSyst
   if (calculus === undefined && kind !== 'additive')
     throw new OptionError(
       'bad-sde',
-      "sde: calculus must be 'ito' or 'stratonovich': with noise that depends on y the two are different motions.",
+      "sde: calculus must be 'ito' or 'stratonovich': with noise that depends on y the two have different solutions.",
       {option: 'calculus'},
     );
   return {...ode<P>(drift), noise: {kind, calculus, diffusion, seed}};
@@ -122,7 +122,7 @@ export function noiseEquations({kind, calculus, diffusion, seed}: Noise, params:
     if (kind !== 'diagonal' || dependsOnItsOwn(at => g(at.y, t), y)) return;
     throw new OptionError(
       'noise-not-diagonal',
-      "The diffusion of a number of y depends on other numbers of y, so its noise does not commute, and milstein and sri1 would lose their order: take eulerMaruyama or stochasticHeun. For noises that all act on all numbers say noise: 'general'.",
+      "The diffusion of a number of y depends on other numbers of y, so its noise does not commute, and milstein and sri1 would lose their order: use eulerMaruyama or stochasticHeun. If all noises act on all numbers, set noise: 'general'.",
     );
   };
   return {
@@ -156,7 +156,7 @@ const withoutState = (t: tf.Tensor, params: Params): DerivativeAt =>
     get() {
       throw new OptionError(
         'bad-sde',
-        "sde: the diffusion of additive noise reads y. Say which noise it is: noise: 'diagonal', 'scalar' or 'general'.",
+        "sde: the diffusion of additive noise reads y. Set noise: 'diagonal', 'scalar' or 'general'.",
       );
     },
   });

@@ -123,7 +123,7 @@ function bridged(given: Given, {longest = Infinity}: SignalOptions): Given {
     const [before, after] = [kept[from - 1], kept[from]];
     throw new DataError(
       'signal-gap',
-      `signal: samples ${before + 1} to ${after - 1} are missing, which leaves ${times[after] - times[before]} from ${times[before]} to ${times[after]} to be bridged; the longest allowed is ${longest}. Cut the record there, or measure anew.`,
+      `signal: samples ${before + 1} to ${after - 1} are missing: a gap of ${times[after] - times[before]}, from ${times[before]} to ${times[after]}, which is longer than the allowed ${longest}. Cut the record there, or measure again.`,
       {index: before + 1, missing: after - before - 1},
     );
   }
@@ -220,7 +220,7 @@ function tableOfTensor(t: Float64Array, tensor: tf.Tensor, kind: SignalKind): Ta
   if (kind === 'cubic' && n > mostKnots)
     throw new OptionError(
       'signal-kind',
-      `signal: a cubic one of ${n} samples that are unknown takes a matrix of ${n} rows and columns: at most ${mostKnots} may be, 'linear' has no limit.`,
+      `signal: with kind 'cubic' and samples that are variables or functions of params, ${n} samples need a matrix of ${n} rows and columns. At most ${mostKnots} are allowed; 'linear' has no limit.`,
       {samples: n},
     );
   const rows =

@@ -41,7 +41,7 @@ export function runDeclared(kernel: CustomKernel, run: RunKernelFunc): tf.Tensor
       if (Array.isArray(value)) {
         throw new TraceError(
           'several-values',
-          'A function with a gradient of its own gives several tensors; tf.customGrad, and a trace, take one. Write one function for each, or stack them.',
+          'A function with a custom gradient returns several tensors; tf.customGrad and a trace support only one. Write one function for each, or stack them.',
         );
       }
       const session = requireSession();

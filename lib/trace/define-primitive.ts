@@ -47,7 +47,7 @@ export function definePrimitive(spec: PrimitiveSpec): (...x: (tf.Tensor | number
   ) {
     throw new OptionError(
       'bad-primitive',
-      `definePrimitive: derivatives of ${name} must be a list of functions, one for each argument; undefined stands for zero.`,
+      `definePrimitive: derivatives of ${name} must be a list of functions, one for each argument; undefined means zero.`,
     );
   }
   const fn = addMapped({
@@ -88,14 +88,14 @@ function traced(name: string, argument: number, derivative: PrimitiveDerivative,
   if (captured.length > 0)
     throw new TraceError(
       'captured',
-      `The derivative of ${name} by argument ${argument} uses a tensor from outside: make it an argument.`,
+      `The derivative of ${name} with respect to argument ${argument} captures a tensor from outside: make it an argument.`,
       {primitive: name, argument},
     );
   const [found] = substitute([graph.outputs[0].node], new Map(graph.inputs.map((input, i) => [input, [...x, y][i]])));
   if (found.size !== 1 && found.size !== y.size)
     throw new ShapeError(
       'primitive-shape',
-      `The derivative of ${name} by argument ${argument} has shape [${found.shape.join(', ')}], its value [${y.shape.join(', ')}].`,
+      `The derivative of ${name} with respect to argument ${argument} has shape [${found.shape.join(', ')}], its value [${y.shape.join(', ')}].`,
       {primitive: name, argument},
     );
   return found;

@@ -6,16 +6,17 @@ export interface Refusal {
 }
 
 const convolution =
-  'convolutions and pooling over three axes are not there; write the stencil with slices, padding or tf.einsum';
+  'convolutions and pooling over three axes, dilations and positions of maxima are not supported; write the stencil with slices, padding or tf.einsum';
 const mistaken =
-  "tfjs's own gradient is wrong at padding or half pixels; the forward kernel's is there ([repairs](tfjs-repairs.md))";
-const image = 'image operations are not there; interpolate with tf.gather and arithmetic';
-const complex = 'complex numbers are not there; carry real and imaginary parts as two tensors';
+  "tfjs's own gradient is wrong at padding or half pixels; use the forward kernel, whose gradient is repaired ([repairs](tfjs-repairs.md))";
+const image = 'image operations are not supported; interpolate with tf.gather and arithmetic';
+const complex = 'complex numbers are not supported; keep real and imaginary parts as two tensors';
 const text = 'text has no derivative and no place in a simulation';
 const ragged =
   'ragged and sparse containers have shapes that depend on values; use dense tensors with tf.gather and tf.scatterND';
 const shapeFromValues = 'the shape of its result depends on values, and shapes are fixed when a function is traced';
-const random = 'random numbers would be frozen by the trace; draw them before, outside the function';
+const random =
+  'the trace would record one draw as a constant; draw random numbers outside the function and pass them as params';
 const detection = 'object detection has no place in a simulation';
 
 const reasons: Readonly<Record<string, readonly string[]>> = {

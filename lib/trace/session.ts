@@ -193,7 +193,7 @@ export function currentSession(): Session | undefined {
 
 export function requireSession(): Session {
   if (innermost === undefined)
-    throw new TraceError('not-tracing', 'Tensors stand for nodes only inside a function that is being traced.');
+    throw new TraceError('not-tracing', 'A tensor of a traced function was used outside the trace.');
   return innermost;
 }
 

@@ -22,7 +22,7 @@ export function traceKernel(kernelName: string, meaning: KernelMeaning): () => v
   requireValue(kernelName, text, 'traceKernel: the name of the kernel', 'bad-kernel');
   requireValue(meaning, callable, 'traceKernel: its meaning', 'bad-kernel');
   if (supportedKernels.includes(kernelName))
-    throw new OptionError('bad-kernel', `traceKernel: ${kernelName} can be traced already.`, {kernel: kernelName});
+    throw new OptionError('bad-kernel', `traceKernel: ${kernelName} is already supported.`, {kernel: kernelName});
   const before = tf.getKernel(kernelName, backendName) as tf.KernelConfig | undefined;
   if (before !== undefined) tf.unregisterKernel(kernelName, backendName);
   tf.registerKernel({

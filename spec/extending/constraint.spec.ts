@@ -224,7 +224,7 @@ describe('a kind of constraint from outside', () => {
     });
     expect(() => simulate(system, {q: [0, 0], v: [0, 0]}, {dt: 0.1, steps: 1})).to.throw(
       ShapeError,
-      'condition of mine must be a tensor of shape [2]',
+      'condition of mine must return a tensor of shape [2]',
     );
     expect(() => mechanics({mass: 1, forces: [], constraints: [{gap: () => 0} as never]})).to.throw(
       OptionError,

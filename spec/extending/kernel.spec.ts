@@ -162,7 +162,7 @@ describe('a tfjs kernel from outside: Conv3D', () => {
       expect(() => traceKernel('MatMul', () => tf.scalar(0))()).not.to.throw();
       expect(() => traceKernel('BatchMatMul', () => tf.scalar(0))).to.throw(
         OptionError,
-        'BatchMatMul can be traced already',
+        'BatchMatMul is already supported',
       );
       expect(() => traceKernel('Conv3D', 1 as never)).to.throw(OptionError, 'must be a function');
     });

@@ -202,7 +202,7 @@ describe('a primitive from outside', () => {
     const system = mechanics({mass: 1, forces: ({q}) => captures(q)});
     expect(() => simulate(system, {q: 1, v: 0}, {...options, params: {}})).to.throw(
       TraceError,
-      'The derivative of captures by argument 0 uses a tensor from outside',
+      'The derivative of captures with respect to argument 0 captures a tensor from outside',
     );
     outside.dispose();
   });

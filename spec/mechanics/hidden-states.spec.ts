@@ -407,7 +407,7 @@ describe('what hidden states refuse', () => {
     expect(() => simulate(one, {q: 0, v: 0, z: [1, 2]}, options)).to.throw(
       "the system's own initial of this state has []",
     );
-    expect(() => simulate(one, {q: 0, v: 0, w: 1} as never, options)).to.throw("'w' does not belong there");
+    expect(() => simulate(one, {q: 0, v: 0, w: 1} as never, options)).to.throw("it has no 'w'");
     const wide = mechanics({mass: 1, states: {z: {...good, rate: () => tf.zeros([3])}}, forces: ({v}) => tf.neg(v)});
     expect(() => simulate(wide, {q: 0, v: 0}, options)).to.throw(
       "rate must give a tensor of the state's shape, []; it gave a tensor of shape [3]",

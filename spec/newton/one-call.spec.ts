@@ -24,13 +24,16 @@ import {
 import {runs} from '../linear/matrices.js';
 import {draw, stream} from '../simulate/numbers.js';
 
-/** The engine with another `newtonCalls`. */
+/** The engine with another `newtonCalls`, and every step by itself. */
 const withCalls = (name: string, calls: (executable: Executable) => Executable['newtonCalls']): Engine => ({
   ...wasm,
   name,
   compile(programs, options) {
     const executable = wasm.compile(programs, options);
-    return Object.create(executable, {newtonCalls: {value: calls(executable)}}) as Executable;
+    return Object.create(executable, {
+      newtonCalls: {value: calls(executable)},
+      routines: {value: undefined},
+    }) as Executable;
   },
 });
 

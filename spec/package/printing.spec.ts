@@ -53,7 +53,7 @@ describe('what is printed', () => {
         {dt: 0.1, steps: 3},
       );
       expect(String(path)).to.match(/y \[4, 1\]$/);
-      expect(() => (path as unknown as {q: tf.Tensor}).q).to.throw(/an ode has y, not q/);
+      expect(() => (path as unknown as {q: tf.Tensor}).q).to.throw(/an ode has no q; it has y/);
       expect(structuredClone(path)).to.have.property('y');
       expect(Object.keys(path)).to.include('y').and.not.to.include('q');
     });

@@ -279,7 +279,10 @@ describe('the continuous adjoint', () => {
       expect(slope({}) / exact).to.be.closeTo(1, 1e-3);
       for (const scheme of [trapezoid(), implicitEuler(), rk4()]) {
         expect(() => slope({scheme, adjoint: backsolveAdjoint()}), scheme.name)
-          .to.throw(OptionError, /away from where it was, more than the 0\.1 .* of no use.*implicitAdjoint/)
+          .to.throw(
+            OptionError,
+            /differs from the saved one by .*, more than the allowed 0\.1\. .* useless.*implicitAdjoint/,
+          )
           .with.property('code', 'backsolve-drift');
       }
       // Asked for all the same: errors grown by exp(50·2) = 3e43.
@@ -324,7 +327,7 @@ describe('the continuous adjoint', () => {
       });
       refused(
         () => simulate(held, {q: [1, 0], v: [0, 0]}, {...grid, scheme: generalizedAlpha()}),
-        /has constraints.*implicitAdjoint/,
+        /does not support constraints.*implicitAdjoint/,
       );
     });
     it('events', () => {
@@ -338,13 +341,16 @@ describe('the continuous adjoint', () => {
       for (const scheme of [newmark(), symplecticEuler(), generalizedAlpha()])
         refused(
           () => simulate(free, {q: 1, v: 0}, {...grid, scheme}),
-          new RegExp(`which scheme ${scheme.name.replace(/[().]/g, '\\$&')} does not do.*trapezoid`),
+          new RegExp(`which scheme ${scheme.name.replace(/[().]/g, '\\$&')} does not support.*trapezoid`),
         );
     });
     it('a saved state with what a scheme carries', () => {
       const path = simulate(free, {q: 1, v: 0}, {dt: 0.1, steps: 2, scheme: bdf2()});
       path.dispose();
-      refused(() => simulate(free, path.state(), {...grid, scheme: bdf2()}), /more than the state of the motion/);
+      refused(
+        () => simulate(free, path.state(), {...grid, scheme: bdf2()}),
+        /blocks that cannot be integrated backwards/,
+      );
     });
     it('cotangents of what a scheme carries', () => {
       const {trajectory, pullback} = simulate.vjp(
@@ -353,7 +359,7 @@ describe('the continuous adjoint', () => {
         {...grid, scheme: {...newmark(), ode: trapezoid().ode}},
       );
       trajectory.dispose();
-      refused(() => pullback({a: [0, 0, 1]}), /a is no part of the state of the motion/);
+      refused(() => pullback({a: [0, 0, 1]}), /a is not part of the integrated state/);
       expect(pullback({q: [0, 0, 1]}).initial.q).to.have.length(1);
     });
     it('a drift that is no size', () => {

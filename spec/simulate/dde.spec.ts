@@ -298,7 +298,7 @@ describe('simulate: dde', () => {
 
     it('delays that are none', () => {
       refused(() => dde({derivative, delays: [0]}), OptionError, 'bad-dde', /delays\[0\] must be a positive number/);
-      refused(() => dde({derivative, delays: []}), OptionError, 'bad-dde', /give one at least/);
+      refused(() => dde({derivative, delays: []}), OptionError, 'bad-dde', /give at least one/);
       refused(() => dde({derivative, delays: [() => tf.scalar(1)]}), OptionError, 'bad-dde', /longest: 10/);
       refused(() => dde({derivative, delays: [3], longest: 2}), OptionError, 'bad-dde', /a delay is 3/);
       const wide = dde({derivative, delays: [() => tf.tensor1d([1, 2])], longest: 2});
@@ -340,9 +340,19 @@ describe('simulate: dde', () => {
       );
       refused(() => simulate(fixed, {y: 1}, {...run, dt: -0.1}), OptionError, 'not-reversible', /its past/);
       const jump = event({when: ({y}) => tf.sub(y, 0.5), then: ({y}) => ({y})});
-      refused(() => simulate(fixed, {y: 1}, {...run, events: [jump]}), OptionError, 'bad-event', /stop the run by it/);
+      refused(
+        () => simulate(fixed, {y: 1}, {...run, events: [jump]}),
+        OptionError,
+        'bad-event',
+        /use then: 'record' or 'stop'/,
+      );
       const adjoint = backsolveAdjoint();
-      refused(() => simulate.vjp(fixed, {y: 1}, {...run, adjoint}), OptionError, 'bad-adjoint', /this system is a dde/);
+      refused(
+        () => simulate.vjp(fixed, {y: 1}, {...run, adjoint}),
+        OptionError,
+        'bad-adjoint',
+        /does not support a dde/,
+      );
       refused(() => linearize(fixed, {y: 1}), OptionError, 'wrong-system', /delayLine/);
       refused(() => equilibrium(fixed, {y: 1}), OptionError, 'wrong-system', /delayLine/);
       const data = {t: [0, 0.1, 0.2, 0.3, 0.4, 0.5], y: [1, 1, 1, 1, 1, 1]};

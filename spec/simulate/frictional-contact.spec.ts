@@ -358,7 +358,7 @@ describe('moreau: contacts with friction', () => {
         const begin = (y: number, more = {}) => simulate(block(spec), {q: [0, y], v: [0, 0]}, {...options, ...more});
         expect(() => begin(-0.01)).to.throw(
           InconsistentStateError,
-          /gap of lambda\[0\].*-1\.000e-2 where it may not be negative/,
+          /gap of lambda\[0\].*-1\.000e-2 but must be at least 0/,
         );
         const path = begin(-0.01, {consistent: 'project'});
         path.dispose();

@@ -147,7 +147,7 @@ describe('a memory of WebAssembly that cannot be had', () => {
       found = run('auto');
       expect(() => run('wasm')).to.throw(
         MemoryError,
-        /do not fit into a memory of WebAssembly: could not allocate memory\. Take engine 'auto'/,
+        /do not fit into WebAssembly's memory: could not allocate memory\. Use engine 'auto'/,
       );
     } finally {
       WebAssembly.Memory = Memory;

@@ -196,7 +196,7 @@ describe('M(y, t) y′ = f', () => {
         .with.property('code', 'wrong-scheme');
     const coming = ode({derivative: ({y}) => tf.neg(y), mass: ({t}) => tf.stack([tf.onesLike(t), t])});
     expect(() => simulate(coming, {y: [1, 0]}, {scheme: radauIIA5(), dt: 0.1, steps: 1}))
-      .to.throw(OptionError, /Row 1 .* depends on others at the start, and nearby it does not/)
+      .to.throw(OptionError, /Row 1 .* depends on other rows at the start, but not nearby/)
       .with.property('code', 'bad-mass');
   });
 });

@@ -184,7 +184,10 @@ describe('the value and gradient of a loss', () => {
     const first = ({events}: ObjectiveAt): tf.Tensor => tf.gather(events, 0);
     const second = ({events}: ObjectiveAt): tf.Tensor => tf.reshape(tf.slice(events, [1], [1]), []);
     for (const act of ['value', 'valueAndGrad'] as const) {
-      expect(() => run(20)[act](first)).to.throw(EventError, /no event happened in this run, of landing.*for longer/);
+      expect(() => run(20)[act](first)).to.throw(
+        EventError,
+        /no event happened in this run, of landing.*Make the run longer/,
+      );
       expect(() => run(20)[act](second)).to.throw(EventError, /no event happened/);
     }
     expect(() => run(100).value(({events}) => tf.gather(events, 1))).to.throw(EventError, /only 1 event happened/);

@@ -335,7 +335,7 @@ describe('simulate: sde', () => {
           events: [crossing],
         },
       );
-      expect(() => pullback({y: [0, 1]})).to.throw('no derivative by time');
+      expect(() => pullback({y: [0, 1]})).to.throw('no derivative in time');
     });
   });
 

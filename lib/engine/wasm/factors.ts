@@ -9,7 +9,7 @@ import {SUSPICIOUS_PIVOT} from '../../linear/singularity.js';
 import type {TransposedSolve} from '../engine.js';
 import type {CompiledMethod} from '../../linear/solver.js';
 import type {NumericKernels} from './kernels.js';
-import type {RoutineWriter} from './routine.js';
+import type {RoutineFactor, RoutineWriter} from './routine.js';
 import type {Push} from '../../wasm/writer.js';
 import type {UnrolledKernels} from './kernels/unrolled.js';
 import {unrolledKernels, unrolledSizes} from './kernels/unrolled.js';
@@ -49,8 +49,9 @@ export function memoryFactor(
 }
 
 /** Right-hand sides and solutions lie in the same memory as the values: nothing looks whether they do, as asking an array for its memory takes longer than a small solve. */
-export abstract class MemoryFactor implements Factor {
+export abstract class MemoryFactor implements Factor, RoutineFactor {
   readonly n: number;
+  abstract readonly band: number;
   generation = 0;
   protected abstract readonly method: string;
   /** There is a matrix, and the kernel took it. */
@@ -117,7 +118,6 @@ export abstract class MemoryFactor implements Factor {
     return this.general;
   }
 
-  /** The same two as parts of a routine, before which this has to `forget` what it factored: pushes whether the matrix is one for the kernel. */
   abstract writeElimination(w: RoutineWriter, values: number): Push;
   abstract writeSubstitution(w: RoutineWriter, from: number, to: number, transposed: boolean): void;
   /** Factors the values at an address; false where the matrix is not one for the kernel. */
@@ -128,6 +128,7 @@ export abstract class MemoryFactor implements Factor {
 
 class TridiagonalMemoryFactor extends MemoryFactor {
   protected readonly method = 'tridiagonal';
+  readonly band = 1;
   private readonly lower: number;
   private readonly reciprocals: number;
   private readonly upper: number;
@@ -170,6 +171,11 @@ class TridiagonalMemoryFactor extends MemoryFactor {
     );
   }
 
+  writeTransposedOnce(w: RoutineWriter, values: number, from: number, to: number): Push {
+    const {kernels, upper, n} = this;
+    return this.soundIn(w, w.call(kernels.tridiagonalSolveTransposedOnce, [values, from, to, upper, n], 'i32'));
+  }
+
   /** `accepts` of the bits that are pushed. */
   private soundIn(w: RoutineWriter, bits: Push): Push {
     const kept = w.local('i32');
@@ -203,6 +209,7 @@ class TridiagonalMemoryFactor extends MemoryFactor {
 /** Where a dense LU lies in its workspace: the matrix, the rows' scales, the pivots. */
 abstract class DenseLayout<Kernels> extends MemoryFactor {
   protected readonly method = 'lu';
+  readonly band: number;
   protected readonly matrix: number;
   protected readonly scale: number;
   protected readonly pivots: number;
@@ -214,6 +221,7 @@ abstract class DenseLayout<Kernels> extends MemoryFactor {
   ) {
     super(analysis, workspace);
     const {n} = analysis;
+    this.band = n;
     this.matrix = workspace.byteOffset;
     this.scale = this.matrix + 8 * n * n;
     this.pivots = this.scale + 8 * n;

@@ -111,10 +111,18 @@ export function mayJoin(earlier: Loop, later: Loop): boolean {
     || !later.nest.flat
   )
     return false;
-  const dependencies = [...later.reads].filter(node => earlier.writes.has(node));
-  if (dependencies.some(node => !earlier.offered.has(node))) return false;
-  if (dependencies.length > 0) return readsInPlace(later, new Set(dependencies));
-  return later.points <= smallSize || [...later.reads].some(node => node.size > 1 && earlier.reads.has(node));
+  // Without arrays of what is read: each loop is held against all before it.
+  const dependencies = new Set<Node>();
+  let isShared = later.points <= smallSize;
+  for (const node of later.reads) {
+    if (earlier.writes.has(node)) {
+      if (!earlier.offered.has(node)) return false;
+      dependencies.add(node);
+    } else {
+      isShared ||= node.size > 1 && earlier.reads.has(node);
+    }
+  }
+  return dependencies.size > 0 ? readsInPlace(later, dependencies) : isShared;
 }
 
 /** Whether the loop reads the given values only at the point it is at. */

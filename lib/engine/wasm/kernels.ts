@@ -8,6 +8,7 @@ import type {ModuleBytes} from '../../wasm/bytes.js';
 import type {ValueType} from '../../wasm/assembler.js';
 import {ModuleBuilder} from '../../wasm/assembler.js';
 import {denseFactor, denseScales, denseSolve, denseSolveTransposed} from './kernels/dense.js';
+import {rowsChanged, rowScales} from './kernels/rows.js';
 import {tridiagonalSolveTransposedOnce} from './kernels/tridiagonal-once.js';
 import {tridiagonalFactor, tridiagonalSolve, tridiagonalSolveTransposed} from './kernels/tridiagonal.js';
 import {advance, copy, depart, largest, largestRatio, sumOfSquares, weigh} from './kernels/vectors.js';
@@ -26,6 +27,11 @@ export interface NumericKernels {
   /** z = base − s·delta; base may be z. */
   advance(z: number, base: number, delta: number, n: number, s: number): void;
   copy(to: number, from: number, n: number): void;
+
+  /** scaleᵢ = Σ |aᵢⱼ| weightsⱼ; row i has the columns i − band … i + band that there are, and all with a band of n. */
+  rowScales(values: number, weights: number, scale: number, n: number, band: number): void;
+  /** 1 where a row's diagonal entry is larger than `largest`, or its sum less than `least` of its entries' sizes; else 0. */
+  rowsChanged(values: number, largest: number, least: number, n: number, band: number): number;
 
   /** scale_i = 1/max_j |a_ij|, 0 for a row of zeros. */
   denseScales(a: number, n: number, scale: number): void;
@@ -51,7 +57,12 @@ interface Kernel {
 
 const integers = (count: number): ValueType[] => new Array<ValueType>(count).fill('i32');
 
-const kernels: {readonly [K in keyof NumericKernels]: Kernel} = {
+export type VectorKernels = Pick<
+  NumericKernels,
+  'sumOfSquares' | 'largest' | 'largestRatio' | 'weigh' | 'depart' | 'advance' | 'copy'
+>;
+
+const ofVectors: {readonly [K in keyof VectorKernels]: Kernel} = {
   sumOfSquares: {parameters: integers(2), result: 'f64', write: sumOfSquares},
   largest: {parameters: integers(2), result: 'f64', write: largest},
   largestRatio: {parameters: integers(3), result: 'f64', write: largestRatio},
@@ -59,6 +70,11 @@ const kernels: {readonly [K in keyof NumericKernels]: Kernel} = {
   depart: {parameters: integers(4), write: depart},
   advance: {parameters: [...integers(4), 'f64'], write: advance},
   copy: {parameters: integers(3), write: copy},
+};
+
+const ofMatrices: {readonly [K in Exclude<keyof NumericKernels, keyof VectorKernels>]: Kernel} = {
+  rowScales: {parameters: integers(5), write: rowScales},
+  rowsChanged: {parameters: integers(5), result: 'i32', write: rowsChanged},
   denseScales: {parameters: integers(3), write: denseScales},
   denseFactor: {parameters: integers(4), result: 'f64', write: denseFactor},
   denseSolve: {parameters: integers(4), write: denseSolve},
@@ -69,8 +85,8 @@ const kernels: {readonly [K in keyof NumericKernels]: Kernel} = {
   tridiagonalSolveTransposedOnce: {parameters: integers(5), result: 'i32', write: tridiagonalSolveTransposedOnce},
 };
 
-/** The bytes of the kernels' module; it imports `env.memory`. */
-export function kernelBytes(): ModuleBytes {
+/** A module with these kernels; it imports `env.memory`. */
+export function kernelBytes(kernels: {readonly [name: string]: Kernel} = {...ofVectors, ...ofMatrices}): ModuleBytes {
   const builder = new ModuleBuilder();
   for (const [name, {parameters, result, write}] of Object.entries(kernels)) {
     const {index, body} = builder.define({parameters, results: result === undefined ? [] : [result]});
@@ -80,11 +96,23 @@ export function kernelBytes(): ModuleBytes {
   return builder.finish();
 }
 
-let module: WebAssembly.Module | undefined;
-
-/** The kernels on a memory; their code is compiled once. */
-export function numericKernels(memory: WebAssembly.Memory): NumericKernels {
-  module ??= new WebAssembly.Module(kernelBytes());
-  // A plain object, as the look-up of a module's export takes longer than the call. The table above gives each its name and signature.
-  return {...new WebAssembly.Instance(module, {env: {memory}}).exports} as unknown as NumericKernels;
+/** Code is compiled once for all memories. A plain object, as the look-up of a module's export takes longer than the call. */
+function binding<K extends Partial<NumericKernels>>(kernels: {readonly [name: string]: Kernel}) {
+  let module: WebAssembly.Module | undefined;
+  return (memory: WebAssembly.Memory): K => {
+    module ??= new WebAssembly.Module(kernelBytes(kernels));
+    // The table of the kernels gives each its name and signature.
+    return {...new WebAssembly.Instance(module, {env: {memory}}).exports} as unknown as K;
+  };
 }
+
+/** Those that need no factor: explicit schemes do without the rest, which takes most of the time of writing and compiling. */
+export const vectorKernels = binding<VectorKernels>(ofVectors);
+
+const matrixKernels = binding<Omit<NumericKernels, keyof VectorKernels>>(ofMatrices);
+
+/** @param vectors those on the same memory */
+export const numericKernels = (memory: WebAssembly.Memory, vectors = vectorKernels(memory)): NumericKernels => ({
+  ...vectors,
+  ...matrixKernels(memory),
+});

@@ -98,7 +98,7 @@ class Linker implements ModuleSurroundings {
   private reserve(bytes: number): number {
     const address = this.end;
     this.end = address + blockBytes(bytes);
-    if (this.end > mostBytes) throw new RangeError(`a memory of WebAssembly holds ${mostBytes} bytes`);
+    if (this.end > mostBytes) throw new RangeError(`WebAssembly's memory is limited to ${mostBytes} bytes`);
     return address;
   }
 

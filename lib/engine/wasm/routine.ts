@@ -74,3 +74,18 @@ export function routine<Run extends (...given: number[]) => number | undefined>(
   });
   return instance.exports.routine as Run;
 }
+
+/** A factor of the matrix in an executable's memory, as parts of routines. */
+export interface RoutineFactor {
+  readonly n: number;
+  /** Row i of the matrix has the columns i − band … i + band that there are. */
+  readonly band: number;
+  /** Before a routine that factors: what was factored is gone. */
+  forget(): void;
+  /** Factors the values at an address; pushes whether the matrix is one for the kernel. */
+  writeElimination(w: RoutineWriter, values: number): Push;
+  /** Solves from one address to another. */
+  writeSubstitution(w: RoutineWriter, from: number, to: number, transposed: boolean): void;
+  /** Both, transposed, in one, where there is a kernel for that: pushes whether no digits were lost, else nothing is solved. */
+  writeTransposedOnce?(w: RoutineWriter, values: number, from: number, to: number): Push;
+}

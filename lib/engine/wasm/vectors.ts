@@ -1,6 +1,6 @@
 /** Vector arithmetic on one memory, by compiled kernels: every vector given must lie there. */
 import type {Vectors} from '../vectors.js';
-import type {NumericKernels} from './kernels.js';
+import type {VectorKernels} from './kernels.js';
 
 export function memoryVectors({
   sumOfSquares,
@@ -10,7 +10,7 @@ export function memoryVectors({
   depart,
   advance,
   copy,
-}: NumericKernels): Vectors {
+}: VectorKernels): Vectors {
   return {
     sumOfSquares: x => sumOfSquares(x.byteOffset, x.length),
     largest: x => largest(x.byteOffset, x.length),

@@ -20,9 +20,9 @@ import {double, single} from './format.js';
 import type {FunctionName} from './functions.js';
 import {valueOf} from './functions.js';
 import {bindHostKernel} from './host.js';
-import type {NumericKernels} from './kernels.js';
+import type {NumericKernels, VectorKernels} from './kernels.js';
 import {MemoryError} from '../../errors.js';
-import {numericKernels} from './kernels.js';
+import {numericKernels, vectorKernels} from './kernels.js';
 import type {Layout} from './link.js';
 import type {MemoryFactor} from './factors.js';
 import {factorSize, memoryFactor} from './factors.js';
@@ -31,9 +31,7 @@ import {lower} from './lower.js';
 import type {MemoryUse} from './memory.js';
 import {ordinary} from './memory.js';
 import type {Vectors} from '../vectors.js';
-import {adaptiveSteps} from './adaptive-steps.js';
 import {newtonCalls, newtonNumbers} from './newton-calls.js';
-import {stepPulls} from './step-pulls.js';
 import {memoryVectors} from './vectors.js';
 
 export interface WasmExecutable extends Executable {
@@ -135,7 +133,7 @@ function compileIn(format: Format, programs: Programs, {extra, analysis}: Compil
     if (!(error instanceof RangeError || error instanceof WebAssembly.CompileError)) throw error;
     const refused = new MemoryError(
       'out-of-memory',
-      `The programs of a step do not fit into a memory of WebAssembly: ${error.message}. Take engine 'auto' or 'interpreter', which needs none, or a smaller system.`,
+      `The programs of a step do not fit into WebAssembly's memory: ${error.message}. Use engine 'auto' or 'interpreter', which does not need it, or a smaller system.`,
     );
     refused.cause = error;
     throw refused;
@@ -221,9 +219,10 @@ function instantiate({module, layout, beginnings}: Compiled): WasmExecutable {
   let vectors: Vectors | undefined;
   let factor: MemoryFactor | undefined;
   let newton: {readonly factor: MemoryFactor; readonly calls: NewtonCalls | undefined} | undefined;
-  let steps: {readonly run: ReturnType<typeof adaptiveSteps>} | undefined;
-  let pulls: {readonly run: ReturnType<typeof stepPulls>} | undefined;
-  const boundKernels = (): NumericKernels => (kernels ??= numericKernels(memory));
+  const made = new Map<string, unknown>();
+  let ofVectors: VectorKernels | undefined;
+  const boundVectors = (): VectorKernels => (ofVectors ??= vectorKernels(memory));
+  const boundKernels = (): NumericKernels => (kernels ??= numericKernels(memory, boundVectors()));
   const compiledFactor = (analysis: Analysis): MemoryFactor | undefined => {
     const workspace = views.get(factorBuffer);
     if (workspace === undefined || workspace.length !== factorSize(analysis)) return undefined;
@@ -245,7 +244,7 @@ function instantiate({module, layout, beginnings}: Compiled): WasmExecutable {
       return boundKernels();
     },
     get vectors() {
-      return (vectors ??= memoryVectors(boundKernels()));
+      return (vectors ??= memoryVectors(boundVectors()));
     },
     factorization(analysis, alone) {
       const compiled = compiledFactor(analysis);
@@ -265,8 +264,20 @@ function instantiate({module, layout, beginnings}: Compiled): WasmExecutable {
         newton = {factor: found, calls: newtonCalls(memory, boundKernels(), found, functions, views)};
       return newton.calls;
     },
-    adaptiveSteps: () => (steps ??= {run: adaptiveSteps(memory, boundKernels(), functions, views)}).run,
-    stepPulls: sums => (pulls ??= {run: stepPulls(memory, boundKernels(), functions, views, sums)}).run,
+    routines: {
+      memory,
+      get vectors() {
+        return boundVectors();
+      },
+      get kernels() {
+        return boundKernels();
+      },
+      factor: compiledFactor,
+      once<T>(key: string, make: () => T): T {
+        if (!made.has(key)) made.set(key, make());
+        return made.get(key) as T;
+      },
+    },
     address(name) {
       const found = layout.buffers.get(name);
       if (found === undefined) throw new Error(`no buffer is called ${name}`);

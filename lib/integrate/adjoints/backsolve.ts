@@ -203,7 +203,7 @@ class WayBack {
     if (at >= 0)
       throw new OptionError(
         'bad-adjoint',
-        `backsolveAdjoint: ${state.rowName(at % state.size)} is no part of the state of the motion, and its cotangent cannot go back: use implicitAdjoint().`,
+        `backsolveAdjoint: ${state.rowName(at % state.size)} is not part of the integrated state, so its cotangent cannot be propagated: use implicitAdjoint().`,
       );
   }
 
@@ -237,7 +237,7 @@ class WayBack {
     if (status === 'completed') return;
     throw new OptionError(
       'backsolve-failed',
-      `backsolveAdjoint: from t = ${this.text(begin)} back to ${this.text(end)} state and adjoint could not be integrated (${status}). The motion cannot be run backwards with these steps: use implicitAdjoint(). ${error?.message ?? ''}`,
+      `backsolveAdjoint: from t = ${this.text(begin)} back to ${this.text(end)} state and adjoint could not be integrated (${status}). This system cannot be integrated backwards with these steps: use implicitAdjoint(). ${error?.message ?? ''}`,
       {status, t: turned(this.runnable.traced, begin)},
     );
   }
@@ -290,7 +290,7 @@ class WayBack {
     if (share > this.drift) {
       throw new OptionError(
         'backsolve-drift',
-        `backsolveAdjoint: on its way back the state came to t = ${this.text(t)} ${text(share)} of its size away from where it was, more than the ${this.drift} that is tolerated; a gradient made along that way is of no use. Use implicitAdjoint(), or save more states, or backsolveAdjoint({drift: Infinity}) to see it all the same.`,
+        `backsolveAdjoint: integrated backwards, the state at t = ${this.text(t)} differs from the saved one by ${text(share)} of its size, more than the allowed ${this.drift}. A gradient along this path is useless. Use implicitAdjoint(), save more states, or set backsolveAdjoint({drift: Infinity}) to see the gradient anyway.`,
         {drift: share, t: turned(this.runnable.traced, t)},
       );
     }
@@ -333,6 +333,6 @@ function checkResumed({own, given}: AskedStep): void {
   if (given.length > own.reduce((size, {shape}) => size + sizeOf(shape), 0))
     throw new OptionError(
       'bad-adjoint',
-      'backsolveAdjoint: the saved state has more than the state of the motion, which alone goes back: start from its q and v, or y, alone; or use implicitAdjoint().',
+      'backsolveAdjoint: the saved state has blocks that cannot be integrated backwards. Start from its q and v, or y, only; or use implicitAdjoint().',
     );
 }

@@ -28,7 +28,7 @@ const method: AdjointMethod = {
     if (plan !== undefined)
       throw new OptionError(
         'bad-adjoint',
-        'unrolledAdjoint goes with constant steps, saved at their ends, and without events: use implicitAdjoint().',
+        'unrolledAdjoint supports only constant steps, saved at their ends, without events: use implicitAdjoint().',
       );
     checkUnrollable(newton.jacobian, newton);
   },

@@ -1,5 +1,5 @@
 /** The next step of a run: along the grid, or as long as its error allows. */
-import {blockPlace, stretch, timeRounding} from '../../engine/step-blocks.js';
+import {blockPlace, stretch, timeRounding} from '../../step/adaptive-block.js';
 import type {Grid} from '../grid.js';
 import {placeOf} from '../grid.js';
 import type {GridPlace} from '../run-state.js';
@@ -210,7 +210,7 @@ export class AdaptivePace implements Pace {
     this.lengths.restart();
   }
 
-  /** For a block of steps (engine/step-blocks.ts), and as that leaves it. */
+  /** For a block of steps (adaptive-blocks.ts), and as that leaves it. */
   give(control: Float64Array): void {
     this.lengths.give(control);
     control[blockPlace.taken] = this.taken;

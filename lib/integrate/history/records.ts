@@ -89,7 +89,7 @@ export class EventLog {
     const times = this.recent[index];
     return new EventError(
       'chatter',
-      `${this.title(index)} happened ${times.length} times since t = ${this.short(times[0])}, ever faster, and at ${this.short(t)} again: what comes to rest by ever smaller jumps needs another model of its rest, as a unilateral constraint, a jump that ends it, or an event that stops the run.`,
+      `${this.title(index)} happened ${times.length} times since t = ${this.short(times[0])}, ever faster, and again at ${this.short(t)}. Something comes to rest by ever smaller jumps. Model its rest by a unilateral constraint, a jump that ends the motion, or an event that stops the run.`,
       {event: index, t: turned(this.way, t), first: turned(this.way, times[0]), count: times.length},
     );
   }
@@ -98,7 +98,7 @@ export class EventLog {
   sticks(index: number, t: number): EventError {
     return new EventError(
       'chatter',
-      `After the jump of ${this.title(index)} at t = ${this.short(t)} its function stands still at zero and then goes on through it: the jump does not end the crossing. What rests on a surface needs a unilateral constraint, or an event that stops the run.`,
+      `After the jump of ${this.title(index)} at t = ${this.short(t)} its function stays at zero and then crosses it: the jump does not end the crossing. For a body that rests on a surface, use a unilateral constraint, or an event that stops the run.`,
       {event: index, t: turned(this.way, t)},
     );
   }

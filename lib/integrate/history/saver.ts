@@ -133,7 +133,7 @@ export class Saver {
   }
 }
 
-/** Of a block of steps: see step-blocks.ts. */
+/** Of a block of steps: see adaptive-blocks.ts. */
 interface SavedBlock {
   readonly states: Float64Array;
   readonly theta: Float64Array;

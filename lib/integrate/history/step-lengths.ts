@@ -2,7 +2,7 @@
  * The length of the next step from the errors of the last ones: a PI controller (Gustafsson 1991; Hairer &
  * Wanner, Solving ODEs II, §IV.2 and §IV.8).
  */
-import {blockPlace, smallestError} from '../../engine/step-blocks.js';
+import {blockPlace, smallestError} from '../../step/adaptive-block.js';
 import type {StepControl} from '../control.js';
 
 /** Growth below this is not worth a new factorization, and left out for implicit schemes (Hairer & Wanner, §IV.8: 1 to 1.2). */
@@ -95,7 +95,7 @@ export class StepLengths {
     this.rejected = rejected;
   }
 
-  /** For a block of steps (engine/step-blocks.ts), and as that leaves it. */
+  /** For a block of steps (adaptive-blocks.ts), and as that leaves it. */
   give(control: Float64Array): void {
     const {power, aimed} = this;
     const {safety, growth, shrinking, max, controller} = this.control;

@@ -321,7 +321,7 @@ describe('events', () => {
         .with.property('code', 'chatter');
       expect(() =>
         simulate(ball, {q: 10, v: 0}, {scheme: trapezoid(), dt: 0.1, t1: 100, events: [bounce(0)]}),
-      ).to.throw(EventError, /stands still at zero/);
+      ).to.throw(EventError, /stays at zero/);
     });
   });
 

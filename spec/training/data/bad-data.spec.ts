@@ -212,7 +212,7 @@ describe('data', () => {
     it('not over longer gaps than allowed, nor from nothing', async () => {
       expect(
         (await failure(() => signal(t, [0, NaN, NaN, 3, 4], 'linear', {missing: 'bridge', longest: 2}))).message,
-      ).to.match(/samples 1 to 2 are missing, which leaves 3 from 0 to 3/);
+      ).to.match(/samples 1 to 2 are missing: a gap of 3, from 0 to 3/);
       expect(
         (
           await failure(() =>

@@ -832,14 +832,14 @@ describe('identify', () => {
         {inputs: {k: input}},
         OptionError,
         'name-clash',
-        /'k' stands for two things/,
+        /'k' is used for two different parameters or inputs/,
       ],
       [
         'a name that is both leaf and branch',
         {parameters: {'spring.k': free(1), spring: free(1)}},
         OptionError,
         'name-clash',
-        /'spring' stands for two things/,
+        /'spring' is used for two different parameters or inputs/,
       ],
       [
         'an input that is no signal',

@@ -1,30 +1,24 @@
 /**
- * Adaptive steps taken many at once, by one call of an engine that has it (engine/step-blocks.ts), to the same bits as one by one.
+ * Adaptive steps taken many at once, in one call (adaptive-routine.ts), to the same bits as one by one.
  * A block ends before anything that is not in it: a state that is not finite, a step too short, the end of the run. The time loop
  * (loop.ts) goes on from there by single steps.
  */
-import type {BlockNumber} from '../../engine/step-blocks.js';
-import {blockEnds, blockPlace, blockRoom} from '../../engine/step-blocks.js';
+import type {BlockNumber} from '../../step/adaptive-block.js';
+import {adaptiveRoom, blockPlace} from '../../step/adaptive-block.js';
 import {loadParameters} from '../../step/context.js';
-import type {StepExecutable} from '../../step/buffers.js';
+import {rowStart} from '../../step/rows.js';
 import {unjudged} from '../algebraic.js';
 import type {Runnable} from '../runnable.js';
+import {adaptiveRoutine} from './adaptive-routine.js';
+import {Pace} from '../pace.js';
 import type {AdaptivePace} from './pace.js';
 import type {Plan} from './plan.js';
 
-/** A block lasts about so many milliseconds at most: between blocks a run is aborted and tells its progress. */
-const longest = 4;
-
-/** Attempts in the first block of all, before it is known how long they take. */
-const firstAttempts = 8;
-
-/** By executable: attempts in a block. */
-const lengths = new WeakMap<StepExecutable, {attempts: number}>();
-
-export class StepBlocks {
+export class AdaptiveBlocks {
   private readonly control: Float64Array;
   /** Accepted steps as rows of a record, and what the scheme tells of each. */
   readonly rows: Float64Array;
+  readonly width: number;
   readonly stiffness: Float64Array;
   /** Saved states, where each lies in its step, and how many of the block's steps were begun before it. */
   readonly states: Float64Array;
@@ -34,10 +28,11 @@ export class StepBlocks {
   readonly x: Float64Array;
   private readonly times: Float64Array;
   private readonly room: number;
-  private readonly length: {attempts: number};
+  /** Attempts in a block: between blocks a run is aborted and tells its progress. */
+  private readonly limit: Pace;
 
   /** undefined where steps are taken one by one. */
-  static of(prepared: Runnable, plan: Plan): StepBlocks | undefined {
+  static of(prepared: Runnable, plan: Plan): AdaptiveBlocks | undefined {
     const {compiled, redundancy, start, traced} = prepared;
     const plain =
       plan.absolute !== undefined
@@ -49,8 +44,8 @@ export class StepBlocks {
       && compiled.inBlocks
       && (plan.saving.kind !== 'times' || traced.functions.dense !== undefined);
     if (!plain || unjudged(prepared).length > 0) return undefined;
-    const run = compiled.adaptiveSteps.adaptiveSteps?.();
-    return run === undefined ? undefined : new StepBlocks(prepared, plan, run);
+    const run = adaptiveRoutine(compiled.adaptiveSteps);
+    return run === undefined ? undefined : new AdaptiveBlocks(prepared, plan, run);
   }
 
   private constructor(
@@ -61,22 +56,16 @@ export class StepBlocks {
     const {compiled, traced} = prepared;
     const executable = compiled.adaptiveSteps;
     loadParameters(executable, prepared);
-    [this.control, this.rows, this.stiffness, this.states, this.theta, this.after, this.times, this.x] = (
-      [
-        'blockControl',
-        'blockRows',
-        'blockStiffness',
-        'blockStates',
-        'blockTheta',
-        'blockAfter',
-        'blockTimes',
-        'x',
-      ] as const
+    const {size} = traced.state;
+    [this.room, this.width] = [adaptiveRoom(size), rowStart + size];
+    const block = executable.buffer('block');
+    this.rows = block.subarray(0, this.room * this.width);
+    this.states = block.subarray(this.room * this.width);
+    [this.control, this.stiffness, this.theta, this.after, this.times, this.x] = (
+      ['blockControl', 'blockStiffness', 'blockTheta', 'blockAfter', 'blockTimes', 'x'] as const
     ).map(name => executable.buffer(name));
-    this.room = blockRoom(traced.state.size);
-    let length = lengths.get(executable);
-    if (length === undefined) lengths.set(executable, (length = {attempts: firstAttempts}));
-    this.length = length;
+    const {onProgress, poll} = prepared.options;
+    this.limit = new Pace(onProgress !== undefined || poll !== undefined);
     executable.buffer('blockAbsolute').set(plan.absolute ?? []);
     const judged = executable.buffer('blockJudged');
     judged.set(traced.along?.judged ?? judged.fill(1));
@@ -112,25 +101,22 @@ export class StepBlocks {
     pace: AdaptivePace,
     timesAhead: Float64Array | undefined,
   ): number {
-    const {control, x, room, times, length} = this;
+    const {control, x, room, times, limit} = this;
     x.set(state);
     this.set('t', t);
     this.set('boundaries', boundaries);
-    this.set('mostAttempts', length.attempts);
+    this.set('mostAttempts', Math.min(limit.most, room));
     pace.give(control);
     const ahead = timesAhead?.length ?? 0;
     const given = Math.min(ahead, room);
     if (timesAhead !== undefined) times.set(given === ahead ? timesAhead : timesAhead.subarray(0, given));
     this.set('times', given);
     this.set('moreTimes', ahead > given ? 1 : 0);
-    const begin = performance.now();
-    const end = this.run();
-    const took = performance.now() - begin;
-    const attempts = this.get('attempts');
-    if (attempts === 0) return 0;
-    pace.take(control);
-    if (took > longest) length.attempts = Math.max(1, Math.floor((attempts * longest) / took));
-    else if (end === blockEnds.full && 2 * took < longest) length.attempts = Math.min(2 * length.attempts, room);
+    const attempts = limit.time(() => {
+      this.run();
+      return this.get('attempts');
+    });
+    if (attempts > 0) pace.take(control);
     return attempts;
   }
 }

@@ -1,7 +1,8 @@
 /**
- * What a block of adaptive steps (integrate/history/step-blocks.ts) and an engine that takes it in one call say to each other:
- * buffers beside those of the programs, and the numbers in one of them.
+ * What a block of adaptive steps (integrate/history/adaptive-blocks.ts) and the routine that takes it in one call say to each
+ * other: buffers beside those of the programs, and the numbers in one of them.
  */
+import {blockRoom, rowStart, stepsInBlock} from './rows.js';
 
 /** By place in `blockControl`. Steps that are taken read all and change the first ones. */
 const names = [
@@ -63,18 +64,16 @@ export const smallestError = 1e-10;
 /** How a block ended: more may follow at once; the run is over, or the next attempt is nothing for a block. */
 export const blockEnds = {full: 0, over: 1, unusual: 2} as const;
 
-/** Rows that a block has room for, where states are of this size: what lies there is to stay in a processor's cache; 0 where steps are so long that a call is nothing. */
-export const blockRoom = (size: number): number =>
-  size > 2 ** 13 ? 0 : Math.min(64, Math.floor(2 ** 15 / (2 + size)));
+/** Steps that a block holds, and saved states in them. */
+export const adaptiveRoom = (size: number): number => stepsInBlock(rowStart + size, size);
 
 /** Of forward steps. @param judged numbers that the error is estimated of */
-export function blockBuffers(size: number, judged: number): {readonly [name: string]: number} {
-  const room = blockRoom(size);
+export function adaptiveBuffers(size: number, judged: number): {readonly [name: string]: number} {
+  const room = adaptiveRoom(size);
   return {
     x: size,
+    block: blockRoom(rowStart + size, size),
     blockControl: names.length,
-    blockRows: room * (2 + size),
-    blockStates: room * size,
     blockTheta: room,
     blockAfter: room,
     blockTimes: room,
@@ -84,12 +83,11 @@ export function blockBuffers(size: number, judged: number): {readonly [name: str
   };
 }
 
-/** Of the way back: rows with the state that the last one ended at, and cotangents of saved states. @param totals numbers of parameters whose cotangents are added up */
-export function pullBlockBuffers(size: number, totals: number): {readonly [name: string]: number} {
-  const room = blockRoom(size);
+/** Of the way back, with the state that the last row ended at as one row more. @param totals numbers of parameters whose cotangents are added up */
+export function timedBuffers(size: number, totals: number): {readonly [name: string]: number} {
+  const room = adaptiveRoom(size);
   return {
-    blockRows: room * (2 + size) + 2 + size,
-    blockStates: room * size,
+    block: blockRoom(rowStart + size, size) + rowStart + size,
     blockTheta: room,
     blockAfter: 1 + room,
     blockCotangent: size,

@@ -5,11 +5,13 @@
  */
 import type {Local} from '../../wasm/assembler.js';
 import type {Push} from '../../wasm/writer.js';
-import type {BlockNumber} from '../step-blocks.js';
-import {blockEnds, blockPlace, smallestError, stretch, timeRounding} from '../step-blocks.js';
-import type {NumericKernels} from './kernels.js';
-import type {RoutineWriter} from './routine.js';
-import {routine} from './routine.js';
+import type {Routines} from '../../engine/engine.js';
+import type {RoutineWriter} from '../../engine/wasm/routine.js';
+import {routine} from '../../engine/wasm/routine.js';
+import type {BlockNumber} from '../../step/adaptive-block.js';
+import {blockEnds, blockPlace, smallestError, stretch, timeRounding} from '../../step/adaptive-block.js';
+import type {BufferName, StepExecutable} from '../../step/buffers.js';
+import {rowStart} from '../../step/rows.js';
 
 const bytes = Float64Array.BYTES_PER_ELEMENT;
 
@@ -47,21 +49,31 @@ class Numbers {
   }
 }
 
-/** undefined of programs that are not an explicit step's with an estimate of its error. */
-export function adaptiveSteps(
-  memory: WebAssembly.Memory,
-  kernels: NumericKernels,
-  programs: ReadonlyMap<string, () => void>,
-  buffers: ReadonlyMap<string, Float64Array>,
+/**
+ * Attempts, as many as the numbers in `blockControl` say; returns one of `blockEnds`. Of programs in memory with `adaptiveBuffers`;
+ * undefined where they are not compiled.
+ */
+export function adaptiveRoutine(
+  executable: StepExecutable<'update' | 'between' | 'dense'>,
 ): (() => number) | undefined {
-  const [update, between, dense] = ['update', 'between', 'dense'].map(name => programs.get(name));
-  const at = (name: string): number => buffers.get(name)?.byteOffset ?? NaN;
-  const size = buffers.get('x')?.length ?? NaN;
-  const absolutes = buffers.get('blockAbsolute')?.length ?? NaN;
-  const room = buffers.get('blockTheta')?.length ?? 0;
-  const needed = ['x', 'next', 'E', 'blockControl', 'blockAbsolute'].map(at);
-  if (update === undefined || room === 0 || needed.some(Number.isNaN)) return undefined;
-  const [x, next, estimate, control] = needed;
+  const {routines} = executable;
+  return routines?.once('adaptive', () => write(executable, routines));
+}
+
+function write(executable: StepExecutable<'update' | 'between' | 'dense'>, {memory, vectors}: Routines): () => number {
+  const update = executable.program('update');
+  const [between, dense] = (['between', 'dense'] as const).map(name =>
+    executable.has(name) ? executable.program(name) : undefined,
+  );
+  const at = (name: BufferName): number => executable.buffer(name).byteOffset;
+  const {length: size} = executable.buffer('x');
+  const {length: absolutes} = executable.buffer('blockAbsolute');
+  const {length: room} = executable.buffer('blockTheta');
+  const [x, next, estimate, control] = (['x', 'next', 'E', 'blockControl'] as const).map(at);
+  const stiffness = executable.find('stiffness');
+  const width = rowStart + size;
+  const block = at('block');
+  const states = block + bytes * room * width;
   return routine<() => number>(memory, {parameters: [], results: ['i32']}, w => {
     const f = (op: Arithmetic, a: Push, b: Push): Push => w.op(`f64.${op}`, a, b);
     const pow = (base: Push, exponent: Push): Push => {
@@ -86,19 +98,21 @@ export function adaptiveSteps(
     };
     const whole = (value: Push): Push => w.op('i32.trunc_sat_f64_s', value);
     /** Address of row i of an array of rows this wide. */
-    const row = (array: string, i: Local, width: number): Push =>
-      w.plus(w.int(at(array)), w.op('i32.mul', whole(w.get(i)), w.int(bytes * width)));
+    const element = (array: number, i: Local, each: number): Push =>
+      w.plus(w.int(array), w.op('i32.mul', whole(w.get(i)), w.int(bytes * each)));
+    const row = (name: BufferName, i: Local): Push => element(at(name), i, 1);
     const copy = (to: Push, from: Push): void => {
       const [a, b] = [w.keep('i32', to), w.keep('i32', from)];
-      w.run(kernels.copy, a, b, size);
+      w.run(vectors.copy, a, b, size);
       w.body.release(a);
       w.body.release(b);
     };
     const increment = (count: Local): void => w.set(count, f('add', w.get(count), w.number(1)));
     const smallest = (time: Push): Push =>
       f('mul', w.number(timeRounding), f('max', w.op('f64.abs', time), w.number(Number.MIN_VALUE / timeRounding)));
-    const fill = (name: string, value: Push): void => {
-      if (!Number.isNaN(at(name))) w.store(w.int(at(name)), value);
+    const fill = (name: BufferName, value: Push): void => {
+      const address = executable.find(name)?.byteOffset;
+      if (address !== undefined) w.store(w.int(address), value);
     };
 
     const propose = (): void => {
@@ -157,15 +171,15 @@ export function adaptiveSteps(
 
     /** A saved state in the last step, at its end or at θ within. */
     const save = (from: Push, place: Push): void => {
-      copy(row('blockStates', saved, size), from);
-      w.store(row('blockTheta', saved, 1), place);
-      w.store(row('blockAfter', saved, 1), f('add', w.get(rows), w.number(1)));
+      copy(element(states, saved, size), from);
+      w.store(row('blockTheta', saved), place);
+      w.store(row('blockAfter', saved), f('add', w.get(rows), w.number(1)));
       increment(saved);
     };
 
     const saveTimes = (): void => {
       const [first, loaded, close] = [w.keep('f64', w.get(saved)), w.keep('i32', w.int(0)), w.local('f64')];
-      const time = w.load(row('blockTimes', saved, 1));
+      const time = w.load(row('blockTimes', saved));
       const more = w.op('f64.lt', w.get(saved), numbers.given('times'));
       w.set(close, smallest(w.get(stop)));
       const isInside = w.op('i32.and', more, w.op('f64.lt', time, f('sub', w.get(stop), w.get(close))));
@@ -238,11 +252,11 @@ export function adaptiveSteps(
     const commit = (): void => {
       saveTimes();
       saveEnds();
-      const to = w.keep('i32', row('blockRows', rows, 2 + size));
+      const to = w.keep('i32', element(block, rows, width));
       w.store(w.get(to), w.get(t));
       w.store(w.get(to), w.get(h), bytes);
-      copy(w.plus(w.get(to), w.int(2 * bytes)), w.int(x));
-      if (!Number.isNaN(at('stiffness'))) w.store(row('blockStiffness', rows, 1), w.load(w.int(at('stiffness'))));
+      copy(w.plus(w.get(to), w.int(rowStart * bytes)), w.int(x));
+      if (stiffness !== undefined) w.store(row('blockStiffness', rows), w.load(w.int(stiffness.byteOffset)));
       copy(w.int(x), w.int(next));
       w.set(t, w.get(stop));
       increment(taken);
@@ -267,7 +281,7 @@ export function adaptiveSteps(
       fill('t', w.get(t));
       fill('h', w.get(h));
       w.run(update);
-      const isFinite = w.op('f64.lt', w.call(kernels.largest, [next, size], 'f64'), w.number(Infinity));
+      const isFinite = w.op('f64.lt', w.call(vectors.largest, [next, size], 'f64'), w.number(Infinity));
       w.if(w.op('i32.eqz', isFinite), () => leave('unusual'));
       judge();
       w.if(w.op('i32.eqz', w.op('f64.lt', w.get(error), w.number(Infinity))), () => leave('unusual'));

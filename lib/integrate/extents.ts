@@ -1,0 +1,28 @@
+/** Which parts of the state an unknown is computed from, and how much of their rounding it feels (`StepSystem.extents`). */
+import type {Block, Layout} from '../step/layout.js';
+
+/** A position is one sum, where a force is one of tens: its rounding over h^p counts for less (`roundings` in newton/tolerances.ts). */
+const fewRoundings = 1 / 16;
+
+/** A block of the state that is a lower, or the same, derivative of the coordinates as a block of the unknown. */
+export interface Motion {
+  /** Among the state's blocks. */
+  readonly place: number;
+  /** How many derivatives lie between: the block's rounding counts over h to this power. */
+  readonly apart: number;
+}
+
+export const motionsOf = ({blocks}: Layout, {derivative}: Pick<Block, 'derivative'>): Motion[] =>
+  blocks.flatMap(({derivative: known}, place) =>
+    derivative === undefined || known === undefined || known > derivative ? [] : [{place, apart: derivative - known}],
+  );
+
+/** By how many derivatives lie between. */
+export const shareOfExtent = (apart: number): number => (apart > 0 ? fewRoundings : 1);
+
+/** |h|^p, by products. */
+export function power(h: number, p: number): number {
+  let product = 1;
+  for (let i = 0; i < p; i++) product *= Math.abs(h);
+  return product;
+}

@@ -1,0 +1,26 @@
+/**
+ * Room in the memory of compiled programs for the rows of several steps, which one call takes or pulls back: their records, and
+ * the states at their ends or within them, or the cotangents of these. What does not fit goes step by step.
+ */
+
+/** Beyond some tens of steps a call more costs nothing that can be measured beside them. */
+const mostSteps = 64;
+
+/**
+ * 32 KiB, as the first-level cache of most machines. Of states that leave room for fewer steps than `fewestSteps` a step takes so
+ * long that calls are not seen beside it (a chain of 1024 masses: 17 µs).
+ */
+const mostNumbers = 4096;
+const fewestSteps = 4;
+
+/** Steps that a block holds. @param width numbers in a row of the record @param state numbers in a state */
+export function stepsInBlock(width: number, state: number): number {
+  const count = Math.min(mostSteps, Math.floor(mostNumbers / (width + state)));
+  return count < fewestSteps ? 0 : count;
+}
+
+/** Numbers in its room. */
+export const blockRoom = (width: number, state: number): number => stepsInBlock(width, state) * (width + state);
+
+/** Numbers in a row of a record beside what is kept of the step: its time and its length. */
+export const rowStart = 2;
