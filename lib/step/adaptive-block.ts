@@ -2,7 +2,7 @@
  * What a block of adaptive steps (integrate/history/adaptive-blocks.ts) and the routine that takes it in one call say to each
  * other: buffers beside those of the programs, and the numbers in one of them.
  */
-import {blockRoom, rowStart, stepsInBlock} from './rows.js';
+import {mostSteps, rowStart} from './rows.js';
 
 /** By place in `blockControl`. Steps that are taken read all and change the first ones. */
 const names = [
@@ -64,15 +64,24 @@ export const smallestError = 1e-10;
 /** How a block ended: more may follow at once; the run is over, or the next attempt is nothing for a block. */
 export const blockEnds = {full: 0, over: 1, unusual: 2} as const;
 
-/** Steps that a block holds, and saved states in them. */
-export const adaptiveRoom = (size: number): number => stepsInBlock(rowStart + size, size);
+/**
+ * Beyond so many numbers a step takes so long that a call is not seen beside it (a spiral of 128 members, 256 numbers: 1.02 of the
+ * time step by step). Fewer steps would do for the call, but a step whose saved states find no room is taken again by the next one.
+ */
+const mostNumbers = 2 ** 15;
+
+/** Steps that a block holds, and saved states in them; 0 where steps are taken one by one. */
+export const adaptiveRoom = (size: number): number =>
+  mostSteps * (rowStart + 2 * size) <= mostNumbers ? mostSteps : 0;
+
+const blockRoom = (size: number): number => adaptiveRoom(size) * (rowStart + 2 * size);
 
 /** Of forward steps. @param judged numbers that the error is estimated of */
 export function adaptiveBuffers(size: number, judged: number): {readonly [name: string]: number} {
   const room = adaptiveRoom(size);
   return {
     x: size,
-    block: blockRoom(rowStart + size, size),
+    block: blockRoom(size),
     blockControl: names.length,
     blockTheta: room,
     blockAfter: room,
@@ -87,7 +96,7 @@ export function adaptiveBuffers(size: number, judged: number): {readonly [name: 
 export function timedBuffers(size: number, totals: number): {readonly [name: string]: number} {
   const room = adaptiveRoom(size);
   return {
-    block: blockRoom(rowStart + size, size) + rowStart + size,
+    block: blockRoom(size) + rowStart + size,
     blockTheta: room,
     blockAfter: 1 + room,
     blockCotangent: size,

@@ -4,7 +4,7 @@
  */
 
 /** Beyond some tens of steps a call more costs nothing that can be measured beside them. */
-const mostSteps = 64;
+export const mostSteps = 64;
 
 /**
  * 32 KiB, as the first-level cache of most machines. Of states that leave room for fewer steps than `fewestSteps` a step takes so
