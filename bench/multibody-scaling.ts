@@ -134,6 +134,8 @@ function measure(name: Case, n: number): Measured {
 interface Peer {
   readonly forward: number;
   readonly gradient: number | null;
+  /** Of how many of its columns that is scaled; null where it took all. */
+  readonly columns: number | null;
   /** null where too few steps were taken to compare. */
   readonly height: number | null;
 }
@@ -172,7 +174,9 @@ function table(most: number): void {
         own === undefined
           ? ['', '', '', '']
           : [own.first.toFixed(1), digits(own.forward), digits(own.gradient), own.peak.toFixed(0)];
+      const scaled = typeof peer?.columns === 'number' ? ` (of ${peer.columns} columns)` : '';
       const other = [peer?.forward, peer?.gradient ?? undefined].map(x => (x === undefined ? '' : digits(x)));
+      other[1] += scaled;
       console.log(`| ${[name, size, ...mine, ...other].join(' | ')} |`);
       if (size < n) break;
     }

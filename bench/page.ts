@@ -3,9 +3,11 @@ import {mkdirSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import type {Series} from '../training/report/plot.js';
 import {lineChart} from '../training/report/plot.js';
+import {operations} from './dense.js';
 import {stiffSection} from './stiff-page.js';
 import type {Fill, Large, Results, Row, Timed} from './results.js';
-import {rodSteps} from './workloads.js';
+import type {TrainingName} from './workloads.js';
+import {isTraining, rodSteps} from './workloads.js';
 
 export const time = (milliseconds: number): string =>
   milliseconds >= 99.95 ? milliseconds.toFixed(0) : milliseconds.toPrecision(milliseconds < 1 ? 2 : 3);
@@ -160,66 +162,81 @@ ${table(
 ${skips(rods)}`;
 }
 
-/** Training: milliseconds of a step of every contestant, and in units of this project's. */
-function trainingTable(rows: readonly Row[], unit: (row: Row) => string): string {
-  const names = [...new Set(rows.flatMap(row => row.contestants.map(({name}) => name)))];
-  return table(
-    [
-      '',
-      ...rows.flatMap(row => [
-        `${unit(row)}: the run alone, ms`,
-        'a training step, ms',
-        'its processor time, ms',
-        'in units of stiffgrad, prepared: time',
-        'and processor time',
-      ]),
-    ],
-    names.map(name => [
-      name,
-      ...rows.flatMap(row => {
-        const [one, mine] = [of(row, name), of(row, own)];
-        if (one === undefined || mine === undefined) return ['', '', '', '', ''];
-        const [cost, ownCost] = [one.processor ?? NaN, mine.processor ?? NaN];
-        return [
-          time(one.forward.min),
-          time(one.gradient.min),
-          time(cost),
-          ratio(one.gradient.min / mine.gradient.min),
-          ratio(cost / ownCost),
-        ];
-      }),
-    ]),
-  );
-}
+const trainingTitles: {readonly [name in TrainingName]: string} = {
+  spiral: 'spiral, 32 starts, 2–64–64–2 (softplus), 99 steps of one length',
+  'spiral-adaptive': 'the same, adaptive',
+  'small-net': 'small net 2–16–16–2, one trajectory, 50 steps',
+  'latent-ode': 'latent ODE, 32 curves at 20 irregular times, adaptive',
+  hybrid: 'hybrid chain: four masses and a network 8–16–4, 50 steps of implicit midpoint',
+  'lotka-volterra': 'Lotka–Volterra with a network 2–5–5–2, 31 times, adaptive',
+};
 
-function neuralOde(rows: readonly Row[]): string {
-  return `## Training a neural ODE
+/** Columns of the table of training: what is printed, and who it is. */
+const trainers = [
+  ['stiffgrad, double', own],
+  ['single', 'stiffgrad, single precision'],
+  ['diffrax, double', 'diffrax'],
+  ['single', 'diffrax, single precision'],
+  ['PyTorch, double', 'PyTorch'],
+  ['single', 'PyTorch, single precision'],
+  ['tfjs, cpu', 'tfjs, cpu'],
+  ['tfjs, wasm', 'tfjs, wasm'],
+] as const;
 
-diffrax's example: 256 spirals at 100 times, y′ from a network 2–64–64–2 with softplus, a batch of 32 as one state [32, 2], mean
-square error, Adam ([definition](../bench/spiral.ts)). A step is the run, its gradient for all 4,482 weights, and Adam's update; its processor time is that of all threads together, which
-tells more than the clock where the machine had other work (load averages: ${rows.map(({load}) => load.toFixed(0)).join(', ')}, with 2 cores). All take
-the same steps of tsit5, one for each time, in double precision except where it says otherwise; adaptive runs have rtol 1e-3
-and atol 1e-6 and save the 100 times by dense output. Loss and gradient norm of the first step agree with each other to six digits (single
-precision: two; adaptive runs, whose steps differ: three).
+function trainingSteps(rows: readonly Row[]): string {
+  const there = trainers.filter(([, name]) => rows.some(row => of(row, name) !== undefined));
+  return `## Training steps
 
-- **stiffgrad, prepared** is written as a user writes it: \`simulate.prepare\` once, a loss of tfjs operations, tfjs's Adam. **stiffgrad, two threads**: the batch as two halves on worker threads (\`batch\`); the two halves are the same on one thread, to the last bit.
-- **diffrax** ([script](../bench/peers/spiral_diffrax.py)): jit of loss, gradient and Adam in one, \`RecursiveCheckpointAdjoint(checkpoints=steps)\`; uses all cores. **PyTorch** ([script](../bench/peers/spiral_torch.py)): the same method written out, eager, its tape.
-- **tfjs, cpu** and **tfjs, wasm** ([source](../bench/peers/plain-training.ts)): the same method in tfjs's own operations on its tape, single precision, on its backend in JavaScript and on that of @tensorflow/tfjs-backend-wasm. What is left of the ratio is arithmetic: this work is products of 32×64 by 64×64, for which its wasm backend has kernels of single precision.
+One step of training, milliseconds and in parentheses processor time, of all threads together: the run, its gradient for all
+weights, and Adam's update. The least of all turns of one run of the program; load averages: ${rows.map(({load}) => load.toFixed(1)).join(', ')}, with 2
+cores. Definitions: [training-rows.ts](../bench/training-rows.ts), [spiral.ts](../bench/spiral.ts) after diffrax's example, [hybrid.ts](../bench/hybrid.ts). Explicit rows take tsit5;
+adaptive ones have rtol 1e-3 and atol 1e-6 (Lotka–Volterra 1e-6 both) and save by dense output.
 
-${trainingTable(rows, ({workload}) => (workload === 'spiral' ? 'steps of one length' : 'adaptive'))}
+All have the same weights, data and times, from one file. Loss and gradient norm of the first step are compared before anything is timed: six digits with steps of one
+length, three with adaptive ones, whose controllers differ; two in single precision.
+
+- **stiffgrad** is written as a user writes it: \`simulate.prepare\` once, then a compiled [training step](compiled-training.md), on one thread.
+- **diffrax** ([script](../bench/peers/training_diffrax.py)): jit of loss, gradient and Adam in one, \`RecursiveCheckpointAdjoint(checkpoints=steps)\`; the hybrid by implicit midpoint with optimistix' Newton, the faster of Newton and chord. It uses all cores.
+- **PyTorch** ([script](../bench/peers/training_torch.py)): the same methods written out, eager, its tape, on one thread, as two are slower here.
+- **tfjs** ([source](../bench/peers/plain-training.ts)): the same methods in tfjs's own operations on its tape, single precision; on its backend in JavaScript, and on that of @tensorflow/tfjs-backend-wasm where it is installed.
+
+${table(
+  ['', ...there.map(([title]) => title)],
+  rows.map(row => [
+    trainingTitles[row.workload as TrainingName],
+    ...there.map(([, name]) => {
+      const one = of(row, name);
+      return one === undefined ? '' : `${time(one.gradient.min)} (${time(one.processor ?? NaN)})`;
+    }),
+  ]),
+)}
 ${skips(rows)}`;
 }
 
-function hybridModel(rows: readonly Row[]): string {
-  return `## Training a hybrid model
+function denseNetwork(row: Row): string {
+  const reference = (single: boolean): Timed | undefined =>
+    of(row, `PyTorch, one thread${single ? ', single precision' : ''}`);
+  const cells = row.contestants.map(one => {
+    const other = reference(one.name.includes('single'));
+    const share = (a: number | undefined, b: number | undefined): string =>
+      a === undefined || b === undefined ? '' : (a / b).toFixed(2);
+    return [
+      one.name === own ? 'stiffgrad, double' : one.name,
+      time(one.gradient.min),
+      time(one.processor ?? NaN),
+      (operations / one.gradient.min / 1e6).toFixed(1),
+      share(other?.gradient.min, one.gradient.min),
+      share(other?.processor, one.processor),
+    ];
+  });
+  return `## A dense network
 
-Four masses on springs and a network 8–16–4 (tanh) as a force on them, 50 steps of implicit midpoint, mean square distance from a
-motion; a training step with respect to all 216 parameters ([definition](../bench/hybrid.ts)). **tfjs** is the same in tfjs's own
-operations ([source](../bench/peers/plain-training.ts)): Newton's method, its Jacobian from VJPs, four equations solved in plain
-loops, and an adjoint step by hand; its backends are as above. Single precision, where losses agree to four digits.
+The gradient of one evaluation, 512 → 512 four times with tanh between and a batch of 512, with respect to batch and weights: products of
+large matrices and little else ([definition](../bench/dense.ts), [PyTorch](../bench/peers/products_torch.py)). **stiffgrad** as it is by default: its [large products](precision.md#dense-products) on two threads.
+The last columns are the speed in units of PyTorch's on one thread, by time and by processor time; load average ${row.load.toFixed(1)}, with 2 cores.
 
-${trainingTable(rows, () => 'implicit midpoint')}
-${skips(rows)}`;
+${table(['', 'ms', 'processor, ms', 'GFLOP/s', 'speed', 'by processor time'], cells)}
+${skips([row])}`;
 }
 
 export function writePage(results: Results, docs: string): void {
@@ -228,8 +245,7 @@ export function writePage(results: Results, docs: string): void {
   const nets = rows.filter(({workload}) => workload === 'net');
   const rods = rows.filter(({workload}) => workload === 'rods');
   const mlp = rows.filter(({workload}) => workload === 'mlp');
-  const spiral = rows.filter(({workload}) => workload === 'spiral' || workload === 'spiral-adaptive');
-  const hybrid = rows.filter(({workload}) => workload === 'hybrid');
+  const training = rows.filter(({workload}) => isTraining(workload));
   const figures = join(docs, 'figures');
   const loads = rows.map(({load}) => load);
   const count = (row: Row): string => `n = ${row.n}`;
@@ -295,8 +311,9 @@ ${skips(mlp)}`);
   }
   if (rods.length > 0) parts.push(rodChains(rods));
   if (stiff !== undefined) parts.push(stiffSection(stiff, figures));
-  if (spiral.length > 0) parts.push(neuralOde(spiral));
-  if (hybrid.length > 0) parts.push(hybridModel(hybrid));
+  if (training.length > 0) parts.push(trainingSteps(training));
+  const dense = rows.find(({workload}) => workload === 'dense');
+  if (dense !== undefined) parts.push(denseNetwork(dense));
   if (cold !== undefined) {
     parts.push(`## From a cold start
 

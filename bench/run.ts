@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --only chain,net,mlp,rods,stiff,spiral,spiral-adaptive,hybrid,cold,trace,growth,fill,large,adjoints,batch] [-- --sizes 8,32] [-- --rounds 12] [-- --without jax-js]`: every workload on
+ * `npm run bench [-- --only chain,net,mlp,rods,stiff,training (or one of its rows: spiral, …),dense,cold,trace,growth,fill,large,adjoints,batch] [-- --sizes 8,32] [-- --rounds 12] [-- --without jax-js]`: every workload on
  * every contestant that is there, in turns within one run, so that what else the machine does falls on all of
  * them alike; then what only this project has. Writes bench/results/latest.json and docs/benchmarks.md,
  * and what docs/adjoints.md says was measured.
@@ -18,8 +18,9 @@ import {writeAdjoints} from './adjoints-page.js';
 import {writePage} from './page.js';
 import {raceStiff} from './stiff.js';
 import type {Results, Row} from './results.js';
-import type {TrainingName, WorkloadName} from './workloads.js';
-import {chainReference} from './workloads.js';
+import {trainingNumbers} from './training-rows.js';
+import type {WorkloadName} from './workloads.js';
+import {chainReference, isTraining, trainingNames} from './workloads.js';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const built = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
@@ -44,33 +45,53 @@ const sizes: Readonly<Record<WorkloadName, readonly number[]>> = {
   rods: chosen ?? [10, 100, 1000, 10000],
   spiral: [32],
   'spiral-adaptive': [32],
+  'small-net': [1],
+  'latent-ode': [32],
   hybrid: [4],
+  'lotka-volterra': [1],
+  dense: [512],
 };
 
-const isTraining = (name: WorkloadName): name is TrainingName =>
-  name === 'spiral' || name === 'spiral-adaptive' || name === 'hybrid';
+const isDense = (name: WorkloadName): boolean => name === 'dense';
 
-/** Those who take part in training alone. */
-function training(python: string, peer: (name: string) => string): Entry[] {
-  const spiral = (name: WorkloadName): boolean => name === 'spiral' || name === 'spiral-adaptive';
-  const inTurn = (backend: string): Entry => ({
-    name: `tfjs, ${backend}`,
-    command: process.execPath,
-    args: [built('peers/plain-training.js'), backend],
-    enters: name => name === 'spiral' || name === 'hybrid',
-  });
+/** Those who take part in training and in the dense network alone. @param numbers the file that its numbers are in, for Python */
+function training(python: string, peer: (name: string) => string, numbers: string): Entry[] {
+  const env = {STIFFGRAD_BENCH_NUMBERS: numbers};
+  const bits = [
+    ['', '64'],
+    [', single precision', '32'],
+  ] as const;
   return [
+    ...bits.flatMap(([suffix, size]) => [
+      {name: `diffrax${suffix}`, command: python, args: [peer('training_diffrax.py'), size], env, enters: isTraining},
+      {name: `PyTorch${suffix}`, command: python, args: [peer('training_torch.py'), size], env, enters: isTraining},
+    ]),
     {
-      name: 'stiffgrad, two threads',
+      name: 'stiffgrad, single precision',
       command: process.execPath,
-      args: [built('peers/stiffgrad.js'), 'threads'],
-      enters: name => name === 'spiral',
+      args: [built('peers/stiffgrad.js'), 'single'],
+      enters: name => isTraining(name) || isDense(name),
     },
-    {name: 'diffrax', command: python, args: [peer('spiral_diffrax.py'), '64'], enters: spiral},
-    {name: 'diffrax, single precision', command: python, args: [peer('spiral_diffrax.py'), '32'], enters: spiral},
-    {name: 'PyTorch', command: python, args: [peer('spiral_torch.py')], enters: name => name === 'spiral'},
-    inTurn('cpu'),
-    inTurn('wasm'),
+    ...(['prepared', 'single'] as const).flatMap((way, i) => [
+      {
+        name: `stiffgrad, one thread${bits[i][0]}`,
+        command: process.execPath,
+        args: [built('peers/stiffgrad.js'), way, '1'],
+        enters: isDense,
+      },
+      ...[1, 2].map(threads => ({
+        name: `PyTorch, ${threads === 1 ? 'one thread' : 'two threads'}${bits[i][0]}`,
+        command: python,
+        args: [peer('products_torch.py'), 'serve', bits[i][1], String(threads)],
+        enters: isDense,
+      })),
+    ]),
+    ...['cpu', 'wasm'].map(backend => ({
+      name: `tfjs, ${backend}`,
+      command: process.execPath,
+      args: [built('peers/plain-training.js'), backend],
+      enters: (name: WorkloadName) => name === 'spiral' || name === 'hybrid',
+    })),
   ];
 }
 
@@ -78,13 +99,15 @@ function contestants(workspace: string): Entry[] {
   const python = process.env.STIFFGRAD_BENCH_PYTHON ?? 'python3';
   const peer = (name: string): string => join(root, 'bench/peers', name);
   const program = join(workspace, 'chain');
+  const numbers = join(workspace, 'training.json');
+  writeFileSync(numbers, JSON.stringify(trainingNumbers()));
   try {
     execFileSync('cc', ['-O3', '-march=native', '-o', program, peer('chain.c'), '-lm']);
   } catch {
     // The contestant then says that it is not there.
   }
   return [
-    ...training(python, peer),
+    ...training(python, peer, numbers),
     {name: 'C', command: program, args: [], enters: name => name === 'chain'},
     {
       name: 'stiffgrad, prepared',
@@ -96,13 +119,13 @@ function contestants(workspace: string): Entry[] {
       name: 'stiffgrad',
       command: process.execPath,
       args: [built('peers/stiffgrad.js'), 'plain'],
-      enters: (name, n) => name !== 'rods' && n < 10000,
+      enters: (name, n) => !isTraining(name) && !isDense(name) && name !== 'rods' && n < 10000,
     },
     {
       name: 'CasADi',
       command: python,
       args: [peer('casadi_peer.py')],
-      enters: (name, n) => !isTraining(name) && name !== 'rods' && n <= (name === 'net' ? 40 : 1024),
+      enters: (name, n) => !isTraining(name) && !isDense(name) && name !== 'rods' && n <= (name === 'net' ? 40 : 1024),
     },
     {
       name: 'diffrax, Newton',
@@ -135,8 +158,9 @@ function contestants(workspace: string): Entry[] {
  * The reference numbers of the chain have five digits; other workloads are compared with each other. Single precision has four
  * at best, where an implicit scheme's loss is small; runs of different step lengths differ by their tolerance.
  */
+const adaptiveRows: readonly WorkloadName[] = ['spiral-adaptive', 'latent-ode', 'lotka-volterra'];
 const digits = (workload: WorkloadName, single: boolean): number =>
-  single ? 1e-2 : workload === 'chain' ? 5e-5 : workload === 'spiral-adaptive' ? 1e-3 : 1e-6;
+  single ? 1e-2 : workload === 'chain' ? 5e-5 : adaptiveRows.includes(workload) ? 1e-3 : 1e-6;
 
 function stiffEntries(): Entry[] {
   const python = process.env.STIFFGRAD_BENCH_PYTHON ?? 'python3';
@@ -233,7 +257,8 @@ async function race(workload: WorkloadName, n: number, entries: readonly Entry[]
       forward.push(...there);
       gradient.push(...back);
       ratios.push(median(back) / median(there));
-      if (isTraining(workload)) processor.push(...(await contestant.time('processor', batch.gradient)));
+      if (isTraining(workload) || isDense(workload))
+        processor.push(...(await contestant.time('processor', batch.gradient)));
     }
   }
   for (const {contestant} of sound) contestant.end();
@@ -340,11 +365,12 @@ function report({workload, n, load, contestants: all, skipped}: Row): void {
   for (const [name, why] of Object.entries(skipped)) console.log(`  ${name.padEnd(20)} skipped: ${why}`);
 }
 
-const order = ['chain', 'net', 'mlp', 'rods', 'spiral', 'spiral-adaptive', 'hybrid'] as const;
+const order = ['chain', 'net', 'mlp', 'rods', ...trainingNames, 'dense'] as const;
 const place = ({workload, n}: Row): number => 1e6 * order.indexOf(workload) + n;
 const without = argument('without')?.split(',') ?? [];
 const entries = contestants(workspace).filter(({name}) => !without.some(part => name.includes(part)));
-for (const name of order.filter(wanted)) {
+const chosenOf = (name: WorkloadName): boolean => wanted(name) || (isTraining(name) && wanted('training'));
+for (const name of order.filter(chosenOf)) {
   for (const n of sizes[name]) {
     const row = await race(name, n, entries);
     report(row);

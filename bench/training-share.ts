@@ -47,7 +47,8 @@ async function outside(step: () => void): Promise<number> {
 
 for (const [name, make] of Object.entries(trainingRows)) {
   if (!name.includes(process.argv[2] ?? '')) continue;
-  const step = make();
+  const {step} = make().prepare('double');
+  if (step === undefined) continue;
   train(step, warmUpSeconds);
   const times = train(step, seconds);
   const share = await outside(step);

@@ -9,9 +9,21 @@ import {implicitMidpoint, mechanics} from '../lib/index.js';
 import {springMesh, rodChain} from '../models/index.js';
 import {layer} from './weights.js';
 
-export type WorkloadName = 'chain' | 'net' | 'mlp' | 'rods' | TrainingName;
-/** Workloads whose gradient is a step of training; they are defined elsewhere (spiral.ts, hybrid.ts). */
-export type TrainingName = 'spiral' | 'spiral-adaptive' | 'hybrid';
+/** Runs and their gradients, defined here. */
+export type RunName = 'chain' | 'net' | 'mlp' | 'rods';
+export type WorkloadName = RunName | TrainingName | 'dense';
+/** Workloads whose gradient is a step of training (training-rows.ts). */
+export const trainingNames = [
+  'spiral',
+  'spiral-adaptive',
+  'small-net',
+  'latent-ode',
+  'hybrid',
+  'lotka-volterra',
+] as const;
+export type TrainingName = (typeof trainingNames)[number];
+
+export const isTraining = (name: WorkloadName): name is TrainingName => trainingNames.includes(name as TrainingName);
 
 export interface Workload {
   readonly system: System;
@@ -121,7 +133,7 @@ export function mlpWorkload(n: number): Workload {
   };
 }
 
-export function workload(name: Exclude<WorkloadName, TrainingName>, n: number): Workload {
+export function workload(name: RunName, n: number): Workload {
   if (name === 'chain') return chainWorkload(n);
   if (name === 'rods') return rodsWorkload(n);
   return name === 'net' ? netWorkload(n) : mlpWorkload(n);

@@ -46,6 +46,7 @@ export {
 } from './newton/index.js';
 export type {JacobianUse} from './newton/options.js';
 export type {BacktrackingOptions, Trial} from './newton/step-length.js';
+export {getThreadsCount, setThreadsCount} from './engine/wasm/product-threads.js';
 export * from './scheme/index.js';
 export {
   batch,

@@ -1,13 +1,18 @@
-/** This project: prepared once, as the peers are compiled once ('prepared'), or traced at every call as a loss function does ('plain'). */
+/**
+ * This project: prepared once, as the peers are compiled once ('prepared'), or traced at every call as a loss function does
+ * ('plain'). Training by a compiled step, in double precision ('prepared') or in 'single'. A number says how many threads products have.
+ */
 import type {Pullback, AnyTrajectory, Vjp} from '../../lib/index.js';
 import {simulate} from '../../lib/index.js';
 import type {Answer, Workload} from '../workloads.js';
-import {workload} from '../workloads.js';
+import {dense} from '../dense.js';
+import {trainingRows} from '../training-rows.js';
+import {isTraining, workload} from '../workloads.js';
 import {serve} from './protocol.js';
-import {hybrid, spiral, type Way} from './stiffgrad-training.js';
 
-const way = process.argv[2] as Way;
+const way = process.argv[2] as 'prepared' | 'plain' | 'single';
 const plain = way === 'plain';
+const threads = process.argv[3] === undefined ? undefined : Number(process.argv[3]);
 
 function numbers(tree: Pullback['params'] | Float64Array): Float64Array[] {
   return tree instanceof Float64Array ? [tree] : Object.values(tree).flatMap(branch => numbers(branch));
@@ -43,9 +48,9 @@ function runners({system, initial, options}: Workload): {run: () => AnyTrajector
 }
 
 await serve((name, n) => {
-  if (name === 'spiral' || name === 'spiral-adaptive') return spiral(name === 'spiral-adaptive', way);
-  if (name === 'hybrid') return hybrid(way);
-  if (way === 'threads') return 'one run';
+  const precision = way === 'single' ? 'single' : 'double';
+  if (isTraining(name)) return trainingRows[name]().prepare(precision);
+  if (name === 'dense') return dense(precision, threads);
   const made = workload(name, n);
   const {run, vjp} = runners(made);
   const trajectory = run();

@@ -1,5 +1,6 @@
 /** The Jacobian of a recorded step, factored again for its tangent or cotangent, and solves with it as exact as the run's. */
 import type {TransposedSolve} from '../engine/engine.js';
+import {routinesOf} from '../engine/routines.js';
 import type {RoutineFactor} from '../engine/wasm/routine.js';
 import type {Factor} from '../linear/index.js';
 import {LOSING, lostDigits, Rows, type LostDigits} from '../linear/index.js';
@@ -93,7 +94,7 @@ class SweepFactor implements JacobianFactor {
     this.solveOnce = this.steady ? undefined : executable.transposedSolve?.(analysis);
     this.values = executable.buffer('J');
     this.evaluate = executable.program('jacobian');
-    this.routineFactor = this.steady ? undefined : executable.routines?.factor(analysis);
+    this.routineFactor = this.steady ? undefined : routinesOf(executable)?.factor(analysis);
     const h = executable.find('h');
     this.h = h ?? new Float64Array(1);
     this.kept = this.steady ? new SteadyFactor(h) : undefined;

@@ -3,7 +3,8 @@
  * jacobian-factor.ts as a routine of compiled functions, on the same numbers, to the same bits. The call ends before a step that
  * does not go as most do (a factor that loses digits, one to be measured); that one is pulled back by these files.
  */
-import type {Routines} from '../engine/engine.js';
+import type {Routines} from '../engine/routines.js';
+import {routinesOf} from '../engine/routines.js';
 import type {RoutineFactor, RoutineWriter} from '../engine/wasm/routine.js';
 import {routine} from '../engine/wasm/routine.js';
 import type {StepExecutable} from '../step/buffers.js';
@@ -39,7 +40,7 @@ export class PullBlocks {
     jacobian: JacobianFactor | undefined,
   ): PullBlocks | undefined {
     const {compiled} = context;
-    const {routines} = executable;
+    const routines = routinesOf(executable);
     const [room, growth, nextCotangent] = [
       executable.find('block'),
       executable.find('growth'),

@@ -9,8 +9,6 @@ import type {Graph} from '../graph/node.js';
 import type {Analysis, Factor} from '../linear/index.js';
 import {identityKeys} from '../text.js';
 import type {Vectors} from './vectors.js';
-import type {NumericKernels, VectorKernels} from './wasm/kernels.js';
-import type {RoutineFactor} from './wasm/routine.js';
 
 /** Makes programs run: graphs in, functions of typed arrays out. */
 export interface Engine {
@@ -75,20 +73,6 @@ export interface Executable<Program extends string = string, Buffer extends stri
    * there is no such call.
    */
   newtonCalls?(analysis: Analysis): NewtonCalls | undefined;
-  /** What routines of its programs are made of; absent where programs are not compiled. */
-  readonly routines?: Routines;
-}
-
-/** Parts of routines (wasm/routine.ts): programs and kernels to be called in one memory, of which a buffer's `byteOffset` is an address. */
-export interface Routines {
-  readonly memory: WebAssembly.Memory;
-  /** Those of vectors, and all of them. */
-  readonly vectors: VectorKernels;
-  readonly kernels: NumericKernels;
-  /** undefined where the matrix has no compiled factor here. */
-  factor(analysis: Analysis): RoutineFactor | undefined;
-  /** Made once, by a key that tells what it depends on beside the executable. */
-  once<T>(key: string, make: () => T): T;
 }
 
 /** Parts of Newton's iteration in one memory, as its own operations one after another make them, to the bit. */

@@ -3,7 +3,8 @@
  * same bits. The call ends before a step that does not go as most do; the stepper takes that one. Rows of the record and states
  * at ends of steps pass through a room of the programs' memory (step/rows.ts).
  */
-import type {Routines} from '../engine/engine.js';
+import type {Routines} from '../engine/routines.js';
+import {routinesOf} from '../engine/routines.js';
 import {routine, type RoutineFactor, type RoutineWriter} from '../engine/wasm/routine.js';
 import {unitOf, writeNewton, type Extent} from '../newton/index.js';
 import type {ForwardExecutable} from '../step/compiled.js';
@@ -45,7 +46,7 @@ export class StepBlocks {
 
   /** undefined where the steps of this run are not taken so. Of an implicit scheme, once its Jacobian has been checked. */
   static of(prepared: Runnable, forward: ForwardExecutable, recorded: Recorded): StepBlocks | undefined {
-    const {routines} = forward;
+    const routines = routinesOf(forward);
     const [room, made] = [forward.find('block'), forward.find('iterations')];
     if (routines === undefined || room === undefined || made === undefined) return undefined;
     const width = rowStart + sizeOfRecord(prepared, recorded);

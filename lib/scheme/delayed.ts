@@ -10,6 +10,7 @@ import * as tf from '@tensorflow/tfjs';
 import {constantTensor} from '../trace/trace.js';
 import type {Shape} from '../graph/node.js';
 import type {Blocks, DelayEquations} from '../system/equations.js';
+import {timeRounding} from '../system/delays.js';
 import type {Piece} from '../system/past.js';
 import {pastAt, pieceRow, pieceWidth} from '../system/past.js';
 import {hermite} from './hermite.js';
@@ -19,47 +20,67 @@ import type {Formulation, StepPoint} from './scheme.js';
 export interface Delaying extends Pick<DelayEquations, 'count' | 'longest' | 'ownHistory'> {
   /** Of the steps of the run. */
   readonly dt: number;
+  /** Times at which what the derivative reads jumps, ascending: breaking points begin there, too. */
+  readonly jumps: Float64Array;
 }
 
-/** All k of `count` numbers whose sum is from 1 to `most`. */
+/** All k of `count` numbers whose sum is from 1 to `most`, as rows. */
 function multiples(count: number, most: number): number[][] {
-  if (count === 0) return [[]];
-  return multiples(count - 1, most).flatMap(rest => {
-    const used = rest.reduce((sum, k) => sum + k, 0);
-    return Array.from({length: most - used + 1}, (_, k) => [...rest, k]);
-  });
+  const all = (left: number, rest: number): number[][] =>
+    left === 0
+      ? [[]]
+      : Array.from({length: rest + 1}, (_, k) => all(left - 1, rest - k).map(others => [k, ...others])).flat();
+  return all(count, most).filter(k => k.some(n => n > 0));
 }
 
 /**
- * The times that divide a step, ascending, one for each delay: the first breaking point with no later delay in it that lies within the
- * step, or the step's end. Of one delay there is one at most, as steps are no longer than delays.
+ * Sums of delays after which a jump of y' still costs a step its order: after k of them the derivative k + 1 of y jumps, and the one step
+ * that meets it errs by the power k + 1 of its length.
  */
-function cutsOf({t, h, x: {began}}: StepPoint, delays: readonly tf.Tensor[], order: number): tf.Tensor[] {
-  const end = tf.add(t, h);
-  const points = multiples(delays.length, order + 1).filter(k => k.some(n => n > 0));
-  const first = delays.map((_, i) =>
-    points
-      .filter(k => k[i] > 0 && k.slice(i + 1).every(n => n === 0))
-      // The delay itself as it is asked for by the equations, whose side of the start it decides.
-      .map(k =>
-        k.every((n, j) => n === (j === i ? 1 : 0))
-          ? tf.add(began, delays[i])
-          : tf.add(began, tf.addN(k.flatMap((n, j) => (n === 0 ? [] : [tf.mul(delays[j], n)])))),
-      )
-      .reduce((cut, point) => tf.where(tf.logicalAnd(tf.greater(point, t), tf.lessEqual(point, cut)), point, cut), end),
-  );
-  return sorted(first);
+const afterJump = (count: number, order: number): number[][] => multiples(count, Math.max(0, order - 2));
+
+/** The most jumps within any step that begins at none. */
+function mostWithin(jumps: Float64Array, dt: number): number {
+  let most = 0;
+  for (let first = 0, last = 0; last < jumps.length; last++) {
+    while (jumps[last] - jumps[first] >= dt * (1 - 1e-9)) first++;
+    most = Math.max(most, last - first + 1);
+  }
+  return most;
 }
 
-/** By exchanges of neighbours. */
-function sorted(times: readonly tf.Tensor[]): tf.Tensor[] {
-  const all = [...times];
-  for (let last = all.length - 1; last > 0; last--)
-    for (let i = 0; i < last; i++) {
-      const inOrder = tf.lessEqual(all[i], all[i + 1]);
-      [all[i], all[i + 1]] = [tf.where(inOrder, all[i], all[i + 1]), tf.where(inOrder, all[i + 1], all[i])];
-    }
-  return all;
+/** Into how many parts a step may have to be divided: by one breaking point of the start for each delay, and by those of jumps. */
+function partsOfStep({count, jumps, dt}: Delaying, order: number): number {
+  const ofJumps = Math.min(count * jumps.length, afterJump(count, order).length * mostWithin(jumps, dt));
+  return 1 + count + ofJumps;
+}
+
+/** The times that divide a step, ascending: the first breaking points in it, and its end where there are no more. */
+function cutsOf(
+  {t, h, x: {began}}: StepPoint,
+  delays: readonly tf.Tensor[],
+  order: number,
+  {jumps}: Delaying,
+  cuts: number,
+): tf.Tensor[] {
+  const end = tf.add(t, h);
+  const lengths = tf.stack([...delays]);
+  // The delay itself comes as it is asked for by the equations, whose side of the start it decides: zeros change nothing.
+  const sums = (rows: number[][]): tf.Tensor =>
+    tf.sum(tf.mul(constantTensor(rows.flat(), [rows.length, delays.length]), lengths), 1);
+  const later = afterJump(delays.length, order);
+  const ofJumps =
+    jumps.length === 0 || later.length === 0
+      ? []
+      : [tf.reshape(tf.add(constantTensor(jumps, [jumps.length, 1]), sums(later)), [-1])];
+  const points = tf.concat([tf.add(began, sums(multiples(delays.length, order + 1))), ...ofJumps]);
+  const least = tf.sub(points, tf.mul(tf.abs(points), timeRounding));
+  const found: tf.Tensor[] = [];
+  for (let k = 0; k < cuts; k++) {
+    const ahead = tf.greater(least, found[k - 1] ?? t);
+    found.push(tf.minimum(end, tf.min(tf.where(ahead, points, tf.mul(end, tf.onesLike(points))))));
+  }
+  return found;
 }
 
 /** A block of the unknown in part k of a step. A number at its end is no part of the name that says what it is a derivative of. */
@@ -80,8 +101,9 @@ interface Part {
  * @param base of one step: what it carries is a function of the state
  * @param order of the scheme
  */
-export function withPast(base: Formulation, order: number, {count, longest, ownHistory, dt}: Delaying): Formulation {
-  const parts = count + 1;
+export function withPast(base: Formulation, order: number, delaying: Delaying): Formulation {
+  const {longest, ownHistory, dt} = delaying;
+  const parts = partsOfStep(delaying, order);
   // One more than is needed of equal steps: a run that goes on from another one begins after a shorter one.
   const kept = (Math.ceil((longest / dt) * (1 - 1e-12)) + 1) * parts;
   const indices = Array.from({length: parts}, (_, k) => k);
@@ -90,7 +112,7 @@ export function withPast(base: Formulation, order: number, {count, longest, ownH
   function partsIn(z: Blocks, at: StepPoint): Part[] {
     const {x, t, h, delay} = at;
     if (delay === undefined) throw new Error('a past without delays');
-    const bounds = [t, ...cutsOf(at, delay.values(), order), tf.add(t, h)];
+    const bounds = [t, ...cutsOf(at, delay.values(), order, delaying, parts - 1), tf.add(t, h)];
     const made: Part[] = [];
     let {y} = x;
     for (const k of indices) {

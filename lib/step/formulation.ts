@@ -61,6 +61,8 @@ export interface Holding {
   readonly backwards?: boolean;
   /** The length of steps, where it is constant: the past of a dde is kept by it. */
   readonly dt?: number;
+  /** When what the derivative of a dde reads jumps, ascending; none where that is not yet known. */
+  readonly jumps?: Float64Array;
 }
 
 /** What a run asks that says nothing of it. */
@@ -278,7 +280,7 @@ function delayed(
   {name, order}: Scheme,
   formulation: Formulation,
   {lengths, longest, history}: Delays,
-  {dt}: Holding,
+  {dt, jumps = new Float64Array(0)}: Holding,
 ): Formulation {
   if (formulation.startsAhead === true)
     throw new OptionError(
@@ -287,7 +289,7 @@ function delayed(
       {scheme: name},
     );
   if (dt === undefined) throw pastUnknown('This function');
-  return withPast(formulation, order, {count: lengths.length, longest, ownHistory: history !== undefined, dt});
+  return withPast(formulation, order, {count: lengths.length, longest, ownHistory: history !== undefined, dt, jumps});
 }
 
 /** Names of the user's blocks: q, v and hidden states, or y. */

@@ -10,7 +10,7 @@ import type {Node, Shape} from '../graph/node.js';
 import {rowScale} from '../scheme/constrained.js';
 import type {Formulation, Guess, Scheme, StepPoint} from '../scheme/scheme.js';
 import {startOfRun} from '../scheme/start.js';
-import {duringStep} from '../system/breaks.js';
+import {duringStep, timesBetween} from '../system/breaks.js';
 import type {Coefficients} from '../system/coefficients.js';
 import type {Blocks, OwnBlock} from '../system/equations.js';
 import {kinematicsCheck} from '../system/general-mechanics.js';
@@ -88,6 +88,26 @@ export function traceRun(
   blocks: readonly OwnBlock[] | Shape,
   leaves: readonly Leaf[],
   holding: Holding = plain,
+  observe?: Observe,
+  along?: Along,
+): TracedRun {
+  const run = traceOnce(system, scheme, blocks, leaves, holding, observe, along);
+  if (system.kind !== 'ode' || system.delays === undefined) return run;
+  // Which jumps it meets is only known now, and they are breaking points of its steps.
+  const jumps = timesBetween(
+    [...run.breaks].map(one => one.jumps),
+    -Infinity,
+    Infinity,
+  );
+  return jumps.length === 0 ? run : traceOnce(system, scheme, blocks, leaves, {...holding, jumps}, observe, along);
+}
+
+function traceOnce(
+  system: System,
+  scheme: Scheme,
+  blocks: readonly OwnBlock[] | Shape,
+  leaves: readonly Leaf[],
+  holding: Holding,
   observe?: Observe,
   along?: Along,
 ): TracedRun {

@@ -2,11 +2,11 @@
 import * as tf from '@tensorflow/tfjs';
 import {shown} from '../checks.js';
 import {OptionError, ShapeError} from '../errors.js';
-import {sameShape} from '../graph/node.js';
 import {constantTensor, immediate, within} from '../trace/trace.js';
 import type {Blocks, DelayEquations} from './equations.js';
 import type {Lenient, Params} from './params.js';
 import {pastAt} from './past.js';
+import {ofStateShape} from './state-shape.js';
 
 /** Where a history is asked for: a time before the start [], and the parameters. */
 export interface HistoryAt<P = Params> {
@@ -37,7 +37,7 @@ export const pastUnknown = (what: string): OptionError =>
   );
 
 /** What rounding may make of a sum of times, in units of its own. */
-const timeRounding = 8 * Number.EPSILON;
+export const timeRounding = 8 * Number.EPSILON;
 
 /**
  * A part of a step looks at the pieces of the past that its middle looks at, though its ends meet theirs up to rounding: a piece is
@@ -56,7 +56,7 @@ export function delayEquations(
   const before = (t: tf.Tensor, x: Blocks): tf.Tensor =>
     history === undefined
       ? (x.start ?? x.y)
-      : within('history', () => historyTensor(immediate(history({t, params})), x.y));
+      : within('history', () => ofStateShape(immediate(history({t, params})), x.y, 'history', 'dde: history'));
   return {
     count: lengths.length,
     longest,
@@ -71,15 +71,19 @@ export function delayEquations(
         from = t,
         to = t,
       } = x as {readonly [block: string]: tf.Tensor | undefined} & Blocks;
-      const inner = tf.mul(tf.sub(tf.mul(tf.add(from, to), 0.5), t), inwards);
+      // A stage beyond the end (Kværnø's fourth abscissa is 1.23) goes on with the piece that the end belongs to.
+      const beyond = tf.maximum(0, tf.sub(t, to));
+      const inside = tf.sub(t, beyond);
+      const inner = tf.sub(tf.mul(tf.sub(tf.mul(tf.add(from, to), 0.5), inside), inwards), beyond);
       const delayed = values().map(length => {
         const time = tf.sub(t, length);
         if (past === undefined || pieces === undefined || began === undefined) return before(time, x);
         // The whole part that begins at `from` looks to one side of the start.
         const point = tf.add(began, length);
         const isBefore = tf.less(from, tf.sub(point, tf.mul(tf.abs(point), timeRounding)));
+        const last = tf.where(isBefore, tf.add(began, beyond), began);
         const since = tf.maximum(time, began);
-        return tf.where(isBefore, before(tf.minimum(time, began), x), pastAt(pieces, past, since, inner, y.shape));
+        return tf.where(isBefore, before(tf.minimum(time, last), x), pastAt(pieces, past, since, inner, y.shape));
       });
       return {y: f({y, t, params, delayed})};
     },
@@ -94,15 +98,5 @@ function lengthTensor(length: Delays['lengths'][number], index: number, params: 
     'bad-delay',
     `dde: delays[${index}](params) must give one number as a tensor, not ${given instanceof tf.Tensor ? `one of shape [${(given as tf.Tensor).shape.join(', ')}]` : shown(given)}.`,
     {index},
-  );
-}
-
-/** @throws ShapeError 'history-shape' */
-function historyTensor(result: unknown, y: tf.Tensor): tf.Tensor {
-  if (result instanceof tf.Tensor && sameShape((result as tf.Tensor).shape, y.shape)) return result as tf.Tensor;
-  throw new ShapeError(
-    'history-shape',
-    `dde: history returned ${result instanceof tf.Tensor ? `a tensor of shape [${(result as tf.Tensor).shape.join(', ')}]` : shown(result)}, but y has shape [${y.shape.join(', ')}].`,
-    {term: 'history', y: y.shape},
   );
 }

@@ -1,9 +1,8 @@
 /** First-order systems y' = f(y, t; p): neural ODEs, stiff chemistry; and M y' = f with a mass that may be singular. */
 import * as tf from '@tensorflow/tfjs';
 import {any, numeric, object, refuseUnknownOptions} from '../checks.js';
-import {OptionError, ShapeError} from '../errors.js';
+import {OptionError} from '../errors.js';
 import type {Shape} from '../graph/node.js';
-import {sameShape} from '../graph/node.js';
 import {immediate, within} from '../trace/trace.js';
 import type {Delays} from './delays.js';
 import {delayEquations} from './delays.js';
@@ -12,6 +11,7 @@ import {readNumeric} from './numeric.js';
 import type {KeptOdeMass, OdeMass} from './ode-mass.js';
 import {massField} from './ode-mass.js';
 import type {Lenient, Params, ParamsLike} from './params.js';
+import {ofStateShape} from './state-shape.js';
 
 /** Where a derivative is asked for: the state, the time [], and the parameters. */
 export type DerivativeAt<P = Params> = {y: tf.Tensor; t: tf.Tensor; params: P};
@@ -99,7 +99,7 @@ function noRate(): never {
 
 export function odeEquations(system: OdeSystem, params: Params, shape: Shape): Equations {
   const derivative = (at: DerivativeAt): tf.Tensor =>
-    within('derivative', () => derivativeTensor(immediate(system.derivative(at)), at.y));
+    within('derivative', () => ofStateShape(immediate(system.derivative(at)), at.y, 'derivative', 'The derivative'));
   const delay = system.delays === undefined ? undefined : delayEquations(system.delays, derivative, params);
   const rate: Equations['rate'] = delay?.rate ?? (({y}, t) => ({y: derivative({y, t, params})}));
   const mass = system.mass === undefined ? undefined : massField(system.mass, shape, params);
@@ -130,19 +130,4 @@ export function odeEquations(system: OdeSystem, params: Params, shape: Shape): E
         }
       : {}),
   };
-}
-
-/** @throws ShapeError 'derivative-shape' */
-function derivativeTensor(result: tf.Tensor, y: tf.Tensor): tf.Tensor {
-  if (result instanceof tf.Tensor && sameShape(result.shape, y.shape)) return result;
-  const got =
-    result instanceof tf.Tensor
-      ? `a tensor of shape [${result.shape.join(', ')}]`
-      : Array.isArray(result)
-        ? 'an array (tf.stack makes a tensor of scalars)'
-        : typeof result;
-  throw new ShapeError('derivative-shape', `The derivative returned ${got}, but y has shape [${y.shape.join(', ')}].`, {
-    term: 'derivative',
-    y: y.shape,
-  });
 }

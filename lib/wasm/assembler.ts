@@ -244,6 +244,13 @@ export class Body {
   }
 }
 
+/** Pages of 64 KiB that 32 bits address. */
+const mostPages = 65536;
+
+/** Whether threads share a memory: modules have to say it of the one that they import. */
+export const isShared = ({buffer}: WebAssembly.Memory): boolean =>
+  typeof SharedArrayBuffer !== 'undefined' && (buffer as ArrayBufferLike) instanceof SharedArrayBuffer;
+
 /** A function defined in a module. */
 export interface Defined {
   readonly index: number;
@@ -287,8 +294,11 @@ export class ModuleBuilder {
     this.exports.push({name, index});
   }
 
-  /** @param pages of the memory, which then never grows; without, any memory may be given */
-  finish(pages?: number): ModuleBytes {
+  /**
+   * @param pages of the memory, which then never grows; without, any memory may be given
+   * @param shared by threads
+   */
+  finish(pages?: number, shared = false): ModuleBytes {
     const out = new Bytes();
     out.append(Uint8Array.of(0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00));
     const section = (id: number, count: number, write: (bytes: Bytes) => void): void => {
@@ -313,9 +323,11 @@ export class ModuleBuilder {
       bytes.name('memory');
       bytes.byte(0x02);
       // Exactly this many pages: memory never grows, so views of it stay valid.
-      bytes.byte(pages === undefined ? 0x00 : 0x01);
+      // One that is shared always has a largest size.
+      const most = pages ?? (shared ? mostPages : undefined);
+      bytes.byte((most === undefined ? 0x00 : 0x01) + (shared ? 0x02 : 0x00));
       bytes.unsigned(pages ?? 0);
-      if (pages !== undefined) bytes.unsigned(pages);
+      if (most !== undefined) bytes.unsigned(most);
     });
     section(3, this.functions.length, bytes => {
       for (const {type} of this.functions) bytes.unsigned(type);

@@ -1,7 +1,7 @@
 /** Whole simulations and gradients: the workloads that are measured, on the compiled engine and on the interpreter. */
 import {expect} from 'chai';
 import {simulate} from '../../lib/index.js';
-import type {TrainingName, WorkloadName} from '../../bench/workloads.js';
+import type {RunName} from '../../bench/workloads.js';
 import {workload} from '../../bench/workloads.js';
 import {relative} from '../simulate/numbers.js';
 
@@ -13,7 +13,7 @@ interface Outcome {
 }
 
 /** Σ(q_T² + v_T²), the state at the end, and the gradient with respect to every parameter. */
-function outcome(name: Exclude<WorkloadName, TrainingName>, n: number, engine: 'wasm' | 'interpreter'): Outcome {
+function outcome(name: RunName, n: number, engine: 'wasm' | 'interpreter'): Outcome {
   const {system, initial, options} = workload(name, n);
   const {trajectory, pullback} = simulate.vjp(system, initial, {...options, engine});
   const [q, v] = (['q', 'v'] as const).map(part => trajectory.values(part));
@@ -40,7 +40,7 @@ function outcome(name: Exclude<WorkloadName, TrainingName>, n: number, engine: '
  */
 const agreement = 1e-13;
 
-const measured: readonly (readonly [name: Exclude<WorkloadName, TrainingName>, sizes: readonly number[]])[] = [
+const measured: readonly (readonly [name: RunName, sizes: readonly number[]])[] = [
   ['chain', [8, 32, 128]],
   ['net', [6, 12, 20]],
   ['mlp', [8]],

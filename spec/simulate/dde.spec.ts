@@ -18,6 +18,7 @@ import {
   gaussLegendre,
   implicitAdjoint,
   InconsistentStateError,
+  kvaerno5,
   linearize,
   OptionError,
   radauIIA5,
@@ -96,6 +97,58 @@ describe('simulate: dde', () => {
         const slope = Math.log2(error(scheme, 5.3 / 23) / error(scheme, 5.3 / 46));
         expect(slope).within(order - 0.2, order + 0.6);
       });
+
+    it('kvaerno5: 4 by its dense output, with a history that varies: a stage beyond the end of a step that ends at a breaking point', () => {
+      // y' = −y(t − 1) from y = cos(2t) for t ≤ 0: on [0, 1] it is 1 + (sin 2(1 − t) − sin 2)/2, and its integral on [1, 2].
+      const waving = dde({
+        derivative: ({delayed: [late]}) => tf.neg(late),
+        delays: [1],
+        history: ({t}) => tf.cos(tf.mul(2, t)),
+      });
+      const at2 = 1 + -Math.sin(2) / 2 - (1 - Math.sin(2) / 2 + (1 - Math.cos(2)) / 4);
+      const off = (steps: number): number =>
+        Math.abs(
+          simulate(waving, {y: 1}, {scheme: kvaerno5(), dt: 2 / steps, steps, saveAt: 'end'}).values('y')[1] - at2,
+        );
+      expect(off(5)).to.be.below(1e-4);
+      expect(Math.log2(off(5) / off(20)) / 2).to.be.within(3.8, 5.5);
+    });
+
+    it('a jump of a held input is a breaking point one delay later, and two: polynomials are met to rounding', () => {
+      // y' = y(t − τ) + u(t), u = 0 and 1 from s on: y = Σ ((t − s − kτ)₊)^(k+1)/(k+1)!.
+      const [tau, s] = [0.73, 0.4];
+      const driven = dde<{u: tf.Tensor}>({
+        derivative: ({delayed: [late], params: {u}}) => tf.add(late, u),
+        delays: [tau],
+      });
+      const u = signal([0, s, 3], [0, 1, 1], 'hold');
+      for (const scheme of [tsit5(), gaussLegendre({stages: 3})]) {
+        const run = simulate(driven, {y: 0}, {scheme, dt: 0.1, t1: 2.4, inputs: {u}});
+        const t = run.values('t');
+        run.values('y').forEach((y, i) => {
+          let [sum, factorial] = [0, 1];
+          for (let k = 0; k < 4; k++) sum += Math.max(0, t[i] - s - k * tau) ** (k + 1) / (factorial *= k + 1);
+          expect(y).to.be.closeTo(sum, 1e-13);
+        });
+      }
+    });
+
+    it('many jumps: as many parts in a step as jumps may fall into one, and no more', () => {
+      const samples = Array.from({length: 300}, (_, i) => i / 100);
+      const driven = dde<{u: tf.Tensor}>({
+        derivative: ({delayed: [late], params: {u}}) => tf.sub(u, late),
+        delays: [0.305],
+      });
+      const u = signal(
+        samples,
+        samples.map(time => Math.sign(Math.sin(9 * time + 0.1))),
+        'hold',
+      );
+      const end = (dt: number): number =>
+        simulate(driven, {y: 0}, {scheme: rk4(), dt, t1: 2.9, saveAt: 'end', inputs: {u}}).values('y')[1];
+      // Between jumps all is polynomials of low degree.
+      expect(end(0.01)).to.be.closeTo(end(0.005), 1e-9);
+    });
 
     it('tsit5: 5, of the blood cell model', () => {
       const off = (steps: number): number => {

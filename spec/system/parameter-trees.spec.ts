@@ -141,7 +141,7 @@ describe('nested numbers', () => {
         [null, 4],
       ],
       OptionError,
-      /initial\.y\[1, 0\] holds null/,
+      /initial\.y\[1, 0\] is null, not a number/,
     );
 
     refused([[1, 2], , [3, 4]], ShapeError, /not a full array/);

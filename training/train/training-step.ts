@@ -4,7 +4,7 @@
  * trained variables live. tfjs's variables get their values when they are asked for.
  */
 import * as tf from '@tensorflow/tfjs';
-import {any, callable, count, object, refuseUnknownOptions, requireValue} from '../../lib/checks.js';
+import {any, callable, count, object, refuseUnknownOptions, requireValue, whole} from '../../lib/checks.js';
 import {OptionError, StiffgradError, TraceError} from '../../lib/errors.js';
 import type {AnySystem, Encoder, Objective, Params, ParamsOf, PreparedBatch, Simulation} from '../../lib/index.js';
 import type {LeastSquaresMethod} from '../identify/least-squares-problem.js';
@@ -81,6 +81,22 @@ export interface TrainingStep<S extends AnySystem> {
   save(): StepState;
   /** @throws OptionError 'bad-state' where it is that of another optimizer or other variables */
   restore(state: StepState): void;
+}
+
+const isVector = (value: unknown): boolean =>
+  (Array.isArray(value) || value instanceof Float64Array) && (value as number[]).every(Number.isFinite);
+
+/** @throws OptionError 'bad-state' before anything is taken from it */
+function checkState(state: unknown): void {
+  const {count: updates, values, optimizer} = object.test(state) ? (state as Partial<StepState>) : {};
+  const vectors = object.test(optimizer) ? Object.entries({values, ...optimizer}) : [['optimizer', undefined]];
+  const wrong = whole.test(updates) ? vectors.find(([, vector]) => !isVector(vector))?.[0] : 'count';
+  if (wrong === undefined) return;
+  throw new OptionError(
+    'bad-state',
+    `trainingStep: restore takes {count, values, optimizer} as save() gives it, and ${wrong} is no ${wrong === 'count' ? 'whole number of at least 0' : 'Float64Array or array of finite numbers'}. JSON makes objects of typed arrays: write Array.from(…).`,
+    {entry: wrong},
+  );
 }
 
 /**
@@ -181,9 +197,11 @@ class Machine<S extends AnySystem> {
     return {count: updates, values: vector.values.slice(), optimizer: update.save()};
   }
 
-  restore({count: updates, values, optimizer}: StepState): void {
+  restore(state: StepState): void {
     const {vector, update} = this;
     if (vector === undefined || update === undefined) throw notBegun('restore');
+    checkState(state);
+    const {count: updates, values, optimizer} = state;
     if (values.length !== vector.values.length || !update.fits(optimizer))
       throw new OptionError(
         'bad-state',

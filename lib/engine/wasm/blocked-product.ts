@@ -31,11 +31,14 @@ export function workspaceBytes({bytes, lanes}: Format): number {
 
 const integers = (count: number): ValueType[] => new Array<ValueType>(count).fill('i32');
 
+/** What a product is called with: addresses, strides, sizes and the address of `workspaceBytes`. */
+export const productParameters: readonly ValueType[] = new Array<ValueType>(12).fill('i32');
+
 /**
- * Defines product(a, aRow, aColumn, b, bRow, bColumn, c, cRow, m, k, n): addresses, strides in bytes (columns of
+ * Defines product(a, aRow, aColumn, b, bRow, bColumn, c, cRow, m, k, n, workspace): addresses, strides in bytes (columns of
  * the result are contiguous) and sizes, all at least 1.
  */
-export function defineBlockedProduct(builder: ModuleBuilder, format: Format, workspace: number): Defined {
+export function defineBlockedProduct(builder: ModuleBuilder, format: Format): Defined {
   const pack = (width: number): number => {
     const {index, body} = builder.define({parameters: integers(6), results: []});
     writePack(new Writer(body), format, width);
@@ -46,8 +49,8 @@ export function defineBlockedProduct(builder: ModuleBuilder, format: Format, wor
   writeKernel(new Writer(kernel.body), format);
   const copy = builder.define({parameters: integers(6), results: []});
   writeCopy(new Writer(copy.body), format);
-  const product = builder.define({parameters: integers(11), results: []});
-  new Blocks(new Writer(product.body), format, workspace, {
+  const product = builder.define({parameters: productParameters, results: []});
+  new Blocks(new Writer(product.body), format, {
     packRows,
     packColumns,
     kernel: kernel.index,
@@ -81,9 +84,18 @@ function writePack(w: Writer, {load, store, bytes}: Format, width: number): void
         w.set(left, w.op('i32.sub', w.get(left), w.int(1)));
       });
     const number = (): void => void body.get(at).memory(load, 0);
+    // What lies side by side is copied in vectors.
+    const vectors = (): void =>
+      w.while(w.op('i32.gt_s', w.get(left), w.int(0)), () => {
+        for (let offset = 0; offset < bytes * width; offset += 16)
+          w.storePair(w.get(to), w.loadPair(w.get(one), offset), offset);
+        w.set(to, w.plus(w.get(to), w.int(bytes * width)));
+        w.set(one, w.plus(w.get(one), w.get(along)));
+        w.set(left, w.op('i32.sub', w.get(left), w.int(1)));
+      });
     w.if(
       w.op('i32.ge_s', w.get(count), w.int(width)),
-      () => panel(number),
+      () => w.if(w.op('i32.eq', w.get(across), w.int(bytes)), vectors, () => panel(number)),
       () =>
         panel(i => {
           const value = body.local(load === 'f64.load' ? 'f64' : 'f32');
@@ -167,7 +179,6 @@ class Blocks {
   constructor(
     private readonly w: Writer,
     private readonly format: Format,
-    workspace: number,
     private readonly functions: {
       readonly packRows: number;
       readonly packColumns: number;
@@ -177,9 +188,10 @@ class Blocks {
   ) {
     const {bytes, lanes} = format;
     this.tileColumns = tileVectors * lanes;
-    this.rowPanels = w.int(workspace);
-    this.columnPanels = w.int(workspace + bytes * innerBlock * rowBlock);
-    this.edge = w.int(workspace + bytes * innerBlock * (rowBlock + columnBlock));
+    const workspace = w.get(w.parameter(productParameters.length - 1));
+    this.rowPanels = workspace;
+    this.columnPanels = w.plus(workspace, w.int(bytes * innerBlock * rowBlock));
+    this.edge = w.plus(workspace, w.int(bytes * innerBlock * (rowBlock + columnBlock)));
   }
 
   write(): void {

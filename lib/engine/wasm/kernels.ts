@@ -6,7 +6,7 @@
  */
 import type {ModuleBytes} from '../../wasm/bytes.js';
 import type {ValueType} from '../../wasm/assembler.js';
-import {ModuleBuilder} from '../../wasm/assembler.js';
+import {isShared, ModuleBuilder} from '../../wasm/assembler.js';
 import {denseFactor, denseScales, denseSolve, denseSolveTransposed} from './kernels/dense.js';
 import {rowsChanged, rowScales} from './kernels/rows.js';
 import {tridiagonalSolveTransposedOnce} from './kernels/tridiagonal-once.js';
@@ -86,21 +86,27 @@ const ofMatrices: {readonly [K in Exclude<keyof NumericKernels, keyof VectorKern
 };
 
 /** A module with these kernels; it imports `env.memory`. */
-export function kernelBytes(kernels: {readonly [name: string]: Kernel} = {...ofVectors, ...ofMatrices}): ModuleBytes {
+export function kernelBytes(
+  kernels: {readonly [name: string]: Kernel} = {...ofVectors, ...ofMatrices},
+  shared = false,
+): ModuleBytes {
   const builder = new ModuleBuilder();
   for (const [name, {parameters, result, write}] of Object.entries(kernels)) {
     const {index, body} = builder.define({parameters, results: result === undefined ? [] : [result]});
     write(new Writer(body));
     builder.export(name, index);
   }
-  return builder.finish();
+  return builder.finish(undefined, shared);
 }
 
 /** Code is compiled once for all memories. A plain object, as the look-up of a module's export takes longer than the call. */
 function binding<K extends Partial<NumericKernels>>(kernels: {readonly [name: string]: Kernel}) {
-  let module: WebAssembly.Module | undefined;
+  // For memories of one thread, and for those that threads share.
+  const modules = new Map<boolean, WebAssembly.Module>();
   return (memory: WebAssembly.Memory): K => {
-    module ??= new WebAssembly.Module(kernelBytes(kernels));
+    const shared = isShared(memory);
+    let module = modules.get(shared);
+    if (module === undefined) modules.set(shared, (module = new WebAssembly.Module(kernelBytes(kernels, shared))));
     // The table of the kernels gives each its name and signature.
     return {...new WebAssembly.Instance(module, {env: {memory}}).exports} as unknown as K;
   };

@@ -4,6 +4,7 @@
  */
 import type {ModuleBytes} from '../../wasm/bytes.js';
 import type {BinaryName, Node} from '../../graph/node.js';
+import {isOp} from '../../graph/node.js';
 import type {Body, Defined, ValueType} from '../../wasm/assembler.js';
 import {ModuleBuilder} from '../../wasm/assembler.js';
 import type {FunctionName} from './functions.js';
@@ -18,10 +19,13 @@ import type {VectorFunction} from './transcendental.js';
 import {emitSingleFunction} from './transcendental-single.js';
 import {emitVectorFunction, fallbacks, isVectorFunction} from './transcendental.js';
 import type {MemoryUse} from './memory.js';
-import {defineBlockedProduct, workspaceBytes} from './blocked-product.js';
+import {isBlocked} from '../../graph/primitives/contraction.js';
+import {defineBlockedProduct, productParameters, workspaceBytes} from './blocked-product.js';
 import type {Format} from './format.js';
 import {double, single} from './format.js';
 import {Held} from './held.js';
+import type {ThreadedProduct} from './product-threads.js';
+import {fewestOperations} from './product-threads.js';
 import {aligned, blockBytes, ordinary, placeValues} from './memory.js';
 
 /** What an instance needs beside the module's bytes. */
@@ -36,6 +40,8 @@ export interface Layout {
   /** Constants and tables, by address. They are copied when an instance is made and stay out of the module, so
    * that a long constant costs no time to generate, and a module's text shows its code alone. */
   readonly data: readonly {readonly address: number; readonly values: Float64Array | Float32Array | Int32Array}[];
+  /** Products on several threads: where there are any, the memory is shared. */
+  readonly products: readonly ThreadedProduct[];
 }
 
 export interface Linked {
@@ -54,8 +60,9 @@ export function link(
   bufferSizes: ReadonlyMap<string, number>,
   memory = ordinary,
   format = double,
+  threads = 1,
 ): Linked {
-  return new Linker(programs, bufferSizes, memory, format).link();
+  return new Linker(programs, bufferSizes, memory, format, threads).link();
 }
 
 class Linker implements ModuleSurroundings {
@@ -80,7 +87,8 @@ class Linker implements ModuleSurroundings {
   private copy: Defined | undefined;
   private narrowing: Defined | undefined;
   private widening: Defined | undefined;
-  private readonly blocked = new Map<Format, Defined>();
+  private readonly blocked = new Map<Format, {readonly index: number; readonly workspace: number}>();
+  private readonly threaded = new Map<Format, {readonly index: number; readonly product: ThreadedProduct}>();
   /** Room for inputs in single precision, by name. */
   private readonly converted = new Map<string, number>();
 
@@ -89,6 +97,7 @@ class Linker implements ModuleSurroundings {
     bufferSizes: ReadonlyMap<string, number>,
     readonly memory: MemoryUse,
     private readonly format: Format,
+    private readonly threads: number,
   ) {
     this.end = firstAddress[format.name];
     for (const [name, size] of bufferSizes) this.buffers.set(name, {address: this.reserve(8 * size), size});
@@ -128,8 +137,16 @@ class Linker implements ModuleSurroundings {
     const pages = Math.ceil(this.end / pageBytes);
     const calls = [...this.imported.keys()];
     return {
-      bytes: this.builder.finish(pages),
-      layout: {buffers: this.buffers, pages, exports, calls, hostKernels: this.hostKernels, data: this.data},
+      bytes: this.builder.finish(pages, this.threaded.size > 0),
+      layout: {
+        buffers: this.buffers,
+        pages,
+        exports,
+        calls,
+        hostKernels: this.hostKernels,
+        data: this.data,
+        products: [...this.threaded.values()].map(({product}) => product),
+      },
     };
   }
 
@@ -148,6 +165,7 @@ class Linker implements ModuleSurroundings {
     for (const {steps} of this.programs.values()) {
       for (const step of steps) {
         if (step.kind === 'kernel') {
+          this.declareProducts(step.node);
           const slot = this.hostImports.size;
           if (hostOps.has(step.node.op))
             this.hostImports.set(step, {
@@ -164,6 +182,18 @@ class Linker implements ModuleSurroundings {
     }
   }
 
+  /** A product in the programs' format that is worth other threads. */
+  private declareProducts(node: Node): void {
+    const {format, builder, threads} = this;
+    if (threads === 1 || this.threaded.has(format) || !isOp(node, 'matMul') || !isBlocked(node)) return;
+    const [, m, n] = node.shape;
+    if (2 * n * m * node.operands[0].shape[node.attributes.transposeA ? 1 : 2] < fewestOperations) return;
+    const name = `product/${format.name}`;
+    const workspaces = Array.from({length: threads}, () => this.reserve(workspaceBytes(format)));
+    const index = builder.import('threads', name, {parameters: productParameters.slice(0, -1), results: []});
+    this.threaded.set(format, {index, product: {name, workspaces}});
+  }
+
   private defineVectorFunctions(): void {
     for (const fn of this.vectorFunctions) {
       const {index, body} = this.builder.define({parameters: ['v128'], results: ['v128']});
@@ -173,13 +203,16 @@ class Linker implements ModuleSurroundings {
     }
   }
 
-  blockedProduct(format: Format): number {
+  blockedProduct(format: Format, operations: number): {readonly index: number; readonly workspace?: number} {
+    const threaded = this.threaded.get(format);
     let defined = this.blocked.get(format);
     if (defined === undefined) {
-      defined = defineBlockedProduct(this.builder, format, this.reserve(workspaceBytes(format)));
-      this.blocked.set(format, defined);
+      const {index} = defineBlockedProduct(this.builder, format);
+      const workspace = threaded?.product.workspaces[0] ?? this.reserve(workspaceBytes(format));
+      this.blocked.set(format, (defined = {index, workspace}));
+      if (threaded !== undefined) this.builder.export(threaded.product.name, index);
     }
-    return defined.index;
+    return threaded !== undefined && operations >= fewestOperations ? {index: threaded.index} : defined;
   }
 
   convertedAddress(node: Node<'input'>): number {

@@ -38,8 +38,8 @@ export interface ModuleSurroundings {
   callIndex(fn: FunctionName | BinaryName): number;
   /** Index of the import that computes this step in JavaScript. */
   hostIndex(step: KernelStep, operands: HostKernel['operands'], address: number): number;
-  /** Index of the function for large products. */
-  blockedProduct(format: Format): number;
+  /** The function for a large product: this module's own, with room to work in, or one that is given parts to other threads. */
+  blockedProduct(format: Format, operations: number): {readonly index: number; readonly workspace?: number};
   emitZero(body: Body, address: number, bytes: number): void;
   emitPoison(body: Body, address: number, bytes: number): void;
   /** From doubles to single precision and back. */
@@ -205,7 +205,7 @@ export class ProgramEmitter implements LoopSurroundings {
   private blockedProduct({batch, m, k, n, a, b, c}: Product, format: Format): void {
     const {body, linker} = this;
     const {bytes} = format;
-    const index = linker.blockedProduct(format);
+    const {index, workspace} = linker.blockedProduct(format, 2 * m * k * n);
     for (let s = 0; s < batch; s++) {
       for (const {address, batch: stride, row, column} of [a, b]) {
         body
@@ -219,6 +219,7 @@ export class ProgramEmitter implements LoopSurroundings {
         .i32(m)
         .i32(k)
         .i32(n);
+      if (workspace !== undefined) body.i32(workspace);
       body.call(index);
     }
   }

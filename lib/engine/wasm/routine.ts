@@ -4,7 +4,7 @@
  * from JavaScript some fifteen, with the arrays' addresses to be asked for beside.
  */
 import type {Local, Signature, ValueType} from '../../wasm/assembler.js';
-import {Body, ModuleBuilder} from '../../wasm/assembler.js';
+import {Body, isShared, ModuleBuilder} from '../../wasm/assembler.js';
 import type {Push} from '../../wasm/writer.js';
 import {Writer} from '../../wasm/writer.js';
 
@@ -68,7 +68,7 @@ export function routine<Run extends (...given: number[]) => number | undefined>(
   write(w);
   w.imported.forEach((known, i) => builder.import('calls', String(i), known.signature));
   builder.export('routine', builder.define(signature, w.body).index);
-  const instance = new WebAssembly.Instance(new WebAssembly.Module(builder.finish()), {
+  const instance = new WebAssembly.Instance(new WebAssembly.Module(builder.finish(undefined, isShared(memory))), {
     env: {memory},
     calls: Object.fromEntries(w.imported.map(({run}, i) => [String(i), run as WebAssembly.ImportValue])),
   });

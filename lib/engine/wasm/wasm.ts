@@ -13,6 +13,7 @@ import type {Analysis} from '../../linear/index.js';
 import {binaryNames} from '../../graph/node.js';
 import type {CompileOptions, Engine, Executable, NewtonCalls, Programs} from '../engine.js';
 import {bufferSizes, factorizationOf} from '../engine.js';
+import type {Routines} from '../routines.js';
 import {ModuleBuilder} from '../../wasm/assembler.js';
 import {Bytes} from '../../wasm/bytes.js';
 import type {Format} from './format.js';
@@ -32,9 +33,11 @@ import type {MemoryUse} from './memory.js';
 import {ordinary} from './memory.js';
 import type {Vectors} from '../vectors.js';
 import {newtonCalls, newtonNumbers} from './newton-calls.js';
+import {getThreadsCount, productThreads} from './product-threads.js';
 import {memoryVectors} from './vectors.js';
 
 export interface WasmExecutable extends Executable {
+  readonly routines: Routines;
   readonly memory: WebAssembly.Memory;
   /** Byte address of a named buffer, for code that works in the same memory. */
   address(name: string): number;
@@ -142,7 +145,14 @@ function compileIn(format: Format, programs: Programs, {extra, analysis}: Compil
 
 function compiled(programs: Programs, options: CompileOptions, format: Format): Compiled {
   const key = programKey(
-    JSON.stringify([Object.keys(programs), options.extra ?? {}, memoryUse, format.name, format.fused]),
+    JSON.stringify([
+      Object.keys(programs),
+      options.extra ?? {},
+      memoryUse,
+      format.name,
+      format.fused,
+      getThreadsCount(),
+    ]),
     Object.values(programs),
   );
   let found = cache.get(key);
@@ -151,7 +161,7 @@ function compiled(programs: Programs, options: CompileOptions, format: Format): 
 }
 
 function compileAnew(programs: Programs, options: CompileOptions, format: Format): Compiled {
-  const {bytes, layout, beginnings} = generate(programs, options, memoryUse, format);
+  const {bytes, layout, beginnings} = generate(programs, options, memoryUse, format, getThreadsCount());
   return {module: new WebAssembly.Module(bytes), layout, beginnings};
 }
 
@@ -161,6 +171,7 @@ export function generate(
   options: CompileOptions = {},
   memory = ordinary,
   format = double,
+  threads = 1,
 ): {bytes: ModuleBytes; layout: Layout; beginnings: string[]} {
   const parts = new Map<string, Graph>();
   const beginnings: string[] = [];
@@ -177,7 +188,7 @@ export function generate(
   const sizes = bufferSizes(Object.fromEntries(parts));
   for (const [name, size] of bufferSizes(programs, options)) sizes.set(name, size);
   const lowered = new Map([...parts].map(([name, graph]) => [name, lower(graph)]));
-  return {...link(lowered, sizes, memory, format), beginnings};
+  return {...link(lowered, sizes, memory, format, threads), beginnings};
 }
 
 /** Where the compiled factor of the matrix lies. */
@@ -190,12 +201,16 @@ function mathFunction(fn: FunctionName | BinaryName): (a: number, b: number) => 
 }
 
 function instantiate({module, layout, beginnings}: Compiled): WasmExecutable {
-  const memory = new WebAssembly.Memory({initial: layout.pages, maximum: layout.pages});
+  const {pages, products} = layout;
+  const memory = new WebAssembly.Memory({initial: pages, maximum: pages, shared: products.length > 0});
+  const threads = products.length > 0 ? productThreads(module, memory, products) : undefined;
   const instance = new WebAssembly.Instance(module, {
     env: {memory},
+    threads: threads?.imports ?? {},
     math: Object.fromEntries(layout.calls.map(fn => [fn, mathFunction(fn)])),
     host: Object.fromEntries(layout.hostKernels.map((kernel, i) => [String(i), bindHostKernel(kernel, memory)])),
   });
+  threads?.bind(instance.exports);
   for (const {address, values} of layout.data) {
     if (values instanceof Float64Array) new Float64Array(memory.buffer, address, values.length).set(values);
     else if (values instanceof Float32Array) new Float32Array(memory.buffer, address, values.length).set(values);

@@ -921,7 +921,7 @@ describe('identify', () => {
         {data: {t, q: [q, v] as never}},
         OptionError,
         'not-numeric',
-        /record 1: q\[0\] holds an object .* row by row/,
+        /record 1: q\[0\] is an object, not a number\..* row by row/,
       ],
       [
         'a guess outside its bounds',

@@ -357,6 +357,20 @@ describe('trainingStep', () => {
     const step = stepOf(adam());
     step({data});
     const before = valuesOf(step);
+    const {count, values, optimizer} = step.save();
+    const holed = Float64Array.from(values, () => NaN);
+    for (const [state, wrong] of [
+      [null, 'count'],
+      [{}, 'count'],
+      [{count: -1, values, optimizer}, 'count'],
+      [{count: 0.5, values, optimizer}, 'count'],
+      [{count, values, optimizer: null}, 'optimizer'],
+      [{count, values: holed, optimizer}, 'values'],
+      [{count, values, optimizer: {...optimizer, mean: holed}}, 'mean'],
+      [JSON.parse(JSON.stringify(step.save())), 'values'],
+    ])
+      fails(() => step.restore(state as never), new RegExp(`and ${wrong as string} is no`));
+    step.restore({count, values: Array.from(values), optimizer} as never);
     fails(() => step({data: {target: data.target.map(row => row.map(() => NaN))}}), /loss is NaN/);
     expect(valuesOf(step)).to.deep.equal(before);
     expect(step.count).to.equal(1);

@@ -6,7 +6,7 @@
 import type {ModuleBytes} from '../../../wasm/bytes.js';
 import {ZERO_PIVOT} from '../../../linear/singularity.js';
 import type {Local, ValueType} from '../../../wasm/assembler.js';
-import {ModuleBuilder} from '../../../wasm/assembler.js';
+import {isShared, ModuleBuilder} from '../../../wasm/assembler.js';
 import type {Push} from '../../../wasm/writer.js';
 import {Writer} from '../../../wasm/writer.js';
 
@@ -22,7 +22,7 @@ export interface UnrolledKernels {
 }
 
 /** The bytes of the module for n unknowns; it imports `env.memory`. */
-export function unrolledBytes(n: number): ModuleBytes {
+export function unrolledBytes(n: number, shared = false): ModuleBytes {
   const builder = new ModuleBuilder();
   const define = (name: string, results: ValueType[], write: (w: Writer, n: number) => void): void => {
     const {index, body} = builder.define({parameters: ['i32', 'i32', 'i32', 'i32'], results});
@@ -32,15 +32,18 @@ export function unrolledBytes(n: number): ModuleBytes {
   define('factor', ['f64'], factor);
   define('solve', [], w => solve(w, n));
   define('solveTransposed', [], w => solveTransposed(w, n));
-  return builder.finish();
+  return builder.finish(undefined, shared);
 }
 
-const modules = new Map<number, WebAssembly.Module>();
+/** By size, those for a memory that threads share apart. */
+const modules = {own: new Map<number, WebAssembly.Module>(), shared: new Map<number, WebAssembly.Module>()};
 
 /** The kernels for n unknowns on a memory; their code is compiled once. */
 export function unrolledKernels(n: number, memory: WebAssembly.Memory): UnrolledKernels {
-  let module = modules.get(n);
-  if (module === undefined) modules.set(n, (module = new WebAssembly.Module(unrolledBytes(n))));
+  const shared = isShared(memory);
+  const known = modules[shared ? 'shared' : 'own'];
+  let module = known.get(n);
+  if (module === undefined) known.set(n, (module = new WebAssembly.Module(unrolledBytes(n, shared))));
   // The definitions above give every export its name and signature.
   return new WebAssembly.Instance(module, {env: {memory}}).exports as unknown as UnrolledKernels;
 }

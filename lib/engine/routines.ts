@@ -1,0 +1,21 @@
+/** What routines of compiled programs are made of, for the loops that are written so (integrate/step-blocks.ts): no engine of a user's own needs it. */
+import type {Analysis} from '../linear/index.js';
+import type {Executable} from './engine.js';
+import type {NumericKernels, VectorKernels} from './wasm/kernels.js';
+import type {RoutineFactor} from './wasm/routine.js';
+
+/** Parts of routines (wasm/routine.ts): programs and kernels to be called in one memory, of which a buffer's `byteOffset` is an address. */
+export interface Routines {
+  readonly memory: WebAssembly.Memory;
+  /** Those of vectors, and all of them. */
+  readonly vectors: VectorKernels;
+  readonly kernels: NumericKernels;
+  /** undefined where the matrix has no compiled factor here. */
+  factor(analysis: Analysis): RoutineFactor | undefined;
+  /** Made once, by a key that tells what it depends on beside the executable. */
+  once<T>(key: string, make: () => T): T;
+}
+
+/** undefined where programs are not compiled. */
+export const routinesOf = (executable: Executable): Routines | undefined =>
+  (executable as Executable & {readonly routines?: Routines}).routines;
