@@ -3,7 +3,8 @@
  * routine of compiled functions, operation by operation, to the same bits. Steps of a grid have one of their own (pull-blocks.ts):
  * it reads what is kept of a step instead of its state, and knows Newton's matrix, but no states within steps.
  */
-import type {Routines} from '../engine/engine.js';
+import type {Routines} from '../engine/routines.js';
+import {routinesOf} from '../engine/routines.js';
 import {routine} from '../engine/wasm/routine.js';
 import {adaptiveRoom} from '../step/adaptive-block.js';
 import type {BufferName, StepExecutable} from '../step/buffers.js';
@@ -38,7 +39,7 @@ export class TimedBlocks implements PullTogether {
     cotangents: ParameterCotangents,
     xCotangent: Float64Array,
   ): TimedBlocks | undefined {
-    const {routines} = executable;
+    const routines = routinesOf(executable);
     const [rows, nextCotangent] = [executable.find('block'), executable.find('nextCotangent')];
     const {length: size} = xCotangent;
     if (routines === undefined || rows === undefined || nextCotangent?.length !== size) return undefined;

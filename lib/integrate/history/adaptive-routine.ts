@@ -5,7 +5,8 @@
  */
 import type {Local} from '../../wasm/assembler.js';
 import type {Push} from '../../wasm/writer.js';
-import type {Routines} from '../../engine/engine.js';
+import type {Routines} from '../../engine/routines.js';
+import {routinesOf} from '../../engine/routines.js';
 import type {RoutineWriter} from '../../engine/wasm/routine.js';
 import {routine} from '../../engine/wasm/routine.js';
 import type {BlockNumber} from '../../step/adaptive-block.js';
@@ -56,7 +57,7 @@ class Numbers {
 export function adaptiveRoutine(
   executable: StepExecutable<'update' | 'between' | 'dense'>,
 ): (() => number) | undefined {
-  const {routines} = executable;
+  const routines = routinesOf(executable);
   return routines?.once('adaptive', () => write(executable, routines));
 }
 
