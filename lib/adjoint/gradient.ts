@@ -26,35 +26,31 @@ export interface Looked {
   readonly cotangent: Float64Array;
 }
 
-/** Several steps of a grid at once. */
+/** Several steps at once. */
 export interface PullTogether {
   /** How many may be pulled back now. */
   most(): number;
   /**
-   * Rows from..from+count−1 of a record, each a step, the last one first, in one call.
-   * @param ends cotangents of the states at the ends of all but the last, which are added on the way
-   * @returns how many were pulled back; what stands at the end of the next one, if that is among them, has been added
+   * So many saved states may stand anywhere in them, ends of steps and within. Absent where states are saved at ends alone, of all
+   * steps but the last or of none.
    */
-  pull(record: StepRecord, from: number, count: number, ends: Float64Array | undefined, isNew: boolean): number;
-}
-
-/** The same of steps that are no grid, with all states that are saved in them. */
-export interface PullTimedTogether {
-  /** Steps, and saved states in them, at a time. */
-  readonly room: number;
+  readonly mostSaved?: number;
   /**
-   * @param end the state after the last of the rows from..to−1
-   * @param states cotangents of all saved states
-   * @param cursor stands at those of these steps
+   * Rows from..from+count−1 of a record, each a step, the last one first, in one call.
+   * @param saved cotangents of the saved states in them, which are added on the way; without `mostSaved` not those at the end of the last
+   * @param cursor stands at these
+   * @param end the state at the end of the last
+   * @returns how many were pulled back, all of them with `mostSaved`; what stands at the end of the next one, if that is among them, has been added
    */
-  pullTimed(
+  pull(
     record: StepRecord,
     from: number,
-    to: number,
-    end: Float64Array,
-    states: Float64Array,
+    count: number,
+    saved: Float64Array | undefined,
+    isNew: boolean,
     cursor: SavedCursor,
-  ): void;
+    end: Float64Array,
+  ): number;
 }
 
 /** Cotangents go back through one transition after another. */
@@ -78,7 +74,7 @@ export interface TransitionPull {
     within: readonly Looked[],
   ): void;
   /** Absent where each step is pulled back by itself. */
-  readonly together?: PullTogether | PullTimedTogether;
+  readonly together?: PullTogether;
   /** The cotangents of the parameters, after the last transition. */
   finish(): Float64Array[];
 }

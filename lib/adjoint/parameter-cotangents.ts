@@ -1,9 +1,8 @@
 /** The cotangents of the parameters, added up over a way back: by its programs themselves where they can, else after each of them. */
-import type {StepExecutable} from '../step/buffers.js';
+import type {BufferName, StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import type {CotangentProgram} from '../step/parameter-names.js';
 import {cotangentName, parameterCotangent} from '../step/parameter-names.js';
-import type {PullSums} from './timed-routine.js';
 import {parameterNames, throughDerived, zeroCotangents} from './derived.js';
 
 /** Of programs that have parameter cotangents of their own, those that share one: they run for every step. */
@@ -13,6 +12,11 @@ type Sources = readonly (Float64Array | undefined)[];
 
 /** Where programs leave their cotangents, by executable: every gradient asks, and a name is put together and looked up for each. */
 const known = new WeakMap<StepExecutable, Map<CotangentProgram | 'shared', Sources>>();
+
+/** By program the buffers that it leaves cotangents in, and where among the totals they are added. */
+export type PullSums = {
+  readonly [program in 'pullStep' | 'pullDense']: readonly {readonly buffer: BufferName; readonly offset: number}[];
+};
 
 export class ParameterCotangents {
   private readonly totals: readonly Float64Array[];

@@ -158,9 +158,9 @@ export type Visit = (n: number, record: StepRecord, from: number, to: number, en
 
 /**
  * Shows transitions n, n − 1, …, each a row of a record, the first of them being row n: so many as are taken, or none.
- * @param end the state before a row, of those that are no grid
+ * @param end the state after transition n, where it is asked for
  */
-export type VisitTogether = (n: number, record: StepRecord, most: number, end: (row: number) => Float64Array) => number;
+export type VisitTogether = (n: number, record: StepRecord, most: number, end: () => Float64Array) => number;
 
 /** Shows all transitions from last to first, several at once where it can; returns how many had to be taken again. */
 export type Backwards = (visit: Visit, together?: VisitTogether) => number;

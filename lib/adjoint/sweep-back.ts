@@ -5,7 +5,7 @@
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
 import {addTo} from './add-to.js';
-import type {Gradient, Looked, PullTimedTogether, PullTogether, TransitionPull} from './gradient.js';
+import type {Gradient, Looked, PullTogether, TransitionPull} from './gradient.js';
 import {implicitPull} from './implicit.js';
 import type {Watch} from './not-finite.js';
 import {ParameterCotangents} from './parameter-cotangents.js';
@@ -76,34 +76,34 @@ export function sweepBack(
   };
   const {together} = pull;
   const visitTogether = (several: PullTogether): VisitTogether => {
-    return (n, record, limit) => {
+    const {mostSaved} = several;
+    if (mostSaved !== undefined)
+      return (n, record, limit, end) => {
+        const from = cursor.backMany(n + 1, Math.min(limit, several.most()), mostSaved);
+        if (from > n) return 0;
+        const cotangents = states.subarray(cursor.from * size, cursor.to * size);
+        const pulled = several.pull(record, from, n + 1 - from, cotangents, isNew, cursor, end());
+        isNew = false;
+        return pulled;
+      };
+    return (n, record, limit, end) => {
       const most = Math.min(limit, several.most());
       if (most < 1) return 0;
       if (looked !== n && cursor.back(n)) look();
       looked = n;
       const {count, ends} = alike(saved, cursor.from - 1, n, most);
       const cotangents = ends > 0 ? states.subarray((cursor.from - ends) * size, cursor.from * size) : undefined;
-      const pulled = several.pull(record, n + 1 - count, count, cotangents, isNew);
+      const pulled = several.pull(record, n + 1 - count, count, cotangents, isNew, cursor, end());
       if (pulled === count) looked = undefined;
       else if (pulled > 0 && ends > 0) looked = n - pulled;
       if (pulled > 0) isNew = pulled < count && ends > 0;
       return pulled;
     };
   };
-  const visitTimed = (several: PullTimedTogether): VisitTogether => {
-    return (n, record, limit, end) => {
-      const first = cursor.backMany(n + 1, Math.min(limit, several.room), several.room);
-      if (first > n) return 0;
-      several.pullTimed(record, first, n + 1, end(n + 1), states, cursor);
-      isNew = false;
-      return n + 1 - first;
-    };
-  };
-  const visits = (): VisitTogether | undefined => {
-    if (together === undefined || watch !== undefined) return undefined;
-    return 'pullTimed' in together ? visitTimed(together) : visitTogether(together);
-  };
-  const recomputedSteps = backwards(visit, visits());
+  const recomputedSteps = backwards(
+    visit,
+    together === undefined || watch !== undefined ? undefined : visitTogether(together),
+  );
   if (cursor.back(-1)) look();
   const parameters = pull.finish();
   return {initial: pullStart(startOf(context), start, xCotangent, parameters), parameters, recomputedSteps};

@@ -1,48 +1,193 @@
 /**
- * Steps that are pulled back many at once, by one call of a routine (timed-routine.ts): to the same bits as timed-pull.ts pulls
- * each by itself.
+ * Explicit steps with their times pulled back many at once: what timed-pull.ts does with steps whose times are constants, as one
+ * routine of compiled functions, operation by operation, to the same bits. Steps of a grid have one of their own (pull-blocks.ts):
+ * it reads what is kept of a step instead of its state, and knows Newton's matrix, but no states within steps.
  */
-import {roomOf} from '../step/adaptive-blocks.js';
+import type {Routines} from '../engine/routines.js';
 import {routinesOf} from '../engine/routines.js';
-import type {StepExecutable} from '../step/buffers.js';
+import {routine} from '../engine/wasm/routine.js';
+import {adaptiveRoom} from '../step/adaptive-block.js';
+import type {BufferName, StepExecutable} from '../step/buffers.js';
 import type {HistoryAdjointProgram} from '../step/history-programs.js';
-import type {PullTimedTogether} from './gradient.js';
-import type {ParameterCotangents} from './parameter-cotangents.js';
-import {timedRoutine} from './timed-routine.js';
+import {rowStart} from '../step/rows.js';
+import type {Local} from '../wasm/assembler.js';
+import type {Push} from '../wasm/writer.js';
+import type {PullTogether} from './gradient.js';
+import type {ParameterCotangents, PullSums} from './parameter-cotangents.js';
+import type {StepRecord} from './record.js';
+import type {SavedCursor} from './step-history.js';
 
-/**
- * @param cotangents those of the parameters, which the steps add to
- * @param xCotangent that of the state, which they replace
- * @returns undefined where the engine pulls steps one by one
- */
-export function timedBlocks(
+const bytes = Float64Array.BYTES_PER_ELEMENT;
+
+/** So many rows, last to first, and cotangents of saved states in them. */
+type Pull = (rows: number, saved: number) => undefined;
+
+export class TimedBlocks implements PullTogether {
+  readonly mostSaved: number;
+  private readonly states: Float64Array;
+  private readonly thetas: Float64Array;
+  private readonly afters: Float64Array;
+  private readonly totals: Float64Array;
+
+  /**
+   * @param cotangents those of the parameters, which the steps add to
+   * @param xCotangent that of the state, which they replace
+   * @returns undefined where steps are pulled back one by one
+   */
+  static of(
+    executable: StepExecutable<HistoryAdjointProgram>,
+    cotangents: ParameterCotangents,
+    xCotangent: Float64Array,
+  ): TimedBlocks | undefined {
+    const routines = routinesOf(executable);
+    const [rows, nextCotangent] = [executable.find('block'), executable.find('nextCotangent')];
+    const {length: size} = xCotangent;
+    if (routines === undefined || rows === undefined || nextCotangent?.length !== size) return undefined;
+    const call = routines.once('timed', () => write(executable, routines, size, cotangents.sums));
+    return new TimedBlocks(executable, cotangents, xCotangent, rows, nextCotangent, call);
+  }
+
+  private constructor(
+    executable: StepExecutable<HistoryAdjointProgram>,
+    private readonly cotangents: ParameterCotangents,
+    private readonly xCotangent: Float64Array,
+    private readonly rows: Float64Array,
+    private readonly nextCotangent: Float64Array,
+    private readonly call: Pull,
+  ) {
+    const {length: size} = xCotangent;
+    this.mostSaved = adaptiveRoom(size);
+    this.states = rows.subarray((this.mostSaved + 1) * (rowStart + size));
+    [this.thetas, this.afters, this.totals] = (['blockTheta', 'blockAfter', 'blockTotals'] as const).map(name =>
+      executable.buffer(name),
+    );
+  }
+
+  most(): number {
+    return this.mostSaved;
+  }
+
+  pull(
+    record: StepRecord,
+    from: number,
+    count: number,
+    saved: Float64Array | undefined,
+    _isNew: boolean,
+    cursor: SavedCursor,
+    end: Float64Array,
+  ): number {
+    const {rows, states, thetas, afters, totals, cotangents, xCotangent, nextCotangent} = this;
+    rows.set(record.rows(from, count));
+    rows.set(end, count * record.width + rowStart);
+    if (saved !== undefined) states.set(saved);
+    afters[0] = -1;
+    for (let i = cursor.from, k = 0; i < cursor.to; i++, k++) {
+      thetas[k] = cursor.theta(i);
+      afters[k + 1] = cursor.after(i) - from;
+    }
+    nextCotangent.set(xCotangent);
+    cotangents.give(totals);
+    this.call(count, cursor.to - cursor.from);
+    cotangents.take(totals);
+    xCotangent.set(nextCotangent);
+    return count;
+  }
+}
+
+/** @param sums buffers of cotangents that programs leave, which are added up one after another in `blockTotals` */
+function write(
   executable: StepExecutable<HistoryAdjointProgram>,
-  cotangents: ParameterCotangents,
-  xCotangent: Float64Array,
-): PullTimedTogether | undefined {
-  const routines = routinesOf(executable);
-  const run = routines?.once('pullTimed', () => timedRoutine(executable, routines, cotangents.sums));
-  if (run === undefined) return undefined;
-  const size = xCotangent.length;
-  const [rows, cotangentsOfStates, thetas, afters, totals, nextCotangent] = (
-    ['blockRows', 'blockStates', 'blockTheta', 'blockAfter', 'blockTotals', 'nextCotangent'] as const
-  ).map(name => executable.buffer(name));
-  return {
-    room: roomOf(size),
-    pullTimed(record, from, to, end, states, cursor) {
-      rows.set(record.rows(from, to - from));
-      rows.set(end, (to - from) * (2 + size) + 2);
-      cotangentsOfStates.set(states.subarray(cursor.from * size, cursor.to * size));
-      afters[0] = -1;
-      for (let i = cursor.from, k = 0; i < cursor.to; i++, k++) {
-        thetas[k] = cursor.theta(i);
-        afters[k + 1] = cursor.after(i) - from;
-      }
-      nextCotangent.set(xCotangent);
-      cotangents.give(totals);
-      run(to - from, cursor.to - cursor.from);
-      cotangents.take(totals);
-      xCotangent.set(nextCotangent);
-    },
-  };
+  {memory, vectors}: Routines,
+  size: number,
+  sums: PullSums,
+): Pull {
+  const at = (name: BufferName): number => executable.buffer(name).byteOffset;
+  const lengthOf = (name: BufferName): number => executable.find(name)?.length ?? 0;
+  const has = (name: BufferName): boolean => executable.find(name) !== undefined;
+  const [pullDense, inside] = (['pullDense', 'inside'] as const).map(name =>
+    executable.has(name) ? executable.program(name) : undefined,
+  );
+  const pullStep = executable.program('pullStep');
+  const width = rowStart + size;
+  const block = at('block');
+  const states = block + bytes * (adaptiveRoom(size) + 1) * width;
+  return routine<Pull>(memory, {parameters: ['i32', 'i32'], results: []}, w => {
+    const [rows, saved] = [w.parameter(0), w.parameter(1)];
+    const [row, i, from, to, isWithin, state] = Array.from({length: 6}, () => w.local('i32'));
+    const element = (array: number, index: Local, each: number): Push =>
+      w.plus(w.int(array), w.op('i32.mul', w.get(index), w.int(bytes * each)));
+    const single = (name: BufferName, index: Local): Push => element(at(name), index, 1);
+    const add = (target: BufferName, source: BufferName, offset = 0): void => {
+      if (!has(source)) return;
+      const place = at(target) + bytes * offset;
+      w.run(vectors.advance, place, place, at(source), lengthOf(source), {number: -1});
+    };
+    const copyFrom = (to: BufferName, address: Push): void => {
+      if (!has(to)) return;
+      w.set(state, address);
+      w.run(vectors.copy, at(to), state, lengthOf(to));
+    };
+    const zero = (name: BufferName): void => {
+      if (!has(name)) return;
+      w.for(i, w.int(at(name)), w.int(at(name) + bytes * lengthOf(name)), () => w.store(w.get(i), w.number(0)), bytes);
+    };
+    const addUp = (program: keyof PullSums): void => {
+      for (const {buffer, offset} of sums[program]) add('blockTotals', buffer, offset);
+    };
+    const eachSaved = (code: () => void): void => w.for(i, w.get(from), w.get(to), code);
+    const isAtEnd = w.op('f64.eq', w.load(single('blockTheta', i)), w.number(1));
+
+    /** Cotangents of saved states: at the end they are added, those within are left for `pullWithin`. */
+    const look = (): void => {
+      w.set(to, w.get(saved));
+      // Of the one before `saved`; before all of them stands a number of no row.
+      const before = w.load(single('blockAfter', saved));
+      const isOfRow = w.op('f64.eq', before, w.op('f64.convert_i32_s', w.plus(w.get(row), w.int(1))));
+      w.while(isOfRow, () => w.set(saved, w.plus(w.get(saved), w.int(-1))));
+      w.set(from, w.get(saved));
+      w.set(isWithin, w.int(0));
+      eachSaved(() =>
+        w.if(
+          isAtEnd,
+          () => {
+            w.set(state, element(states, i, size));
+            w.run(vectors.advance, at('nextCotangent'), at('nextCotangent'), state, size, {number: -1});
+          },
+          () => w.set(isWithin, w.int(1)),
+        ),
+      );
+    };
+
+    const pullWithin = (dense: () => void): void => {
+      zero('blockCotangent');
+      if (inside !== undefined) w.run(inside);
+      copyFrom('next', w.plus(element(block, row, width), w.int(bytes * (width + rowStart))));
+      eachSaved(() =>
+        w.if(w.op('i32.eqz', isAtEnd), () => {
+          if (has('theta')) w.store(w.int(at('theta')), w.load(single('blockTheta', i)));
+          copyFrom('denseCotangent', element(states, i, size));
+          w.run(dense);
+          addUp('pullDense');
+          add('nextCotangent', 'denseNextCotangent');
+          add('blockCotangent', 'denseXCotangent');
+          if (has('insideCotangent')) add('insideCotangent', 'denseInsideCotangent');
+        }),
+      );
+    };
+
+    w.set(row, w.get(rows));
+    w.while(w.op('i32.gt_s', w.get(row), w.int(0)), () => {
+      w.set(row, w.plus(w.get(row), w.int(-1)));
+      look();
+      if (has('t')) w.store(w.int(at('t')), w.load(element(block, row, width)));
+      if (has('h')) w.store(w.int(at('h')), w.load(element(block, row, width), bytes));
+      copyFrom('x', w.plus(element(block, row, width), w.int(rowStart * bytes)));
+      zero('insideCotangent');
+      if (pullDense !== undefined) w.if(w.get(isWithin), () => pullWithin(pullDense));
+      w.run(pullStep);
+      addUp('pullStep');
+      w.run(vectors.copy, at('nextCotangent'), at('xCotangent'), size);
+      if (pullDense !== undefined) w.if(w.get(isWithin), () => add('nextCotangent', 'blockCotangent'));
+    });
+  });
 }

@@ -13,7 +13,7 @@ import {EventError, GradientError} from '../errors.js';
 import {topological} from '../graph/node.js';
 import {dot} from '../linear/index.js';
 import type {StepExecutable} from '../step/buffers.js';
-import {pullBlockBuffers} from '../step/adaptive-blocks.js';
+import {timedBuffers} from '../step/adaptive-block.js';
 import type {CompiledStep} from '../step/compiled.js';
 import {turned, turnedAll} from '../step/clock.js';
 import type {StepContext} from '../step/context.js';
@@ -23,11 +23,11 @@ import {historyAdjointPrograms, historyPrograms} from '../step/history-programs.
 import {namedFunctions} from '../step/step-functions.js';
 import type {TracedStep} from '../step/traced-step.js';
 import {addTo} from './add-to.js';
-import type {Looked, PullTimedTogether, TransitionPull} from './gradient.js';
-import {timedBlocks} from './timed-blocks.js';
+import type {Looked, PullTogether, TransitionPull} from './gradient.js';
 import {ParameterCotangents} from './parameter-cotangents.js';
 import type {StepHistory, Restart} from './step-history.js';
 import type {RunCotangents} from './sweep-back.js';
+import {TimedBlocks} from './timed-blocks.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 import type {ByLength, TimedStep} from './timed-step.js';
@@ -44,7 +44,7 @@ export const historyAdjoint = ({compiled, traced, linear}: StepContext): StepExe
       // A factor in the programs' memory solves into it, where no program reads the unknown's derivative too.
       extra: {
         dzH: traced.unknown.size,
-        ...(compiled.inBlocks ? pullBlockBuffers(traced.state.size, totals(compiled)) : {}),
+        ...(compiled.inBlocks ? timedBuffers(traced.state.size, totals(compiled)) : {}),
       },
     },
   );
@@ -108,7 +108,7 @@ export function crossingRate(
 export class TimedPull implements TransitionPull {
   readonly executable: StepExecutable<HistoryAdjointProgram>;
   readonly xCotangent: Float64Array;
-  readonly together?: PullTimedTogether;
+  readonly together?: PullTogether;
   private readonly cotangents: ParameterCotangents;
   private readonly happenedCotangents: Float64Array;
   private readonly momentCotangents: Float64Array;
@@ -143,7 +143,7 @@ export class TimedPull implements TransitionPull {
         this.momentCotangents[moment] += turned(context.traced, times[saved]);
     this.eventCotangent = this.executable.find('eCotangent');
     if (context.compiled.inBlocks && history.moments.length === 0)
-      this.together = timedBlocks(this.executable, this.cotangents, this.xCotangent);
+      this.together = TimedBlocks.of(this.executable, this.cotangents, this.xCotangent);
   }
 
   pull(

@@ -1,4 +1,4 @@
-/** What routines of compiled programs are made of, for the loops that are written so (integrate/step-blocks.ts): no engine of a user's own needs it. */
+/** What routines of compiled programs are made of, for the loops that are written so (integrate/step-blocks.ts, integrate/history/adaptive-blocks.ts): no engine of a user's own needs it. */
 import type {Analysis} from '../linear/index.js';
 import type {Executable} from './engine.js';
 import type {NumericKernels, VectorKernels} from './wasm/kernels.js';

@@ -128,10 +128,10 @@ class Checkpointer implements Companion {
     if (schedule === undefined) while (this.states.size > this.room / 2) this.widen();
   }
 
-  /** On a grid: to the next state that is kept. Else as many as the record holds. */
+  /** To the end of the record, or to the next state that is kept. */
   together(n: number): number {
     const {schedule, history, record, most} = this;
-    if (history !== undefined) return record === undefined ? 1 : most - record.count;
+    if (history !== undefined) return record === undefined ? 1 : Math.floor(most - record.count);
     if (schedule === undefined) return Infinity;
     while (schedule[this.reached] <= n) this.reached++;
     return (schedule.at(this.reached) ?? Infinity) - n;
@@ -231,7 +231,7 @@ class KeptSteps implements Kept {
     const pace = new Pace(poll !== undefined);
     for (let n = count - 1, to = kept.count; n >= 0;) {
       poll?.();
-      const pulled = several === undefined ? 0 : pace.time(() => several(n, kept, pace.most, end));
+      const pulled = several === undefined ? 0 : pace.time(() => several(n, kept, pace.most, () => end(n + 1)));
       if (pulled > 0) {
         n -= pulled;
         to -= pulled;

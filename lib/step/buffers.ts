@@ -217,10 +217,8 @@ export const buffers = {
   dDerivedCotangent: {shape: 'parameter', along: true, indexed: 'number'},
   dDenseCotangent: {shape: 'end', along: true},
 
-  // Adaptive steps in blocks (adaptive-blocks.ts).
+  // Steps in blocks that are not of a grid (adaptive-block.ts).
   blockControl: {shape: 'any'},
-  blockRows: {shape: 'any'},
-  blockStates: {shape: 'any'},
   blockTheta: {shape: 'any'},
   blockAfter: {shape: 'any'},
   blockTimes: {shape: 'any'},

@@ -13,9 +13,9 @@ import {auto, stagewise} from '../linear/index.js';
 import {workVectors} from '../newton/index.js';
 import type {Graph, Node} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
+import {adaptiveBuffers, adaptiveRoom} from './adaptive-block.js';
 import type {Derived} from './derived.js';
 import {deriveStep, pullDerivedPrograms, secondOrderDerivedPrograms} from './derived.js';
-import {blockBuffers, roomOf} from './adaptive-blocks.js';
 import {historyPrograms} from './history-programs.js';
 import {checkJacobian} from './jacobian-check.js';
 import type {JacobianProgram} from './jacobian-program.js';
@@ -317,7 +317,7 @@ export class CompiledStep {
   get inBlocks(): boolean {
     const {residual, error, filter, events, touching} = this.step.functions;
     const simple = [residual, filter, events, touching].every(one => one === undefined);
-    return simple && error !== undefined && roomOf(this.step.state.size) > 0;
+    return simple && error !== undefined && adaptiveRoom(this.step.state.size) > 0;
   }
 
   /** Adaptive steps in blocks, with dense output in the same memory. */
@@ -329,7 +329,7 @@ export class CompiledStep {
         const {between, dense} = historyPrograms(step);
         return {update: forwardPrograms(step, undefined).update, between, dense};
       },
-      {extra: blockBuffers(step.state.size, step.functions.error?.size ?? 0)},
+      {extra: adaptiveBuffers(step.state.size, step.functions.error?.size ?? 0)},
     );
   }
 

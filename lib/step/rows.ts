@@ -1,10 +1,10 @@
 /**
  * Room in the memory of compiled programs for the rows of several steps, which one call takes or pulls back: their records, and
- * the states at their ends, or the cotangents of these. What does not fit goes step by step.
+ * the states at their ends or within them, or the cotangents of these. What does not fit goes step by step.
  */
 
 /** Beyond some tens of steps a call more costs nothing that can be measured beside them. */
-const mostSteps = 64;
+export const mostSteps = 64;
 
 /**
  * 32 KiB, as the first-level cache of most machines. Of states that leave room for fewer steps than `fewestSteps` a step takes so

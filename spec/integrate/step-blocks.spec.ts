@@ -331,7 +331,7 @@ describe('integrate: several steps in one call', () => {
           },
         },
       ),
-    ).to.throw('ended by its signal');
+    ).to.throw('aborted by its signal');
     expect(at).to.be.within(1, many / 2);
     expect(taken).to.be.within(at - 2, at);
   });

@@ -1,16 +1,16 @@
 /**
- * Adaptive steps taken many at once, by one call of a routine (adaptive-routine.ts), to the same bits as one by one.
+ * Adaptive steps taken many at once, in one call (adaptive-routine.ts), to the same bits as one by one.
  * A block ends before anything that is not in it: a state that is not finite, a step too short, the end of the run. The time loop
  * (loop.ts) goes on from there by single steps.
  */
-import {routinesOf} from '../../engine/routines.js';
-import type {BlockNumber} from '../../step/adaptive-blocks.js';
-import {blockPlace, roomOf} from '../../step/adaptive-blocks.js';
+import type {BlockNumber} from '../../step/adaptive-block.js';
+import {adaptiveRoom, blockPlace} from '../../step/adaptive-block.js';
 import {loadParameters} from '../../step/context.js';
+import {rowStart} from '../../step/rows.js';
 import {unjudged} from '../algebraic.js';
-import {Pace} from '../pace.js';
 import type {Runnable} from '../runnable.js';
 import {adaptiveRoutine} from './adaptive-routine.js';
+import {Pace} from '../pace.js';
 import type {AdaptivePace} from './pace.js';
 import type {Plan} from './plan.js';
 
@@ -18,6 +18,7 @@ export class AdaptiveBlocks {
   private readonly control: Float64Array;
   /** Accepted steps as rows of a record, and what the scheme tells of each. */
   readonly rows: Float64Array;
+  readonly width: number;
   readonly stiffness: Float64Array;
   /** Saved states, where each lies in its step, and how many of the block's steps were begun before it. */
   readonly states: Float64Array;
@@ -27,7 +28,8 @@ export class AdaptiveBlocks {
   readonly x: Float64Array;
   private readonly times: Float64Array;
   private readonly room: number;
-  private readonly attempts: Pace;
+  /** Attempts in a block: between blocks a run is aborted and tells its progress. */
+  private readonly limit: Pace;
 
   /** undefined where steps are taken one by one. */
   static of(prepared: Runnable, plan: Plan): AdaptiveBlocks | undefined {
@@ -42,9 +44,7 @@ export class AdaptiveBlocks {
       && compiled.inBlocks
       && (plan.saving.kind !== 'times' || traced.functions.dense !== undefined);
     if (!plain || unjudged(prepared).length > 0) return undefined;
-    const executable = compiled.adaptiveSteps;
-    const routines = routinesOf(executable);
-    const run = routines?.once('adaptive', () => adaptiveRoutine(executable, routines));
+    const run = adaptiveRoutine(compiled.adaptiveSteps);
     return run === undefined ? undefined : new AdaptiveBlocks(prepared, plan, run);
   }
 
@@ -56,21 +56,16 @@ export class AdaptiveBlocks {
     const {compiled, traced} = prepared;
     const executable = compiled.adaptiveSteps;
     loadParameters(executable, prepared);
-    [this.control, this.rows, this.stiffness, this.states, this.theta, this.after, this.times, this.x] = (
-      [
-        'blockControl',
-        'blockRows',
-        'blockStiffness',
-        'blockStates',
-        'blockTheta',
-        'blockAfter',
-        'blockTimes',
-        'x',
-      ] as const
+    const {size} = traced.state;
+    [this.room, this.width] = [adaptiveRoom(size), rowStart + size];
+    const block = executable.buffer('block');
+    this.rows = block.subarray(0, this.room * this.width);
+    this.states = block.subarray(this.room * this.width);
+    [this.control, this.stiffness, this.theta, this.after, this.times, this.x] = (
+      ['blockControl', 'blockStiffness', 'blockTheta', 'blockAfter', 'blockTimes', 'x'] as const
     ).map(name => executable.buffer(name));
-    this.room = roomOf(traced.state.size);
-    const {poll, onProgress} = prepared.options;
-    this.attempts = new Pace(poll !== undefined || onProgress !== undefined);
+    const {onProgress, poll} = prepared.options;
+    this.limit = new Pace(onProgress !== undefined || poll !== undefined);
     executable.buffer('blockAbsolute').set(plan.absolute ?? []);
     const judged = executable.buffer('blockJudged');
     judged.set(traced.along?.judged ?? judged.fill(1));
@@ -106,11 +101,11 @@ export class AdaptiveBlocks {
     pace: AdaptivePace,
     timesAhead: Float64Array | undefined,
   ): number {
-    const {control, x, room, times, attempts: limit} = this;
+    const {control, x, room, times, limit} = this;
     x.set(state);
     this.set('t', t);
     this.set('boundaries', boundaries);
-    this.set('mostAttempts', limit.most);
+    this.set('mostAttempts', Math.min(limit.most, room));
     pace.give(control);
     const ahead = timesAhead?.length ?? 0;
     const given = Math.min(ahead, room);
@@ -121,8 +116,7 @@ export class AdaptiveBlocks {
       this.run();
       return this.get('attempts');
     });
-    if (attempts === 0) return 0;
-    pace.take(control);
+    if (attempts > 0) pace.take(control);
     return attempts;
   }
 }

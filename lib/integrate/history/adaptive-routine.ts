@@ -1,16 +1,18 @@
 /**
- * Adaptive steps of an explicit scheme, many in one call: what this folder does with a step (trials.ts, error-estimate.ts,
+ * Adaptive steps of an explicit scheme, many in one call: what integrate/history/ does with a step (trials.ts, error-estimate.ts,
  * pace.ts, step-lengths.ts, saver.ts) as one routine about its programs, operation by operation, to the same bits. Where
  * something happens that is not in it, the block ends before that attempt.
  */
-import type {Routines} from '../../engine/routines.js';
-import type {RoutineWriter} from '../../engine/wasm/routine.js';
-import {routine} from '../../engine/wasm/routine.js';
-import type {BlockNumber} from '../../step/adaptive-blocks.js';
-import {blockEnds, blockPlace, smallestError, stretch, timeRounding} from '../../step/adaptive-blocks.js';
-import type {BufferName, StepExecutable} from '../../step/buffers.js';
 import type {Local} from '../../wasm/assembler.js';
 import type {Push} from '../../wasm/writer.js';
+import type {Routines} from '../../engine/routines.js';
+import {routinesOf} from '../../engine/routines.js';
+import type {RoutineWriter} from '../../engine/wasm/routine.js';
+import {routine} from '../../engine/wasm/routine.js';
+import type {BlockNumber} from '../../step/adaptive-block.js';
+import {blockEnds, blockPlace, smallestError, stretch, timeRounding} from '../../step/adaptive-block.js';
+import type {BufferName, StepExecutable} from '../../step/buffers.js';
+import {rowStart} from '../../step/rows.js';
 
 const bytes = Float64Array.BYTES_PER_ELEMENT;
 
@@ -48,21 +50,31 @@ class Numbers {
   }
 }
 
-/** undefined of programs that are not an explicit step's with an estimate of its error. */
+/**
+ * Attempts, as many as the numbers in `blockControl` say; returns one of `blockEnds`. Of programs in memory with `adaptiveBuffers`;
+ * undefined where they are not compiled.
+ */
 export function adaptiveRoutine(
   executable: StepExecutable<'update' | 'between' | 'dense'>,
-  {memory, vectors: kernels}: Routines,
 ): (() => number) | undefined {
-  const [update, between, dense] = (['update', 'between', 'dense'] as const).map(name =>
+  const routines = routinesOf(executable);
+  return routines?.once('adaptive', () => write(executable, routines));
+}
+
+function write(executable: StepExecutable<'update' | 'between' | 'dense'>, {memory, vectors}: Routines): () => number {
+  const update = executable.program('update');
+  const [between, dense] = (['between', 'dense'] as const).map(name =>
     executable.has(name) ? executable.program(name) : undefined,
   );
-  const at = (name: BufferName): number => executable.find(name)?.byteOffset ?? NaN;
-  const size = executable.buffer('x').length;
-  const absolutes = executable.find('blockAbsolute')?.length ?? NaN;
-  const room = executable.find('blockTheta')?.length ?? 0;
-  const needed = (['x', 'next', 'E', 'blockControl', 'blockAbsolute'] as const).map(at);
-  if (update === undefined || room === 0 || needed.some(Number.isNaN)) return undefined;
-  const [x, next, estimate, control] = needed;
+  const at = (name: BufferName): number => executable.buffer(name).byteOffset;
+  const {length: size} = executable.buffer('x');
+  const {length: absolutes} = executable.buffer('blockAbsolute');
+  const {length: room} = executable.buffer('blockTheta');
+  const [x, next, estimate, control] = (['x', 'next', 'E', 'blockControl'] as const).map(at);
+  const stiffness = executable.find('stiffness');
+  const width = rowStart + size;
+  const block = at('block');
+  const states = block + bytes * room * width;
   return routine<() => number>(memory, {parameters: [], results: ['i32']}, w => {
     const f = (op: Arithmetic, a: Push, b: Push): Push => w.op(`f64.${op}`, a, b);
     const pow = (base: Push, exponent: Push): Push => {
@@ -87,11 +99,12 @@ export function adaptiveRoutine(
     };
     const whole = (value: Push): Push => w.op('i32.trunc_sat_f64_s', value);
     /** Address of row i of an array of rows this wide. */
-    const row = (array: BufferName, i: Local, width: number): Push =>
-      w.plus(w.int(at(array)), w.op('i32.mul', whole(w.get(i)), w.int(bytes * width)));
+    const element = (array: number, i: Local, each: number): Push =>
+      w.plus(w.int(array), w.op('i32.mul', whole(w.get(i)), w.int(bytes * each)));
+    const row = (name: BufferName, i: Local): Push => element(at(name), i, 1);
     const copy = (to: Push, from: Push): void => {
       const [a, b] = [w.keep('i32', to), w.keep('i32', from)];
-      w.run(kernels.copy, a, b, size);
+      w.run(vectors.copy, a, b, size);
       w.body.release(a);
       w.body.release(b);
     };
@@ -99,7 +112,8 @@ export function adaptiveRoutine(
     const smallest = (time: Push): Push =>
       f('mul', w.number(timeRounding), f('max', w.op('f64.abs', time), w.number(Number.MIN_VALUE / timeRounding)));
     const fill = (name: BufferName, value: Push): void => {
-      if (!Number.isNaN(at(name))) w.store(w.int(at(name)), value);
+      const address = executable.find(name)?.byteOffset;
+      if (address !== undefined) w.store(w.int(address), value);
     };
 
     const propose = (): void => {
@@ -158,15 +172,15 @@ export function adaptiveRoutine(
 
     /** A saved state in the last step, at its end or at θ within. */
     const save = (from: Push, place: Push): void => {
-      copy(row('blockStates', saved, size), from);
-      w.store(row('blockTheta', saved, 1), place);
-      w.store(row('blockAfter', saved, 1), f('add', w.get(rows), w.number(1)));
+      copy(element(states, saved, size), from);
+      w.store(row('blockTheta', saved), place);
+      w.store(row('blockAfter', saved), f('add', w.get(rows), w.number(1)));
       increment(saved);
     };
 
     const saveTimes = (): void => {
       const [first, loaded, close] = [w.keep('f64', w.get(saved)), w.keep('i32', w.int(0)), w.local('f64')];
-      const time = w.load(row('blockTimes', saved, 1));
+      const time = w.load(row('blockTimes', saved));
       const more = w.op('f64.lt', w.get(saved), numbers.given('times'));
       w.set(close, smallest(w.get(stop)));
       const isInside = w.op('i32.and', more, w.op('f64.lt', time, f('sub', w.get(stop), w.get(close))));
@@ -239,11 +253,11 @@ export function adaptiveRoutine(
     const commit = (): void => {
       saveTimes();
       saveEnds();
-      const to = w.keep('i32', row('blockRows', rows, 2 + size));
+      const to = w.keep('i32', element(block, rows, width));
       w.store(w.get(to), w.get(t));
       w.store(w.get(to), w.get(h), bytes);
-      copy(w.plus(w.get(to), w.int(2 * bytes)), w.int(x));
-      if (!Number.isNaN(at('stiffness'))) w.store(row('blockStiffness', rows, 1), w.load(w.int(at('stiffness'))));
+      copy(w.plus(w.get(to), w.int(rowStart * bytes)), w.int(x));
+      if (stiffness !== undefined) w.store(row('blockStiffness', rows), w.load(w.int(stiffness.byteOffset)));
       copy(w.int(x), w.int(next));
       w.set(t, w.get(stop));
       increment(taken);
@@ -268,7 +282,7 @@ export function adaptiveRoutine(
       fill('t', w.get(t));
       fill('h', w.get(h));
       w.run(update);
-      const isFinite = w.op('f64.lt', w.call(kernels.largest, [next, size], 'f64'), w.number(Infinity));
+      const isFinite = w.op('f64.lt', w.call(vectors.largest, [next, size], 'f64'), w.number(Infinity));
       w.if(w.op('i32.eqz', isFinite), () => leave('unusual'));
       judge();
       w.if(w.op('i32.eqz', w.op('f64.lt', w.get(error), w.number(Infinity))), () => leave('unusual'));

@@ -25,9 +25,10 @@ import type {Pace} from './pace.js';
 import {AdaptivePace, GridPace, smallestStep} from './pace.js';
 import type {Plan} from './plan.js';
 import {evaluationsOfFirst, firstStep} from './first-step.js';
+import {rowStart} from '../../step/rows.js';
+import {AdaptiveBlocks} from './adaptive-blocks.js';
 import {EventLog} from './records.js';
 import {Saver} from './saver.js';
-import {AdaptiveBlocks} from './adaptive-blocks.js';
 import {StiffnessWatch} from './stiffness.js';
 import {Trials} from './trials.js';
 import type {Crossing} from './watch.js';
@@ -236,7 +237,7 @@ export class HistoryLoop implements Loop {
     counters.rejectedSteps += rejections;
     if (rejections > 0) counters.failures.error = (counters.failures.error ?? 0) + rejections;
     if (rows === 0) return true;
-    const width = 2 + blocks.x.length;
+    const {width} = blocks;
     if (stiffness !== undefined) for (let k = 0; k < rows; k++) stiff.note(blocks.stiffness[k], blocks.rows[k * width]);
     this.recordBlock(count, rows, blocks.rows, width);
     for (let k = 0; k < rows; k++) history.append(blocks.rows[k * width], blocks.rows[k * width + 1]);
@@ -546,11 +547,11 @@ export class HistoryLoop implements Loop {
   /** The same of several steps, from rows that are like those of a record. */
   private recordBlock(n: number, count: number, rows: Float64Array, width: number): void {
     const companion = this.along;
-    if ((companion?.together?.(n) ?? 0) >= count && companion?.record !== undefined)
-      companion.record.appendRows(rows.subarray(0, count * width), count);
+    const given = rows.subarray(0, count * width);
+    if (companion?.together !== undefined && companion.together(n) >= count) companion.record?.appendRows(given, count);
     else if (companion !== undefined)
       for (let k = 0; k < count; k++) {
-        const x = rows.subarray(k * width + 2, (k + 1) * width);
+        const x = rows.subarray(k * width + rowStart, (k + 1) * width);
         this.record(n + k, rows[k * width], rows[k * width + 1], x, undefined);
       }
   }

@@ -1,5 +1,5 @@
 /** The next step of a run: along the grid, or as long as its error allows. */
-import {blockPlace, stretch, timeRounding} from '../../step/adaptive-blocks.js';
+import {blockPlace, stretch, timeRounding} from '../../step/adaptive-block.js';
 import type {Grid} from '../grid.js';
 import {placeOf} from '../grid.js';
 import type {GridPlace} from '../run-state.js';

@@ -2,7 +2,7 @@
  * The length of the next step from the errors of the last ones: a PI controller (Gustafsson 1991; Hairer &
  * Wanner, Solving ODEs II, §IV.2 and §IV.8).
  */
-import {blockPlace, smallestError} from '../../step/adaptive-blocks.js';
+import {blockPlace, smallestError} from '../../step/adaptive-block.js';
 import type {StepControl} from '../control.js';
 
 /** Growth below this is not worth a new factorization, and left out for implicit schemes (Hairer & Wanner, §IV.8: 1 to 1.2). */

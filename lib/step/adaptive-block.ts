@@ -1,8 +1,8 @@
 /**
- * What a block of adaptive steps (integrate/history/adaptive-blocks.ts) and the routine that takes it in one call say to each other:
- * buffers beside those of the programs, and the numbers in one of them.
+ * What a block of adaptive steps (integrate/history/adaptive-blocks.ts) and the routine that takes it in one call say to each
+ * other: buffers beside those of the programs, and the numbers in one of them.
  */
-import {rowStart, stepsInBlock} from './rows.js';
+import {mostSteps, rowStart} from './rows.js';
 
 /** By place in `blockControl`. Steps that are taken read all and change the first ones. */
 const names = [
@@ -65,25 +65,24 @@ export const smallestError = 1e-10;
 export const blockEnds = {full: 0, over: 1, unusual: 2} as const;
 
 /**
- * Of states so large that a block has room for fewer steps, blocks gained nothing: processor time of a training step with them and
- * without, 0.75 for 4 numbers (Lotka–Volterra), 1.04 for 256 (a latent ODE).
+ * Beyond so many numbers a step takes so long that a call is not seen beside it (a spiral of 128 members, 256 numbers: 1.02 of the
+ * time step by step). Fewer steps would do for the call, but a step whose saved states find no room is taken again by the next one.
  */
-const fewestSteps = 16;
+const mostNumbers = 2 ** 15;
 
-/** Steps, and saved states, that a block has room for; 0 where steps are taken one by one. */
-export function roomOf(size: number): number {
-  const room = stepsInBlock(rowStart + size, size);
-  return room < fewestSteps ? 0 : room;
-}
+/** Steps that a block holds, and saved states in them; 0 where steps are taken one by one. */
+export const adaptiveRoom = (size: number): number =>
+  mostSteps * (rowStart + 2 * size) <= mostNumbers ? mostSteps : 0;
+
+const blockRoom = (size: number): number => adaptiveRoom(size) * (rowStart + 2 * size);
 
 /** Of forward steps. @param judged numbers that the error is estimated of */
-export function blockBuffers(size: number, judged: number): {readonly [name: string]: number} {
-  const room = roomOf(size);
+export function adaptiveBuffers(size: number, judged: number): {readonly [name: string]: number} {
+  const room = adaptiveRoom(size);
   return {
     x: size,
+    block: blockRoom(size),
     blockControl: names.length,
-    blockRows: room * (rowStart + size),
-    blockStates: room * size,
     blockTheta: room,
     blockAfter: room,
     blockTimes: room,
@@ -93,12 +92,11 @@ export function blockBuffers(size: number, judged: number): {readonly [name: str
   };
 }
 
-/** Of the way back: rows with the state that the last one ended at, and cotangents of saved states. @param totals numbers of parameters whose cotangents are added up */
-export function pullBlockBuffers(size: number, totals: number): {readonly [name: string]: number} {
-  const room = roomOf(size);
+/** Of the way back, with the state that the last row ended at as one row more. @param totals numbers of parameters whose cotangents are added up */
+export function timedBuffers(size: number, totals: number): {readonly [name: string]: number} {
+  const room = adaptiveRoom(size);
   return {
-    blockRows: room * (rowStart + size) + rowStart + size,
-    blockStates: room * size,
+    block: blockRoom(size) + rowStart + size,
     blockTheta: room,
     blockAfter: 1 + room,
     blockCotangent: size,
