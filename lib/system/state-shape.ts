@@ -15,7 +15,9 @@ export function ofStateShape(result: unknown, y: tf.Tensor, term: 'derivative' |
       ? `a tensor of shape [${(result as tf.Tensor).shape.join(', ')}]`
       : Array.isArray(result)
         ? 'an array (tf.stack makes a tensor of scalars)'
-        : shown(result);
+        : result === undefined
+          ? 'nothing'
+          : `${shown(result)}, of type ${typeof result}`;
   throw new ShapeError(`${term}-shape`, `${said} returned ${got}, but y has shape [${y.shape.join(', ')}].`, {
     term,
     y: y.shape,
