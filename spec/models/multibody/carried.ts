@@ -1,6 +1,6 @@
 /** A plate on balls in rows and columns, on a floor: what carries, what it carries, and how far the laws of contact are from being obeyed at rest. */
 import * as tf from '@tensorflow/tfjs';
-import type {Trajectory} from '../../../lib/index.js';
+import type {Params, Trajectory} from '../../../lib/index.js';
 import {box, multibody, plane, rigidContact, sphere} from '../../../models/index.js';
 import type {BodySpec, Multibody, RigidContact} from '../../../models/index.js';
 
@@ -16,11 +16,8 @@ export interface Carried {
   readonly mass: number;
 }
 
-/** @param across balls in a row, 0.3 apart @param push on the plate's centre, along x */
-export function carried(
-  across: number,
-  {mass, friction, push}: {mass: number; friction: number; push: number},
-): Carried {
+/** @param across balls in a row, 0.3 apart */
+export function carried(across: number, {mass, friction}: {mass: number; friction: number}): Carried {
   const count = across ** 2;
   const size = [0.3 * across + 0.1, 0.3 * across + 0.1, thickness] as const;
   const about = (one: number, other: number): number => (mass * (one ** 2 + other ** 2)) / 12;
@@ -43,9 +40,9 @@ export function carried(
     contacts.push(rigidContact('ground', `s${i}`, {shapes: [plane(), ball], friction}));
   }
   for (let i = 0; i < count; i++) contacts.push(rigidContact('plate', `s${i}`, {shapes: [top, ball], friction}));
-  const forces = [
-    (): tf.Tensor => tf.tensor2d([[push, 0, 0, 0, 0, 0], ...Array.from({length: count}, () => [0, 0, 0, 0, 0, 0])]),
-  ];
+  // The force is a parameter, `push`, on the plate's centre, along x.
+  const direction = [[1, 0, 0, 0, 0, 0], ...Array.from({length: count}, () => [0, 0, 0, 0, 0, 0])];
+  const forces = [({params}: {params: Params}): tf.Tensor => tf.mul(params.push as tf.Tensor, tf.tensor2d(direction))];
   return {system: multibody({gravity: [0, 0, -g], bodies, contacts, forces}), count, friction, mass};
 }
 
