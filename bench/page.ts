@@ -232,7 +232,7 @@ function denseNetwork(row: Row): string {
   return `## A dense network
 
 The gradient of one evaluation, 512 → 512 four times with tanh between and a batch of 512, with respect to batch and weights: products of
-large matrices and little else ([definition](../bench/dense.ts), [PyTorch](../bench/peers/products_torch.py)). **stiffgrad** as it is by default: its [large products](precision.md#dense-products) on two threads.
+large matrices and little else ([definition](../bench/dense.ts), [PyTorch](../bench/peers/products_torch.py)). **stiffgrad** is on one thread, as by default, and with its [large products](precision.md#on-several-threads) on two.
 The last columns are the speed in units of PyTorch's on one thread, by time and by processor time; load average ${row.load.toFixed(1)}, with 2 cores.
 
 ${table(['', 'ms', 'processor, ms', 'GFLOP/s', 'speed', 'by processor time'], cells)}

@@ -74,9 +74,9 @@ function training(python: string, peer: (name: string) => string, numbers: strin
     },
     ...(['prepared', 'single'] as const).flatMap((way, i) => [
       {
-        name: `stiffgrad, one thread${bits[i][0]}`,
+        name: `stiffgrad, two threads${bits[i][0]}`,
         command: process.execPath,
-        args: [built('peers/stiffgrad.js'), way, '1'],
+        args: [built('peers/stiffgrad.js'), way, '2'],
         enters: isDense,
       },
       ...[1, 2].map(threads => ({

@@ -5,7 +5,7 @@
  * calling thread too: a thread that is late, has not started or has died takes none, and is not waited for. Threads are
  * started with the first program that has such a product, never from within a worker thread, and do not keep a program alive.
  */
-import {nodeThreads, parallelism} from '../../builtin.js';
+import {nodeThreads} from '../../builtin.js';
 import {OptionError} from '../../errors.js';
 import {argumentCount, closed, helperText, mostParts, mostThreads, place} from './product-helper.js';
 
@@ -21,8 +21,6 @@ export interface ThreadedProduct {
  */
 export const fewestOperations = 2 ** 24;
 
-/** Two threads are what was measured. */
-const usualThreads = 2;
 /** Rows or columns of a part are a multiple of this, the blocks' own (blocked-product.ts). */
 const block = 64;
 /** Parts for each thread: with one, all wait for the slowest; each packs the other operand anew, so more cost more. */
@@ -32,7 +30,8 @@ const looks = 2000;
 /** A thread that has not finished a part for so long is taken for dead: seconds, and operations a second, a hundredth of what one does. */
 const patience = {seconds: 10, rate: 1e8};
 
-let count: number | undefined;
+/** One, unless asked for: two were up to 1.7 times as fast in single precision, and no faster in double (docs/precision.md). */
+let count = 1;
 
 /** Whether threads may share memory here, and this is not itself one of several. */
 function mayShare(): boolean {
@@ -43,13 +42,12 @@ function mayShare(): boolean {
 
 /** Threads that large products of compiled programs run on, this one included: 1 where threads cannot share memory. */
 export function getThreadsCount(): number {
-  if (!mayShare()) return 1;
-  return count ?? Math.min(usualThreads, parallelism());
+  return mayShare() ? count : 1;
 }
 
 /**
- * How many threads large products run on from now on, this one included; 1 for none beside this one. Default: 2 where the
- * machine has as many processors. Results are the same to the bit. Programs that were compiled for more go on with those that are there.
+ * How many threads large products run on from now on, this one included; 1, the default, for none beside this one. Results are
+ * the same to the bit. Programs that were compiled for more go on with those that are there.
  * @throws OptionError 'bad-threads'
  */
 export function setThreadsCount(threads: number): void {
