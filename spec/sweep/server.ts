@@ -1,5 +1,5 @@
 /** Queues' servers for tests: Redis, Valkey or PostgreSQL as Debian's packages install them, on a free port of this machine. */
-import {execFileSync, spawn, type ChildProcess} from 'node:child_process';
+import {execFileSync, spawn, spawnSync, type ChildProcess} from 'node:child_process';
 import {chmodSync, chownSync, existsSync, readdirSync} from 'node:fs';
 import {createServer, connect} from 'node:net';
 import {userInfo} from 'node:os';
@@ -98,7 +98,17 @@ export async function startPostgres(folder: string, port: number, more: readonly
     {...owner(), stdio: 'ignore', cwd: folder},
   );
   await opened(port);
+  await accepting(port);
   return {port, process: child, stop: signal => stopped(child, signal)};
+}
+
+/** PostgreSQL listens before it has read its log: until then it refuses whoever comes ('the database system is starting up'). */
+async function accepting(port: number): Promise<void> {
+  const ask = path.join(postgresPrograms!, 'pg_isready');
+  for (let i = 0; i < 200; i++) {
+    if (spawnSync(ask, ['-q', '-h', '127.0.0.1', '-p', String(port)]).status === 0) return;
+    await new Promise(resolve => setTimeout(resolve, 50));
+  }
 }
 
 /** A certificate of its own authority for 127.0.0.1; false where openssl is not installed. */
