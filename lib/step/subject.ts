@@ -208,8 +208,10 @@ function stateLabels({own, system}: Subject, size: number): readonly (string | u
   return candidates.find(labels => labels.length === size);
 }
 
-/** The constraint of every row: 'constraints[0]' of one row, 'constraints[1] row 2' of several. */
-const rowLabels = ({sizes}: Subject): string[] =>
-  sizes.flatMap((size, index) =>
-    Array.from({length: size}, (_, row) => (size === 1 ? `constraints[${index}]` : `constraints[${index}] row ${row}`)),
-  );
+/** The constraint of every row: as it calls it, else 'constraints[0]' of one row, 'constraints[1] row 2' of several. */
+const rowLabels = ({sizes, system}: Subject): string[] =>
+  sizes.flatMap((size, index) => {
+    const own = system.kind === 'mechanics' ? system.constraints[index]?.rows : undefined;
+    const name = (row: number): string => (size === 1 ? `constraints[${index}]` : `constraints[${index}] row ${row}`);
+    return Array.from({length: size}, (_, row) => own?.[row] ?? name(row));
+  });

@@ -90,6 +90,8 @@ export interface Constraint<P = Params, Z extends string = never> {
   readonly compliance?: Compliance<P> | undefined;
   /** Of `frictionalContact`: friction and restitution. */
   readonly contact?: ContactLaw<P, Z>;
+  /** What errors and warnings call its rows, one a row; default: its place among the constraints, and the row's number. */
+  readonly rows?: readonly string[];
 }
 
 /** Makes constraints of one kind. */

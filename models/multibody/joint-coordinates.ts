@@ -7,7 +7,7 @@ import {constantTensor, OptionError, unilateral, type Constraint, type Params} f
 import type {Place} from './bodies.js';
 import {Axes, type ForceGroup, type Instant} from './force-groups.js';
 import {coordinatesOf, requireCoordinate, type JointForce} from './joint-forces.js';
-import type {KnownJoint} from './joints.js';
+import {limitName, type KnownJoint} from './joints.js';
 import {minus, turnedBack, type V3} from './numbers.js';
 import {pointOfJoint} from './rows.js';
 import {Choice, constants, difference, poseOf, type Pose, type Twist, type Wrench} from './state.js';
@@ -125,13 +125,18 @@ export function maximalJointTerms(
   });
   const gaps = kinds.flatMap(kind => {
     const own = limited.filter(({axis}) => axis.kind === kind);
-    return own.length === 0 ? [] : [gapsOf(own.map(({limits}) => limits), of(kind, own.map(({axis}) => axis)))]; // prettier-ignore
+    return own.length === 0 ? [] : [gapsOf(own, of(kind, own.map(({axis}) => axis)))]; // prettier-ignore
   });
-  const count = limited.flatMap(({limits}) => limits.filter(Number.isFinite)).length;
+  const rows = gaps.flatMap(({names}) => names);
   return {
     groups,
     stops:
-      count === 0 ? undefined : {count, constraint: unilateral(({q}) => tf.concat(gaps.map(gap => gap(poseOf(q)))))},
+      rows.length === 0
+        ? undefined
+        : {
+            count: rows.length,
+            constraint: {...unilateral(({q}) => tf.concat(gaps.map(({gap}) => gap(poseOf(q))))), rows},
+          },
   };
 }
 
@@ -168,12 +173,15 @@ function groupOf(forces: readonly JointForce[], coordinates: Coordinates): Force
 }
 
 /** Finite ends of the ranges: least first, then greatest. */
-function gapsOf(limits: readonly (readonly [number, number])[], coordinates: Coordinates): (pose: Pose) => tf.Tensor {
+function gapsOf(
+  limited: readonly {readonly limits: readonly [number, number]; readonly name: string}[],
+  coordinates: Coordinates,
+): {readonly names: string[]; readonly gap: (pose: Pose) => tf.Tensor} {
   const ends = ([0, 1] as const).map(side => {
-    const rows = [...limits.keys()].filter(i => Number.isFinite(limits[i][side]));
-    return {side, rows, bounds: Float64Array.from(rows, i => limits[i][side])};
+    const rows = [...limited.keys()].filter(i => Number.isFinite(limited[i].limits[side]));
+    return {side, rows, bounds: Float64Array.from(rows, i => limited[i].limits[side])};
   });
-  return pose => {
+  const gap = (pose: Pose): tf.Tensor => {
     const position = coordinates.position(pose);
     return tf.concat(
       ends
@@ -185,4 +193,8 @@ function gapsOf(limits: readonly (readonly [number, number])[], coordinates: Coo
         }),
     );
   };
+  const names = ends.flatMap(({side, rows}) =>
+    rows.map(i => limitName(limited[i].name, side === 0 ? 'least' : 'greatest')),
+  );
+  return {names, gap};
 }

@@ -8,7 +8,7 @@ import {any, callable, refuseUnknownOptions, whole as wholeNumber} from '../../l
 import type {Constraint, Params} from '../../lib/index.js';
 import {constantTensor, OptionError, unilateral} from '../../lib/index.js';
 import {coefficient} from '../coefficient.js';
-import type {KnownJoint, Loads} from './joints.js';
+import {limitName, type KnownJoint, type Loads} from './joints.js';
 import type {Coordinate, Tree} from './tree.js';
 
 /** The coordinate of a joint: an angle [radians], a shift [length], or of a ball a quaternion and an angular velocity. */
@@ -171,29 +171,32 @@ export function jointTerms(
             ),
     stops: stopsOf(
       all.flatMap(({own, name, at}) =>
-        own.limits === undefined ? [] : [{limits: own.limits, at: inTree(at, name, own.kind)}],
+        own.limits === undefined ? [] : [{limits: own.limits, name, at: inTree(at, name, own.kind)}],
       ),
     ),
   };
 }
 
 function stopsOf(
-  limited: readonly {readonly limits: readonly [number, number]; readonly at: Coordinate}[],
+  limited: readonly {readonly limits: readonly [number, number]; readonly name: string; readonly at: Coordinate}[],
 ): Stops | undefined {
-  const rows = limited.flatMap(({limits: [low, high], at}) => [
-    ...(Number.isFinite(low) ? [{at, bound: low, side: 1 as const}] : []),
-    ...(Number.isFinite(high) ? [{at, bound: high, side: -1 as const}] : []),
+  const rows = limited.flatMap(({limits: [low, high], name, at}) => [
+    ...(Number.isFinite(low) ? [{at, name, bound: low, side: 1 as const}] : []),
+    ...(Number.isFinite(high) ? [{at, name, bound: high, side: -1 as const}] : []),
   ]);
   if (rows.length === 0) return undefined;
   return {
     acts: rows.map(({at, side}) => ({v: at.v, sign: (side * at.sign) as 1 | -1})),
-    constraint: unilateral(({q}) =>
-      tf.stack(
-        rows.map(({at, bound, side}) =>
-          tf.mul(side, tf.sub(tf.mul(at.sign, tf.reshape(tf.slice(q, [at.q], [1]), [])), bound)),
+    constraint: {
+      ...unilateral(({q}) =>
+        tf.stack(
+          rows.map(({at, bound, side}) =>
+            tf.mul(side, tf.sub(tf.mul(at.sign, tf.reshape(tf.slice(q, [at.q], [1]), [])), bound)),
+          ),
         ),
       ),
-    ),
+      rows: rows.map(({name, side}) => limitName(name, side === 1 ? 'least' : 'greatest')),
+    },
   };
 }
 

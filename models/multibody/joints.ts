@@ -92,6 +92,9 @@ export type CompoundStep =
   | ({readonly slide: readonly [number, number, number]} & JointLoads)
   | ({readonly ball: readonly [number, number, number]} & Pick<JointLoads, 'armature'>);
 
+/** What errors call the row of a stop. */
+export const limitName = (joint: string, end: 'least' | 'greatest'): string => `${end} limit of joint ${joint}`;
+
 function loadsOf({armature = 0, limits}: JointLoads, name: string): Loads {
   if (limits === undefined) return {armature, limits};
   const [low, high] = limits;

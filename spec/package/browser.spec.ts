@@ -2,24 +2,10 @@
  * The entries in a browser: bundled as they are, without settings and without anything of Node, and run in
  * headless Chromium where there is one, for the same gradient as here.
  */
-import path from 'node:path';
 import {expect} from 'chai';
-import {build, type BuildResult} from 'esbuild';
 import {answer, type Answer} from './browser-program.js';
-import {chromiumOrSkip, pageText} from './chromium.js';
-import {entries, root} from './sources.js';
-
-const bundle = (contents: string): Promise<BuildResult<{write: false; metafile: true}>> =>
-  build({
-    stdin: {contents, resolveDir: path.join(root, 'spec/package'), loader: 'ts'},
-    bundle: true,
-    platform: 'browser',
-    format: 'esm',
-    target: 'es2022',
-    write: false,
-    metafile: true,
-    logLevel: 'silent',
-  });
+import {answerInPage, bundle, chromiumOrSkip} from './chromium.js';
+import {entries} from './sources.js';
 
 describe('in a browser', function () {
   this.timeout(200_000);
@@ -63,14 +49,7 @@ describe('in a browser', function () {
       },
     ]) {
       it(where, async () => {
-        const {outputFiles} = await bundle(`
-          import {answer} from './browser-program.js';
-          const show = value => { document.querySelector('pre').textContent = btoa(unescape(encodeURIComponent(JSON.stringify(value)))); };
-          answer().then(show, error => show({error: String(error?.stack)}));`);
-        const text = await pageText(chromium, outputFiles[0].text, {policy});
-        const there = JSON.parse(Buffer.from(text, 'base64').toString('utf8')) as Answer & {error?: string};
-        expect(there.error).to.equal(undefined);
-
+        const there = await answerInPage<Answer>(chromium, './browser-program.js', 'answer', {policy});
         const here = await answer();
         expect(there.engines).to.deep.equal(engines);
         expect(there.chart).to.equal(true);

@@ -1,9 +1,26 @@
-/** A Chromium that is installed, its helpers and its folder: started headless, and gone when the work is done. */
+/**
+ * A Chromium that is installed, its helpers and its folder: started headless, and gone when the work is done; and programs bundled for it.
+ */
 import {execFile, spawn, spawnSync} from 'node:child_process';
 import {mkdtemp, rm, writeFile} from 'node:fs/promises';
 import {tmpdir} from 'node:os';
 import path from 'node:path';
 import {promisify} from 'node:util';
+import {build, type BuildResult} from 'esbuild';
+import {root} from './sources.js';
+
+/** A module that lies in this folder, with all that it imports, as a page takes it. */
+export const bundle = (contents: string): Promise<BuildResult<{write: false; metafile: true}>> =>
+  build({
+    stdin: {contents, resolveDir: path.join(root, 'spec/package'), loader: 'ts'},
+    bundle: true,
+    platform: 'browser',
+    format: 'esm',
+    target: 'es2022',
+    write: false,
+    metafile: true,
+    logLevel: 'silent',
+  });
 
 /** The program of a Chromium that is installed, or undefined. `STIFFGRAD_CHROMIUM` names one that lies elsewhere. */
 function findChromium(): string | undefined {
@@ -50,6 +67,23 @@ export function pageText(
     );
     return /<pre>(.*?)<\/pre>/s.exec(stdout)?.[1] ?? '';
   });
+}
+
+/** What `name()` of a program in this folder gives in a page; numbers come back by JSON, to the bit. Where it fails, this does. */
+export async function answerInPage<T>(
+  chromium: string,
+  program: string,
+  name: string,
+  options?: Parameters<typeof pageText>[2],
+): Promise<T> {
+  const {outputFiles} = await bundle(`
+    import {${name} as answer} from '${program}';
+    const show = value => { document.querySelector('pre').textContent = btoa(unescape(encodeURIComponent(JSON.stringify(value)))); };
+    answer().then(show, error => show({error: String(error?.stack)}));`);
+  const text = await pageText(chromium, outputFiles[0].text, options);
+  const answer = JSON.parse(Buffer.from(text, 'base64').toString('utf8')) as T & {readonly error?: string};
+  if (answer.error !== undefined) throw new Error(`in the page: ${answer.error}`);
+  return answer;
 }
 
 /** Keeps a page open, in real time, while `during` lasts: threads of a page do not run in virtual time. */

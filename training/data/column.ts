@@ -19,6 +19,9 @@ const pointed = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 /** The same with a comma before the decimals. */
 const withComma = /^[+-]?(?:\d+(?:,\d*)?|,\d+)(?:[eE][+-]?\d+)?$/;
 
+/** A number in either way of writing. */
+export const isNumeral = (cell: string): boolean => pointed.test(cell) || withComma.test(cell);
+
 /** Words that programs write for a number that is none: a number column's, not a text column's. */
 const notANumber = /^[+-]?(?:nan|inf|infinity|na|n\/a|null|none|#n\/a|-+)$/i;
 

@@ -1,6 +1,6 @@
 /** What can be wrong with a table, each as a sentence with its place: file, line, column. */
 import {DataError} from '../../lib/errors.js';
-import {otherDecimal, type ReadColumn} from './column.js';
+import {isNumeral, otherDecimal, type ReadColumn} from './column.js';
 import {excerpt, listed} from './excerpt.js';
 import {nearestName} from '../../lib/checks.js';
 
@@ -52,7 +52,12 @@ export function unnamed(file: string, line: number, index: number, text: string)
 export function notNumbers(file: string, column: ReadColumn): DataError {
   const first = column.text.find(word => word !== '') ?? '';
   const where = column.isBlank ? 'is empty' : `holds text (line ${column.decidedAt}: '${excerpt(first)}')`;
-  const remedy = otherDecimal(first)?.remedy ?? `Read it with text('${excerpt(column.name)}').`;
+  const below = column.text.slice(column.text.indexOf(first) + 1).filter(word => word !== '');
+  const remedy =
+    otherDecimal(first)?.remedy
+    ?? (below.length > 0 && below.every(isNumeral)
+      ? `Below it there are numbers alone: if that line is a second header, of units, say, begin it with # to make it a remark, or remove it.`
+      : `Read it with text('${excerpt(column.name)}').`);
   return new DataError('table-text', `${file}: column '${excerpt(column.name)}' ${where}, not numbers. ${remedy}`, {
     file,
     column: column.name,

@@ -173,6 +173,12 @@ describe('coordinates of joints', () => {
     const joint = (spec: object) => ({hinge: revolute('ground', 'arm', {at: [0, 0, 0], axis: y, ...spec})});
     expect(() => multibody({bodies, joints: joint({armature: 1})})).to.throw(/armature.*minimal/);
     expect(() => multibody({bodies, joints: joint({limits: [-4, 1]})})).to.throw(/half a turn.*minimal/);
+    for (const coordinates of ['maximal', 'minimal'] as const) {
+      const outside = multibody({bodies, joints: joint({limits: [-1, -0.1]}), coordinates});
+      expect(() => simulate(outside, outside.initial, {dt: 0.01, steps: 1})).to.throw(
+        /the gap of lambda\[\d\] \(greatest limit of joint \w+\) is -1\.000e-1/,
+      );
+    }
     expect(() => joint({limits: [2, 1]})).to.throw(/least, greatest/);
     const force = (name: string, step = 0) => jointForce(name, {step, force: () => tf.scalar(1)});
     expect(() => multibody({bodies, joints: joint({}), forces: [force('elbow')]})).to.throw(/'elbow'.*hinge/);

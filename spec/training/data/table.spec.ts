@@ -299,7 +299,14 @@ describe('readTable', () => {
     it('numbers asked of a text column', async () => {
       const table = await made('name,x\n,1\nanna,2\n');
       const error = await failure(() => table.column('name'));
-      expect(error.message).to.match(/holds text \(line 3: 'anna'\)/);
+      expect(error.message).to.match(/holds text \(line 3: 'anna'\).*text\('name'\)/);
+    });
+
+    it('numbers below a second header, of units', async () => {
+      const table = await made('time,x\ns,m\n0,1\n0.1,2\n');
+      const error = await failure(() => table.column('x'));
+      expect(error.message).to.match(/holds text \(line 2: 'm'\).*second header, of units.*begin it with #/);
+      expect([...(await made('time,x\n#s,m\n0,1\n0.1,2\n')).column('x')]).to.deep.equal([1, 2]);
     });
   });
 });
