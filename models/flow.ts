@@ -6,7 +6,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {any, callable, count, refuseUnknownOptions, requireValue} from '../lib/checks.js';
 import type {OdeSystem, Params} from '../lib/index.js';
-import {brownianPath, derivativeAlong, ode, ShapeError} from '../lib/index.js';
+import {brownianPath, dependsOnItsOwn, derivativeAlong, ode, OptionError, ShapeError} from '../lib/index.js';
 
 /** What `flow` makes a system of. */
 export interface FlowSpec {
@@ -24,7 +24,7 @@ export interface FlowSpec {
 /**
  * A flow as an ode of rows [z, l], [rows, size + 1], with l' = tr ∂f/∂z: from a start with l = 0 the density of a point is that of
  * its end times eˡ, log p₀(z(0)) = log p₁(z(t)) + l(t).
- * @throws OptionError; when traced, ShapeError where field or probe have another shape
+ * @throws OptionError; when traced, 'rows-mixed' where rows of the field act on each other, ShapeError where field or probe have another shape
  */
 export function flow(spec: FlowSpec): OdeSystem {
   refuseUnknownOptions(spec, {size: any, field: any, probe: callable}, 'flow');
@@ -40,6 +40,11 @@ export function flow(spec: FlowSpec): OdeSystem {
       );
     const z = tf.slice(y, [0, 0], [-1, size]);
     const f = (at: tf.Tensor): tf.Tensor => shaped(field(at, t, params), z.shape, 'field');
+    if (!dependsOnItsOwn(at => f(at.y), z, size))
+      throw new OptionError(
+        'rows-mixed',
+        'flow: a row of field depends on other rows of z, as by a mean over the batch, and then its trace is not that of its own point. Make the field of each row by itself.',
+      );
     const trace = probe === undefined ? exactTrace(f, z) : quadraticForm(f, z, shaped(probe(params), z.shape, 'probe'));
     return tf.concat([f(z), trace], 1);
   });

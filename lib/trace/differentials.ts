@@ -47,8 +47,11 @@ export function derivativeAlong(f: (at: Tensors) => tf.Tensor, at: Tensors, dire
   return tensorOf(substitute([orZeros(tangent, output)], place)[0]);
 }
 
-/** Whether each number of f, of the shape of y, depends on that number of y alone, by the dependence of operations. Only inside a trace. */
-export function dependsOnItsOwn(f: (at: Tensors) => tf.Tensor, y: tf.Tensor): boolean {
+/**
+ * Whether each number of f, of the shape of y, depends on that number of y alone, or each row of `size` numbers on that row, by the
+ * dependence of operations. Only inside a trace.
+ */
+export function dependsOnItsOwn(f: (at: Tensors) => tf.Tensor, y: tf.Tensor, size = 1): boolean {
   const {inputs, output} = isolate(f, {y});
   const {pointers, indices, rows} = sparsityPattern(
     pushforward([output], new Map([[inputs.y, inputs.y]]))[0],
@@ -56,7 +59,8 @@ export function dependsOnItsOwn(f: (at: Tensors) => tf.Tensor, y: tf.Tensor): bo
     output.size,
   );
   for (let row = 0; row < rows; row++)
-    for (let k = pointers[row]; k < pointers[row + 1]; k++) if (indices[k] !== row) return false;
+    for (let k = pointers[row]; k < pointers[row + 1]; k++)
+      if (Math.floor(indices[k] / size) !== Math.floor(row / size)) return false;
   return true;
 }
 

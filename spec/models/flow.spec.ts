@@ -110,6 +110,20 @@ describe('models: flow', () => {
       ShapeError,
       'field',
     );
+    // The trace of z less the batch's mean is not 2 but 2 (1 − 1/rows): one direction for all rows would say 0.
+    for (const probe of [undefined, () => tf.ones([2, 2])])
+      expect(() =>
+        simulate(
+          flow({size: 2, field: z => tf.sub(z, tf.mean(z, 0, true)), probe}),
+          {
+            y: [
+              [1, 2, 0],
+              [3, 4, 0],
+            ],
+          },
+          options,
+        ),
+      ).to.throw(OptionError, 'depends on other rows');
     expect(() => derivativeAlong(({x}) => x, {x: tf.scalar(1)}, {x: tf.scalar(1)})).to.throw(TraceError);
   });
 });
