@@ -61,9 +61,6 @@ export const stretch = 1.01;
 /** Of an estimate, as a share of the tolerance: below this it is rounding, and no longer says how much a step may grow. */
 export const smallestError = 1e-10;
 
-/** How a block ended: more may follow at once; the run is over, or the next attempt is nothing for a block. */
-export const blockEnds = {full: 0, over: 1, unusual: 2} as const;
-
 /**
  * Beyond so many numbers a step takes so long that a call is not seen beside it (a spiral of 128 members, 256 numbers: 1.02 of the
  * time step by step). Fewer steps would do for the call, but a step whose saved states find no room is taken again by the next one.

@@ -90,6 +90,8 @@ export class CompiledStep {
   private jacobianWork: {readonly jacobian: number; readonly residual: number} | undefined;
   /** A run is using the buffers: another one of the same structure, started by its progress, takes a step of its own. */
   busy = false;
+  /** Adaptive steps attempted one by one, in all runs. */
+  attempts = 0;
   /** Milliseconds spent differentiating and compiling since the caller last reset it. */
   compileTime = 0;
 

@@ -47,9 +47,9 @@ export class RoutineWriter extends Writer {
     this.call(run, given)();
   }
 
-  /** Ends the routine with this result. */
-  return(result: Push): void {
-    result();
+  /** Ends the routine, with this result where it has one. */
+  return(result?: Push): void {
+    result?.();
     this.body.op('return');
   }
 }

@@ -15,6 +15,12 @@ import type {AdaptivePace} from './pace.js';
 import type {Plan} from './plan.js';
 
 export class AdaptiveBlocks {
+  /**
+   * Attempts of all runs before there are blocks: their programs take some 50 ms to compile, which is gained back in about so many
+   * (0.7 µs each, its way back included, of Lotka–Volterra with a network), so a first call does not pay for them.
+   */
+  static after = 2 ** 16;
+
   private readonly control: Float64Array;
   /** Accepted steps as rows of a record, and what the scheme tells of each. */
   readonly rows: Float64Array;
@@ -51,7 +57,7 @@ export class AdaptiveBlocks {
   private constructor(
     prepared: Runnable,
     plan: Plan,
-    private readonly run: () => number,
+    private readonly run: () => void,
   ) {
     const {compiled, traced} = prepared;
     const executable = compiled.adaptiveSteps;

@@ -10,7 +10,7 @@ import {routinesOf} from '../../engine/routines.js';
 import type {RoutineWriter} from '../../engine/wasm/routine.js';
 import {routine} from '../../engine/wasm/routine.js';
 import type {BlockNumber} from '../../step/adaptive-block.js';
-import {blockEnds, blockPlace, smallestError, stretch, timeRounding} from '../../step/adaptive-block.js';
+import {blockPlace, smallestError, stretch, timeRounding} from '../../step/adaptive-block.js';
 import type {BufferName, StepExecutable} from '../../step/buffers.js';
 import {rowStart} from '../../step/rows.js';
 
@@ -51,17 +51,20 @@ class Numbers {
 }
 
 /**
- * Attempts, as many as the numbers in `blockControl` say; returns one of `blockEnds`. Of programs in memory with `adaptiveBuffers`;
+ * Attempts, as many as the numbers in `blockControl` say, and what was done is left there. Of programs in memory with `adaptiveBuffers`;
  * undefined where they are not compiled.
  */
 export function adaptiveRoutine(
   executable: StepExecutable<'update' | 'between' | 'dense'>,
-): (() => number) | undefined {
+): (() => undefined) | undefined {
   const routines = routinesOf(executable);
   return routines?.once('adaptive', () => write(executable, routines));
 }
 
-function write(executable: StepExecutable<'update' | 'between' | 'dense'>, {memory, vectors}: Routines): () => number {
+function write(
+  executable: StepExecutable<'update' | 'between' | 'dense'>,
+  {memory, vectors}: Routines,
+): () => undefined {
   const update = executable.program('update');
   const [between, dense] = (['between', 'dense'] as const).map(name =>
     executable.has(name) ? executable.program(name) : undefined,
@@ -75,7 +78,7 @@ function write(executable: StepExecutable<'update' | 'between' | 'dense'>, {memo
   const width = rowStart + size;
   const block = at('block');
   const states = block + bytes * room * width;
-  return routine<() => number>(memory, {parameters: [], results: ['i32']}, w => {
+  return routine<() => undefined>(memory, {parameters: [], results: []}, w => {
     const f = (op: Arithmetic, a: Push, b: Push): Push => w.op(`f64.${op}`, a, b);
     const pow = (base: Push, exponent: Push): Push => {
       const locals = [w.local('f64'), w.local('f64')];
@@ -93,9 +96,9 @@ function write(executable: StepExecutable<'update' | 'between' | 'dense'>, {memo
       numbers.keep(name, w.number(0)),
     );
     const [next1, end, h, stop, theta] = Array.from({length: 5}, () => w.local('f64'));
-    const leave = (how: keyof typeof blockEnds): void => {
+    const leave = (): void => {
       numbers.leave();
-      w.return(w.int(blockEnds[how]));
+      w.return();
     };
     const whole = (value: Push): Push => w.op('i32.trunc_sat_f64_s', value);
     /** Address of row i of an array of rows this wide. */
@@ -127,9 +130,7 @@ function write(executable: StepExecutable<'update' | 'between' | 'dense'>, {memo
           w.set(stop, w.get(end));
         },
         () => {
-          w.if(w.op('f64.lt', w.get(length), f('max', numbers.given('least'), smallest(w.get(t)))), () =>
-            leave('unusual'),
-          );
+          w.if(w.op('f64.lt', w.get(length), f('max', numbers.given('least'), smallest(w.get(t)))), () => leave());
           const halved = w.op('f64.gt', f('mul', w.number(2), w.get(length)), w.get(left));
           w.set(h, w.choose(halved, f('div', w.get(left), w.number(2)), w.get(length)));
           w.set(stop, f('add', w.get(t), w.get(h)));
@@ -210,8 +211,7 @@ function write(executable: StepExecutable<'update' | 'between' | 'dense'>, {memo
       w.if(w.op('i32.and', usedUp, w.op('f64.ne', numbers.given('moreTimes'), w.number(0))), () => {
         w.set(saved, w.get(first));
         w.set(attempts, f('sub', w.get(attempts), w.number(1)));
-        w.if(w.op('f64.gt', w.get(rows), w.number(0)), () => leave('full'));
-        leave('unusual');
+        leave();
       });
     };
 
@@ -271,24 +271,23 @@ function write(executable: StepExecutable<'update' | 'between' | 'dense'>, {memo
         w.op('f64.ge', w.get(attempts), numbers.given('mostAttempts')),
         w.op('f64.ge', w.get(rows), w.number(room)),
       );
-      w.if(isFull, () => leave('full'));
+      w.if(isFull, () => leave());
       const isOver = w.op(
         'i32.or',
         w.op('f64.ge', w.get(t), numbers.given('end')),
         w.op('f64.ge', w.get(taken), numbers.given('most')),
       );
-      w.if(isOver, () => leave('over'));
+      w.if(isOver, () => leave());
       propose();
       fill('t', w.get(t));
       fill('h', w.get(h));
       w.run(update);
       const isFinite = w.op('f64.lt', w.call(vectors.largest, [next, size], 'f64'), w.number(Infinity));
-      w.if(w.op('i32.eqz', isFinite), () => leave('unusual'));
+      w.if(w.op('i32.eqz', isFinite), () => leave());
       judge();
-      w.if(w.op('i32.eqz', w.op('f64.lt', w.get(error), w.number(Infinity))), () => leave('unusual'));
+      w.if(w.op('i32.eqz', w.op('f64.lt', w.get(error), w.number(Infinity))), () => leave());
       increment(attempts);
       w.if(w.op('f64.le', w.get(error), w.number(1)), commit, reject);
     });
-    w.int(blockEnds.full)();
   });
 }

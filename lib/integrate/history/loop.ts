@@ -62,7 +62,8 @@ export class HistoryLoop implements Loop {
   private readonly breaks: Plan['breaks'];
   private readonly restarts: ReadonlySet<number>;
   private readonly trials: Trials;
-  private readonly blocks: AdaptiveBlocks | undefined;
+  /** null before it was looked for. */
+  private blocks: AdaptiveBlocks | undefined | null = null;
   private readonly adaptive: boolean;
   /** Steps so far. */
   taken = 0;
@@ -85,7 +86,7 @@ export class HistoryLoop implements Loop {
   /** @param keeping for a gradient; undefined where none is wanted */
   constructor(
     private readonly prepared: Runnable,
-    plan: Plan,
+    private readonly plan: Plan,
     private readonly keeping: Keeping | undefined,
   ) {
     const {options, traced} = prepared;
@@ -127,7 +128,6 @@ export class HistoryLoop implements Loop {
     }
     this.adaptive = estimate !== undefined;
     this.trials = new Trials(this.integrator, this.pace, estimate, this.counters, (t, h) => this.startAgain(t, h));
-    this.blocks = AdaptiveBlocks.of(prepared, plan);
     this.goOn(plan.resume);
     this.saver.start(this.t);
   }
@@ -226,13 +226,18 @@ export class HistoryLoop implements Loop {
 
   /** Steps in a block, where there is one; false where none was attempted. */
   private takeBlock(pace: AdaptivePace): boolean {
-    const {blocks, integrator, saver, counters, history, count, t, stiffness, stiff} = this;
+    const {prepared, plan, integrator, saver, counters, history, count, t, stiffness, stiff} = this;
+    const {compiled, traced} = prepared;
+    if (this.blocks === null && compiled.attempts++ >= AdaptiveBlocks.after)
+      this.blocks = AdaptiveBlocks.of(prepared, plan);
+    const {blocks} = this;
     // A companion that looks at every state is shown one after another.
-    if (blocks === undefined || (this.keeping !== undefined && this.along?.together === undefined)) return false;
+    if (blocks === undefined || blocks === null || (this.keeping !== undefined && this.along?.together === undefined))
+      return false;
     const attempts = blocks.take(t, this.here ?? integrator.state, this.boundaries, pace, saver.ahead);
     if (attempts === 0) return false;
     const [rows, rejections] = [blocks.get('rows'), blocks.get('rejections')];
-    const {start, update} = this.prepared.traced.evaluations;
+    const {start, update} = traced.evaluations;
     counters.evaluations += attempts * (start + update);
     counters.rejectedSteps += rejections;
     if (rejections > 0) counters.failures.error = (counters.failures.error ?? 0) + rejections;

@@ -171,13 +171,12 @@ export class AdaptivePace implements Pace {
     const end = this.stopAfter(t);
     const left = end - t;
     const {revisits} = this;
-    // The end is met by a step that is stretched a little,
+    // The end is met by a step that is stretched a little, or by two equal ones in place of a long and a tiny one.
     if (next * stretch >= left) {
       this.proposed = end;
       return {h: left, end};
     }
     if (next < Math.max(this.least, smallestStep(t), revisits ? pathRounding * Math.abs(t) : 0)) return undefined;
-    // and two equal ones stand for a long and a tiny one.
     const h = 2 * next > left ? left / 2 : next;
     this.proposed = t + h;
     return {h, end: t + h};

@@ -115,10 +115,11 @@ const settings = fc.record({
   memory: fc.constantFrom(Infinity, 4000, 300),
 });
 
-const [take, pull] = [AdaptiveBlocks.prototype.take, TimedBlocks.prototype.pull];
+const [take, pull, blocksAfter] = [AdaptiveBlocks.prototype.take, TimedBlocks.prototype.pull, AdaptiveBlocks.after];
 
 describe('adaptive steps in blocks', () => {
   before(() => {
+    AdaptiveBlocks.after = 0;
     AdaptiveBlocks.prototype.take = function (...given) {
       const attempts = take.apply(this, given);
       if (attempts > 0) called.steps++;
@@ -130,6 +131,7 @@ describe('adaptive steps in blocks', () => {
     };
   });
   after(() => {
+    AdaptiveBlocks.after = blocksAfter;
     AdaptiveBlocks.prototype.take = take;
     TimedBlocks.prototype.pull = pull;
   });
