@@ -6,7 +6,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import fc from 'fast-check';
 import {PullBlocks} from '../../lib/adjoint/pull-blocks.js';
-import type {Engine, Executable} from '../../lib/engine/engine.js';
+import type {Engine} from '../../lib/engine/engine.js';
 import {wasm} from '../../lib/engine/index.js';
 import type {
   Initial,
@@ -38,15 +38,9 @@ import {Pace} from '../../lib/integrate/pace.js';
 import {StepBlocks} from '../../lib/integrate/step-blocks.js';
 import {runs} from '../linear/matrices.js';
 import {draw, stream} from '../simulate/numbers.js';
+import {coupled, stepByStep} from '../simulate/step-by-step.js';
 
-/** The engine without routines: every step and every pull by itself. */
-const apart: Engine = {
-  ...wasm,
-  name: 'step by step',
-  compile(programs, options) {
-    return Object.create(wasm.compile(programs, options), {routines: {value: undefined}}) as Executable;
-  },
-};
+const apart = stepByStep(wasm, 'step by step');
 
 /** Steps that were taken in calls, and pulled back in calls. */
 let [taken, pulled] = [0, 0];
@@ -64,19 +58,6 @@ const row = (n: number, seed: number): MechanicalSystem =>
       return tf.add(tf.sub(tf.concat([tf.slice(tension, [1]), tf.zeros([1])]), tension), drive);
     },
   });
-
-/** Every coordinate moves every other: a dense Jacobian, without loops up to 8 unknowns. */
-const full = (n: number, seed: number): MechanicalSystem => {
-  const coupling = tf.tensor2d(Array.from(draw(stream(seed), n * n)), [n, n]);
-  return mechanics({
-    mass: 1,
-    forces: ({q, v, params}) =>
-      tf.sub(
-        tf.reshape(tf.matMul(coupling, tf.reshape(tf.sin(tf.mul(params.k as tf.Tensor, q)), [n, 1])), [n]),
-        tf.add(tf.mul(q, 5), tf.mul(v, tf.abs(v))),
-      ),
-  });
-};
 
 /** y' = tanh(W y) − y + sin t. */
 const field = (n: number): OdeSystem =>
@@ -157,8 +138,8 @@ describe('integrate: several steps in one call', () => {
 
   for (const [kind, make, sizes] of [
     ['tridiagonal', row, [4, 12]],
-    ['dense, written out', full, [4, 8]],
-    ['dense', full, [9, 12]],
+    ['dense, written out', coupled, [4, 8]],
+    ['dense', coupled, [9, 12]],
   ] as const)
     for (const [name, scheme] of Object.entries(mechanical)) {
       // Two stages of a row are a band, which has no kernels.

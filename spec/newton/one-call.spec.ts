@@ -23,19 +23,11 @@ import {
 } from '../../lib/index.js';
 import {runs} from '../linear/matrices.js';
 import {draw, stream} from '../simulate/numbers.js';
+import {coupled, stepByStep} from '../simulate/step-by-step.js';
 
 /** The engine with another `newtonCalls`, and every step by itself. */
-const withCalls = (name: string, calls: (executable: Executable) => Executable['newtonCalls']): Engine => ({
-  ...wasm,
-  name,
-  compile(programs, options) {
-    const executable = wasm.compile(programs, options);
-    return Object.create(executable, {
-      newtonCalls: {value: calls(executable)},
-      routines: {value: undefined},
-    }) as Executable;
-  },
-});
+const withCalls = (name: string, calls: (executable: Executable) => Executable['newtonCalls']): Engine =>
+  stepByStep(wasm, name, executable => ({newtonCalls: {value: calls(executable)}}));
 
 let [taken, refusals] = [0, 0];
 const counting = withCalls('one call', executable => analysis => {
@@ -64,19 +56,6 @@ const row: (n: number, seed: number) => MechanicalSystem = (n, seed) => {
       const tension = tf.mul(params.k as tf.Tensor, tf.add(d, tf.pow(d, 3)));
       return tf.sub(tf.sub(tf.concat([tf.slice(tension, [1]), tf.zeros([1])]), tension), tf.mul(v, 0.1));
     },
-  });
-};
-
-/** Every coordinate moves every other: a dense Jacobian, without loops up to 8 unknowns. */
-const full: (n: number, seed: number) => MechanicalSystem = (n, seed) => {
-  const coupling = tf.tensor2d(Array.from(draw(stream(seed), n * n)), [n, n]);
-  return mechanics({
-    mass: 1,
-    forces: ({q, v, params}) =>
-      tf.sub(
-        tf.reshape(tf.matMul(coupling, tf.reshape(tf.sin(tf.mul(params.k as tf.Tensor, q)), [n, 1])), [n]),
-        tf.add(tf.mul(q, 5), tf.mul(v, tf.abs(v))),
-      ),
   });
 };
 
@@ -109,8 +88,8 @@ function numbers(system: MechanicalSystem, n: number, seed: number, scheme: Sche
 describe("newton: an iteration as one call of the engine's", () => {
   for (const [kind, make, sizes] of [
     ['tridiagonal', row, [4, 12]],
-    ['dense, written out', full, [4, 8]],
-    ['dense', full, [9, 12]],
+    ['dense, written out', coupled, [4, 8]],
+    ['dense', coupled, [9, 12]],
   ] as const)
     for (const [name, scheme] of Object.entries(schemes)) {
       // Two stages of a row are a band, which has no kernels.

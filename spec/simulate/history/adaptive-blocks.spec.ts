@@ -5,13 +5,14 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import fc from 'fast-check';
-import type {Engine, Executable} from '../../../lib/engine/engine.js';
+import type {Engine} from '../../../lib/engine/engine.js';
 import {TimedBlocks} from '../../../lib/adjoint/timed-blocks.js';
 import {AdaptiveBlocks} from '../../../lib/integrate/history/adaptive-blocks.js';
 import {wasm, wasmSingle} from '../../../lib/engine/wasm/wasm.js';
 import {interpreter} from '../../../lib/engine/interpreter.js';
 import type {AdaptiveOptions, SaveAt, SimulateOptions} from '../../../lib/index.js';
 import {adaptive, dopri5, event, implicitAdjoint, mechanics, ode, simulate, tsit5} from '../../../lib/index.js';
+import {stepByStep} from '../step-by-step.js';
 
 const runs = {numRuns: Number(process.env.RUNS ?? 60), seed: Number(process.env.SEED ?? 20240229), endOnFailure: false};
 
@@ -23,15 +24,7 @@ const called = {steps: 0, pulls: 0};
 /** Runs that came to a gradient. */
 let completed = 0;
 
-/** An engine whose blocks are counted, or that has none. */
-const engineWith = (engine: typeof wasm, blocks: boolean): Engine => ({
-  ...engine,
-  compile(programs, options) {
-    return Object.create(engine.compile(programs, options), blocks ? {} : {routines: {value: undefined}}) as Executable;
-  },
-});
-
-const pairs = [wasm, wasmSingle].map(engine => [engineWith(engine, true), engineWith(engine, false)] as const);
+const pairs = [wasm, wasmSingle].map(engine => [engine, stepByStep(engine, `${engine.name}, step by step`)] as const);
 
 /** A network of two layers, driven or not, of n numbers. */
 const network = (n: number, driven: boolean) =>
