@@ -179,14 +179,10 @@ export interface StepBuffers {
   readonly z?: Float64Array;
 }
 
-/** Programs that read what is kept of a step read no x. */
+/** What is kept of a step stands in place of its state and unknown, or of an explicit one in place of the unknown. */
 export function stepBuffers(executable: StepExecutable): StepBuffers {
-  return {
-    t: executable.find('t'),
-    h: executable.find('h'),
-    x: executable.find('x') ?? executable.find('kept'),
-    z: executable.find('z'),
-  };
+  const [x, z, kept] = (['x', 'z', 'kept'] as const).map(name => executable.find(name));
+  return {t: executable.find('t'), h: executable.find('h'), x: x ?? kept, z: x === undefined ? undefined : (z ?? kept)};
 }
 
 /** Up to this a loop is cheaper than `set`: measured 0.5 to 2 ns a number against 20 ns and 0.1 ns a number. */

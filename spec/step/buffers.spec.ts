@@ -58,7 +58,7 @@ function compiledFor(system: System, initial: Parameters<typeof prepare>[1], opt
   const dense = wholeDense(whole);
   new CompiledStep(prepared.start.traced, engine).forward(linear);
   step.forward(linear);
-  step.forward(linear, true);
+  step.forward(linear, 'narrow');
   if (sequential !== undefined) step.sequentialPrograms(linear, sequential);
   if (step.implicit)
     void [
