@@ -382,6 +382,7 @@ function traceStart(subject: Subject, formulation: Formulation, project: boolean
     (at, _params, _z, tensors) => ({
       coefficients: (coefficients = at.constraints?.coefficients())?.values,
       delays: delaysAt(at),
+      seed: at.noise?.seed,
       mass: system.kind === 'mechanics' && !at.withMass ? at.massAt(namedBlocks(own, tensors.x, at.x).q) : undefined,
       ...(at.withMass ? rightHandSideAt(at, tensors.shift) : {}),
       ...gapsAt(at),

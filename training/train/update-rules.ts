@@ -47,7 +47,7 @@ export interface SgdOptions {
   readonly rate?: number;
   /** Share of the last move that is kept (Polyak 1964); default 0. */
   readonly momentum?: number;
-  /** The gradient is that ahead of the momentum's move (Nesterov 1983, as Sutskever et al. write it); default false. */
+  /** The gradient is that ahead of the momentum's move (Nesterov 1983, as Sutskever et al. write it); needs a momentum; default false. */
   readonly nesterov?: boolean;
 }
 
@@ -68,6 +68,12 @@ export function sgd(options: SgdOptions = {}): UpdateRule {
   const {rate = 0.01, momentum = 0, nesterov = false} = options;
   if (!(momentum < 1))
     throw new OptionError('bad-option', `sgd: momentum is ${momentum}, but must be below 1.`, {option: 'momentum'});
+  if (nesterov && momentum === 0)
+    throw new OptionError(
+      'bad-option',
+      'sgd: nesterov looks ahead by the momentum, and momentum is 0: give one, for example momentum: 0.9, or leave nesterov out.',
+      {option: 'nesterov'},
+    );
   return {
     name: 'sgd',
     rate,
