@@ -229,6 +229,7 @@ function traceFormulation(
     order: subject.scheme.order,
     ...(subject.backwards === true ? {backwards: true, dissipative: subject.scheme.dissipative} : {}),
     positionsAlone: formulation.positionsAlone,
+    divides: formulation.divides,
     state,
     unknown,
     parameters: list.parameters,
