@@ -80,7 +80,7 @@ export class Members {
     const isHere = this.inLanes && members.every(({options: {plan}}) => plan !== undefined && !restarts(plan));
     if (isHere && (!keep || this.fits(members))) {
       const step = this.stepFor(members.length);
-      return runLanes(step, members, keep).map(({run: result, path}, i) => ({
+      return runLanes(step, members, keep, inMember).map(({run: result, path}, i) => ({
         prepared: members[i],
         run: result,
         step,

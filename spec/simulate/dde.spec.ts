@@ -421,7 +421,7 @@ describe('simulate: dde', () => {
     it('the same of one member of a prepared batch, and of a run that goes on', () => {
       const members = batch.prepare(falling, {y: 1}, {...run, params: {tau: 1}} as never);
       const of = (tau: number) => () => members.run([{params: {tau: 0.7}}, {params: {tau}}] as never);
-      refused(of(2.5), InconsistentStateError as never, 'bad-delay', /the past is kept for 2/);
+      refused(of(2.5), InconsistentStateError as never, 'bad-delay', /^Member 1 of the batch: .* kept for 2/);
       refused(of(0.05), InconsistentStateError as never, 'bad-delay', /steps are 0\.1 long/);
       refused(of(-1), InconsistentStateError as never, 'bad-delay', /must be a positive number/);
       const half = simulate(falling, {y: 1}, {...run, params: {tau: 1}}).state();

@@ -27,10 +27,16 @@ export interface LaneRun {
 /**
  * @param members with plans, whatever their times
  * @param keep for a gradient
+ * @param inMember an error of the start of a member, by its number, as the caller tells it
  */
-export function runLanes(step: LaneStep, members: readonly Runnable[], keep: boolean): LaneRun[] {
+export function runLanes(
+  step: LaneStep,
+  members: readonly Runnable[],
+  keep: boolean,
+  inMember: (error: unknown, member: number) => unknown,
+): LaneRun[] {
   const begin = performance.now();
-  const loop = new LaneLoop(step, members, keep);
+  const loop = new LaneLoop(step, members, keep, inMember);
   // Parameters of the members' own stay where they are until all lanes are done with them.
   const size = step.own.size > 0 ? step.lanes : members.length;
   for (let from = 0; from < members.length; from += size) loop.run(from, Math.min(from + size, members.length));
@@ -64,6 +70,7 @@ class LaneLoop {
     private readonly step: LaneStep,
     private readonly members: readonly Runnable[],
     private readonly keep: boolean,
+    private readonly inMember: (error: unknown, member: number) => unknown,
   ) {
     const {lanes, compiled} = step;
     this.done = new Array<Done>(members.length);
@@ -154,8 +161,14 @@ class LaneLoop {
   private starts(from: number, to: number, parameterValues: readonly Float64Array[]): Float64Array[] {
     const {step, members} = this;
     const {start, lanes} = step;
-    const own = (prepared: Runnable): Float64Array => startRun(prepared, noCounts()).x;
-    if (start === undefined) return members.slice(from, to).map(own);
+    const own = (member: number): Float64Array => {
+      try {
+        return startRun(members[member], noCounts()).x;
+      } catch (error) {
+        throw this.inMember(error, member);
+      }
+    };
+    if (start === undefined) return Array.from({length: to - from}, (_, i) => own(from + i));
     const executable = start.compiled.forward(auto());
     loadParameters(executable, {parameterValues, redundancy: noRedundancy});
     const x = laneViews(executable.buffer('x'), lanes);
@@ -172,7 +185,7 @@ class LaneLoop {
       executable.run('update');
       for (let l = 0; l < lanes && first + l < to; l++)
         // Where it is not finite the start by itself says where.
-        starts.push(firstNotFinite(next[l]) < 0 ? next[l].slice() : own(members[first + l]));
+        starts.push(firstNotFinite(next[l]) < 0 ? next[l].slice() : own(first + l));
     }
     return starts;
   }
