@@ -141,7 +141,7 @@ export function delayLine<const Z extends string = 'delay'>(spec: DelayLineSpec<
       order:
         kind === 'pade'
           ? {
-              what: `a whole number of 1 to ${MOST_PADE}`,
+              what: `a whole number from 1 to ${MOST_PADE}`,
               test: value => count.test(value) && Number(value) <= MOST_PADE,
             }
           : count,

@@ -43,7 +43,7 @@ export function coefficient(value: Coefficient, name: string, sign: Sign = 'any'
     );
   const {values, shape} = readNumeric(value, name);
   if (values.length === 0)
-    throw new OptionError('bad-coefficient', `${name} is an empty array: give one number at least.`, {name});
+    throw new OptionError('bad-coefficient', `${name} is an empty array: give at least one number.`, {name});
   const bad = values.findIndex(x => !allowed[sign](x));
   if (bad >= 0)
     throw new OptionError(

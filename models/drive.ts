@@ -87,7 +87,7 @@ export function ramp(spec: RampSpec): History {
   refuseUnknownOptions(spec, {from: any, to: any, start: any, end: any}, 'ramp');
   const {from = 0, to = 1, start = 0, end} = spec;
   if (!Number.isFinite(start) || !Number.isFinite(end) || !(start < end))
-    throw new OptionError('bad-ramp', `ramp: start = ${start} must lie before end = ${end}.`, {start, end});
+    throw new OptionError('bad-ramp', `ramp: start = ${start} must be before end = ${end}.`, {start, end});
   const low = coefficient(from, 'ramp: from');
   const high = coefficient(to, 'ramp: to');
   return (t, params) => {

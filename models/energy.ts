@@ -64,7 +64,7 @@ export function massTimes(mass: Mass, w: tf.Tensor, at: {readonly q: tf.Tensor; 
   }
   throw new ShapeError(
     'mass-shape',
-    `mass has shape [${m.shape.join(', ')}]: give a number, one mass a coordinate [${w.shape.join(', ')}], or a matrix [${w.size}, ${w.size}].`,
+    `mass has shape [${m.shape.join(', ')}]: give a number, one mass per coordinate [${w.shape.join(', ')}], or a matrix [${w.size}, ${w.size}].`,
     {mass: m.shape, q: w.shape},
   );
 }

@@ -45,7 +45,7 @@ export function flow(spec: FlowSpec): OdeSystem {
     if (!checked.has(params) && !dependsOnItsOwn(at => f(at.y), z, size))
       throw new OptionError(
         'rows-mixed',
-        'flow: a row of field depends on other rows of z, as by a mean over the batch, and then its trace is not that of its own point. Make the field of each row by itself.',
+        'flow: a row of field depends on other rows of z, for example through a mean over the batch, so its trace would be wrong. Compute each row of the field from the same row of z only.',
       );
     checked.add(params);
     const trace = probe === undefined ? exactTrace(f, z) : quadraticForm(f, z, shaped(probe(params), z.shape, 'probe'));
@@ -76,7 +76,7 @@ function shaped(x: tf.Tensor, shape: readonly number[], what: string): tf.Tensor
   if (x.shape.length === shape.length && x.shape.every((n, axis) => n === shape[axis])) return x;
   throw new ShapeError(
     'flow-shape',
-    `flow: ${what} gave shape [${x.shape.join(', ')}], but the points have [${shape.join(', ')}].`,
+    `flow: ${what} returned shape [${x.shape.join(', ')}], but the points have [${shape.join(', ')}].`,
     {
       [what]: x.shape,
     },

@@ -48,11 +48,12 @@ export function mlpOfLayers(model: tf.LayersModel): Mlp {
     new OptionError('bad-network', `mlpOfLayers: the tf.layers model '${model.name}' ${why}.`);
   const other = dense.find(layer => layer.getClassName() !== 'Dense');
   if (other !== undefined || dense.length === 0)
-    throw refuse(`has a layer of the kind ${other?.getClassName() ?? 'none'}; an mlp has dense ones only`);
+    throw refuse(`has a layer of class ${other?.getClassName() ?? 'none'}; an mlp has only dense layers`);
   const configs = dense.map(layer => layer.getConfig() as {readonly activation: string; readonly useBias: boolean});
   const last = configs[configs.length - 1];
   const activation = configs[0] === last ? 'linear' : configs[0].activation;
-  if (last.activation !== 'linear') throw refuse(`ends with the activation ${last.activation}; an mlp ends linear`);
+  if (last.activation !== 'linear')
+    throw refuse(`has the activation ${last.activation} in its last layer, which is linear in an mlp`);
   if (configs.slice(0, -1).some(config => config.activation !== activation) || !names.includes(activation))
     throw refuse(
       `has the activations ${configs.map(config => config.activation).join(', ')}; an mlp has one of ${names.join(', ')} after every layer but the last`,

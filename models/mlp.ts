@@ -154,7 +154,7 @@ function weight(weights: Params, name: string): tf.Tensor {
   if (tensor instanceof tf.Tensor) return tensor;
   throw new OptionError(
     'network-weights',
-    `mlp: the weights given have no tensor '${name}'; give a tree like the network's params.`,
+    `mlp: the given weights have no tensor '${name}'; give a tree like the network's params.`,
     {name},
   );
 }

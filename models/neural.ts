@@ -154,7 +154,7 @@ function evaluator(
   return at => {
     const output: unknown = apply(features(at, chosen, shared), at.params);
     if (output instanceof tf.Tensor) return output;
-    throw new ShapeError('network-output', `${name}: the network must give a tensor, not ${typeof output}.`);
+    throw new ShapeError('network-output', `${name}: the network must return a tensor, not ${typeof output}.`);
   };
 }
 
@@ -172,9 +172,13 @@ function features(at: At, inputs: readonly NetworkInput[], shared: boolean): tf.
 function requireOutputs(output: tf.Tensor, size: number, name: string, what: string): tf.Tensor {
   if (output.size === size) return output;
   const got = `${output.size} numbers, shape [${output.shape.join(', ')}]`;
-  throw new ShapeError('network-output', `${name}: the network must give ${size} numbers, ${what}, but gave ${got}.`, {
-    size,
-  });
+  throw new ShapeError(
+    'network-output',
+    `${name}: the network must return ${size} numbers, ${what}, but returned ${got}.`,
+    {
+      size,
+    },
+  );
 }
 
 function applier(network: Network, name: string): (x: tf.Tensor2D, params: Params) => tf.Tensor {
@@ -205,7 +209,7 @@ function layersApplier(model: tf.LayersModel, name: string): (x: tf.Tensor2D) =>
     if (shape.length !== 1 || shape[0] !== x.shape[1]) {
       throw new ShapeError(
         'network-input',
-        `${name}: the tf.layers model '${model.name}' takes inputs [${shape.join(', ')}], but the state gives it ${x.shape[1]} numbers a row.`,
+        `${name}: the tf.layers model '${model.name}' takes inputs [${shape.join(', ')}], but the state has ${x.shape[1]} numbers per row.`,
         {expected: shape, given: x.shape[1]},
       );
     }

@@ -181,7 +181,7 @@ function angles(q: tf.Tensor): [tf.Tensor, tf.Tensor] {
   if (q.shape.length === 1 && q.shape[0] === 2) return entries(q);
   throw new ShapeError(
     'double-pendulum-shape',
-    `doublePendulum: q has shape [${q.shape.join(', ')}]; it is the two angles, [2].`,
+    `doublePendulum: q has shape [${q.shape.join(', ')}]; it must be the two angles, [2].`,
     {q: q.shape},
   );
 }

@@ -114,7 +114,7 @@ function requirePlanar(q: tf.Tensor, name: string): number {
   if (q.shape.length === 2 && q.shape[1] === 3) return q.shape[0];
   throw new ShapeError(
     'planar-shape',
-    `${name}: q has shape [${q.shape.join(', ')}]; planar bodies are [bodies, 3]: x, y and the angle of each.`,
+    `${name}: q has shape [${q.shape.join(', ')}]; planar bodies need [bodies, 3]: x, y and the angle of each.`,
     {q: q.shape},
   );
 }

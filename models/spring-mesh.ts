@@ -96,7 +96,7 @@ export function springMesh(spec: SpringMeshSpec): SpringMesh {
     for (let column = 0; column < columns; column++)
       (held.has(row * columns + column) ? fixed : positions).push(place(row, column));
   }
-  if (positions.length === 0) throw new OptionError('bad-net', 'springMesh: every knot is held, so nothing can move.');
+  if (positions.length === 0) throw new OptionError('bad-net', 'springMesh: every knot is fixed, so nothing can move.');
   const edges = meshEdges(spec, particle);
   const joined = {edges, fixed: fixed.length > 0 ? fixed : undefined};
   const mass = particleMass(spec.mass ?? 1, 'springMesh');
@@ -127,7 +127,7 @@ function requireMesh({rows, columns, dimension = 3, spacing = 1}: SpringMeshSpec
       });
   }
   if (rows * columns < 2)
-    throw new OptionError('bad-net', 'springMesh: a mesh has at least two knots.', {rows, columns});
+    throw new OptionError('bad-net', 'springMesh: a mesh needs at least two knots.', {rows, columns});
   if (dimension !== 2 && dimension !== 3)
     throw new OptionError('bad-net', `springMesh: dimension must be 2 or 3, not ${String(dimension)}.`, {dimension});
   if (!(spacing > 0) || !Number.isFinite(spacing))

@@ -56,12 +56,14 @@ export function coordinate({along}: Acting, owner: string): Coordinate {
   const {values, shape} = readNumeric(along, `${owner}: along`);
   const bad = values.findIndex(value => !Number.isFinite(value));
   if (bad >= 0 || values.length === 0)
-    throw new OptionError('bad-coefficient', `${owner}: along must be finite numbers, one a coordinate.`, {index: bad});
+    throw new OptionError('bad-coefficient', `${owner}: along must be finite numbers, one per coordinate.`, {
+      index: bad,
+    });
   const row = (q: tf.Tensor): tf.Tensor => {
     if (q.size !== values.length)
       throw new ShapeError(
         'coefficient-shape',
-        `${owner}: along has shape [${shape.join(', ')}], but q has [${q.shape.join(', ')}]: give one number a coordinate.`,
+        `${owner}: along has shape [${shape.join(', ')}], but q has [${q.shape.join(', ')}]: give one number per coordinate.`,
       );
     return constantTensor(values, q.shape);
   };
@@ -73,7 +75,7 @@ export function single(x: tf.Tensor, owner: string): tf.Tensor {
   if (x.size === 1) return tf.reshape(x, []);
   throw new ShapeError(
     'coefficient-shape',
-    `${owner} acts on one coordinate, but q has shape [${x.shape.join(', ')}]: say by along on which, one number a coordinate.`,
+    `${owner} acts on one coordinate, but q has shape [${x.shape.join(', ')}]: choose it by along, with one number per coordinate.`,
   );
 }
 

@@ -70,7 +70,7 @@ export function animate(run: AnyTrajectory, options: AnimateOptions = {}): Anima
   if (figure === undefined)
     throw new OptionError(
       'no-figure',
-      'animate: this system does not say how it is drawn. Give figure: {points: ({q}) => …, rods: [[0, 1]]}, or make the system by withFigure of stiffgrad/models.',
+      'animate: this system has no figure. Give figure: {points: ({q}) => …, rods: [[0, 1]]}, or create the system with withFigure of stiffgrad/models.',
     );
   refuseUnknownOptions(
     figure,
@@ -160,7 +160,7 @@ function radii(radius: Figure['radius'] = 0, points: number): number[] {
   if (all.length === points && all.every(r => r >= 0)) return all;
   throw new OptionError(
     'bad-figure',
-    `animate: figure.radius has ${all.length} numbers for ${points} points; give one that is not negative, or one each.`,
+    `animate: figure.radius has ${all.length} numbers for ${points} points; give one number that is not negative, or one per point.`,
   );
 }
 
@@ -174,7 +174,7 @@ function within(list: readonly number[] = [], points: number, name: string): rea
   if (odd === undefined) return list;
   throw new OptionError(
     'bad-figure',
-    `animate: figure.${name} names point ${odd}; there are points 0 to ${points - 1}.`,
+    `animate: figure.${name} refers to point ${odd}; there are points 0 to ${points - 1}.`,
   );
 }
 

@@ -94,7 +94,7 @@ export function plot(run: AnyTrajectory | readonly AnyTrajectory[], options: Plo
   const runs = requireRuns(run);
   const {series = mainSeries(runs[0]), unit, timeUnit = 's', coverage = 0.9, spread} = options;
   if (coverage >= 1)
-    throw new OptionError('bad-option', `plot: coverage is a share below 1, not ${coverage}.`, {coverage});
+    throw new OptionError('bad-option', `plot: coverage must be a fraction below 1, not ${coverage}.`, {coverage});
   const t = runs[0].values('t');
   const all = runs.map(one => columnsOf(one, series, t.length));
   const chosen = componentsOf(options.components, all[0].length);
@@ -237,7 +237,7 @@ export function energyPlot(
   if (energy.length !== t.length)
     throw new OptionError(
       'bad-plot',
-      'energyPlot: what this run observed is not one number for each state; simulate with observe: system.energy.',
+      'energyPlot: this run did not observe one number for each state; simulate with observe: system.energy.',
     );
   const {relative = energy[0] !== 0, unit = 'J', timeUnit = 's'} = options;
   const change = energy.map(value => (value - energy[0]) / (relative ? Math.abs(energy[0]) : 1));
@@ -358,7 +358,7 @@ function requireRuns(run: AnyTrajectory | readonly AnyTrajectory[]): readonly An
   const runs = Array.isArray(run) ? (run as readonly AnyTrajectory[]) : [run as AnyTrajectory];
   const given: readonly unknown[] = runs;
   if (runs.length > 0 && given.every(one => typeof one === 'object' && one !== null && 'values' in one)) return runs;
-  throw new OptionError('bad-plot', 'A picture of a run takes a trajectory, as simulate gives it, or a list of them.');
+  throw new OptionError('bad-plot', 'A plot needs a trajectory, as returned by simulate, or a list of trajectories.');
 }
 
 const mainSeries = (run: AnyTrajectory): 'q' | 'y' => (run.system.kind === 'ode' ? 'y' : 'q');

@@ -47,7 +47,7 @@ export function lossLandscape(landscape: Landscape): string {
   if (columns < 2 || rows < 2 || (typeof loss !== 'function' && loss.length !== columns * rows))
     throw new OptionError(
       'bad-plot',
-      `lossLandscape: a grid of ${columns} × ${rows} values needs at least 2 × 2, and as many losses.`,
+      `lossLandscape: a grid of ${columns} × ${rows} values must be at least 2 × 2 and needs one loss for each.`,
     );
   const places = Array.from(
     {length: columns * rows},

@@ -37,7 +37,7 @@ const pause = (seconds: number): Promise<void> => new Promise(resolve => setTime
 export function bullmq(options: BullmqOptions): Engine {
   refuseUnknownOptions(options, {connection: object, queue: text, window: count, recheck: positive}, 'bullmq');
   if ((options.connection as unknown) === undefined)
-    throw new OptionError('no-option', "bullmq needs connection, as {url: 'redis://127.0.0.1'}.", {
+    throw new OptionError('no-option', "bullmq needs a connection, such as {url: 'redis://127.0.0.1'}.", {
       option: 'connection',
     });
   clientOptions(options.connection);
@@ -174,7 +174,7 @@ class Coordinator {
       if (performance.now() > until)
         throw new DataError(
           'other-store',
-          `A worker has done ${name}, but ${store.folder} has no such result: workers must be started with --store of the same folder.`,
+          `A worker has completed ${name}, but ${store.folder} has no such result: start the workers with --store of the same folder.`,
           {folder: store.folder},
         );
       await pause(wait);
@@ -243,7 +243,7 @@ export async function reached(
     const reason = (error as Error).message || (error as NodeJS.ErrnoException).code;
     throw new OptionError(
       'no-queue',
-      `The queue's server cannot be used: ${reason}. Is it running, are address, user and password right, and does it ask for TLS (rediss://, or ?sslmode=require)?`,
+      `The queue's server cannot be used: ${reason}. Check that it is running, that address, user and password are right, and whether it requires TLS (rediss://, or ?sslmode=require).`,
     );
   } finally {
     clearTimeout(timer);

@@ -71,10 +71,7 @@ export function linspace(low: number, high: number, count: number): number[] {
 /** `count` numbers from `low` to `high` with equal ratios, both included. @throws OptionError where one is not positive */
 export function logspace(low: number, high: number, count: number): number[] {
   if (!(low > 0 && high > 0))
-    throw new OptionError(
-      'bad-range',
-      `logspace: from ${low} to ${high} there is no logarithm; both must be positive.`,
-    );
+    throw new OptionError('bad-range', `logspace: low and high must be positive, not ${low} and ${high}.`);
   return linspace(Math.log(low), Math.log(high), count).map((value, i) =>
     i === 0 ? low : i === count - 1 ? high : Math.exp(value),
   );
@@ -95,7 +92,8 @@ export function tableCases(
 /** Numbers of the unit interval on a range's axis. @throws OptionError 'bad-range' */
 function scales(ranges: Ranges, owner: string): [name: string, scale: (unit: number) => number][] {
   const entries = Object.entries(ranges);
-  if (entries.length === 0) throw new OptionError('bad-range', `${owner} needs at least one range, as {k: [10, 100]}.`);
+  if (entries.length === 0)
+    throw new OptionError('bad-range', `${owner} needs at least one range, such as {k: [10, 100]}.`);
   return entries.map(([name, range]) => {
     const {
       low,

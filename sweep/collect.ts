@@ -60,7 +60,7 @@ async function* ofOneVersion(rows: Rows): Rows {
     if (versions.size > 1)
       throw new DataError(
         'several-versions',
-        `The store has results of ${versions.size} versions of the task '${task}': ${[...versions].map(([version, count]) => `${version} (${count})`).join(', ')}. Say which are wanted with versions (--versions of the command), or remove the others with prune.`,
+        `The store has results of ${versions.size} versions of the task '${task}': ${[...versions].map(([version, count]) => `${version} (${count})`).join(', ')}. Choose with versions (--versions on the command line), or remove the others with prune.`,
         {task, versions: Object.fromEntries(versions)},
       );
 }

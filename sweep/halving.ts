@@ -34,7 +34,7 @@ export function successiveHalving<C extends Case, R = unknown>(options: HalvingO
   if (to < from)
     throw new OptionError(
       'bad-budget',
-      `successiveHalving goes from a smaller budget to a greater one, not from ${from} to ${to}.`,
+      `successiveHalving needs budgets from a smaller to a larger one, not from ${from} to ${to}.`,
     );
   return async function* (outcome) {
     let going = [...cases];

@@ -58,7 +58,7 @@ export async function startWorker(options: WorkerOptions): Promise<QueueWorker> 
       connection: object,
       tasks: list,
       store: {
-        what: "a folder's path, or made by openStore",
+        what: "a folder's path, or a store made by openStore",
         test: value => typeof value === 'string' || value instanceof Store,
       },
       queue: text,

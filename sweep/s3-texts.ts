@@ -95,7 +95,7 @@ export class S3Texts implements Texts {
       const {name, message} = error as Error;
       throw new DataError(
         'store-refused',
-        `${this.place} ${what}: ${name === 'Error' ? '' : `${name}: `}${message.replace(/\.?$/, '.')} Look at the bucket's name, the region or endpoint, and the credentials and their rights.`,
+        `${this.place} ${what}: ${name === 'Error' ? '' : `${name}: `}${message.replace(/\.?$/, '.')} Check the bucket's name, the region or endpoint, and the credentials and their permissions.`,
         {place: this.place, cause: name},
       );
     }

@@ -73,7 +73,10 @@ export class Store {
     const {durable = true, patience = 300, s3} = options;
     const distant = folder.startsWith('s3://');
     if (!distant && s3 !== undefined)
-      throw new OptionError('bad-option', `openStore: s3 is for addresses as s3://bucket/prefix, not for ${folder}.`);
+      throw new OptionError(
+        'bad-option',
+        `openStore: the option s3 is only for addresses such as s3://bucket/prefix, not for ${folder}.`,
+      );
     this.#texts = distant ? new S3Texts(folder, patience, s3) : new FolderTexts(folder, patience, durable);
     this.folder = this.#texts.place;
   }
@@ -93,7 +96,7 @@ export class Store {
     const aside = await this.#texts.setAside(done(name));
     throw new DataError(
       'damaged-result',
-      `${file} is not what was written; it was set aside as ${aside}. Run the sweep again: it makes this case anew.`,
+      `${file} is damaged and was moved to ${aside}. Run the sweep again: it computes this case again.`,
       {file},
     );
   }

@@ -109,12 +109,12 @@ function checkOptions<C extends Case, R>({attempts, ...options}: SweepOptions<C,
       ...ruleChecks,
       task: object,
       cases: {
-        what: 'a list of cases, or a function that makes them by results',
+        what: 'a list of cases, or a function that returns them from the results',
         test: value =>
           typeof value === 'function' || (typeof value === 'object' && value !== null && Symbol.iterator in value),
       },
       store: {
-        what: "a folder's path, or made by openStore",
+        what: "a folder's path, or a store made by openStore",
         test: value => typeof value === 'string' || value instanceof Store,
       },
       engine: {
@@ -135,7 +135,7 @@ function checkOptions<C extends Case, R>({attempts, ...options}: SweepOptions<C,
   if (typeof options.cases === 'function' && options.engine?.share !== undefined && options.engine.share.of > 1)
     throw new OptionError(
       'no-share',
-      'sweep: cases made by results need all of them, and indexed() gives each process a part. Use local() or bullmq().',
+      'sweep: a function of cases needs all results, but indexed() gives each process only a part. Use local() or bullmq().',
     );
 }
 

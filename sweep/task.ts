@@ -114,7 +114,7 @@ const found = (file: string): string | undefined =>
 /** The job of one case: its seed depends on the case and the sweep's seed alone, its name on the task's version too. */
 export function jobOf(task: Task, one: Case, seed: number): Job {
   if (typeof (one as unknown) !== 'object' || (one as unknown) === null || Array.isArray(one))
-    throw new OptionError('bad-case', 'sweep: a case must be an object of names and values, as {k: 40}.');
+    throw new OptionError('bad-case', 'sweep: a case must be an object of names and values, such as {k: 40}.');
   const content = canonical(one, 'A case');
   const own = parseInt(hash(`${seed} ${content}`).slice(0, 8), 16);
   const name = hash(canonical({case: content, seed, task: {name: task.name, version: task.version}}, 'A case'));
