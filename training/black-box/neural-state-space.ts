@@ -147,7 +147,7 @@ export async function neuralStateSpace(problem: NeuralStateSpaceProblem): Promis
   if (places.length === 0)
     throw new DataError(
       'too-short',
-      `neuralStateSpace: no record has the ${past + section} samples that a past of ${past} and a section of ${section} take.`,
+      `neuralStateSpace: no record has the ${past + section} samples that a past of ${past} and a section of ${section} need.`,
     );
   for (const record of held) model.requireFits(record);
   const size = Math.min(batchSize, places.length);
@@ -195,7 +195,7 @@ export async function neuralStateSpace(problem: NeuralStateSpaceProblem): Promis
     model.dispose();
     throw new OptionError(
       'no-model',
-      'neuralStateSpace: no epoch had a free run over the validation records that stayed finite. Take a lower rate, a longer timeConstant, or longer sections.',
+      'neuralStateSpace: no epoch had a free run over the validation records that stayed finite. Use a lower rate, a longer timeConstant, or longer sections.',
     );
   }
   step.restore(best.state);
@@ -260,13 +260,13 @@ class Model {
     if (Math.abs(record.interval / interval - 1) > 1e-3)
       throw new DataError(
         'uneven-clock',
-        `${record.name} has a sample every ${record.interval}, but the first record every ${interval}. resample(…) gives both one clock.`,
+        `${record.name} has a sample every ${record.interval}, but the first record every ${interval}. Use resample(…) to make both equal.`,
         {record: record.name},
       );
     if (long && record.samples < this.past + 2)
       throw new DataError(
         'too-short',
-        `${record.name} has ${record.samples} samples; the encoder takes ${this.past}, and two must be left.`,
+        `${record.name} has ${record.samples} samples; the encoder needs ${this.past}, and at least two must remain.`,
         {record: record.name},
       );
   }
@@ -360,7 +360,7 @@ class Model {
         requireValue(
           warmUp,
           {
-            what: `a whole number of ${past} to ${record.samples - 2}, for the encoder takes ${past}`,
+            what: `a whole number of ${past} to ${record.samples - 2}, because the encoder needs ${past}`,
             test: value => count.test(value) && Number(value) >= past && Number(value) <= record.samples - 2,
           },
           'validate: warmUp',

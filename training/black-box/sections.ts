@@ -44,7 +44,7 @@ export function readRecord(record: InputOutputRecord, index: number): ReadRecord
   if (off >= 0 || !(interval > 0))
     throw new DataError(
       'uneven-clock',
-      `${name}: its times are not evenly spaced, t[${Math.max(off, 0)}] = ${t[Math.max(off, 0)]}. resample(…) gives it an even clock.`,
+      `${name}: its times are not evenly spaced, t[${Math.max(off, 0)}] = ${t[Math.max(off, 0)]}. Use resample(…) to make them so.`,
       {record: name, index: off},
     );
   const series = (key: 'u' | 'y'): {values: Float64Array; width: number} => {

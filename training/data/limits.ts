@@ -70,7 +70,7 @@ export class Budget {
   require(name: Exclude<keyof ReadLimits, 'seconds' | 'ratio'>, value: number, what: string): void {
     const most = this.limits[name];
     if (!(value <= most))
-      throw this.exceeded(name, `${what} ${value} ${units[name]}, and at most ${most} may be read`, {value, most});
+      throw this.exceeded(name, `${what} ${value} ${units[name]}, but at most ${most} are allowed`, {value, most});
   }
 
   /** @throws DataError 'table-limit' where unpacking would give more than was meant */
@@ -90,15 +90,17 @@ export class Budget {
   }
 
   overtime(bytes: number): DataError {
-    return this.exceeded('seconds', `it was not read in ${this.seconds(bytes)} s`, {most: this.seconds(bytes)});
+    return this.exceeded('seconds', `reading it took longer than ${this.seconds(bytes)} s`, {
+      most: this.seconds(bytes),
+    });
   }
 
   exceeded(name: keyof ReadLimits, why: string, data: Readonly<Record<string, unknown>> = {}): DataError {
-    return new DataError(
-      'table-limit',
-      `${this.file}: ${why}. If the file is as it should be, raise limits: {${name}}.`,
-      {file: this.file, limit: name, ...data},
-    );
+    return new DataError('table-limit', `${this.file}: ${why}. If the file is correct, raise limits: {${name}}.`, {
+      file: this.file,
+      limit: name,
+      ...data,
+    });
   }
 }
 

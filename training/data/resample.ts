@@ -64,7 +64,7 @@ export function decimate(values: Numeric, factor: number): Float64Array {
   if (shape.length !== 1 || samples.length <= half)
     throw new OptionError(
       'bad-option',
-      `decimate takes more than ${half} numbers in a row for a factor of ${factor}, not values of shape [${shape.join(', ')}].`,
+      `decimate needs a series of more than ${half} numbers for a factor of ${factor}, not values of shape [${shape.join(', ')}].`,
       {factor, shape: [...shape]},
     );
   if (factor === 1) return samples.slice();
@@ -103,7 +103,7 @@ export function upsample(values: Numeric, factor: number): Float64Array {
   if (shape.length !== 1 || samples.length <= reach)
     throw new OptionError(
       'bad-option',
-      `upsample takes more than ${reach} numbers in a row, not values of shape [${shape.join(', ')}].`,
+      `upsample needs a series of more than ${reach} numbers, not values of shape [${shape.join(', ')}].`,
       {shape: [...shape]},
     );
   const at = reflected(samples);

@@ -95,7 +95,7 @@ export async function* tableChunks(source: TableSource, options: ChunkOptions = 
   if (isArrayFile(start) || isParquet(start))
     throw new DataError(
       'table-binary',
-      `${path} is no text file: tableChunks streams CSV and TSV; readTable reads this one.`,
+      `${path} is not a text file: tableChunks reads CSV and TSV; use readTable for this one.`,
       {file: path},
     );
   const builder = new TableBuilder(path, options, budget);
@@ -117,7 +117,7 @@ function rowsOf(
   const {comment = '#', decimal = '.'} = options;
   const delimiter = options.delimiter ?? delimiterOf(new TextDecoder().decode(start), comment, decimal);
   if (options.delimiter === decimal) {
-    throw new OptionError('bad-option', `readTable: '${decimal}' stands between fields and before decimals alike.`, {
+    throw new OptionError('bad-option', `readTable: '${decimal}' cannot be both the delimiter and the decimal point.`, {
       option: 'decimal',
     });
   }
@@ -173,7 +173,7 @@ async function* fileChunks(path: string, budget: Budget): AsyncGenerator<Uint8Ar
   if (nodeFs === undefined) {
     throw new DataError(
       'table-unreadable',
-      `${path} cannot be read: readTable needs Node's file system, which is not here.`,
+      `${path} cannot be read: readTable needs Node's file system, which is not available here.`,
       {file: path},
     );
   }
@@ -364,7 +364,7 @@ class TableBuilder {
     if (columns.length !== first.length) {
       throw new OptionError(
         'bad-option',
-        `readTable: columns names ${columns.length}, but line ${line} of ${this.file} has ${first.length} cells: without a header every column needs its name.`,
+        `readTable: columns names ${columns.length}, but line ${line} of ${this.file} has ${first.length} cells: without a header every column needs a name.`,
         {option: 'columns'},
       );
     }
@@ -380,7 +380,7 @@ class TableBuilder {
     if (this.options.header === undefined && names.every(isNumber)) {
       throw new DataError(
         'table-header',
-        `${file}, line ${line}: the header is a row of numbers (${shown(names.slice(0, 3).join(', '))}), which would be lost as names. Read it with {header: false}, with columns: [...] to name them; or with {header: true} where these are the names.`,
+        `${file}, line ${line}: the header is a row of numbers (${shown(names.slice(0, 3).join(', '))}), which would be lost as names. Read it with {header: false}, with columns: [...] to name them; or with {header: true} if these are the names.`,
         {file, line},
       );
     }

@@ -166,7 +166,7 @@ export async function identifyByInnovations(problem: InnovationsProblem): Promis
     if (point.offset <= OFFSET) {
       [converged, message] = [
         true,
-        'Converged: no parameter is a ten-thousandth of a standard error from the maximum.',
+        'Converged: every parameter is within a ten-thousandth of a standard error of the maximum.',
       ];
       break;
     }
@@ -179,7 +179,8 @@ export async function identifyByInnovations(problem: InnovationsProblem): Promis
     } else [mu, nu] = [mu * nu, nu * 2];
     await note(gain > 0);
     if (mu > MOST_DAMPING) {
-      message = 'Not converged: no step raises the likelihood. Look at the guesses, and at what cannot be identified.';
+      message =
+        'Not converged: no step raises the likelihood. Check the guesses, and look for parameters that cannot be identified.';
       break;
     }
   }
@@ -410,7 +411,7 @@ function coloured(record: string, {standardizedInnovations: w, predicted: {t}}: 
     }
     const correlation = cross / square;
     return Math.abs(correlation) * Math.sqrt(count) > COLOURED
-      ? `${record}: the innovations of output ${i} are not white (first autocorrelation ${correlation.toFixed(2)}): the model, or its noise, leaves out what lasts from one sample to the next, and the standard errors are too small or too large.`
+      ? `${record}: the innovations of output ${i} are not white (first autocorrelation ${correlation.toFixed(2)}): the model, or its noise, lacks something that persists from one sample to the next, and the standard errors are too small or too large.`
       : '';
   }).filter(text => text !== '');
 }

@@ -70,7 +70,7 @@ export function unscented(options: UnscentedOptions = {}): GaussianTransform {
       if (weight < 0)
         throw new OptionError(
           'negative-weight',
-          `unscented: with alpha = ${alpha}, beta = ${beta}, kappa = ${kappa} and ${n} states the centre's weight in the covariance is ${weight.toPrecision(3)}, and the covariance might not stay positive. Take alpha: 1, the default.`,
+          `unscented: with alpha = ${alpha}, beta = ${beta}, kappa = ${kappa} and ${n} states the centre's weight in the covariance is ${weight.toPrecision(3)}, so the covariance might not stay positive. Use alpha: 1, the default.`,
           {weight},
         );
       return imageOfPoints(f, mean, root, {spread, centre, weight});

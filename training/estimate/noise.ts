@@ -50,7 +50,7 @@ export function requireRoot(matrix: Float64Array, size: number, what: string): F
   if (root === undefined)
     throw new OptionError(
       'not-a-covariance',
-      `${what} is no covariance: ${bad < 0 ? 'it must be symmetric, and no direction may have a negative variance' : `a number of it is ${matrix[bad]}`}.`,
+      `${what} is not a covariance: ${bad < 0 ? 'it must be symmetric, and no direction may have a negative variance' : `a number of it is ${matrix[bad]}`}.`,
       {option: what},
     );
   return root;

@@ -158,7 +158,7 @@ export function filteredRecord(
   if (Object.keys(record.parameters).length > 0)
     throw new OptionError(
       'parameters-in-filter',
-      `${record.name} has parameters of its own, which a filter does not take: give them as params, or in a problem of their own.`,
+      `${record.name} has parameters of its own, which a filter does not support: give them as params, or in a separate problem.`,
       {record: record.name},
     );
   return record;
@@ -170,7 +170,7 @@ export function beginning(start: Start, {name, t}: CheckedRecord): number {
   if (begin > t[0])
     throw new OptionError(
       'before-start',
-      `${name}: its first sample is at ${t[0]}, before the start at ${begin}. Leave t out of the initial state to start at the first sample.`,
+      `${name}: its first sample is at ${t[0]}, before the start at ${begin}. Omit t from the initial state to start at the first sample.`,
       {record: name, t: begin},
     );
   return begin;
@@ -181,7 +181,7 @@ export function noiseRoot(noise: ProcessNoise, blocks: readonly Part[]): Roots {
   if ((noise.density === undefined) === (noise.covariance === undefined))
     throw new OptionError(
       'bad-option',
-      'processNoise needs one of density, of white noise in continuous time, and covariance, of what each interval between samples adds.',
+      'processNoise needs one of density (of white noise in continuous time) and covariance (of the noise added in each interval between samples).',
     );
   const kind = noise.density === undefined ? 'covariance' : 'density';
   return {kind, root: covarianceRoot(noise[kind] as Covariance, blocks, `processNoise.${kind}`)};
@@ -209,6 +209,8 @@ export function measurementCovariance(given: Covariance, {channels}: CheckedReco
 
 export function transformOf(method: GaussianTransform | undefined, owner: string): GaussianTransform {
   if (method !== undefined && typeof (method as Partial<GaussianTransform>).image !== 'function')
-    throw new OptionError('bad-option', `${owner}: method is made by extended() or unscented().`, {option: 'method'});
+    throw new OptionError('bad-option', `${owner}: method must be made by extended() or unscented().`, {
+      option: 'method',
+    });
   return method ?? extended();
 }

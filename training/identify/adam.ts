@@ -82,7 +82,7 @@ function* iterate(
     best,
     {
       status: 'max-iterations',
-      message: `Adam took its ${iterations} iterations; the estimate is the best point it met.`,
+      message: `Adam made its ${iterations} iterations; the estimate is the best point it found.`,
     },
     history,
   );

@@ -252,7 +252,7 @@ function shuffled(
   if (whole.length < 2)
     throw new OptionError(
       'no-data',
-      `bootstrap: ${name} has ${whole.length} samples of which all was measured: there are no residuals to draw from. Take errors: 'model'.`,
+      `bootstrap: ${name} has ${whole.length} samples in which everything was measured, too few to draw residuals from. Use errors: 'model'.`,
       {record: name},
     );
   // Long enough for what lasts, short enough for many: the error of the deviation is least at this rate (Hall, Horowitz & Jing 1995).

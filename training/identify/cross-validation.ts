@@ -93,7 +93,7 @@ function foldsOf(
   if (folds < 2 || folds > most)
     throw new OptionError(
       'bad-option',
-      `crossValidate: folds is ${folds}, but goes from 2 to the ${most} ${single ? 'samples' : 'records'} there are.`,
+      `crossValidate: folds is ${folds}, but must be from 2 to ${most}, the number of ${single ? 'samples' : 'records'}.`,
       {option: 'folds', value: folds},
     );
   const bound = (k: number): number => Math.round((k * most) / folds);

@@ -25,7 +25,7 @@ export interface EarlyStopping {
 export function checkEarlyStopping(given: EarlyStopping): void {
   refuseUnknownOptions(given, {data: any, patience: count}, 'identify: earlyStopping');
   if (given.data === undefined)
-    throw new OptionError('missing-option', "identify: earlyStopping needs 'data', the records held out.", {
+    throw new OptionError('missing-option', "identify: earlyStopping needs 'data', the held-out records.", {
       option: 'data',
     });
 }
@@ -49,7 +49,7 @@ export class HeldOut {
     if (own !== undefined)
       throw new OptionError(
         'bad-option',
-        `identify: ${own.name} of earlyStopping has parameters of its own, which nothing would find.`,
+        `identify: ${own.name} of earlyStopping has parameters of its own, which the fit would not estimate.`,
         {record: own.name},
       );
     this.held = new Fit(model, records);
@@ -79,7 +79,7 @@ export class HeldOut {
       cost: at.residuals.reduce((sum, r) => sum + r * r, 0) / 2,
       status: 'stopped-early',
       converged: false,
-      message: `Stopped early: the records held out were met best after ${iteration} iterations, with cost ${cost.toPrecision(4)}. This is no minimum of the fit's own cost, and its standard errors are those of one.`,
+      message: `Stopped early: the held-out records were fitted best after ${iteration} iterations, with cost ${cost.toPrecision(4)}. This is not a minimum of the fit's own cost, which its standard errors assume.`,
       factor,
       history,
       evaluations: last?.evaluations ?? {residuals: 0, jacobians: history.length, failed: 0},

@@ -43,10 +43,7 @@ export function fitTask<T extends Parameters, S extends AnySystem, Q = ParamsOf<
     const held = await (made ??= make());
     requireSameProblem(held, part);
     if (!Object.hasOwn(parts, part.part))
-      throw new OptionError(
-        'bad-part',
-        `fitTask knows no part '${part.part}'; it has ${Object.keys(parts).join(', ')}.`,
-      );
+      throw new OptionError('bad-part', `fitTask has no part '${part.part}'; it has ${Object.keys(parts).join(', ')}.`);
     return parts[part.part]({...held, problem: {...held.problem, signal}}, part);
   };
 }

@@ -324,10 +324,10 @@ function noiseFound({noise, state, coefficients, weighed}: Objective, {variance}
 
 /** Over a long record a small error of a parameter makes another motion, of a chaotic system or of many periods: the cost is then full of minima. */
 const SEGMENTS =
-  'Where a record is long, one simulation of all of it loses the data at the least error of a parameter: shooting: multiple({segments: 10}) fits shorter ones first.';
+  'In a long record, a small error of a parameter makes one simulation of all of it lose the data: shooting: multiple({segments: 10}) fits shorter ones first.';
 
 const lostWarning = (series: readonly string[]): string =>
-  `The simulation is farther from the data than their mean is (${series.join(', ')}): this is no fit, whatever its standard errors say. Look at the guess, the model, the units, and the start.`;
+  `The simulation is farther from the data than their mean is (${series.join(', ')}): this is not a fit, whatever its standard errors say. Check the guess, the model, the units and the initial state.`;
 
 function plain(values: Float64Array, {shape}: Parameter): number | Float64Array {
   return shape.length === 0 ? values[0] : values;
@@ -371,7 +371,7 @@ function reportOf(
       {name: 'method', value: method?.name ?? 'levenbergMarquardt'},
       ...(shooting === undefined || shooting.segments < 2
         ? []
-        : [{name: 'segments of a record, at first', value: shooting.segments}]),
+        : [{name: 'segments of a record at first', value: shooting.segments}]),
       {name: 'iterations', value: history.length - 1},
       {name: 'simulations that failed', value: evaluations.failed},
       {name: 'variance of a weighted residual', value: judged.variance},
@@ -384,8 +384,8 @@ function reportOf(
       ...priorNotes(fit.space, found.x, judged.standardError),
       ...noiseNotes(noise),
       judged.bandwidth > 0
-        ? `The standard errors allow for residuals that are related over ${judged.bandwidth} samples (Andrews & Monahan 1992): what a model misses lasts, and counts for less than as many independent samples would.`
-        : 'The standard errors take the residuals to be independent of each other, as measurement noise is.',
+        ? `The standard errors allow for residuals that are correlated over ${judged.bandwidth} samples (Andrews & Monahan 1992): errors of a model persist, and carry less information than as many independent samples.`
+        : 'The standard errors assume that the residuals are independent of each other, like measurement noise.',
     ],
   };
 }
@@ -434,7 +434,7 @@ const validationFits = ({name, series}: Validation): ReportFit[] =>
 
 const validationNote = ({name, samples, rmse, nrmse, outputs}: Validation): string => {
   const correlated = Object.values(outputs).some(one => one.correlated > WHITE);
-  return `Validation, ${name}: RMSE ${numberText(rmse)} over ${samples} samples, ${numberText(100 * nrmse, 3)} % of the spread of what was measured. ${correlated ? 'Its residuals are correlated in time: they are more than measurement noise.' : 'Its residuals are as uncorrelated in time as noise is.'}`;
+  return `Validation, ${name}: RMSE ${numberText(rmse)} over ${samples} samples, ${numberText(100 * nrmse, 3)} % of the spread of what was measured. ${correlated ? 'Its residuals are correlated in time: they are more than measurement noise.' : 'Its residuals are as uncorrelated in time as white noise.'}`;
 };
 
 /** Of white noise one autocorrelation in twenty leaves its band; of the forty lags that are shown at least, more than six do so once in 200 records (binomial). */

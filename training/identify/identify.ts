@@ -198,7 +198,7 @@ function check(problem: IdentificationProblem): void {
     const given = typeof method === 'string' ? `'${String(method)}'` : typeof method;
     throw new OptionError(
       'bad-option',
-      `identify: method is made by levenbergMarquardt(), lbfgs() or adam({...}), and not ${given}.`,
+      `identify: method must be made by levenbergMarquardt(), lbfgs() or adam({...}), not ${given}.`,
       {option: 'method'},
     );
   }
@@ -206,14 +206,14 @@ function check(problem: IdentificationProblem): void {
     requireValue(
       (problem.shooting as {readonly segments?: unknown}).segments,
       count,
-      'identify: shooting is made by single() or multiple({segments}); its segments',
+      'identify: shooting must be made by single() or multiple({segments}); its segments',
       'bad-option',
       'shooting',
     );
   if (problem.system.kind === 'ode' && problem.system.delays !== undefined && (problem.shooting?.segments ?? 1) > 1)
     throw new OptionError(
       'bad-option',
-      'identify: a segment of multiple shooting would begin without its past, which a dde asks for: take shooting: single().',
+      'identify: a dde needs its past, which a segment of multiple shooting does not have: use shooting: single().',
       {option: 'shooting'},
     );
 }

@@ -231,9 +231,9 @@ export function identifiability(
 }
 
 function sentenceOf(moves: readonly (readonly [string, number])[]): string {
-  if (moves.length === 1) return `Nothing that is measured depends on ${moves[0][0]}.`;
+  if (moves.length === 1) return `No measurement depends on ${moves[0][0]}.`;
   const changes = moves.map(([label, move]) => `${label} by ${move < 0 ? '−' : '+'}${Math.abs(move).toPrecision(3)} %`);
-  return `Nothing that is measured changes while ${changes.slice(0, -1).join(', ')} and ${changes[changes.length - 1]} change together: only combinations that stay the same along this can be told. Fix one of them, or measure something they act on differently.`;
+  return `A joint change of ${changes.slice(0, -1).join(', ')} and ${changes[changes.length - 1]} leaves all measurements unchanged: only combinations that stay constant along this direction can be identified. Fix one of them, or measure something that they affect differently.`;
 }
 
 /** Sensitivities at one place, their columns for relative changes. */
@@ -302,7 +302,7 @@ function imagined(
   if (asked.length === 0 || unknown !== undefined)
     throw new OptionError(
       'no-data',
-      `noise says which series are measured: give the standard deviation of ${Object.keys(series).join(' or ')}${unknown === undefined ? '' : `, not of ${unknown}`}.`,
+      `noise defines which series are measured: give the standard deviation of ${Object.keys(series).join(' or ')}${unknown === undefined ? '' : `, not of ${unknown}`}.`,
       {series: unknown},
     );
   const trajectory = simulateRecord(model, values, experiment);
@@ -343,7 +343,7 @@ function weightsOf(deviation: Numeric, name: string, samples: number, size: numb
   if (values.length !== 1 && values.length !== outputs)
     throw new ShapeError(
       'weights-shape',
-      `noise.${name} has ${values.length} numbers: give one, or ${outputs}, one an output.`,
+      `noise.${name} has ${values.length} numbers: give one, or ${outputs}, one per output.`,
     );
   return Array.from({length: samples}, () => Array.from({length: outputs}, (_, i) => 1 / values[i % values.length]));
 }

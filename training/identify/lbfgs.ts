@@ -141,6 +141,6 @@ export function remembered(pairs: readonly Pair[], pair: Pair, memory: number): 
 function messageOf(status: LeastSquaresStatus | undefined, settings: Settings): string {
   if (status === 'gradient')
     return `Converged: no coordinate changes the cost to first order any more (relative gradient at most ${settings.gradient}).`;
-  if (status === 'cost') return `Converged: the last step lowered the cost by ${settings.cost} of itself at most.`;
+  if (status === 'cost') return `Converged: the last step lowered the cost by at most ${settings.cost} of its value.`;
   return `Not converged after ${settings.maxIterations} iterations: start nearer, or allow more.`;
 }

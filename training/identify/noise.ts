@@ -81,7 +81,7 @@ export function requireNoise(noise: Noise): void {
     return;
   throw new OptionError(
     'bad-option',
-    'identify: noise is made by white(), autoregressive({order}), huber({threshold}), studentT({degrees}) or quantized({step}).',
+    'identify: noise must be made by white(), autoregressive({order}), huber({threshold}), studentT({degrees}) or quantized({step}).',
     {option: 'noise'},
   );
 }

@@ -28,7 +28,7 @@ export function flatten(value: ParameterValue): {guess: Float64Array; shape: rea
   if (odd >= 0) {
     throw new OptionError(
       'parameter-ragged',
-      `A parameter's guess is no regular array: its entry ${odd} has shape [${parts[odd].shape}] where the first has [${inner}].`,
+      `A parameter's guess is not a regular array: its entry ${odd} has shape [${parts[odd].shape}], but the first has [${inner}].`,
       {entry: odd},
     );
   }

@@ -229,14 +229,14 @@ export class ParameterSpace {
         const error = standardError?.[i] ?? NaN;
         if (Number.isFinite(error) ? error < 1 / AGAINST : theta[i] >= VANISHING * this.guessAt(i)) return [];
         return [
-          `${label} ran against 0 (${theta[i].toPrecision(2)}): the data ask for a value that is zero or negative, which positive(guess) cannot take. Use free(guess) to see which, or look for what the model leaves out.`,
+          `${label} converged to 0 (${theta[i].toPrecision(2)}): the data suggest a value that is zero or negative, which positive(guess) excludes. Use free(guess) to see which, or look for what the model lacks.`,
         ];
       }
       if (kind !== 'bounded') return [];
       const place = (theta[i] - low) / (high - low);
       if (place > AGAINST && place < 1 - AGAINST) return [];
       return [
-        `${label} lies against its ${place < 0.5 ? 'lower' : 'upper'} bound ${place < 0.5 ? low : high}: widen the bounds if they are not physical.`,
+        `${label} is at its ${place < 0.5 ? 'lower' : 'upper'} bound ${place < 0.5 ? low : high}: widen the bounds if they are not physical.`,
       ];
     });
   }
@@ -330,7 +330,7 @@ export function requireParameters(parameters: Parameters): void {
     const given = typeof parameter === 'object' ? 'an object of another kind' : String(parameter);
     throw new OptionError(
       'parameter-guess',
-      `Parameter ${name} is ${given}: give what is known of it, as free(guess), positive(guess), bounded(low, high, guess) or fixed(value).`,
+      `Parameter ${name} is ${given}: define it by free(guess), positive(guess), bounded(low, high, guess) or fixed(value).`,
       {parameter: name},
     );
   }

@@ -74,6 +74,6 @@ export function requireSameProblem(held: HeldProblem, {of}: PartCase): void {
   if (held.of === of) return;
   throw new OptionError(
     'other-problem',
-    `The task's problem is not the one that is analysed: records, parameters, guesses, method or noise differ (${held.of} there, ${of} here). Let both import the same one.`,
+    `The task's problem is not the analysed one: records, parameters, guesses, method or noise differ (${held.of} there, ${of} here). Import the same problem in both.`,
   );
 }

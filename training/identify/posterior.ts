@@ -183,7 +183,7 @@ function requireIdentified({
   const among = unidentified.flatMap(({parameters}) => parameters.map(i => correlation.labels[i]));
   throw new OptionError(
     'not-identified',
-    `posterior: the data leave ${among.length > 0 ? [...new Set(among)].slice(0, 4).join(', ') : correlation.labels[open]} open, so there is no distribution to draw from. Give a prior, or fix it.`,
+    `posterior: the data do not determine ${among.length > 0 ? [...new Set(among)].slice(0, 4).join(', ') : correlation.labels[open]}, so there is no distribution to draw from. Give a prior, or fix it.`,
     {parameter: correlation.labels[open]},
   );
 }
@@ -248,17 +248,17 @@ function posteriorOf({labels, natural}: Target, chains: readonly Chain[], method
     ...(divergences === 0
       ? []
       : [
-          `${divergences} trajectories diverged: the draws miss a part of the posterior that is steeper than the rest. Raise targetAcceptance to 0.95, or give a prior.`,
+          `${divergences} trajectories diverged: the draws miss a part of the posterior that is steeper than the rest. Increase targetAcceptance to 0.95, or give a prior.`,
         ]),
-    ...(longest === 0 ? [] : [`${longest} trajectories were ended by maxDepth: take metric: 'dense'.`]),
+    ...(longest === 0 ? [] : [`${longest} trajectories reached maxDepth: use metric: 'dense'.`]),
     ...(apart.length === 0
       ? []
       : [
-          `R̂ is above ${R_HAT} for ${apart.slice(0, 4).join(', ')}: the chains have not met. Draw more, or look for several minima with starts.`,
+          `R̂ is above ${R_HAT} for ${apart.slice(0, 4).join(', ')}: the chains have not converged to the same distribution. Draw more, or look for several minima with starts.`,
         ]),
     ...(few.length === 0
       ? []
-      : [`There are fewer than ${EFFECTIVE} effective draws a chain of ${few.slice(0, 4).join(', ')}: draw more.`]),
+      : [`There are fewer than ${EFFECTIVE} effective draws per chain of ${few.slice(0, 4).join(', ')}: draw more.`]),
   ];
   const result: Omit<Posterior, 'html'> = {
     labels,

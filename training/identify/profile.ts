@@ -72,7 +72,7 @@ export async function likelihoodProfile<T extends Parameters, E, D, R>(
   if (parameter === undefined || parameter.kind === 'fixed' || parameter.guess.length !== 1)
     throw new OptionError(
       'bad-profile',
-      `likelihoodProfile: '${name}' is not a single number that was looked for; there are ${Object.entries(
+      `likelihoodProfile: '${name}' is not an estimated parameter of one number; there are ${Object.entries(
         problem.parameters,
       )
         .filter(([, {kind, guess}]) => kind !== 'fixed' && guess.length === 1)
@@ -223,7 +223,9 @@ function warningsOf(
   return [
     ...(open.length === 0
       ? []
-      : [`The data do not bound ${name} ${open.join(', nor ')}: within that the other parameters make up for it.`]),
+      : [
+          `The data do not bound ${name} ${open.join(', nor ')}: within this range the other parameters compensate for it.`,
+        ]),
     ...(lower[1] < -LOWER
       ? [
           `At ${name} = ${numberText(lower[0])} the cost is lower than at the estimate: the fit had found another minimum. Start from there.`,

@@ -184,7 +184,7 @@ export class RecordModel {
           residuals[row(i)] = weights[i] === 0 ? 0 : weights[i] * (series[i] - measured[i]);
         this.directions.forEach(({key, index}, d) => {
           const tangent = tangents[d][simulated];
-          this.requireFinite(tangent, channel, `derivative by ${key} of the simulated`);
+          this.requireFinite(tangent, channel, `derivative with respect to ${key} of the simulated`);
           const column = columnOf(key) + index;
           for (let i = 0; i < tangent.length; i++)
             jacobian[row(i) * columns + column] = weights[i] === 0 ? 0 : weights[i] * tangent[i];
@@ -404,7 +404,7 @@ export class RecordModel {
     const {name} = this.record;
     throw new OptionError(
       'missing-option',
-      `identify: nothing says where ${name} starts: give initial.${missing}, as a number or as a parameter of this name.`,
+      `identify: ${name} has no initial value: give initial.${missing}, as a number or as a parameter of this name.`,
       {record: name, missing: `initial.${missing}`},
     );
   }
@@ -428,7 +428,7 @@ export class RecordModel {
     const {record} = this;
     throw new ShapeError(
       'data-shape',
-      `${record.name}: a sample of ${name} has shape [${shape.join(', ')}], but the simulation gives [${own.join(', ')}]. To compare a part of the state, or something else, use observe and y.`,
+      `${record.name}: a sample of ${name} has shape [${shape.join(', ')}], but the simulation gives [${own.join(', ')}]. To compare a part of the state, or another quantity, use observe and y.`,
       {record: record.name, series: name, measured: [...shape], simulated: [...own]},
     );
   }
@@ -494,7 +494,7 @@ function shortInput(input: string, times: Float64Array, record: string, from: nu
   const [first, last] = [times[0], times[times.length - 1]];
   if (coversTimes(times, from, to)) return [];
   return [
-    `The input '${input}' is known from ${first} to ${last}, but ${record} runs from ${from} to ${to}: beyond its samples the nearest one was taken.`,
+    `The input '${input}' is known from ${first} to ${last}, but ${record} runs from ${from} to ${to}: beyond its samples the nearest one was used.`,
   ];
 }
 

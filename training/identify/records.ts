@@ -146,7 +146,7 @@ export function checkRecord(
   if (channels.length === 0 && !bare)
     throw new OptionError(
       'no-data',
-      `${name} has nothing to compare with: give ${Object.keys(compared).join(' or ')} beside t.`,
+      `${name} has nothing to compare with: give ${Object.keys(compared).join(' or ')} in addition to t.`,
       {record: name},
     );
   for (const [input, one] of Object.entries(record.inputs ?? {}))
@@ -166,8 +166,8 @@ export const startChecks = (system?: System): Checks => ({
 function notSimulated(series: SeriesName, record: string, has: readonly string[]): OptionError {
   const remedy =
     series === 'y'
-      ? 'To compare something else than the state, say by `observe` what it is.'
-      : 'For other quantities there are `observe` and y.';
+      ? 'To compare something other than the state, define it by `observe`.'
+      : 'For other quantities use `observe` and y.';
   return new OptionError(
     'no-series',
     `${record} has ${series}, but the system's state is ${has.join(' and ')}. ${remedy}`,
@@ -180,7 +180,7 @@ function readTimes(given: Numeric, record: string): Float64Array {
   if (shape.length > 1)
     throw new ShapeError(
       'time-shape',
-      `${record}: t has shape [${shape.join(', ')}]; it is one number a sample, [samples].`,
+      `${record}: t has shape [${shape.join(', ')}]; it must have one number per sample, [samples].`,
       {record},
     );
   for (let i = 0; i < t.length; i++) {
@@ -189,7 +189,7 @@ function readTimes(given: Numeric, record: string): Float64Array {
     if (i > 0 && !(t[i] > t[i - 1]))
       throw new DataError(
         'time-order',
-        `${record}: times must ascend, but t[${i}] = ${t[i]} follows ${t[i - 1]}. Sort the record, and remove repeated samples.`,
+        `${record}: times must increase, but t[${i}] = ${t[i]} follows ${t[i - 1]}. Sort the record, and remove repeated samples.`,
         {record, series: 't', index: i},
       );
   }
@@ -209,7 +209,7 @@ function readChannel(
   if (values.length === 0 || values.length % samples !== 0 || (!flat && shape[0] !== samples)) {
     throw new ShapeError(
       'data-shape',
-      `${name}: ${series} has shape [${shape.join(', ')}] for ${samples} times; it needs the shape [${samples}, ...], a sample after the other.`,
+      `${name}: ${series} has shape [${shape.join(', ')}] for ${samples} times; it needs the shape [${samples}, ...], one sample per row.`,
       {record: name, series, shape: [...shape]},
     );
   }
@@ -245,7 +245,7 @@ function readWeights(
   if (bad >= 0)
     throw new DataError(
       'bad-weight',
-      `${record}: weight ${bad} of ${series} is ${values[bad]}: weights are finite and not negative.`,
+      `${record}: weight ${bad} of ${series} is ${values[bad]}: weights must be finite and not negative.`,
       {record, series, index: bad},
     );
   const total = samples * outputs;
@@ -253,7 +253,7 @@ function readWeights(
   if (spread === undefined) {
     throw new ShapeError(
       'weights-shape',
-      `${record}: weights of shape [${shape.join(', ')}] for ${series}; give one, ${outputs} (one an output), ${samples} (one a sample) or ${total} (one a measurement).`,
+      `${record}: weights of shape [${shape.join(', ')}] for ${series}; give one, ${outputs} (one per output), ${samples} (one per sample) or ${total} (one per measurement).`,
       {record, series, shape: [...shape]},
     );
   }

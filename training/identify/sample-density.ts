@@ -114,7 +114,7 @@ export async function oneChain(
   if (at === undefined || !Number.isFinite(at.value))
     throw new OptionError(
       'start-not-evaluable',
-      `sampleDensity: the density cannot be had at the start of chain ${chain + 1}.`,
+      `sampleDensity: the density cannot be evaluated at the start of chain ${chain + 1}.`,
       {chain},
     );
   throwIfAborted(signal);

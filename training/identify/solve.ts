@@ -84,7 +84,7 @@ export async function solveAll(
       ...warnings,
       ...((problem.workers ?? 0) > 1 && !fit.elsewhere
         ? [
-            'The simulations were made in the calling thread: worker threads could not be started, or a function of your own, an uneven clock or an engine of tensors cannot be sent to them.',
+            'The simulations ran in the calling thread: worker threads could not be started, or the problem cannot be sent to them, because it has a function of your own, uneven times or an engine of tensors.',
           ]
         : []),
     ],

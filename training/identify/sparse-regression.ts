@@ -82,7 +82,7 @@ export function sparseRegression(problem: SparseRegressionProblem): {readonly [t
   if (columns.length === 0 || samples < columns.length)
     throw new DataError(
       'too-few-samples',
-      `sparseRegression: ${samples} samples for ${columns.length} features; there must be a feature, and as many samples as features.`,
+      `sparseRegression: ${samples} samples for ${columns.length} features; give at least one feature, and at least as many samples as features.`,
     );
   return Object.fromEntries(wanted.map(({key, values}) => [key, found(columns, values, problem)]));
 }
@@ -119,7 +119,7 @@ function found(
     warnings.length = 0;
     if (fit.rank < active.length)
       warnings.push(
-        `The terms ${active.map(({key}) => key).join(', ')} depend on each other in these samples: their coefficients are those of least norm.`,
+        `The terms ${active.map(({key}) => key).join(', ')} depend on each other in these samples: their coefficients are those of minimum norm.`,
       );
     const least = threshold ?? share * norm(target);
     const size = (k: number): number =>
@@ -130,7 +130,7 @@ function found(
     coefficients = Float64Array.from(kept, k => coefficients[k]);
     if (iterations === most)
       warnings.push(
-        'Terms went in the last iteration, so the coefficients of the others are not fitted without them: raise maxIterations.',
+        'Terms were removed in the last iteration, so the other coefficients were not fitted again without them: increase maxIterations.',
       );
   }
   const rest = target.map((value, i) =>
@@ -189,7 +189,7 @@ function textOf(names: readonly string[], coefficients: Float64Array): string {
 export function polynomials(variables: Columns, degree: number): {readonly [name: string]: Float64Array} {
   requireValue(degree, countCheck, 'polynomials: degree');
   const own = read(variables, 'variables');
-  if (own.length === 0) throw new OptionError('missing-option', 'polynomials needs a variable.');
+  if (own.length === 0) throw new OptionError('missing-option', 'polynomials needs at least one variable.');
   interface Product {
     readonly powers: readonly number[];
     /** Its last variable: what multiplies it comes from there on, so that none is made twice. */
@@ -229,13 +229,13 @@ export function differences(t: Numeric, values: Numeric): Float64Array {
   if (times.length !== y.length || y.length < 3)
     throw new ShapeError(
       'column-length',
-      `differences: ${times.length} times and ${y.length} values; there must be as many, and at least three.`,
+      `differences: ${times.length} times and ${y.length} values; give as many of each, and at least three.`,
     );
   const wrong = times.findIndex((time, i) => i > 0 && !(time > times[i - 1]));
   if (wrong >= 0)
     throw new DataError(
       'time-order',
-      `differences: times must ascend, but sample ${wrong} is at ${times[wrong]} after ${times[wrong - 1]}.`,
+      `differences: times must increase, but sample ${wrong} is at ${times[wrong]} after ${times[wrong - 1]}.`,
       {index: wrong},
     );
   return times.map((time, i) => {

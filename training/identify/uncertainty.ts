@@ -320,7 +320,7 @@ function informingRows(jacobian: Float64Array, p: number): number {
 }
 
 const tooFewResiduals = (observations: number, p: number): string =>
-  `There are no more residuals that depend on the parameters (${observations}) than parameters to find (${p}), counted number by number: many of their values meet the data alike, and nothing is left to judge the errors by. Give more data, or look for less.`;
+  `There are not more residuals that depend on the parameters (${observations}) than numbers to estimate (${p}): many values fit the data equally well, and no residuals are left to estimate the errors from. Give more data, or estimate fewer parameters.`;
 
 /** Beyond so many directions their sentences tell less than their number: a network's weights have dozens. */
 const SENTENCES = 4;
@@ -333,19 +333,19 @@ function unidentifiedWarnings(directions: readonly UnidentifiedDirection[], name
     .map(i => names[i])
     .join(', ');
   return [
-    `In ${directions.length} independent directions the residuals do not change: ${among.length} numbers cannot be told apart, among them ${some}. Fix some of them, take a smaller model, or give data that they act on differently.`,
+    `In ${directions.length} independent directions the residuals do not change: ${among.length} numbers cannot be told apart, among them ${some}. Fix some of them, use a smaller model, or give data that they affect differently.`,
   ];
 }
 
 function unidentifiedWarning({parameters, direction}: UnidentifiedDirection, names: readonly string[]): string {
   if (parameters.length === 1)
-    return `The data do not depend on ${names[parameters[0]]}: it cannot be identified. Fix it, or measure something it acts on.`;
+    return `The data do not depend on ${names[parameters[0]]}: it cannot be identified. Fix it, or measure something that it affects.`;
   const list = parameters.map(i => names[i]);
   const moves = parameters
     .map(i => `${direction[i] < 0 ? '−' : '+'}${Math.abs(direction[i]).toPrecision(3)} ${names[i]}`)
     .join(' ')
     .replace(/^\+/, '');
-  return `${list.slice(0, -1).join(', ')} and ${list[list.length - 1]} cannot be told apart: the residuals do not change along ${moves}. Fix one of them, or measure something they act on differently.`;
+  return `${list.slice(0, -1).join(', ')} and ${list[list.length - 1]} cannot be told apart: the residuals do not change along ${moves}. Fix one of them, or measure something that they affect differently.`;
 }
 
 function strongPairs(correlation: Float64Array, names: readonly string[]): string[] {

@@ -174,7 +174,7 @@ function checkCompiled<T>(problem: CompiledTraining<T>): void {
     if ((problem as Partial<TrainingProblem<T>>)[option] !== undefined)
       throw new OptionError(
         'bad-option',
-        `train: '${option}' belongs to the step, trainingStep(model, {${option}, ...}).`,
+        `train: '${option}' is an option of the step: trainingStep(model, {${option}, ...}).`,
         {
           option,
         },
@@ -196,7 +196,7 @@ function checkTape<T>({variables, loss, optimizer, clip = {}}: TrainingProblem<T
   if (typeof (optimizer as {applyGradients?: unknown} | null)?.applyGradients !== 'function')
     throw new OptionError(
       'bad-option',
-      `train: optimizer must be one of tfjs's, as tf.train.adam(0.01), not ${typeof optimizer === 'string' ? `'${String(optimizer)}'` : typeof optimizer}.`,
+      `train: optimizer must be one of tfjs's, such as tf.train.adam(0.01), not ${typeof optimizer === 'string' ? `'${String(optimizer)}'` : typeof optimizer}.`,
       {option: 'optimizer'},
     );
   checkClip(clip);
@@ -219,9 +219,13 @@ function checkSettings<T>(problem: AnyTraining<T>): void {
   if (!Number.isSafeInteger(problem.seed ?? 0))
     throw new OptionError('bad-option', `train: seed must be a whole number, not ${problem.seed}.`, {option: 'seed'});
   if (resume !== undefined && resume !== false && checkpoint === undefined)
-    throw new OptionError('missing-option', 'train: resume needs checkpoint: {directory, every}, to know from where.', {
-      option: 'checkpoint',
-    });
+    throw new OptionError(
+      'missing-option',
+      'train: resume needs checkpoint: {directory, every}, the checkpoints to resume from.',
+      {
+        option: 'checkpoint',
+      },
+    );
 }
 
 function requireVariables(variables: readonly tf.Variable[]): void {
@@ -232,7 +236,7 @@ function requireVariables(variables: readonly tf.Variable[]): void {
   variables.forEach((variable: unknown, i) => {
     const name = `train: variables[${i}]`;
     if (!(variable instanceof tf.Variable))
-      throw new OptionError('bad-option', `${name} is no tf.Variable.`, {option: 'variables', index: i});
+      throw new OptionError('bad-option', `${name} is not a tf.Variable.`, {option: 'variables', index: i});
     if (variable.isDisposed)
       throw new OptionError('disposed-tensor', `${name} was disposed.`, {option: 'variables', index: i});
     if (variable.dtype !== 'float32' || !(variable as tf.Variable).trainable)
@@ -242,7 +246,7 @@ function requireVariables(variables: readonly tf.Variable[]): void {
         {option: 'variables', index: i},
       );
     if (variables.indexOf(variable as tf.Variable) < i)
-      throw new OptionError('bad-option', `${name} stands in the list twice.`, {option: 'variables', index: i});
+      throw new OptionError('bad-option', `${name} is in the list twice.`, {option: 'variables', index: i});
   });
 }
 

@@ -42,7 +42,7 @@ export function segments<S extends SegmentedSeries>(
   if (!Number.isInteger(length) || length < 2 || length > t.length)
     throw new OptionError(
       'bad-segments',
-      `segments: length is ${length}; it must be a whole number from 2 to the ${t.length} samples there are.`,
+      `segments: length is ${length}; it must be a whole number from 2 to ${t.length}, the number of samples.`,
       {length},
     );
   if (!Number.isInteger(stride) || stride < 1)

@@ -297,7 +297,7 @@ class Run<T> {
       learner.moved.has(i)
         ? []
         : [
-            `variables[${i}] ('${name}') never got a gradient: no loss depended on it. Leave it out, or look for where it should come in.`,
+            `variables[${i}] ('${name}') never got a gradient: no loss depended on it. Remove it from the list, or check where the loss should use it.`,
           ],
     );
     return [...learner.warnings, ...still];

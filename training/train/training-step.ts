@@ -94,7 +94,7 @@ function checkState(state: unknown): void {
   if (wrong === undefined) return;
   throw new OptionError(
     'bad-state',
-    `trainingStep: restore takes {count, values, optimizer} as save() gives it, and ${wrong} is no ${wrong === 'count' ? 'whole number of at least 0' : 'Float64Array or array of finite numbers'}. JSON makes objects of typed arrays: write Array.from(…).`,
+    `trainingStep: restore takes {count, values, optimizer} as save() returns it, and ${wrong} is not a ${wrong === 'count' ? 'whole number of at least 0' : 'Float64Array or array of finite numbers'}. JSON turns typed arrays into objects: write Array.from(…).`,
     {entry: wrong},
   );
 }
@@ -228,10 +228,10 @@ class Machine<S extends AnySystem> {
       if (variables === undefined)
         throw new OptionError(
           'missing-option',
-          `trainingStep: the loss cannot be traced, and on tfjs's tape it needs 'variables', a list of what is trained. ${error.message}`,
+          `trainingStep: the loss cannot be traced, and on tfjs's tape it needs 'variables', the list of trained variables. ${error.message}`,
           {option: 'variables'},
         );
-      this.warnings.push(`The loss runs on tfjs's tape, as it cannot be compiled: ${error.message}`);
+      this.warnings.push(`The loss runs on tfjs's tape, because it cannot be compiled: ${error.message}`);
       this.source = new TapeGradients(model, loss, initial);
       found = variables;
     }
@@ -259,7 +259,7 @@ const isList = <S extends AnySystem>(batch: StepBatch<S>): batch is readonly Ste
 const notBegun = (what: string): OptionError =>
   new OptionError(
     'not-begun',
-    `trainingStep: ${what} needs to know the variables: evaluate the loss of a batch before, step.loss(batch).`,
+    `trainingStep: ${what} needs to know the variables: evaluate the loss of a batch first, step.loss(batch).`,
   );
 
 /** @throws StiffgradError 'not-finite' */
@@ -267,7 +267,7 @@ function requireFinite(loss: number, step: number): number {
   if (Number.isFinite(loss)) return loss;
   throw new StiffgradError(
     'not-finite',
-    `trainingStep: in step ${step} the loss is ${loss}. Look for NaN among the data of this batch, or lower the learning rate.`,
+    `trainingStep: in step ${step} the loss is ${loss}. Look for NaN in the data of this batch, or lower the learning rate.`,
     {step},
   );
 }
@@ -276,7 +276,7 @@ function requireRate(rate: number): number {
   if (rate >= 0 && rate < Infinity) return rate;
   throw new OptionError(
     'bad-schedule',
-    `trainingStep: the schedule gives ${rate}. One that depends on the length of the training needs the option steps.`,
+    `trainingStep: the schedule returned ${rate}. A schedule that depends on the length of the training needs the option steps.`,
   );
 }
 
@@ -298,7 +298,7 @@ function check<S extends AnySystem>(model: StepModel<S>, options: TrainingStepOp
   if (!isModel)
     throw new OptionError(
       'bad-option',
-      'trainingStep: the model must be a prepared simulation, simulate.prepare(system, initial, options), or batch.prepare of the same.',
+      'trainingStep: the model must be made by simulate.prepare(system, initial, options) or batch.prepare.',
       {option: 'model'},
     );
   requireValue(options.loss, callable, 'trainingStep: loss');
@@ -307,13 +307,13 @@ function check<S extends AnySystem>(model: StepModel<S>, options: TrainingStepOp
   if (!isUpdateRule(optimizer) && !isLineSearch)
     throw new OptionError(
       'bad-option',
-      'trainingStep: optimizer must be adam(), adamW(), sgd() or lbfgs() of stiffgrad/training; for one of tfjs there is train({loss, variables, optimizer}).',
+      'trainingStep: optimizer must be adam(), adamW(), sgd() or lbfgs() of stiffgrad/training; for an optimizer of tfjs use train({loss, variables, optimizer}).',
       {option: 'optimizer'},
     );
   if (isLineSearch && (schedule !== undefined || options.clip !== undefined))
     throw new OptionError(
       'bad-option',
-      'trainingStep: lbfgs() searches for its step length: leave schedule and clip out.',
+      'trainingStep: lbfgs() finds its step length by a line search: omit schedule and clip.',
       {option: schedule === undefined ? 'clip' : 'schedule'},
     );
   checkClip(clip);
