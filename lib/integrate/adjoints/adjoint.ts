@@ -11,7 +11,7 @@ import type {Leaf} from '../../system/params.js';
 import type {Kept, PlainKept, Run} from '../path.js';
 import type {Arithmetic, Runnable} from '../runnable.js';
 
-/** How gradients are taken: made by `implicitAdjoint`, `unrolledAdjoint`, `backsolveAdjoint` or `forwardSensitivity`. */
+/** How gradients are computed; made by `implicitAdjoint`, `unrolledAdjoint`, `backsolveAdjoint` or `forwardSensitivity`. */
 export interface Adjoint {
   /** The function that made it. */
   readonly name: string;

@@ -16,11 +16,11 @@ import type {Runnable} from '../runnable.js';
 import type {Adjoint, AdjointMethod, PreparedAdjoint} from './adjoint.js';
 
 /**
- * Tangents that run beside the simulation, one for each number of the initial state, of the params and of
- * every captured variable, contracted with the cotangents in the end: exact, as `implicitAdjoint`. Costs a
- * solve and a tangent a step for each of these numbers, and memory for as many states as these numbers
+ * Tangents computed along with the simulation, one for each number of the initial state, the params and
+ * every captured variable, contracted with the cotangents at the end: exact, like `implicitAdjoint`. Costs a
+ * solve and a tangent per step for each of these numbers, and memory for as many states as these numbers
  * times the saved states, whatever the number of steps (`saveAt: 'end'` keeps two). For few parameters and
- * long runs; each further pullback is a product.
+ * long runs; each further pullback is only a matrix product.
  */
 export function forwardSensitivity(): Adjoint {
   return method;

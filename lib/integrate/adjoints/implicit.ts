@@ -11,9 +11,9 @@ const defaultMemory = 2 ** 30;
 
 /**
  * The adjoint of the implicit function (equations.md §5): one transposed solve and one vector–Jacobian
- * product a step, exact for a step that converged, independent of how it did. Steps beyond `memory` (in
+ * product per step, exact for a converged step, whatever the iterations were. Steps beyond `memory` (in
  * bytes, default 1 GiB, half of the machine's at most) are taken again from kept states by a binomial schedule; the
- * gradient is the same to the last bit, whatever the budget. Two states are kept where it holds fewer (four along adaptive
+ * gradient is the same to the last bit, whatever the budget. At least two states are kept (four along adaptive
  * steps), and then n steps are taken again some √(2n) times. It keeps Jacobians of one step from serving the next.
  */
 export function implicitAdjoint(options: {readonly memory?: number} = {}): Adjoint {
