@@ -115,7 +115,7 @@ export class Stepper {
     this.next = forward.buffer('next');
     this.update = forward.program('update');
     const keep = prepared.keeps === undefined ? undefined : whole?.program('keep');
-    if (prepared.keeps === 'layers') [this.update, this.layers] = [keep ?? this.update, forward.find('kept')];
+    if (prepared.keeps === 'layers') [this.update, this.layers] = [keep ?? this.update, forward.find('layers')];
     else this.keep = keep;
     this.kept = forward.find('kept') ?? nothing;
     this.inside = forward.find('inside');

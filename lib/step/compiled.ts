@@ -302,7 +302,7 @@ export class CompiledStep {
 
   /**
    * With the vectors of Newton's iteration, and room for a solver's factor, in the same memory.
-   * @param keeps with `keep` → kept, what a step leaves for the way back
+   * @param keeps with `keep` → kept, what a step leaves for `adjoint`, or layers
    */
   forward(solver: LinearSolver, keeps?: Keeps): ForwardExecutable {
     if (keeps === 'layers')
@@ -311,7 +311,7 @@ export class CompiledStep {
         () => {
           const programs = forwardPrograms(this.step, undefined);
           const made = (programs.update?.outputs ?? []).map(({name, node}) => [name, node] as const);
-          return {...programs, keep: graphOf({...Object.fromEntries(made), kept: this.layers?.node})};
+          return {...programs, keep: graphOf({...Object.fromEntries(made), layers: this.layers?.node})};
         },
         {extra: {x: this.traced.state.size}},
       );

@@ -118,17 +118,21 @@ const fewestLayers = 512;
 export function layersOf(adjoint: ProgramsOf<HistoryAdjointProgram>, step: TracedStep): LayersKept | undefined {
   const {pullStep, inside, ...others} = adjoint as {readonly [name: string]: Graph | undefined};
   if (pullStep === undefined) return undefined;
-  const {node, size, programs} = cutThrough({pullStep, ...(inside === undefined ? {} : {inside})}, {}, step, []);
-  return node === undefined || size < fewestLayers
-    ? undefined
-    : {node, size, programs: {...others, ...programs}};
+  const {node, size, programs} = cutThrough(
+    {pullStep, ...(inside === undefined ? {} : {inside})},
+    {},
+    step,
+    [],
+    'layers',
+  );
+  return node === undefined || size < fewestLayers ? undefined : {node, size, programs: {...others, ...programs}};
 }
 
 export interface LayersKept {
   /** The numbers kept, flat, as a function of the state, the time, the length and the parameters. */
   readonly node: Node;
   readonly size: number;
-  /** The programs of the way back, which read the input `kept` too. */
+  /** The programs of the way back, which read the input `layers` too. */
   readonly programs: ProgramsOf<HistoryAdjointProgram>;
 }
 
@@ -148,6 +152,7 @@ function cutThrough(
   more: Programs,
   {functions: {residual, residualBlocks = residual, update}, inputs: {x, z}}: TracedStep,
   past: readonly Node[],
+  name: 'kept' | 'layers' = 'kept',
 ): Cut {
   const own = Object.entries(programs);
   const graphs = [...own, ...Object.entries(more)];
@@ -171,7 +176,7 @@ function cutThrough(
   });
   const cut = past.length === 0 ? values : beforeCheap(values, past);
   const size = cut.reduce((sum, node) => sum + node.size, 0);
-  const kept = bufferInput('kept', [size]);
+  const kept = bufferInput(name, [size]);
   const replacements = new Map<Node, Node>();
   let offset = 0;
   for (const node of cut) {

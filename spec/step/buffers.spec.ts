@@ -167,6 +167,7 @@ describe('step: the table of buffers', () => {
         events: functions.events?.size,
         inside: functions.inside?.size,
         kept: step.kept.size,
+        layers: step.layers?.size,
         states: states * state.size,
         times: states,
         observed: states * (functions.observed?.size ?? 0),
