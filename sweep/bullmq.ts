@@ -11,14 +11,14 @@ import {clientOptions, defaultQueue, queued, refusal, type QueueConnection, type
 import type {Cause} from './store.js';
 import type {Job} from './task.js';
 
-/** How cases go through a queue. */
+/** Options of `bullmq`. */
 export interface BullmqOptions {
   readonly connection: QueueConnection;
-  /** The queue's name, that of its workers; default 'stiffgrad'. */
+  /** The queue's name, the same as for its workers; default 'stiffgrad'. */
   readonly queue?: string;
-  /** Cases in the queue at once; default 1000, so that a thousand processors have work. */
+  /** Number of cases in the queue at once; default 1000, enough for a thousand processors. */
   readonly window?: number;
-  /** Seconds after which a case that nothing was heard of is looked for in the store and queued again; default 10. */
+  /** Seconds after which a case without a response is looked up in the store and queued again; default 10. */
   readonly recheck?: number;
 }
 
@@ -30,7 +30,7 @@ const visible = 30;
 const pause = (seconds: number): Promise<void> => new Promise(resolve => setTimeout(resolve, 1000 * seconds));
 
 /**
- * Computes cases by the workers of a queue, which `npx stiffgrad worker` starts. Needs the packages bullmq and ioredis, or pg for a queue in
+ * Computes cases in the workers of a queue, which `npx stiffgrad worker` starts. Needs the packages bullmq and ioredis, or pg for a queue in
  * PostgreSQL.
  * @throws OptionError
  */

@@ -9,18 +9,18 @@ import {DataError, OptionError} from '../lib/errors.js';
 import {canonical} from './canonical.js';
 import type {Row, Store} from './store.js';
 
-/** What `collect` may be told. */
+/** Options of `collect`. */
 export interface CollectOptions {
   /** Results of other versions of tasks are left out; default none may be there, but in '.jsonl', whose rows have theirs. */
   readonly versions?: readonly string[];
 }
 
 /**
- * Writes all results in the order of their names, a row a line; the file is there when it is whole.
+ * Writes all results in the order of their names, one row per line; the file appears when it is complete.
  * @param to '.jsonl': the whole rows; '.csv': the numbers of cases and results by name, 'result.loss', 'case.k[0]', and the seed;
  *   '.parquet': these, the texts, and the case's name
- * @returns how many rows there are
- * @throws OptionError where the file has another ending
+ * @returns the number of rows
+ * @throws OptionError if the file has another extension
  * @throws DataError 'several-versions' where the columns would hold results of several versions of a task, which nothing there tells apart
  */
 export async function collect(store: Store, to: string, options: CollectOptions = {}): Promise<number> {

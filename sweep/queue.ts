@@ -11,7 +11,7 @@ import type {Case} from './cases.js';
 import {attemptChecks, type Attempts, type Settled} from './engine.js';
 import {jobOf, type Job} from './task.js';
 
-/** Where the server is, and what it asks for. */
+/** Address and credentials of the server. */
 export interface QueueConnection {
   /**
    * redis://user:password@host:port/db, rediss:// for TLS, or postgres://user:password@host:port/database. What stands beside

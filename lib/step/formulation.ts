@@ -20,7 +20,7 @@ import {odeEquations} from '../system/ode.js';
 import type {Params} from '../system/params.js';
 import {noiseEquations} from '../system/sde.js';
 
-/** What is simulated: made by `mechanics` or `ode`. P is what its functions read of the parameters. */
+/** A system to simulate; made by `mechanics`, `ode`, `sde` or `dde`. P are the parameters that its functions read. */
 export type System<P = Params> = MechanicalSystem<P> | OdeSystem<P>;
 
 /**

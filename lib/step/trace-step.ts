@@ -49,7 +49,7 @@ import type {Traced} from './step-functions.js';
 import {functionsFrom} from './step-functions.js';
 import type {Evaluations, TracedRun, TracedStep} from './traced-step.js';
 
-/** A function of the state whose values are saved beside it. */
+/** A function of the state whose values are saved with it. */
 export type Observe<P = Params, Z extends string = never> = (at: ObservedAt<P, Z>) => tf.Tensor;
 /** A state at its time: q, v and hidden states Z of a mechanical system, y of an ode. */
 export type ObservedAt<P = Params, Z extends string = never> = OwnObserved<P> & {readonly [K in Z]: tf.Tensor};
