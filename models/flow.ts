@@ -8,7 +8,7 @@ import {any, callable, count, refuseUnknownOptions, requireValue} from '../lib/c
 import type {OdeSystem, Params} from '../lib/index.js';
 import {brownianPath, dependsOnItsOwn, derivativeAlong, ode, OptionError, ShapeError} from '../lib/index.js';
 
-/** What `flow` makes a system of. */
+/** The argument of `flow`. */
 export interface FlowSpec {
   /** Numbers of a point. */
   readonly size: number;
@@ -22,9 +22,9 @@ export interface FlowSpec {
 }
 
 /**
- * A flow as an ode of rows [z, l], [rows, size + 1], with l' = tr ∂f/∂z: from a start with l = 0 the density of a point is that of
- * its end times eˡ, log p₀(z(0)) = log p₁(z(t)) + l(t).
- * @throws OptionError; when traced, 'rows-mixed' where rows of the field act on each other, ShapeError where field or probe have another shape
+ * A flow as an ode of rows [z, l], [rows, size + 1], with l' = tr ∂f/∂z: starting with l = 0, the density at a point is that at
+ * its end point times eˡ, log p₀(z(0)) = log p₁(z(t)) + l(t).
+ * @throws OptionError; when traced, 'rows-mixed' if a row of the field depends on other rows, ShapeError if field or probe have another shape
  */
 export function flow(spec: FlowSpec): OdeSystem {
   refuseUnknownOptions(spec, {size: any, field: any, probe: callable}, 'flow');
@@ -89,10 +89,10 @@ export function logNormal(z: tf.Tensor): tf.Tensor {
 }
 
 /**
- * Probes for Hutchinson's estimate: ±1, each as likely as the other, independent (of all probes these leave the least variance,
+ * Probes for Hutchinson's estimate: ±1 with equal probability, independent (of all probes these have the least variance,
  * Hutchinson 1990). The same seed gives the same on every machine.
  * @returns flat, row-major
- * @throws OptionError where the seed is no whole number from 0 to 2⁵³
+ * @throws OptionError if the seed is not a whole number from 0 to 2⁵³
  */
 export function rademacher(seed: number, shape: readonly number[]): Float64Array {
   return brownianPath(seed, shape)

@@ -13,9 +13,9 @@ type Named = Exclude<Activation, (x: tf.Tensor) => tf.Tensor>;
 const names: readonly string[] = ['tanh', 'sigmoid', 'softplus', 'elu', 'relu', 'linear'];
 
 /**
- * The network with the present values of its variables, as dense layers: `await layersModel(network).save(…)`.
- * The caller disposes.
- * @throws OptionError 'bad-network' for an activation of one's own, which no format holds
+ * The network with the current values of its variables, as dense layers: `await layersModel(network).save(…)`.
+ * The caller disposes of it.
+ * @throws OptionError 'bad-network' for a custom activation, which cannot be saved
  */
 export function layersModel({sizes, activation, variables}: Mlp): tf.Sequential {
   if (typeof activation === 'function')
@@ -40,7 +40,7 @@ export function layersModel({sizes, activation, variables}: Mlp): tf.Sequential 
 
 /**
  * The dense layers of a model as an `mlp`, with copies of its weights.
- * @throws OptionError 'bad-network' where the model is anything else: other layers, activations that differ, one at the end
+ * @throws OptionError 'bad-network' if the model has other layers, different activations, or an activation after the last layer
  */
 export function mlpOfLayers(model: tf.LayersModel): Mlp {
   const dense = model.layers.filter(layer => layer.getClassName() !== 'InputLayer');

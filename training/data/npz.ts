@@ -19,7 +19,7 @@ export interface NumpyArray {
   readonly values: Float64Array;
 }
 
-/** What `arraysOf` may be told. */
+/** Options of `arraysOf`. */
 export interface ArrayOptions {
   /** The arrays to read; the others are not unpacked. Default all. */
   readonly names?: readonly string[];

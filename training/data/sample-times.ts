@@ -8,7 +8,7 @@ const units = {ns: 1e-9, us: 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600} as const;
 /** Units of time that a column's name may end in. */
 export type TimeUnit = 'ns' | 'us' | 'ms' | 's' | 'min' | 'h';
 
-/** What `sampleTimes` may be told. */
+/** Options of `sampleTimes`. */
 export interface SampleTimesOptions {
   /** Of the column; the times returned are seconds. Default: what the column's name ends with ('time_ms', 't [us]', 'time (s)'), else seconds. */
   readonly unit?: TimeUnit;

@@ -1,7 +1,7 @@
 /** What a reader of tables may be told. */
 import type {ReadLimits} from './limits.js';
 
-/** What `readTable` may be told. */
+/** Options of `readTable`. */
 export interface TableOptions {
   /**
    * What stands between fields; ' ' is any number of blanks and tabs. Default: by the header line, tab before semicolon before

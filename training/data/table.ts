@@ -42,7 +42,7 @@ const tableOptions: Checks = {
   limits: any,
 };
 
-/** What `tableChunks` may be told. */
+/** Options of `tableChunks`. */
 export interface ChunkOptions extends TableOptions {
   /** Of each chunk; the last one may have fewer. Default 65536: half a MB a column. */
   readonly rows?: number;

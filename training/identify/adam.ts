@@ -17,7 +17,7 @@ import type {UpdateRule} from '../train/update-rules.js';
 import {adamRule} from '../train/update-rules.js';
 import {any, count, positive, refuseUnknownOptions} from '../../lib/checks.js';
 
-/** What `adam` may be told. */
+/** Options of `adam`. */
 export interface AdamOptions {
   /** A coordinate moves by about this much in an iteration; default 0.01. It falls with half a cosine to 0 at the end. */
   readonly rate?: number;

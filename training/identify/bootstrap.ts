@@ -18,7 +18,7 @@ import type {Channel, CheckedRecord} from './records.js';
 import {chainSeeds} from './sample-density.js';
 import {attempt} from './solve.js';
 
-/** What `bootstrap` may be told. */
+/** Options of `bootstrap`. */
 export interface BootstrapOptions {
   /** Records made anew, or as many sets of them; default 200: the deviation of a deviation is then a twentieth of it. */
   readonly replicates?: number;

@@ -12,7 +12,7 @@ import {heldProblem, swept, sweepCheck, type HeldProblem, type PartSweep} from '
 import type {Channel, CheckedRecord, MeasuredRecord} from './records.js';
 import type {Parameters} from './parameters.js';
 
-/** What `crossValidate` may be told. */
+/** Options of `crossValidate`. */
 export interface CrossValidationOptions {
   /** Default 5, or as many as there are records where these are fewer. */
   readonly folds?: number;

@@ -109,7 +109,7 @@ export interface RankedExperiment {
   readonly information: FisherInformation;
 }
 
-/** What `rankExperiments` may be told. */
+/** Options of `rankExperiments`. */
 export interface RankOptions {
   /** 'D' (default): determinant; 'A': mean variance; 'E': the worst direction. All of relative errors. */
   readonly criterion?: 'D' | 'A' | 'E';
@@ -170,7 +170,7 @@ export interface Identifiability {
   readonly singularValues: Float64Array;
 }
 
-/** What `identifiability` may be told. */
+/** Options of `identifiability`. */
 export interface IdentifiabilityOptions {
   /** Points beside the guess at which the rank is taken; default 3. A generic point has the generic rank with probability one. */
   readonly points?: number;

@@ -18,7 +18,7 @@ import {methodOf} from './least-squares-problem.js';
 import {any, nonNegative, object, refuseUnknownOptions, whole} from '../../lib/checks.js';
 import {wolfeSearch} from './wolfe.js';
 
-/** What `lbfgs` may be told. */
+/** Options of `lbfgs`. */
 export interface LbfgsOptions {
   /** Steps remembered; default 10 (Nocedal & Wright: 3 to 20). */
   readonly memory?: number;

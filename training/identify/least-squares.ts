@@ -31,7 +31,7 @@ import {
 } from './least-squares-problem.js';
 import type {Factorization} from './row-qr.js';
 
-/** What `levenbergMarquardt` may be told. */
+/** Options of `levenbergMarquardt`. */
 export interface LevenbergMarquardtOptions {
   readonly tolerance?: {
     /**

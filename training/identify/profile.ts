@@ -23,7 +23,7 @@ import type {Parameter, Parameters} from './parameters.js';
 import {fixed, guessing} from './parameters.js';
 import {priorCostOf} from './priors.js';
 
-/** What `likelihoodProfile` may be told. */
+/** Options of `likelihoodProfile`. */
 export interface ProfileOptions {
   /** To each side of the estimate; default 6. */
   readonly points?: number;

@@ -18,7 +18,7 @@ import {singularValues, type SingularValues} from './singular-values.js';
 
 export type {ResidualSeries} from './small-sample.js';
 
-/** What `uncertainty` may be told. */
+/** Options of `uncertainty`. */
 export interface UncertaintyOptions {
   /** Names for the warnings; default x[0], x[1], ... */
   readonly names?: readonly string[];

@@ -18,7 +18,7 @@ export interface Segment<Name extends string> {
   readonly first: {readonly [name in Name]: Float64Array};
 }
 
-/** What `segments` may be told. */
+/** Options of `segments`. */
 export interface SegmentOptions {
   /** Samples of a segment, at least 2. */
   readonly length: number;

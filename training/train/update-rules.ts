@@ -30,7 +30,7 @@ export interface UpdateRule {
   }) => {readonly value: tf.Tensor; readonly state: RuleState};
 }
 
-/** What `adamW` may be told. */
+/** Options of `adamW`. */
 export interface AdamWOptions {
   /** Default 1e-3, the paper's. */
   readonly rate?: number;
@@ -41,7 +41,7 @@ export interface AdamWOptions {
   readonly decay?: number;
 }
 
-/** What `sgd` may be told. */
+/** Options of `sgd`. */
 export interface SgdOptions {
   /** Default 0.01. */
   readonly rate?: number;
