@@ -31,7 +31,7 @@ export interface Signal extends Input {
   readonly values: Float64Array;
   /** Shape of one sample: [] for one number per time. */
   readonly shape: readonly number[];
-  /** Its rate of change, an input like itself: zero beyond the samples, and everywhere of 'hold'; at a corner of 'linear' that of the piece which begins. */
+  /** Its rate of change, also an input: zero beyond the samples, and everywhere for 'hold'; at a corner of 'linear', that of the piece after it. */
   readonly derivative: Input;
 }
 

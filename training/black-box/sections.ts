@@ -3,7 +3,7 @@ import type {Numeric} from '../../lib/index.js';
 import {DataError, OptionError, readNumeric, ShapeError} from '../../lib/index.js';
 import {any, refuseUnknownOptions, text} from '../../lib/checks.js';
 
-/** What was put in and what came out, on an even clock. */
+/** Inputs and outputs at evenly spaced times. */
 export interface InputOutputRecord {
   /** [samples], evenly spaced. */
   readonly t: Numeric;

@@ -15,7 +15,7 @@ import {isArchive, openArchive} from './zip.js';
 export interface NumpyArray {
   readonly name: string;
   readonly shape: readonly number[];
-  /** Row-major, whatever order the file has. */
+  /** Row-major, whatever the order in the file. */
   readonly values: Float64Array;
 }
 
@@ -23,7 +23,7 @@ export interface NumpyArray {
 export interface ArrayOptions {
   /** The arrays to read; the others are not unpacked. Default all. */
   readonly names?: readonly string[];
-  /** What reading may cost, as for `readTable`. */
+  /** Limits of reading, as for `readTable`. */
   readonly limits?: Partial<ReadLimits>;
 }
 
@@ -34,7 +34,7 @@ export const isArrayFile = (start: Uint8Array): boolean => isArray(start) || isA
 
 /**
  * The arrays of an NPY file, whose array is named 'array', or of an NPZ file.
- * @throws DataError 'npz-malformed'; 'npz-integer' for an integer that no double is equal to; 'table-limit'
+ * @throws DataError 'npz-malformed'; 'npz-integer' for an integer that a double cannot represent exactly; 'table-limit'
  */
 export function arraysOf(bytes: Uint8Array, file: string, {names, limits}: ArrayOptions = {}): Promise<NumpyArray[]> {
   return new Promise(resolve =>

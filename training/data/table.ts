@@ -22,7 +22,7 @@ import {malformed, missingColumn, notNumbers, unnamed, unreadable, wrongLength} 
 export interface Table {
   /** The header, trimmed, in the file's order. */
   readonly columns: readonly string[];
-  /** How many rows of data there are, the header not counted. */
+  /** Number of rows of data, without the header. */
   readonly rows: number;
   /** The numbers of a column, [rows]; DataError where it does not exist or holds text. */
   column(name: string): Float64Array;
@@ -44,7 +44,7 @@ const tableOptions: Checks = {
 
 /** Options of `tableChunks`. */
 export interface ChunkOptions extends TableOptions {
-  /** Of each chunk; the last one may have fewer. Default 65536: half a MB a column. */
+  /** Rows of each chunk; the last one may have fewer. Default 65536: half a MB per column. */
   readonly rows?: number;
 }
 
@@ -78,8 +78,8 @@ export async function readTable(source: TableSource, options: TableOptions = {})
 }
 
 /**
- * The same file as tables of `rows` rows each, one after another: for files larger than the memory. Of an NPZ
- * file, which has its arrays one behind the other, there is no such way.
+ * Reads the same files as consecutive tables of `rows` rows each, for files larger than the memory. Not for NPZ
+ * files, which store their arrays one after another.
  */
 export async function* tableChunks(source: TableSource, options: ChunkOptions = {}): AsyncGenerator<Table, void> {
   refuseUnknownOptions(options, {...tableOptions, rows: count}, 'tableChunks');

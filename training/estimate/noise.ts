@@ -5,8 +5,8 @@ import {refuseUnknownOptions} from '../../lib/checks.js';
 import {rootOf} from './roots.js';
 
 /**
- * A covariance, of as many numbers as what it belongs to has: one variance for all of them, one each, or the matrix,
- * [n, n]. Or one of these for each block by its name, without covariance between blocks; a block that is left out has none.
+ * A covariance of n numbers: one variance for all of them, one per number, or the matrix,
+ * [n, n]. Or one of these for each block by name, without covariance between blocks; an omitted block has zero covariance.
  */
 export type Covariance = Numeric | {readonly [block: string]: Numeric | undefined};
 

@@ -48,30 +48,30 @@ export type ProcessNoise =
 
 /** A state to be estimated from a record. */
 export interface EstimationProblem<S extends AnySystem = System, Q = ParamsOf<S>> {
-  /** What moves: made by `mechanics` or `ode`. */
+  /** The system, made by `mechanics` or `ode`. */
   readonly system: S;
-  /** What was measured: t, and of q, v and y what there is. NaN is a measurement that is missing. */
+  /** The measurements: t, and some of q, v and y. NaN marks a missing measurement. */
   readonly data: MeasuredRecord;
-  /** The mean of the state at t, by default the time of the first sample; without it that of the record. Hidden states have the system's where they are left out. */
+  /** The mean of the state at t, by default the time of the first sample; if omitted, that of the record. Omitted hidden states have the system's initial values. */
   readonly initial?: Start & {readonly [state: string]: Numeric | undefined};
-  /** Of that mean. */
+  /** The covariance of that state. */
   readonly initialCovariance: Covariance;
   readonly processNoise: ProcessNoise;
   /** Covariance of a sample's measurements, positive; by series {q, v, y}, or all of them in this order. */
   readonly measurementNoise: Covariance;
-  /** What the system's functions read, as in `simulate`. */
+  /** Values of the system's `params`, as in `simulate`. */
   readonly params?: NumericParams;
-  /** Measured inputs: each is in the `params` of forces and of `observe` under its name, as its value at the present time. */
+  /** Measured inputs: each is in the `params` of forces and of `observe` under its name, as its value at the current time. */
   readonly inputs?: Inputs;
-  /** What a record's y is, where that is not the state of an ode: a function of the state, traced like a force. */
+  /** Defines a record's y, if that is not the state of an ode: a function of the state, traced like a force. */
   readonly observe?: Lenient<ObservedAt<Q>, tf.Tensor>;
-  /** The longest step of the simulation: intervals between samples are cut into equal steps of at most this length. */
+  /** The longest step of the simulation: intervals between samples are divided into equal steps of at most this length. */
   readonly dt: number;
   /** Default implicitMidpoint(). */
   readonly scheme?: Scheme;
   readonly newton?: Newton;
   readonly engine?: SimulateOptions['engine'];
-  /** How a Gaussian goes through the nonlinear step: extended() (default) or unscented(). */
+  /** How a Gaussian is propagated through the nonlinear step: extended() (default) or unscented(). */
   readonly method?: GaussianTransform;
 }
 

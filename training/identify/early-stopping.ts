@@ -13,11 +13,11 @@ import type {MeasuredRecord} from './records.js';
 import type {Fitted} from './rounds.js';
 import {RowQr} from './row-qr.js';
 
-/** Records held out of a fit, which end it. */
+/** Held-out records, which stop a fit. */
 export interface EarlyStopping {
-  /** One or several; with starts of their own where the problem's is not theirs, and without parameters of their own. */
+  /** One or several; with their own initial states if these differ from the problem's, and without parameters of their own. */
   readonly data: MeasuredRecord | readonly MeasuredRecord[];
-  /** Accepted steps without a lower cost of these records before the fit ends; default 10. */
+  /** Number of accepted steps without a lower cost of these records before the fit stops; default 10. */
   readonly patience?: number;
 }
 

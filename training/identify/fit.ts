@@ -14,7 +14,7 @@ import type {Whole} from './cut-record.js';
 import type {ResidualSeries} from './uncertainty.js';
 import type {WhitenedStretch} from './weighing.js';
 
-/** One number of each sample of a series, measured and simulated, without what has weight 0. */
+/** One component of a series, measured and simulated, without samples of weight 0. */
 export interface FittedSeries {
   readonly name: string;
   readonly t: Float64Array;

@@ -20,7 +20,7 @@ import {wolfeSearch} from './wolfe.js';
 
 /** Options of `lbfgs`. */
 export interface LbfgsOptions {
-  /** Steps remembered; default 10 (Nocedal & Wright: 3 to 20). */
+  /** Number of stored steps; default 10 (Nocedal & Wright: 3 to 20). */
   readonly memory?: number;
   /** Default 500. */
   readonly maxIterations?: number;
@@ -32,14 +32,14 @@ export interface LbfgsOptions {
   };
 }
 
-/** `lbfgs` as `trainingStep` knows it: how many steps are remembered. */
+/** `lbfgs` for `trainingStep`: the number of stored steps. */
 export interface QuasiNewton {
   readonly memory: number;
 }
 
 /**
- * For `identify`, or by itself: many parameters, where a Jacobian would be too much. For `trainingStep` too, which takes
- * of it the memory alone.
+ * For `identify`, or by itself: for many parameters, when a Jacobian would be too expensive. Also for `trainingStep`, which uses
+ * only its memory.
  */
 export function lbfgs(options: LbfgsOptions = {}): LeastSquaresMethod & QuasiNewton {
   refuseUnknownOptions(options, {memory: any, maxIterations: whole, tolerance: object}, 'lbfgs');

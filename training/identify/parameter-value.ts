@@ -8,7 +8,7 @@ export type ParameterValue =
   | readonly ParameterValue[]
   | {readonly shape: readonly number[]; dataSync(): ArrayLike<number>};
 
-/** What is known of a parameter before the fit. */
+/** The kind of a parameter. */
 export type ParameterKind = 'free' | 'positive' | 'bounded' | 'fixed';
 
 /** Row-major numbers of a value, with its shape. @throws OptionError of what is no value */

@@ -33,18 +33,18 @@ import {
   type SamplingOptions,
 } from './sample-density.js';
 
-/** How a posterior is drawn. */
+/** Options of `posterior`. */
 export interface PosteriorOptions extends SamplingOptions {
   /** 'nuts' (default) draws from the posterior itself; 'laplace' from the normal distribution of the estimate and its covariance. */
   readonly method?: 'nuts' | 'laplace';
-  /** Where its chains are computed: made by `fitSweep` of stiffgrad/sweep. `onProgress` is then the sweep's own. */
+  /** Where its chains are computed: made by `fitSweep` of stiffgrad/sweep. `onProgress` is then that of the sweep. */
   readonly sweep?: PartSweep;
 }
 
 /**
  * Draws from the posterior of a fit.
  * @param problem the same that was identified; parameters without a prior have a flat one, positive ones in their logarithm
- * @throws OptionError where the data and the priors leave a direction open; what `simulate` throws at the estimate
+ * @throws OptionError if data and priors do not determine a direction; errors of `simulate` at the estimate
  */
 export async function posterior<T extends Parameters, E, D, R>(
   problem: AnyProblem<T>,

@@ -32,23 +32,23 @@ import {requireFewSteps, requireGrid, stepsASample, stepsEach} from './sampling.
 export interface Model {
   readonly system: System;
   /**
-   * Where every record starts that has no start of its own; what parameters named initial.q, initial.v or
-   * initial.y give may be left out.
+   * The initial state of records without their own; parts that parameters named initial.q, initial.v or
+   * initial.y define may be omitted.
    */
   readonly initial?: Start | StartWithStates;
-  /** What a record's y is, where that is not the state of an ode: a function of the state, traced like a force. */
+  /** Defines a record's y, if that is not the state of an ode: a function of the state, traced like a force. */
   readonly observe?: Observe;
-  /** Measured inputs: each is in the `params` of forces and of `observe` under its name, as its value at the present time. A mass has none. */
+  /** Measured inputs: each is in the `params` of forces and of `observe` under its name, as its value at the current time. A mass has no inputs. */
   readonly inputs?: Inputs;
-  /** What is looked for, by the name it has in `params`: 'spring.stiffness' is params.spring.stiffness. 'initial.q' and its like are the start. */
+  /** The parameters, by their name in `params`: 'spring.stiffness' is params.spring.stiffness. 'initial.q' and similar are the initial state. */
   readonly parameters: Parameters;
   /** Default implicitMidpoint(). */
   readonly scheme?: Scheme;
-  /** Step of the simulation, in the records' unit of time; every measured time lies on its grid, but for `offGrid`. */
+  /** Step of the simulation, in the records' unit of time; measured times must be on its grid, see `offGrid`. */
   readonly dt: number;
   /**
-   * Measured times between the steps, as of an uneven clock: 'refuse' (default) is an error that names the dt to choose;
-   * 'interpolate' compares with the simulation's dense output there, which is of the scheme's order.
+   * Measured times between the steps, for uneven times: 'refuse' (default) throws an error that names a suitable dt;
+   * 'interpolate' compares with the simulation's dense output there, which has the scheme's order.
    */
   readonly offGrid?: OffGrid;
   readonly newton?: Newton;

@@ -14,16 +14,16 @@ import {
 } from '../../lib/checks.js';
 import type {Parameters} from './parameters.js';
 
-/** An initial state, of which parameters named initial.q, initial.v or initial.y may give a part. */
+/** An initial state; parameters named initial.q, initial.v or initial.y may define parts of it. */
 export interface Start {
   readonly q?: Numeric;
   readonly v?: Numeric;
   readonly y?: Numeric;
-  /** Default: the first sample's. It may lie before it. */
+  /** Default: the time of the first sample. It may be earlier. */
   readonly t?: number;
 }
 
-/** The same with hidden states by name, which by default start as the system says. */
+/** The same with hidden states by name; default: the system's initial values. */
 export type StartWithStates = Start & {readonly [state: string]: Numeric | undefined};
 
 /** A block of a start. */
@@ -40,28 +40,28 @@ export const startOfState = (system: System, block: string): Numeric | undefined
     ? (system.states as {readonly [name: string]: {readonly initial: Numeric}})[block].initial
     : undefined;
 
-/** What was measured in one experiment. */
+/** The measurements of one experiment. */
 export interface MeasuredRecord {
-  /** [samples], ascending: times of the measurements, on the grid of dt from the start on. */
+  /** [samples], increasing: times of the measurements, on the grid of dt from the initial time. */
   readonly t: Numeric;
-  /** What is compared, at least one of them: [samples, ...shape of a sample] each. */
+  /** Measured series, at least one of them: [samples, ...shape of a sample] each. */
   readonly q?: Numeric;
   readonly v?: Numeric;
-  /** An ode's state; or, with `observe`, what that gives. */
+  /** An ode's state; or, with `observe`, its values. */
   readonly y?: Numeric;
   /**
-   * Inverse standard deviations: one number, one an output, one a sample or one a measurement; by series,
-   * or the same for all. Zero leaves a measurement out. Where numbers of outputs and samples agree, they are
-   * taken as one an output. Default 1.
+   * Inverse standard deviations: one number, one per output, one per sample or one per measurement; by series,
+   * or the same for all. Zero excludes a measurement. If the numbers of outputs and samples are equal, they are
+   * taken as one per output. Default 1.
    */
   readonly weights?: Numeric | {readonly q?: Numeric; readonly v?: Numeric; readonly y?: Numeric};
   /** A measurement that is NaN: 'refuse' (default) is an error; 'skip' gives it weight 0. */
   readonly missing?: 'refuse' | 'skip';
-  /** Inputs of this record, beside or in place of the problem's. */
+  /** Inputs of this record, in addition to or in place of the problem's. */
   readonly inputs?: Inputs;
-  /** Parameters of this record alone, beside or in place of the problem's: its start ('initial.q'), a load it was taken with. */
+  /** Parameters of this record only, in addition to or in place of the problem's: its initial state ('initial.q'), its load. */
   readonly parameters?: Parameters;
-  /** A start of its own, or a part of one, in place of the problem's. */
+  /** Its own initial state, or parts of it, in place of the problem's. */
   readonly initial?: Start | StartWithStates;
   /** For errors, the report and the names of the results; default 'record 1', 'record 2', … */
   readonly name?: string;

@@ -4,7 +4,7 @@
  */
 import {DataError, OptionError} from '../../lib/index.js';
 
-/** What becomes of times between the steps: an error, or the simulated state there by the scheme's dense output. */
+/** Treatment of times between the steps: an error, or the simulated state there by the scheme's dense output. */
 export type OffGrid = 'refuse' | 'interpolate';
 
 /** `simulate` meets a time within this share of a step. */

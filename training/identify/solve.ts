@@ -19,11 +19,11 @@ import {rounds} from './rounds.js';
 import {MultipleShooting, shoot, single, type Shooting} from './shooting.js';
 import type {NoiseState} from './weighing.js';
 
-/** Where an identification stands after one of its steps. */
+/** State of an identification after a step. */
 export interface IdentificationProgress extends LeastSquaresIteration {
-  /** Where the iteration stands, by name, row-major; the fixed parameters too. */
+  /** Current values of the parameters by name, row-major; including fixed ones. */
   readonly values: {readonly [name: string]: Float64Array};
-  /** Which of the starts, from 0. */
+  /** Index of the start, from 0. */
   readonly start: number;
 }
 

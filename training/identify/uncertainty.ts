@@ -22,20 +22,20 @@ export type {ResidualSeries} from './small-sample.js';
 export interface UncertaintyOptions {
   /** Names for the warnings; default x[0], x[1], ... */
   readonly names?: readonly string[];
-  /** How many of the residuals are measurements; default all. Those of weight 0 have rows, but tell nothing. */
+  /** Number of residuals that are measurements; default all. Those of weight 0 have rows, but no information. */
   readonly observations?: number;
   /** With them, the covariance allows for correlation in time: between samples of one series, not between series. */
   readonly series?: readonly ResidualSeries[];
-  /** Samples after which correlation is taken to be gone; default by the scores' own memory (Andrews 1991). */
+  /** Number of samples after which correlation is neglected; default from the autocorrelation of the scores (Andrews 1991). */
   readonly bandwidth?: number;
   /**
-   * Singular values below this part of the greatest count as zero. Default 1e-10, the accuracy of
+   * Singular values below this fraction of the largest count as zero. Default 1e-10, the accuracy of
    * sensitivities from a converged Newton iteration; Jacobians by finite differences need 1e-6.
    */
   readonly rankTolerance?: number;
-  /** Rows [k, p] of a prior that the factor has below the Jacobian's, in the residuals' scale: they inform, and are no measurements. */
+  /** Rows [k, p] of a prior that the factor has below the Jacobian's, in the residuals' scale: they add information, but are not measurements. */
   readonly priorRows?: Float64Array;
-  /** Of a residual, where it is known; default: as the residuals tell. */
+  /** Variance of a residual, if known; default: estimated from the residuals. */
   readonly variance?: number;
 }
 

@@ -23,33 +23,33 @@ import {VariableVector} from './variable-vector.js';
 /** A prepared simulation, or a prepared batch of them. */
 export type StepModel<S extends AnySystem> = Simulation<S> | PreparedBatch<S>;
 
-/** One run, or a list of any length of which the mean counts. */
+/** One run, or a list of any length, whose mean loss is used. */
 export type StepBatch<S extends AnySystem> = StepInputs<S> | readonly StepInputs<S>[];
 
-/** What `trainingStep` is told. */
+/** Options of `trainingStep`. */
 export interface TrainingStepOptions<S extends AnySystem, D = Params, E = Params> {
-  /** A scalar of the saved series, `params` and `data`, as `valueAndGrad` takes it. */
+  /** A scalar function of the saved series, `params` and `data`, as in `valueAndGrad`. */
   readonly loss: Objective<ParamsOf<S>, D>;
   /** adam(), adamW() or sgd(); or lbfgs(), which searches along its direction on the same batch. */
   readonly optimizer: UpdateRule | (LeastSquaresMethod & QuasiNewton);
-  /** The start of every run as a function of params and data. */
+  /** An encoder: the initial state of every run as a function of params and data. */
   readonly initial?: Encoder<S, E>;
-  /** Default all trainable variables that the system, the encoder and the loss read. */
+  /** Default: all trainable variables that the system, the encoder and the loss read. */
   readonly variables?: readonly tf.Variable[];
   readonly clip?: Clip;
-  /** Learning rate of every step; default the optimizer's. */
+  /** Learning rate of every step; default: that of the optimizer. */
   readonly schedule?: Schedule;
-  /** Of the whole training, for schedules that ask for it. */
+  /** Number of steps of the training, for schedules that need it. */
   readonly steps?: number;
 }
 
-/** All that the next step depends on beside its batch: numbers that come back to the bit. */
+/** Everything that the next step depends on, except its batch; restored to the bit. */
 export interface StepState {
-  /** Updates so far. */
+  /** Number of updates so far. */
   readonly count: number;
   /** The variables, one after another. */
   readonly values: Float64Array;
-  /** What the optimizer remembers. */
+  /** State of the optimizer. */
   readonly optimizer: {readonly [name: string]: Float64Array};
 }
 
@@ -58,28 +58,28 @@ export interface TrainingStep<S extends AnySystem> {
   (batch?: StepBatch<S>): number;
   /** The loss without a step. */
   loss(batch?: StepBatch<S>): number;
-  /** Those that are trained; known from the first evaluation on. */
+  /** The trained variables; known after the first evaluation. */
   readonly variables: readonly tf.Variable[];
   readonly optimizer: {readonly name: string; readonly hyperparameters: {readonly [name: string]: number | boolean}};
   readonly clip: Clip;
-  /** Updates so far. */
+  /** Number of updates so far. */
   readonly count: number;
-  /** Learning rate of the next step, unless a schedule says another; undefined of a line search. */
+  /** Learning rate of the next step, unless a schedule defines it; undefined with a line search. */
   rate: number | undefined;
   /** Norm of the last gradient, before clipping. */
   readonly gradientNorm: number;
-  /** False where the loss or the encoder could not be traced, and runs on tfjs's tape. */
+  /** False if the loss or the encoder could not be traced and runs on tfjs's tape. */
   readonly compiled: boolean;
-  /** Why. */
+  /** Warnings, for example why it is not compiled. */
   readonly warnings: readonly string[];
   /** A variable's values in double precision. */
   values(variable: tf.Variable): Float64Array;
-  /** Gives tfjs's variables their values, rounded to its single precision. */
+  /** Writes the values to tfjs's variables, rounded to single precision. */
   write(): void;
-  /** Takes the values of tfjs's variables, after something else has set them. */
+  /** Reads the values of tfjs's variables, after other code has changed them. */
   read(): void;
   save(): StepState;
-  /** @throws OptionError 'bad-state' where it is that of another optimizer or other variables */
+  /** Restores a saved state. @throws OptionError 'bad-state' if it belongs to another optimizer or other variables */
   restore(state: StepState): void;
 }
 
@@ -100,8 +100,8 @@ function checkState(state: unknown): void {
 }
 
 /**
- * A step of training for a prepared simulation, or for a prepared batch, whose members go through one program and may
- * have times of their own; compiled whole. The variables' values are then the step's, in double precision: `write` gives them to tfjs.
+ * A training step for a prepared simulation, or for a prepared batch, whose members run in one program and may
+ * have their own times; compiled as a whole. The step then holds the variables' values in double precision: `write` copies them to tfjs.
  * @throws OptionError
  */
 export function trainingStep<S extends AnySystem, D = Params, E = Params>(
