@@ -1,5 +1,5 @@
 /**
- * How long steps are. `constant` goes along the grid of dt; `adaptive` keeps an estimate of each step's
+ * Step length control. `constant` follows the grid of dt; `adaptive` keeps an estimate of each step's
  * error at a tolerance by a PI controller (history/step-lengths.ts).
  */
 import {OptionError} from '../errors.js';

@@ -1,4 +1,4 @@
-/** How runs and steps end, and what is counted on the way. */
+/** How runs and steps end, and the counters of a run. */
 import type {NewtonCounters} from '../newton/index.js';
 
 /** How a run ended: at its end, at an event, or with a failure. */

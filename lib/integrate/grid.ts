@@ -1,4 +1,4 @@
-/** When a run steps and what it saves: its grid of times, and the steps of it that are kept. */
+/** The grid of times of a run, and which of its steps are saved. */
 import {OptionError} from '../errors.js';
 import {shown} from '../checks.js';
 import {newNumbers} from '../memory.js';

@@ -1,6 +1,6 @@
 /**
- * Where a run stands, as plain values: JSON carries them exactly. What comes back is checked. A run that starts from them goes on as
- * the one they were taken from would have, bit for bit where no step depends on those before it but
+ * The state of a run as plain values, which JSON stores exactly. Restored values are checked. A run that starts from them continues as
+ * the original run would have, bit for bit if steps depend on earlier ones only
  * through the state (see `RunState`).
  */
 import {OptionError, ShapeError} from '../errors.js';

@@ -1,7 +1,7 @@
 /**
- * A scheme and a system become one program: traced together, once, with the state x, the unknown z,
- * time, step and every parameter as named inputs. Everything after this file is derived from what it
- * returns; nothing after it sees a tensor.
+ * Traces a scheme and a system together, once, with the state x, the unknown z,
+ * time, step and every parameter as named inputs. Everything else is derived from the graphs that it
+ * returns; nothing else uses tensors.
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError, ShapeError} from '../errors.js';

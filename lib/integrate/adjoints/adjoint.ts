@@ -1,5 +1,5 @@
 /**
- * What a run asks of its adjoint, each of which is one object behind this interface: nothing outside this folder asks
+ * The interface between a run and its adjoint. Each adjoint is one object behind this interface: nothing outside this folder asks
  * which one it is.
  */
 import type {Engine} from '../../engine/engine.js';

@@ -1,6 +1,6 @@
 /**
- * The way back by the continuous adjoint: from each saved state to the one before it the ode of state and
- * adjoint (adjoint/backsolve.ts) runs backwards in time with the run's own scheme and lengths of steps.
+ * The backward pass of the continuous adjoint: from each saved state to the previous one, the ode of state and
+ * adjoint (adjoint/backsolve.ts) is integrated backwards in time with the run's own scheme and step lengths.
  */
 import type {Gradient} from '../../adjoint/gradient.js';
 import type {AdjointSystem} from '../../adjoint/backsolve.js';

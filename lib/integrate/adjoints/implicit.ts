@@ -1,4 +1,4 @@
-/** The adjoint of the implicit function (equations.md §5), by the steps of a run or by checkpoints. */
+/** The adjoint of the implicit function (equations.md §5), from the stored steps of a run or from checkpoints. */
 import {implicitBack} from '../../adjoint/implicit.js';
 import {positiveOrInfinite, refuseUnknownOptions} from '../../checks.js';
 import type {GridSteps} from '../checkpointer.js';

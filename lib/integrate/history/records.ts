@@ -1,4 +1,4 @@
-/** Events as a trajectory shows them, and the watch over those that come again and again. */
+/** Events in a trajectory, and the check for events that repeat without time passing. */
 import {EventError} from '../../errors.js';
 import type {Directed} from '../../step/clock.js';
 import {turned} from '../../step/clock.js';
