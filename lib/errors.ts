@@ -50,7 +50,9 @@ export class InconsistentStateError extends StiffgradError {
   override readonly name: string = 'InconsistentStateError';
 }
 
-/** A gradient or a tangent is not finite: `data` has the time, the step and the name where it first occurred, if known. */
+/**
+ * A gradient or a tangent is not finite: `data` has the time, the step and the name where it first occurred, if known.
+ */
 export class GradientError extends StiffgradError {
   override readonly name: string = 'GradientError';
 }
@@ -70,7 +72,10 @@ export class OptionError extends StiffgradError {
   override readonly name: string = 'OptionError';
 }
 
-/** An event cannot be located: its function touches zero without crossing it, or crosses it again and again at one time; or a loss reads an event that did not happen. */
+/**
+ * An event cannot be located: its function touches zero without crossing it, or crosses it again and again at one time;
+ * or a loss reads an event that did not happen.
+ */
 export class EventError extends StiffgradError {
   override readonly name: string = 'EventError';
 }

@@ -8,7 +8,10 @@ import {coefficient, fitting, requireTensor} from './coefficient.js';
 import type {Acting, OutputWithStates, TermWithStates} from './states.js';
 import {coordinate, oneState, stateOf} from './states.js';
 
-/** The command of an actuator, from the arguments of a force: an input of `params`, a feedback law, another term's output. */
+/**
+ * The command of an actuator, from the arguments of a force: an input of `params`, a feedback law, another term's
+ * output.
+ */
 export type Command = Lenient<{q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: Params}, tf.Tensor>;
 
 /** The argument of `firstOrderActuator`. */
@@ -61,7 +64,10 @@ export interface DcMotorSpec<Z extends string = 'current'> extends Acting {
   readonly resistance: Coefficient;
   /** L [voltage · time / current]. */
   readonly inductance: Coefficient;
-  /** k [force / current], in consistent units also the constant of the back electromotive force [voltage · time / length]. */
+  /**
+   * k [force / current], in consistent units also the constant of the back electromotive force [voltage · time /
+   * length].
+   */
   readonly constant: Coefficient;
   /** The current at the start; default 0. */
   readonly initial?: Numeric;
@@ -113,8 +119,9 @@ export interface DelayLineSpec<Z extends string = 'delay'> {
   /** Number of states; default 4. */
   readonly order?: number;
   /**
-   * 'pade' (default): equal amplitude at all frequencies, and a correct phase up to about ωT = order, but it responds to a step
-   * too early, and jumps with it; 'lags': a chain of equal first-order lags, which smooths and never overshoots.
+   * 'pade' (default): equal amplitude at all frequencies, and a correct phase up to about ωT = order, but it responds
+   * to a step too early, and jumps with it; 'lags': a chain of equal first-order lags, which smooths and never
+   * overshoots.
    */
   readonly kind?: 'pade' | 'lags';
   /** The constant input before the start; default 0. */
@@ -127,8 +134,8 @@ export interface DelayLineSpec<Z extends string = 'delay'> {
 const MOST_PADE = 10;
 
 /**
- * A delayed signal by a rational transfer function: `output` approximates the input a time T earlier; the initial state corresponds
- * to the constant input `before`.
+ * A delayed signal by a rational transfer function: `output` approximates the input a time T earlier; the initial state
+ * corresponds to the constant input `before`.
  * @throws OptionError 'bad-option' if the order is invalid; 'bad-coefficient'
  */
 export function delayLine<const Z extends string = 'delay'>(spec: DelayLineSpec<Z>): OutputWithStates<Z> {

@@ -15,7 +15,9 @@ export interface ClearanceSpec extends Acting {
   readonly gap: Coefficient;
   /** c [force · time / length] beyond the gap; default 0. */
   readonly damping?: Coefficient;
-  /** s [length], well below g: the width over which the corner is rounded; 4 s from the edge the difference is e⁻⁴ s. */
+  /**
+   * s [length], well below g: the width over which the corner is rounded; 4 s from the edge the difference is e⁻⁴ s.
+   */
   readonly smoothing: Coefficient;
 }
 

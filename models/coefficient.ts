@@ -7,7 +7,10 @@ import * as tf from '@tensorflow/tfjs';
 import type {Lenient, Numeric, Params} from '../lib/index.js';
 import {constantTensor, OptionError, readNumeric, ShapeError} from '../lib/index.js';
 
-/** Numbers, a tensor or variable, or a function of `params`, which may declare what it reads: `({k}: {k: tf.Tensor}) => k`. */
+/**
+ * Numbers, a tensor or variable, or a function of `params`, which may declare what it reads: `({k}: {k: tf.Tensor}) =>
+ * k`.
+ */
 export type Coefficient = Numeric | Lenient<Params, tf.Tensor>;
 
 /** The allowed range of a coefficient's numbers. Tensors and functions are not checked, because their values change. */
@@ -30,7 +33,8 @@ const demands: {readonly [sign in Sign]: string} = {
 /**
  * The coefficient as a tensor, inside or outside a force.
  * @param name what it is, for errors: 'spring: stiffness'
- * @throws OptionError 'bad-coefficient' if a number is out of the range of `sign`, or a function does not return a tensor
+ * @throws OptionError 'bad-coefficient' if a number is out of the range of `sign`, or a function does not return a
+ *   tensor
  */
 export function coefficient(value: Coefficient, name: string, sign: Sign = 'any'): (params: Params) => tf.Tensor {
   if (typeof value === 'function') return params => requireTensor(value(params), name);

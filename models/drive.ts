@@ -17,7 +17,8 @@ export type Drive = History | {at(t: tf.Tensor): tf.Tensor};
  * with `gain: [0, 0, 1]` loads the last of three coordinates. A support that moves by u(t) and carries a
  * spring k is the load k u(t).
  * @param spec.gain a number or broadcasting to q; default 1
- * @throws OptionError 'bad-drive', 'bad-coefficient' (also if the history does not return a tensor, when traced); ShapeError 'coefficient-shape' when traced
+ * @throws OptionError 'bad-drive', 'bad-coefficient' (also if the history does not return a tensor, when traced);
+ *   ShapeError 'coefficient-shape' when traced
  */
 export function drivenBy(drive: Drive, spec: {readonly gain?: Coefficient} = {}): ForceTerm {
   refuseUnknownOptions(spec, ['gain'], 'drivenBy');

@@ -28,7 +28,9 @@ export interface DrawnForces {
 
 /** Points of a system in the plane or in space, and what is drawn between them. */
 export interface Figure {
-  /** Positions of the points, [points, 2] or [points, 3]: x to the right, y upwards in the plane, z upwards in space. */
+  /**
+   * Positions of the points, [points, 2] or [points, 3]: x to the right, y upwards in the plane, z upwards in space.
+   */
   readonly points: (at: {readonly q: tf.Tensor; readonly t: tf.Tensor; readonly params: Params}) => tf.Tensor;
   /** Pairs of points with a bar between them. */
   readonly rods?: readonly Edge[];

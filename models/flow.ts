@@ -22,9 +22,10 @@ export interface FlowSpec {
 }
 
 /**
- * A flow as an ode of rows [z, l], [rows, size + 1], with l' = tr ∂f/∂z: starting with l = 0, the density at a point is that at
- * its end point times eˡ, log p₀(z(0)) = log p₁(z(t)) + l(t).
- * @throws OptionError; when traced, 'rows-mixed' if a row of the field depends on other rows, ShapeError if field or probe have another shape
+ * A flow as an ode of rows [z, l], [rows, size + 1], with l' = tr ∂f/∂z: starting with l = 0, the density at a point is
+ * that at its end point times eˡ, log p₀(z(0)) = log p₁(z(t)) + l(t).
+ * @throws OptionError; when traced, 'rows-mixed' if a row of the field depends on other rows, ShapeError if field or
+ *   probe have another shape
  */
 export function flow(spec: FlowSpec): OdeSystem {
   refuseUnknownOptions(spec, {size: any, field: any, probe: callable}, 'flow');
@@ -89,8 +90,8 @@ export function logNormal(z: tf.Tensor): tf.Tensor {
 }
 
 /**
- * Probes for Hutchinson's estimate: ±1 with equal probability, independent (of all probes these have the least variance,
- * Hutchinson 1990). The same seed gives the same on every machine.
+ * Probes for Hutchinson's estimate: ±1 with equal probability, independent (of all probes these have the least
+ * variance, Hutchinson 1990). The same seed gives the same on every machine.
  * @returns flat, row-major
  * @throws OptionError if the seed is not a whole number from 0 to 2⁵³
  */

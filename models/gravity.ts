@@ -16,7 +16,10 @@ export interface GravitySpec {
   readonly mass: Mass;
   /** [length / time²]; default `standardGravity`, in SI. */
   readonly g?: Coefficient;
-  /** Direction of gravity: a unit vector that broadcasts to q, such as [0, -1] or [0, 0, -1] for [particles, dim], or ±1 for coordinates along the vertical. */
+  /**
+   * Direction of gravity: a unit vector that broadcasts to q, such as [0, -1] or [0, 0, -1] for [particles, dim], or ±1
+   * for coordinates along the vertical.
+   */
   readonly direction: Numeric;
 }
 

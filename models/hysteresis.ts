@@ -96,7 +96,10 @@ export interface MaxwellSlipSpec<Z extends string = 'slip'> extends Acting {
   readonly stiffness: Coefficient;
   /** Wᵢ [force] at which each element slips, [elements]. */
   readonly force: Coefficient;
-  /** n: sharpness of slip; default 10. At n = 2 an element is tanh; the ideal corner is n → ∞, with a difference of about Wᵢ/n. */
+  /**
+   * n: sharpness of slip; default 10. At n = 2 an element is tanh; the ideal corner is n → ∞, with a difference of
+   * about Wᵢ/n.
+   */
   readonly sharpness?: Coefficient;
   /** Initial deflections, [elements]; they define the number of elements. */
   readonly initial: Numeric;
@@ -107,8 +110,9 @@ export interface MaxwellSlipSpec<Z extends string = 'slip'> extends Acting {
 /**
  * Elements in parallel that each stretch like a spring, kᵢ, and slip at a force, Wᵢ: f = −Σ kᵢ zᵢ, zᵢ the stop operator
  * of width Wᵢ/kᵢ. It has presliding with Masing's loops and nonlocal memory: loops close, and the energy they
- * enclose is dissipated. On one coordinate, q of one number, or `along`. (Iwan, Journal of Applied Mechanics 33, 1966; Al-Bender,
- * Lampaert & Swevers, The generalized Maxwell-slip model, IEEE TAC 50, 2005; the rounding is Bouc and Wen's.)
+ * enclose is dissipated. On one coordinate, q of one number, or `along`. (Iwan, Journal of Applied Mechanics 33, 1966;
+ * Al-Bender, Lampaert & Swevers, The generalized Maxwell-slip model, IEEE TAC 50, 2005; the rounding is Bouc and
+ * Wen's.)
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
 export function maxwellSlip<const Z extends string = 'slip'>(spec: MaxwellSlipSpec<Z>): TermWithStates<Z> {
@@ -169,8 +173,8 @@ export function stopOperator<const Z extends string = 'stop'>(spec: StopSpec<Z>)
 }
 
 /**
- * The play operator of a coordinate, x minus its stop: it stays constant until x is at a distance w from it (backlash of a
- * link with friction). Both operators can share one stop.
+ * The play operator of a coordinate, x minus its stop: it stays constant until x is at a distance w from it (backlash
+ * of a link with friction). Both operators can share one stop.
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
 export function playOperator<const Z extends string = 'stop'>(spec: StopSpec<Z>): OutputWithStates<Z> {

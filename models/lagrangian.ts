@@ -31,10 +31,11 @@ export interface LagrangianOptions {
 const straight = 1e-5;
 
 /**
- * The system M(q) a = ∂L/∂q − (∂²L/∂v∂q) v − ∂²L/∂v∂t + Q with M = ∂²L/∂v², a matrix [n, n] for the n numbers of q, intended for
- * few coordinates. Terms that are linear in v (a charge in a magnetic field, rotating axes) or depend on t are supported. M must be
- * positive definite and may depend only on q: if L is of higher degree in v, the forces are NaN, and the run fails as
- * 'not-finite'. The energy is v·∂L/∂v − L, which is conserved if L does not depend on t and there are no forces.
+ * The system M(q) a = ∂L/∂q − (∂²L/∂v∂q) v − ∂²L/∂v∂t + Q with M = ∂²L/∂v², a matrix [n, n] for the n numbers of q,
+ * intended for few coordinates. Terms that are linear in v (a charge in a magnetic field, rotating axes) or depend on t
+ * are supported. M must be positive definite and may depend only on q: if L is of higher degree in v, the forces are
+ * NaN, and the run fails as 'not-finite'. The energy is v·∂L/∂v − L, which is conserved if L does not depend on t and
+ * there are no forces.
  * @throws ShapeError 'lagrangian-shape' when traced, if L is not one number
  */
 export function lagrangian<P extends Params = Params>(

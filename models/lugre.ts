@@ -23,7 +23,10 @@ export interface LuGreSpec<Z extends string = 'bristle'> extends Acting {
   readonly coulomb: Coefficient;
   /** F_s [force]: breakaway friction; default F_c. */
   readonly static?: Coefficient;
-  /** v_s [length / time]: the speed over which friction falls from F_s to F_c; default 1, without effect if they are equal. */
+  /**
+   * v_s [length / time]: the speed over which friction falls from F_s to F_c; default 1, without effect if they are
+   * equal.
+   */
   readonly stribeckVelocity?: Coefficient;
   /** Initial deflection of the bristles, of the shape of the coordinates it acts on; default 0. */
   readonly initial?: Numeric;

@@ -40,7 +40,8 @@ export function layersModel({sizes, activation, variables}: Mlp): tf.Sequential 
 
 /**
  * The dense layers of a model as an `mlp`, with copies of its weights.
- * @throws OptionError 'bad-network' if the model has other layers, different activations, or an activation after the last layer
+ * @throws OptionError 'bad-network' if the model has other layers, different activations, or an activation after the
+ *   last layer
  */
 export function mlpOfLayers(model: tf.LayersModel): Mlp {
   const dense = model.layers.filter(layer => layer.getClassName() !== 'InputLayer');

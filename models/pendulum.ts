@@ -80,7 +80,10 @@ export interface DoublePendulumSpec {
   readonly masses?: Coefficient;
   /** [length / time²]; default `standardGravity`, in SI. */
   readonly g?: Coefficient;
-  /** Damping of the hinges [2] [torque · time], the upper between rod and ground, the lower between the rods; default none. */
+  /**
+   * Damping of the hinges [2] [torque · time], the upper between rod and ground, the lower between the rods; default
+   * none.
+   */
   readonly damping?: Coefficient;
 }
 

@@ -44,7 +44,9 @@ export interface FirstOrderLagSpec<Z extends string = 'lag'> {
   readonly input: Command;
   /** τ [time]; 1/(2π f) for a filter with the corner frequency f. */
   readonly timeConstant: Coefficient;
-  /** The initial output, equal to a constant input before the start; default 0. It can be identified as 'initial.lag'. */
+  /**
+   * The initial output, equal to a constant input before the start; default 0. It can be identified as 'initial.lag'.
+   */
   readonly before?: Numeric;
   /** Name of the state, which is the output; default 'lag'. */
   readonly name?: Z;

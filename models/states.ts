@@ -29,7 +29,9 @@ export interface TermWithStates<Z extends string> {
   readonly states: {readonly [K in Z]: TermState<Z>};
 }
 
-/** A quantity that depends on states: use `output` in any function of the system, and add `states` to its other states. */
+/**
+ * A quantity that depends on states: use `output` in any function of the system, and add `states` to its other states.
+ */
 export interface OutputWithStates<Z extends string> {
   readonly output: (at: TermAt<Z>) => tf.Tensor;
   readonly states: TermWithStates<Z>['states'];

@@ -85,8 +85,8 @@ const plotOptions: Checks = {
 const LINES = 6;
 
 /**
- * A series over time: of one run, or of several at the same times as their median and the band that contains `coverage` of them,
- * as from a batch over uncertain parameters.
+ * A series over time: of one run, or of several at the same times as their median and the band that contains `coverage`
+ * of them, as from a batch over uncertain parameters.
  * @throws OptionError 'bad-option', 'no-series', 'bad-plot'
  */
 export function plot(run: AnyTrajectory | readonly AnyTrajectory[], options: PlotOptions = {}): string {
@@ -216,7 +216,8 @@ function place(run: AnyTrajectory, {series, component = 0}: Place): Float64Array
 }
 
 /**
- * The observed energy of a run, `observe: system.energy`, as its change from the start: it shows what a scheme loses or gains.
+ * The observed energy of a run, `observe: system.energy`, as its change from the start: it shows what a scheme loses or
+ * gains.
  * @throws OptionError 'no-series' if the run observed nothing, 'bad-plot' if it observed more than one number
  */
 export function energyPlot(
@@ -333,7 +334,8 @@ export interface WorkPrecision {
 }
 
 /**
- * Error against work, both logarithmic (Hairer & Wanner, Solving Ordinary Differential Equations II, §IV.10): lower is better.
+ * Error against work, both logarithmic (Hairer & Wanner, Solving Ordinary Differential Equations II, §IV.10): lower is
+ * better.
  * @param options.unit of the work: 'ms'
  */
 export function workPrecision(

@@ -124,7 +124,9 @@ function describing(pattern: JacobianPattern): JacobianPattern {
   });
 }
 
-/** Entries of a pattern as squares: rows downwards, columns to the right. For large matrices, blocks that have entries. */
+/**
+ * Entries of a pattern as squares: rows downwards, columns to the right. For large matrices, blocks that have entries.
+ */
 export function sparsityPlot(pattern: Pick<JacobianPattern, 'n' | 'rowPointers' | 'columns'>, look: Look = {}): string {
   refuseUnknownOptions(look, lookOptions, 'sparsityPlot', 'bad-option');
   const {n, rowPointers, columns} = pattern;

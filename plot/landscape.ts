@@ -18,7 +18,8 @@ export interface Landscape extends Look {
 }
 
 /**
- * The loss over a grid of two parameters: dark is low. Grids are evenly spaced; a loss that is not finite leaves a hole.
+ * The loss over a grid of two parameters: dark is low. Grids are evenly spaced; a loss that is not finite leaves a
+ * hole.
  * @throws OptionError 'bad-option', 'bad-plot'
  */
 export function lossLandscape(landscape: Landscape): string {

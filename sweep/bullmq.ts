@@ -30,8 +30,8 @@ const visible = 30;
 const pause = (seconds: number): Promise<void> => new Promise(resolve => setTimeout(resolve, 1000 * seconds));
 
 /**
- * Computes cases in the workers of a queue, which `npx stiffgrad worker` starts. Needs the packages bullmq and ioredis, or pg for a queue in
- * PostgreSQL.
+ * Computes cases in the workers of a queue, which `npx stiffgrad worker` starts. Needs the packages bullmq and ioredis,
+ * or pg for a queue in PostgreSQL.
  * @throws OptionError
  */
 export function bullmq(options: BullmqOptions): Engine {

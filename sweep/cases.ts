@@ -10,7 +10,10 @@ import {OptionError} from '../lib/errors.js';
 import type {Table} from '../training/index.js';
 import {sobolPoints} from './sobol.js';
 
-/** One case: numbers, texts and lists of these, by name. It is passed unchanged to the task, through queues and into files. */
+/**
+ * One case: numbers, texts and lists of these, by name. It is passed unchanged to the task, through queues and into
+ * files.
+ */
 export interface Case {
   readonly [name: string]: unknown;
 }
@@ -159,7 +162,8 @@ export function latinHypercube<R extends Ranges>(count: number, ranges: R, seed 
 /**
  * Points of a Sobol sequence: most uniform for counts that are powers of two. Later points continue where earlier ones
  * ended, so that a longer sweep contains a shorter one.
- * @param options `skip`: how many points of the sequence to skip, default 0; the first point is the lower corner of the box
+ * @param options `skip`: how many points of the sequence to skip, default 0; the first point is the lower corner of the
+ *   box
  * @throws OptionError if there are more than 64 ranges, or a range is wrong
  */
 export function sobol<R extends Ranges>(

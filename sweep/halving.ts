@@ -11,7 +11,10 @@ export interface HalvingOptions<C extends Case, R> {
   readonly from: number;
   /** The last budget. */
   readonly to: number;
-  /** One in `factor` cases continues, with `factor` times the budget; default 3, near the optimum of the authors' analysis. */
+  /**
+   * One in `factor` cases continues, with `factor` times the budget; default 3, near the optimum of the authors'
+   * analysis.
+   */
   readonly factor?: number;
   /** Name of the budget in a case; default 'budget'. */
   readonly name?: string;
@@ -19,7 +22,10 @@ export interface HalvingOptions<C extends Case, R> {
   readonly loss: (result: R, one: C) => number;
 }
 
-/** Cases for `sweep`, in rungs; ties go to the earlier case, and failed cases and losses that are not numbers are dropped first. @throws OptionError */
+/**
+ * Cases for `sweep`, in rungs; ties go to the earlier case, and failed cases and losses that are not numbers are
+ * dropped first. @throws OptionError
+ */
 export function successiveHalving<C extends Case, R = unknown>(options: HalvingOptions<C, R>): CaseGenerator<C, R> {
   const {cases, factor = 3, from, loss, name = 'budget', to} = options;
   requireValue(from, positive, 'successiveHalving: from');

@@ -19,13 +19,18 @@ export interface WorkerOptions {
   readonly connection: QueueConnection;
   /** The folders whose modules it may load as tasks. */
   readonly tasks: readonly string[];
-  /** The sweep's store: a folder that both can access, an address s3://bucket/prefix, or a store made by `openStore`. */
+  /**
+   * The sweep's store: a folder that both can access, an address s3://bucket/prefix, or a store made by `openStore`.
+   */
   readonly store: string | Store;
   /** Default 'stiffgrad'. */
   readonly queue?: string;
   /** Number of processes; default one per processor. */
   readonly workers?: number;
-  /** Memory limit of one process, in bytes; default: four fifths of the machine's memory, divided by the number of processes. */
+  /**
+   * Memory limit of one process, in bytes; default: four fifths of the machine's memory, divided by the number of
+   * processes.
+   */
   readonly memory?: number;
   /** Largest number of cases per second that all workers of the queue start together; default: no limit. */
   readonly rate?: number;

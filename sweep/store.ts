@@ -49,11 +49,17 @@ export interface StoreStatus {
 
 /** Options of a store. */
 export interface StoreOptions {
-  /** For folders: every result is flushed to the disk before it counts; default true. Otherwise a power failure may lose the files of the last seconds. */
+  /**
+   * For folders: every result is flushed to the disk before it counts; default true. Otherwise a power failure may lose
+   * the files of the last seconds.
+   */
   readonly durable?: boolean;
   /** Seconds for which writing to a full or unreachable disk or server is retried; default 300. */
   readonly patience?: number;
-  /** For an address s3://bucket/prefix: settings that the environment (AWS_REGION, AWS_ENDPOINT_URL_S3, …) does not define. */
+  /**
+   * For an address s3://bucket/prefix: settings that the environment (AWS_REGION, AWS_ENDPOINT_URL_S3, …) does not
+   * define.
+   */
   readonly s3?: S3Connection;
 }
 
@@ -86,7 +92,9 @@ export class Store {
     return this.#texts.has(done(name));
   }
 
-  /** A case's result, or undefined if there is none. @throws DataError if its text is damaged, which is then moved aside */
+  /**
+   * A case's result, or undefined if there is none. @throws DataError if its text is damaged, which is then moved aside
+   */
   async read(name: string): Promise<Row | undefined> {
     const text = await this.#texts.read(done(name));
     if (text === undefined) return undefined;
@@ -189,9 +197,12 @@ export class Store {
   }
 
   /**
-   * Removes leftovers: partial files of ended writers, failures of cases that have a result, and what the options select.
-   * @param options `failures`: those of all cases, which are then tried again; `versions`: results and failures of tasks whose version is not
-   * among these; `older`: the age of partial files, in seconds, default 3600, so that none of a running writer is removed
+   * Removes leftovers: partial files of ended writers, failures of cases that have a result, and what the options
+   * select.
+   * @param options `failures`: those of all cases, which are then tried again; `versions`: results and failures of
+   *   tasks whose version is not
+   * among these; `older`: the age of partial files, in seconds, default 3600, so that none of a running writer is
+   * removed
    * @returns the number of removed files
    */
   async prune({

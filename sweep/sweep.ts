@@ -63,9 +63,14 @@ export interface SweepOptions<C extends Case = Case, R = unknown> {
   readonly seed?: number;
   /** Seconds for one attempt of a case; default no limit. */
   readonly timeout?: number;
-  /** Memory limit of a task's process, in bytes; default: four fifths of the machine's memory, divided by the number of workers. */
+  /**
+   * Memory limit of a task's process, in bytes; default: four fifths of the machine's memory, divided by the number of
+   * workers.
+   */
   readonly memory?: number;
-  /** Number of attempts of a case, by cause of failure; default one, and three if its process was killed from outside. */
+  /**
+   * Number of attempts of a case, by cause of failure; default one, and three if its process was killed from outside.
+   */
   readonly attempts?: Partial<Attempts>;
   /** The objective, a number from a result; the smallest is best. */
   readonly objective?: (result: R, one: C) => number;
@@ -81,7 +86,10 @@ export interface Sweep<C extends Case = Case, R = unknown> extends SweepProgress
   /** Whether its signal ended it before completion. */
   readonly aborted: boolean;
   readonly store: Store;
-  /** The results in the order of the cases, read from the store; only of this process's share. Cases without one are omitted. */
+  /**
+   * The results in the order of the cases, read from the store; only of this process's share. Cases without one are
+   * omitted.
+   */
   results(): AsyncGenerator<Row<C, R>, void>;
   /** The last failures of the cases without a result, in the order of the cases. */
   failures(): AsyncGenerator<Failure<C>, void>;

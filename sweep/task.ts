@@ -28,7 +28,9 @@ export type TaskFunction<C extends Case = Case, R = unknown> = (one: C, context:
 
 /** The location of a task. */
 export interface TaskReference {
-  /** The module's file: a path from the working folder, or a file: URL, such as new URL('./task.js', import.meta.url). */
+  /**
+   * The module's file: a path from the working folder, or a file: URL, such as new URL('./task.js', import.meta.url).
+   */
   readonly module: string | URL;
   /** The name of the exported function; default 'default'. */
   readonly export?: string;

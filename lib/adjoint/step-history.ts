@@ -1,7 +1,8 @@
 /**
  * The step history of a run: a sequence of transitions, steps and jumps, with what was saved in them. A constant
- * grid is one without jumps and rejections, of which only the saved states need be stored; otherwise all of it is stored (a few
- * numbers per transition). The states at the start of transitions are recorded (record.ts), or recomputed from some of them.
+ * grid is one without jumps and rejections, of which only the saved states need be stored; otherwise all of it is
+ * stored (a few numbers per transition). The states at the start of transitions are recorded (record.ts), or recomputed
+ * from some of them.
  */
 import type {StepRecord} from './record.js';
 

@@ -31,7 +31,10 @@ export const engineKey = identityKeys<Engine>();
 export interface CompileOptions {
   /** Buffers in addition to those of the programs, by name, with their numbers of elements. */
   readonly extra?: Readonly<Record<string, number>>;
-  /** Analysis of the matrix that the programs write: the engine reserves storage for its factor if it has a kernel for it. */
+  /**
+   * Analysis of the matrix that the programs write: the engine reserves storage for its factor if it has a kernel for
+   * it.
+   */
   readonly analysis?: Analysis;
 }
 

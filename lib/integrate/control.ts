@@ -39,7 +39,10 @@ export interface AdaptiveOptions {
   readonly max?: number;
   /** Safety factor: fraction of the length that would just meet the tolerance; default 0.9. */
   readonly safety?: number;
-  /** Largest factors by which a step grows and shrinks; defaults 5 and 0.2 (Hairer & Wanner, §IV.8, use 8 and the inverse of 5). */
+  /**
+   * Largest factors by which a step grows and shrinks; defaults 5 and 0.2 (Hairer & Wanner, §IV.8, use 8 and the
+   * inverse of 5).
+   */
   readonly growth?: number;
   readonly shrinking?: number;
   /**

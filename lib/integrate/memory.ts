@@ -1,6 +1,6 @@
 /**
- * The memory that a run will need, estimated before anything is allocated: an operating system kills a program that takes more
- * memory than there is without a message, or makes it very slow for minutes first.
+ * The memory that a run will need, estimated before anything is allocated: an operating system kills a program that
+ * takes more memory than there is without a message, or makes it very slow for minutes first.
  */
 import {MemoryError} from '../errors.js';
 import {bytesText} from '../memory.js';

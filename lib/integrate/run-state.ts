@@ -1,7 +1,7 @@
 /**
- * The state of a run as plain values, which JSON stores exactly. Restored values are checked. A run that starts from them continues as
- * the original run would have, bit for bit if steps depend on earlier ones only
- * through the state (see `RunState`).
+ * The state of a run as plain values, which JSON stores exactly. Restored values are checked. A run that starts from
+ * them continues as the original run would have, bit for bit if steps depend on earlier ones only through the state
+ * (see `RunState`).
  */
 import {OptionError, ShapeError} from '../errors.js';
 import {shown} from '../checks.js';

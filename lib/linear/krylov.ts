@@ -26,7 +26,9 @@ export type Preconditioner =
 
 /** Options of `cg` and `minres`. */
 export interface KrylovOptions {
-  /** ‖b − A x‖₂ ≤ tolerance · ‖b‖₂. Default 1e-10: with steps this exact, Newton's method needs no additional iteration. */
+  /**
+   * ‖b − A x‖₂ ≤ tolerance · ‖b‖₂. Default 1e-10: with steps this exact, Newton's method needs no additional iteration.
+   */
   readonly tolerance?: number;
   /** Largest number of products with A. Default max(100, 10 n): rounding delays the theory's n by a small factor. */
   readonly maxIterations?: number;

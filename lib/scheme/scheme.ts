@@ -198,7 +198,9 @@ export interface Scheme {
    * unilateral ones.
    */
   readonly contacts?: 'none' | 'soft' | 'friction';
-  /** It damps what its steps do not resolve, |R(∞)| < 1, in either direction of time: a run backwards gives a warning. */
+  /**
+   * It damps what its steps do not resolve, |R(∞)| < 1, in either direction of time: a run backwards gives a warning.
+   */
   readonly dissipative?: boolean;
 }
 

@@ -69,7 +69,10 @@ export interface PreparedBatch<S extends AnySystem = System> {
    * @throws as `simulate`, the error of a member with `data.member`; OptionError 'on-tape'
    */
   run(members: readonly TimedMember<S>[], values?: BatchValues): Trajectory<S>[];
-  /** The runs, and the map from cotangents of their saved values to gradients; undefined for a member without a cotangent. */
+  /**
+   * The runs, and the map from cotangents of their saved values to gradients; undefined for a member without a
+   * cotangent.
+   */
   vjp(
     members: readonly TimedMember<S>[],
     values?: BatchValues,
@@ -78,8 +81,8 @@ export interface PreparedBatch<S extends AnySystem = System> {
     pullback(cotangents: readonly (Cotangent<S> | undefined)[]): MembersGradient<S>;
   };
   /**
-   * The mean over the members of a loss of one member, and its gradient: see `Simulation.valueAndGrad`. The loss is traced once for a
-   * number of saved states and the shapes of data.
+   * The mean over the members of a loss of one member, and its gradient: see `Simulation.valueAndGrad`. The loss is
+   * traced once for a number of saved states and the shapes of data.
    * @throws as `run`, for a failed run also if `throw` is false; as `Simulation.valueAndGrad`
    */
   valueAndGrad<D = Params>(

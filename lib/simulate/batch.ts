@@ -138,10 +138,10 @@ export interface Batch {
     options: BatchOptions<ParamsOf<S>, StatesOf<S>>,
   ): BatchVjp<S>;
   /**
-   * One traced simulation for all batches: any number of members, each with its own initial state, times, parameters and
-   * data, also with missing samples, without tracing or compiling again. With an explicit scheme members run side by side
-   * in one program, each with its own steps (also adaptive ones); with others, and with events and constraints, one after another. All
-   * runs are in this thread.
+   * One traced simulation for all batches: any number of members, each with its own initial state, times, parameters
+   * and data, also with missing samples, without tracing or compiling again. With an explicit scheme members run side
+   * by side in one program, each with its own steps (also adaptive ones); with others, and with events and constraints,
+   * one after another. All runs are in this thread.
    * @throws as `simulate.prepare`
    */
   prepare<S extends AnySystem>(

@@ -10,7 +10,10 @@ export interface DisplayedTexts {
 
 let drawn: ((run: never) => DisplayedTexts) | undefined;
 
-/** Sets the function that displays runs in notebooks: it returns texts by media type, as Jupyter needs them. stiffgrad/plot sets it when it is loaded. */
+/**
+ * Sets the function that displays runs in notebooks: it returns texts by media type, as Jupyter needs them.
+ * stiffgrad/plot sets it when it is loaded.
+ */
 export function displayRunsWith<Run>(display: (run: Run) => DisplayedTexts): void {
   drawn = display;
 }

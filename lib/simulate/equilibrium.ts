@@ -44,7 +44,10 @@ export type EquilibriumStart<S extends AnySystem = System> = ByKind<
   RestOfOde,
   RestOfMechanics | RestOfOde
 >;
-/** A guess of the position at rest, and the time (default 0). Only the shape of v is used; it is required for systems with kinematics. */
+/**
+ * A guess of the position at rest, and the time (default 0). Only the shape of v is used; it is required for systems
+ * with kinematics.
+ */
 export type RestOfMechanics = {readonly q: Numeric; readonly v?: Numeric; readonly t?: number};
 /** A guess of the state at rest, and the time (default 0). */
 export type RestOfOde = {readonly y: Numeric; readonly t?: number};
@@ -257,11 +260,11 @@ function lastOf(trajectory: AnyTrajectory): AnyEquilibrium {
 }
 
 /**
- * The state of rest near a guess. `force` is evaluated at v = 0 and at the guess's time; the rates of hidden states are zero. With constraints
- * f + Gᵀλ = 0 and φ + Cλ = 0, unilateral rows by complementarity; the guess need not satisfy them. A
- * nonholonomic row applies to the displacement from the guess, ψ(q, q − q₀, t) = ψ(q, 0, t): a wheel
- * comes to rest where it can roll to, and drives stand still. Differentiable on tfjs's tape with
- * respect to params and captured variables, by the implicit function theorem; the guess has no gradient.
+ * The state of rest near a guess. `force` is evaluated at v = 0 and at the guess's time; the rates of hidden states are
+ * zero. With constraints f + Gᵀλ = 0 and φ + Cλ = 0, unilateral rows by complementarity; the guess need not satisfy
+ * them. A nonholonomic row applies to the displacement from the guess, ψ(q, q − q₀, t) = ψ(q, 0, t): a wheel comes to
+ * rest where it can roll to, and drives stand still. Differentiable on tfjs's tape with respect to params and captured
+ * variables, by the implicit function theorem; the guess has no gradient.
  * @throws NewtonError if the search does not converge; SingularMatrixError if the equilibrium is
  *   not isolated (a free motion: `data.rows`)
  */
@@ -294,11 +297,11 @@ export const equilibrium: FindEquilibrium = /* @__PURE__ */ Object.assign(
 /** The type of `equilibrium`. */
 export interface FindEquilibrium {
   /**
-   * The state of rest near a guess. `force` is evaluated at v = 0 and at the guess's time; the rates of hidden states are zero. With constraints
-   * f + Gᵀλ = 0 and φ + Cλ = 0, unilateral rows by complementarity; the guess need not satisfy them. A
-   * nonholonomic row applies to the displacement from the guess, ψ(q, q − q₀, t) = ψ(q, 0, t): a wheel
-   * comes to rest where it can roll to, and drives stand still. Differentiable on tfjs's tape with
-   * respect to params and captured variables, by the implicit function theorem; the guess has no gradient.
+   * The state of rest near a guess. `force` is evaluated at v = 0 and at the guess's time; the rates of hidden states
+   * are zero. With constraints f + Gᵀλ = 0 and φ + Cλ = 0, unilateral rows by complementarity; the guess need not
+   * satisfy them. A nonholonomic row applies to the displacement from the guess, ψ(q, q − q₀, t) = ψ(q, 0, t): a wheel
+   * comes to rest where it can roll to, and drives stand still. Differentiable on tfjs's tape with respect to params
+   * and captured variables, by the implicit function theorem; the guess has no gradient.
    * @throws NewtonError if the search does not converge; SingularMatrixError if the equilibrium is
    *   not isolated (a free motion: `data.rows`)
    */

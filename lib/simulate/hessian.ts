@@ -40,7 +40,10 @@ export interface LossByCotangents<T, C, D> {
   value?(trajectory: T): number;
   /** The gradient of the loss with respect to the saved values. */
   cotangent(trajectory: T): C;
-  /** The Hessian of the loss with respect to the saved values, times a tangent of them. Absent if the loss is linear in them. */
+  /**
+   * The Hessian of the loss with respect to the saved values, times a tangent of them. Absent if the loss is linear in
+   * them.
+   */
   tangent?(tangent: D, trajectory: T): C;
 }
 

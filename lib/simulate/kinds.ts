@@ -35,7 +35,10 @@ export type StateOf<S extends AnySystem, T> = ByKind<
   {readonly q?: T; readonly v?: T; readonly y?: T}
 >;
 
-/** An initial state: {q, v} of one shape (of any shapes with kinematics), and hidden states that differ from the system's initial values; or {y}; at the time t (default 0). Or the state of another run. */
+/**
+ * An initial state: {q, v} of one shape (of any shapes with kinematics), and hidden states that differ from the
+ * system's initial values; or {y}; at the time t (default 0). Or the state of another run.
+ */
 export type Initial<S extends AnySystem = System> =
   ByKind<S, MechanicalInitial & SomeStates<S, Numeric>, OdeInitial, MechanicalInitial | OdeInitial> | RunState;
 
@@ -80,7 +83,10 @@ export interface AnyCotangent {
   readonly events?: Numeric;
 }
 
-/** A gradient in double precision with respect to the initial state, the parameters, and the tensors that the system's functions capture. */
+/**
+ * A gradient in double precision with respect to the initial state, the parameters, and the tensors that the system's
+ * functions capture.
+ */
 export type Pullback<S extends AnySystem = System> = PullbackTo<StateOf<S, Float64Array>, GradientOf<ParamsOf<S>>>;
 
 /** A gradient with respect to a start of the form State and parameters of the form Tree. */
@@ -92,7 +98,10 @@ export interface PullbackTo<State, Tree> {
   readonly variables: Map<tf.Variable, Float64Array>;
   /** Captured tensors that are not variables. */
   readonly tensors: Map<tf.Tensor, Float64Array>;
-  /** Steps that were recomputed because they did not fit into implicitAdjoint({memory}); with backsolveAdjoint, the steps taken backwards. */
+  /**
+   * Steps that were recomputed because they did not fit into implicitAdjoint({memory}); with backsolveAdjoint, the
+   * steps taken backwards.
+   */
   readonly recomputedSteps: number;
 }
 

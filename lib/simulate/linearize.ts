@@ -67,10 +67,10 @@ const instant: Scheme = {
 };
 
 /**
- * A and its eigenvalues at a state of rest or of steady motion. With constraints, A is that of the coordinates which they
- * leave free; hard contacts are not counted as constraints, because they open and close. In steady motion (a rolling
- * wheel), coordinates that do not rotate are preferred, in which A is constant.
- * For M y' = f with a singular M, it is that of the components which the algebraic equations leave free.
+ * A and its eigenvalues at a state of rest or of steady motion. With constraints, A is that of the coordinates which
+ * they leave free; hard contacts are not counted as constraints, because they open and close. In steady motion (a
+ * rolling wheel), coordinates that do not rotate are preferred, in which A is constant. For M y' = f with a singular M,
+ * it is that of the components which the algebraic equations leave free.
  * @throws OptionError 'bad-linearization' for a system with hidden states; InconsistentStateError where the state breaks
  *   the constraints
  */

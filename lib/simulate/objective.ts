@@ -29,7 +29,9 @@ import {TracedFunction} from './traced-function.js';
 export interface ObjectiveAt<P = Params, D = Params> extends SavedSeries<P> {
   /** Values of the option `observe`, [saved, ...its shape]. */
   readonly observed: tf.Tensor;
-  /** Times of the events that happened, if the run has events; reading one that did not happen throws an `EventError`. */
+  /**
+   * Times of the events that happened, if the run has events; reading one that did not happen throws an `EventError`.
+   */
   readonly events: tf.Tensor;
   readonly data: D;
 }
@@ -37,7 +39,9 @@ export interface ObjectiveAt<P = Params, D = Params> extends SavedSeries<P> {
 /** A scalar of the saved series, parameters and data; it is traced, and may use captured variables. */
 export type Objective<P = Params, D = Params> = Lenient<ObjectiveAt<P, D>, tf.Tensor>;
 
-/** The initial state, {q, v} or {y}, as a function of parameters and data; it is traced, and may use captured variables. */
+/**
+ * The initial state, {q, v} or {y}, as a function of parameters and data; it is traced, and may use captured variables.
+ */
 export type Encoder<S extends AnySystem = System, D = Params> = Lenient<
   EncoderAt<ParamsOf<S>, D>,
   StateOf<S, tf.Tensor>
@@ -60,7 +64,10 @@ export type ObjectiveValues<S extends AnySystem = System, D = Params> = Objectiv
 export interface ObjectiveInputs<I, P, E> {
   readonly initial?: I | E;
   readonly params?: P;
-  /** Numbers by name, in a tree, that loss and encoder get as tensors: measurements, weights. NaN is allowed if `tf.where` excludes it. */
+  /**
+   * Numbers by name, in a tree, that loss and encoder get as tensors: measurements, weights. NaN is allowed if
+   * `tf.where` excludes it.
+   */
   readonly data?: NumericParams;
   /** Values of variables in double precision, row-major, in place of those of tfjs. */
   readonly variables?: ReadonlyMap<tf.Variable, Float64Array>;

@@ -56,7 +56,9 @@ export interface Stretch {
   readonly saveAt?: SaveAt;
 }
 
-/** Options of a run. P are the parameters that the system reads, with the names of `params`; Z are its hidden states. */
+/**
+ * Options of a run. P are the parameters that the system reads, with the names of `params`; Z are its hidden states.
+ */
 export type SimulateOptions<P = Params, Z extends string = never> = RunSettings<P, Z> & Span;
 
 /** The options of a run except its span. */
@@ -96,15 +98,18 @@ export interface RunSettings<P = Params, Z extends string = never> {
    * impacts are then inelastic in every scheme.
    */
   readonly stabilization?: 'none' | 'projection' | 'projection-before' | 'ggl';
-  /** An initial state that violates the constraints is an error ('check', default), or is moved to the nearest state that satisfies them ('project'). */
+  /**
+   * An initial state that violates the constraints is an error ('check', default), or is moved to the nearest state
+   * that satisfies them ('project').
+   */
   readonly consistent?: 'check' | 'project';
   /** 'auto' (default) uses the fastest that runs here; the results are the same. Or a custom engine. */
   readonly engine?: EngineName | Engine;
   /**
    * Precision of compiled programs: 'double' (default), or 'single', four numbers per instruction in place of two, for
-   * tasks that need no more than six digits, such as training networks. States, matrices and their factors are stored in
-   * double precision all the same; tolerances follow single precision's rounding (docs/precision.md). On engines 'auto'
-   * and 'wasm' only, otherwise an OptionError 'bad-precision'.
+   * tasks that need no more than six digits, such as training networks. States, matrices and their factors are stored
+   * in double precision all the same; tolerances follow single precision's rounding (docs/precision.md). On engines
+   * 'auto' and 'wasm' only, otherwise an OptionError 'bad-precision'.
    */
   readonly precision?: Precision;
   /** Called from time to time during the run. */

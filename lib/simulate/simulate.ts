@@ -110,10 +110,11 @@ export interface Simulate {
    * A loss of the saved values, its gradient, and the product of its Hessian with one direction, all in double
    * precision: forward over reverse, exact for the discrete scheme. The loss is a tensor function of the saved
    * series that returns a scalar; it is traced, and may use params and captured variables. Or it consists of functions
-   * that return cotangents and their change along a tangent. Gradient and product are like a pullback's, with respect to the
-   * initial state, params and variables. Costs about three gradients, and stays within
-   * implicitAdjoint({memory}) by recomputing steps; the numbers do not depend on it.
-   * @throws as `simulate`, for a failed run also if `throw` is false; OptionError 'bad-adjoint', 'bad-hvp', 'bad-loss', 'bad-tangent'
+   * that return cotangents and their change along a tangent. Gradient and product are like a pullback's, with respect
+   * to the initial state, params and variables. Costs about three gradients, and stays within implicitAdjoint({memory})
+   * by recomputing steps; the numbers do not depend on it.
+   * @throws as `simulate`, for a failed run also if `throw` is false; OptionError 'bad-adjoint', 'bad-hvp', 'bad-loss',
+   *   'bad-tangent'
    */
   hvp<S extends AnySystem>(
     system: S,
@@ -186,7 +187,9 @@ export interface RunAndTangents<T, D> {
   readonly tangents: D[];
 }
 
-/** Values that may differ from one run of a prepared simulation to the next; absent ones are those it was prepared with. */
+/**
+ * Values that may differ from one run of a prepared simulation to the next; absent ones are those it was prepared with.
+ */
 export type Values<S extends AnySystem = System> = StartAndParams<Initial<S>, NumericParamsOf<ParamsOf<S>>>;
 
 /** An initial state I and parameters P. */
@@ -201,10 +204,10 @@ export type RunValues<S extends AnySystem = System> = Values<S> & {readonly sign
 /** A traced simulation, made by `simulate.prepare`. */
 export interface Simulation<S extends AnySystem = System> {
   /**
-   * A loss of the saved series, parameters and data, and its gradient with respect to the initial state, `params` and all
-   * captured variables, in double precision and without tfjs's tape: encoder (`initial` as a function), run,
-   * observations and loss are compiled, and traced once per function and shapes of its data. Pass the same
-   * function in every call: a function written inside a loop is a new one each time.
+   * A loss of the saved series, parameters and data, and its gradient with respect to the initial state, `params` and
+   * all captured variables, in double precision and without tfjs's tape: encoder (`initial` as a function), run,
+   * observations and loss are compiled, and traced once per function and shapes of its data. Pass the same function in
+   * every call: a function written inside a loop is a new one each time.
    * @throws as `simulate`, for a failed run also if `throw` is false; TraceError; ShapeError 'loss-shape',
    *   'initial-shape', 'variable-shape'; GradientError 'loss-not-finite', 'gradient-not-finite'
    */
@@ -227,8 +230,9 @@ export interface Simulation<S extends AnySystem = System> {
     values?: RunValues<S>,
   ): Hvps<S>;
   /**
-   * The same simulation over another time interval, for example for each segment of a record: traced and compiled programs are
-   * shared, and the numbers are those of a simulation prepared for that interval. Initial states without a t start at t0.
+   * The same simulation over another time interval, for example for each segment of a record: traced and compiled
+   * programs are shared, and the numbers are those of a simulation prepared for that interval. Initial states without a
+   * t start at t0.
    * @throws OptionError 'bad-time', 'bad-save'; 'bad-initial' if this simulation continues from a saved state
    */
   over(stretch: Stretch): Simulation<S>;

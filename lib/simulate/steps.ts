@@ -20,7 +20,10 @@ export interface SavedState {
   readonly t: number;
   /** A block of the state, or the value of `observe`, flat. */
   values(name: 'q' | 'v' | 'y' | 'a' | 'lambda' | 'observed'): Float64Array;
-  /** The state of the run when this state was yielded, whenever this is called: the same state, unless `saveAt` selected a time within a step. */
+  /**
+   * The state of the run when this state was yielded, whenever this is called: the same state, unless `saveAt` selected
+   * a time within a step.
+   */
   state(): RunState;
 }
 

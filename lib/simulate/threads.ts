@@ -10,7 +10,10 @@ import {trajectoryOf} from './trajectory.js';
 
 /** The threads of asynchronous runs. */
 export interface RunThreads {
-  /** Number of threads that all concurrent runs share; default as many as the machine runs at once; 0: none, all in this thread. */
+  /**
+   * Number of threads that all concurrent runs share; default as many as the machine runs at once; 0: none, all in this
+   * thread.
+   */
   readonly workers?: number;
 }
 

@@ -16,8 +16,8 @@ export interface MemberTimes {
   /** Default: the last of its `saveAt`. */
   readonly t1?: number;
   /**
-   * Times in the order of the run. NaN marks a missing sample, so that members with fewer samples have lists of the same length:
-   * the state at the previous time is saved in its place (at the first time, if there is no previous one).
+   * Times in the order of the run. NaN marks a missing sample, so that members with fewer samples have lists of the
+   * same length: the state at the previous time is saved in its place (at the first time, if there is no previous one).
    */
   readonly saveAt?: readonly number[];
 }

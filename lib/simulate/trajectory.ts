@@ -23,8 +23,8 @@ export interface Stats {
   readonly steps: number;
   readonly rejectedSteps: number;
   /**
-   * Of the right-hand side, forces or derivative: at the start and in steps, including rejected ones; in implicit steps by every
-   * residual. Jacobians, and evaluations for dense output and events between steps, are not counted.
+   * Of the right-hand side, forces or derivative: at the start and in steps, including rejected ones; in implicit steps
+   * by every residual. Jacobians, and evaluations for dense output and events between steps, are not counted.
    */
   readonly evaluations: number;
   readonly newtonIterations: number;
@@ -110,7 +110,10 @@ export interface OdeTrajectory extends Omit<AnyTrajectory, 'q' | 'v' | 'a' | 'la
   values(name: 't' | 'y' | 'observed'): Float64Array;
 }
 
-/** The result of a run: saved states as tensors (float32) and as numbers (double), status and statistics. q and v of a mechanical system, y of an ode. */
+/**
+ * The result of a run: saved states as tensors (float32) and as numbers (double), status and statistics. q and v of a
+ * mechanical system, y of an ode.
+ */
 export type Trajectory<S extends AnySystem = MechanicalSystem> = ByKind<
   S,
   MechanicalTrajectory<StatesOf<S>>,

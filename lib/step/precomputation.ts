@@ -1,10 +1,11 @@
 /**
- * Values that depend only on inputs that rarely change (`Lifetime` in buffers.ts) are computed only when they change, if
- * that saves counted work. A minimum cut selects these values (graph/ahead.ts); they are stored in buffers.
+ * Values that depend only on inputs that rarely change (`Lifetime` in buffers.ts) are computed only when they change,
+ * if that saves counted work. A minimum cut selects these values (graph/ahead.ts); they are stored in buffers.
  *
- * Once per run: by `parameters`, when the parameters are loaded. A mass matrix and its inverse, a stiffness assembled from
- * moduli, positive parameters as softplus of free ones are values of the step before it is differentiated (derived.ts),
- * so that their derivatives too are computed once per run; added here are values of the parameters that only derivatives need.
+ * Once per run: by `parameters`, when the parameters are loaded. A mass matrix and its inverse, a stiffness assembled
+ * from moduli, positive parameters as softplus of free ones are values of the step before it is differentiated
+ * (derived.ts), so that their derivatives too are computed once per run; added here are values of the parameters that
+ * only derivatives need.
  *
  * Once per step: by the programs that guess. Every step begins with one of them, so it costs no call. The values at the
  * step's start that Newton's iteration needs are the force there under the trapezoidal rule, a drive at known times,

@@ -1,6 +1,7 @@
 /**
- * Buffers in the memory of compiled programs for the rows of several steps that one call takes or pulls back: their records, and
- * the states at their ends or within them, or the cotangents of these. Steps that do not fit are taken one by one.
+ * Buffers in the memory of compiled programs for the rows of several steps that one call takes or pulls back: their
+ * records, and the states at their ends or within them, or the cotangents of these. Steps that do not fit are taken one
+ * by one.
  */
 
 /** Beyond some tens of steps a call more costs nothing that can be measured beside them. */

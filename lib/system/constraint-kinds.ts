@@ -29,13 +29,18 @@ import type {Numeric} from './numeric.js';
 import {isNumeric, readNumeric} from './numeric.js';
 import type {Lenient, Params, ParamsLike} from './params.js';
 
-/** The gap of a constraint: [m] or a scalar, in the unit of length (or angle) of q. Hidden states Z have their names. */
+/**
+ * The gap of a constraint: [m] or a scalar, in the unit of length (or angle) of q. Hidden states Z have their names.
+ */
 export type Gap<P = Params, Z extends string = never> = (
   at: {q: tf.Tensor; t: tf.Tensor; params: P} & {readonly [K in Z]: tf.Tensor},
 ) => tf.Tensor;
 /** The function that a constraint on velocities keeps at zero: [m] or a scalar. */
 export type VelocityGap<P = Params, Z extends string = never> = (at: StateAt<P, Z>) => tf.Tensor;
-/** Displacement per unit multiplier, C ≥ 0: one number, or one per row; a function of params if it is estimated or differentiated. */
+/**
+ * Displacement per unit multiplier, C ≥ 0: one number, or one per row; a function of params if it is estimated or
+ * differentiated.
+ */
 export type Compliance<P = Params> = Numeric | Lenient<P, tf.Tensor>;
 
 /** The rows of one constraint at one state, as a kind sees them. */
@@ -69,7 +74,9 @@ export interface ConstraintKind {
   readonly law?: (gap: tf.Tensor, compliance: tf.Tensor) => tf.Tensor;
   /** The multiplier may be zero while the gap is not: at one instant the condition looks a step ahead, and schemes without contacts refuse it. */
   readonly oneSided?: boolean;
-  /** The derivative of `condition` jumps where gap and multiplier are both zero: a run warns if it passes such a state. */
+  /**
+   * The derivative of `condition` jumps where gap and multiplier are both zero: a run warns if it passes such a state.
+   */
   readonly kinked?: boolean;
 }
 
@@ -83,7 +90,10 @@ export interface ContactLaw<P = Params, Z extends string = never> {
   readonly restitution: Compliance<P>;
 }
 
-/** Made by `bilateral`, `compliant`, `unilateral`, `nonholonomic`, `frictionalContact`, and functions of `defineConstraint`. P are the parameters that its functions read. */
+/**
+ * Made by `bilateral`, `compliant`, `unilateral`, `nonholonomic`, `frictionalContact`, and functions of
+ * `defineConstraint`. P are the parameters that its functions read.
+ */
 export interface Constraint<P = Params, Z extends string = never> {
   readonly kind: ConstraintKind;
   readonly gap: Lenient<AnyStateAt<P, Z>, tf.Tensor>;

@@ -22,7 +22,10 @@ export interface DdeSpec<P = Params> {
   readonly delays: readonly Delay<P>[];
   /** y for times up to the start, of the shape of y. Default: the initial state, at all earlier times. */
   readonly history?: (at: HistoryAt<P>) => tf.Tensor;
-  /** An upper bound of the delays: this much of the past is kept. Required if a delay is a function of params; default: the longest delay. */
+  /**
+   * An upper bound of the delays: this much of the past is kept. Required if a delay is a function of params; default:
+   * the longest delay.
+   */
   readonly longest?: number;
 }
 
@@ -33,9 +36,10 @@ export interface DdeSystem<P = Params> extends OdeSystem<P> {
 
 /**
  * y' = f(y(t), y(t − τ₁), …, t; params), with delays τᵢ that are constant during a run and at least as long as its steps. They may be
- * parameters: gradients with respect to them are those of the discrete run, whose breaking points, where derivatives of y jump, move with them.
- * A system of the kind 'ode', integrated in steps of constant length by the one-step schemes for an ode. `initial.y` is y at the start;
- * if it differs from the history there, y jumps. A run divides each step at the breaking points in it, with n delays at up to n of them.
+ * parameters: gradients with respect to them are those of the discrete run, whose breaking points, where derivatives of
+ * y jump, move with them. A system of the kind 'ode', integrated in steps of constant length by the one-step schemes
+ * for an ode. `initial.y` is y at the start; if it differs from the history there, y jumps. A run divides each step at
+ * the breaking points in it, with n delays at up to n of them.
  * @throws OptionError 'bad-dde' if a function is missing, a delay is not a positive number, or `longest` is required
  */
 export function dde<P extends ParamsLike<P> = Params>(spec: DdeSpec<P>): DdeSystem<P> {

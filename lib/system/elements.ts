@@ -32,14 +32,17 @@ export interface ElementsSpec<P = Params> {
   /** The nodes (rows of q) of each element: [elements, nodes per element]. */
   readonly nodes: readonly (readonly number[])[];
   readonly energy: ElementEnergy<P>;
-  /** Data of the elements (stiffness, rest length, inverse reference shape): [elements, ...] each; the energy gets those of one element. */
+  /**
+   * Data of the elements (stiffness, rest length, inverse reference shape): [elements, ...] each; the energy gets those
+   * of one element.
+   */
   readonly data?: {readonly [name: string]: Numeric};
   /**
    * The Hessian of each element's energy in Newton's matrix. 'exact' (default): the Hessian itself.
-   * 'projected': its negative eigenvalues are set to zero; 'absolute': their signs are changed. The matrix of an implicit
-   * step is then positive definite under any compression or bending, and a correction with
-   * backtracking decreases the energy; near a root where a block was changed, convergence is linear.
-   * Residual, adjoint and tangents are exact with all three.
+   * 'projected': its negative eigenvalues are set to zero; 'absolute': their signs are changed. The matrix of an
+   * implicit step is then positive definite under any compression or bending, and a correction with backtracking
+   * decreases the energy; near a root where a block was changed, convergence is linear. Residual, adjoint and tangents
+   * are exact with all three.
    */
   readonly hessian?: 'exact' | 'projected' | 'absolute';
 }

@@ -34,7 +34,10 @@ export interface EventSpec<P = Params, Z extends string = never> {
   readonly direction?: 'rising' | 'falling' | 'both';
   /** Allowed error of the event's time, in the system's unit of time; default: the rounding of the time. */
   readonly tolerance?: number;
-  /** End the run, record the event and continue, or change the state by a differentiable function that returns the state after the event. */
+  /**
+   * End the run, record the event and continue, or change the state by a differentiable function that returns the state
+   * after the event.
+   */
   readonly then: 'stop' | 'record' | Jump<P, Z>;
   /** Its name in the trajectory's `events`. */
   readonly name?: string;

@@ -21,8 +21,8 @@ const kind: ConstraintKind = {
 
 /**
  * Contacts with Coulomb's friction and restitution, for the scheme `moreau()`: 0 ≤ λ_N ⟂ φ ≥ 0, |λ_T| ≤ μ λ_N, and λ_T
- * opposes the slip if that is not zero; the speed after an impact is e times the speed before it. Its multipliers are λ_N [m],
- * the forces along ∂φ/∂q, and then λ_T, those along ∂slip/∂v. One constraint may have several contacts.
+ * opposes the slip if that is not zero; the speed after an impact is e times the speed before it. Its multipliers are
+ * λ_N [m], the forces along ∂φ/∂q, and then λ_T, those along ∂slip/∂v. One constraint may have several contacts.
  * @param phi the gap, [m] or a scalar, in units of length
  * @param spec.slip velocity in the tangent plane, linear in v: [m] (or a scalar) in the plane, [m, 2] in space, by two
  *   orthogonal directions; without it there is no friction

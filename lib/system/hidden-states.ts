@@ -14,8 +14,8 @@ import {isNumeric, readNumeric} from './numeric.js';
 import type {Lenient, Params} from './params.js';
 
 /**
- * The arguments of a rate or a force: position, velocity, the hidden states Z by their names, the time [], and the parameters.
- * Only forces of systems with constraints also get `lambda`: the multipliers, [rows], at the same instant.
+ * The arguments of a rate or a force: position, velocity, the hidden states Z by their names, the time [], and the
+ * parameters. Only forces of systems with constraints also get `lambda`: the multipliers, [rows], at the same instant.
  */
 export type StateAt<P = Params, Z extends string = never> = {
   q: tf.Tensor;

@@ -23,7 +23,10 @@ export interface Kinematics<P = Params> {
    * q + N(q + ½N(q)u)u, projected.
    */
   readonly retract?: (at: {q: tf.Tensor; increment: tf.Tensor; t: tf.Tensor; params: P}) => tf.Tensor;
-  /** The nearest position on the manifold, for a position that is off it by a step's error: |quaternion| = 1. Default: q. */
+  /**
+   * The nearest position on the manifold, for a position that is off it by a step's error: |quaternion| = 1. Default:
+   * q.
+   */
   readonly project?: (at: {q: tf.Tensor; params: P}) => tf.Tensor;
 }
 

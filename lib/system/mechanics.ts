@@ -21,8 +21,8 @@ import {readNumeric} from './numeric.js';
 import type {Lenient, Params, ParamsLike} from './params.js';
 
 /**
- * The arguments of a force: position and velocity of one shape, the time [], the parameters, and hidden states Z by their
- * names; with constraints also `lambda`, their multipliers, [rows], for example for friction in joints.
+ * The arguments of a force: position and velocity of one shape, the time [], the parameters, and hidden states Z by
+ * their names; with constraints also `lambda`, their multipliers, [rows], for example for friction in joints.
  */
 export type ForceAt<P = Params, Z extends string = never> = StateAt<P, Z>;
 /** A force of the shape of v, in ordinary tfjs operations on one system (no batch axis). */
@@ -36,13 +36,19 @@ export type Mass<P = Params> = Numeric | ((at: {q: tf.Tensor; params: P}) => tf.
 
 /** The argument of `mechanics`. */
 export interface MechanicsSpec<P = Params, Z extends string = never> {
-  /** Scalar, lumped (the shape of v), consistent matrix [n, n] with n the size of v, or one matrix per row, [bodies, d, d]; or a function of q and params that returns one of these. */
+  /**
+   * Scalar, lumped (the shape of v), consistent matrix [n, n] with n the size of v, or one matrix per row, [bodies, d,
+   * d]; or a function of q and params that returns one of these.
+   */
   readonly mass: Mass<P>;
   /** Summed; may be empty. */
   readonly forces: ForceTerm<P, Z> | readonly ForceTerm<P, Z>[];
   /** Enforced by multipliers λ, in this order. Kinds may be mixed: bilateral, compliant, unilateral, nonholonomic. */
   readonly constraints?: readonly Constraint<P, NoInfer<Z>>[];
-  /** Additional states with their own rates, available to all functions by name: friction states, actuators, temperatures. */
+  /**
+   * Additional states with their own rates, available to all functions by name: friction states, actuators,
+   * temperatures.
+   */
   readonly states?: StateSpecs<P, Z>;
   /** q' = N(q, t) v, if q' is not v; then q and v may differ in shape. */
   readonly kinematics?: PositionRate<P> | Kinematics<P>;

@@ -32,9 +32,9 @@ export interface OdeSpec<P = Params> {
   /** f: where M is not the unit matrix, M y'. */
   readonly derivative: Derivative<P>;
   /**
-   * M: a number, one per component (the shape of y), or a matrix [n, n] with n the size of y; or a function of {y, t, params} returning
-   * one of these. It may be singular: zeros give algebraic equations, 0 = f, of index 1 or 2; which rows are zero, or depend on
-   * which others, may not change. Default: y' = f.
+   * M: a number, one per component (the shape of y), or a matrix [n, n] with n the size of y; or a function of {y, t,
+   * params} returning one of these. It may be singular: zeros give algebraic equations, 0 = f, of index 1 or 2; which
+   * rows are zero, or depend on which others, may not change. Default: y' = f.
    */
   readonly mass?: OdeMass<P>;
 }

@@ -54,7 +54,9 @@ function exponential(increment: tf.Tensor): tf.Tensor {
 
 const normalized = (r: tf.Tensor): tf.Tensor => tf.div(r, tf.sqrt(tf.sum(tf.square(r), -1, true)));
 
-/** Kinematics of unit quaternions [..., 4] with angular velocities [..., 3] in body axes, for use in other kinematics. */
+/**
+ * Kinematics of unit quaternions [..., 4] with angular velocities [..., 3] in body axes, for use in other kinematics.
+ */
 export const quaternions = {
   /** ½ r∘(0, ω). */
   rate: (r: tf.Tensor, omega: tf.Tensor): tf.Tensor => tf.mul(0.5, product(r, pure(omega))),

@@ -23,7 +23,9 @@ export type Seed<P = Params> = number | ((params: P) => tf.Tensor);
 export interface SdeSpec<P = Params> {
   /** f, of the shape of y. */
   readonly drift: Derivative<P>;
-  /** g: of the shape of y if each number has its own noise or all share one, [...shape of y, noises] for general noise. */
+  /**
+   * g: of the shape of y if each number has its own noise or all share one, [...shape of y, noises] for general noise.
+   */
   readonly diffusion: Derivative<P>;
   /** Default 'diagonal'. */
   readonly noise?: NoiseKind;
@@ -51,14 +53,15 @@ const seedCheck = {
  * dy = f(y, t; params) dt + g(y, t; params) dW. The last axis of y is the state; axes before it are separate systems,
  * whose noises are independent. `noise` says what g multiplies:
  *
- * - 'diagonal' (default): each number of y has its own noise, g of the shape of y; Milstein's and Rößler's schemes require that g of a
- *   number depends on that number alone
+ * - 'diagonal' (default): each number of y has its own noise, g of the shape of y; Milstein's and Rößler's schemes
+ *   require that g of a number depends on that number alone
  * - 'scalar': one noise per system, g of the shape of y
  * - 'general': m noises, g [...shape of y, m]
  * - 'additive': g does not depend on y; of either shape
  *
  * A system of the kind 'ode', integrated by `eulerMaruyama`, `stochasticHeun`, `milstein`, `sra1` and `sri1`, in steps of constant
- * length, or adaptive ones if the scheme's strong order is at least 1 or the noise is additive. The gradient with respect to the seed is zero.
+ * length, or adaptive ones if the scheme's strong order is at least 1 or the noise is additive. The gradient with
+ * respect to the seed is zero.
  * @throws OptionError if a function is missing, or `calculus` is missing and the noise is not additive
  */
 export function sde<P extends ParamsLike<P> = Params>(spec: SdeSpec<P>): SdeSystem<P> {
@@ -83,7 +86,10 @@ export function sde<P extends ParamsLike<P> = Params>(spec: SdeSpec<P>): SdeSyst
   return {...ode<P>(drift), noise: {kind, calculus, diffusion, seed}};
 }
 
-/** A path of independent Brownian motions, the one of a run with this seed: component i is the i-th noise of the run, row-major. */
+/**
+ * A path of independent Brownian motions, the one of a run with this seed: component i is the i-th noise of the run,
+ * row-major.
+ */
 export interface BrownianPath {
   /** W(t), of the path's shape, flat. */
   at(t: number): Float64Array;

@@ -31,13 +31,19 @@ export interface Signal extends Input {
   readonly values: Float64Array;
   /** Shape of one sample: [] for one number per time. */
   readonly shape: readonly number[];
-  /** Its rate of change, also an input: zero beyond the samples, and everywhere for 'hold'; at a corner of 'linear', that of the piece after it. */
+  /**
+   * Its rate of change, also an input: zero beyond the samples, and everywhere for 'hold'; at a corner of 'linear',
+   * that of the piece after it.
+   */
   readonly derivative: Input;
 }
 
 /** Options of `signal`. */
 export interface SignalOptions {
-  /** A sample that is NaN: 'refuse' (default) throws an error, 'bridge' omits it and interpolates between its neighbours. */
+  /**
+   * A sample that is NaN: 'refuse' (default) throws an error, 'bridge' omits it and interpolates between its
+   * neighbours.
+   */
   readonly missing?: 'refuse' | 'bridge';
   /** The longest gap in time that may be bridged, from one sample to the next; default: any. */
   readonly longest?: number;
@@ -46,11 +52,13 @@ export interface SignalOptions {
 /**
  * 'linear' (default) interpolates linearly, 'hold' keeps each sample until the next (what a digital output
  * does), 'cubic' is the natural spline (twice continuously differentiable; de Boor 1978), 'hermite' the cubic whose slope at a
- * sample is that of the line from the previous sample: once differentiable, and independent of what comes after the next sample (Morrill, Kidger,
- * Yang & Lyons, Neural controlled differential equations for online prediction tasks, 2021).
+ * sample is that of the line from the previous sample: once differentiable, and independent of what comes after the
+ * next sample (Morrill, Kidger, Yang & Lyons, Neural controlled differential equations for online prediction tasks,
+ * 2021).
  * @param t [samples], strictly increasing, in the system's unit of time
  * @param values [samples, ...shape]: one number or one array per time. A tf.Variable, and inside a force a
- *   tensor made from `params`, is read in every run and has gradients; the cost of a step is then proportional to the number of samples
+ *   tensor made from `params`, is read in every run and has gradients; the cost of a step is then proportional to the
+ *   number of samples
  * @throws ShapeError if the lengths differ; DataError if times do not increase, a number is not finite,
  *   or a gap is longer than allowed, with the sample's index
  */

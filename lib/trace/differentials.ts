@@ -36,8 +36,8 @@ function isolate(f: (at: Tensors) => tf.Tensor, at: Tensors): Isolated {
 }
 
 /**
- * d/ds f(at + s·direction) at s = 0, of the shape of f: a product with the Jacobian; tfjs's tape has only products with its transpose.
- * Tensors without a direction are constant. Only in traced functions: forces, derivatives, losses.
+ * d/ds f(at + s·direction) at s = 0, of the shape of f: a product with the Jacobian; tfjs's tape has only products with
+ * its transpose. Tensors without a direction are constant. Only in traced functions: forces, derivatives, losses.
  * @throws TraceError 'not-tracing' outside a traced function
  */
 export function derivativeAlong(f: (at: Tensors) => tf.Tensor, at: Tensors, direction: Tensors): tf.Tensor {

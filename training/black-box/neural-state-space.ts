@@ -71,7 +71,10 @@ export interface NeuralStateSpaceEpoch {
   readonly epoch: number;
   /** Mean over the batches, for normalized outputs. */
   readonly loss: number;
-  /** Root mean square of the free run over the validation records, relative to the outputs' standard deviation; infinite if it diverged. */
+  /**
+   * Root mean square of the free run over the validation records, relative to the outputs' standard deviation; infinite
+   * if it diverged.
+   */
   readonly validation: number;
 }
 

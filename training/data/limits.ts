@@ -7,7 +7,10 @@ import {refuseUnknownOptions} from '../../lib/checks.js';
 
 /** Limits beyond which a file is refused. */
 export interface ReadLimits {
-  /** Size of the file. Default 2 GiB, which fits into memory at once. `tableChunks`, which does not load it at once, has no limit. */
+  /**
+   * Size of the file. Default 2 GiB, which fits into memory at once. `tableChunks`, which does not load it at once, has
+   * no limit.
+   */
   readonly bytes: number;
   /** Bytes of the numbers and texts read, of one chunk for `tableChunks`. Default 2 GiB, half of what Node gives a program. */
   readonly memory: number;
@@ -17,7 +20,10 @@ export interface ReadLimits {
   readonly columns: number;
   /** Characters of one row of text. Default 2²⁴: as many columns of 256 each. A quote that is never closed ends here. */
   readonly record: number;
-  /** Bytes unpacked per packed byte, if more than 64 MiB are unpacked. Default 200: measurements in double precision have 1 to 20, switches written as doubles up to 100. */
+  /**
+   * Bytes unpacked per packed byte, if more than 64 MiB are unpacked. Default 200: measurements in double precision
+   * have 1 to 20, switches written as doubles up to 100.
+   */
   readonly ratio: number;
   /** Default 10, and one for each MB of the file: the slowest reader does 5 MB a second. Ends Parquet's reader, which runs in a thread of its own. */
   readonly seconds: number;

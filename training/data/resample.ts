@@ -22,8 +22,8 @@ const clock = ode(({y}) => tf.zerosLike(y));
 const endSlack = 1e-9;
 
 /**
- * A record at evenly spaced times, interpolated between its samples by a `signal` of the given kind. It does not filter: for a
- * larger interval use `decimate` on an evenly spaced record.
+ * A record at evenly spaced times, interpolated between its samples by a `signal` of the given kind. It does not
+ * filter: for a larger interval use `decimate` on an evenly spaced record.
  * @param t [samples], strictly increasing
  * @param values [samples, ...shape]
  * @param interval between samples, in the unit of t
@@ -50,9 +50,9 @@ export function resample(t: Numeric, values: Numeric, interval: number, kind: Si
 const tapsEach = 20;
 
 /**
- * Every `factor`-th sample of an evenly spaced record, after a filter without delay has removed frequencies that the result cannot
- * represent: a windowed sinc (Hamming) with cutoff at the new Nyquist frequency, as in scipy.signal.decimate(…, ftype='fir').
- * Beyond its ends the record is extended by reflection at its end points.
+ * Every `factor`-th sample of an evenly spaced record, after a filter without delay has removed frequencies that the
+ * result cannot represent: a windowed sinc (Hamming) with cutoff at the new Nyquist frequency, as in
+ * scipy.signal.decimate(…, ftype='fir'). Beyond its ends the record is extended by reflection at its end points.
  * @param values [samples]
  * @returns the samples 0, factor, 2·factor, …
  * @throws OptionError if the record is shorter than half the filter
@@ -141,9 +141,11 @@ function reflected(samples: Float64Array): (i: number) => number {
 const stillShare = 0.01;
 
 /**
- * The number of samples at the start during which a record does not move, for example until a pendulum is released; they can be cut off.
+ * The number of samples at the start during which a record does not move, for example until a pendulum is released;
+ * they can be cut off.
  * @param values [samples]
- * @param tolerance allowed deviation from the first sample, in the unit of the values; default a hundredth of their range
+ * @param tolerance allowed deviation from the first sample, in the unit of the values; default a hundredth of their
+ *   range
  */
 export function stillSamples(values: Numeric, tolerance?: number): number {
   if (tolerance !== undefined) requireValue(tolerance, nonNegative, 'stillSamples: the tolerance');

@@ -10,11 +10,16 @@ export type TimeUnit = 'ns' | 'us' | 'ms' | 's' | 'min' | 'h';
 
 /** Options of `sampleTimes`. */
 export interface SampleTimesOptions {
-  /** Unit of the column; the returned times are in seconds. Default: the unit at the end of the column's name ('time_ms', 't [us]', 'time (s)'), otherwise seconds. */
+  /**
+   * Unit of the column; the returned times are in seconds. Default: the unit at the end of the column's name
+   * ('time_ms', 't [us]', 'time (s)'), otherwise seconds.
+   */
   readonly unit?: TimeUnit;
   /** The sampling interval of the instrument, in s: the times are checked against it. */
   readonly interval?: number;
-  /** 'refuse' (default): an interval of more than 1.5 times the usual one is an error; 'allow': samples may be missing. */
+  /**
+   * 'refuse' (default): an interval of more than 1.5 times the usual one is an error; 'allow': samples may be missing.
+   */
   readonly gaps?: 'refuse' | 'allow';
 }
 

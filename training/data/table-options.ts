@@ -4,8 +4,9 @@ import type {ReadLimits} from './limits.js';
 /** Options of `readTable`. */
 export interface TableOptions {
   /**
-   * The delimiter of fields; ' ' is any number of blanks and tabs. Default: detected in the header line, tab before semicolon before
-   * comma, and blanks if it has none of these and the line below it has a number for each of its words.
+   * The delimiter of fields; ' ' is any number of blanks and tabs. Default: detected in the header line, tab before
+   * semicolon before comma, and blanks if it has none of these and the line below it has a number for each of its
+   * words.
    */
   readonly delimiter?: string;
   /** The decimal separator: '.' (default), or ',' as in many countries. */
@@ -20,6 +21,9 @@ export interface TableOptions {
   readonly missing?: 'error' | 'nan';
   /** Limits of reading; beyond them a DataError 'table-limit' is thrown before the memory is allocated. */
   readonly limits?: Partial<ReadLimits>;
-  /** false: a text file begins with its first row. Its columns are then named by `columns`, one name per column, or c0, c1, … Default true. */
+  /**
+   * false: a text file begins with its first row. Its columns are then named by `columns`, one name per column, or c0,
+   * c1, … Default true.
+   */
   readonly header?: boolean;
 }

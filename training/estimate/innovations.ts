@@ -50,8 +50,8 @@ export interface InnovationsProblem<
   /** One record, or several that share their parameters. */
   readonly data: MeasuredRecord | readonly MeasuredRecord[];
   /**
-   * The parameters to estimate: by their name in `params`, 'initial.q' and similar for the mean of the initial state, and any other name
-   * for parameters of the functions below.
+   * The parameters to estimate: by their name in `params`, 'initial.q' and similar for the mean of the initial state,
+   * and any other name for parameters of the functions below.
    */
   readonly parameters: T;
   readonly initialCovariance: FromEstimates<T, Covariance>;

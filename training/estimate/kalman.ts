@@ -34,7 +34,9 @@ export interface Filtered {
   readonly filtered: EstimatedStates;
   /** Measured − predicted, [samples, outputs]: white if model and noise are correct. NaN where nothing was measured. */
   readonly innovations: Float64Array;
-  /** The innovations of each sample, whitened to independent values of unit variance by the root of their covariance. */
+  /**
+   * The innovations of each sample, whitened to independent values of unit variance by the root of their covariance.
+   */
   readonly standardizedInnovations: Float64Array;
   /** Of the innovations, [samples, outputs, outputs]; NaN where nothing was measured. */
   readonly innovationCovariance: Float64Array;

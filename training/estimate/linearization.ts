@@ -46,7 +46,10 @@ export function extended(): GaussianTransform {
 export interface UnscentedOptions {
   /** Spread of the points, √(α²(n + κ)) standard deviations; default 1. */
   readonly alpha?: number;
-  /** Weight of the centre in the covariance; default 2, which is correct to fourth order for a Gaussian with α = 1 and κ = 0. */
+  /**
+   * Weight of the centre in the covariance; default 2, which is correct to fourth order for a Gaussian with α = 1 and κ
+   * = 0.
+   */
   readonly beta?: number;
   /** Default 0; Julier & Uhlmann's is 3 − n, with `beta: 0`, for n up to 3 states. */
   readonly kappa?: number;

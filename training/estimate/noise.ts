@@ -6,7 +6,8 @@ import {rootOf} from './roots.js';
 
 /**
  * A covariance of n numbers: one variance for all of them, one per number, or the matrix,
- * [n, n]. Or one of these for each block by name, without covariance between blocks; an omitted block has zero covariance.
+ * [n, n]. Or one of these for each block by name, without covariance between blocks; an omitted block has zero
+ * covariance.
  */
 export type Covariance = Numeric | {readonly [block: string]: Numeric | undefined};
 

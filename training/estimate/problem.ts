@@ -52,7 +52,10 @@ export interface EstimationProblem<S extends AnySystem = System, Q = ParamsOf<S>
   readonly system: S;
   /** The measurements: t, and some of q, v and y. NaN marks a missing measurement. */
   readonly data: MeasuredRecord;
-  /** The mean of the state at t, by default the time of the first sample; if omitted, that of the record. Omitted hidden states have the system's initial values. */
+  /**
+   * The mean of the state at t, by default the time of the first sample; if omitted, that of the record. Omitted hidden
+   * states have the system's initial values.
+   */
   readonly initial?: Start & {readonly [state: string]: Numeric | undefined};
   /** The covariance of that state. */
   readonly initialCovariance: Covariance;
@@ -61,11 +64,16 @@ export interface EstimationProblem<S extends AnySystem = System, Q = ParamsOf<S>
   readonly measurementNoise: Covariance;
   /** Values of the system's `params`, as in `simulate`. */
   readonly params?: NumericParams;
-  /** Measured inputs: each is in the `params` of forces and of `observe` under its name, as its value at the current time. */
+  /**
+   * Measured inputs: each is in the `params` of forces and of `observe` under its name, as its value at the current
+   * time.
+   */
   readonly inputs?: Inputs;
   /** Defines a record's y, if that is not the state of an ode: a function of the state, traced like a force. */
   readonly observe?: Lenient<ObservedAt<Q>, tf.Tensor>;
-  /** The longest step of the simulation: intervals between samples are divided into equal steps of at most this length. */
+  /**
+   * The longest step of the simulation: intervals between samples are divided into equal steps of at most this length.
+   */
   readonly dt: number;
   /** Default implicitMidpoint(). */
   readonly scheme?: Scheme;

@@ -20,7 +20,10 @@ import {attempt} from './solve.js';
 
 /** Options of `bootstrap`. */
 export interface BootstrapOptions {
-  /** Number of resampled records, or of sets of records; default 200: the relative error of a standard deviation is then a twentieth. */
+  /**
+   * Number of resampled records, or of sets of records; default 200: the relative error of a standard deviation is then
+   * a twentieth.
+   */
   readonly replicates?: number;
   /** Default 1. */
   readonly seed?: number;
@@ -56,7 +59,10 @@ export interface Bootstrap {
   readonly bias: Labelled<number>;
   /** From the 2.5th to the 97.5th percentile. */
   readonly interval: Labelled<readonly [number, number]>;
-  /** Fraction of the replicates whose own 95 % interval, from their standard errors, contains the estimate that they were generated from. */
+  /**
+   * Fraction of the replicates whose own 95 % interval, from their standard errors, contains the estimate that they
+   * were generated from.
+   */
   readonly coverage: Labelled<number>;
   readonly warnings: readonly string[];
 }

@@ -16,7 +16,10 @@ import type {Parameters} from './parameters.js';
 export interface CrossValidationOptions {
   /** Default 5, or the number of records if that is smaller. */
   readonly folds?: number;
-  /** Number of first samples of a left-out record that determine its own initial state and parameters, as in `validate`; default 0. Without effect for a single record. */
+  /**
+   * Number of first samples of a left-out record that determine its own initial state and parameters, as in `validate`;
+   * default 0. Without effect for a single record.
+   */
   readonly warmUp?: number;
   /** Where the folds are computed: made by `fitSweep` of stiffgrad/sweep. */
   readonly sweep?: PartSweep;

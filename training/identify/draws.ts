@@ -8,7 +8,9 @@ import {normalQuantile, quantile} from './quantiles.js';
 /** Draws of one number, by chain, all of the same length. */
 export type Chains = readonly Float64Array[];
 
-/** The larger of the R̂ of the ranks and of the folded ranks: 1 if all halves of all chains have the same distribution. */
+/**
+ * The larger of the R̂ of the ranks and of the folded ranks: 1 if all halves of all chains have the same distribution.
+ */
 export function rHat(chains: Chains): number {
   const all = split(chains);
   const middle = quantile(joined(all).sort(), 0.5);

@@ -15,7 +15,10 @@ import {RowQr} from './row-qr.js';
 
 /** Held-out records, which stop a fit. */
 export interface EarlyStopping {
-  /** One or several; with their own initial states if these differ from the problem's, and without parameters of their own. */
+  /**
+   * One or several; with their own initial states if these differ from the problem's, and without parameters of their
+   * own.
+   */
   readonly data: MeasuredRecord | readonly MeasuredRecord[];
   /** Number of accepted steps without a lower cost of these records before the fit stops; default 10. */
   readonly patience?: number;

@@ -25,8 +25,8 @@ const parts: {readonly [part: string]: (held: Held, data: unknown) => Promise<un
 export type FitTask = (part: PartCase, context: {readonly signal: AbortSignal}) => Promise<unknown>;
 
 /**
- * The task of a module whose problem is analysed in many processes, as its default export in addition to the problem: `export
- * default fitTask(problem)`. `fitSweep` of stiffgrad/sweep refers to this module.
+ * The task of a module whose problem is analysed in many processes, as its default export in addition to the problem:
+ * `export default fitTask(problem)`. `fitSweep` of stiffgrad/sweep refers to this module.
  * @param problem that of `identify`, or a function that returns it, which is called once per process
  */
 export function fitTask<T extends Parameters, S extends AnySystem, Q = ParamsOf<S>>(

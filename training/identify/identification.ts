@@ -31,13 +31,19 @@ export type Identification<T = Parameters, S extends AnySystem = System> = Found
 
 /** The result of `identify`: estimates E and their standard errors D by name, and trajectories R. */
 export interface Found<E, D, R> {
-  /** Numbers for scalars, arrays (row-major) otherwise; including fixed parameters. Those of a single record are 'record 1: name'. */
+  /**
+   * Numbers for scalars, arrays (row-major) otherwise; including fixed parameters. Those of a single record are 'record
+   * 1: name'.
+   */
   readonly estimate: E;
   /** Like the estimate, without fixed parameters; infinite for parameters that the data do not determine. */
   readonly standardError: D;
   /** Of the parameters that move: labels, and their matrix, row-major. */
   readonly correlation: {readonly labels: readonly string[]; readonly values: Float64Array};
-  /** Root mean square of measured − simulated, unweighted, by series: 'q', 'y', or 'q[1]' if a sample has several numbers, 'record 1: q' with several records. */
+  /**
+   * Root mean square of measured − simulated, unweighted, by series: 'q', 'y', or 'q[1]' if a sample has several
+   * numbers, 'record 1: q' with several records.
+   */
   readonly rmse: {readonly [series: string]: number};
   /** 1 − residual over total sum of squares, by series. */
   readonly r2: {readonly [series: string]: number};
@@ -46,7 +52,10 @@ export interface Found<E, D, R> {
    * sd² (Σ ρ + −ln prior), up to a constant.
    */
   readonly cost: number;
-  /** The minima that the starts reached, the lowest cost first; one entry with one start. Starts that did not converge are not counted. */
+  /**
+   * The minima that the starts reached, the lowest cost first; one entry with one start. Starts that did not converge
+   * are not counted.
+   */
   readonly minima: readonly Minimum<E>[];
   readonly noise: NoiseFound;
   readonly history: readonly LeastSquaresIteration[];
@@ -64,13 +73,14 @@ export interface Found<E, D, R> {
   readonly warnings: readonly string[];
   readonly uncertainty: Uncertainty;
   /**
-   * Simulates the model with the estimated parameters over another record's times, inputs and initial state; measurements are not used.
-   * A missing initial state is that of the problem.
+   * Simulates the model with the estimated parameters over another record's times, inputs and initial state;
+   * measurements are not used. A missing initial state is that of the problem.
    */
   simulate(record: MeasuredRecord): R;
   /**
-   * Tests the model on records that it was not fitted to: a free run of each, whose first `warmUp` samples determine its
-   * initial state and are excluded; or predictions `horizon` samples ahead. The parameters remain at their estimates.
+   * Tests the model on records that it was not fitted to: a free run of each, whose first `warmUp` samples determine
+   * its initial state and are excluded; or predictions `horizon` samples ahead. The parameters remain at their
+   * estimates.
    * @throws (rejects) OptionError, DataError; errors of `simulate` if a record cannot be simulated
    */
   validate(records: MeasuredRecord | readonly MeasuredRecord[], options?: ValidateOptions): Promise<Validation[]>;

@@ -49,7 +49,10 @@ export interface IdentificationProblem<
 > extends Omit<Model, 'system' | 'parameters' | 'observe'> {
   /** The system, made by `mechanics` or `ode`. */
   readonly system: S;
-  /** The parameters, by their name in `params`: 'spring.stiffness' is params.spring.stiffness. 'initial.q' and similar are the initial state. */
+  /**
+   * The parameters, by their name in `params`: 'spring.stiffness' is params.spring.stiffness. 'initial.q' and similar
+   * are the initial state.
+   */
   readonly parameters: T & Named<T, ParamsOf<S> & Q>;
   /** Defines a record's y, if that is not the state of an ode: a function of the state, traced like a force. */
   readonly observe?: Lenient<ObservedAt<Q, StatesOf<S>>, tf.Tensor>;
@@ -65,21 +68,23 @@ export interface IdentificationProblem<
    * records are widened for the small number of samples (MacKinnon & White 1985; Bell & McCaffrey 2002).
    */
   readonly residuals?: 'correlated' | 'independent';
-  /** The model of the measurement noise; default white(). Others: autoregressive(), huber(), studentT(), quantized(). */
+  /**
+   * The model of the measurement noise; default white(). Others: autoregressive(), huber(), studentT(), quantized().
+   */
   readonly noise?: Noise;
   /** Held-out records; the fit stops when they are not fitted better any more. */
   readonly earlyStopping?: EarlyStopping;
   /**
-   * Fits from this many guesses, the given one first; the result is that of the lowest cost, and `minima` lists what the
-   * others found. Default 1.
+   * Fits from this many guesses, the given one first; the result is that of the lowest cost, and `minima` lists what
+   * the others found. Default 1.
    */
   readonly starts?: number;
   /** Seed of the random starts; default 1. */
   readonly seed?: number;
   /**
    * Worker threads for the simulations of the starts, several at once. Default: as many as the machine runs,
-   * if the first start shows that they gain more than they cost; 0: none, all in this thread. The results do not depend on
-   * it, to the last bit. If given with a single start, its simulations leave this thread free.
+   * if the first start shows that they gain more than they cost; 0: none, all in this thread. The results do not depend
+   * on it, to the last bit. If given with a single start, its simulations leave this thread free.
    */
   readonly workers?: number;
   /**

@@ -43,14 +43,19 @@ export interface ExperimentProblem<
   /** The parameters to estimate, at assumed values, on which the information depends. Priors are ignored. */
   readonly parameters: T;
   readonly observe?: Lenient<ObservedAt<Q>, tf.Tensor>;
-  /** Which series are measured, and their noise: the standard deviation of a sample, one for all outputs of a series or one per output. */
+  /**
+   * Which series are measured, and their noise: the standard deviation of a sample, one for all outputs of a series or
+   * one per output.
+   */
   readonly noise: {readonly q?: Numeric; readonly v?: Numeric; readonly y?: Numeric};
 }
 
 /** A possible record: its times, inputs and initial state, without measurements. */
 export type Experiment = Pick<MeasuredRecord, 't' | 'inputs' | 'initial' | 'name'>;
 
-/** Fisher information of the free parameters, for relative changes: divided by the value, or absolute if that is zero. */
+/**
+ * Fisher information of the free parameters, for relative changes: divided by the value, or absolute if that is zero.
+ */
 export interface FisherInformation {
   readonly labels: readonly string[];
   /** [p, p] row-major, relative. */
@@ -60,7 +65,10 @@ export interface FisherInformation {
   /** [p, p], of estimates with these errors. */
   readonly correlation: Float64Array;
   readonly rank: number;
-  /** ln det of the matrix, which D-optimal experiments maximize: the volume of the confidence ellipsoid. −∞ if the matrix is singular. */
+  /**
+   * ln det of the matrix, which D-optimal experiments maximize: the volume of the confidence ellipsoid. −∞ if the
+   * matrix is singular.
+   */
   readonly logDeterminant: number;
   /** Mean of the relative variances, which A-optimal experiments minimize. */
   readonly meanVariance: number;
@@ -172,13 +180,19 @@ export interface Identifiability {
 
 /** Options of `identifiability`. */
 export interface IdentifiabilityOptions {
-  /** Number of points, in addition to the guess, at which the rank is computed; default 3. A random point has the generic rank with probability one. */
+  /**
+   * Number of points, in addition to the guess, at which the rank is computed; default 3. A random point has the
+   * generic rank with probability one.
+   */
   readonly points?: number;
   /** Relative distance of these points from the guess; default 0.2. */
   readonly spread?: number;
   /** Seed of the random points; default 1. */
   readonly seed?: number;
-  /** Singular values below this fraction of the largest count as zero; default 1e-8, the accuracy of sensitivities of a converged simulation. */
+  /**
+   * Singular values below this fraction of the largest count as zero; default 1e-8, the accuracy of sensitivities of a
+   * converged simulation.
+   */
   readonly rankTolerance?: number;
 }
 

@@ -38,8 +38,8 @@ export interface QuasiNewton {
 }
 
 /**
- * For `identify`, or by itself: for many parameters, when a Jacobian would be too expensive. Also for `trainingStep`, which uses
- * only its memory.
+ * For `identify`, or by itself: for many parameters, when a Jacobian would be too expensive. Also for `trainingStep`,
+ * which uses only its memory.
  */
 export function lbfgs(options: LbfgsOptions = {}): LeastSquaresMethod & QuasiNewton {
   refuseUnknownOptions(options, {memory: any, maxIterations: whole, tolerance: object}, 'lbfgs');

@@ -69,7 +69,10 @@ export interface LeastSquaresIteration {
   /** The point after this step: the previous point, if the step was rejected. */
   readonly x: Float64Array;
   readonly accepted: boolean;
-  /** Largest cosine of the angle between the residuals and a column of the Jacobian, 0 at a minimum; for methods without a Jacobian |gᵢ| max(|xᵢ|, 1) / cost. */
+  /**
+   * Largest cosine of the angle between the residuals and a column of the Jacobian, 0 at a minimum; for methods without
+   * a Jacobian |gᵢ| max(|xᵢ|, 1) / cost.
+   */
   readonly gradient: number;
   /** ‖Dδ‖ / ‖Dx‖ of the trial step. */
   readonly step: number;

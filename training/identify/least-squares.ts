@@ -44,9 +44,15 @@ export interface LevenbergMarquardtOptions {
     /** Predicted and actual reduction over the cost; default 1e-12: √(1e-12·m) is 3e-4 standard errors at m = 1e5. */
     readonly cost?: number;
   };
-  /** Number of trial steps, including rejected ones; default 200: the slowest of NIST's regressions in the tests needs 142. */
+  /**
+   * Number of trial steps, including rejected ones; default 200: the slowest of NIST's regressions in the tests needs
+   * 142.
+   */
   readonly maxIterations?: number;
-  /** Initial μ, relative to the scaled JᵀJ, whose diagonal is 1. Default 1e-3 (Nielsen: 1e-6 for a start known to be good, 1 for a bad one). */
+  /**
+   * Initial μ, relative to the scaled JᵀJ, whose diagonal is 1. Default 1e-3 (Nielsen: 1e-6 for a start known to be
+   * good, 1 for a bad one).
+   */
   readonly damping?: number;
 }
 

@@ -21,7 +21,10 @@ export interface Noise {
 
 /** Options of noise models. */
 export interface NoiseOptions {
-  /** Standard deviation of a weighted residual: 1 where weights are inverse standard deviations. Default: estimated from the residuals. */
+  /**
+   * Standard deviation of a weighted residual: 1 where weights are inverse standard deviations. Default: estimated from
+   * the residuals.
+   */
   readonly sd?: number;
 }
 
@@ -31,8 +34,8 @@ export function white(options: NoiseOptions = {}): Noise {
 }
 
 /**
- * Autoregressive errors: rₖ = φ₁ rₖ₋₁ + … + φₚ rₖ₋ₚ + eₖ with white e. The coefficients are estimated with the parameters, output
- * by output; all records need evenly spaced samples. `order` is p, default 1.
+ * Autoregressive errors: rₖ = φ₁ rₖ₋₁ + … + φₚ rₖ₋ₚ + eₖ with white e. The coefficients are estimated with the
+ * parameters, output by output; all records need evenly spaced samples. `order` is p, default 1.
  */
 export function autoregressive({order = 1, ...rest}: NoiseOptions & {readonly order?: number} = {}): Noise {
   requireValue(order, count, 'autoregressive: order', 'bad-option', 'order');
@@ -58,12 +61,12 @@ export function studentT({degrees = 4, ...rest}: NoiseOptions & {readonly degree
 }
 
 /**
- * Normal errors that were then rounded to a converter's steps: a measurement means that the value with its noise was within
- * half a `step` of it, whose probability is a difference of two normal distributions (Wang, Yin & Zhang, System
+ * Normal errors that were then rounded to a converter's steps: a measurement means that the value with its noise was
+ * within half a `step` of it, whose probability is a difference of two normal distributions (Wang, Yin & Zhang, System
  * identification using binary sensors, IEEE TAC 48, 2003; Gustafsson & Karlsson, Statistical results for system
- * identification based on quantized observations, Automatica 45, 2009). `sd` is the standard deviation before rounding. For
- * steps below two standard deviations it differs little from white noise with step²/12 more variance; with coarse steps, white noise would
- * be biased. `step` is that of a weighted residual.
+ * identification based on quantized observations, Automatica 45, 2009). `sd` is the standard deviation before rounding.
+ * For steps below two standard deviations it differs little from white noise with step²/12 more variance; with coarse
+ * steps, white noise would be biased. `step` is that of a weighted residual.
  */
 export function quantized({step, ...rest}: NoiseOptions & {readonly step: number}): Noise {
   requireValue(step, positive, 'quantized: step', 'bad-option', 'step');

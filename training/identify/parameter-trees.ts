@@ -13,9 +13,9 @@ export interface ParameterTree {
 }
 
 /**
- * Free parameters for all leaves of a tree, under names with dots: `{...freeTree('network', network.params)}` estimates all weights.
- * `{prior: {mean: 0, sd: 1}}` is ridge regression of them (Hoerl & Kennard, Technometrics 12, 1970), with the penalty
- * (noise's sd / prior's sd)² on the sum of their squares.
+ * Free parameters for all leaves of a tree, under names with dots: `{...freeTree('network', network.params)}` estimates
+ * all weights. `{prior: {mean: 0, sd: 1}}` is ridge regression of them (Hoerl & Kennard, Technometrics 12, 1970), with
+ * the penalty (noise's sd / prior's sd)² on the sum of their squares.
  * @throws OptionError 'bad-parameter' of a tree that contains itself
  */
 export function freeTree(name: string, tree: ParameterTree, options?: ParameterOptions): Parameters {

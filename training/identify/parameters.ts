@@ -43,7 +43,10 @@ export function free<V extends ParameterValue>(guess: V, options?: ParameterOpti
   return parameter('free', guess, -Infinity, Infinity, options);
 }
 
-/** Greater than zero: masses, stiffnesses, times. Steps are relative, so a guess may be wrong by a factor. A prior is lognormal, with the given mean and standard deviation. */
+/**
+ * Greater than zero: masses, stiffnesses, times. Steps are relative, so a guess may be wrong by a factor. A prior is
+ * lognormal, with the given mean and standard deviation.
+ */
 export function positive<V extends ParameterValue>(guess: V, options?: ParameterOptions): Parameter<ShapeOf<V>> {
   return parameter('positive', guess, 0, Infinity, options);
 }
@@ -94,7 +97,10 @@ export type Fixed<Shape extends readonly number[] = readonly number[]> = Paramet
 /** The parameters of a problem by name. */
 export type Parameters = {readonly [name: string]: Parameter};
 
-/** Values of the parameters T by name: numbers for scalars, arrays (row-major) otherwise. Those of one record are 'record 1: name'. */
+/**
+ * Values of the parameters T by name: numbers for scalars, arrays (row-major) otherwise. Those of one record are
+ * 'record 1: name'.
+ */
 export type Estimates<T> = {
   readonly [K in keyof T]: T[K] extends Parameter<infer Shape> ? EstimateOf<Shape> : never;
 } & {

@@ -11,8 +11,8 @@ import {flatten} from './parameter-value.js';
 
 /**
  * A prior as given: one number for all numbers of a parameter, or one each. Both refer to the parameter itself, in
- * its unit; for a positive one they are the mean and the standard deviation of the lognormal distribution, for a bounded one
- * those of the normal distribution before truncation.
+ * its unit; for a positive one they are the mean and the standard deviation of the lognormal distribution, for a
+ * bounded one those of the normal distribution before truncation.
  */
 export interface PriorGiven {
   /** Default: the guess. */

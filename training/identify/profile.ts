@@ -27,7 +27,10 @@ import {priorCostOf} from './priors.js';
 export interface ProfileOptions {
   /** Number of points on each side of the estimate; default 6. */
   readonly points?: number;
-  /** Largest distance from the estimate, in standard errors; default 3. Without a standard error, in units of the estimate. For a positive parameter the steps are equal in its logarithm. */
+  /**
+   * Largest distance from the estimate, in standard errors; default 3. Without a standard error, in units of the
+   * estimate. For a positive parameter the steps are equal in its logarithm.
+   */
   readonly reach?: number;
   /** Where its two sides are computed: made by `fitSweep` of stiffgrad/sweep. */
   readonly sweep?: PartSweep;
@@ -38,7 +41,10 @@ export interface LikelihoodProfile extends Shows {
   readonly name: string;
   /** Increasing, including the estimate. Values at which the model cannot be simulated are omitted. */
   readonly values: Float64Array;
-  /** Twice the increase of the cost, divided by the variance of a residual and by `uncertainty.inflation`: χ² with one degree of freedom. */
+  /**
+   * Twice the increase of the cost, divided by the variance of a residual and by `uncertainty.inflation`: χ² with one
+   * degree of freedom.
+   */
   readonly deviance: Float64Array;
   /** Where the deviance crosses 3.84, the 95 % point of χ²; ±Infinity if it does not within `reach`. */
   readonly interval: readonly [number, number];
@@ -53,8 +59,8 @@ const CHI = 3.841458820694124;
 const LOWER = 0.01;
 
 /**
- * The minimum cost over all other parameters with one of them fixed at values around its estimate, which its standard error
- * approximates by a parabola (Bates & Watts 1988, ch. 6).
+ * The minimum cost over all other parameters with one of them fixed at values around its estimate, which its standard
+ * error approximates by a parabola (Bates & Watts 1988, ch. 6).
  * @param problem the same that was identified
  * @param name of a parameter that is one number and not fixed
  * @throws OptionError if there is no such parameter

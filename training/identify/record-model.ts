@@ -38,9 +38,15 @@ export interface Model {
   readonly initial?: Start | StartWithStates;
   /** Defines a record's y, if that is not the state of an ode: a function of the state, traced like a force. */
   readonly observe?: Observe;
-  /** Measured inputs: each is in the `params` of forces and of `observe` under its name, as its value at the current time. A mass has no inputs. */
+  /**
+   * Measured inputs: each is in the `params` of forces and of `observe` under its name, as its value at the current
+   * time. A mass has no inputs.
+   */
   readonly inputs?: Inputs;
-  /** The parameters, by their name in `params`: 'spring.stiffness' is params.spring.stiffness. 'initial.q' and similar are the initial state. */
+  /**
+   * The parameters, by their name in `params`: 'spring.stiffness' is params.spring.stiffness. 'initial.q' and similar
+   * are the initial state.
+   */
   readonly parameters: Parameters;
   /** Default implicitMidpoint(). */
   readonly scheme?: Scheme;

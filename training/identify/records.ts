@@ -59,7 +59,10 @@ export interface MeasuredRecord {
   readonly missing?: 'refuse' | 'skip';
   /** Inputs of this record, in addition to or in place of the problem's. */
   readonly inputs?: Inputs;
-  /** Parameters of this record only, in addition to or in place of the problem's: its initial state ('initial.q'), its load. */
+  /**
+   * Parameters of this record only, in addition to or in place of the problem's: its initial state ('initial.q'), its
+   * load.
+   */
   readonly parameters?: Parameters;
   /** Its own initial state, or parts of it, in place of the problem's. */
   readonly initial?: Start | StartWithStates;

@@ -56,7 +56,10 @@ export const samplingChecks = {
 export interface Chain {
   /** [draws], each a vector. */
   readonly draws: readonly Float64Array[];
-  /** Number of draws whose trajectory diverged: the density is too steep for the step length, and the draws miss a part of it. */
+  /**
+   * Number of draws whose trajectory diverged: the density is too steep for the step length, and the draws miss a part
+   * of it.
+   */
   readonly divergences: number;
   /** Number of draws whose trajectory reached `maxDepth` before it turned. */
   readonly longest: number;

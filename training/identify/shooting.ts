@@ -40,7 +40,8 @@ export const single = (): Shooting => ({segments: 1});
 
 /**
  * Divides records into segments at first, each with its own initial state; then simulates them whole.
- * @param spec.segments of each record, at least 2; so many that a segment is shorter than the time in which a wrong guess loses the data
+ * @param spec.segments of each record, at least 2; so many that a segment is shorter than the time in which a wrong
+ *   guess loses the data
  */
 export function multiple(spec: {readonly segments: number}): Shooting {
   refuseUnknownOptions(spec, {segments: any}, 'multiple');

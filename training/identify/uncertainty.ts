@@ -26,14 +26,20 @@ export interface UncertaintyOptions {
   readonly observations?: number;
   /** With them, the covariance allows for correlation in time: between samples of one series, not between series. */
   readonly series?: readonly ResidualSeries[];
-  /** Number of samples after which correlation is neglected; default from the autocorrelation of the scores (Andrews 1991). */
+  /**
+   * Number of samples after which correlation is neglected; default from the autocorrelation of the scores (Andrews
+   * 1991).
+   */
   readonly bandwidth?: number;
   /**
    * Singular values below this fraction of the largest count as zero. Default 1e-10, the accuracy of
    * sensitivities from a converged Newton iteration; Jacobians by finite differences need 1e-6.
    */
   readonly rankTolerance?: number;
-  /** Rows [k, p] of a prior that the factor has below the Jacobian's, in the residuals' scale: they add information, but are not measurements. */
+  /**
+   * Rows [k, p] of a prior that the factor has below the Jacobian's, in the residuals' scale: they add information, but
+   * are not measurements.
+   */
   readonly priorRows?: Float64Array;
   /** Variance of a residual, if known; default: estimated from the residuals. */
   readonly variance?: number;

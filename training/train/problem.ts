@@ -38,7 +38,10 @@ export type AnyTraining<T> = TrainingProblem<T> | CompiledTraining<T>;
 
 /** The argument of `train`, with a loss on tfjs's tape. */
 export interface TrainingProblem<T> extends TrainingSettings<T> {
-  /** The mean loss over the batch, as a scalar; runs on tfjs's tape, so `simulate` and prepared simulations inside it carry gradients. */
+  /**
+   * The mean loss over the batch, as a scalar; runs on tfjs's tape, so `simulate` and prepared simulations inside it
+   * carry gradients.
+   */
   readonly loss: (batch: readonly T[], at: LossAt) => tf.Scalar;
   /** The trained variables; for a tf.layers model, `model.trainableWeights.map(weight => weight.read())`. */
   readonly variables: readonly tf.Variable[];

@@ -39,7 +39,10 @@ export class Random {
     return uniformInt(this.generator, 0, count - 1);
   }
 
-  /** Of mean 0 and variance 1: Marsaglia's polar method (SIAM Review 1964); its second number is not kept, because it would be state too. */
+  /**
+   * Of mean 0 and variance 1: Marsaglia's polar method (SIAM Review 1964); its second number is not kept, because it
+   * would be state too.
+   */
   normal(): number {
     for (;;) {
       const x = 2 * this.uniform() - 1;

@@ -17,8 +17,9 @@ export interface RowSeries {
 }
 
 /**
- * The rows at their own times, [rows, samples, ...shape]. Between saved times a step H apart, the error of the cubic is at most H⁴/384 times
- * the fourth derivative; times outside the run use the cubics at its ends. Differentiable in y and slope.
+ * The rows at their own times, [rows, samples, ...shape]. Between saved times a step H apart, the error of the cubic is
+ * at most H⁴/384 times the fourth derivative; times outside the run use the cubics at its ends. Differentiable in y and
+ * slope.
  * @param times [rows, samples], in any order
  * @throws ShapeError 'row-samples'
  */

@@ -101,7 +101,8 @@ function checkState(state: unknown): void {
 
 /**
  * A training step for a prepared simulation, or for a prepared batch, whose members run in one program and may
- * have their own times; compiled as a whole. The step then holds the variables' values in double precision: `write` copies them to tfjs.
+ * have their own times; compiled as a whole. The step then holds the variables' values in double precision: `write`
+ * copies them to tfjs.
  * @throws OptionError
  */
 export function trainingStep<S extends AnySystem, D = Params, E = Params>(

@@ -47,7 +47,9 @@ export interface SgdOptions {
   readonly rate?: number;
   /** Fraction of the last update that is kept (Polyak 1964); default 0. */
   readonly momentum?: number;
-  /** Evaluates the gradient after the momentum's update (Nesterov 1983, in the form of Sutskever et al.); default false. */
+  /**
+   * Evaluates the gradient after the momentum's update (Nesterov 1983, in the form of Sutskever et al.); default false.
+   */
   readonly nesterov?: boolean;
 }
 

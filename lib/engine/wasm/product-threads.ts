@@ -40,7 +40,10 @@ function mayShare(): boolean {
   return nodeThreads === undefined ? crossOriginIsolated === true && document !== undefined : nodeThreads.isMainThread;
 }
 
-/** Number of threads, including this one, for large matrix products of compiled programs; 1 if threads cannot share memory. */
+/**
+ * Number of threads, including this one, for large matrix products of compiled programs; 1 if threads cannot share
+ * memory.
+ */
 export function getThreadsCount(): number {
   return mayShare() ? count : 1;
 }

@@ -1,4 +1,6 @@
-/** Gradients by tangents computed along with the simulation (adjoint/forward.ts), so that its steps need not be stored. */
+/**
+ * Gradients by tangents computed along with the simulation (adjoint/forward.ts), so that its steps need not be stored.
+ */
 import {contract, unitDirections} from '../../adjoint/forward.js';
 import {StepRecord} from '../../adjoint/record.js';
 import type {Saved, StepHistory} from '../../adjoint/step-history.js';
