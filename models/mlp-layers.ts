@@ -13,11 +13,12 @@ type Named = Exclude<Activation, (x: tf.Tensor) => tf.Tensor>;
 const names: readonly string[] = ['tanh', 'sigmoid', 'softplus', 'elu', 'relu', 'linear'];
 
 /**
- * The network with the current values of its variables, as dense layers: `await layersModel(network).save(…)`.
+ * The network with the current values of its variables, as dense layers: `await layersModel(network).save(…)`. Of a
+ * network that `lipschitz` limits, these are the divided weights, which compute the same.
  * The caller disposes of it.
  * @throws OptionError 'bad-network' for a custom activation, which cannot be saved
  */
-export function layersModel({sizes, activation, variables}: Mlp): tf.Sequential {
+export function layersModel({sizes, activation, params, weights}: Mlp): tf.Sequential {
   if (typeof activation === 'function')
     throw new OptionError(
       'bad-network',
@@ -34,7 +35,10 @@ export function layersModel({sizes, activation, variables}: Mlp): tf.Sequential 
       }),
     );
   }
-  model.setWeights([...variables]);
+  tf.tidy(() => {
+    const present = weights();
+    model.setWeights(Object.keys(params).map(name => present[name] as tf.Tensor));
+  });
   return model;
 }
 

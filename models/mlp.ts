@@ -35,6 +35,8 @@ export interface Mlp {
    * @throws ShapeError 'network-input'; OptionError 'network-weights'
    */
   apply(x: tf.Tensor, weights?: Params): tf.Tensor;
+  /** What `apply` multiplies by: the weights as they are given to it, or, of a network limited by `lipschitz`, divided. */
+  weights(given?: Params): Params;
   /** Frees the variables. */
   dispose(): void;
 }
@@ -123,6 +125,7 @@ function network(
     variables,
     params,
     apply: (x, weights = own) => forward(x, sizes, act, name => weight(weights, name)),
+    weights: (given = own) => given,
     dispose: () => tf.dispose(variables),
   };
 }

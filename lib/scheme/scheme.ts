@@ -72,6 +72,17 @@ export interface Guess {
   readonly linearized?: boolean;
 }
 
+/** Points at which derivatives of y jump, and how many of them within a step divide it (delayed.ts). */
+export interface Division {
+  readonly cuts: number;
+  /** Of the scheme. */
+  readonly order: number;
+  /** y may jump at the start, not its derivative alone. */
+  readonly jumpsAtStart: boolean;
+  /** Times at which what the derivative reads jumps, ascending. */
+  readonly jumps: Float64Array;
+}
+
 /** A scheme for one kind of system. */
 export interface Formulation {
   /** Names of the blocks of z, each of the state's shape; empty for an explicit scheme. */
@@ -137,6 +148,8 @@ export interface Formulation {
   readonly whole?: boolean;
   /** For an `sde`: the noise that it integrates, and in which sense; in either where undefined. */
   readonly stochastic?: {readonly noise: readonly NoiseKind[]; readonly calculus?: Calculus};
+  /** Of a delay equation: where its steps are divided. */
+  readonly divides?: Division;
   /** R by blocks, named as the unknown's. */
   readonly residual?: (z: Blocks, at: StepPoint) => Blocks;
   /** x⁺: all of the state's blocks. */
@@ -239,6 +252,7 @@ const specChecks = {
   massive: object,
   whole: boolean,
   stochastic: object,
+  divides: object,
   residual: callable,
   update: {what: 'a function update(z, at) giving the new state', test: callable.test},
   turned: callable,

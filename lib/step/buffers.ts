@@ -145,6 +145,7 @@ export const buffers = {
   depths: {shape: 'rows'},
   coefficients: {shape: 'any'},
   delays: {shape: 'any'},
+  seed: {shape: 'number'},
   kinematics: {shape: 'any'},
 
   // Dense output, events and jumps.

@@ -52,6 +52,8 @@ export const stepFunctions = {
   coefficients: {},
   /** Of a dde: the longest time that is kept, and the delays' lengths. */
   delays: {},
+  /** Of an sde: its seed, where that is a function of params. */
+  seed: {},
   /** What is wrong with the kinematics at a start, see `KinematicsCheck`. */
   kinematics: {},
   /** The estimate of the step's error, [own], zero where nothing is judged; with a filter, its right-hand side. */

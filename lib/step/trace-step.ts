@@ -229,6 +229,7 @@ function traceFormulation(
     order: subject.scheme.order,
     ...(subject.backwards === true ? {backwards: true, dissipative: subject.scheme.dissipative} : {}),
     positionsAlone: formulation.positionsAlone,
+    divides: formulation.divides,
     state,
     unknown,
     parameters: list.parameters,
@@ -382,6 +383,7 @@ function traceStart(subject: Subject, formulation: Formulation, project: boolean
     (at, _params, _z, tensors) => ({
       coefficients: (coefficients = at.constraints?.coefficients())?.values,
       delays: delaysAt(at),
+      seed: at.noise?.seed,
       mass: system.kind === 'mechanics' && !at.withMass ? at.massAt(namedBlocks(own, tensors.x, at.x).q) : undefined,
       ...(at.withMass ? rightHandSideAt(at, tensors.shift) : {}),
       ...gapsAt(at),

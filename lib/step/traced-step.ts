@@ -2,6 +2,7 @@
 import type {OptionError} from '../errors.js';
 import type * as tf from '@tensorflow/tfjs';
 import type {Node, Shape} from '../graph/node.js';
+import type {Division} from '../scheme/scheme.js';
 import type {Breaks} from '../system/breaks.js';
 import type {CoefficientValues} from '../system/coefficients.js';
 import type {Leaf} from '../system/params.js';
@@ -63,6 +64,7 @@ export interface TracedStep extends Directed {
   readonly order: number;
   /** See Formulation. */
   readonly positionsAlone?: boolean;
+  readonly divides?: Division;
   readonly state: Layout;
   readonly unknown: Layout;
   readonly parameters: readonly Parameter[];

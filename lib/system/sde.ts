@@ -42,11 +42,14 @@ export interface SdeSystem<P = Params> extends OdeSystem<P> {
 const noiseKinds = ['diagonal', 'scalar', 'general', 'additive'] as const;
 const calculi = ['ito', 'stratonovich'] as const;
 const largestSeed = 2 ** 53;
+
+/** Whether a path belongs to this number. */
+export const isSeed = (value: unknown): boolean =>
+  Number.isInteger(value) && (value as number) >= 0 && (value as number) <= largestSeed;
+
 const seedCheck = {
   what: 'a whole number from 0 to 2^53, or a function of params that gives one',
-  test: (value: unknown): boolean =>
-    typeof value === 'function'
-    || (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= largestSeed),
+  test: (value: unknown): boolean => typeof value === 'function' || isSeed(value),
 };
 
 /**
@@ -118,6 +121,7 @@ export function brownianPath(seed: number, shape: readonly number[] = []): Brown
 
 /** Only inside a trace. */
 export function noiseEquations({kind, calculus, diffusion, seed}: Noise, params: Params): NoiseEquations {
+  const given = typeof seed === 'number' ? undefined : seedTensor(seed, params);
   const g = (y: tf.Tensor, t: tf.Tensor): tf.Tensor =>
     within('diffusion', () => {
       const at = kind === 'additive' ? withoutState(t, params) : {y, t, params};
@@ -134,6 +138,7 @@ export function noiseEquations({kind, calculus, diffusion, seed}: Noise, params:
   return {
     kind,
     calculus,
+    seed: given,
     requireDiagonal,
     increments(y, t, h) {
       const of = g(y, t);
@@ -142,7 +147,7 @@ export function noiseEquations({kind, calculus, diffusion, seed}: Noise, params:
         : kind === 'scalar' && y.rank > 0
           ? [...y.shape.slice(0, -1), 1]
           : y.shape;
-      return incrementsOf(seedTensor(seed, params), t, h, shape);
+      return incrementsOf(given ?? constantTensor([seed as number], []), t, h, shape);
     },
     applied(y, t, w) {
       const of = g(y, t);
@@ -185,8 +190,7 @@ function checked(of: unknown, y: tf.Tensor, kind: NoiseKind): tf.Tensor {
   );
 }
 
-function seedTensor(seed: Noise['seed'], params: Params): tf.Tensor {
-  if (typeof seed === 'number') return constantTensor([seed], []);
+function seedTensor(seed: Exclude<Noise['seed'], number>, params: Params): tf.Tensor {
   const given = within('seed', () => immediate(seed(params))) as tf.Tensor | undefined;
   if (!(given instanceof tf.Tensor) || given.size !== 1)
     throw new ShapeError(

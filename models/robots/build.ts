@@ -91,7 +91,7 @@ export function build(described: Description, reader: FileReader, options: Build
   const joints: {[name: string]: Joint} = {};
   const coordinates: CoordinatePlace[] = [];
   const unique = (name: string, {element}: {element: Link['element']}): string =>
-    name in joints ? reader.fail(element, `two joints are named ${name}.`) : name;
+    Object.hasOwn(joints, name) ? reader.fail(element, `two joints are named ${name}.`) : name;
   links.forEach((link, i) => {
     if (link.parent === undefined || link.freedoms.length === 0) return;
     const {joint, name, steps} = jointOf(link, parts[link.parent].body, start[i], options.limits);

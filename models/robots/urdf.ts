@@ -80,7 +80,11 @@ class UrdfReader {
     const {reader, root, elements, children} = this;
     const carried = new Set<string>();
     for (const element of root.children) {
-      if (element.tag === 'link') elements.set(reader.required(element, 'name'), element);
+      if (element.tag === 'link') {
+        const name = reader.required(element, 'name');
+        if (elements.has(name)) reader.fail(element, `two links are called ${name}.`);
+        elements.set(name, element);
+      }
       if (element.tag !== 'joint') continue;
       const [parent, child] = ['parent', 'child'].map(side => {
         const end = one(element, side) ?? reader.fail(element, `<joint> has no <${side}>.`);
@@ -107,8 +111,14 @@ class UrdfReader {
       solids: [],
     });
     const [first] = roots;
-    if (first === world) this.carry(first, 0);
-    else {
+    if (first === world) {
+      if (this.base === 'free')
+        reader.fail(
+          elements.get(first) as Element,
+          "base is 'free', but the root link is the world: name it otherwise.",
+        );
+      this.carry(first, 0);
+    } else {
       const element = elements.get(first) as Element;
       const free: Freedom = {...still, name: 'root', element, kind: 'free', axis: [0, 0, 1], at: origin};
       this.link(first, element, 0, here, this.base === 'free' ? [free] : []);
@@ -130,13 +140,15 @@ class UrdfReader {
 
   private link(name: string, element: Element, parent: number, place: Place, freedoms: readonly Freedom[]): void {
     const {reader} = this;
-    const weights = element.children.filter(({tag}) => tag === 'inertial').map(inertial => this.weight(inertial));
+    const inertials = element.children.filter(({tag}) => tag === 'inertial');
+    if (inertials.length > 1) reader.fail(inertials[1], `link ${name} has two of <inertial>.`);
+    const weights = inertials.map(inertial => this.weight(inertial));
     const solids = element.children.filter(({tag}) => tag === 'visual').flatMap(visual => this.solid(visual));
     for (const child of element.children)
       if (!['inertial', 'visual', 'collision'].includes(child.tag))
         reader.unsupported(child, `<${child.tag}> of a link`);
     const number = this.links.length;
-    this.links.push({name, element, parent, place, weights: weights.filter(({mass}) => mass > 0), freedoms, solids});
+    this.links.push({name, element, parent, place, weights: weights.filter(({mass}) => mass !== 0), freedoms, solids});
     this.carry(name, number);
   }
 
@@ -153,6 +165,8 @@ class UrdfReader {
     const mass = one(element, 'mass') ?? reader.fail(element, '<inertial> has no <mass>.');
     const inertia = one(element, 'inertia') ?? reader.fail(element, '<inertial> has no <inertia>.');
     const of = (name: string): number => reader.number(inertia, name, 0);
+    reader.expect(mass, ['value']);
+    reader.expect(inertia, ['ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz']);
     reader.required(mass, 'value');
     return moved(this.place(element), {
       mass: reader.number(mass, 'value', 0),
@@ -179,9 +193,14 @@ class UrdfReader {
         reader.unsupported(child, `<${child.tag}> of a joint`);
     const name = reader.required(joint, 'name');
     const given = one(joint, 'axis');
+    if (given !== undefined) reader.expect(given, ['xyz']);
     const axis: V3 = (given === undefined ? undefined : reader.vector(given, 'xyz')) ?? [1, 0, 0];
     if (norm(axis) === 0) reader.fail(joint, 'axis must not be zero.');
     const dynamics = one(joint, 'dynamics');
+    if (dynamics !== undefined) reader.expect(dynamics, ['damping', 'friction']);
+    const bounds = one(joint, 'limit');
+    if (bounds !== undefined)
+      reader.expect(bounds, ['lower', 'upper', 'effort'], ['velocity', 'acceleration', 'deceleration', 'jerk']);
     const rub = (key: string): number => (dynamics === undefined ? 0 : reader.number(dynamics, key, 0));
     const base = {...still, element: joint, at: origin, damping: rub('damping'), friction: rub('friction')};
     switch (type) {
@@ -200,7 +219,7 @@ class UrdfReader {
       case 'continuous':
         return [{...base, name, kind: 'turn', axis}];
       default: {
-        const limit = one(joint, 'limit') ?? reader.fail(joint, `a ${type} joint must have a <limit>.`);
+        const limit = bounds ?? reader.fail(joint, `a ${type} joint must have a <limit>.`);
         const range = [reader.number(limit, 'lower', 0), reader.number(limit, 'upper', 0)] as const;
         // Files without bounds leave both out, or give zero twice.
         const bounded = range[0] < range[1];

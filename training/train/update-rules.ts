@@ -48,7 +48,8 @@ export interface SgdOptions {
   /** Fraction of the last update that is kept (Polyak 1964); default 0. */
   readonly momentum?: number;
   /**
-   * Evaluates the gradient after the momentum's update (Nesterov 1983, in the form of Sutskever et al.); default false.
+   * Evaluates the gradient after the momentum's update (Nesterov 1983, in the form of Sutskever et al.); needs a
+   * momentum; default false.
    */
   readonly nesterov?: boolean;
 }
@@ -70,6 +71,12 @@ export function sgd(options: SgdOptions = {}): UpdateRule {
   const {rate = 0.01, momentum = 0, nesterov = false} = options;
   if (!(momentum < 1))
     throw new OptionError('bad-option', `sgd: momentum is ${momentum}, but must be below 1.`, {option: 'momentum'});
+  if (nesterov && momentum === 0)
+    throw new OptionError(
+      'bad-option',
+      'sgd: nesterov looks ahead by the momentum, and momentum is 0: give one, for example momentum: 0.9, or leave nesterov out.',
+      {option: 'nesterov'},
+    );
   return {
     name: 'sgd',
     rate,

@@ -75,6 +75,36 @@ describe('models from files', () => {
     expect(() => readUrdf(urdf(2))).not.to.throw();
   });
 
+  it('of a URDF nothing that weighs or moves is passed over: MuJoCo refuses two links of a name, and two inertials', () => {
+    const link = (name: string, mass: number, more = ''): string =>
+      `<link name="${name}"><inertial><mass value="${mass}"/><inertia ixx="1" iyy="1" izz="1" ${more}/></inertial></link>`;
+    const joint = (type: string, parent: string, child: string, more = ''): string =>
+      `<joint name="${parent}${child}" type="${type}"><parent link="${parent}"/><child link="${child}"/>${more}</joint>`;
+    const read = (...parts: string[]) =>
+      readUrdf(`<robot name="r">\n${parts.join('\n')}\n</robot>`, {
+        base: parts[0].includes('world') ? 'free' : 'fixed',
+      });
+    const turning = joint('continuous', 'a', 'b');
+    const refused: readonly (readonly [string[], RegExp])[] = [
+      [[link('a', 1), link('b', 1), link('b', 2), turning], /line 4: two links are called b/],
+      [
+        [link('a', 1), link('b', 3), link('c', -1), turning, joint('fixed', 'b', 'c')],
+        /line 4: the mass of body c .* -1/,
+      ],
+      [[link('a', 1), link('b', 1).replace('</link>', '<inertial/></link>'), turning], /line 3: link b has two/],
+      [[link('a', 1), link('b', 1, 'Ixy="0.3"'), turning], /line 3: attribute Ixy of <inertia>/],
+      [
+        [link('a', 1), link('b', 1), joint('continuous', 'a', 'b', '<dynamics damping="1" spring_stiffness="3"/>')],
+        /line 4: attribute spring_stiffness of <dynamics>/,
+      ],
+      [[link('world', 1), link('b', 1), joint('continuous', 'world', 'b')], /line 2: base is 'free', but the root/],
+    ];
+    for (const [parts, pattern] of refused) expect(() => read(...parts)).to.throw(DataError, pattern);
+    // A name of Object's own is a name.
+    const named = read(link('a', 1), link('b', 1), turning.replace('"ab"', '"toString"'));
+    expect(named.joints.map(({name}) => name)).to.deep.equal(['toString']);
+  });
+
   it('controls are numbers or read parameters, within the ranges of drive and control', () => {
     const drives =
       '</worldbody><actuator><motor name="m" joint="j" gear="3" ctrlrange="-2 2"/><position name="p" joint="j" kp="10" kv="1" forcerange="-4 4"/></actuator><worldbody>';

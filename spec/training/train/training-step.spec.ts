@@ -347,6 +347,8 @@ describe('trainingStep', () => {
     fails(() => trainingStep(model, {loss, optimizer: tf.train.adam(0.1) as never}), /optimizer must be adam\(\)/);
     fails(() => trainingStep(decay as never, {loss, optimizer: adam()}), /must be made by simulate\.prepare/);
     fails(() => trainingStep(model, {loss: undefined as never, optimizer: adam()}), /loss must be a function/);
+    // PyTorch refuses it too: without a momentum it would be plain descent.
+    fails(() => sgd({nesterov: true}), /momentum is 0/);
     fails(() => stepOf(lbfgs(), {clip: {norm: 1}}), /omit schedule and clip/);
     fails(() => stepOf(adam(), {schedule: cosineDecay({rate: 1})})({data}), /needs the option steps/);
     fails(() => stepOf(adam(), {shedule: 1}), /no option 'shedule'/);
