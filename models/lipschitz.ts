@@ -17,7 +17,7 @@ function slopeOf({activation}: Mlp, owner: string): number {
   if (slope === undefined)
     throw new OptionError(
       'bad-network',
-      `${owner}: the largest slope of an activation that is a function is not known; use one of ${Object.keys(slopes).join(', ')}.`,
+      `${owner}: the largest slope of an activation given as a function is unknown; use one of ${Object.keys(slopes).join(', ')}.`,
     );
   return slope;
 }

@@ -1,7 +1,7 @@
 /**
- * The start of a run: mass and constraints checked, and what the scheme carries made from the user's
- * blocks. With constraints that takes equations of its own, solved like a step; it is recorded like
- * one too, so that gradients pass through it.
+ * The start of a run: checks mass and constraints, and computes what the scheme carries from the user's
+ * blocks. With constraints this needs separate equations, solved like a step; it is recorded like
+ * a step too, so that gradients pass through it.
  */
 import {StepRecord} from '../adjoint/record.js';
 import {plainVectors} from '../engine/vectors.js';

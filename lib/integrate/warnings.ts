@@ -1,6 +1,6 @@
 /**
- * What a run says beside its result: nothing failed, but something was decided that the user should
- * know of. Sentences, each once a run, in `trajectory.warnings`; the console is left alone.
+ * Warnings of a run: nothing failed, but something was decided that the user should
+ * know about. Sentences, each once per run, in `trajectory.warnings`; nothing is printed.
  */
 import {crowdedSteps} from '../scheme/delayed.js';
 import {turned} from '../step/clock.js';

@@ -1,5 +1,5 @@
 /**
- * The functions of a step, a line of one table each. Whatever goes over all of them (nodes replaced throughout, the key
+ * The functions of a step, one line of a table each. Operations on all of them (replacement of nodes, the key
  * of the compiled step, messages to other threads, what every step computes) follows from the table: a new function is
  * a line here, the place that makes it, and the place that uses it.
  */

@@ -1,7 +1,7 @@
 /**
- * A scheme and a system become one program: traced together, once, with the state x, the unknown z,
- * time, step and every parameter as named inputs. Everything after this file is derived from what it
- * returns; nothing after it sees a tensor.
+ * Traces a scheme and a system together, once, with the state x, the unknown z,
+ * time, step and every parameter as named inputs. Everything else is derived from the graphs that it
+ * returns; nothing else uses tensors.
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError, ShapeError} from '../errors.js';
@@ -49,7 +49,7 @@ import type {Traced} from './step-functions.js';
 import {functionsFrom} from './step-functions.js';
 import type {Evaluations, TracedRun, TracedStep} from './traced-step.js';
 
-/** A function of the state whose values are saved beside it. */
+/** A function of the state whose values are saved with it. */
 export type Observe<P = Params, Z extends string = never> = (at: ObservedAt<P, Z>) => tf.Tensor;
 /** A state at its time: q, v and hidden states Z of a mechanical system, y of an ode. */
 export type ObservedAt<P = Params, Z extends string = never> = OwnObserved<P> & {readonly [K in Z]: tf.Tensor};

@@ -1,4 +1,4 @@
-/** A step as nodes over shared inputs: what tracing returns and everything else is derived from. */
+/** A step as nodes over shared inputs: the result of tracing, from which everything else is derived. */
 import type {OptionError} from '../errors.js';
 import type * as tf from '@tensorflow/tfjs';
 import type {Node, Shape} from '../graph/node.js';
@@ -14,7 +14,7 @@ import type {StepFunctions} from './step-functions.js';
 export interface Parameter {
   readonly node: Node<'input'>;
   readonly leaf?: Leaf;
-  /** A captured tensor or variable; its value is read anew for every run. */
+  /** A captured tensor or variable; its value is read in every run. */
   readonly tensor?: tf.Tensor;
 }
 

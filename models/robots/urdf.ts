@@ -33,7 +33,7 @@ export function readUrdf(text: string, options: UrdfOptions = {}): RobotModel {
   const gravity = requireVector(options.gravity ?? [0, 0, -9.81], 'readUrdf: gravity');
   const root = readXml(text, file);
   const reader = new FileReader(file);
-  if (root.tag !== 'robot') reader.fail(root, `<${root.tag}> is no <robot>.`);
+  if (root.tag !== 'robot') reader.fail(root, `the root element must be <robot>, not <${root.tag}>.`);
   for (const {tag, ...element} of root.children) {
     if (['link', 'joint', 'material'].includes(tag)) continue;
     if (['transmission', 'gazebo'].includes(tag)) reader.note({tag, ...element}, `<${tag}> is left out`);
@@ -90,7 +90,8 @@ class UrdfReader {
         const end = one(element, side) ?? reader.fail(element, `<joint> has no <${side}>.`);
         return reader.required(end, 'link');
       });
-      if (carried.has(child)) reader.fail(element, `link ${child} is the child of two joints; URDF has no loops.`);
+      if (carried.has(child))
+        reader.fail(element, `link ${child} is the child of two joints; URDF does not support loops.`);
       carried.add(child);
       children.set(parent, [...(children.get(parent) ?? []), element]);
     }
@@ -98,7 +99,7 @@ class UrdfReader {
     if (roots.length !== 1)
       reader.fail(
         root,
-        `there must be one link that no joint carries, not ${roots.length}: ${roots.slice(0, 4).join(', ')}.`,
+        `there must be one root link, which is the child of no joint, not ${roots.length}: ${roots.slice(0, 4).join(', ')}.`,
       );
     this.links.push({
       name: world,
@@ -125,7 +126,7 @@ class UrdfReader {
     for (const [name, [element]] of children)
       if (!elements.has(name)) reader.fail(element, `there is no link ${name}.`);
     if (this.links.filter(({name}) => elements.has(name)).length !== elements.size)
-      reader.fail(root, 'some links hang on themselves.');
+      reader.fail(root, 'some links are their own ancestors: their joints form a loop.');
     return this.links;
   }
 
@@ -194,7 +195,7 @@ class UrdfReader {
     const given = one(joint, 'axis');
     if (given !== undefined) reader.expect(given, ['xyz']);
     const axis: V3 = (given === undefined ? undefined : reader.vector(given, 'xyz')) ?? [1, 0, 0];
-    if (norm(axis) === 0) reader.fail(joint, 'axis is no direction.');
+    if (norm(axis) === 0) reader.fail(joint, 'axis must not be zero.');
     const dynamics = one(joint, 'dynamics');
     if (dynamics !== undefined) reader.expect(dynamics, ['damping', 'friction']);
     const bounds = one(joint, 'limit');
@@ -222,7 +223,7 @@ class UrdfReader {
         const range = [reader.number(limit, 'lower', 0), reader.number(limit, 'upper', 0)] as const;
         // Files without bounds leave both out, or give zero twice.
         const bounded = range[0] < range[1];
-        if (range[0] > range[1]) reader.fail(limit, 'lower is above upper.');
+        if (range[0] > range[1]) reader.fail(limit, 'lower is greater than upper.');
         return [
           {...base, name, kind: type === 'revolute' ? 'turn' : 'slide', axis, range: bounded ? range : undefined},
         ];

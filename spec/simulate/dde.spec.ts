@@ -478,13 +478,13 @@ describe('simulate: dde', () => {
       } as never)
         .then(() => undefined)
         .catch((error: unknown) => error);
-      expect((cut as OptionError).message).match(/begin without its past/);
+      expect((cut as OptionError).message).match(/a dde needs its past/);
       refused(
         () =>
           kalmanFilter({...problem, initialCovariance: 1, processNoise: {density: 1}, measurementNoise: 1} as never),
         OptionError,
         'wrong-system',
-        /knows the present state alone/,
+        /knows only the present state/,
       );
     });
   });

@@ -158,27 +158,29 @@ describe('models from files', () => {
     const {notes} = readMjcf(mjcf(`${hinge}`, '<tendon/>'), {unsupported: 'note'});
     expect(notes.map(({line, text: said}) => `${line} ${said}`)[0]).to.equal('2 not supported: <tendon>');
     const geom = '<body><joint/><geom type="mesh" mesh="m"/></body>';
-    expect(refusal(() => readMjcf(mjcf(geom))).message).to.match(/line 4: a mesh that tells the inertia/);
+    expect(refusal(() => readMjcf(mjcf(geom))).message).to.match(/line 4: a mesh that defines the inertia/);
     const urdf = '<robot name="r">\n<link name="a"/>\n<sensor/></robot>';
     expect(refusal(() => readUrdf(urdf)).message).to.match(/line 3: <sensor>/);
   });
 
   it('what is wrong is told with its line', () => {
     const of = (body: string): string => refusal(() => readMjcf(mjcf(body))).message;
-    expect(refusal(() => readMjcf('<mujoco>\n<worldbody>\n</mujoco>')).message).to.match(/line 3: this is no XML/);
-    expect(of('<body name="a"><joint/></body>')).to.match(/line 4: body a moves and has no mass/);
+    expect(refusal(() => readMjcf('<mujoco>\n<worldbody>\n</mujoco>')).message).to.match(
+      /line 3: this is not valid XML/,
+    );
+    expect(of('<body name="a"><joint/></body>')).to.match(/line 4: body a moves but has no mass/);
     expect(of(hinge.replace('size="0.1"', 'size="0.1 x"'))).to.match(/size="0\.1 x".*1 to 3 finite numbers/);
-    expect(of(hinge.replace('axis="0 1 0"', 'axis="0 0 0"'))).to.match(/no direction/);
+    expect(of(hinge.replace('axis="0 1 0"', 'axis="0 0 0"'))).to.match(/axis must not be zero/);
     expect(of(hinge.replace('name="j"', 'name="j" class="x"'))).to.match(/no default class 'x'/);
     expect(of(hinge.replace('name="j"', 'name="j" type="wheel"'))).to.match(/one of hinge, slide, ball, free/);
-    expect(of(hinge + hinge)).to.match(/line 4: two bodies are called a/);
-    expect(refusal(() => readMjcf('<robot/>')).message).to.match(/no <mujoco>/);
+    expect(of(hinge + hinge)).to.match(/line 4: two bodies are named a/);
+    expect(refusal(() => readMjcf('<robot/>')).message).to.match(/must be <mujoco>, not <robot>/);
     const urdf = (joint: string): string =>
       refusal(() => readUrdf(`<robot name="r"><link name="a"/>\n${joint}</robot>`)).message;
     expect(urdf('<joint name="j" type="fixed"><parent link="a"/><child link="b"/></joint>')).to.match(
       /line 2: there is no link b/,
     );
-    expect(urdf('<link name="b"/>')).to.match(/one link that no joint carries, not 2: a, b/);
+    expect(urdf('<link name="b"/>')).to.match(/one root link, which is the child of no joint, not 2: a, b/);
     expect(() => readMjcf(mjcf(hinge), {limit: true} as never)).to.throw(/limit/);
   });
 });
