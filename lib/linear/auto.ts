@@ -52,6 +52,7 @@ function choose(pattern: Pattern): Analysis {
   const {n} = pattern;
   const dense = analyzeDense(pattern);
   if (pattern.dense || n <= TINY) return dense;
+  if (pattern.own !== undefined) return analyzeLu(pattern);
   const band = analyzeBand(pattern);
   if (band.kind === 'tridiagonal') return band;
   const sparse = analyzeSparse(pattern);

@@ -22,6 +22,7 @@ import {
 } from './failures.js';
 import type {Guards} from './internals.js';
 import {takeEngine} from './internals.js';
+import type {Lifted} from './lifted.js';
 import type {TensorType} from './lowering.js';
 import {typeOf} from './lowering.js';
 import type {Captured, Session} from './session.js';
@@ -42,6 +43,8 @@ export interface Trace {
   /** Its inputs are the declared ones, in order, then the captured ones. */
   readonly graph: Graph;
   readonly captured: readonly Captured[];
+  /** Values that may be unknowns. */
+  readonly lifted?: readonly Lifted[];
 }
 
 export type Traced = (inputs: {readonly [name: string]: tf.Tensor}) => {readonly [output: string]: tf.Tensor};
@@ -60,8 +63,8 @@ export function trace(f: Traced, inputs: readonly TraceInput[]): Trace {
     if (session.failure !== undefined) throw session.failure;
     const ignored = session.unreadComparison;
     if (ignored !== undefined) throw ignored;
-    const {captured} = session;
-    return {graph: {inputs: [...declared, ...captured.map(({node}) => node)], outputs}, captured};
+    const {captured, lifted} = session;
+    return {graph: {inputs: [...declared, ...captured.map(({node}) => node)], outputs}, captured, lifted};
   } catch (error) {
     throw located(error, session.term);
   } finally {

@@ -15,8 +15,9 @@ import {along, byPose, byTwist, columnsOf, type ReactionSeries, type SavedSeries
 import {pointOfJoint, type JointRows} from './rows.js';
 import {constants, poseOf, twistOf, type Pose, type Twist} from './state.js';
 import {jacobianOf} from './tree-jacobian.js';
-import {treeAccelerations} from './tree-acceleration.js';
-import {TreeMotion, type Motion, type TreeAt} from './tree-motion.js';
+import {treeAccelerations, type Loads} from './tree-acceleration.js';
+import {treeEquations} from './tree-equations.js';
+import {TreeMotion, type TreeAt, type Velocities} from './tree-motion.js';
 import type {Branch, Tree} from './tree.js';
 import {add, cross, rotate, rotateBack, scale, sub, times, type Matrix, type Quat, type Vec} from './vectors.js';
 
@@ -67,11 +68,11 @@ export function minimalSystem(
     const at = motion.at(q);
     return wholeAt(at, motion.velocities(at, v));
   };
-  const wholeAt = (at: TreeAt, {linear, angular}: Motion): {q: tf.Tensor; v: tf.Tensor} => {
+  const wholeAt = (at: TreeAt, {linear, spin}: Velocities): {q: tf.Tensor; v: tf.Tensor} => {
     const own = (all: readonly tf.Tensor[]): tf.Tensor => tf.slice(tf.stack([...all], 1), [0, 0], [n, all.length]);
     return {
       q: own([...at.pose.position, ...at.pose.rotation]),
-      v: own([...linear, ...rotateBack(at.pose.rotation, angular)]),
+      v: own([...linear, ...spin]),
     };
   };
   /** Σ over bodies of Jᵀ(force, torque in body axes). */
@@ -123,21 +124,23 @@ export function minimalSystem(
   };
   const rows = (loops.positions?.count ?? 0) + (loops.velocities?.count ?? 0);
   const free = rows === 0 && own.stops === undefined && own.armature === undefined;
-  const explicit = free && tree.velocities > mostInMassMatrix ? treeAccelerations(tree, motion) : undefined;
+  const solved = free && tree.velocities > mostInMassMatrix ? treeAccelerations(tree, motion) : undefined;
+  const equations = treeEquations(motion);
   const accelerations =
-    explicit === undefined
+    solved === undefined
       ? undefined
       : (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, params: Params): tf.Tensor => {
-          const at = motion.at(q);
-          const moving = motion.velocities(at, v);
+          const at = equations.places(motion.at(q));
+          const moving = equations.velocities(at, v, motion.velocities(at, v));
           const w = tf.unstack(acting(wholeAt(at, moving), t, params), 1);
-          return explicit(at, v, moving, {
+          const loads: Loads = {
             mass: bodies.mass(params),
             inertia: bodies.inertia(params).matrix,
             force: [w[0], w[1], w[2]],
             torque: [w[3], w[4], w[5]],
             joints: own.force?.(q, v, t, params),
-          });
+          };
+          return equations.accelerations(at, v, moving, loads, solved(at, v, moving, loads));
         };
   const force = (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, params: Params): tf.Tensor => {
     const {linear, turning} = jacobian(motion.at(q));

@@ -1,0 +1,118 @@
+/**
+ * The equations of a tree from body to body, for implicit steps (Featherstone 2008, §5.3, the recursions of Newton and Euler): each
+ * pose and velocity from that of the body before and the joint, each joint's force from those beyond it. A step takes
+ * them for unknowns (`lifted`), and its matrix is as sparse as the tree; by coordinates alone it would be full.
+ */
+import * as tf from '@tensorflow/tfjs';
+import {lifted} from '../../lib/index.js';
+import {pick} from './path-sums.js';
+import type {Accelerated, Loads} from './tree-acceleration.js';
+import {grounded, type TreeAt, type TreeMotion, type Velocities} from './tree-motion.js';
+import {add, cross, dot, product, rotate, rotateBack, scale, sub, times, type Quat, type Vec} from './vectors.js';
+
+/** Values of all bodies with the equations that they solve; the values are those given. */
+export interface TreeEquations {
+  places(at: TreeAt): TreeAt;
+  velocities(at: TreeAt, v: tf.Tensor, found: Velocities): Velocities;
+  /** @returns q'' [velocities] */
+  accelerations(at: TreeAt, v: tf.Tensor, motion: Velocities, loads: Loads, found: Accelerated): tf.Tensor;
+}
+
+const vec = ([x, y, z]: readonly tf.Tensor[]): Vec => [x, y, z];
+const still = [0, 0, 0];
+
+export function treeEquations(motion: TreeMotion): TreeEquations {
+  const {before} = motion;
+  const count = before.length;
+  // Where every body hangs on the ground, each has its own equations as it is.
+  if (before.every(parent => parent === count))
+    return {places: at => at, velocities: (_at, _v, found) => found, accelerations: (_at, _v, _motion, _loads, found) => found.rates}; // prettier-ignore
+  const own = [...before.keys()];
+  const bodies = <T extends readonly tf.Tensor[]>(columns: T): T => pick(columns, own);
+  const parents = (columns: readonly tf.Tensor[], ground: readonly number[]): readonly tf.Tensor[] =>
+    pick(grounded(columns, ground), before);
+  /** Numbers of all bodies added up by the bodies they hang on. */
+  const carriedBy = (columns: Vec): Vec =>
+    columns.map(column =>
+      tf.slice(tf.unsortedSegmentSum(column, tf.tensor1d([...before], 'int32'), count + 1), [0], [count]),
+    ) as unknown as Vec;
+  const byBody = (parts: readonly {readonly linear: Vec; readonly angular: Vec}[]): {linear: Vec; angular: Vec} => {
+    const all = motion.byBody(parts.map(({linear, angular}) => [...linear, ...angular]));
+    return {linear: vec(all), angular: vec(all.slice(3))};
+  };
+
+  const places = (at: TreeAt): TreeAt => {
+    const {position: y, rotation: s} = at.relative;
+    const rotation = lifted('rotations', bodies(at.pose.rotation), unknown => {
+      const next = product(parents(unknown, [1, 0, 0, 0]) as unknown as Quat, s);
+      return unknown.map((r, i) => tf.sub(r, next[i]));
+    });
+    const turned = rotate(parents(rotation, [1, 0, 0, 0]) as unknown as Quat, y);
+    const position = lifted('positions', bodies(at.pose.position), unknown =>
+      sub(unknown, add(vec(parents(unknown, still)), turned)),
+    );
+    return {
+      ...at,
+      pose: {position: vec(grounded(position, still)), rotation: grounded(rotation, [1, 0, 0, 0]) as unknown as Quat},
+    };
+  };
+
+  const velocities = (at: TreeAt, v: tf.Tensor, found: Velocities): Velocities => {
+    const {position: y, rotation: s} = at.relative;
+    const relative = byBody(motion.relativeVelocities(at, v));
+    const spin = lifted('angular velocities', bodies(found.spin), unknown =>
+      sub(unknown, rotateBack(s, add(vec(parents(unknown, still)), relative.angular))),
+    );
+    const swept = add(cross(vec(parents(spin, still)), y), relative.linear);
+    const turned = rotate(pick(at.pose.rotation, before), swept);
+    const linear = lifted('velocities', bodies(found.linear), unknown =>
+      sub(unknown, add(vec(parents(unknown, still)), turned)),
+    );
+    return {angular: found.angular, linear: vec(grounded(linear, still)), spin: vec(grounded(spin, still))};
+  };
+
+  const accelerations = (
+    at: TreeAt,
+    v: tf.Tensor,
+    moving: Velocities,
+    {mass, inertia, force, torque, joints}: Loads,
+    found: Accelerated,
+  ): tf.Tensor => {
+    const {position: y, rotation: s} = at.relative;
+    const bias = byBody(motion.relativeBias(at, v, moving));
+    const byJoints = byBody(motion.relativeVelocities(at, found.rates));
+    const ofBodies = lifted('accelerations', found.bodies, unknown => {
+      const [a, alpha] = [vec(unknown), vec(unknown.slice(3))];
+      const [aBefore, alphaBefore] = [vec(parents(a, still)), vec(parents(alpha, still))];
+      const linear = add(add(aBefore, cross(alphaBefore, y)), add(bias.linear, byJoints.linear));
+      const angular = add(alphaBefore, add(bias.angular, byJoints.angular));
+      return [...sub(a, rotateBack(s, linear)), ...sub(alpha, rotateBack(s, angular))];
+    });
+    const onBody = rotateBack(bodies(at.pose.rotation), force);
+    const borne = lifted('forces of joints', found.borne, unknown => {
+      const [f, n] = [vec(unknown), vec(unknown.slice(3))];
+      const [passed, twisted] = [rotate(s, f), rotate(s, n)];
+      const beyond = [carriedBy(passed), carriedBy(add(twisted, cross(y, passed)))];
+      const needed = add(sub(scale(mass, vec(ofBodies)), onBody), beyond[0]);
+      const turning = add(sub(times(inertia, vec(ofBodies.slice(3))), torque), beyond[1]);
+      return [...sub(f, needed), ...sub(n, turning)];
+    });
+    const [rates] = lifted('accelerations of joints', [found.rates], () => {
+      const along = at.joints.map(({group, moves, position, rotation}) => {
+        const [f, n] = [vec(borne), vec(borne.slice(3))].map(all => rotate(rotation, pick(all, group.bodies)));
+        return moves.flatMap(({axes, point, turns, lead}) => {
+          const about = turns ? add(n, cross(sub(position, point), f)) : undefined;
+          return axes.map(axis => {
+            const turn = about === undefined ? undefined : dot(axis, about);
+            const shift = lead === undefined ? undefined : lead === 1 ? dot(axis, f) : tf.mul(lead, dot(axis, f));
+            return [turn === undefined || shift === undefined ? ((turn ?? shift) as tf.Tensor) : tf.add(turn, shift)];
+          });
+        });
+      });
+      const [passing] = motion.byVelocity(along);
+      return [joints === undefined ? passing : tf.sub(passing, joints)];
+    });
+    return rates;
+  };
+  return {places, velocities, accelerations};
+}
