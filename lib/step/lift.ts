@@ -8,17 +8,11 @@ import {concat, input, reshape, slice} from '../graph/build.js';
 import {dependents} from '../graph/differentiate.js';
 import type {Node, Output} from '../graph/node.js';
 import {substitute} from '../graph/substitute.js';
+import type {Lift} from '../trace/lifted.js';
 import type {Trace} from '../trace/trace.js';
 import type {JacobianProgram} from './jacobian-program.js';
 import {jacobianProgram} from './jacobian-program.js';
 import type {TracedStep} from './traced-step.js';
-
-/** A value, what stands for it in equations, and its own equation. */
-interface Lift {
-  readonly value: Node;
-  readonly unknown: Node;
-  readonly equation: Node;
-}
 
 /** Functions of a step, and the input that `extended` is a function of in place of z. */
 export interface Extended {
@@ -31,60 +25,58 @@ export interface Extended {
  * @param trace with outputs `residual` and perhaps `frozen`, of an input `z`
  * @returns undefined where the residual reads no such values, or begins with another residual
  */
-export function extendedOutputs({graph, lifted = []}: Trace): Extended | undefined {
-  const outputOf = (name: string): Node | undefined => graph.outputs.find(output => output.name === name)?.node;
-  const residual = outputOf('residual');
+export function extendedOutputs({graph, lifted}: Trace): Extended | undefined {
+  const residual = lifted?.outputs.find(({name}) => name === 'residual')?.node;
   const z = graph.inputs.find(node => node.attributes.name === 'z');
-  if (lifted.length === 0 || residual === undefined || z === undefined || outputOf('frozen') !== undefined)
-    return undefined;
-  const lifts = liftsOf(lifted, residual, z);
+  if (lifted === undefined || residual === undefined || z === undefined) return undefined;
+  if (graph.outputs.some(({name}) => name === 'frozen')) return undefined;
+  const moving = dependents(
+    lifted.lifts.map(({value}) => value),
+    [z],
+  );
+  const read = readBy(residual, lifted.lifts);
+  const lifts = read.filter(({value}) => moving.has(value));
   if (lifts.length === 0) return undefined;
   const unknowns = input('unknowns', [lifts.reduce((sum, {value}) => sum + value.size, z.size)]);
   const replaced = new Map<Node, Node>([[z, slice(unknowns, [0], [z.size])]]);
+  for (const {value, unknown} of read) if (!moving.has(value)) replaced.set(unknown, value);
   let offset = z.size;
   for (const {value, unknown} of lifts) {
-    const node = reshape(slice(unknowns, [offset], [value.size]), value.shape);
-    replaced.set(value, node).set(unknown, node);
+    replaced.set(unknown, reshape(slice(unknowns, [offset], [value.size]), value.shape));
     offset += value.size;
   }
   const equations = substitute([residual, ...lifts.map(({equation}) => equation)], replaced);
   return {
     unknowns,
     outputs: [
-      {name: 'intermediate', node: concat(lifts.map(({value}) => flat(value)), 0)}, // prettier-ignore
-      {name: 'extended', node: concat(equations.map(flat), 0)},
+      {name: 'intermediate', node: joined(lifts.map(({value}) => value))},
+      {name: 'extended', node: joined(equations)},
     ],
   };
 }
 
-const flat = (node: Node): Node => reshape(node, [node.size]);
+const joined = (nodes: readonly Node[]): Node =>
+  concat(
+    nodes.map(node => reshape(node, [node.size])),
+    0,
+  );
 
-/** The values that the residual reads, and those that their equations read, where they depend on z. */
-function liftsOf(lifted: NonNullable<Trace['lifted']>, residual: Node, z: Node): Lift[] {
-  const all = lifted.flatMap(({values, unknowns, equations}) =>
-    values.map((value, i): Lift => ({value, unknown: unknowns[i], equation: equations[i]})),
-  );
-  const moving = dependents(
-    all.map(({value}) => value),
-    [z],
-  );
-  const known = new Map<Node, Lift>();
-  for (const lift of all)
-    if (moving.has(lift.value) && lift.value !== z) known.set(lift.value, lift).set(lift.unknown, lift);
+/** The values that the residual reads, and those that their equations read. */
+function readBy(residual: Node, lifts: readonly Lift[]): Lift[] {
+  const ofUnknown = new Map<Node, Lift>(lifts.map(lift => [lift.unknown, lift]));
   const found = new Set<Lift>();
   const seen = new Set<Node>();
   const stack = [residual];
   for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
     if (seen.has(node)) continue;
     seen.add(node);
-    const lift = known.get(node);
-    if (lift === undefined) stack.push(...node.operands);
-    else if (!found.has(lift)) {
-      found.add(lift);
-      stack.push(lift.equation);
-    }
+    stack.push(...node.operands);
+    const lift = ofUnknown.get(node);
+    if (lift === undefined) continue;
+    found.add(lift);
+    stack.push(lift.equation);
   }
-  return all.filter(lift => found.has(lift));
+  return lifts.filter(lift => found.has(lift));
 }
 
 /** The extended matrix as a function of z; undefined without intermediate values. */

@@ -1,29 +1,36 @@
 /**
- * Intermediate values with equations that tell them from their neighbours': what adds up along a chain depends on all of it
- * as a function, but each sum on the one before it as an equation. An implicit step takes such values for unknowns of its own
- * (step/lift.ts; Albersmeyer & Diehl, The lifted Newton method, SIAM J. Optim. 20, 2010), so that Newton's matrix is sparse.
+ * Intermediate values with equations that tell them from their neighbours': what adds up along a chain depends on all of it as a
+ * function, but each sum on the one before it as an equation. Newton's matrix of an implicit step is made from the equations
+ * (step/lift.ts), after Albersmeyer & Diehl, The lifted Newton method, SIAM J. Optim. 20 (2010).
  */
 import * as tf from '@tensorflow/tfjs';
 import {ShapeError} from '../errors.js';
 import {input} from '../graph/build.js';
-import type {Node} from '../graph/node.js';
+import type {Node, Output} from '../graph/node.js';
+import {substitute} from '../graph/substitute.js';
 import {tensorOf} from './backend.js';
 import {currentSession} from './session.js';
 
-/** Values of one kind, what stands for them as unknowns, and what is zero where these have those values. */
+/** A value, the input that stands for it while a function is traced, and what is zero where this has that value. */
+export interface Lift {
+  readonly value: Node;
+  readonly unknown: Node<'input'>;
+  readonly equation: Node;
+}
+
+/** What a trace has of them: its outputs as functions of the inputs that stand for values, too. */
 export interface Lifted {
-  readonly name: string;
-  readonly values: readonly Node[];
-  readonly unknowns: readonly Node<'input'>[];
-  readonly equations: readonly Node[];
+  readonly outputs: readonly Output[];
+  readonly lifts: readonly Lift[];
 }
 
 /**
- * Tells a trace that these tensors solve equations of their own; returns them. In the residual of an implicit step they become
- * unknowns, found together with the step's; everywhere else, and outside a trace, they are the values given.
+ * Values that solve equations. An implicit step whose residual reads them has a sparse matrix where the equations have one;
+ * its solution, and everything else, are those of the values given.
  * @param name what errors call them: 'rotations'
  * @param equations of unknowns in place of the values: for each a tensor of its shape that is zero there, with a regular derivative
- *   by all of them. Others that are lifted may be used as they are.
+ *   by all of them
+ * @returns the values, to be used in place of those given: what reads the latter does not get the sparse matrix
  * @throws ShapeError where an equation has another shape than its value
  */
 export function lifted<T extends readonly tf.Tensor[]>(
@@ -34,20 +41,36 @@ export function lifted<T extends readonly tf.Tensor[]>(
   const session = currentSession();
   if (session === undefined) return values;
   const unknowns = values.map(({shape}) => input('lifted', shape));
-  const zeros = equations(unknowns.map(tensorOf) as unknown as T);
+  const tensors = unknowns.map(tensorOf) as unknown as T;
+  const zeros = equations(tensors);
   if (zeros.length !== values.length || zeros.some(({shape}, i) => !tf.util.arraysEqual(shape, values[i].shape)))
     throw new ShapeError(
       'lifted-shape',
-      `lifted: ${name} has values of shapes ${shapes(values)}, but equations of shapes ${shapes(zeros)}; give one of the same shape for each.`,
+      `lifted: ${name} has values of shapes ${shapes(values)}, but equations of shapes ${shapes(zeros)}. Return one equation of the same shape for each value.`,
       {name},
     );
-  session.lifted.push({
-    name,
-    unknowns,
-    values: values.map(tensor => session.nodeOf(tensor)),
-    equations: zeros.map(tensor => session.nodeOf(tensor)),
-  });
-  return values;
+  unknowns.forEach((unknown, i) =>
+    session.lifts.push({unknown, value: session.nodeOf(values[i]), equation: session.nodeOf(zeros[i])}),
+  );
+  return tensors;
 }
 
 const shapes = (tensors: readonly tf.Tensor[]): string => tensors.map(({shape}) => `[${shape.join(', ')}]`).join(', ');
+
+/** Outputs, and the values, with values in place of what stands for them. A value reads only those that were there before it. */
+export function lowered(outputs: readonly Output[], lifts: readonly Lift[]): {outputs: Output[]; lifts: Lift[]} {
+  const found = new Map<Node, Node>();
+  const values = lifts.map(({unknown, value}) => {
+    const [node] = substitute([value], found);
+    found.set(unknown, node);
+    return node;
+  });
+  const nodes = substitute(
+    outputs.map(({node}) => node),
+    found,
+  );
+  return {
+    outputs: outputs.map(({name}, i) => ({name, node: nodes[i]})),
+    lifts: lifts.map((lift, i) => ({...lift, value: values[i]})),
+  };
+}

@@ -7,7 +7,7 @@ import * as tf from '@tensorflow/tfjs';
 import {lifted} from '../../lib/index.js';
 import {pick} from './path-sums.js';
 import type {Accelerated, Loads} from './tree-acceleration.js';
-import {grounded, type TreeAt, type TreeMotion, type Velocities} from './tree-motion.js';
+import {grounded, type Local, type TreeAt, type TreeMotion, type Velocities} from './tree-motion.js';
 import {add, cross, dot, product, rotate, rotateBack, scale, sub, times, type Quat, type Vec} from './vectors.js';
 
 /** Values of all bodies with the equations that they solve; the values are those given. */
@@ -20,6 +20,19 @@ export interface TreeEquations {
 
 const vec = ([x, y, z]: readonly tf.Tensor[]): Vec => [x, y, z];
 const still = [0, 0, 0];
+
+/** Generalized forces on a group's joints of the forces and torques that bodies get from theirs, in body axes about their centres. */
+function alongAxes({group, moves, position, rotation}: Local, force: Vec, torque: Vec): tf.Tensor[][] {
+  const [f, n] = [force, torque].map(all => rotate(rotation, pick(all, group.bodies)));
+  return moves.flatMap(({axes, point, turns, lead}) => {
+    const about = turns ? add(n, cross(sub(position, point), f)) : undefined;
+    return axes.map(axis => {
+      const shift = lead === undefined ? undefined : lead === 1 ? dot(axis, f) : tf.mul(lead, dot(axis, f));
+      if (about === undefined) return [shift as tf.Tensor];
+      return [shift === undefined ? dot(axis, about) : tf.add(dot(axis, about), shift)];
+    });
+  });
+}
 
 export function treeEquations(motion: TreeMotion): TreeEquations {
   const {before} = motion;
@@ -68,7 +81,8 @@ export function treeEquations(motion: TreeMotion): TreeEquations {
     const linear = lifted('velocities', bodies(found.linear), unknown =>
       sub(unknown, add(vec(parents(unknown, still)), turned)),
     );
-    return {angular: found.angular, linear: vec(grounded(linear, still)), spin: vec(grounded(spin, still))};
+    const all = vec(grounded(spin, still));
+    return {linear: vec(grounded(linear, still)), angular: rotate(at.pose.rotation, all), spin: all};
   };
 
   const accelerations = (
@@ -80,39 +94,28 @@ export function treeEquations(motion: TreeMotion): TreeEquations {
   ): tf.Tensor => {
     const {position: y, rotation: s} = at.relative;
     const bias = byBody(motion.relativeBias(at, v, moving));
-    const byJoints = byBody(motion.relativeVelocities(at, found.rates));
-    const ofBodies = lifted('accelerations', found.bodies, unknown => {
-      const [a, alpha] = [vec(unknown), vec(unknown.slice(3))];
+    const onBody = rotateBack(bodies(at.pose.rotation), force);
+    const values = [...found.bodies, ...found.borne, found.rates];
+    const all = lifted('accelerations and forces of joints', values, unknowns => {
+      const rates = unknowns[12];
+      const [a, alpha, f, n] = [0, 3, 6, 9].map(from => vec(unknowns.slice(from)));
+      const byJoints = byBody(motion.relativeVelocities(at, rates));
       const [aBefore, alphaBefore] = [vec(parents(a, still)), vec(parents(alpha, still))];
       const linear = add(add(aBefore, cross(alphaBefore, y)), add(bias.linear, byJoints.linear));
       const angular = add(alphaBefore, add(bias.angular, byJoints.angular));
-      return [...sub(a, rotateBack(s, linear)), ...sub(alpha, rotateBack(s, angular))];
-    });
-    const onBody = rotateBack(bodies(at.pose.rotation), force);
-    const borne = lifted('forces of joints', found.borne, unknown => {
-      const [f, n] = [vec(unknown), vec(unknown.slice(3))];
       const [passed, twisted] = [rotate(s, f), rotate(s, n)];
-      const beyond = [carriedBy(passed), carriedBy(add(twisted, cross(y, passed)))];
-      const needed = add(sub(scale(mass, vec(ofBodies)), onBody), beyond[0]);
-      const turning = add(sub(times(inertia, vec(ofBodies.slice(3))), torque), beyond[1]);
-      return [...sub(f, needed), ...sub(n, turning)];
+      const needed = add(sub(scale(mass, a), onBody), carriedBy(passed));
+      const turning = add(sub(times(inertia, alpha), torque), carriedBy(add(twisted, cross(y, passed))));
+      const driven = motion.byVelocity(at.joints.map(local => alongAxes(local, f, n)))[0];
+      return [
+        ...sub(a, rotateBack(s, linear)),
+        ...sub(alpha, rotateBack(s, angular)),
+        ...sub(f, needed),
+        ...sub(n, turning),
+        joints === undefined ? driven : tf.sub(driven, joints),
+      ];
     });
-    const [rates] = lifted('accelerations of joints', [found.rates], () => {
-      const along = at.joints.map(({group, moves, position, rotation}) => {
-        const [f, n] = [vec(borne), vec(borne.slice(3))].map(all => rotate(rotation, pick(all, group.bodies)));
-        return moves.flatMap(({axes, point, turns, lead}) => {
-          const about = turns ? add(n, cross(sub(position, point), f)) : undefined;
-          return axes.map(axis => {
-            const turn = about === undefined ? undefined : dot(axis, about);
-            const shift = lead === undefined ? undefined : lead === 1 ? dot(axis, f) : tf.mul(lead, dot(axis, f));
-            return [turn === undefined || shift === undefined ? ((turn ?? shift) as tf.Tensor) : tf.add(turn, shift)];
-          });
-        });
-      });
-      const [passing] = motion.byVelocity(along);
-      return [joints === undefined ? passing : tf.sub(passing, joints)];
-    });
-    return rates;
+    return all[12];
   };
   return {places, velocities, accelerations};
 }
