@@ -81,10 +81,8 @@ class ExtendedFactor implements Factor {
     if (this.from.length < length) [this.from, this.to] = [new Float64Array(length), new Float64Array(length)];
     const {from, to} = this;
     from.fill(0);
-    for (let d = 0; d < count; d++)
-      for (let i = 0; i < n; i++) from[d * whole.n + i] = b[d * n + i];
+    for (let d = 0; d < count; d++) for (let i = 0; i < n; i++) from[d * whole.n + i] = b[d * n + i];
     solve(from, to);
-    for (let d = 0; d < count; d++)
-      for (let i = 0; i < n; i++) x[d * n + i] = to[d * whole.n + i];
+    for (let d = 0; d < count; d++) for (let i = 0; i < n; i++) x[d * n + i] = to[d * whole.n + i];
   }
 }

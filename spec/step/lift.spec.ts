@@ -1,4 +1,4 @@
-/** Intermediate values as unknowns: the same motion and the same gradients from a sparse matrix. */
+/** Intermediate values with equations: the same motion and the same derivatives from a sparse matrix. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {
@@ -52,6 +52,53 @@ describe('lifted values', () => {
         expect(largest(values.map((x, i) => x - own[block][i]))).to.be.below(1e-11 * largest(values)),
       );
     });
+
+  it('tangents and products with the Hessian are those without, to 1e-11', () => {
+    const direction = {initial: {q: start(8).v, v: start(8).q}, params: {k: 0.3}};
+    const [plain, own] = [false, true].map(lifts => {
+      const options = {
+        scheme: implicitMidpoint(),
+        dt: 0.05,
+        steps: 4,
+        params: {k: tf.scalar(2)},
+        saveAt: 'end',
+      } as const;
+      const {trajectory, tangent} = simulate.jvp(summed(lifts), start(8), options, direction);
+      trajectory.dispose();
+      const {product, ...rest} = simulate.hvp(
+        summed(lifts),
+        start(8),
+        options,
+        ({q}) => tf.sum(tf.square(q)),
+        direction,
+      );
+      rest.trajectory.dispose();
+      return [tangent.q, tangent.v, product.initial.q, product.params.k] as Float64Array[];
+    });
+    plain.forEach((values, block) =>
+      expect(largest(values.map((x, i) => x - own[block][i]))).to.be.below(1e-11 * largest(values)),
+    );
+  });
+
+  it('what reads them through gathers still has the sparse matrix', () => {
+    // Gathers are joined where one takes from another: the values have to be told from what they are gathered from.
+    const order = Array.from({length: 60}, (_, i) => (7 * i) % 60);
+    const gathered = mechanics({
+      mass: 1,
+      forces: ({q}) => {
+        const backwards = tf.tensor1d([...order.keys()].reverse(), 'int32');
+        const value = tf.gather(tf.cumsum(q), backwards);
+        const [sums] = lifted('sums', [value], ([u]) => [
+          tf.sub(u, tf.add(tf.concat([tf.slice(u, [1], [59]), tf.zeros([1])]), tf.gather(q, backwards))),
+        ]);
+        return tf.neg(tf.tanh(tf.gather(sums, tf.tensor1d(order, 'int32'))));
+      },
+    });
+    const path = simulate(gathered, start(60), {dt: 0.05, steps: 3});
+    path.dispose();
+    // A full one has 3600.
+    expect(path.stats.nonzeros).to.be.below(1800);
+  });
 
   it('the matrix grows with the masses, where without it grows with their square', () => {
     const nonzeros = (lifts: boolean, n: number): number => {
