@@ -8,7 +8,7 @@ import {concat, input, reshape, slice} from '../graph/build.js';
 import {dependents} from '../graph/differentiate.js';
 import type {Node, Output} from '../graph/node.js';
 import {substitute} from '../graph/substitute.js';
-import type {Lift} from '../trace/lifted.js';
+import type {Lift} from '../trace/lifts.js';
 import type {Trace} from '../trace/trace.js';
 import type {JacobianProgram} from './jacobian-program.js';
 import {jacobianProgram} from './jacobian-program.js';

@@ -6,23 +6,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {ShapeError} from '../errors.js';
 import {input} from '../graph/build.js';
-import type {Node, Output} from '../graph/node.js';
-import {substitute} from '../graph/substitute.js';
 import {tensorOf} from './backend.js';
 import {currentSession} from './session.js';
-
-/** A value, the input that stands for it while a function is traced, and what is zero where this has that value. */
-export interface Lift {
-  readonly value: Node;
-  readonly unknown: Node<'input'>;
-  readonly equation: Node;
-}
-
-/** What a trace has of them: its outputs as functions of the inputs that stand for values, too. */
-export interface Lifted {
-  readonly outputs: readonly Output[];
-  readonly lifts: readonly Lift[];
-}
 
 /**
  * Values that solve equations. An implicit step whose residual reads them has a sparse matrix where the equations have one;
@@ -56,21 +41,3 @@ export function lifted<T extends readonly tf.Tensor[]>(
 }
 
 const shapes = (tensors: readonly tf.Tensor[]): string => tensors.map(({shape}) => `[${shape.join(', ')}]`).join(', ');
-
-/** Outputs, and the values, with values in place of what stands for them. A value reads only those that were there before it. */
-export function lowered(outputs: readonly Output[], lifts: readonly Lift[]): {outputs: Output[]; lifts: Lift[]} {
-  const found = new Map<Node, Node>();
-  const values = lifts.map(({unknown, value}) => {
-    const [node] = substitute([value], found);
-    found.set(unknown, node);
-    return node;
-  });
-  const nodes = substitute(
-    outputs.map(({node}) => node),
-    found,
-  );
-  return {
-    outputs: outputs.map(({name}, i) => ({name, node: nodes[i]})),
-    lifts: lifts.map((lift, i) => ({...lift, value: values[i]})),
-  };
-}

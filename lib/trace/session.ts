@@ -9,7 +9,7 @@ import {constant, input} from '../graph/build.js';
 import type {Node} from '../graph/node.js';
 import {internals} from './internals.js';
 import {comparisonUnread, disposed} from './failures.js';
-import type {Lift} from './lifted.js';
+import type {Lift} from './lifts.js';
 import {tensorTypeOf, typeOf} from './lowering.js';
 import {isKnown} from './positions.js';
 

@@ -22,7 +22,7 @@ import {
 } from './failures.js';
 import type {Guards} from './internals.js';
 import {takeEngine} from './internals.js';
-import {lowered, type Lifted} from './lifted.js';
+import {lowered, type Lifted} from './lifts.js';
 import type {TensorType} from './lowering.js';
 import {typeOf} from './lowering.js';
 import type {Captured, Session} from './session.js';
