@@ -19,9 +19,9 @@ function comparison({times, errors, memory}: AdjointsResults): string {
     [
       '',
       'run and gradient, ms',
-      'beside the run alone',
-      ...(memory[0]?.bytes ?? []).map(({steps}) => `held after ${steps.toLocaleString('en')} steps`),
-      'off the derivative of the run',
+      'relative to the run',
+      ...(memory[0]?.bytes ?? []).map(({steps}) => `memory after ${steps.toLocaleString('en')} steps`),
+      "error relative to the run's derivative",
     ],
     [
       ...memory.map(({name, bytes: held}) => [
@@ -51,11 +51,11 @@ function byOrder({errors}: AdjointsResults): string {
     ['', ...counts.map(steps => `${steps} steps`)],
     schemes.flatMap(scheme => [
       [
-        `${scheme}: the run's derivative, off that of the motion`,
+        `${scheme}: run's derivative, error relative to the exact solution's`,
         ...counts.map(steps => error(of(scheme, steps)?.run ?? NaN)),
       ],
       [
-        `${scheme}: backsolve, off the run's derivative`,
+        `${scheme}: backsolve, error relative to the run's derivative`,
         ...counts.map(steps => error(of(scheme, steps)?.adjoints['backsolveAdjoint()'] ?? NaN)),
       ],
     ]),
@@ -103,15 +103,15 @@ A chain of 8 unit masses on hardening springs, damping 0.1, by the trapezoidal r
 
 ${comparison(adjoints)}
 
-With more masses there are more parameters, and a tangent for each:
+With more masses there are more parameters, and one tangent for each:
 
 ![Time of a run and its gradient by number of parameters](figures/adjoints.svg)
 
-The discrete adjoints are exact for the run, whose own error is the scheme's. Backsolve adds one of the same order:
+The discrete adjoints are exact for the run, which has the error of the scheme. Backsolve adds an error of the same order:
 
 ${byOrder(adjoints)}
 
-And with damping its states come back wrong. By rk4, in ${steps} steps, for damping c:
+With damping, its states drift backwards in time. With rk4, in ${steps} steps, for damping c:
 
 ${byDamping(adjoints)}
 

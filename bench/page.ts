@@ -67,7 +67,7 @@ function skips(rows: readonly Row[]): string {
       Object.entries(row.skipped).map(([name, why]) => [`${name}: ${why}`, `- ${name} (n = ${row.n}): ${why}`]),
     ),
   );
-  return words.size === 0 ? '' : `\nNot there:\n\n${[...words.values()].join('\n')}\n`;
+  return words.size === 0 ? '' : `\nMissing:\n\n${[...words.values()].join('\n')}\n`;
 }
 
 function figure(
@@ -103,12 +103,12 @@ function figure(
 function largeNets(large: readonly Large[]): string {
   return `## Large nets
 
-The first 5 of these steps and their gradient, this project alone, each size in a process of its own.
+The first 5 of these steps and their gradient, for stiffgrad only, each size in its own process.
 
 ${table(
   ['', ...large.map(({rows, unknowns}) => `${rows}², ${unknowns.toLocaleString('en')} unknowns`)],
   [
-    ['first gradient, tracing and compiling included', ...large.map(({first}) => `${(first / 1000).toFixed(1)} s`)],
+    ['first gradient, including tracing and compiling', ...large.map(({first}) => `${(first / 1000).toFixed(1)} s`)],
     ['forward', ...large.map(({forward}) => `${(forward / 1000).toFixed(1)} s`)],
     ['forward and gradient', ...large.map(({gradient}) => `${(gradient / 1000).toFixed(1)} s`)],
     ['Newton iterations', ...large.map(({iterations}) => String(iterations))],
@@ -122,7 +122,7 @@ function fillOfNets(fill: readonly Fill[]): string {
   const names = [...new Set(fill.flatMap(({references}) => Object.keys(references)))];
   return `## Fill
 
-Nonzeros of the net's factor L, beside those that other programs' orderings give for the same pattern
+Nonzeros of the net's factor L, compared with those from the orderings of other programs for the same pattern
 ([script](../bench/oracles/fill.py)).
 
 ${table(
@@ -133,7 +133,7 @@ ${table(
       `in units of ${name}`,
       ...fill.map(({nonzeros, references}) => (name in references ? (nonzeros / references[name]).toFixed(2) : '')),
     ]),
-    ['numbers kept, the zeros of supernodes included', ...fill.map(({stored}) => stored.toLocaleString('en'))],
+    ['stored numbers, including zeros in supernodes', ...fill.map(({stored}) => stored.toLocaleString('en'))],
     ['operations of a factorization, in millions', ...fill.map(({work}) => (work / 1e6).toFixed(0))],
     ['ordering and symbolic factorization, ms', ...fill.map(({analysis}) => time(analysis))],
   ],
@@ -147,13 +147,13 @@ function rodChains(rods: readonly Row[]): string {
   };
   return `## Chains of rods
 
-n rigid rods of length 1 in the plane, point masses 1 between them, held at one end and let go from a coil: positions and
-multipliers are one band of 15 numbers a rod. ${rodSteps} steps of implicit midpoint, 0.01 each; gradient with respect to all n masses.
+n rigid rods of length 1 in the plane, point masses 1 between them, fixed at one end and released from a coil: positions and
+multipliers form a band matrix with 15 unknowns per rod. ${rodSteps} steps of implicit midpoint, 0.01 each; gradient with respect to all n masses.
 
 ${timesTable(rods, ({n}) => `n = ${n.toLocaleString('en')}`)}
 
 ${table(
-  ['µs for each rod and step', ...rods.map(({n}) => `n = ${n.toLocaleString('en')}`)],
+  ['µs per rod and step', ...rods.map(({n}) => `n = ${n.toLocaleString('en')}`)],
   [
     ['forward', ...rods.map(row => each(row, one => one.forward.min))],
     ['with gradient', ...rods.map(row => each(row, one => one.gradient.min))],
@@ -163,7 +163,7 @@ ${skips(rods)}`;
 }
 
 const trainingTitles: {readonly [name in TrainingName]: string} = {
-  spiral: 'spiral, 32 starts, 2–64–64–2 (softplus), 99 steps of one length',
+  spiral: 'spiral, 32 starts, 2–64–64–2 (softplus), 99 constant steps',
   'spiral-adaptive': 'the same, adaptive',
   'small-net': 'small net 2–16–16–2, one trajectory, 50 steps',
   'latent-ode': 'latent ODE, 32 curves at 20 irregular times, adaptive',
@@ -187,18 +187,18 @@ function trainingSteps(rows: readonly Row[]): string {
   const there = trainers.filter(([, name]) => rows.some(row => of(row, name) !== undefined));
   return `## Training steps
 
-One step of training, milliseconds and in parentheses processor time, of all threads together: the run, its gradient for all
-weights, and Adam's update. The least of all turns of one run of the program; load averages: ${rows.map(({load}) => load.toFixed(1)).join(', ')}, with 2
-cores. Definitions: [training-rows.ts](../bench/training-rows.ts), [spiral.ts](../bench/spiral.ts) after diffrax's example, [hybrid.ts](../bench/hybrid.ts). Explicit rows take tsit5;
-adaptive ones have rtol 1e-3 and atol 1e-6 (Lotka–Volterra 1e-6 both) and save by dense output.
+One training step: milliseconds and, in parentheses, the processor time of all threads. It consists of the run, its gradient with respect to all
+weights, and Adam's update. The smallest time of all turns in one run of the program; load averages: ${rows.map(({load}) => load.toFixed(1)).join(', ')}, with 2
+cores. Definitions: [training-rows.ts](../bench/training-rows.ts), [spiral.ts](../bench/spiral.ts) after diffrax's example, [hybrid.ts](../bench/hybrid.ts). Explicit rows use tsit5;
+adaptive ones have rtol 1e-3 and atol 1e-6 (Lotka–Volterra 1e-6 both) and save with dense output.
 
-All have the same weights, data and times, from one file. Loss and gradient norm of the first step are compared before anything is timed: six digits with steps of one
-length, three with adaptive ones, whose controllers differ; two in single precision.
+All use the same weights, data and times, from one file. Loss and gradient norm of the first step are compared before timing: to six digits with constant
+steps, to three with adaptive ones, whose controllers differ, and to two in single precision.
 
-- **stiffgrad** is written as a user writes it: \`simulate.prepare\` once, then a compiled [training step](compiled-training.md), on one thread.
-- **diffrax** ([script](../bench/peers/training_diffrax.py)): jit of loss, gradient and Adam in one, \`RecursiveCheckpointAdjoint(checkpoints=steps)\`; the hybrid by implicit midpoint with optimistix' Newton, the faster of Newton and chord. It uses all cores.
-- **PyTorch** ([script](../bench/peers/training_torch.py)): the same methods written out, eager, its tape, on one thread, as two are slower here.
-- **tfjs** ([source](../bench/peers/plain-training.ts)): the same methods in tfjs's own operations on its tape, single precision; on its backend in JavaScript, and on that of @tensorflow/tfjs-backend-wasm where it is installed.
+- **stiffgrad** is used as a user would: \`simulate.prepare\` once, then a compiled [training step](compiled-training.md), on one thread.
+- **diffrax** ([script](../bench/peers/training_diffrax.py)): loss, gradient and Adam in one jit, \`RecursiveCheckpointAdjoint(checkpoints=steps)\`; the hybrid by implicit midpoint with optimistix' Newton, the faster of Newton and chord. It uses all cores.
+- **PyTorch** ([script](../bench/peers/training_torch.py)): the same methods written out, eager, with its autograd, on one thread, because two are slower here.
+- **tfjs** ([source](../bench/peers/plain-training.ts)): the same methods in tfjs operations on its tape, in single precision, on its JavaScript backend, and on that of @tensorflow/tfjs-backend-wasm if it is installed.
 
 ${table(
   ['', ...there.map(([title]) => title)],
@@ -231,9 +231,9 @@ function denseNetwork(row: Row): string {
   });
   return `## A dense network
 
-The gradient of one evaluation, 512 → 512 four times with tanh between and a batch of 512, with respect to batch and weights: products of
-large matrices and little else ([definition](../bench/dense.ts), [PyTorch](../bench/peers/products_torch.py)). **stiffgrad** is on one thread, as by default, and with its [large products](precision.md#on-several-threads) on two.
-The last columns are the speed in units of PyTorch's on one thread, by time and by processor time; load average ${row.load.toFixed(1)}, with 2 cores.
+The gradient of one evaluation, four layers 512 → 512 with tanh between and a batch of 512, with respect to batch and weights: mainly products of
+large matrices ([definition](../bench/dense.ts), [PyTorch](../bench/peers/products_torch.py)). **stiffgrad** is on one thread, the default, and with its [large products](precision.md#on-several-threads) on two.
+The last columns are the speed relative to PyTorch on one thread, by time and by processor time; load average ${row.load.toFixed(1)}, with 2 cores.
 
 ${table(['', 'ms', 'processor, ms', 'GFLOP/s', 'speed', 'by processor time'], cells)}
 ${skips([row])}`;
@@ -254,14 +254,14 @@ export function writePage(results: Results, docs: string): void {
 
 Written by \`npm run bench\`; the numbers behind it are in \`bench/results/latest.json\`. ${machine.processor}, ${machine.cores} cores, Node ${machine.node}.
 
-All contestants of a workload run at the same time, each a warm process of its own, and are timed in turns: a batch of
-one, a batch of the next, and again. Shown is the least of all runs, which is what the code costs where nothing else
-runs; **ratios hold, times drift**. ${loads.length > 0 ? `The machine's load average was ${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)} while this was done; a quiet machine has 1 (where it is more, peers that use all cores suffer most: diffrax).` : ''}
-Before any is timed its loss and gradient norm are compared: with the numbers of the workload's definition where there are
-any (five digits), else with each other (six digits). Peers compute in double precision except where it says otherwise.
+All contestants of a workload run at the same time, each in its own warm process, and are timed in turns: a batch of
+one, a batch of the next, and so on. The tables show the smallest time of all runs, which is the cost of the code on an idle
+machine. **Ratios are stable, times drift.** ${loads.length > 0 ? `The machine's load average was ${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)} during the measurements; on an idle machine it is 1 (a higher load slows down peers that use all cores most: diffrax).` : ''}
+Before timing, losses and gradient norms are compared: with the numbers in the workload's definition if there are
+any (five digits), otherwise with each other (six digits). Peers compute in double precision unless noted.
 
-- **C**: [chain.c](../bench/peers/chain.c), written by hand for this model: tridiagonal Newton with the same convergence test, discrete adjoint; \`cc -O3 -march=native\`.
-- **stiffgrad, prepared**: \`simulate.prepare\` once, then \`vjp\`, as the peers are compiled once. **stiffgrad**: \`simulate.vjp\` as it is, traced anew at every call.
+- **C**: [chain.c](../bench/peers/chain.c), written by hand for this model: Newton's method with a tridiagonal solver and the same convergence test, discrete adjoint; \`cc -O3 -march=native\`.
+- **stiffgrad, prepared**: \`simulate.prepare\` once, then \`vjp\`, because the peers are compiled once, too. **stiffgrad**: only \`simulate.vjp\`, which traces in every call.
 - **CasADi** ([script](../bench/peers/casadi_peer.py)): residual as an SX function, \`fast_newton\` with sparse QR, steps folded, reverse gradient.
 - **diffrax** ([script](../bench/peers/diffrax_peer.py)): implicit midpoint as an \`AbstractImplicitSolver\`, Newton and chord, \`RecursiveCheckpointAdjoint(checkpoints=steps)\`, jit.
 - **tfjs, naive** ([source](../bench/peers/naive-tfjs.ts)): tfjs operations, Jacobian by VJPs, \`tf.linalg.qr\`; single precision; 5 steps scaled to 200.
@@ -270,15 +270,15 @@ any (five digits), else with each other (six digits). Peers compute in double pr
   if (chain.length > 0) {
     parts.push(`## The chain
 
-n unit masses in a row, one end on a wall, springs k(d + d³/2) with k = 10⁴, damping 0.1, gravity 1; implicit midpoint,
+n unit masses in a row, one end attached to a wall, springs k(d + d³/2) with k = 10⁴, damping 0.1, gravity 1; implicit midpoint,
 200 steps of 0.01 from rest; loss Σ(q² + v²) at the end; gradient with respect to all n stiffnesses.
 
 ${timesTable(chain, count)}
 
 ${ratioTable(chain, count)}
 
-Gradient over forward is measured on batches timed one after the other, so that a clock that drifts is in both: the median
-of the rounds, with the least and the most.
+Gradient / forward is measured on consecutive batches, so that drift of the clock affects both: the median
+of the rounds, with the smallest and the largest value.
 
 ${figure(figures, 'bench-chain.svg', 'The chain: 200 steps and the gradient of n stiffnesses', chain, 'masses n', row => row.n)}
 ${skips(chain)}`);
@@ -286,7 +286,7 @@ ${skips(chain)}`);
   if (nets.length > 0) {
     parts.push(`## The net
 
-A square cloth in space, rows² knots, springs along rows and columns, hung at two corners; 10 steps of 0.01; gradient with
+A square cloth in space with rows² knots and springs along rows and columns, fixed at two corners; 10 steps of 0.01; gradient with
 respect to every spring's stiffness.
 
 ${timesTable(nets, ({n}) => `${n}², ${3 * (n * n - 2)} unknowns`)}
@@ -301,7 +301,7 @@ ${skips(nets)}`);
   if (mlp.length > 0) {
     parts.push(`## A neural force
 
-8 masses on stiff springs (k = 1000), with a force that two hidden layers of 64 (tanh) make of all positions and velocities;
+8 masses on stiff springs (k = 1000), with a force from a network with two hidden layers of 64 (tanh), a function of all positions and velocities;
 200 steps of 0.01; gradient with respect to all ${(16 * 64 + 64 * 64 + 64 * 8).toLocaleString('en')} weights.
 
 ${timesTable(mlp, count)}
@@ -317,25 +317,25 @@ ${skips(mlp)}`);
   if (cold !== undefined) {
     parts.push(`## From a cold start
 
-A new process, to the first gradient of the chain with n = 32, with the package's own files; the least of seven starts.
+From the start of a new process to the first gradient of the chain with n = 32, with the package's files; the smallest of seven times.
 
 ${table(
   ['', 'ms'],
   [
-    ['importing tfjs alone', time(cold.tfjs)],
+    ['importing only tfjs', time(cold.tfjs)],
     ['importing everything', time(cold.imported)],
     ['to the first gradient', time(cold.total)],
-    ['**over importing tfjs alone**', `**${time(cold.total - cold.tfjs)}**`],
+    ['**in addition to importing tfjs**', `**${time(cold.total - cold.tfjs)}**`],
     ['of that, tracing, compiling, 200 steps and gradient', time(cold.gradient)],
-    ['a second system of the same structure, built anew', time(cold.second)],
+    ['a second system with the same structure', time(cold.second)],
   ],
 )}`);
   }
   if (tracing !== undefined) {
     parts.push(`## Tracing and compiling
 
-A force written as a sum of so many terms, each a few operations of its own: the first gradient of one step, and that of the
-same structure again (ms).
+A force written as a sum of this many terms, each with a few operations: the first gradient of one step, and that of a second system with the
+same structure (ms).
 
 ${table(
   ['terms', 'trace', 'differentiate, compile, run', 'again'],
@@ -352,8 +352,8 @@ ${table(
     ];
     parts.push(`## Many runs on two threads
 
-\`batch\` of ${batch.runs} chains of ${batch.masses} masses over ${batch.steps} steps, each with stiffnesses of its own, in this thread and on two workers; the shortest of
-twelve turns each, under a load average of ${batch.load.toFixed(1)}. The results and gradients are the same to the bit.
+\`batch\` of ${batch.runs} chains of ${batch.masses} masses over ${batch.steps} steps, each with its own stiffnesses, in this thread and on two workers; the smallest of
+twelve times each, at a load average of ${batch.load.toFixed(1)}. The results and gradients are the same to the bit.
 
 ${table(['milliseconds', 'one thread', 'two threads', 'ratio'], [row('forward', 'forward'), row('with gradient', 'gradient')])}`);
   }

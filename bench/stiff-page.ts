@@ -59,7 +59,7 @@ function row({problem, contestants, skipped}: StiffRow, figures: string): string
     ...cells,
     '',
     `![${titles[problem] ?? problem}](figures/${file})`,
-    ...(absent.length === 0 ? [] : ['', 'Not there, or not to the end:', '', ...absent]),
+    ...(absent.length === 0 ? [] : ['', 'Missing or incomplete:', '', ...absent]),
   ].join('\n');
 }
 
@@ -67,12 +67,12 @@ export function stiffSection(rows: readonly StiffRow[], figures: string): string
   return `## Stiff problems
 
 HIRES, ROBER and van der Pol's oscillator of the IVP Test Set (Mazzia & Magherini), at relative tolerances from 10⁻³ to 10⁻¹⁰,
-each problem with the same absolute ones for all. The error is the largest relative one of any component at the end, against
-the published reference; the time is the least of several runs in turns, everything traced and compiled before.
-A table's entry is the cheapest run that is at least so exact.
+with the same absolute tolerances for all contestants. The error is the largest relative error of any component at the end, compared with
+the published reference; the time is the smallest of several runs in turns, with everything traced and compiled before.
+A table's entry is the fastest run with at most this error.
 
 - **SciPy** ([script](../bench/peers/stiff_scipy.py)): \`solve_ivp\` with analytic Jacobians.
-- **diffrax** ([script](../bench/peers/stiff_diffrax.py)): \`Kvaerno5\` in double precision, jit, \`PIDController\`; stages by its \`VeryChord\` as it is, and by optimistix' \`Newton\` with a hundredth of the controller's tolerances and without Cauchy's criterion, the fastest of the settings tried.
+- **diffrax** ([script](../bench/peers/stiff_diffrax.py)): \`Kvaerno5\` in double precision, jit, \`PIDController\`; stages by its default \`VeryChord\`, and by optimistix' \`Newton\` with a hundredth of the controller's tolerances and without Cauchy's criterion, the fastest of the tested settings.
 
 ${rows.map(one => row(one, figures)).join('\n\n')}`;
 }

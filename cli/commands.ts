@@ -42,7 +42,7 @@ export async function newProject(given: Given, out: Out): Promise<number> {
   const folder = argument(given, 0, 'a folder for the project');
   const template = option(given, 'template') ?? 'identify';
   if (!(templates as readonly string[]).includes(template))
-    throw new Usage(`There is no template '${template}'; there are ${templates.join(', ')}.`);
+    throw new Usage(`There is no template '${template}'; choose one of ${templates.join(', ')}.`);
   const there = await readdir(folder).catch(() => []);
   if (there.length > 0) throw new Usage(`${folder} is not empty: choose another name.`);
   const {version} = createRequire(import.meta.url)('stiffgrad/package.json') as {version: string};
@@ -58,8 +58,8 @@ export async function newProject(given: Given, out: Out): Promise<number> {
 }
 
 export async function identify(given: Given, out: Out): Promise<number> {
-  const model = await loadModel(argument(given, 0, 'a model, as model.ts'));
-  const table = await readTable(argument(given, 1, 'a record, as record.csv'), model.table);
+  const model = await loadModel(argument(given, 0, 'a model, such as model.ts'));
+  const table = await readTable(argument(given, 1, 'a record, such as record.csv'), model.table);
   const {
     system,
     initial,
@@ -68,7 +68,7 @@ export async function identify(given: Given, out: Out): Promise<number> {
   } = model;
   if (parameters === undefined)
     throw new Usage(
-      'The model does not say what is looked for: parameters: {k: positive(1)} in its default export, with positive, free or bounded of stiffgrad/training.',
+      'The model has no parameters to identify: add parameters: {k: positive(1)} to its default export, with positive, free or bounded of stiffgrad/training.',
     );
   const fit = await identifyParameters({
     system,
@@ -114,7 +114,7 @@ function csvOf(run: AnyTrajectory): string {
 const ended = ({status}: AnyTrajectory): number => (status === 'completed' || status === 'event' ? 0 : 1);
 
 export async function simulate(given: Given, out: Out): Promise<number> {
-  const model = await loadModel(argument(given, 0, 'a model, as model.ts'));
+  const model = await loadModel(argument(given, 0, 'a model, such as model.ts'));
   const run = runOf(model);
   const written: string[] = [];
   const write = async (name: string, content: () => string): Promise<void> => {
@@ -132,7 +132,7 @@ export async function simulate(given: Given, out: Out): Promise<number> {
 }
 
 export async function check(given: Given, out: Out): Promise<number> {
-  const file = argument(given, 0, 'a model, as model.ts');
+  const file = argument(given, 0, 'a model, such as model.ts');
   const findings = checkModel(await loadModel(file));
   const wrong = findings.filter(({ok}) => !ok);
   out.json({ok: wrong.length === 0, findings});
@@ -140,16 +140,14 @@ export async function check(given: Given, out: Out): Promise<number> {
     [
       ...findings.map(({ok, check: name, where, message}) => `${ok ? 'ok   ' : 'WRONG'} ${name}, ${where}: ${message}`),
       '',
-      wrong.length === 0
-        ? `Nothing is wrong with ${file} that this could find.`
-        : `${wrong.length} of ${findings.length} checks failed.`,
+      wrong.length === 0 ? `No errors were found in ${file}.` : `${wrong.length} of ${findings.length} checks failed.`,
     ].join('\n'),
   );
   return wrong.length === 0 ? 0 : 1;
 }
 
 export async function report(given: Given, out: Out): Promise<number> {
-  const file = argument(given, 0, 'a model, as model.ts');
+  const file = argument(given, 0, 'a model, such as model.ts');
   const page = option(given, 'output') ?? 'report.html';
   const model = await loadModel(file);
   const run = runOf(model);

@@ -26,27 +26,27 @@ const commands: {readonly [name: string]: Command} = {
   new: {
     run: newProject,
     usage: 'new <folder> [--template identify|train|notebook|page]',
-    what: 'makes a project that runs by npm install and npm start',
+    what: 'creates a project that runs with npm install and npm start',
     options: {
       template:
         "identify (default): a model, a record, a fit; train: a network beside physics; notebook: for Deno's Jupyter kernel; page: for the browser",
-      from: 'what npm installs for stiffgrad, as file:../stiffgrad.tgz; default this version',
+      from: 'what npm installs as stiffgrad, such as file:../stiffgrad.tgz; default this version',
     },
   },
   identify: {
     run: identify,
     usage: 'identify <model.ts> <record.csv> [--report page.html]',
     what: "finds a model's parameters from a record, with their standard errors",
-    options: {report: 'where the page goes that shows the fit'},
+    options: {report: 'file for a page that shows the fit'},
   },
   simulate: {
     run: simulate,
     usage: 'simulate <model.ts> [--csv file] [--plot file.svg] [--animate file.html]',
     what: 'runs a model',
     options: {
-      csv: 'where the saved states go',
-      plot: 'where a picture over time goes',
-      animate: 'where a page with a player goes',
+      csv: 'file for the saved states',
+      plot: 'file for a plot over time',
+      animate: 'file for a page with a player',
     },
   },
   check: {
@@ -59,44 +59,43 @@ const commands: {readonly [name: string]: Command} = {
     run: report,
     usage: 'report <model.ts> [--output page.html]',
     what: 'runs a model and shows it on a page: series, phases, matrix, motion',
-    options: {output: 'the page; default report.html'},
+    options: {output: 'file for the page; default report.html'},
   },
   sweep: {
     run: sweep,
     usage: 'sweep <sweep.ts> | status <store> | collect <store> --to file.csv | prune <store>',
     what: 'computes the cases of a sweep that its store lacks; counts, collects or removes what a store has',
     options: {
-      workers: 'processes; default one a processor',
+      workers: 'number of processes; default one per processor',
       index: 'which share of the cases, from 0, with --of',
       of: 'how many shares',
-      server: "a queue's server, redis://, rediss:// or postgres://; default the environment's STIFFGRAD_SERVER",
+      server: "a queue's server, redis://, rediss:// or postgres://; default STIFFGRAD_SERVER of the environment",
       queue: "the queue's name; default stiffgrad",
-      ca: "a file with the certificate of the server's authority",
-      page: 'a page that shows how far it is',
+      ca: "file with the certificate of the server's authority",
+      page: 'file for a page that shows the progress',
       script: 'slurm or kubernetes: prints a script that runs the shares on a cluster, with --of',
-      to: 'of collect: file.jsonl, file.csv or file.parquet',
-      versions:
-        'of collect and prune: versions of tasks that are written or stay, with commas; results of others do not',
+      to: 'for collect: file.jsonl, file.csv or file.parquet',
+      versions: 'for collect and prune: the versions of tasks to write or keep, separated by commas',
     },
     flags: {
-      failures: 'of prune: failures go, too, so that their cases are tried again',
-      'on-queue': 'the cases go through the queue of --server or STIFFGRAD_SERVER',
+      failures: 'for prune: also remove failures, so that their cases are tried again',
+      'on-queue': 'distribute the cases through the queue of --server or STIFFGRAD_SERVER',
     },
   },
   worker: {
     run: worker,
     usage: 'worker --tasks <folder> --store <folder> [--server redis://host:port]',
-    what: 'computes cases that come through a queue, until it is told to end',
+    what: 'computes cases from a queue until it is stopped',
     options: {
-      tasks: 'the folder whose modules it may load; more with commas',
+      tasks: 'the folder whose modules it may load; several separated by commas',
       store: "the sweep's store",
-      server: "the queue's server, redis://, rediss:// or postgres://; default the environment's STIFFGRAD_SERVER",
+      server: "the queue's server, redis://, rediss:// or postgres://; default STIFFGRAD_SERVER of the environment",
       queue: "the queue's name; default stiffgrad",
-      ca: "a file with the certificate of the server's authority",
-      workers: 'processes; default one a processor',
-      memory: 'bytes that one process may use',
-      rate: 'cases a second that all workers of the queue begin at most',
-      stalled: 'seconds without a sign of life after which others take its cases; default 30',
+      ca: "file with the certificate of the server's authority",
+      workers: 'number of processes; default one per processor',
+      memory: 'memory limit of one process, in bytes',
+      rate: 'most cases per second that all workers of the queue start together',
+      stalled: 'seconds without a heartbeat after which others take over its cases; default 30',
     },
   },
 };
@@ -108,18 +107,18 @@ ${Object.values(commands)
   .join('\n')}
 
 Every command takes --json (its result as one JSON object) and --help. Exit codes: 0 done; 1 the model or its fit is wrong;
-2 the command cannot be used so; 3 a run broke off with an error.
+2 wrong usage; 3 a run ended with an error.
 
 A model is a file with one default export:
   export default {
     system: mechanics({mass: 1, forces: spring({stiffness: ({k}) => k})}),
     initial: {q: 0.1, v: 0},
     options: {dt: 0.01, t1: 4, params: {k: 30}},   // as simulate takes them
-    parameters: {k: positive(30)},                 // what identify looks for
+    parameters: {k: positive(30)},                 // what identify estimates
     data: table => ({t: table.column('time'), q: table.column('position')}),   // default: columns t and q, v or y
   };
 
-To begin: npx stiffgrad new demo && cd demo && npm install && npm start`;
+To start: npx stiffgrad new demo && cd demo && npm install && npm start`;
 
 function helpOf({flags, options, usage, what}: Command): string {
   const lines = Object.entries({...options, ...flags, json: 'the result as one JSON object'}).map(
@@ -145,7 +144,7 @@ export async function main(
   try {
     if (command === undefined)
       throw new Usage(
-        `There is no command '${name}'; there are ${Object.keys(commands).join(', ')}. stiffgrad --help says more.`,
+        `There is no command '${name}'; choose one of ${Object.keys(commands).join(', ')}. See stiffgrad --help.`,
       );
     const given = parsed(command, rest);
     if (given.values.help === true) {

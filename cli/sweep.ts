@@ -34,7 +34,7 @@ async function connection(given: Given): Promise<QueueConnection> {
   const url = text(given, 'server') ?? process.env.STIFFGRAD_SERVER;
   if (url === undefined)
     throw new Usage(
-      "The queue's server is not given: --server redis://host:port or postgres://host/database, or STIFFGRAD_SERVER with user and password in the environment.",
+      'No server was given for the queue: use --server redis://host:port or postgres://host/database, or set STIFFGRAD_SERVER, with user and password, in the environment.',
     );
   const ca = text(given, 'ca');
   return {url, ...(ca === undefined ? {} : {tls: {ca: await readFile(ca, 'utf8')}})};
@@ -44,11 +44,11 @@ export async function sweep(given: Given, out: Out): Promise<number> {
   const [first, second] = given.positionals;
   const verbs = {status, collect: collected, prune};
   if (first !== undefined && Object.hasOwn(verbs, first)) {
-    if (second === undefined) throw new Usage(`sweep ${first} needs a store's folder.`);
+    if (second === undefined) throw new Usage(`sweep ${first} needs the folder of a store.`);
     return verbs[first as keyof typeof verbs](second, given, out);
   }
   if (first === undefined)
-    throw new Usage('This command needs a sweep, as sweep.ts with export default {task, cases, store}.');
+    throw new Usage('This command needs a sweep, such as sweep.ts with export default {task, cases, store}.');
   if (text(given, 'script') !== undefined) return script(first, given, out);
   const {default: options} = await loadModule(first).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
@@ -160,7 +160,7 @@ async function prune(folder: string, given: Given, out: Out): Promise<number> {
 function script(file: string, given: Given, out: Out): number {
   const kind = text(given, 'script') ?? '';
   if (!Object.hasOwn(clusterScripts, kind))
-    throw new Usage(`There is no script for '${kind}'; there are ${Object.keys(clusterScripts).join(', ')}.`);
+    throw new Usage(`There is no script for '${kind}'; choose one of ${Object.keys(clusterScripts).join(', ')}.`);
   const shards = number(given, 'of');
   if (shards === undefined || !Number.isSafeInteger(shards) || shards < 1)
     throw new Usage('--script needs --of, the number of shares.');
@@ -191,7 +191,7 @@ export async function worker(given: Given, out: Out): Promise<number> {
     rate: number(given, 'rate'),
     stalled: number(given, 'stalled'),
   });
-  out.progress(`A worker for the tasks in ${folders}; Ctrl-C ends it when it has done what it has begun.`);
+  out.progress(`A worker for the tasks in ${folders}; Ctrl-C ends it after its current cases.`);
   await new Promise<void>(resolve => process.once('SIGINT', resolve).once('SIGTERM', resolve));
   await running.close();
   out.json({ended: true});

@@ -41,11 +41,11 @@ export default {
   system: withFigure(system, {points: ({q}) => tf.tensor2d([[q.arraySync() as number, 0], [-0.3, 0]]), springs: [[1, 0]], fixed: [1]}),
   initial: {q: 0.1, v: 0}, // m, m/s
   options: {dt: 0.0025, t1: 4, params: {k: 30, c: 1}},
-  parameters: {k: positive(30), c: positive(1)}, // what identify looks for, from these guesses: N/m, N·s/m
+  parameters: {k: positive(30), c: positive(1)}, // what identify estimates, from these guesses: N/m, N·s/m
 };
 `;
 
-const training = `// A network learns the friction that physics leaves: mass and spring are known, the damper is not.
+const training = `// A network learns the unknown friction: mass and spring are known, the damper is not.
 import {readFileSync} from 'node:fs';
 import * as tf from '@tensorflow/tfjs';
 import {mechanics, simulate} from 'stiffgrad';
@@ -66,7 +66,7 @@ const result = await train({
   data: ['the record'],
   epochs: 150,
 });
-await result.report('report.html', {title: 'Friction learnt beside a spring'});
+await result.report('report.html', {title: 'Learnt friction of a mass on a spring'});
 console.log(\`\${result}\\nreport.html shows the loss.\`);
 `;
 
@@ -98,7 +98,7 @@ function show() {
   const last = Float64Array.from(trajectory.values('q'), (_, i, all) => (i === all.length - 1 ? 1 : 0));
   by('told').textContent = l.toFixed(2) + ' m';
   by('picture').innerHTML = plot(trajectory, {unit: 'rad', title: 'Angle over time'});
-  by('gradient').textContent = 'The last angle moves by ' + Number(pullback({q: last}).params.l).toFixed(3) + ' rad for each metre of length.';
+  by('gradient').textContent = 'The last angle changes by ' + Number(pullback({q: last}).params.l).toFixed(3) + ' rad per metre of length.';
   trajectory.dispose();
 }
 await tf.ready();

@@ -10,7 +10,7 @@ const longestMessage = 4000;
 /** Of those, at the end, where a sentence says what to change. */
 const messageEnd = 1000;
 
-/** What every error of this package is: a stable code, a sentence that says what to change, and data. */
+/** Base class of all errors of this package: a stable code, a message that says what to change, and data. */
 export class StiffgradError extends Error {
   override readonly name: string = 'StiffgradError';
   /** Stable, machine-readable: never reworded, unlike the message. */
@@ -25,7 +25,7 @@ export class StiffgradError extends Error {
   }
 }
 
-/** A tensor or an array has a shape that does not fit its place. */
+/** A tensor or an array has the wrong shape. */
 export class ShapeError extends StiffgradError {
   override readonly name: string = 'ShapeError';
 }
@@ -50,12 +50,14 @@ export class InconsistentStateError extends StiffgradError {
   override readonly name: string = 'InconsistentStateError';
 }
 
-/** A gradient or a tangent is not finite: `data` has the time, the step and the name of what it began in, where they are known. */
+/**
+ * A gradient or a tangent is not finite: `data` has the time, the step and the name where it first occurred, if known.
+ */
 export class GradientError extends StiffgradError {
   override readonly name: string = 'GradientError';
 }
 
-/** A file or table is not what it should be: `data` has file, line and column. */
+/** A file or table is invalid: `data` has file, line and column. */
 export class DataError extends StiffgradError {
   override readonly name: string = 'DataError';
 }
@@ -70,17 +72,20 @@ export class OptionError extends StiffgradError {
   override readonly name: string = 'OptionError';
 }
 
-/** An event cannot be followed: its function touches zero without crossing, or crosses again and again without time passing; or a loss asks for one that did not happen. */
+/**
+ * An event cannot be located: its function touches zero without crossing it, or crosses it again and again at one time;
+ * or a loss reads an event that did not happen.
+ */
 export class EventError extends StiffgradError {
   override readonly name: string = 'EventError';
 }
 
-/** More memory is asked for than there is: `data` has the bytes, where they are known. */
+/** Not enough memory: `data` has the bytes, if known. */
 export class MemoryError extends StiffgradError {
   override readonly name: string = 'MemoryError';
 }
 
-/** What tensors held cannot be had: the graphics processor they were on is lost, or is read only by promises. */
+/** Values of tensors cannot be read: the graphics processor is lost, or can only be read asynchronously. */
 export class DeviceError extends StiffgradError {
   override readonly name: string = 'DeviceError';
 }

@@ -8,20 +8,23 @@ import {coefficient, fitting, requireTensor} from './coefficient.js';
 import type {Acting, OutputWithStates, TermWithStates} from './states.js';
 import {coordinate, oneState, stateOf} from './states.js';
 
-/** What an actuator is told, from all that a force knows: an input of `params`, a law of feedback, another term's output. */
+/**
+ * The command of an actuator, from the arguments of a force: an input of `params`, a feedback law, another term's
+ * output.
+ */
 export type Command = Lenient<{q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: Params}, tf.Tensor>;
 
-/** What `firstOrderActuator` makes a force of. */
+/** The argument of `firstOrderActuator`. */
 export interface FirstOrderActuatorSpec<Z extends string = 'actuator'> extends Acting {
-  /** The force that is asked for. */
+  /** The command. */
   readonly command: Command;
   /** τ [time]. */
   readonly timeConstant: Coefficient;
-  /** Force of a unit command; default 1. */
+  /** Force per unit command; default 1. */
   readonly gain?: Coefficient;
   /** The force at the start; default 0. */
   readonly initial?: Numeric;
-  /** Of the state, which is the force; default 'actuator'. */
+  /** Name of the state, which is the force; default 'actuator'. */
   readonly name?: Z;
 }
 
@@ -53,7 +56,7 @@ export function firstOrderActuator<const Z extends string = 'actuator'>(
   };
 }
 
-/** What `dcMotor` makes a force of. */
+/** The argument of `dcMotor`. */
 export interface DcMotorSpec<Z extends string = 'current'> extends Acting {
   /** u [voltage]. */
   readonly voltage: Command;
@@ -61,17 +64,20 @@ export interface DcMotorSpec<Z extends string = 'current'> extends Acting {
   readonly resistance: Coefficient;
   /** L [voltage · time / current]. */
   readonly inductance: Coefficient;
-  /** k [force / current], which in consistent units is also that of the back electromotive force [voltage · time / length]. */
+  /**
+   * k [force / current], in consistent units also the constant of the back electromotive force [voltage · time /
+   * length].
+   */
   readonly constant: Coefficient;
   /** The current at the start; default 0. */
   readonly initial?: Numeric;
-  /** Of the state, which is the current; default 'current'. */
+  /** Name of the state, which is the current; default 'current'. */
   readonly name?: Z;
 }
 
 /**
- * A motor with a permanent magnet: L i' = u − R i − k v, and the force (or torque) k i. What it takes from its supply, u i,
- * is what it gives to the shaft, heats by, R i², and stores, ½ L i².
+ * A motor with a permanent magnet: L i' = u − R i − k v, and the force (or torque) k i. The power from the supply, u i,
+ * goes to the shaft, to heat, R i², and to the stored energy ½ L i².
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
 export function dcMotor<const Z extends string = 'current'>(spec: DcMotorSpec<Z>): TermWithStates<Z> {
@@ -104,22 +110,23 @@ export function dcMotor<const Z extends string = 'current'>(spec: DcMotorSpec<Z>
   };
 }
 
-/** What `delayLine` is made of. */
+/** The argument of `delayLine`. */
 export interface DelayLineSpec<Z extends string = 'delay'> {
-  /** What is delayed, a scalar. */
+  /** The signal to delay, a scalar. */
   readonly input: Command;
-  /** T [time]; it may be identified. */
+  /** T [time]; it may be a parameter to identify. */
   readonly delay: Coefficient;
-  /** States of it; default 4. */
+  /** Number of states; default 4. */
   readonly order?: number;
   /**
-   * 'pade' (default): of equal amplitude at all frequencies, and the phase right to about ωT = order, but it answers a step
-   * before its time, and jumps with it; 'lags': a chain of equal first-order lags, which blurs and never overshoots.
+   * 'pade' (default): equal amplitude at all frequencies, and a correct phase up to about ωT = order, but it responds
+   * to a step too early, and jumps with it; 'lags': a chain of equal first-order lags, which smooths and never
+   * overshoots.
    */
   readonly kind?: 'pade' | 'lags';
-  /** What the input was before the start, at rest; default 0. */
+  /** The constant input before the start; default 0. */
   readonly before?: number;
-  /** Of the state, [order]; default 'delay'. */
+  /** Name of the state, [order]; default 'delay'. */
   readonly name?: Z;
 }
 
@@ -127,9 +134,9 @@ export interface DelayLineSpec<Z extends string = 'delay'> {
 const MOST_PADE = 10;
 
 /**
- * A delayed signal as a rational function of finite order: `output` is about the input T before, which the state begins
- * with as `before`.
- * @throws OptionError 'bad-option' where the order is none; 'bad-coefficient'
+ * A delayed signal by a rational transfer function: `output` approximates the input a time T earlier; the initial state
+ * corresponds to the constant input `before`.
+ * @throws OptionError 'bad-option' if the order is invalid; 'bad-coefficient'
  */
 export function delayLine<const Z extends string = 'delay'>(spec: DelayLineSpec<Z>): OutputWithStates<Z> {
   const {input, order = 4, kind = 'pade', before = 0, name = 'delay' as Z} = spec;
@@ -141,7 +148,7 @@ export function delayLine<const Z extends string = 'delay'>(spec: DelayLineSpec<
       order:
         kind === 'pade'
           ? {
-              what: `a whole number of 1 to ${MOST_PADE}`,
+              what: `a whole number from 1 to ${MOST_PADE}`,
               test: value => count.test(value) && Number(value) <= MOST_PADE,
             }
           : count,

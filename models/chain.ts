@@ -13,7 +13,7 @@ import {gravity} from './gravity.js';
 import type {Elasticity} from './spring.js';
 import {springLaw} from './spring.js';
 
-/** What `chain` makes a system of. */
+/** The argument of `chain`. */
 export type ChainSpec = Elasticity & {
   /** Number of masses, at least 1. */
   readonly count: number;
@@ -49,8 +49,8 @@ function chainDifferences(ends: 'fixed-free' | 'fixed-fixed' | 'free'): {
 }
 
 /**
- * A chain on a line. q [count] are displacements from where all springs are unstressed; spring
- * coefficients (stiffness, cubic, damping) are one number or one a spring, in order from the wall.
+ * A chain on a line. q [count] are displacements from the positions where all springs are unstressed; spring
+ * coefficients (stiffness, cubic, damping) are one number or one per spring, in order from the wall.
  * @throws OptionError 'bad-chain', 'bad-coefficient', 'bad-spring'; ShapeError 'chain-shape', 'coefficient-shape' when traced
  */
 export function chain(spec: ChainSpec): SystemWithEnergy & Drawn {

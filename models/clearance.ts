@@ -7,21 +7,23 @@ import {coefficient, fitting} from './coefficient.js';
 import type {Acting} from './states.js';
 import {coordinate} from './states.js';
 
-/** What `clearance` makes a force of. */
+/** The argument of `clearance`. */
 export interface ClearanceSpec extends Acting {
   /** k [force / length] beyond the gap. */
   readonly stiffness: Coefficient;
-  /** g [length]: half the play, free to each side. */
+  /** g [length]: half the play, the free travel to each side. */
   readonly gap: Coefficient;
   /** c [force · time / length] beyond the gap; default 0. */
   readonly damping?: Coefficient;
-  /** s [length], well below g: over which the contact is rounded; beyond 4 s of the edge nothing is left of it (e⁻⁴ s). */
+  /**
+   * s [length], well below g: the width over which the corner is rounded; 4 s from the edge the difference is e⁻⁴ s.
+   */
   readonly smoothing: Coefficient;
 }
 
 /**
- * f = −k (x − g) where x > g, −k (x + g) where x < −g, else 0, each corner rounded as s ln(1 + e^((x − g)/s)); damping
- * where it touches. Without damping it is a potential; damping only takes energy. (Nordin & Gutman, Controlling
+ * f = −k (x − g) if x > g, −k (x + g) if x < −g, otherwise 0, each corner rounded as s ln(1 + e^((x − g)/s)); damping
+ * in contact. Without damping it has a potential; damping only dissipates energy. (Nordin & Gutman, Controlling
  * mechanical systems with backlash: a survey, Automatica 38, 2002: the dead-zone model.)
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */

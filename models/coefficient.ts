@@ -7,10 +7,13 @@ import * as tf from '@tensorflow/tfjs';
 import type {Lenient, Numeric, Params} from '../lib/index.js';
 import {constantTensor, OptionError, readNumeric, ShapeError} from '../lib/index.js';
 
-/** Numbers, a tensor or variable, or a function of `params`, which may say what it reads: `({k}: {k: tf.Tensor}) => k`. */
+/**
+ * Numbers, a tensor or variable, or a function of `params`, which may declare what it reads: `({k}: {k: tf.Tensor}) =>
+ * k`.
+ */
 export type Coefficient = Numeric | Lenient<Params, tf.Tensor>;
 
-/** What the numbers of a coefficient may be. Tensors and functions are not looked into: their values change. */
+/** The allowed range of a coefficient's numbers. Tensors and functions are not checked, because their values change. */
 export type Sign = 'any' | 'non-negative' | 'positive' | 'share';
 
 const allowed: {readonly [sign in Sign]: (x: number) => boolean} = {
@@ -28,9 +31,10 @@ const demands: {readonly [sign in Sign]: string} = {
 };
 
 /**
- * The coefficient as a tensor, inside a force or outside.
+ * The coefficient as a tensor, inside or outside a force.
  * @param name what it is, for errors: 'spring: stiffness'
- * @throws OptionError 'bad-coefficient' where a number is not what `sign` asks for, or a function gives no tensor
+ * @throws OptionError 'bad-coefficient' if a number is out of the range of `sign`, or a function does not return a
+ *   tensor
  */
 export function coefficient(value: Coefficient, name: string, sign: Sign = 'any'): (params: Params) => tf.Tensor {
   if (typeof value === 'function') return params => requireTensor(value(params), name);
@@ -43,7 +47,7 @@ export function coefficient(value: Coefficient, name: string, sign: Sign = 'any'
     );
   const {values, shape} = readNumeric(value, name);
   if (values.length === 0)
-    throw new OptionError('bad-coefficient', `${name} is an empty array: give one number at least.`, {name});
+    throw new OptionError('bad-coefficient', `${name} is an empty array: give at least one number.`, {name});
   const bad = values.findIndex(x => !allowed[sign](x));
   if (bad >= 0)
     throw new OptionError(

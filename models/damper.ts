@@ -9,7 +9,7 @@ import {massTimes} from './energy.js';
 
 /**
  * A viscous damper to ground on every coordinate: f = −c v.
- * @param spec.coefficient c [force · time / length], a number or broadcasting to q; negative feeds energy in
+ * @param spec.coefficient c [force · time / length], a number or broadcasting to q; a negative one adds energy
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
 export function damper(spec: {readonly coefficient: Coefficient}): ForceTerm {
@@ -18,22 +18,22 @@ export function damper(spec: {readonly coefficient: Coefficient}): ForceTerm {
   return ({v, params}) => tf.neg(tf.mul(fitting(c(params), v.shape, 'damper: coefficient'), v));
 }
 
-/** What `rayleigh` makes a force of. */
+/** The argument of `rayleigh`. */
 export interface RayleighSpec {
   /** As given to `mechanics`. */
   readonly mass: Mass;
-  /** The terms whose stiffness damps; they must be conservative, their stiffness symmetric. */
+  /** The terms whose stiffness is used; they must be conservative, so that it is symmetric. */
   readonly elastic: readonly ConservativeTerm[];
-  /** α [1 / time], damping in proportion to mass; default 0. */
+  /** α [1 / time], mass-proportional damping; default 0. */
   readonly alpha?: Coefficient;
-  /** β [time], damping in proportion to stiffness; default 0. */
+  /** β [time], stiffness-proportional damping; default 0. */
   readonly beta?: Coefficient;
 }
 
 /**
- * Rayleigh damping f = −(α M + β K(q)) v with the stiffness at the current place, K = −∂f/∂q of the
+ * Rayleigh damping f = −(α M + β K(q)) v with the stiffness at the current position, K = −∂f/∂q of the
  * elastic terms (Rayleigh, The Theory of Sound, vol. 1, 1877). A mode of frequency ω is damped by the
- * share ζ = (α/ω + βω)/2 of critical damping. K is symmetric, so that K v = −∂(f·v)/∂q is one gradient.
+ * ratio ζ = (α/ω + βω)/2 of critical damping. K is symmetric, so that K v = −∂(f·v)/∂q is one gradient.
  * @throws OptionError 'bad-coefficient'; ShapeError when traced
  */
 export function rayleigh(spec: RayleighSpec): ForceTerm {

@@ -13,11 +13,12 @@ export type History = (t: tf.Tensor, params: Params) => tf.Tensor;
 export type Drive = History | {at(t: tf.Tensor): tf.Tensor};
 
 /**
- * A prescribed load f = gain · history(t). History and gain broadcast to q together: a scalar history
- * with `gain: [0, 0, 1]` loads the last of three coordinates. A support that moves by u(t) under a
+ * A prescribed load f = gain · history(t). History and gain are broadcast to q together: a scalar history
+ * with `gain: [0, 0, 1]` loads the last of three coordinates. A support that moves by u(t) and carries a
  * spring k is the load k u(t).
  * @param spec.gain a number or broadcasting to q; default 1
- * @throws OptionError 'bad-drive', 'bad-coefficient' (also where the history gives no tensor, when traced); ShapeError 'coefficient-shape' when traced
+ * @throws OptionError 'bad-drive', 'bad-coefficient' (also if the history does not return a tensor, when traced);
+ *   ShapeError 'coefficient-shape' when traced
  */
 export function drivenBy(drive: Drive, spec: {readonly gain?: Coefficient} = {}): ForceTerm {
   refuseUnknownOptions(spec, ['gain'], 'drivenBy');
@@ -41,7 +42,7 @@ function historyOf(drive: Drive): History {
   );
 }
 
-/** What `harmonic` makes a history of. */
+/** The argument of `harmonic`. */
 export interface HarmonicSpec {
   /** Default 1. */
   readonly amplitude?: Coefficient;
@@ -66,7 +67,7 @@ export function harmonic(spec: HarmonicSpec): History {
   };
 }
 
-/** What `ramp` makes a history of. */
+/** The argument of `ramp`. */
 export interface RampSpec {
   /** Value until `start`; default 0. */
   readonly from?: Coefficient;
@@ -79,15 +80,15 @@ export interface RampSpec {
 }
 
 /**
- * Constant, then linear in time, then constant. Its slope jumps at both ends: let them fall on steps
- * where the order of the scheme matters.
+ * Constant, then linear in time, then constant. Its slope jumps at both ends: let them coincide with steps
+ * if the order of the scheme matters.
  * @throws OptionError 'bad-ramp' unless start < end; 'bad-coefficient'
  */
 export function ramp(spec: RampSpec): History {
   refuseUnknownOptions(spec, {from: any, to: any, start: any, end: any}, 'ramp');
   const {from = 0, to = 1, start = 0, end} = spec;
   if (!Number.isFinite(start) || !Number.isFinite(end) || !(start < end))
-    throw new OptionError('bad-ramp', `ramp: start = ${start} must lie before end = ${end}.`, {start, end});
+    throw new OptionError('bad-ramp', `ramp: start = ${start} must be before end = ${end}.`, {start, end});
   const low = coefficient(from, 'ramp: from');
   const high = coefficient(to, 'ramp: to');
   return (t, params) => {

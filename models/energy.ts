@@ -10,20 +10,20 @@ import {constantTensor, mechanics, readNumeric, ShapeError} from '../lib/index.j
 /** A potential energy [J] as a scalar tensor. */
 export type Potential = (at: {readonly q: tf.Tensor; readonly params: Params}) => tf.Tensor;
 
-/** An energy of the whole state [J] as a scalar tensor; fits `options.observe`. */
+/** An energy of the state [J] as a scalar tensor; can be used as `options.observe`. */
 export type Energy = (at: {readonly q: tf.Tensor; readonly v: tf.Tensor; readonly params: Params}) => tf.Tensor;
 
-/** A force −∂V/∂q, with V. */
+/** A force −∂V/∂q with its potential V. */
 export interface ConservativeTerm extends ForceTerm {
   readonly energy: Potential;
 }
 
-/** A system that knows its kinetic and potential energy; dampers and friction lower it, drives change it. */
+/** A system with its kinetic and potential energy; dampers and friction decrease it, drives change it. */
 export interface SystemWithEnergy extends MechanicalSystem {
   readonly energy: Energy;
 }
 
-/** A term from its force and its potential. The force must be minus the potential's gradient: nothing checks that. */
+/** A term from its force and its potential. The force must be minus the potential's gradient; this is not checked. */
 export function conservative(force: ForceTerm, energy: Potential): ConservativeTerm {
   return Object.assign((at: Parameters<ForceTerm>[0]) => force(at), {energy});
 }
@@ -32,7 +32,7 @@ function isConservative(term: ForceTerm): term is ConservativeTerm {
   return 'energy' in term && typeof term.energy === 'function';
 }
 
-/** ½ vᵀM(q)v + Σ V: the mechanical energy of a mass and of the conservative ones among the terms. */
+/** ½ vᵀM(q)v + Σ V: the mechanical energy of the mass and of the conservative terms. */
 export function mechanicalEnergy({mass, forces}: Pick<MechanicalSystem, 'mass' | 'forces'>): Energy {
   const potentials = forces.filter(isConservative);
   return ({q, v, params}) => {
@@ -64,7 +64,7 @@ export function massTimes(mass: Mass, w: tf.Tensor, at: {readonly q: tf.Tensor; 
   }
   throw new ShapeError(
     'mass-shape',
-    `mass has shape [${m.shape.join(', ')}]: give a number, one mass a coordinate [${w.shape.join(', ')}], or a matrix [${w.size}, ${w.size}].`,
+    `mass has shape [${m.shape.join(', ')}]: give a number, one mass per coordinate [${w.shape.join(', ')}], or a matrix [${w.size}, ${w.size}].`,
     {mass: m.shape, q: w.shape},
   );
 }

@@ -5,22 +5,22 @@ import * as tf from '@tensorflow/tfjs';
 import type {MechanicalSystem, Params} from '../lib/index.js';
 import type {Edge} from './edges.js';
 
-/** A saved state as a figure's forces see it. */
+/** The arguments of a figure's forces: a saved state. */
 export interface DrawnState {
-  /** Of an ode its y. */
+  /** For an ode: y. */
   readonly q: tf.Tensor;
-  /** Empty, as lambda is, where the run has none. */
+  /** Empty, like lambda, if the run has none. */
   readonly v: tf.Tensor;
   /**
-   * Multipliers of the constraints [rows]: their mean over time since the picture before, so that the impulse of an
-   * impact between two pictures is in it.
+   * Multipliers of the constraints [rows]: their mean over time since the previous frame, so that the impulse of an
+   * impact between two frames is included.
    */
   readonly lambda: tf.Tensor;
   readonly t: tf.Tensor;
   readonly params: Params;
 }
 
-/** Forces as arrows: where each acts and what it is, both [forces, 2] or [forces, 3] as the points are. */
+/** Forces as arrows: points of application and force vectors, both [forces, 2] or [forces, 3], like the points. */
 export interface DrawnForces {
   readonly at: tf.Tensor;
   readonly force: tf.Tensor;
@@ -28,7 +28,9 @@ export interface DrawnForces {
 
 /** Points of a system in the plane or in space, and what is drawn between them. */
 export interface Figure {
-  /** Where the points are, [points, 2] or [points, 3]: x to the right, y upwards in the plane, z upwards in space. */
+  /**
+   * Positions of the points, [points, 2] or [points, 3]: x to the right, y upwards in the plane, z upwards in space.
+   */
   readonly points: (at: {readonly q: tf.Tensor; readonly t: tf.Tensor; readonly params: Params}) => tf.Tensor;
   /** Pairs of points with a bar between them. */
   readonly rods?: readonly Edge[];
@@ -36,7 +38,7 @@ export interface Figure {
   readonly springs?: readonly Edge[];
   /** Points that do not move: drawn as squares. */
   readonly fixed?: readonly number[];
-  /** Of points that are balls [length], one number or one each; 0 is a dot. */
+  /** Radii of points drawn as balls [length], one number or one per point; 0 is a dot. */
   readonly radius?: number | readonly number[];
   /** Walls and floors of the plane: normal·x = offset, seen from the side of the normal. */
   readonly ground?: readonly {readonly normal: readonly [number, number]; readonly offset?: number}[];

@@ -8,7 +8,7 @@ import {any, callable, count, refuseUnknownOptions, requireValue} from '../lib/c
 import type {OdeSystem, Params} from '../lib/index.js';
 import {brownianPath, dependsOnItsOwn, derivativeAlong, ode, OptionError, ShapeError} from '../lib/index.js';
 
-/** What `flow` makes a system of. */
+/** The argument of `flow`. */
 export interface FlowSpec {
   /** Numbers of a point. */
   readonly size: number;
@@ -22,9 +22,10 @@ export interface FlowSpec {
 }
 
 /**
- * A flow as an ode of rows [z, l], [rows, size + 1], with l' = tr ∂f/∂z: from a start with l = 0 the density of a point is that of
- * its end times eˡ, log p₀(z(0)) = log p₁(z(t)) + l(t).
- * @throws OptionError; when traced, 'rows-mixed' where rows of the field act on each other, ShapeError where field or probe have another shape
+ * A flow as an ode of rows [z, l], [rows, size + 1], with l' = tr ∂f/∂z: starting with l = 0, the density at a point is
+ * that at its end point times eˡ, log p₀(z(0)) = log p₁(z(t)) + l(t).
+ * @throws OptionError; when traced, 'rows-mixed' if a row of the field depends on other rows, ShapeError if field or
+ *   probe have another shape
  */
 export function flow(spec: FlowSpec): OdeSystem {
   refuseUnknownOptions(spec, {size: any, field: any, probe: callable}, 'flow');
@@ -45,7 +46,7 @@ export function flow(spec: FlowSpec): OdeSystem {
     if (!checked.has(params) && !dependsOnItsOwn(at => f(at.y), z, size))
       throw new OptionError(
         'rows-mixed',
-        'flow: a row of field depends on other rows of z, as by a mean over the batch, and then its trace is not that of its own point. Make the field of each row by itself.',
+        'flow: a row of field depends on other rows of z, for example through a mean over the batch, so its trace would be wrong. Compute each row of the field from the same row of z only.',
       );
     checked.add(params);
     const trace = probe === undefined ? exactTrace(f, z) : quadraticForm(f, z, shaped(probe(params), z.shape, 'probe'));
@@ -76,7 +77,7 @@ function shaped(x: tf.Tensor, shape: readonly number[], what: string): tf.Tensor
   if (x.shape.length === shape.length && x.shape.every((n, axis) => n === shape[axis])) return x;
   throw new ShapeError(
     'flow-shape',
-    `flow: ${what} gave shape [${x.shape.join(', ')}], but the points have [${shape.join(', ')}].`,
+    `flow: ${what} returned shape [${x.shape.join(', ')}], but the points have [${shape.join(', ')}].`,
     {
       [what]: x.shape,
     },
@@ -89,10 +90,10 @@ export function logNormal(z: tf.Tensor): tf.Tensor {
 }
 
 /**
- * Probes for Hutchinson's estimate: ±1, each as likely as the other, independent (of all probes these leave the least variance,
- * Hutchinson 1990). The same seed gives the same on every machine.
+ * Probes for Hutchinson's estimate: ±1 with equal probability, independent (of all probes these have the least
+ * variance, Hutchinson 1990). The same seed gives the same on every machine.
  * @returns flat, row-major
- * @throws OptionError where the seed is no whole number from 0 to 2⁵³
+ * @throws OptionError if the seed is not a whole number from 0 to 2⁵³
  */
 export function rademacher(seed: number, shape: readonly number[]): Float64Array {
   return brownianPath(seed, shape)

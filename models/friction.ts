@@ -12,7 +12,7 @@ import type {ForceTerm} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';
 import {coefficient, fitting} from './coefficient.js';
 
-/** What `coulomb` makes a force of. */
+/** The argument of `coulomb`. */
 export interface CoulombSpec {
   /** F_c [force], not negative. */
   readonly force: Coefficient;
@@ -36,7 +36,7 @@ export function coulomb(spec: CoulombSpec): ForceTerm {
   };
 }
 
-/** What `stribeck` makes a force of. */
+/** The argument of `stribeck`. */
 export interface StribeckSpec {
   /** F_c [force]: friction at speed, not negative. */
   readonly coulomb: Coefficient;
@@ -46,7 +46,7 @@ export interface StribeckSpec {
   readonly stribeckVelocity: Coefficient;
   /** F_v [force · time / length]; default 0. */
   readonly viscous?: Coefficient;
-  /** v_s [length / time], well below v_S: else the peak F_s is not reached. */
+  /** v_s [length / time], well below v_S: otherwise the peak F_s is not reached. */
   readonly velocityScale: Coefficient;
 }
 
@@ -55,7 +55,7 @@ export interface StribeckSpec {
  *
  *     f = −[F_c + (F_s − F_c) exp(−(v/v_S)²)] tanh(v/v_s) − F_v v;
  *
- * coefficients are numbers or broadcast to q. The falling part of the curve is what makes a slowly
+ * coefficients are numbers or broadcast to q. The falling part of the curve makes a slowly
  * driven body stick and slip. (Armstrong-Hélouvry, Dupont & Canudas de Wit, A survey of models, analysis
  * tools and compensation methods for the control of machines with friction, Automatica 30, 1994: Bo and
  * Pavelescu's exponential with Armstrong's exponent 2, the one that is smooth at v = 0.)

@@ -10,13 +10,16 @@ import {conservative, massTimes} from './energy.js';
 /** m/s², the conventional standard value (3rd CGPM, 1901). */
 export const standardGravity = 9.80665;
 
-/** What `gravity` makes a force of. */
+/** The argument of `gravity`. */
 export interface GravitySpec {
   /** As given to `mechanics`; it may depend on params, not on q. */
   readonly mass: Mass;
   /** [length / time²]; default `standardGravity`, in SI. */
   readonly g?: Coefficient;
-  /** Where things fall: a unit vector that broadcasts to q, as [0, -1] or [0, 0, -1] for [particles, dim], or ±1 for coordinates along the vertical. */
+  /**
+   * Direction of gravity: a unit vector that broadcasts to q, such as [0, -1] or [0, 0, -1] for [particles, dim], or ±1
+   * for coordinates along the vertical.
+   */
   readonly direction: Numeric;
 }
 

@@ -11,23 +11,23 @@ import {coefficient, fitting} from './coefficient.js';
 import type {Acting, OutputWithStates, TermAt, TermWithStates} from './states.js';
 import {absolutePower, coordinate, oneState, signedPower, single, stateOf} from './states.js';
 
-/** What `boucWen` makes a force of. */
+/** The argument of `boucWen`. */
 export interface BoucWenSpec<Z extends string = 'hysteresis'> extends Acting {
-  /** k [force / length]: of the whole spring at the start of a loop, with A = 1. */
+  /** k [force / length]: total stiffness at the start of a loop, with A = 1. */
   readonly stiffness: Coefficient;
-  /** α: the share of k that is elastic, of 0 to 1; the rest is hysteretic. */
+  /** α: the elastic fraction of k, from 0 to 1; the rest is hysteretic. */
   readonly elasticShare: Coefficient;
   /** A; default 1. */
   readonly amplitude?: Coefficient;
   /** β [1 / lengthⁿ]. */
   readonly beta: Coefficient;
-  /** γ [1 / lengthⁿ]; energy is only taken where −β ≤ γ ≤ β. */
+  /** γ [1 / lengthⁿ]; energy is only dissipated if −β ≤ γ ≤ β. */
   readonly gamma: Coefficient;
-  /** n ≥ 1: how sharply it yields; default 1. */
+  /** n ≥ 1: sharpness of yielding; default 1. */
   readonly exponent?: Coefficient;
-  /** z at the start, of the shape of what it acts on; default 0. */
+  /** Initial z, of the shape of the coordinates it acts on; default 0. */
   readonly initial?: Numeric;
-  /** Of the state; default 'hysteresis'. */
+  /** Name of the state; default 'hysteresis'. */
   readonly name?: Z;
 }
 
@@ -90,25 +90,29 @@ function powersOf(exponent: Coefficient, owner: string): Powers {
   };
 }
 
-/** What `maxwellSlip` makes a force of. */
+/** The argument of `maxwellSlip`. */
 export interface MaxwellSlipSpec<Z extends string = 'slip'> extends Acting {
-  /** kᵢ [force / length] of the elements, [elements]. */
+  /** kᵢ [force / length] of each element, [elements]. */
   readonly stiffness: Coefficient;
-  /** Wᵢ [force]: at which each of them slips, [elements]. */
+  /** Wᵢ [force] at which each element slips, [elements]. */
   readonly force: Coefficient;
-  /** n: how sharply they slip; default 10. At n = 2 an element is tanh; the ideal corner is n → ∞, missed by about Wᵢ/n. */
+  /**
+   * n: sharpness of slip; default 10. At n = 2 an element is tanh; the ideal corner is n → ∞, with a difference of
+   * about Wᵢ/n.
+   */
   readonly sharpness?: Coefficient;
-  /** Deflections at the start, [elements]; their number is that of the elements. */
+  /** Initial deflections, [elements]; they define the number of elements. */
   readonly initial: Numeric;
-  /** Of the state; default 'slip'. */
+  /** Name of the state; default 'slip'. */
   readonly name?: Z;
 }
 
 /**
  * Elements in parallel that each stretch like a spring, kᵢ, and slip at a force, Wᵢ: f = −Σ kᵢ zᵢ, zᵢ the stop operator
- * of width Wᵢ/kᵢ. It has presliding with Masing's loops and without local memory being lost: loops close, and what they
- * enclose is taken. On one coordinate, q of one number, or `along`. (Iwan, Journal of Applied Mechanics 33, 1966; Al-Bender,
- * Lampaert & Swevers, The generalized Maxwell-slip model, IEEE TAC 50, 2005; the rounding is Bouc and Wen's.)
+ * of width Wᵢ/kᵢ. It has presliding with Masing's loops and nonlocal memory: loops close, and the energy they
+ * enclose is dissipated. On one coordinate, q of one number, or `along`. (Iwan, Journal of Applied Mechanics 33, 1966;
+ * Al-Bender, Lampaert & Swevers, The generalized Maxwell-slip model, IEEE TAC 50, 2005; the rounding is Bouc and
+ * Wen's.)
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
 export function maxwellSlip<const Z extends string = 'slip'>(spec: MaxwellSlipSpec<Z>): TermWithStates<Z> {
@@ -147,20 +151,20 @@ function stopRate(powers: Powers, at: TermAt<never>, z: tf.Tensor, v: tf.Tensor,
   return tf.sub(v, tf.mul(0.5, tf.add(tf.mul(v, absolute), tf.mul(tf.abs(v), signed))));
 }
 
-/** What `stopOperator` and `playOperator` are made of. */
+/** The argument of `stopOperator` and `playOperator`. */
 export interface StopSpec<Z extends string = 'stop'> extends Acting {
-  /** w [length]: half the width; where the stop yields, and by what the play lags behind. */
+  /** w [length]: half the width, at which the stop yields and by which the play lags behind. */
   readonly width: Coefficient;
-  /** n: how sharply; default 10. */
+  /** n: sharpness; default 10. */
   readonly sharpness?: Coefficient;
-  /** z at the start, of the shape of what it acts on, or of the widths; default 0. */
+  /** Initial z, of the shape of the coordinates it acts on, or of the widths; default 0. */
   readonly initial?: Numeric;
-  /** Of the state; default 'stop'. */
+  /** Name of the state; default 'stop'. */
   readonly name?: Z;
 }
 
 /**
- * The stop operator of a coordinate: z follows x elastically, and no farther than ±w. Its sums with weights are the
+ * The stop operator of a coordinate: z follows x elastically, up to ±w. Weighted sums of it are the
  * operators of Prandtl and Ishlinskii (Brokate & Sprekels, Hysteresis and Phase Transitions, 1996, ch. 2).
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
@@ -169,8 +173,8 @@ export function stopOperator<const Z extends string = 'stop'>(spec: StopSpec<Z>)
 }
 
 /**
- * The play operator of a coordinate, x less its stop: it stays where it is until x has moved by w from it (backlash of a
- * link that has friction). The same stop serves both.
+ * The play operator of a coordinate, x minus its stop: it stays constant until x is at a distance w from it (backlash
+ * of a link with friction). Both operators can share one stop.
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
 export function playOperator<const Z extends string = 'stop'>(spec: StopSpec<Z>): OutputWithStates<Z> {

@@ -17,7 +17,7 @@ export type Lagrangian<P extends Params = Params> = (at: {
   readonly params: P;
 }) => tf.Tensor;
 
-/** What acts beside the Lagrangian. */
+/** Forces in addition to the Lagrangian. */
 export interface LagrangianOptions {
   /** Generalized forces that have no potential, of the shape of q: damping, drives. */
   readonly forces?: ForceTerm | readonly ForceTerm[];
@@ -31,11 +31,12 @@ export interface LagrangianOptions {
 const straight = 1e-5;
 
 /**
- * The system M(q) a = ∂L/∂q − (∂²L/∂v∂q) v − ∂²L/∂v∂t + Q with M = ∂²L/∂v², a matrix [n, n] for the n numbers of q: meant for
- * few coordinates. Terms that are linear in v (a charge in a magnetic field, turning axes) and that depend on t are right. M must be
- * positive definite and may depend on q alone: where L is of higher degree in v the forces are NaN, and the run fails as
- * 'not-finite'. The energy is v·∂L/∂v − L, which is kept where L does not depend on t.
- * @throws ShapeError 'lagrangian-shape' when traced, where L is not one number
+ * The system M(q) a = ∂L/∂q − (∂²L/∂v∂q) v − ∂²L/∂v∂t + Q with M = ∂²L/∂v², a matrix [n, n] for the n numbers of q,
+ * intended for few coordinates. Terms that are linear in v (a charge in a magnetic field, rotating axes) or depend on t
+ * are supported. M must be positive definite and may depend only on q: if L is of higher degree in v, the forces are
+ * NaN, and the run fails as 'not-finite'. The energy is v·∂L/∂v − L, which is conserved if L does not depend on t and
+ * there are no forces.
+ * @throws ShapeError 'lagrangian-shape' when traced, if L is not one number
  */
 export function lagrangian<P extends Params = Params>(
   L: Lagrangian<P>,

@@ -15,28 +15,28 @@ import {pointsAndFixed, range, withFigure, type Drawn, type Figure} from './figu
 import {bodyPoints, pins, planarGravity, planarMass} from './planar-bodies.js';
 import {distanceConstraints} from './links.js';
 
-/** What `rodChain` makes a system of. */
+/** The argument of `rodChain`. */
 export interface RodChainSpec {
   /** Number of rods. */
   readonly links: number;
-  /** Of each rod [length], one number or [links]; default 1. */
+  /** Length of each rod [length], one number or [links]; default 1. */
   readonly length?: Coefficient;
-  /** Of each moving point [mass], one number or [points]; default 1. */
+  /** Mass of each moving point [mass], one number or [points]; default 1. */
   readonly mass?: Coefficient;
   /** [length / time²]; default `standardGravity`. Downwards is −y in the plane, −z in space. */
   readonly g?: Coefficient;
-  /** Of each rod [length / force]; default rigid. */
+  /** Compliance of each rod [length / force]; default: rigid. */
   readonly compliance?: Compliance;
   /** 2 (default): the plane; 3: space. */
   readonly dimension?: 2 | 3;
-  /** Where the last rod ends, [dim]: a chain between two anchors. Without it the last point is free. */
+  /** The fixed end of the last rod, [dim]: a chain between two anchors. Without it the last point is free. */
   readonly to?: readonly number[];
 }
 
 /**
  * Point masses joined by massless rods, the first hung from the origin: a pendulum for one link, a
  * multi-link pendulum for more; with `to`, a chain between two anchors. q [points, dim] has a point at
- * the end of every rod, but for an anchored one: `links` points, or links − 1. λ [links] is minus the
+ * the end of every rod except an anchored one: `links` points, or links − 1. λ [links] is minus the
  * tension of each rod.
  * @throws OptionError 'bad-chain', 'bad-coefficient', 'bad-constraint'; ShapeError 'coefficient-shape' when traced
  */
@@ -74,17 +74,17 @@ export function rodChain(spec: RodChainSpec): SystemWithEnergy & Drawn {
   return withFigure(withEnergy(mass, forces, [distanceConstraints({edges, fixed, length, compliance})]), figure);
 }
 
-/** What `fourBars` makes a system of. */
+/** The argument of `fourBars`. */
 export interface FourBarsSpec {
   /** N, the number of parallelograms side by side. */
   readonly windows: number;
-  /** Of each bar [length]; default 1. */
+  /** Length of each bar [length]; default 1. */
   readonly length?: number;
-  /** Of each bar [mass]; default 1. */
+  /** Mass of each bar [mass]; default 1. */
   readonly mass?: Coefficient;
   /** [length / time²]; default `standardGravity`. */
   readonly g?: Coefficient;
-  /** Of the first upper joint along x, at the start [length / time]; default 1. */
+  /** Initial velocity of the first upper joint along x [length / time]; default 1. */
   readonly speed?: number;
 }
 
@@ -99,9 +99,9 @@ export interface FourBars extends SystemWithEnergy, Drawn {
 /**
  * The N-four-bar mechanism (IFToMM benchmark A02: González, Dopico, Lugrís & Cuadrado 2006): 2N + 1 equal slender
  * bars, N + 1 standing on the ground at distances of their length and N lying on top. Bars are planar
- * bodies, q [2N + 1, 3], the standing ones first. Every two bars that meet are pinned to one another: for
- * N ≥ 2 that is 2(N − 1) rows more than needed, and where the standing bars lie down the mechanism is
- * singular, N rows more depend on the others.
+ * bodies, q [2N + 1, 3], the standing ones first. Every two bars that meet are pinned to each other: for
+ * N ≥ 2 these are 2(N − 1) redundant rows, and in the position where the standing bars lie down the mechanism is
+ * singular: N more rows depend on the others.
  * @throws OptionError 'bad-four-bars', 'bad-coefficient'
  */
 export function fourBars(spec: FourBarsSpec): FourBars {
@@ -151,24 +151,24 @@ export function fourBars(spec: FourBarsSpec): FourBars {
   };
 }
 
-/** What `sliderCrank` makes a system of. */
+/** The argument of `sliderCrank`. */
 export interface SliderCrankSpec {
-  /** Of the crank [length]. */
+  /** Length of the crank [length]. */
   readonly crank: Coefficient;
-  /** Of the rod from crank pin to slider [length]. */
+  /** Length of the rod from crank pin to slider [length]. */
   readonly rod: Coefficient;
-  /** Of crank pin and slider [mass], one number or [2]; default 1. */
+  /** Masses of crank pin and slider [mass], one number or [2]; default 1. */
   readonly mass?: Coefficient;
   /** The crank's angle from the x axis as a function of time, in radians; without it the crank is free. */
   readonly angle?: (at: {readonly t: tf.Tensor; readonly params: Params}) => tf.Tensor;
-  /** Along −y [length / time²]; default 0. */
+  /** Gravity along −y [length / time²]; default 0. */
   readonly g?: Coefficient;
 }
 
 /**
  * A slider-crank: q [2, 2] is the crank pin, which circles the origin, and the slider on the x axis, two
- * point masses. λ [3, or 4 where driven]: minus the tensions of crank and rod, the guide's push, and the
- * drive's force on the pin, across the crank.
+ * point masses. λ [3, or 4 if driven]: minus the tensions of crank and rod, the force of the guide, and the
+ * drive's force on the pin, perpendicular to the crank.
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
 export function sliderCrank(spec: SliderCrankSpec): SystemWithEnergy & Drawn {

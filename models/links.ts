@@ -13,7 +13,7 @@ import {coefficient, fitting} from './coefficient.js';
 import type {Edges, EdgesSpec} from './edges.js';
 import {readEdges} from './edges.js';
 
-/** What `distanceConstraints` makes constraints of. */
+/** The argument of `distanceConstraints`. */
 export interface DistanceConstraintsSpec extends EdgesSpec {
   /** [length], one number for all edges or [edges]. */
   readonly length: Coefficient;
@@ -36,18 +36,18 @@ export function distanceConstraints(spec: DistanceConstraintsSpec): Constraint {
   return compliance === undefined ? bilateral(gap) : compliant(gap, {compliance});
 }
 
-/** What `cables` makes constraints of. */
+/** The argument of `cables`. */
 export interface CablesSpec extends EdgesSpec {
-  /** At which the cable is taut [length], one number for all edges or [edges]. */
+  /** Length at which the cable is taut [length], one number for all edges or [edges]. */
   readonly length: Coefficient;
-  /** [length / force]; without it taut cables do not stretch. A number or one an edge. */
+  /** [length / force]; without it taut cables do not stretch. One number or one per edge. */
   readonly compliance?: Compliance;
   /** See `unilateral`. */
   readonly smoothing?: number;
 }
 
 /**
- * Cables along edges: slack below their length, else pulling. λ [edges] is the tension, never negative.
+ * Cables along edges: slack below their length, otherwise taut. λ [edges] is the tension, never negative.
  * @throws as `distanceConstraints`
  */
 export function cables(spec: CablesSpec): Constraint {
@@ -59,9 +59,9 @@ export function cables(spec: CablesSpec): Constraint {
   return unilateral(at => tf.neg(gap(at)), {compliance, smoothing});
 }
 
-/** What `contacts` makes constraints of. */
+/** The argument of `contacts`. */
 export interface ContactsSpec extends EdgesSpec {
-  /** Between the centres of two balls that touch [length]: the sum of their radii; one number or [edges]. */
+  /** Distance between the centres of two balls in contact [length]: the sum of their radii; one number or [edges]. */
   readonly distance: Coefficient;
   /** [length / force]; without it contact is rigid. */
   readonly compliance?: Compliance;
@@ -70,7 +70,7 @@ export interface ContactsSpec extends EdgesSpec {
 }
 
 /**
- * Points that keep a distance from one another, as balls that may touch: edges name the pairs. λ [edges]
+ * Points that keep a minimum distance from each other, like balls in contact: edges define the pairs. λ [edges]
  * pushes them apart, never negative.
  * @throws as `distanceConstraints`
  */
@@ -86,13 +86,13 @@ export function contacts(spec: ContactsSpec): Constraint {
   return unilateral(excess(edges, least, compliance), {compliance, smoothing});
 }
 
-/** What `planeContact` makes constraints of. */
+/** The argument of `planeContact`. */
 export interface PlaneContactSpec {
-  /** Unit vector [dim] out of the plane, to the side where the points are. */
+  /** Unit normal [dim] of the plane, towards the side of the points. */
   readonly normal: Coefficient;
-  /** Of the plane from the origin along the normal [length]; default 0. */
+  /** Distance of the plane from the origin along the normal [length]; default 0. */
   readonly offset?: Coefficient;
-  /** Of each point [length], one number or [points]: how near its centre may come; default 0. */
+  /** Radius of each point [length], one number or [points]: the smallest distance of its centre; default 0. */
   readonly radius?: Coefficient;
   /** [length / force]; without it the plane is rigid. */
   readonly compliance?: Compliance;
@@ -102,7 +102,7 @@ export interface PlaneContactSpec {
 
 /**
  * All points q [points, dim] (or one point [dim]) stay on one side of a plane: normal·x ≥ offset + radius.
- * λ [points] is the plane's push, never negative.
+ * λ [points] is the normal force of the plane, never negative.
  * @throws OptionError 'bad-coefficient', 'bad-constraint'; ShapeError 'coefficient-shape' when traced
  */
 export function planeContact(spec: PlaneContactSpec): Constraint {

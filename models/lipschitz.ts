@@ -17,7 +17,7 @@ function slopeOf({activation}: Mlp, owner: string): number {
   if (slope === undefined)
     throw new OptionError(
       'bad-network',
-      `${owner}: the largest slope of an activation that is a function is not known; use one of ${Object.keys(slopes).join(', ')}.`,
+      `${owner}: the largest slope of an activation given as a function is unknown; use one of ${Object.keys(slopes).join(', ')}.`,
     );
   return slope;
 }
@@ -35,9 +35,10 @@ const spectralNorm = (weights: tf.Tensor): tf.Tensor => tf.max(linalg.svd(weight
 export function lipschitzBound(network: Mlp): number {
   const slope = slopeOf(network, 'lipschitzBound');
   return tf.tidy(() => {
+    const weights = network.weights();
     const norms = Array.from(
       {length: layersOf(network)},
-      (_, layer) => spectralNorm(network.variables[2 * layer]).dataSync()[0],
+      (_, layer) => spectralNorm(weights[`w${layer}`] as tf.Tensor).dataSync()[0],
     );
     return norms.reduce((product, norm) => product * norm, slope ** (norms.length - 1));
   });
@@ -54,17 +55,19 @@ export function lipschitz(network: Mlp, bound: number): Mlp {
   const layers = layersOf(network);
   const share = (bound / slopeOf(network, 'lipschitz') ** (layers - 1)) ** (1 / layers);
   const own: Params = Object.fromEntries(Object.keys(network.params).map((name, i) => [name, network.variables[i]]));
+  // As a share of the larger of both: where the weights are zero nothing is divided by their norm.
+  const divided = (given: Params): Params => ({
+    ...given,
+    ...Object.fromEntries(
+      Array.from({length: layers}, (_, layer) => {
+        const weights = given[`w${layer}`] as tf.Tensor;
+        return [`w${layer}`, tf.mul(weights, tf.div(share, tf.maximum(share, spectralNorm(weights))))] as const;
+      }),
+    ),
+  });
   return {
     ...network,
-    apply(x, weights = own) {
-      const divided = Object.fromEntries(
-        Array.from({length: layers}, (_, layer) => {
-          const name = `w${layer}`;
-          const given = weights[name] as tf.Tensor;
-          return [name, tf.mul(given, tf.minimum(1, tf.div(share, spectralNorm(given))))] as const;
-        }),
-      );
-      return network.apply(x, {...weights, ...divided});
-    },
+    apply: (x, given = own) => network.apply(x, divided(given)),
+    weights: (given = own) => network.weights(divided(given)),
   };
 }

@@ -11,23 +11,26 @@ import {coefficient, fitting} from './coefficient.js';
 import type {Acting, TermAt, TermWithStates} from './states.js';
 import {coordinate, oneState, stateOf} from './states.js';
 
-/** What `luGre` makes a force of. */
+/** The argument of `luGre`. */
 export interface LuGreSpec<Z extends string = 'bristle'> extends Acting {
-  /** σ₀ [force / length]: of the bristles, and so of presliding. */
+  /** σ₀ [force / length]: stiffness of the bristles, and so of presliding. */
   readonly stiffness: Coefficient;
-  /** σ₁ [force · time / length]: of the bristles; default 0. */
+  /** σ₁ [force · time / length]: damping of the bristles; default 0. */
   readonly damping?: Coefficient;
   /** σ₂ [force · time / length]; default 0. */
   readonly viscous?: Coefficient;
-  /** F_c [force]: at speed. */
+  /** F_c [force]: friction at speed. */
   readonly coulomb: Coefficient;
-  /** F_s [force]: to break away; default F_c. */
+  /** F_s [force]: breakaway friction; default F_c. */
   readonly static?: Coefficient;
-  /** v_s [length / time]: over which friction falls from F_s to F_c; default 1, of no effect where they are equal. */
+  /**
+   * v_s [length / time]: the speed over which friction falls from F_s to F_c; default 1, without effect if they are
+   * equal.
+   */
   readonly stribeckVelocity?: Coefficient;
-  /** The bristles' deflection at the start, of the shape of what it acts on; default 0. */
+  /** Initial deflection of the bristles, of the shape of the coordinates it acts on; default 0. */
   readonly initial?: Numeric;
-  /** Of the state; default 'bristle'. */
+  /** Name of the state; default 'bristle'. */
   readonly name?: Z;
 }
 
@@ -45,8 +48,8 @@ const specChecks = {
 
 /**
  * LuGre friction, f = −(σ₀ z + σ₁ z' + σ₂ v) with z' = v − σ₀ |v| z / g(v), g(v) = F_c + (F_s − F_c) exp(−(v/v_s)²).
- * Sliding steadily it is f = −g(v) sgn v − σ₂ v. It only takes energy where σ₂ ≥ σ₁ (F_s − F_c)/F_c (Barabanov & Ortega,
- * IEEE TAC 45, 2000), as always with F_s = F_c; more σ₁ than that can give some back while it slips at speed.
+ * In steady sliding it is f = −g(v) sgn v − σ₂ v. It is passive if σ₂ ≥ σ₁ (F_s − F_c)/F_c (Barabanov & Ortega,
+ * IEEE TAC 45, 2000), always with F_s = F_c; with a larger σ₁ it can return some energy while it slips at speed.
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
 export function luGre<const Z extends string = 'bristle'>(spec: LuGreSpec<Z>): TermWithStates<Z> {

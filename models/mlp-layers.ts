@@ -13,11 +13,12 @@ type Named = Exclude<Activation, (x: tf.Tensor) => tf.Tensor>;
 const names: readonly string[] = ['tanh', 'sigmoid', 'softplus', 'elu', 'relu', 'linear'];
 
 /**
- * The network with the present values of its variables, as dense layers: `await layersModel(network).save(…)`.
- * The caller disposes.
- * @throws OptionError 'bad-network' for an activation of one's own, which no format holds
+ * The network with the current values of its variables, as dense layers: `await layersModel(network).save(…)`. Of a
+ * network that `lipschitz` limits, these are the divided weights, which compute the same.
+ * The caller disposes of it.
+ * @throws OptionError 'bad-network' for a custom activation, which cannot be saved
  */
-export function layersModel({sizes, activation, variables}: Mlp): tf.Sequential {
+export function layersModel({sizes, activation, params, weights}: Mlp): tf.Sequential {
   if (typeof activation === 'function')
     throw new OptionError(
       'bad-network',
@@ -34,13 +35,17 @@ export function layersModel({sizes, activation, variables}: Mlp): tf.Sequential 
       }),
     );
   }
-  model.setWeights([...variables]);
+  tf.tidy(() => {
+    const present = weights();
+    model.setWeights(Object.keys(params).map(name => present[name] as tf.Tensor));
+  });
   return model;
 }
 
 /**
  * The dense layers of a model as an `mlp`, with copies of its weights.
- * @throws OptionError 'bad-network' where the model is anything else: other layers, activations that differ, one at the end
+ * @throws OptionError 'bad-network' if the model has other layers, different activations, or an activation after the
+ *   last layer
  */
 export function mlpOfLayers(model: tf.LayersModel): Mlp {
   const dense = model.layers.filter(layer => layer.getClassName() !== 'InputLayer');
@@ -48,11 +53,12 @@ export function mlpOfLayers(model: tf.LayersModel): Mlp {
     new OptionError('bad-network', `mlpOfLayers: the tf.layers model '${model.name}' ${why}.`);
   const other = dense.find(layer => layer.getClassName() !== 'Dense');
   if (other !== undefined || dense.length === 0)
-    throw refuse(`has a layer of the kind ${other?.getClassName() ?? 'none'}; an mlp has dense ones only`);
+    throw refuse(`has a layer of class ${other?.getClassName() ?? 'none'}; an mlp has only dense layers`);
   const configs = dense.map(layer => layer.getConfig() as {readonly activation: string; readonly useBias: boolean});
   const last = configs[configs.length - 1];
   const activation = configs[0] === last ? 'linear' : configs[0].activation;
-  if (last.activation !== 'linear') throw refuse(`ends with the activation ${last.activation}; an mlp ends linear`);
+  if (last.activation !== 'linear')
+    throw refuse(`has the activation ${last.activation} in its last layer, which is linear in an mlp`);
   if (configs.slice(0, -1).some(config => config.activation !== activation) || !names.includes(activation))
     throw refuse(
       `has the activations ${configs.map(config => config.activation).join(', ')}; an mlp has one of ${names.join(', ')} after every layer but the last`,

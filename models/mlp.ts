@@ -8,14 +8,14 @@ import {any, finite, refuseUnknownOptions} from '../lib/checks.js';
 import type {NumericParams, Params} from '../lib/index.js';
 import {OptionError, ShapeError} from '../lib/index.js';
 
-/** What a hidden layer does to its sums: by name, or an elementwise function. */
+/** Activation function of hidden layers: by name, or an elementwise function. */
 export type Activation = 'tanh' | 'sigmoid' | 'softplus' | 'elu' | 'relu' | 'linear' | ((x: tf.Tensor) => tf.Tensor);
 
-/** What `mlp` makes a network of. */
+/** The argument of `mlp`. */
 export interface MlpSpec {
   /** Widths from input to output, at least two: [2, 16, 1] has one hidden layer. */
   readonly sizes: readonly number[];
-  /** After every layer but the last; default 'tanh'. Newton wants smooth forces: 'relu' has kinks. */
+  /** After every layer except the last; default 'tanh'. Newton's method needs smooth forces: 'relu' has kinks. */
   readonly activation?: Activation;
   /** Default 0. The same seed gives the same weights on every machine. */
   readonly seed?: number;
@@ -35,6 +35,8 @@ export interface Mlp {
    * @throws ShapeError 'network-input'; OptionError 'network-weights'
    */
   apply(x: tf.Tensor, weights?: Params): tf.Tensor;
+  /** What `apply` multiplies by: the weights as they are given to it, or, of a network limited by `lipschitz`, divided. */
+  weights(given?: Params): Params;
   /** Frees the variables. */
   dispose(): void;
 }
@@ -123,6 +125,7 @@ function network(
     variables,
     params,
     apply: (x, weights = own) => forward(x, sizes, act, name => weight(weights, name)),
+    weights: (given = own) => given,
     dispose: () => tf.dispose(variables),
   };
 }
@@ -154,7 +157,7 @@ function weight(weights: Params, name: string): tf.Tensor {
   if (tensor instanceof tf.Tensor) return tensor;
   throw new OptionError(
     'network-weights',
-    `mlp: the weights given have no tensor '${name}'; give a tree like the network's params.`,
+    `mlp: the given weights have no tensor '${name}'; give a tree like the network's params.`,
     {name},
   );
 }

@@ -15,22 +15,22 @@ import type {Mlp} from './mlp.js';
 
 /**
  * A tf.layers model with one input and one output, an
- * `mlp`, or a function [rows, features] → [rows, outputs] of one's own. Weights are captured and so
- * trained by tfjs's optimizers; weights kept in `params` are reached by a function:
+ * `mlp`, or a custom function [rows, features] → [rows, outputs]. Weights are captured and so
+ * trained by tfjs's optimizers; weights in `params` are used by a function:
  * `(x, params) => network.apply(x, params.network as Params)`.
  */
 export type Network = tf.LayersModel | Mlp | ((x: tf.Tensor2D, params: Params) => tf.Tensor);
 
-/** What a network may see of a state. */
+/** Possible inputs of a network. */
 export type NetworkInput = 'q' | 'v' | 't';
 
-/** What a network sees of a state, and what of q it acts on. */
+/** Inputs of a network, and the coordinates it acts on. */
 export interface NetworkOptions {
-  /** What the network sees, in this order, flattened and joined. */
+  /** The inputs, in this order, flattened and concatenated. */
   readonly inputs?: readonly NetworkInput[];
   /**
-   * false (default): one row with all of q and v, so that every coordinate may act on every other.
-   * true: one row a particle (the first axis of q) with its own q and v, the same network for all; the
+   * false (default): one row with all of q and v, so that every coordinate can affect every other.
+   * true: one row per particle (the first axis of q) with its own q and v, the same network for all; the
    * Jacobian stays sparse.
    */
   readonly shared?: boolean;
@@ -62,8 +62,8 @@ export function neuralForce(
 }
 
 /**
- * A conservative force −∂V/∂q whose potential V(q) is a network's output: one number, or one a
- * particle where it is shared. Any closed path takes no work, whatever the weights.
+ * A conservative force −∂V/∂q whose potential V(q) is a network's output: one number, or one per
+ * particle if it is shared. The work along any closed path is zero, whatever the weights.
  * @throws OptionError 'bad-network'; when traced, ShapeError 'network-input', 'network-output'
  */
 export function neuralPotential(network: Network, options: {readonly shared?: boolean} = {}): ConservativeTerm {
@@ -105,9 +105,9 @@ export function neuralDissipation(
 
 /**
  * A mass matrix M(q) = L Lᵀ + least·I, positive definite whatever the weights: the network's n(n + 1)/2 outputs, n the size of q,
- * are the lower triangle L by rows (Lutter, Ritter & Peters 2019). Inertia forces do not follow from a mass alone: let
- * `lagrangian` make them of ½ vᵀM(q)v.
- * @param options.least the smallest eigenvalue that it may have [mass]; default 1e-3
+ * are the lower triangle L by rows (Lutter, Ritter & Peters 2019). A mass alone has no inertia forces: let
+ * `lagrangian` derive them from ½ vᵀM(q)v.
+ * @param options.least lower bound of its eigenvalues [mass]; default 1e-3
  * @throws OptionError 'bad-network', 'bad-option'; when traced, ShapeError 'network-input', 'network-output'
  */
 export function neuralMass(
@@ -154,7 +154,7 @@ function evaluator(
   return at => {
     const output: unknown = apply(features(at, chosen, shared), at.params);
     if (output instanceof tf.Tensor) return output;
-    throw new ShapeError('network-output', `${name}: the network must give a tensor, not ${typeof output}.`);
+    throw new ShapeError('network-output', `${name}: the network must return a tensor, not ${typeof output}.`);
   };
 }
 
@@ -172,9 +172,13 @@ function features(at: At, inputs: readonly NetworkInput[], shared: boolean): tf.
 function requireOutputs(output: tf.Tensor, size: number, name: string, what: string): tf.Tensor {
   if (output.size === size) return output;
   const got = `${output.size} numbers, shape [${output.shape.join(', ')}]`;
-  throw new ShapeError('network-output', `${name}: the network must give ${size} numbers, ${what}, but gave ${got}.`, {
-    size,
-  });
+  throw new ShapeError(
+    'network-output',
+    `${name}: the network must return ${size} numbers, ${what}, but returned ${got}.`,
+    {
+      size,
+    },
+  );
 }
 
 function applier(network: Network, name: string): (x: tf.Tensor2D, params: Params) => tf.Tensor {
@@ -205,7 +209,7 @@ function layersApplier(model: tf.LayersModel, name: string): (x: tf.Tensor2D) =>
     if (shape.length !== 1 || shape[0] !== x.shape[1]) {
       throw new ShapeError(
         'network-input',
-        `${name}: the tf.layers model '${model.name}' takes inputs [${shape.join(', ')}], but the state gives it ${x.shape[1]} numbers a row.`,
+        `${name}: the tf.layers model '${model.name}' takes inputs [${shape.join(', ')}], but the state has ${x.shape[1]} numbers per row.`,
         {expected: shape, given: x.shape[1]},
       );
     }

@@ -11,7 +11,7 @@ import {conservative, withEnergy} from './energy.js';
 import {withFigure, type Drawn, type Figure} from './figure.js';
 import {standardGravity} from './gravity.js';
 
-/** What `pendulum` makes a system of. */
+/** The argument of `pendulum`. */
 export interface PendulumSpec {
   /** [length] */
   readonly length: Coefficient;
@@ -19,13 +19,13 @@ export interface PendulumSpec {
   readonly mass?: Coefficient;
   /** [length / time²]; default `standardGravity`, in SI. */
   readonly g?: Coefficient;
-  /** Of the hinge [torque · time]; default 0. */
+  /** Damping of the hinge [torque · time]; default 0. */
   readonly damping?: Coefficient;
 }
 
 /**
- * A bob on a massless rod: m l² q″ = −m g l sin q − c q′. q is a number, or of any shape: then each
- * entry is a pendulum of its own, and coefficients are numbers or of the shape of q. The energy is
+ * A bob on a massless rod: m l² q″ = −m g l sin q − c q′. q is a number, or has any shape: then each
+ * entry is a separate pendulum, and coefficients are numbers or have the shape of q. The energy is
  * zero at rest, hanging.
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
@@ -72,7 +72,7 @@ const versine = (q: tf.Tensor): tf.Tensor => tf.mul(2, tf.square(tf.sin(tf.mul(0
 const hinge = (damping: Coefficient | undefined): ForceTerm[] =>
   damping === undefined || damping === 0 ? [] : [damper({coefficient: damping})];
 
-/** What `doublePendulum` makes a system of. */
+/** The argument of `doublePendulum`. */
 export interface DoublePendulumSpec {
   /** [2], the upper rod first. */
   readonly lengths: Coefficient;
@@ -80,7 +80,10 @@ export interface DoublePendulumSpec {
   readonly masses?: Coefficient;
   /** [length / time²]; default `standardGravity`, in SI. */
   readonly g?: Coefficient;
-  /** Of the hinges [2] [torque · time], the upper between rod and ground, the lower between the rods; default none. */
+  /**
+   * Damping of the hinges [2] [torque · time], the upper between rod and ground, the lower between the rods; default
+   * none.
+   */
   readonly damping?: Coefficient;
 }
 
@@ -100,7 +103,7 @@ export interface DoublePendulumSpec {
  *
  *     −M′ q′ + ∂T/∂q = (c(q₁′ − q₂′)q₂′ − c q₁′q₂′,  c(q₁′ − q₂′)q₁′ + c q₁′q₂′) = (−c q₂′²,  c q₁′²),
  *
- * the inertia terms that stand in the force. The energy T + V is zero at rest, hanging.
+ * the inertia terms in the force. The energy T + V is zero at rest, hanging.
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape', 'double-pendulum-shape' when traced
  */
 export function doublePendulum(spec: DoublePendulumSpec): SystemWithEnergy & Drawn {
@@ -181,7 +184,7 @@ function angles(q: tf.Tensor): [tf.Tensor, tf.Tensor] {
   if (q.shape.length === 1 && q.shape[0] === 2) return entries(q);
   throw new ShapeError(
     'double-pendulum-shape',
-    `doublePendulum: q has shape [${q.shape.join(', ')}]; it is the two angles, [2].`,
+    `doublePendulum: q has shape [${q.shape.join(', ')}]; it must be the two angles, [2].`,
     {q: q.shape},
   );
 }

@@ -42,17 +42,17 @@ export function planarGravity(mass: Mass, g: Coefficient = standardGravity): Con
   return gravity({mass, g, direction: [0, -1, 0]});
 }
 
-/** A point of a body, in the body's own frame (its centre of mass, turned by its angle); of the ground, in space. */
+/** A point of a body, in the body's frame (at its centre of mass, rotated by its angle); for the ground, in space. */
 export interface BodyPoint {
   readonly body: number | 'ground';
   readonly at: readonly [number, number];
 }
 
-/** Two points that stay together: a revolute joint. */
+/** Two points that coincide: a revolute joint. */
 export type Pin = readonly [BodyPoint, BodyPoint];
 
 /**
- * Where points of bodies are in space, [points, 2].
+ * Positions of points of bodies in space, [points, 2].
  * @throws OptionError 'bad-pin'; when traced ShapeError 'planar-shape', OptionError 'body-out-of-range'
  */
 export function bodyPoints(points: readonly BodyPoint[]): (q: tf.Tensor) => tf.Tensor {
@@ -88,8 +88,8 @@ export function bodyPoints(points: readonly BodyPoint[]): (q: tf.Tensor) => tf.T
 }
 
 /**
- * Revolute joints. λ [2 joints] is the force on the first point of each, x and y; the second has the
- * opposite one. Joints that say the same twice may all be kept (see docs/constraints.md).
+ * Revolute joints. λ [2 joints] is the force on the first point of each joint, x and y; the second has the
+ * opposite one. Redundant joints are allowed (see docs/constraints.md).
  * @throws as `bodyPoints`
  */
 export function pins(joints: readonly Pin[]): Constraint {
@@ -114,7 +114,7 @@ function requirePlanar(q: tf.Tensor, name: string): number {
   if (q.shape.length === 2 && q.shape[1] === 3) return q.shape[0];
   throw new ShapeError(
     'planar-shape',
-    `${name}: q has shape [${q.shape.join(', ')}]; planar bodies are [bodies, 3]: x, y and the angle of each.`,
+    `${name}: q has shape [${q.shape.join(', ')}]; planar bodies need [bodies, 3]: x, y and the angle of each.`,
     {q: q.shape},
   );
 }

@@ -12,18 +12,18 @@ import {coefficient, fitting, requireTensor} from './coefficient.js';
 import type {OutputWithStates} from './states.js';
 import {oneState, stateOf} from './states.js';
 
-/** What `calibrated` is made of. */
+/** The argument of `calibrated`. */
 export interface CalibratedSpec<At> {
-  /** What is measured, of any shape. */
+  /** The measured quantity, of any shape. */
   readonly reading: Lenient<At, tf.Tensor>;
   /** Default 1. */
   readonly gain?: Coefficient;
-  /** In the unit of what comes out; default 0. */
+  /** In the unit of the output; default 0. */
   readonly offset?: Coefficient;
 }
 
 /**
- * gain · reading + offset, each one number or one for each of the reading's.
+ * gain · reading + offset, each one number or one per number of the reading.
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
 export function calibrated<At extends {readonly params: Params}>(spec: CalibratedSpec<At>): (at: At) => tf.Tensor {
@@ -38,15 +38,17 @@ export function calibrated<At extends {readonly params: Params}>(spec: Calibrate
   };
 }
 
-/** What `firstOrderLag` is made of. */
+/** The argument of `firstOrderLag`. */
 export interface FirstOrderLagSpec<Z extends string = 'lag'> {
-  /** What is filtered, of the shape of `before`. */
+  /** The signal to filter, of the shape of `before`. */
   readonly input: Command;
-  /** τ [time]; of a filter with the corner frequency f it is 1/(2π f). */
+  /** τ [time]; 1/(2π f) for a filter with the corner frequency f. */
   readonly timeConstant: Coefficient;
-  /** What came out at the start, which is what went in where that was at rest; default 0. It may be found as 'initial.lag'. */
+  /**
+   * The initial output, equal to a constant input before the start; default 0. It can be identified as 'initial.lag'.
+   */
   readonly before?: Numeric;
-  /** Of the state, which is the output; default 'lag'. */
+  /** Name of the state, which is the output; default 'lag'. */
   readonly name?: Z;
 }
 

@@ -16,10 +16,10 @@ import {gravity} from './gravity.js';
 import type {Elasticity} from './spring.js';
 import {dampers, springsOf} from './springs.js';
 
-/** A place in a mesh, from 0. */
+/** A knot of a mesh by row and column, from 0. */
 export type Knot = readonly [row: number, column: number];
 
-/** What `springMesh` makes a system of. */
+/** The argument of `springMesh`. */
 export type SpringMeshSpec = Elasticity & {
   /** Knots in y direction, at least 1. */
   readonly rows: number;
@@ -47,19 +47,19 @@ export type SpringMeshSpec = Elasticity & {
 
 /** Made by `springMesh`. */
 export interface SpringMesh extends SystemWithEnergy, Drawn {
-  /** Where the moving knots are drawn, [particles][dim]: x = column · spacing, y = −row · spacing. A start for q. */
+  /** Positions of the moving knots, [particles][dim]: x = column · spacing, y = −row · spacing. An initial q. */
   readonly positions: number[][];
-  /** The held knots, [held][dim]. */
+  /** The fixed knots, [fixed][dim]. */
   readonly fixed: number[][];
-  /** Along rows, then along columns, then diagonals; particles are numbered by rows, held knots after them. */
+  /** Along rows, then along columns, then diagonals; particles are numbered by rows, fixed knots after them. */
   readonly edges: readonly Edge[];
-  /** The number of a knot: its row in q, or past them if it is held. */
+  /** The number of a knot: its row in q, or a number after these if it is fixed. */
   particle(row: number, column: number): number;
 }
 
 /**
- * A mesh of springs. Held knots are no unknowns: they are not in q, and act as fixed points. Springs
- * along rows and columns, and diagonals on request, all follow one law, their coefficients one number
+ * A mesh of springs. Fixed knots are not unknowns: they are not in q, and act as fixed points. Springs
+ * along rows and columns, and optional diagonals, all follow one law, with coefficients of one number
  * or [edges].
  * @throws OptionError 'bad-net', 'bad-coefficient', 'bad-spring'; ShapeError 'coefficient-shape' when traced
  */
@@ -96,7 +96,7 @@ export function springMesh(spec: SpringMeshSpec): SpringMesh {
     for (let column = 0; column < columns; column++)
       (held.has(row * columns + column) ? fixed : positions).push(place(row, column));
   }
-  if (positions.length === 0) throw new OptionError('bad-net', 'springMesh: every knot is held, so nothing can move.');
+  if (positions.length === 0) throw new OptionError('bad-net', 'springMesh: every knot is fixed, so nothing can move.');
   const edges = meshEdges(spec, particle);
   const joined = {edges, fixed: fixed.length > 0 ? fixed : undefined};
   const mass = particleMass(spec.mass ?? 1, 'springMesh');
@@ -127,7 +127,7 @@ function requireMesh({rows, columns, dimension = 3, spacing = 1}: SpringMeshSpec
       });
   }
   if (rows * columns < 2)
-    throw new OptionError('bad-net', 'springMesh: a mesh has at least two knots.', {rows, columns});
+    throw new OptionError('bad-net', 'springMesh: a mesh needs at least two knots.', {rows, columns});
   if (dimension !== 2 && dimension !== 3)
     throw new OptionError('bad-net', `springMesh: dimension must be 2 or 3, not ${String(dimension)}.`, {dimension});
   if (!(spacing > 0) || !Number.isFinite(spacing))

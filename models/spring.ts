@@ -9,8 +9,8 @@ import type {ConservativeTerm} from './energy.js';
 import {conservative} from './energy.js';
 
 /**
- * How a spring answers its elongation e, elementwise: its tension, and the energy stored, of which the
- * tension is the derivative. A rope that pulls and does not push, for one:
+ * The response of a spring to its elongation e, elementwise: its tension, and the stored energy, of which the
+ * tension is the derivative. For example, a rope that pulls but does not push:
  * `{tension: e => tf.mul(k, tf.relu(e)), energy: e => tf.mul(k / 2, tf.square(tf.relu(e)))}`.
  */
 export interface SpringLaw {
@@ -28,7 +28,7 @@ export interface CubicElasticity {
   readonly cubic?: Coefficient;
 }
 
-/** A linear or cubic spring, or a law of one's own. */
+/** A linear or cubic spring, or a custom law. */
 export type Elasticity = CubicElasticity | {readonly law: SpringLaw};
 
 /** A law, and the ratio of tension to elongation as a function of the elongation's square, where that is known: it has no kink at zero. */

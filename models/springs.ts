@@ -23,9 +23,9 @@ export type SpringsSpec = EdgesSpec
  * together along itself. On a line the elongation is x_j − x_i − L, with its sign: particles may pass
  * one another, and the order of i and j matters where L ≠ 0.
  *
- * In space a spring whose ends meet has no direction, and its force no derivative there, unless it is
- * linear or cubic with `restLength: 0` written as a number. Across a straight unstressed net in space
- * springs have no stiffness: an equilibrium cannot be sought from there (SingularMatrixError), a
+ * In space a spring whose ends coincide has no direction, and its force no derivative there, unless it is
+ * linear or cubic with `restLength: 0` written as a number. Perpendicular to a flat unstressed net in space
+ * springs have no stiffness: an equilibrium cannot be computed from there (SingularMatrixError), a
  * motion can.
  *
  * @throws OptionError 'bad-edge', 'bad-coefficient', 'bad-spring'; when traced, OptionError
@@ -96,8 +96,8 @@ export interface DampersSpec extends EdgesSpec {
 
 /**
  * Viscous dampers along edges: each resists the rate at which its own length changes,
- * c · u·(v_j − v_i) along the direction u of the edge, so that momentum and angular momentum are kept
- * and a rigid motion is free. In space ends that meet have no direction.
+ * c · u·(v_j − v_i) along the direction u of the edge, so that momentum and angular momentum are conserved
+ * and rigid motions are undamped. In space ends that coincide have no direction.
  *
  * @throws OptionError 'bad-edge', 'bad-coefficient'; when traced, OptionError 'edge-out-of-range',
  *   ShapeError 'particles-shape', 'coefficient-shape', 'fixed-shape'

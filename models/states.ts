@@ -6,7 +6,7 @@ import * as tf from '@tensorflow/tfjs';
 import type {Numeric, Params} from '../lib/index.js';
 import {constantTensor, OptionError, readNumeric, ShapeError} from '../lib/index.js';
 
-/** Where a term is asked: position, velocity, time, parameters, and its own states by their names. */
+/** The arguments of a term: position, velocity, time, parameters, and its own states by name. */
 export type TermAt<Z extends string> = {
   q: tf.Tensor;
   v: tf.Tensor;
@@ -17,7 +17,7 @@ export type TermAt<Z extends string> = {
   readonly [K in Z]: tf.Tensor;
 };
 
-/** One state: its start, which says its shape, and its rate of change. */
+/** One state: its initial value, which defines its shape, and its rate of change. */
 export interface TermState<Z extends string> {
   readonly initial: Numeric;
   readonly rate: (at: TermAt<Z>) => tf.Tensor;
@@ -29,16 +29,18 @@ export interface TermWithStates<Z extends string> {
   readonly states: {readonly [K in Z]: TermState<Z>};
 }
 
-/** A quantity that depends on states: `output` inside any function of the system, `states` beside its others. */
+/**
+ * A quantity that depends on states: use `output` in any function of the system, and add `states` to its other states.
+ */
 export interface OutputWithStates<Z extends string> {
   readonly output: (at: TermAt<Z>) => tf.Tensor;
   readonly states: TermWithStates<Z>['states'];
 }
 
-/** What acts on every coordinate by itself, or on one combination of them. */
+/** The coordinates that a term acts on: each coordinate separately, or one combination of them. */
 export interface Acting {
   /**
-   * A row of numbers, one a coordinate: the term acts on x = Σ alongᵢ qᵢ, and its force f on the coordinates as
+   * A list of numbers, one per coordinate: the term acts on x = Σ alongᵢ qᵢ, and its force f on the coordinates as
    * alongᵢ f: [−1, 1] is between two of them. Default: on each coordinate by itself.
    */
   readonly along?: Numeric;
@@ -56,12 +58,14 @@ export function coordinate({along}: Acting, owner: string): Coordinate {
   const {values, shape} = readNumeric(along, `${owner}: along`);
   const bad = values.findIndex(value => !Number.isFinite(value));
   if (bad >= 0 || values.length === 0)
-    throw new OptionError('bad-coefficient', `${owner}: along must be finite numbers, one a coordinate.`, {index: bad});
+    throw new OptionError('bad-coefficient', `${owner}: along must be finite numbers, one per coordinate.`, {
+      index: bad,
+    });
   const row = (q: tf.Tensor): tf.Tensor => {
     if (q.size !== values.length)
       throw new ShapeError(
         'coefficient-shape',
-        `${owner}: along has shape [${shape.join(', ')}], but q has [${q.shape.join(', ')}]: give one number a coordinate.`,
+        `${owner}: along has shape [${shape.join(', ')}], but q has [${q.shape.join(', ')}]: give one number per coordinate.`,
       );
     return constantTensor(values, q.shape);
   };
@@ -73,7 +77,7 @@ export function single(x: tf.Tensor, owner: string): tf.Tensor {
   if (x.size === 1) return tf.reshape(x, []);
   throw new ShapeError(
     'coefficient-shape',
-    `${owner} acts on one coordinate, but q has shape [${x.shape.join(', ')}]: say by along on which, one number a coordinate.`,
+    `${owner} acts on one coordinate, but q has shape [${x.shape.join(', ')}]: choose it by along, with one number per coordinate.`,
   );
 }
 

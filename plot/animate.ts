@@ -11,33 +11,33 @@ import {chosen, placesAt, type Places} from './frames.js';
 import {playerPage, type Frames} from './player.js';
 import {moving, strip} from './stills.js';
 
-/** What `animate` may be told. */
+/** Options of `animate`. */
 export interface AnimateOptions {
-  /** How the system is drawn; default as its model says. */
+  /** How the system is drawn; default: the figure of its model. */
   readonly figure?: Figure;
-  /** Those of the run, where the figure reads them: a pendulum's length that is a parameter. */
+  /** The params of the run, if the figure reads them, for example a pendulum's length. */
   readonly params?: {readonly [name: string]: Numeric};
-  /** How many pictures at most; default 240. */
+  /** Largest number of frames; default 240. */
   readonly frames?: number;
-  /** Seconds that a unit of simulated time takes; default so that all of it takes at most 12 s, and 1 for less. */
+  /** Seconds per unit of simulated time; default 1, or less if the animation would take more than 12 s. */
   readonly pace?: number;
-  /** Of time; default 's'. */
+  /** Unit of time; default 's'. */
   readonly timeUnit?: string;
   readonly title?: string;
-  /** What a reader who cannot see it should know. */
+  /** A text alternative for readers who cannot see it. */
   readonly description?: string;
   readonly theme?: Theme;
 }
 
-/** A run as a moving picture, in several forms. */
+/** An animation of a run, in several formats. */
 export interface Animation {
   /** A self-contained page with a player: play, pause, a slider, keys. */
   html(): string;
-  /** Pictures side by side at equal times, as SVG; default 6. */
+  /** Frames side by side at equal time intervals, as SVG; default 6. */
   strip(options?: {readonly frames?: number}): string;
-  /** An SVG that moves without a script and begins again at its end; default 480 px wide, 60 frames. */
+  /** An animated SVG without a script, which repeats; default 480 px wide, 60 frames. */
   svg(options?: {readonly width?: number; readonly frames?: number}): string;
-  /** The page in a frame of its own, as notebooks show it. */
+  /** The page in an iframe, for notebooks. */
   toString(): string;
 }
 
@@ -45,8 +45,8 @@ export interface Animation {
 const GRID = 4096;
 
 /**
- * A run as a moving picture: a player, a strip of frames, an SVG that moves.
- * @throws OptionError 'no-figure' where neither the system nor the options say how it is drawn, 'bad-option', 'bad-figure';
+ * An animation of a run: a player, a strip of frames, or an animated SVG.
+ * @throws OptionError 'no-figure' if neither the system nor the options have a figure, 'bad-option', 'bad-figure';
  *   ShapeError 'figure-shape'
  */
 export function animate(run: AnyTrajectory, options: AnimateOptions = {}): Animation {
@@ -70,7 +70,7 @@ export function animate(run: AnyTrajectory, options: AnimateOptions = {}): Anima
   if (figure === undefined)
     throw new OptionError(
       'no-figure',
-      'animate: this system does not say how it is drawn. Give figure: {points: ({q}) => …, rods: [[0, 1]]}, or make the system by withFigure of stiffgrad/models.',
+      'animate: this system has no figure. Give figure: {points: ({q}) => …, rods: [[0, 1]]}, or create the system with withFigure of stiffgrad/models.',
     );
   refuseUnknownOptions(
     figure,
@@ -160,7 +160,7 @@ function radii(radius: Figure['radius'] = 0, points: number): number[] {
   if (all.length === points && all.every(r => r >= 0)) return all;
   throw new OptionError(
     'bad-figure',
-    `animate: figure.radius has ${all.length} numbers for ${points} points; give one that is not negative, or one each.`,
+    `animate: figure.radius has ${all.length} numbers for ${points} points; give one number that is not negative, or one per point.`,
   );
 }
 
@@ -174,7 +174,7 @@ function within(list: readonly number[] = [], points: number, name: string): rea
   if (odd === undefined) return list;
   throw new OptionError(
     'bad-figure',
-    `animate: figure.${name} names point ${odd}; there are points 0 to ${points - 1}.`,
+    `animate: figure.${name} refers to point ${odd}; there are points 0 to ${points - 1}.`,
   );
 }
 

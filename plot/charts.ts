@@ -24,10 +24,10 @@ import {
   type Theme,
 } from '../training/index.js';
 
-/** How any picture looks. */
+/** Options of all plots. */
 export interface Look {
   readonly title?: string;
-  /** What a reader who cannot see it should know. */
+  /** A text alternative for readers who cannot see it. */
   readonly description?: string;
   /** 'auto' (default) follows the reader's setting. */
   readonly theme?: Theme;
@@ -51,19 +51,19 @@ export const lookOf = ({
   height,
 }: Look): Pick<Chart, 'description' | 'theme' | 'width' | 'height'> => ({description, theme, width, height});
 
-/** What `plot` shows of a run. */
+/** Options of `plot`. */
 export interface PlotOptions extends Look {
   /** Default: q of mechanics, y of an ode. */
   readonly series?: Exclude<SeriesName, 't'>;
-  /** Numbers of a saved state that are drawn, by their places in row-major order; default the first six. */
+  /** Indices of the plotted components of a saved state, in row-major order; default: the first six. */
   readonly components?: readonly number[];
-  /** What the components are called, in their order. */
+  /** Names of the components, in their order. */
   readonly names?: readonly string[];
-  /** Of the series: 'm', 'rad'. */
+  /** Unit of the series: 'm', 'rad'. */
   readonly unit?: string;
   /** Default 's'. */
   readonly timeUnit?: string;
-  /** Of several runs the share that lies within the band; default 0.9. */
+  /** With several runs, the fraction that lies within the band; default 0.9. */
   readonly coverage?: number;
   /** An uncertainty about each component of one run, [saved, components] row-major: the band is value ± spread. */
   readonly spread?: ArrayLike<number>;
@@ -85,8 +85,8 @@ const plotOptions: Checks = {
 const LINES = 6;
 
 /**
- * A series over time: of one run, or of several at the same times as their median and the band that holds `coverage` of them,
- * as from a batch over uncertain parameters.
+ * A series over time: of one run, or of several at the same times as their median and the band that contains `coverage`
+ * of them, as from a batch over uncertain parameters.
  * @throws OptionError 'bad-option', 'no-series', 'bad-plot'
  */
 export function plot(run: AnyTrajectory | readonly AnyTrajectory[], options: PlotOptions = {}): string {
@@ -94,7 +94,7 @@ export function plot(run: AnyTrajectory | readonly AnyTrajectory[], options: Plo
   const runs = requireRuns(run);
   const {series = mainSeries(runs[0]), unit, timeUnit = 's', coverage = 0.9, spread} = options;
   if (coverage >= 1)
-    throw new OptionError('bad-option', `plot: coverage is a share below 1, not ${coverage}.`, {coverage});
+    throw new OptionError('bad-option', `plot: coverage must be a fraction below 1, not ${coverage}.`, {coverage});
   const t = runs[0].values('t');
   const all = runs.map(one => columnsOf(one, series, t.length));
   const chosen = componentsOf(options.components, all[0].length);
@@ -158,7 +158,7 @@ const spoken: {readonly [series in Exclude<SeriesName, 't'>]: string} = {
   observed: 'Observed',
 };
 
-/** One number of a saved state. */
+/** One component of a saved state. */
 export interface Place {
   readonly series: Exclude<SeriesName, 't'>;
   /** In row-major order; default 0. */
@@ -167,7 +167,7 @@ export interface Place {
   readonly unit?: string;
 }
 
-/** What `phasePortrait` shows. */
+/** Options of `phasePortrait`. */
 export interface PhaseOptions extends Look {
   /** Default the first position, or the first number of an ode's state. */
   readonly x?: Place;
@@ -176,7 +176,7 @@ export interface PhaseOptions extends Look {
 }
 
 /**
- * One number of the state against another; of several runs each in its colour. The start is a point.
+ * One component of the state against another; several runs have different colours. A point marks the initial state.
  * @throws OptionError 'bad-option', 'no-series'
  */
 export function phasePortrait(run: AnyTrajectory | readonly AnyTrajectory[], options: PhaseOptions = {}): string {
@@ -216,8 +216,9 @@ function place(run: AnyTrajectory, {series, component = 0}: Place): Float64Array
 }
 
 /**
- * What was observed of a run, `observe: system.energy`, as its change from the start: what a scheme loses or wins shows in it.
- * @throws OptionError 'no-series' where the run observed nothing, 'bad-plot' where it observed more than a number
+ * The observed energy of a run, `observe: system.energy`, as its change from the start: it shows what a scheme loses or
+ * gains.
+ * @throws OptionError 'no-series' if the run observed nothing, 'bad-plot' if it observed more than one number
  */
 export function energyPlot(
   run: AnyTrajectory,
@@ -237,7 +238,7 @@ export function energyPlot(
   if (energy.length !== t.length)
     throw new OptionError(
       'bad-plot',
-      'energyPlot: what this run observed is not one number for each state; simulate with observe: system.energy.',
+      'energyPlot: this run did not observe one number for each state; simulate with observe: system.energy.',
     );
   const {relative = energy[0] !== 0, unit = 'J', timeUnit = 's'} = options;
   const change = energy.map(value => (value - energy[0]) / (relative ? Math.abs(energy[0]) : 1));
@@ -251,7 +252,7 @@ export function energyPlot(
   });
 }
 
-/** A series that was measured, and what was simulated for it. */
+/** A measured series, and the simulated one. */
 export interface ResidualSamples {
   readonly t: ArrayLike<number>;
   readonly measured: ArrayLike<number>;
@@ -325,7 +326,7 @@ export function lossCurve(
   });
 }
 
-/** Of one method: work and error of several runs. */
+/** Work and error of several runs of one method. */
 export interface WorkPrecision {
   readonly name: string;
   readonly work: ArrayLike<number>;
@@ -333,7 +334,8 @@ export interface WorkPrecision {
 }
 
 /**
- * Error against work, both logarithmic (Hairer & Wanner, Solving Ordinary Differential Equations II, §IV.10): the lower line wins.
+ * Error against work, both logarithmic (Hairer & Wanner, Solving Ordinary Differential Equations II, §IV.10): lower is
+ * better.
  * @param options.unit of the work: 'ms'
  */
 export function workPrecision(
@@ -358,7 +360,7 @@ function requireRuns(run: AnyTrajectory | readonly AnyTrajectory[]): readonly An
   const runs = Array.isArray(run) ? (run as readonly AnyTrajectory[]) : [run as AnyTrajectory];
   const given: readonly unknown[] = runs;
   if (runs.length > 0 && given.every(one => typeof one === 'object' && one !== null && 'values' in one)) return runs;
-  throw new OptionError('bad-plot', 'A picture of a run takes a trajectory, as simulate gives it, or a list of them.');
+  throw new OptionError('bad-plot', 'A plot needs a trajectory, as returned by simulate, or a list of trajectories.');
 }
 
 const mainSeries = (run: AnyTrajectory): 'q' | 'y' => (run.system.kind === 'ode' ? 'y' : 'q');

@@ -4,7 +4,7 @@ import type {MediaBundle} from '../training/index.js';
 import {plot} from './charts.js';
 import {figure} from './show.js';
 
-/** A trajectory as texts by media type. */
+/** A trajectory for notebooks: texts by media type. */
 export function display(trajectory: AnyTrajectory): MediaBundle {
   const svg = plot(trajectory);
   return {'text/html': figure(svg, String(trajectory)), 'image/svg+xml': svg, 'text/plain': String(trajectory)};

@@ -23,7 +23,7 @@ export function chosen(t: Float64Array, most: number): number[] {
   if (last < 1)
     throw new OptionError(
       'bad-option',
-      'animate: this run saved one state; there is no motion in it. Leave saveAt out.',
+      'animate: this run saved only one state, so there is no motion to show. Omit saveAt.',
     );
   const frames = Math.min(most - 1, last);
   const found = new Set<number>([0]);
@@ -110,7 +110,7 @@ function forcesOf(drawn: {at: tf.Tensor; force: tf.Tensor}, dim: number, t: numb
   if (!values.at.every(Number.isFinite) || !values.force.every(Number.isFinite))
     throw new OptionError(
       'bad-figure',
-      `animate: figure.forces gives what is not a finite number at t = ${t}; let a force that is not there be zero.`,
+      `animate: figure.forces is not finite at t = ${t}; return zero for a force that does not act.`,
     );
   return values;
 }

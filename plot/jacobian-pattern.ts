@@ -10,7 +10,7 @@ import {lookOf, lookOptions, type Look} from './charts.js';
 import {figure} from './show.js';
 import {refuseUnknownOptions} from '../lib/checks.js';
 
-/** ∂R/∂z of an implicit step: compressed rows, and what the first steps did. */
+/** ∂R/∂z of an implicit step in compressed rows, and the convergence of the first steps. */
 export interface JacobianPattern {
   readonly n: number;
   readonly nonzeros: number;
@@ -21,14 +21,14 @@ export interface JacobianPattern {
   readonly symmetric: boolean;
   /** How `auto` solves with it: 'dense', 'tridiagonal', 'sparse', …. */
   readonly solver: string;
-  /** Newton's history: the largest entry of each right-hand side, in order; a rise begins a step. */
+  /** History of Newton's method: the largest entry of each right-hand side, in order; an increase starts a step. */
   readonly residuals: readonly number[];
-  /** The same in a line. */
+  /** A summary in one line. */
   toString(): string;
 }
 
 /**
- * The pattern of a system's step matrix, by one step of it (or `steps`).
+ * The sparsity pattern of a system's step matrix, from one step (or `steps`).
  * @throws OptionError 'bad-option' for an explicit scheme, which has no such matrix; errors of the run
  */
 export function jacobianPattern(
@@ -124,7 +124,9 @@ function describing(pattern: JacobianPattern): JacobianPattern {
   });
 }
 
-/** Entries of a pattern as squares: rows downwards, columns to the right. Large matrices show blocks that have any. */
+/**
+ * Entries of a pattern as squares: rows downwards, columns to the right. For large matrices, blocks that have entries.
+ */
 export function sparsityPlot(pattern: Pick<JacobianPattern, 'n' | 'rowPointers' | 'columns'>, look: Look = {}): string {
   refuseUnknownOptions(look, lookOptions, 'sparsityPlot', 'bad-option');
   const {n, rowPointers, columns} = pattern;

@@ -4,21 +4,22 @@ import {OptionError} from '../lib/index.js';
 import {lineChart, numberText, type Series} from '../training/index.js';
 import {lookOf, lookOptions, type Look} from './charts.js';
 
-/** What `lossLandscape` shows. */
+/** The argument of `lossLandscape`. */
 export interface Landscape extends Look {
-  /** The parameters of the two axes and the values at which the loss is taken. */
+  /** The parameters of the two axes and the values at which the loss is evaluated. */
   readonly x: {readonly name: string; readonly values: ArrayLike<number>; readonly unit?: string};
   readonly y: {readonly name: string; readonly values: ArrayLike<number>; readonly unit?: string};
-  /** The loss at a place, or all of them, [y, x] row-major. */
+  /** The loss as a function, or all its values, [y, x] row-major. */
   readonly loss: ((x: number, y: number) => number) | ArrayLike<number>;
-  /** Colours by the logarithm of the loss; default true where all are positive. */
+  /** Colours by the logarithm of the loss; default true if all are positive. */
   readonly log?: boolean;
-  /** Places that an optimizer went through, [x, y] each. */
+  /** Points on an optimizer's path, [x, y] each. */
   readonly path?: readonly (readonly [number, number])[];
 }
 
 /**
- * The loss over a grid of two parameters: dark is low. Grids are even; a loss that is not finite leaves a hole.
+ * The loss over a grid of two parameters: dark is low. Grids are evenly spaced; a loss that is not finite leaves a
+ * hole.
  * @throws OptionError 'bad-option', 'bad-plot'
  */
 export function lossLandscape(landscape: Landscape): string {
@@ -47,7 +48,7 @@ export function lossLandscape(landscape: Landscape): string {
   if (columns < 2 || rows < 2 || (typeof loss !== 'function' && loss.length !== columns * rows))
     throw new OptionError(
       'bad-plot',
-      `lossLandscape: a grid of ${columns} × ${rows} values needs at least 2 × 2, and as many losses.`,
+      `lossLandscape: a grid of ${columns} × ${rows} values must be at least 2 × 2 and needs one loss for each.`,
     );
   const places = Array.from(
     {length: columns * rows},

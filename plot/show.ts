@@ -2,7 +2,7 @@
 import {requireValue, text} from '../lib/checks.js';
 import type {MediaBundle} from '../training/index.js';
 
-/** The value of a cell that a Jupyter kernel shows as HTML. */
+/** A cell value that a Jupyter kernel shows as HTML. */
 export interface Shown {
   /** The HTML itself. */
   toString(): string;
@@ -18,7 +18,7 @@ const style = `.stiffgrad-figure { margin: 0; padding: 8px; overflow-x: auto; ba
 .stiffgrad-figure:has(.dark) { background: #0d1117; color: #e6edf3; } .stiffgrad-figure:has(.dark) figcaption { color: #9198a1; }
 .stiffgrad-figure svg { max-width: 100%; height: auto; }`;
 
-/** A picture with a caption as an HTML element that has its own style. */
+/** A picture with a caption, as an HTML element with its own style. */
 export function figure(picture: string, caption = ''): string {
   requireValue(picture, text, 'figure: the picture');
   requireValue(caption, text, 'figure: the caption');
@@ -28,7 +28,7 @@ export function figure(picture: string, caption = ''): string {
 const escaped = (sentence: string): string =>
   sentence.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
 
-/** SVG or HTML, a `plot(…)` or `fit.html({fragment: true})`, as the value of a cell: the kernel shows it instead of its letters. */
+/** SVG or HTML, a `plot(…)` or `fit.html({fragment: true})`, as the value of a cell: the kernel renders it. */
 export function show(picture: string, caption = ''): Shown {
   requireValue(picture, text, 'show: the picture');
   const html = picture.startsWith('<svg')

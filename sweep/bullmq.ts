@@ -11,14 +11,14 @@ import {clientOptions, defaultQueue, queued, refusal, type QueueConnection, type
 import type {Cause} from './store.js';
 import type {Job} from './task.js';
 
-/** How cases go through a queue. */
+/** Options of `bullmq`. */
 export interface BullmqOptions {
   readonly connection: QueueConnection;
-  /** The queue's name, that of its workers; default 'stiffgrad'. */
+  /** The queue's name, the same as for its workers; default 'stiffgrad'. */
   readonly queue?: string;
-  /** Cases in the queue at once; default 1000, so that a thousand processors have work. */
+  /** Number of cases in the queue at once; default 1000, enough for a thousand processors. */
   readonly window?: number;
-  /** Seconds after which a case that nothing was heard of is looked for in the store and queued again; default 10. */
+  /** Seconds after which a case without a response is looked up in the store and queued again; default 10. */
   readonly recheck?: number;
 }
 
@@ -30,14 +30,14 @@ const visible = 30;
 const pause = (seconds: number): Promise<void> => new Promise(resolve => setTimeout(resolve, 1000 * seconds));
 
 /**
- * Computes cases by the workers of a queue, which `npx stiffgrad worker` starts. Needs the packages bullmq and ioredis, or pg for a queue in
- * PostgreSQL.
+ * Computes cases in the workers of a queue, which `npx stiffgrad worker` starts. Needs the packages bullmq and ioredis,
+ * or pg for a queue in PostgreSQL.
  * @throws OptionError
  */
 export function bullmq(options: BullmqOptions): Engine {
   refuseUnknownOptions(options, {connection: object, queue: text, window: count, recheck: positive}, 'bullmq');
   if ((options.connection as unknown) === undefined)
-    throw new OptionError('no-option', "bullmq needs connection, as {url: 'redis://127.0.0.1'}.", {
+    throw new OptionError('no-option', "bullmq needs a connection, such as {url: 'redis://127.0.0.1'}.", {
       option: 'connection',
     });
   clientOptions(options.connection);
@@ -174,7 +174,7 @@ class Coordinator {
       if (performance.now() > until)
         throw new DataError(
           'other-store',
-          `A worker has done ${name}, but ${store.folder} has no such result: workers must be started with --store of the same folder.`,
+          `A worker has completed ${name}, but ${store.folder} has no such result: start the workers with --store of the same folder.`,
           {folder: store.folder},
         );
       await pause(wait);
@@ -243,7 +243,7 @@ export async function reached(
     const reason = (error as Error).message || (error as NodeJS.ErrnoException).code;
     throw new OptionError(
       'no-queue',
-      `The queue's server cannot be used: ${reason}. Is it running, are address, user and password right, and does it ask for TLS (rediss://, or ?sslmode=require)?`,
+      `The queue's server cannot be used: ${reason}. Check that it is running, that address, user and password are right, and whether it requires TLS (rediss://, or ?sslmode=require).`,
     );
   } finally {
     clearTimeout(timer);

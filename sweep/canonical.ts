@@ -47,7 +47,7 @@ function write(value: unknown, where: string, above: readonly object[]): string 
   if (Object.hasOwn(value, mark))
     throw new OptionError(
       'no-data',
-      `${where} has the name '${mark}', which stands for values that JSON lacks: rename it.`,
+      `${where} has the name '${mark}', which is reserved for values that JSON lacks: rename it.`,
     );
   const entries = Object.entries(value).filter(([, entry]) => entry !== undefined);
   entries.sort(([a], [b]) => (a < b ? -1 : 1));

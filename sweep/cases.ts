@@ -10,20 +10,23 @@ import {OptionError} from '../lib/errors.js';
 import type {Table} from '../training/index.js';
 import {sobolPoints} from './sobol.js';
 
-/** One case: numbers, texts and lists of these, by name. It goes to the task, through queues and into files as it is. */
+/**
+ * One case: numbers, texts and lists of these, by name. It is passed unchanged to the task, through queues and into
+ * files.
+ */
 export interface Case {
   readonly [name: string]: unknown;
 }
 
-/** Cases that can be gone through more than once, and are counted. */
+/** A list of cases that can be iterated more than once, with its length. */
 export interface CaseList<C extends Case = Case> extends Iterable<C> {
   readonly length: number;
 }
 
-/** Where samples lie: from `low` to `high`, even along the axis or, with `log`, along its logarithm. */
+/** A range of samples from `low` to `high`, uniform along the axis or, with `log`, along its logarithm. */
 export type Range =
   readonly [low: number, high: number] | {readonly low: number; readonly high: number; readonly log?: boolean};
-/** By name of what is varied. */
+/** Ranges by the names of the varied quantities. */
 export type Ranges = Readonly<Record<string, Range>>;
 
 const listed = <C extends Case>(length: number, each: () => Iterator<C>): CaseList<C> => ({
@@ -68,19 +71,16 @@ export function linspace(low: number, high: number, count: number): number[] {
   );
 }
 
-/** `count` numbers from `low` to `high` with equal ratios, both included. @throws OptionError where one is not positive */
+/** `count` numbers from `low` to `high` with equal ratios, both included. @throws OptionError if one is not positive */
 export function logspace(low: number, high: number, count: number): number[] {
   if (!(low > 0 && high > 0))
-    throw new OptionError(
-      'bad-range',
-      `logspace: from ${low} to ${high} there is no logarithm; both must be positive.`,
-    );
+    throw new OptionError('bad-range', `logspace: low and high must be positive, not ${low} and ${high}.`);
   return linspace(Math.log(low), Math.log(high), count).map((value, i) =>
     i === 0 ? low : i === count - 1 ? high : Math.exp(value),
   );
 }
 
-/** One case a row of a table, with the columns' names; as `readTable` of stiffgrad/training gives it. */
+/** One case per row of a table from `readTable` of stiffgrad/training, with the columns' names. */
 export function tableCases(
   table: Pick<Table, 'columns' | 'column' | 'rows'>,
   columns?: readonly string[],
@@ -95,7 +95,8 @@ export function tableCases(
 /** Numbers of the unit interval on a range's axis. @throws OptionError 'bad-range' */
 function scales(ranges: Ranges, owner: string): [name: string, scale: (unit: number) => number][] {
   const entries = Object.entries(ranges);
-  if (entries.length === 0) throw new OptionError('bad-range', `${owner} needs at least one range, as {k: [10, 100]}.`);
+  if (entries.length === 0)
+    throw new OptionError('bad-range', `${owner} needs at least one range, such as {k: [10, 100]}.`);
   return entries.map(([name, range]) => {
     const {
       low,
@@ -131,7 +132,7 @@ function sampled<R extends Ranges>(
   });
 }
 
-/** Independent points, uniform in the box, that the seed repeats. @throws OptionError 'bad-range' */
+/** Independent points, uniform in the box, determined by the seed. @throws OptionError 'bad-range' */
 export function uniform<R extends Ranges>(count: number, ranges: R, seed = 0): CaseList<Sampled<R>> {
   return sampled(count, ranges, 'uniform', function* (dimensions) {
     const random = xoroshiro128plus(seed);
@@ -140,7 +141,7 @@ export function uniform<R extends Ranges>(count: number, ranges: R, seed = 0): C
 }
 
 /**
- * One point in each of `count` equal slices of every axis, its place within them random (McKay, Beckman & Conover 1979).
+ * One point in each of `count` equal slices of every axis, at a random place within it (McKay, Beckman & Conover 1979).
  * @throws OptionError 'bad-range'
  */
 export function latinHypercube<R extends Ranges>(count: number, ranges: R, seed = 0): CaseList<Sampled<R>> {
@@ -159,10 +160,11 @@ export function latinHypercube<R extends Ranges>(count: number, ranges: R, seed 
 }
 
 /**
- * Points of a Sobol sequence: evenest for counts that are powers of two. Later points go on where earlier ones
+ * Points of a Sobol sequence: most uniform for counts that are powers of two. Later points continue where earlier ones
  * ended, so that a longer sweep contains a shorter one.
- * @param options `skip`: how many points of the sequence come before, default 0; the first point is the box's lower corner
- * @throws OptionError where there are more than 64 ranges, or a range is wrong
+ * @param options `skip`: how many points of the sequence to skip, default 0; the first point is the lower corner of the
+ *   box
+ * @throws OptionError if there are more than 64 ranges, or a range is wrong
  */
 export function sobol<R extends Ranges>(
   count: number,

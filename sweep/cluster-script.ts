@@ -1,12 +1,12 @@
 /** Scripts that have a cluster run a sweep's shares: a job array of Slurm, an indexed job of Kubernetes. To be fitted to the place. */
 
-/** What a script is made for. */
+/** The arguments of a cluster script. */
 export interface ClusterScript {
-  /** The sweep's file, from the folder that all machines see. */
+  /** The sweep's file, relative to the folder that all machines share. */
   readonly file: string;
-  /** How many shares. */
+  /** Number of shares. */
   readonly shards: number;
-  /** Processes of one share. */
+  /** Number of processes per share. */
   readonly workers: number;
 }
 

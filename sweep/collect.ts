@@ -9,18 +9,18 @@ import {DataError, OptionError} from '../lib/errors.js';
 import {canonical} from './canonical.js';
 import type {Row, Store} from './store.js';
 
-/** What `collect` may be told. */
+/** Options of `collect`. */
 export interface CollectOptions {
   /** Results of other versions of tasks are left out; default none may be there, but in '.jsonl', whose rows have theirs. */
   readonly versions?: readonly string[];
 }
 
 /**
- * Writes all results in the order of their names, a row a line; the file is there when it is whole.
+ * Writes all results in the order of their names, one row per line; the file appears when it is complete.
  * @param to '.jsonl': the whole rows; '.csv': the numbers of cases and results by name, 'result.loss', 'case.k[0]', and the seed;
  *   '.parquet': these, the texts, and the case's name
- * @returns how many rows there are
- * @throws OptionError where the file has another ending
+ * @returns the number of rows
+ * @throws OptionError if the file has another extension
  * @throws DataError 'several-versions' where the columns would hold results of several versions of a task, which nothing there tells apart
  */
 export async function collect(store: Store, to: string, options: CollectOptions = {}): Promise<number> {
@@ -60,7 +60,7 @@ async function* ofOneVersion(rows: Rows): Rows {
     if (versions.size > 1)
       throw new DataError(
         'several-versions',
-        `The store has results of ${versions.size} versions of the task '${task}': ${[...versions].map(([version, count]) => `${version} (${count})`).join(', ')}. Say which are wanted with versions (--versions of the command), or remove the others with prune.`,
+        `The store has results of ${versions.size} versions of the task '${task}': ${[...versions].map(([version, count]) => `${version} (${count})`).join(', ')}. Choose with versions (--versions on the command line), or remove the others with prune.`,
         {task, versions: Object.fromEntries(versions)},
       );
 }

@@ -4,7 +4,7 @@ import type {Cause, Failure, Store} from './store.js';
 import type {AttemptOptions, Outcome, TaskPool} from './task-pool.js';
 import type {Job} from './task.js';
 
-/** How often a case is tried, by the cause of its failures. */
+/** Number of attempts of a case, by the cause of its failures. */
 export type Attempts = Readonly<Record<Cause, number>>;
 
 /**
@@ -13,7 +13,7 @@ export type Attempts = Readonly<Record<Cause, number>>;
  */
 export const usualAttempts: Attempts = {thrown: 1, timeout: 1, memory: 1, exited: 1, refused: 1, lost: 3};
 
-/** What holds for every case of a sweep. */
+/** Limits for every case of a sweep. */
 export interface Rules {
   readonly timeout?: number;
   readonly memory?: number;
@@ -25,14 +25,14 @@ export type Settled =
   | {readonly kind: 'done'; readonly result?: string}
   | {readonly kind: 'failed'; readonly failure: Pick<Failure, 'cause' | 'error'>};
 
-/** What `sweep` gives an engine. */
+/** The argument of an engine. */
 export interface EngineContext {
   readonly store: Store;
   readonly rules: Rules;
-  /** The sweep's, a part of every case's name. */
+  /** The seed of the sweep, a part of every case's name. */
   readonly seed: number;
   readonly signal: AbortSignal;
-  /** The next case to compute; undefined where there are no more. It may wait for results of earlier ones. */
+  /** The next case to compute; undefined if there are no more. It may wait for results of earlier cases. */
   next(): Promise<Job | undefined>;
   /** To be called once for each job. */
   settled(job: Job, how: Settled): void;

@@ -4,22 +4,28 @@ import {OptionError} from '../lib/errors.js';
 import type {Case} from './cases.js';
 import type {CaseGenerator} from './sweep.js';
 
-/** How a budget grows while cases go. */
+/** Options of `successiveHalving`. */
 export interface HalvingOptions<C extends Case, R> {
   readonly cases: Iterable<C>;
-  /** The first budget; each case has it under `name`. */
+  /** The first budget; each case has its budget under `name`. */
   readonly from: number;
   /** The last budget. */
   readonly to: number;
-  /** One in so many goes on, with so many times the budget; default 3, near the best by the authors' analysis. */
+  /**
+   * One in `factor` cases continues, with `factor` times the budget; default 3, near the optimum of the authors'
+   * analysis.
+   */
   readonly factor?: number;
-  /** What a budget is called in a case; default 'budget'. */
+  /** Name of the budget in a case; default 'budget'. */
   readonly name?: string;
-  /** What is small for a good case. */
+  /** The loss of a result; smaller is better. */
   readonly loss: (result: R, one: C) => number;
 }
 
-/** Cases for `sweep`, in rungs; ties go to the earlier case, and failed cases and losses that are no numbers go out first. @throws OptionError */
+/**
+ * Cases for `sweep`, in rungs; ties go to the earlier case, and failed cases and losses that are not numbers are
+ * dropped first. @throws OptionError
+ */
 export function successiveHalving<C extends Case, R = unknown>(options: HalvingOptions<C, R>): CaseGenerator<C, R> {
   const {cases, factor = 3, from, loss, name = 'budget', to} = options;
   requireValue(from, positive, 'successiveHalving: from');
@@ -34,7 +40,7 @@ export function successiveHalving<C extends Case, R = unknown>(options: HalvingO
   if (to < from)
     throw new OptionError(
       'bad-budget',
-      `successiveHalving goes from a smaller budget to a greater one, not from ${from} to ${to}.`,
+      `successiveHalving needs budgets from a smaller to a larger one, not from ${from} to ${to}.`,
     );
   return async function* (outcome) {
     let going = [...cases];

@@ -24,7 +24,7 @@ async function registerTsx(file: string): Promise<void> {
   } catch {
     throw new OptionError(
       'no-tsx',
-      `${file} is TypeScript, which this Node (${process.version}) does not read by itself. Install tsx here (npm install -D tsx), or use Node 22.18 or later.`,
+      `${file} is TypeScript, which this Node (${process.version}) cannot load by itself. Install tsx here (npm install -D tsx), or use Node 22.18 or later.`,
     );
   }
 }

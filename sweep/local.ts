@@ -11,13 +11,13 @@ import type {Job} from './task.js';
 /** Cases in flight beyond the processes' own: their files are written while others are computed. */
 const ahead = 32;
 
-/** Cases computed by processes of this machine. */
+/** Options of `local`. */
 export interface LocalOptions {
-  /** Processes; default one a processor. */
+  /** Number of processes; default one per processor. */
   readonly workers?: number;
 }
 
-/** The share of a list that one process of many takes. */
+/** Options of `indexed`: the share of this process. */
 export interface IndexedOptions extends LocalOptions {
   /** From 0; default by SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX. */
   readonly index?: number;
@@ -33,7 +33,7 @@ export function local(options: LocalOptions = {}): Engine {
 
 /**
  * Computes a share of the cases in processes of this machine; other machines have the other shares and the same store.
- * @throws OptionError where neither the options nor the environment say which share
+ * @throws OptionError if neither the options nor the environment define the share
  */
 export function indexed(options: IndexedOptions = {}): Engine {
   refuseUnknownOptions(options, {...poolChecks, index: whole, of: count}, 'indexed');

@@ -10,11 +10,11 @@ import {numbersOf} from './collect.js';
 import type {Row, Store} from './store.js';
 import type {SweepProgress} from './sweep.js';
 
-/** What a page shows beside what the store holds. */
+/** Options of a page. */
 export interface PageOptions {
-  /** As `onProgress` gives it: total, rate and time left. */
+  /** Progress from `onProgress`: total, rate and time left. */
   readonly progress?: SweepProgress;
-  /** What is best: the least. Default: the first number of a result, by its name. */
+  /** The objective; the smallest is best. Default: the first number of a result, by its name. */
   readonly objective?: (result: unknown, one: Row['case']) => number;
   /** Seconds after which a browser loads the page again; 0: never. Default 5. */
   readonly refresh?: number;
@@ -28,7 +28,7 @@ const mostRows = 20_000;
 const mostFailures = 50;
 const [width, height, margin] = [900, 300, 40];
 
-/** Writes the page, whole, to a file. @throws OptionError */
+/** Writes the complete page to a file. @throws OptionError */
 export async function writePage(store: Store, file: string, options: PageOptions = {}): Promise<void> {
   const html = await sweepPage(store, options);
   await mkdir(path.dirname(path.resolve(file)), {recursive: true});

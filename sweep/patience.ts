@@ -26,7 +26,7 @@ export async function patiently<T>(
       if (performance.now() + wait > until)
         throw new DataError(
           'store-unwritable',
-          `${what}: ${(error as Error).message}. Make room and run the sweep again: it goes on from here.`,
+          `${what}: ${(error as Error).message}. Free some space and run the sweep again: it continues from here.`,
           {cause: (error as Error).message},
         );
       await new Promise(resolve => setTimeout(resolve, wait));

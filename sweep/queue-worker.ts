@@ -14,30 +14,35 @@ import {clientOptions, defaultQueue, refusal, unqueued, type QueueConnection, ty
 import {Store} from './store.js';
 import {TaskPool} from './task-pool.js';
 
-/** What a worker needs. */
+/** Options of a worker. */
 export interface WorkerOptions {
   readonly connection: QueueConnection;
   /** The folders whose modules it may load as tasks. */
   readonly tasks: readonly string[];
-  /** The sweep's store, on a file system that both see. */
+  /**
+   * The sweep's store: a folder that both can access, an address s3://bucket/prefix, or a store made by `openStore`.
+   */
   readonly store: string | Store;
   /** Default 'stiffgrad'. */
   readonly queue?: string;
-  /** Processes; default one a processor. */
+  /** Number of processes; default one per processor. */
   readonly workers?: number;
-  /** Bytes of one process; default four fifths of the machine's over all of them. */
+  /**
+   * Memory limit of one process, in bytes; default: four fifths of the machine's memory, divided by the number of
+   * processes.
+   */
   readonly memory?: number;
-  /** Cases a second that all workers of the queue begin, at most; default no limit. */
+  /** Largest number of cases per second that all workers of the queue start together; default: no limit. */
   readonly rate?: number;
-  /** Seconds without a sign of life after which another worker takes a worker's cases; default 30, BullMQ's own. */
+  /** Seconds without a heartbeat after which other workers take over a worker's cases; default 30, that of BullMQ. */
   readonly stalled?: number;
 }
 
-/** A worker that runs. */
+/** A running worker. */
 export interface QueueWorker {
-  /** Waits for the cases that it has begun. */
+  /** Stops the worker after its current cases. */
   close(): Promise<void>;
-  /** Processes that compute now. */
+  /** Ids of its current processes. */
   readonly pids: readonly number[];
 }
 
@@ -49,7 +54,7 @@ const maxStalledCount = 10;
 
 /**
  * Starts a worker of a queue, as `npx stiffgrad worker` does.
- * @throws OptionError where an option is wrong, a folder is not there, or the server cannot be reached
+ * @throws OptionError if an option is wrong, a folder does not exist, or the server cannot be reached
  */
 export async function startWorker(options: WorkerOptions): Promise<QueueWorker> {
   refuseUnknownOptions(
@@ -58,7 +63,7 @@ export async function startWorker(options: WorkerOptions): Promise<QueueWorker> 
       connection: object,
       tasks: list,
       store: {
-        what: "a folder's path, or made by openStore",
+        what: "a folder's path, or a store made by openStore",
         test: value => typeof value === 'string' || value instanceof Store,
       },
       queue: text,

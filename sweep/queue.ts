@@ -11,7 +11,7 @@ import type {Case} from './cases.js';
 import {attemptChecks, type Attempts, type Settled} from './engine.js';
 import {jobOf, type Job} from './task.js';
 
-/** Where the server is, and what it asks for. */
+/** Address and credentials of the server. */
 export interface QueueConnection {
   /**
    * redis://user:password@host:port/db, rediss:// for TLS, or postgres://user:password@host:port/database. What stands beside
@@ -85,7 +85,7 @@ export function clientOptions(
     if (rest.db !== undefined)
       throw new OptionError(
         'bad-connection',
-        'bullmq: connection.db is a number of Redis; the database of PostgreSQL is in the url.',
+        'bullmq: connection.db is only for Redis; give the database of PostgreSQL in the url.',
       );
     // Tables of the queue are made where there are none, under a lock: whoever comes first makes them.
     return {...place, user: username, database: db, ssl: secure, keepAlive: true, migrate: true};
@@ -158,6 +158,6 @@ export function unqueued(
   refuseUnknownOptions(attempts, attemptChecks, 'A queued case: attempts');
   const job = jobOf(task, parse(content) as Case, seed);
   if (!isDeepStrictEqual([job.name, job.case], [name, content]))
-    throw new OptionError('bad-case', `The queued case ${name} is not what its name says.`);
+    throw new OptionError('bad-case', `The content of the queued case ${name} does not match its name.`);
   return {job, attempts, ...(timeout === undefined ? {} : {timeout})};
 }

@@ -10,11 +10,11 @@ import {DataError, OptionError} from '../lib/errors.js';
 import {patiently} from './patience.js';
 import type {Texts} from './texts.js';
 
-/** How a server is reached, where the environment does not say it. */
+/** Connection to a server, if the environment does not define it. */
 export interface S3Connection {
-  /** Of a server that is not Amazon's: 'https://storage.example.org:9000'. Default AWS_ENDPOINT_URL_S3. */
+  /** URL of a server that is not Amazon's: 'https://storage.example.org:9000'. Default AWS_ENDPOINT_URL_S3. */
   readonly endpoint?: string;
-  /** Default AWS_REGION; at an endpoint of one's own us-east-1, which most of these ignore. */
+  /** Default AWS_REGION; with an endpoint us-east-1, which most servers ignore. */
   readonly region?: string;
   /** Default: as Amazon's client finds them, in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, its files, or the machine's role. */
   readonly credentials?: {
@@ -22,7 +22,7 @@ export interface S3Connection {
     readonly secretAccessKey: string;
     readonly sessionToken?: string;
   };
-  /** Whether the bucket stands in the path in place of the host's name; default at an endpoint of one's own. */
+  /** Whether the bucket is in the path instead of the host name; default true with an endpoint. */
   readonly pathStyle?: boolean;
 }
 
@@ -95,7 +95,7 @@ export class S3Texts implements Texts {
       const {name, message} = error as Error;
       throw new DataError(
         'store-refused',
-        `${this.place} ${what}: ${name === 'Error' ? '' : `${name}: `}${message.replace(/\.?$/, '.')} Look at the bucket's name, the region or endpoint, and the credentials and their rights.`,
+        `${this.place} ${what}: ${name === 'Error' ? '' : `${name}: `}${message.replace(/\.?$/, '.')} Check the bucket's name, the region or endpoint, and the credentials and their permissions.`,
         {place: this.place, cause: name},
       );
     }

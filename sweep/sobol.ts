@@ -36,9 +36,10 @@ export function* sobolPoints(dimensions: number, count: number, skip = 0): Gener
   if (dimensions > sobolDimensions)
     throw new OptionError(
       'too-many-dimensions',
-      `sobol has ${sobolDimensions} dimensions at most, not ${dimensions}; latinHypercube has no limit.`,
+      `sobol supports at most ${sobolDimensions} dimensions, not ${dimensions}; latinHypercube has no limit.`,
     );
-  if (count + skip > 2 ** bits) throw new OptionError('too-many-points', `sobol has 2³² points, not ${count + skip}.`);
+  if (count + skip > 2 ** bits)
+    throw new OptionError('too-many-points', `sobol has only 2³² points, not ${count + skip}.`);
   const v = Array.from({length: dimensions}, (_, d) => directionNumbers(d));
   const x = new Uint32Array(dimensions);
   for (let index = 0; index < skip + count; index++) {

@@ -22,11 +22,11 @@ export interface Row<C extends Case = Case, R = unknown> {
   readonly seed: number;
   readonly task: {readonly name: string; readonly version: string};
   readonly result: R;
-  /** How long it took. */
+  /** Time of the computation. */
   readonly seconds: number;
 }
 
-/** One attempt of a case that failed. */
+/** A failed attempt of a case. */
 export interface Failure<C extends Case = Case> {
   readonly name: string;
   readonly case: C;
@@ -34,11 +34,11 @@ export interface Failure<C extends Case = Case> {
   readonly task: {readonly name: string; readonly version: string};
   readonly cause: Cause;
   readonly error: {readonly name: string; readonly message: string; readonly stack?: string};
-  /** From 1. */
+  /** Number of the attempt, from 1. */
   readonly attempt: number;
 }
 
-/** How many cases a store has. */
+/** Numbers of cases in a store. */
 export interface StoreStatus {
   readonly done: number;
   /** Cases that failed and have no result. */
@@ -47,13 +47,19 @@ export interface StoreStatus {
   readonly causes: Readonly<Partial<Record<Cause, number>>>;
 }
 
-/** How a store writes. */
+/** Options of a store. */
 export interface StoreOptions {
-  /** Of a folder. Every result is forced to the disk before it counts; default true. Without, a loss of power may lose the last seconds' files. */
+  /**
+   * For folders: every result is flushed to the disk before it counts; default true. Otherwise a power failure may lose
+   * the files of the last seconds.
+   */
   readonly durable?: boolean;
-  /** Seconds for which a full or unreachable disk or server is tried again; default 300. */
+  /** Seconds for which writing to a full or unreachable disk or server is retried; default 300. */
   readonly patience?: number;
-  /** Of an address s3://bucket/prefix: what the environment (AWS_REGION, AWS_ENDPOINT_URL_S3, …) does not say. */
+  /**
+   * For an address s3://bucket/prefix: settings that the environment (AWS_REGION, AWS_ENDPOINT_URL_S3, …) does not
+   * define.
+   */
   readonly s3?: S3Connection;
 }
 
@@ -73,7 +79,10 @@ export class Store {
     const {durable = true, patience = 300, s3} = options;
     const distant = folder.startsWith('s3://');
     if (!distant && s3 !== undefined)
-      throw new OptionError('bad-option', `openStore: s3 is for addresses as s3://bucket/prefix, not for ${folder}.`);
+      throw new OptionError(
+        'bad-option',
+        `openStore: the option s3 is only for addresses such as s3://bucket/prefix, not for ${folder}.`,
+      );
     this.#texts = distant ? new S3Texts(folder, patience, s3) : new FolderTexts(folder, patience, durable);
     this.folder = this.#texts.place;
   }
@@ -83,7 +92,9 @@ export class Store {
     return this.#texts.has(done(name));
   }
 
-  /** A case's result, or undefined where there is none. @throws DataError where its text is damaged, which is then set aside */
+  /**
+   * A case's result, or undefined if there is none. @throws DataError if its text is damaged, which is then moved aside
+   */
   async read(name: string): Promise<Row | undefined> {
     const text = await this.#texts.read(done(name));
     if (text === undefined) return undefined;
@@ -93,15 +104,15 @@ export class Store {
     const aside = await this.#texts.setAside(done(name));
     throw new DataError(
       'damaged-result',
-      `${file} is not what was written; it was set aside as ${aside}. Run the sweep again: it makes this case anew.`,
+      `${file} is damaged and was moved to ${aside}. Run the sweep again: it computes this case again.`,
       {file},
     );
   }
 
   /**
-   * Takes a case's result, in canonical form, where it has none yet.
+   * Stores a case's result, in canonical form, unless it has one already.
    * @returns whether it was the first
-   * @throws DataError where the disk stays full longer than the store is patient
+   * @throws DataError if the disk stays full for longer than `patience`
    */
   async accept(job: Job, result: string, seconds: number): Promise<boolean> {
     const {case: content, name, seed, task} = job;
@@ -109,7 +120,7 @@ export class Store {
     return this.#write(done(name), text);
   }
 
-  /** Keeps a failure; gives which attempt of the case it was, from 1. */
+  /** Stores a failure; returns the number of the attempt, from 1. */
   async fail(job: Job, cause: Cause, error: Failure['error']): Promise<number> {
     const {case: content, name, seed, task} = job;
     for (let attempt = 1; ; attempt++) {
@@ -133,12 +144,12 @@ export class Store {
     return this.#texts.write(name, `${content}\n${hash(content)}\n`);
   }
 
-  /** Names of all cases with a result, some at a time, in the order of names. */
+  /** Names of all cases with a result, in batches, in the order of names. */
   async *names(): AsyncGenerator<string[], void> {
     for await (const names of this.#texts.list('done')) yield names.filter(isResult).map(caseOf);
   }
 
-  /** Names of all cases with failures, whether or not they have a result by now, with how many. */
+  /** Names of all cases with failures, with or without a result, and the number of failures. */
   async failedNames(): Promise<Map<string, number>> {
     const counts = new Map<string, number>();
     for await (const names of this.#texts.list('failed'))
@@ -146,7 +157,7 @@ export class Store {
     return counts;
   }
 
-  /** All results, in the order of names, which depends on the cases alone. Damaged ones are set aside and left out. */
+  /** All results, in the order of names, which depends only on the cases. Damaged ones are moved aside and omitted. */
   async *rows(): AsyncGenerator<Row, void> {
     for await (const names of this.names()) {
       for (let i = 0; i < names.length; i += readers) {
@@ -172,7 +183,7 @@ export class Store {
     }
   }
 
-  /** Counts what there is. */
+  /** Counts results and failures. */
   async status(): Promise<StoreStatus> {
     let done = 0;
     for await (const names of this.names()) done += names.length;
@@ -186,10 +197,13 @@ export class Store {
   }
 
   /**
-   * Removes what is not wanted: parts that ended writers left behind, failures of cases that have a result, and what is asked for.
-   * @param options `failures`: of all cases, which are then tried again; `versions`: results and failures of tasks whose version is not
-   * among these; `older`: of parts, in seconds, default 3600, so that none is taken from a process that writes
-   * @returns how many files went
+   * Removes leftovers: partial files of ended writers, failures of cases that have a result, and what the options
+   * select.
+   * @param options `failures`: those of all cases, which are then tried again; `versions`: results and failures of
+   *   tasks whose version is not
+   * among these; `older`: the age of partial files, in seconds, default 3600, so that none of a running writer is
+   * removed
+   * @returns the number of removed files
    */
   async prune({
     failures = false,
@@ -237,8 +251,8 @@ function verified(text: string): string | undefined {
 }
 
 /**
- * A store of results, there already or not.
- * @param folder a folder's path, or s3://bucket/prefix of an object store that speaks S3's protocol
+ * Opens a store of results, existing or new.
+ * @param folder a folder's path, or s3://bucket/prefix of an object store with the S3 protocol
  * @throws OptionError
  */
 export function openStore(folder: string, options?: StoreOptions): Store {

@@ -19,43 +19,43 @@ import {local} from './local.js';
 import {Store, type Cause, type Failure, type Row} from './store.js';
 import {findTask, jobOf, type Job, type Task, type TaskReference} from './task.js';
 
-/** How a case ended, as generators of cases see it. */
+/** The outcome of a case, for generators of cases. */
 export type CaseOutcome<C extends Case = Case, R = unknown> =
   | {readonly status: 'done'; readonly case: C; readonly result: R}
   | {readonly status: 'failed'; readonly case: C; readonly cause: Cause; readonly error: Failure['error']};
 
-/** Cases made one after another: `outcome` waits for one that was given before. */
+/** A generator of cases: `outcome` waits for an earlier case. */
 export type CaseGenerator<C extends Case = Case, R = unknown> = (
   outcome: (one: C) => Promise<CaseOutcome<C, R>>,
 ) => AsyncIterable<C>;
 
-/** How far a sweep is. */
+/** Progress of a sweep. */
 export interface SweepProgress {
   readonly task: Task;
-  /** Cases with a result, those found in the store among them. */
+  /** Cases with a result, including those found in the store. */
   readonly done: number;
   readonly failed: number;
-  /** Of the done ones, how many were in the store. */
+  /** How many of these were found in the store. */
   readonly resumed: number;
-  /** How many there are, where that is known before: not of generated ones. */
+  /** Number of cases, if known in advance: not of generated ones. */
   readonly total?: number;
   readonly seconds: number;
-  /** Cases a second since it began, those in the store not counted. */
+  /** Cases per second since the start, without those found in the store. */
   readonly rate: number;
-  /** Seconds that the rest will take at this rate. */
+  /** Estimated seconds for the remaining cases at this rate. */
   readonly left?: number;
-  /** The least value of `objective` that this process saw, and its case. */
+  /** The smallest value of `objective` in this process, and its case. */
   readonly best?: {readonly value: number; readonly case: Case};
-  /** What a task told last. */
+  /** The last progress of a task. */
   readonly told?: {readonly case: Case; readonly value: unknown};
 }
 
-/** What `sweep` takes. */
+/** Options of `sweep`. */
 export interface SweepOptions<C extends Case = Case, R = unknown> {
   readonly task: TaskReference;
-  /** A list, what `grid`, `sobol`, … make, anything that can be gone through again, or a generator by results. */
+  /** A list of cases, one made by `grid`, `sobol`, …, any repeatable iterable, or a generator that uses results. */
   readonly cases: Iterable<C> | CaseGenerator<C, R>;
-  /** A folder, or `openStore` of one. */
+  /** A folder or an address s3://bucket/prefix, or a store made by `openStore`. */
   readonly store: string | Store;
   /** Default `local()`. */
   readonly engine?: Engine;
@@ -63,11 +63,16 @@ export interface SweepOptions<C extends Case = Case, R = unknown> {
   readonly seed?: number;
   /** Seconds for one attempt of a case; default no limit. */
   readonly timeout?: number;
-  /** Bytes of one task's process; default four fifths of the machine's over all workers. */
+  /**
+   * Memory limit of a task's process, in bytes; default: four fifths of the machine's memory, divided by the number of
+   * workers.
+   */
   readonly memory?: number;
-  /** How often a case is tried, by cause of failure; default once, and three times where its process was killed from outside. */
+  /**
+   * Number of attempts of a case, by cause of failure; default one, and three if its process was killed from outside.
+   */
   readonly attempts?: Partial<Attempts>;
-  /** What is best: a number of a result, the least one. */
+  /** The objective, a number from a result; the smallest is best. */
   readonly objective?: (result: R, one: C) => number;
   /** At most every `every` seconds, and at the end. */
   readonly onProgress?: (progress: SweepProgress) => void;
@@ -76,12 +81,15 @@ export interface SweepOptions<C extends Case = Case, R = unknown> {
   readonly signal?: AbortSignal;
 }
 
-/** A sweep that has ended. */
+/** A finished sweep. */
 export interface Sweep<C extends Case = Case, R = unknown> extends SweepProgress {
-  /** Whether its signal ended it before it was through. */
+  /** Whether its signal ended it before completion. */
   readonly aborted: boolean;
   readonly store: Store;
-  /** The results in the order of the cases, read from the store; of this process's share. Cases without one are left out. */
+  /**
+   * The results in the order of the cases, read from the store; only of this process's share. Cases without one are
+   * omitted.
+   */
   results(): AsyncGenerator<Row<C, R>, void>;
   /** The last failures of the cases without a result, in the order of the cases. */
   failures(): AsyncGenerator<Failure<C>, void>;
@@ -89,8 +97,8 @@ export interface Sweep<C extends Case = Case, R = unknown> extends SweepProgress
 }
 
 /**
- * Computes every case that the store has no result of. A case that fails is kept there with its error; the others go on.
- * @throws OptionError where an option is wrong, or the task is not there; DataError where the store cannot be written
+ * Computes every case that has no result in the store. A case that fails is stored with its error; the others continue.
+ * @throws OptionError if an option is wrong, or the task does not exist; DataError if the store cannot be written
  */
 export async function sweep<C extends Case = Case, R = unknown>(options: SweepOptions<C, R>): Promise<Sweep<C, R>> {
   checkOptions(options);
@@ -109,12 +117,12 @@ function checkOptions<C extends Case, R>({attempts, ...options}: SweepOptions<C,
       ...ruleChecks,
       task: object,
       cases: {
-        what: 'a list of cases, or a function that makes them by results',
+        what: 'a list of cases, or a function that returns them from the results',
         test: value =>
           typeof value === 'function' || (typeof value === 'object' && value !== null && Symbol.iterator in value),
       },
       store: {
-        what: "a folder's path, or made by openStore",
+        what: "a folder's path, or a store made by openStore",
         test: value => typeof value === 'string' || value instanceof Store,
       },
       engine: {
@@ -135,7 +143,7 @@ function checkOptions<C extends Case, R>({attempts, ...options}: SweepOptions<C,
   if (typeof options.cases === 'function' && options.engine?.share !== undefined && options.engine.share.of > 1)
     throw new OptionError(
       'no-share',
-      'sweep: cases made by results need all of them, and indexed() gives each process a part. Use local() or bullmq().',
+      'sweep: a function of cases needs all results, but indexed() gives each process only a part. Use local() or bullmq().',
     );
 }
 

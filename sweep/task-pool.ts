@@ -37,8 +37,8 @@ const grace = 1;
 const loading = 120;
 
 const described: Readonly<Record<Exclude<Cause, 'thrown' | 'refused'>, string>> = {
-  timeout: 'The task was not done in its time and was killed.',
-  memory: 'The task used more memory than it may, and its process was killed.',
+  timeout: 'The task exceeded its time limit and was killed.',
+  memory: 'The task exceeded its memory limit, and its process was killed.',
   exited: 'The task ended its process.',
   lost: 'The process was killed from outside while the task ran.',
 };
@@ -128,7 +128,7 @@ class TaskProcess {
               cause: 'refused',
               error: {
                 name: 'TaskProcessError',
-                message: `${job.task.module} has version ${answer.version} here, the case is of version ${job.task.version}: the same files must be everywhere, and not change while a sweep runs.`,
+                message: `${job.task.module} has version ${answer.version} here, but the case has version ${job.task.version}: every process needs the same files, and they must not change while a sweep runs.`,
               },
             });
           case 'failed':

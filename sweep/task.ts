@@ -11,26 +11,28 @@ import {OptionError} from '../lib/errors.js';
 import {canonical, hash} from './canonical.js';
 import type {Case} from './cases.js';
 
-/** What a task is given beside its case. */
+/** The second argument of a task. */
 export interface TaskContext {
-  /** Of this case alone, from 0 to 2³² − 1; the same wherever and whenever the case runs. */
+  /** A seed for this case, from 0 to 2³² − 1; the same wherever and whenever the case runs. */
   readonly seed: number;
-  /** Ends when the time is over or the sweep is ended. A task that does not look is killed. */
+  /** Aborted when the time is over or the sweep ends. A task that ignores it is killed. */
   readonly signal: AbortSignal;
   /** The case's name in the store. */
   readonly name: string;
-  /** Tells how far the task is: data of any kind, for `onProgress`. */
+  /** Reports the progress of the task, as data of any kind, for `onProgress`. */
   progress(value: unknown): void;
 }
 
 /** A task: one case in, data out (numbers, texts, lists, typed arrays and plain objects of these). */
 export type TaskFunction<C extends Case = Case, R = unknown> = (one: C, context: TaskContext) => R | Promise<R>;
 
-/** Where a task is found. */
+/** The location of a task. */
 export interface TaskReference {
-  /** The module's file: a path from the working folder, or a file: URL, as new URL('./task.js', import.meta.url). */
+  /**
+   * The module's file: a path from the working folder, or a file: URL, such as new URL('./task.js', import.meta.url).
+   */
   readonly module: string | URL;
-  /** The function that it exports; default 'default'. */
+  /** The name of the exported function; default 'default'. */
   readonly export?: string;
   /**
    * A part of every case's name: what it computes has another version when it gives other results. Default: a hash of
@@ -41,18 +43,18 @@ export interface TaskReference {
   readonly name?: string;
 }
 
-/** A task that was found. */
+/** A located task. */
 export interface Task {
   /** An absolute path. */
   readonly module: string;
   readonly export: string;
   readonly name: string;
   readonly version: string;
-  /** The version is a hash of the module's text: who loads it sees whether it is the same. */
+  /** The version is a hash of the module's text, which is checked when it is loaded. */
   readonly hashed: boolean;
 }
 
-/** A case on its way: its name, and all that computes it. */
+/** A case to compute: its name, its task, and its seed. */
 export interface Job {
   readonly name: string;
   /** In canonical form. */
@@ -114,7 +116,7 @@ const found = (file: string): string | undefined =>
 /** The job of one case: its seed depends on the case and the sweep's seed alone, its name on the task's version too. */
 export function jobOf(task: Task, one: Case, seed: number): Job {
   if (typeof (one as unknown) !== 'object' || (one as unknown) === null || Array.isArray(one))
-    throw new OptionError('bad-case', 'sweep: a case must be an object of names and values, as {k: 40}.');
+    throw new OptionError('bad-case', 'sweep: a case must be an object of names and values, such as {k: 40}.');
   const content = canonical(one, 'A case');
   const own = parseInt(hash(`${seed} ${content}`).slice(0, 8), 16);
   const name = hash(canonical({case: content, seed, task: {name: task.name, version: task.version}}, 'A case'));

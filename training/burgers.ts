@@ -136,7 +136,7 @@ function figure(solution: Solution, kernel: Float64Array): Chart {
   const x = Float64Array.from({length: points}, (_, i) => i * spacing);
   const end = (weights: Float64Array): Float64Array => statesOf(weights, [solution[0]]).slice(-points);
   return {
-    title: `A solution held back, at t = ${steps * dt}`,
+    title: `A held-out solution, at t = ${steps * dt}`,
     x: {label: 'x'},
     y: {label: 'u'},
     series: [
@@ -149,10 +149,10 @@ function figure(solution: Solution, kernel: Float64Array): Chart {
 
 export async function main({report, short}: ScriptArguments): Promise<void> {
   const [data, held] = [solutions(short ? 4 : 32, 1), solutions(short ? 4 : 32, 2)];
-  console.log(`${data.length} solutions to learn from, ${held.length} held back, ${points} points.\n`);
+  console.log(`${data.length} training solutions, ${held.length} held out, ${points} points.\n`);
   const {result, kernel} = await shown('A stencil', show => learnt(data, short ? 5 : 60, show.train));
   printTable([
-    ['error on solutions held back', 'RMS'],
+    ['error on held-out solutions', 'RMS'],
     ['central differences, order 2', errorOf(central(2), held).toExponential(2)],
     ['central differences, order 4', errorOf(central(4), held).toExponential(2)],
     ['learnt, five points', errorOf(kernel, held).toExponential(2)],

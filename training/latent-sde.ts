@@ -259,4 +259,4 @@ export async function main({report, short}: ScriptArguments): Promise<void> {
   console.log(`Report: ${report}`);
 }
 
-script(import.meta.url, 'latent-sde', 'A latent SDE, held against a Kalman filter. Makes its own data.', main);
+script(import.meta.url, 'latent-sde', 'A latent SDE, compared with a Kalman filter. Makes its own data.', main);

@@ -188,7 +188,7 @@ export async function main({path, report, short}: ScriptArguments): Promise<void
   await fit.report(report, {
     title: 'Lynx and hare',
     description:
-      "Lotka and Volterra's rates by least squares on the logarithms of the pelts, and a neural ODE beside them.",
+      "Lotka and Volterra's rates by least squares on the logarithms of the pelts, compared with a neural ODE.",
     referenceName: 'published',
     parameters: Object.fromEntries(
       names.map(name => [name, {description: meanings[name], reference: published[name]}]),

@@ -139,9 +139,9 @@ export async function main({path, report, short}: ScriptArguments): Promise<void
   ]);
   await both.fit.report(report, {
     title: record.title,
-    description: 'The positioning stage with a network for what its friction misses.',
+    description: 'The positioning stage with a network for the friction that the model lacks.',
     notes: [
-      `Force on the part not learnt from: physics ${newtons(physics.heldOut)}, with the network ${newtons(both.heldOut)}.`,
+      `Force on the held-out part: physics ${newtons(physics.heldOut)}, with the network ${newtons(both.heldOut)}.`,
     ],
   });
   console.log(`Report: ${report}`);
@@ -150,6 +150,6 @@ export async function main({path, report, short}: ScriptArguments): Promise<void
 script(
   import.meta.url,
   'neural-friction',
-  'The positioning stage, and a network for the friction its parameters miss.',
+  'The positioning stage, and a network for the friction that its parameters cannot describe.',
   main,
 );

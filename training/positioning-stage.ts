@@ -165,7 +165,7 @@ export async function measuredRecord(path: string): Promise<StageRecord> {
   if (back >= 0)
     throw new DataError(
       'time-order',
-      `${path}, column 't_s': time does not go on in row ${back + 1} of the data, from ${t[back - 1]} to ${t[back]}. Sort the rows, and remove repeated ones.`,
+      `${path}, column 't_s': time does not increase in row ${back + 1} of the data, from ${t[back - 1]} to ${t[back]}. Sort the rows, and remove repeated ones.`,
       {file: path, column: 't_s', row: back + 1},
     );
   return {

@@ -217,7 +217,7 @@ export async function main({path, report, short}: ScriptArguments): Promise<void
     description:
       'y″ = ω²(gain·u − y − cubic·y³) − 2ζω y′, pace = ω/100, by least squares on the first three quarters of the multisine.',
     notes: [
-      `Root mean square error of the multisine's test part ${volts(found.physics.multisine)}, of the arrow ${volts(found.physics.arrow)}; with a network beside the physics ${volts(found.hybrid.multisine)} and ${volts(found.hybrid.arrow)}.`,
+      `Root mean square error of the multisine's test part ${volts(found.physics.multisine)}, of the arrow ${volts(found.physics.arrow)}; with a network added to the physics ${volts(found.hybrid.multisine)} and ${volts(found.hybrid.arrow)}.`,
     ],
   });
   console.log(`Report: ${report}`);
@@ -226,6 +226,6 @@ export async function main({path, report, short}: ScriptArguments): Promise<void
 script(
   import.meta.url,
   'silverbox',
-  "Duffing's four parameters from the Silverbox, then with a network beside them. Columns of a record: V1, V2.",
+  "Duffing's four parameters from the Silverbox, then with a network added to them. Columns of a record: V1, V2.",
   main,
 );

@@ -161,11 +161,11 @@ function figure(spirals: readonly Spiral[]): Chart {
 
 export async function main({report, short}: ScriptArguments): Promise<void> {
   const [spirals, held] = [made(short ? 64 : 512, 16, 1), made(short ? 64 : 512, 16, 2)];
-  console.log(`${spirals.length} spirals to learn from, ${held.length} held back, 16 irregular times each.\n`);
+  console.log(`${spirals.length} training spirals, ${held.length} held out, 16 irregular times each.\n`);
   const {result, accuracy} = await shown('Turning left or right', show =>
     classified(spirals, held, short ? 2 : 20, show.train),
   );
-  console.log(`Of the spirals held back ${(100 * accuracy).toFixed(1)} % are told rightly.`);
+  console.log(`Of the held-out spirals ${(100 * accuracy).toFixed(1)} % are classified correctly.`);
   await result.report(report, {
     title: 'Which way spirals turn',
     description: 'A neural controlled differential equation on irregular times.',

@@ -129,7 +129,7 @@ export async function main({report, short}: ScriptArguments): Promise<void> {
   );
   await second.report(report, {
     title: 'A neural ODE on spirals',
-    description: 'The second stage of the training, on whole spirals.',
+    description: 'The second stage of the training, on complete spirals.',
     charts: [figure(network, spirals)],
   });
   console.log(`Report: ${report}`);

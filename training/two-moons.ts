@@ -157,7 +157,7 @@ export async function main({report, short}: ScriptArguments): Promise<void> {
   const settings = {steps: short ? 20 : 1500, cells: short ? 60 : 150};
   const density = await shown('Two moons', show => learnt(points, held, {...settings, onProgress: show.train}));
   console.log(
-    `−log p of points held back: ${density.surprise.toFixed(3)}; mass of the density: ${density.mass.toFixed(4)}.`,
+    `−log p of held-out points: ${density.surprise.toFixed(3)}; mass of the density: ${density.mass.toFixed(4)}.`,
   );
   await density.result.report(report, {
     title: 'Two moons',

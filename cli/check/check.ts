@@ -62,7 +62,7 @@ function firstStep({system, initial, options}: ModelFile): Finding[] {
       check: 'newton',
       ok: !slow,
       where: 'the first step',
-      message: `${pattern.residuals.length} iterations, residuals ${history}${slow ? ": slower than Newton's method with a right derivative is" : ''}`,
+      message: `${pattern.residuals.length} iterations, residuals ${history}${slow ? ": slower than Newton's method with a correct derivative" : ''}`,
     },
   ];
 }

@@ -95,7 +95,7 @@ function secondDerivatives(term: Term, at: Named, w: Float64Array): Finding {
       ok: !isWrong(worst),
       where,
       message: isWrong(worst)
-        ? `${sentence(worst)} of the gradient. The gradient of a tf.customGrad in it is itself not differentiated right.`
+        ? `${sentence(worst)} of the gradient. The gradient of a tf.customGrad in it has a wrong derivative.`
         : agreement(worst),
     };
   } catch (error) {

@@ -18,14 +18,14 @@ export function jumps(term: Term, run?: AnyTrajectory): Finding[] {
           check: 'continuity',
           ok: false,
           where,
-          message: `jumps by ${numberText(jump.by, 3)} ${placeText(jump.low, jump.high)}. No step converges onto a jump: smooth it over a width (tanh(v / width) for sign(v)), or make it an event.`,
+          message: `jumps by ${numberText(jump.by, 3)} ${placeText(jump.low, jump.high)}. A step cannot converge at a jump: smooth it over a width (tanh(v / width) for sign(v)), or make it an event.`,
         },
       ];
     }
   }
   return run === undefined
     ? []
-    : [{check: 'continuity', ok: true, where, message: 'no jump was found on the way or about the start'}];
+    : [{check: 'continuity', ok: true, where, message: 'no jump was found along the run or near the start'}];
 }
 
 /** Pairs of points on both sides of the start, in directions of no pattern. */

@@ -1,12 +1,12 @@
 /**
- * The continuous adjoint as a system of its own. Along a motion y' = f(y, t; p) a cotangent obeys
+ * The continuous adjoint as a separate system. Along a solution of y' = f(y, t; p) a cotangent satisfies
  * ȳ' = −f_yᵀȳ, and that of the parameters p̄' = −f_pᵀȳ (Chen, Rubanova, Bettencourt & Duvenaud 2018).
  * With time reversed, s = −t, the three are one ode
  *
  *     d/ds (y, ȳ, p̄) = (−f, f_yᵀȳ, f_pᵀȳ)
  *
  * whose derivative is made from the traced f and its transpose, so that every scheme that integrates an
- * ode integrates it. Of a run backwards in time the way back goes along t itself, with the opposite derivative.
+ * ode integrates it. For a run backwards in time, the backward pass goes along t itself, with the opposite derivative.
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
@@ -32,7 +32,7 @@ import type {Leaf, Params} from '../system/params.js';
 import {toTree} from '../system/params.js';
 import {nodeOf, tensorOf, trace} from '../trace/trace.js';
 
-/** The ode of (y, ȳ, p̄) by the time of the way back, flat. */
+/** The ode of (y, ȳ, p̄) in the time of the backward pass, flat. */
 export interface AdjointSystem {
   readonly system: OdeSystem;
   /** Numbers in y. */

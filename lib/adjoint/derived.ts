@@ -1,6 +1,6 @@
 /**
- * Values that a step derives from the parameters alone (step/derived.ts), in sweeps: beside the parameters they have
- * tangents, made before the first step, and cotangents, added up over the steps and pulled through to the parameters
+ * Values that a step derives only from the parameters (step/derived.ts), in sweeps: like the parameters they have
+ * tangents, computed before the first step, and cotangents, summed over the steps and pulled back to the parameters
  * once, after the last.
  */
 import type {BufferName, StepExecutable} from '../step/buffers.js';

@@ -1,4 +1,4 @@
-/** Directions in the space of initial state and parameters, which tangents go along. */
+/** Directions in the space of initial state and parameters, for tangents. */
 
 /** Each array holds `count` of them, one after another. */
 export interface Directions {

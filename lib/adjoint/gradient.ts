@@ -1,4 +1,4 @@
-/** What comes out of a way back, and what each transition of it does. */
+/** The result of a backward pass, and the interface of its transitions. */
 import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import type {ParameterCotangents} from './parameter-cotangents.js';

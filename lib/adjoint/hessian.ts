@@ -1,7 +1,7 @@
 /**
- * Forward over reverse: the sweep back and its tangent, for the gradient of a loss and the product of its
- * Hessian with several directions. One Jacobian and one factor a step serve the solve of the tangent and
- * both transposed ones; what the discrete scheme does is differentiated, not the motion.
+ * Forward over reverse: the backward sweep and its tangent, for the gradient of a loss and the product of its
+ * Hessian with several directions. One Jacobian and one factor per step serve the solve of the tangent and
+ * both transposed ones; the discrete scheme is differentiated, not the exact solution.
  */
 import type {SecondOrderCotangent} from './directions.js';
 import type {BufferName} from '../step/buffers.js';

@@ -1,6 +1,6 @@
 /**
  * The adjoint of the implicit function: Jᵀw = U_zᵀx̄⁺, x̄ = U_xᵀx̄⁺ − R_xᵀw, p̄ likewise, with J at the
- * converged z. One transposed solve and one vector–Jacobian product a step.
+ * converged z. One transposed solve and one vector–Jacobian product per step.
  */
 import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';

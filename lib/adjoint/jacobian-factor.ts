@@ -1,4 +1,7 @@
-/** The Jacobian of a recorded step, factored again for its tangent or cotangent, and solves with it as exact as the run's. */
+/**
+ * The Jacobian of a recorded step, factored again for its tangent or cotangent, and solves with it that are as accurate
+ * as the run's.
+ */
 import type {TransposedSolve} from '../engine/engine.js';
 import {routinesOf} from '../engine/routines.js';
 import type {RoutineFactor} from '../engine/wasm/routine.js';

@@ -1,6 +1,6 @@
 /**
- * A gradient that is not finite is told, with the place where it began. Whole gradients are looked at when a
- * sweep has ended; only where one is not finite the sweep is made again and looked at step by step.
+ * Reports a gradient that is not finite, with the step where this began. The final gradient is checked when a
+ * sweep has ended; only if it is not finite, the sweep is repeated and checked step by step.
  */
 import type {StepExecutable} from '../step/buffers.js';
 import {GradientError} from '../errors.js';

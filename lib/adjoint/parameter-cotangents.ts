@@ -1,4 +1,7 @@
-/** The cotangents of the parameters, added up over a way back: by its programs themselves where they can, else after each of them. */
+/**
+ * The cotangents of the parameters, summed over a backward pass: by its programs themselves if they can, otherwise
+ * after each of them.
+ */
 import type {BufferName, StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import type {CotangentProgram} from '../step/parameter-names.js';

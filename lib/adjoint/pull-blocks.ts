@@ -1,7 +1,7 @@
 /**
  * The cotangent pulled back through several steps of a grid as one call: the loop of sweep-back.ts with implicit.ts and
  * jacobian-factor.ts as a routine of compiled functions, on the same numbers, to the same bits. The call ends before a step that
- * does not go as most do (a factor that loses digits, one to be measured); that one is pulled back by these files.
+ * needs special treatment (a factor that loses digits, one to be measured); that one is pulled back by these files.
  */
 import type {Routines} from '../engine/routines.js';
 import {routinesOf} from '../engine/routines.js';

@@ -1,6 +1,6 @@
 /**
- * The gradients of runs in lanes (step/lanes.ts). Every lane goes back along its member's own steps, from the last to the
- * first, whatever their times were; steps that were refused do not come up. A lane that is done has a cotangent of zero, which adds
+ * The gradients of runs in lanes (step/lanes.ts). Every lane traverses its member's own steps backwards, from the last
+ * to the first, whatever their times; rejected steps are skipped. A finished lane has a cotangent of zero, which adds
  * nothing, until it takes the next member.
  */
 import type {StepExecutable} from '../step/buffers.js';

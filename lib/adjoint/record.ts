@@ -1,4 +1,4 @@
-/** What a run leaves behind for its gradient: every step taken, in one growing array. */
+/** The record of a run for its gradient: all its steps, in one growing array. */
 import type {StepExecutable} from '../step/buffers.js';
 import {newNumbers} from '../memory.js';
 import {rowStart as start} from '../step/rows.js';
@@ -129,7 +129,7 @@ export class StepRecord {
     return this.count > 0 && this.room.rows.length === 0;
   }
 
-  /** Forgets all rows; the room stays. */
+  /** Removes all rows; the storage stays. */
   clear(): void {
     this.cut(0);
   }

@@ -1,7 +1,7 @@
 /**
- * Reversal of n steps with room for s states: which states to keep, so that the fewest steps are
- * taken again (Griewank & Walther 2000, Algorithm 799: revolve). With β(s, r) = (s + r)! / (s! r!) and
- * r such that β(s, r−1) < n ≤ β(s, r), no schedule takes fewer than r n − β(s+1, r−1).
+ * Reversal of n steps with storage for s states: which states to store, so that the fewest steps are
+ * recomputed (Griewank & Walther 2000, Algorithm 799: revolve). With β(s, r) = (s + r)! / (s! r!) and
+ * r such that β(s, r−1) < n ≤ β(s, r), no schedule needs fewer than r n − β(s+1, r−1).
  */
 
 /** β(s, r): the steps that s states and r repetitions can reverse. */

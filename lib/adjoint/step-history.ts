@@ -1,7 +1,8 @@
 /**
- * The step history of a run: a sequence of transitions, steps and jumps, with what was saved on the way. A constant
- * grid is one without jumps and rejections, of which only what is saved need be written down; else it is kept whole (a few
- * numbers a transition). The states that transitions begin with are recorded (record.ts), or reached again from some of them.
+ * The step history of a run: a sequence of transitions, steps and jumps, with what was saved in them. A constant
+ * grid is one without jumps and rejections, of which only the saved states need be stored; otherwise all of it is
+ * stored (a few numbers per transition). The states at the start of transitions are recorded (record.ts), or recomputed
+ * from some of them.
  */
 import type {StepRecord} from './record.js';
 
@@ -165,7 +166,7 @@ export type VisitTogether = (n: number, record: StepRecord, most: number, end: (
 /** Shows all transitions from last to first, several at once where it can; returns how many had to be taken again. */
 export type Backwards = (visit: Visit, together?: VisitTogether) => number;
 
-/** Begins anew after a jump: the step from the user's blocks to the whole state, as the start of a run takes it. */
+/** Restarts after a jump: the step from the user's blocks to the complete state, as at the start of a run. */
 export type Restart = (
   given: Float64Array,
   t: number,

@@ -1,6 +1,6 @@
 /**
- * The gradient of a run: cotangents of the saved states go back transition by transition, each transition's cotangent
- * pulled through by its own rule (equations.md §5 and §7).
+ * The gradient of a run: cotangents of the saved states are propagated backwards, transition by transition, each
+ * pulled back by the transition's rule (equations.md §5 and §7).
  */
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';

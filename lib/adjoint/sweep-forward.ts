@@ -1,4 +1,4 @@
-/** Tangents go along with a run, transition by transition, and those of what is saved are kept. */
+/** Propagates tangents along a run, transition by transition, and stores those of the saved states. */
 import type {StepContext} from '../step/context.js';
 import type {Directions} from './directions.js';
 import type {StepRecord} from './record.js';

@@ -1,4 +1,6 @@
-/** What the tangents of a recorded step's equation leave, for the refinement of their solve (jacobian-factor.ts). */
+/**
+ * The residual of the tangents of a recorded step's equation, for the refinement of their solve (jacobian-factor.ts).
+ */
 import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';

@@ -1,7 +1,8 @@
 /**
- * Explicit steps with their times pulled back many at once: what timed-pull.ts does with steps whose times are constants, as one
- * routine of compiled functions, operation by operation, to the same bits. Steps of a grid have one of their own (pull-blocks.ts):
- * it reads what is kept of a step instead of its state, and knows Newton's matrix, but no states within steps.
+ * Many explicit steps with their times pulled back in one call: what timed-pull.ts does with steps whose times are
+ * constants, as one routine of compiled functions, operation by operation, to the same bits. Steps of a grid have a
+ * separate one (pull-blocks.ts): it reads what is stored of a step instead of its state, and handles Newton's matrix,
+ * but not states within steps.
  */
 import type {Routines} from '../engine/routines.js';
 import {routinesOf} from '../engine/routines.js';

@@ -1,13 +1,13 @@
 /**
- * How cotangents go back over transitions whose times move, with events and states saved between steps. The
+ * Pulls cotangents back over transitions whose times vary, with events and states saved between steps. The
  * time τ of an event, where e(x⁻, τ; p) = 0, is a function of what came before it: with x⁻_h the
- * derivative of the step's end by its length and s = e_x x⁻_h + e_t, a cotangent τ̄ of that time and x̄ of
- * that state go back as
+ * derivative of the step's end with respect to its length and s = e_x x⁻_h + e_t, a cotangent τ̄ of that time and x̄ of
+ * that state are pulled back as
  *
  *     μ = (x̄·x⁻_h + τ̄)/s,    x̄ ← x̄ − μ e_xᵀ,    p̄ ← p̄ − μ e_pᵀ
  *
  * through the step at fixed length: the saltation term of equations.md §7, exact for the discrete scheme.
- * Times that are not an event's are constants: the sequence of steps counts as given.
+ * Times that are not an event's are constants: the step lengths are treated as given.
  */
 import {EventError, GradientError} from '../errors.js';
 import {topological} from '../graph/node.js';

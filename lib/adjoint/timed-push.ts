@@ -1,10 +1,10 @@
 /**
- * How tangents go over transitions whose times move, with events and states saved between steps, along several
+ * Propagates tangents over transitions whose times vary, with events and states saved between steps, along several
  * directions at once: as tangent.ts, with t and h among the arguments of a step. At an event, where e(x⁻, τ; p) = 0,
  *
  *     τ̇ = −(e_x ẋ⁻ + e_p ṗ)/(e_x x⁻_h + e_t),    ẋ⁻ ← ẋ⁻ + x⁻_h τ̇
  *
- * with ẋ⁻ that of the step at fixed end, and x⁻_h its derivative by the step's length.
+ * with ẋ⁻ that of the step at fixed end, and x⁻_h its derivative with respect to the step's length.
  */
 import type {BufferName, StepExecutable} from '../step/buffers.js';
 import {turnedAll} from '../step/clock.js';

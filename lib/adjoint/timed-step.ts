@@ -1,6 +1,6 @@
 /**
- * The adjoint of one step with its time t and length h among its arguments, as the implicit adjoint has
- * it without (implicit.ts); and the derivative of its end by its length, x⁺_h = U_h − U_z J⁻¹ R_h, which
+ * The adjoint of one step with its time t and length h as arguments, in addition to those of the implicit adjoint
+ * (implicit.ts); and the derivative of its end with respect to its length, x⁺_h = U_h − U_z J⁻¹ R_h, which
  * the time of an event needs.
  */
 import type {BufferName, StepExecutable} from '../step/buffers.js';

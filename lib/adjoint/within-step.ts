@@ -1,4 +1,6 @@
-/** The adjoint of dense output: cotangents of states within a step go back to all that its interpolation is made of. */
+/**
+ * The adjoint of dense output: pulls cotangents of states within a step back to everything that its interpolation uses.
+ */
 import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import type {HistoryAdjointProgram} from '../step/history-programs.js';

@@ -1,7 +1,7 @@
 /**
  * The memory of a record whose gradient has been taken, kept for the next run. A loop of gradients then
- * writes to memory the machine has at hand: fresh pages took as long as the steps themselves (1024
- * masses, 5 MB a run). The record that gave its memory away is taken anew if it is asked for again.
+ * writes to memory that is already mapped: fresh pages took as long as the steps themselves (1024
+ * masses, 5 MB per run). A record whose memory was reused is computed again if it is needed again.
  */
 import {newNumbers} from '../memory.js';
 

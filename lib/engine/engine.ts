@@ -12,30 +12,33 @@ import type {Vectors} from './vectors.js';
 
 /** Makes programs run: graphs in, functions of typed arrays out. */
 export interface Engine {
-  /** 'interpreter', 'wasm', 'tensor', or another one's own. */
+  /** 'interpreter', 'wasm', 'tensor', or the name of a custom engine. */
   readonly name: string;
-  /** Unit roundoff of its arithmetic: tolerances below it are not asked for. */
+  /** Unit roundoff of its arithmetic, below which no tolerance is set. */
   readonly epsilon: number;
-  /** @throws MemoryError 'out-of-memory' where programs do not fit */
+  /** @throws MemoryError 'out-of-memory' if the programs do not fit */
   compile(programs: Programs, options?: CompileOptions): Executable;
-  /** The engine that runs what does not fit into this one, to the same bits. */
+  /** The engine that runs programs that do not fit into this one, with the same bits. */
   readonly instead?: Engine;
-  /** Numbers that one program hands to another go to a device and back: what a run or a step computes once is then not set apart. */
+  /** Numbers that programs exchange go to a device and back, so values are not precomputed once per run or step. */
   readonly distant?: boolean;
 }
 
 /** A name that tells engines apart, for what is compiled and kept: two may be called the same. */
 export const engineKey = identityKeys<Engine>();
 
-/** What an engine is told beside the programs. */
+/** Options of an engine's compilation. */
 export interface CompileOptions {
-  /** Further buffers beside the programs' own, by name: how many numbers each holds. */
+  /** Buffers in addition to those of the programs, by name, with their numbers of elements. */
   readonly extra?: Readonly<Record<string, number>>;
-  /** The matrix that programs write is to be factored: room is made for that where the engine has a kernel for it. */
+  /**
+   * Analysis of the matrix that the programs write: the engine reserves storage for its factor if it has a kernel for
+   * it.
+   */
   readonly analysis?: Analysis;
 }
 
-/** Graphs by the names of the programs that they are. */
+/** Graphs by program name. */
 export interface Programs {
   readonly [name: string]: Graph;
 }
@@ -45,15 +48,15 @@ export interface Programs {
  * their buffers are called (step/buffers.ts), and a name that is misspelt does not compile; an engine knows text alone.
  */
 export interface Executable<Program extends string = string, Buffer extends string = string> {
-  /** The buffer of an input or output that must be there, row-major; the same array for the executable's whole life. */
+  /** The buffer of a required input or output, row-major; the same array for the executable's whole life. */
   buffer(name: Buffer): Float64Array;
-  /** That of one that need not be there, by design: undefined where no program has such an input or output. */
+  /** The buffer of an optional input or output; undefined if no program has it. */
   find(name: Buffer): Float64Array | undefined;
   /** Whether there is a program of this name. */
   has(program: Program): boolean;
   /** Runs one program: reads its inputs' buffers, writes its outputs'. Allocates nothing. */
   run(program: Program): void;
-  /** The same as a function, for the inner loops: `program(name)()` is `run(name)` without the look-up. */
+  /** The same as a function, for inner loops: `program(name)()` is `run(name)` without the look-up. */
   program(name: Program): () => void;
   /** Vector arithmetic on the executable's buffers. */
   readonly vectors: Vectors;

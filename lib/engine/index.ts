@@ -28,7 +28,7 @@ const engines: {readonly [N in EngineName]: () => Engine} = {
 };
 
 /**
- * The engine of a name, or the one given.
+ * The engine with this name, or the given engine.
  * @throws OptionError 'bad-engine', 'no-wasm', 'bad-precision' where an engine has no single precision of its own choosing
  */
 export function chooseEngine(engine: EngineName | Engine, precision: Precision = 'double'): Engine {

@@ -5,7 +5,7 @@
  * the old ones. `build.ts` constructs them, `primitives/` says what each means.
  */
 
-/** What a value counts as. Every number is held in double precision; int and bool hold whole numbers. */
+/** Type of a value. Every number is stored in double precision; int and bool are whole numbers. */
 export type DType = 'float' | 'int' | 'bool';
 
 /** Static shape of a value; [] is a scalar. */

@@ -1,6 +1,6 @@
 /**
- * Nodes as a flat list of plain values that a message carries to another thread. A message could carry the
- * nodes themselves, but goes down one call for each operand, and graphs are deep.
+ * Nodes as a flat list of plain values for messages to another thread. A message could contain the
+ * nodes themselves, but cloning recurses into operands, and graphs are deep.
  */
 import type {Attributes, DType, Node, Op, Shape} from './node.js';
 import {sizeOf, topological} from './node.js';

@@ -1,8 +1,8 @@
 /**
- * The same program with signs and scalar factors as late as they go. A force is scaled by h, halved and negated
- * before differences are taken of it, or after, as the rules of differentiation happened to write it; here what is
- * linear comes first, and the product of the scalars, which is one number, is applied once to its result. Products
- * of the same values in another order become one, (x·y)·y as x·(y·y).
+ * Moves signs and scalar factors of a program as late as possible. A force is scaled by h, halved and negated
+ * before or after differences of it are taken, in whatever order the rules of differentiation give; here the
+ * linear operations come first, and the product of the scalars, which is one number, is applied once to the result.
+ * Products of the same values in another order become one, (x·y)·y as x·(y·y).
  *
  * Values change in their last bits, and a difference of equal numbers may have the other zero. What is on the way to
  * them lacks the scalars that come later, up to four of them: a scalar beyond 10^±75 that makes up for vectors as far

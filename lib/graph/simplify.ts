@@ -1,6 +1,6 @@
 /**
- * The same program with less in it: constants folded, equal subexpressions shared, computed
- * positions that turn out to be known made into tables, and what nothing needs dropped.
+ * Simplifies a program: constants are folded, equal subexpressions shared, computed
+ * positions that turn out to be known are replaced by tables, and unused values removed.
  */
 import {add, constant, gather, neg, rebuild, scatter, uniformValue} from './build.js';
 import type {Graph, Node} from './node.js';

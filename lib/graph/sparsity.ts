@@ -1,6 +1,6 @@
 /**
  * Which elements of a linear program's output depend on which elements of its input: the pattern of
- * a Jacobian, from the dependence rules of the primitives alone (no values are looked at). Applied
+ * a Jacobian, only from the dependence rules of the primitives (values are not used). Applied
  * to a tangent, whose factors that are zero by construction have already vanished.
  */
 import type {Node} from './node.js';

@@ -1,4 +1,6 @@
-/** Programs with some of their nodes replaced; apart from simplify.ts, since rules of primitives replace nodes too. */
+/**
+ * Programs with some of their nodes replaced; separate from simplify.ts, because rules of primitives replace nodes too.
+ */
 import {rebuild} from './build.js';
 import type {Node} from './node.js';
 import {topological} from './node.js';

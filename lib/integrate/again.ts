@@ -1,4 +1,4 @@
-/** The transitions of a run, taken again from a state that it kept: the same to the bit. */
+/** Recomputes transitions of a run from a stored state, the same to the bit. */
 import type {StepRecord} from '../adjoint/record.js';
 import type {StepHistory} from '../adjoint/step-history.js';
 import {noCounts} from './counters.js';

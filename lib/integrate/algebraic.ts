@@ -1,6 +1,7 @@
 /**
- * What a singular mass makes of M y' = f(y, t), seen at a state: its index, how far the state is from its algebraic equations and
- * from those that differentiation brings to light, and which components are of index 2. With Zᵀ M = 0, M N = 0 and J = ∂f/∂y:
+ * Analysis of M y' = f(y, t) with a singular mass at a state: its index, how far the state is from its algebraic
+ * equations and from the hidden ones that differentiation gives, and which components have index 2. With Zᵀ M = 0, M N
+ * = 0 and J = ∂f/∂y:
  *
  *     0 = Zᵀ f;   index 1 where Zᵀ J N has an inverse;   else with Wᵀ (Zᵀ J N) = 0, which leaves y' = M⁻f + N c,
  *     0 = Wᵀ Zᵀ (J M⁻f + f_t);   index 2 where Wᵀ Zᵀ J M⁻ J N V has an inverse, V the null vectors of Zᵀ J N

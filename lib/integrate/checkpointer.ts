@@ -1,8 +1,8 @@
 /**
- * What a run keeps of its steps for a derivative: every transition while the budget lasts; beyond it states alone, from
- * which the others are taken again. Along a grid these are the ones that the binomial schedule asks for (adjoint/schedule.ts).
- * Where the number of steps is not known they are those of every second transition, of every fourth, and so on, as
- * many as half the budget holds; the other half serves the way back.
+ * What a run stores of its steps for a derivative: every transition within the budget; beyond it only states, from
+ * which the others are recomputed. Along a grid these are the states of the binomial schedule (adjoint/schedule.ts).
+ * If the number of steps is unknown, they are those of every second transition, of every fourth, and so on, as
+ * many as half the budget holds; the other half is for the backward pass.
  */
 import type {Directions} from '../adjoint/directions.js';
 import type {Gradient, TransitionPull} from '../adjoint/gradient.js';

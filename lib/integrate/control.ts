@@ -1,5 +1,5 @@
 /**
- * How long steps are. `constant` goes along the grid of dt; `adaptive` keeps an estimate of each step's
+ * Step length control. `constant` follows the grid of dt; `adaptive` keeps an estimate of each step's
  * error at a tolerance by a PI controller (history/step-lengths.ts).
  */
 import {OptionError} from '../errors.js';
@@ -19,13 +19,13 @@ import type {OwnBlock} from '../system/equations.js';
 import type {Numeric} from '../system/numeric.js';
 import {isNumeric, readNumeric} from '../system/numeric.js';
 
-/** What `adaptive` may be told. */
+/** Options of `adaptive`. */
 export interface AdaptiveOptions {
-  /** Relative error allowed a step, by components; default 1e-6. */
+  /** Relative error allowed per step and component; default 1e-6. */
   readonly rtol?: number;
   /**
-   * Absolute error allowed a step: a number, one for each component (in the shape of q, for q and v
-   * alike; or of y), or {q, v} and hidden states by name apart, in their own units. Default 1e-9.
+   * Absolute error allowed per step: a number, one for each component (in the shape of q, for q and v
+   * alike; or of y), or separately for {q, v} and hidden states by name, in their own units. Default 1e-9.
    */
   readonly atol?: Numeric | {readonly [block: string]: Numeric};
   /**
@@ -33,13 +33,16 @@ export interface AdaptiveOptions {
    * Nørsett & Wanner, Solving ODEs I, §II.4), whatever dt is.
    */
   readonly first?: number | 'auto';
-  /** Below this length the run ends with the status 'step-too-small'; default 16 roundings of the time. */
+  /** If a step would be shorter, the run ends with the status 'step-too-small'; default 16 roundings of the time. */
   readonly min?: number;
-  /** No step is longer; default the whole run. */
+  /** Longest step; default the length of the run. */
   readonly max?: number;
-  /** Share of the length that would just meet the tolerance; default 0.9. */
+  /** Safety factor: fraction of the length that would just meet the tolerance; default 0.9. */
   readonly safety?: number;
-  /** A step grows and shrinks by no more than these factors at once; defaults 5 and 0.2 (Hairer & Wanner, §IV.8, take 8 and 5 the inverse). */
+  /**
+   * Largest factors by which a step grows and shrinks; defaults 5 and 0.2 (Hairer & Wanner, §IV.8, use 8 and the
+   * inverse of 5).
+   */
   readonly growth?: number;
   readonly shrinking?: number;
   /**
@@ -50,7 +53,7 @@ export interface AdaptiveOptions {
   readonly controller?: ControllerShares;
 }
 
-/** Of a PID controller of step lengths. */
+/** Gains of a PID controller of step lengths. */
 export interface ControllerShares {
   /** Default 0. */
   readonly proportional?: number;
@@ -94,16 +97,16 @@ export function constant(): ConstantControl {
 }
 
 /**
- * Steps as long as their error allows: a step is accepted where the weighted root mean square of its
+ * Steps as long as their error allows: a step is accepted if the weighted root mean square of its
  * estimated error, component by component over atol + rtol·max(|x|, |x⁺|), is at most 1. The estimate is
  * the scheme's own where it has one (embedded formulas; Zienkiewicz & Xie's for Newmark), else the
- * difference between a step and two of half its length, of which the two are kept. The tolerance is
- * that of one step: the error of a whole run is in proportion to it, not equal.
+ * difference between a step and two of half its length, of which the latter are kept. The tolerance is
+ * that of one step: the error of a run is proportional to it, not equal.
  *
- * Of an sde steps are taken so along one path; a refused one is halved, and its end is met by a later one.
+ * With an sde all steps follow one path; a rejected step is halved, and a later step ends where it would have ended.
  *
- * The gradient counts the sequence of steps as given: how their lengths depend on state and parameters,
- * which is a matter of the size of the tolerance, is left out.
+ * The gradient treats the step lengths as constants: their dependence on state and parameters,
+ * an effect of the size of the tolerance, is neglected.
  * @throws OptionError 'bad-control'
  */
 export function adaptive(options: AdaptiveOptions = {}): AdaptiveControl {

@@ -1,7 +1,7 @@
-/** How runs and steps end, and what is counted on the way. */
+/** How runs and steps end, and the counters of a run. */
 import type {NewtonCounters} from '../newton/index.js';
 
-/** How a run ended: at its end, at an event, or for one of the causes of failure. */
+/** How a run ended: at its end, at an event, or with a failure. */
 export type Status =
   'completed' | 'event' | 'newton-diverged' | 'step-too-small' | 'singular' | 'not-finite' | 'too-many-steps';
 

@@ -1,4 +1,7 @@
-/** Which parts of the state an unknown is computed from, and how much of their rounding it feels (`StepSystem.extents`). */
+/**
+ * Which parts of the state an unknown is computed from, and how much of their rounding affects it
+ * (`StepSystem.extents`).
+ */
 import type {Block, Layout} from '../step/layout.js';
 
 /** A position is one sum, where a force is one of tens: its rounding over h^p counts for less (`roundings` in newton/tolerances.ts). */

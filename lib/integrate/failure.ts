@@ -1,4 +1,4 @@
-/** What a failed step says: where, why, how it went, which rows, and what to change. */
+/** The error message of a failed step: where, why, the iteration's history, which rows, and what to change. */
 import type {StiffgradError} from '../errors.js';
 import {turned} from '../step/clock.js';
 import type {TracedStep} from '../step/traced-step.js';

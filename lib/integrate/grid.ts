@@ -1,4 +1,4 @@
-/** When a run steps and what it saves: its grid of times, and the steps of it that are kept. */
+/** The grid of times of a run, and which of its steps are saved. */
 import {OptionError} from '../errors.js';
 import {shown} from '../checks.js';
 import {newNumbers} from '../memory.js';
@@ -10,11 +10,11 @@ import type {GridPlace} from './run-state.js';
 /** Which states a run saves: all, the last, every n-th step, or those at given times. */
 export type SaveAt = 'all' | 'end' | {readonly every: number} | readonly number[];
 
-/** Where a run stands. */
+/** Progress of a run. */
 export interface Progress {
   readonly t: number;
   readonly step: number;
-  /** Unknown beforehand where steps are adaptive. */
+  /** Absent with adaptive steps, whose number is not known in advance. */
   readonly steps?: number;
 }
 

@@ -1,4 +1,4 @@
-/** A run as its driver sees it (run.ts): one step after another. */
+/** The interface of a time loop for its driver (run.ts): one step after another. */
 import type {Run} from './path.js';
 
 /** Its times are the clock's. */

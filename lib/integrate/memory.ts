@@ -1,6 +1,6 @@
 /**
- * What a run will keep, estimated before anything is allocated: an operating system ends a program that has taken more
- * memory than there is without a word, or lets it crawl for minutes first.
+ * The memory that a run will need, estimated before anything is allocated: an operating system kills a program that
+ * takes more memory than there is without a message, or makes it very slow for minutes first.
  */
 import {MemoryError} from '../errors.js';
 import {bytesText} from '../memory.js';

@@ -1,6 +1,6 @@
 /**
- * How many steps one call takes where something looks at a run between them (progress, a signal of another thread): so many
- * more, or fewer, than the last time that it lasts some milliseconds, whatever a step takes.
+ * The number of steps per call if something checks a run between calls (progress, a signal of another thread): it is
+ * adjusted so that a call takes some milliseconds, whatever the time of a step.
  */
 const longest = 4;
 

@@ -1,4 +1,4 @@
-/** What a run leaves: its saved states, how it ended, and what it kept for the way back; and how that is kept. */
+/** The result of a run: its saved states, how it ended, and what it stored for the backward pass. */
 import type {Directions} from '../adjoint/directions.js';
 import type {Gradient} from '../adjoint/gradient.js';
 import type {Watch} from '../adjoint/not-finite.js';

@@ -1,7 +1,7 @@
 /**
- * Where a run stands, as plain values: JSON carries them exactly. What comes back is checked. A run that starts from them goes on as
- * the one they were taken from would have, bit for bit where no step depends on those before it but
- * through the state (see `RunState`).
+ * The state of a run as plain values, which JSON stores exactly. Restored values are checked. A run that starts from
+ * them continues as the original run would have, bit for bit if steps depend on earlier ones only through the state
+ * (see `RunState`).
  */
 import {OptionError, ShapeError} from '../errors.js';
 import {shown} from '../checks.js';
@@ -15,7 +15,7 @@ import type {StepMemory} from './history/step-lengths.js';
 /** Of what is written here; a state of another version is refused. */
 const version = 1;
 
-/** Finite numbers as JSON carries them: of a zero it loses the sign, so that negative zeros are told beside. */
+/** Finite numbers for JSON, which loses the sign of zero: negative zeros are listed separately. */
 export interface PlainNumbers {
   readonly values: readonly number[];
   /** Indices of values that are −0, ascending; absent where there are none. */
@@ -23,38 +23,38 @@ export interface PlainNumbers {
 }
 
 /**
- * A state with all that the scheme carries: `initial` of another run. It goes on along the same grid where
+ * A state with everything that the scheme carries: `initial` of another run. It continues on the same grid if
  * `dt` is the same, and with the same lengths of adaptive steps.
  */
 export interface RunState {
   readonly kind: 'run-state';
   readonly version: 1;
-  /** The scheme that left it, by name and parameters, which alone goes on with what it carries. */
+  /** The scheme, by name and parameters: only this scheme continues with the carried blocks. */
   readonly scheme: string;
   readonly t: number;
-  /** There where time ran backwards: what is carried is of that direction. */
+  /** Present if time ran backwards: the carried blocks belong to that direction. */
   readonly backwards?: true;
   /** q and v, or y, and what the scheme carries, flat. */
   readonly blocks: {readonly [name: string]: PlainNumbers & {readonly shape: Shape}};
-  /** The grid's own times; absent where the run was left between them. */
+  /** The place on the grid; absent if the run was left between grid points. */
   readonly grid?: GridPlace;
-  /** Of adaptive steps. */
+  /** Memory of the step controller, with adaptive steps. */
   readonly pace?: StepMemory;
-  /** Of steps that are solved as far as their tolerance asks. */
+  /** Memory of Newton's method, if steps are solved only to the accuracy that their tolerance needs. */
   readonly newton?: NewtonMemory<PlainNumbers>;
-  /** Events whose function counts as zero at present, and those whose jump made the present state. */
+  /** Events whose function counts as zero at this state, and those whose jump produced it. */
   readonly settled?: readonly number[];
   readonly jumped?: readonly number[];
 }
 
-/** What a step takes over from the one before, where it may (newton/simplified.ts). */
+/** What a step may reuse from the previous one (newton/simplified.ts). */
 export interface NewtonMemory<N = Float64Array> {
-  /** The last step, which the next one's guess goes on from. */
+  /** The last step, from which the next guess is extrapolated. */
   readonly last?: {readonly t: number; readonly h: number; readonly z: N};
   /** The rate of its iterations, and the length its matrix is for; absent before the first step. */
   readonly rate: number;
   readonly h?: number;
-  /** The matrix that the next step may begin with. */
+  /** The matrix that the next step may start with. */
   readonly matrix?: N;
 }
 

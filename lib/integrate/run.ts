@@ -1,6 +1,6 @@
 /**
  * A run: from the start to the end, one implicit (or explicit) step after another, in double
- * precision throughout. What a derivative will need is kept on the way.
+ * precision throughout. It stores what a derivative will need.
  */
 import {SingularMatrixError} from '../errors.js';
 import {throwIfAborted} from '../checks.js';

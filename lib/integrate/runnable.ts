@@ -1,5 +1,5 @@
 /**
- * A run as far as the arithmetic knows it: a compiled step, numbers, and options that are plain values.
+ * Everything that the computation of a run needs: a compiled step, numbers, and options that are plain values.
  * Nothing here is a tensor, so a worker thread runs it without tfjs (workers/).
  */
 import type {Engine} from '../engine/engine.js';

@@ -1,7 +1,7 @@
 /**
- * The equations of an adaptive step as simplified Newton iterations solve them (newton/simplified.ts): the
- * unknown's blocks in turn where the scheme lets them be found so, else all of it as one block. What is tolerated
- * is the step's own tolerance, as far as an error of the unknown shows in the state (`Formulation.effects`).
+ * The equations of an adaptive step for simplified Newton iterations (newton/simplified.ts): the
+ * unknown's blocks in turn if the scheme allows it, otherwise the unknown as one block. The tolerance
+ * is that of the step, as far as an error of the unknown affects the state (`Formulation.effects`).
  */
 import type {Vectors} from '../engine/vectors.js';
 import type {Factor, LinearSolver} from '../linear/index.js';

@@ -1,7 +1,7 @@
 /**
- * The start of a run: mass and constraints checked, and what the scheme carries made from the user's
- * blocks. With constraints that takes equations of its own, solved like a step; it is recorded like
- * one too, so that gradients pass through it.
+ * The start of a run: checks mass and constraints, and computes what the scheme carries from the user's
+ * blocks. With constraints this needs separate equations, solved like a step; it is recorded like
+ * a step too, so that gradients pass through it.
  */
 import {StepRecord} from '../adjoint/record.js';
 import {plainVectors} from '../engine/vectors.js';
@@ -14,6 +14,7 @@ import {loadParameters, startOf} from '../step/context.js';
 import type {Layout} from '../step/layout.js';
 import type {TracedStep} from '../step/traced-step.js';
 import {firstNotFinite, indexText} from '../system/places.js';
+import {isSeed} from '../system/sde.js';
 import {listed} from '../text.js';
 import {checkAlgebraic} from './algebraic.js';
 import {failedStep} from './failure.js';
@@ -39,19 +40,25 @@ export function startRun(
   counters: Counters,
   jump?: Float64Array | 'taken',
 ): {x: Float64Array; record: StepRecord} {
-  if (prepared.resumed === true && jump === undefined)
-    return {x: prepared.given.slice(), record: new StepRecord(0, 0, 1)};
   const context = startOf(prepared);
   const {traced, compiled, given, t0, h0, linear} = context;
+  const {mass, positions, kinematics, delays, seed} = traced.functions;
+  const resumed = prepared.resumed === true && jump === undefined;
+  if (resumed && delays === undefined && seed === undefined) return goingOn(prepared);
   const forward = compiled.forward(linear);
   loadParameters(forward, context);
+  if (resumed) {
+    forward.run('checks');
+    checkDelays(prepared, forward.find('delays'));
+    checkSeed(forward.find('seed'));
+    return goingOn(prepared);
+  }
   forward.find('x')?.set(given);
   forward.find('t')?.fill(t0);
   forward.find('h')?.fill(h0);
-  const {mass, positions, kinematics, delays} = traced.functions;
   if (
     traced.functions.rightHandSide === undefined
-    && (mass !== undefined || positions !== undefined || kinematics !== undefined || delays !== undefined)
+    && [mass, positions, kinematics, delays, seed].some(one => one !== undefined)
   )
     forward.run('checks');
   if (traced.functions.rightHandSide === undefined) checkMass(prepared, forward.find('mass'));
@@ -61,6 +68,7 @@ export function startRun(
   }
   checkCoefficients(traced, forward.find('coefficients'));
   checkDelays(prepared, forward.find('delays'));
+  checkSeed(forward.find('seed'));
   const project = prepared.options.consistent === 'project';
   if (kinematics !== undefined) checkKinematics(prepared, forward.buffer('kinematics'), project);
   if (traced.functions.positions !== undefined && !project && jump !== 'taken' && traced.still !== true) {
@@ -89,6 +97,12 @@ export function startRun(
   if (torn !== undefined) throw torn;
   return {x, record};
 }
+
+/** The start of a run that goes on from a saved state: as it is given, with no step behind it. */
+const goingOn = ({given}: Runnable): {x: Float64Array; record: StepRecord} => ({
+  x: given.slice(),
+  record: new StepRecord(0, 0, 1),
+});
 
 /**
  * A first step on trial that fails is tried with half its length, as a step would be: what it is taken for does not depend
@@ -357,6 +371,19 @@ function checkDelays({options: {grid}}: Runnable, given: Float64Array | undefine
     if (length > longest * (1 + roundedDelay))
       refuse(i, `, and the past is kept for ${longest}: say dde({…, longest}).`);
   });
+}
+
+/**
+ * A seed may be a parameter; of none a path has no values.
+ * @throws InconsistentStateError 'bad-seed'
+ */
+function checkSeed(given: Float64Array | undefined): void {
+  if (given === undefined || isSeed(given[0])) return;
+  throw new InconsistentStateError(
+    'bad-seed',
+    `sde: seed(params) is ${given[0]}; it must be a whole number from 0 to 2^53. Round the parameter, or leave it out of what is estimated.`,
+    {value: given[0]},
+  );
 }
 
 /** Entries of a mass that are to be equal differ by no more than what float32 loses of a pair's own masses, ten times. */

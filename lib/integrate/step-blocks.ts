@@ -1,7 +1,7 @@
 /**
  * Several steps of a grid as one call: the loop of stepper.ts as a routine of compiled functions, on the same numbers, to the
- * same bits. The call ends before a step that does not go as most do; the stepper takes that one. Rows of the record and states
- * at ends of steps pass through a room of the programs' memory (step/rows.ts).
+ * same bits. The call ends before a step that needs special treatment; the stepper takes that one. Rows of the record
+ * and states at ends of steps pass through buffers in the programs' memory (step/rows.ts).
  */
 import type {Routines} from '../engine/routines.js';
 import {routinesOf} from '../engine/routines.js';

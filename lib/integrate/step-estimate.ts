@@ -1,4 +1,4 @@
-/** The scheme's own estimate of a step's error, filtered where its formulation asks for that (runge-kutta-error.ts). */
+/** The scheme's own estimate of a step's error, filtered if its formulation requires it (runge-kutta-error.ts). */
 import type {Factor} from '../linear/index.js';
 import {auto} from '../linear/index.js';
 import type {StepExecutable} from '../step/buffers.js';

@@ -1,6 +1,6 @@
 /**
- * One step of the grid after another, from a state that lies here: solved, checked, and recorded where
- * a gradient will need it. The time loop drives it forwards; a checkpointed gradient takes its steps again.
+ * One step of the grid after another, from the current state: solved, checked, and recorded if
+ * a gradient will need it. The time loop uses it; a gradient with checkpoints recomputes steps with it.
  */
 import type {IterationRecord, StepRecord} from '../adjoint/record.js';
 import type {Vectors} from '../engine/vectors.js';

@@ -1,8 +1,10 @@
 /**
- * What a run says beside its result: nothing failed, but something was decided that the user should
- * know of. Sentences, each once a run, in `trajectory.warnings`; the console is left alone.
+ * Warnings of a run: nothing failed, but something was decided that the user should
+ * know about. Sentences, each once per run, in `trajectory.warnings`; nothing is printed.
  */
+import {crowdedSteps} from '../scheme/delayed.js';
 import {turned} from '../step/clock.js';
+import {loadParameters, startOf} from '../step/context.js';
 import type {TracedStep} from '../step/traced-step.js';
 import type {Runnable} from './runnable.js';
 
@@ -15,6 +17,26 @@ const together = 1e-12;
 /** Of a run whose gradients will be those of the continuous adjoint. */
 export const backsolveWarning = ({name, order}: Pick<TracedStep, 'name' | 'order'>): string =>
   `backsolveAdjoint: gradients of this run are approximate, with an error of order ${order} in the length of steps (${name}), and of no use where the motion cannot be run backwards, as that of stiff and of strongly damped systems. implicitAdjoint() is exact.`;
+
+/** Of a delay equation whose steps would have to be divided at more points than they are (scheme/delayed.ts). */
+export function crowdedWarnings(prepared: Runnable): string[] {
+  const {
+    traced: {divides, state, name},
+    options: {grid},
+  } = prepared;
+  if (divides === undefined) return [];
+  const context = startOf(prepared);
+  const start = context.compiled.forward(context.linear);
+  loadParameters(start, context);
+  start.run('checks');
+  const began = prepared.resumed === true ? prepared.given[state.block('began')?.offset ?? 0] : prepared.t0;
+  const crowded = crowdedSteps(divides, start.buffer('delays').subarray(1), began, grid);
+  if (crowded === undefined) return [];
+  const {count, first} = crowded;
+  return [
+    `dde: ${count === 1 ? 'a step' : `${count} steps`}, the first from t = ${Number(turned(grid, first).toPrecision(6))}, ${count === 1 ? 'holds' : 'hold'} more breaking points than the ${divides.cuts} at which a step is divided. Derivatives of y jump within, and ${name} may have a lower order there: take a smaller dt, below the differences of the delays.`,
+  ];
+}
 
 /** Looks at the contacts after every step: does a row neither press nor stand apart? */
 export class ContactWatch {
@@ -82,6 +104,6 @@ export class ContactWatch {
             `Time runs backwards, and ${traced.name} takes out fast motion whichever way it goes: what damping forwards had taken out does not come back where steps are long for it. Compare with a shorter dt, or take a scheme that damps nothing, as trapezoid(), gaussLegendre() or an explicit one.`,
           ]
         : [];
-    return [...redundant, ...degenerate, ...alone, ...damped];
+    return [...redundant, ...degenerate, ...alone, ...damped, ...crowdedWarnings(this.prepared)];
   }
 }

@@ -237,7 +237,7 @@ export function lstsq(
   );
 }
 
-/** All of them under one name, as tf.linalg has them. */
+/** All functions in one object, like tf.linalg. */
 export const linalg = {solve, cholesky, choleskySolve, lu, triangularSolve, inv, det, logdet, lstsq, eigh, svd};
 export {LinalgCholesky, LinalgLu, LinalgSolve, LinalgTriangularSolve} from './kernels.js';
 export {LinalgEigh, LinalgLeastSquares, LinalgSvd} from './spectral-kernels.js';

@@ -22,7 +22,7 @@ import {TINY, TinyLuFactor} from './tiny-lu.js';
 
 const automatic = withRecipe<LinearSolver>({name: 'auto', analyze: choose}, 'auto');
 
-/** One value: what is analyzed for one run serves the next. */
+/** The same object in every call, so that the analysis of one run is reused by the next. */
 export function auto(): LinearSolver {
   return automatic;
 }

@@ -10,7 +10,7 @@ import {withRecipe} from './recipe.js';
 import {examine, SUSPICIOUS_PIVOT, throwIfNotFinite, ZERO_PIVOT} from './singularity.js';
 import type {LinearSolver, Pattern} from './solver.js';
 
-/** Dense Cholesky; refuses a matrix that is not positive definite, naming the row where that shows. */
+/** Dense Cholesky; refuses a matrix that is not positive definite, and names the row of the failing pivot. */
 export function cholesky(): LinearSolver {
   return withRecipe(
     {

@@ -16,7 +16,7 @@ import {
 import {count} from '../checks.js';
 import {EPSILON} from './solver.js';
 
-/** What `gmres` may be told. */
+/** Options of `gmres`. */
 export interface GmresOptions extends KrylovOptions {
   /** Vectors kept before a restart. Default 30, the usual compromise of memory against convergence. */
   readonly restart?: number;

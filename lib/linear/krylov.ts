@@ -24,11 +24,13 @@ export type Preconditioner =
   | ((r: Float64Array, z: Float64Array) => void)
   | Pick<Factor, 'solve' | 'solveTransposed'>;
 
-/** What `cg` and `minres` may be told. */
+/** Options of `cg` and `minres`. */
 export interface KrylovOptions {
-  /** ‖b − A x‖₂ ≤ tolerance · ‖b‖₂. Default 1e-10: a Newton step that exact costs no iteration more. */
+  /**
+   * ‖b − A x‖₂ ≤ tolerance · ‖b‖₂. Default 1e-10: with steps this exact, Newton's method needs no additional iteration.
+   */
   readonly tolerance?: number;
-  /** Products with A in all. Default max(100, 10 n): rounding delays the theory's n by a small factor. */
+  /** Largest number of products with A. Default max(100, 10 n): rounding delays the theory's n by a small factor. */
   readonly maxIterations?: number;
   /** Default 'none'. */
   readonly preconditioner?: Preconditioner;
@@ -40,12 +42,12 @@ export interface KrylovSolver extends LinearSolver {
   bind(operator: Operator): KrylovFactor;
 }
 
-/** What one cycle works with; all arrays are of length n and belong to the factor. */
+/** Arrays of one cycle, all of length n; they belong to the factor. */
 export interface Cycle {
   readonly system: PreconditionedSystem;
   /** In: the residual to reduce. The cycle may destroy it. */
   readonly residual: Float64Array;
-  /** Out: the correction, all of it. */
+  /** Out: the complete correction. */
   readonly correction: Float64Array;
 }
 
@@ -54,7 +56,7 @@ export interface KrylovMethod {
   readonly name: string;
   /** Doubles of workspace. */
   readonly size: number;
-  /** Definite methods refuse a diagonal that is not positive; symmetric ones take its absolute value. */
+  /** Methods for definite matrices refuse a diagonal that is not positive; symmetric ones use its absolute value. */
   readonly diagonal: 'any' | 'absolute' | 'positive';
   /** Reduces the residual's 2-norm to `target` in at most `budget` products. Returns the products used. */
   cycle(cycle: Cycle, target: number, budget: number): number;
@@ -122,7 +124,7 @@ export class PreconditionedSystem {
  */
 const reach = 64;
 
-/** An iteration that stands for a factor. */
+/** An iterative method with the interface of a factor. */
 export class KrylovFactor implements Factor {
   readonly n: number;
   readonly kind: string;

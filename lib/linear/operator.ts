@@ -4,14 +4,14 @@
  */
 import type {Pattern} from './solver.js';
 
-/** A matrix by its products. */
+/** A matrix given by its products. */
 export interface Operator {
   readonly n: number;
   /** y ← A x. `x` and `y` are different arrays of n numbers; `x` must stay as it is. */
   apply(x: Float64Array, y: Float64Array): void;
   /** y ← Aᵀ x. */
   applyTransposed(x: Float64Array, y: Float64Array): void;
-  /** d ← the diagonal of A; needed for `preconditioner: 'diagonal'` alone. */
+  /** d ← the diagonal of A; needed only for `preconditioner: 'diagonal'`. */
   diagonal?(d: Float64Array): void;
   /** Needed for `preconditioner: 'constraint'`. */
   readonly coupling?: Coupling;

@@ -3,7 +3,7 @@ import {amd} from './amd.js';
 import type {Graph} from './graph.js';
 import {reverseCuthillMcKee} from './rcm.js';
 
-/** 'amd': least fill, for sparse factors. 'rcm': least band. 'natural': as given. */
+/** 'amd': low fill, for sparse factors. 'rcm': small bandwidth. 'natural': as given. */
 export type OrderingName = 'amd' | 'rcm' | 'natural';
 
 export function ordering(graph: Graph, name: OrderingName): Int32Array {

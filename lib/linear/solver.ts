@@ -47,7 +47,7 @@ export type CompiledMethod =
   /** dense-lu.ts, of a pattern with all entries. */
   | {readonly name: 'dense'};
 
-/** What a solver knows of a pattern, and the factors it makes for it. */
+/** A solver's analysis of a pattern, which makes factors for it. */
 export interface Analysis {
   /** 'dense', 'band', 'tridiagonal', 'sparse', … : what was chosen. */
   readonly kind: string;
@@ -56,7 +56,7 @@ export interface Analysis {
   readonly nonzeros: number;
   /** Floating-point operations of one factorization, counted (not timed). */
   readonly work: number;
-  /** Where its factors are those of one such method, as far as a matrix allows. */
+  /** Present if its factors are those of a compiled method, as far as a matrix allows. */
   readonly method?: CompiledMethod | undefined;
   /**
    * Factors in place and returns the analysis' own factor, the same object at every call.
@@ -76,15 +76,15 @@ export interface Analysis {
 /** A factored matrix. */
 export interface Factor {
   readonly n: number;
-  /** What the factor is now: 'lu', 'cholesky', … (`auto` may change it from one matrix to the next). */
+  /** Kind of the current factor: 'lu', 'cholesky', … (`auto` may change it from one matrix to the next). */
   readonly kind: string;
-  /** Doubles this factor keeps: what a memory budget counts. */
+  /** Number of doubles that this factor stores, for memory budgets. */
   readonly size: number;
-  /** Counts the matrices it has held, where several share it. */
+  /** Number of matrices it has held, if several share it. */
   readonly generation?: number;
   /** Iterations of the last solve: refinements of a direct factor, steps of a Krylov method. */
   readonly linearIterations: number;
-  /** Of iterative methods: ‖b − A x‖ ≤ η‖b‖ is enough from now on, where their own tolerance is smaller. */
+  /** Of iterative methods: ‖b − A x‖ ≤ η‖b‖ is enough from now on, if their own tolerance is smaller. */
   relax?(eta: number): void;
   /** Factors new values of the same pattern. The values are not kept by reference. */
   refactor(values: Float64Array): void;

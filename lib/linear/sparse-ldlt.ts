@@ -28,18 +28,18 @@ import {Supernodal} from './supernodal.js';
 import type {Supernodes} from './supernodes.js';
 import {specialFor} from './symmetrized.js';
 
-/** What `sparseLdlt` may be told. */
+/** Options of `sparseLdlt`. */
 export interface LdltOptions {
   /** Default 'amd'. */
   readonly ordering?: OrderingName;
   /**
-   * Who does the arithmetic: plain loops or WebAssembly. Default 'auto': WebAssembly where a factorization has
+   * Plain loops or WebAssembly. Default 'auto': WebAssembly if a factorization has
    * work enough for it. Where it is not allowed, plain loops stand in.
    */
   readonly arithmetic?: ArithmeticName;
 }
 
-/** In which form the factor is worked on. */
+/** How the arithmetic of a factorization is done. */
 export type ArithmeticName = 'auto' | 'plain' | 'compiled';
 
 /** Floating-point operations from which WebAssembly is the faster one: nets of 6² to 8² masses in space, measured. */

@@ -20,7 +20,7 @@ import {rowScales} from './row-scales.js';
 import {throwIfNotFinite} from './singularity.js';
 import type {LinearSolver, Pattern} from './solver.js';
 
-/** What `sparseLu` may be told. */
+/** Options of `sparseLu`. */
 export interface SparseLuOptions {
   /**
    * 'symmetric': least fill for A + Aᵀ with pivots on the diagonal, right where the pattern is nearly

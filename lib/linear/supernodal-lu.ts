@@ -36,11 +36,11 @@ import type {Supernodes} from './supernodes.js';
 /** What analyses and factors of this kind call themselves. */
 export const SUPERNODAL = 'supernodal-lu';
 
-/** What `supernodalLu` may be told. */
+/** Options of `supernodalLu`. */
 export interface SupernodalLuOptions {
   /** Default 'amd'. */
   readonly ordering?: OrderingName;
-  /** As of sparseLdlt(). Plain loops and WebAssembly give the same bits. */
+  /** As in `sparseLdlt`. Plain loops and WebAssembly give the same bits. */
   readonly arithmetic?: ArithmeticName;
 }
 

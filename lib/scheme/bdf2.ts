@@ -197,9 +197,9 @@ const massive: Formulation = {
 };
 
 /**
- * BDF2: second order, L-stable, two states deep. It damps more than the generalized-α method of ρ∞ = 0
- * does at low frequencies, and asks for one force a step. Of contacts it holds springs: its past would
- * remember an impact.
+ * BDF2: second order, L-stable, with two steps. It damps more than the generalized-α method with ρ∞ = 0
+ * does at low frequencies, and needs one force per step. It supports only contacts that are springs: its history would
+ * contain an impact.
  */
 export function bdf2(): Scheme {
   return {

@@ -245,7 +245,7 @@ export function dopri5(): Scheme {
   return scheme(dormandPrince);
 }
 
-/** Tsitouras's pair, for the same problems as dopri5 and with the same work a step; its error is the smaller one for most. */
+/** Tsitouras's pair, for the same problems as dopri5, with the same work per step and usually a smaller error. */
 export function tsit5(): Scheme {
   return scheme(tsitouras);
 }

@@ -85,7 +85,7 @@ const withJoints = (base: Formulation): Formulation => ({
   },
 });
 
-/** How an impact goes on: by the velocities with which it leaves, or by the impulses that it gives back. */
+/** The law of restitution: of velocities (Moreau), or of impulses (Poisson). */
 export type ImpactLaw = 'moreau' | 'poisson';
 
 /**

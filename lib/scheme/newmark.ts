@@ -9,11 +9,11 @@ import {constraintsOf, rowScale} from './constrained.js';
 import type {Blocks} from '../system/equations.js';
 import type {Formulation, Scheme, StepPoint} from './scheme.js';
 
-/** What `newmark` may be told. */
+/** Options of `newmark`. */
 export interface NewmarkOptions {
-  /** Share of a⁺ in the position; default ¼. */
+  /** Weight of a⁺ in the position; default ¼. */
   readonly beta?: number;
-  /** Share of a⁺ in the velocity; default ½. */
+  /** Weight of a⁺ in the velocity; default ½. */
   readonly gamma?: number;
 }
 

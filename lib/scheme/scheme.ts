@@ -21,9 +21,9 @@ import {
 import type {Constraints, Yielding} from '../system/constraints.js';
 import type {Blocks, Calculus, Equations, NoiseKind} from '../system/equations.js';
 
-/** One step seen from its start: the state x at time t, the step h, and the system. */
+/** One step, from its start: the state x at time t, the step length h, and the system. */
 export interface StepPoint extends Equations {
-  /** q and v, or y, and what the scheme carries. */
+  /** q and v, or y, and the blocks that the scheme carries. */
   readonly x: Blocks;
   /** [] */
   readonly t: tf.Tensor;
@@ -34,7 +34,7 @@ export interface StepPoint extends Equations {
    * such a guess. A residual that eliminates q⁺ adds it.
    */
   readonly defect?: Blocks;
-  /** The system's constraints; undefined where it has none. */
+  /** The system's constraints; undefined if it has none. */
   readonly constraints?: Constraints;
   /** [], compliance given to redundant constraints, see `RowScale`. */
   readonly regularization: tf.Tensor;
@@ -61,20 +61,31 @@ export interface Ahead {
   normalJerk(): tf.Tensor;
 }
 
-/** Where Newton starts. */
+/** The initial guess of Newton's method. */
 export interface Guess {
   readonly z: Blocks;
   /** Blocks of the state whose eliminated kinematics the guess breaks. */
   readonly defect?: Blocks;
-  /** The first residual takes f(q, v, t) of the step's start wherever it asks for a force. */
+  /** The first residual uses f(q, v, t) at the step's start for every force. */
   readonly frozenForce?: boolean;
   /** The first iteration belongs to the guess and is not counted. */
   readonly linearized?: boolean;
 }
 
+/** Points at which derivatives of y jump, and how many of them within a step divide it (delayed.ts). */
+export interface Division {
+  readonly cuts: number;
+  /** Of the scheme. */
+  readonly order: number;
+  /** y may jump at the start, not its derivative alone. */
+  readonly jumpsAtStart: boolean;
+  /** Times at which what the derivative reads jumps, ascending. */
+  readonly jumps: Float64Array;
+}
+
 /** A scheme for one kind of system. */
 export interface Formulation {
-  /** Blocks of z, each of the state's shape; none for an explicit scheme. */
+  /** Names of the blocks of z, each of the state's shape; empty for an explicit scheme. */
   readonly unknown: readonly string[];
   /**
    * Which time derivative of q, or of y, blocks of the state and the unknown are, stage by stage alike: an error of
@@ -137,6 +148,8 @@ export interface Formulation {
   readonly whole?: boolean;
   /** For an `sde`: the noise that it integrates, and in which sense; in either where undefined. */
   readonly stochastic?: {readonly noise: readonly NoiseKind[]; readonly calculus?: Calculus};
+  /** Of a delay equation: where its steps are divided. */
+  readonly divides?: Division;
   /** R by blocks, named as the unknown's. */
   readonly residual?: (z: Blocks, at: StepPoint) => Blocks;
   /** x⁺: all of the state's blocks. */
@@ -177,20 +190,20 @@ export interface Formulation {
 /** A formulation for odes that integrates mechanical systems as a whole. */
 export const asWhole = (ode: Formulation): Formulation => ({...ode, moves: true, whole: true});
 
-/** How a step is formed, for systems of either kind; made by `trapezoid`, `defineScheme` and their like. */
+/** A time integration scheme, for one or both kinds of systems; made by `trapezoid`, `defineScheme` and others. */
 export interface Scheme {
   readonly name: string;
   /** Order of consistency, as a scheme for smooth problems; of schemes for an `sde` the strong order. */
   readonly order: number;
   readonly mechanics?: Formulation;
   readonly ode?: Formulation;
-  /** For mechanical systems with constraints; absent where the scheme cannot hold them. */
+  /** For mechanical systems with constraints; absent if the scheme does not support them. */
   readonly constrained?: Formulation;
-  /** What takes the place of `constrained` where not all constraints are contacts. */
+  /** Used in place of `constrained` if not all constraints are contacts. */
   readonly jointed?: Formulation;
   /** Stabilizations that are not made by wrapping `constrained` (constrained.ts); null where there is none. */
   readonly stabilized?: {readonly [S in 'ggl' | 'projection' | 'projection-before']?: Formulation | null};
-  /** λ swings without end where positions alone are held: velocities are held too where nothing else is asked for. */
+  /** λ oscillates without decay if only positions are satisfied, so by default velocities are satisfied too. */
   readonly weaklyUnstable?: boolean;
   /**
    * What it holds of unilateral constraints: nothing, or springs alone ('soft': with compliance or
@@ -198,15 +211,17 @@ export interface Scheme {
    * unilateral ones.
    */
   readonly contacts?: 'none' | 'soft' | 'friction';
-  /** It takes out what its steps do not resolve, |R(∞)| < 1, whichever way time goes: a run backwards tells. */
+  /**
+   * It damps what its steps do not resolve, |R(∞)| < 1, in either direction of time: a run backwards gives a warning.
+   */
   readonly dissipative?: boolean;
 }
 
-/** What `defineScheme` makes a scheme of. */
+/** The argument of `defineScheme`. */
 export interface SchemeSpec extends Formulation {
   readonly name?: string;
   readonly order: number;
-  /** What it integrates; default mechanics. 'constrained' is mechanics with constraints. */
+  /** The systems that it integrates; default mechanics. 'constrained' is mechanics with constraints. */
   readonly kind?: 'mechanics' | 'ode' | 'constrained';
 }
 
@@ -237,6 +252,7 @@ const specChecks = {
   massive: object,
   whole: boolean,
   stochastic: object,
+  divides: object,
   residual: callable,
   update: {what: 'a function update(z, at) giving the new state', test: callable.test},
   turned: callable,
@@ -250,10 +266,10 @@ const specChecks = {
 } satisfies {readonly [option in keyof Required<SchemeSpec>]: Check};
 
 /**
- * A scheme of one's own: `unknown` names the blocks of z, `residual(z, at)` and `update(z, at)` are
+ * A custom scheme: `unknown` names the blocks of z, `residual(z, at)` and `update(z, at)` are
  * tensor functions (see `StepPoint` for what `at` offers).
  *
- * @throws OptionError where an implicit scheme lacks its residual, or the order is not positive
+ * @throws OptionError if an implicit scheme lacks its residual, or the order is not positive
  */
 export function defineScheme(spec: SchemeSpec): Scheme {
   refuseUnknownOptions(spec, specChecks, 'defineScheme', 'bad-scheme');

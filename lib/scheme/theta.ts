@@ -20,7 +20,7 @@ export type GuessName = 'rest' | 'current' | 'consistent' | 'linearized' | 'extr
 /** What a step is solved for: the new velocity, its increment, or the acceleration. */
 export type VelocityUnknown = 'velocity' | 'increment' | 'acceleration';
 
-/** What θ-like schemes may be told. */
+/** Options of θ-methods. */
 export interface ThetaOptions {
   /** Eliminate q⁺ (default), or keep it as an unknown with its own row. */
   readonly form?: 'condensed' | 'coupled';
@@ -28,7 +28,7 @@ export interface ThetaOptions {
   readonly guess?: GuessName;
 }
 
-/** What `blendedEuler` may be told beside alpha and beta. */
+/** Options of `blendedEuler` in addition to alpha and beta. */
 export interface BlendedOptions extends ThetaOptions {
   /** What z is: v⁺ (default), v⁺ − v, or (v⁺ − v)/h. Condensed form only. */
   readonly unknown?: VelocityUnknown;
@@ -383,7 +383,7 @@ export function implicitMidpoint(options: ThetaOptions = {}): Scheme {
   return blended({...options, name: 'implicitMidpoint', order: 2, alpha: 0.5, beta: 0.5, midpoint: true});
 }
 
-/** Shares α of f⁺ in the force and β of v⁺ in the kinematics, apart from one another (the Compliant note, §2–3). */
+/** Independent weights: α of f⁺ in the force and β of v⁺ in the kinematics (the Compliant note, §2–3). */
 export function blendedEuler(given: {readonly alpha: number; readonly beta: number} & BlendedOptions): Scheme {
   refuseUnknownOptions(given, {alpha: any, beta: any, ...thetaOptions, unknown: text}, 'blendedEuler', 'bad-scheme');
   const {alpha, beta, ...options} = given;

@@ -8,7 +8,7 @@ import type {SimulateOptions} from './options.js';
 import type {MemberTimes} from './timed.js';
 import type {Trajectory} from './trajectory.js';
 
-/** Options of a prepared batch: those of its members' runs. Times are those of members that have none of their own. */
+/** Options of a prepared batch: those of its members' runs. Its times apply to members without times of their own. */
 export type PreparedBatchOptions<P = Params, Z extends string = never> = SimulateOptions<P, Z> & {
   /**
    * Members that go side by side through one program, where the scheme is explicit. Default as many as the largest batch so far
@@ -18,16 +18,16 @@ export type PreparedBatchOptions<P = Params, Z extends string = never> = Simulat
   readonly lanes?: number;
 };
 
-/** One member: what is absent is as the batch was prepared. */
+/** One member; absent entries are those that the batch was prepared with. */
 export interface TimedMember<S extends AnySystem = System, D = Params> extends MemberTimes {
-  /** Its start, or the start as a function of its params and data. */
+  /** Its initial state, or an encoder that computes it from its params and data. */
   readonly initial?: Initial<S> | Encoder<S, D>;
   readonly params?: NumericParamsOf<ParamsOf<S>>;
-  /** See `ObjectiveInputs.data`; of one shape for all members. */
+  /** See `ObjectiveInputs.data`; the same shapes for all members. */
   readonly data?: NumericParams;
 }
 
-/** What a whole batch is evaluated with. */
+/** Values shared by all members. */
 export interface BatchValues {
   /** See `ObjectiveInputs.variables`. */
   readonly variables?: ReadonlyMap<tf.Variable, Float64Array>;
@@ -44,18 +44,18 @@ export interface MembersGradient<S extends AnySystem = System> {
   readonly tensors: Map<tf.Tensor, Float64Array>;
 }
 
-/** What of a gradient is one member's own. */
+/** The part of a gradient that belongs to one member. */
 export interface MemberGradient<S extends AnySystem = System> {
-  /** Of the shape of its start, row-major; absent where an encoder makes it. */
+  /** Of the shape of its initial state, row-major; absent with an encoder. */
   readonly initial?: StateOf<S, Float64Array>;
-  /** Of the parameters that members have of their own, those that differed among members of some batch so far. */
+  /** With respect to parameters that have differed between members in some batch so far. */
   readonly params: Partial<GradientOf<ParamsOf<S>>>;
 }
 
 /** A loss of a batch, the mean over its members. */
 export interface BatchLoss<S extends AnySystem = System> {
   readonly value: number;
-  /** By member. */
+  /** One per member. */
   readonly values: Float64Array;
   /** Of the mean. */
   readonly gradient: MembersGradient<S>;
@@ -65,11 +65,14 @@ export interface BatchLoss<S extends AnySystem = System> {
 export interface PreparedBatch<S extends AnySystem = System> {
   readonly kind: 'batch';
   /**
-   * The runs, each what `simulate` gives with these times, to rounding. Not on tfjs's tape.
+   * The runs, each equal to that of `simulate` with these times, up to rounding. Not recorded on tfjs's tape.
    * @throws as `simulate`, the error of a member with `data.member`; OptionError 'on-tape'
    */
   run(members: readonly TimedMember<S>[], values?: BatchValues): Trajectory<S>[];
-  /** The runs, and the map from cotangents of their saved values to gradients; undefined where a loss does not look. */
+  /**
+   * The runs, and the map from cotangents of their saved values to gradients; undefined for a member without a
+   * cotangent.
+   */
   vjp(
     members: readonly TimedMember<S>[],
     values?: BatchValues,
@@ -78,15 +81,15 @@ export interface PreparedBatch<S extends AnySystem = System> {
     pullback(cotangents: readonly (Cotangent<S> | undefined)[]): MembersGradient<S>;
   };
   /**
-   * The mean over the members of a loss of one, and its gradient: see `Simulation.valueAndGrad`. The loss is traced once for a
-   * number of saved states and the shapes of data.
-   * @throws as `run`, of a failed run also where `throw` is false; as `Simulation.valueAndGrad`
+   * The mean over the members of a loss of one member, and its gradient: see `Simulation.valueAndGrad`. The loss is
+   * traced once for a number of saved states and the shapes of data.
+   * @throws as `run`, for a failed run also if `throw` is false; as `Simulation.valueAndGrad`
    */
   valueAndGrad<D = Params>(
     loss: Objective<ParamsOf<S>, D>,
     members: readonly TimedMember<S>[],
     values?: BatchValues,
   ): BatchLoss<S>;
-  /** The mean loss alone, which may be NaN. */
+  /** Only the mean loss, which may be NaN. */
   value<D = Params>(loss: Objective<ParamsOf<S>, D>, members: readonly TimedMember<S>[], values?: BatchValues): number;
 }

@@ -28,17 +28,17 @@ import {startThreadsBy} from './workers/channel.js';
 import {inMember} from './workers/plain-error.js';
 import {pool} from './workers/pool.js';
 
-/** A start, or a start with parameters of its own (in place of those of the options). */
+/** An initial state, or one with parameters of its own (in place of those of the options). */
 export type BatchMember<S extends AnySystem = System> = Initial<S> | (Values<S> & {readonly initial: Initial<S>});
 
-/** What a batch is asked to do: as one run, and by how many threads. */
+/** Options of a batch: those of a run, and the number of threads. */
 export type BatchOptions<P = Params, Z extends string = never> = SimulateOptions<P, Z> & BatchThreads;
 
 /** The threads of a batch. */
 export interface BatchThreads {
   /**
-   * Worker threads. Default: as many as the machine runs at once, where the first runs show that they gain
-   * more than they cost; 0 or 1: none, all in this thread. The results do not depend on it, to the last bit.
+   * Worker threads. Default: as many as the machine runs at once, if the first runs show that they gain
+   * more than they cost; 0 or 1: none, all runs in this thread. The results do not depend on it, to the last bit.
    */
   readonly workers?: number;
 }
@@ -48,7 +48,7 @@ export type BatchPullback<S extends AnySystem = System> = BatchGradient<Pullback
 
 /** Gradients G of a batch's members, and their sums, with parameters of the form Tree. */
 export interface BatchGradient<G, Tree> {
-  /** One for each member, as `simulate.vjp` gives it. */
+  /** One per member, as returned by `simulate.vjp`. */
   readonly members: readonly G[];
   /** A tree like `options.params`: the sum over the members without parameters of their own. */
   readonly params: Tree;
@@ -57,10 +57,10 @@ export interface BatchGradient<G, Tree> {
   readonly tensors: Map<tf.Tensor, Float64Array>;
 }
 
-/** The runs, and the way back through them. */
+/** The runs, and their pullback. */
 export type BatchVjp<S extends AnySystem = System> = RunsAndPullback<Trajectory<S>, Cotangent<S>, BatchPullback<S>>;
 
-/** As BatchVjp, without waiting. */
+/** As `BatchVjp`, with a promise. */
 export type BatchVjpAsync<S extends AnySystem = System> = RunsAndPullback<
   Trajectory<S>,
   Cotangent<S>,
@@ -70,16 +70,16 @@ export type BatchVjpAsync<S extends AnySystem = System> = RunsAndPullback<
 /** Runs with trajectories T, and the map from their cotangents C to gradients G. */
 export interface RunsAndPullback<T, C, G> {
   readonly trajectories: T[];
-  /** @param cotangents one for each member; undefined where the loss does not look at it */
+  /** @param cotangents one per member; undefined if the loss does not depend on it */
   pullback(cotangents: readonly (C | undefined)[]): G;
 }
 
 /**
- * Runs the system from every start; the results do not depend on one another, and each is what `simulate`
- * gives. Differentiable on tfjs's tape like single runs. On Node long batches run on worker threads, for
- * which this call waits; they know neither tfjs nor your functions, only the traced step. All runs are this
- * thread's (`stats.thread` tells) in a page, which may not wait (see `batchAsync`), with engine 'tensor', and
- * with a linear solver or step length of your own or a preconditioner that is a function.
+ * Runs the system from every initial state; the results are independent, and each is that of `simulate`.
+ * Differentiable on tfjs's tape like single runs. On Node long batches run on worker threads, for
+ * which this call waits; they have neither tfjs nor your functions, only the traced step. All runs are in this
+ * thread (see `stats.thread`) in a page, which may not wait (see `batchAsync`), with engine 'tensor', and
+ * with a custom linear solver or step length or a preconditioner that is a function.
  * @throws as `simulate`, the error of the first member that has one, with `data.member`; with `throw: false`
  *   every member has its own status. OptionError 'bad-workers'
  */
@@ -115,11 +115,11 @@ export const batch: Batch = /* @__PURE__ */ Object.assign(
 /** The type of `batch`. */
 export interface Batch {
   /**
-   * Runs the system from every start; the results do not depend on one another, and each is what `simulate`
-   * gives. Differentiable on tfjs's tape like single runs. On Node long batches run on worker threads, for
-   * which this call waits; they know neither tfjs nor your functions, only the traced step. All runs are this
-   * thread's (`stats.thread` tells) in a page, which may not wait (see `batchAsync`), with engine 'tensor', and
-   * with a linear solver or step length of your own or a preconditioner that is a function.
+   * Runs the system from every initial state; the results are independent, and each is that of `simulate`.
+   * Differentiable on tfjs's tape like single runs. On Node long batches run on worker threads, for
+   * which this call waits; they have neither tfjs nor your functions, only the traced step. All runs are in this
+   * thread (see `stats.thread`) in a page, which may not wait (see `batchAsync`), with engine 'tensor', and
+   * with a custom linear solver or step length or a preconditioner that is a function.
    * @throws as `simulate`, the error of the first member that has one, with `data.member`; with `throw: false`
    *   every member has its own status. OptionError 'bad-workers'
    */
@@ -130,7 +130,7 @@ export interface Batch {
   ): Trajectory<S>[];
   /**
    * The runs, and the map from cotangents of their saved values to everything they depend on, in double
-   * precision: what training on many records wants. Threads as for `batch`, for the way back too.
+   * precision, for training on many records. Threads as for `batch`, also in the backward pass.
    */
   vjp<S extends AnySystem>(
     system: S,
@@ -138,10 +138,10 @@ export interface Batch {
     options: BatchOptions<ParamsOf<S>, StatesOf<S>>,
   ): BatchVjp<S>;
   /**
-   * One traced simulation for batches as data come: any number of members, each with its own start, times, parameters and
-   * data, missing samples among them, without tracing or compiling again. With an explicit scheme members go side by side
-   * through one program, each by its own steps (also adaptive ones); with others, and with events and constraints, one after another. All
-   * runs are this thread's.
+   * One traced simulation for all batches: any number of members, each with its own initial state, times, parameters
+   * and data, also with missing samples, without tracing or compiling again. With an explicit scheme members run side
+   * by side in one program, each with its own steps (also adaptive ones); with others, and with events and constraints,
+   * one after another. All runs are in this thread.
    * @throws as `simulate.prepare`
    */
   prepare<S extends AnySystem>(
@@ -150,8 +150,8 @@ export interface Batch {
     options: PreparedBatchOptions<ParamsOf<S>, StatesOf<S>>,
   ): PreparedBatch<S>;
   /**
-   * Ends the worker threads. There is seldom a reason to: they do not keep a program from ending, and the next
-   * batch starts new ones. Batches under way finish in this thread.
+   * Ends the worker threads. This is rarely needed: they do not keep a program from ending, and the next
+   * batch starts new ones. Running batches finish in this thread.
    */
   end(): Promise<void>;
   /**
@@ -163,8 +163,8 @@ export interface Batch {
 }
 
 /**
- * The same without waiting, in Node and in a page: every run is a worker thread's, and this one stays free.
- * Not on tfjs's tape, which ends before the result is there.
+ * As `batch`, but asynchronous, in Node and in a page: all runs are in worker threads, and this thread stays free.
+ * Not recorded on tfjs's tape, which ends before the result is available.
  * @throws (rejects) as `batch`; OptionError 'async-tape' inside tf.grad
  */
 export const batchAsync: BatchAsync = /* @__PURE__ */ Object.assign(
@@ -198,8 +198,8 @@ export const batchAsync: BatchAsync = /* @__PURE__ */ Object.assign(
 /** The type of `batchAsync`. */
 export interface BatchAsync {
   /**
-   * The same without waiting, in Node and in a page: every run is a worker thread's, and this one stays free.
-   * Not on tfjs's tape, which ends before the result is there.
+   * As `batch`, but asynchronous, in Node and in a page: all runs are in worker threads, and this thread stays free.
+   * Not recorded on tfjs's tape, which ends before the result is available.
    * @throws (rejects) as `batch`; OptionError 'async-tape' inside tf.grad
    */
   <S extends AnySystem>(
@@ -207,7 +207,7 @@ export interface BatchAsync {
     members: readonly BatchMember<S>[],
     options: BatchOptions<ParamsOf<S>, StatesOf<S>>,
   ): Promise<Trajectory<S>[]>;
-  /** As `batch.vjp`, without waiting for either way. */
+  /** As `batch.vjp`, asynchronous in both directions. */
   vjp<S extends AnySystem>(
     system: S,
     members: readonly BatchMember<S>[],
@@ -251,12 +251,14 @@ function ensembleOf(system: System, given: readonly BatchMember[], all: BatchOpt
   );
   requireSavedMemory(savedCount(base.options), seriesOf(base).width, members.length);
   const captured = base.leaves.length;
+  const adjoint = base.adjoint.among?.(members.length) ?? base.adjoint;
   return new Ensemble(
     members.map(({initial, params}, i): Prepared => {
       try {
         const member = refill(base, initial, params);
         return {
           ...member,
+          adjoint,
           parameterValues: member.parameterValues.map((values, p) => (p < captured ? values : base.parameterValues[p])),
         };
       } catch (error) {

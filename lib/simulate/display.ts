@@ -3,14 +3,17 @@
  * loaded from here: a second copy of this library, which a bundle beside an installed package would be, must not arise.
  */
 
-/** What a notebook takes: texts by media type. */
+/** The form that notebooks display: texts by media type. */
 export interface DisplayedTexts {
   readonly [mime: string]: string;
 }
 
 let drawn: ((run: never) => DisplayedTexts) | undefined;
 
-/** Has runs shown by a function of one's own from now on: texts by media type, as Jupyter takes them. stiffgrad/plot does so when it is loaded. */
+/**
+ * Sets the function that displays runs in notebooks: it returns texts by media type, as Jupyter needs them.
+ * stiffgrad/plot sets it when it is loaded.
+ */
 export function displayRunsWith<Run>(display: (run: Run) => DisplayedTexts): void {
   drawn = display;
 }

@@ -23,28 +23,31 @@ import type {AnySystem, ByKind, Initial, ParamsOf, Pullback, SomeStates, StatesO
 import {simulate} from './simulate.js';
 import type {AnyTrajectory, Stats} from './trajectory.js';
 
-/** What `equilibrium` may be told. */
+/** Options of `equilibrium`. */
 export interface EquilibriumOptions<P = Params> {
-  /** What the system's functions get as `params`, under the same names. */
+  /** Values of the system's `params`, by name. */
   readonly params?: NumericParamsOf<P>;
-  /** As of `simulate`, at the start's time. */
+  /** As in `simulate`, evaluated at the time of the initial state. */
   readonly inputs?: Inputs;
-  /** Default: Newton with backtracking, which a start far from rest needs, and up to 200 iterations. */
+  /** Default: Newton's method with backtracking, for guesses far from rest, and up to 200 iterations. */
   readonly newton?: Newton;
   readonly engine?: SimulateOptions['engine'];
   readonly precision?: SimulateOptions['precision'];
-  /** Already aborted: an AbortError, and no search. */
+  /** If already aborted, an AbortError is thrown without a search. */
   readonly signal?: AbortSignal;
 }
 
-/** Where the search starts. A velocity is not asked for: at rest it is zero. */
+/** The initial guess. A velocity is not needed: at rest it is zero. */
 export type EquilibriumStart<S extends AnySystem = System> = ByKind<
   S,
   RestOfMechanics & SomeStates<S, Numeric>,
   RestOfOde,
   RestOfMechanics | RestOfOde
 >;
-/** A guess of the position at rest, and the time (default 0). Of v the shape alone is read, which has to be given with kinematics of their own. */
+/**
+ * A guess of the position at rest, and the time (default 0). Only the shape of v is used; it is required for systems
+ * with kinematics.
+ */
 export type RestOfMechanics = {readonly q: Numeric; readonly v?: Numeric; readonly t?: number};
 /** A guess of the state at rest, and the time (default 0). */
 export type RestOfOde = {readonly y: Numeric; readonly t?: number};
@@ -95,7 +98,7 @@ export type Equilibrium<S extends AnySystem = MechanicalSystem> = ByKind<
   AnyEquilibrium
 >;
 
-/** A state of rest, and the way back from it. */
+/** A state of rest, and its pullback. */
 export type EquilibriumVjp<S extends AnySystem = System> = RestAndPullback<
   Equilibrium<S>,
   RestCotangent<S>,
@@ -257,12 +260,12 @@ function lastOf(trajectory: AnyTrajectory): AnyEquilibrium {
 }
 
 /**
- * The state of rest near a start. `force` is taken at v = 0 and at the start's time; hidden states are where they stay. With constraints
- * f + Gᵀλ = 0 and φ + Cλ = 0, unilateral rows by complementarity; the start need not obey them. A
- * nonholonomic row is met by the displacement from the start, ψ(q, q − q₀, t) = ψ(q, 0, t): what rolls
- * comes to rest where it can roll to, and drives stand still. Differentiable inside tfjs's tape with
- * respect to params and captured variables, by the implicit function; the start has no gradient.
- * @throws NewtonError where the search does not converge; SingularMatrixError where the equilibrium is
+ * The state of rest near a guess. `force` is evaluated at v = 0 and at the guess's time; the rates of hidden states are
+ * zero. With constraints f + Gᵀλ = 0 and φ + Cλ = 0, unilateral rows by complementarity; the guess need not satisfy
+ * them. A nonholonomic row applies to the displacement from the guess, ψ(q, q − q₀, t) = ψ(q, 0, t): a wheel comes to
+ * rest where it can roll to, and drives stand still. Differentiable on tfjs's tape with respect to params and captured
+ * variables, by the implicit function theorem; the guess has no gradient.
+ * @throws NewtonError if the search does not converge; SingularMatrixError if the equilibrium is
  *   not isolated (a free motion: `data.rows`)
  */
 export const equilibrium: FindEquilibrium = /* @__PURE__ */ Object.assign(
@@ -294,12 +297,12 @@ export const equilibrium: FindEquilibrium = /* @__PURE__ */ Object.assign(
 /** The type of `equilibrium`. */
 export interface FindEquilibrium {
   /**
-   * The state of rest near a start. `force` is taken at v = 0 and at the start's time. With constraints
-   * f + Gᵀλ = 0 and φ + Cλ = 0, unilateral rows by complementarity; the start need not obey them. A
-   * nonholonomic row is met by the displacement from the start, ψ(q, q − q₀, t) = ψ(q, 0, t): what rolls
-   * comes to rest where it can roll to, and drives stand still. Differentiable inside tfjs's tape with
-   * respect to params and captured variables, by the implicit function; the start has no gradient.
-   * @throws NewtonError where the search does not converge; SingularMatrixError where the equilibrium is
+   * The state of rest near a guess. `force` is evaluated at v = 0 and at the guess's time; the rates of hidden states
+   * are zero. With constraints f + Gᵀλ = 0 and φ + Cλ = 0, unilateral rows by complementarity; the guess need not
+   * satisfy them. A nonholonomic row applies to the displacement from the guess, ψ(q, q − q₀, t) = ψ(q, 0, t): a wheel
+   * comes to rest where it can roll to, and drives stand still. Differentiable on tfjs's tape with respect to params
+   * and captured variables, by the implicit function theorem; the guess has no gradient.
+   * @throws NewtonError if the search does not converge; SingularMatrixError if the equilibrium is
    *   not isolated (a free motion: `data.rows`)
    */
   <S extends AnySystem>(

@@ -27,7 +27,7 @@ import {SecondOrderCheckpointer} from './second-order.js';
 import type {System} from '../step/formulation.js';
 import {numbersOf} from '../read.js';
 
-/** A loss by functions of one's own. */
+/** A loss given by its own derivative functions. */
 export type CotangentLoss<S extends AnySystem = System> = LossByCotangents<
   Trajectory<S>,
   Cotangent<S>,
@@ -36,21 +36,24 @@ export type CotangentLoss<S extends AnySystem = System> = LossByCotangents<
 
 /** A loss of a trajectory T by its cotangent C, and how that changes along a tangent D of the saved values. */
 export interface LossByCotangents<T, C, D> {
-  /** Absent, the result's value is NaN. */
+  /** If absent, the result's value is NaN. */
   value?(trajectory: T): number;
   /** The gradient of the loss with respect to the saved values. */
   cotangent(trajectory: T): C;
-  /** How that changes along a tangent of the saved values: the loss's own Hessian times it. Absent where the loss is linear in them. */
+  /**
+   * The Hessian of the loss with respect to the saved values, times a tangent of them. Absent if the loss is linear in
+   * them.
+   */
   tangent?(tangent: D, trajectory: T): C;
 }
 
 /** A loss at a run, its gradient, and the product of its Hessian with each of several directions. */
 export type Hvps<S extends AnySystem = System> = LossAndProducts<Trajectory<S>, Pullback<S>>;
 
-/** A loss at a run with the trajectory T, its gradient G, and such products. */
+/** A loss of a run with the trajectory T, its gradient G, and products of its Hessian. */
 export interface LossAndProducts<T, G> {
   readonly trajectory: T;
-  /** The loss; NaN where it does not say. */
+  /** The loss; NaN if it has no `value`. */
   readonly value: number;
   readonly gradient: G;
   /** The Hessian times each direction. */
@@ -60,7 +63,7 @@ export interface LossAndProducts<T, G> {
 /** The same with one direction. */
 export type Hvp<S extends AnySystem = System> = LossAndProduct<Trajectory<S>, Pullback<S>>;
 
-/** A loss at a run with the trajectory T, its gradient G, and such a product. */
+/** A loss of a run with the trajectory T, its gradient G, and a product of its Hessian. */
 export interface LossAndProduct<T, G> extends Omit<LossAndProducts<T, G>, 'products'> {
   /** The Hessian times the direction. */
   readonly product: G;

@@ -11,7 +11,7 @@ import type {RunState} from '../integrate/run-state.js';
 /** Any system, whatever parameters its functions read. */
 export type AnySystem = System<never>;
 
-/** What the functions of a system read of the parameters. */
+/** The parameters that the functions of a system read. */
 export type ParamsOf<S> = S extends System<infer P> ? P : Params;
 
 /** The names of a system's hidden states. */
@@ -35,7 +35,10 @@ export type StateOf<S extends AnySystem, T> = ByKind<
   {readonly q?: T; readonly v?: T; readonly y?: T}
 >;
 
-/** Where a run starts: {q, v} of one shape (with kinematics of any) and hidden states that do not start as the system says, or {y}, at the time t (default 0); or where another run stood. */
+/**
+ * An initial state: {q, v} of one shape (of any shapes with kinematics), and hidden states that differ from the
+ * system's initial values; or {y}; at the time t (default 0). Or the state of another run.
+ */
 export type Initial<S extends AnySystem = System> =
   ByKind<S, MechanicalInitial & SomeStates<S, Numeric>, OdeInitial, MechanicalInitial | OdeInitial> | RunState;
 
@@ -80,7 +83,10 @@ export interface AnyCotangent {
   readonly events?: Numeric;
 }
 
-/** A gradient in double precision: with respect to the start, the parameters, and what the system's functions capture. */
+/**
+ * A gradient in double precision with respect to the initial state, the parameters, and the tensors that the system's
+ * functions capture.
+ */
 export type Pullback<S extends AnySystem = System> = PullbackTo<StateOf<S, Float64Array>, GradientOf<ParamsOf<S>>>;
 
 /** A gradient with respect to a start of the form State and parameters of the form Tree. */
@@ -92,11 +98,14 @@ export interface PullbackTo<State, Tree> {
   readonly variables: Map<tf.Variable, Float64Array>;
   /** Captured tensors that are not variables. */
   readonly tensors: Map<tf.Tensor, Float64Array>;
-  /** Steps taken again because implicitAdjoint({memory}) did not hold them; those that backsolveAdjoint took backwards. */
+  /**
+   * Steps that were recomputed because they did not fit into implicitAdjoint({memory}); with backsolveAdjoint, the
+   * steps taken backwards.
+   */
   readonly recomputedSteps: number;
 }
 
-/** A direction in all that a run depends on; what is left out does not move. */
+/** A direction in the space of everything that a run depends on; absent entries are zero. */
 export type Tangent<S extends AnySystem = System> = TangentFrom<
   Partial<StateOf<S, Numeric>>,
   NumericParamsOf<ParamsOf<S>>
@@ -112,7 +121,7 @@ export interface TangentFrom<State, Tree> {
   readonly variables?: ReadonlyMap<tf.Tensor, Numeric>;
 }
 
-/** How the saved values move along a direction: each [saved, ...shape], row-major. */
+/** Directional derivatives of the saved values: each [saved, ...shape], row-major. */
 export type SavedTangent<S extends AnySystem = System> = ByKind<
   S,
   MechanicalSavedTangent & {readonly [K in StatesOf<S>]: Float64Array},
@@ -120,7 +129,7 @@ export type SavedTangent<S extends AnySystem = System> = ByKind<
   NamedValues
 >;
 
-/** How a mechanical system's saved values move. */
+/** Directional derivatives of a mechanical system's saved values. */
 export interface MechanicalSavedTangent extends AnySavedTangent {
   readonly q: Float64Array;
   readonly v: Float64Array;
@@ -128,15 +137,15 @@ export interface MechanicalSavedTangent extends AnySavedTangent {
   readonly lambda?: Float64Array;
 }
 
-/** How an ode's saved values move. */
+/** Directional derivatives of an ode's saved values. */
 export interface OdeSavedTangent extends AnySavedTangent {
   readonly y: Float64Array;
 }
 
-/** How what any run saves moves. */
+/** Directional derivatives of the saved values of any system. */
 export interface AnySavedTangent {
   readonly observed?: Float64Array;
-  /** How the times of the trajectory's events move. */
+  /** Directional derivatives of the times of the trajectory's events. */
   readonly events?: Float64Array;
 }
 

@@ -29,11 +29,11 @@ import type {AnySystem, Initial, MechanicalInitial, OdeInitial, ParamsOf} from '
 import {freeCoordinates} from './free-coordinates.js';
 import {simulate} from './simulate.js';
 
-/** What `linearize` may be told. */
+/** Options of `linearize`. */
 export interface LinearizeOptions<P = Params> {
-  /** What the system's functions get as `params`, under the same names. */
+  /** Values of the system's `params`, by name. */
   readonly params?: NumericParamsOf<P>;
-  /** As of `simulate`, at the state's time. */
+  /** As in `simulate`, evaluated at the time of the state. */
   readonly inputs?: Inputs;
 }
 
@@ -41,7 +41,7 @@ export interface LinearizeOptions<P = Params> {
 export interface Linearization {
   /** [n][n]. */
   readonly A: readonly (readonly number[])[];
-  /** Of A, by falling real part; of a pair the one with the positive imaginary part first. */
+  /** Eigenvalues of A, by decreasing real part; of a conjugate pair, the one with positive imaginary part first. */
   readonly eigenvalues: readonly Eigenvalue[];
   /** What the n numbers are: 'q[3]' a deviation of the position by the third unit velocity for a time of one, 'v[3]' one of the velocity, 'y[3]'. */
   readonly coordinates: readonly string[];
@@ -67,10 +67,10 @@ const instant: Scheme = {
 };
 
 /**
- * A and its eigenvalues at a state of rest or of steady motion. With constraints A is that of coordinates which they
- * leave free; rows of hard contacts are not among them, as contact comes and goes. Where the motion is steady (a wheel rolls
- * on), coordinates are taken from what does not turn as far as possible: seen from there A is constant.
- * Of M y' = f with a singular M it is that of the components which the algebraic equations leave free.
+ * A and its eigenvalues at a state of rest or of steady motion. With constraints, A is that of the coordinates which
+ * they leave free; hard contacts are not counted as constraints, because they open and close. In steady motion (a
+ * rolling wheel), coordinates that do not rotate are preferred, in which A is constant. For M y' = f with a singular M,
+ * it is that of the components which the algebraic equations leave free.
  * @throws OptionError 'bad-linearization' for a system with hidden states; InconsistentStateError where the state breaks
  *   the constraints
  */

@@ -35,7 +35,7 @@ export interface OwnSeries<P = Params> {
   readonly params: P;
 }
 
-/** A scalar of the saved series; it is traced, and may use params and captured variables. */
+/** A scalar function of the saved series; it is traced, and may use params and captured variables. */
 export type SeriesLoss<P = Params, Z extends string = never> = Lenient<SavedSeries<P, Z>, tf.Tensor>;
 
 /** A loss at a run, and what it gives beside the run's own derivatives. */

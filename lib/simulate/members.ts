@@ -187,10 +187,11 @@ export class Members {
     let known = steps.get(key);
     if (known === undefined) {
       const traced = inLanes(base.traced, lanes, own);
-      const start =
-        base.start.traced.functions.mass === undefined && base.start.traced.functions.kinematics === undefined
-          ? inLanes(base.start.traced, lanes, own)
-          : undefined;
+      // What has to be checked at a start is checked of one member at a time (integrate/start.ts).
+      const {mass, kinematics, delays, seed} = base.start.traced.functions;
+      const start = [mass, kinematics, delays, seed].every(one => one === undefined)
+        ? inLanes(base.start.traced, lanes, own)
+        : undefined;
       known = {
         lanes,
         own: new Set(own),

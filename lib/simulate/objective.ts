@@ -25,11 +25,13 @@ import {copyColumn, pullSeries, seriesOf, seriesValues, setColumn} from './serie
 import type {Point, SourceCotangents} from './traced-function.js';
 import {TracedFunction} from './traced-function.js';
 
-/** What a loss is a function of: the saved series [saved, ...shape] that the run has, parameters P and data D. */
+/** The arguments of a loss: the saved series [saved, ...shape] that the run has, parameters P and data D. */
 export interface ObjectiveAt<P = Params, D = Params> extends SavedSeries<P> {
-  /** What the option `observe` gives, [saved, ...its shape]. */
+  /** Values of the option `observe`, [saved, ...its shape]. */
   readonly observed: tf.Tensor;
-  /** Times of the events that happened, where the run has events; an `EventError` tells of one that did not. */
+  /**
+   * Times of the events that happened, if the run has events; reading one that did not happen throws an `EventError`.
+   */
   readonly events: tf.Tensor;
   readonly data: D;
 }
@@ -37,19 +39,21 @@ export interface ObjectiveAt<P = Params, D = Params> extends SavedSeries<P> {
 /** A scalar of the saved series, parameters and data; it is traced, and may use captured variables. */
 export type Objective<P = Params, D = Params> = Lenient<ObjectiveAt<P, D>, tf.Tensor>;
 
-/** The start as a function of parameters and data, {q, v} or {y}; it is traced, and may use captured variables. */
+/**
+ * The initial state, {q, v} or {y}, as a function of parameters and data; it is traced, and may use captured variables.
+ */
 export type Encoder<S extends AnySystem = System, D = Params> = Lenient<
   EncoderAt<ParamsOf<S>, D>,
   StateOf<S, tf.Tensor>
 >;
 
-/** What an encoder is a function of: parameters P and data D. */
+/** The arguments of an encoder: parameters P and data D. */
 export interface EncoderAt<P = Params, D = Params> {
   readonly params: P;
   readonly data: D;
 }
 
-/** What a loss is evaluated at; absent, what the simulation was prepared with. */
+/** Values at which a loss is evaluated; absent ones are those that the simulation was prepared with. */
 export type ObjectiveValues<S extends AnySystem = System, D = Params> = ObjectiveInputs<
   Initial<S>,
   NumericParamsOf<ParamsOf<S>>,
@@ -60,9 +64,12 @@ export type ObjectiveValues<S extends AnySystem = System, D = Params> = Objectiv
 export interface ObjectiveInputs<I, P, E> {
   readonly initial?: I | E;
   readonly params?: P;
-  /** Numbers by name, in a tree, that loss and encoder get as tensors: measurements, weights. They may be NaN where `tf.where` leaves them out. */
+  /**
+   * Numbers by name, in a tree, that loss and encoder get as tensors: measurements, weights. NaN is allowed if
+   * `tf.where` excludes it.
+   */
   readonly data?: NumericParams;
-  /** Numbers of variables in double precision, row-major, in place of what tfjs holds. */
+  /** Values of variables in double precision, row-major, in place of those of tfjs. */
   readonly variables?: ReadonlyMap<tf.Variable, Float64Array>;
   readonly signal?: AbortSignal;
 }

@@ -46,75 +46,80 @@ export type Span =
       readonly control: AdaptiveControl;
     };
 
-/** From when to when a prepared simulation runs again: `steps` or `t1` as in its options, in place of both. */
+/** Another interval for a prepared simulation: `steps` or `t1` as in its options, in place of both. */
 export interface Stretch {
-  /** The time of the start, in place of the initial state's. */
+  /** The initial time, in place of that of the initial state. */
   readonly t0: number;
   readonly steps?: number;
   readonly t1?: number;
-  /** Absent, as it was prepared. */
+  /** If absent, as prepared. */
   readonly saveAt?: SaveAt;
 }
 
-/** What a run is asked to do. P is what the system reads of the parameters: `params` has its names; Z are its hidden states. */
+/**
+ * Options of a run. P are the parameters that the system reads, with the names of `params`; Z are its hidden states.
+ */
 export type SimulateOptions<P = Params, Z extends string = never> = RunSettings<P, Z> & Span;
 
-/** The options of a run but for its span. */
+/** The options of a run except its span. */
 export interface RunSettings<P = Params, Z extends string = never> {
   /** Default implicitMidpoint(): second order, symplectic, no damping, any stiffness; radauIIA5() for an ode with a mass. */
   readonly scheme?: Scheme;
-  /** What the system's functions get as `params`, under the same names. */
+  /** Values of the system's `params`, by name. */
   readonly params?: NumericParamsOf<P>;
   /**
-   * Quantities known over time, as `signal(t, values)`: the functions of the system, `observe` and events find them in
-   * `params`, as their values at the time at which they are asked. A mass and a compliance, which have no time, have none.
+   * Functions of time, such as `signal(t, values)`: the functions of the system, `observe` and events find them in
+   * `params`, as their values at the current time. They are not available to a mass or a compliance, which has no time.
    */
   readonly inputs?: Inputs;
   /** Step length, in the system's unit of time; a negative one runs backwards in time, to a t1 before the start. */
   readonly dt: number;
-  /** How long steps are: constant() (default), or adaptive({rtol, atol}), with `dt` as the first one. */
+  /** Step length control: constant() (default), or adaptive({rtol, atol}), with `dt` as the first length. */
   readonly control?: StepControl;
-  /** Zero crossings that end the run, are noted, or change the state: event({when, then}). */
+  /** Zero crossings that end the run, are recorded, or change the state: event({when, then}). */
   readonly events?: readonly Event<P, Z>[];
   /**
    * 'all' (default): the start and every step; 'end': the start and the last; every n-th step; or times,
-   * in the order in which the run comes to them. A time within a step is interpolated by the scheme's dense output, gradients with it.
+   * in the order of the run. A time within a step is interpolated by the scheme's dense output, with its gradient.
    */
   readonly saveAt?: SaveAt;
   /** How the equations of a step are solved; default newton(). */
   readonly newton?: Newton;
-  /** How gradients are taken; default implicitAdjoint(). */
+  /** How gradients are computed; default implicitAdjoint(). */
   readonly adjoint?: Adjoint;
-  /** A function of the state, traced like a force; its values are saved beside the state as `observed`. */
+  /** A function of the state, traced like a force; its values are saved with the state as `observed`. */
   readonly observe?: Lenient<ObservedAt<P, Z>, tf.Tensor>;
   /**
-   * What keeps the velocity on the constraints: 'none' (positions alone are held), 'projection' (a
+   * How velocities are kept on the constraints: 'none' (only positions satisfy them), 'projection' (a
    * velocity projection after every step, of contacts that closed too), 'projection-before'
    * (the same before every step: the same positions), or 'ggl' (positions and velocities together, with one more
    * multiplier in the kinematics: Gear, Gupta & Leimkuhler 1985).
-   * Default 'none'; 'projection' where there are unilateral rows without compliance and smoothing, whose
+   * Default 'none'; 'projection' if there are unilateral rows without compliance and smoothing, whose
    * impacts are then inelastic in every scheme.
    */
   readonly stabilization?: 'none' | 'projection' | 'projection-before' | 'ggl';
-  /** A start that breaks its constraints is an error ('check', default), or is moved to the nearest state that does not ('project'). */
+  /**
+   * An initial state that violates the constraints is an error ('check', default), or is moved to the nearest state
+   * that satisfies them ('project').
+   */
   readonly consistent?: 'check' | 'project';
-  /** 'auto' (default) takes the fastest that runs here; the results are the same. Or an engine of your own. */
+  /** 'auto' (default) uses the fastest that runs here; the results are the same. Or a custom engine. */
   readonly engine?: EngineName | Engine;
   /**
-   * That programs are computed in: 'double' (default), or 'single', four numbers to an instruction in place of two, for
-   * what needs no more than six digits, such as the training of networks. States, matrices and their factors are held in
-   * double precision all the same; tolerances follow single precision's rounding (docs/precision.md). On engines 'auto'
-   * and 'wasm' alone, else an OptionError 'bad-precision'.
+   * Precision of compiled programs: 'double' (default), or 'single', four numbers per instruction in place of two, for
+   * tasks that need no more than six digits, such as training networks. States, matrices and their factors are stored
+   * in double precision all the same; tolerances follow single precision's rounding (docs/precision.md). On engines
+   * 'auto' and 'wasm' only, otherwise an OptionError 'bad-precision'.
    */
   readonly precision?: Precision;
-  /** Called now and then while the run goes on. */
+  /** Called from time to time during the run. */
   readonly onProgress?: (progress: Progress) => void;
   /**
-   * Ends the run with an AbortError once it is aborted. A run in this thread sees that at its start and after
-   * `onProgress`, as nothing else runs meanwhile; worker threads see it before their next step.
+   * Ends the run with an AbortError once it is aborted. A run in this thread checks it at its start and after
+   * `onProgress`, because nothing else runs meanwhile; worker threads check it before each step.
    */
   readonly signal?: AbortSignal;
-  /** Default true. false: a failed run comes back with its status and what was reached. */
+  /** Default true. false: a failed run returns its status and the states that it reached. */
   readonly throw?: boolean;
 }
 

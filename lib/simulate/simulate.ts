@@ -33,12 +33,12 @@ import type {Status} from '../integrate/counters.js';
 import type {AnyTrajectory, Trajectory} from './trajectory.js';
 
 /**
- * Runs a system from its initial state. States q and v (or y) have any one shape; `dt` and times are
+ * Runs a system from its initial state. States q and v (or y) have one shape, which may be any; `dt` and times are
  * in the system's unit of time. Inside tf.grad, tf.variableGrads or optimizer.minimize the result
  * carries gradients to `initial`, `params` and every captured variable, through every implicit step.
  *
- * @throws ShapeError, TraceError, OptionError, InconsistentStateError, SingularMatrixError for a model
- *   or options that cannot be run; NewtonError where a step fails (unless `throw: false`); AbortError
+ * @throws ShapeError, TraceError, OptionError, InconsistentStateError, SingularMatrixError if the model
+ *   or the options cannot be run; NewtonError if a step fails (unless `throw: false`); AbortError
  */
 export const simulate: Simulate = /* @__PURE__ */ Object.assign(
   (system: System, initial: Initial, options: SimulateOptions): AnyTrajectory =>
@@ -78,12 +78,12 @@ export const simulate: Simulate = /* @__PURE__ */ Object.assign(
 /** The type of `simulate`. */
 export interface Simulate {
   /**
-   * Runs a system from its initial state. States q and v (or y) have any one shape; `dt` and times are
+   * Runs a system from its initial state. States q and v (or y) have one shape, which may be any; `dt` and times are
    * in the system's unit of time. Inside tf.grad, tf.variableGrads or optimizer.minimize the result
    * carries gradients to `initial`, `params` and every captured variable, through every implicit step.
    *
-   * @throws ShapeError, TraceError, OptionError, InconsistentStateError, SingularMatrixError for a model
-   *   or options that cannot be run; NewtonError where a step fails (unless `throw: false`); AbortError
+   * @throws ShapeError, TraceError, OptionError, InconsistentStateError, SingularMatrixError if the model
+   *   or the options cannot be run; NewtonError if a step fails (unless `throw: false`); AbortError
    */
   <S extends AnySystem>(
     system: S,
@@ -109,11 +109,12 @@ export interface Simulate {
   /**
    * A loss of the saved values, its gradient, and the product of its Hessian with one direction, all in double
    * precision: forward over reverse, exact for the discrete scheme. The loss is a tensor function of the saved
-   * series that gives a scalar; it is traced, and may use params and captured variables. Or it is functions
-   * that give cotangents and how they change. Gradient and product are as a pullback's, with respect to the
-   * initial state, params and variables. Costs about three gradients, and keeps within
-   * implicitAdjoint({memory}) by taking steps again; the numbers do not depend on it.
-   * @throws as `simulate`, of a failed run also where `throw` is false; OptionError 'bad-adjoint', 'bad-hvp', 'bad-loss', 'bad-tangent'
+   * series that returns a scalar; it is traced, and may use params and captured variables. Or it consists of functions
+   * that return cotangents and their change along a tangent. Gradient and product are like a pullback's, with respect
+   * to the initial state, params and variables. Costs about three gradients, and stays within implicitAdjoint({memory})
+   * by recomputing steps; the numbers do not depend on it.
+   * @throws as `simulate`, for a failed run also if `throw` is false; OptionError 'bad-adjoint', 'bad-hvp', 'bad-loss',
+   *   'bad-tangent'
    */
   hvp<S extends AnySystem>(
     system: S,
@@ -131,9 +132,9 @@ export interface Simulate {
     directions: readonly Tangent<S>[],
   ): Hvps<S>;
   /**
-   * The same simulation for many initial states and parameters, traced once: what a loop over data wants.
-   * Captured variables are read anew at every call. Numbers that the system's functions take from their
-   * surroundings are those of the moment of preparation; after changing one, prepare again.
+   * The same simulation for many initial states and parameters, traced once, for loops over data.
+   * Captured variables are read at every call. Numbers that the system's functions take from their
+   * scope are those at the time of preparation; after changing one, prepare again.
    */
   prepare<S extends AnySystem>(
     system: S,
@@ -141,9 +142,9 @@ export interface Simulate {
     options: SimulateOptions<ParamsOf<S>, StatesOf<S>>,
   ): Simulation<S>;
   /**
-   * The states that `saveAt` asks for, one after another, of a run that goes on as they are asked for. The
-   * value at the end is the run's status.
-   * @throws as `simulate`, when the run comes to what it cannot go on from, or is to go on after its signal was aborted
+   * A generator of the states that `saveAt` selects; the run advances as they are requested. The
+   * return value is the run's status.
+   * @throws as `simulate`, when the run cannot continue, or is continued after its signal was aborted
    */
   steps<S extends AnySystem>(
     system: S,
@@ -152,7 +153,7 @@ export interface Simulate {
   ): Generator<SavedState, Status, undefined>;
 }
 
-/** A run, and the way back through it. */
+/** A run, and its pullback. */
 export type Vjp<S extends AnySystem = System> = RunAndPullback<Trajectory<S>, Cotangent<S>, Pullback<S>>;
 
 /** A run with the trajectory T, and the map from its cotangents C to gradients G. */
@@ -165,10 +166,10 @@ export interface RunAndPullback<T, C, G> {
   pullback(cotangent: C): G;
 }
 
-/** As Vjp, where neither way is waited for. */
+/** As `Vjp`, asynchronous in both directions. */
 export type VjpAsync<S extends AnySystem = System> = RunAndPullback<Trajectory<S>, Cotangent<S>, Promise<Pullback<S>>>;
 
-/** A run, and how its saved values move along one direction. */
+/** A run, and the derivatives of its saved values along one direction. */
 export type Jvp<S extends AnySystem = System> = RunAndTangent<Trajectory<S>, SavedTangent<S>>;
 
 /** A run with the trajectory T, and the tangent D of its saved values. */
@@ -177,7 +178,7 @@ export interface RunAndTangent<T, D> {
   readonly tangent: D;
 }
 
-/** A run, and how its saved values move along each of several directions. */
+/** A run, and the derivatives of its saved values along each of several directions. */
 export type Jvps<S extends AnySystem = System> = RunAndTangents<Trajectory<S>, SavedTangent<S>>;
 
 /** A run with the trajectory T, and the tangents D of its saved values, one for each direction. */
@@ -186,33 +187,35 @@ export interface RunAndTangents<T, D> {
   readonly tangents: D[];
 }
 
-/** What may differ from one run of a prepared simulation to the next; absent, the values it was prepared with. */
+/**
+ * Values that may differ from one run of a prepared simulation to the next; absent ones are those it was prepared with.
+ */
 export type Values<S extends AnySystem = System> = StartAndParams<Initial<S>, NumericParamsOf<ParamsOf<S>>>;
 
-/** A start I and parameters P. */
+/** An initial state I and parameters P. */
 export interface StartAndParams<I, P> {
   readonly initial?: I;
   readonly params?: P;
 }
 
-/** The same of one run, with its own way to end it; absent, the signal it was prepared with. */
+/** Values of one run, with its own signal; if absent, the signal it was prepared with. */
 export type RunValues<S extends AnySystem = System> = Values<S> & {readonly signal?: AbortSignal};
 
 /** A traced simulation, made by `simulate.prepare`. */
 export interface Simulation<S extends AnySystem = System> {
   /**
-   * A loss of the saved series, parameters and data, and its gradient with respect to the start, `params` and all
-   * captured variables, in double precision and without tfjs's tape: encoder (`initial` as a function), run,
-   * observations and loss are compiled, and traced once for a function and the shapes of its data. Give the same
-   * function in every call: one that is written inside a loop is another each time.
-   * @throws as `simulate`, of a failed run also where `throw` is false; TraceError; ShapeError 'loss-shape',
+   * A loss of the saved series, parameters and data, and its gradient with respect to the initial state, `params` and
+   * all captured variables, in double precision and without tfjs's tape: encoder (`initial` as a function), run,
+   * observations and loss are compiled, and traced once per function and shapes of its data. Pass the same function in
+   * every call: a function written inside a loop is a new one each time.
+   * @throws as `simulate`, for a failed run also if `throw` is false; TraceError; ShapeError 'loss-shape',
    *   'initial-shape', 'variable-shape'; GradientError 'loss-not-finite', 'gradient-not-finite'
    */
   valueAndGrad<D = Params, E = Params>(
     loss: Objective<ParamsOf<S>, D>,
     values?: ObjectiveValues<S, E>,
   ): ValueAndGradient<S>;
-  /** The loss alone, which may be NaN. @throws as `valueAndGrad` but GradientError */
+  /** Only the loss, which may be NaN. @throws as `valueAndGrad`, except GradientError */
   value<D = Params, E = Params>(loss: Objective<ParamsOf<S>, D>, values?: ObjectiveValues<S, E>): number;
   /** As `simulate`. */
   run(values?: RunValues<S>): Trajectory<S>;
@@ -227,20 +230,21 @@ export interface Simulation<S extends AnySystem = System> {
     values?: RunValues<S>,
   ): Hvps<S>;
   /**
-   * The same simulation over another stretch of time, as for each segment of a record: what was traced and compiled is
-   * shared, and the numbers are those of a simulation prepared for that stretch. Starts without a t begin at t0.
-   * @throws OptionError 'bad-time', 'bad-save'; 'bad-initial' where this simulation goes on from a saved state
+   * The same simulation over another time interval, for example for each segment of a record: traced and compiled
+   * programs are shared, and the numbers are those of a simulation prepared for that interval. Initial states without a
+   * t start at t0.
+   * @throws OptionError 'bad-time', 'bad-save'; 'bad-initial' if this simulation continues from a saved state
    */
   over(stretch: Stretch): Simulation<S>;
   /**
-   * As `run`, by a worker thread, which this one does not wait for: the same numbers to the last bit. Several at once
-   * share the threads. Where none can be started, or what the run needs cannot be sent (see `batch`), it is made here.
+   * As `run`, asynchronously in a worker thread: the same numbers to the last bit. Several concurrent runs
+   * share the threads. If none can be started, or the run cannot be sent to one (see `batch`), it runs in this thread.
    * @throws (rejects) as `run`; OptionError 'bad-workers'
    */
   runAsync(values?: AsyncRunValues<S>): Promise<Trajectory<S>>;
-  /** As `vjp`, by worker threads for both ways. */
+  /** As `vjp`, in worker threads in both directions. */
   vjpAsync(values?: AsyncRunValues<S>): Promise<VjpAsync<S>>;
-  /** As `jvps`, by a worker thread. */
+  /** As `jvps`, in a worker thread. */
   jvpsAsync(directions: readonly Tangent<S>[], values?: AsyncRunValues<S>): Promise<Jvps<S>>;
 }
 
@@ -277,7 +281,7 @@ function simulationOf(made: Prepared): Simulation {
   };
 }
 
-/** Of a run that is not waited for. */
+/** Values of an asynchronous run. */
 export type AsyncRunValues<S extends AnySystem = System> = RunValues<S> & RunThreads;
 
 function runOn(prepared: Prepared): AnyTrajectory {

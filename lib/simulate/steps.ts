@@ -18,9 +18,12 @@ import {throwIfAborted} from '../checks.js';
 /** A saved state. */
 export interface SavedState {
   readonly t: number;
-  /** A block of the state, or what `observe` gives for it, flat. */
+  /** A block of the state, or the value of `observe`, flat. */
   values(name: 'q' | 'v' | 'y' | 'a' | 'lambda' | 'observed'): Float64Array;
-  /** Where the run stood when this state was handed out, asked for then or later: the same state, unless `saveAt` asked for a time within a step. */
+  /**
+   * The state of the run when this state was yielded, whenever this is called: the same state, unless `saveAt` selected
+   * a time within a step.
+   */
   state(): RunState;
 }
 

@@ -8,9 +8,12 @@ import type {Prepared} from './prepare.js';
 import type {AnyTrajectory} from './trajectory.js';
 import {trajectoryOf} from './trajectory.js';
 
-/** The threads of runs that are not waited for. */
+/** The threads of asynchronous runs. */
 export interface RunThreads {
-  /** How many all such runs share that are under way at once; default as many as the machine runs; 0: none, in this thread. */
+  /**
+   * Number of threads that all concurrent runs share; default as many as the machine runs at once; 0: none, all in this
+   * thread.
+   */
   readonly workers?: number;
 }
 

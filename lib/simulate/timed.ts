@@ -9,15 +9,15 @@ import type {SimulateOptions} from './options.js';
 import {byClock} from './options.js';
 import type {Prepared} from './prepare.js';
 
-/** When a member of a batch runs; absent, as the batch was prepared. */
+/** The times of a batch's member; absent ones are those that the batch was prepared with. */
 export interface MemberTimes {
-  /** Default the time of its start. */
+  /** Default: the time of its initial state. */
   readonly t0?: number;
-  /** Default the last of its `saveAt`. */
+  /** Default: the last of its `saveAt`. */
   readonly t1?: number;
   /**
-   * Times in the order in which the run comes to them. NaN stands for a sample that is not there, so that members with fewer of them have lists of one length:
-   * what is saved in its place is the state at the time before it (at the first time, where none is before it).
+   * Times in the order of the run. NaN marks a missing sample, so that members with fewer samples have lists of the
+   * same length: the state at the previous time is saved in its place (at the first time, if there is no previous one).
    */
   readonly saveAt?: readonly number[];
 }

@@ -15,7 +15,7 @@ import type {Status} from '../integrate/counters.js';
 import {solverOf} from '../integrate/runnable.js';
 import {column, seriesOf} from './series.js';
 
-/** Saved series: times, positions, velocities, accelerations, multipliers, an ode's state, what `observe` gives. */
+/** Saved series: times, positions, velocities, accelerations, multipliers, an ode's state, values of `observe`. */
 export type SeriesName = 't' | 'q' | 'v' | 'a' | 'lambda' | 'y' | 'observed';
 
 /** What a run cost, counted. */
@@ -23,8 +23,8 @@ export interface Stats {
   readonly steps: number;
   readonly rejectedSteps: number;
   /**
-   * Of the right-hand side, forces or derivative: by the start and by steps, those refused among them; of implicit steps by every
-   * residual. Jacobians, and what dense output and events look up between steps, are not among them.
+   * Of the right-hand side, forces or derivative: at the start and in steps, including rejected ones; in implicit steps
+   * by every residual. Jacobians, and evaluations for dense output and events between steps, are not counted.
    */
   readonly evaluations: number;
   readonly newtonIterations: number;
@@ -37,80 +37,83 @@ export interface Stats {
   /** Failed attempts at a step, by cause. */
   readonly failures: {readonly [cause: string]: number};
   readonly milliseconds: {readonly trace: number; readonly compile: number; readonly run: number};
-  /** 'wasm', 'interpreter', 'tensor', or the name of an engine of your own. */
+  /** 'wasm', 'interpreter', 'tensor', or the name of a custom engine. */
   readonly engine: string;
   /** How the linear systems were solved: 'dense', 'band', 'sparse', 'supernodal-lu' (a mesh without symmetry), …; 'none' for an explicit scheme. */
   readonly linear: string;
-  /** 'worker' where a worker thread of `batch` ran it; the numbers are the same. */
+  /** 'worker' if a worker thread of `batch` ran it; the numbers are the same. */
   readonly thread: 'own' | 'worker';
 }
 
-/** What a run of any system gives; see Trajectory. */
+/** The result of a run of any system; see `Trajectory`. */
 export interface AnyTrajectory {
   /** [saved] */
   readonly t: tf.Tensor;
-  /** [saved, ...shape], the start first; of a mechanical system. */
+  /** [saved, ...shape], starting with the initial state; only of a mechanical system. */
   readonly q?: tf.Tensor;
   readonly v?: tf.Tensor;
-  /** [saved, ...shape], the start first; of an ode. */
+  /** [saved, ...shape], starting with the initial state; only of an ode. */
   readonly y?: tf.Tensor;
-  /** Accelerations, where the scheme carries them. */
+  /** Accelerations, if the scheme carries them. */
   readonly a?: tf.Tensor;
-  /** Multipliers of the constraints [saved, rows], where the system has some. */
+  /** Multipliers of the constraints [saved, rows], if the system has constraints. */
   readonly lambda?: tf.Tensor;
-  /** [saved, ...shape of `observe`], where that was given. */
+  /** [saved, ...shape of `observe`], if it was given. */
   readonly observed?: tf.Tensor;
-  /** Hidden states by name, [saved, ...shape] each, where the system has some. */
+  /** Hidden states by name, [saved, ...shape] each, if the system has any. */
   readonly states?: {readonly [name: string]: tf.Tensor};
   /**
    * A saved series in double precision, row-major: one of `SeriesName`, or a hidden state.
-   * @throws OptionError 'no-series' where this run has none of this name
+   * @throws OptionError 'no-series' if this run has no series of this name
    */
   values(name: string): Float64Array;
   readonly status: Status;
   readonly stats: Stats;
   /** The events that happened, in the order of their times. */
   readonly events: readonly EventRecord[];
-  /** What was decided on the way that you should know of, a sentence each: redundant constraints, degenerate contacts. */
+  /** Warnings, one sentence each, for example of redundant constraints or degenerate contacts. */
   readonly warnings: readonly string[];
-  /** What was simulated: a picture asks it for its points and links, a plot for its energy. */
+  /** The simulated system: plots and animations use its figure and its energy. */
   readonly system: System;
-  /** Where the run ended, as plain values: `initial` of a run that goes on from there. */
+  /** The final state of the run, as plain values: `initial` of a run that continues from there. */
   state(): RunState;
   /** Frees the tensors; `values` stay. */
   dispose(): void;
-  /** What it is, without its numbers; they are had by `values`. */
+  /** A summary without the numbers, which `values` returns. */
   toJSON(): TrajectorySummary;
-  /** The same in a line. */
+  /** A summary in one line. */
   toString(): string;
 }
 
-/** What a run of a mechanical system with hidden states Z gives. */
+/** The result of a run of a mechanical system with hidden states Z. */
 export interface MechanicalTrajectory<Z extends string = never> extends Omit<AnyTrajectory, 'y' | 'values' | 'states'> {
-  /** [saved, ...shape], the start first. */
+  /** [saved, ...shape], starting with the initial state. */
   readonly q: tf.Tensor;
   readonly v: tf.Tensor;
   /**
    * A saved series in double precision, row-major.
-   * @throws OptionError 'no-series' where this run has none of this name
+   * @throws OptionError 'no-series' if this run has no series of this name
    */
   values(name: Exclude<SeriesName, 'y'> | Z): Float64Array;
   /** Hidden states by name, [saved, ...shape] each. */
   readonly states: {readonly [K in Z]: tf.Tensor};
 }
 
-/** What a run of an ode gives. */
+/** The result of a run of an ode. */
 export interface OdeTrajectory extends Omit<AnyTrajectory, 'q' | 'v' | 'a' | 'lambda' | 'values' | 'states'> {
-  /** [saved, ...shape], the start first. */
+  /** [saved, ...shape], starting with the initial state. */
   readonly y: tf.Tensor;
   /**
    * A saved series in double precision, row-major.
-   * @throws OptionError 'no-series' where this run has none of this name
+   * @throws OptionError 'no-series' if this run has no series of this name
    */
   values(name: 't' | 'y' | 'observed'): Float64Array;
 }
 
-/** What a run gives: saved states as tensors (float32) and as numbers (double), status and statistics. q and v of a mechanical system, y of an ode. */
+/**
+ * The result of a run: saved states as tensors (float32) and as numbers (double), status and statistics. q and v of a
+ * mechanical system, y of an ode.
+ */
 export type Trajectory<S extends AnySystem = MechanicalSystem> = ByKind<
   S,
   MechanicalTrajectory<StatesOf<S>>,
@@ -242,7 +245,7 @@ class SavedRun implements AnyTrajectory {
     };
   }
 
-  /** The same in a line. */
+  /** A summary in one line. */
   toString(): string {
     const {
       status,
@@ -273,7 +276,7 @@ class SavedRun implements AnyTrajectory {
   }
 }
 
-/** A trajectory without its numbers, as JSON has it. */
+/** A trajectory without its numbers, for JSON. */
 export interface TrajectorySummary {
   readonly status: Status;
   /** How many states were saved, and the first and the last of their times. */

@@ -1,6 +1,6 @@
 /**
- * What a block of adaptive steps (integrate/history/adaptive-blocks.ts) and the routine that takes it in one call say to each
- * other: buffers beside those of the programs, and the numbers in one of them.
+ * The interface between a block of adaptive steps (integrate/history/adaptive-blocks.ts) and the routine that computes
+ * it in one call: buffers in addition to those of the programs, and the meaning of the numbers in one of them.
  */
 import {mostSteps, rowStart} from './rows.js';
 

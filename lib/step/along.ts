@@ -1,6 +1,6 @@
 /**
- * What some runs ask of a step beside its update: the estimate of its error, the state between its ends,
- * events and the jumps they make. Traced with the step, over its inputs and two more: θ, the place
+ * What some runs need from a step in addition to its update: the estimate of its error, the state between its ends,
+ * events and their jumps. Traced with the step, over its inputs and further ones: θ, the place
  * within the step, `next`, the state at its end, and for filtered estimates `shift`, a displacement of the state.
  */
 import * as tf from '@tensorflow/tfjs';

@@ -1,4 +1,4 @@
-/** The blocks of a layout as tensors, in a trace: a flat tensor taken apart, and put together again. */
+/** The blocks of a layout as tensors, in a trace: splits a flat tensor into blocks, and joins them again. */
 import * as tf from '@tensorflow/tfjs';
 import {ShapeError} from '../errors.js';
 import type {Blocks} from '../system/equations.js';

@@ -1,9 +1,9 @@
 /**
- * The buffers of a step's programs, a line of one table each: what lies there, its shape, and how long it stays as it
- * is. Programs that are compiled together share buffers by name, so these names are the contract between the programs
- * (programs.ts and its like), Newton's iteration, the integrators and the adjoints; a name that is not here does not
- * compile. `buffer(name)` is for what must be there, `find(name)` for what some programs do not read or write, by design:
- * a force without time reads no t, a step without an error estimate has no E.
+ * The buffers of a step's programs, one line of a table each: its contents, its shape, and how long it stays
+ * unchanged. Programs that are compiled together share buffers by name, so these names are the contract between the
+ * programs (programs.ts and others), Newton's iteration, the integrators and the adjoints; a name that is not listed
+ * does not compile. `buffer(name)` is for required buffers, `find(name)` for those that some programs do not read or
+ * write, by design: a force without time reads no t, a step without an error estimate has no E.
  */
 import type {Executable, Programs} from '../engine/engine.js';
 import {bufferSizes} from '../engine/engine.js';
@@ -145,6 +145,7 @@ export const buffers = {
   depths: {shape: 'rows'},
   coefficients: {shape: 'any'},
   delays: {shape: 'any'},
+  seed: {shape: 'number'},
   kinematics: {shape: 'any'},
 
   // Dense output, events and jumps.

@@ -1,7 +1,7 @@
 /**
- * Time as loops count it. A run backwards in time goes along s = −t: its loops, lengths of steps and records are those of a run
- * forwards, and what is traced takes −s and −h for its time and its step. So every scheme steps by a negative h, and nothing else
- * knows of it. Users see t.
+ * The time variable of loops. A run backwards in time goes along s = −t: its loops, step lengths and records are those
+ * of a run forwards, and traced functions get −s and −h as time and step. So every scheme steps by a negative h, and
+ * nothing else is affected. Users see t.
  */
 
 /** What is of one direction. */

@@ -1,6 +1,6 @@
 /**
- * A step ready to run: its programs compiled by an engine, each group at first use. Compiled steps
- * are kept by the structure of their graphs, so that a system built anew for every loss evaluation
+ * A step ready to run: its programs, compiled by an engine, each group at its first use. Compiled steps
+ * are cached by the structure of their graphs, so that a system created again for every loss evaluation
  * is differentiated and compiled once.
  */
 import {MemoryError} from '../errors.js';
@@ -385,7 +385,7 @@ export class CompiledStep {
     return this.group<'apply' | 'applyTransposed' | 'linearize'>('products', () => productPrograms(this.step));
   }
 
-  /** The way back through a step, from what `keep` left of it. */
+  /** The backward pass of a step, from what `keep` stored of it. */
   adjoint(solver: LinearSolver): StepExecutable<AdjointProgram> {
     const {size} = this.traced.state;
     const block = blockRoom(rowStart + this.kept.size, size);

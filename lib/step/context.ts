@@ -1,4 +1,4 @@
-/** A step with the values of one run: what the time loop and the adjoints need of it. */
+/** A step with the values of one run, for the time loop and the adjoints. */
 import type {LinearSolver} from '../linear/index.js';
 import type {StepExecutable} from './buffers.js';
 import type {CompiledStep} from './compiled.js';
@@ -15,7 +15,7 @@ export interface StepPrograms {
 }
 
 export interface StepContext extends StepPrograms {
-  /** The step that begins the run: from the user's blocks to the whole state. */
+  /** The step that starts the run: from the user's blocks to the complete state. */
   readonly start: StepPrograms;
   /** Values of the parameters, in the order of `traced.parameters`. */
   readonly parameterValues: readonly Float64Array[];

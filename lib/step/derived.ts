@@ -1,9 +1,9 @@
 /**
- * What a step computes from the parameters alone (a mass matrix and its inverse, a stiffness assembled from moduli,
- * positive parameters as softplus of free ones), apart from the step: the step becomes a function of these values
- * too, as of further parameters. They are computed once a run, and so are their derivatives: a gradient adds up
- * cotangents of the values over all steps and pulls the sums through to the parameters, once; tangents of the
- * values are made before the first step.
+ * Values that depend only on the parameters (a mass matrix and its inverse, a stiffness assembled from moduli,
+ * positive parameters as softplus of free ones), separated from the step: the step becomes a function of these values
+ * as additional parameters. They are computed once per run, and so are their derivatives: a gradient sums
+ * cotangents of the values over all steps and pulls the sums back to the parameters, once; tangents of the
+ * values are computed before the first step.
  */
 import {pullback} from '../graph/differentiate.js';
 import type {Node} from '../graph/node.js';

@@ -1,4 +1,4 @@
-/** A scheme's equations for a system: of its kind, with its constraints held and stabilized as the run asks. */
+/** Chooses a scheme's equations for a system: for its kind, its constraints, and the stabilization of the run. */
 import type * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
 import type {Shape} from '../graph/node.js';
@@ -20,7 +20,7 @@ import {odeEquations} from '../system/ode.js';
 import type {Params} from '../system/params.js';
 import {noiseEquations} from '../system/sde.js';
 
-/** What is simulated: made by `mechanics` or `ode`. P is what its functions read of the parameters. */
+/** A system to simulate; made by `mechanics`, `ode`, `sde` or `dde`. P are the parameters that its functions read. */
 export type System<P = Params> = MechanicalSystem<P> | OdeSystem<P>;
 
 /**
@@ -47,7 +47,7 @@ export const hasMass = (system: System): boolean =>
 
 export const isConstrained = (system: System): boolean => system.kind === 'mechanics' && system.constraints.length > 0;
 
-/** What a run asks of its constraints, beside the scheme. */
+/** Options of a run for its constraints, in addition to the scheme. */
 export interface Holding {
   /**
    * Default: 'ggl' where the length of steps changes or the scheme is weakly unstable, if it has that and there are

@@ -1,7 +1,7 @@
 /**
- * Programs of runs whose times are not a grid: dense output, events and jumps, and the derivatives of
- * steps by their time and length, which an event's time makes variable. Derived from the trace as those
- * of programs.ts are.
+ * Programs of runs whose times are not a grid: dense output, events and jumps, and derivatives of
+ * steps with respect to their time and length, which vary with an event's time. Derived from the trace like those
+ * of programs.ts.
  */
 import {add, full, mul, neg} from '../graph/build.js';
 import {orZeros, pullback, pushforward} from '../graph/differentiate.js';

@@ -1,7 +1,7 @@
 /**
- * What a step's dense output needs of the step's own computation, the derivatives of its stages above all,
- * is made where these are: by the update, as one vector beside the next state. Dense output is then a
- * function of that vector, and its cotangent goes back through the step with that of the next state, once
+ * Values from a step's computation that its dense output needs, mainly the derivatives of its stages,
+ * are computed by the update, as one vector in addition to the next state. Dense output is then a
+ * function of that vector, and its cotangent is pulled back through the step with that of the next state, once
  * for all the states within the step.
  */
 import {concat, reshape, slice} from '../graph/build.js';

@@ -1,7 +1,7 @@
 /**
- * A sparse Jacobian against the tangent it was derived from, along one random direction: pattern, colouring
- * and decompression are right, or the row sums show it (the test of SparseMatrixColorings and of PETSc's
- * coloured Jacobians). Done once for every structure, when its values are first there.
+ * Checks a sparse Jacobian against the tangent it was derived from, along one random direction: pattern, colouring
+ * and decompression are correct, or the row sums differ (the test of SparseMatrixColorings and of PETSc's
+ * coloured Jacobians). Done once for every structure, when its values are first available.
  */
 import type {Executable} from '../engine/engine.js';
 import {interpreter} from '../engine/interpreter.js';

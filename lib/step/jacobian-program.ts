@@ -1,6 +1,6 @@
 /**
- * ∂R/∂z as a program: entry by entry where that is less work, else from products of the tangent with sums of
- * unit vectors, as few as colours of columns, of columns and full rows, or, of a symmetric matrix, of stars allow.
+ * ∂R/∂z as a program: entry by entry if that is less work, otherwise from products of the tangent with sums of
+ * unit vectors, one per colour of columns, of columns and full rows, or, for a symmetric matrix, of a star colouring.
  */
 import {assembledJacobian} from '../graph/assembled-jacobian.js';
 import {batch} from '../graph/batch.js';

@@ -1,7 +1,7 @@
 /**
- * A step of several members of a batch at once, side by side in the lanes of one program: the functions of one member's
- * step, each with a leading axis (graph/batch.ts), and so are time, length and place within the step. Members share no
- * time, so that each goes by steps of its own. For explicit schemes, whose lanes do not meet in an equation.
+ * A step of several members of a batch at once, in the lanes of one program: the functions of one member's
+ * step, each with a leading axis (graph/batch.ts), as have time, length and place within the step. Members do not share
+ * a time, so that each has its own steps. For explicit schemes, whose lanes are not coupled by an equation.
  */
 import {batch} from '../graph/batch.js';
 import {input} from '../graph/build.js';
@@ -43,7 +43,7 @@ export const laneViews = (buffer: Float64Array, lanes: number): Float64Array[] =
   return Array.from({length: lanes}, (_, l) => buffer.subarray(l * size, (l + 1) * size));
 };
 
-/** Programs of the way back through lanes, whose times are constants. */
+/** Programs of the backward pass of lanes, whose times are constants. */
 export type LaneAdjointProgram = 'pullStep' | 'inside' | 'pullDense';
 
 /** Steps, their errors and what lies inside them; the rest is asked of one member at a time. */

@@ -1,4 +1,4 @@
-/** Named blocks in one flat vector: how a state or an unknown lies in memory, and what its rows are called. */
+/** Named blocks in one flat vector: the memory layout of a state or an unknown, and the names of its rows. */
 import type {Shape} from '../graph/node.js';
 import {sizeOf} from '../graph/node.js';
 import {indexText} from '../system/places.js';

@@ -1,7 +1,7 @@
 /**
- * Which parameters the traced functions read, and which they look for in vain: a misspelt name in `params` would
- * otherwise change nothing, without a word. Reading is seen at the property, not in the graph, where a parameter that
- * is multiplied by zero is gone. A function that takes the tree apart (spreads it, lists its entries) reads all of it.
+ * Which parameters the traced functions read, and which they read although they are missing: a misspelt name in
+ * `params` would otherwise be ignored silently. Reads are detected at the property, not in the graph, where a parameter
+ * that is multiplied by zero has vanished. A function that spreads the tree or lists its entries reads all of it.
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';

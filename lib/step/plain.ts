@@ -1,4 +1,4 @@
-/** A traced step as plain values that a message carries to another thread: its functions, and what is known of them. */
+/** A traced step as plain values for messages to another thread: its functions, and their properties. */
 import type {Node} from '../graph/node.js';
 import {topological} from '../graph/node.js';
 import type {PlainNodes} from '../graph/plain.js';

@@ -1,20 +1,21 @@
 /**
- * What depends on inputs that stay as they are (`Lifetime` in buffers.ts) is computed as seldom as they change, where
- * that pays by counted work. A minimum cut says which values these are (graph/ahead.ts); they pass through buffers.
+ * Values that depend only on inputs that rarely change (`Lifetime` in buffers.ts) are computed only when they change,
+ * if that saves counted work. A minimum cut selects these values (graph/ahead.ts); they are stored in buffers.
  *
- * Once a run: by `parameters`, when the parameters are loaded. A mass matrix and its inverse, a stiffness assembled from
- * moduli, positive parameters as softplus of free ones are values of the step before it is differentiated (derived.ts),
- * so that their derivatives too are taken once a run; here follows what only the derivatives ask of the parameters.
+ * Once per run: by `parameters`, when the parameters are loaded. A mass matrix and its inverse, a stiffness assembled
+ * from moduli, positive parameters as softplus of free ones are values of the step before it is differentiated
+ * (derived.ts), so that their derivatives too are computed once per run; added here are values of the parameters that
+ * only derivatives need.
  *
- * Once a step: by the programs that guess. Every step begins with one of them, so it costs no call. What Newton's
- * iteration asks of the step's beginning is the force there under the trapezoidal rule, a drive at times that are known,
- * the mass matrix where the step begins.
+ * Once per step: by the programs that guess. Every step begins with one of them, so it costs no call. The values at the
+ * step's start that Newton's iteration needs are the force there under the trapezoidal rule, a drive at known times,
+ * the mass matrix at the start.
  *
- * Once an iterate: by a program of its own, `linearize` for all matrix-free products with one Jacobian, `between` for
+ * Once per iterate: by a separate program, `linearize` for all matrix-free products with one Jacobian, `between` for
  * all places within one step, `sequentialBegin` for one block of an unknown that is found block by block.
  *
- * What depends on no input at all is the engine's to compute once (graph/hoist.ts): it knows no lifetimes, and what is
- * never computed again has no price. What the update makes for dense output (inside.ts) is judged by what the update
+ * Values that depend on no input are computed once by the engine (graph/hoist.ts): it has no lifetimes, and what is
+ * never computed again has no cost. What the update computes for dense output (inside.ts) is chosen by what the update
  * computes anyway, which no lifetime tells.
  */
 import type {Programs} from '../engine/engine.js';

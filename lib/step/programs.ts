@@ -84,7 +84,7 @@ export function observePrograms(step: TracedStep, count: number): ProgramsOf<Obs
 /**
  * guess → z, defect; residual → R; jacobian → J, Newton's matrix; update → next, E, inside, stiffness; extrapolate: last, ahead, ratio → z; of a filtered error estimate
  * E by estimate, from shift, and filter → filterJ, its matrix where shift is zero; startResidual, startJacobian → R, J at the guess;
- * of a start, checks → mass, rightHandSide, rightHandSideAlong, rightHandSideRate, positions, velocities, depths, coefficients, delays, kinematics; with contacts, touching → touching.
+ * of a start, checks → mass, rightHandSide, rightHandSideAlong, rightHandSideRate, positions, velocities, depths, coefficients, delays, seed, kinematics; with contacts, touching → touching.
  * @param exact the Jacobian itself, where Newton's matrix is a model: exactJacobian → exactJ
  */
 export function forwardPrograms(
@@ -108,6 +108,7 @@ export function forwardPrograms(
       depths,
       coefficients,
       delays,
+      seed,
       kinematics,
       touching,
       error,
@@ -127,6 +128,7 @@ export function forwardPrograms(
     depths,
     coefficients,
     delays,
+    seed,
     kinematics,
   };
   const programs: {[Name in ForwardProgram]?: Graph} = Object.values(checks).some(node => node !== undefined)

@@ -1,6 +1,7 @@
 /**
- * Room in the memory of compiled programs for the rows of several steps, which one call takes or pulls back: their records, and
- * the states at their ends or within them, or the cotangents of these. What does not fit goes step by step.
+ * Buffers in the memory of compiled programs for the rows of several steps that one call takes or pulls back: their
+ * records, and the states at their ends or within them, or the cotangents of these. Steps that do not fit are taken one
+ * by one.
  */
 
 /** Beyond some tens of steps a call more costs nothing that can be measured beside them. */
@@ -19,7 +20,7 @@ export function stepsInBlock(width: number, state: number): number {
   return count < fewestSteps ? 0 : count;
 }
 
-/** Numbers in its room. */
+/** Numbers in its buffer. */
 export const blockRoom = (width: number, state: number): number => stepsInBlock(width, state) * (width + state);
 
 /** Numbers in a row of a record beside what is kept of the step: its time and its length. */

@@ -1,7 +1,7 @@
 /**
  * Programs of a step whose unknown is found block by block (`Formulation.sequential`): each block's residual as a
- * function of that block alone. What it takes from the step's start is computed once a step, what it takes from
- * blocks before it once a block, where that pays (precomputation.ts).
+ * function of only that block. Values from the step's start are computed once per step, values from
+ * earlier blocks once per block, if that pays (precomputation.ts).
  */
 import {reshape, slice} from '../graph/build.js';
 import {namedGraph} from '../graph/named-graph.js';

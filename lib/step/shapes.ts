@@ -1,4 +1,6 @@
-/** The shapes of a step's blocks: of positions and velocities as a scheme sees them, and of what it carries beside them. */
+/**
+ * The shapes of a step's blocks: of positions and velocities as a scheme sees them, and of what it carries in addition.
+ */
 import type {Shape} from '../graph/node.js';
 import {sameShape, sizeOf} from '../graph/node.js';
 import type {Formulation} from '../scheme/scheme.js';

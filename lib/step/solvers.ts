@@ -1,4 +1,4 @@
-/** What a step asks of a linear solver beside the common contract. */
+/** Requirements of a step on a linear solver, in addition to the common contract. */
 import type {Factor, LinearSolver, Operator} from '../linear/index.js';
 import {auto} from '../linear/index.js';
 import {identityKeys} from '../text.js';
@@ -12,7 +12,7 @@ export function isMatrixFree(solver: LinearSolver): solver is MatrixFreeSolver {
   return 'bind' in solver;
 }
 
-/** A name that tells solver values apart: two gmres() may have different options. */
+/** A name that distinguishes solver values: two gmres() may have different options. */
 export const solverKey = identityKeys<LinearSolver>();
 
 /** A solver for sweeps whose own works without a matrix: the adjoint has the matrix. */

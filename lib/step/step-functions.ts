@@ -1,5 +1,5 @@
 /**
- * The functions of a step, a line of one table each. Whatever goes over all of them (nodes replaced throughout, the key
+ * The functions of a step, one line of a table each. Operations on all of them (replacement of nodes, the key
  * of the compiled step, messages to other threads, what every step computes) follows from the table: a new function is
  * a line here, the place that makes it, and the place that uses it.
  */
@@ -55,6 +55,8 @@ export const stepFunctions = {
   coefficients: {},
   /** Of a dde: the longest time that is kept, and the delays' lengths. */
   delays: {},
+  /** Of an sde: its seed, where that is a function of params. */
+  seed: {},
   /** What is wrong with the kinematics at a start, see `KinematicsCheck`. */
   kinematics: {},
   /** The estimate of the step's error, [own], zero where nothing is judged; with a filter, its right-hand side. */

@@ -1,4 +1,4 @@
-/** What the traces of a step share: the system, its blocks, and the point of a step from the inputs of a trace. */
+/** Shared by the traces of a step: the system, its blocks, and the point of a step from the inputs of a trace. */
 import * as tf from '@tensorflow/tfjs';
 import type {Node} from '../graph/node.js';
 import {sizeOf} from '../graph/node.js';

@@ -1,7 +1,7 @@
 /**
- * A scheme and a system become one program: traced together, once, with the state x, the unknown z,
- * time, step and every parameter as named inputs. Everything after this file is derived from what it
- * returns; nothing after it sees a tensor.
+ * Traces a scheme and a system together, once, with the state x, the unknown z,
+ * time, step and every parameter as named inputs. Everything else is derived from the graphs that it
+ * returns; nothing else uses tensors.
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError, ShapeError} from '../errors.js';
@@ -50,7 +50,7 @@ import type {Traced} from './step-functions.js';
 import {functionsFrom} from './step-functions.js';
 import type {Evaluations, TracedRun, TracedStep} from './traced-step.js';
 
-/** A function of the state whose values are saved beside it. */
+/** A function of the state whose values are saved with it. */
 export type Observe<P = Params, Z extends string = never> = (at: ObservedAt<P, Z>) => tf.Tensor;
 /** A state at its time: q, v and hidden states Z of a mechanical system, y of an ode. */
 export type ObservedAt<P = Params, Z extends string = never> = OwnObserved<P> & {readonly [K in Z]: tf.Tensor};
@@ -233,6 +233,7 @@ function traceFormulation(
     order: subject.scheme.order,
     ...(subject.backwards === true ? {backwards: true, dissipative: subject.scheme.dissipative} : {}),
     positionsAlone: formulation.positionsAlone,
+    divides: formulation.divides,
     state,
     unknown,
     parameters: list.parameters,
@@ -387,6 +388,7 @@ function traceStart(subject: Subject, formulation: Formulation, project: boolean
     (at, _params, _z, tensors) => ({
       coefficients: (coefficients = at.constraints?.coefficients())?.values,
       delays: delaysAt(at),
+      seed: at.noise?.seed,
       mass: system.kind === 'mechanics' && !at.withMass ? at.massAt(namedBlocks(own, tensors.x, at.x).q) : undefined,
       ...(at.withMass ? rightHandSideAt(at, tensors.shift) : {}),
       ...gapsAt(at),

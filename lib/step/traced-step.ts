@@ -1,7 +1,8 @@
-/** A step as nodes over shared inputs: what tracing returns and everything else is derived from. */
+/** A step as nodes over shared inputs: the result of tracing, from which everything else is derived. */
 import type {OptionError} from '../errors.js';
 import type * as tf from '@tensorflow/tfjs';
 import type {Node, Shape} from '../graph/node.js';
+import type {Division} from '../scheme/scheme.js';
 import type {Breaks} from '../system/breaks.js';
 import type {CoefficientValues} from '../system/coefficients.js';
 import type {Leaf} from '../system/params.js';
@@ -13,7 +14,7 @@ import type {StepFunctions} from './step-functions.js';
 export interface Parameter {
   readonly node: Node<'input'>;
   readonly leaf?: Leaf;
-  /** A captured tensor or variable; its value is read anew for every run. */
+  /** A captured tensor or variable; its value is read in every run. */
   readonly tensor?: tf.Tensor;
 }
 
@@ -65,6 +66,7 @@ export interface TracedStep extends Directed {
   readonly order: number;
   /** See Formulation. */
   readonly positionsAlone?: boolean;
+  readonly divides?: Division;
   readonly state: Layout;
   readonly unknown: Layout;
   readonly parameters: readonly Parameter[];

@@ -29,22 +29,27 @@ import type {Numeric} from './numeric.js';
 import {isNumeric, readNumeric} from './numeric.js';
 import type {Lenient, Params, ParamsLike} from './params.js';
 
-/** The gap of a constraint: [m] or a scalar, in the unit of length (or angle) of q. Hidden states Z come by their names. */
+/**
+ * The gap of a constraint: [m] or a scalar, in the unit of length (or angle) of q. Hidden states Z have their names.
+ */
 export type Gap<P = Params, Z extends string = never> = (
   at: {q: tf.Tensor; t: tf.Tensor; params: P} & {readonly [K in Z]: tf.Tensor},
 ) => tf.Tensor;
-/** What a constraint on velocities keeps at zero: [m] or a scalar. */
+/** The function that a constraint on velocities keeps at zero: [m] or a scalar. */
 export type VelocityGap<P = Params, Z extends string = never> = (at: StateAt<P, Z>) => tf.Tensor;
-/** Displacement for a unit multiplier, C ≥ 0: one number, or one a row; a function of params where it is to be found or differentiated. */
+/**
+ * Displacement per unit multiplier, C ≥ 0: one number, or one per row; a function of params if it is estimated or
+ * differentiated.
+ */
 export type Compliance<P = Params> = Numeric | Lenient<P, tf.Tensor>;
 
-/** One constraint's rows at one place, as a kind sees them. */
+/** The rows of one constraint at one state, as a kind sees them. */
 export interface GapAndMultiplier {
   /** [m], φ, or ψ. */
   readonly gap: tf.Tensor;
   /** [m], λ. */
   readonly lambda: tf.Tensor;
-  /** The constraint's own, [m] or []; zero where it was given none. */
+  /** The constraint's compliance, [m] or []; zero if none was given. */
   readonly compliance: tf.Tensor;
   /** [], compliance that a rigid row gains so that redundant multipliers are told apart; 0 unless there are such. Add it to the constraint's own. */
   readonly softness: tf.Tensor;
@@ -52,10 +57,10 @@ export interface GapAndMultiplier {
   readonly give: tf.Tensor;
 }
 
-/** What gap and multiplier have to do with each other, and what that means for a run. */
+/** The relation between gap and multiplier, and its consequences for a run. */
 export interface ConstraintKind {
   readonly name: string;
-  /** What its gap is a function of: its force is (∂gap/∂q)ᵀλ, or (∂gap/∂v)ᵀλ. */
+  /** Whether its gap is a function of positions or velocities: its force is (∂gap/∂q)ᵀλ, or (∂gap/∂v)ᵀλ. */
   readonly of: 'positions' | 'velocities';
   /**
    * What it lets a run begin with, and stabilization hold. 'always': the gap is zero, and so are its derivatives.
@@ -63,34 +68,39 @@ export interface ConstraintKind {
    * state may be.
    */
   readonly holds: 'always' | 'contact' | 'never';
-  /** [m], in the unit of the gap: zero where the constraint is met. */
+  /** [m], in the unit of the gap: zero if the constraint is satisfied. */
   condition(at: GapAndMultiplier): tf.Tensor;
-  /** Of a spring, whose multiplier follows from its gap: λ with `condition` zero. Schemes weigh it as they weigh forces. */
+  /** For springs, whose multiplier follows from the gap: λ with `condition` zero. Schemes weight it like forces. */
   readonly law?: (gap: tf.Tensor, compliance: tf.Tensor) => tf.Tensor;
   /** The multiplier may be zero while the gap is not: at one instant the condition looks a step ahead, and schemes without contacts refuse it. */
   readonly oneSided?: boolean;
-  /** The derivative of `condition` jumps where gap and multiplier are both zero: a run warns where it passes there. */
+  /**
+   * The derivative of `condition` jumps where gap and multiplier are both zero: a run warns if it passes such a state.
+   */
   readonly kinked?: boolean;
 }
 
-/** What a contact has beside its gap. */
+/** Properties of a contact in addition to its gap. */
 export interface ContactLaw<P = Params, Z extends string = never> {
   /** Velocities of the point of contact in the tangent plane, [m] in the plane or [m, 2] in space; undefined without friction. */
   readonly slip: Lenient<AnyStateAt<P, Z>, tf.Tensor> | undefined;
-  /** μ ≥ 0, one number or one a contact. */
+  /** μ ≥ 0, one number or one per contact. */
   readonly friction: Compliance<P>;
   /** Newton's and Moreau's e in [0, 1], likewise. */
   readonly restitution: Compliance<P>;
 }
 
-/** Made by `bilateral`, `compliant`, `unilateral`, `nonholonomic`, `frictionalContact`, and by what `defineConstraint` gives. P is what its functions read of the parameters. */
+/**
+ * Made by `bilateral`, `compliant`, `unilateral`, `nonholonomic`, `frictionalContact`, and functions of
+ * `defineConstraint`. P are the parameters that its functions read.
+ */
 export interface Constraint<P = Params, Z extends string = never> {
   readonly kind: ConstraintKind;
   readonly gap: Lenient<AnyStateAt<P, Z>, tf.Tensor>;
   readonly compliance?: Compliance<P> | undefined;
-  /** Of `frictionalContact`: friction and restitution. */
+  /** For `frictionalContact`: friction and restitution. */
   readonly contact?: ContactLaw<P, Z>;
-  /** What errors and warnings call its rows, one a row; default: its place among the constraints, and the row's number. */
+  /** Names of its rows in errors and warnings; default: the index of the constraint, and that of the row. */
   readonly rows?: readonly string[];
 }
 
@@ -111,8 +121,8 @@ const kindChecks = {
 } satisfies {readonly [option in keyof Required<ConstraintKind>]: Check};
 
 /**
- * A kind of constraint of one's own, as the function that makes constraints of it: from a gap, and the compliance
- * that `condition` is given.
+ * A custom kind of constraint. Returns the function that makes its constraints, from a gap, and the compliance
+ * that is passed to `condition`.
  * @throws OptionError 'bad-constraint'
  */
 export function defineConstraint(kind: ConstraintKind): MakesConstraints {
@@ -144,7 +154,7 @@ const rigid = ({gap, lambda, softness}: GapAndMultiplier): tf.Tensor => tf.add(g
 const bilaterals = defineConstraint({name: 'bilateral', of: 'positions', holds: 'always', condition: rigid});
 
 /**
- * φ(q, t) = 0, held by the force Gᵀλ with G = ∂φ/∂q.
+ * φ(q, t) = 0, enforced by the force Gᵀλ with G = ∂φ/∂q.
  * @throws OptionError 'bad-constraint'
  */
 export function bilateral<P extends ParamsLike<P> = Params, Z extends string = never>(
@@ -193,7 +203,7 @@ const unilaterals = (smoothing: number, soft: boolean): MakesConstraints =>
 
 /**
  * 0 ≤ λ ⟂ φ + Cλ ≥ 0: contact, an end stop, a cable that goes slack. λ pushes along ∂φ/∂q and never
- * pulls; a row is released when it would. Solved with the Fischer–Burmeister function, exact by default;
+ * pulls; a row opens when it would. Solved with the Fischer–Burmeister function, exact by default;
  * with `smoothing` ε > 0 gap·λ = ε² in place of 0, differentiable across a change of contact.
  * @throws OptionError 'bad-constraint'
  */
@@ -208,7 +218,7 @@ export function unilateral<P extends ParamsLike<P> = Params, Z extends string = 
 }
 
 /**
- * ψ(q, v, t) = 0: rolling, a driven velocity. Held by the force (∂ψ/∂v)ᵀλ.
+ * ψ(q, v, t) = 0: rolling, a driven velocity. Enforced by the force (∂ψ/∂v)ᵀλ.
  * @throws OptionError 'bad-constraint'
  */
 export function nonholonomic<P extends ParamsLike<P> = Params, Z extends string = never>(

@@ -6,37 +6,41 @@ import type {Delays, HistoryAt} from './delays.js';
 import type {DerivativeAt, OdeSystem} from './ode.js';
 import type {Params, ParamsLike} from './params.js';
 
-/** Where the derivative of a delay equation is asked for. */
+/** The arguments of a delay equation's derivative. */
 export type DelayedAt<P = Params> = DerivativeAt<P> & {
   /** y(t − τᵢ) by the order of the delays, each of the shape of y. */
   readonly delayed: readonly tf.Tensor[];
 };
 
-/** A length of time, in the system's unit: a number, or a function of params that gives one as a scalar. */
+/** A length of time, in the system's unit: a number, or a function of params that returns a scalar. */
 export type Delay<P = Params> = number | ((params: P) => tf.Tensor);
 
-/** What `dde` makes a system of. */
+/** The argument of `dde`. */
 export interface DdeSpec<P = Params> {
   /** f, of the shape of y. */
   readonly derivative: (at: DelayedAt<P>) => tf.Tensor;
   readonly delays: readonly Delay<P>[];
-  /** y for times up to the start, of the shape of y. Default: the start itself, at all times before it. */
+  /** y for times up to the start, of the shape of y. Default: the initial state, at all earlier times. */
   readonly history?: (at: HistoryAt<P>) => tf.Tensor;
-  /** No delay is longer: so much of the past is kept. Has to be said where a delay is a function of params; default, the longest. */
+  /**
+   * An upper bound of the delays: this much of the past is kept. Required if a delay is a function of params; default:
+   * the longest delay.
+   */
   readonly longest?: number;
 }
 
-/** Made by `dde`. P is what its functions read of the parameters. */
+/** Made by `dde`. P are the parameters that its functions read. */
 export interface DdeSystem<P = Params> extends OdeSystem<P> {
   readonly delays: Delays<P>;
 }
 
 /**
  * y' = f(y(t), y(t − τ₁), …, t; params), with delays τᵢ that are constant during a run and at least as long as its steps. They may be
- * parameters: gradients by them are those of the discrete run, whose breaking points, where derivatives of y jump, move with them.
- * A system of the kind 'ode', integrated in steps of constant length by the one-step schemes for an ode. `initial.y` is y at the start;
- * where it differs from the history there, y jumps. A run with one delay divides steps at a breaking point in them, and n delays at n.
- * @throws OptionError 'bad-dde' where a function is missing, a delay is no positive number, or `longest` is to be said
+ * parameters: gradients with respect to them are those of the discrete run, whose breaking points, where derivatives of
+ * y jump, move with them. A system of the kind 'ode', integrated in steps of constant length by the one-step schemes
+ * for an ode. `initial.y` is y at the start; if it differs from the history there, y jumps. A run divides each step at
+ * the breaking points in it, with n delays at up to n of them.
+ * @throws OptionError 'bad-dde' if a function is missing, a delay is not a positive number, or `longest` is required
  */
 export function dde<P extends ParamsLike<P> = Params>(spec: DdeSpec<P>): DdeSystem<P> {
   const checks = {derivative: callable, delays: list, history: callable, longest: positive};

@@ -8,7 +8,7 @@ import type {Lenient, Params} from './params.js';
 import {pastAt} from './past.js';
 import {ofStateShape} from './state-shape.js';
 
-/** Where a history is asked for: a time before the start [], and the parameters. */
+/** The arguments of a history: a time before the start, [], and the parameters. */
 export interface HistoryAt<P = Params> {
   readonly t: tf.Tensor;
   readonly params: P;

@@ -27,19 +27,22 @@ export type ElementEnergy<P = Params> = (at: {
   readonly params: P;
 }) => tf.Tensor;
 
-/** What `elements` sums an energy over. */
+/** The argument of `elements`. */
 export interface ElementsSpec<P = Params> {
-  /** Which nodes (rows of q) each element has: [elements, nodes of an element]. */
+  /** The nodes (rows of q) of each element: [elements, nodes per element]. */
   readonly nodes: readonly (readonly number[])[];
   readonly energy: ElementEnergy<P>;
-  /** What differs from element to element (stiffness, rest length, inverse reference shape): [elements, ...] each; the energy sees one element's. */
+  /**
+   * Data of the elements (stiffness, rest length, inverse reference shape): [elements, ...] each; the energy gets those
+   * of one element.
+   */
   readonly data?: {readonly [name: string]: Numeric};
   /**
-   * What Newton's matrix takes for the Hessian of each element's energy. 'exact' (default): the Hessian.
-   * 'projected': its negative eigenvalues made zero; 'absolute': turned over. The matrix of an implicit
-   * step is then positive definite however the elements are compressed or bent, and a correction with
-   * backtracking goes down the energy; near a root where a block was changed, convergence is linear.
-   * Residual, adjoint and tangents are exact with all three.
+   * The Hessian of each element's energy in Newton's matrix. 'exact' (default): the Hessian itself.
+   * 'projected': its negative eigenvalues are set to zero; 'absolute': their signs are changed. The matrix of an
+   * implicit step is then positive definite under any compression or bending, and a correction with backtracking
+   * decreases the energy; near a root where a block was changed, convergence is linear. Residual, adjoint and tangents
+   * are exact with all three.
    */
   readonly hessian?: 'exact' | 'projected' | 'absolute';
 }
@@ -50,8 +53,8 @@ const hessians: readonly string[] = ['exact', 'projected', 'absolute'];
  * The force −∂/∂q Σ energy, as a term for `mechanics`. q has shape [nodes, ...]. The energy is a
  * function of tfjs operations on one element; it may use params (any leaf) and captured variables,
  * and gradients reach them.
- * @throws OptionError where nodes are not a full table of whole numbers; ShapeError where data does not
- *   have one row an element, a node is not in q, or the energy is not a scalar
+ * @throws OptionError if nodes are not a full table of whole numbers; ShapeError if data does not
+ *   have one row per element, a node is not in q, or the energy is not a scalar
  */
 export function elements<P extends ParamsLike<P> = Params>(spec: ElementsSpec<P>): ForceTerm<P> {
   refuseUnknownOptions(spec, {nodes: any, energy: any, data: object, hessian: text}, 'elements', 'bad-elements');

@@ -86,6 +86,8 @@ export interface Increments {
 export interface NoiseEquations {
   readonly kind: NoiseKind;
   readonly calculus: Calculus | undefined;
+  /** What is a function of params, and has to be looked at in every run; undefined of a seed that was given as a number. */
+  readonly seed: tf.Tensor | undefined;
   /** Of the path from t to t + h. */
   increments(y: tf.Tensor, t: tf.Tensor, h: tf.Tensor): Increments;
   /** g(y, t) w, of the shape of y. */

@@ -19,28 +19,31 @@ export interface OwnPlace<P = Params> {
   readonly params: P;
 }
 
-/** The state after an event: {q, v} and hidden states, or {y}; what is left out does not jump. */
+/** The state after an event: {q, v} and hidden states, or {y}; blocks that are left out do not jump. */
 export type Jump<P = Params, Z extends string = never> = (at: EventPlace<P, Z>) => {
   readonly q?: tf.Tensor;
   readonly v?: tf.Tensor;
   readonly y?: tf.Tensor;
 } & {readonly [K in Z]?: tf.Tensor};
 
-/** What `event` makes an event of. */
+/** The argument of `event`. */
 export interface EventSpec<P = Params, Z extends string = never> {
   /** A scalar function of the state, traced like a force; the event is where it crosses zero. */
   readonly when: (at: EventPlace<P, Z>) => tf.Tensor;
   /** Which crossings count: from below, from above, or both (default). */
   readonly direction?: 'rising' | 'falling' | 'both';
-  /** Error allowed in the event's time, in the system's unit of time; default the rounding of the time itself. */
+  /** Allowed error of the event's time, in the system's unit of time; default: the rounding of the time. */
   readonly tolerance?: number;
-  /** End the run, note it and go on, or change the state: the state after the event, a differentiable function. */
+  /**
+   * End the run, record the event and continue, or change the state by a differentiable function that returns the state
+   * after the event.
+   */
   readonly then: 'stop' | 'record' | Jump<P, Z>;
-  /** What the trajectory's `events` call it. */
+  /** Its name in the trajectory's `events`. */
   readonly name?: string;
 }
 
-/** Made by `event`. P is what its functions read of the parameters. */
+/** Made by `event`. P are the parameters that its functions read. */
 export interface Event<P = Params, Z extends string = never> {
   readonly when: Lenient<EventPlace<P, Z>, tf.Tensor>;
   readonly direction: 'rising' | 'falling' | 'both';
@@ -50,8 +53,8 @@ export interface Event<P = Params, Z extends string = never> {
 }
 
 /**
- * An event of a run: a zero crossing of `when`, found on the dense output of the scheme; a step that a
- * 'stop' or a jump cuts short is taken again to the very time where `when` is zero in the scheme's own
+ * An event of a run: a zero crossing of `when`, located on the dense output of the scheme; a step that a
+ * 'stop' or a jump ends early is repeated up to the time where `when` is zero in the scheme's own
  * state. An event function that is zero at the start of the run has not crossed zero.
  * @throws OptionError 'bad-event'
  */

@@ -21,12 +21,12 @@ const kind: ConstraintKind = {
 
 /**
  * Contacts with Coulomb's friction and restitution, for the scheme `moreau()`: 0 ≤ λ_N ⟂ φ ≥ 0, |λ_T| ≤ μ λ_N, and λ_T
- * is against the slip where that is not zero; an impact leaves with e of the speed it came with. Its multipliers are λ_N [m],
- * the forces along ∂φ/∂q, and then λ_T, those along ∂slip/∂v. Several contacts may be one constraint.
+ * opposes the slip if that is not zero; the speed after an impact is e times the speed before it. Its multipliers are
+ * λ_N [m], the forces along ∂φ/∂q, and then λ_T, those along ∂slip/∂v. One constraint may have several contacts.
  * @param phi the gap, [m] or a scalar, in units of length
  * @param spec.slip velocity in the tangent plane, linear in v: [m] (or a scalar) in the plane, [m, 2] in space, by two
- *   directions at right angles; without it there is no friction
- * @param spec.friction μ, one number, one a contact, or a function of params; needs `slip`
+ *   orthogonal directions; without it there is no friction
+ * @param spec.friction μ, one number, one per contact, or a function of params; needs `slip`
  * @param spec.restitution e in [0, 1], likewise; default 0
  * @throws OptionError 'bad-constraint'
  */

@@ -14,8 +14,8 @@ import {isNumeric, readNumeric} from './numeric.js';
 import type {Lenient, Params} from './params.js';
 
 /**
- * Where a rate or a force is asked for: position, velocity, the hidden states Z by their names, the time [], and the parameters.
- * Forces of systems with constraints, and nothing else, also find `lambda`: the multipliers, [rows], of the same instant.
+ * The arguments of a rate or a force: position, velocity, the hidden states Z by their names, the time [], and the
+ * parameters. Only forces of systems with constraints also get `lambda`: the multipliers, [rows], at the same instant.
  */
 export type StateAt<P = Params, Z extends string = never> = {
   q: tf.Tensor;
@@ -32,7 +32,7 @@ export type AnyStateAt<P, Z extends string> = [P] extends [never] ? never : Stat
 
 /** One hidden state. */
 export interface StateSpec<P = Params, Z extends string = never> {
-  /** Its value at the start of a run that gives none of its own, which also says its shape. */
+  /** Its default initial value, which also defines its shape. */
   readonly initial: Numeric;
   /** Its rate of change, of its shape. */
   readonly rate: (at: StateAt<P, Z>) => tf.Tensor;
@@ -41,7 +41,7 @@ export interface StateSpec<P = Params, Z extends string = never> {
 /** Hidden states by name. */
 export type StateSpecs<P = Params, Z extends string = never> = {readonly [K in Z]: StateSpec<P, Z>};
 
-/** One as a system keeps it. */
+/** A hidden state as a system stores it. */
 export interface HiddenState<P = Params, Z extends string = never> {
   readonly initial: Numeric;
   readonly rate: Lenient<AnyStateAt<P, Z>, tf.Tensor>;

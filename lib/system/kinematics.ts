@@ -10,20 +10,23 @@ import {sameShape} from '../graph/node.js';
 import {immediate, within} from '../trace/trace.js';
 import type {Lenient, Params} from './params.js';
 
-/** q' at position q, velocity v and time t [], linear in v, of the shape of q; of any shape is v. */
+/** q' at position q, velocity v and time t [], linear in v, of the shape of q; v may have any shape. */
 export type PositionRate<P = Params> = (at: {q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: P}) => tf.Tensor;
 
-/** How positions follow from velocities. */
+/** How position rates depend on velocities. */
 export interface Kinematics<P = Params> {
   /** q' = N(q, t) v: of the shape of q, linear in v. */
   readonly rate: PositionRate<P>;
   /**
-   * Where q gets in a time of one at the constant velocity `increment`, to second order in the increment at least:
-   * for a group q∘exp(increment). The time is that of the middle of the way. Default: the midpoint of N,
+   * The position after unit time at the constant velocity `increment`, to at least second order in the increment:
+   * for a group q∘exp(increment). The time is that of the midpoint. Default: the midpoint rule,
    * q + N(q + ½N(q)u)u, projected.
    */
   readonly retract?: (at: {q: tf.Tensor; increment: tf.Tensor; t: tf.Tensor; params: P}) => tf.Tensor;
-  /** The nearest position on the manifold, for one that is off it by the errors of a step: |quaternion| = 1. Default: q. */
+  /**
+   * The nearest position on the manifold, for a position that is off it by a step's error: |quaternion| = 1. Default:
+   * q.
+   */
   readonly project?: (at: {q: tf.Tensor; params: P}) => tf.Tensor;
 }
 

@@ -21,8 +21,8 @@ import {readNumeric} from './numeric.js';
 import type {Lenient, Params, ParamsLike} from './params.js';
 
 /**
- * Where a force is asked for: position and velocity of one shape, the time [], the parameters, and hidden states Z by their
- * names; where there are constraints `lambda`, their multipliers, [rows], for friction in joints and the like.
+ * The arguments of a force: position and velocity of one shape, the time [], the parameters, and hidden states Z by
+ * their names; with constraints also `lambda`, their multipliers, [rows], for example for friction in joints.
  */
 export type ForceAt<P = Params, Z extends string = never> = StateAt<P, Z>;
 /** A force of the shape of v, in ordinary tfjs operations on one system (no batch axis). */
@@ -30,25 +30,31 @@ export type ForceTerm<P = Params, Z extends string = never> = (at: ForceAt<P, Z>
 
 /**
  * Numbers or a tensor, or a function of position and parameters: a scalar, one of the shape of v, [n, n] with n the size of v, or
- * for v [bodies, d] a matrix a body, [bodies, d, d].
+ * for v [bodies, d] one matrix per body, [bodies, d, d].
  */
 export type Mass<P = Params> = Numeric | ((at: {q: tf.Tensor; params: P}) => tf.Tensor);
 
-/** What `mechanics` makes a system of. */
+/** The argument of `mechanics`. */
 export interface MechanicsSpec<P = Params, Z extends string = never> {
-  /** Scalar, lumped (the shape of v), consistent matrix [n, n] with n the size of v, or a matrix a row, [bodies, d, d]; or a function of q giving one of these. */
+  /**
+   * Scalar, lumped (the shape of v), consistent matrix [n, n] with n the size of v, or one matrix per row, [bodies, d,
+   * d]; or a function of q and params that returns one of these.
+   */
   readonly mass: Mass<P>;
   /** Summed; may be empty. */
   readonly forces: ForceTerm<P, Z> | readonly ForceTerm<P, Z>[];
-  /** Held by multipliers λ, in this order: bilateral, compliant, unilateral, nonholonomic, in any mixture. */
+  /** Enforced by multipliers λ, in this order. Kinds may be mixed: bilateral, compliant, unilateral, nonholonomic. */
   readonly constraints?: readonly Constraint<P, NoInfer<Z>>[];
-  /** Numbers with rates of their own beside q and v, seen by all functions under their names: friction states, actuators, temperatures. */
+  /**
+   * Additional states with their own rates, available to all functions by name: friction states, actuators,
+   * temperatures.
+   */
   readonly states?: StateSpecs<P, Z>;
-  /** q' = N(q) v, where that is not v itself; then q and v may differ in shape. */
+  /** q' = N(q, t) v, if q' is not v; then q and v may differ in shape. */
   readonly kinematics?: PositionRate<P> | Kinematics<P>;
 }
 
-/** Made by `mechanics`. P is what its functions read of the parameters, Z are the names of its hidden states. */
+/** Made by `mechanics`. P are the parameters that its functions read, Z the names of its hidden states. */
 export interface MechanicalSystem<P = Params, Z extends string = never> {
   readonly kind: 'mechanics';
   readonly mass: Numeric | Lenient<{q: tf.Tensor; params: P}, tf.Tensor>;
@@ -59,11 +65,11 @@ export interface MechanicalSystem<P = Params, Z extends string = never> {
 }
 
 /**
- * A mechanical system of unit-consistent terms. Which parameters they read is said once, for all of them,
- * `mechanics<{k: tf.Tensor}>({...})`, or where a function takes them, `({q, params}: ForceAt<{k: tf.Tensor}>) => ...`;
- * then the compiler knows their names in every run. With hidden states their names are said beside the parameters,
- * `mechanics<{k: tf.Tensor}, 'z'>({...})`, where P is said at all.
- * @throws OptionError, ShapeError where mass, forces, constraints, states or kinematics are not what they should be
+ * A mechanical system, in consistent units. Declare the parameters that its functions read once, for all of them,
+ * `mechanics<{k: tf.Tensor}>({...})`, or in a function's argument, `({q, params}: ForceAt<{k: tf.Tensor}>) => ...`;
+ * then the compiler checks their names in every run. With hidden states, declare their names after the parameters,
+ * `mechanics<{k: tf.Tensor}, 'z'>({...})`, if P is declared.
+ * @throws OptionError, ShapeError if mass, forces, constraints, states or kinematics are invalid
  */
 export function mechanics<P extends ParamsLike<P> = Params, Z extends string = string>(
   spec: MechanicsSpec<P, Z> & {readonly states: StateSpecs<P, Z>},

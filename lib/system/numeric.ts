@@ -13,16 +13,16 @@ import {newNumbers} from '../memory.js';
 import {firstNotFinite, indexText} from './places.js';
 import {numbersOf} from '../read.js';
 
-/** Arrays of numbers of any depth, all of one length at each. */
+/** Nested arrays of numbers of any depth, with equal lengths at each level. */
 export type NestedNumbers = readonly (number | NestedNumbers)[];
-/** Numbers of any shape: plain ones keep double precision, a tensor carries float32 and gets a gradient. */
+/** Numbers of any shape: plain numbers keep double precision; a tensor has float32 and gets a gradient. */
 export type Numeric = number | NestedNumbers | Float64Array | tf.Tensor;
 
 /** Numbers as read: flat, with their shape. */
 export interface NumericValue {
   readonly values: Float64Array;
   readonly shape: Shape;
-  /** The tensor it came from, where it did. */
+  /** The tensor that the numbers come from, if any. */
   readonly tensor?: tf.Tensor;
 }
 

@@ -13,9 +13,12 @@ import type {Numeric} from './numeric.js';
 import {readNumeric} from './numeric.js';
 import type {Lenient, Params} from './params.js';
 
-/** Where a mass is asked for: the state, the time [], and the parameters. */
+/** The arguments of a mass: the state, the time [], and the parameters. */
 export type OdeMassAt<P = Params> = {y: tf.Tensor; t: tf.Tensor; params: P};
-/** A number, one a component (the shape of y), or a matrix [n, n], n the size of y; or a function of y, t and params giving one of these. */
+/**
+ * A number, one per component (the shape of y), or a matrix [n, n], n the size of y; or a function of y, t and params
+ * that returns one of these.
+ */
 export type OdeMass<P = Params> = Numeric | ((at: OdeMassAt<P>) => tf.Tensor);
 
 /** As a system keeps it. */

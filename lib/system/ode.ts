@@ -13,7 +13,7 @@ import {massField} from './ode-mass.js';
 import type {Lenient, Params, ParamsLike} from './params.js';
 import {ofStateShape} from './state-shape.js';
 
-/** Where a derivative is asked for: the state, the time [], and the parameters. */
+/** The arguments of a derivative: the state, the time [], and the parameters. */
 export type DerivativeAt<P = Params> = {y: tf.Tensor; t: tf.Tensor; params: P};
 /** y' of the shape of y, in ordinary tfjs operations on one system (no batch axis). */
 export type Derivative<P = Params> = (at: DerivativeAt<P>) => tf.Tensor;
@@ -27,35 +27,35 @@ export interface Noise<P = Params> {
   readonly seed: number | Lenient<P, tf.Tensor>;
 }
 
-/** What `ode` makes a system M y' = f of. */
+/** The argument of `ode`: a system M y' = f. */
 export interface OdeSpec<P = Params> {
   /** f: where M is not the unit matrix, M y'. */
   readonly derivative: Derivative<P>;
   /**
-   * M: a number, one a component (the shape of y), or a matrix [n, n] with n the size of y; or a function of {y, t, params} giving
-   * one of these. It may be singular: zeros make algebraic equations, 0 = f, of index 1 or 2; which rows are zero, or depend on
-   * which others, may not change. Default: y' = f.
+   * M: a number, one per component (the shape of y), or a matrix [n, n] with n the size of y; or a function of {y, t,
+   * params} returning one of these. It may be singular: zeros give algebraic equations, 0 = f, of index 1 or 2; which
+   * rows are zero, or depend on which others, may not change. Default: y' = f.
    */
   readonly mass?: OdeMass<P>;
 }
 
-/** Made by `ode`. P is what its derivative reads of the parameters. */
+/** Made by `ode`. P are the parameters that its derivative reads. */
 export interface OdeSystem<P = Params> {
   readonly kind: 'ode';
   readonly derivative: Lenient<DerivativeAt<P>, tf.Tensor>;
   readonly mass?: KeptOdeMass<P>;
   /** Of an `sde`. */
   readonly noise?: Noise<P>;
-  /** Of a `dde`, whose derivative is told the delayed states, too. */
+  /** Of a `dde`, whose derivative also gets the delayed states. */
   readonly delays?: Delays<P>;
 }
 
 /**
- * A first-order system y' = f(y, t; params), or with a mass M y' = f(y, t; params). Its parameters are named by
- * `ode<{k: tf.Tensor}>(...)`, or where the derivative takes them, `({y, params}: DerivativeAt<{k: tf.Tensor}>) => ...`.
+ * A first-order system y' = f(y, t; params), or with a mass M y' = f(y, t; params). Declare its parameters by
+ * `ode<{k: tf.Tensor}>(...)`, or in the derivative's argument, `({y, params}: DerivativeAt<{k: tf.Tensor}>) => ...`.
  * With a singular mass it is a differential-algebraic system, which `radauIIA5`, the diagonally implicit Runge–Kutta methods,
  * `bdf2` and `implicitEuler` integrate up to index 2, `gaussLegendre`, `trapezoid` and `theta` up to index 1.
- * @throws OptionError where the derivative is not a function, or the mass is no numbers
+ * @throws OptionError if the derivative is not a function, or the mass is not numeric
  */
 export function ode<P extends ParamsLike<P> = Params>(system: Derivative<P> | OdeSpec<P>): OdeSystem<P> {
   if (typeof system === 'function') return {kind: 'ode', derivative: system};

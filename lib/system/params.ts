@@ -5,17 +5,17 @@ import {shown} from '../checks.js';
 import type {Numeric, NumericValue} from './numeric.js';
 import {isNumeric, readNumeric} from './numeric.js';
 
-/** What forces and other functions of a system get as `params`: tensors by name, in a tree. */
+/** The `params` of forces and other functions of a system: tensors by name, in a tree. */
 export interface Params {
   readonly [name: string]: tf.Tensor | Params;
 }
 
-/** The same as a run's options give it: numbers, arrays or tensors by name, in a tree. */
+/** The `params` of a run's options: numbers, arrays or tensors by name, in a tree. */
 export interface NumericParams {
   readonly [name: string]: Numeric | NumericParams;
 }
 
-/** What P must be to say which parameters a system reads: tensors by name, as {k: tf.Tensor}, or trees of such. */
+/** Bound of P, the parameters that a system reads: tensors by name, such as {k: tf.Tensor}, or trees of them. */
 export type ParamsLike<P> = {readonly [K in keyof P]: P[K] extends object ? tf.Tensor | ParamsLike<P[K]> : tf.Tensor};
 
 /**
@@ -24,7 +24,7 @@ export type ParamsLike<P> = {readonly [K in keyof P]: P[K] extends object ? tf.T
  */
 export type Lenient<A, R> = {call(at: A): R}['call'];
 
-/** The numbers for parameters P: its names, spelt as P spells them. Any names where the system does not say what it reads. */
+/** Values of parameters P, with the same names; any names if the system does not declare its parameters. */
 export type NumericParamsOf<P> = [P] extends [never] ? NumericParams : NumericOf<P>;
 type NumericOf<P> = P extends tf.Tensor
   ? Numeric
@@ -32,7 +32,7 @@ type NumericOf<P> = P extends tf.Tensor
     ? NumericParams
     : {readonly [K in keyof P]?: NumericOf<P[K]>};
 
-/** Derivatives by parameters P, under the same names: flat arrays, row-major. */
+/** Derivatives with respect to parameters P, with the same names: flat arrays, row-major. */
 export type GradientOf<P> = [P] extends [never] ? Tree<Float64Array> : LeavesOf<P>;
 type LeavesOf<P> = P extends tf.Tensor
   ? Float64Array
@@ -96,7 +96,7 @@ function readTree(tree: NumericParams, root: string, path: readonly string[], ab
 /** An object of properties: not a Map, a Date or a Promise, which have none. */
 const isTree = (x: unknown): x is NumericParams => Object.prototype.toString.call(x) === '[object Object]';
 
-/** A tree of anything, from the leaves. */
+/** A tree with leaves of type T. */
 export type Tree<T> = {readonly [name: string]: T | Tree<T>};
 
 /** Every branch and leaf is a property of its own, whatever its name: 'constructor' and '__proto__' are names like others. */

@@ -54,7 +54,9 @@ function exponential(increment: tf.Tensor): tf.Tensor {
 
 const normalized = (r: tf.Tensor): tf.Tensor => tf.div(r, tf.sqrt(tf.sum(tf.square(r), -1, true)));
 
-/** Unit quaternions [..., 4] moved by angular velocities [..., 3] in body axes, as parts of other kinematics. */
+/**
+ * Kinematics of unit quaternions [..., 4] with angular velocities [..., 3] in body axes, for use in other kinematics.
+ */
 export const quaternions = {
   /** ½ r∘(0, ω). */
   rate: (r: tf.Tensor, omega: tf.Tensor): tf.Tensor => tf.mul(0.5, product(r, pure(omega))),
@@ -70,8 +72,8 @@ const velocities = (v: tf.Tensor): [tf.Tensor, tf.Tensor] => tf.split(v, [3, 3],
 
 /**
  * The kinematics of free bodies: q [7] or [bodies, 7] with each body's position and unit quaternion, w first, and v [6] or
- * [bodies, 6] with its velocity in world axes and its angular velocity in body axes. Forces and the mass are those of v:
- * a force in world axes, a torque in body axes, gyroscopic torques −ω×Jω among them.
+ * [bodies, 6] with its velocity in world axes and its angular velocity in body axes. Forces and mass correspond to v:
+ * a force in world axes, a torque in body axes, including the gyroscopic torque −ω×Jω.
  */
 export function freeBodies<P = Params>(): Kinematics<P> {
   return {

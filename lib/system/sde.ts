@@ -16,23 +16,25 @@ import type {Derivative, DerivativeAt, Noise, OdeSystem} from './ode.js';
 import {ode} from './ode.js';
 import type {Params, ParamsLike} from './params.js';
 
-/** What fixes the path: a whole number from 0 to 2⁵³, or a function of params that gives one as a scalar. */
+/** The seed of the path: a whole number from 0 to 2⁵³, or a function of params that returns one as a scalar. */
 export type Seed<P = Params> = number | ((params: P) => tf.Tensor);
 
-/** What `sde` makes a system of. */
+/** The argument of `sde`. */
 export interface SdeSpec<P = Params> {
   /** f, of the shape of y. */
   readonly drift: Derivative<P>;
-  /** g: of the shape of y where each number has its noise or all share one, [...shape of y, noises] where the noise is general. */
+  /**
+   * g: of the shape of y if each number has its own noise or all share one, [...shape of y, noises] for general noise.
+   */
   readonly diffusion: Derivative<P>;
   /** Default 'diagonal'. */
   readonly noise?: NoiseKind;
-  /** Which integral is meant; only additive noise, for which both are one, may leave it out. */
+  /** The stochastic integral. Optional only for additive noise, for which both are equal. */
   readonly calculus?: Calculus;
   readonly seed: Seed<P>;
 }
 
-/** Made by `sde`. P is what its functions read of the parameters. */
+/** Made by `sde`. P are the parameters that its functions read. */
 export interface SdeSystem<P = Params> extends OdeSystem<P> {
   readonly noise: Noise<P>;
 }
@@ -40,26 +42,30 @@ export interface SdeSystem<P = Params> extends OdeSystem<P> {
 const noiseKinds = ['diagonal', 'scalar', 'general', 'additive'] as const;
 const calculi = ['ito', 'stratonovich'] as const;
 const largestSeed = 2 ** 53;
+
+/** Whether a path belongs to this number. */
+export const isSeed = (value: unknown): boolean =>
+  Number.isInteger(value) && (value as number) >= 0 && (value as number) <= largestSeed;
+
 const seedCheck = {
   what: 'a whole number from 0 to 2^53, or a function of params that gives one',
-  test: (value: unknown): boolean =>
-    typeof value === 'function'
-    || (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= largestSeed),
+  test: (value: unknown): boolean => typeof value === 'function' || isSeed(value),
 };
 
 /**
- * dy = f(y, t; params) dt + g(y, t; params) dW. The last axis of y is the state; axes before it are systems of their own,
+ * dy = f(y, t; params) dt + g(y, t; params) dW. The last axis of y is the state; axes before it are separate systems,
  * whose noises are independent. `noise` says what g multiplies:
  *
- * - 'diagonal' (default): each number of y has its own noise, g of the shape of y; Milstein's and Rößler's schemes ask that g of a
- *   number depends on that number alone
- * - 'scalar': one noise, for each system one, g of the shape of y
+ * - 'diagonal' (default): each number of y has its own noise, g of the shape of y; Milstein's and Rößler's schemes
+ *   require that g of a number depends on that number alone
+ * - 'scalar': one noise per system, g of the shape of y
  * - 'general': m noises, g [...shape of y, m]
  * - 'additive': g does not depend on y; of either shape
  *
  * A system of the kind 'ode', integrated by `eulerMaruyama`, `stochasticHeun`, `milstein`, `sra1` and `sri1`, in steps of constant
- * length, or adaptive ones where the scheme's strong order is 1 at least or the noise is additive. The seed has no derivative: a gradient by it is zero.
- * @throws OptionError where a function is missing, or it is not said which integral is meant
+ * length, or adaptive ones if the scheme's strong order is at least 1 or the noise is additive. The gradient with
+ * respect to the seed is zero.
+ * @throws OptionError if a function is missing, or `calculus` is missing and the noise is not additive
  */
 export function sde<P extends ParamsLike<P> = Params>(spec: SdeSpec<P>): SdeSystem<P> {
   const checks = {
@@ -83,7 +89,10 @@ export function sde<P extends ParamsLike<P> = Params>(spec: SdeSpec<P>): SdeSyst
   return {...ode<P>(drift), noise: {kind, calculus, diffusion, seed}};
 }
 
-/** A path of independent Brownian motions, as a run with this seed meets it: component i of a run is the i-th of its noises, row-major. */
+/**
+ * A path of independent Brownian motions, the one of a run with this seed: component i is the i-th noise of the run,
+ * row-major.
+ */
 export interface BrownianPath {
   /** W(t), of the path's shape, flat. */
   at(t: number): Float64Array;
@@ -95,7 +104,7 @@ export interface BrownianPath {
  * The Brownian path of a seed, W(0) = 0, at any time, before 0 too. Times are rounded to 40 significant bits. The numbers are the
  * same to the bit on every machine.
  * @param shape of the noises; default [], one
- * @throws OptionError where the seed is no whole number from 0 to 2⁵³
+ * @throws OptionError if the seed is not a whole number from 0 to 2⁵³
  */
 export function brownianPath(seed: number, shape: readonly number[] = []): BrownianPath {
   if (typeof seed === 'function')
@@ -112,6 +121,7 @@ export function brownianPath(seed: number, shape: readonly number[] = []): Brown
 
 /** Only inside a trace. */
 export function noiseEquations({kind, calculus, diffusion, seed}: Noise, params: Params): NoiseEquations {
+  const given = typeof seed === 'number' ? undefined : seedTensor(seed, params);
   const g = (y: tf.Tensor, t: tf.Tensor): tf.Tensor =>
     within('diffusion', () => {
       const at = kind === 'additive' ? withoutState(t, params) : {y, t, params};
@@ -128,6 +138,7 @@ export function noiseEquations({kind, calculus, diffusion, seed}: Noise, params:
   return {
     kind,
     calculus,
+    seed: given,
     requireDiagonal,
     increments(y, t, h) {
       const of = g(y, t);
@@ -136,7 +147,7 @@ export function noiseEquations({kind, calculus, diffusion, seed}: Noise, params:
         : kind === 'scalar' && y.rank > 0
           ? [...y.shape.slice(0, -1), 1]
           : y.shape;
-      return incrementsOf(seedTensor(seed, params), t, h, shape);
+      return incrementsOf(given ?? constantTensor([seed as number], []), t, h, shape);
     },
     applied(y, t, w) {
       const of = g(y, t);
@@ -179,8 +190,7 @@ function checked(of: unknown, y: tf.Tensor, kind: NoiseKind): tf.Tensor {
   );
 }
 
-function seedTensor(seed: Noise['seed'], params: Params): tf.Tensor {
-  if (typeof seed === 'number') return constantTensor([seed], []);
+function seedTensor(seed: Exclude<Noise['seed'], number>, params: Params): tf.Tensor {
   const given = within('seed', () => immediate(seed(params))) as tf.Tensor | undefined;
   if (!(given instanceof tf.Tensor) || given.size !== 1)
     throw new ShapeError(

@@ -13,45 +13,53 @@ import type {Numeric} from './numeric.js';
 import {readNumeric} from './numeric.js';
 import {numbersOf} from '../read.js';
 
-/** What a signal is between its samples. */
+/** How a signal is interpolated between its samples. */
 export type SignalKind = 'linear' | 'hold' | 'cubic' | 'hermite';
 
 /** A quantity that has a value at any time. */
 export interface Input {
-  /** [samples], ascending: it is known from the first to the last. */
+  /** [samples], increasing: the signal is known from the first to the last. */
   readonly t: Float64Array;
-  /** The value at a time []; inside a force in double precision. */
+  /** The value at a time []; in double precision inside a force. */
   at(t: tf.Tensor): tf.Tensor;
 }
 
-/** A measured input, or one to be found; made by `signal`. */
+/** A measured input, or one to be estimated; made by `signal`. */
 export interface Signal extends Input {
   readonly kind: SignalKind;
   /** [samples, ...shape], row-major. */
   readonly values: Float64Array;
-  /** Of one sample: [] for a number a time. */
+  /** Shape of one sample: [] for one number per time. */
   readonly shape: readonly number[];
-  /** Its rate of change, an input like itself: zero beyond the samples, and everywhere of 'hold'; at a corner of 'linear' that of the piece which begins. */
+  /**
+   * Its rate of change, also an input: zero beyond the samples, and everywhere for 'hold'; at a corner of 'linear',
+   * that of the piece after it.
+   */
   readonly derivative: Input;
 }
 
-/** What `signal` may be told. */
+/** Options of `signal`. */
 export interface SignalOptions {
-  /** A sample that is NaN: 'refuse' (default) is an error, 'bridge' leaves it out, so that its neighbours are joined as the kind joins them. */
+  /**
+   * A sample that is NaN: 'refuse' (default) throws an error, 'bridge' omits it and interpolates between its
+   * neighbours.
+   */
   readonly missing?: 'refuse' | 'bridge';
-  /** The longest stretch of time that may be bridged, from a sample that is there to the next; default any. */
+  /** The longest gap in time that may be bridged, from one sample to the next; default: any. */
   readonly longest?: number;
 }
 
 /**
- * 'linear' (default) joins samples by lines, 'hold' keeps each until the next (what a digital output
+ * 'linear' (default) interpolates linearly, 'hold' keeps each sample until the next (what a digital output
  * does), 'cubic' is the natural spline (twice continuously differentiable; de Boor 1978), 'hermite' the cubic whose slope at a
- * sample is that of the line from the sample before: smooth once, and blind to what comes after the next sample (Morrill, Kidger,
- * Yang & Lyons, Neural controlled differential equations for online prediction tasks, 2021).
- * @param t [samples], strictly ascending, in the system's unit of time
- * @param values [samples, ...shape]: a number a time, or an array a time. A tf.Variable, and inside a force a
- *   tensor made of `params`, is read anew in every run and has gradients; each step then costs as much as it has samples
- * @throws ShapeError where the lengths differ; DataError where times do not ascend, a number is not finite,
+ * sample is that of the line from the previous sample: once differentiable, and independent of what comes after the
+ * next sample (Morrill, Kidger, Yang & Lyons, Neural controlled differential equations for online prediction tasks,
+ * 2021).
+ * @param t [samples], strictly increasing, in the system's unit of time
+ * @param values [samples, ...shape]: one number or one array per time. A tf.Variable, and inside a force a
+ *   tensor made from `params`, is read in every run and has gradients; the cost of a step is then proportional to the
+ *   number of samples
+ * @throws ShapeError if the lengths differ; DataError if times do not increase, a number is not finite,
  *   or a gap is longer than allowed, with the sample's index
  */
 export function signal(t: Numeric, values: Numeric, kind: SignalKind = 'linear', options: SignalOptions = {}): Signal {

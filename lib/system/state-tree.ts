@@ -9,7 +9,7 @@ import {readNumeric} from './numeric.js';
 import type {Derivative, DerivativeAt} from './ode.js';
 import type {Params, ParamsLike} from './params.js';
 
-/** Shapes by name; [] is a number's. Branches may nest. */
+/** Shapes by name; [] is that of a number. Branches may be nested. */
 export interface ShapeTree {
   readonly [name: string]: Shape | ShapeTree;
 }
@@ -17,15 +17,15 @@ export interface ShapeTree {
 /** A tree with the names of a `ShapeTree`, and a T at each leaf. */
 export type TreeOf<S, T> = {readonly [K in keyof S]: S[K] extends Shape ? T : TreeOf<S[K], T>};
 
-/** What a derivative that is written for a tree is given. */
+/** The arguments of a derivative written for a tree. */
 export type TreeDerivativeAt<S, P = Params> = Omit<DerivativeAt<P>, 'y'> & {y: TreeOf<S, tf.Tensor>};
 
 /** Made by `stateTree`. */
 export interface StateTree<S extends ShapeTree> {
-  /** Numbers of the state. */
+  /** Number of components of the state. */
   readonly size: number;
   /**
-   * A start, [size]: the parts one after the other, in the order of the shapes.
+   * An initial state, [size]: the parts one after the other, in the order of the shapes.
    * @throws ShapeError 'state-shape' naming the part; OptionError 'bad-state' where one is missing or unknown
    */
   flat(values: TreeOf<S, Numeric>): Float64Array;
@@ -35,7 +35,7 @@ export interface StateTree<S extends ShapeTree> {
   parts(y: tf.Tensor): TreeOf<S, tf.Tensor>;
   /** Series of a run's y, `trajectory.values('y')`, part by part: [times, ...shape], flat. @throws ShapeError 'state-shape' */
   series(y: Float64Array): TreeOf<S, Float64Array>;
-  /** The derivative for `ode` of one that takes the parts and gives their rates, each of its part's shape. */
+  /** Makes a derivative for `ode` from one that takes the parts and returns their rates, each of its part's shape. */
   derivative<P extends ParamsLike<P> = Params>(
     rates: (at: TreeDerivativeAt<S, P>) => TreeOf<S, tf.Tensor>,
   ): Derivative<P>;
@@ -52,7 +52,7 @@ interface Leaf {
 type Tree<T> = {readonly [name: string]: T | Tree<T>};
 
 /**
- * The layout of a state of several parts, as a vector y.
+ * The layout of a state with several parts as a vector y.
  * @param shapes by name: {prey: [], field: {u: [8, 8], v: [8, 8]}}
  * @throws OptionError 'bad-state'
  */

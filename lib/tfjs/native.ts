@@ -9,14 +9,14 @@ const PACKAGE = '@tensorflow/tfjs-node';
 
 let reason: string | undefined = `${PACKAGE} has not been asked for yet: call loadTensorflow().`;
 
-/** Why the TensorFlow backend is not there, in a sentence; undefined once it is. */
+/** Why the TensorFlow backend is not available, in a sentence; undefined once it is. */
 export function tensorflowAbsence(): string | undefined {
   return reason;
 }
 
 /**
  * Loads tfjs-node if it is installed and makes its backend, 'tensorflow', the current one, as tfjs-node itself does.
- * Returns false where that is not possible; `tensorflowAbsence()` then says why. Never throws.
+ * Returns false if that is not possible; `tensorflowAbsence()` then says why. Never throws.
  */
 export async function loadTensorflow(): Promise<boolean> {
   reason = await attempt();

@@ -20,7 +20,7 @@ export interface PrimitiveSpec {
   readonly name: string;
   /** y of the arguments, in double precision; a pure function. */
   readonly value: (...x: number[]) => number;
-  /** One for each argument; undefined where it is zero. They may use the primitive itself, and others. */
+  /** One per argument; undefined if it is zero. They may use this primitive and others. */
   readonly derivatives: readonly (PrimitiveDerivative | undefined)[];
 }
 
@@ -29,8 +29,8 @@ const definitions: PrimitiveSpec[] = [];
 
 /**
  * A function of numbers as an operation on tensors, with the usual broadcasting: in a trace in double precision, on every
- * engine. Define it once, where a module begins: every definition is kept.
- * @throws OptionError 'bad-primitive'; TraceError where a derivative captures a tensor; ShapeError where it has another shape
+ * engine. Define it once, at the top of a module: every definition is kept.
+ * @throws OptionError 'bad-primitive'; TraceError if a derivative captures a tensor; ShapeError if it has another shape
  */
 export function definePrimitive(spec: PrimitiveSpec): (...x: (tf.Tensor | number)[]) => tf.Tensor {
   refuseUnknownOptions(spec, {name: text, value: callable, derivatives: list}, 'definePrimitive', 'bad-primitive');

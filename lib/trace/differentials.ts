@@ -36,9 +36,9 @@ function isolate(f: (at: Tensors) => tf.Tensor, at: Tensors): Isolated {
 }
 
 /**
- * d/ds f(at + s·direction) at s = 0, of the shape of f: a product with the Jacobian, where tfjs's tape has only those with its transpose.
- * Names the direction lacks do not move. In functions that are traced alone: forces, derivatives, losses.
- * @throws TraceError 'not-tracing' elsewhere
+ * d/ds f(at + s·direction) at s = 0, of the shape of f: a product with the Jacobian; tfjs's tape has only products with
+ * its transpose. Tensors without a direction are constant. Only in traced functions: forces, derivatives, losses.
+ * @throws TraceError 'not-tracing' outside a traced function
  */
 export function derivativeAlong(f: (at: Tensors) => tf.Tensor, at: Tensors, direction: Tensors): tf.Tensor {
   const {inputs, output, place} = isolate(f, at);

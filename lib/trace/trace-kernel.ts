@@ -13,10 +13,10 @@ export type KernelMeaning = (
 ) => tf.Tensor | tf.Tensor[];
 
 /**
- * Lets traced functions use one more tfjs kernel, written with operations that they may use. It is traced with them, so
- * derivatives of any order follow; a tf.grad inside a traced function asks for the kernels of tfjs's own gradient.
- * @returns what undoes it
- * @throws OptionError 'bad-kernel' where the kernel can be traced already
+ * Lets traced functions use another tfjs kernel, written with supported operations. It is traced with them, so
+ * derivatives of any order follow; a tf.grad inside a traced function needs the kernels of tfjs's own gradient.
+ * @returns a function that undoes it
+ * @throws OptionError 'bad-kernel' if the kernel is already supported
  */
 export function traceKernel(kernelName: string, meaning: KernelMeaning): () => void {
   requireValue(kernelName, text, 'traceKernel: the name of the kernel', 'bad-kernel');

@@ -7,8 +7,10 @@
 import * as tf from '@tensorflow/tfjs';
 import type {Params} from '../../lib/index.js';
 import {OptionError, ShapeError} from '../../lib/index.js';
+import {any, refuseUnknownOptions} from '../../lib/checks.js';
 import type {Coefficient} from '../coefficient.js';
 import {coefficient} from '../coefficient.js';
+import {requireVector} from './numbers.js';
 
 /** Mass and inertia about the centre as functions of params, for a body of `multibody`, and where the centre is. */
 export interface PhysicalInertia {
@@ -19,6 +21,9 @@ export interface PhysicalInertia {
   /** [3], of mass, from the point that the parameters belong to. */
   readonly centre: (params: Params) => tf.Tensor;
 }
+
+/** Moments may break the triangle inequality, and entries symmetry, by this share: thin plates are on the border, and files have some six digits. */
+const rounding = 1e-6;
 
 /**
  * Mass and inertia of parameters that may have any values.
@@ -70,19 +75,24 @@ export function logCholesky(theta: Coefficient): PhysicalInertia {
  * The parameters of a known body, for a start: ten numbers.
  * @param spec.inertia about the centre of mass, [Jx, Jy, Jz] or 3 × 3
  * @param spec.centre from the point that the parameters belong to; default there
- * @throws OptionError 'bad-multibody' where no body has this inertia
+ * @throws OptionError 'bad-multibody' where no body has this inertia, or it is not symmetric
  */
 export function logCholeskyOf(spec: {
   readonly mass: number;
   readonly inertia: readonly number[] | readonly (readonly number[])[];
   readonly centre?: readonly number[];
 }): Float64Array {
-  const {mass, centre = [0, 0, 0]} = spec;
+  refuseUnknownOptions(spec, {mass: any, inertia: any, centre: any}, 'logCholeskyOf', 'bad-multibody');
+  const {mass, centre: given = [0, 0, 0]} = spec;
+  const centre = requireVector(given, 'logCholeskyOf: centre');
   const J = (
     typeof spec.inertia[0] === 'number'
       ? spec.inertia.map((x, i) => spec.inertia.map((_, j) => (i === j ? x : 0)))
       : spec.inertia
   ) as readonly (readonly number[])[];
+  const size = Math.max(...J.flat().map(Math.abs));
+  if (J.some((row, i) => row.some((x, j) => Math.abs(x - J[j][i]) > rounding * size)))
+    throw new OptionError('bad-multibody', 'logCholeskyOf: the inertia is not symmetric.');
   const half = (J[0][0] + J[1][1] + J[2][2]) / 2;
   const sigma = (i: number, j: number): number => ((i === j ? half : 0) - J[i][j]) / mass;
   // UUᵀ of Σ/m from its last row upwards.
@@ -98,9 +108,6 @@ export function logCholeskyOf(spec: {
     );
   return Float64Array.of(Math.log(mass) / 2, Math.log(e1), Math.log(e2), Math.log(e3), s12, s23, s13, ...centre);
 }
-
-/** Moments may break the triangle inequality by this share: thin plates are on its border, and files have some six digits. */
-const rounding = 1e-6;
 
 /** The moments of a symmetric matrix about its principal axes, ascending (Smith, Commun. ACM 4, 1961). */
 export function principalMoments(J: readonly (readonly number[])[]): readonly [number, number, number] {

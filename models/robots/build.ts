@@ -53,14 +53,14 @@ export function build(described: Description, reader: FileReader, options: Build
   const parts: {body: string; place: Place}[] = [];
   const seen = new Set<string>();
   links.forEach((link, i) => {
-    if (seen.has(link.name)) reader.fail(link.element, `two bodies are called ${link.name}.`);
+    if (seen.has(link.name)) reader.fail(link.element, `two bodies are named ${link.name}.`);
     seen.add(link.name);
     const parent = link.parent;
     start.push(within(parent === undefined ? here : start[parent], link.place));
     const rides = parent !== undefined && link.freedoms.length === 0;
     owner.push(rides ? owner[parent] : i);
     if (link.name === 'ground' && link.parent !== undefined)
-      reader.fail(link.element, "a body is called 'ground', the world's own name here.");
+      reader.fail(link.element, "a body is named 'ground', which is reserved for the world.");
     const name = link.parent === undefined ? 'ground' : link.name;
     parts.push(
       rides ? {body: parts[parent].body, place: within(parts[parent].place, link.place)} : {body: name, place: here},
@@ -75,7 +75,7 @@ export function build(described: Description, reader: FileReader, options: Build
       owner[k] === i ? other.weights.map((weight): Weight => moved(parts[k].place, weight)) : [],
     );
     const whole = together(weights);
-    if (whole === undefined) return reader.fail(link.element, `body ${link.name} moves and has no mass.`);
+    if (whole === undefined) return reader.fail(link.element, `body ${link.name} moves but has no mass.`);
     bodies[link.name] = {centre: whole.centre, start: start[i]};
     const rows = whole.inertia;
     specs[link.name] = {
@@ -91,7 +91,7 @@ export function build(described: Description, reader: FileReader, options: Build
   const joints: {[name: string]: Joint} = {};
   const coordinates: CoordinatePlace[] = [];
   const unique = (name: string, {element}: {element: Link['element']}): string =>
-    name in joints ? reader.fail(element, `two joints are called ${name}.`) : name;
+    Object.hasOwn(joints, name) ? reader.fail(element, `two joints are named ${name}.`) : name;
   links.forEach((link, i) => {
     if (link.parent === undefined || link.freedoms.length === 0) return;
     const {joint, name, steps} = jointOf(link, parts[link.parent].body, start[i], options.limits);
@@ -110,7 +110,7 @@ export function build(described: Description, reader: FileReader, options: Build
     );
     const at = plus(start[a].position, turned(start[a].rotation, closure.at));
     const between = [parts[a].body, parts[b].body] as const;
-    if (between[0] === between[1]) reader.fail(closure.element, `${closure.links.join(' and ')} are one body.`);
+    if (between[0] === between[1]) reader.fail(closure.element, `${closure.links.join(' and ')} are the same body.`);
     joints[unique(closure.name, closure)] = (closure.kind === 'point' ? spherical : fixed)(...between, {at});
   }
   const forces = [...passive(coordinates, options), ...driven(drives, coordinates, reader, options)];
@@ -202,7 +202,7 @@ function driven(
   if (odd !== undefined)
     throw new OptionError(
       'bad-option',
-      `controls names drive '${odd}', but the file has ${names.length === 0 ? 'none' : names.join(', ')}.`,
+      `controls refers to drive '${odd}', but the file has ${names.length === 0 ? 'none' : names.join(', ')}.`,
       {name: odd},
     );
   return drives.flatMap(drive => {
@@ -210,7 +210,7 @@ function driven(
     if (place === undefined) return reader.fail(drive.element, `there is no joint ${drive.joint}.`);
     const {freedom, joint, step} = place;
     if (freedom.kind !== 'turn' && freedom.kind !== 'slide') {
-      reader.unsupported(drive.element, `a drive on joint ${drive.joint}, which is not of one coordinate`);
+      reader.unsupported(drive.element, `a drive on joint ${drive.joint}, which does not have exactly one coordinate`);
       return [];
     }
     const {[drive.name]: control = 0} = controls;

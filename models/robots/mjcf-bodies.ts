@@ -70,7 +70,7 @@ export class BodyReader {
             break;
           case 'joint':
           case 'freejoint':
-            if (parent === undefined) this.reader.fail(child, 'the world has no joints.');
+            if (parent === undefined) this.reader.fail(child, '<worldbody> cannot have joints.');
             freedoms.push(this.joint(child, frame, style, `${name} joint ${freedoms.length + 1}`));
             break;
           case 'geom': {
@@ -105,7 +105,7 @@ export class BodyReader {
     const {inertiaFromGeom, boundMass, boundInertia, balance} = this.compiler;
     const told = inertiaFromGeom !== 'true' && inertials.length > 0;
     if (!told && meshes !== undefined && inertiaFromGeom !== 'false')
-      this.reader.unsupported(meshes, 'a mesh that tells the inertia of its body');
+      this.reader.unsupported(meshes, 'a mesh that defines the inertia of its body');
     if (told) weights.splice(0, weights.length, ...inertials);
     else if (inertiaFromGeom === 'false') weights.length = 0;
     if (parent === undefined) weights.length = 0;
@@ -184,7 +184,7 @@ export class BodyReader {
     if ((type === 'ball' || type === 'free') && stiffness !== 0)
       reader.unsupported(element, `stiffness of a ${type} joint`);
     const axis = reader.vector(element, 'axis') ?? [0, 0, 1];
-    if (norm(axis) === 0) reader.fail(element, 'axis is no direction.');
+    if (norm(axis) === 0) reader.fail(element, 'axis must not be zero.');
     const reference = reader.number(element, 'ref', 0) * angular;
     const scalar = type === 'hinge' || type === 'slide';
     return {
@@ -215,7 +215,7 @@ export class BodyReader {
       this.reader.fail(element, `${name} is given without ${limited}, and autolimits is off.`);
     if (!holds) return undefined;
     if (range === undefined || !(range[0] < range[1]))
-      return this.reader.fail(element, `${name} must be two numbers, the lesser first.`);
+      return this.reader.fail(element, `${name} must be two numbers, the smaller first.`);
     return [range[0], range[1]];
   }
 
@@ -229,7 +229,7 @@ export class BodyReader {
       this.collide = false;
       reader.note(
         element,
-        'geoms do not collide: they give mass and shapes; contacts are for contact() of stiffgrad/models',
+        'geoms do not collide: they only define mass and shapes; for contacts use contact() of stiffgrad/models',
       );
     }
     if (kind === 'mesh' || kind === 'sdf') return undefined;

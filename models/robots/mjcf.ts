@@ -60,7 +60,7 @@ export function readMjcf(text: string, options: ReadOptions = {}): RobotModel {
   const {file = 'MJCF'} = options;
   const root = readXml(text, file);
   const reader = new FileReader(file);
-  if (root.tag !== 'mujoco') reader.fail(root, `<${root.tag}> is no <mujoco>.`);
+  if (root.tag !== 'mujoco') reader.fail(root, `the root element must be <mujoco>, not <${root.tag}>.`);
   const compiler = compilerOf(root, reader);
   const {gravity} = optionsOf(root, reader);
   const defaults = new Defaults(root, reader);

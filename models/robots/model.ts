@@ -94,7 +94,7 @@ export function robotModel(
   const table = tableOf(built);
   const minimal = (what: string): void => {
     if (options.coordinates !== 'minimal')
-      throw new OptionError('bad-option', `${what} is for models with coordinates: 'minimal'.`);
+      throw new OptionError('bad-option', `${what} needs a model with coordinates: 'minimal'.`);
   };
   const state: RobotModel['state'] = given => {
     minimal('state');
@@ -123,7 +123,7 @@ export function robotModel(
     frame: (trajectory, name) => {
       const link = links.findIndex(one => one.name === name);
       if (link < 0)
-        throw new OptionError('unknown-body', `frame names link '${name}', which the file does not have.`, {
+        throw new OptionError('unknown-body', `frame refers to link '${name}', which is not in the file.`, {
           link: name,
         });
       const {body, place} = built.parts[link];

@@ -33,7 +33,7 @@ export function readUrdf(text: string, options: UrdfOptions = {}): RobotModel {
   const gravity = requireVector(options.gravity ?? [0, 0, -9.81], 'readUrdf: gravity');
   const root = readXml(text, file);
   const reader = new FileReader(file);
-  if (root.tag !== 'robot') reader.fail(root, `<${root.tag}> is no <robot>.`);
+  if (root.tag !== 'robot') reader.fail(root, `the root element must be <robot>, not <${root.tag}>.`);
   for (const {tag, ...element} of root.children) {
     if (['link', 'joint', 'material'].includes(tag)) continue;
     if (['transmission', 'gazebo'].includes(tag)) reader.note({tag, ...element}, `<${tag}> is left out`);
@@ -80,13 +80,18 @@ class UrdfReader {
     const {reader, root, elements, children} = this;
     const carried = new Set<string>();
     for (const element of root.children) {
-      if (element.tag === 'link') elements.set(reader.required(element, 'name'), element);
+      if (element.tag === 'link') {
+        const name = reader.required(element, 'name');
+        if (elements.has(name)) reader.fail(element, `two links are called ${name}.`);
+        elements.set(name, element);
+      }
       if (element.tag !== 'joint') continue;
       const [parent, child] = ['parent', 'child'].map(side => {
         const end = one(element, side) ?? reader.fail(element, `<joint> has no <${side}>.`);
         return reader.required(end, 'link');
       });
-      if (carried.has(child)) reader.fail(element, `link ${child} is the child of two joints; URDF has no loops.`);
+      if (carried.has(child))
+        reader.fail(element, `link ${child} is the child of two joints; URDF does not support loops.`);
       carried.add(child);
       children.set(parent, [...(children.get(parent) ?? []), element]);
     }
@@ -94,7 +99,7 @@ class UrdfReader {
     if (roots.length !== 1)
       reader.fail(
         root,
-        `there must be one link that no joint carries, not ${roots.length}: ${roots.slice(0, 4).join(', ')}.`,
+        `there must be one root link, which is the child of no joint, not ${roots.length}: ${roots.slice(0, 4).join(', ')}.`,
       );
     this.links.push({
       name: world,
@@ -106,8 +111,14 @@ class UrdfReader {
       solids: [],
     });
     const [first] = roots;
-    if (first === world) this.carry(first, 0);
-    else {
+    if (first === world) {
+      if (this.base === 'free')
+        reader.fail(
+          elements.get(first) as Element,
+          "base is 'free', but the root link is the world: name it otherwise.",
+        );
+      this.carry(first, 0);
+    } else {
       const element = elements.get(first) as Element;
       const free: Freedom = {...still, name: 'root', element, kind: 'free', axis: [0, 0, 1], at: origin};
       this.link(first, element, 0, here, this.base === 'free' ? [free] : []);
@@ -115,7 +126,7 @@ class UrdfReader {
     for (const [name, [element]] of children)
       if (!elements.has(name)) reader.fail(element, `there is no link ${name}.`);
     if (this.links.filter(({name}) => elements.has(name)).length !== elements.size)
-      reader.fail(root, 'some links hang on themselves.');
+      reader.fail(root, 'some links are their own ancestors: their joints form a loop.');
     return this.links;
   }
 
@@ -129,13 +140,15 @@ class UrdfReader {
 
   private link(name: string, element: Element, parent: number, place: Place, freedoms: readonly Freedom[]): void {
     const {reader} = this;
-    const weights = element.children.filter(({tag}) => tag === 'inertial').map(inertial => this.weight(inertial));
+    const inertials = element.children.filter(({tag}) => tag === 'inertial');
+    if (inertials.length > 1) reader.fail(inertials[1], `link ${name} has two of <inertial>.`);
+    const weights = inertials.map(inertial => this.weight(inertial));
     const solids = element.children.filter(({tag}) => tag === 'visual').flatMap(visual => this.solid(visual));
     for (const child of element.children)
       if (!['inertial', 'visual', 'collision'].includes(child.tag))
         reader.unsupported(child, `<${child.tag}> of a link`);
     const number = this.links.length;
-    this.links.push({name, element, parent, place, weights: weights.filter(({mass}) => mass > 0), freedoms, solids});
+    this.links.push({name, element, parent, place, weights: weights.filter(({mass}) => mass !== 0), freedoms, solids});
     this.carry(name, number);
   }
 
@@ -152,6 +165,8 @@ class UrdfReader {
     const mass = one(element, 'mass') ?? reader.fail(element, '<inertial> has no <mass>.');
     const inertia = one(element, 'inertia') ?? reader.fail(element, '<inertial> has no <inertia>.');
     const of = (name: string): number => reader.number(inertia, name, 0);
+    reader.expect(mass, ['value']);
+    reader.expect(inertia, ['ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz']);
     reader.required(mass, 'value');
     return moved(this.place(element), {
       mass: reader.number(mass, 'value', 0),
@@ -178,9 +193,14 @@ class UrdfReader {
         reader.unsupported(child, `<${child.tag}> of a joint`);
     const name = reader.required(joint, 'name');
     const given = one(joint, 'axis');
+    if (given !== undefined) reader.expect(given, ['xyz']);
     const axis: V3 = (given === undefined ? undefined : reader.vector(given, 'xyz')) ?? [1, 0, 0];
-    if (norm(axis) === 0) reader.fail(joint, 'axis is no direction.');
+    if (norm(axis) === 0) reader.fail(joint, 'axis must not be zero.');
     const dynamics = one(joint, 'dynamics');
+    if (dynamics !== undefined) reader.expect(dynamics, ['damping', 'friction']);
+    const bounds = one(joint, 'limit');
+    if (bounds !== undefined)
+      reader.expect(bounds, ['lower', 'upper', 'effort'], ['velocity', 'acceleration', 'deceleration', 'jerk']);
     const rub = (key: string): number => (dynamics === undefined ? 0 : reader.number(dynamics, key, 0));
     const base = {...still, element: joint, at: origin, damping: rub('damping'), friction: rub('friction')};
     switch (type) {
@@ -199,11 +219,11 @@ class UrdfReader {
       case 'continuous':
         return [{...base, name, kind: 'turn', axis}];
       default: {
-        const limit = one(joint, 'limit') ?? reader.fail(joint, `a ${type} joint must have a <limit>.`);
+        const limit = bounds ?? reader.fail(joint, `a ${type} joint must have a <limit>.`);
         const range = [reader.number(limit, 'lower', 0), reader.number(limit, 'upper', 0)] as const;
         // Files without bounds leave both out, or give zero twice.
         const bounded = range[0] < range[1];
-        if (range[0] > range[1]) reader.fail(limit, 'lower is above upper.');
+        if (range[0] > range[1]) reader.fail(limit, 'lower is greater than upper.');
         return [
           {...base, name, kind: type === 'revolute' ? 'turn' : 'slide', axis, range: bounded ? range : undefined},
         ];

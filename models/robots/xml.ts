@@ -41,7 +41,10 @@ export function readXml(text: string, file: string): Element {
   } catch (error) {
     if (!(error instanceof XmlError)) throw error;
     const [what] = error.message.split('\n');
-    throw new DataError('bad-xml', `${file}, line ${error.line}: this is no XML: ${what}`, {file, line: error.line});
+    throw new DataError('bad-xml', `${file}, line ${error.line}: this is not valid XML: ${what}`, {
+      file,
+      line: error.line,
+    });
   }
   throw new DataError('bad-xml', `${file} has no element.`, {file});
 }
@@ -77,7 +80,7 @@ export class FileReader {
       const more = this.missing.length - shown.length;
       throw new DataError(
         'unsupported-model-file',
-        `${this.file} has what is not supported: ${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}. With unsupported: 'note' the model is made without it.`,
+        `${this.file} has unsupported elements: ${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}. Use unsupported: 'note' to make the model without them.`,
         {file: this.file, line: this.missing[0].line, unsupported: this.missing},
       );
     }

@@ -420,14 +420,14 @@ describe('what these refuse', () => {
   it('says what is wrong', () => {
     expect(() => luGre({stiffness: -1, coulomb: 1})).to.throw(/luGre: stiffness must be finite and positive/);
     expect(() => boucWen({stiffness: 1, elasticShare: 0, beta: 1, gama: 1} as never)).to.throw(/Did you mean 'gamma'/);
-    expect(() => delayLine({input: ({t}) => t, delay: 1, order: 11})).to.throw(/whole number of 1 to 10/);
+    expect(() => delayLine({input: ({t}) => t, delay: 1, order: 11})).to.throw(/whole number from 1 to 10/);
     expect(() => clearance({stiffness: 1, gap: 0.1, smoothing: 0})).to.throw(/smoothing must be finite and positive/);
     const term = maxwellSlip({stiffness: [1, 1], force: [1, 1], initial: [0, 0]});
     const two = mechanics({mass: 1, forces: [term.force], states: term.states});
-    expect(() => simulate(two, {q: [0, 0], v: [1, 1]}, {dt: 0.1, steps: 1})).to.throw(/say by along on which/);
+    expect(() => simulate(two, {q: [0, 0], v: [1, 1]}, {dt: 0.1, steps: 1})).to.throw(/choose it by along/);
     const wide = clearance({stiffness: 1, gap: 0.1, smoothing: 0.01, along: [1, -1]});
     expect(() => simulate(mechanics({mass: 1, forces: wide}), {q: 0, v: 0}, {dt: 0.1, steps: 1})).to.throw(
-      /one number a coordinate/,
+      /one number per coordinate/,
     );
   });
 });

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {brownianPath, mechanics, OptionError, simulate, trapezoid} from '../../lib/index.js';
-import {lipschitz, lipschitzBound, mlp, type Mlp} from '../../models/index.js';
+import {layersModel, lipschitz, lipschitzBound, mlp, type Mlp} from '../../models/index.js';
 
 /** The network with weights so many times as large. */
 function scaled(network: Mlp, factor: number): Mlp {
@@ -63,6 +63,45 @@ describe('models: lipschitz', () => {
           .arraySync() as number[][],
     );
     expect(same[0]).to.deep.equal([0.5, 3]);
+    network.dispose();
+  });
+
+  it('is saved with the divided weights, and its bound is theirs: diag(3, 1/2) over 3', () => {
+    const network = mlp({sizes: [2, 2], seed: 1});
+    tf.tidy(() =>
+      network.variables[0].assign(
+        tf.tensor2d([
+          [0, 3],
+          [0.5, 0],
+        ]),
+      ),
+    );
+    const limited = lipschitz(network, 1);
+    expect(lipschitzBound(limited)).to.be.closeTo(1, 1e-6);
+    // Of the outer one's weights the inner one divides none.
+    expect(lipschitzBound(lipschitz(limited, 0.5))).to.be.closeTo(0.5, 1e-6);
+    expect(lipschitzBound(lipschitz(limited, 2))).to.be.closeTo(1, 1e-6);
+    const before = tf.memory().numTensors;
+    const model = layersModel(limited);
+    const values = tf.tidy(() => (model.predict(tf.tensor2d([[1, 1]])) as tf.Tensor).dataSync());
+    expect(values[0]).to.be.closeTo(0.5 / 3, 1e-6);
+    expect(values[1]).to.be.closeTo(1, 1e-6);
+    model.dispose();
+    expect(tf.memory().numTensors).to.equal(before);
+    network.dispose();
+  });
+
+  it('begins to learn from zero weights, as a last layer often has: ∂(c · xW)/∂W = x cᵀ', () => {
+    const network = scaled(mlp({sizes: [2, 2], seed: 1}), 0);
+    const limited = lipschitz(network, 0.5);
+    const found = tf.tidy(() => {
+      const {grads} = tf.variableGrads(
+        () => tf.sum(tf.mul(limited.apply(tf.tensor2d([[1, 0.5]])), [[1, 2]])),
+        [network.variables[0]],
+      );
+      return Array.from(Object.values(grads)[0].dataSync());
+    });
+    expect(found).to.deep.equal([1, 2, 0.5, 1]);
     network.dispose();
   });
 

@@ -264,7 +264,7 @@ describe('planar bodies', () => {
     );
     expect(() => valueOf(({q}) => bodyPoints([{body: 0, at: [0, 0]}])(q), {q: [[0, 0]], v: [[0, 0]]})).to.throw(
       ShapeError,
-      /planar bodies are \[bodies, 3\]/,
+      /planar bodies need \[bodies, 3\]/,
     );
     expect(() => fourBars({windows: 0})).to.throw(OptionError, /windows/);
     expect(() => distanceConstraints({edges: [[0, 1]], length: 0})).to.throw(OptionError, /positive/);

@@ -219,7 +219,7 @@ describe("networks in tfjs's own model format", () => {
       tf.layers.dense({units, activation, inputShape});
     expect(() => mlpOfLayers(tf.sequential({layers: [dense(3, 'tanh', [2]), dense(1, 'tanh')]}))).to.throw(
       OptionError,
-      /ends with the activation tanh/,
+      /has the activation tanh in its last layer/,
     );
     expect(() =>
       mlpOfLayers(tf.sequential({layers: [dense(3, 'tanh', [2]), dense(3, 'relu'), dense(1, 'linear')]})),

@@ -250,7 +250,7 @@ describe('an animation', () => {
     expect(wrong(({q}) => ({at: one(q), force: q}))).to.throw(ShapeError, /\[1, 3\] and force of shape \[3\]/);
     expect(wrong(({q}) => ({at: one(q), force: tf.div(one(q), 0)}))).to.throw(
       OptionError,
-      /not a finite number at t = 0/,
+      /forces is not finite at t = 0/,
     );
     expect(wrong(4 as never)).to.throw(OptionError, /forces/);
   });
@@ -266,7 +266,7 @@ describe('an animation', () => {
     const points: Figure['points'] = ({q}) => tf.reshape(q, [1, 2]);
     expect(() => animate(bare, {figure: {points, rods: [[0, 1]]}})).to.throw(
       OptionError,
-      /names point 1; there are points 0 to 0/,
+      /refers to point 1; there are points 0 to 0/,
     );
     expect(() => animate(bare, {figure: {points, radius: -1}})).to.throw(OptionError, /not negative/);
     expect(() => animate(swing(), {fps: 3} as object)).to.throw(OptionError, /no option 'fps'/);

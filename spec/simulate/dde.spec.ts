@@ -333,6 +333,51 @@ describe('simulate: dde', () => {
     expect(fit.estimate.rate).closeTo(1, 3e-3);
   });
 
+  describe('says where steps hold more breaking points than they are divided at', () => {
+    type P = {tau: tf.Tensor};
+    const close = dde<P>({
+      derivative: ({delayed: [a, b]}) => tf.sub(tf.mul(b, 0.5), a),
+      delays: [1, ({tau}) => tau],
+      longest: 2,
+    });
+    const said = (tau: number, options: object, system = close): readonly string[] =>
+      simulate(system, {y: 1}, {scheme: rk4(), steps: 9, dt: 0.45, params: {tau}, ...options} as never).warnings;
+
+    it('by hand: of τ = 1 and 1.07 the step from 1.8 to 2.25 holds 2, 2.07 and 2.14, and two of them divide it', () => {
+      expect(said(1.07, {})).to.have.length(1);
+      expect(said(1.07, {})[0]).to.match(/^dde: a step, the first from t = 1\.8, holds more .* the 2 at which/);
+      // The third derivative of y jumps at 3, …, 3.21 only, the fourth one later: of no account to order 4, but to order 5.
+      expect(said(1.07, {scheme: tsit5()})[0]).to.match(/^dde: 2 steps, the first from t = 1\.8, hold /);
+      // With a history that y may jump from it is a derivative less.
+      const own = dde<P>({
+        derivative: ({delayed: [a, b]}) => tf.sub(tf.mul(b, 0.5), a),
+        delays: [1, ({tau}) => tau],
+        longest: 2,
+        history: () => tf.scalar(1),
+      });
+      expect(said(1.07, {}, own)[0]).to.match(/^dde: 2 steps/);
+    });
+
+    it('and nothing where there are none: other steps, delays far apart, order 2, one delay', () => {
+      expect(said(1.07, {dt: 0.3})).to.deep.equal([]);
+      expect(said(1.6, {})).to.deep.equal([]);
+      expect(said(1.07, {scheme: trapezoid()})).to.deep.equal([]);
+      expect(said(1, {}, falling)).to.deep.equal([]);
+      // 2 and 2.14 lie in the steps beside.
+      expect(said(1.07, {dt: 0.41, steps: 10})).to.deep.equal([]);
+    });
+
+    it('of runs that go on, and of members of batches', () => {
+      const run = {scheme: rk4(), dt: 0.45, steps: 3, params: {tau: 1.07}} as const;
+      const half = simulate(close, {y: 1}, run);
+      expect(half.warnings).to.deep.equal([]);
+      expect(simulate(close, half.state() as never, run).warnings[0]).to.match(/from t = 1\.8, holds/);
+      const members = batch.prepare(close, {y: 1}, {...run, steps: 9} as never);
+      const told = members.run([{params: {tau: 1.07}}, {params: {tau: 1.6}}] as never).map(one => one.warnings.length);
+      expect(told).to.deep.equal([1, 0]);
+    });
+  });
+
   describe('refuses', () => {
     const derivative = ({delayed: [late]}: {delayed: readonly tf.Tensor[]}): tf.Tensor => tf.neg(late);
     const fixed = dde({derivative, delays: [1]});
@@ -371,6 +416,21 @@ describe('simulate: dde', () => {
       );
       refused(of(2.5), InconsistentStateError as never, 'bad-delay', /the past is kept for 2/);
       refused(of(-1), InconsistentStateError as never, 'bad-delay', /must be a positive number/);
+    });
+
+    it('the same of one member of a prepared batch, and of a run that goes on', () => {
+      const members = batch.prepare(falling, {y: 1}, {...run, params: {tau: 1}} as never);
+      const of = (tau: number) => () => members.run([{params: {tau: 0.7}}, {params: {tau}}] as never);
+      refused(of(2.5), InconsistentStateError as never, 'bad-delay', /the past is kept for 2/);
+      refused(of(0.05), InconsistentStateError as never, 'bad-delay', /steps are 0\.1 long/);
+      refused(of(-1), InconsistentStateError as never, 'bad-delay', /must be a positive number/);
+      const half = simulate(falling, {y: 1}, {...run, params: {tau: 1}}).state();
+      refused(
+        () => simulate(falling, half as never, {...run, params: {tau: 2.5}}),
+        InconsistentStateError as never,
+        'bad-delay',
+        /the past is kept for 2/,
+      );
     });
 
     it('a history of another shape', () => {
@@ -418,13 +478,13 @@ describe('simulate: dde', () => {
       } as never)
         .then(() => undefined)
         .catch((error: unknown) => error);
-      expect((cut as OptionError).message).match(/begin without its past/);
+      expect((cut as OptionError).message).match(/a dde needs its past/);
       refused(
         () =>
           kalmanFilter({...problem, initialCovariance: 1, processNoise: {density: 1}, measurementNoise: 1} as never),
         OptionError,
         'wrong-system',
-        /knows the present state alone/,
+        /knows only the present state/,
       );
     });
   });

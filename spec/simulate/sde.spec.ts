@@ -16,6 +16,7 @@ import {
   event,
   forwardSensitivity,
   implicitAdjoint,
+  InconsistentStateError,
   milstein,
   ode,
   OptionError,
@@ -370,6 +371,20 @@ describe('simulate: sde', () => {
         OptionError,
         "'general'",
       );
+    });
+
+    it('a seed of params that is none, in single runs, in batches, and where a run goes on', () => {
+      const system = sde<{own: tf.Tensor}>({drift, diffusion, calculus: 'ito', seed: ({own}) => own});
+      const members = batch.prepare(system, start, {...options, params: {own: 1}} as never);
+      const half = simulate(system, start, {...options, params: {own: 1}}).state();
+      for (const own of [1.5, -1, 2 ** 60]) {
+        const params = {own};
+        const pattern = new RegExp(`seed\\(params\\) is ${own}; it must be a whole number`);
+        for (const scheme of [eulerMaruyama(), eulerMaruyama({drift: 'implicit'}), sri1()])
+          expect(() => simulate(system, start, {...options, scheme, params})).to.throw(InconsistentStateError, pattern);
+        expect(() => members.run([{params: {own: 2}}, {params}] as never)).to.throw(InconsistentStateError, pattern);
+        expect(() => simulate(system, half as never, {...options, params})).to.throw(InconsistentStateError, pattern);
+      }
     });
 
     it('schemes of another kind, sense or noise', () => {

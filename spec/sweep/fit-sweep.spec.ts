@@ -133,7 +133,7 @@ describe('fits by sweeps', function () {
       (error: unknown) => error as OptionError,
     );
     expect(refused?.code).to.equal('other-problem');
-    expect(refused?.message).to.include("The task's problem is not the one that is analysed");
+    expect(refused?.message).to.include("The task's problem is not the analysed one");
     const none = await identify({...many, sweep: local() as never}).then(
       () => undefined,
       (error: unknown) => error as OptionError,

@@ -56,7 +56,7 @@ describe('a queue in PostgreSQL', function () {
     });
     expect(clientOptions({url: 'postgresql://queue.example/x', tls: {ca: 'y'}})).to.deep.include({ssl: {ca: 'y'}});
     expect(() => clientOptions({url: 'postgres://me:hidden@queue.example/x', db: 2}))
-      .to.throw(OptionError, /database of PostgreSQL is in the url/)
+      .to.throw(OptionError, /give the database of PostgreSQL in the url/)
       .with.property('message')
       .not.includes('hidden');
   });

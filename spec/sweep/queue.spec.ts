@@ -46,11 +46,11 @@ describe('what goes through a queue', () => {
     const back = unqueued(message, job.name);
     expect(back.job).to.deep.include({name: job.name, case: job.case, seed: job.seed});
     expect(back.timeout).to.equal(2);
-    expect(() => unqueued({...message, case: '{"x":0.2}'}, job.name)).to.throw(OptionError, /not what its name says/);
+    expect(() => unqueued({...message, case: '{"x":0.2}'}, job.name)).to.throw(OptionError, /does not match its name/);
     expect(() => unqueued({...message, code: 'x'}, job.name)).to.throw(OptionError, /no option 'code'/);
     expect(() => unqueued({...message, task: {...message.task, version: '0'}}, job.name)).to.throw(
       OptionError,
-      /not what its name says/,
+      /does not match its name/,
     );
   });
 

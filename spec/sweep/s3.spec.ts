@@ -108,6 +108,6 @@ describe('a store in an object store', function () {
     expect(await code(stranger.status())).to.match(/^store-refused .*InvalidAccessKeyId.*credentials/);
     expect(() => openStore('s3://')).to.throw(OptionError, 's3://bucket/prefix');
     expect(() => openStore('s3://a', {s3: {port: 9} as never})).to.throw(OptionError, "no option 'port'");
-    expect(() => openStore(place, {s3: {}})).to.throw(OptionError, 's3 is for addresses');
+    expect(() => openStore(place, {s3: {}})).to.throw(OptionError, 's3 is only for addresses');
   });
 });

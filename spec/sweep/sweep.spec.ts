@@ -211,7 +211,7 @@ describe('sweep', function () {
     await refused({attempts: {throw: 2}}, /no option 'throw'/);
     await refused(
       {cases: successiveHalving({cases: [{k: 1}], from: 1, to: 2, loss: () => 0}), engine: indexed({index: 0, of: 2})},
-      /need all of them/,
+      /needs all results/,
     );
   });
 });

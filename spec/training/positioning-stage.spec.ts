@@ -207,7 +207,7 @@ describe('positioning stage', () => {
       const back = await measuredRecord(file).catch((error: unknown) => error);
       expect(back).to.be.instanceOf(DataError);
       expect((back as DataError).message).to.contain(
-        "column 't_s': time does not go on in row 51 of the data, from 0.05 to 0.049",
+        "column 't_s': time does not increase in row 51 of the data, from 0.05 to 0.049",
       );
       const none = await measuredRecord(join(folder, 'none.csv')).catch((error: unknown) => error);
       expect(none).to.be.instanceOf(DataError);

@@ -32,73 +32,76 @@ import {residualNetwork} from './residual-network.js';
 import type {InputOutputRecord, NormalizedRecord, ReadRecord, Scale} from './sections.js';
 import {normalized, readRecord, scaleOf, sectionsAt} from './sections.js';
 
-/** What `neuralStateSpace` is told. */
+/** The argument of `neuralStateSpace`. */
 export interface NeuralStateSpaceProblem {
-  /** Records that are learnt from. */
+  /** Training records. */
   readonly data: InputOutputRecord | readonly InputOutputRecord[];
-  /** Held out: the epoch whose free run over these is best gives the weights. */
+  /** Held-out records: the weights are those of the epoch with the best free run over these. */
   readonly validation: InputOutputRecord | readonly InputOutputRecord[];
-  /** Numbers of the state x. */
+  /** Size of the state x. */
   readonly states: number;
   /** Widths of the hidden layers of each network; default [32]. */
   readonly hidden?: readonly number[];
-  /** Samples of input and output from which the encoder finds the state; default twice `states`, with two more. */
+  /** Samples of input and output from which the encoder computes the state; default 2 · `states` + 2. */
   readonly past?: number;
-  /** Samples of a section, as long as the slowest motion that matters takes; default 50. */
+  /** Samples of a section, as long as the slowest relevant dynamics; default 50. */
   readonly section?: number;
-  /** τ, as long as the state takes to change by its size; default 10 sampling intervals. */
+  /** τ, the time in which the state changes by its size; default 10 sampling intervals. */
   readonly timeConstant?: number;
   /** Sections in a batch; default 32. */
   readonly batchSize?: number;
-  /** Times that all sections are seen; default 100. */
+  /** Number of passes over all sections; default 100. */
   readonly epochs?: number;
-  /** Batches of an epoch at most; default 100: neighbouring sections of long records tell nearly the same. */
+  /** Largest number of batches per epoch; default 100: neighbouring sections of long records are nearly the same. */
   readonly batches?: number;
-  /** Learning rate of Adam, falling by half a cosine to a hundredth; default 3e-3. */
+  /** Learning rate of Adam, which decays by half a cosine to a hundredth; default 3e-3. */
   readonly rate?: number;
   /** Weight of the mean square of all matrices' entries in the loss; default 0. */
   readonly ridge?: number;
-  /** Ends after so many epochs without a better free run; default: never. */
+  /** Stops after this many epochs without a better free run; default: never. */
   readonly patience?: number;
-  /** Of weights and of the order of sections; default 0. */
+  /** Seed of the weights and of the order of sections; default 0. */
   readonly seed?: number;
   readonly onProgress?: (epoch: NeuralStateSpaceEpoch) => void;
   readonly signal?: AbortSignal;
 }
 
-/** Where the training stands. */
+/** Progress of the training. */
 export interface NeuralStateSpaceEpoch {
   readonly epoch: number;
-  /** Mean of the batches, of normalized outputs. */
+  /** Mean over the batches, for normalized outputs. */
   readonly loss: number;
-  /** Root mean square of the free run over the validation records, in parts of the outputs' standard deviation; infinite where it ran away. */
+  /**
+   * Root mean square of the free run over the validation records, relative to the outputs' standard deviation; infinite
+   * if it diverged.
+   */
   readonly validation: number;
 }
 
-/** How a free run meets a record, in the outputs' own units; the encoder's past is not judged. */
+/** Errors of a free run over a record, in the outputs' units; the samples of the encoder are excluded. */
 export interface FreeRun extends GoodnessOfFit {
   readonly name: string;
-  /** rmse over the standard deviation of what was measured. */
+  /** rmse divided by the standard deviation of the measurements. */
   readonly nrmse: number;
 }
 
 /** A trained model. */
 export interface NeuralStateSpace {
-  /** By epoch. */
+  /** One entry per epoch. */
   readonly history: readonly NeuralStateSpaceEpoch[];
   /** The epoch whose weights these are. */
   readonly best: number;
-  /** Samples that the encoder takes: a simulation begins after so many. */
+  /** Number of samples that the encoder needs: a simulation starts after them. */
   readonly past: number;
-  /** Of encoder, motion and output in turn. */
+  /** Variables of the encoder, the state equation and the output, in this order. */
   readonly variables: readonly tf.Variable[];
   /**
-   * A free run: the record's first `past` samples find the state, inputs do the rest.
+   * A free run: the record's first `past` samples determine the state, then only inputs are used.
    * @returns outputs, [samples − past, outputs] row-major
-   * @throws DataError where the record is too short or another clock's; what `simulate` throws
+   * @throws DataError if the record is too short or has another sampling interval; errors of `simulate`
    */
   simulate(record: InputOutputRecord): Float64Array;
-  /** The free run beside what was measured; the first `warmUp` samples are not judged, `past` at least. */
+  /** Errors of the free run; the first `warmUp` samples, at least `past`, are excluded. */
   validate(record: InputOutputRecord, options?: {readonly warmUp?: number}): FreeRun;
   /** Frees the weights. */
   dispose(): void;
@@ -124,8 +127,8 @@ const checks: Checks = {
 };
 
 /**
- * Learns a state-space model from records of inputs and outputs alone.
- * @throws (rejects) OptionError, DataError, ShapeError for records that do not fit together; AbortError
+ * Learns a state-space model only from records of inputs and outputs.
+ * @throws (rejects) OptionError, DataError, ShapeError if the records are inconsistent; AbortError
  */
 export async function neuralStateSpace(problem: NeuralStateSpaceProblem): Promise<NeuralStateSpace> {
   refuseUnknownOptions(problem, checks, 'neuralStateSpace');
@@ -147,7 +150,7 @@ export async function neuralStateSpace(problem: NeuralStateSpaceProblem): Promis
   if (places.length === 0)
     throw new DataError(
       'too-short',
-      `neuralStateSpace: no record has the ${past + section} samples that a past of ${past} and a section of ${section} take.`,
+      `neuralStateSpace: no record has the ${past + section} samples that a past of ${past} and a section of ${section} need.`,
     );
   for (const record of held) model.requireFits(record);
   const size = Math.min(batchSize, places.length);
@@ -195,7 +198,7 @@ export async function neuralStateSpace(problem: NeuralStateSpaceProblem): Promis
     model.dispose();
     throw new OptionError(
       'no-model',
-      'neuralStateSpace: no epoch had a free run over the validation records that stayed finite. Take a lower rate, a longer timeConstant, or longer sections.',
+      'neuralStateSpace: no epoch had a free run over the validation records that stayed finite. Use a lower rate, a longer timeConstant, or longer sections.',
     );
   }
   step.restore(best.state);
@@ -260,13 +263,13 @@ class Model {
     if (Math.abs(record.interval / interval - 1) > 1e-3)
       throw new DataError(
         'uneven-clock',
-        `${record.name} has a sample every ${record.interval}, but the first record every ${interval}. resample(…) gives both one clock.`,
+        `${record.name} has a sample every ${record.interval}, but the first record every ${interval}. Use resample(…) to make both equal.`,
         {record: record.name},
       );
     if (long && record.samples < this.past + 2)
       throw new DataError(
         'too-short',
-        `${record.name} has ${record.samples} samples; the encoder takes ${this.past}, and two must be left.`,
+        `${record.name} has ${record.samples} samples; the encoder needs ${this.past}, and at least two must remain.`,
         {record: record.name},
       );
   }
@@ -360,7 +363,7 @@ class Model {
         requireValue(
           warmUp,
           {
-            what: `a whole number of ${past} to ${record.samples - 2}, for the encoder takes ${past}`,
+            what: `a whole number of ${past} to ${record.samples - 2}, because the encoder needs ${past}`,
             test: value => count.test(value) && Number(value) >= past && Number(value) <= record.samples - 2,
           },
           'validate: warmUp',

@@ -3,7 +3,7 @@ import type {Numeric} from '../../lib/index.js';
 import {DataError, OptionError, readNumeric, ShapeError} from '../../lib/index.js';
 import {any, refuseUnknownOptions, text} from '../../lib/checks.js';
 
-/** What was put in and what came out, on an even clock. */
+/** Inputs and outputs at evenly spaced times. */
 export interface InputOutputRecord {
   /** [samples], evenly spaced. */
   readonly t: Numeric;
@@ -44,7 +44,7 @@ export function readRecord(record: InputOutputRecord, index: number): ReadRecord
   if (off >= 0 || !(interval > 0))
     throw new DataError(
       'uneven-clock',
-      `${name}: its times are not evenly spaced, t[${Math.max(off, 0)}] = ${t[Math.max(off, 0)]}. resample(…) gives it an even clock.`,
+      `${name}: its times are not evenly spaced, t[${Math.max(off, 0)}] = ${t[Math.max(off, 0)]}. Use resample(…) to make them so.`,
       {record: name, index: off},
     );
   const series = (key: 'u' | 'y'): {values: Float64Array; width: number} => {

@@ -153,7 +153,7 @@ const notFinite: CellComplaint = {
 
 const notNumeric: CellComplaint = {
   what: 'is not a number',
-  remedy: 'Correct the cell, remove the row, or, where the column is meant to be text, name it in the option `text`.',
+  remedy: 'Correct the cell, remove the row, or, if the column is text, name it in the option `text`.',
 };
 
 /** Of a cell that would be a number with the other sign before its decimals. */

@@ -5,19 +5,25 @@
 import {DataError, OptionError} from '../../lib/errors.js';
 import {refuseUnknownOptions} from '../../lib/checks.js';
 
-/** What a file may ask for before it is refused. */
+/** Limits beyond which a file is refused. */
 export interface ReadLimits {
-  /** Of the file. Default 2 GiB: what may be held in memory at once. `tableChunks`, which does not hold it, has none. */
+  /**
+   * Size of the file. Default 2 GiB, which fits into memory at once. `tableChunks`, which does not load it at once, has
+   * no limit.
+   */
   readonly bytes: number;
   /** Bytes of the numbers and texts read, of one chunk for `tableChunks`. Default 2 GiB, half of what Node gives a program. */
   readonly memory: number;
-  /** Default 2²⁷: a column of as many numbers takes 1 GiB. `tableChunks` has none. */
+  /** Default 2²⁷: a column of as many numbers takes 1 GiB. `tableChunks` has no limit. */
   readonly rows: number;
   /** Default 2¹⁶, four times what spreadsheets have. */
   readonly columns: number;
   /** Characters of one row of text. Default 2²⁴: as many columns of 256 each. A quote that is never closed ends here. */
   readonly record: number;
-  /** Bytes unpacked for each packed one, where more than 64 MiB are unpacked. Default 200: measurements in double precision have 1 to 20, switches written as doubles up to 100. */
+  /**
+   * Bytes unpacked per packed byte, if more than 64 MiB are unpacked. Default 200: measurements in double precision
+   * have 1 to 20, switches written as doubles up to 100.
+   */
   readonly ratio: number;
   /** Default 10, and one for each MB of the file: the slowest reader does 5 MB a second. Ends Parquet's reader, which runs in a thread of its own. */
   readonly seconds: number;
@@ -70,7 +76,7 @@ export class Budget {
   require(name: Exclude<keyof ReadLimits, 'seconds' | 'ratio'>, value: number, what: string): void {
     const most = this.limits[name];
     if (!(value <= most))
-      throw this.exceeded(name, `${what} ${value} ${units[name]}, and at most ${most} may be read`, {value, most});
+      throw this.exceeded(name, `${what} ${value} ${units[name]}, but at most ${most} are allowed`, {value, most});
   }
 
   /** @throws DataError 'table-limit' where unpacking would give more than was meant */
@@ -90,15 +96,17 @@ export class Budget {
   }
 
   overtime(bytes: number): DataError {
-    return this.exceeded('seconds', `it was not read in ${this.seconds(bytes)} s`, {most: this.seconds(bytes)});
+    return this.exceeded('seconds', `reading it took longer than ${this.seconds(bytes)} s`, {
+      most: this.seconds(bytes),
+    });
   }
 
   exceeded(name: keyof ReadLimits, why: string, data: Readonly<Record<string, unknown>> = {}): DataError {
-    return new DataError(
-      'table-limit',
-      `${this.file}: ${why}. If the file is as it should be, raise limits: {${name}}.`,
-      {file: this.file, limit: name, ...data},
-    );
+    return new DataError('table-limit', `${this.file}: ${why}. If the file is correct, raise limits: {${name}}.`, {
+      file: this.file,
+      limit: name,
+      ...data,
+    });
   }
 }
 

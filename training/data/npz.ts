@@ -15,15 +15,15 @@ import {isArchive, openArchive} from './zip.js';
 export interface NumpyArray {
   readonly name: string;
   readonly shape: readonly number[];
-  /** Row-major, whatever order the file has. */
+  /** Row-major, whatever the order in the file. */
   readonly values: Float64Array;
 }
 
-/** What `arraysOf` may be told. */
+/** Options of `arraysOf`. */
 export interface ArrayOptions {
   /** The arrays to read; the others are not unpacked. Default all. */
   readonly names?: readonly string[];
-  /** What reading may cost, as for `readTable`. */
+  /** Limits of reading, as for `readTable`. */
   readonly limits?: Partial<ReadLimits>;
 }
 
@@ -34,7 +34,7 @@ export const isArrayFile = (start: Uint8Array): boolean => isArray(start) || isA
 
 /**
  * The arrays of an NPY file, whose array is named 'array', or of an NPZ file.
- * @throws DataError 'npz-malformed'; 'npz-integer' for an integer that no double is equal to; 'table-limit'
+ * @throws DataError 'npz-malformed'; 'npz-integer' for an integer that a double cannot represent exactly; 'table-limit'
  */
 export function arraysOf(bytes: Uint8Array, file: string, {names, limits}: ArrayOptions = {}): Promise<NumpyArray[]> {
   return new Promise(resolve =>
@@ -61,7 +61,7 @@ export function arrayColumns(
     if (shape.length === 0 || shape.length > 2 || shape[0] !== rows) {
       throw new DataError(
         'npz-shape',
-        `${file}: '${excerpt(name)}' has shape [${excerpt(shape.join(', '))}], which is no column of ${rows} rows: the arrays of a table are [rows] or [rows, k] each, with the same number of rows.`,
+        `${file}: '${excerpt(name)}' has shape [${excerpt(shape.join(', '))}], which is not a column of ${rows} rows: each array of a table must be [rows] or [rows, k], with the same number of rows.`,
         {file, column: name, shape},
       );
     }
@@ -149,7 +149,7 @@ function readArrays(
 function parseNpy(bytes: Uint8Array, name: string, budget: Budget): NumpyArray {
   const {file} = budget;
   const called = `'${excerpt(name)}'`;
-  if (!isArray(bytes) || bytes.length < 12) throw malformed(file, `${called} is no NPY array`);
+  if (!isArray(bytes) || bytes.length < 12) throw malformed(file, `${called} is not an NPY array`);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const wide = bytes[6] >= 2;
   const start = wide ? 12 : 10;
@@ -159,7 +159,7 @@ function parseNpy(bytes: Uint8Array, name: string, budget: Budget): NumpyArray {
   const type = /'descr':\s*'([^']+)'/.exec(header)?.[1];
   const dimensions = /'shape':\s*\(([\d,\s]*)\)/.exec(header)?.[1];
   if (type === undefined || dimensions === undefined)
-    throw malformed(file, `the header of ${called} is not understood: ${excerpt(header.trim())}`);
+    throw malformed(file, `the header of ${called} cannot be parsed: ${excerpt(header.trim())}`);
   const shape = dimensions
     .split(',')
     .map(text => text.trim())
@@ -169,7 +169,7 @@ function parseNpy(bytes: Uint8Array, name: string, budget: Budget): NumpyArray {
   if (read === undefined)
     throw malformed(
       file,
-      `${called} is of type ${excerpt(type)}; numbers of 8 to 64 bits and truth values can be read. Convert it with .astype('f8')`,
+      `${called} is of type ${excerpt(type)}; only numbers of 8 to 64 bits and booleans are supported. Convert it with .astype('f8')`,
     );
   const width = Number(type.slice(2));
   const size = shape.reduce((product, n) => product * n, 1);
@@ -206,7 +206,7 @@ function requireExact(
   if (index < 0) return;
   throw new DataError(
     'npz-integer',
-    `${file}: ${called} holds a whole number near ${values[index]}, which no double is equal to. If rounding does not matter, convert it with .astype('f8'); or leave the array out by naming the others.`,
+    `${file}: ${called} holds a whole number near ${values[index]}, which a double cannot represent exactly. If rounding does not matter, convert it with .astype('f8'); or leave the array out by naming the others.`,
     {file, column: called, index},
   );
 }

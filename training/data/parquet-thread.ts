@@ -105,18 +105,18 @@ async function read(
     const wanted = names.filter(name => columns?.includes(name) ?? true);
     const stated = metadata.row_groups.reduce((sum, group) => sum + Number(group.num_rows), 0);
     if (!(rows >= 0) || stated !== rows)
-      return {kind: 'failed', message: `its metadata state ${rows} rows in all and ${stated} in its parts`};
+      return {kind: 'failed', message: `its metadata declare ${rows} rows in total and ${stated} in its parts`};
     if (rows > limits.rows)
       return {
         kind: 'too-large',
         limit: 'rows',
-        message: `it states ${rows} rows, and at most ${limits.rows} may be read`,
+        message: `it declares ${rows} rows, but at most ${limits.rows} are allowed`,
       };
     if (names.length > limits.columns)
       return {
         kind: 'too-large',
         limit: 'columns',
-        message: `it has ${names.length} columns, and at most ${limits.columns} may be read`,
+        message: `it has ${names.length} columns, but at most ${limits.columns} are allowed`,
       };
     if (8 * rows * wanted.length > limits.memory)
       return {
@@ -139,7 +139,7 @@ async function read(
     });
     for (const column of cells.values())
       if (excess || column.length !== rows)
-        return {kind: 'failed', message: `its columns are not of the ${rows} rows that it states`};
+        return {kind: 'failed', message: `its columns do not have the ${rows} rows that it declares`};
     return {kind: 'read', names, rows, cells};
   } catch (error) {
     return {kind: 'failed', message: error instanceof Error ? error.message : String(error)};

@@ -32,7 +32,7 @@ export async function parquetColumns(
   if (answer.kind === 'too-large')
     throw new DataError(
       'table-limit',
-      `${file}: ${answer.message}. If the file is as it should be, raise limits: {${answer.limit}}.`,
+      `${file}: ${answer.message}. If the file is correct, raise limits: {${answer.limit}}.`,
       {file, limit: answer.limit},
     );
   const {rows, names, cells} = answer;
@@ -70,13 +70,13 @@ function columnOf(
     if (!rounded && (Number.isFinite(value) || (lenient && Number.isNaN(value)))) return value;
     const [what, remedy] = rounded
       ? [
-          `is ${cell}, which no double is equal to`,
+          `is ${cell}, which a double cannot represent exactly`,
           `Read it as text with text: ['${excerpt(name)}'], or leave the column out.`,
         ]
       : [
           cell === null || cell === undefined
             ? 'is empty where a number is needed'
-            : `is ${typeof cell === 'object' ? 'no single number' : excerpt(textOf(cell))}, not a finite number`,
+            : `is ${typeof cell === 'object' ? 'not a single number' : excerpt(textOf(cell))}, not a finite number`,
           "Remove the row, fill the gap, or read it as NaN with missing: 'nan'.",
         ];
     throw new DataError('table-cell', `${file}, row ${i + 1}, column '${excerpt(name)}' ${what}. ${remedy}`, {

@@ -7,7 +7,7 @@ import type {Numeric, SignalKind} from '../../lib/index.js';
 import {explicitEuler, ode, OptionError, readNumeric, signal, simulate} from '../../lib/index.js';
 import {count, nonNegative, positive, requireValue} from '../../lib/checks.js';
 
-/** A record on an even clock. */
+/** A record at evenly spaced times. */
 export interface Resampled {
   /** [samples], from the first time on. */
   readonly t: Float64Array;
@@ -22,11 +22,11 @@ const clock = ode(({y}) => tf.zerosLike(y));
 const endSlack = 1e-9;
 
 /**
- * A record on an even clock: between its own samples what a `signal` of the kind is there. It removes nothing: for a
- * slower clock `decimate` an even record.
- * @param t [samples], strictly ascending
+ * A record at evenly spaced times, interpolated between its samples by a `signal` of the given kind. It does not
+ * filter: for a larger interval use `decimate` on an evenly spaced record.
+ * @param t [samples], strictly increasing
  * @param values [samples, ...shape]
- * @param interval from one sample to the next, in the unit of t
+ * @param interval between samples, in the unit of t
  * @throws OptionError; ShapeError, DataError as `signal`
  */
 export function resample(t: Numeric, values: Numeric, interval: number, kind: SignalKind = 'linear'): Resampled {
@@ -50,12 +50,12 @@ export function resample(t: Numeric, values: Numeric, interval: number, kind: Si
 const tapsEach = 20;
 
 /**
- * Every `factor`-th sample of an even record, after a filter without delay has taken out what so few samples cannot
- * hold: a windowed sinc (Hamming), cut off at their Nyquist frequency, as scipy.signal.decimate(…, ftype='fir') has it.
- * Beyond its ends the record is continued by reflection in its end points.
+ * Every `factor`-th sample of an evenly spaced record, after a filter without delay has removed frequencies that the
+ * result cannot represent: a windowed sinc (Hamming) with cutoff at the new Nyquist frequency, as in
+ * scipy.signal.decimate(…, ftype='fir'). Beyond its ends the record is extended by reflection at its end points.
  * @param values [samples]
  * @returns the samples 0, factor, 2·factor, …
- * @throws OptionError where the record is shorter than half the filter
+ * @throws OptionError if the record is shorter than half the filter
  */
 export function decimate(values: Numeric, factor: number): Float64Array {
   requireValue(factor, count, 'decimate: the factor');
@@ -64,7 +64,7 @@ export function decimate(values: Numeric, factor: number): Float64Array {
   if (shape.length !== 1 || samples.length <= half)
     throw new OptionError(
       'bad-option',
-      `decimate takes more than ${half} numbers in a row for a factor of ${factor}, not values of shape [${shape.join(', ')}].`,
+      `decimate needs a series of more than ${half} numbers for a factor of ${factor}, not values of shape [${shape.join(', ')}].`,
       {factor, shape: [...shape]},
     );
   if (factor === 1) return samples.slice();
@@ -91,9 +91,9 @@ const reach = 32;
 const kaiserBeta = 8;
 
 /**
- * An even record with `factor` times as many samples, its own among them: what a band-limited quantity was between them
- * (windowed sinc, Kaiser). A spline through few samples a period falls short: 1 % at five, 10 % at three.
- * Beyond its ends the record is continued by reflection in its end points.
+ * An evenly spaced record with `factor` times as many samples, including its own: band-limited interpolation
+ * (windowed sinc, Kaiser). A spline through few samples per period has larger errors: 1 % at five, 10 % at three.
+ * Beyond its ends the record is extended by reflection at its end points.
  * @param values [samples]
  * @returns [(samples − 1)·factor + 1]
  */
@@ -103,7 +103,7 @@ export function upsample(values: Numeric, factor: number): Float64Array {
   if (shape.length !== 1 || samples.length <= reach)
     throw new OptionError(
       'bad-option',
-      `upsample takes more than ${reach} numbers in a row, not values of shape [${shape.join(', ')}].`,
+      `upsample needs a series of more than ${reach} numbers, not values of shape [${shape.join(', ')}].`,
       {shape: [...shape]},
     );
   const at = reflected(samples);
@@ -141,9 +141,11 @@ function reflected(samples: Float64Array): (i: number) => number {
 const stillShare = 0.01;
 
 /**
- * How many samples a record stays where it begins, as one does that is held by hand until it is let go: what may be cut off.
+ * The number of samples at the start during which a record does not move, for example until a pendulum is released;
+ * they can be cut off.
  * @param values [samples]
- * @param tolerance how far from the first sample is still there, in the unit of the values; default a hundredth of their range
+ * @param tolerance allowed deviation from the first sample, in the unit of the values; default a hundredth of their
+ *   range
  */
 export function stillSamples(values: Numeric, tolerance?: number): number {
   if (tolerance !== undefined) requireValue(tolerance, nonNegative, 'stillSamples: the tolerance');

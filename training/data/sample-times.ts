@@ -8,13 +8,18 @@ const units = {ns: 1e-9, us: 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600} as const;
 /** Units of time that a column's name may end in. */
 export type TimeUnit = 'ns' | 'us' | 'ms' | 's' | 'min' | 'h';
 
-/** What `sampleTimes` may be told. */
+/** Options of `sampleTimes`. */
 export interface SampleTimesOptions {
-  /** Of the column; the times returned are seconds. Default: what the column's name ends with ('time_ms', 't [us]', 'time (s)'), else seconds. */
+  /**
+   * Unit of the column; the returned times are in seconds. Default: the unit at the end of the column's name
+   * ('time_ms', 't [us]', 'time (s)'), otherwise seconds.
+   */
   readonly unit?: TimeUnit;
-  /** The sample interval the instrument was set to, in s: the times are held against it. */
+  /** The sampling interval of the instrument, in s: the times are checked against it. */
   readonly interval?: number;
-  /** 'refuse' (default): an interval of more than 1.5 usual ones is an error; 'allow': samples may be missing. */
+  /**
+   * 'refuse' (default): an interval of more than 1.5 times the usual one is an error; 'allow': samples may be missing.
+   */
   readonly gaps?: 'refuse' | 'allow';
 }
 
@@ -36,7 +41,7 @@ export function sampleTimes(times: Float64Array, column: string, options: Sample
   if (!Object.hasOwn(units, unit))
     throw new OptionError(
       'bad-option',
-      `sampleTimes: unit is '${String(unit)}'; it may be ${Object.keys(units).join(', ')}.`,
+      `sampleTimes: unit is '${String(unit)}'; choose one of ${Object.keys(units).join(', ')}.`,
       {unit},
     );
   requireAscending(times, column);
@@ -64,7 +69,7 @@ function requireAscending(t: Float64Array, column: string): void {
     if (i > 0 && !(t[i] > t[i - 1]))
       throw new DataError(
         'time-order',
-        `Column '${column}': time does not go on in row ${i + 1}, from ${t[i - 1]} to ${t[i]}. Sort the rows, and remove repeated ones.`,
+        `Column '${column}': time does not increase in row ${i + 1}, from ${t[i - 1]} to ${t[i]}. Sort the rows, and remove repeated ones.`,
         {column, row: i + 1},
       );
   }
@@ -83,7 +88,7 @@ function requireInterval(usual: number, wanted: number, unit: TimeUnit, column: 
   );
   const advice =
     better === undefined
-      ? 'No unit of time would explain it: is it a column of times?'
+      ? 'No unit of time explains it: is it a column of times?'
       : `In '${better}' it would fit: give unit: '${better}'.`;
   throw new DataError(
     'time-unit',
@@ -98,7 +103,7 @@ function requireNoGaps(t: Float64Array, usual: number, column: string): void {
   const missing = Math.round((t[at] - t[at - 1]) / usual) - 1;
   throw new DataError(
     'time-gap',
-    `Column '${column}': ${missing === 1 ? 'a sample is' : `${missing} samples are`} missing before row ${at + 1}, from ${numberText(t[at - 1], 7)} s to ${numberText(t[at], 7)} s; usual are ${numberText(usual)} s. Give gaps: 'allow' where that is known; identify compares what was measured, and signal joins what is there.`,
+    `Column '${column}': ${missing === 1 ? 'a sample is' : `${missing} samples are`} missing before row ${at + 1}, from ${numberText(t[at - 1], 7)} s to ${numberText(t[at], 7)} s; the usual interval is ${numberText(usual)} s. If this is intended, give gaps: 'allow'; identify compares only what was measured, and signal interpolates across the gap.`,
     {column, row: at + 1, missing},
   );
 }

@@ -143,7 +143,7 @@ function check(positives: Readonly<Record<string, number>>, speeds: readonly num
   if ((2 * fastest ** 2) / acceleration > travel) {
     throw new OptionError(
       'reference-option',
-      `positioningReference: ${fastest} m/s is not reached within half the travel of ${travel} m at ${acceleration} m/s²: lower the speed.`,
+      `positioningReference: ${fastest} m/s cannot be reached within half the travel of ${travel} m at ${acceleration} m/s²: lower the speed.`,
       {name: 'speeds', value: fastest},
     );
   }

@@ -23,7 +23,7 @@ export function wrongLength(
   const text = excerpt(record.slice(0, 1000).join(' | '), 1000);
   return new DataError(
     'table-row',
-    `${file}, line ${line}: ${record.length} ${record.length === 1 ? 'field' : 'fields'} where the header has ${columns.length}; ${place}. The row reads: ${shown}. Complete it or remove it.`,
+    `${file}, line ${line}: ${record.length} ${record.length === 1 ? 'field' : 'fields'}, but the header has ${columns.length}; ${place}. The row reads: ${shown}. Complete it or remove it.`,
     {
       file,
       line,
@@ -38,7 +38,7 @@ export function wrongLength(
 export function unnamed(file: string, line: number, index: number, text: string): DataError {
   return new DataError(
     'table-header',
-    `${file}, line ${line}: field ${index + 1} ('${excerpt(text)}') has no name in the header. Name the column or empty it.`,
+    `${file}, line ${line}: field ${index + 1} ('${excerpt(text)}') has no name in the header. Name the column or remove its values.`,
     {
       file,
       line,
@@ -56,7 +56,7 @@ export function notNumbers(file: string, column: ReadColumn): DataError {
   const remedy =
     otherDecimal(first)?.remedy
     ?? (below.length > 0 && below.every(isNumeral)
-      ? `Below it there are numbers alone: if that line is a second header, of units, say, begin it with # to make it a remark, or remove it.`
+      ? `Below it there are only numbers: if that line is a second header, for example of units, begin it with # to make it a comment, or remove it.`
       : `Read it with text('${excerpt(column.name)}').`);
   return new DataError('table-text', `${file}: column '${excerpt(column.name)}' ${where}, not numbers. ${remedy}`, {
     file,
@@ -104,7 +104,7 @@ export function unreadable(file: string, cause: unknown): DataError {
   const why: Readonly<Record<string, string>> = {
     ENOENT: 'there is no such file. A relative path starts at the folder the program was started in',
     EISDIR: 'it is a folder, not a file',
-    EACCES: 'it may not be read: check its permissions',
+    EACCES: 'it cannot be opened for reading: check its permissions',
   };
   return new DataError('table-unreadable', `${file} cannot be read: ${why[code] ?? message}.`, {file, cause: code});
 }

@@ -1,25 +1,29 @@
 /** What a reader of tables may be told. */
 import type {ReadLimits} from './limits.js';
 
-/** What `readTable` may be told. */
+/** Options of `readTable`. */
 export interface TableOptions {
   /**
-   * What stands between fields; ' ' is any number of blanks and tabs. Default: by the header line, tab before semicolon before
-   * comma, and blanks where it has none of these and the line below it has a number for each of its words.
+   * The delimiter of fields; ' ' is any number of blanks and tabs. Default: detected in the header line, tab before
+   * semicolon before comma, and blanks if it has none of these and the line below it has a number for each of its
+   * words.
    */
   readonly delimiter?: string;
-  /** What stands before the decimals: '.' (default), or ',' in files written where that is usual. */
+  /** The decimal separator: '.' (default), or ',' as in many countries. */
   readonly decimal?: '.' | ',';
-  /** A line that begins so is a remark; default '#'. */
+  /** Start of comment lines; default '#'. */
   readonly comment?: string;
-  /** Columns that are text though they may look like numbers, such as codes. */
+  /** Columns that are text although they may look like numbers, such as codes. */
   readonly text?: readonly string[];
-  /** Only these are read; what stands in others is neither kept nor looked at. Default all. */
+  /** Only these columns are read; the contents of others are neither kept nor checked. Default: all. */
   readonly columns?: readonly string[];
   /** A cell without a number in a column of numbers (blank, NaN, NA, null, …): an error (default), or NaN. */
   readonly missing?: 'error' | 'nan';
-  /** What reading may cost; beyond it there is a DataError 'table-limit' before the memory is taken. */
+  /** Limits of reading; beyond them a DataError 'table-limit' is thrown before the memory is allocated. */
   readonly limits?: Partial<ReadLimits>;
-  /** false: a text file begins with its first row. Its columns are then named by `columns`, one a column, or c0, c1, … Default true. */
+  /**
+   * false: a text file begins with its first row. Its columns are then named by `columns`, one name per column, or c0,
+   * c1, … Default true.
+   */
   readonly header?: boolean;
 }

@@ -22,7 +22,7 @@ import {malformed, missingColumn, notNumbers, unnamed, unreadable, wrongLength} 
 export interface Table {
   /** The header, trimmed, in the file's order. */
   readonly columns: readonly string[];
-  /** How many rows of data there are, the header not counted. */
+  /** Number of rows of data, without the header. */
   readonly rows: number;
   /** The numbers of a column, [rows]; DataError where it does not exist or holds text. */
   column(name: string): Float64Array;
@@ -42,9 +42,9 @@ const tableOptions: Checks = {
   limits: any,
 };
 
-/** What `tableChunks` may be told. */
+/** Options of `tableChunks`. */
 export interface ChunkOptions extends TableOptions {
-  /** Of each chunk; the last one may have fewer. Default 65536: half a MB a column. */
+  /** Rows of each chunk; the last one may have fewer. Default 65536: half a MB per column. */
   readonly rows?: number;
 }
 
@@ -78,8 +78,8 @@ export async function readTable(source: TableSource, options: TableOptions = {})
 }
 
 /**
- * The same file as tables of `rows` rows each, one after another: for files larger than the memory. Of an NPZ
- * file, which has its arrays one behind the other, there is no such way.
+ * Reads the same files as consecutive tables of `rows` rows each, for files larger than the memory. Not for NPZ
+ * files, which store their arrays one after another.
  */
 export async function* tableChunks(source: TableSource, options: ChunkOptions = {}): AsyncGenerator<Table, void> {
   refuseUnknownOptions(options, {...tableOptions, rows: count}, 'tableChunks');
@@ -95,7 +95,7 @@ export async function* tableChunks(source: TableSource, options: ChunkOptions = 
   if (isArrayFile(start) || isParquet(start))
     throw new DataError(
       'table-binary',
-      `${path} is no text file: tableChunks streams CSV and TSV; readTable reads this one.`,
+      `${path} is not a text file: tableChunks reads CSV and TSV; use readTable for this one.`,
       {file: path},
     );
   const builder = new TableBuilder(path, options, budget);
@@ -117,7 +117,7 @@ function rowsOf(
   const {comment = '#', decimal = '.'} = options;
   const delimiter = options.delimiter ?? delimiterOf(new TextDecoder().decode(start), comment, decimal);
   if (options.delimiter === decimal) {
-    throw new OptionError('bad-option', `readTable: '${decimal}' stands between fields and before decimals alike.`, {
+    throw new OptionError('bad-option', `readTable: '${decimal}' cannot be both the delimiter and the decimal point.`, {
       option: 'decimal',
     });
   }
@@ -173,7 +173,7 @@ async function* fileChunks(path: string, budget: Budget): AsyncGenerator<Uint8Ar
   if (nodeFs === undefined) {
     throw new DataError(
       'table-unreadable',
-      `${path} cannot be read: readTable needs Node's file system, which is not here.`,
+      `${path} cannot be read: readTable needs Node's file system, which is not available here.`,
       {file: path},
     );
   }
@@ -364,7 +364,7 @@ class TableBuilder {
     if (columns.length !== first.length) {
       throw new OptionError(
         'bad-option',
-        `readTable: columns names ${columns.length}, but line ${line} of ${this.file} has ${first.length} cells: without a header every column needs its name.`,
+        `readTable: columns names ${columns.length}, but line ${line} of ${this.file} has ${first.length} cells: without a header every column needs a name.`,
         {option: 'columns'},
       );
     }
@@ -380,7 +380,7 @@ class TableBuilder {
     if (this.options.header === undefined && names.every(isNumber)) {
       throw new DataError(
         'table-header',
-        `${file}, line ${line}: the header is a row of numbers (${shown(names.slice(0, 3).join(', '))}), which would be lost as names. Read it with {header: false}, with columns: [...] to name them; or with {header: true} where these are the names.`,
+        `${file}, line ${line}: the header is a row of numbers (${shown(names.slice(0, 3).join(', '))}), which would be lost as names. Read it with {header: false}, with columns: [...] to name them; or with {header: true} if these are the names.`,
         {file, line},
       );
     }

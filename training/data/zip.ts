@@ -43,7 +43,7 @@ export function openArchive(bytes: Uint8Array, budget: Budget): Archive {
   const last = bytes.length - endLength;
   let end = last;
   while (end >= 0 && end >= last - longestComment && view.getUint32(end, true) !== endSignature) end--;
-  if (end < 0 || end < last - longestComment) throw malformed(file, 'the archive is cut short: it has no directory');
+  if (end < 0 || end < last - longestComment) throw malformed(file, 'the archive is truncated: it has no directory');
   const directory = view.getUint32(end + 16, true);
   const count = view.getUint16(end + 10, true);
   const members: Member[] = [];
@@ -59,9 +59,9 @@ export function openArchive(bytes: Uint8Array, budget: Budget): Archive {
     const [checksum, packed, unpacked, , local] = [16, 20, 24, 28, 42].map(offset => view.getUint32(at + offset, true));
     const [flags, method] = [8, 10].map(offset => view.getUint16(at + offset, true));
     if (packed === 0xffffffff || unpacked === 0xffffffff || local === 0xffffffff)
-      throw malformed(file, `${called} is larger than 4 GB: save the arrays as NPY files of their own`);
+      throw malformed(file, `${called} is larger than 4 GB: save the arrays as separate NPY files`);
     if (local + 30 > directory || view.getUint32(local, true) !== 0x04034b50)
-      throw malformed(file, `${called} does not lie where the directory says`);
+      throw malformed(file, `${called} is not where the directory says`);
     if ((flags & 1) !== 0) throw malformed(file, `${called} is encrypted`);
     if (names.has(name)) throw malformed(file, `two members are named ${called}`);
     names.add(name);
@@ -93,13 +93,16 @@ function extract(
   const {file} = budget;
   const called = `'${excerpt(name)}'`;
   if (method !== 0 && method !== 8)
-    throw malformed(file, `${called} is packed by method ${method}; stored and deflated members can be read`);
+    throw malformed(
+      file,
+      `${called} is compressed by method ${method}; only stored and deflated members are supported`,
+    );
   if (method === 0 && packed !== unpacked)
     throw malformed(file, `${called} is stored and has two sizes, ${packed} and ${unpacked} bytes`);
   const data = bytes.subarray(start, start + packed);
   const content = method === 0 ? data : inflate(data, unpacked, called, file);
   if (content.length !== unpacked || crc32(content) !== checksum)
-    throw malformed(file, `${called} is damaged: its checksum does not fit`);
+    throw malformed(file, `${called} is damaged: its checksum does not match`);
   budget.requireTime(bytes.length);
   return content;
 }

@@ -38,10 +38,10 @@ import type {CheckedProblem, EstimationProblem, ProcessNoise} from './problem.js
 import {beginning, filteredRecord, measurementCovariance, noiseRoot, transformOf} from './problem.js';
 import {solveTransposed} from './roots.js';
 
-/** A value, or how it follows from the parameters' values. */
+/** A value, or a function of the parameters' values that returns it. */
 export type FromEstimates<T extends Parameters, V> = V | ((values: Estimates<T>) => V);
 
-/** Parameters, and noise that depends on them, to be found from records. */
+/** A problem of `identifyByInnovations`: parameters, and noise that depends on them, to be estimated from records. */
 export interface InnovationsProblem<
   T extends Parameters = Parameters,
   S extends AnySystem = System,
@@ -50,27 +50,27 @@ export interface InnovationsProblem<
   /** One record, or several that share their parameters. */
   readonly data: MeasuredRecord | readonly MeasuredRecord[];
   /**
-   * What is looked for: by the name it has in `params`, 'initial.q' and its like for the mean at the start, and any other name
-   * for what the functions below read.
+   * The parameters to estimate: by their name in `params`, 'initial.q' and similar for the mean of the initial state,
+   * and any other name for parameters of the functions below.
    */
   readonly parameters: T;
   readonly initialCovariance: FromEstimates<T, Covariance>;
-  /** As of a filter, or a function of the parameters' values: `({drift}) => ({density: {v: drift ** 2}})`. */
+  /** As for a filter, or a function of the parameters' values: `({drift}) => ({density: {v: drift ** 2}})`. */
   readonly processNoise: FromEstimates<T, ProcessNoise>;
-  /** As of a filter, or a function: `({noise}) => noise ** 2`. */
+  /** As for a filter, or a function: `({noise}) => noise ** 2`. */
   readonly measurementNoise: FromEstimates<T, Covariance>;
-  /** Steps tried, rejected ones included; default 100. */
+  /** Number of trial steps, including rejected ones; default 100. */
   readonly maxIterations?: number;
   /** After the start and each step. */
   readonly onProgress?: (progress: InnovationsIteration) => void;
-  /** Ends the fit with an AbortError between two of its steps. */
+  /** Ends the fit with an AbortError between two steps. */
   readonly signal?: AbortSignal;
 }
 
-/** Where the iteration stands after one of its steps. */
+/** State of the iteration after a step. */
 export interface InnovationsIteration {
   readonly iteration: number;
-  /** With the logarithm of the priors' density, but for a constant, where there are priors. */
+  /** With priors, including the logarithm of their density, up to a constant. */
   readonly logLikelihood: number;
   readonly accepted: boolean;
   /** Root mean square distance of the maximum of the quadratic model, in standard errors. */
@@ -80,20 +80,20 @@ export interface InnovationsIteration {
   readonly values: {readonly [name: string]: Float64Array};
 }
 
-/** What was found. */
+/** The result of `identifyByInnovations`. */
 export interface InnovationsFit<T extends Parameters = Parameters> {
   readonly estimate: Estimates<T>;
-  /** By the expected information; infinite where the data cannot tell. */
+  /** From the expected information; infinite for parameters that the data do not determine. */
   readonly standardError: Errors<T>;
-  /** Of the parameters that move: labels, and their matrix, row-major. */
+  /** Of the estimated parameters: labels, and their matrix, row-major. */
   readonly correlation: {readonly labels: readonly string[]; readonly values: Float64Array};
-  /** The greatest found; differences of two models' are what a likelihood-ratio test takes. */
+  /** The largest value found; a likelihood-ratio test uses the difference between two models. */
   readonly logLikelihood: number;
   readonly converged: boolean;
   readonly message: string;
   readonly warnings: readonly string[];
   readonly history: readonly InnovationsIteration[];
-  /** The filter at the estimate, of each record. */
+  /** The filter at the estimate, for each record. */
   readonly filtered: readonly Filtered[];
 }
 
@@ -130,9 +130,9 @@ const DAMPING = 1e-3;
 const MOST_DAMPING = 1e12;
 
 /**
- * Finds the parameters of system and noise under which the records are most likely, each measurement judged against the
- * filter's prediction of it; with priors the most likely ones of the posterior. Costs 2p + 1 passes of the filter an iteration.
- * @throws (rejects) as `kalmanFilter`, and where the guess itself cannot be filtered
+ * Estimates the parameters of system and noise by maximum likelihood: each measurement is compared with the
+ * filter's prediction; with priors, by the maximum of the posterior. Costs 2p + 1 passes of the filter per iteration.
+ * @throws (rejects) as `kalmanFilter`, and if the filter fails at the guess
  */
 export async function identifyByInnovations<T extends Parameters, S extends AnySystem, Q = ParamsOf<S>>(
   problem: InnovationsProblem<T, S, Q>,
@@ -166,7 +166,7 @@ export async function identifyByInnovations(problem: InnovationsProblem): Promis
     if (point.offset <= OFFSET) {
       [converged, message] = [
         true,
-        'Converged: no parameter is a ten-thousandth of a standard error from the maximum.',
+        'Converged: every parameter is within a ten-thousandth of a standard error of the maximum.',
       ];
       break;
     }
@@ -179,7 +179,8 @@ export async function identifyByInnovations(problem: InnovationsProblem): Promis
     } else [mu, nu] = [mu * nu, nu * 2];
     await note(gain > 0);
     if (mu > MOST_DAMPING) {
-      message = 'Not converged: no step raises the likelihood. Look at the guesses, and at what cannot be identified.';
+      message =
+        'Not converged: no step raises the likelihood. Check the guesses, and look for parameters that cannot be identified.';
       break;
     }
   }
@@ -410,7 +411,7 @@ function coloured(record: string, {standardizedInnovations: w, predicted: {t}}: 
     }
     const correlation = cross / square;
     return Math.abs(correlation) * Math.sqrt(count) > COLOURED
-      ? `${record}: the innovations of output ${i} are not white (first autocorrelation ${correlation.toFixed(2)}): the model, or its noise, leaves out what lasts from one sample to the next, and the standard errors are too small or too large.`
+      ? `${record}: the innovations of output ${i} are not white (first autocorrelation ${correlation.toFixed(2)}): the model, or its noise, lacks something that persists from one sample to the next, and the standard errors are too small or too large.`
       : '';
   }).filter(text => text !== '');
 }

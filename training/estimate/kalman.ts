@@ -12,7 +12,7 @@ import type {CheckedProblem, EstimationProblem} from './problem.js';
 import {checkProblem} from './problem.js';
 import {covarianceOf, rowsOf, triangular} from './roots.js';
 
-/** A state along a record, each sample with its covariance. */
+/** Estimated states along a record, with their covariance at each sample. */
 export interface EstimatedStates {
   /** [samples] */
   readonly t: Float64Array;
@@ -26,30 +26,32 @@ export interface EstimatedStates {
   standardDeviations(name: string): Float64Array;
 }
 
-/** What a filter knows at each sample. */
+/** The result of a filter. */
 export interface Filtered {
   /** From the measurements before each sample. */
   readonly predicted: EstimatedStates;
   /** From those up to each sample. */
   readonly filtered: EstimatedStates;
-  /** Measured less predicted, [samples, outputs]: white where model and noise are right. NaN where nothing was measured. */
+  /** Measured − predicted, [samples, outputs]: white if model and noise are correct. NaN where nothing was measured. */
   readonly innovations: Float64Array;
-  /** The same, each sample's made independent and of unit variance: its covariance's root taken off. */
+  /**
+   * The innovations of each sample, whitened to independent values of unit variance by the root of their covariance.
+   */
   readonly standardizedInnovations: Float64Array;
   /** Of the innovations, [samples, outputs, outputs]; NaN where nothing was measured. */
   readonly innovationCovariance: Float64Array;
-  /** ln p(measurements), Gaussian by the innovations; higher is more likely. */
+  /** ln p(measurements), from Gaussian innovations; higher is more likely. */
   readonly logLikelihood: number;
 }
 
-/** What is known of each state from the whole record. */
+/** The result of a smoother: also the states estimated from the whole record. */
 export interface Smoothed extends Filtered {
   readonly smoothed: EstimatedStates;
 }
 
 /**
- * The state along a record from its noisy measurements so far.
- * @throws OptionError, ShapeError, DataError for a problem that is not well posed; NewtonError and its like where the
+ * Estimates the state along a record from its noisy measurements up to each sample.
+ * @throws OptionError, ShapeError, DataError for a problem that is not well posed; NewtonError and similar if the
  *   system cannot be simulated from an estimate
  */
 export function kalmanFilter<S extends AnySystem, Q = ParamsOf<S>>(problem: EstimationProblem<S, Q>): Filtered;
@@ -59,7 +61,7 @@ export function kalmanFilter(problem: EstimationProblem): Filtered {
 }
 
 /**
- * The state along a record from all its measurements, and what `kalmanFilter` gives.
+ * Estimates the state along a record from all its measurements, in addition to the result of `kalmanFilter`.
  * @throws as `kalmanFilter`
  */
 export function kalmanSmoother<S extends AnySystem, Q = ParamsOf<S>>(problem: EstimationProblem<S, Q>): Smoothed;

@@ -11,16 +11,16 @@ import type {Rows} from './roots.js';
 /** A function of a state, in double precision. */
 export interface StateFunction {
   value(x: Float64Array): Float64Array;
-  /** The value, and what the directions [count, size of x] become, [count, size of the value]. */
+  /** The value, and the derivatives along the directions [count, size of x], [count, size of the value]. */
   push(x: Float64Array, directions: Rows): {readonly value: Float64Array; readonly pushed: Float64Array};
 }
 
-/** A Gaussian's image. */
+/** The image of a Gaussian. */
 export interface Image {
   readonly mean: Float64Array;
-  /** Of each row of the argument's root its image under the linear part, [rows, size of the value]. */
+  /** The image of each row of the argument's root under the linear part, [rows, size of the value]. */
   readonly pushed: Float64Array;
-  /** Rows of a root of what the linear part leaves of the covariance. */
+  /** Rows of a root of the part of the covariance that the linear part does not give. */
   readonly remainder: Float64Array;
 }
 
@@ -42,19 +42,22 @@ export function extended(): GaussianTransform {
   };
 }
 
-/** What `unscented` may be told; the names are those of van der Merwe & Wan (2001). */
+/** Options of `unscented`, with the names of van der Merwe & Wan (2001). */
 export interface UnscentedOptions {
   /** Spread of the points, √(α²(n + κ)) standard deviations; default 1. */
   readonly alpha?: number;
-  /** Weight of the centre in the covariance; default 2, which is right to fourth order for a Gaussian where α = 1 and κ = 0. */
+  /**
+   * Weight of the centre in the covariance; default 2, which is correct to fourth order for a Gaussian with α = 1 and κ
+   * = 0.
+   */
   readonly beta?: number;
   /** Default 0; Julier & Uhlmann's is 3 − n, with `beta: 0`, for n up to 3 states. */
   readonly kappa?: number;
 }
 
 /**
- * The unscented Kalman filter: 2n + 1 runs a step in place of tangents.
- * @throws OptionError where an option is out of range; 'negative-weight', in the filter, where the centre would have a
+ * The unscented Kalman filter: 2n + 1 runs per step instead of tangents.
+ * @throws OptionError if an option is out of range; 'negative-weight', in the filter, if the centre would have a
  *   negative weight and a covariance might lose its definiteness
  */
 export function unscented(options: UnscentedOptions = {}): GaussianTransform {
@@ -70,7 +73,7 @@ export function unscented(options: UnscentedOptions = {}): GaussianTransform {
       if (weight < 0)
         throw new OptionError(
           'negative-weight',
-          `unscented: with alpha = ${alpha}, beta = ${beta}, kappa = ${kappa} and ${n} states the centre's weight in the covariance is ${weight.toPrecision(3)}, and the covariance might not stay positive. Take alpha: 1, the default.`,
+          `unscented: with alpha = ${alpha}, beta = ${beta}, kappa = ${kappa} and ${n} states the centre's weight in the covariance is ${weight.toPrecision(3)}, so the covariance might not stay positive. Use alpha: 1, the default.`,
           {weight},
         );
       return imageOfPoints(f, mean, root, {spread, centre, weight});

@@ -72,7 +72,7 @@ export class Motion {
     if (spec.system.kind === 'ode' && spec.system.delays !== undefined)
       throw new OptionError(
         'wrong-system',
-        'A filter knows the present state alone, and a dde goes on from its past too: write the delay by delayLine (stiffgrad/models) in an ode, or fit with identify.',
+        'A filter knows only the present state, but a dde also depends on its past: write the delay with delayLine (stiffgrad/models) in an ode, or fit with identify.',
       );
     const hidden = ((spec.system.kind === 'ode' ? undefined : spec.system.states) ?? {}) as HiddenStates<
       Params,
@@ -239,7 +239,7 @@ function shaped(values: Float64Array, shape: readonly number[]): Numeric {
 
 function requireBlock(value: Numeric | undefined, name: string): Numeric {
   if (value !== undefined) return value;
-  throw new OptionError('missing-option', `The filter needs the mean at the start: give initial.${name}.`, {
+  throw new OptionError('missing-option', `The filter needs the mean of the initial state: give initial.${name}.`, {
     option: `initial.${name}`,
   });
 }
@@ -247,7 +247,7 @@ function requireBlock(value: Numeric | undefined, name: string): Numeric {
 const outputShape = (name: string, wanted: number, given: number): ShapeError =>
   new ShapeError(
     'data-shape',
-    `A sample of ${name} has ${wanted} numbers, but the model gives ${given}. To compare a part of the state, or something else, use observe and y.`,
+    `A sample of ${name} has ${wanted} numbers, but the model gives ${given}. To compare a part of the state, or another quantity, use observe and y.`,
     {series: name, measured: wanted, simulated: given},
   );
 

@@ -5,8 +5,9 @@ import {refuseUnknownOptions} from '../../lib/checks.js';
 import {rootOf} from './roots.js';
 
 /**
- * A covariance, of as many numbers as what it belongs to has: one variance for all of them, one each, or the matrix,
- * [n, n]. Or one of these for each block by its name, without covariance between blocks; a block that is left out has none.
+ * A covariance of n numbers: one variance for all of them, one per number, or the matrix,
+ * [n, n]. Or one of these for each block by name, without covariance between blocks; an omitted block has zero
+ * covariance.
  */
 export type Covariance = Numeric | {readonly [block: string]: Numeric | undefined};
 
@@ -50,7 +51,7 @@ export function requireRoot(matrix: Float64Array, size: number, what: string): F
   if (root === undefined)
     throw new OptionError(
       'not-a-covariance',
-      `${what} is no covariance: ${bad < 0 ? 'it must be symmetric, and no direction may have a negative variance' : `a number of it is ${matrix[bad]}`}.`,
+      `${what} is not a covariance: ${bad < 0 ? 'it must be symmetric, and no direction may have a negative variance' : `a number of it is ${matrix[bad]}`}.`,
       {option: what},
     );
   return root;

@@ -48,30 +48,38 @@ export type ProcessNoise =
 
 /** A state to be estimated from a record. */
 export interface EstimationProblem<S extends AnySystem = System, Q = ParamsOf<S>> {
-  /** What moves: made by `mechanics` or `ode`. */
+  /** The system, made by `mechanics` or `ode`. */
   readonly system: S;
-  /** What was measured: t, and of q, v and y what there is. NaN is a measurement that is missing. */
+  /** The measurements: t, and some of q, v and y. NaN marks a missing measurement. */
   readonly data: MeasuredRecord;
-  /** The mean of the state at t, by default the time of the first sample; without it that of the record. Hidden states have the system's where they are left out. */
+  /**
+   * The mean of the state at t, by default the time of the first sample; if omitted, that of the record. Omitted hidden
+   * states have the system's initial values.
+   */
   readonly initial?: Start & {readonly [state: string]: Numeric | undefined};
-  /** Of that mean. */
+  /** The covariance of that state. */
   readonly initialCovariance: Covariance;
   readonly processNoise: ProcessNoise;
   /** Covariance of a sample's measurements, positive; by series {q, v, y}, or all of them in this order. */
   readonly measurementNoise: Covariance;
-  /** What the system's functions read, as in `simulate`. */
+  /** Values of the system's `params`, as in `simulate`. */
   readonly params?: NumericParams;
-  /** Measured inputs: each is in the `params` of forces and of `observe` under its name, as its value at the present time. */
+  /**
+   * Measured inputs: each is in the `params` of forces and of `observe` under its name, as its value at the current
+   * time.
+   */
   readonly inputs?: Inputs;
-  /** What a record's y is, where that is not the state of an ode: a function of the state, traced like a force. */
+  /** Defines a record's y, if that is not the state of an ode: a function of the state, traced like a force. */
   readonly observe?: Lenient<ObservedAt<Q>, tf.Tensor>;
-  /** The longest step of the simulation: intervals between samples are cut into equal steps of at most this length. */
+  /**
+   * The longest step of the simulation: intervals between samples are divided into equal steps of at most this length.
+   */
   readonly dt: number;
   /** Default implicitMidpoint(). */
   readonly scheme?: Scheme;
   readonly newton?: Newton;
   readonly engine?: SimulateOptions['engine'];
-  /** How a Gaussian goes through the nonlinear step: extended() (default) or unscented(). */
+  /** How a Gaussian is propagated through the nonlinear step: extended() (default) or unscented(). */
   readonly method?: GaussianTransform;
 }
 
@@ -158,7 +166,7 @@ export function filteredRecord(
   if (Object.keys(record.parameters).length > 0)
     throw new OptionError(
       'parameters-in-filter',
-      `${record.name} has parameters of its own, which a filter does not take: give them as params, or in a problem of their own.`,
+      `${record.name} has parameters of its own, which a filter does not support: give them as params, or in a separate problem.`,
       {record: record.name},
     );
   return record;
@@ -170,7 +178,7 @@ export function beginning(start: Start, {name, t}: CheckedRecord): number {
   if (begin > t[0])
     throw new OptionError(
       'before-start',
-      `${name}: its first sample is at ${t[0]}, before the start at ${begin}. Leave t out of the initial state to start at the first sample.`,
+      `${name}: its first sample is at ${t[0]}, before the start at ${begin}. Omit t from the initial state to start at the first sample.`,
       {record: name, t: begin},
     );
   return begin;
@@ -181,7 +189,7 @@ export function noiseRoot(noise: ProcessNoise, blocks: readonly Part[]): Roots {
   if ((noise.density === undefined) === (noise.covariance === undefined))
     throw new OptionError(
       'bad-option',
-      'processNoise needs one of density, of white noise in continuous time, and covariance, of what each interval between samples adds.',
+      'processNoise needs one of density (of white noise in continuous time) and covariance (of the noise added in each interval between samples).',
     );
   const kind = noise.density === undefined ? 'covariance' : 'density';
   return {kind, root: covarianceRoot(noise[kind] as Covariance, blocks, `processNoise.${kind}`)};
@@ -209,6 +217,8 @@ export function measurementCovariance(given: Covariance, {channels}: CheckedReco
 
 export function transformOf(method: GaussianTransform | undefined, owner: string): GaussianTransform {
   if (method !== undefined && typeof (method as Partial<GaussianTransform>).image !== 'function')
-    throw new OptionError('bad-option', `${owner}: method is made by extended() or unscented().`, {option: 'method'});
+    throw new OptionError('bad-option', `${owner}: method must be made by extended() or unscented().`, {
+      option: 'method',
+    });
   return method ?? extended();
 }

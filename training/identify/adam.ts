@@ -17,22 +17,22 @@ import type {UpdateRule} from '../train/update-rules.js';
 import {adamRule} from '../train/update-rules.js';
 import {any, count, positive, refuseUnknownOptions} from '../../lib/checks.js';
 
-/** What `adam` may be told. */
+/** Options of `adam`. */
 export interface AdamOptions {
-  /** A coordinate moves by about this much in an iteration; default 0.01. It falls with half a cosine to 0 at the end. */
+  /** Approximate change of a coordinate per iteration; default 0.01. It decays by half a cosine to 0 at the end. */
   readonly rate?: number;
   /** Default 500. */
   readonly iterations?: number;
   /** Defaults of the paper: 0.9 and 0.999. */
   readonly beta1?: number;
   readonly beta2?: number;
-  /** Default 1e-8, the paper's. */
+  /** Default 1e-8, that of the paper. */
   readonly epsilon?: number;
 }
 
 /**
  * Adam (Kingma & Ba 2015) on the gradient of the cost, for fits of many parameters by `identify`; and for `trainingStep`,
- * where the rate stays as it is unless a schedule changes it, and `iterations` means nothing.
+ * where the rate is constant unless a schedule changes it, and `iterations` has no effect.
  */
 export function adam(options: AdamOptions = {}): LeastSquaresMethod & UpdateRule {
   refuseUnknownOptions(options, {rate: any, iterations: count, beta1: any, beta2: any, epsilon: any}, 'adam');
@@ -82,7 +82,7 @@ function* iterate(
     best,
     {
       status: 'max-iterations',
-      message: `Adam took its ${iterations} iterations; the estimate is the best point it met.`,
+      message: `Adam made its ${iterations} iterations; the estimate is the best point it found.`,
     },
     history,
   );

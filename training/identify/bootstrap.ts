@@ -18,19 +18,22 @@ import type {Channel, CheckedRecord} from './records.js';
 import {chainSeeds} from './sample-density.js';
 import {attempt} from './solve.js';
 
-/** What `bootstrap` may be told. */
+/** Options of `bootstrap`. */
 export interface BootstrapOptions {
-  /** Records made anew, or as many sets of them; default 200: the deviation of a deviation is then a twentieth of it. */
+  /**
+   * Number of resampled records, or of sets of records; default 200: the relative error of a standard deviation is then
+   * a twentieth.
+   */
   readonly replicates?: number;
   /** Default 1. */
   readonly seed?: number;
   /**
-   * Where the errors of a replicate come from: 'model' draws them by the noise model that was found, 'residuals' puts blocks
-   * of the fit's residuals together. Default 'model' where the noise is autoregressive or `residuals` is 'independent', and not one
+   * The source of a replicate's errors: 'model' draws them from the fitted noise model, 'residuals' joins blocks
+   * of the fit's residuals. Default 'model' if the noise is autoregressive or `residuals` is 'independent', and not one
    * of outliers.
    */
   readonly errors?: 'model' | 'residuals';
-  /** Samples of a block of residuals; default 1 where they are taken to be independent, else n^(1/3) of n samples. */
+  /** Samples in a block of residuals; default 1 if they are assumed independent, otherwise n^(1/3) of n samples. */
   readonly block?: number;
   /** Where the replicates are computed: made by `fitSweep` of stiffgrad/sweep. */
   readonly sweep?: PartSweep;
@@ -41,22 +44,25 @@ export interface Labelled<T> {
   readonly [label: string]: T;
 }
 
-/** What the replicates came to. */
+/** The result of `bootstrap`. */
 export interface Bootstrap {
   readonly labels: readonly string[];
-  /** Fits that are counted. */
+  /** Number of successful fits. */
   readonly replicates: number;
-  /** Replicates that could not be fitted, and are left out. */
+  /** Replicates that could not be fitted, and are excluded. */
   readonly failed: number;
   /** Their estimates, in the order of the replicates. */
   readonly draws: Labelled<Float64Array>;
-  /** Deviation of the estimates. */
+  /** Standard deviation of the estimates. */
   readonly sd: Labelled<number>;
-  /** Their mean less the estimate that they were made from. */
+  /** Their mean minus the estimate that they were generated from. */
   readonly bias: Labelled<number>;
   /** From the 2.5th to the 97.5th percentile. */
   readonly interval: Labelled<readonly [number, number]>;
-  /** Part of the replicates whose own 95 % interval, by their standard errors, holds the estimate that they were made from. */
+  /**
+   * Fraction of the replicates whose own 95 % interval, from their standard errors, contains the estimate that they
+   * were generated from.
+   */
   readonly coverage: Labelled<number>;
   readonly warnings: readonly string[];
 }
@@ -80,9 +86,9 @@ export type Replicate =
   | {readonly failure: string};
 
 /**
- * Fits records that are made anew from a fit.
- * @param problem the same that was identified
- * @throws OptionError; what `simulate` throws at the estimate
+ * Refits records that are generated from a fit.
+ * @param problem the problem that was identified
+ * @throws OptionError; errors of `simulate` at the estimate
  */
 export async function bootstrap<T extends Parameters, E, D, R>(
   problem: AnyProblem<T>,
@@ -252,7 +258,7 @@ function shuffled(
   if (whole.length < 2)
     throw new OptionError(
       'no-data',
-      `bootstrap: ${name} has ${whole.length} samples of which all was measured: there are no residuals to draw from. Take errors: 'model'.`,
+      `bootstrap: ${name} has ${whole.length} samples in which everything was measured, too few to draw residuals from. Use errors: 'model'.`,
       {record: name},
     );
   // Long enough for what lasts, short enough for many: the error of the deviation is least at this rate (Hall, Horowitz & Jing 1995).

@@ -12,11 +12,14 @@ import {heldProblem, swept, sweepCheck, type HeldProblem, type PartSweep} from '
 import type {Channel, CheckedRecord, MeasuredRecord} from './records.js';
 import type {Parameters} from './parameters.js';
 
-/** What `crossValidate` may be told. */
+/** Options of `crossValidate`. */
 export interface CrossValidationOptions {
-  /** Default 5, or as many as there are records where these are fewer. */
+  /** Default 5, or the number of records if that is smaller. */
   readonly folds?: number;
-  /** First samples of a record left out that find its own start and parameters, as `validate` has it; default 0. Of a single record it has no meaning. */
+  /**
+   * Number of first samples of a left-out record that determine its own initial state and parameters, as in `validate`;
+   * default 0. Without effect for a single record.
+   */
   readonly warmUp?: number;
   /** Where the folds are computed: made by `fitSweep` of stiffgrad/sweep. */
   readonly sweep?: PartSweep;
@@ -24,20 +27,20 @@ export interface CrossValidationOptions {
 
 /** One fold. */
 export interface Fold {
-  /** What was left out: names of records, or 'samples 20 … 39'. */
+  /** The left-out data: names of records, or 'samples 20 … 39'. */
   readonly leftOut: string;
-  /** Of measured − simulated over what was left out, unweighted. */
+  /** Of measured − simulated over the left-out data, unweighted. */
   readonly rmse: number;
-  /** Numbers that were compared. */
+  /** Number of compared values. */
   readonly samples: number;
   readonly estimate: Identification['estimate'];
   readonly converged: boolean;
 }
 
-/** How well fits meet what they have not seen. */
+/** Errors of fits on data that they were not fitted to. */
 export interface CrossValidation {
   readonly folds: readonly Fold[];
-  /** Root mean square over all that was left out. */
+  /** Root mean square over all left-out data. */
   readonly rmse: number;
   readonly warnings: readonly string[];
 }
@@ -56,8 +59,8 @@ export interface FoldData {
 }
 
 /**
- * Fits without each part of the data, and judges by it.
- * @throws OptionError; (rejects) what `identify` throws of a fold
+ * Fits without each part of the data in turn, and evaluates the fit on that part.
+ * @throws OptionError; (rejects) errors of `identify` in a fold
  */
 export async function crossValidate<T extends Parameters>(
   problem: AnyProblem<T>,
@@ -93,7 +96,7 @@ function foldsOf(
   if (folds < 2 || folds > most)
     throw new OptionError(
       'bad-option',
-      `crossValidate: folds is ${folds}, but goes from 2 to the ${most} ${single ? 'samples' : 'records'} there are.`,
+      `crossValidate: folds is ${folds}, but must be from 2 to ${most}, the number of ${single ? 'samples' : 'records'}.`,
       {option: 'folds', value: folds},
     );
   const bound = (k: number): number => Math.round((k * most) / folds);

@@ -107,7 +107,7 @@ function requireLonger({name}: CheckedRecord, intervals: number, order: number):
   if (intervals >= order + 1 || order === 0) return;
   throw new OptionError(
     'bad-shooting',
-    `identify: segments of ${name} have ${intervals.toPrecision(3)} samples, fewer than the noise remembers (order ${order}): take fewer segments.`,
+    `identify: segments of ${name} have ${intervals.toPrecision(3)} samples, too few for noise of order ${order}: use fewer segments.`,
     {record: name, order},
   );
 }
@@ -169,7 +169,7 @@ function startOf({record, guess}: Whole, block: Block, sample: number): Float64A
   if (simulated === undefined)
     throw new OptionError(
       'bad-shooting',
-      `identify: multiple shooting needs a start for ${block} within ${record.name}: it was not measured, and the record cannot be simulated at the guess. Measure it, or take a better guess.`,
+      `identify: multiple shooting needs values of ${block} within ${record.name}, but it was not measured, and the record cannot be simulated at the guess. Measure it, or use a better guess.`,
       {record: record.name, block},
     );
   const width = simulated.length / record.t.length;

@@ -143,7 +143,7 @@ export class Cost {
       : 'the residuals could still be lowered';
     return {
       status: 'no-progress',
-      message: `Not converged: the cost hardly falls any more, but ${left}. Take levenbergMarquardt(), or start nearer.`,
+      message: `Not converged: the cost hardly decreases any more, but ${left}. Use levenbergMarquardt(), or start nearer.`,
       converged: false,
     };
   }

@@ -5,10 +5,12 @@
  */
 import {normalQuantile, quantile} from './quantiles.js';
 
-/** Draws of one number, chain by chain, all of one length. */
+/** Draws of one number, by chain, all of the same length. */
 export type Chains = readonly Float64Array[];
 
-/** The greater of the R̂ of the ranks and of the folded ranks: 1 where all halves of all chains have one distribution. */
+/**
+ * The larger of the R̂ of the ranks and of the folded ranks: 1 if all halves of all chains have the same distribution.
+ */
 export function rHat(chains: Chains): number {
   const all = split(chains);
   const middle = quantile(joined(all).sort(), 0.5);
@@ -18,12 +20,12 @@ export function rHat(chains: Chains): number {
   );
 }
 
-/** Independent draws that would tell the centre as well. */
+/** Effective sample size of the bulk: the number of independent draws with the same accuracy of the centre. */
 export function bulkSize(chains: Chains): number {
   return effectiveSize(ranked(split(chains)));
 }
 
-/** The same of the 5 % and the 95 % quantile: the lesser. */
+/** Effective sample size of the tails: the smaller one of the 5 % and the 95 % quantile. */
 export function tailSize(chains: Chains): number {
   const sorted = joined(chains).sort();
   const at = (p: number): number => {
@@ -33,7 +35,7 @@ export function tailSize(chains: Chains): number {
   return Math.min(at(0.05), at(0.95));
 }
 
-/** The effective size of the draws as they are: what the Monte Carlo error of their mean, sd/√size, goes by. */
+/** Effective sample size of the mean: its Monte Carlo error is sd/√size. */
 export function meanSize(chains: Chains): number {
   return effectiveSize(split(chains));
 }

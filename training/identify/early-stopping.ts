@@ -13,11 +13,14 @@ import type {MeasuredRecord} from './records.js';
 import type {Fitted} from './rounds.js';
 import {RowQr} from './row-qr.js';
 
-/** Records held out of a fit, which end it. */
+/** Held-out records, which stop a fit. */
 export interface EarlyStopping {
-  /** One or several; with starts of their own where the problem's is not theirs, and without parameters of their own. */
+  /**
+   * One or several; with their own initial states if these differ from the problem's, and without parameters of their
+   * own.
+   */
   readonly data: MeasuredRecord | readonly MeasuredRecord[];
-  /** Accepted steps without a lower cost of these records before the fit ends; default 10. */
+  /** Number of accepted steps without a lower cost of these records before the fit stops; default 10. */
   readonly patience?: number;
 }
 
@@ -25,7 +28,7 @@ export interface EarlyStopping {
 export function checkEarlyStopping(given: EarlyStopping): void {
   refuseUnknownOptions(given, {data: any, patience: count}, 'identify: earlyStopping');
   if (given.data === undefined)
-    throw new OptionError('missing-option', "identify: earlyStopping needs 'data', the records held out.", {
+    throw new OptionError('missing-option', "identify: earlyStopping needs 'data', the held-out records.", {
       option: 'data',
     });
 }
@@ -49,7 +52,7 @@ export class HeldOut {
     if (own !== undefined)
       throw new OptionError(
         'bad-option',
-        `identify: ${own.name} of earlyStopping has parameters of its own, which nothing would find.`,
+        `identify: ${own.name} of earlyStopping has parameters of its own, which the fit would not estimate.`,
         {record: own.name},
       );
     this.held = new Fit(model, records);
@@ -79,7 +82,7 @@ export class HeldOut {
       cost: at.residuals.reduce((sum, r) => sum + r * r, 0) / 2,
       status: 'stopped-early',
       converged: false,
-      message: `Stopped early: the records held out were met best after ${iteration} iterations, with cost ${cost.toPrecision(4)}. This is no minimum of the fit's own cost, and its standard errors are those of one.`,
+      message: `Stopped early: the held-out records were fitted best after ${iteration} iterations, with cost ${cost.toPrecision(4)}. This is not a minimum of the fit's own cost, which its standard errors assume.`,
       factor,
       history,
       evaluations: last?.evaluations ?? {residuals: 0, jacobians: history.length, failed: 0},

@@ -25,9 +25,9 @@ const parts: {readonly [part: string]: (held: Held, data: unknown) => Promise<un
 export type FitTask = (part: PartCase, context: {readonly signal: AbortSignal}) => Promise<unknown>;
 
 /**
- * The task of a module whose problem is analysed in many processes, as its default export beside the problem itself: `export
- * default fitTask(problem)`. What `fitSweep` of stiffgrad/sweep names is this module.
- * @param problem as `identify` takes it, or a function that makes it, which is called once a process
+ * The task of a module whose problem is analysed in many processes, as its default export in addition to the problem:
+ * `export default fitTask(problem)`. `fitSweep` of stiffgrad/sweep refers to this module.
+ * @param problem that of `identify`, or a function that returns it, which is called once per process
  */
 export function fitTask<T extends Parameters, S extends AnySystem, Q = ParamsOf<S>>(
   problem:
@@ -43,10 +43,7 @@ export function fitTask<T extends Parameters, S extends AnySystem, Q = ParamsOf<
     const held = await (made ??= make());
     requireSameProblem(held, part);
     if (!Object.hasOwn(parts, part.part))
-      throw new OptionError(
-        'bad-part',
-        `fitTask knows no part '${part.part}'; it has ${Object.keys(parts).join(', ')}.`,
-      );
+      throw new OptionError('bad-part', `fitTask has no part '${part.part}'; it has ${Object.keys(parts).join(', ')}.`);
     return parts[part.part]({...held, problem: {...held.problem, signal}}, part);
   };
 }

@@ -14,7 +14,7 @@ import type {Whole} from './cut-record.js';
 import type {ResidualSeries} from './uncertainty.js';
 import type {WhitenedStretch} from './weighing.js';
 
-/** One number of each sample of a series, measured and simulated, without what has weight 0. */
+/** One component of a series, measured and simulated, without samples of weight 0. */
 export interface FittedSeries {
   readonly name: string;
   readonly t: Float64Array;
@@ -276,7 +276,7 @@ function requireEven({name, t}: CheckedRecord): void {
   if (odd > 0)
     throw new OptionError(
       'bad-noise',
-      `identify: an autoregression of the noise needs even samples, but ${name} goes from t = ${t[odd - 1]} to ${t[odd]} where its mean interval is ${mean}. Use resample, or residuals: 'correlated' with noise: white().`,
+      `identify: an autoregression of the noise needs evenly spaced samples, but ${name} goes from t = ${t[odd - 1]} to ${t[odd]}, and its mean interval is ${mean}. Use resample, or residuals: 'correlated' with noise: white().`,
       {record: name},
     );
 }
@@ -341,7 +341,7 @@ function requireBlocks(parameters: Parameters, system: System): void {
   if (odd !== undefined)
     throw new OptionError(
       'bad-initial',
-      `identify: there is no ${odd} to find; this system starts from ${blocks.join(' and ')}.`,
+      `identify: there is no ${odd} to estimate; this system starts from ${blocks.join(' and ')}.`,
       {name: odd},
     );
 }

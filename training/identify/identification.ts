@@ -22,65 +22,75 @@ import {uncertainty} from './uncertainty.js';
 import type {ValidateOptions, Validation} from './validation.js';
 import {simulateRecord, validate} from './validation.js';
 
-/** What `identify` found for the parameters T of the system S. */
+/** The result of `identify` for the parameters T of the system S. */
 export type Identification<T = Parameters, S extends AnySystem = System> = Found<
   Estimates<T>,
   Errors<T>,
   Trajectory<S>
 >;
 
-/** What `identify` found: estimates E and their standard errors D by name, and trajectories R. */
+/** The result of `identify`: estimates E and their standard errors D by name, and trajectories R. */
 export interface Found<E, D, R> {
-  /** Numbers for scalars, arrays (row-major) otherwise; fixed parameters too. A single record's own are 'record 1: name'. */
+  /**
+   * Numbers for scalars, arrays (row-major) otherwise; including fixed parameters. Those of a single record are 'record
+   * 1: name'.
+   */
   readonly estimate: E;
-  /** Like the estimate, without the fixed ones; infinite where the data cannot tell. */
+  /** Like the estimate, without fixed parameters; infinite for parameters that the data do not determine. */
   readonly standardError: D;
   /** Of the parameters that move: labels, and their matrix, row-major. */
   readonly correlation: {readonly labels: readonly string[]; readonly values: Float64Array};
-  /** Root mean square of measured − simulated, unweighted, by series: 'q', 'y', or 'q[1]' where a sample has several numbers, 'record 1: q' of several records. */
+  /**
+   * Root mean square of measured − simulated, unweighted, by series: 'q', 'y', or 'q[1]' if a sample has several
+   * numbers, 'record 1: q' with several records.
+   */
   readonly rmse: {readonly [series: string]: number};
   /** 1 − residual over total sum of squares, by series. */
   readonly r2: {readonly [series: string]: number};
   /**
-   * What was made small: ½ Σ of the squared weighted residuals; with priors and other noise than white as `noise` tells,
+   * The minimized cost: ½ Σ of the squared weighted residuals; with priors and noise that is not white (see `noise`),
    * sd² (Σ ρ + −ln prior), up to a constant.
    */
   readonly cost: number;
-  /** What the starts found, the lowest cost first; one entry where there was one start. Starts that did not converge are in none. */
+  /**
+   * The minima that the starts reached, the lowest cost first; one entry with one start. Starts that did not converge
+   * are not counted.
+   */
   readonly minima: readonly Minimum<E>[];
   readonly noise: NoiseFound;
   readonly history: readonly LeastSquaresIteration[];
-  /** Of the first record, at the estimate; states at the measured times. */
+  /** The trajectory of the first record at the estimate; states at the measured times. */
   readonly trajectory: R;
-  /** Of every record. */
+  /** The trajectories of all records. */
   readonly trajectories: readonly R[];
-  /** At a minimum: no small step of any parameter lowers the cost by what matters beside the standard errors. */
+  /** At a minimum: no small step of any parameter lowers the cost significantly, compared with the standard errors. */
   readonly converged: boolean;
   /** How the iteration ended; 'gradient', 'step', 'cost' and 'zero-residual' are convergence. */
   readonly status: LeastSquaresStatus;
-  /** The same as a sentence, and what to do where it is not convergence. */
+  /** The status as a sentence, and what to do if it is not convergence. */
   readonly message: string;
-  /** What to know before the numbers are believed. */
+  /** Warnings about the reliability of the numbers. */
   readonly warnings: readonly string[];
   readonly uncertainty: Uncertainty;
   /**
-   * The model with the parameters found, over another record's times, inputs and start; measurements are not looked at.
-   * A start that the record does not give is the problem's.
+   * Simulates the model with the estimated parameters over another record's times, inputs and initial state;
+   * measurements are not used. A missing initial state is that of the problem.
    */
   simulate(record: MeasuredRecord): R;
   /**
-   * How the model meets records that it was not fitted to: a free run of each, whose first `warmUp` samples find its
-   * start and are not judged; or predictions `horizon` samples ahead. Parameters stay as they were found.
-   * @throws (rejects) OptionError, DataError; what `simulate` throws where a record cannot be simulated
+   * Tests the model on records that it was not fitted to: a free run of each, whose first `warmUp` samples determine
+   * its initial state and are excluded; or predictions `horizon` samples ahead. The parameters remain at their
+   * estimates.
+   * @throws (rejects) OptionError, DataError; errors of `simulate` if a record cannot be simulated
    */
   validate(records: MeasuredRecord | readonly MeasuredRecord[], options?: ValidateOptions): Promise<Validation[]>;
   /** Writes a self-contained HTML page. */
   report(path: string, details?: ReportDetails): Promise<void>;
-  /** The same page as text; with `fragment`, as a part of a page or a notebook's cell, with its own style. */
+  /** The page as text; with `fragment`, as a part of a page or a notebook cell, with its own style. */
   html(details?: ReportDetails & {readonly fragment?: boolean}): string;
-  /** What was found, without its series. */
+  /** A summary, without series. */
   toJSON(): IdentificationSummary;
-  /** A line for each parameter, with its standard error. */
+  /** One line per parameter, with its standard error. */
   toString(): string;
 }
 
@@ -90,7 +100,7 @@ export interface ReportDetails extends Partial<Omit<Report, 'parameters' | 'fits
   readonly parameters?: {readonly [label: string]: Partial<ReportParameter>};
   /** Names and units: by series, as in `rmse`. */
   readonly fits?: {readonly [series: string]: Partial<ReportFit>};
-  /** What `validate` gave: a section for each record, and its row among the goodness of fit. */
+  /** Results of `validate`: a section for each record, and its row in the table of goodness of fit. */
   readonly validations?: readonly Validation[];
 }
 
@@ -130,9 +140,9 @@ export interface Judged extends Model {
 /** Numbers of one parameter that are shown; of more, as of a network's weights, their count. */
 const SHOWN = 12;
 
-/** A fit without its series, as JSON has it. */
+/** A fit without its series, for JSON. */
 export interface IdentificationSummary {
-  /** By name: a number, or as many as can be looked at, or how many there are. */
+  /** By name: a number, a short list, or the number of values of a long one. */
   readonly estimate: {readonly [name: string]: number | readonly number[] | string};
   readonly standardError: {readonly [name: string]: number | readonly number[] | string};
   readonly rmse: {readonly [series: string]: number};
@@ -198,7 +208,7 @@ class Identified {
     };
   }
 
-  /** A line for each parameter, with its standard error. */
+  /** One line per parameter, with its standard error. */
   toString(): string {
     const {estimate, standardError, rmse, message, warnings} = this.#found;
     const errors = shown(standardError);
@@ -324,10 +334,10 @@ function noiseFound({noise, state, coefficients, weighed}: Objective, {variance}
 
 /** Over a long record a small error of a parameter makes another motion, of a chaotic system or of many periods: the cost is then full of minima. */
 const SEGMENTS =
-  'Where a record is long, one simulation of all of it loses the data at the least error of a parameter: shooting: multiple({segments: 10}) fits shorter ones first.';
+  'In a long record, a small error of a parameter makes one simulation of all of it lose the data: shooting: multiple({segments: 10}) fits shorter ones first.';
 
 const lostWarning = (series: readonly string[]): string =>
-  `The simulation is farther from the data than their mean is (${series.join(', ')}): this is no fit, whatever its standard errors say. Look at the guess, the model, the units, and the start.`;
+  `The simulation is farther from the data than their mean is (${series.join(', ')}): this is not a fit, whatever its standard errors say. Check the guess, the model, the units and the initial state.`;
 
 function plain(values: Float64Array, {shape}: Parameter): number | Float64Array {
   return shape.length === 0 ? values[0] : values;
@@ -371,7 +381,7 @@ function reportOf(
       {name: 'method', value: method?.name ?? 'levenbergMarquardt'},
       ...(shooting === undefined || shooting.segments < 2
         ? []
-        : [{name: 'segments of a record, at first', value: shooting.segments}]),
+        : [{name: 'segments of a record at first', value: shooting.segments}]),
       {name: 'iterations', value: history.length - 1},
       {name: 'simulations that failed', value: evaluations.failed},
       {name: 'variance of a weighted residual', value: judged.variance},
@@ -384,8 +394,8 @@ function reportOf(
       ...priorNotes(fit.space, found.x, judged.standardError),
       ...noiseNotes(noise),
       judged.bandwidth > 0
-        ? `The standard errors allow for residuals that are related over ${judged.bandwidth} samples (Andrews & Monahan 1992): what a model misses lasts, and counts for less than as many independent samples would.`
-        : 'The standard errors take the residuals to be independent of each other, as measurement noise is.',
+        ? `The standard errors allow for residuals that are correlated over ${judged.bandwidth} samples (Andrews & Monahan 1992): errors of a model persist, and carry less information than as many independent samples.`
+        : 'The standard errors assume that the residuals are independent of each other, like measurement noise.',
     ],
   };
 }
@@ -434,7 +444,7 @@ const validationFits = ({name, series}: Validation): ReportFit[] =>
 
 const validationNote = ({name, samples, rmse, nrmse, outputs}: Validation): string => {
   const correlated = Object.values(outputs).some(one => one.correlated > WHITE);
-  return `Validation, ${name}: RMSE ${numberText(rmse)} over ${samples} samples, ${numberText(100 * nrmse, 3)} % of the spread of what was measured. ${correlated ? 'Its residuals are correlated in time: they are more than measurement noise.' : 'Its residuals are as uncorrelated in time as noise is.'}`;
+  return `Validation, ${name}: RMSE ${numberText(rmse)} over ${samples} samples, ${numberText(100 * nrmse, 3)} % of the spread of what was measured. ${correlated ? 'Its residuals are correlated in time: they are more than measurement noise.' : 'Its residuals are as uncorrelated in time as white noise.'}`;
 };
 
 /** Of white noise one autocorrelation in twenty leaves its band; of the forty lags that are shown at least, more than six do so once in 200 records (binomial). */

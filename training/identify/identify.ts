@@ -41,50 +41,55 @@ import {drawStarts, minimaOf, type Compared} from './starts.js';
 export type {Identification} from './identification.js';
 export type {IdentificationProgress} from './solve.js';
 
-/** What is to be found, in which model, from which records. T is what is known of its parameters, S the system, Q what `observe` reads of them. */
+/** The argument of `identify`. T are its parameters, S is the system, Q the parameters that `observe` reads. */
 export interface IdentificationProblem<
   T extends Parameters = Parameters,
   S extends AnySystem = System,
   Q = ParamsOf<S>,
 > extends Omit<Model, 'system' | 'parameters' | 'observe'> {
-  /** What moves: made by `mechanics` or `ode`. */
+  /** The system, made by `mechanics` or `ode`. */
   readonly system: S;
-  /** What is looked for, by the name it has in `params`: 'spring.stiffness' is params.spring.stiffness. 'initial.q' and its like are the start. */
+  /**
+   * The parameters, by their name in `params`: 'spring.stiffness' is params.spring.stiffness. 'initial.q' and similar
+   * are the initial state.
+   */
   readonly parameters: T & Named<T, ParamsOf<S> & Q>;
-  /** What a record's y is, where that is not the state of an ode: a function of the state, traced like a force. */
+  /** Defines a record's y, if that is not the state of an ode: a function of the state, traced like a force. */
   readonly observe?: Lenient<ObservedAt<Q, StatesOf<S>>, tf.Tensor>;
   /** One record, or several that share their parameters. */
   readonly data: MeasuredRecord | readonly MeasuredRecord[];
   /** Default levenbergMarquardt(); or lbfgs(), adam({...}). */
   readonly method?: LeastSquaresMethod;
-  /** Default single(); multiple({segments}) finds its way from worse guesses, and through motions that are chaotic. */
+  /** Default single(); multiple({segments}) converges from worse guesses, and for chaotic motion. */
   readonly shooting?: Shooting;
   /**
-   * How the residuals are taken to be related in time: 'correlated' (default) for what a model misses,
-   * which lasts many samples (Andrews & Monahan 1992); 'independent' for pure measurement noise. Errors of short
-   * records are widened by what so few samples leave open (MacKinnon & White 1985; Bell & McCaffrey 2002).
+   * The assumption about correlation of the residuals in time: 'correlated' (default) for errors of the model,
+   * which persist over many samples (Andrews & Monahan 1992); 'independent' for pure measurement noise. Errors of short
+   * records are widened for the small number of samples (MacKinnon & White 1985; Bell & McCaffrey 2002).
    */
   readonly residuals?: 'correlated' | 'independent';
-  /** What the errors of the measurements are like; default white(). Others: autoregressive(), huber(), studentT(). */
+  /**
+   * The model of the measurement noise; default white(). Others: autoregressive(), huber(), studentT(), quantized().
+   */
   readonly noise?: Noise;
-  /** Records held out of the fit, which end it where they are met no better any more. */
+  /** Held-out records; the fit stops when they are not fitted better any more. */
   readonly earlyStopping?: EarlyStopping;
   /**
-   * Fits from so many guesses, the one given first; the result is that of the lowest cost, and `minima` tells what the
-   * others found. Default 1.
+   * Fits from this many guesses, the given one first; the result is that of the lowest cost, and `minima` lists what
+   * the others found. Default 1.
    */
   readonly starts?: number;
-  /** Of the random numbers behind the starts; default 1. */
+  /** Seed of the random starts; default 1. */
   readonly seed?: number;
   /**
-   * Worker threads that make the simulations of the starts, several at once. Default: as many as the machine runs,
-   * where the first start shows that they gain more than they cost; 0: none, all in this thread. The results do not depend on
-   * it, to the last bit. Given with a single start, that one's simulations leave this thread free.
+   * Worker threads for the simulations of the starts, several at once. Default: as many as the machine runs,
+   * if the first start shows that they gain more than they cost; 0: none, all in this thread. The results do not depend
+   * on it, to the last bit. If given with a single start, its simulations leave this thread free.
    */
   readonly workers?: number;
   /**
    * Where the starts are computed: made by `fitSweep` of stiffgrad/sweep, with processes, cluster jobs or a queue, and a store
-   * of what is done. The results are the same to the last bit. `onProgress` is then the sweep's own.
+   * of results. The results are the same to the last bit. `onProgress` is then that of the sweep.
    */
   readonly sweep?: PartSweep;
   /** After the start and each step. */
@@ -138,11 +143,11 @@ const known: Checks = {
 };
 
 /**
- * Finds the parameters with which the system, simulated, comes nearest to the records: least Σ (weight ·
+ * Estimates the parameters for which the simulated system is nearest to the records: it minimizes Σ (weight ·
  * (simulated − measured))². A trial that cannot be simulated is a rejected step.
- * @returns with open `trajectories`: their `dispose` frees what tensors the result holds
+ * @returns a result whose `trajectories` hold tensors; their `dispose` frees them
  * @throws OptionError, ShapeError, DataError for a problem that is not well posed; TraceError for a model that
- *   cannot be traced; NewtonError, SingularMatrixError or InconsistentStateError where the guess itself cannot
+ *   cannot be traced; NewtonError, SingularMatrixError or InconsistentStateError if the guess cannot
  *   be simulated
  */
 export async function identify<T extends Parameters, S extends AnySystem, Q = ParamsOf<S>>(
@@ -198,7 +203,7 @@ function check(problem: IdentificationProblem): void {
     const given = typeof method === 'string' ? `'${String(method)}'` : typeof method;
     throw new OptionError(
       'bad-option',
-      `identify: method is made by levenbergMarquardt(), lbfgs() or adam({...}), and not ${given}.`,
+      `identify: method must be made by levenbergMarquardt(), lbfgs() or adam({...}), not ${given}.`,
       {option: 'method'},
     );
   }
@@ -206,14 +211,14 @@ function check(problem: IdentificationProblem): void {
     requireValue(
       (problem.shooting as {readonly segments?: unknown}).segments,
       count,
-      'identify: shooting is made by single() or multiple({segments}); its segments',
+      'identify: shooting must be made by single() or multiple({segments}); its segments',
       'bad-option',
       'shooting',
     );
   if (problem.system.kind === 'ode' && problem.system.delays !== undefined && (problem.shooting?.segments ?? 1) > 1)
     throw new OptionError(
       'bad-option',
-      'identify: a segment of multiple shooting would begin without its past, which a dde asks for: take shooting: single().',
+      'identify: a dde needs its past, which a segment of multiple shooting does not have: use shooting: single().',
       {option: 'shooting'},
     );
 }

@@ -33,38 +33,46 @@ import {singularValues} from './singular-values.js';
 import {uncertainty} from './uncertainty.js';
 import {simulateRecord} from './validation.js';
 
-/** A model, and what would be measured of it. */
+/** A model, and its planned measurements. */
 export interface ExperimentProblem<
   T extends Parameters = Parameters,
   S extends AnySystem = System,
   Q = ParamsOf<S>,
 > extends Omit<Model, 'system' | 'parameters' | 'observe'> {
   readonly system: S;
-  /** Those to be found, at values that are thought of: information depends on them. Priors are not counted. */
+  /** The parameters to estimate, at assumed values, on which the information depends. Priors are ignored. */
   readonly parameters: T;
   readonly observe?: Lenient<ObservedAt<Q>, tf.Tensor>;
-  /** Which series are measured, and their noise: the standard deviation of a sample, one for all outputs of a series or one each. */
+  /**
+   * Which series are measured, and their noise: the standard deviation of a sample, one for all outputs of a series or
+   * one per output.
+   */
   readonly noise: {readonly q?: Numeric; readonly v?: Numeric; readonly y?: Numeric};
 }
 
-/** A record that could be made: its times, inputs and start, without measurements. */
+/** A possible record: its times, inputs and initial state, without measurements. */
 export type Experiment = Pick<MeasuredRecord, 't' | 'inputs' | 'initial' | 'name'>;
 
-/** Fisher's information of the parameters that move, for relative changes: of each over its value, or of itself where that is zero. */
+/**
+ * Fisher information of the free parameters, for relative changes: divided by the value, or absolute if that is zero.
+ */
 export interface FisherInformation {
   readonly labels: readonly string[];
   /** [p, p] row-major, relative. */
   readonly matrix: Float64Array;
-  /** By label, in the parameters' own units: no unbiased estimate has less. Infinite where nothing is told. */
+  /** By label, in the parameters' own units: a lower bound for unbiased estimates. Infinite without information. */
   readonly standardError: {readonly [label: string]: number};
   /** [p, p], of estimates with these errors. */
   readonly correlation: Float64Array;
   readonly rank: number;
-  /** ln det of the matrix, which D-optimal experiments make greatest: the volume of the confidence ellipsoid. −∞ where rank lacks. */
+  /**
+   * ln det of the matrix, which D-optimal experiments maximize: the volume of the confidence ellipsoid. −∞ if the
+   * matrix is singular.
+   */
   readonly logDeterminant: number;
-  /** Mean of the relative variances, which A-optimal ones make least. */
+  /** Mean of the relative variances, which A-optimal experiments minimize. */
   readonly meanVariance: number;
-  /** Least eigenvalue of the matrix, which E-optimal ones make greatest: the worst known direction. */
+  /** Smallest eigenvalue of the matrix, which E-optimal experiments maximize: the least known direction. */
   readonly leastEigenvalue: number;
   readonly warnings: readonly string[];
 }
@@ -86,8 +94,8 @@ const problemChecks: Checks = {
 const seriesNames = ['q', 'v', 'y'] as const;
 
 /**
- * The information that one experiment, or several together, would give of the parameters at their guesses.
- * @throws OptionError, ShapeError; what `simulate` throws where an experiment cannot be simulated
+ * The information that one experiment, or several together, would give about the parameters at their guesses.
+ * @throws OptionError, ShapeError; errors of `simulate` if an experiment cannot be simulated
  */
 export function fisherInformation<T extends Parameters, S extends AnySystem, Q = ParamsOf<S>>(
   problem: ExperimentProblem<T, S, Q>,
@@ -101,24 +109,24 @@ export function fisherInformation(
   return informationOf(sensitivities.at(sensitivities.guess));
 }
 
-/** A candidate, with what it would tell. */
+/** A candidate experiment, with its information. */
 export interface RankedExperiment {
   readonly name: string;
-  /** The criterion's value: greater is better but of 'A', whose variance is to be small. */
+  /** The value of the criterion: larger is better, except for 'A', a variance. */
   readonly value: number;
   readonly information: FisherInformation;
 }
 
-/** What `rankExperiments` may be told. */
+/** Options of `rankExperiments`. */
 export interface RankOptions {
   /** 'D' (default): determinant; 'A': mean variance; 'E': the worst direction. All of relative errors. */
   readonly criterion?: 'D' | 'A' | 'E';
-  /** Experiments that are made in any case: candidates add to them. */
+  /** Experiments that are carried out anyway; candidates add to them. */
   readonly beside?: readonly Experiment[];
 }
 
 /**
- * Candidate experiments by what they tell of the parameters, the best first.
+ * Ranks candidate experiments by their information about the parameters, the best first.
  * @param candidates by name
  * @throws as `fisherInformation`
  */
@@ -150,41 +158,47 @@ export function rankExperiments(
   return ranked.sort((a, b) => (a.value === b.value ? 0 : better * (a.value - b.value)));
 }
 
-/** A direction along which nothing that is measured changes. */
+/** A direction in parameter space along which no measurement changes. */
 export interface UnidentifiableCombination {
-  /** By label: how each moves along it, relative to its value; the largest is 1. */
+  /** By label: the change of each parameter relative to its value; the largest is 1. */
   readonly direction: {readonly [label: string]: number};
-  /** The same as a sentence. */
+  /** The direction as a sentence. */
   readonly sentence: string;
 }
 
-/** Whether the outputs of an experiment, without any noise, could tell the parameters. */
+/** Whether the noise-free outputs of an experiment determine the parameters. */
 export interface Identifiability {
   readonly identifiable: boolean;
-  /** Generic rank of the sensitivities: the greatest that was found. */
+  /** Generic rank of the sensitivities: the largest one found. */
   readonly rank: number;
-  /** At the guess; below `rank` where the guess itself is singular, as a damping of zero may be. */
+  /** Rank at the guess; below `rank` if the guess is singular, for example a damping of zero. */
   readonly rankAtGuess: number;
   readonly combinations: readonly UnidentifiableCombination[];
-  /** Of the sensitivities at the guess, columns scaled to unit length, descending: the gap shows how clear the rank is. */
+  /** Of the sensitivities at the guess, columns scaled to unit length, descending: a clear gap means a clear rank. */
   readonly singularValues: Float64Array;
 }
 
-/** What `identifiability` may be told. */
+/** Options of `identifiability`. */
 export interface IdentifiabilityOptions {
-  /** Points beside the guess at which the rank is taken; default 3. A generic point has the generic rank with probability one. */
+  /**
+   * Number of points, in addition to the guess, at which the rank is computed; default 3. A random point has the
+   * generic rank with probability one.
+   */
   readonly points?: number;
-  /** How far those are from the guess, relative; default 0.2. */
+  /** Relative distance of these points from the guess; default 0.2. */
   readonly spread?: number;
-  /** Of the random points; default 1. */
+  /** Seed of the random points; default 1. */
   readonly seed?: number;
-  /** Singular values below this part of the greatest are zero; default 1e-8, what sensitivities of a converged simulation leave of it. */
+  /**
+   * Singular values below this fraction of the largest count as zero; default 1e-8, the accuracy of sensitivities of a
+   * converged simulation.
+   */
   readonly rankTolerance?: number;
 }
 
 /**
  * Structural identifiability by the rank of the sensitivities along the experiment, at the guess and at points around it.
- * What is found to be identifiable is so locally, from these inputs and times; what is not, is not.
+ * Identifiability is local, for these inputs and times.
  * @throws as `fisherInformation`
  */
 export function identifiability<T extends Parameters, S extends AnySystem, Q = ParamsOf<S>>(
@@ -231,9 +245,9 @@ export function identifiability(
 }
 
 function sentenceOf(moves: readonly (readonly [string, number])[]): string {
-  if (moves.length === 1) return `Nothing that is measured depends on ${moves[0][0]}.`;
+  if (moves.length === 1) return `No measurement depends on ${moves[0][0]}.`;
   const changes = moves.map(([label, move]) => `${label} by ${move < 0 ? '−' : '+'}${Math.abs(move).toPrecision(3)} %`);
-  return `Nothing that is measured changes while ${changes.slice(0, -1).join(', ')} and ${changes[changes.length - 1]} change together: only combinations that stay the same along this can be told. Fix one of them, or measure something they act on differently.`;
+  return `A joint change of ${changes.slice(0, -1).join(', ')} and ${changes[changes.length - 1]} leaves all measurements unchanged: only combinations that stay constant along this direction can be identified. Fix one of them, or measure something that they affect differently.`;
 }
 
 /** Sensitivities at one place, their columns for relative changes. */
@@ -302,7 +316,7 @@ function imagined(
   if (asked.length === 0 || unknown !== undefined)
     throw new OptionError(
       'no-data',
-      `noise says which series are measured: give the standard deviation of ${Object.keys(series).join(' or ')}${unknown === undefined ? '' : `, not of ${unknown}`}.`,
+      `noise defines which series are measured: give the standard deviation of ${Object.keys(series).join(' or ')}${unknown === undefined ? '' : `, not of ${unknown}`}.`,
       {series: unknown},
     );
   const trajectory = simulateRecord(model, values, experiment);
@@ -343,7 +357,7 @@ function weightsOf(deviation: Numeric, name: string, samples: number, size: numb
   if (values.length !== 1 && values.length !== outputs)
     throw new ShapeError(
       'weights-shape',
-      `noise.${name} has ${values.length} numbers: give one, or ${outputs}, one an output.`,
+      `noise.${name} has ${values.length} numbers: give one, or ${outputs}, one per output.`,
     );
   return Array.from({length: samples}, () => Array.from({length: outputs}, (_, i) => 1 / values[i % values.length]));
 }

@@ -18,9 +18,9 @@ import {methodOf} from './least-squares-problem.js';
 import {any, nonNegative, object, refuseUnknownOptions, whole} from '../../lib/checks.js';
 import {wolfeSearch} from './wolfe.js';
 
-/** What `lbfgs` may be told. */
+/** Options of `lbfgs`. */
 export interface LbfgsOptions {
-  /** Steps remembered; default 10 (Nocedal & Wright: 3 to 20). */
+  /** Number of stored steps; default 10 (Nocedal & Wright: 3 to 20). */
   readonly memory?: number;
   /** Default 500. */
   readonly maxIterations?: number;
@@ -32,14 +32,14 @@ export interface LbfgsOptions {
   };
 }
 
-/** `lbfgs` as `trainingStep` knows it: how many steps are remembered. */
+/** `lbfgs` for `trainingStep`: the number of stored steps. */
 export interface QuasiNewton {
   readonly memory: number;
 }
 
 /**
- * For `identify`, or by itself: many parameters, where a Jacobian would be too much. For `trainingStep` too, which takes
- * of it the memory alone.
+ * For `identify`, or by itself: for many parameters, when a Jacobian would be too expensive. Also for `trainingStep`,
+ * which uses only its memory.
  */
 export function lbfgs(options: LbfgsOptions = {}): LeastSquaresMethod & QuasiNewton {
   refuseUnknownOptions(options, {memory: any, maxIterations: whole, tolerance: object}, 'lbfgs');
@@ -141,6 +141,6 @@ export function remembered(pairs: readonly Pair[], pair: Pair, memory: number): 
 function messageOf(status: LeastSquaresStatus | undefined, settings: Settings): string {
   if (status === 'gradient')
     return `Converged: no coordinate changes the cost to first order any more (relative gradient at most ${settings.gradient}).`;
-  if (status === 'cost') return `Converged: the last step lowered the cost by ${settings.cost} of itself at most.`;
+  if (status === 'cost') return `Converged: the last step lowered the cost by at most ${settings.cost} of its value.`;
   return `Not converged after ${settings.maxIterations} iterations: start nearer, or allow more.`;
 }

@@ -6,7 +6,7 @@ import {evaluate, known, toldHere, type Evaluation, type Steps} from './evaluati
 import type {Factorization} from './row-qr.js';
 import {RowQr} from './row-qr.js';
 
-/** Residuals and their derivatives at one place. */
+/** Residuals and their derivatives at one point. */
 export interface Linearization {
   /** r, [m]. */
   readonly residuals: Float64Array;
@@ -30,20 +30,20 @@ export function factorized(at: Linearization | Factorized, p: number): Lineariza
 export const denseFactor = (factor: Factorization): RowQr => (factor instanceof RowQr ? factor : new RowQr(0));
 
 /**
- * What is to be made small. Arrays that are returned belong to the solver: return new ones. Undefined, a
+ * A least-squares problem. Returned arrays belong to the solver: return new ones. Undefined, a
  * value that is not finite, or a NewtonError, SingularMatrixError or InconsistentStateError thrown on the
- * way says that the residuals cannot be had at this x.
+ * way means that the residuals cannot be evaluated at this x.
  */
 export interface LeastSquaresProblem {
   linearize(x: Float64Array): Linearization | Factorized | undefined;
   /**
-   * The residuals alone, to judge a step by. Give it where it saves more than two thirds of `linearize`;
-   * else it costs more than it saves, for most steps are accepted and need the Jacobian as well.
+   * Only the residuals, to evaluate a trial step. Give it if it saves more than two thirds of `linearize`;
+   * otherwise it costs more than it saves, because most steps are accepted and need the Jacobian as well.
    */
   residuals?(x: Float64Array): Float64Array | undefined;
-  /** ½‖r‖² and its gradient Jᵀr, for methods that need no more; give it where it is cheaper than `linearize`. */
+  /** ½‖r‖² and its gradient Jᵀr, for methods that need only these; give it if it is cheaper than `linearize`. */
   gradient?(x: Float64Array): {readonly cost: number; readonly gradient: Float64Array} | undefined;
-  /** ½‖data‖², where residuals are a model's values less data: what their rounding is in proportion to. */
+  /** ½‖data‖², if residuals are a model's values minus data: their rounding is proportional to it. */
   readonly magnitude?: number;
   /** Where a coordinate has run off towards a bound that it cannot reach, so that there is no minimum: a sentence with its name. */
   bound?(x: Float64Array): string | undefined;
@@ -60,18 +60,21 @@ export type EndStatus = Exclude<LeastSquaresStatus, 'stopped-early'>;
 export const isConverged = (status: LeastSquaresStatus): boolean =>
   status !== 'no-progress' && status !== 'bound' && status !== 'max-iterations' && status !== 'stopped-early';
 
-/** Where an iteration stands after one of its steps. */
+/** State of an iteration after a step. */
 export interface LeastSquaresIteration {
-  /** 0 is the start; rejected steps count. */
+  /** 0 is the start; rejected steps are counted. */
   readonly iteration: number;
   /** ½‖r‖² at `x`. */
   readonly cost: number;
-  /** Where the iteration stands after this step: where it stood before, if the step was rejected. */
+  /** The point after this step: the previous point, if the step was rejected. */
   readonly x: Float64Array;
   readonly accepted: boolean;
-  /** Greatest cosine of the angle between the residuals and a column of the Jacobian, 0 at a minimum; of methods without a Jacobian |gᵢ| max(|xᵢ|, 1) / cost. */
+  /**
+   * Largest cosine of the angle between the residuals and a column of the Jacobian, 0 at a minimum; for methods without
+   * a Jacobian |gᵢ| max(|xᵢ|, 1) / cost.
+   */
   readonly gradient: number;
-  /** ‖Dδ‖ / ‖Dx‖ of the step tried. */
+  /** ‖Dδ‖ / ‖Dx‖ of the trial step. */
   readonly step: number;
   readonly damping: number;
   /** Actual over predicted reduction; NaN where the trial could not be evaluated. */
@@ -80,7 +83,7 @@ export interface LeastSquaresIteration {
   readonly failure?: string;
 }
 
-/** Where an iteration ended, and how. */
+/** The result of an iteration. */
 export interface LeastSquaresResult extends Linearization {
   readonly x: Float64Array;
   readonly cost: number;
@@ -97,12 +100,12 @@ export interface LeastSquaresResult extends Linearization {
 /** Made by `levenbergMarquardt`, `lbfgs` or `adam`. */
 export interface LeastSquaresMethod {
   readonly name: string;
-  /** The iteration step by step, for callers that report, wait or break off between steps; returns the result. */
+  /** A generator of the iteration, for callers that report, wait or stop between steps; returns the result. */
   iterate(
     problem: LeastSquaresProblem,
     start: ArrayLike<number>,
   ): Generator<LeastSquaresIteration, LeastSquaresResult, void>;
-  /** The same to the end. */
+  /** Runs the iteration to its end. */
   minimize(
     problem: LeastSquaresProblem,
     start: ArrayLike<number>,

@@ -31,7 +31,7 @@ import {
 } from './least-squares-problem.js';
 import type {Factorization} from './row-qr.js';
 
-/** What `levenbergMarquardt` may be told. */
+/** Options of `levenbergMarquardt`. */
 export interface LevenbergMarquardtOptions {
   readonly tolerance?: {
     /**
@@ -44,9 +44,15 @@ export interface LevenbergMarquardtOptions {
     /** Predicted and actual reduction over the cost; default 1e-12: √(1e-12·m) is 3e-4 standard errors at m = 1e5. */
     readonly cost?: number;
   };
-  /** Steps tried, rejected ones included; default 200: the slowest of NIST's regressions in the tests needs 142. */
+  /**
+   * Number of trial steps, including rejected ones; default 200: the slowest of NIST's regressions in the tests needs
+   * 142.
+   */
   readonly maxIterations?: number;
-  /** μ at the start, relative to the scaled JᵀJ, whose diagonal is 1. Default 1e-3 (Nielsen: 1e-6 for a start known to be good, 1 for a bad one). */
+  /**
+   * Initial μ, relative to the scaled JᵀJ, whose diagonal is 1. Default 1e-3 (Nielsen: 1e-6 for a start known to be
+   * good, 1 for a bad one).
+   */
   readonly damping?: number;
 }
 
@@ -299,11 +305,11 @@ function notFinite({
   const row = residuals.findIndex(value => !Number.isFinite(value));
   if (row >= 0) return `residual ${row} is ${residuals[row]}`;
   const column = factor?.columnNorms().findIndex(value => !Number.isFinite(value)) ?? -1;
-  if (column >= 0) return `a derivative by parameter ${column} is not finite`;
+  if (column >= 0) return `a derivative with respect to parameter ${column} is not finite`;
   const entry = jacobian.findIndex(value => !Number.isFinite(value));
   if (entry < 0) return undefined;
   const p = jacobian.length / residuals.length;
-  return `the derivative of residual ${Math.floor(entry / p)} by parameter ${entry % p} is ${jacobian[entry]}`;
+  return `the derivative of residual ${Math.floor(entry / p)} with respect to parameter ${entry % p} is ${jacobian[entry]}`;
 }
 
 function pointOf(x: Float64Array, at: Linearization | Factorized): Point {
@@ -335,8 +341,8 @@ function resultOf(
   const sentences: Record<EndStatus, string> = {
     gradient: `Converged: no parameter lowers the cost any more (the residuals' cosine with the Jacobian's columns is at most ${settings.gradient}).`,
     step: `Converged: the last step was smaller than ${settings.step} of the parameters.`,
-    cost: `Converged: the last step could lower the cost by ${settings.cost} of itself at most.`,
-    'zero-residual': 'Converged: the model meets the data to roundoff.',
+    cost: `Converged: the last step could lower the cost by at most ${settings.cost} of its value.`,
+    'zero-residual': 'Converged: the model fits the data to roundoff.',
     'no-progress': `Not converged: the steps became smaller than ${settings.step} of the parameters and still ${because}.`,
     bound: boundMessage(bound),
     'max-iterations': `Not converged after ${settings.maxIterations} steps: start nearer, or allow more.`,
@@ -352,8 +358,8 @@ function resultOf(
   };
 }
 
-export const boundMessage = (bound = 'a coordinate runs off to infinity'): string =>
-  `Not converged: there is no minimum within the bounds, for ${bound}.`;
+export const boundMessage = (bound = 'a coordinate diverges to infinity'): string =>
+  `Not converged: there is no minimum within the bounds, because ${bound}.`;
 
 function settingsOf({tolerance = {}, maxIterations = 200, damping = 1e-3}: LevenbergMarquardtOptions): Settings {
   const settings = {

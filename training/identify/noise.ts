@@ -11,28 +11,31 @@ import {roundedGround, roundedLoss} from './rounded-normal.js';
 /** Made by `white`, `autoregressive`, `huber`, `studentT` or `quantized`; plain data. */
 export interface Noise {
   readonly name: 'white' | 'autoregressive' | 'huber' | 'studentT' | 'quantized';
-  /** Scale of a weighted residual, where it is known; else it is found. */
+  /** Scale of a weighted residual, if known; otherwise it is estimated. */
   readonly sd?: number;
-  /** Of an autoregression: how many earlier residuals tell of the next. */
+  /** Order of an autoregression. */
   readonly order: number;
   /** Huber's k, Student's ν, or the step of a converter. */
   readonly shape: number;
 }
 
-/** What is known of the size of the noise. */
+/** Options of noise models. */
 export interface NoiseOptions {
-  /** Standard deviation of a weighted residual: 1 where weights are inverse standard deviations. Default: found from the residuals. */
+  /**
+   * Standard deviation of a weighted residual: 1 where weights are inverse standard deviations. Default: estimated from
+   * the residuals.
+   */
   readonly sd?: number;
 }
 
-/** Independent errors of one deviation: least squares. */
+/** Independent errors of equal variance: least squares. */
 export function white(options: NoiseOptions = {}): Noise {
   return noiseOf('white', options, 0, 0);
 }
 
 /**
- * Errors that remember: rₖ = φ₁ rₖ₋₁ + … + φₚ rₖ₋ₚ + eₖ with white e. The coefficients are found with the parameters, output
- * by output; all records need evenly spaced samples. `order` is p, default 1.
+ * Autoregressive errors: rₖ = φ₁ rₖ₋₁ + … + φₚ rₖ₋ₚ + eₖ with white e. The coefficients are estimated with the
+ * parameters, output by output; all records need evenly spaced samples. `order` is p, default 1.
  */
 export function autoregressive({order = 1, ...rest}: NoiseOptions & {readonly order?: number} = {}): Noise {
   requireValue(order, count, 'autoregressive: order', 'bad-option', 'order');
@@ -41,7 +44,7 @@ export function autoregressive({order = 1, ...rest}: NoiseOptions & {readonly or
 
 /**
  * Mostly normal errors with some outliers: beyond k deviations the cost grows no faster than the residual.
- * `threshold` is k, default 1.345: 95 % efficient where there are no outliers (Holland & Welsch 1977).
+ * `threshold` is k, default 1.345: 95 % efficient without outliers (Holland & Welsch 1977).
  */
 export function huber({threshold = 1.345, ...rest}: NoiseOptions & {readonly threshold?: number} = {}): Noise {
   requireValue(threshold, positive, 'huber: threshold', 'bad-option', 'threshold');
@@ -49,7 +52,7 @@ export function huber({threshold = 1.345, ...rest}: NoiseOptions & {readonly thr
 }
 
 /**
- * Errors of Student's t distribution: the farther off a residual is, the less it says. `sd` is the distribution's scale,
+ * Errors with Student's t distribution: large residuals have less weight. `sd` is the distribution's scale,
  * `degrees` its ν, default 4 (Lange, Little & Taylor 1989).
  */
 export function studentT({degrees = 4, ...rest}: NoiseOptions & {readonly degrees?: number} = {}): Noise {
@@ -58,12 +61,12 @@ export function studentT({degrees = 4, ...rest}: NoiseOptions & {readonly degree
 }
 
 /**
- * Normal errors that were then rounded to a converter's steps: a measurement tells that the value with its noise lay within
- * half a `step` of it, whose probability is a difference of two normal distributions (Wang, Yin & Zhang, System
+ * Normal errors that were then rounded to a converter's steps: a measurement means that the value with its noise was
+ * within half a `step` of it, whose probability is a difference of two normal distributions (Wang, Yin & Zhang, System
  * identification using binary sensors, IEEE TAC 48, 2003; Gustafsson & Karlsson, Statistical results for system
- * identification based on quantized observations, Automatica 45, 2009). `sd` is the deviation before the rounding. For
- * steps below two deviations it differs little from white noise with step²/12 more variance; of coarse steps that would
- * be biased. `step` is that of a weighted residual.
+ * identification based on quantized observations, Automatica 45, 2009). `sd` is the standard deviation before rounding.
+ * For steps below two standard deviations it differs little from white noise with step²/12 more variance; with coarse
+ * steps, white noise would be biased. `step` is that of a weighted residual.
  */
 export function quantized({step, ...rest}: NoiseOptions & {readonly step: number}): Noise {
   requireValue(step, positive, 'quantized: step', 'bad-option', 'step');
@@ -81,7 +84,7 @@ export function requireNoise(noise: Noise): void {
     return;
   throw new OptionError(
     'bad-option',
-    'identify: noise is made by white(), autoregressive({order}), huber({threshold}), studentT({degrees}) or quantized({step}).',
+    'identify: noise must be made by white(), autoregressive({order}), huber({threshold}), studentT({degrees}) or quantized({step}).',
     {option: 'noise'},
   );
 }

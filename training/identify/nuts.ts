@@ -7,7 +7,7 @@
 import type {Random} from '../train/random.js';
 import type {Metric} from './nuts-metric.js';
 
-/** ln of a density, but for a constant, with its gradient; undefined where it is 0 or cannot be had. */
+/** ln of a density, up to a constant, with its gradient; undefined if it is 0 or cannot be evaluated. */
 export type LogDensity = (x: Float64Array) => {readonly value: number; readonly gradient: Float64Array} | undefined;
 
 /** A place with what is known of it. */

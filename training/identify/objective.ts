@@ -15,10 +15,10 @@ import {RowQr} from './row-qr.js';
 import type {NoiseState, WhitenedStretch} from './weighing.js';
 import {Weighing} from './weighing.js';
 
-/** The noise as the fit took it. */
+/** The noise model of the fit. */
 export interface NoiseFound extends NoiseState {
   readonly model: Noise['name'];
-  /** Of an autoregression: φ₁ … φₚ, output by output. */
+  /** For an autoregression: φ₁ … φₚ, by output. */
   readonly coefficients: readonly Float64Array[];
 }
 

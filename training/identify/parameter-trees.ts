@@ -7,15 +7,15 @@ import {flatten} from './parameter-value.js';
 import type {Parameter, ParameterOptions, Parameters} from './parameters.js';
 import {free} from './parameters.js';
 
-/** Arrays by name, to any depth: a network's weights, as `params` has them. */
+/** Arrays by name, to any depth: a network's weights, as in `params`. */
 export interface ParameterTree {
   readonly [name: string]: ParameterValue | ParameterTree;
 }
 
 /**
- * Every leaf of a tree free, under names with dots: `{...freeTree('network', network.params)}` looks for all weights.
- * `{prior: {mean: 0, sd: 1}}` is ridge regression of them (Hoerl & Kennard, Technometrics 12, 1970), with the penalty
- * (noise's sd / prior's sd)² on the sum of their squares.
+ * Free parameters for all leaves of a tree, under names with dots: `{...freeTree('network', network.params)}` estimates
+ * all weights. `{prior: {mean: 0, sd: 1}}` is ridge regression of them (Hoerl & Kennard, Technometrics 12, 1970), with
+ * the penalty (noise's sd / prior's sd)² on the sum of their squares.
  * @throws OptionError 'bad-parameter' of a tree that contains itself
  */
 export function freeTree(name: string, tree: ParameterTree, options?: ParameterOptions): Parameters {
@@ -29,14 +29,14 @@ function leavesOf(
   above: readonly ParameterTree[],
 ): [string, Parameter][] {
   if (above.includes(tree))
-    throw new OptionError('bad-parameter', `freeTree: ${name} contains itself; a tree of parameters has an end.`);
+    throw new OptionError('bad-parameter', `freeTree: ${name} contains itself; a tree of parameters must be finite.`);
   return Object.entries(tree).flatMap(([key, value]): [string, Parameter][] => {
     const at = `${name}.${key}`;
     return isValue(value) ? [[at, free(value, options)]] : leavesOf(at, value, options, [...above, tree]);
   });
 }
 
-/** The tree again, with what was found for its leaves: what a simulation takes as `params`. */
+/** The tree with the estimates of its leaves, for the `params` of a simulation. */
 export function estimatedTree(
   name: string,
   tree: ParameterTree,

@@ -8,7 +8,7 @@ export type ParameterValue =
   | readonly ParameterValue[]
   | {readonly shape: readonly number[]; dataSync(): ArrayLike<number>};
 
-/** What is known of a parameter before the fit. */
+/** The kind of a parameter. */
 export type ParameterKind = 'free' | 'positive' | 'bounded' | 'fixed';
 
 /** Row-major numbers of a value, with its shape. @throws OptionError of what is no value */
@@ -28,7 +28,7 @@ export function flatten(value: ParameterValue): {guess: Float64Array; shape: rea
   if (odd >= 0) {
     throw new OptionError(
       'parameter-ragged',
-      `A parameter's guess is no regular array: its entry ${odd} has shape [${parts[odd].shape}] where the first has [${inner}].`,
+      `A parameter's guess is not a regular array: its entry ${odd} has shape [${parts[odd].shape}], but the first has [${inner}].`,
       {entry: odd},
     );
   }

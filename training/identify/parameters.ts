@@ -21,13 +21,13 @@ export interface Parameter<Shape extends readonly number[] = readonly number[]> 
   /** −∞ and ∞ where there are none. */
   readonly low: number;
   readonly high: number;
-  /** What was known before the measurement, number by number. */
+  /** The prior of each number. */
   readonly prior?: Prior;
 }
 
-/** What is told of a parameter beside its guess. */
+/** Options of a parameter. */
 export interface ParameterOptions {
-  /** What is known before the measurement; see `PriorGiven`. Its rows stand beside the data's in the cost. */
+  /** The prior; see `PriorGiven`. Its residuals are added to those of the data in the cost. */
   readonly prior?: PriorGiven;
 }
 
@@ -43,12 +43,15 @@ export function free<V extends ParameterValue>(guess: V, options?: ParameterOpti
   return parameter('free', guess, -Infinity, Infinity, options);
 }
 
-/** Greater than zero: masses, stiffnesses, times. Steps are relative, so a guess wrong by a factor does no harm. A prior is lognormal, of the mean and deviation given. */
+/**
+ * Greater than zero: masses, stiffnesses, times. Steps are relative, so a guess may be wrong by a factor. A prior is
+ * lognormal, with the given mean and standard deviation.
+ */
 export function positive<V extends ParameterValue>(guess: V, options?: ParameterOptions): Parameter<ShapeOf<V>> {
   return parameter('positive', guess, 0, Infinity, options);
 }
 
-/** Strictly between two finite numbers. A prior is normal, cut off at the bounds. */
+/** Strictly between two finite numbers. A prior is normal, truncated at the bounds. */
 export function bounded<V extends ParameterValue>(
   low: number,
   high: number,
@@ -58,7 +61,7 @@ export function bounded<V extends ParameterValue>(
   return parameter('bounded', guess, low, high, options);
 }
 
-/** Known: takes part in the model, not in the fit. */
+/** A known value: used in the model, not estimated. */
 export function fixed<V extends ParameterValue>(value: V): Fixed<ShapeOf<V>> {
   return parameter('fixed', value, -Infinity, Infinity) as Fixed<ShapeOf<V>>;
 }
@@ -94,13 +97,16 @@ export type Fixed<Shape extends readonly number[] = readonly number[]> = Paramet
 /** The parameters of a problem by name. */
 export type Parameters = {readonly [name: string]: Parameter};
 
-/** Values of the parameters T, under their names: numbers for scalars, arrays (row-major) otherwise. A record's own are 'record 1: name'. */
+/**
+ * Values of the parameters T by name: numbers for scalars, arrays (row-major) otherwise. Those of one record are
+ * 'record 1: name'.
+ */
 export type Estimates<T> = {
   readonly [K in keyof T]: T[K] extends Parameter<infer Shape> ? EstimateOf<Shape> : never;
 } & {
   readonly [own: `${string}: ${string}`]: number | Float64Array;
 };
-/** Standard errors of the parameters T: as their estimates, without those that are fixed. */
+/** Standard errors of the parameters T: like their estimates, without fixed ones. */
 export type Errors<T> = {
   readonly [K in keyof T as T[K] extends Fixed ? never : K]: T[K] extends Parameter<infer Shape>
     ? EstimateOf<Shape>
@@ -229,14 +235,14 @@ export class ParameterSpace {
         const error = standardError?.[i] ?? NaN;
         if (Number.isFinite(error) ? error < 1 / AGAINST : theta[i] >= VANISHING * this.guessAt(i)) return [];
         return [
-          `${label} ran against 0 (${theta[i].toPrecision(2)}): the data ask for a value that is zero or negative, which positive(guess) cannot take. Use free(guess) to see which, or look for what the model leaves out.`,
+          `${label} converged to 0 (${theta[i].toPrecision(2)}): the data suggest a value that is zero or negative, which positive(guess) excludes. Use free(guess) to see which, or look for what the model lacks.`,
         ];
       }
       if (kind !== 'bounded') return [];
       const place = (theta[i] - low) / (high - low);
       if (place > AGAINST && place < 1 - AGAINST) return [];
       return [
-        `${label} lies against its ${place < 0.5 ? 'lower' : 'upper'} bound ${place < 0.5 ? low : high}: widen the bounds if they are not physical.`,
+        `${label} is at its ${place < 0.5 ? 'lower' : 'upper'} bound ${place < 0.5 ? low : high}: widen the bounds if they are not physical.`,
       ];
     });
   }
@@ -330,7 +336,7 @@ export function requireParameters(parameters: Parameters): void {
     const given = typeof parameter === 'object' ? 'an object of another kind' : String(parameter);
     throw new OptionError(
       'parameter-guess',
-      `Parameter ${name} is ${given}: give what is known of it, as free(guess), positive(guess), bounded(low, high, guess) or fixed(value).`,
+      `Parameter ${name} is ${given}: define it by free(guess), positive(guess), bounded(low, high, guess) or fixed(value).`,
       {parameter: name},
     );
   }

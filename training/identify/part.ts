@@ -9,17 +9,17 @@ import {checkRecords, Fit} from './fit.js';
 import type {Solvable} from './solve.js';
 import type {MeasuredRecord} from './records.js';
 
-/** One part: which, of which problem, and its data. */
+/** One part of an analysis: its kind, its problem, and its data. */
 export interface PartCase {
   readonly part: string;
-  /** Of the problem what its records and parameters tell of it: a task that has another one refuses. */
+  /** Fingerprint of the problem's records and parameters: a task with another problem refuses the part. */
   readonly of: string;
   readonly [name: string]: unknown;
 }
 
 /** Where parts are computed; made by `fitSweep` of stiffgrad/sweep. */
 export interface PartSweep {
-  /** The parts' results in their order. @throws (rejects) where one has none */
+  /** The parts' results in their order. @throws (rejects) if one has none */
   compute(parts: readonly PartCase[], signal?: AbortSignal): Promise<readonly unknown[]>;
 }
 
@@ -74,6 +74,6 @@ export function requireSameProblem(held: HeldProblem, {of}: PartCase): void {
   if (held.of === of) return;
   throw new OptionError(
     'other-problem',
-    `The task's problem is not the one that is analysed: records, parameters, guesses, method or noise differ (${held.of} there, ${of} here). Let both import the same one.`,
+    `The task's problem is not the analysed one: records, parameters, guesses, method or noise differ (${held.of} there, ${of} here). Import the same problem in both.`,
   );
 }

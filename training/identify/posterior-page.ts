@@ -42,14 +42,14 @@ function posteriorReport(found: Numbers): Report {
       {name: 'draws', value: found.draws[labels[0]].length},
       {name: 'greatest R̂', value: Number(Math.max(...labels.map(label => found.rHat[label])).toFixed(4))},
       {name: 'least effective draws', value: Math.round(least(found.effectiveSize))},
-      {name: 'least effective draws in the tails', value: Math.round(least(found.tailSize))},
+      {name: 'fewest effective draws in the tails', value: Math.round(least(found.tailSize))},
       {name: 'divergences', value: divergences},
       {name: 'gradients', value: evaluations},
     ],
     charts: labels.slice(0, PICTURED).flatMap(label => posteriorCharts(found, label)),
     warnings,
     notes: [
-      'Intervals are between the 2.5 % and the 97.5 % quantile of the draws; the deviation stands in place of a standard error.',
+      'Intervals are between the 2.5 % and the 97.5 % quantiles of the draws; errors are their standard deviations.',
     ],
   };
 }

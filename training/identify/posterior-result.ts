@@ -1,12 +1,12 @@
 /** What draws of a posterior tell. */
 import type {Shows} from '../report/displayed.js';
 
-/** One number for each that was looked for: 'k', 'w[0,1]', 'record 2: load'. */
+/** One number per estimated number: 'k', 'w[0,1]', 'record 2: load'. */
 export interface ByLabel {
   readonly [label: string]: number;
 }
 
-/** Draws of the parameters, and what they tell; all by label. */
+/** Draws of the parameters, and their statistics; all by label. */
 export interface Posterior extends Shows {
   readonly labels: readonly string[];
   /** [chains · draws], chain by chain. */
@@ -17,20 +17,20 @@ export interface Posterior extends Shows {
   readonly median: ByLabel;
   /** Between the 2.5 % and the 97.5 % quantile. */
   readonly interval: {readonly [label: string]: readonly [number, number]};
-  /** Rank-normalized split-R̂: above 1.01 the chains have not met. */
+  /** Rank-normalized split-R̂: above 1.01 the chains have not converged. */
   readonly rHat: ByLabel;
-  /** In the bulk: draws of the median's error. */
+  /** Effective sample size of the bulk. */
   readonly effectiveSize: ByLabel;
   readonly tailSize: ByLabel;
   /** Standard error of `mean` from the number of draws. */
   readonly monteCarloError: ByLabel;
   readonly divergences: number;
-  /** Gradients that were taken for the draws, and for the warm-up before. */
+  /** Number of gradients, for the draws and for the warm-up. */
   readonly evaluations: number;
   readonly warmUpEvaluations: number;
   readonly method: 'nuts' | 'laplace';
-  /** What to know before the draws are believed. */
+  /** Warnings about the reliability of the draws. */
   readonly warnings: readonly string[];
-  /** A quantile of the draws, 0 ≤ p ≤ 1. @throws OptionError of another label */
+  /** A quantile of the draws, 0 ≤ p ≤ 1. @throws OptionError for an unknown label */
   quantile(label: string, p: number): number;
 }

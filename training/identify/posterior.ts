@@ -33,18 +33,18 @@ import {
   type SamplingOptions,
 } from './sample-density.js';
 
-/** How a posterior is drawn. */
+/** Options of `posterior`. */
 export interface PosteriorOptions extends SamplingOptions {
   /** 'nuts' (default) draws from the posterior itself; 'laplace' from the normal distribution of the estimate and its covariance. */
   readonly method?: 'nuts' | 'laplace';
-  /** Where its chains are computed: made by `fitSweep` of stiffgrad/sweep. `onProgress` is then the sweep's own. */
+  /** Where its chains are computed: made by `fitSweep` of stiffgrad/sweep. `onProgress` is then that of the sweep. */
   readonly sweep?: PartSweep;
 }
 
 /**
  * Draws from the posterior of a fit.
  * @param problem the same that was identified; parameters without a prior have a flat one, positive ones in their logarithm
- * @throws OptionError where the data and the priors leave a direction open; what `simulate` throws at the estimate
+ * @throws OptionError if data and priors do not determine a direction; errors of `simulate` at the estimate
  */
 export async function posterior<T extends Parameters, E, D, R>(
   problem: AnyProblem<T>,
@@ -183,7 +183,7 @@ function requireIdentified({
   const among = unidentified.flatMap(({parameters}) => parameters.map(i => correlation.labels[i]));
   throw new OptionError(
     'not-identified',
-    `posterior: the data leave ${among.length > 0 ? [...new Set(among)].slice(0, 4).join(', ') : correlation.labels[open]} open, so there is no distribution to draw from. Give a prior, or fix it.`,
+    `posterior: the data do not determine ${among.length > 0 ? [...new Set(among)].slice(0, 4).join(', ') : correlation.labels[open]}, so there is no distribution to draw from. Give a prior, or fix it.`,
     {parameter: correlation.labels[open]},
   );
 }
@@ -248,17 +248,17 @@ function posteriorOf({labels, natural}: Target, chains: readonly Chain[], method
     ...(divergences === 0
       ? []
       : [
-          `${divergences} trajectories diverged: the draws miss a part of the posterior that is steeper than the rest. Raise targetAcceptance to 0.95, or give a prior.`,
+          `${divergences} trajectories diverged: the draws miss a part of the posterior that is steeper than the rest. Increase targetAcceptance to 0.95, or give a prior.`,
         ]),
-    ...(longest === 0 ? [] : [`${longest} trajectories were ended by maxDepth: take metric: 'dense'.`]),
+    ...(longest === 0 ? [] : [`${longest} trajectories reached maxDepth: use metric: 'dense'.`]),
     ...(apart.length === 0
       ? []
       : [
-          `R̂ is above ${R_HAT} for ${apart.slice(0, 4).join(', ')}: the chains have not met. Draw more, or look for several minima with starts.`,
+          `R̂ is above ${R_HAT} for ${apart.slice(0, 4).join(', ')}: the chains have not converged to the same distribution. Draw more, or look for several minima with starts.`,
         ]),
     ...(few.length === 0
       ? []
-      : [`There are fewer than ${EFFECTIVE} effective draws a chain of ${few.slice(0, 4).join(', ')}: draw more.`]),
+      : [`There are fewer than ${EFFECTIVE} effective draws per chain of ${few.slice(0, 4).join(', ')}: draw more.`]),
   ];
   const result: Omit<Posterior, 'html'> = {
     labels,

@@ -10,9 +10,9 @@ import type {ParameterKind, ParameterValue} from './parameter-value.js';
 import {flatten} from './parameter-value.js';
 
 /**
- * A prior as it is given: one number for all of a parameter's, or one for each. Both are of the parameter itself and in
- * its unit; of a positive one they are the mean and the standard deviation of the lognormal distribution, of a bounded one
- * those of the normal distribution before its tails are cut off.
+ * A prior as given: one number for all numbers of a parameter, or one each. Both refer to the parameter itself, in
+ * its unit; for a positive one they are the mean and the standard deviation of the lognormal distribution, for a
+ * bounded one those of the normal distribution before truncation.
  */
 export interface PriorGiven {
   /** Default: the guess. */
@@ -21,7 +21,7 @@ export interface PriorGiven {
   readonly sd: ParameterValue;
 }
 
-/** A prior number by number, [size] each: of θ, of a positive parameter of ln θ. */
+/** The prior of each number, [size] each: of θ, for a positive parameter of ln θ. */
 export interface Prior {
   readonly mean: Float64Array;
   readonly sd: Float64Array;

@@ -23,26 +23,32 @@ import type {Parameter, Parameters} from './parameters.js';
 import {fixed, guessing} from './parameters.js';
 import {priorCostOf} from './priors.js';
 
-/** What `likelihoodProfile` may be told. */
+/** Options of `likelihoodProfile`. */
 export interface ProfileOptions {
-  /** To each side of the estimate; default 6. */
+  /** Number of points on each side of the estimate; default 6. */
   readonly points?: number;
-  /** How far from the estimate, in standard errors; default 3. Where there is none, in estimates. Of a positive parameter the steps are equal in its logarithm. */
+  /**
+   * Largest distance from the estimate, in standard errors; default 3. Without a standard error, in units of the
+   * estimate. For a positive parameter the steps are equal in its logarithm.
+   */
   readonly reach?: number;
   /** Where its two sides are computed: made by `fitSweep` of stiffgrad/sweep. */
   readonly sweep?: PartSweep;
 }
 
-/** The least cost with one parameter held at each of several values. */
+/** The minimum cost with one parameter fixed at each of several values. */
 export interface LikelihoodProfile extends Shows {
   readonly name: string;
-  /** Ascending, the estimate among them. Values at which the model cannot be simulated are left out. */
+  /** Increasing, including the estimate. Values at which the model cannot be simulated are omitted. */
   readonly values: Float64Array;
-  /** Twice the rise of the cost over the variance of a residual and over `uncertainty.inflation`: χ² of one degree of freedom. */
+  /**
+   * Twice the increase of the cost, divided by the variance of a residual and by `uncertainty.inflation`: χ² with one
+   * degree of freedom.
+   */
   readonly deviance: Float64Array;
-  /** Where the deviance passes 3.84, the 95 % point of χ²; ±Infinity where it does not within reach. */
+  /** Where the deviance crosses 3.84, the 95 % point of χ²; ±Infinity if it does not within `reach`. */
   readonly interval: readonly [number, number];
-  /** What to know: the data do not bound the parameter; a lower cost was found than the estimate's. */
+  /** Warnings: the data do not bound the parameter; a lower cost than the estimate's was found. */
   readonly warnings: readonly string[];
 }
 
@@ -53,11 +59,11 @@ const CHI = 3.841458820694124;
 const LOWER = 0.01;
 
 /**
- * The least cost over all other parameters with one of them held at values about its estimate: what its standard error
- * approximates by a parabola (Bates & Watts 1988, ch. 6).
+ * The minimum cost over all other parameters with one of them fixed at values around its estimate, which its standard
+ * error approximates by a parabola (Bates & Watts 1988, ch. 6).
  * @param problem the same that was identified
  * @param name of a parameter that is one number and not fixed
- * @throws OptionError where there is no such parameter
+ * @throws OptionError if there is no such parameter
  */
 export async function likelihoodProfile<T extends Parameters, E, D, R>(
   problem: AnyProblem<T>,
@@ -72,7 +78,7 @@ export async function likelihoodProfile<T extends Parameters, E, D, R>(
   if (parameter === undefined || parameter.kind === 'fixed' || parameter.guess.length !== 1)
     throw new OptionError(
       'bad-profile',
-      `likelihoodProfile: '${name}' is not a single number that was looked for; there are ${Object.entries(
+      `likelihoodProfile: '${name}' is not an estimated parameter of one number; there are ${Object.entries(
         problem.parameters,
       )
         .filter(([, {kind, guess}]) => kind !== 'fixed' && guess.length === 1)
@@ -223,7 +229,9 @@ function warningsOf(
   return [
     ...(open.length === 0
       ? []
-      : [`The data do not bound ${name} ${open.join(', nor ')}: within that the other parameters make up for it.`]),
+      : [
+          `The data do not bound ${name} ${open.join(', nor ')}: within this range the other parameters compensate for it.`,
+        ]),
     ...(lower[1] < -LOWER
       ? [
           `At ${name} = ${numberText(lower[0])} the cost is lower than at the estimate: the fit had found another minimum. Start from there.`,

@@ -32,23 +32,29 @@ import {requireFewSteps, requireGrid, stepsASample, stepsEach} from './sampling.
 export interface Model {
   readonly system: System;
   /**
-   * Where every record starts that has no start of its own; what parameters named initial.q, initial.v or
-   * initial.y give may be left out.
+   * The initial state of records without their own; parts that parameters named initial.q, initial.v or
+   * initial.y define may be omitted.
    */
   readonly initial?: Start | StartWithStates;
-  /** What a record's y is, where that is not the state of an ode: a function of the state, traced like a force. */
+  /** Defines a record's y, if that is not the state of an ode: a function of the state, traced like a force. */
   readonly observe?: Observe;
-  /** Measured inputs: each is in the `params` of forces and of `observe` under its name, as its value at the present time. A mass has none. */
+  /**
+   * Measured inputs: each is in the `params` of forces and of `observe` under its name, as its value at the current
+   * time. A mass has no inputs.
+   */
   readonly inputs?: Inputs;
-  /** What is looked for, by the name it has in `params`: 'spring.stiffness' is params.spring.stiffness. 'initial.q' and its like are the start. */
+  /**
+   * The parameters, by their name in `params`: 'spring.stiffness' is params.spring.stiffness. 'initial.q' and similar
+   * are the initial state.
+   */
   readonly parameters: Parameters;
   /** Default implicitMidpoint(). */
   readonly scheme?: Scheme;
-  /** Step of the simulation, in the records' unit of time; every measured time lies on its grid, but for `offGrid`. */
+  /** Step of the simulation, in the records' unit of time; measured times must be on its grid, see `offGrid`. */
   readonly dt: number;
   /**
-   * Measured times between the steps, as of an uneven clock: 'refuse' (default) is an error that names the dt to choose;
-   * 'interpolate' compares with the simulation's dense output there, which is of the scheme's order.
+   * Measured times between the steps, for uneven times: 'refuse' (default) throws an error that names a suitable dt;
+   * 'interpolate' compares with the simulation's dense output there, which has the scheme's order.
    */
   readonly offGrid?: OffGrid;
   readonly newton?: Newton;
@@ -184,7 +190,7 @@ export class RecordModel {
           residuals[row(i)] = weights[i] === 0 ? 0 : weights[i] * (series[i] - measured[i]);
         this.directions.forEach(({key, index}, d) => {
           const tangent = tangents[d][simulated];
-          this.requireFinite(tangent, channel, `derivative by ${key} of the simulated`);
+          this.requireFinite(tangent, channel, `derivative with respect to ${key} of the simulated`);
           const column = columnOf(key) + index;
           for (let i = 0; i < tangent.length; i++)
             jacobian[row(i) * columns + column] = weights[i] === 0 ? 0 : weights[i] * tangent[i];
@@ -404,7 +410,7 @@ export class RecordModel {
     const {name} = this.record;
     throw new OptionError(
       'missing-option',
-      `identify: nothing says where ${name} starts: give initial.${missing}, as a number or as a parameter of this name.`,
+      `identify: ${name} has no initial value: give initial.${missing}, as a number or as a parameter of this name.`,
       {record: name, missing: `initial.${missing}`},
     );
   }
@@ -428,7 +434,7 @@ export class RecordModel {
     const {record} = this;
     throw new ShapeError(
       'data-shape',
-      `${record.name}: a sample of ${name} has shape [${shape.join(', ')}], but the simulation gives [${own.join(', ')}]. To compare a part of the state, or something else, use observe and y.`,
+      `${record.name}: a sample of ${name} has shape [${shape.join(', ')}], but the simulation gives [${own.join(', ')}]. To compare a part of the state, or another quantity, use observe and y.`,
       {record: record.name, series: name, measured: [...shape], simulated: [...own]},
     );
   }
@@ -494,7 +500,7 @@ function shortInput(input: string, times: Float64Array, record: string, from: nu
   const [first, last] = [times[0], times[times.length - 1]];
   if (coversTimes(times, from, to)) return [];
   return [
-    `The input '${input}' is known from ${first} to ${last}, but ${record} runs from ${from} to ${to}: beyond its samples the nearest one was taken.`,
+    `The input '${input}' is known from ${first} to ${last}, but ${record} runs from ${from} to ${to}: beyond its samples the nearest one was used.`,
   ];
 }
 

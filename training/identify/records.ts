@@ -14,16 +14,16 @@ import {
 } from '../../lib/checks.js';
 import type {Parameters} from './parameters.js';
 
-/** An initial state, of which parameters named initial.q, initial.v or initial.y may give a part. */
+/** An initial state; parameters named initial.q, initial.v or initial.y may define parts of it. */
 export interface Start {
   readonly q?: Numeric;
   readonly v?: Numeric;
   readonly y?: Numeric;
-  /** Default: the first sample's. It may lie before it. */
+  /** Default: the time of the first sample. It may be earlier. */
   readonly t?: number;
 }
 
-/** The same with hidden states by name, which by default start as the system says. */
+/** The same with hidden states by name; default: the system's initial values. */
 export type StartWithStates = Start & {readonly [state: string]: Numeric | undefined};
 
 /** A block of a start. */
@@ -40,28 +40,31 @@ export const startOfState = (system: System, block: string): Numeric | undefined
     ? (system.states as {readonly [name: string]: {readonly initial: Numeric}})[block].initial
     : undefined;
 
-/** What was measured in one experiment. */
+/** The measurements of one experiment. */
 export interface MeasuredRecord {
-  /** [samples], ascending: times of the measurements, on the grid of dt from the start on. */
+  /** [samples], increasing: times of the measurements, on the grid of dt from the initial time. */
   readonly t: Numeric;
-  /** What is compared, at least one of them: [samples, ...shape of a sample] each. */
+  /** Measured series, at least one of them: [samples, ...shape of a sample] each. */
   readonly q?: Numeric;
   readonly v?: Numeric;
-  /** An ode's state; or, with `observe`, what that gives. */
+  /** An ode's state; or, with `observe`, its values. */
   readonly y?: Numeric;
   /**
-   * Inverse standard deviations: one number, one an output, one a sample or one a measurement; by series,
-   * or the same for all. Zero leaves a measurement out. Where numbers of outputs and samples agree, they are
-   * taken as one an output. Default 1.
+   * Inverse standard deviations: one number, one per output, one per sample or one per measurement; by series,
+   * or the same for all. Zero excludes a measurement. If the numbers of outputs and samples are equal, they are
+   * taken as one per output. Default 1.
    */
   readonly weights?: Numeric | {readonly q?: Numeric; readonly v?: Numeric; readonly y?: Numeric};
   /** A measurement that is NaN: 'refuse' (default) is an error; 'skip' gives it weight 0. */
   readonly missing?: 'refuse' | 'skip';
-  /** Inputs of this record, beside or in place of the problem's. */
+  /** Inputs of this record, in addition to or in place of the problem's. */
   readonly inputs?: Inputs;
-  /** Parameters of this record alone, beside or in place of the problem's: its start ('initial.q'), a load it was taken with. */
+  /**
+   * Parameters of this record only, in addition to or in place of the problem's: its initial state ('initial.q'), its
+   * load.
+   */
   readonly parameters?: Parameters;
-  /** A start of its own, or a part of one, in place of the problem's. */
+  /** Its own initial state, or parts of it, in place of the problem's. */
   readonly initial?: Start | StartWithStates;
   /** For errors, the report and the names of the results; default 'record 1', 'record 2', … */
   readonly name?: string;
@@ -146,7 +149,7 @@ export function checkRecord(
   if (channels.length === 0 && !bare)
     throw new OptionError(
       'no-data',
-      `${name} has nothing to compare with: give ${Object.keys(compared).join(' or ')} beside t.`,
+      `${name} has nothing to compare with: give ${Object.keys(compared).join(' or ')} in addition to t.`,
       {record: name},
     );
   for (const [input, one] of Object.entries(record.inputs ?? {}))
@@ -166,8 +169,8 @@ export const startChecks = (system?: System): Checks => ({
 function notSimulated(series: SeriesName, record: string, has: readonly string[]): OptionError {
   const remedy =
     series === 'y'
-      ? 'To compare something else than the state, say by `observe` what it is.'
-      : 'For other quantities there are `observe` and y.';
+      ? 'To compare something other than the state, define it by `observe`.'
+      : 'For other quantities use `observe` and y.';
   return new OptionError(
     'no-series',
     `${record} has ${series}, but the system's state is ${has.join(' and ')}. ${remedy}`,
@@ -180,7 +183,7 @@ function readTimes(given: Numeric, record: string): Float64Array {
   if (shape.length > 1)
     throw new ShapeError(
       'time-shape',
-      `${record}: t has shape [${shape.join(', ')}]; it is one number a sample, [samples].`,
+      `${record}: t has shape [${shape.join(', ')}]; it must have one number per sample, [samples].`,
       {record},
     );
   for (let i = 0; i < t.length; i++) {
@@ -189,7 +192,7 @@ function readTimes(given: Numeric, record: string): Float64Array {
     if (i > 0 && !(t[i] > t[i - 1]))
       throw new DataError(
         'time-order',
-        `${record}: times must ascend, but t[${i}] = ${t[i]} follows ${t[i - 1]}. Sort the record, and remove repeated samples.`,
+        `${record}: times must increase, but t[${i}] = ${t[i]} follows ${t[i - 1]}. Sort the record, and remove repeated samples.`,
         {record, series: 't', index: i},
       );
   }
@@ -209,7 +212,7 @@ function readChannel(
   if (values.length === 0 || values.length % samples !== 0 || (!flat && shape[0] !== samples)) {
     throw new ShapeError(
       'data-shape',
-      `${name}: ${series} has shape [${shape.join(', ')}] for ${samples} times; it needs the shape [${samples}, ...], a sample after the other.`,
+      `${name}: ${series} has shape [${shape.join(', ')}] for ${samples} times; it needs the shape [${samples}, ...], one sample per row.`,
       {record: name, series, shape: [...shape]},
     );
   }
@@ -245,7 +248,7 @@ function readWeights(
   if (bad >= 0)
     throw new DataError(
       'bad-weight',
-      `${record}: weight ${bad} of ${series} is ${values[bad]}: weights are finite and not negative.`,
+      `${record}: weight ${bad} of ${series} is ${values[bad]}: weights must be finite and not negative.`,
       {record, series, index: bad},
     );
   const total = samples * outputs;
@@ -253,7 +256,7 @@ function readWeights(
   if (spread === undefined) {
     throw new ShapeError(
       'weights-shape',
-      `${record}: weights of shape [${shape.join(', ')}] for ${series}; give one, ${outputs} (one an output), ${samples} (one a sample) or ${total} (one a measurement).`,
+      `${record}: weights of shape [${shape.join(', ')}] for ${series}; give one, ${outputs} (one per output), ${samples} (one per sample) or ${total} (one per measurement).`,
       {record, series, shape: [...shape]},
     );
   }

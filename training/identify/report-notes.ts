@@ -24,7 +24,7 @@ export function priorNotes(space: ParameterSpace, x: Float64Array, standardError
       ? `${numberText(Math.exp(mean))} to a factor of ${numberText(Math.exp(sd), 3)}`
       : `${measuredText(mean, sd)} ± ${errorText(sd)}`;
     return {
-      text: `Prior of ${space.labels[i]}: ${known}; the data moved it by ${numberText(moved, 2)} of its deviations and left ${numberText((100 * after) / sd, 2)} % of them.`,
+      text: `Prior of ${space.labels[i]}: ${known}; the data moved it by ${numberText(moved, 2)} standard deviations and left ${numberText((100 * after) / sd, 2)} % of that deviation.`,
       moved,
       left: after / sd,
     };
@@ -39,12 +39,11 @@ export function priorNotes(space: ParameterSpace, x: Float64Array, standardError
 /** The noise as it was found. */
 export function noiseNotes({model, sd, coefficients}: NoiseFound): string[] {
   if (model === 'white') return [];
-  const size = `of scale ${numberText(sd)} a weighted residual`;
-  if (model === 'huber')
-    return [`Outliers count no more than their sign beyond Huber's threshold; the noise is ${size}.`];
-  if (model === 'studentT') return [`The noise is taken to have Student's t distribution, ${size}.`];
+  const size = `of scale ${numberText(sd)} per weighted residual`;
+  if (model === 'huber') return [`Beyond Huber's threshold only the sign of a residual counts; the noise is ${size}.`];
+  if (model === 'studentT') return [`The noise is assumed to have Student's t distribution, ${size}.`];
   if (model === 'quantized')
-    return [`The noise is taken to have been rounded to a converter's steps; before, it was ${size}.`];
+    return [`The measurements are assumed to be rounded to a converter's steps; before rounding the noise is ${size}.`];
   return coefficients.map(
     (phi, output) =>
       `The noise of output ${output} is an autoregression with φ = ${Array.from(phi, value => numberText(value, 3)).join(', ')}.`,

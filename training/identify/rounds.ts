@@ -39,7 +39,7 @@ export function* rounds(
         ...found,
         history,
         remarks: [
-          `The noise was estimated ${ROUNDS} times and still changes by ${change.toPrecision(2)}: a simpler model of the noise, or a known sd, would settle.`,
+          `The noise was estimated ${ROUNDS} times and still changes by ${change.toPrecision(2)}: use a simpler model of the noise, or a known sd.`,
         ],
       };
     x = found.x;

@@ -15,23 +15,23 @@ import type {LogDensity, Place} from './nuts.js';
 import {transition} from './nuts.js';
 import {tune} from './nuts-adaptation.js';
 
-/** How chains are drawn. */
+/** Options of sampling. */
 export interface SamplingOptions {
   /** Default 4. */
   readonly chains?: number;
-  /** Of each chain, after its warm-up; default 1000. */
+  /** Draws per chain, after its warm-up; default 1000. */
   readonly draws?: number;
-  /** Draws that find the step length and the metric, and are not kept; default 1000. */
+  /** Draws that adapt the step length and the metric, and are discarded; default 1000. */
   readonly warmUp?: number;
   /** Default 1. */
   readonly seed?: number;
-  /** 'diagonal' (default), or 'dense' for numbers that are strongly related. */
+  /** 'diagonal' (default), or 'dense' for strongly correlated parameters. */
   readonly metric?: 'diagonal' | 'dense';
-  /** What the step length is led to: nearer to 1 where transitions diverge. Default 0.8. */
+  /** Target acceptance rate of the step length adaptation: nearer to 1 if transitions diverge. Default 0.8. */
   readonly targetAcceptance?: number;
-  /** Doublings of a trajectory at most; default 10, 1023 steps. */
+  /** Largest number of doublings of a trajectory; default 10, 1023 steps. */
   readonly maxDepth?: number;
-  /** After each draw: its chain, its number (negative in the warm-up). */
+  /** Called after each draw with its chain and its number (negative in the warm-up). */
   readonly onProgress?: (at: {readonly chain: number; readonly draw: number}) => void;
   /** Ends the sampling with an AbortError. */
   readonly signal?: AbortSignal;
@@ -56,11 +56,14 @@ export const samplingChecks = {
 export interface Chain {
   /** [draws], each a vector. */
   readonly draws: readonly Float64Array[];
-  /** Draws whose trajectory left: where the density is too steep for the step, and the draws miss a part of it. */
+  /**
+   * Number of draws whose trajectory diverged: the density is too steep for the step length, and the draws miss a part
+   * of it.
+   */
   readonly divergences: number;
-  /** Draws whose trajectory was ended by `maxDepth` before it turned. */
+  /** Number of draws whose trajectory reached `maxDepth` before it turned. */
   readonly longest: number;
-  /** Gradients, those of the warm-up apart. */
+  /** Number of gradients, without those of the warm-up. */
   readonly evaluations: number;
   readonly warmUpEvaluations: number;
   readonly step: number;
@@ -70,9 +73,9 @@ export interface Chain {
 const PAUSE = 20;
 
 /**
- * Draws of a density by its logarithm and the gradient of that, deterministic by the seed.
+ * Draws from a density given by its logarithm and the gradient of that, deterministic for a given seed.
  * @param start of all chains, or of each
- * @throws OptionError where the density is 0 at a start
+ * @throws OptionError if the density is 0 at a start
  */
 export async function sampleDensity(
   density: LogDensity,
@@ -114,7 +117,7 @@ export async function oneChain(
   if (at === undefined || !Number.isFinite(at.value))
     throw new OptionError(
       'start-not-evaluable',
-      `sampleDensity: the density cannot be had at the start of chain ${chain + 1}.`,
+      `sampleDensity: the density cannot be evaluated at the start of chain ${chain + 1}.`,
       {chain},
     );
   throwIfAborted(signal);

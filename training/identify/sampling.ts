@@ -4,7 +4,7 @@
  */
 import {DataError, OptionError} from '../../lib/index.js';
 
-/** What becomes of times between the steps: an error, or the simulated state there by the scheme's dense output. */
+/** Treatment of times between the steps: an error, or the simulated state there by the scheme's dense output. */
 export type OffGrid = 'refuse' | 'interpolate';
 
 /** `simulate` meets a time within this share of a step. */
@@ -32,7 +32,7 @@ export function requireGrid(
   if (t[0] < start)
     throw new DataError(
       'before-start',
-      `${record}: its first sample is at ${t[0]}, before the start of the simulation at ${start}. Leave t out of the initial state to start at the first sample.`,
+      `${record}: its first sample is at ${t[0]}, before the start of the simulation at ${start}. Omit t from the initial state to start at the first sample.`,
       {record, index: 0, t: start},
     );
   if (!(last > start))
@@ -46,7 +46,7 @@ export function requireGrid(
   if (rounding > gridSlack * dt) {
     throw new OptionError(
       'off-grid',
-      `${record}: its times, up to ${last}, are so large that doubles tell them apart to ${shortText(rounding)} only, too little for steps of ${dt}. Count time from the start of the record.`,
+      `${record}: its times, up to ${last}, are so large that double precision resolves only ${shortText(rounding)}, too coarse for steps of ${dt}. Count time from the start of the record.`,
       {record, dt},
     );
   }
@@ -81,7 +81,7 @@ export function requireFewSteps(t: Float64Array, start: number, dt: number, reco
   if (!(dt > 0 && steps >= mostSteps && each >= stepsASample)) return;
   throw new OptionError(
     'too-many-steps',
-    `${record} has ${steps.toPrecision(2)} steps of dt = ${dt}, ${Math.round(each)} from one sample to the next: are its times in the same unit as dt? sampleTimes(t, 'time_ms') gives seconds. Where it is meant, give samples of weight 0 between.`,
+    `${record} has ${steps.toPrecision(2)} steps of dt = ${dt}, ${Math.round(each)} from one sample to the next: are its times in the same unit as dt? sampleTimes(t, 'time_ms') gives seconds. If this is intended, add samples of weight 0 in between.`,
     {record, dt, steps},
   );
 }
@@ -112,16 +112,16 @@ function commonDivisor(a: number, b: number, tolerance: number): number {
 
 function remedy(t: Float64Array, dt: number, suggestion: number | undefined): string {
   if (suggestion !== undefined)
-    return `dt = ${shortText(suggestion)} would meet all its times; so would offGrid: 'interpolate', which reads the simulation between its steps.`;
+    return `dt = ${shortText(suggestion)} would meet all its times. Or use offGrid: 'interpolate', which reads the simulation between its steps.`;
   const mean = (t[t.length - 1] - t[0]) / (t.length - 1);
   // The clock that dt belongs to, where it explains the times; else the one they show.
   for (const spacing of [dt * Math.max(1, Math.round(mean / dt)), mean]) {
     const deviation = t.reduce((worst, time, i) => Math.max(worst, Math.abs(time - (t[0] + i * spacing))), 0);
     if (deviation > evenness * spacing) continue;
     const step = spacing / Math.ceil(spacing / dt - gridSlack);
-    return `Its samples are evenly spaced, but for ${deviation.toPrecision(2)} (rounded when they were written?): give t as ${t[0]} + i·${shortText(spacing)}${step === dt ? '' : `, and dt = ${shortText(step)}`}.`;
+    return `Its samples are evenly spaced except for ${deviation.toPrecision(2)} (rounded when they were written?): give t as ${t[0]} + i·${shortText(spacing)}${step === dt ? '' : `, and dt = ${shortText(step)}`}.`;
   }
-  return "Its times have no step in common that is not far shorter: offGrid: 'interpolate' reads the simulation between its steps, to the order of the scheme.";
+  return "Its times have no common step that is not far shorter. Use offGrid: 'interpolate', which reads the simulation between its steps, with the order of the scheme.";
 }
 
 /** Digits enough to be used, without the noise of the last ones. */

@@ -29,18 +29,19 @@ import type {End, Values} from './record-model.js';
 import type {NoiseState, Weighed} from './weighing.js';
 import {Weighing} from './weighing.js';
 
-/** Into how many segments records are cut at first; made by `single` or `multiple`. */
+/** The initial number of segments of records; made by `single` or `multiple`. */
 export interface Shooting {
   /** Of each record. 1 is single shooting. */
   readonly segments: number;
 }
 
-/** The whole record from its start: the default. */
+/** Simulates each record from its initial state: the default. */
 export const single = (): Shooting => ({segments: 1});
 
 /**
- * Records in segments at first, each with a start of its own; then whole.
- * @param spec.segments of each record, at least 2; as many that a segment is shorter than the time in which a wrong guess loses the data
+ * Divides records into segments at first, each with its own initial state; then simulates them whole.
+ * @param spec.segments of each record, at least 2; so many that a segment is shorter than the time in which a wrong
+ *   guess loses the data
  */
 export function multiple(spec: {readonly segments: number}): Shooting {
   refuseUnknownOptions(spec, {segments: any}, 'multiple');

@@ -19,11 +19,11 @@ import {rounds} from './rounds.js';
 import {MultipleShooting, shoot, single, type Shooting} from './shooting.js';
 import type {NoiseState} from './weighing.js';
 
-/** Where an identification stands after one of its steps. */
+/** State of an identification after a step. */
 export interface IdentificationProgress extends LeastSquaresIteration {
-  /** Where the iteration stands, by name, row-major; the fixed parameters too. */
+  /** Current values of the parameters by name, row-major; including fixed ones. */
   readonly values: {readonly [name: string]: Float64Array};
-  /** Which of the starts, from 0. */
+  /** Index of the start, from 0. */
   readonly start: number;
 }
 
@@ -84,7 +84,7 @@ export async function solveAll(
       ...warnings,
       ...((problem.workers ?? 0) > 1 && !fit.elsewhere
         ? [
-            'The simulations were made in the calling thread: worker threads could not be started, or a function of your own, an uneven clock or an engine of tensors cannot be sent to them.',
+            'The simulations ran in the calling thread: worker threads could not be started, or the problem cannot be sent to them, because it has a function of your own, uneven times or an engine of tensors.',
           ]
         : []),
     ],

@@ -7,18 +7,18 @@ import {count as countCheck, nonNegative, object, refuseUnknownOptions, requireV
 import {DataError, OptionError, readNumeric, ShapeError, type Numeric} from '../../lib/index.js';
 import {RowQr} from './row-qr.js';
 
-/** Columns of numbers by their names, [samples] each. */
+/** Columns of numbers by name, [samples] each. */
 export type Columns = {readonly [name: string]: Numeric};
 
-/** What `sparseRegression` is asked. */
+/** The argument of `sparseRegression`. */
 export interface SparseRegressionProblem {
-  /** What may be a term. `polynomials` makes some. */
+  /** Candidate terms. `polynomials` makes some. */
   readonly features: Columns;
-  /** What terms are looked for of. */
+  /** The quantities to express by the terms. */
   readonly targets: Columns;
-  /** Coefficients of less than this go, in the target's unit over the feature's; or give `share`. */
+  /** Coefficients below this are removed, in the target's unit divided by the feature's; or give `share`. */
   readonly threshold?: number;
-  /** Terms whose root mean square is less than this share of the target's go; between 0 and 1. */
+  /** Terms whose root mean square is less than this fraction of the target's are removed; between 0 and 1. */
   readonly share?: number;
   /** Weight of the squares of coefficients, each in units of its feature's norm; default 0. */
   readonly ridge?: number;
@@ -26,18 +26,18 @@ export interface SparseRegressionProblem {
   readonly maxIterations?: number;
 }
 
-/** The terms that were found of one target. */
+/** The terms of one target. */
 export interface FoundTerms {
-  /** Of the features that are left, by name. */
+  /** Coefficients of the remaining features, by name. */
   readonly coefficients: {readonly [feature: string]: number};
-  /** As one writes it: '10·y − 10·x'. */
+  /** The terms as text: '10·y − 10·x'. */
   readonly text: string;
-  /** Root mean square of what the terms leave. */
+  /** Root mean square of the residual. */
   readonly residual: number;
-  /** 1 less the share of the target's squares about its mean that is left. */
+  /** 1 − residual over total sum of squares. */
   readonly r2: number;
   readonly iterations: number;
-  /** What the data do not tell apart. */
+  /** Warnings, for example of features that the data do not distinguish. */
   readonly warnings: readonly string[];
 }
 
@@ -52,7 +52,7 @@ const known = {
 
 /**
  * The terms of each target: least squares on all features, then on those whose coefficients are not below the threshold, until
- * none goes.
+ * none is removed.
  * @throws OptionError; ShapeError where columns differ in length; DataError where a number is not finite, or there are fewer samples than features
  */
 export function sparseRegression(problem: SparseRegressionProblem): {readonly [target: string]: FoundTerms} {
@@ -82,7 +82,7 @@ export function sparseRegression(problem: SparseRegressionProblem): {readonly [t
   if (columns.length === 0 || samples < columns.length)
     throw new DataError(
       'too-few-samples',
-      `sparseRegression: ${samples} samples for ${columns.length} features; there must be a feature, and as many samples as features.`,
+      `sparseRegression: ${samples} samples for ${columns.length} features; give at least one feature, and at least as many samples as features.`,
     );
   return Object.fromEntries(wanted.map(({key, values}) => [key, found(columns, values, problem)]));
 }
@@ -119,7 +119,7 @@ function found(
     warnings.length = 0;
     if (fit.rank < active.length)
       warnings.push(
-        `The terms ${active.map(({key}) => key).join(', ')} depend on each other in these samples: their coefficients are those of least norm.`,
+        `The terms ${active.map(({key}) => key).join(', ')} depend on each other in these samples: their coefficients are those of minimum norm.`,
       );
     const least = threshold ?? share * norm(target);
     const size = (k: number): number =>
@@ -130,7 +130,7 @@ function found(
     coefficients = Float64Array.from(kept, k => coefficients[k]);
     if (iterations === most)
       warnings.push(
-        'Terms went in the last iteration, so the coefficients of the others are not fitted without them: raise maxIterations.',
+        'Terms were removed in the last iteration, so the other coefficients were not fitted again without them: increase maxIterations.',
       );
   }
   const rest = target.map((value, i) =>
@@ -184,12 +184,12 @@ function textOf(names: readonly string[], coefficients: Float64Array): string {
 /**
  * Products of powers of the variables up to a degree, by their names: '1', 'x', 'y', 'x²', 'x y', …
  * @param variables [samples] each
- * @throws OptionError where the degree is no whole number of at least 1
+ * @throws OptionError if the degree is not a whole number of at least 1
  */
 export function polynomials(variables: Columns, degree: number): {readonly [name: string]: Float64Array} {
   requireValue(degree, countCheck, 'polynomials: degree');
   const own = read(variables, 'variables');
-  if (own.length === 0) throw new OptionError('missing-option', 'polynomials needs a variable.');
+  if (own.length === 0) throw new OptionError('missing-option', 'polynomials needs at least one variable.');
   interface Product {
     readonly powers: readonly number[];
     /** Its last variable: what multiplies it comes from there on, so that none is made twice. */
@@ -219,23 +219,23 @@ const superscript = (power: number): string => [...String(power)].map(digit => '
 
 /**
  * The derivative of samples by the parabola through each and its neighbours: of second order in the interval, on any grid. Noise of
- * deviation s becomes one of about s/(√2 Δt): smooth what is noisy, or take the rates of a fitted model.
- * @param t [samples], strictly ascending; at least three
+ * deviation s becomes one of about s/(√2 Δt): smooth noisy data, or use the rates of a fitted model.
+ * @param t [samples], strictly increasing; at least three
  * @param values [samples]
- * @throws ShapeError where the lengths differ, or are less than three; DataError where times do not ascend
+ * @throws ShapeError if the lengths differ, or are less than three; DataError if times do not increase
  */
 export function differences(t: Numeric, values: Numeric): Float64Array {
   const [times, y] = [readNumeric(t, 'differences: t').values, readNumeric(values, 'differences: values').values];
   if (times.length !== y.length || y.length < 3)
     throw new ShapeError(
       'column-length',
-      `differences: ${times.length} times and ${y.length} values; there must be as many, and at least three.`,
+      `differences: ${times.length} times and ${y.length} values; give as many of each, and at least three.`,
     );
   const wrong = times.findIndex((time, i) => i > 0 && !(time > times[i - 1]));
   if (wrong >= 0)
     throw new DataError(
       'time-order',
-      `differences: times must ascend, but sample ${wrong} is at ${times[wrong]} after ${times[wrong - 1]}.`,
+      `differences: times must increase, but sample ${wrong} is at ${times[wrong]} after ${times[wrong - 1]}.`,
       {index: wrong},
     );
   return times.map((time, i) => {

@@ -18,24 +18,30 @@ import {singularValues, type SingularValues} from './singular-values.js';
 
 export type {ResidualSeries} from './small-sample.js';
 
-/** What `uncertainty` may be told. */
+/** Options of `uncertainty`. */
 export interface UncertaintyOptions {
   /** Names for the warnings; default x[0], x[1], ... */
   readonly names?: readonly string[];
-  /** How many of the residuals are measurements; default all. Those of weight 0 have rows, but tell nothing. */
+  /** Number of residuals that are measurements; default all. Those of weight 0 have rows, but no information. */
   readonly observations?: number;
   /** With them, the covariance allows for correlation in time: between samples of one series, not between series. */
   readonly series?: readonly ResidualSeries[];
-  /** Samples after which correlation is taken to be gone; default by the scores' own memory (Andrews 1991). */
+  /**
+   * Number of samples after which correlation is neglected; default from the autocorrelation of the scores (Andrews
+   * 1991).
+   */
   readonly bandwidth?: number;
   /**
-   * Singular values below this part of the greatest count as zero. Default 1e-10, the accuracy of
+   * Singular values below this fraction of the largest count as zero. Default 1e-10, the accuracy of
    * sensitivities from a converged Newton iteration; Jacobians by finite differences need 1e-6.
    */
   readonly rankTolerance?: number;
-  /** Rows [k, p] of a prior that the factor has below the Jacobian's, in the residuals' scale: they inform, and are no measurements. */
+  /**
+   * Rows [k, p] of a prior that the factor has below the Jacobian's, in the residuals' scale: they add information, but
+   * are not measurements.
+   */
   readonly priorRows?: Float64Array;
-  /** Of a residual, where it is known; default: as the residuals tell. */
+  /** Variance of a residual, if known; default: estimated from the residuals. */
   readonly variance?: number;
 }
 
@@ -320,7 +326,7 @@ function informingRows(jacobian: Float64Array, p: number): number {
 }
 
 const tooFewResiduals = (observations: number, p: number): string =>
-  `There are no more residuals that depend on the parameters (${observations}) than parameters to find (${p}), counted number by number: many of their values meet the data alike, and nothing is left to judge the errors by. Give more data, or look for less.`;
+  `There are not more residuals that depend on the parameters (${observations}) than numbers to estimate (${p}): many values fit the data equally well, and no residuals are left to estimate the errors from. Give more data, or estimate fewer parameters.`;
 
 /** Beyond so many directions their sentences tell less than their number: a network's weights have dozens. */
 const SENTENCES = 4;
@@ -333,19 +339,19 @@ function unidentifiedWarnings(directions: readonly UnidentifiedDirection[], name
     .map(i => names[i])
     .join(', ');
   return [
-    `In ${directions.length} independent directions the residuals do not change: ${among.length} numbers cannot be told apart, among them ${some}. Fix some of them, take a smaller model, or give data that they act on differently.`,
+    `In ${directions.length} independent directions the residuals do not change: ${among.length} numbers cannot be told apart, among them ${some}. Fix some of them, use a smaller model, or give data that they affect differently.`,
   ];
 }
 
 function unidentifiedWarning({parameters, direction}: UnidentifiedDirection, names: readonly string[]): string {
   if (parameters.length === 1)
-    return `The data do not depend on ${names[parameters[0]]}: it cannot be identified. Fix it, or measure something it acts on.`;
+    return `The data do not depend on ${names[parameters[0]]}: it cannot be identified. Fix it, or measure something that it affects.`;
   const list = parameters.map(i => names[i]);
   const moves = parameters
     .map(i => `${direction[i] < 0 ? '−' : '+'}${Math.abs(direction[i]).toPrecision(3)} ${names[i]}`)
     .join(' ')
     .replace(/^\+/, '');
-  return `${list.slice(0, -1).join(', ')} and ${list[list.length - 1]} cannot be told apart: the residuals do not change along ${moves}. Fix one of them, or measure something they act on differently.`;
+  return `${list.slice(0, -1).join(', ')} and ${list[list.length - 1]} cannot be told apart: the residuals do not change along ${moves}. Fix one of them, or measure something that they affect differently.`;
 }
 
 function strongPairs(correlation: Float64Array, names: readonly string[]): string[] {

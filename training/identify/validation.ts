@@ -106,7 +106,7 @@ function requireLength({name, t}: CheckedRecord, warmUp: number, horizon = 1): v
   if (warmUp + horizon <= t.length) return;
   throw new OptionError(
     'bad-option',
-    `validate: ${name} has ${t.length} samples; a warm-up of ${warmUp} leaves fewer than the ${horizon} that are to be judged.`,
+    `validate: ${name} has ${t.length} samples; a warm-up of ${warmUp} leaves fewer than the ${horizon} of the horizon.`,
     {record: name, warmUp},
   );
 }
@@ -166,7 +166,7 @@ function guessOf(
     if (known !== undefined) return known;
     throw new OptionError(
       'missing-option',
-      `validate: nothing says where the search for the start of ${record.name} begins: give initial.${block}.`,
+      `validate: the search for the initial state of ${record.name} needs a guess: give initial.${block}.`,
       {record: record.name, missing: name},
     );
   }
@@ -188,7 +188,7 @@ function wholeState(model: Model, record: CheckedRecord): Float64Array {
   if (missing !== undefined)
     throw new OptionError(
       'bad-option',
-      `validate: ${missing} of ${record.name} is not measured, and one sample does not tell it: give a longer warmUp.`,
+      `validate: ${missing} of ${record.name} is not measured, and one sample does not determine it: give a longer warmUp.`,
       {record: record.name, warmUp: 1},
     );
   return new Fit(model, [record]).space.start;

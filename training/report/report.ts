@@ -107,7 +107,7 @@ function mainPart(report: Report): string {
       ? ''
       : section('Correlation of the estimates', heatTable(correlation.labels, correlation.values)),
     bulletSection('Notes', report.notes),
-    `<footer>Made by stiffgrad.${report.parameters.length === 0 ? '' : ' Intervals hold for a model that is right but for random noise; what the residuals show beside noise is not in them.'}</footer>`,
+    `<footer>Made by stiffgrad.${report.parameters.length === 0 ? '' : ' Intervals hold for a model that is right except for random noise; they do not include errors of the model that the residuals show.'}</footer>`,
     '</main>',
   ]
     .filter(part => part !== '')

@@ -74,15 +74,15 @@ export async function encodeCheckpoint({facts, arrays}: CheckpointContent): Prom
 export async function decodeCheckpoint(bytes: Uint8Array, file: string): Promise<CheckpointContent> {
   const end = bytes.length - digestLength;
   if (end < magic.length + 4 || magic.some((byte, i) => i !== versionAt && bytes[i] !== byte))
-    throw corrupt(file, 'it does not begin as a checkpoint does');
+    throw corrupt(file, 'it does not begin like a checkpoint');
   const stated = bytes.subarray(end);
   const found = await digest(bytes.subarray(0, end));
   if (found.some((byte, i) => byte !== stated[i]))
-    throw corrupt(file, 'its checksum does not fit its content, so it is cut short or changed');
+    throw corrupt(file, 'its checksum does not match its content, so it was truncated or changed');
   if (bytes[versionAt] !== magic[versionAt]) {
     throw new CheckpointError(
       'checkpoint-version',
-      `${file} is whole, but of version ${String.fromCharCode(bytes[versionAt])} of the format, and this stiffgrad reads version ${String.fromCharCode(magic[versionAt])}. Finish that run with the stiffgrad that began it, or start anew in another directory.`,
+      `${file} is intact, but of version ${String.fromCharCode(bytes[versionAt])} of the format, and this version of stiffgrad reads version ${String.fromCharCode(magic[versionAt])}. Finish that run with the version that started it, or start again in another directory.`,
       {file},
     );
   }
@@ -119,7 +119,7 @@ function headerOf(text: Uint8Array, size: number, file: string): {facts: unknown
   try {
     header = JSON.parse(new TextDecoder().decode(text)) as typeof header;
   } catch {
-    throw corrupt(file, 'its header is no JSON');
+    throw corrupt(file, 'its header is not JSON');
   }
   const arrays = header?.arrays;
   if (!Array.isArray(arrays) || !arrays.every(isEntry)) throw corrupt(file, 'its header does not describe its arrays');
@@ -137,7 +137,7 @@ async function digest(bytes: Uint8Array): Promise<Uint8Array> {
 export function corrupt(file: string, why: string): CheckpointError {
   return new CheckpointError(
     'checkpoint-corrupt',
-    `${file} is no whole checkpoint: ${why}. Remove it to resume from the one before, or to start anew.`,
+    `${file} is not a complete checkpoint: ${why}. Remove it to resume from the previous one, or to start again.`,
     {file},
   );
 }

@@ -19,7 +19,7 @@ const files = () =>
     () =>
       new CheckpointError(
         'checkpoint-no-files',
-        'There is no file system here to keep checkpoints in: leave the option checkpoint out.',
+        'There is no file system here for checkpoints: omit the option checkpoint.',
       ),
   );
 
@@ -89,7 +89,7 @@ export class Checkpoints {
     if (steps.length === 0) return;
     throw new CheckpointError(
       'checkpoint-exists',
-      `${this.directory} holds checkpoints of an earlier run, up to step ${steps[steps.length - 1]}. Go on from there with resume: true, or remove them, or choose another directory.`,
+      `${this.directory} holds checkpoints of an earlier run, up to step ${steps[steps.length - 1]}. Resume from there with resume: true, or remove them, or choose another directory.`,
       {directory: this.directory},
     );
   }

@@ -62,7 +62,7 @@ function connected<Result>(gradients: () => Result): Result {
     if (!(error instanceof Error && error.message.startsWith('Cannot find a connection'))) throw error;
     throw new OptionError(
       'no-gradient',
-      'train: the loss depends on none of the variables. Let it compute with the very tf.Variables that are listed, inside the loss, by tensor operations: a model made of their values (dataSync, arraySync, a network loaded anew) does not change with them.',
+      'train: the loss depends on none of the variables. Inside the loss, use the listed tf.Variables themselves, by tensor operations: a model made from their values (dataSync, arraySync, a network loaded again) does not change with them.',
       {option: 'variables'},
     );
   }
@@ -73,7 +73,7 @@ function requireScalar(loss: tf.Scalar): tf.Scalar {
     loss.then(disposeTensor, () => undefined); // nobody else waits for it
     throw new ShapeError(
       'loss-shape',
-      "train: the loss is asynchronous: it returned a promise, and tfjs's tape ends before that. Return the scalar tensor itself; what must be waited for belongs into data: {length, get(i)}, whose get may be async.",
+      "train: the loss is asynchronous: it returned a promise, and tfjs's tape ends before that. Return the scalar tensor itself; asynchronous work belongs in data: {length, get(i)}, whose get may be async.",
     );
   }
   if (!(loss instanceof tf.Tensor))

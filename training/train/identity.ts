@@ -70,7 +70,7 @@ export function acceptedChanges(resume: TrainingSettings<unknown>['resume']): Re
   if (!Array.isArray(accept) || unknown !== undefined)
     throw new OptionError(
       'bad-option',
-      `train: resume.accept is a list of what was changed on purpose, of ${changes.join(', ')}, not ${shown(unknown)}.`,
+      `train: resume.accept must be a list of intended changes, from ${changes.join(', ')}, not ${shown(unknown)}.`,
       {option: 'resume'},
     );
   return new Set(accept as string[]);
@@ -162,7 +162,7 @@ function difference(key: keyof Identity, saved: unknown, own: unknown): string {
 /** @param sentences each of one difference @param which their names */
 export function mismatch(sentences: readonly string[], which: readonly string[], file: string): CheckpointError {
   const meant = which.every(name => changes.includes(name))
-    ? `, or, where the change is meant, go on with resume: {accept: [${which.map(name => `'${name}'`).join(', ')}]}`
+    ? `, or, if the change is intended, resume with resume: {accept: [${which.map(name => `'${name}'`).join(', ')}]}`
     : '';
   return new CheckpointError(
     'checkpoint-mismatch',

@@ -92,7 +92,7 @@ class TapeLearner<T> implements Learner<T> {
       for (const gradient of found.gradients) gradient?.dispose();
       throw new StiffgradError(
         'not-finite',
-        `train: in step ${at.step} the loss is ${found.loss} and the norm of its gradient ${found.norm}. Look for NaN among the data of this batch; lower the learning rate, clip the gradient, or let such steps be left out with onFailure: 'skip'.`,
+        `train: in step ${at.step} the loss is ${found.loss} and the norm of its gradient ${found.norm}. Look for NaN in the data of this batch; lower the learning rate, clip the gradient, or skip such steps with onFailure: 'skip'.`,
         {step: at.step},
       );
     }

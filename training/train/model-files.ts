@@ -108,7 +108,7 @@ async function artifactsOf(fs: FileSystem, directory: string, text: string): Pro
   const sizes = await Promise.all(paths.map(async path => (await fs.stat(`${directory}/${path}`)).size));
   const found = sizes.reduce((sum, size) => sum + size, 0);
   if (expected !== undefined && found !== expected)
-    throw unreadable(directory, `the weights' files have ${found} bytes, where the manifest needs ${expected}`);
+    throw unreadable(directory, `the weights' files have ${found} bytes, but the manifest needs ${expected}`);
   const weights = new Uint8Array(
     Buffer.concat(await Promise.all(paths.map(path => fs.readFile(`${directory}/${path}`)))),
   );
@@ -131,7 +131,7 @@ async function requireSeal(text: string, weights: Uint8Array, isSealed: boolean,
   if (stated !== (await digest(text.replace(seal, ''), weights)))
     throw unreadable(
       directory,
-      'the checksum does not fit model.json and the weights: they are changed, cut short, or not of one model',
+      'the checksum does not match model.json and the weights: they were changed, truncated, or come from different models',
     );
 }
 
@@ -183,7 +183,7 @@ async function requireInside(fs: FileSystem, directory: string, path: string): P
     const [root, file] = await Promise.all([fs.realpath(directory), fs.realpath(`${directory}/${path}`)]);
     if (file.startsWith(root.endsWith(sep) ? root : `${root}${sep}`)) return;
   }
-  throw unreadable(directory, `model.json names '${path.slice(0, 80)}', which lies outside the directory`);
+  throw unreadable(directory, `model.json names '${path.slice(0, 80)}', which is outside the directory`);
 }
 
 function unreadable(directory: string, why: string, cause?: unknown): DataError {

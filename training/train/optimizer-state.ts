@@ -89,7 +89,7 @@ export function requireFitting(
   if (lacks !== undefined)
     throw new CheckpointError(
       'checkpoint-mismatch',
-      `${file} does not hold all that '${lacks[0]}' of the optimizer ${kindOf(optimizer)} remembers.`,
+      `${file} does not hold all of '${lacks[0]}', a part of the state of the optimizer ${kindOf(optimizer)}.`,
       {file},
     );
 }

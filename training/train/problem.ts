@@ -24,25 +24,28 @@ import type {Schedule} from './schedules.js';
 import type {StepBatch, TrainingStep} from './training-step.js';
 import type {AnySystem} from '../../lib/index.js';
 
-/** Where in the training a loss is asked for. */
+/** The second argument of a loss. */
 export interface LossAt {
-  /** Of the run, from 0. */
+  /** Step of the run, from 0. */
   readonly step: number;
   readonly epoch: number;
-  /** For noise and drop-out that a resumed run repeats: its state is part of every checkpoint. */
+  /** Random numbers for noise and dropout that a resumed run repeats: their state is part of every checkpoint. */
   readonly random: Random;
 }
 
 /** A training by a loss of one's own on tfjs's tape, or by a compiled step. */
 export type AnyTraining<T> = TrainingProblem<T> | CompiledTraining<T>;
 
-/** What `train` is asked to do, by a loss on tfjs's tape. */
+/** The argument of `train`, with a loss on tfjs's tape. */
 export interface TrainingProblem<T> extends TrainingSettings<T> {
-  /** The mean over the batch of what is to be small, as a scalar; runs on tfjs's tape, so `simulate` and prepared simulations inside it carry gradients. */
+  /**
+   * The mean loss over the batch, as a scalar; runs on tfjs's tape, so `simulate` and prepared simulations inside it
+   * carry gradients.
+   */
   readonly loss: (batch: readonly T[], at: LossAt) => tf.Scalar;
-  /** What is trained; of a tf.layers model, `model.trainableWeights.map(weight => weight.read())`. */
+  /** The trained variables; for a tf.layers model, `model.trainableWeights.map(weight => weight.read())`. */
   readonly variables: readonly tf.Variable[];
-  /** Any of tfjs's. */
+  /** Any optimizer of tfjs. */
   readonly optimizer: tf.Optimizer;
   readonly clip?: Clip;
 }
@@ -51,22 +54,22 @@ export interface TrainingProblem<T> extends TrainingSettings<T> {
 export interface CompiledTraining<T, S extends AnySystem = never> extends TrainingSettings<T> {
   /** `trainingStep(model, {loss, optimizer, ...})`. tfjs's variables get their values at the end of every epoch. */
   readonly step: TrainingStep<S>;
-  /** What the step is given for a batch of examples; noise belongs here, drawn from `random`. */
+  /** The argument of the step for a batch of examples; noise belongs here, drawn from `random`. */
   readonly batch: (examples: readonly T[], at: LossAt) => StepBatch<S>;
 }
 
-/** What every training is told. */
+/** Options of every training. */
 export interface TrainingSettings<T> {
   readonly data: Examples<T>;
-  /** How often every example is used. */
+  /** Number of times that every example is used. */
   readonly epochs: number;
-  /** Examples a step; the last batch of an epoch may be smaller. Default 32. */
+  /** Examples per step; the last batch of an epoch may be smaller. Default 32. */
   readonly batchSize?: number;
-  /** Of the order of the data and of `random`; default 0. */
+  /** Seed of the order of the data and of `random`; default 0. */
   readonly seed?: number;
   /** In a new order each epoch; default true. */
   readonly shuffle?: boolean;
-  /** Learning rate of every step; default what the optimizer was made with. */
+  /** Learning rate of every step; default: that of the optimizer. */
   readonly schedule?: Schedule;
   readonly validation?: {
     readonly data: Examples<T>;
@@ -76,7 +79,7 @@ export interface TrainingSettings<T> {
     readonly every?: number;
   };
   /**
-   * Ends the run when the validation's loss (without one, the epoch's) has not fallen by more than the part
+   * Ends the run when the validation loss (without validation, the epoch's) has not decreased by more than the fraction
    * `least` of itself (default 0) for `patience` evaluations, and gives the variables their best values.
    */
   readonly earlyStopping?: {readonly patience: number; readonly least?: number};
@@ -90,28 +93,28 @@ export interface TrainingSettings<T> {
     readonly keep?: number;
   };
   /**
-   * Go on from the latest checkpoint, where there is one; default false. A checkpoint of a run with other variables,
-   * optimizer, rates, data or loss is refused, but for what `accept` names as changed on purpose, which then
-   * holds from here on: {accept: ['learningRate']}. More epochs, earlyStopping and onFailure are free.
+   * Resume from the latest checkpoint, if there is one; default false. A checkpoint of a run with other variables,
+   * optimizer, rates, data or loss is refused, except for intended changes listed in `accept`, which then
+   * apply from here on: {accept: ['learningRate']}. More epochs, earlyStopping and onFailure may change freely.
    */
   readonly resume?: boolean | {readonly accept: readonly Change[]};
-  /** A file that gets one JSON object a line, or a function that gets the objects. */
+  /** A file for one JSON object per line, or a function that receives the objects. */
   readonly metrics?: string | ((line: Metrics) => void);
   readonly onProgress?: (progress: TrainingProgress) => void;
-  /** Ends the training with an AbortError between two of its steps; `resume` goes on from the last checkpoint. */
+  /** Ends the training with an AbortError between two steps; `resume` continues from the last checkpoint. */
   readonly signal?: AbortSignal;
 }
 
-/** Where a training stands. */
+/** Progress of a training. */
 export interface TrainingProgress {
   readonly step: number;
   readonly steps: number;
   readonly epoch: number;
   readonly epochs: number;
-  /** Of the last step; NaN where it was skipped. */
+  /** Loss of the last step; NaN if it was skipped. */
   readonly loss: number;
   readonly learningRate?: number;
-  /** Steps a second, in this process. */
+  /** Steps per second, in this process. */
   readonly rate: number;
   readonly secondsLeft: number;
 }
@@ -174,7 +177,7 @@ function checkCompiled<T>(problem: CompiledTraining<T>): void {
     if ((problem as Partial<TrainingProblem<T>>)[option] !== undefined)
       throw new OptionError(
         'bad-option',
-        `train: '${option}' belongs to the step, trainingStep(model, {${option}, ...}).`,
+        `train: '${option}' is an option of the step: trainingStep(model, {${option}, ...}).`,
         {
           option,
         },
@@ -196,7 +199,7 @@ function checkTape<T>({variables, loss, optimizer, clip = {}}: TrainingProblem<T
   if (typeof (optimizer as {applyGradients?: unknown} | null)?.applyGradients !== 'function')
     throw new OptionError(
       'bad-option',
-      `train: optimizer must be one of tfjs's, as tf.train.adam(0.01), not ${typeof optimizer === 'string' ? `'${String(optimizer)}'` : typeof optimizer}.`,
+      `train: optimizer must be one of tfjs's, such as tf.train.adam(0.01), not ${typeof optimizer === 'string' ? `'${String(optimizer)}'` : typeof optimizer}.`,
       {option: 'optimizer'},
     );
   checkClip(clip);
@@ -219,9 +222,13 @@ function checkSettings<T>(problem: AnyTraining<T>): void {
   if (!Number.isSafeInteger(problem.seed ?? 0))
     throw new OptionError('bad-option', `train: seed must be a whole number, not ${problem.seed}.`, {option: 'seed'});
   if (resume !== undefined && resume !== false && checkpoint === undefined)
-    throw new OptionError('missing-option', 'train: resume needs checkpoint: {directory, every}, to know from where.', {
-      option: 'checkpoint',
-    });
+    throw new OptionError(
+      'missing-option',
+      'train: resume needs checkpoint: {directory, every}, the checkpoints to resume from.',
+      {
+        option: 'checkpoint',
+      },
+    );
 }
 
 function requireVariables(variables: readonly tf.Variable[]): void {
@@ -232,7 +239,7 @@ function requireVariables(variables: readonly tf.Variable[]): void {
   variables.forEach((variable: unknown, i) => {
     const name = `train: variables[${i}]`;
     if (!(variable instanceof tf.Variable))
-      throw new OptionError('bad-option', `${name} is no tf.Variable.`, {option: 'variables', index: i});
+      throw new OptionError('bad-option', `${name} is not a tf.Variable.`, {option: 'variables', index: i});
     if (variable.isDisposed)
       throw new OptionError('disposed-tensor', `${name} was disposed.`, {option: 'variables', index: i});
     if (variable.dtype !== 'float32' || !(variable as tf.Variable).trainable)
@@ -242,7 +249,7 @@ function requireVariables(variables: readonly tf.Variable[]): void {
         {option: 'variables', index: i},
       );
     if (variables.indexOf(variable as tf.Variable) < i)
-      throw new OptionError('bad-option', `${name} stands in the list twice.`, {option: 'variables', index: i});
+      throw new OptionError('bad-option', `${name} is in the list twice.`, {option: 'variables', index: i});
   });
 }
 

@@ -6,7 +6,7 @@ import {uniformFloat64} from 'pure-rand/distribution/uniformFloat64';
 import {uniformInt} from 'pure-rand/distribution/uniformInt';
 import {xoroshiro128plus, xoroshiro128plusFromState} from 'pure-rand/generator/xoroshiro128plus';
 
-/** Random numbers from a seed, whose state a checkpoint holds. */
+/** Random numbers from a seed; their state is part of a checkpoint. */
 export class Random {
   private generator;
 
@@ -22,7 +22,7 @@ export class Random {
     this.generator = xoroshiro128plusFromState(state);
   }
 
-  /** A generator of its own that goes on from the same state. */
+  /** An independent generator that continues from the same state. */
   copy(): Random {
     const other = new Random(0);
     other.state = this.state;
@@ -39,7 +39,10 @@ export class Random {
     return uniformInt(this.generator, 0, count - 1);
   }
 
-  /** Of mean 0 and variance 1: Marsaglia's polar method (SIAM Review 1964); its second number is not kept, for it would be state too. */
+  /**
+   * Of mean 0 and variance 1: Marsaglia's polar method (SIAM Review 1964); its second number is not kept, because it
+   * would be state too.
+   */
   normal(): number {
     for (;;) {
       const x = 2 * this.uniform() - 1;

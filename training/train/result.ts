@@ -3,22 +3,22 @@ import type {Shows} from '../report/displayed.js';
 import type {Report} from '../report/report.js';
 import type {EpochMetrics} from './metrics.js';
 
-/** What `train` gives. */
+/** The result of `train`. */
 export interface TrainingResult extends Shows {
-  /** Of the whole run, what came before a resumption included. */
+  /** Of the whole run, including the part before a resumption. */
   readonly epochs: number;
   readonly steps: number;
   readonly history: readonly EpochMetrics[];
   /** The evaluation with the lowest loss; with earlyStopping the variables have its values. */
   readonly best?: {readonly epoch: number; readonly loss: number};
   readonly stopped: 'epochs' | 'early';
-  /** The step of the checkpoint this process began from. */
+  /** The step of the checkpoint from which this process resumed. */
   readonly resumedFrom?: number;
-  /** Batches left out because they could not be evaluated. */
+  /** Number of batches that were skipped because they could not be evaluated. */
   readonly skipped: number;
   /** Of this process. */
   readonly seconds: number;
-  /** Variables that no loss of this process depended on: they are as they were. */
+  /** Warnings, for example of variables that no loss of this process depended on: they are unchanged. */
   readonly warnings: readonly string[];
   /** Writes a self-contained HTML page. */
   report(path: string, details?: TrainingReportDetails): Promise<void>;

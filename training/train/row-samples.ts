@@ -8,17 +8,18 @@ import {ShapeError} from '../../lib/errors.js';
 
 /** A batch of rows at common times. */
 export interface RowSeries {
-  /** [saved], ascending. */
+  /** [saved], increasing. */
   readonly t: tf.Tensor;
   /** [saved, rows, ...shape] */
   readonly y: tf.Tensor;
-  /** y′, of the shape of y: what the option `observe` gives where it is the system's own derivative. */
+  /** y′, of the shape of y: the values of `observe`, if that is the system's derivative. */
   readonly slope: tf.Tensor;
 }
 
 /**
- * The rows at times of their own, [rows, samples, ...shape]. Between saved times a step of H apart the cubic's error is H⁴/384 of
- * the fourth derivative at most; times outside the run are taken at its ends' cubics. Differentiable in y and slope.
+ * The rows at their own times, [rows, samples, ...shape]. Between saved times a step H apart, the error of the cubic is
+ * at most H⁴/384 times the fourth derivative; times outside the run use the cubics at its ends. Differentiable in y and
+ * slope.
  * @param times [rows, samples], in any order
  * @throws ShapeError 'row-samples'
  */
@@ -27,12 +28,12 @@ export function sampleRows({t, y, slope}: RowSeries, times: tf.Tensor): tf.Tenso
   if (t.size !== saved || saved < 2 || slope.shape.join() !== y.shape.join())
     throw new ShapeError(
       'row-samples',
-      `sampleRows: t has shape [${t.shape.join(', ')}], y [${y.shape.join(', ')}] and slope [${slope.shape.join(', ')}]; they must be [saved], [saved, rows, ...] and the same, with two saved times at least.`,
+      `sampleRows: t has shape [${t.shape.join(', ')}], y [${y.shape.join(', ')}] and slope [${slope.shape.join(', ')}]; they must be [saved], [saved, rows, ...] and the same, with at least two saved times.`,
     );
   if (times.rank !== 2 || times.shape[0] !== rows)
     throw new ShapeError(
       'row-samples',
-      `sampleRows: times has shape [${times.shape.join(', ')}], but must be [${rows}, samples]: a row of times for each row of the batch.`,
+      `sampleRows: times has shape [${times.shape.join(', ')}], but must be [${rows}, samples]: one row of times for each row of the batch.`,
     );
   return tf.tidy(() => {
     const count = times.shape[1] as number;

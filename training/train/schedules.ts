@@ -2,7 +2,7 @@
 import {OptionError} from '../../lib/errors.js';
 import {any, boolean, nonNegative, positive, refuseUnknownOptions} from '../../lib/checks.js';
 
-/** Where in the training a rate is asked for. */
+/** The argument of a schedule. */
 export interface ScheduleAt {
   /** From 0. */
   readonly step: number;
@@ -29,7 +29,7 @@ export function exponentialDecay(spec: {
 
 /**
  * Half a cosine from `rate` down to `least` at the end of the run (Loshchilov & Hutter, SGDR, ICLR 2017), after
- * `warmup` steps in which the rate rises from 0 in proportion (Goyal et al., Accurate, Large Minibatch SGD, 2017).
+ * `warmup` steps in which the rate rises linearly from 0 (Goyal et al., Accurate, Large Minibatch SGD, 2017).
  */
 export function cosineDecay(spec: {
   readonly rate: number;

@@ -3,22 +3,22 @@ import type {Numeric} from '../../lib/index.js';
 import {OptionError, readNumeric, ShapeError} from '../../lib/index.js';
 import {any, refuseUnknownOptions} from '../../lib/checks.js';
 
-/** Times, and series of as many samples each. */
+/** Times, and series with the same number of samples. */
 export type SegmentedSeries = {readonly t: Numeric} & {readonly [name: string]: Numeric};
 
-/** A short stretch of a record. */
+/** A short section of a record. */
 export interface Segment<Name extends string> {
-  /** [length], from 0: a segment has a clock of its own, so that one prepared simulation serves them all. */
+  /** [length], from 0: each segment has its own times, so that one prepared simulation serves all. */
   readonly t: Float64Array;
-  /** When it begins by the record's clock. */
+  /** Its initial time in the record. */
   readonly offset: number;
   /** Its samples, [length, ...shape of a sample], row-major. */
   readonly values: {readonly [name in Name]: Float64Array};
-  /** The first sample of each series, row-major: a start for the simulation. */
+  /** The first sample of each series, row-major: an initial state for the simulation. */
   readonly first: {readonly [name in Name]: Float64Array};
 }
 
-/** What `segments` may be told. */
+/** Options of `segments`. */
 export interface SegmentOptions {
   /** Samples of a segment, at least 2. */
   readonly length: number;
@@ -27,8 +27,8 @@ export interface SegmentOptions {
 }
 
 /**
- * What is left over at the end is left out. Samples of weight or quality of their own are series like others.
- * @throws ShapeError where a series has another number of samples than t; OptionError 'bad-segments'
+ * Remaining samples at the end are omitted. Weights of samples are series like others.
+ * @throws ShapeError if a series has another number of samples than t; OptionError 'bad-segments'
  */
 export function segments<S extends SegmentedSeries>(
   series: S,
@@ -42,7 +42,7 @@ export function segments<S extends SegmentedSeries>(
   if (!Number.isInteger(length) || length < 2 || length > t.length)
     throw new OptionError(
       'bad-segments',
-      `segments: length is ${length}; it must be a whole number from 2 to the ${t.length} samples there are.`,
+      `segments: length is ${length}; it must be a whole number from 2 to ${t.length}, the number of samples.`,
       {length},
     );
   if (!Number.isInteger(stride) || stride < 1)

@@ -19,7 +19,10 @@ import {lossAndGradients} from './gradients.js';
 import type {VariableVector} from './variable-vector.js';
 import {numbersOf} from '../../lib/read.js';
 
-/** What one evaluation of the loss is given: a start (or data for the encoder), parameters and data of one run; times of a prepared batch's member. */
+/**
+ * Inputs of one evaluation of the loss: an initial state (or data for the encoder), parameters and data of one run;
+ * times of a prepared batch's member.
+ */
 export type StepInputs<S extends AnySystem> = Pick<ObjectiveValues<S>, 'initial' | 'params' | 'data'> & MemberTimes;
 
 /** Losses are means over the members of a batch. */

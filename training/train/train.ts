@@ -21,9 +21,9 @@ import {shownTraining} from './training-report.js';
 
 /**
  * Trains variables on examples with one of tfjs's optimizers, or by a compiled step with its own. With the same seed it gives the same weights
- * to the bit, whether or not it was killed on the way and resumed.
+ * to the bit, whether or not it was interrupted and resumed.
  * @throws OptionError for a problem that is not well posed; CheckpointError for a checkpoint that is damaged,
- *   in the way, or another run's; what the loss throws (unless onFailure is 'skip'); StiffgradError
+ *   in the way, or belongs to another run; errors of the loss (unless onFailure is 'skip'); StiffgradError
  *   'not-finite' for a loss or gradient that is not a number
  */
 export async function train<T, S extends AnySystem = never>(
@@ -297,7 +297,7 @@ class Run<T> {
       learner.moved.has(i)
         ? []
         : [
-            `variables[${i}] ('${name}') never got a gradient: no loss depended on it. Leave it out, or look for where it should come in.`,
+            `variables[${i}] ('${name}') never got a gradient: no loss depended on it. Remove it from the list, or check where the loss should use it.`,
           ],
     );
     return [...learner.warnings, ...still];

@@ -60,13 +60,15 @@ export function trainingReport(
       ...statistics,
     ],
     warnings: [
-      ...(skipped === 0 ? [] : [`${skipped} of ${steps} steps could not be evaluated and were left out.`]),
+      ...(skipped === 0 ? [] : [`${skipped} of ${steps} steps could not be evaluated and were skipped.`]),
       ...own,
       ...warnings,
     ],
     notes: [
       ...(stopped === 'early'
-        ? ['The training ended early: the loss no longer fell, and the variables have the values of the best epoch.']
+        ? [
+            'The training stopped early: the loss no longer decreased, and the variables have the values of the best epoch.',
+          ]
         : []),
       ...(resumedFrom === undefined ? [] : [`Resumed from the checkpoint of step ${resumedFrom}.`]),
       ...notes,

@@ -23,33 +23,33 @@ import {VariableVector} from './variable-vector.js';
 /** A prepared simulation, or a prepared batch of them. */
 export type StepModel<S extends AnySystem> = Simulation<S> | PreparedBatch<S>;
 
-/** One run, or a list of any length of which the mean counts. */
+/** One run, or a list of any length, whose mean loss is used. */
 export type StepBatch<S extends AnySystem> = StepInputs<S> | readonly StepInputs<S>[];
 
-/** What `trainingStep` is told. */
+/** Options of `trainingStep`. */
 export interface TrainingStepOptions<S extends AnySystem, D = Params, E = Params> {
-  /** A scalar of the saved series, `params` and `data`, as `valueAndGrad` takes it. */
+  /** A scalar function of the saved series, `params` and `data`, as in `valueAndGrad`. */
   readonly loss: Objective<ParamsOf<S>, D>;
   /** adam(), adamW() or sgd(); or lbfgs(), which searches along its direction on the same batch. */
   readonly optimizer: UpdateRule | (LeastSquaresMethod & QuasiNewton);
-  /** The start of every run as a function of params and data. */
+  /** An encoder: the initial state of every run as a function of params and data. */
   readonly initial?: Encoder<S, E>;
-  /** Default all trainable variables that the system, the encoder and the loss read. */
+  /** Default: all trainable variables that the system, the encoder and the loss read. */
   readonly variables?: readonly tf.Variable[];
   readonly clip?: Clip;
-  /** Learning rate of every step; default the optimizer's. */
+  /** Learning rate of every step; default: that of the optimizer. */
   readonly schedule?: Schedule;
-  /** Of the whole training, for schedules that ask for it. */
+  /** Number of steps of the training, for schedules that need it. */
   readonly steps?: number;
 }
 
-/** All that the next step depends on beside its batch: numbers that come back to the bit. */
+/** Everything that the next step depends on, except its batch; restored to the bit. */
 export interface StepState {
-  /** Updates so far. */
+  /** Number of updates so far. */
   readonly count: number;
   /** The variables, one after another. */
   readonly values: Float64Array;
-  /** What the optimizer remembers. */
+  /** State of the optimizer. */
   readonly optimizer: {readonly [name: string]: Float64Array};
 }
 
@@ -58,28 +58,28 @@ export interface TrainingStep<S extends AnySystem> {
   (batch?: StepBatch<S>): number;
   /** The loss without a step. */
   loss(batch?: StepBatch<S>): number;
-  /** Those that are trained; known from the first evaluation on. */
+  /** The trained variables; known after the first evaluation. */
   readonly variables: readonly tf.Variable[];
   readonly optimizer: {readonly name: string; readonly hyperparameters: {readonly [name: string]: number | boolean}};
   readonly clip: Clip;
-  /** Updates so far. */
+  /** Number of updates so far. */
   readonly count: number;
-  /** Learning rate of the next step, unless a schedule says another; undefined of a line search. */
+  /** Learning rate of the next step, unless a schedule defines it; undefined with a line search. */
   rate: number | undefined;
   /** Norm of the last gradient, before clipping. */
   readonly gradientNorm: number;
-  /** False where the loss or the encoder could not be traced, and runs on tfjs's tape. */
+  /** False if the loss or the encoder could not be traced and runs on tfjs's tape. */
   readonly compiled: boolean;
-  /** Why. */
+  /** Warnings, for example why it is not compiled. */
   readonly warnings: readonly string[];
   /** A variable's values in double precision. */
   values(variable: tf.Variable): Float64Array;
-  /** Gives tfjs's variables their values, rounded to its single precision. */
+  /** Writes the values to tfjs's variables, rounded to single precision. */
   write(): void;
-  /** Takes the values of tfjs's variables, after something else has set them. */
+  /** Reads the values of tfjs's variables, after other code has changed them. */
   read(): void;
   save(): StepState;
-  /** @throws OptionError 'bad-state' where it is that of another optimizer or other variables */
+  /** Restores a saved state. @throws OptionError 'bad-state' if it belongs to another optimizer or other variables */
   restore(state: StepState): void;
 }
 
@@ -94,14 +94,15 @@ function checkState(state: unknown): void {
   if (wrong === undefined) return;
   throw new OptionError(
     'bad-state',
-    `trainingStep: restore takes {count, values, optimizer} as save() gives it, and ${wrong} is no ${wrong === 'count' ? 'whole number of at least 0' : 'Float64Array or array of finite numbers'}. JSON makes objects of typed arrays: write Array.from(…).`,
+    `trainingStep: restore takes {count, values, optimizer} as save() returns it, and ${wrong} is not a ${wrong === 'count' ? 'whole number of at least 0' : 'Float64Array or array of finite numbers'}. JSON turns typed arrays into objects: write Array.from(…).`,
     {entry: wrong},
   );
 }
 
 /**
- * A step of training for a prepared simulation, or for a prepared batch, whose members go through one program and may
- * have times of their own; compiled whole. The variables' values are then the step's, in double precision: `write` gives them to tfjs.
+ * A training step for a prepared simulation, or for a prepared batch, whose members run in one program and may
+ * have their own times; compiled as a whole. The step then holds the variables' values in double precision: `write`
+ * copies them to tfjs.
  * @throws OptionError
  */
 export function trainingStep<S extends AnySystem, D = Params, E = Params>(
@@ -228,10 +229,10 @@ class Machine<S extends AnySystem> {
       if (variables === undefined)
         throw new OptionError(
           'missing-option',
-          `trainingStep: the loss cannot be traced, and on tfjs's tape it needs 'variables', a list of what is trained. ${error.message}`,
+          `trainingStep: the loss cannot be traced, and on tfjs's tape it needs 'variables', the list of trained variables. ${error.message}`,
           {option: 'variables'},
         );
-      this.warnings.push(`The loss runs on tfjs's tape, as it cannot be compiled: ${error.message}`);
+      this.warnings.push(`The loss runs on tfjs's tape, because it cannot be compiled: ${error.message}`);
       this.source = new TapeGradients(model, loss, initial);
       found = variables;
     }
@@ -259,7 +260,7 @@ const isList = <S extends AnySystem>(batch: StepBatch<S>): batch is readonly Ste
 const notBegun = (what: string): OptionError =>
   new OptionError(
     'not-begun',
-    `trainingStep: ${what} needs to know the variables: evaluate the loss of a batch before, step.loss(batch).`,
+    `trainingStep: ${what} needs to know the variables: evaluate the loss of a batch first, step.loss(batch).`,
   );
 
 /** @throws StiffgradError 'not-finite' */
@@ -267,7 +268,7 @@ function requireFinite(loss: number, step: number): number {
   if (Number.isFinite(loss)) return loss;
   throw new StiffgradError(
     'not-finite',
-    `trainingStep: in step ${step} the loss is ${loss}. Look for NaN among the data of this batch, or lower the learning rate.`,
+    `trainingStep: in step ${step} the loss is ${loss}. Look for NaN in the data of this batch, or lower the learning rate.`,
     {step},
   );
 }
@@ -276,7 +277,7 @@ function requireRate(rate: number): number {
   if (rate >= 0 && rate < Infinity) return rate;
   throw new OptionError(
     'bad-schedule',
-    `trainingStep: the schedule gives ${rate}. One that depends on the length of the training needs the option steps.`,
+    `trainingStep: the schedule returned ${rate}. A schedule that depends on the length of the training needs the option steps.`,
   );
 }
 
@@ -298,7 +299,7 @@ function check<S extends AnySystem>(model: StepModel<S>, options: TrainingStepOp
   if (!isModel)
     throw new OptionError(
       'bad-option',
-      'trainingStep: the model must be a prepared simulation, simulate.prepare(system, initial, options), or batch.prepare of the same.',
+      'trainingStep: the model must be made by simulate.prepare(system, initial, options) or batch.prepare.',
       {option: 'model'},
     );
   requireValue(options.loss, callable, 'trainingStep: loss');
@@ -307,13 +308,13 @@ function check<S extends AnySystem>(model: StepModel<S>, options: TrainingStepOp
   if (!isUpdateRule(optimizer) && !isLineSearch)
     throw new OptionError(
       'bad-option',
-      'trainingStep: optimizer must be adam(), adamW(), sgd() or lbfgs() of stiffgrad/training; for one of tfjs there is train({loss, variables, optimizer}).',
+      'trainingStep: optimizer must be adam(), adamW(), sgd() or lbfgs() of stiffgrad/training; for an optimizer of tfjs use train({loss, variables, optimizer}).',
       {option: 'optimizer'},
     );
   if (isLineSearch && (schedule !== undefined || options.clip !== undefined))
     throw new OptionError(
       'bad-option',
-      'trainingStep: lbfgs() searches for its step length: leave schedule and clip out.',
+      'trainingStep: lbfgs() finds its step length by a line search: omit schedule and clip.',
       {option: schedule === undefined ? 'clip' : 'schedule'},
     );
   checkClip(clip);

@@ -12,13 +12,13 @@ export type RuleState = Readonly<Record<string, tf.Tensor>>;
 /** A first-order optimizer. */
 export interface UpdateRule {
   readonly name: string;
-  /** Learning rate where no schedule says another. */
+  /** Learning rate, unless a schedule defines it. */
   readonly rate: number;
-  /** What it was made with beside its rate. */
+  /** Its options, except the rate. */
   readonly hyperparameters: {readonly [name: string]: number | boolean};
-  /** What it remembers: vectors as long as the values, zero at first. */
+  /** Names of its state vectors, as long as the values and initially zero. */
   readonly state: readonly string[];
-  /** Numbers that depend on how many updates there were, this one included. */
+  /** Numbers that depend on the number of updates, including this one. */
   readonly numbers: (count: number) => {readonly [name: string]: number};
   /** One update. @param at vectors, and scalars `rate` and `numbers` */
   readonly update: (at: {
@@ -30,24 +30,27 @@ export interface UpdateRule {
   }) => {readonly value: tf.Tensor; readonly state: RuleState};
 }
 
-/** What `adamW` may be told. */
+/** Options of `adamW`. */
 export interface AdamWOptions {
-  /** Default 1e-3, the paper's. */
+  /** Default 1e-3, that of the paper. */
   readonly rate?: number;
   readonly beta1?: number;
   readonly beta2?: number;
   readonly epsilon?: number;
-  /** λ of the decay: each update takes rate · λ of every value away. Default 0.01, as PyTorch's and optax's examples have. */
+  /** Decay λ: each update subtracts rate · λ times the value. Default 0.01, as in PyTorch and optax's examples. */
   readonly decay?: number;
 }
 
-/** What `sgd` may be told. */
+/** Options of `sgd`. */
 export interface SgdOptions {
   /** Default 0.01. */
   readonly rate?: number;
-  /** Share of the last move that is kept (Polyak 1964); default 0. */
+  /** Fraction of the last update that is kept (Polyak 1964); default 0. */
   readonly momentum?: number;
-  /** The gradient is that ahead of the momentum's move (Nesterov 1983, as Sutskever et al. write it); default false. */
+  /**
+   * Evaluates the gradient after the momentum's update (Nesterov 1983, in the form of Sutskever et al.); needs a
+   * momentum; default false.
+   */
   readonly nesterov?: boolean;
 }
 
@@ -68,6 +71,12 @@ export function sgd(options: SgdOptions = {}): UpdateRule {
   const {rate = 0.01, momentum = 0, nesterov = false} = options;
   if (!(momentum < 1))
     throw new OptionError('bad-option', `sgd: momentum is ${momentum}, but must be below 1.`, {option: 'momentum'});
+  if (nesterov && momentum === 0)
+    throw new OptionError(
+      'bad-option',
+      'sgd: nesterov looks ahead by the momentum, and momentum is 0: give one, for example momentum: 0.9, or leave nesterov out.',
+      {option: 'nesterov'},
+    );
   return {
     name: 'sgd',
     rate,

@@ -40,14 +40,17 @@ function mayShare(): boolean {
   return nodeThreads === undefined ? crossOriginIsolated === true && document !== undefined : nodeThreads.isMainThread;
 }
 
-/** Threads that large products of compiled programs run on, this one included: 1 where threads cannot share memory. */
+/**
+ * Number of threads, including this one, for large matrix products of compiled programs; 1 if threads cannot share
+ * memory.
+ */
 export function getThreadsCount(): number {
   return mayShare() ? count : 1;
 }
 
 /**
- * How many threads large products run on from now on, this one included; 1, the default, for none beside this one. Results are
- * the same to the bit. Programs that were compiled for more go on with those that are there.
+ * Sets the number of threads, including this one, for large matrix products; default 1, only this thread. Results are
+ * the same to the bit. Programs compiled for more threads continue with the available ones.
  * @throws OptionError 'bad-threads'
  */
 export function setThreadsCount(threads: number): void {

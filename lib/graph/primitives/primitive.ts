@@ -1,6 +1,6 @@
 /**
- * What a primitive must say of itself: its value in double precision, its tangent, its transpose
- * where it is linear, its dependence, and how it carries an extra leading axis. A derivative of any
+ * The interface of a primitive: its value in double precision, its tangent, its transpose
+ * if it is linear, its dependence, and how it is applied with an extra leading axis. A derivative of any
  * order is built from these rules alone (the scheme of JAX's "linearize, then transpose").
  */
 import type {Node, Op} from '../node.js';

@@ -1,6 +1,6 @@
 /**
- * What a run asks of its adjoint, each of which is one object behind this interface: nothing outside this folder asks
- * which one it is.
+ * The interface between a run and its adjoint. Each adjoint is one object behind this interface: nothing outside this
+ * folder asks which one it is.
  */
 import type {Engine} from '../../engine/engine.js';
 import type {Scheme} from '../../scheme/index.js';
@@ -11,7 +11,9 @@ import type {Leaf} from '../../system/params.js';
 import type {Kept, PlainKept, Run} from '../path.js';
 import type {Arithmetic, Runnable} from '../runnable.js';
 
-/** How gradients are taken: made by `implicitAdjoint`, `unrolledAdjoint`, `backsolveAdjoint` or `forwardSensitivity`. */
+/**
+ * How gradients are computed; made by `implicitAdjoint`, `unrolledAdjoint`, `backsolveAdjoint` or `forwardSensitivity`.
+ */
 export interface Adjoint {
   /** The function that made it. */
   readonly name: string;
@@ -52,6 +54,8 @@ export interface PreparedAdjoint {
   run(prepared: Runnable): Run;
   /** Absent where runs stay in the thread that traced them. */
   readonly threads?: Threaded;
+  /** The same for one of so many runs whose memory is counted together; absent where there is no budget. */
+  among?(runs: number): PreparedAdjoint;
 }
 
 /** What lets worker threads make the runs. */

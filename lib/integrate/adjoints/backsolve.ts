@@ -1,6 +1,6 @@
 /**
- * The way back by the continuous adjoint: from each saved state to the one before it the ode of state and
- * adjoint (adjoint/backsolve.ts) runs backwards in time with the run's own scheme and lengths of steps.
+ * The backward pass of the continuous adjoint: from each saved state to the previous one, the ode of state and
+ * adjoint (adjoint/backsolve.ts) is integrated backwards in time with the run's own scheme and step lengths.
  */
 import type {Gradient} from '../../adjoint/gradient.js';
 import type {AdjointSystem} from '../../adjoint/backsolve.js';
@@ -31,14 +31,14 @@ const defaultDrift = 0.1;
 
 /**
  * The continuous adjoint (Chen, Rubanova, Bettencourt & Duvenaud 2018; Kidger 2021, §5.1.2): state and
- * adjoint as one ode, integrated from each saved state back to the one before it, by the run's scheme and
- * steps. Nothing of the steps is kept. Approximate: the gradient has an error of the scheme's order in dt
- * (or in proportion to the tolerance of adaptive steps), beside that of the run. It fails where the motion
- * cannot be run backwards: what is damped at a rate r comes back with its errors grown by exp(r T).
- * `trajectory.warnings` says so, and after a pullback how far the states came back from where they were.
+ * adjoint as one ode, integrated backwards from each saved state to the previous one, by the run's scheme and
+ * step lengths. No steps are stored. Approximate: the gradient has an error of the scheme's order in dt
+ * (or proportional to the tolerance of adaptive steps), in addition to that of the run. It fails if the system
+ * cannot be integrated backwards: errors of a component damped at rate r grow by exp(r T).
+ * `trajectory.warnings` says so, and after a pullback reports how far the states drifted from the saved ones.
  * For `ode` and for mechanics without constraints, with schemes that integrate an ode; without events.
- * @param options.drift the departure of the state that is tolerated, as a share of the largest coordinate
- *   (default 0.1); beyond it the pullback throws an OptionError 'backsolve-drift'. Infinity takes any.
+ * @param options.drift the tolerated drift of the state, as a fraction of the largest coordinate
+ *   (default 0.1); beyond it the pullback throws an OptionError 'backsolve-drift'. Infinity allows any drift.
  * @throws OptionError 'bad-adjoint'
  */
 export function backsolveAdjoint(options: {readonly drift?: number} = {}): Adjoint {

@@ -1,4 +1,6 @@
-/** Gradients by tangents that run beside the simulation (adjoint/forward.ts), so that its steps need not be kept. */
+/**
+ * Gradients by tangents computed along with the simulation (adjoint/forward.ts), so that its steps need not be stored.
+ */
 import {contract, unitDirections} from '../../adjoint/forward.js';
 import {StepRecord} from '../../adjoint/record.js';
 import type {Saved, StepHistory} from '../../adjoint/step-history.js';
@@ -16,11 +18,11 @@ import type {Runnable} from '../runnable.js';
 import type {Adjoint, AdjointMethod, PreparedAdjoint} from './adjoint.js';
 
 /**
- * Tangents that run beside the simulation, one for each number of the initial state, of the params and of
- * every captured variable, contracted with the cotangents in the end: exact, as `implicitAdjoint`. Costs a
- * solve and a tangent a step for each of these numbers, and memory for as many states as these numbers
+ * Tangents computed along with the simulation, one for each number of the initial state, the params and
+ * every captured variable, contracted with the cotangents at the end: exact, like `implicitAdjoint`. Costs a
+ * solve and a tangent per step for each of these numbers, and memory for as many states as these numbers
  * times the saved states, whatever the number of steps (`saveAt: 'end'` keeps two). For few parameters and
- * long runs; each further pullback is a product.
+ * long runs; each further pullback is only a matrix product.
  */
 export function forwardSensitivity(): Adjoint {
   return method;

@@ -1,4 +1,4 @@
-/** The adjoint of the implicit function (equations.md §5), by the steps of a run or by checkpoints. */
+/** The adjoint of the implicit function (equations.md §5), from the stored steps of a run or from checkpoints. */
 import {implicitBack} from '../../adjoint/implicit.js';
 import {positiveOrInfinite, refuseUnknownOptions} from '../../checks.js';
 import type {GridSteps} from '../checkpointer.js';
@@ -11,10 +11,11 @@ const defaultMemory = 2 ** 30;
 
 /**
  * The adjoint of the implicit function (equations.md §5): one transposed solve and one vector–Jacobian
- * product a step, exact for a step that converged, independent of how it did. Steps beyond `memory` (in
- * bytes, default 1 GiB, half of the machine's at most) are taken again from kept states by a binomial schedule; the
- * gradient is the same to the last bit, whatever the budget. Two states are kept where it holds fewer (four along adaptive
- * steps), and then n steps are taken again some √(2n) times. It keeps Jacobians of one step from serving the next.
+ * product per step, exact for a converged step, whatever the iterations were. Steps beyond `memory` (in
+ * bytes, default 1 GiB, at most half of the machine's) are recomputed from stored states by a binomial schedule;
+ * the gradient is the same to the last bit, whatever the budget. At least two states are stored (four along adaptive
+ * steps), and then n steps are recomputed about √(2n) times. The runs of a batch share `memory`. A Jacobian of one
+ * step is not reused in the next.
  */
 export function implicitAdjoint(options: {readonly memory?: number} = {}): Adjoint {
   refuseUnknownOptions(options, {memory: positiveOrInfinite}, 'implicitAdjoint', 'bad-adjoint');
@@ -31,5 +32,6 @@ export function implicit(memory: number): PreparedAdjoint {
   return {
     run: prepared => run(prepared, keepSteps(memory, steps)),
     threads: {plain: {name, memory}, gain: true, kept: (plain, completed) => keptStepsOf(plain, steps, completed)},
+    among: runs => implicit(memory / runs),
   };
 }

@@ -1,4 +1,4 @@
-/** How a gradient goes back through a run: values, chosen in the options of `simulate`. */
+/** The adjoints, as values for the options of `simulate`. */
 export type {Adjoint, AdjointMethod, PreparedAdjoint} from './adjoint.js';
 export {backsolveAdjoint} from './backsolve.js';
 export {forwardSensitivity} from './forward.js';

@@ -1,4 +1,4 @@
-/** Adjoints as messages carry them: those that go without tfjs. */
+/** Adjoints in messages between threads: those that work without tfjs. */
 import type {PlainAdjoint, PreparedAdjoint} from './adjoint.js';
 import {forward} from './forward.js';
 import {implicit} from './implicit.js';

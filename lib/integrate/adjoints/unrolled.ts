@@ -1,4 +1,4 @@
-/** The derivative of Newton's iterations as they were made (adjoint/unrolled.ts). */
+/** The derivative of the performed Newton iterations (adjoint/unrolled.ts). */
 import {implicitBack} from '../../adjoint/implicit.js';
 import {checkExactMatrix, checkUnrollable, unrolledBack} from '../../adjoint/unrolled.js';
 import {OptionError} from '../../errors.js';

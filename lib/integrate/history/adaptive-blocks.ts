@@ -1,7 +1,7 @@
 /**
- * Adaptive steps taken many at once, in one call (adaptive-routine.ts), to the same bits as one by one.
- * A block ends before anything that is not in it: a state that is not finite, a step too short, the end of the run. The time loop
- * (loop.ts) goes on from there by single steps.
+ * Many adaptive steps in one call (adaptive-routine.ts), to the same bits as one by one.
+ * A block ends before anything that it does not handle: a state that is not finite, a step too short, the end of the
+ * run. The time loop (loop.ts) continues from there with single steps.
  */
 import type {BlockNumber} from '../../step/adaptive-block.js';
 import {adaptiveRoom, blockPlace} from '../../step/adaptive-block.js';

@@ -1,7 +1,7 @@
 /**
- * Adaptive steps of an explicit scheme, many in one call: what integrate/history/ does with a step (trials.ts, error-estimate.ts,
- * pace.ts, step-lengths.ts, saver.ts) as one routine about its programs, operation by operation, to the same bits. Where
- * something happens that is not in it, the block ends before that attempt.
+ * Many adaptive steps of an explicit scheme in one call: what integrate/history/ does with a step (trials.ts,
+ * error-estimate.ts, pace.ts, step-lengths.ts, saver.ts) as one routine with its programs, operation by operation, to
+ * the same bits. If something happens that it does not handle, the block ends before that attempt.
  */
 import type {Local} from '../../wasm/assembler.js';
 import type {Push} from '../../wasm/writer.js';

@@ -1,6 +1,6 @@
 /**
- * Jumps and onsets of inputs in the plan of a run: adaptive steps end there, and what a scheme carries from step to step is made
- * anew at jumps, as after an event, for which a run on a grid is planned too.
+ * Jumps and onsets of inputs in the plan of a run: adaptive steps end there, and what a scheme carries from step to
+ * step is computed again at jumps, as after an event; runs on a grid with jumps are planned, too.
  */
 import {timesBetween, type Breaks} from '../../system/breaks.js';
 import type {Event} from '../../system/events.js';

@@ -1,5 +1,5 @@
 /**
- * The error of a step as a share of the tolerance: by the scheme's own estimate, or by the difference
+ * The error of a step relative to the tolerance: by the scheme's own estimate, or by the difference
  * between the step and two of half its length, which for order p is 2ᵖ − 1 times the error of the two.
  */
 import type {TracedStep} from '../../step/traced-step.js';

@@ -1,7 +1,7 @@
 /**
- * The length of a first step from the motion itself: a hundredth of what would double the state, corrected by how the
- * derivative changes over a trial step of explicit Euler (Hairer, Nørsett & Wanner, Solving ODEs I, §II.4, algorithm of
- * Gladwell, Shampine & Brankin). It costs two evaluations of the derivative.
+ * The length of a first step from the derivative: a hundredth of the time that would double the state, corrected by how
+ * the derivative changes over a trial step of explicit Euler (Hairer, Nørsett & Wanner, Solving ODEs I, §II.4,
+ * algorithm of Gladwell, Shampine & Brankin). It costs two evaluations of the derivative.
  */
 import type {StepControl} from '../control.js';
 

@@ -1,6 +1,6 @@
 /**
- * What moves the state of a run that is not a grid of steps: steps, jumps, and the values between steps.
- * The loop drives it forwards, and a checkpointed gradient takes transitions again with it.
+ * Advances the state of a run that is not a grid of steps: steps, jumps, and the values between steps.
+ * The time loop uses it, and a gradient with checkpoints recomputes transitions with it.
  */
 import type {StepHistory} from '../../adjoint/step-history.js';
 import {historyForward} from '../../adjoint/timed-pull.js';

@@ -1,7 +1,7 @@
 /**
- * The step that ends where an event's function is zero: its length is searched with real steps of the
- * scheme, starting at the place that the dense output gave, so that the state there is the scheme's own
- * and the event's time an exact function of what came before it.
+ * The step that ends where an event's function is zero: its length is found with actual steps of the
+ * scheme, starting from the zero of the dense output, so that the state there is the scheme's own
+ * and the event's time an exact function of the preceding run.
  */
 import type {Failure} from '../counters.js';
 import type {Integrator, Taken} from './integrator.js';

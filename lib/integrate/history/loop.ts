@@ -1,7 +1,7 @@
 /**
- * The time loop beyond the grid: steps on the grid or as long as their error allows, cut short where an
- * event ends the run or changes the state, and states saved between their ends by dense output. What
- * happened is one sequence of transitions (adjoint/step-history.ts), which gradients go back along.
+ * The general time loop: steps on the grid or as long as their error allows, shortened where an
+ * event ends the run or changes the state, and states saved between their ends by dense output. The
+ * result is one sequence of transitions (adjoint/step-history.ts), which gradients traverse backwards.
  */
 import {StepHistory} from '../../adjoint/step-history.js';
 import type {StiffgradError} from '../../errors.js';

@@ -1,4 +1,4 @@
-/** What a run with adaptive steps, events, or states saved between its steps is asked to do. */
+/** The plan of a run with adaptive steps, events, or states saved between its steps. */
 import {OptionError} from '../../errors.js';
 import {shown} from '../../checks.js';
 import type {Directed} from '../../step/clock.js';

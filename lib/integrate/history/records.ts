@@ -1,4 +1,4 @@
-/** Events as a trajectory shows them, and the watch over those that come again and again. */
+/** Events in a trajectory, and the check for events that repeat without time passing. */
 import {EventError} from '../../errors.js';
 import type {Directed} from '../../step/clock.js';
 import {turned} from '../../step/clock.js';
@@ -8,12 +8,12 @@ import type {PlannedEvent} from './plan.js';
 /** An event that happened in a run. */
 export interface EventRecord {
   readonly t: number;
-  /** Number of the event in `options.events`. */
+  /** Index of the event in `options.events`. */
   readonly index: number;
   readonly name?: string;
-  /** Along the run, which may go backwards in time. */
+  /** In the direction of the run, which may go backwards in time. */
   readonly direction: 'rising' | 'falling';
-  /** The state's own blocks, q and v or y, flat; before and after a jump, the same where there is none. */
+  /** Blocks of the state, q and v or y, flat; before and after a jump, equal if there is none. */
   readonly before: {readonly [block: string]: Float64Array};
   readonly after: {readonly [block: string]: Float64Array};
 }

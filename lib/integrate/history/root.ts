@@ -1,6 +1,6 @@
 /**
  * A zero of a function of one number within a bracket: Chandrupatla's method (1997), inverse quadratic
- * interpolation where the function is well enough behaved for it, else bisection. It needs no derivative
+ * interpolation if the function is smooth enough, otherwise bisection. It needs no derivative
  * and never more than about the square of bisection's evaluations, in practice a few.
  */
 

@@ -1,6 +1,6 @@
 /**
- * Whether steps are held short by the scheme's stability and not by their error (Hairer & Wanner, Solving
- * ODEs II, §IV.2): h|λ| at the border of the stable, time and again.
+ * Whether step lengths are limited by the scheme's stability and not by their error (Hairer & Wanner, Solving
+ * ODEs II, §IV.2): h|λ| is repeatedly at the border of the stability region.
  */
 import {turned} from '../../step/clock.js';
 import type {TracedStep} from '../../step/traced-step.js';

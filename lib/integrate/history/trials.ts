@@ -1,4 +1,4 @@
-/** Steps tried until one is good enough; those that are not are counted by their cause. */
+/** Tries steps until one is accepted; rejected ones are counted by cause. */
 import type {Counters, Failure, Status} from '../counters.js';
 import type {ErrorEstimate, Estimated} from './error-estimate.js';
 import type {Integrator} from './integrator.js';

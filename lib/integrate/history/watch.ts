@@ -2,9 +2,9 @@
  * Where events cross zero within a step, on its dense output (Shampine & Thompson, Event location for ordinary
  * differential equations, 2000). An event's function g and its derivative by θ at two places make a cubic; where its
  * Bernstein coefficients change sign once or never, it has one zero there or none. An interval where they change
- * more often, or whose cubic misses g in the middle, is divided: at an extremum of g between its ends, if their
- * derivatives show one, else in the middle. So all zeros are found of what the cubics follow, and a zero without
- * change of sign is none. Where g is not a finite number no zero is looked for.
+ * more often, or whose cubic differs from g in the middle, is divided: at an extremum of g between its ends, if their
+ * derivatives show one, otherwise in the middle. So all zeros that the cubics resolve are found; a zero without
+ * change of sign is not an event. Where g is not finite, no zero is searched.
  */
 import type {PlannedEvent} from './plan.js';
 import type {Integrator, Taken} from './integrator.js';

@@ -1,8 +1,8 @@
 /**
- * The runs of a batch in the lanes of one program. Each member goes by its own times and steps, those chosen by the error
- * among them: a step that is refused is tried again while the other lanes go on, and a lane whose member has arrived takes the
- * next one. What a member gives does not depend on the others, and is what a run by itself gives, but for the rounding
- * of sums of many products.
+ * The runs of a batch in the lanes of one program. Each member has its own times and steps, including adaptive ones:
+ * a rejected step is repeated while the other lanes continue, and a lane whose member has finished takes the
+ * next one. The result of a member does not depend on the others, and equals that of a single run, except for the
+ * rounding of sums of many products.
  */
 import {firstNotFinite} from '../../system/places.js';
 import {loadParameters, noRedundancy} from '../../step/context.js';

@@ -124,6 +124,10 @@ describe('log-Cholesky parameters', () => {
       expect(x * (y * z - e * e) + b * (-b * z - e * c) - c * (b * e + y * c)).to.be.above(0);
     }
     expect(() => logCholeskyOf({mass: 1, inertia: [1, 1, 3]})).to.throw(OptionError, /sum of the other two/);
+    const below = [[0.05, 0, 0], [0.01, 0.2, 0], [0, -0.02, 0.19]]; // prettier-ignore
+    expect(() => logCholeskyOf({mass: 1, inertia: below})).to.throw(OptionError, /not symmetric/);
+    expect(() => logCholeskyOf({mass: 1, inertia: J, center: [1, 0, 0]} as never)).to.throw(OptionError, /'center'/);
+    expect(() => logCholeskyOf({mass: 1, inertia: J, centre: [1, 0]})).to.throw(OptionError, /three finite numbers/);
   });
 });
 

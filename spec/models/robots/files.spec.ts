@@ -75,6 +75,36 @@ describe('models from files', () => {
     expect(() => readUrdf(urdf(2))).not.to.throw();
   });
 
+  it('of a URDF nothing that weighs or moves is passed over: MuJoCo refuses two links of a name, and two inertials', () => {
+    const link = (name: string, mass: number, more = ''): string =>
+      `<link name="${name}"><inertial><mass value="${mass}"/><inertia ixx="1" iyy="1" izz="1" ${more}/></inertial></link>`;
+    const joint = (type: string, parent: string, child: string, more = ''): string =>
+      `<joint name="${parent}${child}" type="${type}"><parent link="${parent}"/><child link="${child}"/>${more}</joint>`;
+    const read = (...parts: string[]) =>
+      readUrdf(`<robot name="r">\n${parts.join('\n')}\n</robot>`, {
+        base: parts[0].includes('world') ? 'free' : 'fixed',
+      });
+    const turning = joint('continuous', 'a', 'b');
+    const refused: readonly (readonly [string[], RegExp])[] = [
+      [[link('a', 1), link('b', 1), link('b', 2), turning], /line 4: two links are called b/],
+      [
+        [link('a', 1), link('b', 3), link('c', -1), turning, joint('fixed', 'b', 'c')],
+        /line 4: the mass of body c .* -1/,
+      ],
+      [[link('a', 1), link('b', 1).replace('</link>', '<inertial/></link>'), turning], /line 3: link b has two/],
+      [[link('a', 1), link('b', 1, 'Ixy="0.3"'), turning], /line 3: attribute Ixy of <inertia>/],
+      [
+        [link('a', 1), link('b', 1), joint('continuous', 'a', 'b', '<dynamics damping="1" spring_stiffness="3"/>')],
+        /line 4: attribute spring_stiffness of <dynamics>/,
+      ],
+      [[link('world', 1), link('b', 1), joint('continuous', 'world', 'b')], /line 2: base is 'free', but the root/],
+    ];
+    for (const [parts, pattern] of refused) expect(() => read(...parts)).to.throw(DataError, pattern);
+    // A name of Object's own is a name.
+    const named = read(link('a', 1), link('b', 1), turning.replace('"ab"', '"toString"'));
+    expect(named.joints.map(({name}) => name)).to.deep.equal(['toString']);
+  });
+
   it('controls are numbers or read parameters, within the ranges of drive and control', () => {
     const drives =
       '</worldbody><actuator><motor name="m" joint="j" gear="3" ctrlrange="-2 2"/><position name="p" joint="j" kp="10" kv="1" forcerange="-4 4"/></actuator><worldbody>';
@@ -128,27 +158,29 @@ describe('models from files', () => {
     const {notes} = readMjcf(mjcf(`${hinge}`, '<tendon/>'), {unsupported: 'note'});
     expect(notes.map(({line, text: said}) => `${line} ${said}`)[0]).to.equal('2 not supported: <tendon>');
     const geom = '<body><joint/><geom type="mesh" mesh="m"/></body>';
-    expect(refusal(() => readMjcf(mjcf(geom))).message).to.match(/line 4: a mesh that tells the inertia/);
+    expect(refusal(() => readMjcf(mjcf(geom))).message).to.match(/line 4: a mesh that defines the inertia/);
     const urdf = '<robot name="r">\n<link name="a"/>\n<sensor/></robot>';
     expect(refusal(() => readUrdf(urdf)).message).to.match(/line 3: <sensor>/);
   });
 
   it('what is wrong is told with its line', () => {
     const of = (body: string): string => refusal(() => readMjcf(mjcf(body))).message;
-    expect(refusal(() => readMjcf('<mujoco>\n<worldbody>\n</mujoco>')).message).to.match(/line 3: this is no XML/);
-    expect(of('<body name="a"><joint/></body>')).to.match(/line 4: body a moves and has no mass/);
+    expect(refusal(() => readMjcf('<mujoco>\n<worldbody>\n</mujoco>')).message).to.match(
+      /line 3: this is not valid XML/,
+    );
+    expect(of('<body name="a"><joint/></body>')).to.match(/line 4: body a moves but has no mass/);
     expect(of(hinge.replace('size="0.1"', 'size="0.1 x"'))).to.match(/size="0\.1 x".*1 to 3 finite numbers/);
-    expect(of(hinge.replace('axis="0 1 0"', 'axis="0 0 0"'))).to.match(/no direction/);
+    expect(of(hinge.replace('axis="0 1 0"', 'axis="0 0 0"'))).to.match(/axis must not be zero/);
     expect(of(hinge.replace('name="j"', 'name="j" class="x"'))).to.match(/no default class 'x'/);
     expect(of(hinge.replace('name="j"', 'name="j" type="wheel"'))).to.match(/one of hinge, slide, ball, free/);
-    expect(of(hinge + hinge)).to.match(/line 4: two bodies are called a/);
-    expect(refusal(() => readMjcf('<robot/>')).message).to.match(/no <mujoco>/);
+    expect(of(hinge + hinge)).to.match(/line 4: two bodies are named a/);
+    expect(refusal(() => readMjcf('<robot/>')).message).to.match(/must be <mujoco>, not <robot>/);
     const urdf = (joint: string): string =>
       refusal(() => readUrdf(`<robot name="r"><link name="a"/>\n${joint}</robot>`)).message;
     expect(urdf('<joint name="j" type="fixed"><parent link="a"/><child link="b"/></joint>')).to.match(
       /line 2: there is no link b/,
     );
-    expect(urdf('<link name="b"/>')).to.match(/one link that no joint carries, not 2: a, b/);
+    expect(urdf('<link name="b"/>')).to.match(/one root link, which is the child of no joint, not 2: a, b/);
     expect(() => readMjcf(mjcf(hinge), {limit: true} as never)).to.throw(/limit/);
   });
 });

@@ -109,7 +109,7 @@ describe('neuralStateSpace', () => {
     expect(await failure({data: {...good, u: [1, 2]}})).to.match(/u has shape \[2\] for 100 times/);
     expect(await failure({data: {...good, y: t.map(() => NaN)}})).to.match(/y is NaN in sample 0/);
     expect(await failure({validation: {...good, u: t.map(() => [0, 1])}})).to.match(/2 inputs and 1 outputs/);
-    expect(await failure({validation: {...good, t: t.map(time => 2 * time)}})).to.match(/one clock/);
+    expect(await failure({validation: {...good, t: t.map(time => 2 * time)}})).to.match(/make both equal/);
     expect(await failure({section: 200})).to.match(/no record has the 206 samples/);
     expect(await failure({data: []})).to.match(/data is empty/);
     expect(await failure({stats: 3})).to.match(/Did you mean 'states'/);

@@ -48,6 +48,6 @@ describe('Parquet', () => {
     const cut = join(folder, 'cut.parquet');
     await writeFile(cut, bytes.subarray(0, bytes.length - 40));
     expect((await failure(readTable(cut))).code).to.equal('parquet-malformed');
-    expect((await failure(tableChunks(path).next())).message).to.match(/no text file/);
+    expect((await failure(tableChunks(path).next())).message).to.match(/not a text file/);
   });
 });

@@ -76,7 +76,7 @@ describe('synthetic record', () => {
     expect(() => positioningReference({dt: 0})).to.throw(OptionError, /dt is 0, but must be positive/);
     expect(() => positioningReference({speeds: [1]})).to.throw(
       OptionError,
-      /1 m\/s is not reached within half the travel/,
+      /1 m\/s cannot be reached within half the travel/,
     );
     expect(() => positioningReference({speeds: []})).to.throw(OptionError, /at least one speed/);
   });

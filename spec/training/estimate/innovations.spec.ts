@@ -202,7 +202,7 @@ describe('identifyByInnovations', () => {
     expect(await failure({parameters: {k: fixed(1), c: fixed(1), drive: fixed(1), noise: fixed(1)}})).to.match(
       /every parameter is fixed/,
     );
-    expect(await failure({measurementNoise: () => -1})).to.match(/measurementNoise is no covariance/);
+    expect(await failure({measurementNoise: () => -1})).to.match(/measurementNoise is not a covariance/);
     expect(await failure({parametres: {}})).to.match(/Did you mean 'parameters'/);
   });
 });

@@ -446,7 +446,7 @@ describe('kalmanFilter', () => {
         ],
       },
       'not-a-covariance',
-      /initialCovariance is no covariance/,
+      /initialCovariance is not a covariance/,
     );
     refused(
       {

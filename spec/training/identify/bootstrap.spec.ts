@@ -142,6 +142,6 @@ describe('cross-validation', function () {
       () => undefined,
       (error: unknown) => error as Error,
     );
-    expect(refusal?.message).to.include('goes from 2 to the 3 records');
+    expect(refusal?.message).to.include('must be from 2 to 3, the number of records');
   });
 });

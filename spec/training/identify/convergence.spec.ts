@@ -102,11 +102,11 @@ describe('convergence is judged at the end', () => {
         expect(converged).to.equal(false);
         expect(status).to.equal('bound');
         expect(warnings.join('\n'))
-          .to.match(/k ran against 0 .*free\(guess\)/)
+          .to.match(/k converged to 0 .*free\(guess\)/)
           .and.match(/y: R² = -2/);
         const low = await found({...problem, parameters: {k: bounded(-0.3, 1, 0.5)}});
         expect(low.converged).to.equal(false);
-        expect(low.warnings.join('\n')).to.match(/k lies against its lower bound -0.3/);
+        expect(low.warnings.join('\n')).to.match(/k is at its lower bound -0.3/);
         const sound = await found({...problem, parameters: {k: free(1)}});
         expect(sound.converged).to.equal(true);
         expect(sound.warnings).to.deep.equal([]);
@@ -131,7 +131,7 @@ describe('convergence is judged at the end', () => {
     });
     expect(warnings).to.have.length(1);
     expect(warnings[0]).to.match(
-      /no more residuals that depend on the parameters \(19\) than parameters to find \(100\)/,
+      /not more residuals that depend on the parameters \(19\) than numbers to estimate \(100\)/,
     );
     expect((standardError.w as Float64Array).every(error => error === Infinity)).to.equal(true);
   });

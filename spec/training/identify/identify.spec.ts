@@ -333,13 +333,13 @@ describe('identify', () => {
         });
         expect(estimate.rate).to.be.closeTo(Math.log(2), 1e-3);
         expect(standardError.rate).to.equal(Infinity);
-        expect(warnings[0]).to.match(/no more residuals that depend on the parameters \(1\)/);
+        expect(warnings[0]).to.match(/not more residuals that depend on the parameters \(1\)/);
       }
     });
 
     it('that lie against a bound are warned of', async () => {
       const {warnings} = await found({parameters: {k: bounded(1, 3.5, 2), c: free(0.2)}});
-      expect(warnings.join()).to.match(/k lies against its upper bound 3\.5/);
+      expect(warnings.join()).to.match(/k is at its upper bound 3\.5/);
     });
   });
 
@@ -801,7 +801,7 @@ describe('identify', () => {
         {initial: {q: 1}},
         OptionError,
         'missing-option',
-        /nothing says where record 1 starts: give initial\.v/,
+        /record 1 has no initial value: give initial\.v/,
       ],
       ['no data', {data: []}, OptionError, 'no-data', /data is empty/],
       [
@@ -865,7 +865,7 @@ describe('identify', () => {
         {parameters: {'initial.y': free(1)}},
         OptionError,
         'bad-initial',
-        /no initial\.y to find; this system starts from initial\.q and initial\.v/,
+        /no initial\.y to estimate; this system starts from initial\.q and initial\.v/,
       ],
       [
         'an input read by the mass',
@@ -907,14 +907,14 @@ describe('identify', () => {
         {method: 'lbfgs' as never},
         OptionError,
         'bad-option',
-        /method is made by .*, and not 'lbfgs'/,
+        /method must be made by .*, not 'lbfgs'/,
       ],
       [
         'a number for a parameter',
         {parameters: {k: 3 as never, c: free(0)}},
         OptionError,
         'parameter-guess',
-        /Parameter k is 3: give what is known of it, as free\(guess\)/,
+        /Parameter k is 3: define it by free\(guess\)/,
       ],
       [
         'columns side by side for a series',

@@ -160,7 +160,7 @@ describe('identifiability', () => {
     expect(found.singularValues[2] / found.singularValues[0]).to.be.below(1e-9);
     const [{direction, sentence}] = found.combinations;
     for (const name of ['m', 'k', 'c']) expect(direction[name]).to.be.closeTo(1, 1e-6);
-    expect(sentence).to.match(/m by \+1\.00 %, k by \+1\.00 % and c by \+1\.00 % change together/);
+    expect(sentence).to.match(/m by \+1\.00 %, k by \+1\.00 % and c by \+1\.00 % leaves all measurements unchanged/);
   });
 
   it('finds them where a known force acts, or one of them is known', () => {
@@ -217,7 +217,7 @@ describe('identifiability', () => {
 
   it('refuses what it cannot do, and leaves no tensors', () => {
     const problem = {system: oscillator(0), parameters: mkc, initial: {q: 1, v: 0}, dt: 0.1, noise: {q: 1}};
-    expect(() => fisherInformation({...problem, noise: {}}, {t: [0, 1]})).to.throw(/noise says which series/);
+    expect(() => fisherInformation({...problem, noise: {}}, {t: [0, 1]})).to.throw(/noise defines which series/);
     expect(() => fisherInformation({...problem, noise: {y: 1}}, {t: [0, 1]})).to.throw(/not of y/);
     expect(() => fisherInformation({...problem, noise: {q: 0}}, {t: [0, 1]})).to.throw(/must be positive/);
     expect(() =>

@@ -151,7 +151,7 @@ describe('methods of identify', () => {
         plain.estimate[name] as number,
         plain.standardError[name] as number,
       );
-    expect(message).to.match(/Adam took its 250 iterations/);
+    expect(message).to.match(/Adam made its 250 iterations/);
     expect(history).to.have.length(251);
     expect(() => adam({rate: -1})).to.throw(OptionError, /rate is -1/);
   });

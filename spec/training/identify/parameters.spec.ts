@@ -148,7 +148,7 @@ describe('parameters', () => {
   it('warns of an estimate against its bound', () => {
     const space = new ParameterSpace({ratio: bounded(0, 10, 5), other: free(1)});
     expect(space.boundWarnings(space.start)).to.deep.equal([]);
-    expect(space.boundWarnings(Float64Array.of(-9, 0))[0]).to.match(/^ratio lies against its lower bound 0/);
+    expect(space.boundWarnings(Float64Array.of(-9, 0))[0]).to.match(/^ratio is at its lower bound 0/);
     expect(space.boundWarnings(Float64Array.of(9, 0))[0]).to.match(/upper bound 10/);
   });
 
@@ -168,7 +168,7 @@ describe('parameters', () => {
       ['an infinite bound', () => bounded(0, Infinity, 1), /Use positive or free/],
       ['not a number', () => free(NaN), /NaN is not a finite number/],
       ['a fixed value that is none', () => fixed(Infinity), /its value Infinity is not a finite number/],
-      ['a ragged array', () => free([[1, 2], [3]]), /no regular array: its entry 1 has shape \[1\]/],
+      ['a ragged array', () => free([[1, 2], [3]]), /not a regular array: its entry 1 has shape \[1\]/],
     ];
     for (const [name, make, sentence] of refusals) {
       it(name, () => {

@@ -238,8 +238,10 @@ describe('models of the noise', () => {
         () => '',
         (error: unknown) => (error as Error).message,
       );
-    expect(await refused({data: {t: uneven, y}, noise: autoregressive(), dt: 0.05})).to.contain('even samples');
-    expect(await refused({noise: 'huber'})).to.contain('noise is made by');
+    expect(await refused({data: {t: uneven, y}, noise: autoregressive(), dt: 0.05})).to.contain(
+      'evenly spaced samples',
+    );
+    expect(await refused({noise: 'huber'})).to.contain('noise must be made by');
     expect(() => huber({sd: -1})).to.throw(OptionError);
   });
 });

@@ -130,7 +130,7 @@ describe('records', () => {
       {name: 'swing', t: [0, 0.2, 0.1], q: [1, 2, 3]},
       DataError,
       'time-order',
-      /swing: times must ascend, but t\[2\] = 0\.1 follows 0\.2/,
+      /swing: times must increase, but t\[2\] = 0\.1 follows 0\.2/,
       {record: 'swing', index: 2},
     ],
     [
@@ -201,7 +201,7 @@ describe('records', () => {
       },
       ShapeError,
       'weights-shape',
-      /weights of shape \[4\] for q; give one, 2 \(one an output\), 3 \(one a sample\) or 6/,
+      /weights of shape \[4\] for q; give one, 2 \(one per output\), 3 \(one per sample\) or 6/,
       {series: 'q'},
     ],
     [
@@ -275,7 +275,7 @@ describe('sampling', () => {
 
   it('tells the step that would do', () => {
     expect(text(even(0.01, 100), 0, 0.003, 'run 7')).to.equal(
-      "run 7: t[1] = 0.01 is not on the grid 0 + n·0.003 of the simulation. dt = 0.0025 would meet all its times; so would offGrid: 'interpolate', which reads the simulation between its steps.",
+      "run 7: t[1] = 0.01 is not on the grid 0 + n·0.003 of the simulation. dt = 0.0025 would meet all its times. Or use offGrid: 'interpolate', which reads the simulation between its steps.",
     );
     expect(text(even(0.01, 100), 0, 0.02, 'r')).to.contain('dt = 0.01 would');
     expect(text(Float64Array.of(0, 0.3, 0.5, 1.1, 2), 0, 0.25, 'r')).to.contain('dt = 0.1 would');
@@ -303,13 +303,13 @@ describe('sampling', () => {
   it('knows an even clock that was rounded, times without order, and times too large', () => {
     const frames = even(1 / 30, 90).map(time => Number(time.toFixed(5)));
     expect(text(frames, 0, 1 / 30, 'film')).to.match(
-      /^film: t\[1\] = 0\.03333 .*evenly spaced, but for 0\.0000033 \(rounded when they were written\?\): give t as 0 \+ i·0\.0333333333333\.$/,
+      /^film: t\[1\] = 0\.03333 .*evenly spaced except for 0\.0000033 \(rounded when they were written\?\): give t as 0 \+ i·0\.0333333333333\.$/,
     );
     expect(text(frames, 0, 0.1, 'film'), "with a step that is not the clock's").to.match(
       /give t as 0 \+ i·0\.03333\d+, and dt = 0\.03333/,
     );
     expect(text(Float64Array.of(0, 0.1234567, 0.5432109, 1.7), 0, 0.1, 'r')).to.match(
-      /no step in common .* offGrid: 'interpolate'/,
+      /no common step .* offGrid: 'interpolate'/,
     );
     const unix = even(0.001, 1000, 1.7e9);
     expect(text(unix, 1.7e9, 0.001, 'r')).to.contain('Count time from the start of the record');

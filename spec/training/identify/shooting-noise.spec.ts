@@ -179,7 +179,7 @@ describe('multiple shooting with priors and models of the noise', () => {
       error = thrown;
     }
     expect(error).to.be.instanceOf(OptionError);
-    expect((error as Error).message).to.match(/fewer than the noise remembers \(order 4\)/);
+    expect((error as Error).message).to.match(/too few for noise of order 4/);
   });
 });
 

@@ -112,6 +112,6 @@ describe('identify: sparse regression', () => {
     );
     expect(() => sparseRegression({features: {}, targets: {x}, threshold: 1})).to.throw(DataError, 'samples');
     expect(() => polynomials({x}, 0)).to.throw(OptionError, 'degree');
-    expect(() => differences([0, 1, 1], x)).to.throw(DataError, 'ascend');
+    expect(() => differences([0, 1, 1], x)).to.throw(DataError, 'increase');
   });
 });

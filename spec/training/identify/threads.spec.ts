@@ -148,7 +148,7 @@ describe('starts on worker threads', function () {
     const own = {...problem, starts: 2, newton: newton({linear: {...auto(), name: 'mine'}})};
     const [here, there] = [await fitted(own, 0), await fitted(own, 2)];
     expect(here.warnings.join()).not.to.contain('calling thread');
-    expect(there.warnings[0]).to.match(/^The simulations were made in the calling thread/);
+    expect(there.warnings[0]).to.match(/^The simulations ran in the calling thread/);
     expect(numbers(there)).to.deep.equal(numbers(here));
   });
 

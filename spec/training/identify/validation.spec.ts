@@ -127,7 +127,7 @@ describe('validation', () => {
       expect(page)
         .to.include('Fit: validation, run 2: q')
         .and.include('Validation, run 2: RMSE')
-        .and.include('as uncorrelated in time as noise is');
+        .and.include('as uncorrelated in time as white noise');
     } finally {
       await rm(place, {recursive: true});
     }

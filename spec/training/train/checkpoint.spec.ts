@@ -337,7 +337,7 @@ describe('checkpoints', () => {
       bytes.set(createHash('sha256').update(bytes.subarray(0, -32)).digest(), bytes.length - 32);
       const error = await failure(decodeCheckpoint(bytes, 'old.sgc'));
       expect(error.code).to.equal('checkpoint-version');
-      expect(error.message).to.match(/old\.sgc is whole, but of version 1/);
+      expect(error.message).to.match(/old\.sgc is intact, but of version 1/);
     });
 
     it('an acceptance of what cannot be accepted is refused', async () => {

@@ -115,14 +115,14 @@ describe('model files', () => {
       JSON.stringify({modelTopology: {}, weightsManifest: [{paths: [name], weights: artifacts(0).weightSpecs}]});
     for (const name of ['../secret', `x/../../secret`, secret, '..\\secret', 'C:\\secret', '', 'link.bin']) {
       await writeFile(path.join(directory, 'model.json'), manifest(name));
-      expect((await failure(load(directory))).message, name).to.match(/lies outside the directory/);
+      expect((await failure(load(directory))).message, name).to.match(/is outside the directory/);
     }
     // What tfjs writes itself has no checksum, and its sizes are compared.
     await writeFile(path.join(directory, 'group1-shard1of1.bin'), Buffer.from(new Float32Array(6).buffer));
     await writeFile(path.join(directory, 'model.json'), manifest('group1-shard1of1.bin'));
     expect((await modelFiles(directory).load?.())?.weightSpecs).to.have.length(1);
     await writeFile(path.join(directory, 'group1-shard1of1.bin'), new Uint8Array(20));
-    expect((await failure(load(directory))).message).to.match(/20 bytes, where the manifest needs 24/);
+    expect((await failure(load(directory))).message).to.match(/20 bytes, but the manifest needs 24/);
   });
 
   it('what is no manifest is an error of its own', async () => {

@@ -333,7 +333,7 @@ describe('train', () => {
     it('variables that cannot be trained, and losses that are no number', async () => {
       const own = problem();
       expect((await errorOf(train({...own, variables: [tf.scalar(1) as tf.Variable]}))).message).to.match(
-        /variables\[0\] is no tf.Variable/,
+        /variables\[0\] is not a tf.Variable/,
       );
       expect((await errorOf(train({...own, variables: [tf.variable(tf.scalar(1), false)]}))).message).to.match(
         /cannot be trained/,
@@ -342,7 +342,7 @@ describe('train', () => {
         /twice/,
       );
       expect((await errorOf(train({...own, optimizer: 'adam' as unknown as tf.Optimizer}))).message).to.match(
-        /optimizer must be one of tfjs's, as tf.train.adam\(0.01\), not 'adam'/,
+        /optimizer must be one of tfjs's, such as tf.train.adam\(0.01\), not 'adam'/,
       );
       expect((await errorOf(train({...own, loss: 3 as never}))).message).to.match(/loss must be a function/);
       expect(
@@ -447,7 +447,7 @@ describe('segments', () => {
   });
 
   it('refuse what does not fit', () => {
-    expect(() => segments({t, q}, {length: 8})).to.throw(OptionError, /from 2 to the 7 samples/);
+    expect(() => segments({t, q}, {length: 8})).to.throw(OptionError, /from 2 to 7, the number of samples/);
     expect(() => segments({t, q}, {length: 2, stride: 0})).to.throw(OptionError, /stride/);
     expect(() => segments({t, q: [1, 2]}, {length: 2})).to.throw(ShapeError, /q has shape \[2\]/);
   });
