@@ -127,6 +127,7 @@ export class StepSystem implements NonlinearSystem {
   }
 
   scaleRows(weights: Float64Array, scale: Float64Array): boolean {
+    // Intermediate values have no tolerances.
     if (!this.matrixAtHand || this.pattern.own !== undefined) return false;
     const {rowPointers, columns} = this.pattern;
     const {values} = this;
