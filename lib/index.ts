@@ -204,6 +204,7 @@ export {readNumeric, type NumericValue} from './system/numeric.js';
 export type {System} from './step/formulation.js';
 export type {ObservedAt, Observe, OwnObserved} from './step/trace-step.js';
 export type {TensorType} from './trace/lowering.js';
+export {lifted} from './trace/lifted.js';
 export {derivativeAlong, dependsOnItsOwn, type Tensors} from './trace/differentials.js';
 export {constantTensor} from './trace/trace.js';
 export {ode, type Derivative, type DerivativeAt, type Noise, type OdeSpec, type OdeSystem} from './system/ode.js';

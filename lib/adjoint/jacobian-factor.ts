@@ -6,7 +6,7 @@ import type {TransposedSolve} from '../engine/engine.js';
 import {routinesOf} from '../engine/routines.js';
 import type {RoutineFactor} from '../engine/wasm/routine.js';
 import type {Factor} from '../linear/index.js';
-import {LOSING, lostDigits, Rows, type LostDigits} from '../linear/index.js';
+import {LOSING, lostDigits, Rows, wholeOf, type LostDigits} from '../linear/index.js';
 import {solverKey} from '../step/solvers.js';
 import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
@@ -205,12 +205,15 @@ class SweepFactor implements JacobianFactor {
     const lost = (this.lost ??= lostDigits(pattern));
     (this.rows ??= new Rows(pattern, this.executable.find('growth'))).remember(values);
     if (lost.isDominant(values)) return;
+    const whole = wholeOf(factor);
+    const extended = whole.n > size;
     const right = b.slice(0, size);
-    lost.right(values, b, transposed);
-    if (transposed) factor.solveTransposed(b, x);
-    else factor.solve(b, x);
-    this.losing = lost.growth(x, transposed) > LOSING;
-    b.set(right);
+    const [from, to] = extended ? [new Float64Array(whole.n), new Float64Array(whole.n)] : [b, x];
+    lost.right(values, from, transposed);
+    if (transposed) whole.solveTransposed(from, to);
+    else whole.solve(from, to);
+    this.losing = lost.growth(to, transposed) > LOSING;
+    if (!extended) b.set(right);
   }
 
   /**

@@ -127,7 +127,8 @@ export class StepSystem implements NonlinearSystem {
   }
 
   scaleRows(weights: Float64Array, scale: Float64Array): boolean {
-    if (!this.matrixAtHand) return false;
+    // Intermediate values have no tolerances.
+    if (!this.matrixAtHand || this.pattern.own !== undefined) return false;
     const {rowPointers, columns} = this.pattern;
     const {values} = this;
     for (let row = 0; row < scale.length; row++) {

@@ -20,6 +20,7 @@ export type {KrylovFactor, KrylovMethod, KrylovOptions, KrylovSolver, Preconditi
 export {dot} from './krylov.js';
 export {minres} from './minres.js';
 export {constraintCoupling} from './coupling.js';
+export {analyze, wholeOf} from './extended.js';
 export {CsrOperator, type Coupling, type Operator} from './operator.js';
 export {LOSING, lostDigits, Rows, type LostDigits} from './lost-digits.js';
 export {sparseLdlt, type LdltOptions} from './sparse-ldlt.js';

@@ -136,12 +136,13 @@ export class LostDigits {
     for (let i = 0; i < n; i++) b[i] += COARSE * roundings[i] * sizes[i];
   }
 
-  /** What the rounding has grown by in the solution, in the scales of the unknowns. */
+  /** What the rounding has grown by in the solution, in the scales of the unknowns that are asked for. */
   growth(x: Float64Array, transposed: boolean): number {
     const {known, rows, columns} = (this.scratch ??= new Scratch(this.pattern));
     const scale = transposed ? rows : columns;
+    const {own = known.length} = this.pattern;
     let worst = 0;
-    for (let i = 0; i < known.length; i++) worst = Math.max(worst, Math.abs(x[i] - known[i]) / scale[i]);
+    for (let i = 0; i < own; i++) worst = Math.max(worst, Math.abs(x[i] - known[i]) / scale[i]);
     return worst / COARSE;
   }
 }

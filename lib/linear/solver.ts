@@ -29,6 +29,8 @@ export interface Pattern {
   readonly dense: boolean;
   /** Rows whose diagonal entry is in the pattern but may be next to nothing (multipliers of contacts): pivots only after their neighbours. */
   readonly weak?: Int32Array | undefined;
+  /** The unknowns that are asked for, the first; those behind them are intermediate values (extended.ts). Default: all. */
+  readonly own?: number;
 }
 
 /** How linear systems are solved: a method by its name and its analysis of a pattern. */

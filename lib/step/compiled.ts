@@ -9,7 +9,7 @@ import type {Key} from '../graph/key.js';
 import {KeyedCache, programKey} from '../graph/key.js';
 import {countWork} from '../graph/work.js';
 import type {Analysis, LinearSolver} from '../linear/index.js';
-import {auto, stagewise} from '../linear/index.js';
+import {analyze, auto, stagewise} from '../linear/index.js';
 import {workVectors} from '../newton/index.js';
 import type {Graph, Node} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
@@ -19,6 +19,7 @@ import {deriveStep, pullDerivedPrograms, secondOrderDerivedPrograms} from './der
 import {historyAdjointPrograms, historyPrograms} from './history-programs.js';
 import {checkJacobian} from './jacobian-check.js';
 import type {JacobianProgram} from './jacobian-program.js';
+import {extendedJacobian} from './lift.js';
 import {latePrograms} from './late-programs.js';
 import type {ProgramsOf, StepExecutable} from './buffers.js';
 import {graphOf, requireNamed} from './buffers.js';
@@ -133,7 +134,9 @@ export class CompiledStep {
       inputs: {z},
     } = this.step;
     if (residualBlocks !== undefined)
-      this.ownJacobian ??= this.timed(() => jacobianProgram(residualBlocks, z, this.weakRows(residualBlocks)));
+      this.ownJacobian ??= this.timed(
+        () => extendedJacobian(this.step) ?? jacobianProgram(residualBlocks, z, this.weakRows(residualBlocks)),
+      );
     return this.ownJacobian;
   }
 
@@ -270,7 +273,7 @@ export class CompiledStep {
     if (analysis === undefined) {
       const program = this[of];
       if (program === undefined) throw new Error('an explicit scheme has no linear system');
-      analysis = this.timed(() => solver.analyze(program.pattern));
+      analysis = this.timed(() => analyze(solver, program.pattern));
       if (this.given?.[of] !== undefined && 'history' in analysis) analysis.history = this.given[of];
       this.analyses[of].set(key, analysis);
     }
@@ -386,7 +389,7 @@ export class CompiledStep {
   adjoint(solver: LinearSolver): StepExecutable<AdjointProgram> {
     const {size} = this.traced.state;
     const block = blockRoom(rowStart + this.kept.size, size);
-    const extra = block === 0 ? {} : {block, ...(this.implicit ? {growth: 2 * this.traced.unknown.size} : {})};
+    const extra = block === 0 ? {} : {block, ...(this.implicit ? {growth: 2 * (this.jacobian?.pattern.n ?? 0)} : {})};
     return this.group('adjoint', () => this.kept.programs, {analysis: this.analysisOf(solver, 'jacobian'), extra});
   }
 

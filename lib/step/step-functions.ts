@@ -21,6 +21,9 @@ export const stepFunctions = {
   /** The residual with its derivative by blocks, and its model, where Newton's matrix is made from that (graph/newton-matrix.ts). */
   residualBlocks: {everyStep: true},
   residualModel: {everyStep: true},
+  /** Intermediate values of the residual, and it with their equations as a function of the input `unknowns` (lift.ts). */
+  intermediate: {everyStep: true},
+  extended: {everyStep: true},
   /** The state at the step's end, [state]. */
   update: {everyStep: true},
   /** Where Newton starts, [unknown]. */

@@ -32,6 +32,7 @@ import {
   stateBlocks,
 } from './formulation.js';
 import {Layout} from './layout.js';
+import {extendedOutputs} from './lift.js';
 import {nameOf, ParameterList} from './parameter-list.js';
 import {carriedParts, shapesOf} from './shapes.js';
 import type {Subject} from './subject.js';
@@ -223,7 +224,10 @@ function traceFormulation(
       ...list.traceInputs(),
     ],
   );
-  const nodes = list.adopt(traced, [x, z, t, h, regularization, relaxation, proximity, anchor, defect, ...inputs]);
+  const {graph} = traced;
+  const extended = extendedOutputs(traced);
+  const all = {...traced, graph: {...graph, outputs: [...graph.outputs, ...(extended?.outputs ?? [])]}};
+  const nodes = list.adopt(all, [x, z, t, h, regularization, relaxation, proximity, anchor, defect, ...inputs]);
   return {
     name,
     order: subject.scheme.order,
@@ -241,6 +245,7 @@ function traceFormulation(
       z,
       t,
       h,
+      unknowns: extended?.unknowns,
       defect: hasDefect ? defect : undefined,
       ...Object.fromEntries(inputs.map(node => [node.attributes.name, node])),
     },

@@ -25,6 +25,8 @@ export interface StepInputs {
   readonly z: Node<'input'>;
   readonly t: Node<'input'>;
   readonly h: Node<'input'>;
+  /** z and the intermediate values, of `extended` alone. */
+  readonly unknowns?: Node<'input'>;
   /** How far the guess breaks the kinematics. */
   readonly defect?: Node<'input'>;
   /** Of dense output: the place within the step, the state at its end, and what the update made for it (inside.ts). */

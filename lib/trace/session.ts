@@ -9,6 +9,7 @@ import {constant, input} from '../graph/build.js';
 import type {Node} from '../graph/node.js';
 import {internals} from './internals.js';
 import {comparisonUnread, disposed} from './failures.js';
+import type {Lift} from './lifts.js';
 import {tensorTypeOf, typeOf} from './lowering.js';
 import {isKnown} from './positions.js';
 
@@ -48,6 +49,7 @@ const comparisons: ReadonlySet<string> = new Set([
 
 export class Session {
   readonly captured: Captured[] = [];
+  readonly lifts: Lift[] = [];
   /** A fault found where it could not be thrown; the trace ends with it. */
   failure: TraceError | undefined;
   private readonly entries = new Map<DataId, Entry>();

@@ -22,6 +22,7 @@ import {
 } from './failures.js';
 import type {Guards} from './internals.js';
 import {takeEngine} from './internals.js';
+import {lowered, type Lifted} from './lifts.js';
 import type {TensorType} from './lowering.js';
 import {typeOf} from './lowering.js';
 import type {Captured, Session} from './session.js';
@@ -42,6 +43,8 @@ export interface Trace {
   /** Its inputs are the declared ones, in order, then the captured ones. */
   readonly graph: Graph;
   readonly captured: readonly Captured[];
+  /** There where the function declared values that solve equations. */
+  readonly lifted?: Lifted;
 }
 
 export type Traced = (inputs: {readonly [name: string]: tf.Tensor}) => {readonly [output: string]: tf.Tensor};
@@ -51,17 +54,20 @@ export type Traced = (inputs: {readonly [name: string]: tf.Tensor}) => {readonly
  * @throws {TraceError} where f reads a value, is asynchronous, or uses a kernel that is refused
  * @throws {ShapeError} where tfjs finds that shapes do not fit
  */
-export function trace(f: Traced, inputs: readonly TraceInput[]): Trace {
+export function trace(f: Traced, given: readonly TraceInput[]): Trace {
   const session = openSession();
   const putBack = [takeEngine(guards(session)), useDoubles()];
   try {
-    const declared = inputs.map(({name, shape, dtype}) => input(name, shape, typeOf(dtype ?? 'float32')));
+    const declared = given.map(({name, shape, dtype}) => input(name, shape, typeOf(dtype ?? 'float32')));
     const outputs = outputsOf(f(tensorsFor(declared)), session);
     if (session.failure !== undefined) throw session.failure;
     const ignored = session.unreadComparison;
     if (ignored !== undefined) throw ignored;
-    const {captured} = session;
-    return {graph: {inputs: [...declared, ...captured.map(({node}) => node)], outputs}, captured};
+    const {captured, lifts} = session;
+    const inputs = [...declared, ...captured.map(({node}) => node)];
+    if (lifts.length === 0) return {graph: {inputs, outputs}, captured};
+    const low = lowered(outputs, lifts);
+    return {graph: {inputs, outputs: low.outputs}, captured, lifted: {outputs, lifts: low.lifts}};
   } catch (error) {
     throw located(error, session.term);
   } finally {

@@ -15,8 +15,10 @@ import {along, byPose, byTwist, columnsOf, type ReactionSeries, type SavedSeries
 import {pointOfJoint, type JointRows} from './rows.js';
 import {constants, poseOf, twistOf, type Pose, type Twist} from './state.js';
 import {jacobianOf} from './tree-jacobian.js';
-import {treeAccelerations} from './tree-acceleration.js';
-import {TreeMotion, type Motion, type TreeAt} from './tree-motion.js';
+import {treeAccelerations, type Loads} from './tree-acceleration.js';
+import {treeEquations} from './tree-equations.js';
+import {TreeMotion, type TreeAt, type Velocities} from './tree-motion.js';
+import {pick} from './path-sums.js';
 import type {Branch, Tree} from './tree.js';
 import {add, cross, rotate, rotateBack, scale, sub, times, type Matrix, type Quat, type Vec} from './vectors.js';
 
@@ -67,11 +69,11 @@ export function minimalSystem(
     const at = motion.at(q);
     return wholeAt(at, motion.velocities(at, v));
   };
-  const wholeAt = (at: TreeAt, {linear, angular}: Motion): {q: tf.Tensor; v: tf.Tensor} => {
+  const wholeAt = (at: TreeAt, {linear, spin}: Velocities): {q: tf.Tensor; v: tf.Tensor} => {
     const own = (all: readonly tf.Tensor[]): tf.Tensor => tf.slice(tf.stack([...all], 1), [0, 0], [n, all.length]);
     return {
       q: own([...at.pose.position, ...at.pose.rotation]),
-      v: own([...linear, ...rotateBack(at.pose.rotation, angular)]),
+      v: own([...linear, ...spin]),
     };
   };
   /** Σ over bodies of Jᵀ(force, torque in body axes). */
@@ -123,21 +125,23 @@ export function minimalSystem(
   };
   const rows = (loops.positions?.count ?? 0) + (loops.velocities?.count ?? 0);
   const free = rows === 0 && own.stops === undefined && own.armature === undefined;
-  const explicit = free && tree.velocities > mostInMassMatrix ? treeAccelerations(tree, motion) : undefined;
+  const solved = free && tree.velocities > mostInMassMatrix ? treeAccelerations(tree, motion) : undefined;
+  const equations = treeEquations(motion);
   const accelerations =
-    explicit === undefined
+    solved === undefined
       ? undefined
       : (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, params: Params): tf.Tensor => {
-          const at = motion.at(q);
-          const moving = motion.velocities(at, v);
+          const at = equations.places(motion.at(q));
+          const moving = equations.velocities(at, v, motion.velocities(at, v));
           const w = tf.unstack(acting(wholeAt(at, moving), t, params), 1);
-          return explicit(at, v, moving, {
+          const loads: Loads = {
             mass: bodies.mass(params),
             inertia: bodies.inertia(params).matrix,
             force: [w[0], w[1], w[2]],
             torque: [w[3], w[4], w[5]],
             joints: own.force?.(q, v, t, params),
-          });
+          };
+          return equations.accelerations(at, v, moving, loads, solved(at, v, moving, loads));
         };
   const force = (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, params: Params): tf.Tensor => {
     const {linear, turning} = jacobian(motion.at(q));
@@ -292,30 +296,34 @@ function loopWrench(
   return [0, 1].map(i => terms.map(term => term[i]).reduce(add)) as unknown as readonly [Vec, Vec];
 }
 
-/** Numbers go by their rates, quaternions by angular velocities; undefined where there are none. */
+/**
+ * Numbers go by their rates, quaternions by angular velocities: all of a kind at once, so that the program does not grow with the
+ * balls. undefined where there are none.
+ */
 function kinematicsOf({balls, positions, velocities}: Tree): Kinematics | undefined {
   if (balls.length === 0) return undefined;
-  /** Pieces of q with those of v: between balls, and the balls. */
-  const pieces: {readonly ball: boolean; readonly q: number; readonly v: number; readonly count: number}[] = [];
-  let [q, v] = [0, 0];
-  for (const ball of [...balls, {q: positions, v: velocities}]) {
-    if (ball.q > q) pieces.push({ball: false, q, v, count: ball.q - q});
-    if (ball.q < positions) pieces.push({ball: true, q: ball.q, v: ball.v, count: 3});
-    [q, v] = [ball.q + 4, ball.v + 3];
-  }
+  const ofBalls = (size: number, from: (ball: (typeof balls)[number]) => number): number[] =>
+    balls.flatMap(ball => Array.from({length: size}, (_, i) => from(ball) + i));
+  const others = (size: number, own: readonly number[]): number[] => {
+    const taken = new Set(own);
+    return [...Array(size).keys()].filter(i => !taken.has(i));
+  };
+  const [turned, turning] = [ofBalls(4, ({q}) => q), ofBalls(3, ({v}) => v)];
+  const [plain, rates] = [others(positions, turned), others(velocities, turning)];
+  /** Where every number of q stands with those of balls last. */
+  const places = new Array<number>(positions);
+  [...plain, ...turned].forEach((at, place) => (places[at] = place));
   const each = (
     at: tf.Tensor,
     move: tf.Tensor,
-    plain: (q: tf.Tensor, v: tf.Tensor) => tf.Tensor,
+    shift: (q: tf.Tensor, v: tf.Tensor) => tf.Tensor,
     turn: (r: tf.Tensor, v: tf.Tensor) => tf.Tensor,
-  ): tf.Tensor =>
-    tf.concat(
-      pieces.map(piece => {
-        const part = tf.slice(at, [piece.q], [piece.ball ? 4 : piece.count]);
-        const by = tf.slice(move, [piece.v], [piece.count]);
-        return piece.ball ? turn(part, by) : plain(part, by);
-      }),
-    );
+  ): tf.Tensor => {
+    const of = (x: tf.Tensor, which: readonly number[]): tf.Tensor => pick([x], which)[0];
+    const [r, omega] = [tf.reshape(of(at, turned), [-1, 4]), tf.reshape(of(move, turning), [-1, 3])];
+    const next = tf.reshape(turn(r, omega), [turned.length]);
+    return plain.length === 0 ? next : of(tf.concat([shift(of(at, plain), of(move, rates)), next]), places);
+  };
   return {
     rate: at => each(at.q, at.v, (_, by) => by, quaternions.rate),
     retract: ({q: at, increment}) => each(at, increment, (x, by) => tf.add(x, by), quaternions.retract),

@@ -8,7 +8,7 @@ import {constantTensor, linalg} from '../../lib/index.js';
 import {constants} from './state.js';
 import {pick} from './path-sums.js';
 import {eliminationOf, solveTree} from './tree-elimination.js';
-import type {Local, Motion, TreeAt, TreeMotion} from './tree-motion.js';
+import type {Local, Motion, TreeAt, TreeMotion, Velocities} from './tree-motion.js';
 import type {Tree} from './tree.js';
 import {add, cross, rotate, rotateBack, scale, sub, type Matrix, type Vec} from './vectors.js';
 
@@ -81,8 +81,16 @@ export interface Loads {
   readonly joints: tf.Tensor | undefined;
 }
 
-/** q'' [velocities] of loads, at a position and in a motion. */
-export type Accelerations = (at: TreeAt, v: tf.Tensor, motion: Motion, loads: Loads) => tf.Tensor;
+/** What loads do, at a position and in a motion. */
+export interface Accelerated {
+  /** q'' [velocities]. */
+  readonly rates: tf.Tensor;
+  /** Of all bodies, body axes, six numbers each: accelerations, and what their joints do to them. */
+  readonly bodies: readonly tf.Tensor[];
+  readonly borne: readonly tf.Tensor[];
+}
+
+export type Accelerations = (at: TreeAt, v: tf.Tensor, motion: Velocities, loads: Loads) => Accelerated;
 
 export function treeAccelerations(tree: Tree, kinematics: TreeMotion): Accelerations {
   const count = tree.branches.length;
@@ -104,10 +112,12 @@ export function treeAccelerations(tree: Tree, kinematics: TreeMotion): Accelerat
     const bias = kinematics.relativeBias(at, v, motion);
     const blocks = at.joints.map((local, i) => blocksOf(local, bias[i]));
     const asking = blocks.filter((_, i) => binds[i]);
-    const wrenches = tf.add(onBodies(at, loads), onJoints(kinematics, at, blocks, loads));
+    const driven = drives(kinematics, at, blocks, loads);
+    const wrenches = tf.add(onBodies(at, loads), onJoints(driven, count));
     const masses = massBlocks(loads);
     const inverses = linalg.solve(masses, unitBlocks(count));
     let accelerations: tf.Tensor;
+    let borne = driven.map(({group, push}) => ({to: group.bodies, wrench: push}));
     if (asking.length === 0) accelerations = tf.matMul(inverses, wrenches);
     else {
       // S S⁺ projects on what a joint allows, 1 − S S⁺ on what it holds.
@@ -127,6 +137,8 @@ export function treeAccelerations(tree: Tree, kinematics: TreeMotion): Accelerat
         tf.concat([wrenches, tf.matMul(held, concat(asking.map(block => block.bias)))]),
       );
       accelerations = tf.slice(solution, [0, 0, 0], [count, 6, 1]);
+      const holding = tf.matMul(held, tf.slice(solution, [count, 0, 0], [branches.length, 6, 1]));
+      borne = [...borne, {to: branches.map(({body}) => body), wrench: tf.neg(holding)}];
     }
     const all = tf.concat([accelerations, constantTensor(new Float64Array(6), [1, 6, 1])]);
     const rates = blocks.map(({freedom, carried, bias: c}, i) => {
@@ -137,9 +149,29 @@ export function treeAccelerations(tree: Tree, kinematics: TreeMotion): Accelerat
       const beyond = onGround ? own : tf.sub(own, tf.matMul(carried, pickRows(all, parents)));
       return tf.unstack(tf.squeeze(tf.matMul(freedom.inverse, beyond), [2]), 1).map(rate => [rate]);
     });
-    return kinematics.byVelocity(rates)[0];
+    return {
+      rates: kinematics.byVelocity(rates)[0],
+      bodies: columnsOf(accelerations),
+      borne: columnsOf(addedUp(borne, count)),
+    };
   };
 }
+
+/** Wrenches [k, 6, 1] added up by body. */
+function addedUp(
+  parts: readonly {readonly to: readonly number[]; readonly wrench: tf.Tensor}[],
+  count: number,
+): tf.Tensor {
+  if (parts.length === 0) return constantTensor(new Float64Array(6 * count), [count, 6, 1]);
+  const to = tf.tensor1d(
+    parts.flatMap(part => [...part.to]),
+    'int32',
+  );
+  const all = concat(parts.map(({wrench}) => wrench));
+  return tf.slice(tf.unsortedSegmentSum(all, to, count + 1), [0, 0, 0], [count, 6, 1]);
+}
+
+const columnsOf = (wrenches: tf.Tensor): tf.Tensor[] => tf.unstack(tf.squeeze(wrenches, [2]), 1);
 
 const zeroBlocks = (count: number): tf.Tensor => constantTensor(new Float64Array(36 * count), [count, 6, 6]);
 const concat = (parts: readonly tf.Tensor[]): tf.Tensor => (parts.length === 1 ? parts[0] : tf.concat([...parts]));
@@ -163,22 +195,34 @@ function onBodies({pose: {rotation}}: TreeAt, {force, torque}: Loads): tf.Tensor
   return columnOf(rotateBack(pick(rotation, bodies), force), torque);
 }
 
-/** What the joints' generalized forces do to the bodies on both sides, [bodies, 6, 1], body axes. */
-function onJoints(
+/** Wrenches of joints' generalized forces: of the bodies that they carry, and of those these hang on, body axes. */
+interface Driven {
+  readonly group: Local['group'];
+  readonly push: tf.Tensor;
+  readonly back: tf.Tensor;
+}
+
+function drives(
   kinematics: TreeMotion,
   {joints}: TreeAt,
   blocks: readonly JointBlocks[],
-  {joints: forces, mass}: Loads,
-): tf.Tensor {
-  const [count] = mass.shape;
-  if (forces === undefined) return constantTensor(new Float64Array(6 * count), [count, 6, 1]);
-  const acting = blocks.flatMap(({freedom, carried}, i) => {
+  {joints: forces}: Loads,
+): Driven[] {
+  if (forces === undefined) return [];
+  return blocks.flatMap(({freedom, carried}, i) => {
     if (freedom === undefined) return [];
     const own = tf.expandDims(tf.stack(kinematics.rates(forces, joints[i]).flat(), 1), 2);
     const push = tf.matMul(freedom.inverse, own, true);
     return [{group: joints[i].group, push, back: tf.neg(tf.matMul(carried, push, true))}];
   });
-  const to = acting.flatMap(({group: {bodies, parents}}) => [...bodies, ...parents]);
-  const all = concat(acting.flatMap(({push, back}) => [push, back]));
-  return tf.slice(tf.unsortedSegmentSum(all, tf.tensor1d(to, 'int32'), count + 1), [0, 0, 0], [count, 6, 1]);
 }
+
+/** What they do to the bodies on both sides, [bodies, 6, 1]. */
+const onJoints = (driven: readonly Driven[], count: number): tf.Tensor =>
+  addedUp(
+    driven.flatMap(({group: {bodies, parents}, push, back}) => [
+      {to: bodies, wrench: push},
+      {to: parents, wrench: back},
+    ]),
+    count,
+  );

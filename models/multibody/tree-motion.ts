@@ -43,12 +43,20 @@ export interface TreeAt {
   /** World axes, the ground last. */
   readonly pose: Pose;
   readonly joints: readonly Local[];
+  /** Of every body: where it is against the one it hangs on, in axes of the latter. */
+  readonly relative: {readonly position: Vec; readonly rotation: Quat};
 }
 
 /** World axes, the ground last. */
 export interface Motion {
   readonly linear: Vec;
   readonly angular: Vec;
+}
+
+/** Velocities of bodies. */
+export interface Velocities extends Motion {
+  /** The angular ones in body axes. */
+  readonly spin: Vec;
 }
 
 function groupsOf({branches}: Tree): readonly Group[] {
@@ -139,7 +147,8 @@ const joined = <T extends readonly tf.Tensor[]>(parts: readonly T[]): T =>
 
 const vec = ([x, y, z]: readonly tf.Tensor[]): Vec => [x, y, z];
 const frame = ([x, y, z, ...r]: readonly tf.Tensor[]): [Vec, Quat] => [[x, y, z], r as unknown as Quat];
-const grounded = (columns: readonly tf.Tensor[], ground: readonly number[]): tf.Tensor[] =>
+/** Columns of bodies, with the ground's number last. */
+export const grounded = (columns: readonly tf.Tensor[], ground: readonly number[]): tf.Tensor[] =>
   columns.map((column, i) => tf.concat([column, constantTensor(ground[i], [1])]));
 const zeros = (group: Group): Vec => constants(group.branches.map(() => [0, 0, 0] as const));
 
@@ -156,7 +165,7 @@ function speedsOf({axes, turns, lead}: Move, rates: readonly tf.Tensor[]): {turn
 export class TreeMotion {
   readonly groups: readonly Group[];
   /** The body that each hangs on; the ground has the number of bodies. */
-  private readonly before: readonly number[];
+  readonly before: readonly number[];
   /** The same with −1 for the ground. */
   private readonly parents: readonly number[];
   /** Of every body, and of every velocity, where it stands with groups one after the other. */
@@ -213,12 +222,19 @@ export class TreeMotion {
       return [...add(x, rotate(r, y)), ...product(r, s)];
     });
     const [position, rotation] = frame(grounded(all, [0, 0, 0, 1, 0, 0, 0]));
-    return {pose: {position, rotation}, joints};
+    const [nextPosition, nextRotation] = frame(own);
+    return {pose: {position, rotation}, joints, relative: {position: nextPosition, rotation: nextRotation}};
   }
 
   /** Velocities of all bodies by rates of the joints: J v. */
-  velocities(at: TreeAt, v: tf.Tensor): Motion {
-    const parts = at.joints.map((local): Motion => {
+  velocities(at: TreeAt, v: tf.Tensor): Velocities {
+    const motion = this.summed(at, this.relativeVelocities(at, v));
+    return {...motion, spin: rotateBack(at.pose.rotation, motion.angular)};
+  }
+
+  /** What the joints' rates do to the bodies that they carry, in axes of those they hang on. */
+  relativeVelocities(at: TreeAt, v: tf.Tensor): Motion[] {
+    return at.joints.map((local): Motion => {
       const rates = this.rates(v, local);
       let [linear, angular] = [zeros(local.group), zeros(local.group)];
       local.moves.forEach((move, i) => {
@@ -231,11 +247,10 @@ export class TreeMotion {
       });
       return {linear, angular};
     });
-    return this.summed(at, parts);
   }
 
   /** Accelerations of all bodies where the joints have none: J' v. */
-  bias(at: TreeAt, v: tf.Tensor, motion: Motion): Motion {
+  bias(at: TreeAt, v: tf.Tensor, motion: Velocities): Motion {
     return this.summed(at, this.relativeBias(at, v, motion));
   }
 
@@ -243,12 +258,12 @@ export class TreeMotion {
    * What a body's acceleration has beyond that of the body it hangs on and of its joint, in axes of the former: centripetal
    * and Coriolis accelerations, and the rate at which axes turn.
    */
-  relativeBias(at: TreeAt, v: tf.Tensor, motion: Motion): Motion[] {
+  relativeBias(at: TreeAt, v: tf.Tensor, motion: Velocities): Motion[] {
     return at.joints.map((local): Motion => {
       const {group, moves, position} = local;
       const rates = this.rates(v, local);
       // Of the frame that has made the motions so far; its origin is `place`.
-      let omega = rotateBack(pick(at.pose.rotation, group.parents), pick(motion.angular, group.parents));
+      let omega = pick(motion.spin, group.parents);
       let [place, linear, angular] = [zeros(group), zeros(group), zeros(group)];
       const goTo = (to: Vec): void => {
         const arm = sub(to, place);

@@ -1,7 +1,7 @@
 /** Trees of more velocities than a mass matrix is made for: the order of elimination, accelerations, reactions, gradients. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {explicitEuler, simulate} from '../../../lib/index.js';
+import {explicitEuler, implicitMidpoint, rk4, simulate, type Scheme} from '../../../lib/index.js';
 import type {BodySpec, Joint, MultibodySpec} from '../../../models/index.js';
 import {
   compound,
@@ -14,6 +14,7 @@ import {
   revolute,
   screw,
   spherical,
+  springDamper,
   universal,
 } from '../../../models/index.js';
 import {eliminationOf} from '../../../models/multibody/tree-elimination.js';
@@ -151,5 +152,76 @@ describe('minimal coordinates of large trees', () => {
       return dot(c, path.values('q'));
     }, 1e-3);
     expect(Math.abs(dot(gradient, direction) - along)).to.be.below(1e-9 * Math.abs(along));
+  });
+
+  it('a step of the midpoint rule on a tree with every kind of joint is off by the third power of its length', () => {
+    const next = stream(7);
+    const system = multibody({...treeOf(22, shapes['a random tree'], everyKind), coordinates: 'minimal'});
+    const start = {q: system.initial.q as number[], v: (system.initial.v as number[]).map(() => 0.3 * next())};
+    const end = (options: {readonly scheme: Scheme; readonly dt: number; readonly steps: number}): Float64Array => {
+      const path = simulate(system, start, {...options, saveAt: 'end'});
+      path.dispose();
+      return path.values('v').slice(-start.v.length);
+    };
+    const [whole, half] = [0.01, 0.005].map(dt => {
+      const found = end({scheme: implicitMidpoint(), dt, steps: 1});
+      const expected = end({scheme: rk4(), dt: dt / 10, steps: 10});
+      return largest(found.map((x, i) => x - expected[i]));
+    });
+    expect(whole / half).to.be.within(7, 9);
+  });
+
+  it('matrices of implicit steps are as sparse as the tree: entries and their factor grow with the bodies', () => {
+    const nonzeros = [40, 80, 160].map(count => {
+      const chain = multibody({...treeOf(count + 5, shapes['a chain'], ['revolute']), coordinates: 'minimal'});
+      const path = simulate(chain, chain.initial, {dt: 0.001, steps: 1, saveAt: 'end'});
+      path.dispose();
+      return path.stats.nonzeros;
+    });
+    expect((nonzeros[2] - nonzeros[1]) / (nonzeros[1] - nonzeros[0])).to.be.within(1.9, 2.1);
+  });
+
+  it("implicit steps: the gradient of a branched tree by its start and a spring's stiffness is that of differences", () => {
+    const spec = treeOf(21, shapes['a binary tree'], ['revolute', 'spherical']);
+    const tree = multibody({
+      ...spec,
+      coordinates: 'minimal',
+      forces: [
+        ...(spec.forces ?? []),
+        springDamper('b5', 'b20', {
+          from: [5.5, 0, 0],
+          to: [20.5, 0, 0],
+          stiffness: ({k}: {k: tf.Tensor}) => k,
+          damping: 0.3,
+          length: 12,
+        }),
+      ],
+    });
+    const v = (tree.initial.v as number[]).map((_, i) => 0.5 * Math.sin(i));
+    const q = tree.initial.q as number[];
+    const c = Float64Array.from({length: 2 * q.length}, (_, i) => (i < q.length ? 0 : Math.cos(i)));
+    const direction = v.map((_, i) => Math.sin(3 * i));
+    const options = {
+      scheme: implicitMidpoint(),
+      dt: 0.02,
+      steps: 3,
+      saveAt: 'end',
+      params: {k: tf.scalar(30)},
+    } as const;
+    const prepared = simulate.prepare(tree, {q, v}, options);
+    const {trajectory, pullback} = prepared.vjp();
+    const gradient = pullback({q: c});
+    trajectory.dispose();
+    const end = (by: number, k: number): number => {
+      const path = prepared.run({initial: {q, v: moved(v, by, direction)}, params: {k: tf.scalar(k)}});
+      path.dispose();
+      return dot(c, path.values('q'));
+    };
+    const byStart = slope(by => end(by, 30), 1e-3);
+    expect(Math.abs(dot(gradient.initial.v as Float64Array, direction) - byStart)).to.be.below(
+      1e-8 * Math.abs(byStart),
+    );
+    const byStiffness = slope(by => end(0, 30 + by), 3);
+    expect(Math.abs((gradient.params.k as Float64Array)[0] - byStiffness)).to.be.below(1e-6 * Math.abs(byStiffness));
   });
 });
