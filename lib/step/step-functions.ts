@@ -52,6 +52,8 @@ export const stepFunctions = {
   coefficients: {},
   /** Of a dde: the longest time that is kept, and the delays' lengths. */
   delays: {},
+  /** Of contacts with friction: their laws as numbers, see `contactLaws` in system/constraints.ts. */
+  contactLaws: {},
   /** What is wrong with the kinematics at a start, see `KinematicsCheck`. */
   kinematics: {},
   /** The estimate of the step's error, [own], zero where nothing is judged; with a filter, its right-hand side. */
