@@ -4,7 +4,8 @@
  * after it of (w, π), each with one small block of equations a body and G (newton/cone-complementarity.ts). What is found is judged
  * by the step's own residual.
  */
-import {ConeComplementarity, matrixPattern, type ContactRows} from '../newton/cone-complementarity.js';
+import {ConeComplementarity} from '../newton/cone-complementarity.js';
+import {matrixPattern, type ContactRows} from '../newton/cone-contacts.js';
 import {auto, type Pattern} from '../linear/index.js';
 import type {StepExecutable} from '../step/buffers.js';
 import {contactLaws} from '../system/constraints.js';
@@ -12,10 +13,10 @@ import type {Counters} from './counters.js';
 import type {Runnable} from './runnable.js';
 import type {StepSystem} from './step-system.js';
 
-/** Velocities and impulses may be off by this share of the largest that contacts meet with, before and with their impulses. */
-const tolerance = 1e-11;
-/** As far as contacts may be off whose gaps contradict each other by rounding (`settledSlowly` in contact-forces.ts). */
-const accepted = 2e-10;
+/** Shares of the largest velocity that contacts meet with, before and with their impulses: what Newton's steps go on for, when iterations end, */
+const [tolerance, enough] = [1e-11, 5e-10];
+/** and how far contacts may be off that are wedged, of which gaps contradict each other by rounding: 1e-8 m/s where balls meet with 2 m/s. */
+const accepted = 5e-9;
 /** Forces that depend on velocities are linearized until velocities move by no more than this share, */
 const linearized = 1e-12;
 /** so many times at most. */
@@ -32,8 +33,9 @@ interface Entries {
 }
 
 export class ContactImpulses {
-  private ownPress: ConeComplementarity | undefined;
-  private ownMove: ConeComplementarity | undefined;
+  /** Empty where A couples too many velocities. */
+  private made: readonly ConeComplementarity[] | undefined;
+  private readonly known: Float64Array;
   private readonly a: Float64Array;
   private readonly m: Float64Array;
   private readonly g: readonly Float64Array[];
@@ -47,6 +49,7 @@ export class ContactImpulses {
   ) {
     this.a = new Float64Array(entries.pattern.columns.length);
     this.m = new Float64Array(entries.pattern.columns.length);
+    this.known = new Float64Array(entries.places.length);
     this.g = entries.ofG.map(({length}) => new Float64Array(length));
   }
 
@@ -76,8 +79,9 @@ export class ContactImpulses {
     const count = entries.places.length;
     const h = forward.buffer('h')[0];
     forward.run('contactLaws');
-    const [press, move] = this.problems(laws, count);
-    if (press === undefined || move === undefined) return false;
+    const problems = this.problems(laws, count);
+    if (problems === undefined) return false;
+    const [press, move] = problems.map(({cones}) => cones);
     const row = (which: number, i: number): number => laws[which * count + i];
     for (let k = 0; k < mostLinearizations; k++) {
       forward.run('jacobian');
@@ -88,69 +92,65 @@ export class ContactImpulses {
       for (let i = 0; i < count; i++) for (let j = 0; j < g[i].length; j++) g[i][j] = -J[entries.ofG[i][j]] / h;
       if (!press.load(a, g)) return false;
       const {b, p} = press;
-      multiply(entries.pattern, a, z, at.v, b);
+      press.multiply(z.subarray(at.v, at.v + n), b);
       for (let i = 0; i < n; i++) b[i] -= residual[at.v + i];
       for (let i = 0; i < count; i++) {
         p[i] = h * z[at.lambda + i];
         press.apart[i] = row(contactLaws.apart, i);
         if (row(contactLaws.tangential, i) === 0) press.friction[i] = row(contactLaws.coefficient, i);
-        for (let j = 0; j < g[i].length; j++) b[entries.places[i][j]] -= g[i][j] * p[i];
       }
+      press.push(p, -1, b);
       const speed = press.speed();
-      const off = press.solve(tolerance * speed, accepted * speed);
-      counters.newtonIterations += press.newtonSteps;
-      counters.factorizations += press.newtonSteps;
-      if (!(off <= accepted * speed)) return false;
+      if (!(this.solve(problems[0], speed) <= accepted * speed)) return false;
       z.set(press.v, at.v);
       for (let i = 0; i < count; i++) z[at.lambda + i] = press.p[i] / h;
       // Where positions end.
       fill(m, entries.ofMass, J);
       if (!move.load(m, g)) return false;
-      multiply(entries.pattern, m, z, at.v, move.b);
+      move.multiply(press.v, move.b);
       move.give = row(contactLaws.give, 0) / h;
+      // π_T = −s λ_T, and π_N = y − (s or 1) λ_N.
+      const {known} = this;
       for (let i = 0; i < count; i++) {
-        const share = row(contactLaws.share, i);
-        const tangential = row(contactLaws.tangential, i) === 1;
-        // π_T = −s λ_T, and π_N = y − (s or 1) λ_N.
-        const known = -share * press.p[i];
-        for (let j = 0; j < g[i].length; j++) move.b[entries.places[i][j]] += g[i][j] * known;
-        if (tangential) {
-          z[at.pi + i] = known / h;
-          continue;
-        }
-        move.p[i] = -known;
-        move.apart[i] = row(contactLaws.reach, i) + move.give * known;
+        known[i] = -row(contactLaws.share, i) * press.p[i];
+        move.p[i] = -known[i];
+        move.apart[i] = row(contactLaws.reach, i) + move.give * known[i];
       }
+      this.pushAll(known, move.b);
       const reach = Math.max(speed, move.speed());
-      const left = move.solve(tolerance * reach, accepted * reach);
-      counters.newtonIterations += move.newtonSteps;
-      counters.factorizations += move.newtonSteps;
-      if (!(left <= accepted * reach)) return false;
+      if (!(this.solve(problems[1], reach) <= accepted * reach)) return false;
       z.set(move.v, at.mean);
       for (let i = 0; i < count; i++)
-        if (row(contactLaws.tangential, i) === 0)
-          z[at.pi + i] = (move.p[i] - row(contactLaws.share, i) * press.p[i]) / h;
+        z[at.pi + i] = (known[i] + (row(contactLaws.tangential, i) === 1 ? 0 : move.p[i])) / h;
       forward.run('residual');
       counters.residualEvaluations++;
-      const end = at.lambda + count;
       let broken = 0;
-      for (let i = at.lambda; i < end; i++) broken = Math.max(broken, Math.abs(residual[i]));
-      for (let i = at.pi; i < at.pi + count; i++) broken = Math.max(broken, Math.abs(residual[i]));
-      const moved = press.largestMove(residual, at.v);
+      for (const block of [at.lambda, at.pi])
+        for (let i = block; i < block + count; i++) broken = Math.max(broken, Math.abs(residual[i]));
+      if (!(broken < Infinity)) return false;
       let largest = 0;
       for (let i = 0; i < n; i++) largest = Math.max(largest, Math.abs(z[at.v + i]));
-      if (!(broken < Infinity)) return false;
-      if (moved <= linearized * largest) return broken <= 10 * accepted * reach;
+      if (press.largestMove(residual, at.v) <= linearized * largest) return broken <= accepted * reach;
     }
     return false;
   }
 
+  private solve(problem: ConeComplementarity, speed: number): number {
+    const off = problem.solve(speed, tolerance * speed, enough * speed);
+    this.counters.newtonIterations += problem.cones.factorizations;
+    this.counters.factorizations += problem.cones.factorizations;
+    return off;
+  }
+
+  /** Adds Gᵀ f. */
+  private pushAll(f: Float64Array, sum: Float64Array): void {
+    const {entries, g} = this;
+    for (let i = 0; i < f.length; i++) for (let j = 0; j < g[i].length; j++) sum[entries.places[i][j]] += g[i][j] * f[i];
+  }
+
   /** Of (v⁺, λ) and of (w, π), made at the first step. */
-  private problems(
-    laws: Float64Array,
-    count: number,
-  ): [ConeComplementarity | undefined, ConeComplementarity | undefined] {
-    if (this.ownPress === undefined) {
+  private problems(laws: Float64Array, count: number): readonly ConeComplementarity[] | undefined {
+    if (this.made === undefined) {
       const {pattern: ofA, places} = this.entries;
       const along = new Map<number, number[]>();
       for (let i = 0; i < count; i++) if (laws[contactLaws.tangential * count + i] === 0) along.set(i, []);
@@ -160,33 +160,16 @@ export class ContactImpulses {
       const contacts = [...along].map(([normal, tangential]): ContactRows => ({normal, tangential}));
       const pattern = matrixPattern({...ofA, contacts, places});
       const structure = {...ofA, places, pattern, analysis: auto().analyze(pattern)};
-      this.ownPress = ConeComplementarity.of({...structure, contacts});
-      this.ownMove = ConeComplementarity.of({
-        ...structure,
-        contacts: contacts.map(({normal}) => ({normal, tangential: []})),
-      });
+      const apart = contacts.map(({normal}) => ({normal, tangential: []}));
+      const both = [contacts, apart].map(all => ConeComplementarity.of({...structure, contacts: all}));
+      this.made = both.every(problem => problem !== undefined) ? (both as ConeComplementarity[]) : [];
     }
-    return [this.ownPress, this.ownMove];
+    return this.made.length === 0 ? undefined : this.made;
   }
 }
 
 function fill(values: Float64Array, from: Int32Array, matrix: Float64Array): void {
   for (let k = 0; k < from.length; k++) values[k] = from[k] < 0 ? 0 : matrix[from[k]];
-}
-
-/** A times what lies in z from a place on. */
-function multiply(
-  {n, rowPointers, columns}: Entries['pattern'],
-  a: Float64Array,
-  z: Float64Array,
-  from: number,
-  b: Float64Array,
-): void {
-  for (let row = 0; row < n; row++) {
-    let sum = 0;
-    for (let k = rowPointers[row]; k < rowPointers[row + 1]; k++) sum += a[k] * z[from + columns[k]];
-    b[row] = sum;
-  }
 }
 
 /** Undefined where forces depend on where positions end. */
