@@ -13,9 +13,9 @@ import {ProximalContacts} from './proximal-contacts.js';
 
 /** Iterations between looks at what is left; so many looks at most. */
 const [iterations, mostLooks] = [50, 150];
-/** Newton steps that may lead uphill, until contacts have found on which side of their borders they are; */
+/** Newton steps; so many may lead uphill, until contacts have found on which side of their borders they are: at first, and after iterations; */
 const mostSteps = 12;
-const uphill = 10;
+const [hasty, uphill] = [5, 10];
 /** not twice in turn by more than this factor. */
 const far = 300;
 /** Newton's method is tried again when this share of the error of its last try is left. */
@@ -69,7 +69,7 @@ export class ConeComplementarity {
     cones.factorizations = 0;
     cones.project();
     splitting.begin();
-    let error = this.polish(cones.error(), tolerance, enough);
+    let error = this.polish(cones.error(), tolerance, enough, hasty);
     let tried = error;
     moved.fill(0);
     let strides = 0;
@@ -156,7 +156,7 @@ export class ConeComplementarity {
   }
 
   /** Newton steps; p is left as it was, where they bring nothing. @returns the error that is left */
-  private polish(from: number, tolerance: number, enough: number): number {
+  private polish(from: number, tolerance: number, enough: number, patience = uphill): number {
     const {cones, newton, best} = this;
     if (from <= tolerance) return from;
     best.set(cones.p);
@@ -172,7 +172,7 @@ export class ConeComplementarity {
       }
       if (least <= tolerance || (least <= enough && !halved)) break;
       higher = error > far * from ? higher + 1 : 0;
-      if (higher > 1 || (tries >= uphill && least === from)) break;
+      if (higher > 1 || (tries >= patience && least === from)) break;
     }
     cones.p.set(best);
     return cones.error();

@@ -63,6 +63,8 @@ export class ConeContacts {
   factorizations = 0;
   readonly contacts: readonly Contact[];
   private a: Float64Array = new Float64Array(0);
+  /** G by compressed rows; rows of no contact are empty. */
+  private readonly g: {readonly pointers: Int32Array; readonly columns: Int32Array; readonly values: Float64Array};
   private readonly groups: readonly Group[];
   private readonly groupOf: Int32Array;
   private readonly matrix: Float64Array;
@@ -110,6 +112,12 @@ export class ConeContacts {
       for (let k = rowPointers[row]; k < rowPointers[row + 1]; k++) this.fromA[k] = at(row, columns[k]);
     this.matrix = new Float64Array(pattern.columns.length);
     const m = places.length;
+    const taken = new Uint8Array(m);
+    for (const {rows} of this.contacts) for (const row of rows) taken[row] = 1;
+    const pointers = new Int32Array(m + 1);
+    for (let row = 0; row < m; row++) pointers[row + 1] = pointers[row] + (taken[row] === 1 ? places[row].length : 0);
+    this.g = {pointers, columns: new Int32Array(pointers[m]), values: new Float64Array(pointers[m])};
+    for (let row = 0; row < m; row++) if (taken[row] === 1) this.g.columns.set(places[row], pointers[row]);
     [this.v, this.b, this.right] = [new Float64Array(n), new Float64Array(n), new Float64Array(n)];
     [this.p, this.apart, this.friction] = [new Float64Array(m), new Float64Array(m), new Float64Array(m)];
     this.place = new Int32Array(n);
@@ -125,6 +133,7 @@ export class ConeContacts {
       support.forEach((unknown, i) => (place[unknown] = i));
       own.fill(0);
       rows.forEach((row, i) => {
+        this.g.values.set(g[row], this.g.pointers[row]);
         const where = structure.places[row];
         for (let j = 0; j < where.length; j++) own[i * s + place[where[j]]] = g[row][j];
       });
@@ -193,24 +202,20 @@ export class ConeContacts {
 
   /** G x */
   along(x: Float64Array, product: Float64Array): void {
-    for (const {rows, support, g} of this.contacts) {
-      const s = support.length;
-      for (let i = 0; i < rows.length; i++) {
-        let sum = 0;
-        for (let l = 0; l < s; l++) sum += g[i * s + l] * x[support[l]];
-        product[rows[i]] = sum;
-      }
+    const {pointers, columns, values} = this.g;
+    for (let row = 0; row + 1 < pointers.length; row++) {
+      let sum = 0;
+      for (let k = pointers[row]; k < pointers[row + 1]; k++) sum += values[k] * x[columns[k]];
+      product[row] = sum;
     }
   }
 
   /** Adds factor · Gᵀ f. */
   push(f: Float64Array, factor: number, sum: Float64Array): void {
-    for (const {rows, support, g} of this.contacts) {
-      const s = support.length;
-      for (let i = 0; i < rows.length; i++) {
-        const force = factor * f[rows[i]];
-        if (force !== 0) for (let l = 0; l < s; l++) sum[support[l]] += g[i * s + l] * force;
-      }
+    const {pointers, columns, values} = this.g;
+    for (let row = 0; row + 1 < pointers.length; row++) {
+      const force = factor * f[row];
+      if (force !== 0) for (let k = pointers[row]; k < pointers[row + 1]; k++) sum[columns[k]] += values[k] * force;
     }
   }
 
