@@ -145,7 +145,8 @@ export class ContactImpulses {
   /** Adds Gᵀ f. */
   private pushAll(f: Float64Array, sum: Float64Array): void {
     const {entries, g} = this;
-    for (let i = 0; i < f.length; i++) for (let j = 0; j < g[i].length; j++) sum[entries.places[i][j]] += g[i][j] * f[i];
+    for (let i = 0; i < f.length; i++)
+      for (let j = 0; j < g[i].length; j++) sum[entries.places[i][j]] += g[i][j] * f[i];
   }
 
   /** Of (v⁺, λ) and of (w, π), made at the first step. */

@@ -85,7 +85,10 @@ export class ConeComplementarity {
         found.set(p);
       }
       if (turn > steady && error > left * before && error < small * speed) {
-        if (strides++ % 2 === 0) this.extrapolate(error > level * before ? longest : Math.min(longest, this.ratio / Math.max(1e-9, 1 - this.ratio)));
+        if (strides++ % 2 === 0)
+          this.extrapolate(
+            error > level * before ? longest : Math.min(longest, this.ratio / Math.max(1e-9, 1 - this.ratio)),
+          );
         else this.stride(error);
         error = cones.error();
         moved.fill(0);

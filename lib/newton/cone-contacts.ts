@@ -171,7 +171,8 @@ export class ConeContacts {
     for (const contact of this.contacts) {
       const {rows, w} = contact;
       const [u, k] = [this.slip(contact), rows.length];
-      for (let i = 0; i < k; i++) most = Math.max(most, Math.abs(u[i] - apart[rows[i]]), w[i * k + i] * Math.abs(p[rows[i]]));
+      for (let i = 0; i < k; i++)
+        most = Math.max(most, Math.abs(u[i] - apart[rows[i]]), w[i * k + i] * Math.abs(p[rows[i]]));
     }
     return most;
   }

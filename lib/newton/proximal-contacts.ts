@@ -29,7 +29,9 @@ export class ProximalContacts {
   constructor(private readonly cones: ConeContacts) {
     const {structure, p} = cones;
     this.factor = structure.analysis.createFactor();
-    [this.anchor, this.shift, this.slips, this.turn, this.forces] = [0, 1, 2, 3, 4].map(() => new Float64Array(p.length));
+    [this.anchor, this.shift, this.slips, this.turn, this.forces] = [0, 1, 2, 3, 4].map(
+      () => new Float64Array(p.length),
+    );
     [this.gradient, this.step, this.product] = [0, 1, 2].map(() => new Float64Array(structure.n));
   }
 
