@@ -179,13 +179,13 @@ export interface StepBuffers {
   readonly z?: Float64Array;
 }
 
-/** Programs that read what is kept of a step read no x. */
+/** Programs that read what is kept of a step read no x, and those that read layers no z. */
 export function stepBuffers(executable: StepExecutable): StepBuffers {
   return {
     t: executable.find('t'),
     h: executable.find('h'),
     x: executable.find('x') ?? executable.find('kept'),
-    z: executable.find('z'),
+    z: executable.find('z') ?? executable.find('layers'),
   };
 }
 

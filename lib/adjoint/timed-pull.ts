@@ -35,8 +35,10 @@ import {lengthDerivative, timedStep} from './timed-step.js';
 import type {Between, PullWithin} from './within-step.js';
 import {withinStep} from './within-step.js';
 
-export const historyAdjoint = ({compiled, traced, linear}: StepContext): StepExecutable<HistoryAdjointProgram> =>
-  compiled.group(
+export function historyAdjoint({compiled, traced, linear, keeps}: StepContext): StepExecutable<HistoryAdjointProgram> {
+  const {layers} = compiled;
+  if (keeps === 'layers' && layers !== undefined) return compiled.group('historyAdjoint.layers', () => layers.programs);
+  return compiled.group(
     'historyAdjoint',
     () => historyAdjointPrograms(compiled.derived.step, compiled.jacobian, compiled.addsUp),
     {
@@ -48,6 +50,7 @@ export const historyAdjoint = ({compiled, traced, linear}: StepContext): StepExe
       },
     },
   );
+}
 
 /** Numbers in the cotangents of the parameters that are added up after every program, and not by it. */
 const totals = ({addsUp, derived: {step}}: CompiledStep): number =>
@@ -142,7 +145,7 @@ export class TimedPull implements TransitionPull {
       for (const [saved, moment] of history.moving)
         this.momentCotangents[moment] += turned(context.traced, times[saved]);
     this.eventCotangent = this.executable.find('eCotangent');
-    if (context.compiled.inBlocks && history.moments.length === 0)
+    if (context.keeps === undefined && context.compiled.inBlocks && history.moments.length === 0)
       this.together = TimedBlocks.of(this.executable, this.cotangents, this.xCotangent);
   }
 

@@ -15,6 +15,10 @@ export interface Prices {
   readonly runs: number;
   /** What storing and reading a value costs, in operations; Infinity where it cannot be stored. */
   store(value: Node): number;
+  /** Operations that a run takes for a node; default `workOf`. */
+  work?(node: Node): number;
+  /** Inputs that are not there in a run unless they are stored. */
+  readonly past?: readonly Node[];
 }
 
 export interface Ahead {
@@ -25,9 +29,10 @@ export interface Ahead {
 }
 
 /** @param changing names of the inputs that change from run to run */
-export function worthAhead(outputs: readonly Node[], changing: ReadonlySet<string>, {runs, store}: Prices): Ahead {
+export function worthAhead(outputs: readonly Node[], changing: ReadonlySet<string>, prices: Prices): Ahead {
+  const {runs, store, work = workOf, past = []} = prices;
   const order = topological(outputs);
-  const {changes, given} = kinds(order, changing);
+  const {changes, given} = kinds(order, changing, past);
   const steady = order.filter(node => !changes.has(node) && !given.has(node));
   const flow = new Flow();
   const source = flow.vertex();
@@ -37,7 +42,7 @@ export function worthAhead(outputs: readonly Node[], changing: ReadonlySet<strin
   const there = new Map(steady.map(node => [node, flow.vertex()] as const));
   for (const node of steady) {
     const [own, ready] = [computed.get(node) as number, there.get(node) as number];
-    flow.arc(source, own, runs * workOf(node));
+    flow.arc(source, own, past.includes(node) ? Infinity : runs * work(node));
     flow.arc(own, ready, store(node));
     for (const operand of new Set(node.operands)) {
       const operandReady = there.get(operand);
@@ -52,14 +57,15 @@ export function worthAhead(outputs: readonly Node[], changing: ReadonlySet<strin
   const inRuns = flow.reaching(sink);
   const again = (node: Node): boolean => inRuns.has(computed.get(node) as number);
   const values = steady.filter(node => !again(node) && inRuns.has(there.get(node) as number));
-  const work = steady.reduce((sum, node) => sum + (again(node) ? 0 : runs * workOf(node)), 0);
-  return {values, saved: values.reduce((left, node) => left - store(node), work)};
+  const spared = steady.reduce((sum, node) => sum + (again(node) || past.includes(node) ? 0 : runs * work(node)), 0);
+  return {values, saved: values.reduce((left, node) => left - store(node), spared)};
 }
 
 /** What depends on a changing input, and what is there without computing: the other inputs, and what depends on none, which engines compute once. */
 function kinds(
   order: readonly Node[],
   changing: ReadonlySet<string>,
+  past: readonly Node[],
 ): {readonly changes: ReadonlySet<Node>; readonly given: ReadonlySet<Node>} {
   const changes = new Set<Node>();
   const given = new Set<Node>();
@@ -67,7 +73,8 @@ function kinds(
   for (const node of order) {
     if (isOp(node, 'input')) {
       varies.add(node);
-      (changing.has(node.attributes.name) ? changes : given).add(node);
+      if (changing.has(node.attributes.name)) changes.add(node);
+      else if (!past.includes(node)) given.add(node);
       continue;
     }
     if (node.operands.some(operand => varies.has(operand))) varies.add(node);

@@ -17,6 +17,8 @@ import {pushRows, SweepForward} from '../adjoint/sweep-forward.js';
 import {TimedPull} from '../adjoint/timed-pull.js';
 import {TimedPush} from '../adjoint/timed-push.js';
 import type {StepContext} from '../step/context.js';
+import type {Keeps} from '../step/kept.js';
+import {rowStart} from '../step/rows.js';
 import {repeatGrid, repeatHistory} from './again.js';
 import {noCounts} from './counters.js';
 import {restart} from './history/integrator.js';
@@ -27,17 +29,33 @@ import {Pace} from './pace.js';
 import type {Runnable} from './runnable.js';
 
 /** How the steps of a grid are recorded and pulled back. */
-export interface GridSteps extends Required<Pick<Keeping, 'narrow' | 'iterations'>> {
+export interface GridSteps extends Required<Pick<Keeping, 'iterations'>> {
+  /** Whether they are recorded by what the implicit adjoint needs of them alone (step/kept.ts). */
+  narrow(context: StepContext): boolean;
   pull(context: StepContext): TransitionPull;
 }
 
-/** Numbers in a row of the record. */
-const rowSize = ({traced, compiled, narrow}: Runnable): number =>
-  2 + (narrow === true ? compiled.kept.size : traced.state.size + (compiled.implicit ? traced.unknown.size : 0));
+/** Numbers in a row of the record: of the state, or what is kept, and of what stands beside it. */
+function partsOfRow({traced, compiled, keeps}: Runnable): readonly [state: number, beside: number] {
+  if (keeps === 'narrow') return [compiled.kept.size, 0];
+  return [
+    traced.state.size,
+    keeps === 'layers' ? (compiled.layers?.size ?? 0) : compiled.implicit ? traced.unknown.size : 0,
+  ];
+}
 
-export function newRecord({traced, compiled, narrow}: Runnable, expected: number, most = Infinity): StepRecord {
-  if (narrow === true) return new StepRecord(compiled.kept.size, 0, expected, most);
-  return new StepRecord(traced.state.size, !compiled.implicit ? 0 : traced.unknown.size, expected, most);
+const rowSize = (prepared: Runnable): number => partsOfRow(prepared).reduce((sum, size) => sum + size, rowStart);
+
+export function newRecord(prepared: Runnable, expected: number, most = Infinity): StepRecord {
+  const [state, beside] = partsOfRow(prepared);
+  return new StepRecord(state, beside, expected, most);
+}
+
+/** How steps are recorded for a gradient. @param timed they do not lie on a grid, or states between them are saved */
+function keepsOf(prepared: Runnable, grid: GridSteps | undefined, timed: boolean): Keeps | undefined {
+  if (grid === undefined) return undefined;
+  if (timed) return prepared.compiled.layers === undefined ? undefined : 'layers';
+  return grid.narrow(prepared) ? 'narrow' : undefined;
 }
 
 /** States that a budget in bytes holds. */
@@ -47,7 +65,7 @@ const roomFor = (memory: number, size: number, least: number): number =>
 /** How steps are kept within so many bytes. @param grid for gradients; tangents need whole steps, and no way back */
 export function keepSteps(memory: number, grid?: GridSteps): Keeping {
   return {
-    narrow: context => grid?.narrow(context) ?? false,
+    keeps: prepared => keepsOf(prepared, grid, prepared.options.plan !== undefined),
     iterations: grid?.iterations,
     requireMemory(prepared) {
       requireHistoryMemory(prepared);
@@ -106,7 +124,7 @@ class Checkpointer implements Companion {
     if (history !== undefined) {
       this.most = budget / row;
       this.room = roomFor(budget, state.size, 4);
-      this.record = newRecord(prepared, 16, this.most);
+      this.record = newRecord(prepared, Math.min(prepared.compiled.transitions, this.most), this.most);
     } else {
       this.most = Infinity;
       this.room = Math.min(steps, roomFor(budget, state.size, 2));
@@ -139,6 +157,7 @@ class Checkpointer implements Companion {
 
   finish(n: number, state: Float64Array): Kept {
     const {prepared, record, states, room, grid, history, schedule} = this;
+    if (history !== undefined) prepared.compiled.transitions = Math.max(n, 16);
     // A run cut short left states where the whole schedule wanted them; only its start is of use to the shorter one.
     if (schedule !== undefined && n < prepared.options.grid.steps)
       for (const at of states.keys()) if (at > 0) states.delete(at);
@@ -183,7 +202,7 @@ class KeptSteps implements Kept {
   ) {}
 
   get record(): StepRecord | undefined {
-    return this.kept instanceof StepRecord && this.timed === undefined ? this.kept : undefined;
+    return this.kept instanceof StepRecord ? this.kept : undefined;
   }
 
   pull(prepared: Runnable, {start}: Path, cotangents: RunCotangents, watch?: Watch): Gradient {
@@ -193,7 +212,12 @@ class KeptSteps implements Kept {
     const pull =
       timed === undefined
         ? grid.pull(prepared)
-        : new TimedPull(prepared, timed.history, restart(prepared, noCounts()), cotangents);
+        : new TimedPull(
+            {...prepared, keeps: keepsOf(prepared, grid, true)},
+            timed.history,
+            restart(prepared, noCounts()),
+            cotangents,
+          );
     const backwards: Backwards = (visit, together) => this.backwards(prepared, visit, together);
     return sweepBack(prepared, saved, start, backwards, pull, cotangents, watch);
   }
@@ -259,7 +283,7 @@ class KeptSteps implements Kept {
 
   private takeAgain(prepared: Runnable, {states, room}: Checkpoints, visit: Visit): number {
     const {grid, timed, count} = this;
-    const context = {...prepared, narrow: timed === undefined && grid?.narrow(prepared) === true};
+    const context = {...prepared, keeps: keepsOf(prepared, grid, timed !== undefined)};
     const run =
       timed === undefined ? repeatGrid(context, grid?.iterations === true) : repeatHistory(context, timed.history);
     const {state} = run;

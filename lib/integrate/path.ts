@@ -10,7 +10,8 @@ import type {StiffgradError} from '../errors.js';
 import type {Learned} from '../step/compiled.js';
 import type {Directed} from '../step/clock.js';
 import {turned, turnedAll} from '../step/clock.js';
-import type {Redundancy, StepContext} from '../step/context.js';
+import type {Redundancy} from '../step/context.js';
+import type {Keeps} from '../step/kept.js';
 import type {Counters, Status} from './counters.js';
 import type {EventRecord} from './history/records.js';
 import type {Standing} from './run-state.js';
@@ -18,8 +19,8 @@ import type {Runnable, SolverFacts} from './runnable.js';
 
 /** How a run is kept for a derivative. */
 export interface Keeping {
-  /** Whether steps on the grid are recorded by what the implicit adjoint needs of them alone (step/kept.ts). */
-  narrow?(context: StepContext): boolean;
+  /** How steps are recorded (step/kept.ts). */
+  keeps?(prepared: Runnable): Keeps | undefined;
   /** Newton's iterations are recorded too. */
   readonly iterations?: boolean;
   /** @throws MemoryError where what will be kept has no room */

@@ -23,13 +23,13 @@ const progressInterval = 100;
 export function run(prepared: Runnable, keeping?: Keeping): Run {
   const {
     compiled,
-    options: {plan, signal},
+    options: {signal},
   } = prepared;
   throwIfAborted(signal);
-  const narrow = plan === undefined && keeping?.narrow?.(prepared) === true;
+  const keeps = keeping?.keeps?.(prepared);
   compiled.busy = true;
   try {
-    return relieved(prepared, context => drive(narrow === context.narrow ? context : {...context, narrow}, keeping));
+    return relieved(prepared, context => drive(keeps === context.keeps ? context : {...context, keeps}, keeping));
   } finally {
     compiled.busy = false;
   }

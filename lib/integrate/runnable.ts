@@ -30,8 +30,6 @@ export interface Arithmetic {
 export interface Runnable extends StepContext {
   readonly options: Arithmetic;
   readonly engine: Engine;
-  /** Steps are recorded by what the adjoint needs of them (step/kept.ts). */
-  readonly narrow?: boolean;
   /** Numbers in q, or in y. */
   readonly coordinates: number;
 }

@@ -41,8 +41,7 @@ export function startRun(
 ): {x: Float64Array; record: StepRecord} {
   if (prepared.resumed === true && jump === undefined)
     return {x: prepared.given.slice(), record: new StepRecord(0, 0, 1)};
-  const begin = startOf(prepared);
-  const context = begin.narrow === true ? {...begin, narrow: false} : begin;
+  const context = startOf(prepared);
   const {traced, compiled, given, t0, h0, linear} = context;
   const forward = compiled.forward(linear);
   loadParameters(forward, context);

@@ -57,7 +57,7 @@ export class StepSystem implements NonlinearSystem {
     const {matrix} = compiled;
     if (matrix === undefined) throw new Error('an explicit scheme has no equations to solve');
     const {linear} = options.newton;
-    this.forward = compiled.forward(linear, prepared.narrow);
+    this.forward = compiled.forward(linear, prepared.keeps);
     this.pattern = matrix.pattern;
     this.modelled = traced.functions.residualModel !== undefined;
     this.evaluateResidual = this.forward.program('residual');

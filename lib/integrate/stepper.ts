@@ -49,6 +49,7 @@ export class Stepper {
   /** The update, with what is recorded of the step where that is less than x and z. */
   private readonly keep?: () => void;
   private readonly kept: Float64Array;
+  private readonly layers?: Float64Array;
   private readonly contacts: ContactForces | undefined;
   private readonly guess?: () => void;
   private readonly system?: StepSystem;
@@ -105,15 +106,17 @@ export class Stepper {
     const {evaluations, unknown} = prepared.traced;
     const found = this.sequential === undefined ? 1 : (compiled.sequential?.blocks ?? 1);
     this.evaluations = {...evaluations, residual: evaluations.residual / (found > 1 ? unknown.blocks.length : 1)};
-    const whole = this.sequential === undefined ? compiled.forward(options.newton.linear, prepared.narrow) : undefined;
-    const forward = this.sequential?.executable ?? compiled.forward(options.newton.linear, prepared.narrow);
+    const whole = this.sequential === undefined ? compiled.forward(options.newton.linear, prepared.keeps) : undefined;
+    const forward = this.sequential?.executable ?? compiled.forward(options.newton.linear, prepared.keeps);
     loadParameters(forward, prepared);
     this.vectors = forward.vectors;
     this.state = forward.buffer('x');
     this.state.set(start);
     this.next = forward.buffer('next');
     this.update = forward.program('update');
-    this.keep = prepared.narrow === true ? compiled.forward(options.newton.linear, true).program('keep') : undefined;
+    const keep = prepared.keeps === undefined ? undefined : whole?.program('keep');
+    if (prepared.keeps === 'layers') [this.update, this.layers] = [keep ?? this.update, forward.find('layers')];
+    else this.keep = keep;
     this.kept = forward.find('kept') ?? nothing;
     this.inside = forward.find('inside');
     this.stiffness = forward.find('stiffness');
@@ -202,9 +205,9 @@ export class Stepper {
     return first === 'completed' ? this.advance(t + h / 2, h / 2, depth + 1, last) : first;
   }
 
-  /** The unknown of the last step; none of an explicit scheme. */
+  /** The unknown of the last step; of an explicit scheme what is kept beside its state, if anything. */
   get z(): Float64Array | undefined {
-    return this.sequential?.whole ?? this.system?.z;
+    return this.sequential?.whole ?? this.system?.z ?? this.layers;
   }
 
   /** The estimate of the last step's error, where it is traced. */

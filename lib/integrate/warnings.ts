@@ -26,7 +26,7 @@ export class ContactWatch {
   constructor(private readonly prepared: Runnable) {
     const {compiled, traced, options} = prepared;
     if (traced.functions.touching === undefined) return;
-    const forward = compiled.forward(options.newton.linear, prepared.narrow);
+    const forward = compiled.forward(options.newton.linear, prepared.keeps);
     this.state = forward.buffer('x');
     this.time = forward.find('t');
     const run = forward.program('touching');

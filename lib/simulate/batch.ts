@@ -251,12 +251,14 @@ function ensembleOf(system: System, given: readonly BatchMember[], all: BatchOpt
   );
   requireSavedMemory(savedCount(base.options), seriesOf(base).width, members.length);
   const captured = base.leaves.length;
+  const adjoint = base.adjoint.among?.(members.length) ?? base.adjoint;
   return new Ensemble(
     members.map(({initial, params}, i): Prepared => {
       try {
         const member = refill(base, initial, params);
         return {
           ...member,
+          adjoint,
           parameterValues: member.parameterValues.map((values, p) => (p < captured ? values : base.parameterValues[p])),
         };
       } catch (error) {

@@ -41,6 +41,7 @@ export type Space =
   | 'events'
   | 'inside'
   | 'kept'
+  | 'layers'
   | 'states'
   | 'times'
   | 'observed'
@@ -93,6 +94,7 @@ export const buffers = {
   inside: {shape: 'inside', lifetime: 'iterate'},
   /** What a step leaves for its gradient (kept.ts). */
   kept: {shape: 'kept', lifetime: 'iterate'},
+  layers: {shape: 'layers', lifetime: 'iterate'},
   /** What is computed from these alone: for matrix-free products, for dense output, for one block of the unknown. */
   linearize: {shape: 'any', lifetime: 'iterate', indexed: 'number'},
   between: {shape: 'any', lifetime: 'iterate', indexed: 'number'},

@@ -16,15 +16,15 @@ import {isOp, topological} from '../graph/node.js';
 import {adaptiveBuffers, adaptiveRoom} from './adaptive-block.js';
 import type {Derived} from './derived.js';
 import {deriveStep, pullDerivedPrograms, secondOrderDerivedPrograms} from './derived.js';
-import {historyPrograms} from './history-programs.js';
+import {historyAdjointPrograms, historyPrograms} from './history-programs.js';
 import {checkJacobian} from './jacobian-check.js';
 import type {JacobianProgram} from './jacobian-program.js';
 import {latePrograms} from './late-programs.js';
 import type {ProgramsOf, StepExecutable} from './buffers.js';
 import {graphOf, requireNamed} from './buffers.js';
 import {precomputed, withParameterProgram} from './precomputation.js';
-import type {Kept} from './kept.js';
-import {narrowed} from './kept.js';
+import type {Keeps, Kept, LayersKept} from './kept.js';
+import {layersOf, narrowed} from './kept.js';
 import {jacobianProgram} from './jacobian-program.js';
 import type {AdjointProgram, ForwardProgram, ObserveProgram, TangentProgram, UnrolledProgram} from './programs.js';
 import {
@@ -79,6 +79,8 @@ export class CompiledStep {
   private ownMatrix: JacobianProgram | undefined;
   private ownFilter: JacobianProgram | undefined;
   private ownKept: Kept | undefined;
+  /** null where there is no such thing. */
+  private ownLayers: LayersKept | undefined | null;
   /** null where what is kept of a step does not tell them. */
   private ownKeptProduct: ProgramsOf<'transposedProduct'> | undefined | null;
   private ownSequential: SequentialBlocks | undefined | null;
@@ -92,6 +94,8 @@ export class CompiledStep {
   busy = false;
   /** Adaptive steps attempted one by one, in all runs. */
   attempts = 0;
+  /** Transitions of the last run whose steps were recorded without a grid: the next record has room for as many at once. */
+  transitions = 16;
   /** Milliseconds spent differentiating and compiling since the caller last reset it. */
   compileTime = 0;
 
@@ -287,17 +291,36 @@ export class CompiledStep {
     ));
   }
 
+  /** What an explicit step keeps beside its state, where its time and its length have derivatives too; undefined where that is not worth it. */
+  get layers(): LayersKept | undefined {
+    if (this.implicit) return undefined;
+    if (this.ownLayers === undefined)
+      this.ownLayers =
+        this.timed(() => layersOf(historyAdjointPrograms(this.step, undefined, this.addsUp), this.step)) ?? null;
+    return this.ownLayers ?? undefined;
+  }
+
   /**
    * With the vectors of Newton's iteration, and room for a solver's factor, in the same memory.
-   * @param narrow with `keep` → kept, what a step leaves for `adjoint`
+   * @param keeps with `keep` → kept, what a step leaves for `adjoint`, or layers
    */
-  forward(solver: LinearSolver, narrow = false): ForwardExecutable {
+  forward(solver: LinearSolver, keeps?: Keeps): ForwardExecutable {
+    if (keeps === 'layers')
+      return this.group<ForwardProgram | 'keep'>(
+        'keepingLayers',
+        () => {
+          const programs = forwardPrograms(this.step, undefined);
+          const made = (programs.update?.outputs ?? []).map(({name, node}) => [name, node] as const);
+          return {...programs, keep: graphOf({...Object.fromEntries(made), layers: this.layers?.node})};
+        },
+        {extra: {x: this.traced.state.size}},
+      );
     const analysis = this.analysisOf(solver, 'matrix');
     // One executable for runs with and without a gradient where there may be: calls between JavaScript and
     // WebAssembly take twice as long where a line of code has met the functions of two (Node 20, measured).
     const known =
       this.groups.get(groupKey('keeping', {analysis}))
-      ?? (narrow ? undefined : this.groups.get(groupKey('forward', {analysis})));
+      ?? (keeps === 'narrow' ? undefined : this.groups.get(groupKey('forward', {analysis})));
     if (known !== undefined) return known;
     const {matrix} = this;
     const n = this.traced.unknown.size;
@@ -307,7 +330,7 @@ export class CompiledStep {
     const extra = {x: size, ...Object.fromEntries(work), ...(block > 0 ? {block, iterations: 1} : {})};
     const exact = this.traced.functions.residualModel === undefined ? undefined : this.jacobian;
     const programs = (): ProgramsOf<ForwardProgram> => forwardPrograms(this.step, matrix, exact, this.filter);
-    if (!narrow) return this.group<ForwardProgram | 'keep'>('forward', programs, {extra, analysis});
+    if (keeps === undefined) return this.group<ForwardProgram | 'keep'>('forward', programs, {extra, analysis});
     return this.group<ForwardProgram | 'keep'>(
       'keeping',
       () => ({...programs(), keep: graphOf({next: this.step.functions.update, kept: this.kept.node})}),

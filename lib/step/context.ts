@@ -2,6 +2,7 @@
 import type {LinearSolver} from '../linear/index.js';
 import type {StepExecutable} from './buffers.js';
 import type {CompiledStep} from './compiled.js';
+import type {Keeps} from './kept.js';
 import {derivativeSoftness} from '../system/contact-softness.js';
 import {parameterProgram} from './precomputation.js';
 import {startSolver} from './solvers.js';
@@ -28,6 +29,8 @@ export interface StepContext extends StepPrograms {
   readonly linear: LinearSolver;
   /** What this run knows of its constraints' redundancy. */
   readonly redundancy: Redundancy;
+  /** How its steps are recorded; undefined: by their state and unknown. */
+  readonly keeps?: Keeps;
 }
 
 /** Constraints that say the same twice, found when a Newton matrix turned out singular. */
@@ -80,5 +83,5 @@ export function loadParameters(
 /** The same run, seen from the step that begins it. */
 export function startOf<C extends StepContext>(context: C): C {
   const {traced, compiled} = context.start;
-  return {...context, traced, compiled, linear: startSolver};
+  return {...context, traced, compiled, linear: startSolver, keeps: undefined};
 }

@@ -1,7 +1,7 @@
 /** Many runs at once are the single runs. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {batch, mechanics, simulate} from '../../lib/index.js';
+import {batch, implicitAdjoint, mechanics, simulate} from '../../lib/index.js';
 
 const system = mechanics({mass: 1, forces: ({q, params}) => tf.neg(tf.mul(params.k as tf.Tensor, tf.sinh(q)))});
 const options = {dt: 0.05, steps: 40, params: {k: 3}};
@@ -41,6 +41,32 @@ describe('batch', () => {
     good.dispose();
     bad.dispose();
     expect(tf.memory().numTensors).to.equal(before);
+  });
+
+  it('keeps the steps of all runs within one budget, with the same gradients', () => {
+    const members = [0.4, 0.8, 1.2, 1.6].map(q => ({q: [q], v: [0]}));
+    const pulled = (memory: number, workers: number) => {
+      const {trajectories, pullback} = batch.vjp(system, members, {
+        ...options,
+        workers,
+        saveAt: 'end',
+        adjoint: implicitAdjoint({memory}),
+      });
+      const all = pullback(members.map(() => ({q: [[0], [1]], v: [[0], [1]]}))).members;
+      trajectories.forEach(path => path.dispose());
+      return all.map(({recomputedSteps, initial, params}) => ({recomputedSteps, initial, params}));
+    };
+    // Time, length, and the one position that the gradient of an implicit midpoint step needs.
+    const oneRun = 8 * 3 * options.steps;
+    const roomy = pulled(4 * oneRun, 0);
+    expect(roomy.map(({recomputedSteps}) => recomputedSteps)).to.deep.equal([0, 0, 0, 0]);
+    for (const workers of [0, 2]) {
+      const tight = pulled(4 * oneRun - 4, workers);
+      tight.forEach(({recomputedSteps, ...gradient}, i) => {
+        expect(recomputedSteps).to.be.above(0);
+        expect({recomputedSteps: 0, ...gradient}).to.deep.equal(roomy[i]);
+      });
+    }
   });
 
   it('carries gradients on the tape', () => {

@@ -58,7 +58,7 @@ function compiledFor(system: System, initial: Parameters<typeof prepare>[1], opt
   const dense = wholeDense(whole);
   new CompiledStep(prepared.start.traced, engine).forward(linear);
   step.forward(linear);
-  step.forward(linear, true);
+  step.forward(linear, 'narrow');
   if (sequential !== undefined) step.sequentialPrograms(linear, sequential);
   if (step.implicit)
     void [
@@ -167,6 +167,7 @@ describe('step: the table of buffers', () => {
         events: functions.events?.size,
         inside: functions.inside?.size,
         kept: step.kept.size,
+        layers: step.layers?.size,
         states: states * state.size,
         times: states,
         observed: states * (functions.observed?.size ?? 0),

@@ -6,6 +6,7 @@ import {StepRecord} from '../../lib/adjoint/record.js';
 import type {SimulateOptions} from '../../lib/index.js';
 import {
   explicitEuler,
+  rk4,
   implicitAdjoint,
   implicitMidpoint,
   kvaerno3,
@@ -18,7 +19,7 @@ import {prepare} from '../../lib/simulate/prepare.js';
 import {Stepper} from '../../lib/integrate/stepper.js';
 import {loadParameters} from '../../lib/step/context.js';
 import {directSolver} from '../../lib/step/solvers.js';
-import {springMesh} from '../../models/index.js';
+import {mlp, springMesh} from '../../models/index.js';
 
 /** Unit masses in a row on springs k(d + d³/2). */
 const chain = (n: number) =>
@@ -41,7 +42,7 @@ describe('step: what is kept of a step', () => {
   const options: SimulateOptions = {scheme: implicitMidpoint(), dt: 0.1, steps: 4, params: {k: [3, 4, 5, 6, 7]}};
 
   it('is twice the positions at the midpoint, of a chain: n numbers for 3n', () => {
-    const prepared = {...prepare(chain(n), start(n), options), narrow: true};
+    const prepared = {...prepare(chain(n), start(n), options), keeps: 'narrow' as const};
     expect(prepared.compiled.kept.size).to.equal(n);
     const {q, v} = start(n);
     const stepper = new Stepper(prepared, Float64Array.from([...q, ...v]), false, true);
@@ -85,7 +86,7 @@ describe('step: what is kept of a step', () => {
         const state = new Float64Array(traced.state.size);
         state.set([...q, ...v]);
         const pulled = ([true, false] as const).map(narrow => {
-          const context = {...prepared, narrow};
+          const context = {...prepared, keeps: narrow ? ('narrow' as const) : undefined};
           const stepper = new Stepper(context, state, false, true);
           stepper.record = narrow
             ? new StepRecord(compiled.kept.size, 0, 1)
@@ -102,6 +103,42 @@ describe('step: what is kept of a step', () => {
         });
         expect(pulled[0]).to.deep.equal(pulled[1]);
         expect(pulled[0].some(value => value !== 0)).to.equal(true);
+      });
+    }
+  }
+
+  for (const activation of ['softplus', 'tanh', 'sigmoid'] as const) {
+    for (const engine of ['interpreter', 'wasm'] as const) {
+      it(`is every layer of a network, from which the gradient is the same to the bit: ${activation}, ${engine}`, () => {
+        const [rows, hidden] = [3, 8];
+        const network = mlp({sizes: [2, hidden, hidden, 2], activation, seed: 4});
+        const y = Array.from({length: rows}, (_, i) => [Math.sin(i), Math.cos(2 * i)]);
+        const prepared = prepare(
+          ode(({y}) => network.apply(y)),
+          {y},
+          {scheme: rk4(), dt: 0.1, steps: 4, engine},
+        );
+        const {compiled, traced, linear} = prepared;
+        // Of four stages, what goes into three layers, and of the hidden ones what their derivative is made of beside that.
+        const beside = activation === 'softplus' ? 2 * hidden : 0;
+        expect(compiled.kept.size).to.equal(4 * rows * (2 + 2 * hidden + beside));
+        const pulled = ([true, false] as const).map(narrow => {
+          const context = {...prepared, keeps: narrow ? ('narrow' as const) : undefined};
+          const stepper = new Stepper(context, Float64Array.from(y.flat()), false, true);
+          stepper.record = new StepRecord(narrow ? compiled.kept.size : traced.state.size, 0, 1);
+          expect(stepper.attempt(0, 0.1)).to.equal('completed');
+          const executable = narrow
+            ? compiled.adjoint(directSolver(linear))
+            : compiled.wholeAdjoint(directSolver(linear));
+          loadParameters(executable, context);
+          const cotangents = new ParameterCotangents(context, executable, compiled.addsUp);
+          const xCotangent = Float64Array.from(y.flat(), (_, i) => Math.cos(i));
+          implicitPull(context, executable, cotangents)(stepper.record, 0, xCotangent, true);
+          return [...xCotangent, ...cotangents.finish().flatMap(part => [...part])];
+        });
+        expect(pulled[0]).to.deep.equal(pulled[1]);
+        expect(pulled[0].every(value => value !== 0)).to.equal(true);
+        for (const variable of network.variables) variable.dispose();
       });
     }
   }

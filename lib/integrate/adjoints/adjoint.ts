@@ -52,6 +52,8 @@ export interface PreparedAdjoint {
   run(prepared: Runnable): Run;
   /** Absent where runs stay in the thread that traced them. */
   readonly threads?: Threaded;
+  /** The same for one of so many runs whose memory is counted together; absent where there is no budget. */
+  among?(runs: number): PreparedAdjoint;
 }
 
 /** What lets worker threads make the runs. */

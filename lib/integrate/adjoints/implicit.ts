@@ -14,7 +14,8 @@ const defaultMemory = 2 ** 30;
  * product a step, exact for a step that converged, independent of how it did. Steps beyond `memory` (in
  * bytes, default 1 GiB, half of the machine's at most) are taken again from kept states by a binomial schedule; the
  * gradient is the same to the last bit, whatever the budget. Two states are kept where it holds fewer (four along adaptive
- * steps), and then n steps are taken again some √(2n) times. It keeps Jacobians of one step from serving the next.
+ * steps), and then n steps are taken again some √(2n) times. The runs of a batch share `memory`. It keeps Jacobians of
+ * one step from serving the next.
  */
 export function implicitAdjoint(options: {readonly memory?: number} = {}): Adjoint {
   refuseUnknownOptions(options, {memory: positiveOrInfinite}, 'implicitAdjoint', 'bad-adjoint');
@@ -31,5 +32,6 @@ export function implicit(memory: number): PreparedAdjoint {
   return {
     run: prepared => run(prepared, keepSteps(memory, steps)),
     threads: {plain: {name, memory}, gain: true, kept: (plain, completed) => keptStepsOf(plain, steps, completed)},
+    among: runs => implicit(memory / runs),
   };
 }

@@ -48,6 +48,7 @@ export class AdaptiveBlocks {
       && redundancy.regularization === 0
       && start.traced.ahead !== true
       && compiled.inBlocks
+      && prepared.keeps === undefined
       && (plan.saving.kind !== 'times' || traced.functions.dense !== undefined);
     if (!plain || unjudged(prepared).length > 0) return undefined;
     const run = adaptiveRoutine(compiled.adaptiveSteps);

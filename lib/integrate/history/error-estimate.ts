@@ -66,12 +66,13 @@ export class ErrorEstimate {
     const status = integrator.take(x, t, half);
     if (status !== 'completed') return status;
     const first = integrator.taken(x, t, half, t + half);
+    const lasting = {...first, z: first.z?.slice()};
     const again = integrator.take(first.next, t + half, half);
     if (again !== 'completed') return again;
     const second = integrator.taken(first.next, t + half, half, end);
     const difference = once.map((value, i) => value - second.next[i]);
     return {
-      steps: [first, second],
+      steps: [lasting, second],
       error: this.share(difference, 1 / (2 ** this.order - 1), x, second.next, this.doubledJudges),
     };
   }

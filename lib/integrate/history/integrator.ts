@@ -40,6 +40,7 @@ export class Integrator {
   private readonly along: StepExecutable<HistoryProgram>;
   private readonly buffers: Buffers;
   private readonly programs: {readonly [name in 'between' | 'dense' | 'watch' | 'events']?: () => void};
+  private readonly passing: boolean;
   private readonly ownSize: number;
 
   /** @param repeatable no step depends on those before it but through the state */
@@ -62,6 +63,7 @@ export class Integrator {
         this.along.has(name) ? this.along.program(name) : undefined,
       ]),
     );
+    this.passing = prepared.keeps === 'layers' && prepared.options.plan?.events.length === 0;
     this.ownSize = prepared.start.traced.inputs.x.size;
   }
 
@@ -76,9 +78,11 @@ export class Integrator {
     return this.stepper.attempt(t, h);
   }
 
-  /** The step last taken, from x. */
+  /** The step last taken, from x. What an explicit one keeps beside its state is much, and stands in `z` only until the next one is taken, where there are no events. */
   taken(x: Float64Array, t: number, h: number, end: number): Taken {
-    return {t, h, end, x, z: this.stepper.z?.slice(), inside: this.stepper.inside?.slice(), next: this.state.slice()};
+    const {stepper, passing, state} = this;
+    const z = passing ? stepper.z : stepper.z?.slice();
+    return {t, h, end, x, z, inside: stepper.inside?.slice(), next: state.slice()};
   }
 
   /** Loads a step for dense output. */
