@@ -102,7 +102,7 @@ export class ConeComplementarity {
       p.set(found);
       error = cones.error();
     }
-    return error;
+    return error <= enough ? this.polish(error, tolerance, enough) : error;
   }
 
   /** The cosine between what impulses have moved by and what they moved by before. */
