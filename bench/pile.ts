@@ -1,5 +1,5 @@
 /**
- * Spheres poured into a box: the time it takes, how many contacts its pieces have, how far the laws of contact are from being obeyed in any step, and how far
+ * Spheres poured into a box: the time it takes, how many contacts its pieces have, how far the laws of contact are from being obeyed in the steps of each, and how far
  * spheres lie in each other and in walls.
  *     npx tsx bench/pile.ts [spheres] [steps] [dt]
  */
@@ -55,6 +55,12 @@ console.log(
 console.log(
   `all pairs would be ${(count * (count - 1)) / 2 + 5 * count} contacts; pieces have at most ${Math.max(...run.pieces.map(piece => piece.contacts))}`,
 );
+for (const piece of run.pieces) {
+  const laws = lawsOfBalls({q: run.q, v: run.v, pieces: [piece]}, {n: count, h: dt, radius, mu, walls});
+  console.log(
+    `steps ${piece.first} to ${piece.first + piece.steps - 1}: ${(piece.milliseconds / piece.steps).toFixed(0)} ms a step by the clock, with compiling; laws ${laws.worst.toExponential(1)}, deepest ${laws.deepest.toExponential(1)}`,
+  );
+}
 const {worst, deepest} = lawsOfBalls(run, {n: count, h: dt, radius, mu, walls});
 const speeds = Array.from({length: count}, (_, i) =>
   Math.hypot(...run.v.subarray(6 * (count * steps + i), 6 * (count * steps + i) + 3)),

@@ -9,6 +9,7 @@ import type {StepExecutable} from '../step/buffers.js';
 import type {NewtonStatus} from '../newton/index.js';
 import {backtracking, NewtonIteration} from '../newton/index.js';
 import {contactSoftness, derivativeSoftness} from '../system/contact-softness.js';
+import {ContactImpulses} from './contact-impulses.js';
 import type {Counters} from './counters.js';
 import type {Runnable} from './runnable.js';
 import type {StepSystem} from './step-system.js';
@@ -48,12 +49,13 @@ export class ContactForces {
     private readonly iteration: NewtonIteration,
     private readonly prepared: Runnable,
     private readonly counters: Counters,
+    private readonly impulses: ContactImpulses | undefined,
   ) {}
 
   /** Undefined where no contact asks for it. */
   static of(
     prepared: Runnable,
-    forward: StepExecutable<'guess'>,
+    forward: StepExecutable<'guess' | 'jacobian' | 'residual' | 'contactLaws'>,
     system: StepSystem,
     iteration: NewtonIteration,
     counters: Counters,
@@ -82,6 +84,7 @@ export class ContactForces {
       iteration,
       prepared,
       counters,
+      ContactImpulses.of(prepared, forward, system, counters),
     );
   }
 
@@ -91,6 +94,15 @@ export class ContactForces {
     anchor.set(state.subarray(offsets.state, offsets.state + anchor.length));
     relaxation[0] = contactSoftness;
     proximity[0] = 0;
+    relaxation[0] = 0;
+    if (this.impulses !== undefined) {
+      if (this.impulses.find()) {
+        proximity[0] = derivativeSoftness;
+        return 'converged';
+      }
+      this.guess();
+    }
+    relaxation[0] = contactSoftness;
     let status = iteration.find(false);
     if (status !== 'converged') status = this.relax();
     if (status === 'converged') status = this.settle();

@@ -5,6 +5,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {oneOf, refuseUnknownOptions} from '../checks.js';
+import type {ImpactStep} from '../system/constraints.js';
 import type {Blocks} from '../system/equations.js';
 import {constraintsOf, instantBalance, rowScale} from './constrained.js';
 import type {Formulation, Scheme, StepPoint} from './scheme.js';
@@ -26,20 +27,22 @@ const free: Formulation = {
   update: ({v}, at) => ({q: end({v, mean: v}, at).q, v}),
 };
 
-/** With λ, and π, which moves positions; `a` is the acceleration without contacts at the start. */
+/** @param a the acceleration without contacts at the start */
+const impactStep = (z: Blocks, at: StepPoint, a: tf.Tensor): ImpactStep => ({
+  start: {q: at.x.q, v: at.x.v, t: at.t},
+  end: end(z, at),
+  free: tf.add(at.x.v, tf.mul(at.h, a)),
+  mean: z.mean,
+  h: at.h,
+  yielding: {...at.yielding, last: at.x.lambda},
+});
+
+/** With λ, and π, which moves positions. */
 const impacts = (z: Blocks, at: StepPoint, a: tf.Tensor): Blocks => {
-  const {x, t, h} = at;
+  const {x, h} = at;
   const constraints = constraintsOf(at);
-  const start = {q: x.q, v: x.v, t};
-  const pushed = (multiplier: tf.Tensor): tf.Tensor => tf.mul(h, constraints.reaction(start, multiplier));
-  const step = {
-    start,
-    end: end(z, at),
-    free: tf.add(x.v, tf.mul(h, a)),
-    mean: z.mean,
-    h,
-    yielding: {...at.yielding, last: x.lambda},
-  };
+  const step = impactStep(z, at, a);
+  const pushed = (multiplier: tf.Tensor): tf.Tensor => tf.mul(h, constraints.reaction(step.start, multiplier));
   const motion = {
     v: tf.sub(impulse(z, at), pushed(z.lambda)),
     mean: tf.sub(at.mass(x.q, tf.sub(z.mean, z.v)), pushed(z.pi)),
@@ -63,6 +66,12 @@ const constrained: Formulation = {
   residual: (z, at) => impacts(z, at, at.acceleration(at.x.q, at.x.v, at.t)),
   update: (z, at) => ({q: end(z, at).q, v: z.v, lambda: z.lambda}),
   guess: ({x}) => ({z: {mean: x.v}}),
+  contactLaws: (z, at) =>
+    constraintsOf(at).laws(
+      impactStep(z, at, at.acceleration(at.x.q, at.x.v, at.t)),
+      {lambda: z.lambda, pi: z.pi},
+      rowScale(at, at.h, 1),
+    ),
 };
 
 /** By Poisson's: the velocity at the end of compression, and the impulses that lead to it, are found with the step. */
@@ -72,11 +81,13 @@ const inTwoPhases: Formulation = {
   multipliers: ['lambda', 'pi', 'compression'],
   derivatives: {mean: 1, compressed: 1},
   guess: ({x}) => ({z: {mean: x.v, compressed: x.v}}),
+  contactLaws: undefined,
 };
 
 /** Where there are joints, too: the acceleration without contacts obeys them, and is found with the step. */
 const withJoints = (base: Formulation): Formulation => ({
   ...base,
+  contactLaws: undefined,
   unknown: [...base.unknown, 'a'],
   multipliers: [...(base.multipliers ?? []), 'bond'],
   residual: (z, at) => {

@@ -152,6 +152,8 @@ export interface Formulation {
   readonly divides?: Division;
   /** R by blocks, named as the unknown's. */
   readonly residual?: (z: Blocks, at: StepPoint) => Blocks;
+  /** Of contacts with friction, what `Constraints.laws` gives: with it their forces may be found by themselves (integrate/contact-impulses.ts). */
+  readonly contactLaws?: ((z: Blocks, at: StepPoint) => tf.Tensor | undefined) | undefined;
   /** x⁺: all of the state's blocks. */
   readonly update: (z: Blocks, at: StepPoint) => Blocks;
   /** Carried blocks, where `turn` is added to the acceleration `a` at the end of the step: what has landed loses its impact (constrained.ts). */
@@ -254,6 +256,7 @@ const specChecks = {
   stochastic: object,
   divides: object,
   residual: callable,
+  contactLaws: callable,
   update: {what: 'a function update(z, at) giving the new state', test: callable.test},
   turned: callable,
   guess: callable,

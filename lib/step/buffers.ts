@@ -86,6 +86,7 @@ export const buffers = {
   relaxation: {shape: 'number', lifetime: 'iterate'},
   anchor: {shape: 'rows', lifetime: 'iterate'},
   proximity: {shape: 'number', lifetime: 'iterate'},
+  contactLaws: {shape: 'any', lifetime: 'iterate'},
   /** How far the guess breaks the kinematics: the guess makes it, so that it is no part of the step's beginning. */
   defect: {shape: 'defect', lifetime: 'iterate'},
   /** x⁺, and what the update makes for dense output (inside.ts). */

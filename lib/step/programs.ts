@@ -21,6 +21,7 @@ export type ObserveProgram = 'observe' | 'pullObserved' | 'pushObserved';
 export type ForwardProgram =
   | 'checks'
   | 'touching'
+  | 'contactLaws'
   | 'guess'
   | 'extrapolate'
   | 'residual'
@@ -111,6 +112,7 @@ export function forwardPrograms(
       seed,
       kinematics,
       touching,
+      contactLaws,
       error,
       stiffness,
       inside,
@@ -135,6 +137,7 @@ export function forwardPrograms(
     ? {checks: graphOf(checks)}
     : {};
   if (touching !== undefined) programs.touching = graphOf({touching});
+  if (contactLaws !== undefined) programs.contactLaws = graphOf({contactLaws});
   programs.update = graphOf({next: update, E: filter === undefined ? error : undefined, inside, stiffness});
   if (extrapolated !== undefined) programs.extrapolate = graphOf({z: extrapolated});
   if (filter !== undefined)

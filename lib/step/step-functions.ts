@@ -57,6 +57,8 @@ export const stepFunctions = {
   delays: {},
   /** Of an sde: its seed, where that is a function of params. */
   seed: {},
+  /** Of contacts with friction: their laws as numbers, see `contactLaws` in system/constraints.ts. */
+  contactLaws: {},
   /** What is wrong with the kinematics at a start, see `KinematicsCheck`. */
   kinematics: {},
   /** The estimate of the step's error, [own], zero where nothing is judged; with a filter, its right-hand side. */

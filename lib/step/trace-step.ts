@@ -304,6 +304,7 @@ function traceStep(
       return {
         observed,
         touching: touchingAt(at),
+        contactLaws: formulation.contactLaws?.(z, at),
         ...beside?.outputs(at, params, z, tensors, blocksSeen, subject.breaks),
       };
     },

@@ -15,6 +15,7 @@ import type {Equations} from './equations.js';
 import {
   borderDistance,
   compressionRows,
+  contactTerms,
   displacementRows,
   impactRows,
   type ContactRows,
@@ -114,7 +115,15 @@ export interface Constraints {
   coefficients(): Coefficients | undefined;
   /** [count] each, in units of velocity: the laws of impact and friction, and where they leave positions; see impact-law.ts. */
   impact(step: ImpactStep, multipliers: ImpactMultipliers, scale: RowScale): ImpactMultipliers;
+  /** [6, count], see `contactLaws`: the laws of Moreau's impacts as numbers, where all constraints are contacts; undefined elsewhere. */
+  laws(step: ImpactStep, multipliers: ImpactMultipliers, scale: RowScale): tf.Tensor | undefined;
 }
+
+/**
+ * What the rows of `Constraints.laws` are: what is added to G v⁺ and to G w; in normal rows μ and the share of λ_N that displaces, in tangential ones the
+ * number of their normal row and the share of λ_T; then 1 in tangential rows, and the velocity that a unit of π takes from its row.
+ */
+export const contactLaws = {apart: 0, reach: 1, coefficient: 2, share: 3, tangential: 4, give: 5} as const;
 
 /** A step from `start`, at its time, to `end`; positions move with the velocity `mean`. */
 export interface ImpactStep {
@@ -380,6 +389,34 @@ export function constraintEquations(
             },
     };
   };
+  const laws: Constraints['laws'] = (step, multipliers, scale) => {
+    if (step.compressed !== undefined || !parts.every(part => part.contact !== undefined || isHardContact(part)))
+      return undefined;
+    const {end} = step;
+    const none = tf.zerosLike(end.v);
+    const still = {...step, end: {...end, v: none}, mean: none};
+    const each = parts.map(part => {
+      const contact = contactStep(part, step, multipliers, scale);
+      const terms = contactTerms(contact, contactStep(part, still, multipliers, scale));
+      const [m, d] = [contact.gap.size, contact.slips?.after.shape[1] ?? 0];
+      const owner = constantTensor(
+        Float64Array.from({length: m * d}, (_, i) => part.offset + Math.floor(i / d)),
+        [m * d],
+      );
+      const rows = (normal: tf.Tensor, tangential: tf.Tensor): tf.Tensor =>
+        d === 0 ? normal : tf.concat([normal, tf.reshape(tangential, [m * d])]);
+      const along = tf.tile(tf.expandDims(terms.dragged, 1), [1, Math.max(1, d)]);
+      return tf.stack([
+        joined(terms.apart),
+        rows(terms.reach, tf.zeros([m * d])),
+        rows(terms.friction, owner),
+        rows(terms.pushed, along),
+        rows(tf.zeros([m]), tf.ones([m * d])),
+        tf.fill([m + m * d], 1).mul(tf.mul(contact.softness, tf.mul(projectionScale, tf.div(scale.give, step.h)))),
+      ]);
+    });
+    return within('contacts', () => (each.length === 1 ? each[0] : tf.concat(each, 1)));
+  };
   const impact: Constraints['impact'] = (step, multipliers, scale) => {
     const {start, end, h, compressed} = step;
     const unit = tf.div(scale.give, h);
@@ -427,6 +464,7 @@ export function constraintEquations(
     count,
     coefficients: () => coefficientsOf(constraints, params),
     impact,
+    laws,
     reaction: (at, lambda, of) => {
       const terms = parts.filter(({kind}) => of === undefined || of(kind)).map(part => pushOf(part, at, lambda));
       if (multiplierForce !== undefined && (of === undefined || of === forces.rigid))

@@ -102,6 +102,37 @@ export function compressionRows(step: ContactStep, compression: Compression): Co
   return {normal, tangential: rubbing(rub, moving, tf.mul(friction, tf.relu(pressed)))};
 }
 
+/** Of every row of a contact, [m], and [m, d] of tangential ones. */
+export interface ContactTerms {
+  /** Velocities of ũ = G v⁺ + `apart` in `impactRows`, without what yields. */
+  readonly apart: ContactRows;
+  /** φ/h + φ'(w) = G w + `reach` in `displacementRows`, [m]. */
+  readonly reach: tf.Tensor;
+  /** μ, [m]. */
+  readonly friction: tf.Tensor;
+  /** The share of λ_N that displaces, s or 1, and minus the share of λ_T, [m]. */
+  readonly pushed: tf.Tensor;
+  readonly dragged: tf.Tensor;
+}
+
+/** What the rows of Moreau's law are made of beside G and the multipliers: all of it is known where the step begins. @param still as `step`, its velocities zero */
+export function contactTerms(step: ContactStep, still: Pick<ContactStep, 'after' | 'slips'>): ContactTerms {
+  const {leaves, leavesAlong, share, arrives} = flight(step);
+  const arriving = arrives();
+  const m = step.gap.shape;
+  return {
+    apart: {
+      normal: tf.sub(still.after, leaves),
+      tangential:
+        still.slips === undefined || leavesAlong === undefined ? undefined : tf.sub(still.slips.after, leavesAlong),
+    },
+    reach: tf.add(tf.div(step.gap, step.h), still.after),
+    friction: tf.broadcastTo(step.friction, m),
+    pushed: tf.where(arriving, share, tf.onesLike(share)),
+    dragged: tf.where(arriving, share, tf.zerosLike(share)),
+  };
+}
+
 /** ũ of compression. */
 function approach(step: ContactStep, {after}: Compression): tf.Tensor {
   const {closing, share, reach} = flight(step);

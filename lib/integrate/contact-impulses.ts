@@ -1,0 +1,221 @@
+/**
+ * Contact forces of a step by themselves, where the step tells them apart from everything else: forces depend on velocities of the step's end
+ * and not on its positions, and what they couple are a few velocities, as those of a body. Then the step is two problems, of (v⁺, λ) and
+ * after it of (w, π), each with one small block of equations a body and G (newton/cone-complementarity.ts). What is found is judged
+ * by the step's own residual.
+ */
+import {ConeComplementarity} from '../newton/cone-complementarity.js';
+import {matrixPattern, type ContactRows} from '../newton/cone-contacts.js';
+import {auto, type Pattern} from '../linear/index.js';
+import type {StepExecutable} from '../step/buffers.js';
+import {contactLaws} from '../system/constraints.js';
+import type {Counters} from './counters.js';
+import type {Runnable} from './runnable.js';
+import type {StepSystem} from './step-system.js';
+
+/** Shares of the largest velocity that contacts meet with, before and with their impulses: what Newton's steps go on for, when iterations end, */
+const [tolerance, enough] = [1e-11, 5e-10];
+/** and how far contacts may be off that are wedged, of which gaps contradict each other by rounding: 1e-8 m/s where balls meet with 2 m/s. */
+const accepted = 5e-9;
+/**
+ * A hundred contacts with friction, as forty balls in a box have. Fewer are found by Newton's method on the whole step, which gives two digits more: by
+ * this one differences of the motion of a tumbling box were off by 1.7e-6 instead of less than 1e-6.
+ */
+const fewestRows = 300;
+/** Forces that depend on velocities are linearized until velocities move by no more than this share, */
+const linearized = 1e-12;
+/** so many times at most. */
+const mostLinearizations = 8;
+
+interface Entries {
+  /** In the pattern of A, or by row of G. */
+  readonly pattern: Pick<Pattern, 'n' | 'rowPointers' | 'columns'>;
+  /** Places in the step's matrix, −1 where it has none. */
+  readonly ofForces: Int32Array;
+  readonly ofMass: Int32Array;
+  readonly places: readonly Int32Array[];
+  readonly ofG: readonly Int32Array[];
+}
+
+export class ContactImpulses {
+  /** Empty where A couples too many velocities. */
+  private made: readonly ConeComplementarity[] | undefined;
+  private readonly known: Float64Array;
+  private readonly a: Float64Array;
+  private readonly m: Float64Array;
+  private readonly g: readonly Float64Array[];
+
+  private constructor(
+    private readonly forward: StepExecutable<'jacobian' | 'residual' | 'contactLaws'>,
+    private readonly system: StepSystem,
+    private readonly entries: Entries,
+    private readonly at: {readonly v: number; readonly mean: number; readonly lambda: number; readonly pi: number},
+    private readonly counters: Counters,
+  ) {
+    this.a = new Float64Array(entries.pattern.columns.length);
+    this.m = new Float64Array(entries.pattern.columns.length);
+    this.known = new Float64Array(entries.places.length);
+    this.g = entries.ofG.map(({length}) => new Float64Array(length));
+  }
+
+  /** Undefined where a step's equations do not come apart so. */
+  static of(
+    {traced, compiled}: Runnable,
+    forward: StepExecutable<'jacobian' | 'residual' | 'contactLaws'>,
+    system: StepSystem,
+    counters: Counters,
+  ): ContactImpulses | undefined {
+    if (traced.functions.contactLaws === undefined || traced.backwards === true || compiled.matrix === undefined)
+      return undefined;
+    const [v, mean, lambda, pi] = ['v', 'mean', 'lambda', 'pi'].map(name => traced.unknown.block(name));
+    if (v === undefined || mean === undefined || lambda === undefined || pi === undefined) return undefined;
+    if (lambda.size < fewestRows) return undefined;
+    const at = {v: v.offset, mean: mean.offset, lambda: lambda.offset, pi: pi.offset};
+    const entries = entriesOf(compiled.matrix.pattern, at, v.size, lambda.size);
+    return entries === undefined ? undefined : new ContactImpulses(forward, system, entries, at, counters);
+  }
+
+  /** From the guess in z. @returns whether z solves the step */
+  find(): boolean {
+    const {system, at, entries, a, m, g, forward, counters} = this;
+    const {z, residual} = system;
+    const J = forward.buffer('J');
+    const laws = forward.buffer('contactLaws');
+    const {n} = entries.pattern;
+    const count = entries.places.length;
+    const h = forward.buffer('h')[0];
+    forward.run('contactLaws');
+    const problems = this.problems(laws, count);
+    if (problems === undefined) return false;
+    const [press, move] = problems.map(({cones}) => cones);
+    const row = (which: number, i: number): number => laws[which * count + i];
+    for (let k = 0; k < mostLinearizations; k++) {
+      forward.run('jacobian');
+      forward.run('residual');
+      counters.jacobianEvaluations++;
+      counters.residualEvaluations++;
+      fill(a, entries.ofForces, J);
+      for (let i = 0; i < count; i++) for (let j = 0; j < g[i].length; j++) g[i][j] = -J[entries.ofG[i][j]] / h;
+      if (!press.load(a, g)) return false;
+      const {b, p} = press;
+      press.multiply(z.subarray(at.v, at.v + n), b);
+      for (let i = 0; i < n; i++) b[i] -= residual[at.v + i];
+      for (let i = 0; i < count; i++) {
+        p[i] = h * z[at.lambda + i];
+        press.apart[i] = row(contactLaws.apart, i);
+        if (row(contactLaws.tangential, i) === 0) press.friction[i] = row(contactLaws.coefficient, i);
+      }
+      press.push(p, -1, b);
+      const speed = press.speed();
+      if (!(this.solve(problems[0], speed) <= accepted * speed)) return false;
+      z.set(press.v, at.v);
+      for (let i = 0; i < count; i++) z[at.lambda + i] = press.p[i] / h;
+      // Where positions end.
+      fill(m, entries.ofMass, J);
+      if (!move.load(m, g)) return false;
+      move.multiply(press.v, move.b);
+      move.give = row(contactLaws.give, 0) / h;
+      // π_T = −s λ_T, and π_N = y − (s or 1) λ_N.
+      const {known} = this;
+      for (let i = 0; i < count; i++) {
+        known[i] = -row(contactLaws.share, i) * press.p[i];
+        move.p[i] = -known[i];
+        move.apart[i] = row(contactLaws.reach, i) + move.give * known[i];
+      }
+      this.pushAll(known, move.b);
+      const reach = Math.max(speed, move.speed());
+      if (!(this.solve(problems[1], reach) <= accepted * reach)) return false;
+      z.set(move.v, at.mean);
+      for (let i = 0; i < count; i++)
+        z[at.pi + i] = (known[i] + (row(contactLaws.tangential, i) === 1 ? 0 : move.p[i])) / h;
+      forward.run('residual');
+      counters.residualEvaluations++;
+      let broken = 0;
+      for (const block of [at.lambda, at.pi])
+        for (let i = block; i < block + count; i++) broken = Math.max(broken, Math.abs(residual[i]));
+      if (!(broken < Infinity)) return false;
+      let largest = 0;
+      for (let i = 0; i < n; i++) largest = Math.max(largest, Math.abs(z[at.v + i]));
+      if (press.largestMove(residual, at.v) <= linearized * largest) return broken <= accepted * reach;
+    }
+    return false;
+  }
+
+  private solve(problem: ConeComplementarity, speed: number): number {
+    const off = problem.solve(speed, tolerance * speed, enough * speed);
+    this.counters.newtonIterations += problem.cones.factorizations;
+    this.counters.factorizations += problem.cones.factorizations;
+    return off;
+  }
+
+  /** Adds Gᵀ f. */
+  private pushAll(f: Float64Array, sum: Float64Array): void {
+    const {entries, g} = this;
+    for (let i = 0; i < f.length; i++)
+      for (let j = 0; j < g[i].length; j++) sum[entries.places[i][j]] += g[i][j] * f[i];
+  }
+
+  /** Of (v⁺, λ) and of (w, π), made at the first step. */
+  private problems(laws: Float64Array, count: number): readonly ConeComplementarity[] | undefined {
+    if (this.made === undefined) {
+      const {pattern: ofA, places} = this.entries;
+      const along = new Map<number, number[]>();
+      for (let i = 0; i < count; i++) if (laws[contactLaws.tangential * count + i] === 0) along.set(i, []);
+      for (let i = 0; i < count; i++)
+        if (laws[contactLaws.tangential * count + i] === 1)
+          along.get(laws[contactLaws.coefficient * count + i])?.push(i);
+      const contacts = [...along].map(([normal, tangential]): ContactRows => ({normal, tangential}));
+      const pattern = matrixPattern({...ofA, contacts, places});
+      const structure = {...ofA, places, pattern, analysis: auto().analyze(pattern)};
+      const apart = contacts.map(({normal}) => ({normal, tangential: []}));
+      const both = [contacts, apart].map(all => ConeComplementarity.of({...structure, contacts: all}));
+      this.made = both.every(problem => problem !== undefined) ? both : [];
+    }
+    return this.made.length === 0 ? undefined : this.made;
+  }
+}
+
+function fill(values: Float64Array, from: Int32Array, matrix: Float64Array): void {
+  for (let k = 0; k < from.length; k++) values[k] = from[k] < 0 ? 0 : matrix[from[k]];
+}
+
+/** Undefined where forces depend on where positions end. */
+function entriesOf(
+  {rowPointers, columns}: Pattern,
+  at: {readonly v: number; readonly mean: number; readonly lambda: number; readonly pi: number},
+  n: number,
+  count: number,
+): Entries | undefined {
+  const pointers = new Int32Array(n + 1);
+  const [ofA, ofForces, ofMass]: [number[], number[], number[]] = [[], [], []];
+  const places = Array.from({length: count}, (): number[] => []);
+  const ofG = Array.from({length: count}, (): number[] => []);
+  for (let i = 0; i < n; i++) {
+    const [forces, mass] = [new Map<number, number>(), new Map<number, number>()];
+    for (let k = rowPointers[at.v + i]; k < rowPointers[at.v + i + 1]; k++) {
+      const column = columns[k];
+      if (column >= at.v && column < at.v + n) forces.set(column - at.v, k);
+      else if (column >= at.lambda && column < at.lambda + count) {
+        places[column - at.lambda].push(i);
+        ofG[column - at.lambda].push(k);
+      } else return undefined;
+    }
+    for (let k = rowPointers[at.mean + i]; k < rowPointers[at.mean + i + 1]; k++) {
+      const column = columns[k];
+      if (column >= at.mean && column < at.mean + n) mass.set(column - at.mean, k);
+    }
+    for (const column of [...new Set([...forces.keys(), ...mass.keys()])].sort((a, b) => a - b)) {
+      ofA.push(column);
+      ofForces.push(forces.get(column) ?? -1);
+      ofMass.push(mass.get(column) ?? -1);
+    }
+    pointers[i + 1] = ofA.length;
+  }
+  return {
+    pattern: {n, rowPointers: pointers, columns: Int32Array.from(ofA)},
+    ofForces: Int32Array.from(ofForces),
+    ofMass: Int32Array.from(ofMass),
+    places: places.map(list => Int32Array.from(list)),
+    ofG: ofG.map(list => Int32Array.from(list)),
+  };
+}

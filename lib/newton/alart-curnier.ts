@@ -1,0 +1,120 @@
+/**
+ * Steps of the semismooth Newton method of Alart & Curnier (1991) for contacts with Coulomb's friction: what presses is held, what slips goes on slipping
+ * that way. Every step is one of the proximal point method, too: contacts yield a little to what their impulses differ by from the present ones, so that
+ * redundant ones make no matrix singular. Near a solution they give the digits, from elsewhere they may lead nowhere.
+ */
+import type {Factor} from '../linear/index.js';
+import {tangentialGive, type ConeContacts, type Contact} from './cone-contacts.js';
+
+/**
+ * Contacts yield this share of the velocity that their impulses give by themselves. A step is off by rounding over it: with 1e-7 laws stayed off by
+ * 1e-9 m/s, and sweeps had to do the rest.
+ */
+const softness = 1e-5;
+
+export class AlartCurnier {
+  private readonly factor: Factor;
+  private readonly right: Float64Array;
+  private readonly found: Float64Array;
+  private readonly anchored: Float64Array;
+  private readonly next: Float64Array;
+  private readonly d = new Float64Array(9);
+  private readonly slips = new Float64Array(3);
+
+  constructor(private readonly cones: ConeContacts) {
+    const {n, analysis} = cones.structure;
+    this.factor = analysis.createFactor();
+    [this.right, this.found] = [new Float64Array(n), new Float64Array(n)];
+    [this.anchored, this.next] = [new Float64Array(cones.p.length), new Float64Array(cones.p.length)];
+  }
+
+  /** One step of p; v is left as it was. @returns false where there is none */
+  step(): boolean {
+    const {cones, factor, right, found, anchored, next, slips} = this;
+    const {contacts, apart, p} = cones;
+    right.set(cones.b);
+    const whole = cones.factor(factor, contact => {
+      const {rows, support, g} = contact;
+      const [k, s] = [rows.length, support.length];
+      const d = this.stiffness(contact);
+      if (d === undefined) return undefined;
+      for (let i = 0; i < k; i++) {
+        let force = anchored[rows[i]];
+        for (let j = 0; j < k; j++) force -= d[i * k + j] * apart[rows[j]];
+        for (let l = 0; l < s; l++) right[support[l]] += g[i * s + l] * force;
+      }
+      return d;
+    });
+    if (!whole) return false;
+    factor.solve(right, found);
+    next.fill(0);
+    for (const contact of contacts) {
+      const {rows, support, g} = contact;
+      const [k, s] = [rows.length, support.length];
+      const d = this.stiffness(contact);
+      if (d === undefined) continue;
+      for (let i = 0; i < k; i++) {
+        let u = apart[rows[i]];
+        for (let l = 0; l < s; l++) u += g[i * s + l] * found[support[l]];
+        slips[i] = u;
+      }
+      for (let i = 0; i < k; i++) {
+        let force = anchored[rows[i]];
+        for (let j = 0; j < k; j++) force -= d[i * k + j] * slips[j];
+        next[rows[i]] = force;
+      }
+    }
+    if (!next.every(Number.isFinite)) return false;
+    p.set(next);
+    return true;
+  }
+
+  /** D of a contact, and in `anchored` what p is at u = 0, by p⁺ = anchored − D u⁺; undefined where it is open. */
+  private stiffness(contact: Contact): Float64Array | undefined {
+    const {d, anchored, cones} = this;
+    const {p, friction, give: yielding} = cones;
+    const {rows, w} = contact;
+    const k = rows.length;
+    const u = cones.slip(contact);
+    const normal = rows[0];
+    if (p[normal] - u[0] / w[0] <= 0) return undefined;
+    d.fill(0);
+    const stiff = 1 / (softness * w[0] + yielding);
+    d[0] = stiff;
+    anchored[normal] = p[normal] * softness * w[0] * stiff;
+    if (k === 1) return d;
+    const give = tangentialGive(contact);
+    const mu = friction[normal];
+    const [p1, p2] = [p[rows[1]], k === 3 ? p[rows[2]] : 0];
+    const [x, z] = [p1 - u[1] / give, k === 3 ? p2 - u[2] / give : 0];
+    const size = Math.sqrt(x * x + z * z);
+    const room = mu * p[normal];
+    if (mu > 0 && size <= room) {
+      const held = 1 / (softness * give);
+      for (let i = 1; i < k; i++) {
+        d[i * k + i] = held;
+        anchored[rows[i]] = p[rows[i]];
+      }
+      return d;
+    }
+    for (let i = 1; i < k; i++) anchored[rows[i]] = 0;
+    if (mu === 0 || size === 0) return d;
+    // p_T⁺ = (μ p_N⁺) t + the change of direction, κρ/(1 − κ) of the slip across t.
+    const t = [x / size, z / size];
+    const kappa = room / size;
+    const turning = Math.min(1 / (softness * give), kappa / ((1 - kappa) * give));
+    const across = k === 3 ? [-t[1], t[0]] : [0, 0];
+    // What p_T lacks of lying along t, and the slip at which that turns.
+    const off = across[0] * p1 + across[1] * p2;
+    const slipping = k === 3 ? across[0] * u[1] + across[1] * u[2] : 0;
+    // Linear in u: p_s⁺ = p_s − r_s/(1−κ) − turning (u_s⁺ − u_s), with r_s = p_s.
+    const base = off - off / Math.max(1 - kappa, softness) + turning * slipping;
+    for (let i = 1; i < k; i++) {
+      d[i * k] = mu * stiff * t[i - 1];
+      // The share of p_N⁺ that does not depend on u.
+      anchored[rows[i]] = mu * anchored[normal] * t[i - 1] + across[i - 1] * base;
+      for (let j = 1; j < k; j++) d[i * k + j] = turning * across[i - 1] * across[j - 1];
+    }
+    return d;
+  }
+}

@@ -1,0 +1,183 @@
+/**
+ * Impulses of many contacts with Coulomb's friction: A v = b + Gᵀp with, of every contact, u = G v + c,
+ *
+ *     0 ≤ p_N ⟂ u_N ≥ 0,     p_T = projection of p_T − ρ u_T on the disc of radius μ p_N.
+ *
+ * Iterations with one matrix (cone-splitting.ts) come near the solution; Newton steps (alart-curnier.ts) from there give the digits. Impulses of wedged
+ * bodies that laws hardly tell apart may have far to go, with velocities that hardly change: long proximal steps take them there (proximal-contacts.ts).
+ */
+import {AlartCurnier} from './alart-curnier.js';
+import {ConeContacts, type ConeStructure} from './cone-contacts.js';
+import {ConeSplitting} from './cone-splitting.js';
+import {ProximalContacts} from './proximal-contacts.js';
+
+/** Iterations between looks at what is left; so many looks at most. */
+const [iterations, mostLooks] = [50, 150];
+/** Newton steps; so many may lead uphill, until contacts have found on which side of their borders they are: at first, and after iterations; */
+const mostSteps = 12;
+const [hasty, uphill] = [5, 10];
+/** not twice in turn by more than this factor. */
+const far = 300;
+/** Newton's method is tried again when this share of the error of its last try is left. */
+const nearer = 1 / 3;
+/** Impulses that go on in one direction, so far that a look leaves this share of the error, */
+const [steady, left] = [0.98, 0.7];
+/** at errors below this share of the velocity, */
+const small = 1e-4;
+/** go further as contacts that yield by this share. */
+const softness = 1e-6;
+/** Extrapolated by so many looks at most; what is nearer to the border of its cone than this share slides along it. */
+const [level, still] = [0.98, 1e-3];
+const [longest, slack] = [1e8, 1e-9];
+
+export class ConeComplementarity {
+  readonly cones: ConeContacts;
+  private readonly newton: AlartCurnier;
+  private readonly splitting: ConeSplitting;
+  private readonly proximal: ProximalContacts;
+  private readonly best: Float64Array;
+  private readonly start: Float64Array;
+  private readonly moved: Float64Array;
+  private readonly found: Float64Array;
+  /** What a look moves impulses by, as a share of what the last one did in that direction. */
+  private ratio = 0;
+
+  /** Undefined where A couples too many unknowns. */
+  static of(structure: ConeStructure): ConeComplementarity | undefined {
+    const cones = ConeContacts.of(structure);
+    return cones === undefined ? undefined : new ConeComplementarity(cones);
+  }
+
+  private constructor(cones: ConeContacts) {
+    this.cones = cones;
+    this.newton = new AlartCurnier(cones);
+    this.splitting = new ConeSplitting(cones);
+    this.proximal = new ProximalContacts(cones);
+    [this.best, this.start, this.moved, this.found] = [0, 1, 2, 3].map(() => new Float64Array(cones.p.length));
+  }
+
+  /**
+   * From the impulses in p.
+   * @param speed of contacts, what errors are shares of
+   * @param tolerance what Newton's steps go on for
+   * @param enough what is taken
+   * @returns how far the laws are off, a velocity
+   */
+  solve(speed: number, tolerance: number, enough: number): number {
+    const {cones, splitting, start, moved, found} = this;
+    const {p} = cones;
+    cones.factorizations = 0;
+    cones.project();
+    splitting.begin();
+    let error = this.polish(cones.error(), tolerance, enough, hasty);
+    let tried = error;
+    moved.fill(0);
+    let strides = 0;
+    let least = Infinity;
+    for (let look = 0; look < mostLooks && error > enough; look++) {
+      const before = error;
+      start.set(p);
+      if (!splitting.run(iterations)) return error;
+      error = cones.error();
+      const turn = this.turn();
+      if (error < least) {
+        least = error;
+        found.set(p);
+      }
+      if (turn > steady && error > left * before && error < small * speed) {
+        if (strides++ % 2 === 0)
+          this.extrapolate(
+            error > level * before ? longest : Math.min(longest, this.ratio / Math.max(1e-9, 1 - this.ratio)),
+          );
+        else this.stride(error);
+        error = cones.error();
+        moved.fill(0);
+      } else if (turn < 0.5 && error > left * before && look > 0) splitting.slower();
+      if (error <= nearer * tried) {
+        tried = error;
+        error = this.polish(error, tolerance, enough);
+      }
+    }
+    if (error > least) {
+      p.set(found);
+      error = cones.error();
+    }
+    return error <= enough ? this.polish(error, tolerance, enough) : error;
+  }
+
+  /** The cosine between what impulses have moved by and what they moved by before. */
+  private turn(): number {
+    const {cones, start, moved} = this;
+    let [product, now, before] = [0, 0, 0];
+    for (let i = 0; i < start.length; i++) {
+      const d = cones.p[i] - start[i];
+      product += d * moved[i];
+      now += d * d;
+      before += moved[i] ** 2;
+      moved[i] = d;
+    }
+    this.ratio = before === 0 ? 0 : product / before;
+    return product === 0 ? 0 : product / Math.sqrt(now * before);
+  }
+
+  /** As far as impulses have moved in the last look, times what it takes to the next border of a cone. */
+  private extrapolate(times: number): void {
+    const {cones, moved} = this;
+    const {p, friction} = cones;
+    let most = times;
+    const least = moved.reduce((sum, d) => Math.max(sum, Math.abs(d)), 0) * still;
+    for (const {rows} of cones.contacts) {
+      const normal = rows[0];
+      const push = p[normal];
+      if (!(push > 0)) continue;
+      let far = 0;
+      for (const row of rows) far = Math.max(far, Math.abs(moved[row]));
+      if (far < least) continue;
+      if (moved[normal] < 0) most = Math.min(most, push / -moved[normal]);
+      if (rows.length === 1) continue;
+      // |p_T + t d_T|² = μ² (p_N + t d_N)² of what sticks.
+      const mu = friction[normal];
+      let [a, b, c] = [-((mu * moved[normal]) ** 2), -mu * mu * push * moved[normal], -((mu * push) ** 2)];
+      for (let i = 1; i < rows.length; i++) {
+        a += moved[rows[i]] ** 2;
+        b += moved[rows[i]] * p[rows[i]];
+        c += p[rows[i]] ** 2;
+      }
+      const inside = b * b - a * c;
+      if (c >= -slack * (mu * push) ** 2 || inside <= 0) continue;
+      const q = -(b + (b >= 0 ? 1 : -1) * Math.sqrt(inside));
+      for (const root of [q / a, c / q]) if (root > 0) most = Math.min(most, root);
+    }
+    for (let i = 0; i < p.length; i++) p[i] += most * moved[i];
+    cones.project();
+  }
+
+  private stride(error: number): void {
+    const {cones, proximal, start} = this;
+    start.set(cones.p);
+    if (!proximal.round(softness, error / 100)) cones.p.set(start);
+  }
+
+  /** Newton steps; p is left as it was, where they bring nothing. @returns the error that is left */
+  private polish(from: number, tolerance: number, enough: number, patience = uphill): number {
+    const {cones, newton, best} = this;
+    if (from <= tolerance) return from;
+    best.set(cones.p);
+    let least = from;
+    let higher = 0;
+    for (let tries = 0; tries < mostSteps; tries++) {
+      if (!newton.step()) break;
+      const error = cones.error();
+      const halved = error <= least / 2;
+      if (error < least) {
+        least = error;
+        best.set(cones.p);
+      }
+      if (least <= tolerance || (least <= enough && !halved)) break;
+      higher = error > far * from ? higher + 1 : 0;
+      if (higher > 1 || (tries >= patience && least === from)) break;
+    }
+    cones.p.set(best);
+    return cones.error();
+  }
+}

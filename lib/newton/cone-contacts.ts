@@ -1,0 +1,404 @@
+/**
+ * Contacts with Coulomb's friction among velocities: A v = b + Gᵀp, and of every contact u = G v + c. What the solvers of cone-complementarity.ts share:
+ * the numbers, u, v of p, the matrix A + GᵀDG, and how far the laws are off. A couples few velocities, as those of a body, and is inverted by such groups.
+ */
+import {StiffgradError} from '../errors.js';
+import type {Analysis, Factor, Pattern} from '../linear/index.js';
+import {csrPattern} from '../linear/index.js';
+
+/** The rows of one contact among those of G. */
+export interface ContactRows {
+  readonly normal: number;
+  readonly tangential: readonly number[];
+}
+
+/** What stays as it is while numbers change. */
+export interface ConeStructure {
+  /** The pattern of A: compressed rows. */
+  readonly n: number;
+  readonly rowPointers: Int32Array;
+  readonly columns: Int32Array;
+  readonly contacts: readonly ContactRows[];
+  /** By row of G: where it is not zero. */
+  readonly places: readonly Int32Array[];
+  /** Of matrices with the pattern of `matrixPattern`. */
+  readonly analysis: Analysis;
+  readonly pattern: Pattern;
+}
+
+/** Unknowns that A couples directly or through others are solved for together; contacts of large such groups would fill the matrix. */
+const mostCoupled = 24;
+
+/** A contact with what it needs: G and A⁻¹Gᵀ on the unknowns that it moves. */
+export interface Contact {
+  readonly rows: Int32Array;
+  readonly support: Int32Array;
+  /** Where row and column of the support are among the values of the matrix. */
+  readonly scatter: Int32Array;
+  /** [rows, support] each. */
+  readonly g: Float64Array;
+  readonly y: Float64Array;
+  /** G A⁻¹ Gᵀ, [rows, rows]. */
+  readonly w: Float64Array;
+}
+
+/** Unknowns that A couples. */
+interface Group {
+  readonly unknowns: Int32Array;
+  /** Where row and column are in A, −1 where it has nothing. */
+  readonly entries: Int32Array;
+  readonly inverse: Float64Array;
+}
+
+export class ConeContacts {
+  readonly v: Float64Array;
+  readonly p: Float64Array;
+  /** c, and μ at normal rows. */
+  readonly apart: Float64Array;
+  readonly friction: Float64Array;
+  readonly b: Float64Array;
+  /** The velocity that a normal impulse of one takes from u: u = G v + c + give p_N. */
+  give = 0;
+  /** Matrices factored since it was set. */
+  factorizations = 0;
+  readonly contacts: readonly Contact[];
+  private a: Float64Array = new Float64Array(0);
+  /** G by compressed rows; rows of no contact are empty. */
+  private readonly g: {readonly pointers: Int32Array; readonly columns: Int32Array; readonly values: Float64Array};
+  private readonly groups: readonly Group[];
+  private readonly groupOf: Int32Array;
+  private readonly matrix: Float64Array;
+  /** Of the entries of A among the values of the matrix. */
+  private readonly fromA: Int32Array;
+  private readonly right: Float64Array;
+  private readonly place: Int32Array;
+  private readonly local = new Float64Array(3);
+
+  /** Undefined where A couples too many unknowns. */
+  static of(structure: ConeStructure): ConeContacts | undefined {
+    const groups = groupsOf(structure);
+    return groups.some(({unknowns}) => unknowns.length > mostCoupled) ? undefined : new ConeContacts(structure, groups);
+  }
+
+  private constructor(
+    readonly structure: ConeStructure,
+    groups: readonly Group[],
+  ) {
+    const {n, rowPointers, columns, contacts, places, pattern} = structure;
+    this.groups = groups;
+    this.groupOf = new Int32Array(n);
+    groups.forEach(({unknowns}, i) => unknowns.forEach(k => (this.groupOf[k] = i)));
+    const at = (row: number, column: number): number => {
+      let [low, high] = [pattern.rowPointers[row], pattern.rowPointers[row + 1]];
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if (pattern.columns[middle] < column) low = middle + 1;
+        else high = middle;
+      }
+      return low;
+    };
+    this.contacts = contacts.map(({normal, tangential}) => {
+      const rows = Int32Array.from([normal, ...tangential]);
+      const touched = new Set<number>();
+      for (const row of rows) for (const k of places[row]) touched.add(this.groupOf[k]);
+      const support = Int32Array.from([...touched].flatMap(group => [...groups[group].unknowns]));
+      const scatter = new Int32Array(support.length ** 2);
+      support.forEach((row, k) => support.forEach((column, l) => (scatter[k * support.length + l] = at(row, column))));
+      const [g, y] = [new Float64Array(rows.length * support.length), new Float64Array(rows.length * support.length)];
+      return {rows, support, scatter, g, y, w: new Float64Array(rows.length ** 2)};
+    });
+    this.fromA = new Int32Array(columns.length);
+    for (let row = 0; row < n; row++)
+      for (let k = rowPointers[row]; k < rowPointers[row + 1]; k++) this.fromA[k] = at(row, columns[k]);
+    this.matrix = new Float64Array(pattern.columns.length);
+    const m = places.length;
+    const taken = new Uint8Array(m);
+    for (const {rows} of this.contacts) for (const row of rows) taken[row] = 1;
+    const pointers = new Int32Array(m + 1);
+    for (let row = 0; row < m; row++) pointers[row + 1] = pointers[row] + (taken[row] === 1 ? places[row].length : 0);
+    this.g = {pointers, columns: new Int32Array(pointers[m]), values: new Float64Array(pointers[m])};
+    for (let row = 0; row < m; row++) if (taken[row] === 1) this.g.columns.set(places[row], pointers[row]);
+    [this.v, this.b, this.right] = [new Float64Array(n), new Float64Array(n), new Float64Array(n)];
+    [this.p, this.apart, this.friction] = [new Float64Array(m), new Float64Array(m), new Float64Array(m)];
+    this.place = new Int32Array(n);
+  }
+
+  /** New numbers of A, in its pattern's order, and of G, by row at its places. @returns false where A is singular, or a contact moves nothing */
+  load(a: Float64Array, g: readonly Float64Array[]): boolean {
+    const {structure, contacts, groups, place} = this;
+    this.a = a;
+    for (const {unknowns, entries, inverse} of groups) if (!invert(a, entries, inverse, unknowns.length)) return false;
+    for (const {rows, support, g: own, y, w} of contacts) {
+      const [k, s] = [rows.length, support.length];
+      support.forEach((unknown, i) => (place[unknown] = i));
+      own.fill(0);
+      rows.forEach((row, i) => {
+        this.g.values.set(g[row], this.g.pointers[row]);
+        const where = structure.places[row];
+        for (let j = 0; j < where.length; j++) own[i * s + place[where[j]]] = g[row][j];
+      });
+      y.fill(0);
+      for (let i = 0; i < s;) {
+        const {unknowns, inverse} = groups[this.groupOf[support[i]]];
+        const size = unknowns.length;
+        for (let row = 0; row < k; row++)
+          for (let r = 0; r < size; r++) {
+            let sum = 0;
+            for (let c = 0; c < size; c++) sum += inverse[r * size + c] * own[row * s + place[unknowns[c]]];
+            y[row * s + place[unknowns[r]]] = sum;
+          }
+        i += size;
+      }
+      for (let i = 0; i < k; i++)
+        for (let j = 0; j < k; j++) {
+          let sum = 0;
+          for (let l = 0; l < s; l++) sum += own[i * s + l] * y[j * s + l];
+          w[i * k + j] = sum;
+        }
+      if (!(w[0] > 0)) return false;
+    }
+    return true;
+  }
+
+  /** The largest velocity that contacts meet with: without their impulses, or that one's impulse gives. In `v` is what they are without. */
+  speed(): number {
+    const {p, apart} = this;
+    const pressed = p.slice();
+    p.fill(0);
+    this.accelerate();
+    p.set(pressed);
+    let most = 0;
+    for (const contact of this.contacts) {
+      const {rows, w} = contact;
+      const [u, k] = [this.slip(contact), rows.length];
+      for (let i = 0; i < k; i++)
+        most = Math.max(most, Math.abs(u[i] - apart[rows[i]]), w[i * k + i] * Math.abs(p[rows[i]]));
+    }
+    return most;
+  }
+
+  /** The largest of A⁻¹ times what lies in an array from a place on. */
+  largestMove(values: Float64Array, from: number): number {
+    let most = 0;
+    for (const {unknowns, inverse} of this.groups) {
+      const size = unknowns.length;
+      for (let r = 0; r < size; r++) {
+        let sum = 0;
+        for (let c = 0; c < size; c++) sum += inverse[r * size + c] * values[from + unknowns[c]];
+        most = Math.max(most, Math.abs(sum));
+      }
+    }
+    return most;
+  }
+
+  /** A x */
+  multiply(x: Float64Array, product: Float64Array): void {
+    const {rowPointers, columns, n} = this.structure;
+    for (let row = 0; row < n; row++) {
+      let sum = 0;
+      for (let k = rowPointers[row]; k < rowPointers[row + 1]; k++) sum += this.a[k] * x[columns[k]];
+      product[row] = sum;
+    }
+  }
+
+  /** G x */
+  along(x: Float64Array, product: Float64Array): void {
+    const {pointers, columns, values} = this.g;
+    for (let row = 0; row + 1 < pointers.length; row++) {
+      let sum = 0;
+      for (let k = pointers[row]; k < pointers[row + 1]; k++) sum += values[k] * x[columns[k]];
+      product[row] = sum;
+    }
+  }
+
+  /** Adds factor · Gᵀ f. */
+  push(f: Float64Array, factor: number, sum: Float64Array): void {
+    const {pointers, columns, values} = this.g;
+    for (let row = 0; row + 1 < pointers.length; row++) {
+      const force = factor * f[row];
+      if (force !== 0) for (let k = pointers[row]; k < pointers[row + 1]; k++) sum[columns[k]] += values[k] * force;
+    }
+  }
+
+  /** v = A⁻¹(b + Gᵀp) */
+  accelerate(): void {
+    const {b, right, v, groups} = this;
+    right.set(b);
+    this.push(this.p, 1, right);
+    for (const {unknowns, inverse} of groups) {
+      const size = unknowns.length;
+      for (let r = 0; r < size; r++) {
+        let sum = 0;
+        for (let c = 0; c < size; c++) sum += inverse[r * size + c] * right[unknowns[c]];
+        v[unknowns[r]] = sum;
+      }
+    }
+  }
+
+  /** @param into of A + GᵀDG, D of a contact by `stiffness`, [rows, rows], undefined where it is zero. @returns false where the matrix is refused */
+  factor(into: Factor, stiffness: (contact: Contact) => Float64Array | undefined): boolean {
+    const {a, matrix, fromA, contacts} = this;
+    matrix.fill(0);
+    for (let k = 0; k < a.length; k++) matrix[fromA[k]] += a[k];
+    for (const contact of contacts) {
+      const d = stiffness(contact);
+      if (d === undefined) continue;
+      const {rows, support, scatter, g} = contact;
+      const [k, s] = [rows.length, support.length];
+      for (let i = 0; i < k; i++)
+        for (let j = 0; j < k; j++) {
+          const one = d[i * k + j];
+          if (one === 0) continue;
+          for (let r = 0; r < s; r++) {
+            const left = one * g[i * s + r];
+            if (left !== 0) for (let c = 0; c < s; c++) matrix[scatter[r * s + c]] += left * g[j * s + c];
+          }
+        }
+    }
+    this.factorizations++;
+    try {
+      into.refactor(matrix);
+      return true;
+    } catch (error) {
+      if (error instanceof StiffgradError) return false;
+      throw error;
+    }
+  }
+
+  /** Impulses into their cones. */
+  project(): void {
+    const {p, friction} = this;
+    for (const {rows} of this.contacts) {
+      const normal = rows[0];
+      p[normal] = Math.max(0, p[normal]);
+      const room = friction[normal] * p[normal];
+      let size = 0;
+      for (let i = 1; i < rows.length; i++) size += p[rows[i]] ** 2;
+      size = Math.sqrt(size);
+      if (size > room) for (let i = 1; i < rows.length; i++) p[rows[i]] *= room / size;
+    }
+  }
+
+  /** u of a contact, the same three numbers each time. */
+  slip({rows, support, g}: Contact): Float64Array {
+    const {local, v, p, apart, give} = this;
+    const s = support.length;
+    for (let i = 0; i < rows.length; i++) {
+      let sum = apart[rows[i]];
+      for (let l = 0; l < s; l++) sum += g[i * s + l] * v[support[l]];
+      local[i] = sum;
+    }
+    local[0] += give * p[rows[0]];
+    return local;
+  }
+
+  /** The largest of what the laws ask an impulse to change by, as the velocity that it gives; v is made of p first. */
+  error(): number {
+    const {p, friction} = this;
+    let worst = 0;
+    this.accelerate();
+    for (const contact of this.contacts) {
+      const {rows, w} = contact;
+      const k = rows.length;
+      const u = this.slip(contact);
+      const push = p[rows[0]];
+      worst = Math.max(worst, Math.abs(Math.min(u[0], w[0] * push)));
+      if (k === 1) continue;
+      const give = tangentialGive(contact);
+      const room = friction[rows[0]] * push;
+      const x = p[rows[1]] - u[1] / give;
+      const z = k === 3 ? p[rows[2]] - u[2] / give : 0;
+      const size = Math.sqrt(x * x + z * z);
+      const share = size > room ? room / size : 1;
+      worst = Math.max(worst, give * Math.abs(share * x - p[rows[1]]));
+      if (k === 3) worst = Math.max(worst, give * Math.abs(share * z - p[rows[2]]));
+    }
+    return Number.isNaN(worst) ? Infinity : worst;
+  }
+}
+
+/** At least the largest eigenvalue of the tangential block of w. */
+export function tangentialGive({rows, w}: Contact): number {
+  return rows.length === 2 ? w[3] : Math.max(w[4], w[8]) + Math.abs(w[5]);
+}
+
+function groupsOf({n, rowPointers, columns}: Pick<ConeStructure, 'n' | 'rowPointers' | 'columns'>): Group[] {
+  const root = Int32Array.from({length: n}, (_, i) => i);
+  const find = (i: number): number => {
+    let k = i;
+    while (root[k] !== k) k = root[k] = root[root[k]];
+    return k;
+  };
+  for (let row = 0; row < n; row++)
+    for (let k = rowPointers[row]; k < rowPointers[row + 1]; k++) root[find(row)] = find(columns[k]);
+  const members = new Map<number, number[]>();
+  for (let i = 0; i < n; i++) {
+    const list = members.get(find(i));
+    if (list === undefined) members.set(find(i), [i]);
+    else list.push(i);
+  }
+  return [...members.values()].map(list => {
+    const size = list.length;
+    if (size > mostCoupled)
+      return {unknowns: Int32Array.from(list), entries: new Int32Array(0), inverse: new Float64Array(0)};
+    const entries = new Int32Array(size * size).fill(-1);
+    const place = new Map(list.map((unknown, i) => [unknown, i]));
+    list.forEach((row, i) => {
+      for (let k = rowPointers[row]; k < rowPointers[row + 1]; k++)
+        entries[i * size + (place.get(columns[k]) as number)] = k;
+    });
+    return {unknowns: Int32Array.from(list), entries, inverse: new Float64Array(size * size)};
+  });
+}
+
+/** Of A + GᵀDG, on unknowns that belong together and those that a contact moves. */
+export function matrixPattern({
+  n,
+  rowPointers,
+  columns,
+  contacts,
+  places,
+}: Omit<ConeStructure, 'analysis' | 'pattern'>): Pattern {
+  const groups = groupsOf({n, rowPointers, columns});
+  const groupOf = new Int32Array(n);
+  groups.forEach(({unknowns}, i) => unknowns.forEach(k => (groupOf[k] = i)));
+  const beside = groups.map((_, i) => new Set([i]));
+  for (const {normal, tangential} of contacts) {
+    const touched = new Set<number>();
+    for (const row of [normal, ...tangential]) for (const k of places[row]) touched.add(groupOf[k]);
+    for (const one of touched) for (const other of touched) beside[one].add(other);
+  }
+  const of = groups.map((_, i) => Int32Array.from([...beside[i]].flatMap(other => [...groups[other].unknowns])).sort());
+  const pointers = new Int32Array(n + 1);
+  for (let row = 0; row < n; row++) pointers[row + 1] = pointers[row] + of[groupOf[row]].length;
+  const all = new Int32Array(pointers[n]);
+  for (let row = 0; row < n; row++) all.set(of[groupOf[row]], pointers[row]);
+  return csrPattern(pointers, all);
+}
+
+/** Gauss & Jordan's elimination with pivots by columns. @returns false where it is singular */
+function invert(values: Float64Array, entries: Int32Array, inverse: Float64Array, n: number): boolean {
+  const a = new Float64Array(n * n);
+  for (let i = 0; i < n * n; i++) a[i] = entries[i] < 0 ? 0 : values[entries[i]];
+  inverse.fill(0);
+  for (let i = 0; i < n; i++) inverse[i * n + i] = 1;
+  for (let c = 0; c < n; c++) {
+    let pivot = c;
+    for (let r = c + 1; r < n; r++) if (Math.abs(a[r * n + c]) > Math.abs(a[pivot * n + c])) pivot = r;
+    const top = a[pivot * n + c];
+    if (!(Math.abs(top) > 0)) return false;
+    for (let j = 0; j < n; j++) {
+      [a[pivot * n + j], a[c * n + j]] = [a[c * n + j], a[pivot * n + j] / top];
+      [inverse[pivot * n + j], inverse[c * n + j]] = [inverse[c * n + j], inverse[pivot * n + j] / top];
+    }
+    for (let r = 0; r < n; r++) {
+      const factor = r === c ? 0 : a[r * n + c];
+      if (factor === 0) continue;
+      for (let j = 0; j < n; j++) {
+        a[r * n + j] -= factor * a[c * n + j];
+        inverse[r * n + j] -= factor * inverse[c * n + j];
+      }
+    }
+  }
+  return true;
+}

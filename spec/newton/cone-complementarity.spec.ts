@@ -1,0 +1,135 @@
+/** Impulses of many contacts with friction, by the laws themselves: balls on a floor, between walls and in a corner, redundant contacts, closed forms. */
+import {expect} from 'chai';
+import {auto} from '../../lib/linear/index.js';
+import {ConeComplementarity} from '../../lib/newton/cone-complementarity.js';
+import {matrixPattern} from '../../lib/newton/cone-contacts.js';
+
+type V3 = readonly [number, number, number];
+const cross = (a: readonly number[], b: readonly number[]): number[] => [
+  a[1] * b[2] - a[2] * b[1],
+  a[2] * b[0] - a[0] * b[2],
+  a[0] * b[1] - a[1] * b[0],
+];
+const dot = (a: readonly number[], b: readonly number[]): number => a.reduce((sum, x, i) => sum + x * b[i], 0);
+
+interface Touch {
+  /** Of the ball that is pushed along the normal, and of the one that is pushed back, −1 for none. */
+  readonly ball: number;
+  readonly other: number;
+  readonly normal: V3;
+  readonly apart: number;
+}
+
+const [mass, radius] = [2, 0.5];
+const inertia = 0.4 * mass * radius ** 2;
+
+/** Balls with velocities v [balls, 6] before the contacts. @returns the problem, G by dense rows */
+function balls(v: readonly number[], touches: readonly Touch[], mu: number) {
+  const n = v.length;
+  const a = Float64Array.from({length: n}, (_, i) => (i % 6 < 3 ? mass : inertia));
+  const rows = touches.flatMap(({ball, other, normal}) => {
+    const [x, y, z] = normal;
+    const one = Math.abs(z) < 0.9 ? [y / Math.hypot(x, y), -x / Math.hypot(x, y), 0] : [0, z / Math.hypot(y, z), -y / Math.hypot(y, z)]; // prettier-ignore
+    return [normal, one, cross(normal, one)].map(direction => {
+      const row = new Float64Array(n);
+      const arm = normal.map(c => -radius * c);
+      row.set([...direction, ...cross(arm, direction)], 6 * ball);
+      if (other >= 0) row.set([...direction.map(c => -c), ...cross(arm, direction)], 6 * other);
+      return row;
+    });
+  });
+  const places = rows.map((_, i) => {
+    const {ball, other} = touches[Math.floor(i / 3)];
+    const of = (body: number): number[] => Array.from({length: 6}, (__, k) => 6 * body + k);
+    return Int32Array.from([...(other < 0 ? [] : of(other)), ...of(ball)]);
+  });
+  const contacts = touches.map((_, i) => ({normal: 3 * i, tangential: [3 * i + 1, 3 * i + 2]}));
+  const own = Int32Array.from({length: n + 1}, (_, i) => i);
+  const structure = {n, rowPointers: own, columns: own.subarray(0, n), contacts, places};
+  const pattern = matrixPattern(structure);
+  const problem = ConeComplementarity.of({...structure, pattern, analysis: auto().analyze(pattern)});
+  if (problem === undefined) throw new Error('A couples too much.');
+  const {cones} = problem;
+  expect(cones.load(a, rows.map((row, i) => Float64Array.from(places[i], k => row[k])))).to.equal(true); // prettier-ignore
+  v.forEach((x, i) => (cones.b[i] = a[i] * x));
+  touches.forEach(({apart}, i) => {
+    cones.apart[3 * i] = apart;
+    cones.friction[3 * i] = mu;
+  });
+  return {problem, cones, rows, a};
+}
+
+/** The worst of the laws, with momentum, from v and p alone; velocities and impulses. */
+function broken({cones, rows, a}: ReturnType<typeof balls>, touches: readonly Touch[], mu: number): number {
+  let worst = 0;
+  for (let i = 0; i < a.length; i++)
+    worst = Math.max(worst, Math.abs(a[i] * cones.v[i] - cones.b[i] - rows.reduce((sum, row, k) => sum + row[i] * cones.p[k], 0)) / a[i]); // prettier-ignore
+  touches.forEach(({apart}, i) => {
+    const u = [0, 1, 2].map(k => dot([...rows[3 * i + k]], [...cones.v]) + (k === 0 ? apart : 0));
+    const [push, ...rub] = cones.p.subarray(3 * i, 3 * i + 3);
+    worst = Math.max(
+      worst,
+      -u[0],
+      -push,
+      Math.min(Math.abs(u[0]), push),
+      Math.hypot(...rub) - mu * push,
+      mu * push * Math.hypot(u[1], u[2]) + rub[0] * u[1] + rub[1] * u[2],
+    );
+  });
+  return worst;
+}
+
+describe('cone complementarity', () => {
+  it('a ball thrown along a floor slips, and loses μ g h of its speed and gains 5/2 of that in rolling', () => {
+    const touches: Touch[] = [{ball: 0, other: -1, normal: [0, 0, 1], apart: 0}];
+    const made = balls([3, 0, -0.1, 0, 0, 0], touches, 0.5);
+    made.problem.solve(made.cones.speed(), 1e-12, 1e-11);
+    const {v, p} = made.cones;
+    expect(p[0]).to.be.closeTo(0.1 * mass, 1e-11);
+    expect(v[0]).to.be.closeTo(3 - 0.05, 1e-11);
+    expect(v[4]).to.be.closeTo((2.5 * 0.05) / radius, 1e-10);
+    expect(broken(made, touches, 0.5)).to.be.lessThan(1e-11);
+  });
+
+  it('a ball that drops between two walls that hold it comes to rest, however often a contact is told', () => {
+    const slope = Math.SQRT1_2;
+    const wedge = [1, -1, 1, -1].map((side): Touch => ({
+      ball: 0,
+      other: -1,
+      normal: [side * slope, 0, slope],
+      apart: 0,
+    }));
+    const made = balls([0, 0, -1, 0, 0, 0], wedge, 0.5);
+    made.problem.solve(made.cones.speed(), 1e-12, 1e-11);
+    for (const x of made.cones.v) expect(x).to.be.closeTo(0, 1e-10);
+    expect(broken(made, wedge, 0.5)).to.be.lessThan(1e-10);
+  });
+
+  it('a heap of 64 balls in a corner, thrown about: momentum, gaps, cones, complementarity and dissipation', () => {
+    let seed = 7;
+    const next = (): number => ((seed = (seed * 16807) % 2147483647) / 2147483647) * 2 - 1;
+    const side = 4;
+    const place = (i: number): V3 => [i % side, Math.floor(i / side) % side, Math.floor(i / side ** 2)];
+    const mu = 0.4;
+    for (let k = 0; k < 4; k++) {
+      const touches: Touch[] = [];
+      const at = Array.from({length: side ** 3}, (_, i) => place(i).map(x => x + 0.1 * next()));
+      at.forEach((x, i) => {
+        for (let axis = 0; axis < 3; axis++)
+          if (place(i)[axis] === 0)
+            touches.push({ball: i, other: -1, normal: [0, 1, 2].map(c => (c === axis ? 1 : 0)) as never as V3, apart: 0}); // prettier-ignore
+        for (let j = 0; j < i; j++) {
+          const d = x.map((c, axis) => c - at[j][axis]);
+          const length = Math.hypot(...d);
+          if (length < 1.25)
+            touches.push({ball: i, other: j, normal: d.map(c => c / length) as never as V3, apart: Math.max(0, 0.2 * next())}); // prettier-ignore
+        }
+      });
+      const v = at.flatMap(() => [next(), next(), next() - 1, next(), next(), next()]);
+      const made = balls(v, touches, mu);
+      const speed = made.cones.speed();
+      expect(made.problem.solve(speed, 1e-11 * speed, 5e-10 * speed)).to.be.at.most(5e-10 * speed);
+      expect(broken(made, touches, mu)).to.be.lessThan(1e-8);
+    }
+  });
+});
