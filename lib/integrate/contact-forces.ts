@@ -92,9 +92,8 @@ export class ContactForces {
   find(state: Float64Array): NewtonStatus {
     const {anchor, relaxation, proximity, iteration, offsets} = this;
     anchor.set(state.subarray(offsets.state, offsets.state + anchor.length));
-    relaxation[0] = contactSoftness;
-    proximity[0] = 0;
     relaxation[0] = 0;
+    proximity[0] = 0;
     if (this.impulses !== undefined) {
       if (this.impulses.find()) {
         proximity[0] = derivativeSoftness;
