@@ -8,7 +8,7 @@ import {ConeComplementarity} from '../newton/cone-complementarity.js';
 import {matrixPattern, type ContactRows} from '../newton/cone-contacts.js';
 import {auto, type Pattern} from '../linear/index.js';
 import type {StepExecutable} from '../step/buffers.js';
-import {contactLaws} from '../system/constraints.js';
+import {contactLaws} from '../system/contact-laws.js';
 import type {Counters} from './counters.js';
 import type {Runnable} from './runnable.js';
 import type {StepSystem} from './step-system.js';

@@ -6,6 +6,7 @@
 import {StepRecord} from '../adjoint/record.js';
 import {plainVectors} from '../engine/vectors.js';
 import {InconsistentStateError, OptionError, SingularMatrixError} from '../errors.js';
+import {isSeed} from '../graph/primitives/brownian-path.js';
 import {densePattern, lu} from '../linear/index.js';
 import {NewtonIteration} from '../newton/index.js';
 import {turned} from '../step/clock.js';
@@ -14,7 +15,6 @@ import {loadParameters, startOf} from '../step/context.js';
 import type {Layout} from '../step/layout.js';
 import type {TracedStep} from '../step/traced-step.js';
 import {firstNotFinite, indexText} from '../system/places.js';
-import {isSeed} from '../system/sde.js';
 import {listed} from '../text.js';
 import {checkAlgebraic} from './algebraic.js';
 import {failedStep} from './failure.js';

@@ -2,7 +2,7 @@
  * Warnings of a run: nothing failed, but something was decided that the user should
  * know about. Sentences, each once per run, in `trajectory.warnings`; nothing is printed.
  */
-import {crowdedSteps} from '../scheme/delayed.js';
+import {crowdedSteps} from '../system/breaking-points.js';
 import {turned} from '../step/clock.js';
 import {loadParameters, startOf} from '../step/context.js';
 import type {TracedStep} from '../step/traced-step.js';

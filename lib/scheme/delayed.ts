@@ -10,11 +10,11 @@ import * as tf from '@tensorflow/tfjs';
 import {constantTensor} from '../trace/trace.js';
 import type {Shape} from '../graph/node.js';
 import type {Blocks, DelayEquations} from '../system/equations.js';
-import {timeRounding} from '../system/delays.js';
 import type {Piece} from '../system/past.js';
 import {pastAt, pieceRow, pieceWidth} from '../system/past.js';
+import {afterJump, multiples, timeRounding} from '../system/breaking-points.js';
 import {hermite} from './hermite.js';
-import type {Division, Formulation, StepPoint} from './scheme.js';
+import type {Formulation, StepPoint} from './scheme.js';
 
 /** What the past is kept of. */
 export interface Delaying extends Pick<DelayEquations, 'count' | 'longest' | 'ownHistory'> {
@@ -23,21 +23,6 @@ export interface Delaying extends Pick<DelayEquations, 'count' | 'longest' | 'ow
   /** Times at which what the derivative reads jumps, ascending: breaking points begin there, too. */
   readonly jumps: Float64Array;
 }
-
-/** All k of `count` numbers whose sum is from 1 to `most`, as rows. */
-function multiples(count: number, most: number): number[][] {
-  const all = (left: number, rest: number): number[][] =>
-    left === 0
-      ? [[]]
-      : Array.from({length: rest + 1}, (_, k) => all(left - 1, rest - k).map(others => [k, ...others])).flat();
-  return all(count, most).filter(k => k.some(n => n > 0));
-}
-
-/**
- * Sums of delays after which a jump of y' still costs a step its order: after k of them the derivative k + 1 of y jumps, and the one step
- * that meets it errs by the power k + 1 of its length.
- */
-const afterJump = (count: number, order: number): number[][] => multiples(count, Math.max(0, order - 2));
 
 /** The most jumps within any step that begins at none. */
 function mostWithin(jumps: Float64Array, dt: number): number {
@@ -81,44 +66,6 @@ function cutsOf(
     found.push(tf.minimum(end, tf.min(tf.where(ahead, points, tf.mul(end, tf.onesLike(points))))));
   }
   return found;
-}
-
-/**
- * The steps in which a derivative of y jumps that costs the scheme its order: they hold more breaking points than they have cuts, as where
- * delays differ by less than a step.
- * @param delays their lengths
- * @param began the time at which the history ends
- * @param times of the grid that the steps go along
- * @returns how many steps, and when the first begins; undefined where there is none
- */
-export function crowdedSteps(
-  {cuts, order, jumpsAtStart, jumps}: Division,
-  delays: Float64Array,
-  began: number,
-  {time, steps}: {readonly steps: number; time(n: number): number},
-): {readonly count: number; readonly first: number} | undefined {
-  const sum = (k: readonly number[]): number => k.reduce((total, n, i) => total + n * delays[i], 0);
-  const most = order - (jumpsAtStart ? 1 : 2);
-  const points = [
-    ...multiples(delays.length, order + 1).map(k => ({at: began + sum(k), counts: k.reduce((a, b) => a + b) <= most})),
-    ...afterJump(delays.length, order).flatMap(k => Array.from(jumps, at => ({at: at + sum(k), counts: true}))),
-  ].sort((a, b) => a.at - b.at);
-  const slack = (t: number): number => Math.abs(t) * timeRounding;
-  let [count, first] = [0, NaN];
-  for (let n = 0, k = 0; n < steps && k < points.length; n++) {
-    const [from, to] = [time(n), time(n + 1)];
-    let [found, last, crowded] = [0, from, false];
-    for (; k < points.length && points[k].at - slack(points[k].at) <= to; k++) {
-      const {at, counts} = points[k];
-      // One that is met already, or that the step ends at, divides nothing.
-      if (at - slack(at) <= last || at + slack(at) >= to) continue;
-      last = at;
-      if (++found > cuts && counts) crowded = true;
-    }
-    // What the step ends at is not within the next one either.
-    if (crowded && count++ === 0) first = from;
-  }
-  return count === 0 ? undefined : {count, first};
 }
 
 /** A block of the unknown in part k of a step. A number at its end is no part of the name that says what it is a derivative of. */

@@ -10,7 +10,6 @@ export {gaussLegendre, radauIIA5} from './runge-kutta.js';
 export {
   defineScheme,
   type Ahead,
-  type Division,
   type Formulation,
   type Guess,
   type Scheme,

@@ -5,6 +5,7 @@
  */
 import type * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
+import type {Division} from '../system/breaking-points.js';
 import type {Check} from '../checks.js';
 import {
   boolean,
@@ -70,17 +71,6 @@ export interface Guess {
   readonly frozenForce?: boolean;
   /** The first iteration belongs to the guess and is not counted. */
   readonly linearized?: boolean;
-}
-
-/** Points at which derivatives of y jump, and how many of them within a step divide it (delayed.ts). */
-export interface Division {
-  readonly cuts: number;
-  /** Of the scheme. */
-  readonly order: number;
-  /** y may jump at the start, not its derivative alone. */
-  readonly jumpsAtStart: boolean;
-  /** Times at which what the derivative reads jumps, ascending. */
-  readonly jumps: Float64Array;
 }
 
 /** A scheme for one kind of system. */

@@ -57,7 +57,7 @@ export const stepFunctions = {
   delays: {},
   /** Of an sde: its seed, where that is a function of params. */
   seed: {},
-  /** Of contacts with friction: their laws as numbers, see `contactLaws` in system/constraints.ts. */
+  /** Of contacts with friction: their laws as numbers, see `contactLaws` in system/contact-laws.ts. */
   contactLaws: {},
   /** What is wrong with the kinematics at a start, see `KinematicsCheck`. */
   kinematics: {},

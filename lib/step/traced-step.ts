@@ -2,7 +2,7 @@
 import type {OptionError} from '../errors.js';
 import type * as tf from '@tensorflow/tfjs';
 import type {Node, Shape} from '../graph/node.js';
-import type {Division} from '../scheme/scheme.js';
+import type {Division} from '../system/breaking-points.js';
 import type {Breaks} from '../system/breaks.js';
 import type {CoefficientValues} from '../system/coefficients.js';
 import type {Leaf} from '../system/params.js';

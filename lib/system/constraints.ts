@@ -115,15 +115,9 @@ export interface Constraints {
   coefficients(): Coefficients | undefined;
   /** [count] each, in units of velocity: the laws of impact and friction, and where they leave positions; see impact-law.ts. */
   impact(step: ImpactStep, multipliers: ImpactMultipliers, scale: RowScale): ImpactMultipliers;
-  /** [6, count], see `contactLaws`: the laws of Moreau's impacts as numbers, where all constraints are contacts; undefined elsewhere. */
+  /** [6, count], see contact-laws.ts: the laws of Moreau's impacts as numbers, where all constraints are contacts; undefined elsewhere. */
   laws(step: ImpactStep, multipliers: ImpactMultipliers, scale: RowScale): tf.Tensor | undefined;
 }
-
-/**
- * What the rows of `Constraints.laws` are: what is added to G v⁺ and to G w; in normal rows μ and the share of λ_N that displaces, in tangential ones the
- * number of their normal row and the share of λ_T; then 1 in tangential rows, and the velocity that a unit of π takes from its row.
- */
-export const contactLaws = {apart: 0, reach: 1, coefficient: 2, share: 3, tangential: 4, give: 5} as const;
 
 /** A step from `start`, at its time, to `end`; positions move with the velocity `mean`. */
 export interface ImpactStep {

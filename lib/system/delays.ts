@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {shown} from '../checks.js';
 import {OptionError, ShapeError} from '../errors.js';
+import {timeRounding} from './breaking-points.js';
 import {constantTensor, immediate, within} from '../trace/trace.js';
 import type {Blocks, DelayEquations} from './equations.js';
 import type {Lenient, Params} from './params.js';
@@ -35,9 +36,6 @@ export const pastUnknown = (what: string): OptionError =>
     'wrong-system',
     `${what} works on single states, but a state of a dde needs its past: use simulate, or an ode in which delayLine (stiffgrad/models) approximates the delay.`,
   );
-
-/** What rounding may make of a sum of times, in units of its own. */
-export const timeRounding = 8 * Number.EPSILON;
 
 /**
  * A part of a step looks at the pieces of the past that its middle looks at, though its ends meet theirs up to rounding: a piece is

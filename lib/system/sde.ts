@@ -6,7 +6,7 @@ import * as tf from '@tensorflow/tfjs';
 import {OptionError, ShapeError} from '../errors.js';
 import {any, callable, oneOf, refuseUnknownOptions, requireValue, shown} from '../checks.js';
 import {brownian} from '../graph/build.js';
-import {brownianPath as pathAt, treeTime} from '../graph/primitives/brownian-path.js';
+import {brownianPath as pathAt, isSeed, treeTime} from '../graph/primitives/brownian-path.js';
 import {sizeOf} from '../graph/node.js';
 import type {Shape} from '../graph/node.js';
 import {derivativeAlong, dependsOnItsOwn} from '../trace/differentials.js';
@@ -41,11 +41,6 @@ export interface SdeSystem<P = Params> extends OdeSystem<P> {
 
 const noiseKinds = ['diagonal', 'scalar', 'general', 'additive'] as const;
 const calculi = ['ito', 'stratonovich'] as const;
-const largestSeed = 2 ** 53;
-
-/** Whether a path belongs to this number. */
-export const isSeed = (value: unknown): boolean =>
-  Number.isInteger(value) && (value as number) >= 0 && (value as number) <= largestSeed;
 
 const seedCheck = {
   what: 'a whole number from 0 to 2^53, or a function of params that gives one',

@@ -26,6 +26,12 @@ const key = new Int32Array(2);
 const drawn = new Int32Array(2);
 const normals = new Float64Array(2);
 
+const largestSeed = 2 ** 53;
+
+/** Whether a path belongs to this number. */
+export const isSeed = (value: unknown): boolean =>
+  Number.isInteger(value) && (value as number) >= 0 && (value as number) <= largestSeed;
+
 /** A time as the tree knows it. */
 export function treeTime(t: number): number {
   if (t === 0 || !Number.isFinite(t)) return t;
