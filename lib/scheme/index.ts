@@ -16,6 +16,7 @@ export {
   type SchemeSpec,
   type StepPoint,
 } from './scheme.js';
+export type {Division} from '../system/breaking-points.js';
 export {eulerMaruyama, milstein, sra1, sri1, stochasticHeun} from './stochastic.js';
 export {
   blendedEuler,
