@@ -19,7 +19,7 @@ import {turned, turnedAll} from '../step/clock.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
 import type {HistoryAdjointProgram, HistoryProgram} from '../step/history-programs.js';
-import {historyAdjointPrograms, historyPrograms} from '../step/history-programs.js';
+import {historyPrograms} from '../step/history-programs.js';
 import {namedFunctions} from '../step/step-functions.js';
 import type {TracedStep} from '../step/traced-step.js';
 import {addTo} from './add-to.js';
@@ -38,18 +38,14 @@ import {withinStep} from './within-step.js';
 export function historyAdjoint({compiled, traced, linear, keeps}: StepContext): StepExecutable<HistoryAdjointProgram> {
   const {layers} = compiled;
   if (keeps === 'layers' && layers !== undefined) return compiled.group('historyAdjoint.layers', () => layers.programs);
-  return compiled.group(
-    'historyAdjoint',
-    () => historyAdjointPrograms(compiled.derived.step, compiled.jacobian, compiled.addsUp),
-    {
-      analysis: compiled.analysisOf(compiled.sweepSolver(linear), 'jacobian'),
-      // A factor in the programs' memory solves into it, where no program reads the unknown's derivative too.
-      extra: {
-        dzH: traced.unknown.size,
-        ...(compiled.inBlocks ? timedBuffers(traced.state.size, totals(compiled)) : {}),
-      },
+  return compiled.group('historyAdjoint', () => compiled.historyAdjointPrograms, {
+    analysis: compiled.analysisOf(compiled.sweepSolver(linear), 'jacobian'),
+    // A factor in the programs' memory solves into it, where no program reads the unknown's derivative too.
+    extra: {
+      dzH: traced.unknown.size,
+      ...(compiled.inBlocks ? timedBuffers(traced.state.size, totals(compiled)) : {}),
     },
-  );
+  });
 }
 
 /** Numbers in the cotangents of the parameters that are added up after every program, and not by it. */

@@ -114,9 +114,8 @@ export class Stepper {
     this.state.set(start);
     this.next = forward.buffer('next');
     this.update = forward.program('update');
-    const keep = prepared.keeps === undefined ? undefined : whole?.program('keep');
-    if (prepared.keeps === 'layers') [this.update, this.layers] = [keep ?? this.update, forward.find('layers')];
-    else this.keep = keep;
+    this.layers = forward.find('layers');
+    this.keep = prepared.keeps === 'narrow' ? whole?.program('keep') : undefined;
     this.kept = forward.find('kept') ?? nothing;
     this.inside = forward.find('inside');
     this.stiffness = forward.find('stiffness');

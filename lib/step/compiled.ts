@@ -16,6 +16,7 @@ import {isOp, topological} from '../graph/node.js';
 import {adaptiveBuffers, adaptiveRoom} from './adaptive-block.js';
 import type {Derived} from './derived.js';
 import {deriveStep, pullDerivedPrograms, secondOrderDerivedPrograms} from './derived.js';
+import type {HistoryAdjointProgram} from './history-programs.js';
 import {historyAdjointPrograms, historyPrograms} from './history-programs.js';
 import {checkJacobian} from './jacobian-check.js';
 import type {JacobianProgram} from './jacobian-program.js';
@@ -82,6 +83,7 @@ export class CompiledStep {
   private ownKept: Kept | undefined;
   /** null where there is no such thing. */
   private ownLayers: LayersKept | undefined | null;
+  private ownHistoryAdjoint: ProgramsOf<HistoryAdjointProgram> | undefined;
   /** null where what is kept of a step does not tell them. */
   private ownKeptProduct: ProgramsOf<'transposedProduct'> | undefined | null;
   private ownSequential: SequentialBlocks | undefined | null;
@@ -294,18 +296,22 @@ export class CompiledStep {
     ));
   }
 
+  /** The way back through a step whose time and length have derivatives, derived once. */
+  get historyAdjointPrograms(): ProgramsOf<HistoryAdjointProgram> {
+    return (this.ownHistoryAdjoint ??= historyAdjointPrograms(this.step, this.jacobian, this.addsUp));
+  }
+
   /** What an explicit step keeps beside its state, where its time and its length have derivatives too; undefined where that is not worth it. */
   get layers(): LayersKept | undefined {
     if (this.implicit) return undefined;
     if (this.ownLayers === undefined)
-      this.ownLayers =
-        this.timed(() => layersOf(historyAdjointPrograms(this.step, undefined, this.addsUp), this.step)) ?? null;
+      this.ownLayers = this.timed(() => layersOf(this.historyAdjointPrograms, this.step)) ?? null;
     return this.ownLayers ?? undefined;
   }
 
   /**
    * With the vectors of Newton's iteration, and room for a solver's factor, in the same memory.
-   * @param keeps with `keep` → kept, what a step leaves for `adjoint`, or layers
+   * @param keeps 'narrow': with `keep` → kept, what a step leaves for `adjoint`; 'layers': update → layers, too
    */
   forward(solver: LinearSolver, keeps?: Keeps): ForwardExecutable {
     if (keeps === 'layers')
@@ -314,7 +320,7 @@ export class CompiledStep {
         () => {
           const programs = forwardPrograms(this.step, undefined);
           const made = (programs.update?.outputs ?? []).map(({name, node}) => [name, node] as const);
-          return {...programs, keep: graphOf({...Object.fromEntries(made), layers: this.layers?.node})};
+          return {...programs, update: graphOf({...Object.fromEntries(made), layers: this.layers?.node})};
         },
         {extra: {x: this.traced.state.size}},
       );
