@@ -17,11 +17,6 @@ import type {StepSystem} from './step-system.js';
 const [tolerance, enough] = [1e-11, 5e-10];
 /** and how far contacts may be off that are wedged, of which gaps contradict each other by rounding: 1e-8 m/s where balls meet with 2 m/s. */
 const accepted = 5e-9;
-/**
- * A hundred contacts with friction, as forty balls in a box have. Fewer are found by Newton's method on the whole step, which gives two digits more: by
- * this one differences of the motion of a tumbling box were off by 1.7e-6 instead of less than 1e-6.
- */
-const fewestRows = 300;
 /** Forces that depend on velocities are linearized until velocities move by no more than this share, */
 const linearized = 1e-12;
 /** so many times at most. */
@@ -69,7 +64,6 @@ export class ContactImpulses {
       return undefined;
     const [v, mean, lambda, pi] = ['v', 'mean', 'lambda', 'pi'].map(name => traced.unknown.block(name));
     if (v === undefined || mean === undefined || lambda === undefined || pi === undefined) return undefined;
-    if (lambda.size < fewestRows) return undefined;
     const at = {v: v.offset, mean: mean.offset, lambda: lambda.offset, pi: pi.offset};
     const entries = entriesOf(compiled.matrix.pattern, at, v.size, lambda.size);
     return entries === undefined ? undefined : new ContactImpulses(forward, system, entries, at, counters);

@@ -9,6 +9,7 @@ import {derivativeAlong, transposedProduct} from '../trace/differentials.js';
 import {constantTensor, immediate, within} from '../trace/trace.js';
 import {coefficientsOf, coefficientTensor, type CoefficientName, type Coefficients} from './coefficients.js';
 import type {Constraint, ConstraintKind, GapAndMultiplier} from './constraint-kinds.js';
+import {fewestRows} from './contact-laws.js';
 import {contactSoftness} from './contact-softness.js';
 import {complementarity, holdsPosition, isHardContact} from './constraint-kinds.js';
 import type {Equations} from './equations.js';
@@ -115,7 +116,7 @@ export interface Constraints {
   coefficients(): Coefficients | undefined;
   /** [count] each, in units of velocity: the laws of impact and friction, and where they leave positions; see impact-law.ts. */
   impact(step: ImpactStep, multipliers: ImpactMultipliers, scale: RowScale): ImpactMultipliers;
-  /** [6, count], see contact-laws.ts: the laws of Moreau's impacts as numbers, where all constraints are contacts; undefined elsewhere. */
+  /** [6, count], see contact-laws.ts: the laws of Moreau's impacts as numbers, where all constraints are contacts, and many; undefined elsewhere. */
   laws(step: ImpactStep, multipliers: ImpactMultipliers, scale: RowScale): tf.Tensor | undefined;
 }
 
@@ -384,8 +385,8 @@ export function constraintEquations(
     };
   };
   const laws: Constraints['laws'] = (step, multipliers, scale) => {
-    if (step.compressed !== undefined || !parts.every(part => part.contact !== undefined || isHardContact(part)))
-      return undefined;
+    const areContacts = parts.every(part => part.contact !== undefined || isHardContact(part));
+    if (count < fewestRows || step.compressed !== undefined || !areContacts) return undefined;
     const {end} = step;
     const none = tf.zerosLike(end.v);
     const still = {...step, end: {...end, v: none}, mean: none};
