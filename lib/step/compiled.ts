@@ -311,7 +311,8 @@ export class CompiledStep {
 
   /**
    * With the vectors of Newton's iteration, and room for a solver's factor, in the same memory.
-   * @param keeps 'narrow': with `keep` → kept, what a step leaves for `adjoint`; 'layers': update → layers, too
+   * @param keeps 'narrow': with `keep` → kept, what a step leaves for `adjoint`, of an explicit one in place of `update`, which is all of its
+   *   work and would be compiled twice; 'layers': update → layers, too
    */
   forward(solver: LinearSolver, keeps?: Keeps): ForwardExecutable {
     if (keeps === 'layers')
@@ -327,9 +328,10 @@ export class CompiledStep {
     const analysis = this.analysisOf(solver, 'matrix');
     // One executable for runs with and without a gradient where there may be: calls between JavaScript and
     // WebAssembly take twice as long where a line of code has met the functions of two (Node 20, measured).
-    const known =
-      this.groups.get(groupKey('keeping', {analysis}))
-      ?? (keeps === 'narrow' ? undefined : this.groups.get(groupKey('forward', {analysis})));
+    const known = !this.implicit
+      ? undefined
+      : (this.groups.get(groupKey('keeping', {analysis}))
+        ?? (keeps === 'narrow' ? undefined : this.groups.get(groupKey('forward', {analysis}))));
     if (known !== undefined) return known;
     const {matrix} = this;
     const n = this.traced.unknown.size;
@@ -515,7 +517,13 @@ export class CompiledStep {
   /** With what is computed once a run and once a step apart; on a device a number that is handed over goes there and back, which costs more than most programs. */
   private ahead(programs: Programs): Programs {
     if (this.engine.distant === true) return withParameterProgram(programs, this.derived.values);
-    return precomputed(latePrograms(programs), this.derived.values);
+    const late = latePrograms(programs);
+    // `keep` begins with the update of its step. Of an explicit one that is all of the work, and would be compiled twice.
+    const isTwice = late.keep !== undefined && !this.implicit;
+    return precomputed(
+      isTwice ? Object.fromEntries(Object.entries(late).filter(([name]) => name !== 'update')) : late,
+      this.derived.values,
+    );
   }
 
   private timed<T>(work: () => T): T {
