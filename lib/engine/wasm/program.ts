@@ -51,11 +51,11 @@ export interface ModuleSurroundings {
 }
 
 /**
- * Products of numbers from which on a product of matrices is a function of its own, which all of its shape share: the layers of a
- * network are many of few shapes. Their code is written and compiled once, and a function that programs call is replaced by its
- * optimised code in the middle of a program, as a loop in it is not.
+ * From so many products of numbers on, a product of matrices is a function of its own, which all of its shape share, as those of
+ * the stages and layers of a network are: their code is written and compiled once (a neural ODE 2–64–64–2 by tsit5: half the bytes),
+ * and optimised code replaces it between two calls, where a loop goes on as it was. A call takes some 2 ns, of these a microsecond.
  */
-const fewestProducts = 256;
+const fewestProducts = 2048;
 
 export function emitProductIn(body: Body, product: Product, format: Format): void {
   if (format === double) emitProduct(body, product);
