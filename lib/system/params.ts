@@ -79,8 +79,7 @@ function readTree(
     const at = [...path, key];
     const name = at.join('.');
     if (isNumeric(value)) {
-      const {values, shape, tensor} = readNumeric(value, `${root}.${name}`);
-      leaves.push({path: at, name, values, shape, tensor});
+      leaves.push({path: at, name, ...readNumeric(value, `${root}.${name}`)});
       continue;
     }
     if (!isTree(value))
