@@ -32,7 +32,7 @@ export function emitSingleProduct(body: Body, given: Product, format: Format): v
     {local: at.c, bytes: bytes * c.batch},
   ];
   repeat(body, batch, walks, () => new SingleProduct(body, product, format, at).emit());
-  for (const local of Object.values(at)) body.release(local);
+  for (const local of [at.a, at.b, at.c]) body.release(local);
 }
 
 class SingleProduct {

@@ -54,7 +54,7 @@ export function emitProduct(body: Body, given: Product): void {
     ],
     () => emitOne(body, product, at),
   );
-  for (const local of Object.values(at)) body.release(local);
+  for (const local of [at.a, at.b, at.c]) body.release(local);
 }
 
 /** Locals that point to the operands. */

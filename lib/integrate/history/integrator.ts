@@ -113,11 +113,11 @@ export class Integrator {
     programs.between?.();
   }
 
-  /** The state at θ of the step that is loaded. */
+  /** The state at θ of the step that is loaded; the executable's own buffer. */
   dense(theta: number): Float64Array {
     this.buffers.theta?.fill(theta);
     this.programs.dense?.();
-    return this.along.buffer('D').slice();
+    return this.along.buffer('D');
   }
 
   /** The events' functions at θ of the step that is loaded, and their derivatives by θ; the executable's own buffers. */
