@@ -40,7 +40,12 @@ function reachOf({branches, velocities}: Tree): Reach {
   const firstOfBody = new Array<number>(n);
   const firstOfVelocity = new Array<number>(velocities);
   const movers = new Map<number, readonly number[]>([[n, []]]);
-  for (const {body, parent, freedoms, velocities: [from, to]} of branches) {
+  for (const {
+    body,
+    parent,
+    freedoms,
+    velocities: [from, to],
+  } of branches) {
     firstOfBody[body] = parent === n ? body : firstOfBody[parent];
     const own = [...(movers.get(parent) as readonly number[])];
     for (let k = from; k < to; k++) {
@@ -72,8 +77,7 @@ export function treeInertia(tree: Tree, motion: TreeMotion): TreeInertia {
     tf.unstack(tf.matMul<tf.Tensor2D>(constantTensor(reach().moved, [m, n]), tf.stack([...columns], 1)), 1);
   const rotationOf = ({pose}: TreeAt): Quat => pick(pose.rotation, bodies);
   /** Where bodies are from the first of their tree. */
-  const centres = ({pose: {position}}: TreeAt): Vec =>
-    sub(pick(position, bodies), pick(position, reach().firstOfBody));
+  const centres = ({pose: {position}}: TreeAt): Vec => sub(pick(position, bodies), pick(position, reach().firstOfBody));
   /** The velocity that a unit of each gives to what it moves, at the first body's place, and the angular one. */
   const axes = (at: TreeAt): {linear: Vec; angular: Vec} => {
     const {turns, shifts, firstOfVelocity} = reach();
