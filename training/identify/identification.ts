@@ -1,8 +1,10 @@
 /** What an identification found: the estimates with their uncertainty, how good the fit is, and the report of both. */
-import type {AnySystem, System, Trajectory} from '../../lib/index.js';
+import type * as tf from '@tensorflow/tfjs';
+import type {AnySystem, Params, System, Trajectory} from '../../lib/index.js';
 import type {Fit, FittedSeries} from './fit.js';
 import type {LeastSquaresIteration, LeastSquaresResult, LeastSquaresStatus} from './least-squares-problem.js';
 import {boolean, refuseUnknownOptions, requireValue, text} from '../../lib/checks.js';
+import {derived, type Derived} from './derived.js';
 import type {Errors, Estimates, Parameter, Parameters} from './parameters.js';
 import type {Model} from './record-model.js';
 import type {Report, ReportParameter} from '../report/report.js';
@@ -27,6 +29,9 @@ export type Identification<T = Parameters, S extends AnySystem = System> = Found
   Errors<T>,
   Trajectory<S>
 >;
+
+/** Tensors by the names of the estimates E. */
+export type ParamsOfEstimates<E> = {readonly [K in keyof E as string extends K ? never : K]: tf.Tensor} & Params;
 
 /** The result of `identify`: estimates E and their standard errors D by name, and trajectories R. */
 export interface Found<E, D, R> {
@@ -83,6 +88,12 @@ export interface Found<E, D, R> {
    * @throws (rejects) OptionError, DataError; errors of `simulate` if a record cannot be simulated
    */
   validate(records: MeasuredRecord | readonly MeasuredRecord[], options?: ValidateOptions): Promise<Validation[]>;
+  /**
+   * A function of the parameters at the estimate, with its standard error: `fit.derived(({k, m}) => tf.sqrt(tf.div(k, m)))`.
+   * It receives the parameters that all records share, as a force does, and is traced like one.
+   * @throws TraceError, ShapeError if it cannot be traced; OptionError if it reads what is no parameter
+   */
+  derived(of: (params: ParamsOfEstimates<E>) => tf.Tensor): Derived;
   /** Writes a self-contained HTML page. */
   report(path: string, details?: ReportDetails): Promise<void>;
   /** The page as text; with `fragment`, as a part of a page or a notebook cell, with its own style. */
@@ -127,8 +138,10 @@ export interface IdentificationSummary {
   readonly warnings: readonly string[];
 }
 
-type Actions = Pick<Identification, 'simulate' | 'validate'> & {readonly page: (details: ReportDetails) => Report};
-type Numbers = Omit<Identification, 'simulate' | 'validate' | 'report' | 'html' | 'toJSON'>;
+type Actions = Pick<Identification, 'simulate' | 'validate' | 'derived'> & {
+  readonly page: (details: ReportDetails) => Report;
+};
+type Numbers = Omit<Identification, 'simulate' | 'validate' | 'derived' | 'report' | 'html' | 'toJSON'>;
 
 /** What a fit can do, as its prototype: what was found can then be copied (structuredClone) and printed. */
 class Identified {
@@ -166,6 +179,10 @@ class Identified {
 
   get validate(): Identification['validate'] {
     return this.#actions.validate;
+  }
+
+  get derived(): Identification['derived'] {
+    return this.#actions.derived;
   }
 
   toJSON(): IdentificationSummary {
@@ -295,6 +312,14 @@ export function identificationOf(problem: Judged, fit: Fit, found: Solved, aroun
     new Identified(results, {
       simulate: record => simulateRecord(problem, values, record),
       validate: (records, options) => validate(problem, values, records, options),
+      derived: of =>
+        derived(of as (params: Params) => tf.Tensor, {
+          parameters,
+          values,
+          covariance: judged.covariance,
+          size: space.size,
+          toCoordinates: jacobian => space.toCoordinates(jacobian, found.x),
+        }),
       page: details => detailed(reportOf(problem, fit, found, identification, series, around.milliseconds), details),
     }),
     results,

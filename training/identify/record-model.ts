@@ -106,6 +106,9 @@ const initialPrefix = 'initial.';
 const isInitial = ({name}: Binding): boolean => name.startsWith(initialPrefix);
 const blockOf = ({name}: Binding): string => name.slice(initialPrefix.length);
 
+/** Whether a key is that of a parameter which the system reads in every record: no start, and no record's own. */
+export const belongsToModel = (key: string): boolean => !key.startsWith(initialPrefix) && !key.includes(': ');
+
 /** The key of a parameter that belongs to one record alone. */
 export const recordKey = (record: string, name: string): string => `${record}: ${name}`;
 
@@ -511,7 +514,7 @@ function directionsOf(binding: Binding): Direction[] {
 }
 
 /** Row-major values in a shape, as `simulate` takes them: rows inside arrays are arrays too. */
-function nested(values: Float64Array, shape: readonly number[]): Numeric {
+export function nested(values: Float64Array, shape: readonly number[]): Numeric {
   if (shape.length === 0) return values[0];
   return shape.length === 1 ? values : nestedNumbers(Array.from(values), shape);
 }
