@@ -64,7 +64,7 @@ export async function identify(given: Given, out: Out): Promise<number> {
     system,
     initial,
     parameters,
-    options: {dt, scheme},
+    options: {dt, scheme, events, newton, engine},
   } = model;
   if (parameters === undefined)
     throw new Usage(
@@ -76,6 +76,9 @@ export async function identify(given: Given, out: Out): Promise<number> {
     parameters,
     dt,
     scheme,
+    events,
+    newton,
+    engine,
     data: measured(model, table),
     inputs: model.inputs?.(table),
     observe: model.observe,

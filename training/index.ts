@@ -2,7 +2,9 @@
  * stiffgrad/training: from measured records to parameters with their uncertainty, and a page that shows
  * both. Runs in a browser too: what needs a file system (`readTable`, `writeReport`) loads it at the call.
  */
-export type {Found, IdentificationSummary, ReportDetails} from './identify/identification.js';
+export type {Derived} from './identify/derived.js';
+export type {Found, IdentificationSummary, ParamsOfEstimates} from './identify/identification.js';
+export type {ReportDetails} from './identify/report-details.js';
 export {bootstrap, type Bootstrap, type BootstrapOptions, type Labelled} from './identify/bootstrap.js';
 export {
   crossValidate,

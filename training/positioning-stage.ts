@@ -10,7 +10,7 @@ import {parseArgs} from 'node:util';
 import * as tf from '@tensorflow/tfjs';
 import type {Observe} from '../lib/index.js';
 import {DataError, implicitMidpoint, mechanics, OptionError, signal, simulate} from '../lib/index.js';
-import type {ReportDetails} from './identify/identification.js';
+import type {ReportDetails} from './identify/report-details.js';
 import type {Identification, IdentificationProblem} from './identify/identify.js';
 import {identify} from './identify/identify.js';
 import {errorText, fixedText, measuredText, numberText} from './report/number-text.js';

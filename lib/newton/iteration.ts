@@ -1,5 +1,5 @@
 /**
- * Newton's method on a residual that lives in typed arrays. An iteration solves for the correction,
+ * Newton's method for a residual in typed arrays. An iteration solves for the correction,
  * goes along it as far as the strategy says, and then solves once more, with the factor at hand, for
  * the *next* correction: its size is the error that is left, its share of the last one is the rate of
  * convergence, and as the last correction it is still applied (Deuflhard, Newton Methods for Nonlinear
@@ -97,7 +97,7 @@ export class NewtonIteration {
   readonly straight: boolean;
   /** The correction that `once` took, in tolerances. */
   private size = 0;
-  /** ‖R‖₂ of the present residual, −1 where it has not been asked for. */
+  /** ‖R‖₂ of the current residual; −1 if it has not been computed. */
   private residualNorm = -1;
 
   constructor(

@@ -6,7 +6,7 @@
  * arithmetic is needed.
  */
 
-/** Points along the line, the present one included: three third differences, enough for the order of magnitude that is asked for. */
+/** Points along the line, the present one included: three third differences, enough for the order of magnitude. */
 const points = 6;
 
 /** γ₃ = (3!)²/6!: the expected square of a third difference of independent noise is σ²/γ₃. */

@@ -1,4 +1,4 @@
-/** What a Newton iteration is asked to do: a plain value, checked when it is made. */
+/** Options of a Newton iteration: a plain value, checked when it is made. */
 import {OptionError} from '../errors.js';
 import type {Checks} from '../checks.js';
 import {any, count, oneOf, positive, refuseUnknownOptions} from '../checks.js';
@@ -11,7 +11,7 @@ import {full} from './step-length.js';
 /** When Newton's matrix is taken anew. */
 export type JacobianUse = 'by-cost' | 'fresh' | 'chord' | 'auto';
 
-/** What `newton` may be told. */
+/** Options of `newton`. */
 export interface NewtonOptions {
   /**
    * The error left in z, by components: absolute + relative·|z|. Defaults 0 and 1e-12: no unit is preferred, and

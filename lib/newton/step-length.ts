@@ -69,7 +69,7 @@ export function subSteps(fraction: number): StepLength {
   );
 }
 
-/** What `backtracking` may be told. */
+/** Options of `backtracking`. */
 export interface BacktrackingOptions {
   /** Least share of the predicted decrease that is accepted; default 1e-4 (Dennis & Schnabel 1983, §6.3). */
   readonly decrease?: number;

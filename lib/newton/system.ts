@@ -20,7 +20,7 @@ export interface NonlinearSystem {
   /** Σ_j |J_ij| w_j of the Jacobian last factored; false where it is not at hand (matrix-free). */
   scaleRows(weights: Float64Array, scale: Float64Array): boolean;
   /**
-   * The size of what each unknown is computed from, in its own unit: z cannot be told below the rounding of that.
+   * The size of what each unknown is computed from, in its own unit: z cannot be determined more precisely than its rounding.
    * After a factorization. Default: z itself.
    */
   readonly extents?: (extents: Float64Array) => void;
@@ -30,9 +30,9 @@ export interface NonlinearSystem {
   readonly modelled: boolean;
   /** Parts of an iteration as one call, where the Jacobian at z is always factored anew, has been checked and has no model. */
   readonly calls?: NewtonCalls;
-  /** The last factor asked for was at hand already. */
+  /** The last requested factorization was already available. */
   readonly wasKept?: boolean;
-  /** A Jacobian is so much more work than a residual that one that still serves is kept. */
+  /** A Jacobian costs so much more than a residual that a usable one is kept. */
   readonly dear?: boolean;
   /** Unit roundoff of the arithmetic in use. */
   readonly epsilon: number;

@@ -182,7 +182,7 @@ function requireFinite(t: Float64Array, values: Float64Array): void {
   const sample = Math.floor((bad * t.length) / values.length);
   throw new DataError(
     'signal-not-finite',
-    `signal: the value of sample ${sample}, at ${t[sample]}, is ${values[bad]}; every number must be finite.`,
+    `signal: the value of sample ${sample}, at ${t[sample]}, is ${values[bad]}; every number must be finite. Remove the sample, or interpolate across it with missing: 'bridge'.`,
     {index: sample},
   );
 }

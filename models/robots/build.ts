@@ -1,6 +1,7 @@
 /**
- * A description as a system of `multibody`. Links that cannot move against the one that carries them are one body with it.
- * A body's axes are those of its first link; its joints are one joint each, several of one link a compound.
+ * Builds a `multibody` system from a description. Links that cannot move relative to their parents are merged into one body.
+ * A body has the axes of its first link. Each joint of the file becomes a joint; several joints of one link become a
+ * compound.
  */
 import * as tf from '@tensorflow/tfjs';
 import type {Params} from '../../lib/index.js';
@@ -16,7 +17,7 @@ import {type Description, type Drive, type Freedom, type Link, type Place, type 
 import {here, moved, together, within} from './rotations.js';
 import type {FileReader} from './xml.js';
 
-/** What readers of files may be told about the model. */
+/** Options of the model that a file's reader builds. */
 export interface BuildOptions {
   readonly coordinates: 'maximal' | 'minimal';
   /** By the names of drives; default 0. */
@@ -25,23 +26,23 @@ export interface BuildOptions {
   readonly frictionScale: number;
 }
 
-/** Where a coordinate of the file is in the model. */
+/** Which coordinate of the model a coordinate of the file is. */
 export interface CoordinatePlace {
   readonly joint: string;
   readonly step: number;
   readonly freedom: Freedom;
-  /** Where the link is at the start: of a free one in the world, else in the axes of the body that carries it. */
+  /** Pose of the link at the start: in the world if it is free, otherwise in the axes of its parent body. */
   readonly start: Place;
 }
 
-/** A model with what its parts are called. */
+/** A model, with the names of its parts. */
 export interface Built {
   readonly spec: MultibodySpec;
   /** In the order of the file. */
   readonly coordinates: readonly CoordinatePlace[];
-  /** Of every link: the body that it is part of, and its axes in those of the body's first link. */
+  /** For each link: the body that it belongs to, and its axes relative to those of the body's first link. */
   readonly parts: readonly {readonly body: string; readonly place: Place}[];
-  /** Of every body: its centre of mass in the axes of its first link, and where that is at the start. */
+  /** For each body: its centre of mass in the axes of its first link, and the pose of that link at the start. */
   readonly bodies: {readonly [name: string]: {readonly centre: V3; readonly start: Place}};
 }
 
@@ -117,7 +118,7 @@ export function build(described: Description, reader: FileReader, options: Build
   return {spec: {gravity, bodies: specs, joints, forces, coordinates: options.coordinates}, coordinates, parts, bodies};
 }
 
-/** Of the world nothing is asked: it does not move. */
+/** The world needs no mass: it does not move. */
 function checkWeight({mass, inertia}: Weight, {name, parent, element}: Link, reader: FileReader): void {
   if (parent === undefined) return;
   if (!(mass >= 0)) reader.fail(element, `the mass of body ${name} must not be negative, but it is ${mass}.`);
@@ -125,7 +126,7 @@ function checkWeight({mass, inertia}: Weight, {name, parent, element}: Link, rea
   if (fault !== undefined) reader.fail(element, `the inertia of body ${name}, [${inertia.join('; ')}]: ${fault}.`);
 }
 
-/** The joint of a link, and which of its steps is the coordinate of each freedom, the first of a free one. */
+/** The joint of a link, and for each degree of freedom its step in the joint; for a free joint, the first one. */
 function jointOf(
   link: Link,
   parent: string,

@@ -1,6 +1,6 @@
 /**
- * A mechanism as files describe it, in one form for all of them: links in links, each in the axes of the one that carries it,
- * with what they weigh and how they may move. Angles in radians.
+ * A mechanism as files describe it, in one form for all formats: a tree of links, each placed in the axes of its parent,
+ * with inertias and degrees of freedom. Angles are in radians.
  */
 import type {Q4, V3} from '../multibody/numbers.js';
 import type {Element} from './xml.js';
@@ -8,34 +8,34 @@ import type {Element} from './xml.js';
 /** A 3 × 3 matrix by rows. */
 export type M3 = readonly [V3, V3, V3];
 
-/** Axes of a link in those of another. */
+/** Axes of a link relative to those of another. */
 export interface Place {
   readonly position: V3;
   readonly rotation: Q4;
 }
 
-/** Mass, its centre and the inertia about that, in the axes of a link. */
+/** Mass, centre of mass and the inertia about it, in the axes of a link. */
 export interface Weight {
   readonly mass: number;
   readonly centre: V3;
   readonly inertia: M3;
 }
 
-/** A degree of freedom of a link against the one that carries it, in the link's own axes. */
+/** A degree of freedom of a link relative to its parent, in the link's own axes. */
 export interface Freedom {
   readonly name: string;
   readonly element: Element;
   readonly kind: 'turn' | 'slide' | 'ball' | 'free';
   readonly axis: V3;
   readonly at: V3;
-  /** The file's own value of the coordinate where ours is zero. */
+  /** The file's value of the coordinate at which the model's is zero. */
   readonly reference: number;
   readonly range: readonly [number, number] | undefined;
   readonly armature: number;
   readonly damping: number;
   readonly friction: number;
   readonly stiffness: number;
-  /** Where the spring is not stressed, in the file's own coordinate. */
+  /** Rest position of the spring, in the file's coordinate. */
   readonly rest: number;
 }
 
@@ -60,7 +60,7 @@ export interface Link {
   readonly solids: readonly Solid[];
 }
 
-/** What drives a joint: gear · (gain · control + bias₀ + bias₁ · gear · position + bias₂ · gear · rate). */
+/** An actuator of a joint, with the force gear · (gain · control + bias₀ + bias₁ · gear · position + bias₂ · gear · rate). */
 export interface Drive {
   readonly name: string;
   readonly element: Element;
@@ -72,7 +72,7 @@ export interface Drive {
   readonly forceRange: readonly [number, number] | undefined;
 }
 
-/** A point, or all, of two links held together. */
+/** A point at which two links are held together, or their whole poses. */
 export interface Closure {
   readonly name: string;
   readonly element: Element;
@@ -82,9 +82,9 @@ export interface Closure {
   readonly at: V3;
 }
 
-/** All of a file. */
+/** The content of a file. */
 export interface Description {
-  /** Those that carry others before these. */
+  /** Parents before their children. */
   readonly links: readonly Link[];
   readonly drives: readonly Drive[];
   readonly closures: readonly Closure[];

@@ -8,7 +8,7 @@ import type {Element, FileReader} from './xml.js';
 
 const orientations = ['quat', 'axisangle', 'xyaxes', 'zaxis', 'euler'];
 
-/** What is said of an element that has no meaning for motion. */
+/** Attributes that do not affect the motion. */
 const harmless = ['name', 'class', 'group', 'user', 'rgba', 'material'];
 
 export class BodyReader {
@@ -95,7 +95,7 @@ export class BodyReader {
     for (const read of inner) read();
   }
 
-  /** Which of both tells the inertia, and its bounds. */
+  /** Whether the inertia comes from the geoms or is given, and its bounds. */
   private settle(
     {element, parent}: Link,
     weights: Weight[],
@@ -206,7 +206,7 @@ export class BodyReader {
     };
   }
 
-  /** A range where it holds: where that is said, or by autolimits wherever one is given. */
+  /** A range, if it applies: if `limited` says so, or with autolimits wherever one is given. */
   range(element: Element, name: string, limited: string): readonly [number, number] | undefined {
     const range = this.reader.numbers(element, name, 2);
     const held = this.reader.word(element, limited, ['true', 'false', 'auto', '1', '0'], 'auto');

@@ -1,10 +1,10 @@
-/** What stands before the bodies of an MJCF file: compiler, option, size and default classes. */
+/** Settings of an MJCF file: compiler, option, size and default classes. */
 import type {V3} from '../multibody/numbers.js';
 import type {Element, FileReader} from './xml.js';
 
 /** How the file is read. */
 export interface Compiler {
-  /** Of the file's angles in radians. */
+  /** Radians per unit of the file's angles. */
   readonly degree: number;
   readonly sequence: string;
   readonly autolimits: boolean;
@@ -39,7 +39,7 @@ export function compilerOf(root: Element, reader: FileReader): Compiler {
   };
 }
 
-/** Sections may stand several times: a later one replaces what it names. */
+/** A section may occur several times: later attributes replace earlier ones. */
 const mergedOf = (root: Element, tag: string): Element =>
   root.children
     .filter(child => child.tag === tag)
@@ -85,7 +85,7 @@ export function optionsOf(root: Element, reader: FileReader): {readonly gravity:
   return {gravity: weightless ? [0, 0, 0] : (reader.vector(merged, 'gravity') ?? [0, 0, -9.81])};
 }
 
-/** Default classes: attributes by class and tag, those of the classes around it included. */
+/** Default classes: attributes by class and tag, including those inherited from enclosing classes. */
 export class Defaults {
   private readonly classes = new Map<string, {readonly [tag: string]: {readonly [name: string]: string}}>();
   constructor(
@@ -103,7 +103,7 @@ export class Defaults {
     if (top) this.classes.set('main', tags);
     for (const child of element.children) if (child.tag === 'default') this.read(child, name, false);
   }
-  /** The element with what its class, or that of the body around it, gives it. */
+  /** The element with the defaults of its class, or of the enclosing body's child class. */
   complete(element: Element, around: string | undefined, tags: readonly string[] = [element.tag]): Element {
     const name = element.attributes.class ?? around ?? 'main';
     const found = this.classes.get(name) ?? this.reader.fail(element, `there is no default class '${name}'.`);

@@ -11,7 +11,7 @@ import {compilerOf, Defaults, optionsOf} from './mjcf-settings.js';
 import {robotModel, type Keyframe, type RobotModel} from './model.js';
 import {FileReader, readXml, type Element} from './xml.js';
 
-/** What `readMjcf` and `readUrdf` may be told. */
+/** Options of `readMjcf` and `readUrdf`. */
 export interface ReadOptions {
   /** Default 'minimal', the joints' own coordinates, in which joints may have armature and all else. */
   readonly coordinates?: 'maximal' | 'minimal';

@@ -1,4 +1,4 @@
-/** What a reader of a file gives: the system, and where the file's own names and coordinates are in it. */
+/** The result of reading a file: the system, and the mapping of the file's names and coordinates to it. */
 import {any, refuseUnknownOptions} from '../../lib/checks.js';
 import {OptionError} from '../../lib/index.js';
 import {
@@ -18,23 +18,23 @@ import type {FileReader, Note} from './xml.js';
 
 /** A system read from a file: a `Multibody` with the file's names. */
 export interface RobotModel extends Multibody {
-  /** What `multibody` made the system of: a place to change masses into parameters. */
+  /** The argument from which `multibody` made the system; change it to turn masses into parameters. */
   readonly spec: MultibodySpec;
-  /** Of the file, in its order, without the world; of each the body of the system that it is part of. */
+  /** The links of the file, in its order and without the world, each with the body of the system that it belongs to. */
   readonly links: readonly RobotLink[];
-  /** Of the file, in its order. */
+  /** The joints of the file, in its order. */
   readonly joints: readonly RobotJoint[];
-  /** Names of what `controls` may drive. */
+  /** Names of the actuators that `controls` may drive. */
   readonly drives: readonly string[];
   /** Solids, for pictures. */
   readonly solids: readonly RobotSolid[];
-  /** What of the file is not in the system, with its line. */
+  /** Parts of the file that are not in the system, with their lines. */
   readonly notes: readonly Note[];
-  /** Starts that the file names, in minimal coordinates. */
+  /** Named initial states of the file, in minimal coordinates. */
   readonly keyframes: {readonly [name: string]: MultibodyStart};
-  /** A state of the file's own coordinates (`RobotJoint`) in those of the system, which have to be minimal. @throws OptionError */
+  /** Converts a state in the file's coordinates (`RobotJoint`) to the system's, which must be minimal. @throws OptionError */
   state(given: {readonly position?: readonly number[]; readonly velocity?: readonly number[]}): MultibodyStart;
-  /** The file's own coordinates at every saved time, of minimal ones. @throws OptionError */
+  /** The file's coordinates at every saved time; the system's must be minimal. @throws OptionError */
   coordinates(trajectory: SavedMotion): {readonly position: Float64Array; readonly velocity: Float64Array};
   /** Axes of a link of the file at every saved time: origin [saved, 3] and quaternion [saved, 4]. @throws OptionError */
   frame(trajectory: SavedMotion, link: string): {readonly position: Float64Array; readonly rotation: Float64Array};
@@ -43,19 +43,19 @@ export interface RobotModel extends Multibody {
 /** A link of the file. */
 export interface RobotLink {
   readonly name: string;
-  /** Of the system; 'ground' for what does not move. */
+  /** A body of the system, or 'ground' for a link that does not move. */
   readonly body: string;
 }
 
-/** A joint of the file: where its numbers are among the file's coordinates. */
+/** A joint of the file, and the place of its numbers among the file's coordinates. */
 export interface RobotJoint {
   readonly name: string;
   readonly kind: 'turn' | 'slide' | 'ball' | 'free';
-  /** Its first number among positions: one, of a ball a quaternion, of a free one a point and a quaternion. */
+  /** Index of its first position. It has one; a ball joint has a quaternion, a free joint a point and a quaternion. */
   readonly position: number;
-  /** Its first number among velocities: one, three, six. */
+  /** Index of its first velocity. It has one; a ball joint has three, a free joint six. */
   readonly velocity: number;
-  /** The system's joint, and which of its coordinates (the first of a free one). */
+  /** The system's joint, and which of its coordinates this is (for a free joint, the first). */
   readonly joint: string;
   readonly step: number;
 }
@@ -69,11 +69,11 @@ export interface RobotSolid {
   /** From the body's centre of mass, in its axes. */
   readonly position: readonly [number, number, number];
   readonly rotation: readonly [number, number, number, number];
-  /** Red, green, blue and opacity, 0 … 1, where the file has them. */
+  /** Red, green, blue and opacity, 0 … 1, if the file gives them. */
   readonly colour: readonly number[] | undefined;
 }
 
-/** A state that the file names. */
+/** A named state of the file. */
 export interface Keyframe {
   readonly name: string;
   readonly position: readonly number[] | undefined;
@@ -87,7 +87,7 @@ export function robotModel(
   options: BuildOptions & {readonly unsupported: 'refuse' | 'note'},
   keys: readonly Keyframe[],
 ): RobotModel {
-  // What is missing from the model explains what is wrong with it, so it is told first.
+  // Missing parts explain other errors of the model, so they are reported first.
   if (options.unsupported === 'refuse') reader.finish('refuse');
   const built = build(described, reader, options);
   const notes = reader.finish(options.unsupported);
@@ -142,7 +142,7 @@ export function robotModel(
   };
 }
 
-/** Solids as shapes in the world at the start: boxes by their corners, all else as balls or capsules of their size. */
+/** Solids as shapes in the world at the start: boxes by their corners, all others as balls or capsules of their size. */
 function shapesOf(solids: readonly RobotSolid[], {spec}: Built): {[body: string]: Shape[]} {
   const shapes: {[body: string]: Shape[]} = {};
   for (const {body, kind, size, position, rotation} of solids) {
@@ -182,7 +182,7 @@ function tableOf({coordinates}: Built): Table {
   return {joints, places: coordinates, positions, velocities};
 }
 
-/** Our numbers of the file's: the tree takes joints in the order of the file, so they stand in the same places. */
+/** Converts the file's numbers to the system's. The tree takes joints in the file's order, so their indices are equal. */
 function stateOf(
   {joints, places, positions, velocities}: Table,
   {position, velocity}: {readonly position?: readonly number[]; readonly velocity?: readonly number[]},

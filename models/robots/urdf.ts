@@ -10,7 +10,7 @@ import {robotModel, type RobotModel} from './model.js';
 import {fromEuler, here, moved} from './rotations.js';
 import {FileReader, readXml, type Element} from './xml.js';
 
-/** What `readUrdf` may be told beside `ReadOptions`. */
+/** Options of `readUrdf` besides `ReadOptions`. */
 export interface UrdfOptions extends ReadOptions {
   /** The root link is part of the world, or moves freely; default 'fixed'. */
   readonly base?: 'fixed' | 'free';

@@ -1,8 +1,8 @@
-/** XML as elements that know their lines, and attributes read as numbers, words and names, with errors that tell where. */
+/** XML as elements that know their lines, and attributes read as numbers, words and names, with errors that name the line. */
 import {parseXml, XmlElement, XmlError} from '@rgrove/parse-xml';
 import {DataError} from '../../lib/index.js';
 
-/** An element with its line, 1 the first. */
+/** An element with its line, counted from 1. */
 export interface Element {
   readonly tag: string;
   readonly line: number;
@@ -10,7 +10,7 @@ export interface Element {
   readonly children: readonly Element[];
 }
 
-/** Something of a file that the model does not have. */
+/** A part of a file that the model does not represent. */
 export interface Note {
   readonly line: number;
   readonly text: string;
@@ -49,7 +49,7 @@ export function readXml(text: string, file: string): Element {
   throw new DataError('bad-xml', `${file} has no element.`, {file});
 }
 
-/** Reads a file's elements; what the model cannot have is collected, and refused all at once. */
+/** Reads a file's elements. Unsupported parts are collected, and reported in one error. */
 export class FileReader {
   private readonly missing: Note[] = [];
   private readonly told: Note[] = [];
@@ -59,7 +59,7 @@ export class FileReader {
   fail({line}: Element, what: string): never {
     throw new DataError('bad-model-file', `${this.file}, line ${line}: ${what}`, {file: this.file, line});
   }
-  /** What would move the bodies and is left out. */
+  /** Unsupported parts that would affect the motion. */
   unsupported({line}: Element, text: string): void {
     this.missing.push({line, text});
   }
@@ -73,7 +73,7 @@ export class FileReader {
       if (!known.includes(name) && !harmless.includes(name))
         this.unsupported(element, `attribute ${name} of <${element.tag}>`);
   }
-  /** Everything told; what is not supported is refused, or told with the rest. */
+  /** All remarks. Unsupported parts throw an error, or are listed with the remarks if the options allow it. */
   finish(unsupported: 'refuse' | 'note'): readonly Note[] {
     if (unsupported === 'refuse' && this.missing.length > 0) {
       const shown = this.missing.slice(0, 8).map(({line, text}) => `line ${line}: ${text}`);

@@ -300,7 +300,7 @@ describe('signal', () => {
     );
     expect(value.error).to.be.instanceOf(DataError).and.have.property('code', 'signal-not-finite');
     expect(value.data.index).to.equal(1);
-    expect(value.message).to.contain('sample 1, at 0.5, is NaN');
+    expect(value.message).to.contain('sample 1, at 0.5, is NaN').and.contain("missing: 'bridge'");
     expect(reason(() => signal([0, Infinity], [1, 2])).message).to.contain('the time of sample 1 is Infinity');
     const length = reason(() => signal([0, 1, 2], [1, 2]));
     expect(length.error).to.be.instanceOf(ShapeError).and.have.property('code', 'signal-length');

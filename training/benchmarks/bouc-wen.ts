@@ -4,8 +4,8 @@
  *
  *     npx tsx training/benchmarks/bouc-wen.ts train.csv --test multisine.csv sinesweep.csv
  *
- * The record has five samples a period of its fastest part, so the input between its samples is found by a band-limited
- * interpolation; the exponent ν of the hysteresis is looked for too.
+ * The record has five samples a period of its fastest part, so the input between its samples is computed by band-limited
+ * interpolation. The exponent ν of the hysteresis is identified too.
  */
 import type * as tfjs from '@tensorflow/tfjs';
 import * as tf from '@tensorflow/tfjs';
@@ -23,7 +23,7 @@ import {part, program} from './protocol.js';
 /** 750 Hz; the benchmark's own simulation had 15 kHz. */
 const dt = 1 / 750;
 
-/** Points of the input, and steps, a sample. */
+/** Points of the input, and steps, per sample. */
 const finer = 4;
 
 type Hysteresis = {
@@ -39,7 +39,7 @@ export const boucWen = ode(({y: state, params}: DerivativeAt<Hysteresis>) => {
     params.u,
     tf.addN([tf.mul(tf.mul(1e-3, params.damping), v), tf.mul(tf.mul(10, params.stiffness), y), z]),
   );
-  // |z|^(ν − 1), differentiable at 0: what is added to z² is a thousandth of a newton, squared.
+  // |z|^(ν − 1), differentiable at 0: the square of a thousandth of a newton is added to z².
   const power = tf.pow(tf.add(tf.square(z), 1e-6), tf.div(tf.sub(params.power, 1), 2));
   const yielding = tf.mul(
     power,
@@ -55,7 +55,7 @@ export const boucWen = ode(({y: state, params}: DerivativeAt<Hysteresis>) => {
 const clock = (samples: number, step: number): Float64Array => Float64Array.from({length: samples}, (_, i) => i * step);
 const observe = ({y}: {y: tfjs.Tensor}): tfjs.Tensor => tf.gather(y, 0);
 
-/** Millimetres, and a search for the start that begins at rest. */
+/** In millimetres; the search for the initial state starts at rest. */
 function recordOf({u, y}: Experiment): MeasuredRecord {
   const fine = upsample(u, finer);
   const q = y.map(value => 1e3 * value);
@@ -96,7 +96,7 @@ async function fitted(data: Experiment, guess: Estimate, iterations: number): Pr
   } as never);
 }
 
-/** From half of the elastic stiffness in the spring and half in the hysteresis; a quarter of a second first, then a period, then all. */
+/** Starts with half of the elastic stiffness in the spring and half in the hysteresis; fits a quarter of a second first, then a period, then all. */
 async function learn([data]: readonly Experiment[]): Promise<Learnt> {
   let estimate: Estimate = {mass: 1.5, damping: 20, stiffness: 4, alpha: 4, gamma: 0.5, delta: 0, power: 1.2};
   let fit: Identification | undefined;

@@ -1,15 +1,15 @@
 /**
- * Two tanks, one above the other (Schoukens & Noël 2017): a pump fills the upper one, which runs out into the lower one,
- * and that into a reservoir; the upper one's overflow falls partly into the lower one; the sensor ends at 10 V. Mass
- * balances with Bernoulli's outlets and brims, in four variants, whose levels are averaged.
+ * Two tanks, one above the other (Schoukens & Noël 2017): a pump fills the upper one, which drains into the lower one,
+ * and that into a reservoir. Part of the upper one's overflow falls into the lower one. The sensor saturates at 10 V. The
+ * model is mass balances with Bernoulli outlets and overflow, in four variants, whose levels are averaged.
  *
  *     npx tsx training/benchmarks/cascaded-tanks.ts train.csv --test test.csv --seeds 10
  *
- * What the balances have beyond textbook form was chosen one by one, as long as the error of blocks that were left out
- * of the training record fell (docs/leaderboard.md): that both tanks stay full at their brims rather than drain over
- * weirs, that the lower outlet's flow bends more than a root, and that the pump answers late. What else lowers it can
- * hardly be told apart by one record: so each of the best has a model of its own. Each is the best of several searches,
- * one from textbook numbers, the others from random ones, which the seed draws.
+ * Terms beyond the textbook form were added one by one, as long as the error on held-out blocks of the training record
+ * fell (docs/leaderboard.md): both tanks stay full at their brims rather than drain over weirs, the lower outlet's flow
+ * deviates from a square root, and the pump responds with a lag. One record can hardly distinguish the further terms that
+ * lower the error, so each of the best has its own variant. Each variant is the best of several searches, one from
+ * textbook values, the others from random ones, drawn by the seed.
  */
 import type * as tfjs from '@tensorflow/tfjs';
 import * as tf from '@tensorflow/tfjs';
@@ -31,9 +31,9 @@ const dt = 4;
 /** Levels within this of a brim are at it, and of the sensor's end; in V. The sensor's last digit is 0.003 V. */
 const edge = 0.02;
 
-/** What every variant has, by textbook orders of magnitude: a quarter of an hour to fill, as much to run out. */
+/** Parameters of every variant, by textbook orders of magnitude: a quarter of an hour to fill, as much to drain. */
 const textbook = {inflow: 9, pump: 4, upper: 7.5, lower: 11, area: 1.4, spilt: 1.2, brim: 9.85};
-/** What all of them have beside the textbook, and what some have: all begin at nothing. */
+/** Parameters beyond the textbook, of all variants and of some: all start at zero. */
 const bent = ['delay', 'linear', 'square'] as const;
 const variants = [[], ['jet'], ['swash'], ['jet', 'taper']] as const;
 
@@ -43,7 +43,7 @@ type Tanks = {
   ]: tfjs.Tensor;
 };
 
-/** x where it is positive, else 0, with a bend of the given width. */
+/** max(x, 0), smoothed over the given width. */
 const positivePart = (x: tfjs.Tensor, width: number): tfjs.Tensor => tf.mul(width, tf.softplus(tf.div(x, width)));
 
 /** What runs over: all that a full tank gains (flows are a hundredth of a volt a second). */
@@ -77,7 +77,7 @@ export const tanks = ode(({y, params}: DerivativeAt<Tanks>) => {
   return tf.stack([tf.sub(gain, spill), tf.sub(lowerGain, overflow(lowerGain, lower, params.brim))]);
 });
 
-/** The sensor of the lower level, which ends at 10 V. */
+/** The sensor of the lower level, which saturates at 10 V. */
 const observe = ({y}: {y: tfjs.Tensor}): tfjs.Tensor => tf.sub(10, positivePart(tf.sub(10, tf.gather(y, 1)), edge));
 
 function recordOf({t, u, y}: Experiment): MeasuredRecord {
@@ -87,7 +87,7 @@ function recordOf({t, u, y}: Experiment): MeasuredRecord {
 
 type Estimate = {readonly [name: string]: number | Float64Array};
 
-/** Searches of a variant from random numbers, beside the one that goes on from what is known. */
+/** Searches of a variant from random values, besides the one from textbook values. */
 const randomStarts = 2;
 
 /** Standard deviations of random starts: of the logarithm of what is positive, of levels in V, of the other terms. */
@@ -129,7 +129,7 @@ async function fitted(data: Experiment, from: Estimate, terms: readonly string[]
     data: {...recordOf(data), initial: undefined},
     parameters: {
       ...Object.fromEntries(Object.keys(textbook).map(name => [name, positive(from[name] as number)])),
-      // The sensor's end is a level to which the lower tank fills.
+      // The sensor saturates at a level that the lower tank reaches.
       brim: bounded(9.5, 11, within(from.brim as number, 9.5, 11)),
       ...Object.fromEntries(
         all.map(name => [name, (terms.includes(name) ? free : fixed)((from[name] as number | undefined) ?? 0)]),
@@ -152,7 +152,7 @@ function scattered(start: Estimate, terms: readonly string[], random: () => numb
   };
 }
 
-/** Each from its own start, as the first fifty samples tell it; then the mean of their levels. */
+/** Each variant from its own initial state, estimated from the first fifty samples; then the mean of their levels. */
 async function averaged(members: readonly Identification[], test: Experiment): Promise<number> {
   const runs: Float64Array[] = [];
   let measured = new Float64Array();

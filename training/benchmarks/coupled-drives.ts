@@ -5,8 +5,8 @@
  *     npx tsx training/benchmarks/coupled-drives.ts train-1.csv train-2.csv --test test-1.csv test-2.csv
  *
  * A motor with a lag, whose gain grows with speed; the belt's mode, stiffer at speed and damped by it (one pulley slips
- * on the belt); a counter that bends, and its filter. Terms were added one by one, as long as the error of samples left
- * out of the training records fell (docs/leaderboard.md).
+ * on the belt); a nonlinear counter, and its filter. Terms were added one by one, as long as the error on held-out
+ * samples of the training records fell (docs/leaderboard.md).
  */
 import type * as tfjs from '@tensorflow/tfjs';
 import * as tf from '@tensorflow/tfjs';
@@ -22,7 +22,7 @@ import {rms} from '../report/script.js';
 import type {Benchmark, Experiment, Learnt} from './protocol.js';
 import {leftOut, program} from './protocol.js';
 
-/** Half a sample: the belt swings in twelve samples. */
+/** Half a sample: the belt's period is twelve samples. */
 const dt = 0.01;
 
 /** What stands for zero speed, in ticks/s: |w| bends over this much of it. */
@@ -69,13 +69,13 @@ type Estimate = {readonly [name: string]: number | Float64Array};
 const speedOf = (counted: number, bend: number): number =>
   bend > 0 ? (Math.sqrt(1 + 4 * bend * Math.max(counted, 0)) - 1) / (2 * bend) : Math.max(counted, 0);
 
-/** Where the search begins, beside the paces that it tries. */
+/** Initial guesses, besides the belt frequencies that are tried. */
 const guess: Estimate = {
   ...{gain: 0.3, bias: 0, growing: 0.3, lag: 0.8, stiffening: 0, damping: 0.1, slipping: 0.1, bend: 2, filter: 3},
   start: Float64Array.of(0.1, -0.1, 4, -0.05),
 };
 
-/** The least of fits from several paces of the belt: a wrong one is a minimum of its own. */
+/** The best of fits from several belt frequencies: a wrong one leads to another local minimum. */
 async function learn(records: readonly Experiment[]): Promise<Learnt> {
   let best: Identification | undefined;
   for (const pace of [1.5, 2, 2.5, 3]) {
@@ -119,10 +119,10 @@ function fitted(records: readonly Experiment[], from: Estimate): Promise<Identif
   });
 }
 
-/** Samples that find the start. */
+/** Samples that determine the initial state. */
 const warmUp = 10;
 
-/** How far the motor runs behind its voltage, by the training records: mean square of motor − gain · u. */
+/** The motor's deviation from its voltage in the training records: mean square of motor − gain · u. */
 function behind({trajectories, estimate}: Identification, records: readonly Experiment[]): number {
   const gain = estimate.gain as number;
   const squares = records.flatMap(({u}, k) =>
@@ -132,8 +132,8 @@ function behind({trajectories, estimate}: Identification, records: readonly Expe
 }
 
 /**
- * The output does not tell the direction: of both, the start that is likelier, by how it meets the warm-up and by how far
- * its motor is from its voltage, each by its spread in training.
+ * The output does not show the direction. Of the two possible initial states, takes the likelier one, by its error over the
+ * warm-up and by the motor's deviation from its voltage, each relative to its spread in training.
  */
 async function freeRun(
   fit: Identification,
@@ -162,7 +162,7 @@ export const coupledDrives: Benchmark = {
   columns: {t: 't_s', u: 'u', y: 'y'},
   learn,
   published: {linear: [0.224, 0.384], pNARX: [0.1, 0.141], 'GP-NARX': [0.102, 0.09], 'CT-SUBNET': [0.115, 0.074]},
-  // A hundred samples of one record left out, the other record whole.
+  // A hundred samples of one record are held out; the other record is used whole.
   splits: records =>
     records.flatMap((record, k) =>
       [300, 200].map(from => {

@@ -1,13 +1,13 @@
 /**
  * The electro-mechanical positioning stage in open loop (Janot, Gautier & Brunot 2019): motor force in, position out,
- * with nothing that would hold the position: a wrong force of a tenth of a newton drifts by a centimetre in the record.
+ * and no feedback to hold the position: a force error of a tenth of a newton causes a drift of a centimetre in the record.
  *
  *     npx tsx training/benchmarks/emps.ts train.csv --test test.csv
  *
  * M a = force − Fc sign(v) − Fv v − Fe v² − k (x − x₀) − offset − drift·t: beside Coulomb and viscous friction what differs
  * between the two directions, a weak spring (cables), and an offset of the drive that changes with the time since the
- * record began. Without the drift no law of friction meets the record within 2 mm; with it everything else is textbook.
- * Fitted over thirds of the record, each from the state that its first samples tell, then over all of it.
+ * record began. Without the drift, no friction law reproduces the record to within 2 mm; with it, everything else is textbook.
+ * It is fitted over thirds of the record, each from the state estimated from its first samples, then over all of it.
  */
 import type * as tfjs from '@tensorflow/tfjs';
 import * as tf from '@tensorflow/tfjs';
@@ -53,7 +53,7 @@ export const stage = mechanics({
   },
 });
 
-/** Samples that tell a velocity: over 40 ms a parabola is the motion, and 1 µm of noise leaves 0.1 mm/s. */
+/** Samples from which a velocity is estimated: over 40 ms a parabola is the motion, and 1 µm of noise leaves 0.1 mm/s. */
 const startSamples = 40;
 
 /** Position and velocity at the first sample, of the parabola through the first ones. */
@@ -76,9 +76,9 @@ function recordOf(experiment: Experiment): MeasuredRecord {
 /** Samples of a piece: a third of the training record. */
 const piece = 8280;
 
-/** Of its thirds first, over which a wrong guess does not lose the motion; then of the whole. */
+/** Fits the thirds first, over which a wrong guess still follows the motion; then the whole. */
 async function learn(records: readonly Experiment[]): Promise<Learnt> {
-  // The published parameters of the closed loop; the others begin at nothing.
+  // The published parameters of the closed loop; the others start at zero.
   const published: Estimate = {mass: 95, viscous: 203, coulomb: 20, offset: -3, uneven: 0, spring: 0, drift: 0};
   const thirds = await fitted(records.flatMap(pieces), published);
   const fit = await fitted(records, thirds.estimate as Estimate);

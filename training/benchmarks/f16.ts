@@ -1,13 +1,13 @@
 /**
  * An F-16's wing in a ground vibration test (Noël & Schoukens 2017): a shaker's force in, the acceleration beside it out.
- * Eight modes of a linear structure, coupled by what happens at the payload's mounting: a displacement there, a mixture of
- * the modes', works against two elements that stick and slip (Dahl 1968, as Bouc & Wen have it) and a cubic spring. So
- * frequencies fall and damping grows with the level, as they do in the records.
+ * Eight modes of a linear structure, coupled by the payload's mounting: its displacement, a combination of the modes,
+ * acts on two stick-slip elements (Dahl 1968, in the form of Bouc & Wen) and a cubic spring. Therefore frequencies fall and
+ * damping grows with the level, as in the records.
  *
  *     npx tsx training/benchmarks/f16.ts train-level-1.csv train-level-3.csv train-level-5.csv train-level-7.csv --test test-level-2.csv ...
  *
- * Learnt from one period of each level, after one that lets the start be forgotten. A test whose force repeats itself is
- * begun with a period more of it; another from rest.
+ * Trained on one period of each level, after another in which the transient decays. A test with a periodic force starts
+ * with an additional period of it; any other starts from rest.
  */
 import type * as tfjs from '@tensorflow/tfjs';
 import * as tf from '@tensorflow/tfjs';
@@ -36,7 +36,7 @@ const guess = {
   share: [0.6, 0.6, 0.35, 0.25, 1.45, 0.38, 0.06, 12],
 };
 const modes = guess.frequency.length;
-/** The mode of the mounting: its displacement is the unit of what the elements see. */
+/** The mode of the mounting: its displacement is the unit of the elements' deflections. */
 const mounting = 4;
 
 type Wing = {
@@ -61,7 +61,7 @@ function motion(y: tfjs.Tensor, params: Wing): {readonly a: tfjs.Tensor; readonl
   return {a, rates: tf.sub(speed, tf.mul(tf.abs(speed), tf.div(z, params.slip)))};
 }
 
-/** The state: displacements and velocities of the modes for a unit force each, then what the elements are stretched. */
+/** The state: displacements and velocities of the modes for a unit force each, then the deflections of the elements. */
 export const wing = ode(({y, params}: DerivativeAt<Wing>) => {
   const {a, rates} = motion(y, params);
   return tf.concat([tf.slice(y, modes, modes), a, rates]);
@@ -76,7 +76,7 @@ export const observe = ({y, params}: {y: tfjs.Tensor; params: Params}): tfjs.Ten
 
 const rest = {y: new Float64Array(2 * modes + 2)};
 
-/** A period of the force before the samples, and the samples; of the former the output does not count. */
+/** A period of the force before the samples, whose output does not count, and the samples. */
 function withPeriodBefore({name, t, u, y}: Experiment, from: number, samples: number, step: number): MeasuredRecord {
   const length = Math.min(period, from);
   const index = Array.from({length: Math.floor((length + samples) / step)}, (_, i) => from - length + i * step);
@@ -98,7 +98,7 @@ function withPeriodBefore({name, t, u, y}: Experiment, from: number, samples: nu
 
 type Estimate = {readonly [name: string]: number | Float64Array};
 
-/** The lowest level with the elements stuck, which is linear; then all levels. */
+/** Fits the lowest level with sticking elements, which is linear; then all levels. */
 async function learn(records: readonly Experiment[]): Promise<Learnt> {
   const fitted = (
     data: readonly Experiment[],
@@ -199,7 +199,7 @@ function freeRun(fit: Identification, test: Experiment): number {
   return rms(simulated, test.y, warmUp, samples);
 }
 
-/** Samples that are not judged. */
+/** Samples that are not assessed. */
 const warmUp = 50;
 
 export const f16: Benchmark = {
@@ -209,7 +209,7 @@ export const f16: Benchmark = {
   columns: {t: 't_s', u: 'force_N', y: 'acceleration1'},
   learn,
   published: {'linear, mean of 6': 0.599, 'LSTM, mean of 6': 0.338, 'modal and TCN, mean of 6': 0.146},
-  // A level between two others left out; and each level's first periods, which were not learnt from.
+  // A level between two others is held out, and so are each level's first periods, which training does not use.
   splits: records => [
     ...records.slice(1, -1).map((record, k) => ({
       name: `without ${record.name}`,

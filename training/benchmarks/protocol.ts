@@ -1,7 +1,8 @@
 /**
- * The protocol of nonlinearbenchmark.org, as its loader has it (Champneys et al., arXiv 2405.10779): a model is learnt
- * from the training records, gets a test record's input and the first samples of its output to find its state, simulates
- * freely, and is judged by the root mean square of what is left. Nothing of a test record chooses anything else.
+ * The protocol of nonlinearbenchmark.org, as its loader has it (Champneys et al., arXiv 2405.10779): a model is
+ * trained on the training records, receives a test record's input and the first samples of its output to estimate the
+ * state, simulates freely, and is assessed by the root mean square error of the rest. Test records are used for nothing
+ * else.
  *
  *     npx tsx training/benchmarks/NAME.ts TRAIN... [--test TEST...] [--seeds 10]
  *
@@ -14,7 +15,7 @@ import {OptionError} from '../../lib/index.js';
 import {readTable} from '../data/table.js';
 import {printTable} from '../report/script.js';
 
-/** An experiment: even times in s, one input, one output. */
+/** An experiment: evenly spaced times in s, one input, one output. */
 export interface Experiment {
   readonly name: string;
   readonly t: Float64Array;
@@ -22,9 +23,9 @@ export interface Experiment {
   readonly y: Float64Array;
 }
 
-/** A model that has been learnt. */
+/** A trained model. */
 export interface Learnt {
-  /** What its training ended with: of several seeds the least one is taken. */
+  /** Final training cost: of several seeds, the one with the least is taken. */
   readonly cost: number;
   /** A line about it. */
   readonly note: string;
@@ -32,7 +33,7 @@ export interface Learnt {
   rmse(test: Experiment): Promise<number>;
 }
 
-/** A part of the training records to learn from, and another to judge by. */
+/** Training records, and records held out from them for validation. */
 export interface Split {
   readonly name: string;
   readonly train: readonly Experiment[];
@@ -42,14 +43,14 @@ export interface Split {
 /** One benchmark. */
 export interface Benchmark {
   readonly name: string;
-  /** In which errors are given, and how many of it one unit of the record is. */
+  /** The unit of errors, and how many of it make one unit of the record. */
   readonly unit: string;
   readonly scale: number;
   /** Names; or the interval in s where a record has no times. */
   readonly columns: {readonly t: string | number; readonly u: string; readonly y: string};
-  /** Published errors, one a test record or one for all. */
+  /** Published errors, one for each test record or one for all. */
   readonly published: {readonly [model: string]: number | readonly number[]};
-  /** Whether the seed changes what is learnt; where not, one run stands for all seeds. */
+  /** Whether the result depends on the seed; if not, one run is enough. */
   readonly random?: boolean;
   learn(records: readonly Experiment[], seed: number): Promise<Learnt>;
   splits(records: readonly Experiment[]): Split[];
@@ -60,13 +61,13 @@ export function part({name, t, u, y}: Experiment, from: number, to = t.length): 
   return {name: `${name} [${from}:${to}]`, t: t.slice(from, to), u: u.slice(from, to), y: y.slice(from, to)};
 }
 
-/** The samples from … to − 1 left out of what is learnt, and judged with `warmUp` samples before them. */
+/** Holds out the samples from … to − 1 and tests on them, with `warmUp` samples before them. */
 export function leftOut(record: Experiment, from: number, to: number, warmUp: number): Split {
   const y = record.y.map((value, i) => (i >= from && i < to ? NaN : value));
   return {name: `without [${from}:${to}]`, train: [{...record, y}], test: part(record, Math.max(0, from - warmUp), to)};
 }
 
-/** A record in so many blocks, each left out once; the first `warmUp` samples belong to none. */
+/** A record in so many blocks, each held out once; the first `warmUp` samples belong to none. */
 export function blocks(record: Experiment, count: number, warmUp: number): Split[] {
   const bound = (k: number): number => warmUp + Math.round((k * (record.t.length - warmUp)) / count);
   return Array.from({length: count}, (_, k) => leftOut(record, bound(k), bound(k + 1), warmUp));
@@ -121,12 +122,12 @@ const median = (values: readonly number[]): number => {
 export interface BenchmarkResult {
   readonly benchmark: string;
   readonly unit: string;
-  /** One a test record, of the seed whose training cost is least. */
+  /** One for each test record, of the seed with the least training cost. */
   readonly rmse: readonly number[];
   readonly seconds: number;
 }
 
-/** Learns, judges, and prints. */
+/** Trains, tests, and prints. */
 export async function runBenchmark(
   benchmark: Benchmark,
   {train, test, seeds}: BenchmarkArguments,
@@ -212,7 +213,7 @@ async function crossValidated(
   return errors;
 }
 
-/** Runs a benchmark where it is the program, and not where it is imported. */
+/** Runs a benchmark if it is the main program, not if it is imported. */
 export function program(url: string, benchmark: Benchmark): void {
   if (process.argv[1] === undefined || url !== pathToFileURL(process.argv[1]).href) return;
   tf.enableProdMode(); // without tfjs's advertisement among the results

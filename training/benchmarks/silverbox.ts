@@ -1,13 +1,13 @@
 /**
  * The Silverbox (Wigren & Schoukens 2013): an electronic Duffing oscillator. Its equation with what an analog circuit adds:
  * a multiplier whose cubic has parts with the speed and the drive in it, an amplifier that loses a fixed small voltage
- * where its output changes sign (crossover), a late output, and offsets. Fourteen parameters, no network.
+ * where its output changes sign (crossover), a delayed output, and offsets. Fourteen parameters, no network.
  *
  *     npx tsx training/benchmarks/silverbox.ts SNLS80mV.csv
  *
- * cuts the record as the benchmark does: learnt from the first three quarters of the multisine, judged on the rest, on the
- * arrow, and on the part of the arrow that stays within what was learnt. Given test records, the whole file as training
- * record is cut too.
+ * divides the record as the benchmark does: it trains on the first three quarters of the multisine and tests on the rest, on
+ * the arrow, and on the part of the arrow within the amplitudes of training. A whole file given as the training record is
+ * divided even if test records are given.
  */
 import type * as tfjs from '@tensorflow/tfjs';
 import * as tf from '@tensorflow/tfjs';
@@ -62,7 +62,7 @@ export const observe = ({q, v, params}: {q: tfjs.Tensor; v: tfjs.Tensor; params:
 
 const clock = (samples: number, step: number): Float64Array => Float64Array.from({length: samples}, (_, i) => i * step);
 
-/** As `identify` takes it, with a start to begin the search at. */
+/** A record for `identify`, with a guess of its initial state. */
 function recordOf({u, y}: Experiment): MeasuredRecord {
   const fine = upsample(u, finer);
   return {
@@ -77,9 +77,9 @@ type Estimate = {readonly [name: string]: number};
 
 /** Nothing but a linear circuit and its cubic; ω is that of the resonance in the record's spectrum, near 68 Hz. */
 const duffing = ['pace', 'damping', 'gain', 'cubic'] as const;
-/** With these too the crossover is found before what it could be mistaken for. */
+/** Includes the crossover, so that it is found before terms that could be mistaken for it. */
 const symmetric = [...duffing, 'swift', 'bias', 'zero', 'crossover', 'crossX', 'crossW'] as const;
-/** The crossover begins at nothing, where a tenth to a third of the swing would be its width. */
+/** The crossover starts at zero, where a tenth to a third of the swing would be its width. */
 const guess: Estimate = {pace: 4.3, damping: 0.05, gain: 1, cubic: 0.04, crossX: 1, crossW: 3};
 
 async function fitted(
@@ -108,11 +108,11 @@ async function fitted(
   } as never);
 }
 
-/** The benchmark's training part where the whole file is given, and otherwise the record. */
+/** The benchmark's training part if the whole file is given, otherwise the record. */
 const learntPart = (record: Experiment): Experiment =>
   record.t.length > multisine.to ? part(record, multisine.from, multisine.learnt) : record;
 
-/** Samples of the multisine, of which three quarters are to be learnt from. */
+/** Samples of the multisine, of which three quarters are for training. */
 const multisine = {from: 40_650, learnt: 40_650 + 65_062, to: 127_400};
 
 /** Four parameters from a short piece first: over all of it their phase would be lost; then everything. */

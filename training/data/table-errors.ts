@@ -14,6 +14,8 @@ export function wrongLength(
   const place = few
     ? `'${excerpt(columns[record.length].name) || `number ${record.length + 1}`}' is the first without a value`
     : `'${excerpt(record[columns.length])}' is the first without a column`;
+  // A delimiter at the end of the header alone names a column that no row has.
+  const surplus = few && record.length === columns.length - 1 && columns[record.length].name === '';
   const shown = excerpt(
     record
       .slice(0, 100)
@@ -23,7 +25,7 @@ export function wrongLength(
   const text = excerpt(record.slice(0, 1000).join(' | '), 1000);
   return new DataError(
     'table-row',
-    `${file}, line ${line}: ${record.length} ${record.length === 1 ? 'field' : 'fields'}, but the header has ${columns.length}; ${place}. The row reads: ${shown}. Complete it or remove it.`,
+    `${file}, line ${line}: ${record.length} ${record.length === 1 ? 'field' : 'fields'}, but the header has ${columns.length}; ${surplus ? 'the last name in the header is empty' : place}. The row reads: ${shown}. ${surplus ? 'Remove the delimiter at the end of the header, or complete the row.' : 'Complete it or remove it.'}`,
     {
       file,
       line,

@@ -1,6 +1,13 @@
 /** All records of an identification as one least-squares problem in the coordinates of its parameters. */
 import type {StiffgradError, System, AnyTrajectory} from '../../lib/index.js';
-import {GradientError, InconsistentStateError, NewtonError, OptionError, SingularMatrixError} from '../../lib/index.js';
+import {
+  EventError,
+  GradientError,
+  InconsistentStateError,
+  NewtonError,
+  OptionError,
+  SingularMatrixError,
+} from '../../lib/index.js';
 import {input as isInput, requireValue} from '../../lib/checks.js';
 import {evaluate, type Evaluation} from './evaluation.js';
 import type {EvaluatedProblem, Linearization} from './least-squares-problem.js';
@@ -313,6 +320,7 @@ export function isFailedSimulation(error: unknown): error is StiffgradError {
     || error instanceof SingularMatrixError
     || error instanceof InconsistentStateError
     || error instanceof GradientError
+    || error instanceof EventError
   );
 }
 

@@ -1,19 +1,20 @@
 /** What an identification found: the estimates with their uncertainty, how good the fit is, and the report of both. */
-import type {AnySystem, System, Trajectory} from '../../lib/index.js';
-import {OptionError} from '../../lib/index.js';
+import type * as tf from '@tensorflow/tfjs';
+import type {AnySystem, Params, System, Trajectory} from '../../lib/index.js';
 import type {Fit, FittedSeries} from './fit.js';
 import type {LeastSquaresIteration, LeastSquaresResult, LeastSquaresStatus} from './least-squares-problem.js';
-import type {Checks} from '../../lib/checks.js';
-import {boolean, list, nearestName, object, refuseUnknownOptions, requireValue, text} from '../../lib/checks.js';
+import {boolean, refuseUnknownOptions, requireValue, text} from '../../lib/checks.js';
+import {derived, type Derived} from './derived.js';
 import type {Errors, Estimates, Parameter, Parameters} from './parameters.js';
 import type {Model} from './record-model.js';
-import type {Report, ReportFit, ReportParameter} from '../report/report.js';
+import type {Report, ReportParameter} from '../report/report.js';
 import {renderFragment, renderReport, writeReport} from '../report/report.js';
 import type {MediaBundle} from '../report/displayed.js';
 import {errorText, measuredText, numberText} from '../report/number-text.js';
-import {goodnessOfFit} from '../report/residual-statistics.js';
+import {correlatedShare, goodnessOfFit} from '../report/residual-statistics.js';
 import type {MeasuredRecord} from './records.js';
 import type {NoiseFound, Objective} from './objective.js';
+import {detailed, reportDetails, TIME_STEP, type ReportDetails} from './report-details.js';
 import {noiseNotes, priorNotes, minimaChart} from './report-notes.js';
 import type {Fitted} from './rounds.js';
 import type {Minimum} from './starts.js';
@@ -28,6 +29,9 @@ export type Identification<T = Parameters, S extends AnySystem = System> = Found
   Errors<T>,
   Trajectory<S>
 >;
+
+/** Tensors by the names of the estimates E. */
+export type ParamsOfEstimates<E> = {readonly [K in keyof E as string extends K ? never : K]: tf.Tensor} & Params;
 
 /** The result of `identify`: estimates E and their standard errors D by name, and trajectories R. */
 export interface Found<E, D, R> {
@@ -84,6 +88,12 @@ export interface Found<E, D, R> {
    * @throws (rejects) OptionError, DataError; errors of `simulate` if a record cannot be simulated
    */
   validate(records: MeasuredRecord | readonly MeasuredRecord[], options?: ValidateOptions): Promise<Validation[]>;
+  /**
+   * A function of the parameters at the estimate, with its standard error: `fit.derived(({k, m}) => tf.sqrt(tf.div(k, m)))`.
+   * It receives the parameters that all records share, as a force does, and is traced like one.
+   * @throws TraceError, ShapeError if it cannot be traced; OptionError if it reads what is no parameter
+   */
+  derived(of: (params: ParamsOfEstimates<E>) => tf.Tensor): Derived;
   /** Writes a self-contained HTML page. */
   report(path: string, details?: ReportDetails): Promise<void>;
   /** The page as text; with `fragment`, as a part of a page or a notebook cell, with its own style. */
@@ -93,31 +103,6 @@ export interface Found<E, D, R> {
   /** One line per parameter, with its standard error. */
   toString(): string;
 }
-
-/** What a report says beside what the fit knows: titles take the place of the usual ones, notes, statistics and warnings follow them. */
-export interface ReportDetails extends Partial<Omit<Report, 'parameters' | 'fits'>> {
-  /** Units, descriptions, references: by parameter, 'k' or 'k[0]'. */
-  readonly parameters?: {readonly [label: string]: Partial<ReportParameter>};
-  /** Names and units: by series, as in `rmse`. */
-  readonly fits?: {readonly [series: string]: Partial<ReportFit>};
-  /** Results of `validate`: a section for each record, and its row in the table of goodness of fit. */
-  readonly validations?: readonly Validation[];
-}
-
-const reportDetails: Checks = {
-  title: text,
-  description: text,
-  parameters: object,
-  referenceName: text,
-  fits: object,
-  history: list,
-  correlation: object,
-  statistics: list,
-  charts: list,
-  warnings: list,
-  notes: list,
-  validations: list,
-};
 
 /** A fit's end, with the objective that it made small. */
 export interface Solved extends Fitted {
@@ -153,8 +138,10 @@ export interface IdentificationSummary {
   readonly warnings: readonly string[];
 }
 
-type Actions = Pick<Identification, 'simulate' | 'validate'> & {readonly page: (details: ReportDetails) => Report};
-type Numbers = Omit<Identification, 'simulate' | 'validate' | 'report' | 'html' | 'toJSON'>;
+type Actions = Pick<Identification, 'simulate' | 'validate' | 'derived'> & {
+  readonly page: (details: ReportDetails) => Report;
+};
+type Numbers = Omit<Identification, 'simulate' | 'validate' | 'derived' | 'report' | 'html' | 'toJSON'>;
 
 /** What a fit can do, as its prototype: what was found can then be copied (structuredClone) and printed. */
 class Identified {
@@ -192,6 +179,10 @@ class Identified {
 
   get validate(): Identification['validate'] {
     return this.#actions.validate;
+  }
+
+  get derived(): Identification['derived'] {
+    return this.#actions.derived;
   }
 
   toJSON(): IdentificationSummary {
@@ -289,6 +280,7 @@ export function identificationOf(problem: Judged, fit: Fit, found: Solved, aroun
           `${lostWarning(lost.map(([name, {r2}]) => `${name}: R² = ${r2.toPrecision(2)}`))}${found.converged ? shorter : ''}`,
         ]),
     ...judged.warnings,
+    ...(problem.residuals === 'independent' && objective.coefficients.length === 0 ? correlatedWarnings(series) : []),
     ...space.boundWarnings(found.x, judged.standardError),
     ...fit.warnings,
   ];
@@ -320,6 +312,14 @@ export function identificationOf(problem: Judged, fit: Fit, found: Solved, aroun
     new Identified(results, {
       simulate: record => simulateRecord(problem, values, record),
       validate: (records, options) => validate(problem, values, records, options),
+      derived: of =>
+        derived(of as (params: Params) => tf.Tensor, {
+          parameters,
+          values,
+          covariance: judged.covariance,
+          size: space.size,
+          toCoordinates: jacobian => space.toCoordinates(jacobian, found.x),
+        }),
       page: details => detailed(reportOf(problem, fit, found, identification, series, around.milliseconds), details),
     }),
     results,
@@ -338,6 +338,34 @@ const SEGMENTS =
 
 const lostWarning = (series: readonly string[]): string =>
   `The simulation is farther from the data than their mean is (${series.join(', ')}): this is not a fit, whatever its standard errors say. Check the guess, the model, the units and the initial state.`;
+
+/** A share of autocorrelations that an output's noise does not reach by chance, and that no smooth trace of it does. */
+const PATTERN = 0.5;
+
+/** Shorter series have too few lags for a share of them to be a pattern. */
+const LONG = 100;
+
+/** Residuals below this part of what was measured are those of Newton's tolerance and of rounding: the record is an exact one. */
+const EXACT = 1e-8;
+
+const rms = (values: Float64Array): number =>
+  Math.sqrt(values.reduce((sum, value) => sum + value * value, 0) / values.length);
+
+/** Standard errors of independent residuals are too small where the model misses something that lasts. */
+function correlatedWarnings(series: readonly FittedSeries[]): string[] {
+  return series
+    .map(({name, measured, simulated}) => ({
+      name,
+      size: rms(measured),
+      residuals: measured.map((value, i) => value - simulated[i]),
+    }))
+    .filter(({residuals, size}) => residuals.length >= LONG && rms(residuals) > EXACT * size)
+    .filter(({residuals}) => correlatedShare(residuals) > PATTERN)
+    .map(
+      ({name, residuals}) =>
+        `The residuals of ${name} are correlated in time (${Math.round(100 * correlatedShare(residuals))} % of their autocorrelations are beyond those of independent residuals), so the standard errors are too small. Take residuals: 'correlated', and look for what the model misses.`,
+    );
+}
 
 function plain(values: Float64Array, {shape}: Parameter): number | Float64Array {
   return shape.length === 0 ? values[0] : values;
@@ -377,7 +405,7 @@ function reportOf(
       ...(fit.records > 1 ? [{name: 'records', value: fit.records}] : []),
       {name: 'samples', value: fit.samples},
       {name: 'scheme', value: scheme?.name ?? 'implicitMidpoint'},
-      {name: 'time step', value: dt},
+      {name: TIME_STEP, value: dt},
       {name: 'method', value: method?.name ?? 'levenbergMarquardt'},
       ...(shooting === undefined || shooting.segments < 2
         ? []
@@ -422,49 +450,4 @@ function reportParameters(
     })),
     ...fixed,
   ];
-}
-
-function detailed(
-  report: Report,
-  {parameters = {}, fits = {}, validations = [], notes = [], statistics = [], warnings = [], ...rest}: ReportDetails,
-): Report {
-  return {
-    ...report,
-    ...rest,
-    parameters: merged(report.parameters, parameters, 'parameter'),
-    fits: merged([...report.fits, ...validations.flatMap(validationFits)], fits, 'series'),
-    statistics: [...(report.statistics ?? []), ...statistics],
-    warnings: [...(report.warnings ?? []), ...validations.flatMap(one => one.warnings), ...warnings],
-    notes: [...(report.notes ?? []), ...validations.map(validationNote), ...notes],
-  };
-}
-
-const validationFits = ({name, series}: Validation): ReportFit[] =>
-  series.map(one => ({...one, name: `validation, ${name}: ${one.name}`}));
-
-const validationNote = ({name, samples, rmse, nrmse, outputs}: Validation): string => {
-  const correlated = Object.values(outputs).some(one => one.correlated > WHITE);
-  return `Validation, ${name}: RMSE ${numberText(rmse)} over ${samples} samples, ${numberText(100 * nrmse, 3)} % of the spread of what was measured. ${correlated ? 'Its residuals are correlated in time: they are more than measurement noise.' : 'Its residuals are as uncorrelated in time as white noise.'}`;
-};
-
-/** Of white noise one autocorrelation in twenty leaves its band; of the forty lags that are shown at least, more than six do so once in 200 records (binomial). */
-const WHITE = 0.15;
-
-/** @throws OptionError where details are given for something that is not there */
-function merged<T extends {readonly name: string}>(
-  list: readonly T[],
-  details: {readonly [name: string]: Partial<T>},
-  what: string,
-): T[] {
-  const names = list.map(({name}) => name);
-  const unknown = Object.keys(details).find(name => !names.includes(name));
-  if (unknown !== undefined) {
-    const nearest = nearestName(unknown, names);
-    throw new OptionError(
-      'unknown-option',
-      `The report has no ${what} '${unknown}'; ${nearest === undefined ? `it has ${names.join(', ')}` : `did you mean '${nearest}'?`}`,
-      {name: unknown},
-    );
-  }
-  return list.map(one => ({...one, ...details[one.name]}));
 }

@@ -4,7 +4,7 @@
  * Levenberg–Marquardt does the rest. The result carries its uncertainty and can write a report.
  */
 import type * as tf from '@tensorflow/tfjs';
-import type {AnySystem, Lenient, ObservedAt, Params, ParamsOf, StatesOf, System} from '../../lib/index.js';
+import type {AnySystem, Event, Lenient, ObservedAt, Params, ParamsOf, StatesOf, System} from '../../lib/index.js';
 import {OptionError} from '../../lib/index.js';
 import {checkEarlyStopping, type EarlyStopping} from './early-stopping.js';
 import {checkRecords, Fit} from './fit.js';
@@ -19,6 +19,7 @@ import {
   any,
   callable,
   count,
+  list,
   object,
   oneOf,
   positive,
@@ -46,7 +47,7 @@ export interface IdentificationProblem<
   T extends Parameters = Parameters,
   S extends AnySystem = System,
   Q = ParamsOf<S>,
-> extends Omit<Model, 'system' | 'parameters' | 'observe'> {
+> extends Omit<Model, 'system' | 'parameters' | 'observe' | 'events'> {
   /** The system, made by `mechanics` or `ode`. */
   readonly system: S;
   /**
@@ -56,6 +57,11 @@ export interface IdentificationProblem<
   readonly parameters: T & Named<T, ParamsOf<S> & Q>;
   /** Defines a record's y, if that is not the state of an ode: a function of the state, traced like a force. */
   readonly observe?: Lenient<ObservedAt<Q, StatesOf<S>>, tf.Tensor>;
+  /**
+   * Zero crossings at which the state jumps, or that are recorded, as in `simulate`; derivatives include the times of
+   * the jumps. A trial in which an event stops the run before the record ends is rejected.
+   */
+  readonly events?: readonly Event<ParamsOf<S>, StatesOf<S>>[];
   /** One record, or several that share their parameters. */
   readonly data: MeasuredRecord | readonly MeasuredRecord[];
   /** Default levenbergMarquardt(); or lbfgs(), adam({...}). */
@@ -127,6 +133,7 @@ const known: Checks = {
   scheme: any,
   dt: positive,
   offGrid: oneOf('refuse', 'interpolate'),
+  events: list,
   newton: any,
   engine: any,
   method: any,

@@ -45,13 +45,14 @@ export function heldProblem<P extends DividedProblem>(
   problem: P,
   fit = new Fit(problem, checkRecords(problem, problem.data)),
 ): HeldProblem<P> {
-  const {scheme, dt, method, noise, shooting} = problem;
+  const {scheme, dt, method, noise, shooting, events} = problem;
   const {space, observations, magnitude} = fit;
   const of = JSON.stringify([
     space.labels,
     Array.from(space.start),
     [observations, magnitude, dt, shooting?.segments ?? 1],
     [scheme?.name, method?.name, noise?.name].map(name => name ?? 'default'),
+    ...(events === undefined ? [] : [events.map(({name, direction}) => [name, direction])]),
   ]);
   return {problem, fit, of};
 }

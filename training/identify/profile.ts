@@ -76,16 +76,7 @@ export async function likelihoodProfile<T extends Parameters, E, D, R>(
   const {points = 6, reach = 3, sweep} = options;
   const parameter = (problem.parameters as Parameters)[name] as Parameter | undefined;
   if (parameter === undefined || parameter.kind === 'fixed' || parameter.guess.length !== 1)
-    throw new OptionError(
-      'bad-profile',
-      `likelihoodProfile: '${name}' is not an estimated parameter of one number; there are ${Object.entries(
-        problem.parameters,
-      )
-        .filter(([, {kind, guess}]) => kind !== 'fixed' && guess.length === 1)
-        .map(([key]) => key)
-        .join(', ')}.`,
-      {name},
-    );
+    throw noProfile(problem.parameters, name);
   const estimate = identification.estimate[name] as number;
   const {variance, inflation} = identification.uncertainty;
   const lambda = inflation[identification.correlation.labels.indexOf(name)];
@@ -112,6 +103,26 @@ export async function likelihoodProfile<T extends Parameters, E, D, R>(
     interval,
     warnings: warningsOf(name, interval, all),
   });
+}
+
+function noProfile(parameters: Parameters, name: string): OptionError {
+  const estimated = Object.entries(parameters).filter(([, {kind}]) => kind !== 'fixed');
+  const named = (test: (numbers: number) => boolean): string =>
+    estimated
+      .filter(([, {guess}]) => test(guess.length))
+      .map(([key]) => key)
+      .join(', ');
+  const [scalars, vectors] = [named(numbers => numbers === 1), named(numbers => numbers > 1)];
+  const those = scalars === '' ? 'there is none' : `these are: ${scalars}`;
+  const split =
+    vectors === ''
+      ? ''
+      : ` ${vectors} ${vectors.includes(',') ? 'have' : 'has'} several numbers: make each of them a parameter of its own, and stack them where the system reads them.`;
+  return new OptionError(
+    'bad-profile',
+    `likelihoodProfile: '${name}' is not an estimated parameter of one number; ${those}.${split}`,
+    {name},
+  );
 }
 
 function shownProfile(found: Omit<LikelihoodProfile, 'html'>): LikelihoodProfile {

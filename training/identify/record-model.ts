@@ -1,5 +1,6 @@
 /** A record and the system that is to explain it: its residuals, and their derivatives by forward sensitivities. */
 import type {
+  Event,
   Initial,
   Inputs,
   Jvps,
@@ -57,6 +58,11 @@ export interface Model {
    * 'interpolate' compares with the simulation's dense output there, which has the scheme's order.
    */
   readonly offGrid?: OffGrid;
+  /**
+   * Zero crossings at which the state jumps, or that are recorded, as in `simulate`; derivatives include the times of
+   * the jumps. A trial in which an event stops the run before the record ends is rejected.
+   */
+  readonly events?: readonly Event[];
   readonly newton?: Newton;
   readonly engine?: SimulateOptions['engine'];
 }
@@ -99,6 +105,9 @@ const initialPrefix = 'initial.';
 
 const isInitial = ({name}: Binding): boolean => name.startsWith(initialPrefix);
 const blockOf = ({name}: Binding): string => name.slice(initialPrefix.length);
+
+/** Whether a key is that of a parameter which the system reads in every record: no start, and no record's own. */
+export const belongsToModel = (key: string): boolean => !key.startsWith(initialPrefix) && !key.includes(': ');
 
 /** The key of a parameter that belongs to one record alone. */
 export const recordKey = (record: string, name: string): string => `${record}: ${name}`;
@@ -356,7 +365,7 @@ export class RecordModel {
 
   private simulation(values: Values): Simulation {
     const {
-      model: {system, observe, scheme, dt, newton, engine},
+      model: {system, observe, scheme, dt, events, newton, engine},
       inputs,
       traced,
       start,
@@ -369,6 +378,7 @@ export class RecordModel {
       simulate.prepare(system, this.initial(values), {
         scheme,
         dt,
+        events,
         newton,
         engine,
         t1,
@@ -418,6 +428,7 @@ export class RecordModel {
   /** The trajectory, once the measured series have its shapes. */
   private checked(trajectory: AnyTrajectory): AnyTrajectory {
     try {
+      this.requireWhole(trajectory);
       for (const channel of this.record.channels) this.requireShape(trajectory, channel);
       this.elsewhere ||= trajectory.stats.thread === 'worker';
       return trajectory;
@@ -425,6 +436,18 @@ export class RecordModel {
       trajectory.dispose();
       throw error;
     }
+  }
+
+  /** An event may have stopped the run before the last sample. */
+  private requireWhole({status, events}: AnyTrajectory): void {
+    if (status !== 'event') return;
+    const {name: record, t} = this.record;
+    const {name, index, t: at} = events[events.length - 1];
+    throw new InconsistentStateError(
+      'stopped',
+      `${record} goes to t = ${t[t.length - 1]}, but event ${name === undefined ? index : `'${name}'`} stops the simulation at t = ${at}. Cut the record there, or let the event change the state or only be recorded.`,
+      {record, t: at},
+    );
   }
 
   private requireShape(trajectory: AnyTrajectory, {name, simulated, shape, outputs}: Channel): void {
@@ -491,7 +514,7 @@ function directionsOf(binding: Binding): Direction[] {
 }
 
 /** Row-major values in a shape, as `simulate` takes them: rows inside arrays are arrays too. */
-function nested(values: Float64Array, shape: readonly number[]): Numeric {
+export function nested(values: Float64Array, shape: readonly number[]): Numeric {
   if (shape.length === 0) return values[0];
   return shape.length === 1 ? values : nestedNumbers(Array.from(values), shape);
 }

@@ -6,7 +6,7 @@
 import type {AnyTrajectory, Numeric} from '../../lib/index.js';
 import {OptionError, readNumeric} from '../../lib/index.js';
 import {count, refuseUnknownOptions, whole} from '../../lib/checks.js';
-import {autocorrelation, goodnessOfFit} from '../report/residual-statistics.js';
+import {correlatedShare, goodnessOfFit} from '../report/residual-statistics.js';
 import type {FittedSeries} from './fit.js';
 import {checkRecords, comparedSeries, Fit} from './fit.js';
 import {evaluate} from './evaluation.js';
@@ -312,8 +312,6 @@ function outputValidation({t, measured, simulated}: FittedSeries): OutputValidat
   const {samples, rmse, r2, worst, worstAt} = goodnessOfFit(measured, simulated);
   const residuals = measured.map((value, i) => value - simulated[i]);
   const mean = residuals.reduce((sum, value) => sum + value, 0) / samples;
-  const {values, band} = autocorrelation(residuals);
-  const beyond = values.subarray(1);
   return {
     samples,
     rmse,
@@ -323,6 +321,6 @@ function outputValidation({t, measured, simulated}: FittedSeries): OutputValidat
     standardDeviation: Math.sqrt(Math.max(0, rmse ** 2 - mean ** 2)),
     worst,
     worstAt: t[worstAt],
-    correlated: beyond.length === 0 ? NaN : beyond.filter(value => Math.abs(value) > band).length / beyond.length,
+    correlated: correlatedShare(residuals),
   };
 }

@@ -83,6 +83,16 @@ export function autocorrelation(values: ArrayLike<number>): Autocorrelation {
   return {lags, values: lags.map(at), band: 1.96 / Math.sqrt(n)};
 }
 
+/** The share of the autocorrelations beyond the band of white noise; NaN for a single value. */
+export function correlatedShare(values: ArrayLike<number>): number {
+  const {values: all, band} = autocorrelation(values);
+  const later = all.subarray(1);
+  return later.length === 0 ? NaN : later.filter(value => Math.abs(value) > band).length / later.length;
+}
+
+/** Of white noise one autocorrelation in twenty leaves its band; of the forty lags that are shown at least, more than six do so once in 200 records (binomial). */
+export const WHITE = 0.15;
+
 /** Twice the lag, to a factor of two, at which the correlation first falls below a tenth; a quarter of the record at most. */
 function memory(at: (lag: number) => number, n: number): number {
   const most = Math.max(1, Math.floor(n / 4));

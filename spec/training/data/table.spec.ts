@@ -181,6 +181,16 @@ describe('readTable', () => {
       expect(error.data).to.include({line: 1234, fields: 1, expected: 2});
     });
 
+    it('a delimiter at the end of the header alone', async () => {
+      const error = await failure(readTable('t,x,\n0,1\n1,2\n'));
+      expect(error.message).to.match(
+        /line 2: 2 fields, but the header has 3; the last name in the header is empty\. .* Remove the delimiter at the end of the header, or complete the row\.$/,
+      );
+      expect(await failure(readTable('t,x,u\n0,1\n1,2\n')))
+        .to.have.property('message')
+        .that.contains("'u' is the first");
+    });
+
     it('a field too many in line 1234', async () => {
       const error = await failure(made(brokenLine('1232,1,2')));
       expect(error.message).to.match(/line 1234: 3 fields, but the header has 2; '2' is the first without a column/);

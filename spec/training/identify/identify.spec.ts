@@ -33,7 +33,8 @@ import {lbfgs} from '../../../training/identify/lbfgs.js';
 import {levenbergMarquardt} from '../../../training/identify/least-squares.js';
 import {multiple} from '../../../training/identify/shooting.js';
 import {gaussian} from '../../../training/data/noise.js';
-import {bounded, fixed, free, positive} from '../../../training/identify/parameters.js';
+import {bounded, fixed, free, positive, type Parameter} from '../../../training/identify/parameters.js';
+import {likelihoodProfile} from '../../../training/identify/profile.js';
 import {signal} from '../../../lib/index.js';
 import {elementsOf} from '../well-formed.js';
 
@@ -728,6 +729,48 @@ describe('identify', () => {
       [other.estimate.k as number, other.standardError.k as number],
       [usual.estimate.k as number, usual.standardError.k as number],
       1e-9,
+    );
+  });
+
+  it('warns where residuals that are taken as independent are not', async () => {
+    const t = times(200, 0.02);
+    const system = ode<{rate: tf.Tensor}>(({y, params: {rate}}) => tf.neg(tf.mul(rate, y)));
+    const z = 0.8 * 0.02;
+    const factor = 1 - z + z ** 2 / 2 - z ** 3 / 6 + z ** 4 / 24; // of rk4's own steps, at a rate of 0.8
+    const fitted = async (error: (i: number) => number, residuals: 'independent' | 'correlated' = 'independent') => {
+      const y = t.map((_, i) => factor ** i + error(i));
+      const problem = {system, initial: {y: 1}, data: {t, y}, parameters: {rate: positive(2)}, scheme: rk4(), dt: 0.02};
+      return (await identify({...problem, residuals})).warnings;
+    };
+    const noise = gaussian(11);
+    expect(await fitted(() => 0.01 * noise())).to.deep.equal([]);
+    expect(await fitted(() => 0), 'an exact record').to.deep.equal([]);
+    const missed = (i: number): number => 0.02 * Math.sin(3 * t[i]);
+    expect(await fitted(missed, 'correlated')).to.deep.equal([]);
+    const [warning, ...others] = await fitted(missed);
+    expect(others).to.deep.equal([]);
+    expect(warning).to.match(/^The residuals of y are correlated in time \(\d\d % .* Take residuals: 'correlated'/);
+  });
+
+  it('names the parameters that have a profile', async () => {
+    const t = times(20, 0.1);
+    const y = Array.from(t, time => [2 * Math.exp(-0.8 * time), Math.exp(-0.3 * time)]);
+    const system = ode<{rates: tf.Tensor; gain: tf.Tensor}>(({y: at, params: {rates, gain}}) =>
+      tf.neg(tf.mul(gain, tf.mul(rates, at))),
+    );
+    const problem = {system, initial: {y: [2, 1]}, data: {t, y}, scheme: rk4(), dt: 0.1};
+    const profiled = async (parameters: {rates: Parameter; gain: Parameter}): Promise<unknown> => {
+      const whole = {...problem, parameters};
+      return likelihoodProfile(whole, await identify(whole), 'rates').catch((error: Error) => error.message);
+    };
+    const split =
+      'rates has several numbers: make each of them a parameter of its own, and stack them where the system reads them.';
+    expect(await profiled({rates: positive([1, 1]), gain: fixed(1)})).to.equal(
+      `likelihoodProfile: 'rates' is not an estimated parameter of one number; there is none. ${split}`,
+    );
+    const gain = positive(1, {prior: {sd: 0.01}});
+    expect(await profiled({rates: positive([1, 1]), gain})).to.equal(
+      `likelihoodProfile: 'rates' is not an estimated parameter of one number; these are: gain. ${split}`,
     );
   });
 

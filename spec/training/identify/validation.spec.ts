@@ -133,6 +133,42 @@ describe('validation', () => {
     }
   });
 
+  it('shows validations with the names and units of the fitted series, and a vector with those of its numbers', async () => {
+    const t = Float64Array.from({length: 31}, (_, i) => 0.1 * i);
+    const rows = Array.from(t, time => [2 * Math.exp(-0.8 * time), Math.exp(-0.3 * time)]);
+    const fit = await identify({
+      system: ode<{rates: tf.Tensor}>(({y: state, params: {rates}}) => tf.neg(tf.mul(rates, state))),
+      scheme: rk4(),
+      dt: 0.1,
+      initial: {y: [2, 1]},
+      data: {t, y: rows},
+      parameters: {rates: positive([1, 1])},
+    });
+    const validations = await fit.validate({t, y: rows});
+    const page = fit.html({
+      validations,
+      parameters: {rates: {unit: '1/h'}},
+      fits: {y: {name: 'level', unit: 'mm', timeUnit: 'h'}, 'y[1]': {name: 'second tank', unit: 'cm', timeUnit: 'h'}},
+    });
+    for (const heading of [
+      'level[0]',
+      'second tank',
+      'validation, record 1: level[0]',
+      'validation, record 1: second tank',
+    ])
+      expect(page).to.include(`<h2>Fit: ${heading}</h2>`);
+    expect(page)
+      .to.include('validation, record 1: level[0] (mm)')
+      .and.include('validation, record 1: second tank (cm)');
+    expect(page.match(/<span class="unit">1\/h<\/span>/g)).to.have.length(2);
+    expect(page).to.match(/time step<\/dt><dd>0\.1 ?<span class="unit">h</);
+    expect(fit.html()).to.match(/time step<\/dt><dd>0\.1 ?<span class="unit">s</);
+    expect(() => fit.html({fits: {position: {unit: 'm'}}})).to.throw(
+      OptionError,
+      "The report has no series 'position'; it has y[0], y[1]",
+    );
+  });
+
   it('says what cannot be', async () => {
     const fit = await fitted(0);
     const other = record(1, {q: 0, v: 0}, 0);
