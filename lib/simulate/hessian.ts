@@ -149,6 +149,11 @@ function historyOf(prepared: Prepared): Differentiated {
     },
   });
   if (found.error !== undefined) throw found.error;
+  if (history.jumps.size > 0)
+    throw new OptionError(
+      'bad-hvp',
+      'hvp: an input jumps, and hvp does not support a scheme that makes anew there what it carries from step to step: choose one that carries nothing, such as rk4() or kvaerno5(), or take differences of the gradients of simulate.vjp.',
+    );
   const {grid} = options;
   const steps = {
     ...grid,

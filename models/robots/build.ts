@@ -68,6 +68,15 @@ export function build(described: Description, reader: FileReader, options: Build
     );
   });
   for (const link of links) link.weights.forEach(weight => checkWeight(weight, link, reader));
+  links.forEach(link => {
+    if (link.parent !== undefined) checkFreedoms(link, parts[link.parent].body, reader);
+  });
+  requireUnique(
+    links.flatMap(({freedoms}) => freedoms),
+    'joints',
+    reader,
+  );
+  requireUnique(drives, 'drives', reader);
   const bodies: {[name: string]: {centre: V3; start: Place}} = {};
   const specs: {[name: string]: BodySpec} = {};
   links.forEach((link, i) => {
@@ -124,6 +133,34 @@ function checkWeight({mass, inertia}: Weight, {name, parent, element}: Link, rea
   if (!(mass >= 0)) reader.fail(element, `the mass of body ${name} must not be negative, but it is ${mass}.`);
   const fault = inertiaFault(inertia);
   if (fault !== undefined) reader.fail(element, `the inertia of body ${name}, [${inertia.join('; ')}]: ${fault}.`);
+}
+
+/** A free joint is the only joint of a body on the ground. A joint that turns after a ball is refused: its axes are not defined. */
+function checkFreedoms({name, freedoms}: Link, carrier: string, reader: FileReader): void {
+  const free = freedoms.find(({kind}) => kind === 'free');
+  if (free !== undefined && carrier !== 'ground')
+    reader.fail(
+      free.element,
+      `joint ${free.name} is free, but its body ${name} is carried by ${carrier}, which moves.`,
+    );
+  if (free !== undefined && freedoms.length > 1)
+    reader.fail(free.element, `joint ${free.name} is free: body ${name} cannot have other joints.`);
+  const ball = freedoms.findIndex(({kind}) => kind === 'ball');
+  const after = ball < 0 ? undefined : freedoms.slice(ball + 1).find(({kind}) => kind !== 'slide');
+  if (after !== undefined)
+    reader.fail(after.element, `joint ${after.name} turns body ${name}, which the ball ${freedoms[ball].name} turns.`);
+}
+
+function requireUnique(
+  named: readonly {readonly name: string; readonly element: Link['element']}[],
+  what: 'joints' | 'drives',
+  reader: FileReader,
+): void {
+  const seen = new Set<string>();
+  for (const {name, element} of named) {
+    if (seen.has(name)) reader.fail(element, `two ${what} are named ${name}.`);
+    seen.add(name);
+  }
 }
 
 /** The joint of a link, and for each degree of freedom its step in the joint; for a free joint, the first one. */

@@ -1,4 +1,5 @@
 /** Bodies of an MJCF file: frames, inertias, joints and geoms, with MuJoCo's rules and default values. */
+import {principalMoments} from '../multibody/inertia.js';
 import {identity, minus, norm, origin, plus, scaled, turned, type Q4, type V3} from '../multibody/numbers.js';
 import {world, type Freedom, type Link, type M3, type Place, type Solid, type Weight} from './description.js';
 import type {Compiler, Defaults} from './mjcf-settings.js';
@@ -66,6 +67,7 @@ export class BodyReader {
             visit(child.children, within(frame, this.place(child)), child.attributes.childclass ?? style);
             break;
           case 'inertial':
+            if (inertials.length > 0) this.reader.fail(child, `body ${name} has two of <inertial>.`);
             inertials.push(moved(frame, this.inertial(child)));
             break;
           case 'joint':
@@ -109,16 +111,23 @@ export class BodyReader {
     if (told) weights.splice(0, weights.length, ...inertials);
     else if (inertiaFromGeom === 'false') weights.length = 0;
     if (parent === undefined) weights.length = 0;
-    if ((boundMass > 0 || boundInertia > 0 || balance) && weights.length > 0) {
-      const whole = together(weights);
-      const plain = whole?.inertia.every((row, i) => row.every((x, j) => i === j || x === 0)) === true;
-      if (whole === undefined || !plain)
-        return this.reader.unsupported(element, 'bounds of an inertia that is not diagonal');
+    else if (boundMass > 0 || boundInertia > 0 || balance) {
+      const whole = together(weights) ?? weights.find(({inertia}) => inertia !== none);
+      // MuJoCo gives it the least mass, but at a point that depends on the body that carries it.
+      if (whole === undefined)
+        return boundMass > 0 || boundInertia > 0
+          ? this.reader.unsupported(element, 'bounds of a body without geoms and inertial')
+          : undefined;
       const mass = Math.max(whole.mass, boundMass);
+      const [least, middle, greatest] = principalMoments(whole.inertia);
+      const holds = least >= boundInertia && !(balance && greatest > least + middle);
+      const plain = whole.inertia.every((row, i) => row.every((x, j) => i === j || x === 0));
+      if (!holds && !plain) return this.reader.unsupported(element, 'bounds of an inertia that is not diagonal');
       let moments = whole.inertia.map((row, i) => Math.max(row[i], boundInertia)) as unknown as V3;
       const sum = moments[0] + moments[1] + moments[2];
       if (balance && moments.some(x => 2 * x > sum)) moments = [sum / 3, sum / 3, sum / 3];
-      weights.splice(0, weights.length, principal(mass, moments, {position: whole.centre, rotation: identity}));
+      const bounded = holds ? {...whole, mass} : principal(mass, moments, {position: whole.centre, rotation: identity});
+      weights.splice(0, weights.length, ...(mass > 0 ? [bounded] : []));
     }
     return undefined;
   }
@@ -151,11 +160,13 @@ export class BodyReader {
   private inertial(element: Element): Weight {
     const {reader} = this;
     reader.expect(element, ['pos', 'mass', 'diaginertia', 'fullinertia', ...orientations]);
-    reader.required(element, 'mass');
+    for (const name of ['mass', 'pos']) reader.required(element, name);
     const mass = reader.number(element, 'mass', 0);
     const place = this.place(element);
     const full = reader.numbers(element, 'fullinertia', 6);
     if (full !== undefined) {
+      const other = ['diaginertia', ...orientations].find(name => element.attributes[name] !== undefined);
+      if (other !== undefined) reader.fail(element, `<inertial> cannot have both fullinertia and ${other}.`);
       const [xx, yy, zz, xy, xz, yz] = full;
       const inertia: M3 = [
         [xx, xy, xz],
@@ -243,6 +254,8 @@ export class BodyReader {
     const ends = reader.numbers(element, 'fromto', 6);
     const sizes = {sphere: 1, capsule: 2, cylinder: 2, box: 3, ellipsoid: 3, plane: 3}[kind];
     if (ends !== undefined && (kind === 'sphere' || kind === 'plane')) reader.fail(element, `a ${kind} has no fromto.`);
+    if (ends !== undefined && element.attributes.pos !== undefined)
+      reader.fail(element, '<geom> cannot have both fromto and pos.');
     const size = reader.numbers(element, 'size', 1, 3) ?? reader.fail(element, '<geom> has no size.');
     let place = this.place(element);
     if (ends !== undefined) {
@@ -252,9 +265,8 @@ export class BodyReader {
       ];
       const along = minus(to, from);
       place = {position: scaled(0.5, plus(from, to)), rotation: alongZ(scaled(-1, along))};
-      const half = norm(along) / 2;
-      size.splice(sizes - 1, 1, half);
-      if (sizes === 3 && size.length < 3) size.splice(1, 0, size[0]);
+      // The first size alone is read: boxes and ellipsoids are as wide across as that.
+      size.splice(0, size.length, ...(sizes === 3 ? [size[0], size[0]] : [size[0]]), norm(along) / 2);
     }
     if (kind !== 'plane' && (size.length < sizes || size.slice(0, sizes).some(x => !(x > 0))))
       reader.fail(element, `size of a ${kind} must be ${sizes} positive number${sizes > 1 ? 's' : ''}.`);

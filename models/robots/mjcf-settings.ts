@@ -60,6 +60,20 @@ const mergedOf = (root: Element, tag: string): Element =>
 /** Settings of MuJoCo's own solver, which this package does not use. */
 const solver = ['timestep', 'apirate', 'impratio', 'tolerance', 'ls_tolerance', 'noslip_tolerance', 'ccd_tolerance', 'mpr_tolerance', 'o_margin', 'o_solref', 'o_solimp', 'o_friction', 'integrator', 'cone', 'jacobian', 'solver', 'iterations', 'ls_iterations', 'noslip_iterations', 'ccd_iterations', 'mpr_iterations', 'sdf_iterations', 'sdf_initpoints', 'sleep_tolerance', 'collision', 'magnetic', 'wind']; // prettier-ignore
 
+/** Flags of what would move the bodies otherwise, and of MuJoCo's solver. */
+const moving = [
+  'constraint',
+  'equality',
+  'frictionloss',
+  'limit',
+  'passive',
+  'spring',
+  'damper',
+  'clampctrl',
+  'actuation',
+];
+const solving = ['contact', 'warmstart', 'filterparent', 'refsafe', 'sensor', 'midphase', 'eulerdamp', 'autoreset', 'override', 'energy', 'fwdinv', 'invdiscrete', 'multiccd', 'island', 'nativeccd', 'diagexact', 'ipc', 'sleep']; // prettier-ignore
+
 /** Gravity; default 9.81 downwards. */
 export function optionsOf(root: Element, reader: FileReader): {readonly gravity: V3} {
   const merged = mergedOf(root, 'option');
@@ -67,47 +81,61 @@ export function optionsOf(root: Element, reader: FileReader): {readonly gravity:
   for (const name of ['density', 'viscosity'])
     if (reader.number(merged, name, 0) !== 0) reader.unsupported(merged, `${name} of the medium`);
   let weightless = false;
-  for (const flag of merged.children.filter(({tag}) => tag === 'flag')) {
+  for (const flag of merged.children) {
+    if (flag.tag !== 'flag') {
+      reader.unsupported(flag, `<${flag.tag}> of <option>`);
+      continue;
+    }
+    reader.expect(flag, ['gravity', ...moving], solving);
     if (reader.word(flag, 'gravity', ['enable', 'disable'], 'enable') === 'disable') weightless = true;
-    for (const name of [
-      'constraint',
-      'equality',
-      'frictionloss',
-      'limit',
-      'passive',
-      'spring',
-      'damper',
-      'clampctrl',
-      'actuation',
-    ])
+    for (const name of moving)
       if (flag.attributes[name] === 'disable') reader.unsupported(flag, `flag ${name}="disable"`);
   }
   return {gravity: weightless ? [0, 0, 0] : (reader.vector(merged, 'gravity') ?? [0, 0, -9.81])};
 }
 
-/** Default classes: attributes by class and tag, including those inherited from enclosing classes. */
+/** Elements allowed in default classes: without effect on the motion, or refused where the model uses them. */
+const defaultTags = ['default', 'mesh', 'material', 'joint', 'geom', 'site', 'camera', 'light', 'pair', 'equality', 'tendon', 'general', 'motor', 'position', 'velocity', 'intvelocity', 'damper', 'cylinder', 'muscle', 'adhesion', 'dcmotor', 'plugin', 'include']; // prettier-ignore
+
+/** Default classes: the elements of each, after those of the enclosing classes. */
 export class Defaults {
-  private readonly classes = new Map<string, {readonly [tag: string]: {readonly [name: string]: string}}>();
+  private readonly classes = new Map<string, readonly Element[]>([['main', []]]);
   constructor(
     root: Element,
     private readonly reader: FileReader,
   ) {
-    this.classes.set('main', {});
     for (const child of root.children.filter(({tag}) => tag === 'default')) this.read(child, 'main', true);
   }
   private read(element: Element, around: string, top: boolean): void {
     const name = element.attributes.class ?? (top ? 'main' : this.reader.required(element, 'class'));
-    const tags: {[tag: string]: {readonly [name: string]: string}} = {...this.classes.get(around)};
-    for (const {tag, attributes} of element.children) if (tag !== 'default') tags[tag] = {...tags[tag], ...attributes};
-    this.classes.set(name, tags);
-    if (top) this.classes.set('main', tags);
+    const elements = [...(this.classes.get(around) ?? [])];
+    for (const child of element.children) {
+      if (!defaultTags.includes(child.tag)) this.reader.unsupported(child, `<${child.tag}> of <default>`);
+      if (child.tag !== 'default') elements.push(child);
+    }
+    this.classes.set(name, elements);
+    if (top) this.classes.set('main', elements);
     for (const child of element.children) if (child.tag === 'default') this.read(child, name, false);
   }
-  /** The element with the defaults of its class, or of the enclosing body's child class. */
-  complete(element: Element, around: string | undefined, tags: readonly string[] = [element.tag]): Element {
+  /** Defaults for an element: of its class, or of the enclosing body's child class. Later ones override earlier ones. */
+  elements(element: Element, around?: string): readonly Element[] {
     const name = element.attributes.class ?? around ?? 'main';
-    const found = this.classes.get(name) ?? this.reader.fail(element, `there is no default class '${name}'.`);
-    const given = tags.reduce<Element['attributes']>((sum, tag) => ({...sum, ...found[tag]}), {});
-    return {...element, attributes: {...given, ...element.attributes}};
+    return this.classes.get(name) ?? this.reader.fail(element, `there is no default class '${name}'.`);
   }
+  /** The element with the defaults of its class, or of the enclosing body's child class. */
+  complete(element: Element, around: string | undefined, tag = element.tag): Element {
+    const given = [...this.elements(element, around).filter(one => one.tag === tag), element];
+    return {
+      ...element,
+      attributes: given.reduce<Element['attributes']>((sum, {attributes}) => over(sum, attributes), {}),
+    };
+  }
+}
+
+/** Of sizes, MuJoCo keeps the numbers that a shorter list does not name. */
+function over(before: Element['attributes'], given: Element['attributes']): Element['attributes'] {
+  const {size = ''} = given;
+  const words = (text = ''): string[] => text.split(/\s+/).filter(word => word !== '');
+  const rest = words(before.size).slice(words(size).length);
+  return {...before, ...given, ...(size === '' || rest.length === 0 ? {} : {size: [size, ...rest].join(' ')})};
 }

@@ -5,8 +5,9 @@
 import {boolean, object, oneOf, positive, refuseUnknownOptions, text as textCheck} from '../../lib/checks.js';
 import type {Coefficient} from '../coefficient.js';
 import {origin, type V3} from '../multibody/numbers.js';
-import type {Closure, Drive} from './description.js';
+import type {Closure} from './description.js';
 import {BodyReader} from './mjcf-bodies.js';
+import {driveOf} from './mjcf-drives.js';
 import {compilerOf, Defaults, optionsOf} from './mjcf-settings.js';
 import {robotModel, type Keyframe, type RobotModel} from './model.js';
 import {FileReader, readXml, type Element} from './xml.js';
@@ -65,6 +66,7 @@ export function readMjcf(text: string, options: ReadOptions = {}): RobotModel {
   const {gravity} = optionsOf(root, reader);
   const defaults = new Defaults(root, reader);
   const bodies = new BodyReader(reader, compiler, defaults);
+  refuseIncludes(root, reader);
   for (const section of root.children) {
     if (aside.includes(section.tag)) continue;
     if (section.tag === 'contact' || section.tag === 'sensor') reader.note(section, `<${section.tag}> is left out`);
@@ -75,90 +77,24 @@ export function readMjcf(text: string, options: ReadOptions = {}): RobotModel {
     root.children.filter(section => section.tag === tag).flatMap(({children}) => children);
   const drives = within('actuator').flatMap((element, i) => driveOf(element, i, reader, bodies, defaults));
   const closures = within('equality').flatMap((element, i) => closureOf(element, i, reader, defaults));
-  const keys = within('keyframe').map((element, i): Keyframe => ({
-    name: element.attributes.name ?? `key ${i + 1}`,
-    position: reader.numbers(element, 'qpos', 0, Infinity),
-    velocity: reader.numbers(element, 'qvel', 0, Infinity),
-  }));
+  const keys = within('keyframe').map((element, i): Keyframe => {
+    reader.expect(element, ['name', 'qpos', 'qvel'], ['time', 'act', 'mpos', 'mquat', 'ctrl']);
+    return {
+      name: element.attributes.name ?? `key ${i + 1}`,
+      position: reader.numbers(element, 'qpos', 0, Infinity),
+      velocity: reader.numbers(element, 'qvel', 0, Infinity),
+    };
+  });
   return robotModel({links, drives, closures, gravity}, reader, readOptions(options), keys);
 }
 
-const driveTags = ['motor', 'position', 'velocity', 'damper', 'general'] as const;
-
-function driveOf(given: Element, number: number, reader: FileReader, bodies: BodyReader, defaults: Defaults): Drive[] {
-  const tag = driveTags.find(one => one === given.tag);
-  if (tag === undefined) {
-    reader.unsupported(given, `actuator <${given.tag}>`);
-    return [];
-  }
-  const element = defaults.complete(given, undefined, ['general', tag]);
-  const own = {motor: [], position: ['kp', 'kv'], velocity: ['kv'], damper: ['kv'], general: ['gainprm', 'biasprm', 'gaintype', 'biastype', 'dyntype', 'dynprm']}[tag]; // prettier-ignore
-  reader.expect(
-    element,
-    [
-      'name',
-      'joint',
-      'jointinparent',
-      'gear',
-      'ctrlrange',
-      'ctrllimited',
-      'forcerange',
-      'forcelimited',
-      'timeconst',
-      ...own,
-    ],
-    ['class', 'group', 'user', 'lengthrange'],
-  );
-  if (reader.number(element, 'timeconst', 0) !== 0 || !['none', undefined].includes(element.attributes.dyntype)) {
-    reader.unsupported(element, `activation of actuator <${tag}>`);
-    return [];
-  }
-  const {joint = element.attributes.jointinparent} = element.attributes;
-  if (joint === undefined) {
-    reader.unsupported(element, `actuator <${tag}> that drives no joint`);
-    return [];
-  }
-  const [gear] = reader.numbers(element, 'gear', 1, 6) ?? [1];
-  const name = element.attributes.name ?? `actuator ${number + 1}`;
-  return [
-    {
-      name,
-      element,
-      joint,
-      gear,
-      ...lawOf(tag, element, reader),
-      controlRange: bodies.range(element, 'ctrlrange', 'ctrllimited'),
-      forceRange: bodies.range(element, 'forcerange', 'forcelimited'),
-    },
-  ];
-}
-
-function lawOf(tag: (typeof driveTags)[number], element: Element, reader: FileReader): Pick<Drive, 'gain' | 'bias'> {
-  const kv = reader.number(element, 'kv', tag === 'position' || tag === 'general' ? 0 : 1);
-  switch (tag) {
-    case 'motor':
-      return {gain: 1, bias: [0, 0, 0]};
-    case 'position': {
-      const kp = reader.number(element, 'kp', 1);
-      return {gain: kp, bias: [0, -kp, -kv]};
-    }
-    case 'velocity':
-      return {gain: kv, bias: [0, 0, -kv]};
-    case 'damper':
-      reader.unsupported(element, 'actuator <damper>');
-      return {gain: 0, bias: [0, 0, 0]};
-    case 'general': {
-      const affine = reader.word(element, 'biastype', ['none', 'affine'], 'none') === 'affine';
-      reader.word(element, 'gaintype', ['fixed'], 'fixed');
-      const [gain] = reader.numbers(element, 'gainprm', 1, 10) ?? [1];
-      const [b0 = 0, b1 = 0, b2 = 0] = (affine ? reader.numbers(element, 'biasprm', 1, 10) : undefined) ?? [];
-      return {gain, bias: [b0, b1, b2]};
-    }
-  }
+function refuseIncludes(element: Element, reader: FileReader): void {
+  if (element.tag === 'include') reader.unsupported(element, '<include>');
+  for (const child of element.children) refuseIncludes(child, reader);
 }
 
 function closureOf(given: Element, number: number, reader: FileReader, defaults: Defaults): Closure[] {
-  const element = defaults.complete(given, undefined, ['equality']);
+  const element = defaults.complete(given, undefined, 'equality');
   if (element.attributes.active === 'false') return [];
   if ((given.tag !== 'connect' && given.tag !== 'weld') || element.attributes.body1 === undefined) {
     reader.unsupported(

@@ -3,11 +3,11 @@
  * Links with inertias, joints with limits, damping and friction; drives are the efforts of joints.
  */
 import {any, oneOf, refuseUnknownOptions} from '../../lib/checks.js';
-import {frameAlong, norm, origin, requireVector, type V3} from '../multibody/numbers.js';
+import {norm, origin, requireVector, turned, type V3} from '../multibody/numbers.js';
 import {world, type Drive, type Freedom, type Link, type Place, type Solid, type Weight} from './description.js';
 import {optionChecks, readOptions, type ReadOptions} from './mjcf.js';
 import {robotModel, type RobotModel} from './model.js';
-import {fromEuler, here, moved} from './rotations.js';
+import {alongZ, fromEuler, here, moved} from './rotations.js';
 import {FileReader, readXml, type Element} from './xml.js';
 
 /** Options of `readUrdf` besides `ReadOptions`. */
@@ -39,6 +39,7 @@ export function readUrdf(text: string, options: UrdfOptions = {}): RobotModel {
     if (['transmission', 'gazebo'].includes(tag)) reader.note({tag, ...element}, `<${tag}> is left out`);
     else reader.unsupported({tag, ...element}, `<${tag}>`);
   }
+  refuseRepeated(root, reader);
   const links = new UrdfReader(reader, root, base).read();
   const drives = links.flatMap(({freedoms}): Drive[] => {
     const [freedom] = freedoms;
@@ -62,6 +63,17 @@ export function readUrdf(text: string, options: UrdfOptions = {}): RobotModel {
 }
 
 const one = (element: Element, tag: string): Element | undefined => element.children.find(child => child.tag === tag);
+
+/** Of what stands once in its element. */
+const single = ['origin', 'parent', 'child', 'axis', 'limit', 'dynamics', 'mass', 'inertia', 'geometry'];
+
+function refuseRepeated({tag: around, children}: Element, reader: FileReader): void {
+  children.forEach((child, i) => {
+    if (single.includes(child.tag) && children.findIndex(({tag}) => tag === child.tag) < i)
+      reader.fail(child, `<${around}> has two of <${child.tag}>.`);
+    refuseRepeated(child, reader);
+  });
+}
 
 const still = {reference: 0, range: undefined, armature: 0, damping: 0, friction: 0, stiffness: 0, rest: 0} as const;
 
@@ -143,6 +155,10 @@ class UrdfReader {
     const inertials = element.children.filter(({tag}) => tag === 'inertial');
     if (inertials.length > 1) reader.fail(inertials[1], `link ${name} has two of <inertial>.`);
     const weights = inertials.map(inertial => this.weight(inertial));
+    weights.forEach(({mass, inertia}, i) => {
+      if (mass === 0 && inertia.some(row => row.some(x => x !== 0)))
+        reader.fail(inertials[i], `link ${name} has an inertia, but its mass is 0.`);
+    });
     const solids = element.children.filter(({tag}) => tag === 'visual').flatMap(visual => this.solid(visual));
     for (const child of element.children)
       if (!['inertial', 'visual', 'collision'].includes(child.tag))
@@ -201,7 +217,11 @@ class UrdfReader {
     const bounds = one(joint, 'limit');
     if (bounds !== undefined)
       reader.expect(bounds, ['lower', 'upper', 'effort'], ['velocity', 'acceleration', 'deceleration', 'jerk']);
-    const rub = (key: string): number => (dynamics === undefined ? 0 : reader.number(dynamics, key, 0));
+    const rub = (key: string): number => {
+      if (dynamics === undefined) return 0;
+      const value = reader.number(dynamics, key, 0);
+      return value >= 0 ? value : reader.fail(dynamics, `${key} of joint ${name} must not be negative.`);
+    };
     const base = {...still, element: joint, at: origin, damping: rub('damping'), friction: rub('friction')};
     switch (type) {
       case 'fixed':
@@ -209,7 +229,8 @@ class UrdfReader {
       case 'floating':
         return [{...base, name, kind: 'free', axis}];
       case 'planar': {
-        const [e, f, g] = frameAlong(axis);
+        // Along x and y as the shortest turn of z to the axis leaves them, which is what MuJoCo does.
+        const [e, f, g] = ([[1, 0, 0], [0, 1, 0], [0, 0, 1]] as const).map(unit => turned(alongZ(axis), unit)); // prettier-ignore
         return [
           {...base, name: `${name} x`, kind: 'slide', axis: e},
           {...base, name: `${name} y`, kind: 'slide', axis: f},

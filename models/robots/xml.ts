@@ -61,7 +61,8 @@ export class FileReader {
   }
   /** Unsupported parts that would affect the motion. */
   unsupported({line}: Element, text: string): void {
-    this.missing.push({line, text});
+    // What a default class has is met wherever it is used.
+    if (!this.missing.some(one => one.line === line && one.text === text)) this.missing.push({line, text});
   }
   /** What a reader of the model should know. */
   note({line}: Element, text: string): void {

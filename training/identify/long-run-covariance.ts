@@ -22,16 +22,18 @@ export interface LongRunCovariance {
 /**
  * `series`: each [samples, p] row-major; vectors of different series are taken to be independent. `map` [q, p] row-major:
  * what is wanted is the covariance of its product with the sum, and the bandwidth that of the vectors themselves.
+ * @param regressors numbers that the fit has determined from these data
  */
 export function longRunCovariance(
   series: readonly Float64Array[],
   p: number,
   map: Float64Array,
+  regressors: number,
   bandwidth?: number,
 ): LongRunCovariance {
   const q = p === 0 ? 0 : map.length / p;
   const factor = new RowQr(q);
-  const phi = bandwidth === undefined ? memory(series, p) : 0;
+  const phi = bandwidth === undefined ? memory(series, p, regressors) : 0;
   const remaining = phi === 0 ? series : series.map(vectors => whitened(vectors, p, phi));
   const window = Math.max(1, Math.round(bandwidth ?? andrewsBandwidth(remaining, p)));
   const samples = series.reduce((sum, vectors) => sum + vectors.length / Math.max(p, 1), 0);
@@ -48,10 +50,10 @@ export function longRunCovariance(
 const LARGEST_MEMORY = 0.97;
 
 /**
- * φ of u_k = φ u_{k−1} + w_k, one for all components, each in its own scale. The residuals of a fit are less correlated than the noise: each of p
+ * φ of u_k = φ u_{k−1} + w_k, one for all components, each in its own scale. The residuals of a fit are less correlated than the noise: each of the
  * smooth regressors takes (1 + φ)/n away as a mean does, beside the 2φ/n of any estimate (Marriott & Pope, Biometrika 1954).
  */
-function memory(series: readonly Float64Array[], p: number): number {
+function memory(series: readonly Float64Array[], p: number, regressors: number): number {
   const squares = new Float64Array(p);
   const products = new Float64Array(p);
   let samples = 0;
@@ -65,7 +67,7 @@ function memory(series: readonly Float64Array[], p: number): number {
   const shares = [...products].flatMap((product, j) => (squares[j] > 0 ? [product / squares[j]] : []));
   if (shares.length === 0) return 0;
   const phi = shares.reduce((sum, share) => sum + share, 0) / shares.length;
-  const unbiased = phi + (p * (1 + phi) + 2 * phi) / samples;
+  const unbiased = phi + (regressors * (1 + phi) + 2 * phi) / samples;
   return Math.min(Math.max(unbiased, -LARGEST_MEMORY), LARGEST_MEMORY);
 }
 

@@ -117,7 +117,8 @@ export function uncertainty(
   const root = inverseRoot(decomposition, norms, rank);
   const prior = mapped(options.priorRows ?? new Float64Array(0), root, rank, p);
   // Numbers that the data determine, where the priors do not (MacKay, Neural Computation 4, 1992).
-  const degreesOfFreedom = observations - rank + prior.reduce((sum, value) => sum + value * value, 0);
+  const byPriors = prior.reduce((sum, value) => sum + value * value, 0);
+  const degreesOfFreedom = observations - rank + byPriors;
   const variance = options.variance ?? (degreesOfFreedom > 0 ? (2 * fit.cost) / degreesOfFreedom : NaN);
   // Of correlated residuals the error is judged by those that depend on the parameters alone, as a fixed start's does not.
   const informing = series === undefined ? observations : Math.min(observations, informingRows(fit.jacobian, p));
@@ -131,6 +132,7 @@ export function uncertainty(
           p,
           series,
           options.bandwidth,
+          rank - byPriors,
           prior.map(value => value * Math.sqrt(variance)),
         );
   const independent = gram(root, p).map(value => value * variance);
@@ -200,6 +202,7 @@ function gram(a: Float64Array, p: number): Float64Array {
 
 /**
  * (JᵀJ)⁻¹ S (JᵀJ)⁻¹ with S the long-run covariance of the scores Σ over outputs of J_row·r, as BᵀRᵀRB with RᵀR = BSBᵀ.
+ * @param determined numbers that the data determine
  * @param prior its rows times Bᵀ, in the scale of the noise
  */
 function sandwich(
@@ -208,6 +211,7 @@ function sandwich(
   p: number,
   series: readonly ResidualSeries[],
   bandwidth: number | undefined,
+  determined: number,
   prior: Float64Array,
 ): {covariance: Float64Array; bandwidth: number; degrees: Float64Array} {
   const rank = p === 0 ? 0 : root.length / p;
@@ -227,6 +231,7 @@ function sandwich(
     series.map(one => scores(errors, one, p)),
     p,
     root,
+    determined,
     bandwidth,
   );
   const degrees = degreesOf(fit.jacobian, series, root, p, middle);

@@ -98,8 +98,27 @@ describe('models from files', () => {
         /line 4: attribute spring_stiffness of <dynamics>/,
       ],
       [[link('world', 1), link('b', 1), joint('continuous', 'world', 'b')], /line 2: base is 'free', but the root/],
+      [
+        [link('a', 1), link('b', 1), link('c', 0), turning, joint('fixed', 'b', 'c')],
+        /line 4: link c has an inertia, but its mass is 0/,
+      ],
+      [
+        [link('a', 1), link('b', 1), link('c', 1), turning, joint('floating', 'b', 'c')],
+        /line 6: joint bc is free, but its body c is carried by b/,
+      ],
+      ...['damping', 'friction'].map((name): [string[], RegExp] => [
+        [link('a', 1), link('b', 1), joint('continuous', 'a', 'b', `\n<dynamics ${name}="-1"/>`)],
+        new RegExp(`line 5: ${name} of joint ab must not be negative`),
+      ]),
+      [
+        [link('a', 1), link('b', 1), joint('continuous', 'a', 'b', '<axis xyz="1 0 0"/>\n<axis xyz="0 1 0"/>')],
+        /line 5: <joint> has two of <axis>/,
+      ],
     ];
     for (const [parts, pattern] of refused) expect(() => read(...parts)).to.throw(DataError, pattern);
+    // A frame without inertia is common.
+    const frame = link('c', 0).replaceAll('"1"', '"0"');
+    expect(() => read(link('a', 1), link('b', 1), frame, turning, joint('fixed', 'b', 'c'))).not.to.throw();
     // A name of Object's own is a name.
     const named = read(link('a', 1), link('b', 1), turning.replace('"ab"', '"toString"'));
     expect(named.joints.map(({name}) => name)).to.deep.equal(['toString']);
@@ -134,6 +153,23 @@ describe('models from files', () => {
     expect(largest(Array.from(run.values('a')))).to.be.below(1e-7);
     const sum = ['j', 'k'].map(joint => robot.reaction(run, joint).force[2]).reduce((a, b) => a + b);
     expect(sum).to.be.closeTo(3 * 9.81, 1e-6);
+  });
+
+  it('a planar joint slides along the axes that MuJoCo has, the shortest turn of x, y and z to its own', () => {
+    const inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>';
+    const robot = readUrdf(
+      `<robot name="r"><link name="a"/><link name="b">${inertial}</link><joint name="j" type="planar"><parent link="a"/><child link="b"/><axis xyz="1 2 3"/></joint></robot>`,
+    );
+    // Of MuJoCo 3.14.
+    const axes = [
+      [0.96, -0.079, -0.267],
+      [-0.079, 0.841, -0.535],
+    ];
+    axes.forEach((axis, k) => {
+      const run = simulate(robot, robot.state({position: [0, 1].map(i => (i === k ? 1 : 0)).concat(0)}), still);
+      run.dispose();
+      robot.frame(run, 'b').position.forEach((x, i) => expect(x).to.be.closeTo(axis[i], 6e-4));
+    });
   });
 
   it('a free base is asked for, a fixed one is the default', () => {

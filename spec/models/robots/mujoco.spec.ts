@@ -5,7 +5,7 @@
 import {readFileSync} from 'node:fs';
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {explicitEuler, implicitMidpoint, linalg, newmark, rk4, simulate} from '../../../lib/index.js';
+import {DataError, explicitEuler, implicitMidpoint, linalg, newmark, rk4, simulate} from '../../../lib/index.js';
 import type {Scheme} from '../../../lib/index.js';
 import {readMjcf, readUrdf, type RobotModel} from '../../../models/robots/index.js';
 import {largest} from '../../simulate/numbers.js';
@@ -22,6 +22,12 @@ interface Entry {
 }
 const text = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
 const {models} = JSON.parse(text('oracle.json')) as {models: {[name: string]: Entry}};
+/** Rules of defaults, frames and bounds, a file each; by make-settings.py. */
+const {files} = JSON.parse(text('settings.json')) as {
+  files: {
+    [name: string]: State & {xml: string; refused?: string; controls: {[name: string]: number}; acceleration: number[]};
+  };
+};
 const read = (name: string): RobotModel =>
   name.endsWith('.urdf')
     ? readUrdf(text(`urdf/${name}`), {limits: false})
@@ -77,6 +83,16 @@ describe('files against MuJoCo', function () {
       expect(sum).to.be.closeTo(mass, 1e-12 * mass);
     });
   }
+
+  for (const [name, {xml, refused, controls, ...state}] of Object.entries(files))
+    it(`${name}: ${refused === undefined ? 'accelerations to 1e-9' : 'is refused'}`, () => {
+      if (refused !== undefined) expect(() => readMjcf(xml, {controls})).to.throw(DataError, /line \d/);
+      else {
+        const model = readMjcf(xml, {controls});
+        const a = asInFile(model, state, freeAcceleration(model, state));
+        expect(difference(a, state.acceleration)).to.be.below(1e-9);
+      }
+    });
 
   const end = (name: string, scheme: Scheme, dt: number): {model: RobotModel; error: number} => {
     const model = read(name);

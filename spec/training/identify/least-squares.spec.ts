@@ -266,6 +266,23 @@ describe('least squares', () => {
       expect(warnings[0]).to.match(/do not depend on idle/);
     });
 
+    it('takes nothing from what the data do tell, where residuals may be correlated: the error is that of the fit without it', () => {
+      const series = [{start: 0, samples: x.length, outputs: 1}];
+      const [alone, ...others] = [0, 1, 9].map(count => {
+        const idle: ReferenceProblem['model'] = ([a], at) => [a * at, at, ...new Array<number>(count).fill(0)];
+        const fit = levenbergMarquardt().minimize(regression(idle, x, y), [1, ...new Array<number>(count).fill(7)]);
+        return uncertainty(fit, {series}).standardError[0];
+      });
+      for (const other of others) expect(other).to.be.closeTo(alone, 1e-12 * alone);
+      // The same of a number that a prior alone determines, but for the share of a sample in its degrees of freedom.
+      const idle: ReferenceProblem['model'] = ([a], at) => [a * at, at, 0];
+      const fit = levenbergMarquardt().minimize(regression(idle, x, y), [1, 7]);
+      const priorRows = Float64Array.of(0, 1);
+      const factor = fit.factor.append(priorRows, new Float64Array(1));
+      const held = uncertainty({...fit, factor}, {series, priorRows}).standardError[0];
+      expect(held / alone).to.be.within(1, 1.01);
+    });
+
     it('is named: more parameters than data', () => {
       const fit = levenbergMarquardt().minimize(regression(product, [1], [2]), [1, 1, 1]);
       const {standardError, warnings} = uncertainty(fit);
