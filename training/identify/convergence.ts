@@ -13,7 +13,9 @@ export interface Offset {
    * residuals see: (‖Q₁ᵀr‖/√rank) / (‖Q₂ᵀr‖/√(m − rank)), Q₁ spanning the Jacobian. Infinite without degrees of freedom.
    */
   readonly offset: number;
-  /** ‖Dδ‖ / ‖Dx‖ of the Gauss–Newton step δ, which no damping shortens; D the norms of the Jacobian's columns. */
+  /** ‖Dδ‖ of the Gauss–Newton step δ, which no damping shortens, in units of residuals; D the norms of the Jacobian's columns. */
+  readonly move: number;
+  /** The same over ‖Dx‖. */
   readonly step: number;
 }
 
@@ -38,10 +40,25 @@ export function offsetOf(factor: Factorization, residuals: Float64Array, x: Floa
   const free = observations - rank;
   const outside = Math.max(total - inside, 0);
   const norm = (of: (j: number) => number): number => Math.sqrt(norms.reduce((sum, _, j) => sum + of(j) ** 2, 0));
+  const move = norm(j => delta[j]);
   return {
     offset: inside === 0 ? 0 : free > 0 ? Math.sqrt(inside / rank / (outside / free)) : Infinity,
-    step: norm(j => delta[j]) / norm(j => norms[j] * x[j]),
+    move,
+    step: move / norm(j => norms[j] * x[j]),
   };
+}
+
+/**
+ * A step too short to matter although it is not short beside x, whose solution may be 0: the model meets the data but for rounding, and
+ * the step moves residuals by less than this share of those at the start.
+ * @param move ‖Dδ‖
+ */
+export function isNegligible(
+  move: number,
+  cost: {readonly start: number; readonly end: number},
+  tolerance: number,
+): boolean {
+  return cost.end <= NEGLIGIBLE * cost.start && move <= tolerance * Math.sqrt(2 * cost.start);
 }
 
 /**
@@ -49,10 +66,12 @@ export function offsetOf(factor: Factorization, residuals: Float64Array, x: Floa
  * @param tolerance the offset that counts as none, and the relative step
  */
 export function isMinimum(
-  {offset, step}: Offset,
+  {offset, move, step}: Offset,
   cost: {readonly start: number; readonly end: number},
   tolerance: {readonly offset: number; readonly step: number},
 ): boolean {
+  if (offset <= tolerance.offset) return true;
   // Where the model meets the data but for rounding, residuals have any direction, and only the step can be judged.
-  return offset <= tolerance.offset || (step <= tolerance.step && cost.end <= NEGLIGIBLE * cost.start);
+  const short = step <= tolerance.step && cost.end <= NEGLIGIBLE * cost.start;
+  return short || isNegligible(move, cost, tolerance.step);
 }

@@ -14,7 +14,7 @@ import {
   SingularMatrixError,
 } from '../../lib/errors.js';
 import {any, nonNegative, object, refuseUnknownOptions, whole} from '../../lib/checks.js';
-import {GAUSS_NEWTON_OFFSET, isMinimum, offsetOf} from './convergence.js';
+import {GAUSS_NEWTON_OFFSET, isMinimum, isNegligible, offsetOf} from './convergence.js';
 import type {Evaluation, Steps} from './evaluation.js';
 import {
   denseFactor,
@@ -79,7 +79,8 @@ interface Damping {
 
 interface Trial {
   readonly delta: Float64Array;
-  /** ‖Dδ‖ / ‖Dx‖ */
+  /** ‖Dδ‖, and ‖Dδ‖ / ‖Dx‖. */
+  readonly move: number;
   readonly step: number;
   /** Reductions of the cost: foreseen by the linear model, and found (NaN where the trial failed). */
   readonly predicted: number;
@@ -159,7 +160,7 @@ function* iterate(
       failure: trial.failure,
     });
     yield history[history.length - 1];
-    const short = statusOfTrial(trial, point, settings);
+    const short = statusOfTrial(trial, point, reference, settings);
     status = statusOfPoint(point, leastCost, settings) ?? (short === undefined ? undefined : judged(short));
   }
   return resultOf(point, status ?? 'max-iterations', history, evaluator, settings, problem.bound?.(point.x));
@@ -167,13 +168,14 @@ function* iterate(
 
 function* tryStep(evaluator: Evaluator, point: Point, scale: Float64Array, mu: number): Evaluation<Trial> {
   const delta = point.factor.damped(scale, mu);
-  const step = scaledNorm(scale, delta) / scaledNorm(scale, point.x);
+  const move = scaledNorm(scale, delta);
+  const step = move / scaledNorm(scale, point.x);
   const predicted = predictedReduction(point.factor, scale, delta, mu);
   const x = point.x.map((xi, i) => xi + delta[i]);
   const {value: next, failure} = yield* evaluator.at(x, residuals => reduction(point.residuals, residuals) > 0);
-  if (next === undefined) return {delta, step, predicted, actual: NaN, failure};
+  if (next === undefined) return {delta, move, step, predicted, actual: NaN, failure};
   const actual = reduction(point.residuals, next.residuals);
-  return {delta, step, predicted, actual, next: 'factor' in next ? next : undefined};
+  return {delta, move, step, predicted, actual, next: 'factor' in next ? next : undefined};
 }
 
 /** ½‖r‖² − ½‖r + Jδ‖² = ½ δᵀ(μD²δ − Jᵀr), for δ solves (JᵀJ + μD²)δ = −Jᵀr; both terms are positive. */
@@ -203,11 +205,12 @@ function statusOfPoint(point: Point, leastCost: number, {gradient}: Settings): E
 }
 
 function statusOfTrial(
-  {step, predicted, actual}: Trial,
+  {move, step, predicted, actual}: Trial,
   {cost}: Point,
+  reference: number,
   settings: Settings,
 ): 'step' | 'cost' | undefined {
-  if (step <= settings.step) return 'step';
+  if (step <= settings.step || isNegligible(move, {start: reference, end: cost}, settings.step)) return 'step';
   return predicted <= settings.cost * cost && Math.abs(actual) <= settings.cost * cost ? 'cost' : undefined;
 }
 

@@ -80,6 +80,26 @@ describe('least squares', () => {
     expect(fit.history.length).to.be.below(30); // MINPACK's lmder needs 21 evaluations (Moré, Garbow & Hillstrom 1981, tables)
   });
 
+  it('converges to a parameter of zero, as the logarithm of one is, whose relative steps never get short', () => {
+    const times = Float64Array.from({length: 41}, (_, i) => i / 10);
+    for (const size of [0, 1e-15, 1e-13, 1e-11]) {
+      const next = gaussian(7);
+      const noise = times.map(() => size * next());
+      const decay = (rate: number, t: number): number => 3 * Math.exp(-rate * t);
+      const fit = levenbergMarquardt().minimize(
+        {
+          linearize: ([log]) => ({
+            residuals: times.map((t, i) => decay(Math.exp(log), t) - decay(1, t) + noise[i]),
+            jacobian: times.map(t => -Math.exp(log) * t * decay(Math.exp(log), t)),
+          }),
+        },
+        [0.6],
+      );
+      expect(fit.converged, `${size}: ${fit.message}`).to.equal(true);
+      expect(Math.abs(fit.x[0])).to.be.below(1e-15 + size);
+    }
+  });
+
   it('solves a linear problem in the step a small damping allows, and one that confirms it', () => {
     const a = Float64Array.of(1, 0, 1, 1, 1, 2, 1, 3);
     const b = Float64Array.of(1, 3, 4, 4);
