@@ -13,10 +13,17 @@ import type {Counters} from './counters.js';
 import type {Runnable} from './runnable.js';
 import type {StepSystem} from './step-system.js';
 
-/** Shares of the largest velocity that contacts meet with, before and with their impulses: what Newton's steps go on for, when iterations end, */
-const [tolerance, enough] = [1e-11, 5e-10];
-/** and how far contacts may be off that are wedged, of which gaps contradict each other by rounding: 1e-8 m/s where balls meet with 2 m/s. */
-const accepted = 5e-9;
+/** What Newton's steps go on for, a share of the largest velocity that contacts meet with, before and with their impulses. */
+const tolerance = 1e-11;
+/**
+ * Where iterations end, and how far contacts may be off that are wedged, of which gaps contradict each other by rounding: shares of that velocity, at high
+ * speeds a velocity, so that laws hold to 1e-8 m/s, and never less than rounding.
+ */
+const enough = atMost(5e-10, 1e-9);
+const accepted = atMost(5e-9, 4e-9);
+function atMost(share: number, velocity: number): (speed: number) => number {
+  return speed => Math.max(tolerance * speed, Math.min(share * speed, velocity));
+}
 /** Forces that depend on velocities are linearized until velocities move by no more than this share, */
 const linearized = 1e-12;
 /** so many times at most. */
@@ -101,7 +108,7 @@ export class ContactImpulses {
       }
       press.push(p, -1, b);
       const speed = press.speed();
-      if (!(this.solve(problems[0], speed) <= accepted * speed)) return false;
+      if (!(this.solve(problems[0], speed) <= accepted(speed))) return false;
       z.set(press.v, at.v);
       for (let i = 0; i < count; i++) z[at.lambda + i] = press.p[i] / h;
       // Where positions end.
@@ -118,7 +125,7 @@ export class ContactImpulses {
       }
       this.pushAll(known, move.b);
       const reach = Math.max(speed, move.speed());
-      if (!(this.solve(problems[1], reach) <= accepted * reach)) return false;
+      if (!(this.solve(problems[1], reach) <= accepted(reach))) return false;
       z.set(move.v, at.mean);
       for (let i = 0; i < count; i++)
         z[at.pi + i] = (known[i] + (row(contactLaws.tangential, i) === 1 ? 0 : move.p[i])) / h;
@@ -130,13 +137,13 @@ export class ContactImpulses {
       if (!(broken < Infinity)) return false;
       let largest = 0;
       for (let i = 0; i < n; i++) largest = Math.max(largest, Math.abs(z[at.v + i]));
-      if (press.largestMove(residual, at.v) <= linearized * largest) return broken <= accepted * reach;
+      if (press.largestMove(residual, at.v) <= linearized * largest) return broken <= accepted(reach);
     }
     return false;
   }
 
   private solve(problem: ConeComplementarity, speed: number): number {
-    const off = problem.solve(speed, tolerance * speed, enough * speed);
+    const off = problem.solve(speed, tolerance * speed, enough(speed));
     this.counters.newtonIterations += problem.cones.factorizations;
     this.counters.factorizations += problem.cones.factorizations;
     return off;

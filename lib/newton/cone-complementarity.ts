@@ -8,9 +8,12 @@
  */
 import {AlartCurnier} from './alart-curnier.js';
 import {ConeContacts, type ConeStructure} from './cone-contacts.js';
+import {ConeInterior} from './cone-interior.js';
 import {ConeSplitting} from './cone-splitting.js';
 import {ProximalContacts} from './proximal-contacts.js';
 
+/** Iterations of the interior-point method at most, and the share of the speed that is to be left before Newton's method is tried. */
+const [mostInterior, near] = [60, 1e-3];
 /** Iterations between looks at what is left; so many looks at most. */
 const [iterations, mostLooks] = [50, 150];
 /** Newton steps; so many may lead uphill, until contacts have found on which side of their borders they are: at first, and after iterations; */
@@ -33,6 +36,7 @@ const [longest, slack] = [1e8, 1e-9];
 export class ConeComplementarity {
   readonly cones: ConeContacts;
   private readonly newton: AlartCurnier;
+  private readonly interior: ConeInterior;
   private readonly splitting: ConeSplitting;
   private readonly proximal: ProximalContacts;
   private readonly best: Float64Array;
@@ -51,6 +55,7 @@ export class ConeComplementarity {
   private constructor(cones: ConeContacts) {
     this.cones = cones;
     this.newton = new AlartCurnier(cones);
+    this.interior = new ConeInterior(cones);
     this.splitting = new ConeSplitting(cones);
     this.proximal = new ProximalContacts(cones);
     [this.best, this.start, this.moved, this.found] = [0, 1, 2, 3].map(() => new Float64Array(cones.p.length));
@@ -70,6 +75,8 @@ export class ConeComplementarity {
     cones.project();
     splitting.begin();
     let error = this.polish(cones.error(), tolerance, enough, hasty);
+    if (error > enough) error = this.fromInterior(speed, tolerance, enough);
+    if (error <= enough) return error;
     let tried = error;
     moved.fill(0);
     let strides = 0;
@@ -103,6 +110,28 @@ export class ConeComplementarity {
       error = cones.error();
     }
     return error <= enough ? this.polish(error, tolerance, enough) : error;
+  }
+
+  /** Newton steps from where the interior-point method comes to. @returns the error that is left */
+  private fromInterior(speed: number, tolerance: number, enough: number): number {
+    const {cones, interior, found} = this;
+    interior.begin(speed);
+    let [tried, least] = [near * speed, Infinity];
+    for (let k = 0; k < mostInterior && interior.step(); k++) {
+      cones.project();
+      let error = cones.error();
+      if (error <= tried) {
+        tried = error / 10;
+        error = this.polish(error, tolerance, enough);
+      }
+      if (error < least) {
+        least = error;
+        found.set(cones.p);
+      }
+      if (least <= enough) break;
+    }
+    if (least < Infinity) cones.p.set(found);
+    return cones.error();
   }
 
   /** The cosine between what impulses have moved by and what they moved by before. */

@@ -127,7 +127,10 @@ export class ConeContacts {
   load(a: Float64Array, g: readonly Float64Array[]): boolean {
     const {structure, contacts, groups, place} = this;
     this.a = a;
-    for (const {unknowns, entries, inverse} of groups) if (!invert(a, entries, inverse, unknowns.length)) return false;
+    for (const {unknowns, entries, inverse} of groups) {
+      const own = Float64Array.from(entries, k => (k < 0 ? 0 : a[k]));
+      if (!invert(own, inverse, unknowns.length)) return false;
+    }
     for (const {rows, support, g: own, y, w} of contacts) {
       const [k, s] = [rows.length, support.length];
       support.forEach((unknown, i) => (place[unknown] = i));
@@ -236,12 +239,13 @@ export class ConeContacts {
   }
 
   /** @param into of A + GᵀDG, D of a contact by `stiffness`, [rows, rows], undefined where it is zero. @returns false where the matrix is refused */
-  factor(into: Factor, stiffness: (contact: Contact) => Float64Array | undefined): boolean {
+  factor(into: Factor, stiffness: (contact: Contact, index: number) => Float64Array | undefined): boolean {
     const {a, matrix, fromA, contacts} = this;
     matrix.fill(0);
     for (let k = 0; k < a.length; k++) matrix[fromA[k]] += a[k];
-    for (const contact of contacts) {
-      const d = stiffness(contact);
+    for (let index = 0; index < contacts.length; index++) {
+      const contact = contacts[index];
+      const d = stiffness(contact, index);
       if (d === undefined) continue;
       const {rows, support, scatter, g} = contact;
       const [k, s] = [rows.length, support.length];
@@ -260,7 +264,7 @@ export class ConeContacts {
       into.refactor(matrix);
       return true;
     } catch (error) {
-      if (error instanceof StiffgradError) return false;
+      if (error instanceof StiffgradError) { return false; }
       throw error;
     }
   }
@@ -376,10 +380,8 @@ export function matrixPattern({
   return csrPattern(pointers, all);
 }
 
-/** Gauss & Jordan's elimination with pivots by columns. @returns false where it is singular */
-function invert(values: Float64Array, entries: Int32Array, inverse: Float64Array, n: number): boolean {
-  const a = new Float64Array(n * n);
-  for (let i = 0; i < n * n; i++) a[i] = entries[i] < 0 ? 0 : values[entries[i]];
+/** Gauss & Jordan's elimination with pivots by columns, which overwrites the matrix. @returns false where it is singular */
+export function invert(a: Float64Array, inverse: Float64Array, n: number): boolean {
   inverse.fill(0);
   for (let i = 0; i < n; i++) inverse[i * n + i] = 1;
   for (let c = 0; c < n; c++) {

@@ -117,7 +117,7 @@ describe('piles', () => {
       },
       {dt: h, steps, piece: 60},
     );
-    return {run, ...lawsOfBalls(run, {n, h, radius, mu: friction, walls})};
+    return {run, ...lawsOfBalls(run.pieces, {n, h, radius, mu: friction, walls})};
   }
 
   it('balls poured in pieces: the laws of contact in every step, and they do not get into each other', () => {
