@@ -99,6 +99,11 @@ export class ContactForces {
         proximity[0] = derivativeSoftness;
         return 'converged';
       }
+      if (this.impulses.failure !== undefined) {
+        proximity[0] = derivativeSoftness;
+        iteration.cause = this.impulses.failure;
+        return 'newton-diverged';
+      }
       this.guess();
     }
     relaxation[0] = contactSoftness;
