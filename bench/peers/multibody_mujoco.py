@@ -1,4 +1,4 @@
-"""One case of multibody-scaling.ts in MuJoCo: `multibody_mujoco.py case size` prints microseconds a step as JSON.
+"""One case of multibody-scaling.ts in MuJoCo: `multibody_mujoco.py case size steps` prints microseconds a step as JSON.
 
 Derivatives are mjd_transitionFD's, MuJoCo's own: centred differences of a step by state and control. Where all of its columns
 would take more than a minute, some are differenced here by two whole steps each, and the
@@ -11,7 +11,7 @@ import time
 import mujoco
 import numpy as np
 
-DT, STEPS = 0.001, 10
+DT = 0.001
 
 
 def chain(n, joint):
@@ -56,7 +56,7 @@ def differenced(model, data, reset, count, eps=1e-6):
     return time.process_time() - begin
 
 
-def main(case, n):
+def main(case, n, most):
     spec = contacts(n) if case.endswith("contacts") else chain(n, case.split(",")[0])
     spec.option.timestep = DT
     spec.option.gravity = [0, 0, -9.81]
@@ -68,7 +68,7 @@ def main(case, n):
         if case.endswith("contacts"):
             data.qvel[0::6] = 0.1
 
-    def run(steps=STEPS):
+    def run(steps=most):
         reset()
         begin = time.process_time()
         for _ in range(steps):
@@ -98,4 +98,4 @@ def main(case, n):
     print("\n" + json.dumps({"forward": 1e6 * forward, "gradient": gradient, "columns": sampled, "height": height}))
 
 
-main(sys.argv[1], int(sys.argv[2]))
+main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

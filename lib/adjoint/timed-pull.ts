@@ -41,10 +41,10 @@ export function historyAdjoint({compiled, traced, linear, keeps}: StepContext): 
   return compiled.group('historyAdjoint', () => compiled.historyAdjointPrograms, {
     analysis: compiled.analysisOf(compiled.sweepSolver(linear), 'jacobian'),
     // A factor in the programs' memory solves into it, where no program reads the unknown's derivative too.
-    extra: {
+    extra: () => ({
       dzH: traced.unknown.size,
       ...(compiled.inBlocks ? timedBuffers(traced.state.size, totals(compiled)) : {}),
-    },
+    }),
   });
 }
 
@@ -111,9 +111,10 @@ export class TimedPull implements TransitionPull {
   private readonly cotangents: ParameterCotangents;
   private readonly happenedCotangents: Float64Array;
   private readonly momentCotangents: Float64Array;
-  private readonly step: TimedStep;
+  /** For transitions that are pulled back by themselves, if any. */
+  private step: TimedStep | undefined;
   private pullWithin: PullWithin | undefined;
-  private readonly byLength: (record: StepRecord, k: number) => ByLength;
+  private byLength: ((record: StepRecord, k: number) => ByLength) | undefined;
   private readonly end: Float64Array;
   private readonly eventCotangent?: Float64Array;
   private restarting: {readonly step: TimedStep; readonly cotangents: ParameterCotangents} | undefined;
@@ -127,8 +128,6 @@ export class TimedPull implements TransitionPull {
     this.executable = historyAdjoint(context);
     loadParameters(this.executable, context);
     this.cotangents = new ParameterCotangents(context, this.executable, context.compiled.addsUp, true);
-    this.step = timedStep(context, this.executable, this.cotangents);
-    this.byLength = lengthDerivative(context, this.executable);
     this.xCotangent = new Float64Array(context.traced.state.size);
     this.end = new Float64Array(context.traced.state.size);
     this.happenedCotangents =
@@ -167,14 +166,23 @@ export class TimedPull implements TransitionPull {
   }
 
   private pullStep(record: StepRecord, k: number, n: number, within: readonly Looked[]): void {
-    const {history, xCotangent, step, momentCotangents} = this;
+    const {history, xCotangent, momentCotangents} = this;
+    const step = (this.step ??= timedStep(this.context, this.executable, this.cotangents));
     const from = history.from.get(n);
     const to = history.to.get(n);
     const looked = history.noted.has(n) ? [...within, ...this.pullNoted(record, k, n)] : within;
     const between =
       looked.length === 0 ? undefined : this.within(record, k, history.h[n], this.end, looked, xCotangent);
     if (to !== undefined) this.correct(record, k, n, to, between);
-    const {tCotangent, hCotangent} = step.pull(record, k, xCotangent, between?.zCotangent, between?.insideCotangent);
+    const isLoaded = between !== undefined && to === undefined;
+    const {tCotangent, hCotangent} = step.pull(
+      record,
+      k,
+      xCotangent,
+      between?.zCotangent,
+      between?.insideCotangent,
+      isLoaded,
+    );
     if (between !== undefined) addTo(xCotangent, between.xCotangent);
     if (from !== undefined)
       momentCotangents[from] += tCotangent + (between?.tCotangent ?? 0) - hCotangent - (between?.hCotangent ?? 0);
@@ -219,6 +227,7 @@ export class TimedPull implements TransitionPull {
   private correct(record: StepRecord, k: number, n: number, moment: number, between: Between | undefined): void {
     const {executable, eventCotangent, xCotangent, history, momentCotangents} = this;
     if (eventCotangent === undefined) return;
+    this.byLength ??= lengthDerivative(this.context, executable);
     const {dNext, dInside, dz} = this.byLength(record, k);
     let timeCotangent = momentCotangents[moment] + dot(xCotangent, dNext) + (between?.hCotangent ?? 0);
     if (between?.zCotangent !== undefined && dz !== undefined) timeCotangent += dot(between.zCotangent, dz);

@@ -15,13 +15,18 @@ import {stepBuffers} from './record.js';
 import {TangentLeft} from './tangent-left.js';
 
 export interface TimedStep {
-  /** Replaces the cotangent of the end by that of the beginning, with those of the unknown and of `inside`, where dense output has some. Returns those of t and h. */
+  /**
+   * Replaces the cotangent of the end by that of the beginning, with those of the unknown and of `inside`, where dense output has some.
+   * @param isLoaded the step lies in the executable's buffers (`stepBuffers`)
+   * @returns those of t and h
+   */
   pull(
     record: StepRecord,
     k: number,
     xCotangent: Float64Array,
     zCotangent?: Float64Array,
     insideCotangent?: Float64Array,
+    isLoaded?: boolean,
   ): {readonly tCotangent: number; readonly hCotangent: number};
 }
 
@@ -43,8 +48,8 @@ export function timedStep(
     executable.buffer(name),
   );
   return {
-    pull(record, k, xCotangent, zCotangent, insideCotangent) {
-      record.load(k, buffers);
+    pull(record, k, xCotangent, zCotangent, insideCotangent, isLoaded = false) {
+      if (!isLoaded) record.load(k, buffers);
       nextCotangent?.set(xCotangent);
       if (insideCotangent === undefined) ownInsideCotangent?.fill(0);
       else ownInsideCotangent?.set(insideCotangent);

@@ -30,7 +30,7 @@ export type PullWithin = (
 
 /**
  * @param executable the context's historyAdjoint, of a run with dense output
- * @returns adds to the cotangent of the step's end, and gives what the rest is asked
+ * @returns adds to the cotangent of the step's end, and gives what the rest is asked; the step then lies in the executable's buffers
  */
 export function withinStep(
   context: StepContext,

@@ -196,7 +196,7 @@ function takeRoutine(
         );
         w.set(total, w.plus(w.get(total), w.get(made)));
       }
-      w.run(forward.program(recorded === 'kept' ? 'keep' : 'update'));
+      w.run(forward.program(recorded === 'kept' || !forward.has('update') ? 'keep' : 'update'));
       w.if(w.op('i32.eqz', w.op('f64.lt', w.call(vectors.largest, [next, size], 'f64'), w.number(Infinity))), stop);
       if (recorded === 'kept') record(forward.find('kept')?.byteOffset ?? 0, room.width - rowStart, rowStart);
       if (recorded === 'whole') {

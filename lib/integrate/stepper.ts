@@ -113,9 +113,9 @@ export class Stepper {
     this.state = forward.buffer('x');
     this.state.set(start);
     this.next = forward.buffer('next');
-    this.update = forward.program('update');
     this.layers = forward.find('layers');
     this.keep = prepared.keeps === 'narrow' ? whole?.program('keep') : undefined;
+    this.update = this.keep !== undefined && !compiled.implicit ? this.keep : forward.program('update');
     this.kept = forward.find('kept') ?? nothing;
     this.inside = forward.find('inside');
     this.stiffness = forward.find('stiffness');

@@ -52,6 +52,13 @@ import {sequentialBlocks} from './sequential-programs.js';
 /** What is factored: ∂R/∂z, what Newton's iteration solves with, the matrix of the error estimate, or that of one block of an unknown found in turn. */
 export type Matrix = 'jacobian' | 'matrix' | 'filter' | 'block';
 
+type Extra = NonNullable<CompileOptions['extra']>;
+
+/** Those of a group of programs; what it needs beside them is asked for when it is compiled, while every run asks for the group. */
+export interface GroupOptions extends Pick<CompileOptions, 'analysis'> {
+  readonly extra?: () => Extra;
+}
+
 /** See `Analysis.history`. */
 export type Learned = {readonly [M in Matrix]?: unknown};
 
@@ -311,7 +318,8 @@ export class CompiledStep {
 
   /**
    * With the vectors of Newton's iteration, and room for a solver's factor, in the same memory.
-   * @param keeps 'narrow': with `keep` → kept, what a step leaves for `adjoint`; 'layers': update → layers, too
+   * @param keeps 'narrow': with `keep` → kept, what a step leaves for `adjoint`, of an explicit one in place of `update`, which is all of its
+   *   work and would be compiled twice; 'layers': update → layers, too
    */
   forward(solver: LinearSolver, keeps?: Keeps): ForwardExecutable {
     if (keeps === 'layers')
@@ -322,23 +330,27 @@ export class CompiledStep {
           const made = (programs.update?.outputs ?? []).map(({name, node}) => [name, node] as const);
           return {...programs, update: graphOf({...Object.fromEntries(made), layers: this.layers?.node})};
         },
-        {extra: {x: this.traced.state.size}},
+        {extra: () => ({x: this.traced.state.size})},
       );
     const analysis = this.analysisOf(solver, 'matrix');
     // One executable for runs with and without a gradient where there may be: calls between JavaScript and
     // WebAssembly take twice as long where a line of code has met the functions of two (Node 20, measured).
-    const known =
-      this.groups.get(groupKey('keeping', {analysis}))
-      ?? (keeps === 'narrow' ? undefined : this.groups.get(groupKey('forward', {analysis})));
+    const known = !this.implicit
+      ? undefined
+      : (this.groups.get(groupKey('keeping', analysis))
+        ?? (keeps === 'narrow' ? undefined : this.groups.get(groupKey('forward', analysis))));
     if (known !== undefined) return known;
-    const {matrix} = this;
-    const n = this.traced.unknown.size;
-    const work = matrix === undefined ? [] : workVectors.map(name => [name, n] as const);
-    const {size} = this.traced.state;
-    const block = blockRoom(rowStart + size + n, size);
-    const extra = {x: size, ...Object.fromEntries(work), ...(block > 0 ? {block, iterations: 1} : {})};
-    const exact = this.traced.functions.residualModel === undefined ? undefined : this.jacobian;
-    const programs = (): ProgramsOf<ForwardProgram> => forwardPrograms(this.step, matrix, exact, this.filter);
+    const extra = (): Extra => {
+      const n = this.traced.unknown.size;
+      const work = this.matrix === undefined ? [] : workVectors.map(name => [name, n] as const);
+      const {size} = this.traced.state;
+      const block = blockRoom(rowStart + size + n, size);
+      return {x: size, ...Object.fromEntries(work), ...(block > 0 ? {block, iterations: 1} : {})};
+    };
+    const programs = (): ProgramsOf<ForwardProgram> => {
+      const exact = this.traced.functions.residualModel === undefined ? undefined : this.jacobian;
+      return forwardPrograms(this.step, this.matrix, exact, this.filter);
+    };
     if (keeps === undefined) return this.group<ForwardProgram | 'keep'>('forward', programs, {extra, analysis});
     return this.group<ForwardProgram | 'keep'>(
       'keeping',
@@ -363,20 +375,20 @@ export class CompiledStep {
         const {between, dense} = historyPrograms(step);
         return {update: forwardPrograms(step, undefined).update, between, dense};
       },
-      {extra: adaptiveBuffers(step.state.size, step.functions.error?.size ?? 0)},
+      {extra: () => adaptiveBuffers(step.state.size, step.functions.error?.size ?? 0)},
     );
   }
 
   /** The same for an unknown that is found in turn: everything but Newton's iteration on all of it. */
   sequentialPrograms(solver: LinearSolver, {programs, size}: SequentialBlocks): SequentialExecutable {
-    const extra = {
+    const extra = (): Extra => ({
       x: this.traced.state.size,
       z: this.traced.unknown.size,
       zs: size,
       Rs: size,
       delta: size,
       weights: size,
-    };
+    });
     return this.group(
       'sequentialPrograms',
       () => {
@@ -393,9 +405,10 @@ export class CompiledStep {
 
   /** The backward pass of a step, from what `keep` stored of it. */
   adjoint(solver: LinearSolver): StepExecutable<AdjointProgram> {
-    const {size} = this.traced.state;
-    const block = blockRoom(rowStart + this.kept.size, size);
-    const extra = block === 0 ? {} : {block, ...(this.implicit ? {growth: 2 * (this.jacobian?.pattern.n ?? 0)} : {})};
+    const extra = (): Extra => {
+      const block = blockRoom(rowStart + this.kept.size, this.traced.state.size);
+      return block === 0 ? {} : {block, ...(this.implicit ? {growth: 2 * (this.jacobian?.pattern.n ?? 0)} : {})};
+    };
     return this.group('adjoint', () => this.kept.programs, {analysis: this.analysisOf(solver, 'jacobian'), extra});
   }
 
@@ -490,12 +503,13 @@ export class CompiledStep {
   group<Name extends string>(
     name: string,
     build: () => ProgramsOf<Name>,
-    options: CompileOptions = {},
+    {analysis, extra}: GroupOptions = {},
   ): StepExecutable<Name> {
-    const key = groupKey(name, options);
+    const key = groupKey(name, analysis);
     let known = this.groups.get(key);
     if (known === undefined) {
-      this.groups.set(key, (known = this.timed(() => this.compile(this.ahead(present(build())), options))));
+      known = this.timed(() => this.compile(this.ahead(present(build())), {analysis, extra: extra?.()}));
+      this.groups.set(key, known);
     }
     return known;
   }
@@ -515,7 +529,13 @@ export class CompiledStep {
   /** With what is computed once a run and once a step apart; on a device a number that is handed over goes there and back, which costs more than most programs. */
   private ahead(programs: Programs): Programs {
     if (this.engine.distant === true) return withParameterProgram(programs, this.derived.values);
-    return precomputed(latePrograms(programs), this.derived.values);
+    const late = latePrograms(programs);
+    // `keep` begins with the update of its step. Of an explicit one that is all of the work, and would be compiled twice.
+    const isTwice = late.keep !== undefined && !this.implicit;
+    return precomputed(
+      isTwice ? Object.fromEntries(Object.entries(late).filter(([name]) => name !== 'update')) : late,
+      this.derived.values,
+    );
   }
 
   private timed<T>(work: () => T): T {
@@ -531,7 +551,7 @@ export class CompiledStep {
 const present = (programs: ProgramsOf<string>): Programs =>
   Object.fromEntries(Object.entries(programs).filter((entry): entry is [string, Graph] => entry[1] !== undefined));
 
-const groupKey = (name: string, {analysis}: CompileOptions): string => `${name}/${analysis?.method?.name ?? ''}`;
+const groupKey = (name: string, analysis: Analysis | undefined): string => `${name}/${analysis?.method?.name ?? ''}`;
 
 /** Compiled steps kept: enough for the systems of one program, few enough to hold little memory. */
 const keptSteps = 32;

@@ -78,7 +78,10 @@ function arrayShape(x: NestedNumbers, name: string): number[] {
 const isColumn = (x: unknown): boolean =>
   ArrayBuffer.isView(x) || (typeof x === 'object' && x !== null && 'dataSync' in x);
 
-/** Holes of a sparse array are met like undefined. */
+/**
+ * Reads the arrays at a depth below one into `values`, from `at` on. Holes of a sparse array are met like undefined.
+ * @returns the place after the last number
+ */
 function fill(
   x: number | NestedNumbers,
   shape: Shape,
@@ -86,25 +89,29 @@ function fill(
   values: Float64Array,
   at: number,
   name: string,
-): void {
-  if (depth === shape.length) {
-    if (typeof x !== 'number')
-      throw new OptionError(
-        'not-numeric',
-        `${name}${indexText(shape, at)} is ${shown(x)}, not a number.${isColumn(x) ? ' An array may not contain typed arrays or tensors: write their numbers as plain arrays, row by row.' : ''}`,
-        {name, index: at},
-      );
-    values[at] = x;
-    return;
-  }
+): number {
   if (!Array.isArray(x) || x.length !== shape[depth]) {
     throw new ShapeError(
       'ragged-array',
       `${name} is not a full array: at depth ${depth} one entry has ${shape[depth]} elements and another ${Array.isArray(x) ? x.length : 'none'}.`,
     );
   }
-  const step = sizeOf(shape.slice(depth + 1));
-  for (let i = 0; i < x.length; i++) fill((x as NestedNumbers)[i], shape, depth + 1, values, at + i * step, name);
+  let place = at;
+  if (depth < shape.length - 1) {
+    for (let i = 0; i < x.length; i++) place = fill((x as NestedNumbers)[i], shape, depth + 1, values, place, name);
+    return place;
+  }
+  for (let i = 0; i < x.length; i++) {
+    const value: unknown = x[i];
+    if (typeof value !== 'number')
+      throw new OptionError(
+        'not-numeric',
+        `${name}${indexText(shape, place)} is ${shown(value)}, not a number.${isColumn(value) ? ' An array may not contain typed arrays or tensors: write their numbers as plain arrays, row by row.' : ''}`,
+        {name, index: place},
+      );
+    values[place++] = value;
+  }
+  return place;
 }
 
 /** @throws InconsistentStateError with the name and the place of the first number that is not finite */

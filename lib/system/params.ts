@@ -62,15 +62,26 @@ export function readParams(params: NumericParams | undefined, root = 'params'): 
       'bad-parameter',
       `${root} must be an object of numbers, arrays, tensors and trees of such, not ${shown(params)}.`,
     );
-  return readTree(params, root, [], [params]);
+  const leaves: Leaf[] = [];
+  readTree(leaves, params, root, [], [params]);
+  return leaves;
 }
 
 /** @param above the trees that this one lies in, and itself */
-function readTree(tree: NumericParams, root: string, path: readonly string[], above: readonly NumericParams[]): Leaf[] {
-  return Object.entries(tree).flatMap(([key, value]) => {
+function readTree(
+  leaves: Leaf[],
+  tree: NumericParams,
+  root: string,
+  path: readonly string[],
+  above: readonly NumericParams[],
+): void {
+  for (const [key, value] of Object.entries(tree)) {
     const at = [...path, key];
     const name = at.join('.');
-    if (isNumeric(value)) return [{path: at, name, ...readNumeric(value, `${root}.${name}`)}];
+    if (isNumeric(value)) {
+      leaves.push({path: at, name, ...readNumeric(value, `${root}.${name}`)});
+      continue;
+    }
     if (!isTree(value))
       throw new OptionError(
         'bad-parameter',
@@ -89,8 +100,8 @@ function readTree(tree: NumericParams, root: string, path: readonly string[], ab
         `${root}.${name} is nested deeper than ${deepest} levels; a tree may not contain itself.`,
         {name},
       );
-    return readTree(value, root, at, [...above, value]);
-  });
+    readTree(leaves, value, root, at, [...above, value]);
+  }
 }
 
 /** An object of properties: not a Map, a Date or a Promise, which have none. */

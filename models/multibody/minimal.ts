@@ -14,7 +14,7 @@ import {minus, turnedBack} from './numbers.js';
 import {along, byPose, byTwist, columnsOf, type ReactionSeries, type SavedSeries} from './series.js';
 import {pointOfJoint, type JointRows} from './rows.js';
 import {constants, poseOf, twistOf, type Pose, type Twist} from './state.js';
-import {jacobianOf} from './tree-jacobian.js';
+import {treeInertia} from './tree-inertia.js';
 import {treeAccelerations, type Loads} from './tree-acceleration.js';
 import {treeEquations} from './tree-equations.js';
 import {TreeMotion, type TreeAt, type Velocities} from './tree-motion.js';
@@ -38,12 +38,11 @@ export interface Minimal {
 }
 
 /**
- * Velocities up to which the mass matrix is the shorter way: with 30 hinges a step of symplecticEuler takes 75 µs with it
- * and 117 without, with 60 it takes 423 and 223. One grows with the third power, the other linearly.
+ * Velocities up to which the mass matrix is the shorter way: with 30 hinges a step of symplecticEuler takes 41 µs with it
+ * and 147 without, one of implicitMidpoint 1.0 ms and 2.6; with 60 they take 413 and 288 µs, and 13.7 and 3.8 ms.
  */
 const mostInMassMatrix = 40;
 
-const tall = (a: tf.Tensor): tf.Tensor => tf.expandDims(a, 1);
 const grounded = (a: tf.Tensor): tf.Tensor => tf.concat([a, constantTensor(0, [1])]);
 
 export function minimalSystem(
@@ -56,13 +55,7 @@ export function minimalSystem(
 ): Minimal {
   const n = bodies.names.length;
   const motion = new TreeMotion(tree);
-  const entries = jacobianOf(tree, motion);
-  /** J with its angular part in body axes. */
-  const jacobian = (at: TreeAt) => {
-    const {linear, angular} = entries(at);
-    const rotation = at.pose.rotation.map(tall) as unknown as Quat;
-    return {linear, turning: rotateBack(rotation, angular)};
-  };
+  const inertias = treeInertia(tree, motion);
   const inertia = (params: Params): Matrix =>
     bodies.inertia(params).matrix.map(row => row.map(grounded)) as unknown as Matrix;
   const whole = (q: tf.Tensor, v: tf.Tensor): {q: tf.Tensor; v: tf.Tensor} => {
@@ -76,27 +69,13 @@ export function minimalSystem(
       v: own([...linear, ...spin]),
     };
   };
-  /** Σ over bodies of Jᵀ(force, torque in body axes). */
-  const gathered = (linear: Vec, turning: Vec, force: Vec, torque: Vec): tf.Tensor =>
-    tf.addN(
-      [0, 1, 2].flatMap(i => [
-        tf.sum(tf.mul(linear[i], tall(force[i])), 0),
-        tf.sum(tf.mul(turning[i], tall(torque[i])), 0),
-      ]),
-    );
+  const ofBodies = (columns: Vec): Vec => pick(columns, [...Array(n).keys()]);
+  /** Jᵀ w of what acts on all bodies, the ground last. */
+  const gathered = (at: TreeAt, force: Vec, torque: Vec): tf.Tensor =>
+    inertias.force(at, ofBodies(force), ofBodies(torque));
   const mass = (q: tf.Tensor, params: Params): tf.Tensor => {
-    const {linear, turning} = jacobian(motion.at(q));
-    const m = tall(grounded(bodies.mass(params)));
-    const spins = times(inertia(params).map(row => row.map(tall)) as unknown as Matrix, turning);
-    const ofBodies = tf.addN(
-      [0, 1, 2].flatMap(i => [
-        tf.matMul(linear[i] as tf.Tensor2D, tf.mul<tf.Tensor2D>(m, linear[i]), true),
-        tf.matMul(turning[i] as tf.Tensor2D, spins[i] as tf.Tensor2D, true),
-      ]),
-    );
-    return own.armature === undefined
-      ? ofBodies
-      : tf.add(ofBodies, tf.mul(tf.eye(tree.velocities), own.armature(params)));
+    const all = inertias.mass(motion.at(q), bodies.mass(params), bodies.inertia(params).matrix);
+    return own.armature === undefined ? all : tf.add(all, tf.mul(tf.eye(tree.velocities), own.armature(params)));
   };
   /** [bodies, 6]: forces in world axes, torques in body axes. */
   const acting = (all: {q: tf.Tensor; v: tf.Tensor}, t: tf.Tensor, params: Params): tf.Tensor =>
@@ -144,10 +123,9 @@ export function minimalSystem(
           return equations.accelerations(at, v, moving, loads, solved(at, v, moving, loads));
         };
   const force = (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, params: Params): tf.Tensor => {
-    const {linear, turning} = jacobian(motion.at(q));
     const {force: f, torque} = lacking(q, v, t, params);
-    const ofBodies = tf.neg(gathered(linear, turning, f, torque));
-    return own.force === undefined ? ofBodies : tf.add(ofBodies, own.force(q, v, t, params));
+    const all = tf.neg(gathered(motion.at(q), f, torque));
+    return own.force === undefined ? all : tf.add(all, own.force(q, v, t, params));
   };
   /** Generalized forces of stops, whose multipliers are the last. */
   const stopped = (lambda: tf.Tensor): tf.Tensor | undefined => {
@@ -165,18 +143,17 @@ export function minimalSystem(
     if (velocities.every(row => row.every(x => x === 0))) return new Array<number>(tree.velocities).fill(0);
     const q = Float64Array.from(tree.start);
     const found = along({q: {values: q, shape: [q.length]}}, 1, at => {
-      const {linear, turning} = jacobian(motion.at(at.q));
-      const weighed = [...linear, ...turning];
-      const wanted = [0, 1, 2, 3, 4, 5].map(i =>
-        grounded(
-          constantTensor(
-            Float64Array.from(velocities, row => row[i]),
-            [n],
-          ),
+      const place = motion.at(at.q);
+      const [x, y, z, ...spin] = [0, 1, 2, 3, 4, 5].map(i =>
+        constantTensor(
+          Float64Array.from(velocities, row => row[i]),
+          [n],
         ),
       );
-      const normal = tf.addN(weighed.map(part => tf.matMul(part as tf.Tensor2D, part as tf.Tensor2D, true)));
-      const right = tf.addN(weighed.map((part, i) => tf.sum(tf.mul(part, tall(wanted[i])), 0)));
+      const ones = constantTensor(new Float64Array(n).fill(1), [n]);
+      const zeros = tf.zerosLike(ones);
+      const normal = inertias.mass(place, ones, [[ones, zeros, zeros], [zeros, ones, zeros], [zeros, zeros, ones]]); // prettier-ignore
+      const right = inertias.force(place, [x, y, z], spin as unknown as Vec);
       return tf.reshape(linalg.solve(normal, tf.expandDims(right, 1)), [tree.velocities]);
     });
     return Array.from(found);
@@ -204,11 +181,7 @@ export function minimalSystem(
           ? undefined
           : loopWrench(loops, pose, twistOf(all.v), t, tf.slice(multipliers, [0], [rows]));
       const place = motion.at(q);
-      const pushedBy = ([push, torque]: readonly [Vec, Vec]): tf.Tensor => {
-        const {linear, turning} = jacobian(place);
-        return gathered(linear, turning, push, torque);
-      };
-      const pushed = held === undefined ? undefined : pushedBy(held);
+      const pushed = held === undefined ? undefined : gathered(place, ...held);
       const stops = multipliers === undefined ? undefined : stopped(multipliers);
       const plus = (x: tf.Tensor, y: tf.Tensor | undefined): tf.Tensor => (y === undefined ? x : tf.add(x, y));
       const right = (): tf.Tensor => plus(plus(force(q, v, t, params), pushed), stops);

@@ -53,6 +53,33 @@ describe('step: what is kept of a step', () => {
     kept.forEach((twice, i) => expect(twice).to.be.closeTo(q[i] + stepper.state[i], 1e-15));
   });
 
+  it('is left by a program that takes the place of the update of an explicit step, which is all of its work', () => {
+    const network = mlp({sizes: [2, 16, 2], seed: 1});
+    const prepared = prepare(
+      ode(({y}) => network.apply(tf.reshape(y, [1, 2]))),
+      {y: [[1, 2]]},
+      {scheme: rk4(), dt: 0.1, steps: 3},
+    );
+    const {
+      compiled,
+      options: {newton},
+    } = prepared;
+    const keeping = compiled.forward(newton.linear, 'narrow');
+    expect([keeping.has('keep'), keeping.has('update')]).to.deep.equal([true, false]);
+    expect(compiled.forward(newton.linear).has('update')).to.equal(true);
+    // Steps with and without a record are one step, to the last bit.
+    const ends = [undefined, 'narrow' as const].map(keeps => {
+      const stepper = new Stepper({...prepared, keeps}, Float64Array.of(1, 2), false, true);
+      for (let k = 0; k < 3; k++) expect(stepper.attempt(0.1 * k, 0.1)).to.equal('completed');
+      return [...stepper.state];
+    });
+    expect(ends[1]).to.deep.equal(ends[0]);
+    // Of an implicit one it goes along with its other programs, which are compiled once for both.
+    const midpoint = prepare(chain(n), start(n), options);
+    const implicit = midpoint.compiled.forward(midpoint.options.newton.linear, 'narrow');
+    expect([implicit.has('keep'), implicit.has('update')]).to.deep.equal([true, true]);
+  });
+
   it('is nothing where the way back needs nothing: a linear system, of its initial state', () => {
     const prepared = prepare(
       ode(({y}) => tf.mul(y, -2)),

@@ -7,7 +7,7 @@
 import type {Body, Local} from '../../wasm/assembler.js';
 import type {Pointers} from './contraction-block.js';
 import type {Product} from './contraction.js';
-import {transposed} from './contraction.js';
+import {pointersTo, transposed} from './contraction.js';
 import {inBlocks, repeat} from './counting.js';
 import type {Format} from './format.js';
 import {multiplyAdd} from './format.js';
@@ -24,8 +24,7 @@ export function emitSingleProduct(body: Body, given: Product, format: Format): v
   // A matrix that lies by columns, times a vector.
   const product = n === 1 && m > 1 && left.row === 1 && left.column !== 1 ? transposed(given) : given;
   const {a, b, c} = product;
-  const at = {a: body.local('i32'), b: body.local('i32'), c: body.local('i32')};
-  body.i32(a.address).set(at.a).i32(b.address).set(at.b).i32(c.address).set(at.c);
+  const at = pointersTo(body, product);
   const {bytes} = format;
   const walks = [
     {local: at.a, bytes: bytes * a.batch},
@@ -33,7 +32,7 @@ export function emitSingleProduct(body: Body, given: Product, format: Format): v
     {local: at.c, bytes: bytes * c.batch},
   ];
   repeat(body, batch, walks, () => new SingleProduct(body, product, format, at).emit());
-  for (const local of Object.values(at)) body.release(local);
+  for (const local of [at.a, at.b, at.c]) body.release(local);
 }
 
 class SingleProduct {

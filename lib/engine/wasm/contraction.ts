@@ -5,31 +5,32 @@
  * read where they lie, by strides, so transposes and blocks of a longer vector are not copied. In which
  * order an element's terms are summed the graph says, wherever the operands lie.
  */
-import type {Body} from '../../wasm/assembler.js';
+import type {Body, Local} from '../../wasm/assembler.js';
 import type {Pointers, Scheme} from './contraction-block.js';
 import {emitBlock} from './contraction-block.js';
 import {emitRowPairs} from './contraction-rows.js';
 import type {Advance} from './counting.js';
 import {inBlocks, moved, repeat} from './counting.js';
+import type {Format} from './format.js';
 
-/** A matrix in memory: address of its first element and strides in elements. */
-export interface MatrixPlace {
-  readonly address: number;
+/** A matrix in memory: address of its first element, known or in a local, and strides in elements. */
+export interface MatrixPlace<Address = number | Local> {
+  readonly address: Address;
   readonly batch: number;
   readonly row: number;
   readonly column: number;
 }
 
-export interface Product {
+export interface Product<Address = number | Local> {
   /** Even and odd terms are summed apart. */
   readonly apart: boolean;
   readonly batch: number;
   readonly m: number;
   readonly k: number;
   readonly n: number;
-  readonly a: MatrixPlace;
-  readonly b: MatrixPlace;
-  readonly c: MatrixPlace;
+  readonly a: MatrixPlace<Address>;
+  readonly b: MatrixPlace<Address>;
+  readonly c: MatrixPlace<Address>;
 }
 
 /** Rows of the result in registers: with two pairs of columns that is eight sums, two pairs of B and one
@@ -42,8 +43,7 @@ export function emitProduct(body: Body, given: Product): void {
   const product = oriented(given);
   const {batch, m, n, a, b, c} = product;
   if (m * n * batch === 0) return;
-  const at = {a: body.local('i32'), b: body.local('i32'), c: body.local('i32')};
-  body.i32(a.address).set(at.a).i32(b.address).set(at.b).i32(c.address).set(at.c);
+  const at = pointersTo(body, product);
   repeat(
     body,
     batch,
@@ -54,7 +54,25 @@ export function emitProduct(body: Body, given: Product): void {
     ],
     () => emitOne(body, product, at),
   );
-  for (const local of Object.values(at)) body.release(local);
+  for (const local of [at.a, at.b, at.c]) body.release(local);
+}
+
+/** Locals that point to the operands. */
+export function pointersTo(body: Body, {a, b, c}: Pick<Product, 'a' | 'b' | 'c'>): Pointers {
+  const pointer = ({address}: MatrixPlace): Local => {
+    const local = body.local('i32');
+    if (typeof address === 'number') body.i32(address);
+    else body.get(address);
+    body.set(local);
+    return local;
+  };
+  return {a: pointer(a), b: pointer(b), c: pointer(c)};
+}
+
+/** What products of one function have in common: all but where their operands are. */
+export function productKey({apart, batch, m, k, n, a, b, c}: Product, {name}: Format): string {
+  const strides = [a, b, c].flatMap(matrix => [matrix.batch, matrix.row, matrix.column]);
+  return [name, apart, batch, m, k, n, ...strides].join();
 }
 
 function emitOne(body: Body, product: Product, at: Pointers): void {

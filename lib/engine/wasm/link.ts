@@ -14,12 +14,14 @@ import type {HostKernel} from './host.js';
 import {hostOps, withoutGraph} from './host.js';
 import type {KernelStep, Lowered} from './lower.js';
 import type {ModuleSurroundings} from './program.js';
-import {ProgramEmitter} from './program.js';
+import {emitProductIn, ProgramEmitter} from './program.js';
 import type {VectorFunction} from './transcendental.js';
 import {emitSingleFunction} from './transcendental-single.js';
 import {emitVectorFunction, fallbacks, isVectorFunction} from './transcendental.js';
 import type {MemoryUse} from './memory.js';
 import {isBlocked} from '../../graph/primitives/contraction.js';
+import type {Product} from './contraction.js';
+import {productKey} from './contraction.js';
 import {defineBlockedProduct, productParameters, workspaceBytes} from './blocked-product.js';
 import type {Format} from './format.js';
 import {double, single} from './format.js';
@@ -87,6 +89,8 @@ class Linker implements ModuleSurroundings {
   private copy: Defined | undefined;
   private narrowing: Defined | undefined;
   private widening: Defined | undefined;
+  /** Index by shape. */
+  private readonly productFunctions = new Map<string, number>();
   private readonly blocked = new Map<Format, {readonly index: number; readonly workspace: number}>();
   private readonly threaded = new Map<Format, {readonly index: number; readonly product: ThreadedProduct}>();
   /** Room for inputs in single precision, by name. */
@@ -201,6 +205,18 @@ class Linker implements ModuleSurroundings {
       emit(fn, body, bits => this.pairAddress(bits), this.imported.get(fn));
       this.own.set(fn, index);
     }
+  }
+
+  product(product: Product, format: Format): number {
+    const key = productKey(product, format);
+    let index = this.productFunctions.get(key);
+    if (index === undefined) {
+      const {body, ...defined} = this.builder.define({parameters: ['i32', 'i32', 'i32'], results: []});
+      const [a, b, c] = [product.a, product.b, product.c].map((place, i) => ({...place, address: body.parameter(i)}));
+      emitProductIn(body, {...product, a, b, c}, format);
+      this.productFunctions.set(key, (index = defined.index));
+    }
+    return index;
   }
 
   blockedProduct(format: Format, operations: number): {readonly index: number; readonly workspace?: number} {

@@ -38,6 +38,8 @@ export interface ModuleSurroundings {
   callIndex(fn: FunctionName | BinaryName): number;
   /** Index of the import that computes this step in JavaScript. */
   hostIndex(step: KernelStep, operands: HostKernel['operands'], address: number): number;
+  /** The function for products of this shape, called with the addresses of their operands and of their results. */
+  product(product: Product, format: Format): number;
   /** The function for a large product: this module's own, with room to work in, or one that is given parts to other threads. */
   blockedProduct(format: Format, operations: number): {readonly index: number; readonly workspace?: number};
   emitZero(body: Body, address: number, bytes: number): void;
@@ -46,6 +48,18 @@ export interface ModuleSurroundings {
   emitNarrow(body: Body, from: number, to: number, count: number): void;
   emitWiden(body: Body, from: number, to: number, count: number): void;
   emitCopy(body: Body, from: number, to: number, count: number): void;
+}
+
+/**
+ * From so many products of numbers on, a product of matrices is a function of its own, which all of its shape share, as those of
+ * the stages and layers of a network are: their code is written and compiled once (a neural ODE 2–64–64–2 by tsit5: half the bytes),
+ * and optimised code replaces it between two calls, where a loop goes on as it was. A call takes some 2 ns, of these a microsecond.
+ */
+const fewestProducts = 2048;
+
+export function emitProductIn(body: Body, product: Product, format: Format): void {
+  if (format === double) emitProduct(body, product);
+  else emitSingleProduct(body, product, format);
 }
 
 export class ProgramEmitter implements LoopSurroundings {
@@ -198,11 +212,16 @@ export class ProgramEmitter implements LoopSurroundings {
       c: {address: to, batch: m * n, row: n, column: 1},
     };
     if (k > 0 && isBlocked(node)) this.blockedProduct(product, format);
-    else if (format === double) emitProduct(this.body, product);
-    else emitSingleProduct(this.body, product, format);
+    else if (batch * m * k * n < fewestProducts) emitProductIn(this.body, product, format);
+    else
+      this.body
+        .i32(product.a.address)
+        .i32(product.b.address)
+        .i32(product.c.address)
+        .call(this.linker.product(product, format));
   }
 
-  private blockedProduct({batch, m, k, n, a, b, c}: Product, format: Format): void {
+  private blockedProduct({batch, m, k, n, a, b, c}: Product<number>, format: Format): void {
     const {body, linker} = this;
     const {bytes} = format;
     const {index, workspace} = linker.blockedProduct(format, 2 * m * k * n);

@@ -26,9 +26,31 @@ export interface Taken {
   readonly next: Float64Array;
 }
 
-/** What dense output and events read. */
+/** What dense output and events read, and the programs that do. */
 const bufferNames = ['x', 'z', 'next', 't', 'h', 'theta', 'inside'] as const;
-type Buffers = {readonly [name in (typeof bufferNames)[number]]?: Float64Array};
+const programNames = ['between', 'dense', 'watch', 'events'] as const;
+
+interface Along {
+  readonly buffers: {readonly [name in (typeof bufferNames)[number]]?: Float64Array};
+  readonly programs: {readonly [name in (typeof programNames)[number]]?: () => void};
+}
+
+/** By executable: every run asks for them, each by its name. */
+const known = new WeakMap<StepExecutable<HistoryProgram>, Along>();
+
+function found(executable: StepExecutable<HistoryProgram>): Along {
+  let along = known.get(executable);
+  if (along === undefined) {
+    along = {
+      buffers: Object.fromEntries(bufferNames.map(name => [name, executable.find(name)])),
+      programs: Object.fromEntries(
+        programNames.map(name => [name, executable.has(name) ? executable.program(name) : undefined]),
+      ),
+    };
+    known.set(executable, along);
+  }
+  return along;
+}
 
 export class Integrator {
   readonly state: Float64Array;
@@ -38,8 +60,8 @@ export class Integrator {
   private begun: {readonly given: Float64Array; readonly jumped: boolean} | undefined;
   readonly stepper: Stepper;
   private readonly along: StepExecutable<HistoryProgram>;
-  private readonly buffers: Buffers;
-  private readonly programs: {readonly [name in 'between' | 'dense' | 'watch' | 'events']?: () => void};
+  private readonly buffers: Along['buffers'];
+  private readonly programs: Along['programs'];
   private readonly passing: boolean;
   private readonly ownSize: number;
 
@@ -56,13 +78,7 @@ export class Integrator {
     this.state = this.stepper.state;
     this.along = historyForward(prepared);
     loadParameters(this.along, prepared);
-    this.buffers = Object.fromEntries(bufferNames.map(name => [name, this.along.find(name)]));
-    this.programs = Object.fromEntries(
-      (['between', 'dense', 'watch', 'events'] as const).map(name => [
-        name,
-        this.along.has(name) ? this.along.program(name) : undefined,
-      ]),
-    );
+    ({buffers: this.buffers, programs: this.programs} = found(this.along));
     this.passing = prepared.keeps === 'layers' && prepared.options.plan?.events.length === 0;
     this.ownSize = prepared.start.traced.inputs.x.size;
   }
@@ -97,11 +113,11 @@ export class Integrator {
     programs.between?.();
   }
 
-  /** The state at θ of the step that is loaded. */
+  /** The state at θ of the step that is loaded; the executable's own buffer. */
   dense(theta: number): Float64Array {
     this.buffers.theta?.fill(theta);
     this.programs.dense?.();
-    return this.along.buffer('D').slice();
+    return this.along.buffer('D');
   }
 
   /** The events' functions at θ of the step that is loaded, and their derivatives by θ; the executable's own buffers. */

@@ -20,27 +20,30 @@ export class Saver {
     private readonly history: StepHistory,
     private readonly size: number,
   ) {
-    this.rows = new Float64Array(size * 16);
+    const expected = saving.kind === 'times' ? saving.times.length : 16;
+    this.rows = newNumbers(size * expected, 'the saved states', fewerSaved);
   }
 
   get count(): number {
     return this.saved.length;
   }
 
-  /** Saved states, one after another, and their times. */
+  /** Saved states, one after another, once all are there. */
   get states(): Float64Array {
-    return this.rows.slice(0, this.count * this.size);
+    const {rows, count, size} = this;
+    return count * size === rows.length ? rows : rows.slice(0, count * size);
   }
 
+  /** Their times. */
   get times(): Float64Array {
-    return Float64Array.from(this.saved);
+    return new Float64Array(this.saved);
   }
 
   /** What was saved since this was last asked for; it is not kept. */
   take(): {readonly states: Float64Array; readonly times: Float64Array} {
-    const {states, times} = this;
+    const {rows, count, size, times} = this;
     this.saved.length = 0;
-    return {states, times};
+    return {states: rows.slice(0, count * size), times};
   }
 
   start(t: number): void {

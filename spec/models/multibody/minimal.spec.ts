@@ -147,6 +147,62 @@ describe('minimal coordinates', () => {
     expect(largest(one.map((x, i) => x - other[i]))).to.be.below(1e-8);
   });
 
+  it('two arms on a floating base: M is that of the kinetic energy, also far from the origin', () => {
+    const limb = (x: number, y: number): BodySpec => ({...body([x, y, 0.1]), rotation: [0.9, 0.2, -0.1, 0.1]});
+    const spec = (shift: readonly [number, number, number]): MultibodySpec => {
+      const moved = ([x, y, z]: readonly number[]): [number, number, number] => [
+        x + shift[0],
+        y + shift[1],
+        z + shift[2],
+      ];
+      const placed = (one: BodySpec): BodySpec => ({...one, position: moved(one.position as readonly number[])});
+      return {
+        bodies: {base: placed(body([0, 0, 0])), a: placed(limb(1, 0)), b: placed(limb(2, 0)), c: placed(limb(0, 1)), d: placed(limb(0, 2))}, // prettier-ignore
+        joints: {
+          one: spherical('base', 'a', {at: moved([0.5, 0, 0])}),
+          two: screw('a', 'b', {at: moved([1.5, 0, 0]), axis, pitch: 0.4}),
+          three: universal('base', 'c', {at: moved([0, 0.5, 0]), axes: [axis, [1, -0.2, 0]]}),
+          four: cylindrical('c', 'd', {at: moved([0, 1.5, 0]), axis}),
+        },
+        coordinates: 'minimal',
+      };
+    };
+    const energies = (
+      [
+        [0, 0, 0],
+        [3e5, -2e5, 1e5],
+      ] as const
+    ).map(shift => {
+      const system = multibody(spec(shift));
+      const next = stream(4);
+      const q = (system.initial.q as number[]).map((x, i) => (i < 3 || i > 10 ? x + 0.3 * next() : x));
+      const v = (system.initial.v as number[]).map(() => next());
+      const mass = system.mass as (at: {q: tf.Tensor; params: object}) => tf.Tensor;
+      const path = simulate(
+        system,
+        {q, v},
+        {
+          dt: 1,
+          steps: 0,
+          observe: at => {
+            const {q, v, params} = at;
+            const row = tf.reshape(v, [1, v.size]);
+            const kinetic = tf.mul(0.5, tf.matMul(tf.matMul(row, mass({q, params}) as tf.Tensor2D), row, false, true));
+            return tf.stack([tf.reshape(kinetic, []), tf.reshape(system.energy(at), [])]);
+          },
+        },
+      );
+      path.dispose();
+      return [...path.values('observed')];
+    });
+    const [[one, energy], [far, farEnergy]] = energies;
+    expect(energy).to.be.above(1);
+    expect(one / energy - 1).to.be.within(-1e-13, 1e-13);
+    // Positions of 3e5 are rounded to 6e-11.
+    expect(far / farEnergy - 1).to.be.within(-1e-9, 1e-9);
+    expect(far / one - 1).to.be.within(-1e-9, 1e-9);
+  });
+
   it('a loop closed by a rod: it bears the same, and so do the joints of the tree', () => {
     const rod = (x: number, z: number): BodySpec => ({mass: 1, inertia: [0.02, 0.1, 0.1], position: [x, 0, z]});
     const y: [number, number, number] = [0, 1, 0];
