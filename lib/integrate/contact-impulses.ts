@@ -33,6 +33,9 @@ const linearized = 1e-12;
 /** so many times at most. */
 const mostLinearizations = 8;
 
+/** Nearer than this share of the velocity that contacts meet with, Newton's method on the whole step found them in a pile of a hundred balls. */
+const hopeless = 1e-6;
+
 interface Entries {
   /** In the pattern of A, or by row of G. */
   readonly pattern: Pick<Pattern, 'n' | 'rowPointers' | 'columns'>;
@@ -162,6 +165,7 @@ export class ContactImpulses {
     this.counters.newtonIterations += cones.factorizations;
     this.counters.factorizations += cones.factorizations;
     if (off <= accepted(speed)) return true;
+    if (off <= hopeless * cones.approach) return false;
     const [row, most] = [
       this.rowName(this.at.lambda + cones.worst),
       cones.p.reduce((a, x) => Math.max(a, Math.abs(x)), 0),
