@@ -35,6 +35,9 @@ const mostAnchors = 300;
 const stiffer = 10;
 const softest = 0.2;
 
+/** Wedged contacts of which the impulses by themselves are not found are tried in the whole step, which finds some of few bodies; of more it takes minutes to no avail. */
+const mostRows = 300;
+
 export class ContactForces {
   private searching?: NewtonIteration;
 
@@ -98,6 +101,11 @@ export class ContactForces {
       if (this.impulses.find()) {
         proximity[0] = derivativeSoftness;
         return 'converged';
+      }
+      if (this.impulses.failure !== undefined && anchor.length >= mostRows) {
+        proximity[0] = derivativeSoftness;
+        iteration.cause = this.impulses.failure;
+        return 'newton-diverged';
       }
       this.guess();
     }

@@ -6,6 +6,7 @@
  */
 import {ConeComplementarity} from '../newton/cone-complementarity.js';
 import {matrixPattern, type ContactRows} from '../newton/cone-contacts.js';
+import {StiffgradError} from '../errors.js';
 import {auto, type Pattern} from '../linear/index.js';
 import type {StepExecutable} from '../step/buffers.js';
 import {contactLaws} from '../system/contact-laws.js';
@@ -13,14 +14,27 @@ import type {Counters} from './counters.js';
 import type {Runnable} from './runnable.js';
 import type {StepSystem} from './step-system.js';
 
-/** Shares of the largest velocity that contacts meet with, before and with their impulses: what Newton's steps go on for, when iterations end, */
-const [tolerance, enough] = [1e-11, 5e-10];
-/** and how far contacts may be off that are wedged, of which gaps contradict each other by rounding: 1e-8 m/s where balls meet with 2 m/s. */
-const accepted = 5e-9;
-/** Forces that depend on velocities are linearized until velocities move by no more than this share, */
+/**
+ * Rounding of the largest velocity that contacts meet with, before and with their impulses, which Newton's steps go on for. Of 1e-11 differences of
+ * a tumbling box's motion were off by 1.3e-6.
+ */
+const rounding = 1e-14;
+/**
+ * Where iterations end, and how far contacts may be off that are wedged, of which gaps contradict each other by rounding: shares of that velocity, at high
+ * speeds a velocity, so that laws hold to 1e-8 m/s, and never less than rounding.
+ */
+const enough = atMost(5e-10, 1e-9);
+const accepted = atMost(5e-9, 4e-9);
+function atMost(share: number, velocity: number): (speed: number) => number {
+  return speed => Math.max(rounding * speed, Math.min(share * speed, velocity));
+}
+/** Forces that depend on velocities are linearized until velocities move by no more than this share of the largest, or of what contacts meet with, */
 const linearized = 1e-12;
 /** so many times at most. */
 const mostLinearizations = 8;
+
+/** Nearer than this share of the velocity that contacts meet with, Newton's method on the whole step found them in a pile of a hundred balls. */
+const hopeless = 1e-6;
 
 interface Entries {
   /** In the pattern of A, or by row of G. */
@@ -40,12 +54,16 @@ export class ContactImpulses {
   private readonly m: Float64Array;
   private readonly g: readonly Float64Array[];
 
+  /** Why forces were not found. */
+  failure: StiffgradError | undefined;
+
   private constructor(
     private readonly forward: StepExecutable<'jacobian' | 'residual' | 'contactLaws'>,
     private readonly system: StepSystem,
     private readonly entries: Entries,
     private readonly at: {readonly v: number; readonly mean: number; readonly lambda: number; readonly pi: number},
     private readonly counters: Counters,
+    private readonly rowName: (row: number) => string,
   ) {
     this.a = new Float64Array(entries.pattern.columns.length);
     this.m = new Float64Array(entries.pattern.columns.length);
@@ -66,11 +84,17 @@ export class ContactImpulses {
     if (v === undefined || mean === undefined || lambda === undefined || pi === undefined) return undefined;
     const at = {v: v.offset, mean: mean.offset, lambda: lambda.offset, pi: pi.offset};
     const entries = entriesOf(compiled.matrix.pattern, at, v.size, lambda.size);
-    return entries === undefined ? undefined : new ContactImpulses(forward, system, entries, at, counters);
+    return entries === undefined
+      ? undefined
+      : new ContactImpulses(forward, system, entries, at, counters, row => traced.unknown.rowName(row));
   }
 
-  /** From the guess in z. @returns whether z solves the step */
+  /**
+   * From the guess in z.
+   * @returns whether z solves the step; otherwise `failure` says why where no other way would either
+   */
   find(): boolean {
+    this.failure = undefined;
     const {system, at, entries, a, m, g, forward, counters} = this;
     const {z, residual} = system;
     const J = forward.buffer('J');
@@ -101,7 +125,7 @@ export class ContactImpulses {
       }
       press.push(p, -1, b);
       const speed = press.speed();
-      if (!(this.solve(problems[0], speed) <= accepted * speed)) return false;
+      if (!this.solve(problems[0], speed)) return false;
       z.set(press.v, at.v);
       for (let i = 0; i < count; i++) z[at.lambda + i] = press.p[i] / h;
       // Where positions end.
@@ -118,7 +142,7 @@ export class ContactImpulses {
       }
       this.pushAll(known, move.b);
       const reach = Math.max(speed, move.speed());
-      if (!(this.solve(problems[1], reach) <= accepted * reach)) return false;
+      if (!this.solve(problems[1], reach)) return false;
       z.set(move.v, at.mean);
       for (let i = 0; i < count; i++)
         z[at.pi + i] = (known[i] + (row(contactLaws.tangential, i) === 1 ? 0 : move.p[i])) / h;
@@ -128,18 +152,31 @@ export class ContactImpulses {
       for (const block of [at.lambda, at.pi])
         for (let i = block; i < block + count; i++) broken = Math.max(broken, Math.abs(residual[i]));
       if (!(broken < Infinity)) return false;
-      let largest = 0;
+      let largest = speed;
       for (let i = 0; i < n; i++) largest = Math.max(largest, Math.abs(z[at.v + i]));
-      if (press.largestMove(residual, at.v) <= linearized * largest) return broken <= accepted * reach;
+      if (press.largestMove(residual, at.v) <= linearized * largest) return broken <= accepted(reach);
     }
     return false;
   }
 
-  private solve(problem: ConeComplementarity, speed: number): number {
-    const off = problem.solve(speed, tolerance * speed, enough * speed);
-    this.counters.newtonIterations += problem.cones.factorizations;
-    this.counters.factorizations += problem.cones.factorizations;
-    return off;
+  private solve(problem: ConeComplementarity, speed: number): boolean {
+    const {cones} = problem;
+    const off = problem.solve(speed, rounding * speed, enough(speed));
+    this.counters.newtonIterations += cones.factorizations;
+    this.counters.factorizations += cones.factorizations;
+    if (off <= accepted(speed)) return true;
+    if (off <= hopeless * cones.approach) return false;
+    const [row, most] = [
+      this.rowName(this.at.lambda + cones.worst),
+      cones.p.reduce((a, x) => Math.max(a, Math.abs(x)), 0),
+    ];
+    this.failure = new StiffgradError(
+      'contacts-unsolved',
+      `the forces of ${cones.contacts.length} contacts were not found: the best that were break the laws of contact by a velocity of ${off.toExponential(1)}, where ${accepted(speed).toExponential(1)} is taken, most in ${row}, with impulses up to ${most.toExponential(1)}. Bodies that are wedged with friction may have no such forces, or only some without bound. `
+        + 'Take a smaller dt, less friction or more room, or let the wedged ones yield: contact in place of rigidContact.',
+      {off, accepted: accepted(speed), row, impulse: most},
+    );
+    return false;
   }
 
   /** Adds Gᵀ f. */

@@ -68,6 +68,7 @@ function reason({status, history, worst, cause}: FailedStep, causeRows: readonly
         ? `the new state is infinite or NaN in ${notFinite}.`
         : `the residual became infinite or NaN in iteration ${history.length}, in ${notFinite}.`;
     case 'newton-diverged':
+      if (cause?.code === 'contacts-unsolved') return cause.message;
       if (cause !== undefined) return `the linear solver failed in iteration ${history.length}. ${cause.message}`;
       return `Newton did not converge in ${history.length} iterations (residual ${historyText(history)}). Worst rows: ${rows}.`;
     case 'step-too-small':
@@ -86,7 +87,7 @@ function advice({status, scheme, newton, history, cause}: FailedStep): string {
         ? 'Explicit schemes need a dt below 2 over the highest frequency: take a smaller dt, or an implicit scheme.'
         : 'Check the model near this state (divisions, roots, logarithms), or take a smaller dt.';
     case 'newton-diverged': {
-      // A linear solver's own sentence says what to change.
+      // Another's own sentence says what to change.
       if (cause !== undefined) return '';
       if (scheme.name === equilibrium) return 'Start nearer to it, or load it in steps.';
       const ways = ['a smaller dt'];

@@ -28,15 +28,19 @@ export class AlartCurnier {
     [this.anchored, this.next] = [new Float64Array(cones.p.length), new Float64Array(cones.p.length)];
   }
 
-  /** One step of p; v is left as it was. @returns false where there is none */
-  step(): boolean {
+  /**
+   * One step of p; v is left as it was.
+   * @param ties contacts that part by no more than this velocity press: of bodies that fall together all at once, not one after the other
+   * @returns false where there is none
+   */
+  step(ties = 0): boolean {
     const {cones, factor, right, found, anchored, next, slips} = this;
     const {contacts, apart, p} = cones;
     right.set(cones.b);
     const whole = cones.factor(factor, contact => {
       const {rows, support, g} = contact;
       const [k, s] = [rows.length, support.length];
-      const d = this.stiffness(contact);
+      const d = this.stiffness(contact, ties);
       if (d === undefined) return undefined;
       for (let i = 0; i < k; i++) {
         let force = anchored[rows[i]];
@@ -51,7 +55,7 @@ export class AlartCurnier {
     for (const contact of contacts) {
       const {rows, support, g} = contact;
       const [k, s] = [rows.length, support.length];
-      const d = this.stiffness(contact);
+      const d = this.stiffness(contact, ties);
       if (d === undefined) continue;
       for (let i = 0; i < k; i++) {
         let u = apart[rows[i]];
@@ -70,14 +74,14 @@ export class AlartCurnier {
   }
 
   /** D of a contact, and in `anchored` what p is at u = 0, by p⁺ = anchored − D u⁺; undefined where it is open. */
-  private stiffness(contact: Contact): Float64Array | undefined {
+  private stiffness(contact: Contact, ties: number): Float64Array | undefined {
     const {d, anchored, cones} = this;
     const {p, friction, give: yielding} = cones;
     const {rows, w} = contact;
     const k = rows.length;
     const u = cones.slip(contact);
     const normal = rows[0];
-    if (p[normal] - u[0] / w[0] <= 0) return undefined;
+    if (p[normal] - (u[0] - ties) / w[0] <= 0) return undefined;
     d.fill(0);
     const stiff = 1 / (softness * w[0] + yielding);
     d[0] = stiff;

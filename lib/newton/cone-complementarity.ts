@@ -3,19 +3,25 @@
  *
  *     0 ≤ p_N ⟂ u_N ≥ 0,     p_T = projection of p_T − ρ u_T on the disc of radius μ p_N.
  *
- * Iterations with one matrix (cone-splitting.ts) come near the solution; Newton steps (alart-curnier.ts) from there give the digits. Impulses of wedged
- * bodies that laws hardly tell apart may have far to go, with velocities that hardly change: long proximal steps take them there (proximal-contacts.ts).
+ * Newton steps (alart-curnier.ts) from the last impulses find those of bodies that lie or roll. Otherwise an interior-point method (cone-interior.ts) comes near
+ * the solution, and Newton steps from there give the digits. Where friction makes it slow, iterations with one matrix (cone-splitting.ts) do, with long
+ * proximal steps (proximal-contacts.ts) for impulses of wedged bodies that laws hardly tell apart and that have far to go.
  */
 import {AlartCurnier} from './alart-curnier.js';
 import {ConeContacts, type ConeStructure} from './cone-contacts.js';
+import {ConeInterior} from './cone-interior.js';
 import {ConeSplitting} from './cone-splitting.js';
 import {ProximalContacts} from './proximal-contacts.js';
 
+/** Iterations of the interior-point method at most, and the share of the speed that is to be left before Newton's method is tried. */
+const [mostInterior, near] = [80, 1e-3];
 /** Iterations between looks at what is left; so many looks at most. */
 const [iterations, mostLooks] = [50, 150];
 /** Newton steps; so many may lead uphill, until contacts have found on which side of their borders they are: at first, and after iterations; */
 const mostSteps = 12;
 const [hasty, uphill] = [5, 10];
+/** contacts that part by less than this share of the speed press in the first of all; */
+const ties = 1e-9;
 /** not twice in turn by more than this factor. */
 const far = 300;
 /** Newton's method is tried again when this share of the error of its last try is left. */
@@ -33,6 +39,7 @@ const [longest, slack] = [1e8, 1e-9];
 export class ConeComplementarity {
   readonly cones: ConeContacts;
   private readonly newton: AlartCurnier;
+  private readonly interior: ConeInterior;
   private readonly splitting: ConeSplitting;
   private readonly proximal: ProximalContacts;
   private readonly best: Float64Array;
@@ -51,6 +58,7 @@ export class ConeComplementarity {
   private constructor(cones: ConeContacts) {
     this.cones = cones;
     this.newton = new AlartCurnier(cones);
+    this.interior = new ConeInterior(cones);
     this.splitting = new ConeSplitting(cones);
     this.proximal = new ProximalContacts(cones);
     [this.best, this.start, this.moved, this.found] = [0, 1, 2, 3].map(() => new Float64Array(cones.p.length));
@@ -69,7 +77,9 @@ export class ConeComplementarity {
     cones.factorizations = 0;
     cones.project();
     splitting.begin();
-    let error = this.polish(cones.error(), tolerance, enough, hasty);
+    let error = this.polish(cones.error(), tolerance, enough, hasty, ties * speed);
+    if (error > enough && cones.approach > 0) error = this.fromInterior(tolerance, enough);
+    if (error <= enough) return error;
     let tried = error;
     moved.fill(0);
     let strides = 0;
@@ -103,6 +113,28 @@ export class ConeComplementarity {
       error = cones.error();
     }
     return error <= enough ? this.polish(error, tolerance, enough) : error;
+  }
+
+  /** Newton steps from where the interior-point method comes to. @returns the error that is left */
+  private fromInterior(tolerance: number, enough: number): number {
+    const {cones, interior, found} = this;
+    interior.begin(cones.approach);
+    let [tried, least] = [near * cones.approach, Infinity];
+    for (let k = 0; k < mostInterior && interior.step(); k++) {
+      cones.project();
+      let error = cones.error();
+      if (error <= tried) {
+        tried = error / 10;
+        error = this.polish(error, tolerance, enough);
+      }
+      if (error < least) {
+        least = error;
+        found.set(cones.p);
+      }
+      if (least <= enough) break;
+    }
+    if (least < Infinity) cones.p.set(found);
+    return cones.error();
   }
 
   /** The cosine between what impulses have moved by and what they moved by before. */
@@ -159,14 +191,14 @@ export class ConeComplementarity {
   }
 
   /** Newton steps; p is left as it was, where they bring nothing. @returns the error that is left */
-  private polish(from: number, tolerance: number, enough: number, patience = uphill): number {
+  private polish(from: number, tolerance: number, enough: number, patience = uphill, parting = 0): number {
     const {cones, newton, best} = this;
     if (from <= tolerance) return from;
     best.set(cones.p);
     let least = from;
     let higher = 0;
     for (let tries = 0; tries < mostSteps; tries++) {
-      if (!newton.step()) break;
+      if (!newton.step(tries === 0 ? parting : 0)) break;
       const error = cones.error();
       const halved = error <= least / 2;
       if (error < least) {

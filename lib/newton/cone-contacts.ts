@@ -59,9 +59,15 @@ export class ConeContacts {
   readonly b: Float64Array;
   /** The velocity that a normal impulse of one takes from u: u = G v + c + give p_N. */
   give = 0;
+  /** The largest velocity that contacts meet with without their impulses, when last asked for `speed`. */
+  approach = 0;
+  /** The normal row of the contact whose laws were off most when last asked. */
+  worst = -1;
   /** Matrices factored since it was set. */
   factorizations = 0;
-  readonly contacts: readonly Contact[];
+  /** Those that move anything, of numbers as they are. */
+  contacts: readonly Contact[];
+  private readonly all: readonly Contact[];
   private a: Float64Array = new Float64Array(0);
   /** G by compressed rows; rows of no contact are empty. */
   private readonly g: {readonly pointers: Int32Array; readonly columns: Int32Array; readonly values: Float64Array};
@@ -97,7 +103,7 @@ export class ConeContacts {
       }
       return low;
     };
-    this.contacts = contacts.map(({normal, tangential}) => {
+    this.contacts = this.all = contacts.map(({normal, tangential}) => {
       const rows = Int32Array.from([normal, ...tangential]);
       const touched = new Set<number>();
       for (const row of rows) for (const k of places[row]) touched.add(this.groupOf[k]);
@@ -113,7 +119,7 @@ export class ConeContacts {
     this.matrix = new Float64Array(pattern.columns.length);
     const m = places.length;
     const taken = new Uint8Array(m);
-    for (const {rows} of this.contacts) for (const row of rows) taken[row] = 1;
+    for (const {rows} of this.all) for (const row of rows) taken[row] = 1;
     const pointers = new Int32Array(m + 1);
     for (let row = 0; row < m; row++) pointers[row + 1] = pointers[row] + (taken[row] === 1 ? places[row].length : 0);
     this.g = {pointers, columns: new Int32Array(pointers[m]), values: new Float64Array(pointers[m])};
@@ -123,12 +129,15 @@ export class ConeContacts {
     this.place = new Int32Array(n);
   }
 
-  /** New numbers of A, in its pattern's order, and of G, by row at its places. @returns false where A is singular, or a contact moves nothing */
+  /** New numbers of A, in its pattern's order, and of G, by row at its places. @returns false where A is singular */
   load(a: Float64Array, g: readonly Float64Array[]): boolean {
-    const {structure, contacts, groups, place} = this;
+    const {structure, all, groups, place} = this;
     this.a = a;
-    for (const {unknowns, entries, inverse} of groups) if (!invert(a, entries, inverse, unknowns.length)) return false;
-    for (const {rows, support, g: own, y, w} of contacts) {
+    for (const {unknowns, entries, inverse} of groups) {
+      const own = Float64Array.from(entries, k => (k < 0 ? 0 : a[k]));
+      if (!invert(own, inverse, unknowns.length)) return false;
+    }
+    for (const {rows, support, g: own, y, w} of all) {
       const [k, s] = [rows.length, support.length];
       support.forEach((unknown, i) => (place[unknown] = i));
       own.fill(0);
@@ -155,8 +164,10 @@ export class ConeContacts {
           for (let l = 0; l < s; l++) sum += own[i * s + l] * y[j * s + l];
           w[i * k + j] = sum;
         }
-      if (!(w[0] > 0)) return false;
+      if (Number.isNaN(w[0])) return false;
     }
+    // Boxes have points that are not in use, all of whose rows are zero.
+    this.contacts = all.every(moves) ? all : all.filter(moves);
     return true;
   }
 
@@ -167,14 +178,17 @@ export class ConeContacts {
     p.fill(0);
     this.accelerate();
     p.set(pressed);
-    let most = 0;
+    let given = 0;
+    this.approach = 0;
     for (const contact of this.contacts) {
       const {rows, w} = contact;
       const [u, k] = [this.slip(contact), rows.length];
-      for (let i = 0; i < k; i++)
-        most = Math.max(most, Math.abs(u[i] - apart[rows[i]]), w[i * k + i] * Math.abs(p[rows[i]]));
+      for (let i = 0; i < k; i++) {
+        this.approach = Math.max(this.approach, Math.abs(u[i] - apart[rows[i]]));
+        given = Math.max(given, w[i * k + i] * Math.abs(p[rows[i]]));
+      }
     }
-    return most;
+    return Math.max(given, this.approach);
   }
 
   /** The largest of A⁻¹ times what lies in an array from a place on. */
@@ -236,12 +250,13 @@ export class ConeContacts {
   }
 
   /** @param into of A + GᵀDG, D of a contact by `stiffness`, [rows, rows], undefined where it is zero. @returns false where the matrix is refused */
-  factor(into: Factor, stiffness: (contact: Contact) => Float64Array | undefined): boolean {
+  factor(into: Factor, stiffness: (contact: Contact, index: number) => Float64Array | undefined): boolean {
     const {a, matrix, fromA, contacts} = this;
     matrix.fill(0);
     for (let k = 0; k < a.length; k++) matrix[fromA[k]] += a[k];
-    for (const contact of contacts) {
-      const d = stiffness(contact);
+    for (let index = 0; index < contacts.length; index++) {
+      const contact = contacts[index];
+      const d = stiffness(contact, index);
       if (d === undefined) continue;
       const {rows, support, scatter, g} = contact;
       const [k, s] = [rows.length, support.length];
@@ -260,7 +275,9 @@ export class ConeContacts {
       into.refactor(matrix);
       return true;
     } catch (error) {
-      if (error instanceof StiffgradError) return false;
+      if (error instanceof StiffgradError) {
+        return false;
+      }
       throw error;
     }
   }
@@ -268,9 +285,10 @@ export class ConeContacts {
   /** Impulses into their cones. */
   project(): void {
     const {p, friction} = this;
-    for (const {rows} of this.contacts) {
+    for (const contact of this.all) {
+      const {rows} = contact;
       const normal = rows[0];
-      p[normal] = Math.max(0, p[normal]);
+      p[normal] = moves(contact) ? Math.max(0, p[normal]) : 0;
       const room = friction[normal] * p[normal];
       let size = 0;
       for (let i = 1; i < rows.length; i++) size += p[rows[i]] ** 2;
@@ -295,7 +313,7 @@ export class ConeContacts {
   /** The largest of what the laws ask an impulse to change by, as the velocity that it gives; v is made of p first. */
   error(): number {
     const {p, friction} = this;
-    let worst = 0;
+    let [worst, most] = [0, 0];
     this.accelerate();
     for (const contact of this.contacts) {
       const {rows, w} = contact;
@@ -303,18 +321,27 @@ export class ConeContacts {
       const u = this.slip(contact);
       const push = p[rows[0]];
       worst = Math.max(worst, Math.abs(Math.min(u[0], w[0] * push)));
-      if (k === 1) continue;
-      const give = tangentialGive(contact);
-      const room = friction[rows[0]] * push;
-      const x = p[rows[1]] - u[1] / give;
-      const z = k === 3 ? p[rows[2]] - u[2] / give : 0;
-      const size = Math.sqrt(x * x + z * z);
-      const share = size > room ? room / size : 1;
-      worst = Math.max(worst, give * Math.abs(share * x - p[rows[1]]));
-      if (k === 3) worst = Math.max(worst, give * Math.abs(share * z - p[rows[2]]));
+      if (k > 1) {
+        const give = tangentialGive(contact);
+        const room = friction[rows[0]] * push;
+        const x = p[rows[1]] - u[1] / give;
+        const z = k === 3 ? p[rows[2]] - u[2] / give : 0;
+        const size = Math.sqrt(x * x + z * z);
+        const share = size > room ? room / size : 1;
+        worst = Math.max(worst, give * Math.abs(share * x - p[rows[1]]));
+        if (k === 3) worst = Math.max(worst, give * Math.abs(share * z - p[rows[2]]));
+      }
+      if (worst > most) {
+        most = worst;
+        this.worst = rows[0];
+      }
     }
     return Number.isNaN(worst) ? Infinity : worst;
   }
+}
+
+function moves({w}: Contact): boolean {
+  return w[0] > 0;
 }
 
 /** At least the largest eigenvalue of the tangential block of w. */
@@ -376,10 +403,8 @@ export function matrixPattern({
   return csrPattern(pointers, all);
 }
 
-/** Gauss & Jordan's elimination with pivots by columns. @returns false where it is singular */
-function invert(values: Float64Array, entries: Int32Array, inverse: Float64Array, n: number): boolean {
-  const a = new Float64Array(n * n);
-  for (let i = 0; i < n * n; i++) a[i] = entries[i] < 0 ? 0 : values[entries[i]];
+/** Gauss & Jordan's elimination with pivots by columns, which overwrites the matrix. @returns false where it is singular */
+export function invert(a: Float64Array, inverse: Float64Array, n: number): boolean {
   inverse.fill(0);
   for (let i = 0; i < n; i++) inverse[i * n + i] = 1;
   for (let c = 0; c < n; c++) {

@@ -32,14 +32,15 @@ export class ConeSplitting {
     [this.z, this.shift, this.slips, this.forces] = [0, 1, 2, 3].map(() => new Float64Array(p.length));
     this.right = new Float64Array(structure.n);
     this.stiff = new Float64Array(p.length);
-    this.rows = new Int32Array(3 * cones.contacts.length).fill(-1);
-    cones.contacts.forEach(({rows}, c) => this.rows.set(rows, 3 * c));
+    this.rows = new Int32Array(3 * cones.contacts.length);
   }
 
   /** Where A and G are new. */
   begin(): void {
     this.rho = firstRho;
     this.stale = true;
+    this.rows.fill(-1);
+    this.cones.contacts.forEach(({rows}, c) => this.rows.set(rows, 3 * c));
   }
 
   /** Where it went to and fro: slower, and more surely. @returns false where it is as slow already as it gets */

@@ -6,8 +6,8 @@
 export const contactLaws = {apart: 0, reach: 1, coefficient: 2, share: 3, tangential: 4, give: 5} as const;
 
 /**
- * Rows from which on contact forces are found from these: a hundred contacts with friction, as forty balls in a box have. Fewer are found by
- * Newton's method on the whole step, which gives two digits more: otherwise differences of the motion of a tumbling box were off by 1.7e-6
- * instead of less than 1e-6.
+ * Rows from which on contact forces are found from these. Fewer are found faster by Newton's method on the whole step, which needs nothing more
+ * compiled: milliseconds a step of one ball on a floor 0.17 instead of 0.31, of a box on its corners 0.24 instead of 0.28, of three boxes on each other
+ * (96 rows) 18 instead of 32. Four boxes (132) took half the time by these.
  */
-export const fewestRows = 300;
+export const fewestRows = 100;

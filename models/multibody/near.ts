@@ -37,6 +37,8 @@ export interface NearOptions {
   readonly params?: NumericParams;
   /** Steps of a piece at most; every piece is compiled anew. Default 20. */
   readonly piece?: number;
+  /** Called with each piece as it ends, also with that which a step without a solution cut short. */
+  readonly onPiece?: (piece: NearPiece) => void;
 }
 
 /** Made by `simulateNear`: every step of a run in pieces. */
@@ -62,6 +64,10 @@ export interface NearPiece {
   readonly contacts: number;
   /** The bodies of each of them, by number; in place of the first −1 − the number of a plane. */
   readonly pairs: readonly (readonly [number, number])[];
+  /** Its states, that at its start first: [steps + 1], [steps + 1, bodies, 7], [steps + 1, bodies, 6]. */
+  readonly t: Float64Array;
+  readonly q: Float64Array;
+  readonly v: Float64Array;
   /** [steps, multipliers], at the end of each step, as `simulate` gives them; without rigid contacts and joints empty. */
   readonly lambda: Float64Array;
   /** What building and compiling it, and running its steps, took, together [ms]. */
@@ -83,13 +89,13 @@ export function simulateNear(spec: NearSpec, options: NearOptions): NearRun {
   );
   refuseUnknownOptions(
     options,
-    {dt: positive, steps: any, scheme: any, params: any, piece: any},
+    {dt: positive, steps: any, scheme: any, params: any, piece: any, onPiece: callable},
     'simulateNear',
     'bad-multibody',
   );
   requireValue(spec.contact, callable, 'simulateNear: contact', 'bad-multibody');
   requireValue(spec.margin, positive, 'simulateNear: margin', 'bad-multibody');
-  const {dt, steps, scheme = moreau(), params, piece: longest = 20} = options;
+  const {dt, steps, scheme = moreau(), params, piece: longest = 20, onPiece} = options;
   for (const [name, value] of Object.entries({steps, piece: longest}))
     if (!(Number.isInteger(value) && value > 0))
       throw new OptionError('bad-multibody', `simulateNear: ${name} must be a positive whole number, not ${value}.`);
@@ -99,7 +105,6 @@ export function simulateNear(spec: NearSpec, options: NearOptions): NearRun {
   const bare = multibody(spec.system);
   const bodies = readBodies(spec.system.bodies);
   let [q, v] = [flat(bare.initial.q), flat(bare.initial.v)];
-  const saved = {t: [0], q: [q], v: [v]};
   const pieces: NearPiece[] = [];
   const starts: Start[] = [];
   let left: Left | undefined;
@@ -120,43 +125,56 @@ export function simulateNear(spec: NearSpec, options: NearOptions): NearRun {
     const start = left === undefined ? {from: startOf(q, v, done * dt)} : goOn(left, rows, done * dt);
     starts.push(start);
     let last: RunState | undefined;
-    const forces: Float64Array[] = [];
+    const saved = {t: [done * dt], q: [q], v: [v], forces: [] as Float64Array[]};
     let taken = 0;
-    for (const state of simulate.steps(system, start.from, {...run, steps: most})) {
-      if (state.t <= (done + 0.5) * dt) continue;
-      const [next, moving] = [Float64Array.from(state.values('q')), Float64Array.from(state.values('v'))];
-      const missed = search.near(next, moving, 0, 0).find(pair => !known.has(pair.join()));
-      if (missed !== undefined) {
-        if (taken > 0) break;
-        throw new OptionError(
-          'bad-multibody',
-          `simulateNear: in the step to t = ${state.t} ${search.named(missed).join(' and ')} come nearer by more than the margin, ${spec.margin}: take shorter steps, or a larger margin.`,
-        );
+    const end = (): void => {
+      const piece: NearPiece = {
+        first: done,
+        steps: taken,
+        system,
+        contacts: contacts.length,
+        pairs: near,
+        t: Float64Array.from(saved.t),
+        q: joined(saved.q),
+        v: joined(saved.v),
+        lambda: joined(saved.forces),
+        milliseconds: performance.now() - began,
+      };
+      pieces.push(piece);
+      onPiece?.(piece);
+    };
+    try {
+      for (const state of simulate.steps(system, start.from, {...run, steps: most})) {
+        if (state.t <= (done + 0.5) * dt) continue;
+        const [next, moving] = [Float64Array.from(state.values('q')), Float64Array.from(state.values('v'))];
+        const missed = search.near(next, moving, 0, 0).find(pair => !known.has(pair.join()));
+        if (missed !== undefined) {
+          if (taken > 0) break;
+          throw new OptionError(
+            'bad-multibody',
+            `simulateNear: in the step to t = ${state.t} ${search.named(missed).join(' and ')} come nearer by more than the margin, ${spec.margin}: take shorter steps, or a larger margin.`,
+          );
+        }
+        taken++;
+        [q, v] = [next, moving];
+        last = state.state();
+        saved.forces.push(Float64Array.from(last.blocks.lambda?.values ?? []));
+        saved.t.push((done + taken) * dt);
+        saved.q.push(q);
+        saved.v.push(v);
       }
-      taken++;
-      [q, v] = [next, moving];
-      last = state.state();
-      forces.push(Float64Array.from(last.blocks.lambda?.values ?? []));
-      saved.t.push((done + taken) * dt);
-      saved.q.push(q);
-      saved.v.push(v);
+    } catch (error) {
+      if (taken > 0) end();
+      throw error;
     }
-    pieces.push({
-      first: done,
-      steps: taken,
-      system,
-      contacts: contacts.length,
-      pairs: near,
-      lambda: joined(forces),
-      milliseconds: performance.now() - began,
-    });
+    end();
     if (last !== undefined) left = {state: last, rows};
     done += taken;
   }
   return {
-    t: Float64Array.from(saved.t),
-    q: joined(saved.q),
-    v: joined(saved.v),
+    t: whole(pieces, 't', 1),
+    q: whole(pieces, 'q', q.length),
+    v: whole(pieces, 'v', v.length),
     pieces,
     pullback: cotangent => {
       const zero = (like: Float64Array): Float64Array => new Float64Array(like.length);
@@ -320,10 +338,19 @@ const rowsOf = (values: Float64Array, width: number): number[][] =>
 
 const startOf = (q: Float64Array, v: Float64Array, t: number) => ({q: rowsOf(q, 7), v: rowsOf(v, 6), t});
 
-function joined(states: readonly Float64Array[]): Float64Array {
-  const all = new Float64Array(states.length * states[0].length);
-  states.forEach((state, i) => all.set(state, i * state.length));
+function joined(arrays: readonly Float64Array[]): Float64Array {
+  const all = new Float64Array(arrays.reduce((sum, {length}) => sum + length, 0));
+  let at = 0;
+  for (const one of arrays) {
+    all.set(one, at);
+    at += one.length;
+  }
   return all;
+}
+
+/** The states of all pieces, of which each begins where the one before it ends. */
+function whole(pieces: readonly NearPiece[], name: 't' | 'q' | 'v', width: number): Float64Array {
+  return joined([pieces[0][name].subarray(0, width), ...pieces.map(piece => piece[name].subarray(width))]);
 }
 
 function readAll(params: Params): void {

@@ -105,19 +105,48 @@ describe('cone complementarity', () => {
     expect(broken(made, wedge, 0.5)).to.be.lessThan(1e-10);
   });
 
-  it('a heap of 64 balls in a corner, thrown about: momentum, gaps, cones, complementarity and dissipation', () => {
-    let seed = 7;
+  it('ten balls on each other at rest, from nothing: every one carries what lies on it, at once', () => {
+    const n = 10;
+    const touches = Array.from({length: n}, (_, i): Touch => ({ball: i, other: i - 1, normal: [0, 0, 1], apart: 0}));
+    const made = balls(touches.flatMap(() => [0, 0, -0.1, 0, 0, 0]), touches, 0.5); // prettier-ignore
+    const speed = made.cones.speed();
+    expect(made.problem.solve(speed, 1e-12, 1e-11)).to.be.at.most(1e-11);
+    touches.forEach((_, i) => expect(made.cones.p[3 * i]).to.be.closeTo((n - i) * mass * 0.1, 1e-9));
+    // Not one ball after the other.
+    expect(made.cones.factorizations).to.be.at.most(6);
+  });
+
+  it('leaves out what moves nothing', () => {
+    const touches: Touch[] = [
+      {ball: 0, other: -1, normal: [0, 0, 1], apart: 0},
+      {ball: 0, other: -1, normal: [0, 0, 1], apart: 3},
+    ];
+    const made = balls([3, 0, -0.1, 0, 0, 0], touches, 0.5);
+    const {cones} = made;
+    const {places} = cones.structure;
+    const given = made.rows.map((row, i) => Float64Array.from(places[i], k => (i < 3 ? row[k] : 0)));
+    expect(cones.load(made.a, given)).to.equal(true);
+    cones.p.fill(1);
+    expect(made.problem.solve(cones.speed(), 1e-12, 1e-11)).to.be.at.most(1e-11);
+    expect(cones.p[0]).to.be.closeTo(0.1 * mass, 1e-11);
+    expect([...cones.p.subarray(3)]).to.deep.equal([0, 0, 0]);
+  });
+
+  /** 64 balls, touching and nearly touching, at three walls, or five between which they are jammed. */
+  function heap(first: number, jammed: boolean, mu: number, heaps: number): void {
+    let seed = first;
     const next = (): number => ((seed = (seed * 16807) % 2147483647) / 2147483647) * 2 - 1;
     const side = 4;
     const place = (i: number): V3 => [i % side, Math.floor(i / side) % side, Math.floor(i / side ** 2)];
-    const mu = 0.4;
-    for (let k = 0; k < 4; k++) {
+    for (let k = 0; k < heaps; k++) {
       const touches: Touch[] = [];
       const at = Array.from({length: side ** 3}, (_, i) => place(i).map(x => x + 0.1 * next()));
       at.forEach((x, i) => {
-        for (let axis = 0; axis < 3; axis++)
-          if (place(i)[axis] === 0)
-            touches.push({ball: i, other: -1, normal: [0, 1, 2].map(c => (c === axis ? 1 : 0)) as never as V3, apart: 0}); // prettier-ignore
+        for (let axis = 0; axis < 3; axis++) {
+          const unit = (sign: number): V3 => [0, 1, 2].map(c => (c === axis ? sign : 0)) as never as V3;
+          if (place(i)[axis] === 0) touches.push({ball: i, other: -1, normal: unit(1), apart: 0});
+          if (jammed && axis < 2 && place(i)[axis] === side - 1) touches.push({ball: i, other: -1, normal: unit(-1), apart: 0}); // prettier-ignore
+        }
         for (let j = 0; j < i; j++) {
           const d = x.map((c, axis) => c - at[j][axis]);
           const length = Math.hypot(...d);
@@ -131,5 +160,14 @@ describe('cone complementarity', () => {
       expect(made.problem.solve(speed, 1e-11 * speed, 5e-10 * speed)).to.be.at.most(5e-10 * speed);
       expect(broken(made, touches, mu)).to.be.lessThan(1e-8);
     }
+  }
+
+  it('a heap of 64 balls in a corner, thrown about: momentum, gaps, cones, complementarity and dissipation', () => {
+    heap(7, false, 0.4, 4);
+  });
+
+  it('64 balls jammed between four walls: the same', () => {
+    for (const seed of [7, 21, 35]) heap(seed, true, 0.4, 1);
+    heap(35, true, 0.1, 1);
   });
 });

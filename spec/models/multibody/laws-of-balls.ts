@@ -1,5 +1,5 @@
 /** Coulomb's and Moreau's laws, e = 0, between balls and planes in every step of a run in pieces, counted from states and forces alone. */
-import type {NearPiece, NearRun} from '../../../models/index.js';
+import type {NearPiece} from '../../../models/index.js';
 
 type V3 = readonly [number, number, number];
 
@@ -25,9 +25,7 @@ function tangents([x, y, z]: readonly number[]): [number[], number[]] {
  * friction is beyond its cone, and what it lacks of the power it can take. Then the largest force, and how deep balls are in each other and in planes.
  */
 export function lawsOfBalls(
-  run: Pick<NearRun, 'q' | 'v'> & {
-    readonly pieces: readonly Pick<NearPiece, 'first' | 'steps' | 'pairs' | 'lambda'>[];
-  },
+  pieces: readonly Pick<NearPiece, 'steps' | 'pairs' | 'q' | 'v' | 'lambda'>[],
   given: {
     readonly n: number;
     readonly h: number;
@@ -38,15 +36,15 @@ export function lawsOfBalls(
 ): {worst: number; most: number; deepest: number} {
   const {n, h, radius, mu, walls} = given;
   let [worst, most, deepest] = [0, 0, 0];
-  for (const {first, steps, pairs, lambda} of run.pieces) {
+  for (const {steps, pairs, q: states, v: speeds, lambda} of pieces) {
     const flat = pairs.filter(([a]) => a < 0).length;
     const rows = 3 * pairs.length;
     for (let k = 0; k < steps; k++) {
       const all = lambda.subarray(k * rows, (k + 1) * rows);
       // Geometry of the step's start, velocities of its end.
-      const q = run.q.subarray(7 * n * (first + k), 7 * n * (first + k + 1));
-      const v = run.v.subarray(6 * n * (first + k + 1), 6 * n * (first + k + 2));
-      const ended = run.q.subarray(7 * n * (first + k + 1), 7 * n * (first + k + 2));
+      const q = states.subarray(7 * n * k, 7 * n * (k + 1));
+      const v = speeds.subarray(6 * n * (k + 1), 6 * n * (k + 2));
+      const ended = states.subarray(7 * n * (k + 1), 7 * n * (k + 2));
       const centre = (i: number, from = q): number[] => [...from.subarray(7 * i, 7 * i + 3)];
       const surface = (i: number, arm: readonly number[]): number[] => {
         const [w, ...u] = q.subarray(7 * i + 3, 7 * i + 7);

@@ -1,7 +1,7 @@
 /** Runs in pieces with the contacts of what comes near, against the run with all contacts: motion and derivatives. */
-import type * as tf from '@tensorflow/tfjs';
+import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {moreau, OptionError, simulate} from '../../../lib/index.js';
+import {moreau, OptionError, simulate, StiffgradError} from '../../../lib/index.js';
 import {
   multibody,
   plane,
@@ -9,6 +9,7 @@ import {
   simulateNear,
   sphere,
   type BodySpec,
+  type NearPiece,
   type NearSpec,
   type RigidContact,
   type Shape,
@@ -77,6 +78,21 @@ describe('contacts of what comes near', () => {
     expect(run.pieces).to.have.length(2);
     expect(run.pieces.map(({contacts}) => contacts)).to.deep.equal([0, 1]);
     expect(run.q[30 * 7 + 2]).to.be.closeTo(radius, 1e-9);
+    // What each piece leaves is handed over as it ends, also of one that a step without a solution cut short.
+    const told: NearPiece[] = [];
+    simulateNear(short, {dt, steps: 30, piece: 12, params: {mu: 0.3}, onPiece: piece => told.push(piece)});
+    expect(told.map(({first}) => first)).to.deep.equal([0, 12, ...told.slice(2).map(({first}) => first)]);
+    expect(told.reduce((sum, {steps: count}) => sum + count, 0)).to.equal(30);
+    const last = told[told.length - 1];
+    expect([...last.q.slice(-7)]).to.deep.equal([...run.q.slice(-7)]);
+    expect([...told[1].q.slice(0, 7)]).to.deep.equal([...told[0].q.slice(-7)]);
+    expect(last.t[last.steps]).to.be.closeTo(30 * dt, 1e-12);
+    const before: NearPiece[] = [];
+    // Not a number from t = 0.15 on.
+    const broken = ({t}: {t: tf.Tensor}) => tf.mul(tf.sqrt(tf.sub(0.145, t)), tf.ones([1, 6]));
+    const failing = {...short, system: {...thrown, forces: [broken]}};
+    expect(() => simulateNear(failing, {dt, steps: 30, piece: 12, params: {mu: 0.3}, onPiece: piece => before.push(piece)})).to.throw(StiffgradError); // prettier-ignore
+    expect(before.map(({steps: count}) => count)).to.deep.equal([12, 2]);
     const refused = (spec: Partial<NearSpec>, options: object = {}): (() => unknown) => () =>
       simulateNear({...short, ...spec}, {dt, steps: 5, params: {mu: 0.3}, ...options}); // prettier-ignore
     expect(refused({reach: {z: 1}})).to.throw(OptionError, /reach names body 'z'/);

@@ -3,7 +3,7 @@
  * count of its own, in velocities (m/s) and impulses (kg m/s).
  */
 import {expect} from 'chai';
-import {moreau, simulate} from '../../../lib/index.js';
+import {moreau, NewtonError, simulate} from '../../../lib/index.js';
 import {
   box,
   multibody,
@@ -12,6 +12,7 @@ import {
   simulateNear,
   sphere,
   type BodySpec,
+  type NearPiece,
   type RigidContact,
 } from '../../../models/index.js';
 import {carried, lawsAtRest, rollingAcceleration} from './carried.js';
@@ -117,7 +118,7 @@ describe('piles', () => {
       },
       {dt: h, steps, piece: 60},
     );
-    return {run, ...lawsOfBalls(run, {n, h, radius, mu: friction, walls})};
+    return {run, ...lawsOfBalls(run.pieces, {n, h, radius, mu: friction, walls})};
   }
 
   it('balls poured in pieces: the laws of contact in every step, and they do not get into each other', () => {
@@ -135,5 +136,40 @@ describe('piles', () => {
     expect(worst).to.be.lessThan(1e-8);
     // Some fall at 2 m/s past each other.
     expect(deepest).to.be.lessThan(5e-3);
+  });
+
+  it('64 balls that fill a column to the last rounding, thrown about: an error that says that they are jammed, and soon', () => {
+    const [radius, side, half] = [0.1, 4, 0.4];
+    let seed = 7;
+    const next = (): number => ((seed = (seed * 16807) % 2147483647) / 2147483647) * 2 - 1;
+    const bodies: {[name: string]: BodySpec} = {};
+    for (let i = 0; i < side ** 3; i++) {
+      const place = [i % side, Math.floor(i / side) % side, Math.floor(i / side ** 2)];
+      bodies[`s${i}`] = {
+        mass: 1,
+        inertia: [0.004, 0.004, 0.004],
+        position: place.map((k, axis) => (2 * k + 1) * radius - (axis < 2 ? half : 0)) as never as V3,
+        velocity: [next(), next(), next() - 1],
+        angularVelocity: [10 * next(), 10 * next(), 10 * next()],
+      };
+    }
+    const ball = sphere({radius});
+    const walls = [[0, 0, 1], [1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]].map(normal => plane({normal: normal as never as V3, at: normal.map(x => (normal[2] === 0 ? -half * x : 0)) as never as V3})); // prettier-ignore
+    const told: NearPiece[] = [];
+    const pour = (): unknown =>
+      simulateNear(
+        {
+          system: {gravity, bodies},
+          reach: Object.fromEntries(Object.keys(bodies).map(name => [name, radius])),
+          planes: walls,
+          contact: (a, b, wall) => rigidContact(a, b, {shapes: [wall ?? ball, ball], friction: 0.4}),
+          margin: 0.03,
+        },
+        {dt: 0.01, steps: 20, onPiece: piece => told.push(piece)},
+      );
+    expect(pour).to.throw(NewtonError, /the forces of \d+ contacts were not found: .* most in lambda\[\d+\] .* smaller dt, less friction or more room/); // prettier-ignore
+    // The steps before it are there.
+    expect(told).to.have.length(1);
+    expect(told[0].steps).to.be.greaterThan(0);
   });
 });

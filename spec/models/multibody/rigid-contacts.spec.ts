@@ -220,9 +220,9 @@ describe('contacts that do not yield', () => {
     const onBalls = balls.flatMap(i => balls.slice(0, i).map((j): [number, number] => [j, i]));
     const pairs = [...onWalls, ...onBalls];
     const rows = 3 * pairs.length;
-    const pieces = [{first: 0, steps: lambda.length / rows - 1, pairs, lambda: lambda.subarray(rows)}];
+    const pieces = [{steps: lambda.length / rows - 1, pairs, q, v, lambda: lambda.subarray(rows)}];
     const given = {n, h, radius, mu, walls: walls.map(([at, normal]) => ({at, normal}))};
-    const {worst, most, deepest} = lawsOfBalls({q, v, pieces}, given);
+    const {worst, most, deepest} = lawsOfBalls(pieces, given);
     expect(most).to.be.greaterThan(100);
     // Balls of 0.1 m do not lie in each other, wedged as they are.
     expect(deepest).to.be.lessThan(1e-8);
