@@ -134,7 +134,8 @@ export class ConeContacts {
     const {structure, all, groups, place} = this;
     this.a = a;
     for (const {unknowns, entries, inverse} of groups) {
-      const own = Float64Array.from(entries, k => (k < 0 ? 0 : a[k]));
+      const own = new Float64Array(entries.length);
+      for (let k = 0; k < own.length; k++) own[k] = entries[k] < 0 ? 0 : a[entries[k]];
       if (!invert(own, inverse, unknowns.length)) return false;
     }
     for (const {rows, support, g: own, y, w} of all) {
@@ -275,9 +276,7 @@ export class ConeContacts {
       into.refactor(matrix);
       return true;
     } catch (error) {
-      if (error instanceof StiffgradError) {
-        return false;
-      }
+      if (error instanceof StiffgradError) return false;
       throw error;
     }
   }
