@@ -82,13 +82,12 @@ export function minimalSystem(
     wrenches.map(term => term({...all, t, params})).reduce((sum, term) => tf.add(sum, term));
   /** What every body needs for its acceleration where the joints have none, beyond what acts on it: force and torque. */
   const lacking = (
-    q: tf.Tensor,
+    at: TreeAt,
     v: tf.Tensor,
     t: tf.Tensor,
     params: Params,
     a?: tf.Tensor,
   ): {force: Vec; torque: Vec} => {
-    const at = motion.at(q);
     const moving = motion.velocities(at, v);
     const bias = motion.bias(at, v, moving);
     const more = a === undefined ? undefined : motion.velocities(at, a);
@@ -123,8 +122,9 @@ export function minimalSystem(
           return equations.accelerations(at, v, moving, loads, solved(at, v, moving, loads));
         };
   const force = (q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, params: Params): tf.Tensor => {
-    const {force: f, torque} = lacking(q, v, t, params);
-    const all = tf.neg(gathered(motion.at(q), f, torque));
+    const at = motion.at(q);
+    const {force: f, torque} = lacking(at, v, t, params);
+    const all = tf.neg(gathered(at, f, torque));
     return own.force === undefined ? all : tf.add(all, own.force(q, v, t, params));
   };
   /** Generalized forces of stops, whose multipliers are the last. */
@@ -188,7 +188,7 @@ export function minimalSystem(
       const a =
         accelerations?.(q, v, t, params)
         ?? tf.reshape(linalg.solve(mass(q, params), tf.expandDims(right(), 1)), [tree.velocities]);
-      const needed = lacking(q, v, t, params, a);
+      const needed = lacking(place, v, t, params, a);
       const forceOf = held === undefined ? needed.force : sub(needed.force, held[0]);
       const torqueOf = held === undefined ? needed.torque : sub(needed.torque, held[1]);
       const share = constantTensor(
