@@ -1,8 +1,8 @@
 /** What a report of a fit says beyond the fit itself: units, names, references, and the validations of other records. */
 import {OptionError} from '../../lib/index.js';
-import {list, nearestName, object, text, type Checks} from '../../lib/checks.js';
+import {list, nearestName, object, type Checks} from '../../lib/checks.js';
 import {numberText} from '../report/number-text.js';
-import type {Report, ReportFit, ReportParameter} from '../report/report.js';
+import {reportOptions, type Report, type ReportFit, type ReportParameter} from '../report/report.js';
 import {WHITE} from '../report/residual-statistics.js';
 import type {Validation} from './validation.js';
 
@@ -19,20 +19,8 @@ export interface ReportDetails extends Partial<Omit<Report, 'parameters' | 'fits
   readonly validations?: readonly Validation[];
 }
 
-export const reportDetails: Checks = {
-  title: text,
-  description: text,
-  parameters: object,
-  referenceName: text,
-  fits: object,
-  history: list,
-  correlation: object,
-  statistics: list,
-  charts: list,
-  warnings: list,
-  notes: list,
-  validations: list,
-};
+/** Those of a report; what belongs to its parameters and fits is given by their names. */
+export const reportDetails: Checks = {...reportOptions, parameters: object, fits: object, validations: list};
 
 /** The report with what its reader should know beyond the fit. @throws OptionError where details are given for something that is not there */
 export function detailed(

@@ -395,7 +395,8 @@ function unitText(unit: string | undefined): string {
   return unit === undefined || unit === '' ? '' : ` <span class="unit">${escapeXml(unit)}</span>`;
 }
 
-const options = {
+/** What a report may have. */
+export const reportOptions = {
   title: text,
   description: text,
   parameters: list,
@@ -435,9 +436,9 @@ const needed = {
 };
 
 function check(report: Report): void {
-  refuseUnknownOptions(report, options, 'renderReport', 'bad-option');
+  refuseUnknownOptions(report, reportOptions, 'renderReport', 'bad-option');
   for (const name of ['title', 'parameters', 'fits'] as const)
-    requireValue(report[name], options[name], `renderReport: ${name}`);
+    requireValue(report[name], reportOptions[name], `renderReport: ${name}`);
   for (const part of ['parameters', 'fits', 'history', 'statistics'] as const) {
     (report[part] ?? []).forEach((one: object, i) => {
       // A fit's history has more in it than is drawn.
