@@ -6,12 +6,6 @@
 import type {Factor} from '../linear/index.js';
 import {tangentialGive, type ConeContacts, type Contact} from './cone-contacts.js';
 
-/**
- * Contacts yield this share of the velocity that their impulses give by themselves. A step is off by rounding over it: with 1e-7 laws stayed off by
- * 1e-9 m/s, and sweeps had to do the rest.
- */
-const softness = 1e-5;
-
 export class AlartCurnier {
   private readonly factor: Factor;
   private readonly right: Float64Array;
@@ -30,17 +24,18 @@ export class AlartCurnier {
 
   /**
    * One step of p; v is left as it was.
+   * @param softness the share of the velocity that impulses give by themselves by which contacts yield
    * @param ties contacts that part by no more than this velocity press: of bodies that fall together all at once, not one after the other
    * @returns false where there is none
    */
-  step(ties = 0): boolean {
+  step(softness: number, ties = 0): boolean {
     const {cones, factor, right, found, anchored, next, slips} = this;
     const {contacts, apart, p} = cones;
     right.set(cones.b);
     const whole = cones.factor(factor, contact => {
       const {rows, support, g} = contact;
       const [k, s] = [rows.length, support.length];
-      const d = this.stiffness(contact, ties);
+      const d = this.stiffness(contact, softness, ties);
       if (d === undefined) return undefined;
       for (let i = 0; i < k; i++) {
         let force = anchored[rows[i]];
@@ -55,7 +50,7 @@ export class AlartCurnier {
     for (const contact of contacts) {
       const {rows, support, g} = contact;
       const [k, s] = [rows.length, support.length];
-      const d = this.stiffness(contact, ties);
+      const d = this.stiffness(contact, softness, ties);
       if (d === undefined) continue;
       for (let i = 0; i < k; i++) {
         let u = apart[rows[i]];
@@ -74,7 +69,7 @@ export class AlartCurnier {
   }
 
   /** D of a contact, and in `anchored` what p is at u = 0, by p⁺ = anchored − D u⁺; undefined where it is open. */
-  private stiffness(contact: Contact, ties: number): Float64Array | undefined {
+  private stiffness(contact: Contact, softness: number, ties: number): Float64Array | undefined {
     const {d, anchored, cones} = this;
     const {p, friction, give: yielding} = cones;
     const {rows, w} = contact;
