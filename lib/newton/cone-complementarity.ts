@@ -16,7 +16,7 @@ import {ConeInterior} from './cone-interior.js';
  */
 const cautions = [0.1, 10];
 /** Iterations of a run at most, and the share of the speed below which Newton steps are tried, again where half of the error is left. */
-const [mostInterior, near, nearer] = [80, 1e-3, 1 / 2];
+const [mostInterior, near, nearer] = [80, 1e-5, 1 / 3];
 /** Newton steps at most, as long as they bring nothing, and as long as they double the digits; */
 const [firstSteps, steps, mostSteps] = [5, 4, 12];
 /** contacts that part by less than this share of the speed press in the first of all; */
@@ -92,7 +92,7 @@ export class ConeComplementarity {
       error = this.settle(error, speed, tolerance, enough);
       if (error <= enough) return error;
     }
-    return error;
+    return this.settle(error, speed, tolerance, enough);
   }
 
   /** Newton steps, in turns with such of firmer contacts. @returns the error that is left, of the impulses in p */
