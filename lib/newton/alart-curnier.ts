@@ -23,19 +23,18 @@ export class AlartCurnier {
   }
 
   /**
-   * One step of p; v is left as it was.
-   * @param softness the share of the velocity that impulses give by themselves by which contacts yield
+   * One step of p, with the softness of the contacts, not zero, and their anchor; v is left as it was.
    * @param ties contacts that part by no more than this velocity press: of bodies that fall together all at once, not one after the other
    * @returns false where there is none
    */
-  step(softness: number, ties = 0): boolean {
+  step(ties = 0): boolean {
     const {cones, factor, right, found, anchored, next, slips} = this;
     const {contacts, apart, p} = cones;
     right.set(cones.b);
     const whole = cones.factor(factor, contact => {
       const {rows, support, g} = contact;
       const [k, s] = [rows.length, support.length];
-      const d = this.stiffness(contact, softness, ties);
+      const d = this.stiffness(contact, ties);
       if (d === undefined) return undefined;
       for (let i = 0; i < k; i++) {
         let force = anchored[rows[i]];
@@ -50,7 +49,7 @@ export class AlartCurnier {
     for (const contact of contacts) {
       const {rows, support, g} = contact;
       const [k, s] = [rows.length, support.length];
-      const d = this.stiffness(contact, softness, ties);
+      const d = this.stiffness(contact, ties);
       if (d === undefined) continue;
       for (let i = 0; i < k; i++) {
         let u = apart[rows[i]];
@@ -69,9 +68,9 @@ export class AlartCurnier {
   }
 
   /** D of a contact, and in `anchored` what p is at u = 0, by p⁺ = anchored − D u⁺; undefined where it is open. */
-  private stiffness(contact: Contact, softness: number, ties: number): Float64Array | undefined {
+  private stiffness(contact: Contact, ties: number): Float64Array | undefined {
     const {d, anchored, cones} = this;
-    const {p, friction, give: yielding} = cones;
+    const {p, friction, anchor, softness, give: yielding} = cones;
     const {rows, w} = contact;
     const k = rows.length;
     const u = cones.slip(contact);
@@ -80,7 +79,7 @@ export class AlartCurnier {
     d.fill(0);
     const stiff = 1 / (softness * w[0] + yielding);
     d[0] = stiff;
-    anchored[normal] = p[normal] * softness * w[0] * stiff;
+    anchored[normal] = anchor[normal] * softness * w[0] * stiff;
     if (k === 1) return d;
     const give = tangentialGive(contact);
     const mu = friction[normal];
@@ -92,7 +91,7 @@ export class AlartCurnier {
       const held = 1 / (softness * give);
       for (let i = 1; i < k; i++) {
         d[i * k + i] = held;
-        anchored[rows[i]] = p[rows[i]];
+        anchored[rows[i]] = anchor[rows[i]];
       }
       return d;
     }
@@ -101,13 +100,15 @@ export class AlartCurnier {
     // p_T⁺ = (μ p_N⁺) t + the change of direction, κρ/(1 − κ) of the slip across t.
     const t = [x / size, z / size];
     const kappa = room / size;
-    const turning = Math.min(1 / (softness * give), kappa / ((1 - kappa) * give));
+    const rest = 1 - kappa * (1 - softness);
+    const turning = kappa / (rest * give);
     const across = k === 3 ? [-t[1], t[0]] : [0, 0];
     // What p_T lacks of lying along t, and the slip at which that turns.
     const off = across[0] * p1 + across[1] * p2;
-    const slipping = k === 3 ? across[0] * u[1] + across[1] * u[2] : 0;
-    // Linear in u: p_s⁺ = p_s − r_s/(1−κ) − turning (u_s⁺ − u_s), with r_s = p_s.
-    const base = off - off / Math.max(1 - kappa, softness) + turning * slipping;
+    const anchoring = k === 3 ? softness * give * (off - across[0] * anchor[rows[1]] - across[1] * anchor[rows[2]]) : 0;
+    const slipping = k === 3 ? across[0] * u[1] + across[1] * u[2] - anchoring : 0;
+    // Linear in u: p_s⁺ = p_s − r_s/(1 − κ(1 − σ)) − turning (u_s⁺ − u_s), with r_s = p_s.
+    const base = off - off / rest + turning * slipping;
     for (let i = 1; i < k; i++) {
       d[i * k] = mu * stiff * t[i - 1];
       // The share of p_N⁺ that does not depend on u.

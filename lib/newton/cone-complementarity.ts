@@ -23,12 +23,8 @@ const [firstSteps, steps, mostSteps] = [5, 4, 12];
 const ties = 1e-9;
 /** an error so many times the speed is no way to a solution. */
 const lost = 100;
-/**
- * Where bodies are wedged, the laws may tell impulses only by gaps that are nearly closed, and a step moves them by such a gap's velocity over the
- * softness. Then contacts are firmer for some steps; rounding is over this softness, and the usual one takes it away. Of 79 steps of the pile 31 took
- * such rounds, at most 5 of them.
- */
-const [firm, firmSteps, mostRounds] = [1e-7, 6, 8];
+const TRACE = typeof process !== 'undefined' && process.env.TRACE !== undefined;
+const [firmer, firmest, softest, mostRounds, SLACK] = [1e-1, 1e-8, 1e-2, 30, 0.2];
 /** The softness of all other steps: a step is off by rounding over it. With 1e-7 laws stayed off by 1e-9 m/s. */
 const softness = 1e-5;
 
@@ -95,19 +91,38 @@ export class ConeComplementarity {
     return this.settle(error, speed, tolerance, enough);
   }
 
-  /** Newton steps, in turns with such of firmer contacts. @returns the error that is left, of the impulses in p */
+  /**
+   * Rounds of the proximal point method (Rockafellar 1976), each by Newton steps to its end, firmer and firmer while these find it.
+   * @returns the error that is left, of the impulses in p
+   */
   private settle(from: number, speed: number, tolerance: number, enough: number): number {
     const {cones, newton} = this;
+    const {p, anchor} = cones;
     let error = this.polish(from, tolerance, enough, steps);
+    let [share, judged] = [firmer * softness, error];
     for (let round = 0; round < mostRounds && error > enough; round++) {
-      for (let k = 0; k < firmSteps; k++) {
-        if (!newton.step(firm)) return cones.error();
-        error = cones.error();
-        if (error > lost * speed) return error;
+      anchor.set(p);
+      cones.softness = share;
+      let [off, tries] = [Infinity, 0];
+      const slack = Math.max(SLACK * error, (4e-16 * speed) / share);
+      for (; tries < mostSteps && newton.step(); tries++) {
+        off = cones.error();
+        if (off <= slack || off > lost * speed) break;
       }
-      error = this.polish(error, tolerance, enough, steps);
+      cones.softness = 0;
+      if (TRACE) console.log('   round', share.toExponential(0), tries, off.toExponential(1), cones.error().toExponential(1));
+      if (off > slack) {
+        p.set(anchor);
+        cones.accelerate();
+        share *= 10;
+        if (share > softest) break;
+        continue;
+      }
+      if (tries < 2) share = Math.max(firmest, share * firmer);
+      error = cones.error();
+      if (error < judged / 3 || error < 5e-9 * speed || round % 3 === 2) judged = error = this.polish(error, tolerance, enough, 1);
     }
-    return error;
+    return cones.error();
   }
 
   /** Newton steps; p is left as it was where they bring nothing. @returns the error that is left */
@@ -117,7 +132,11 @@ export class ConeComplementarity {
     best.set(cones.p);
     let least = from;
     for (let tries = 0; tries < mostSteps; tries++) {
-      if (!newton.step(softness, tries === 0 ? parting : 0)) break;
+      cones.softness = softness;
+      cones.anchor.set(cones.p);
+      const moved = newton.step(tries === 0 ? parting : 0);
+      cones.softness = 0;
+      if (!moved) break;
       const error = cones.error();
       const halved = error <= least / 2;
       if (error < least) {
