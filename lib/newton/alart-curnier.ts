@@ -1,7 +1,7 @@
 /**
  * Steps of the semismooth Newton method of Alart & Curnier (1991) for contacts with Coulomb's friction: what presses is held, what slips goes on slipping
- * that way. Every step is one of the proximal point method, too: contacts yield a little to what their impulses differ by from the present ones, so that
- * redundant ones make no matrix singular. Near a solution they give the digits, from elsewhere they may lead nowhere.
+ * that way. Contacts yield a little to what their impulses differ by from an anchor, so that redundant ones make no matrix singular; with the present
+ * impulses as anchor every step is one of the proximal point method, too. Near a solution they give the digits, from elsewhere they may lead nowhere.
  */
 import type {Factor} from '../linear/index.js';
 import {tangentialGive, type ConeContacts, type Contact} from './cone-contacts.js';
