@@ -128,7 +128,13 @@ export class Stepper {
       const hasContacts = prepared.traced.state.block('lambda') !== undefined;
       // Iterations that are to be differentiated, or counted, are those of the step's own equations.
       if (!recordIterations && options.newton.iterations === undefined && hasContacts)
-        this.contacts = ContactForces.of(prepared, whole, this.system, this.iteration as NewtonIteration, this.counters);
+        this.contacts = ContactForces.of(
+          prepared,
+          whole,
+          this.system,
+          this.iteration as NewtonIteration,
+          this.counters,
+        );
     }
     const plain = this.errors === undefined && this.contacts === undefined && !recordIterations;
     const isAlike = this.system === undefined ? !compiled.implicit : isStraight(options.newton, this.system);

@@ -175,8 +175,7 @@ export class Objectives {
     const value = executable.buffer('loss')[0];
     requireFiniteLoss(value);
     let cotangents = this.cotangents.get(loss);
-    if (cotangents?.length !== matrix.length)
-      this.cotangents.set(loss, (cotangents = new Float64Array(matrix.length)));
+    if (cotangents?.length !== matrix.length) this.cotangents.set(loss, (cotangents = new Float64Array(matrix.length)));
     setSeriesCotangents(loss, prepared, cotangents);
     const happened = prepared.options.events.length > 0 ? loss.cotangentOf(1 + blocks.length)?.slice() : undefined;
     const {initial, parameters} = pullSeries(prepared, result, cotangents, happened);

@@ -37,7 +37,14 @@ import type {MemberRun} from './members.js';
 import {Members, widthOf} from './members.js';
 import {packCotangent} from './named.js';
 import type {AnyEncoder, AnyObjective, LossArgument} from './objective.js';
-import {encoded, loadSeries, Objectives, requireFiniteLoss, requireFiniteSums, setSeriesCotangents} from './objective.js';
+import {
+  encoded,
+  loadSeries,
+  Objectives,
+  requireFiniteLoss,
+  requireFiniteSums,
+  setSeriesCotangents,
+} from './objective.js';
 import {asTensors, taping} from './operation.js';
 import type {SimulateOptions} from './options.js';
 import type {Prepared} from './prepare.js';
