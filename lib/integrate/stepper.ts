@@ -125,9 +125,9 @@ export class Stepper {
     if (compiled.implicit && whole !== undefined) {
       this.guess = whole.program('guess');
       this.system = new StepSystem(prepared);
-      const hasContacts = prepared.traced.state.block('lambda') !== undefined;
+      const hasMultipliers = prepared.traced.state.block('lambda') !== undefined;
       // Iterations that are to be differentiated, or counted, are those of the step's own equations.
-      if (!recordIterations && options.newton.iterations === undefined && hasContacts)
+      if (!recordIterations && options.newton.iterations === undefined && hasMultipliers)
         this.contacts = ContactForces.of(
           prepared,
           whole,
