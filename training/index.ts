@@ -168,6 +168,13 @@ export type {Metrics, EpochMetrics, StepMetrics} from './train/metrics.js';
 export type {CompiledTraining, LossAt, TrainingProblem, TrainingProgress, TrainingSettings} from './train/problem.js';
 export type {Examples} from './train/examples.js';
 export type {Random} from './train/random.js';
+export {
+  randomizedSmoothing,
+  type Evaluation,
+  type NamedArrays,
+  type SmoothedEstimate,
+  type SmoothingOptions,
+} from './train/randomized-smoothing.js';
 export {cosineDecay, exponentialDecay, type Schedule, type ScheduleAt} from './train/schedules.js';
 export {segments, type SegmentedSeries, type Segment, type SegmentOptions} from './train/segments.js';
 export {train} from './train/train.js';
