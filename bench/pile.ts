@@ -1,7 +1,7 @@
 /**
  * Spheres poured into a box: the time it takes, how many contacts its pieces have, how far the laws of contact are from being obeyed in the steps of each, and how far
  * spheres lie in each other and in walls.
- *     npx tsx bench/pile.ts [spheres] [steps] [dt]
+ *     npx tsx bench/pile.ts [spheres] [steps] [dt] [spheres in a row]
  */
 import {simulateNear, plane, rigidContact, sphere, type BodySpec} from '../models/index.js';
 import {lawsOfBalls} from '../spec/models/multibody/laws-of-balls.js';
@@ -9,7 +9,7 @@ import {lawsOfBalls} from '../spec/models/multibody/laws-of-balls.js';
 type V3 = [number, number, number];
 const [count, steps] = [Number(process.argv[2] ?? 100), Number(process.argv[3] ?? 200)];
 const [radius, mu, dt] = [0.1, 0.4, Number(process.argv[4] ?? 0.005)];
-const across = Math.max(2, Math.round((count / 2) ** (1 / 3)));
+const across = Number(process.argv[5] ?? Math.max(2, Math.round((count / 2) ** (1 / 3))));
 const half = 0.115 * across;
 const normals: V3[] = [
   [0, 0, 1],
@@ -59,7 +59,7 @@ const run = simulateNear(
       judged.deepest = Math.max(judged.deepest, deepest);
       const ended = speeds(piece.v.subarray(6 * count * piece.steps));
       console.log(
-        `steps ${piece.first} to ${piece.first + piece.steps - 1}: ${piece.contacts} contacts, ${(piece.milliseconds / piece.steps).toFixed(0)} ms a step by the clock, with compiling; laws ${worst.toExponential(1)}, deepest ${deepest.toExponential(1)}, fastest at its end ${Math.max(...ended).toExponential(1)} m/s`,
+        `steps ${piece.first} to ${piece.first + piece.steps - 1}: ${piece.contacts} contacts, ${(piece.milliseconds / piece.steps).toFixed(0)} ms a step by the clock, with compiling; laws ${worst.toExponential(1)}, deepest ${deepest.toExponential(1)}, fastest at its end ${Math.max(...ended).toExponential(1)} m/s, root mean square ${Math.sqrt(ended.reduce((sum, x) => sum + x * x, 0) / count).toExponential(1)}`,
       );
     },
   },

@@ -140,9 +140,9 @@ export function refuseUnknownOptions(
         {option: name},
       );
     }
-    if (value === undefined) continue;
-    if (checks === undefined) requireValue(value, any, `${owner}: ${name}`, code, name);
-    else requireValue(value, checks[name], `${owner}: ${name}`, code, name);
+    // The sentence is put together only where it is needed: training steps check their options every time.
+    const check = checks === undefined ? any : checks[name];
+    if (value !== undefined && !check.test(value)) requireValue(value, check, `${owner}: ${name}`, code, name);
   }
 }
 

@@ -34,8 +34,8 @@ function attributeText(value: unknown, contents: ContentsTable): string {
   return typeof value === 'string' ? JSON.stringify(value) : String(value);
 }
 
-/** The text of a node whose operands have numbers; arrays appear as their numbers in the table. */
-export function structuralText(node: Node, operandIds: readonly number[], contents: ContentsTable): string {
+/** One node whose operands are already numbered; its arrays by their numbers in the table. */
+function structuralText(node: Node, operandIds: readonly number[], contents: ContentsTable): string {
   let text = `${node.op}:${node.dtype}[${node.shape.join(',')}](${operandIds.join(',')})`;
   for (const name in node.attributes)
     text += `${name}=${attributeText((node.attributes as Record<string, unknown>)[name], contents)};`;
@@ -43,7 +43,7 @@ export function structuralText(node: Node, operandIds: readonly number[], conten
 }
 
 /** The number of a node that was numbered before. */
-export function numbered(ids: ReadonlyMap<Node, number>, node: Node): number {
+function numbered(ids: ReadonlyMap<Node, number>, node: Node): number {
   const id = ids.get(node);
   if (id === undefined) throw new Error(`a ${node.op} that was not numbered before its user`);
   return id;

@@ -5,8 +5,7 @@
 import {add, constant, gather, neg, rebuild, scatter, uniformValue} from './build.js';
 import type {Graph, Node} from './node.js';
 import {isOp, topological} from './node.js';
-import {ContentsTable} from './contents.js';
-import {numbered, structuralText} from './key.js';
+import {Interned} from './interned.js';
 import {primitiveOf} from './primitives/index.js';
 
 export {substitute} from './substitute.js';
@@ -34,25 +33,12 @@ export function simplifyNodes(outputs: readonly Node[], inputs: readonly Node[] 
 /** A function that gives the one node that stands for every node equal to its argument, simplified all the way down. */
 export function canonicalizer(inputs: readonly Node[]): (node: Node) => Node {
   const results = new Map<Node, Node>();
-  const interned = new Map<string, Node>();
-  const contents = new ContentsTable();
-  const ids = new Map<Node, number>();
+  const interned = new Interned();
   const adopt = (node: Node): Node => {
-    ids.set(node, ids.size);
     results.set(node, node);
-    return node;
+    return interned.adopt(node);
   };
   inputs.forEach(adopt);
-
-  const intern = (node: Node): Node => {
-    const operandIds = node.operands.map(operand => numbered(ids, operand));
-    if (isCommutative(node)) operandIds.sort((a, b) => a - b);
-    const key = structuralText(node, operandIds, contents);
-    const known = interned.get(key);
-    if (known !== undefined) return known;
-    interned.set(key, node);
-    return adopt(node);
-  };
 
   const canonical = (node: Node): Node => {
     const done = results.get(node);
@@ -61,16 +47,11 @@ export function canonicalizer(inputs: readonly Node[]): (node: Node) => Node {
     const operands = node.operands.map(canonical);
     const changed = operands.some((operand, i) => operand !== node.operands[i]);
     const reduced = changed ? rebuild(node, operands) : reduce(node);
-    const result = reduced === node ? intern(node) : canonical(reduced);
+    const result = reduced === node ? interned.of(node) : canonical(reduced);
     results.set(node, result);
     return result;
   };
   return canonical;
-}
-
-/** Functions of two values that are the same, to the last bit, with the two exchanged. */
-function isCommutative(node: Node): boolean {
-  return isOp(node, 'binary') && (node.attributes.fn === 'add' || node.attributes.fn === 'mul');
 }
 
 /** Evaluates what is known, and replaces computed positions that are. */

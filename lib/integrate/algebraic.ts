@@ -287,6 +287,7 @@ export function requireInverse(prepared: Runnable): void {
  * begins; found once for a run.
  */
 export function unjudged(prepared: Runnable): readonly number[] {
+  if (prepared.start.traced.functions.rightHandSide === undefined) return none;
   const known = found.get(prepared);
   if (known !== undefined) return known;
   const instant = instantOf(prepared, prepared.given, prepared.t0);
@@ -295,4 +296,5 @@ export function unjudged(prepared: Runnable): readonly number[] {
   return components;
 }
 
+const none: readonly number[] = [];
 const found = new WeakMap<Runnable, readonly number[]>();

@@ -6,7 +6,7 @@ import type {IterationRecord, StepRecord} from '../adjoint/record.js';
 import type {Vectors} from '../engine/vectors.js';
 import type {StiffgradError} from '../errors.js';
 import type {NewtonStatus} from '../newton/index.js';
-import {fewIterations, NewtonIteration, SimplifiedNewton} from '../newton/index.js';
+import {fewIterations, isStraight, NewtonIteration, SimplifiedNewton} from '../newton/index.js';
 import type {ForwardExecutable} from '../step/compiled.js';
 import {loadParameters} from '../step/context.js';
 import type {Evaluations} from '../step/traced-step.js';
@@ -53,7 +53,7 @@ export class Stepper {
   private readonly contacts: ContactForces | undefined;
   private readonly guess?: () => void;
   private readonly system?: StepSystem;
-  private readonly iteration?: NewtonIteration;
+  private ownIteration: NewtonIteration | undefined;
   private readonly sequential?: SequentialStages;
   private readonly simplified?: SimplifiedNewton;
   private readonly next: Float64Array;
@@ -125,13 +125,27 @@ export class Stepper {
     if (compiled.implicit && whole !== undefined) {
       this.guess = whole.program('guess');
       this.system = new StepSystem(prepared);
-      this.iteration = new NewtonIteration(options.newton, this.system, this.counters);
+      const hasMultipliers = prepared.traced.state.block('lambda') !== undefined;
       // Iterations that are to be differentiated, or counted, are those of the step's own equations.
-      if (!recordIterations && options.newton.iterations === undefined)
-        this.contacts = ContactForces.of(prepared, whole, this.system, this.iteration, this.counters);
+      if (!recordIterations && options.newton.iterations === undefined && hasMultipliers)
+        this.contacts = ContactForces.of(
+          prepared,
+          whole,
+          this.system,
+          this.iteration as NewtonIteration,
+          this.counters,
+        );
     }
     const plain = this.errors === undefined && this.contacts === undefined && !recordIterations;
-    if (plain && (this.iteration?.straight ?? !compiled.implicit)) this.together = whole;
+    const isAlike = this.system === undefined ? !compiled.implicit : isStraight(options.newton, this.system);
+    if (plain && isAlike) this.together = whole;
+  }
+
+  /** Of an implicit scheme: made for the first step that is taken by itself. */
+  private get iteration(): NewtonIteration | undefined {
+    const {system, prepared, counters} = this;
+    if (system === undefined) return undefined;
+    return (this.ownIteration ??= new NewtonIteration(prepared.options.newton, system, counters));
   }
 
   /** Step n of the grid. A failure leaves its sentence in `error`. */
@@ -197,7 +211,7 @@ export class Stepper {
       return status;
     }
     counters.failures[status] = (counters.failures[status] ?? 0) + 1;
-    if (prepared.options.newton.onFailure !== 'halve' || this.iteration === undefined) return status;
+    if (prepared.options.newton.onFailure !== 'halve' || this.system === undefined) return status;
     if (depth === deepestHalving) return 'step-too-small';
     counters.rejectedSteps++;
     const first = this.advance(t, h / 2, depth + 1, false);

@@ -82,28 +82,24 @@ export class ContactWatch {
   get warnings(): string[] {
     const {redundancy, traced} = this.prepared;
     const offset = traced.state.block('lambda')?.offset ?? 0;
-    const degenerate = [...this.found].map(
-      ([row, {t, count}]) =>
+    const sentences: string[] = [];
+    if (redundancy.rows.length > 0)
+      sentences.push(
+        `Redundant constraints: ${redundancy.rows.join(', ')} depend on other rows; the multipliers are those of least norm. The motion does not depend on them.`,
+      );
+    for (const [row, {t, count}] of this.found)
+      sentences.push(
         `${traced.state.rowName(offset + row)}: at t = ${Number(turned(traced, t).toPrecision(6))}${count === 1 ? '' : ` and ${count - 1} more times`} gap and multiplier are both 0, neither contact nor none (of a slip: at the border of sticking and sliding). The motion is right; its derivative there is one of several. unilateral(phi, {smoothing}) has one derivative everywhere.`,
-    );
-    const redundant =
-      redundancy.rows.length === 0
-        ? []
-        : [
-            `Redundant constraints: ${redundancy.rows.join(', ')} depend on other rows; the multipliers are those of least norm. The motion does not depend on them.`,
-          ];
-    const alone =
-      traced.positionsAlone !== true
-        ? []
-        : [
-            `stabilization 'none': with steps of changing length the multipliers of ${traced.name} are off by a share of each change of length, at any tolerance. Leave the option out, or take 'ggl'.`,
-          ];
-    const damped =
-      traced.backwards === true && traced.dissipative === true
-        ? [
-            `Time runs backwards, and ${traced.name} takes out fast motion whichever way it goes: what damping forwards had taken out does not come back where steps are long for it. Compare with a shorter dt, or take a scheme that damps nothing, as trapezoid(), gaussLegendre() or an explicit one.`,
-          ]
-        : [];
-    return [...redundant, ...degenerate, ...alone, ...damped, ...crowdedWarnings(this.prepared)];
+      );
+    if (traced.positionsAlone === true)
+      sentences.push(
+        `stabilization 'none': with steps of changing length the multipliers of ${traced.name} are off by a share of each change of length, at any tolerance. Leave the option out, or take 'ggl'.`,
+      );
+    if (traced.backwards === true && traced.dissipative === true)
+      sentences.push(
+        `Time runs backwards, and ${traced.name} takes out fast motion whichever way it goes: what damping forwards had taken out does not come back where steps are long for it. Compare with a shorter dt, or take a scheme that damps nothing, as trapezoid(), gaussLegendre() or an explicit one.`,
+      );
+    sentences.push(...crowdedWarnings(this.prepared));
+    return sentences;
   }
 }

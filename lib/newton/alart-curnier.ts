@@ -1,16 +1,10 @@
 /**
  * Steps of the semismooth Newton method of Alart & Curnier (1991) for contacts with Coulomb's friction: what presses is held, what slips goes on slipping
- * that way. Every step is one of the proximal point method, too: contacts yield a little to what their impulses differ by from the present ones, so that
- * redundant ones make no matrix singular. Near a solution they give the digits, from elsewhere they may lead nowhere.
+ * that way. Contacts yield a little to what their impulses differ by from an anchor, so that redundant ones make no matrix singular; with the present
+ * impulses as anchor every step is one of the proximal point method, too. Near a solution they give the digits, from elsewhere they may lead nowhere.
  */
 import type {Factor} from '../linear/index.js';
 import {tangentialGive, type ConeContacts, type Contact} from './cone-contacts.js';
-
-/**
- * Contacts yield this share of the velocity that their impulses give by themselves. A step is off by rounding over it: with 1e-7 laws stayed off by
- * 1e-9 m/s, and sweeps had to do the rest.
- */
-const softness = 1e-5;
 
 export class AlartCurnier {
   private readonly factor: Factor;
@@ -29,7 +23,7 @@ export class AlartCurnier {
   }
 
   /**
-   * One step of p; v is left as it was.
+   * One step of p, with the softness of the contacts, not zero, and their anchor; v is left as it was.
    * @param ties contacts that part by no more than this velocity press: of bodies that fall together all at once, not one after the other
    * @returns false where there is none
    */
@@ -76,7 +70,7 @@ export class AlartCurnier {
   /** D of a contact, and in `anchored` what p is at u = 0, by p⁺ = anchored − D u⁺; undefined where it is open. */
   private stiffness(contact: Contact, ties: number): Float64Array | undefined {
     const {d, anchored, cones} = this;
-    const {p, friction, give: yielding} = cones;
+    const {p, friction, anchor, softness, give: yielding} = cones;
     const {rows, w} = contact;
     const k = rows.length;
     const u = cones.slip(contact);
@@ -85,7 +79,7 @@ export class AlartCurnier {
     d.fill(0);
     const stiff = 1 / (softness * w[0] + yielding);
     d[0] = stiff;
-    anchored[normal] = p[normal] * softness * w[0] * stiff;
+    anchored[normal] = anchor[normal] * softness * w[0] * stiff;
     if (k === 1) return d;
     const give = tangentialGive(contact);
     const mu = friction[normal];
@@ -97,7 +91,7 @@ export class AlartCurnier {
       const held = 1 / (softness * give);
       for (let i = 1; i < k; i++) {
         d[i * k + i] = held;
-        anchored[rows[i]] = p[rows[i]];
+        anchored[rows[i]] = anchor[rows[i]];
       }
       return d;
     }
@@ -106,13 +100,15 @@ export class AlartCurnier {
     // p_T⁺ = (μ p_N⁺) t + the change of direction, κρ/(1 − κ) of the slip across t.
     const t = [x / size, z / size];
     const kappa = room / size;
-    const turning = Math.min(1 / (softness * give), kappa / ((1 - kappa) * give));
+    const rest = 1 - kappa * (1 - softness);
+    const turning = kappa / (rest * give);
     const across = k === 3 ? [-t[1], t[0]] : [0, 0];
     // What p_T lacks of lying along t, and the slip at which that turns.
     const off = across[0] * p1 + across[1] * p2;
-    const slipping = k === 3 ? across[0] * u[1] + across[1] * u[2] : 0;
-    // Linear in u: p_s⁺ = p_s − r_s/(1−κ) − turning (u_s⁺ − u_s), with r_s = p_s.
-    const base = off - off / Math.max(1 - kappa, softness) + turning * slipping;
+    const anchoring = k === 3 ? softness * give * (off - across[0] * anchor[rows[1]] - across[1] * anchor[rows[2]]) : 0;
+    const slipping = k === 3 ? across[0] * u[1] + across[1] * u[2] - anchoring : 0;
+    // Linear in u: p_s⁺ = p_s − r_s/(1 − κ(1 − σ)) − turning (u_s⁺ − u_s), with r_s = p_s.
+    const base = off - off / rest + turning * slipping;
     for (let i = 1; i < k; i++) {
       d[i * k] = mu * stiff * t[i - 1];
       // The share of p_N⁺ that does not depend on u.

@@ -59,6 +59,9 @@ export class ConeContacts {
   readonly b: Float64Array;
   /** The velocity that a normal impulse of one takes from u: u = G v + c + give p_N. */
   give = 0;
+  /** Contacts yield this share of the velocity that impulses give by themselves to what these differ by from the anchor. */
+  softness = 0;
+  readonly anchor: Float64Array;
   /** The largest velocity that contacts meet with without their impulses, when last asked for `speed`. */
   approach = 0;
   /** The normal row of the contact whose laws were off most when last asked. */
@@ -125,7 +128,7 @@ export class ConeContacts {
     this.g = {pointers, columns: new Int32Array(pointers[m]), values: new Float64Array(pointers[m])};
     for (let row = 0; row < m; row++) if (taken[row] === 1) this.g.columns.set(places[row], pointers[row]);
     [this.v, this.b, this.right] = [new Float64Array(n), new Float64Array(n), new Float64Array(n)];
-    [this.p, this.apart, this.friction] = [new Float64Array(m), new Float64Array(m), new Float64Array(m)];
+    [this.p, this.apart, this.friction, this.anchor] = [0, 1, 2, 3].map(() => new Float64Array(m));
     this.place = new Int32Array(n);
   }
 
@@ -297,8 +300,9 @@ export class ConeContacts {
   }
 
   /** u of a contact, the same three numbers each time. */
-  slip({rows, support, g}: Contact): Float64Array {
-    const {local, v, p, apart, give} = this;
+  slip(contact: Contact): Float64Array {
+    const {local, v, p, apart, give, softness, anchor} = this;
+    const {rows, support, g} = contact;
     const s = support.length;
     for (let i = 0; i < rows.length; i++) {
       let sum = apart[rows[i]];
@@ -306,6 +310,11 @@ export class ConeContacts {
       local[i] = sum;
     }
     local[0] += give * p[rows[0]];
+    if (softness > 0) {
+      const tangential = softness * (rows.length === 1 ? 0 : tangentialGive(contact));
+      for (let i = 0; i < rows.length; i++)
+        local[i] += (i === 0 ? softness * contact.w[0] : tangential) * (p[rows[i]] - anchor[rows[i]]);
+    }
     return local;
   }
 

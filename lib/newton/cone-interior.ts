@@ -14,10 +14,8 @@ const fraction = 0.995;
  * on 40 heaps of 64 balls: in a hundred iterations 20 were solved without damping, 22 without the derivative, 27 with factors of a half and two, 30 with these.
  */
 const [short, less, more, leastDamping] = [0.3, 0.25, 1.4, 0.05];
-/** Products of impulses and slacks do not fall below this share of what residuals make of them: next to the border steps would become short. */
-const behind = 0.1;
 const leastCentering = 1e-4;
-/** Contacts yield this share of the velocity that their impulses give by themselves to what these change by in an iteration: matrices stay regular. */
+/** Contacts yield this share of the velocity that their impulses give by themselves: matrices stay regular. Newton steps take away what it leaves. */
 const softness = 1e-6;
 
 /** A contact in coordinates in which Coulomb's cone and its dual are |x_T| ≤ x_0: (μ p_N, p_T) and (z_N/μ, z_T). */
@@ -58,6 +56,7 @@ export class ConeInterior {
   private readonly p: Float64Array;
   private readonly forces: Float64Array;
   private all: readonly Cone[] = [];
+  private caution = 0;
   private damping = 1;
   private last = 1;
   private readonly d = new Float64Array(9);
@@ -72,9 +71,13 @@ export class ConeInterior {
     [this.slips, this.p, this.forces] = [0, 1, 2].map(() => new Float64Array(p.length));
   }
 
-  /** @param speed what slacks begin with, and impulses give themselves */
-  begin(speed: number): void {
+  /**
+   * @param speed what slacks begin with, and impulses give themselves
+   * @param caution products of impulses and slacks do not fall below this share of what residuals make of them: next to the border steps would become short
+   */
+  begin(speed: number, caution: number): void {
     const {cones} = this;
+    this.caution = caution;
     this.all = cones.contacts.map(contact => {
       const friction = cones.friction[contact.rows[0]];
       const rows = friction > 0 ? contact.rows.length : 1;
@@ -107,7 +110,7 @@ export class ConeInterior {
     for (const {rows, aim, middle} of all) for (let i = 0; i < rows; i++) aim[i] = -middle[i];
     this.direction();
     const sigma = Math.max(leastCentering, (1 - this.room(1)) ** 3);
-    const aimed = Math.max(sigma * between, Math.min(between, behind * this.energy(off)));
+    const aimed = Math.max(sigma * between, Math.min(between, this.caution * this.energy(off)));
     for (const cone of all) this.correct(cone, aimed);
     this.direction();
     const share = this.room(fraction);

@@ -1,6 +1,12 @@
 /** The public API of this layer. */
 export {eisenstatWalker, type Forcing} from './forcing.js';
-export {NewtonIteration, type IterationObserver, type NewtonCounters, type NewtonStatus} from './iteration.js';
+export {
+  isStraight,
+  NewtonIteration,
+  type IterationObserver,
+  type NewtonCounters,
+  type NewtonStatus,
+} from './iteration.js';
 export {workVectors, type NonlinearSystem} from './system.js';
 export {fewIterations, SimplifiedNewton, type SequentialSystem} from './simplified.js';
 export {writeNewton, type Extent} from './routine.js';

@@ -67,6 +67,19 @@ const patience = 2;
 const rateOf = (length: number, left: number, size: number): number =>
   length < 1 ? stagnation : left === 0 ? 0 : left / size;
 
+function jacobiansOf(options: Newton, system: NonlinearSystem): 'fresh' | 'chord' | 'auto' {
+  // Damped steps start far from the root, truncated ones are counted in Jacobians.
+  const keep = system.dear === true && options.iterations === undefined && options.step.name === 'full';
+  return options.jacobian !== 'by-cost' ? options.jacobian : keep ? 'auto' : 'fresh';
+}
+
+/** Nothing is decided between a residual and the size of the correction after the next. */
+export const isStraight = (options: Newton, system: NonlinearSystem): boolean =>
+  jacobiansOf(options, system) === 'fresh'
+  && options.iterations === undefined
+  && options.step.name === 'full'
+  && options.forcing === undefined;
+
 export class NewtonIteration {
   /** The error that caused the last failure, if there was one. */
   cause: StiffgradError | undefined;
@@ -93,8 +106,7 @@ export class NewtonIteration {
   private readonly choice: MatrixChoice;
   private readonly vectors: Vectors;
   private readonly jacobian: 'fresh' | 'chord' | 'auto';
-  /** Nothing is decided between a residual and the size of the correction after the next. */
-  readonly straight: boolean;
+  private readonly straight: boolean;
   /** The correction that `once` took, in tolerances. */
   private size = 0;
   /** ‖R‖₂ of the current residual; −1 if it has not been computed. */
@@ -108,14 +120,8 @@ export class NewtonIteration {
     const n = system.z.length;
     const {compiled} = system;
     this.vectors = compiled?.vectors ?? plainVectors;
-    // Damped steps start far from the root, truncated ones are counted in Jacobians.
-    const keep = system.dear === true && options.iterations === undefined && options.step.name === 'full';
-    this.jacobian = options.jacobian !== 'by-cost' ? options.jacobian : keep ? 'auto' : 'fresh';
-    this.straight =
-      this.jacobian === 'fresh'
-      && options.iterations === undefined
-      && options.step.name === 'full'
-      && options.forcing === undefined;
+    this.jacobian = jacobiansOf(options, system);
+    this.straight = isStraight(options, system);
     const work = (name: (typeof workVectors)[number]): Float64Array => compiled?.work(name) ?? new Float64Array(n);
     this.delta = work('delta');
     this.next = work('nextDelta');

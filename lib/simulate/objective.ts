@@ -14,6 +14,7 @@ import {run} from '../integrate/run.js';
 import type {System} from '../step/formulation.js';
 import {Layout} from '../step/layout.js';
 import type {GradientOf, Leaf, Lenient, NumericParams, NumericParamsOf, Params} from '../system/params.js';
+import {lentNumeric} from '../system/numeric.js';
 import {readParams, toTree} from '../system/params.js';
 import {firstNotFinite} from '../system/places.js';
 import {constantTensor, immediate} from '../trace/trace.js';
@@ -104,8 +105,10 @@ export type LossArgument = 't' | 'q' | 'v' | 'y' | 'a' | 'lambda' | 'observed' |
 
 /** The functions beside the run of one prepared simulation, traced where they are new or get data of other shapes. */
 export class Objectives {
-  private readonly losses = new WeakMap<object, Map<string, TracedFunction<LossArgument>>>();
-  private readonly encoders = new WeakMap<object, Map<string, TracedFunction<'given'>>>();
+  private readonly losses = new Made<TracedFunction<LossArgument>>();
+  private readonly encoders = new Made<TracedFunction<'given'>>();
+  /** By loss, room for the cotangents of the saved series: the columns that it reads are written anew each time, the others stay zero. */
+  private readonly cotangents = new WeakMap<TracedFunction<LossArgument>, Float64Array>();
 
   constructor(private readonly base: Prepared) {}
 
@@ -145,7 +148,7 @@ export class Objectives {
     const filled = refill(this.base, typeof initial === 'function' ? undefined : initial, params, signal, variables);
     const point: Point = {
       params: filled.leaves,
-      data: given.data === undefined ? [] : readParams(given.data, 'data'),
+      data: given.data === undefined ? [] : readParams(given.data, 'data', lentNumeric),
       captured: tensor => readCaptured(tensor, variables),
     };
     const encoder = encode === undefined ? undefined : this.encoderOf(encode, point);
@@ -171,7 +174,9 @@ export class Objectives {
     executable.run('pull');
     const value = executable.buffer('loss')[0];
     requireFiniteLoss(value);
-    const cotangents = seriesCotangents(loss, prepared, matrix.length);
+    let cotangents = this.cotangents.get(loss);
+    if (cotangents?.length !== matrix.length) this.cotangents.set(loss, (cotangents = new Float64Array(matrix.length)));
+    setSeriesCotangents(loss, prepared, cotangents);
     const happened = prepared.options.events.length > 0 ? loss.cotangentOf(1 + blocks.length)?.slice() : undefined;
     const {initial, parameters} = pullSeries(prepared, result, cotangents, happened);
     result.kept?.record?.offer();
@@ -199,10 +204,10 @@ export class Objectives {
         'bad-initial',
         'A simulation prepared from a saved state starts from saved states, and an encoder does not return one.',
       );
-    return known(
-      this.encoders,
+    return this.encoders.of(
       encode,
-      shapesOf(point.data),
+      nothing,
+      point.data,
       () =>
         new TracedFunction(
           'initial',
@@ -226,10 +231,10 @@ export class Objectives {
     const saved = times.length;
     const hasEvents = base.options.events.length > 0;
     const happened = events?.length ?? 0;
-    return known(
-      this.losses,
+    return this.losses.of(
       loss,
-      `${saved} ${happened} ${shapesOf(point.data)}`,
+      [saved, happened],
+      point.data,
       () =>
         new TracedFunction(
           'loss',
@@ -278,16 +283,30 @@ function ofEvents(loss: AnyObjective, at: ObjectiveAt, {options: {events}}: Prep
   }
 }
 
-/** What was made for a function and a key, or is made now. */
-function known<T>(all: WeakMap<object, Map<string, T>>, by: object, key: string, make: () => T): T {
-  let its = all.get(by);
-  if (its === undefined) all.set(by, (its = new Map<string, T>()));
-  let found = its.get(key);
-  if (found === undefined) its.set(key, (found = make()));
-  return found;
+const nothing: readonly number[] = [];
+
+/** What was made for functions, each for so many saved states and data of some shapes. */
+class Made<T> {
+  private readonly all = new WeakMap<
+    object,
+    {readonly counts: readonly number[]; readonly data: Shaped; readonly made: T}[]
+  >();
+
+  /** That of before, or what is made now. */
+  of(by: object, counts: readonly number[], data: readonly Leaf[], make: () => T): T {
+    let its = this.all.get(by);
+    if (its === undefined) this.all.set(by, (its = []));
+    for (const one of its) if (sameShape(one.counts, counts) && sameShapes(one.data, data)) return one.made;
+    const made = make();
+    its.push({counts, data: data.map(({name, shape}) => ({name, shape})), made});
+    return made;
+  }
 }
 
-const shapesOf = (leaves: readonly Leaf[]): string => leaves.map(({name, shape}) => `${name}[${shape.join()}]`).join();
+type Shaped = readonly Pick<Leaf, 'name' | 'shape'>[];
+
+const sameShapes = (a: Shaped, b: Shaped): boolean =>
+  a.length === b.length && a.every(({name, shape}, i) => name === b[i].name && sameShape(shape, b[i].shape));
 
 /** The blocks of a start, flat, as tensors. */
 /** Hidden states that it leaves out begin as the run was prepared. */
@@ -342,15 +361,17 @@ export function loadSeries(
   }
 }
 
-/** The cotangents of the saved series, [saved, width], after the loss was pulled. */
-export function seriesCotangents(loss: TracedFunction<LossArgument>, prepared: Prepared, length: number): Float64Array {
+/** Writes the cotangents of the saved series, [saved, width], after the loss was pulled, where it reads them. */
+export function setSeriesCotangents(
+  loss: TracedFunction<LossArgument>,
+  prepared: Prepared,
+  cotangents: Float64Array,
+): void {
   const {blocks, width} = seriesOf(prepared);
-  const cotangents = new Float64Array(length);
   for (let i = 0; i < blocks.length; i++) {
     const cotangent = loss.cotangentOf(1 + i);
     if (cotangent !== undefined) setColumn(cotangents, width, blocks[i], cotangent);
   }
-  return cotangents;
 }
 
 export function requireFiniteLoss(value: number): void {
@@ -384,11 +405,19 @@ function named(
     if (tensor instanceof tf.Variable) variables.set(tensor as tf.Variable, values);
     else tensors.set(tensor, values);
   }
-  const gradient = {params: toTree(leaves, params), variables, tensors};
-  if (initial === undefined) return gradient;
-  const started = traced.state.blocks.filter(({offset}) => offset < given.length);
+  if (initial === undefined) return {params: toTree(leaves, params), variables, tensors};
+  let blocks: {[block: string]: Float64Array} | undefined;
   return {
-    initial: Object.fromEntries(started.map(({name, offset, size}) => [name, initial.slice(offset, offset + size)])),
-    ...gradient,
+    // A training step does not ask.
+    get initial() {
+      return (blocks ??= Object.fromEntries(
+        traced.state.blocks
+          .filter(({offset}) => offset < given.length)
+          .map(({name, offset, size}) => [name, initial.slice(offset, offset + size)]),
+      ));
+    },
+    params: toTree(leaves, params),
+    variables,
+    tensors,
   };
 }

@@ -37,7 +37,14 @@ import type {MemberRun} from './members.js';
 import {Members, widthOf} from './members.js';
 import {packCotangent} from './named.js';
 import type {AnyEncoder, AnyObjective, LossArgument} from './objective.js';
-import {encoded, loadSeries, Objectives, requireFiniteLoss, requireFiniteSums, seriesCotangents} from './objective.js';
+import {
+  encoded,
+  loadSeries,
+  Objectives,
+  requireFiniteLoss,
+  requireFiniteSums,
+  setSeriesCotangents,
+} from './objective.js';
 import {asTensors, taping} from './operation.js';
 import type {SimulateOptions} from './options.js';
 import type {Prepared} from './prepare.js';
@@ -167,7 +174,8 @@ class Batches {
       traced.addTo(sums[i]);
       const width = widthOf(one.prepared);
       const places = one.places?.length ?? result.times.length;
-      const all = seriesCotangents(traced, one.prepared, places * width);
+      const all = new Float64Array(places * width);
+      setSeriesCotangents(traced, one.prepared, all);
       return gatheredRows(all, one.places, width, result.times.length);
     });
     return {

@@ -2,6 +2,7 @@
  * What a run shows, as one matrix [saved, width]: the state's blocks and the observations beside
  * them. Values, cotangents and tangents all pass in this form; names and shapes are given here once.
  */
+import {addTo} from '../adjoint/add-to.js';
 import type {Gradient} from '../adjoint/gradient.js';
 import type {Watch} from '../adjoint/not-finite.js';
 import {gradientNotFinite, notFinitePart, requireFiniteTangents, watchFor} from '../adjoint/not-finite.js';
@@ -134,13 +135,10 @@ export function pullSeries(runnable: Runnable, run: Path, cotangents: Float64Arr
   const {states, times, parameters} = throughObserved(prepared, run, cotangents);
   const gradient = sweep(states, times);
   if (parameters === undefined) return gradient;
-  const whole = {
-    ...gradient,
-    parameters: gradient.parameters.map((cotangent, p) => cotangent.map((value, i) => value + parameters[p][i])),
-  };
-  const bad = notFinitePart(prepared, whole);
+  gradient.parameters.forEach((cotangent, p) => addTo(cotangent, parameters[p]));
+  const bad = notFinitePart(prepared, gradient);
   if (bad !== undefined) throw gradientNotFinite(bad);
-  return whole;
+  return gradient;
 }
 
 /** What a cotangent of the whole matrix asks of the saved states, and through the observations of their times and the parameters. */

@@ -56,6 +56,10 @@ export function readNumeric(x: Numeric, name: string): NumericValue {
   return {values, shape};
 }
 
+/** The same for numbers that are read before the caller can change them: those of a Float64Array are not copied. */
+export const lentNumeric: typeof readNumeric = (x, name) =>
+  x instanceof Float64Array ? {values: x, shape: [x.length]} : readNumeric(x, name);
+
 /** Levels of nested arrays at most: tfjs's tensors have six axes, and an array that contains itself has no end. */
 const deepest = 32;
 

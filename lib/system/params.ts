@@ -55,7 +55,7 @@ const deepest = 100;
  * @param root what the tree is called, for the error
  * @throws OptionError 'bad-parameter'
  */
-export function readParams(params: NumericParams | undefined, root = 'params'): Leaf[] {
+export function readParams(params: NumericParams | undefined, root = 'params', read = readNumeric): Leaf[] {
   if (params === undefined) return [];
   if (!isTree(params))
     throw new OptionError(
@@ -63,7 +63,7 @@ export function readParams(params: NumericParams | undefined, root = 'params'): 
       `${root} must be an object of numbers, arrays, tensors and trees of such, not ${shown(params)}.`,
     );
   const leaves: Leaf[] = [];
-  readTree(leaves, params, root, [], [params]);
+  readTree(leaves, params, root, [], [params], read);
   return leaves;
 }
 
@@ -74,12 +74,13 @@ function readTree(
   root: string,
   path: readonly string[],
   above: readonly NumericParams[],
+  read: typeof readNumeric,
 ): void {
   for (const [key, value] of Object.entries(tree)) {
     const at = [...path, key];
     const name = at.join('.');
     if (isNumeric(value)) {
-      leaves.push({path: at, name, ...readNumeric(value, `${root}.${name}`)});
+      leaves.push({path: at, name, ...read(value, `${root}.${name}`)});
       continue;
     }
     if (!isTree(value))
@@ -100,7 +101,7 @@ function readTree(
         `${root}.${name} is nested deeper than ${deepest} levels; a tree may not contain itself.`,
         {name},
       );
-    readTree(leaves, value, root, at, [...above, value]);
+    readTree(leaves, value, root, at, [...above, value], read);
   }
 }
 

@@ -1,7 +1,7 @@
 /** What is taken for equal: arrays, nodes and programs by their contents, whatever their hashes say. */
 import {expect} from 'chai';
 import fc from 'fast-check';
-import {binary, constant, gather, input, sub} from '../../lib/graph/build.js';
+import {binary, constant, gather, input, matMul, reshape, slice, sub, sum, transpose} from '../../lib/graph/build.js';
 import type {Contents} from '../../lib/graph/contents.js';
 import {contentsHash, ContentsTable, sameContents} from '../../lib/graph/contents.js';
 import {KeyedCache, programKey, sameKey} from '../../lib/graph/key.js';
@@ -121,6 +121,34 @@ describe('graph: equality by contents', () => {
       }),
       runs(200),
     );
+  });
+
+  it('shares sums and products with their operands exchanged, and nothing that differs in shape, type, order or attribute', () => {
+    const [x, y] = [input('x', [2, 2]), input('y', [2, 2])];
+    const shared = (a: Node, b: Node): boolean => {
+      const [one, other] = simplifyNodes([a, b], [x, y]);
+      return one === other;
+    };
+    const t = (node: Node): Node => transpose(node, [1, 0]);
+    const over = (axis: number): Node => sum(x, [axis]);
+    const product = (transposed: boolean): Node => matMul(reshape(x, [1, 2, 2]), reshape(y, [1, 2, 2]), transposed);
+    for (const fn of ['add', 'mul'] as const) {
+      expect(shared(binary(fn, x, y), binary(fn, y, x))).to.equal(true);
+      expect(shared(binary(fn, t(x), y), binary(fn, y, t(x)))).to.equal(true);
+      expect(shared(binary(fn, x, x), binary(fn, x, y))).to.equal(false);
+    }
+    expect(shared(sub(x, y), sub(x, y))).to.equal(true);
+    expect(shared(sub(x, y), sub(y, x))).to.equal(false);
+    expect(shared(binary('add', x, y), binary('mul', x, y))).to.equal(false);
+    expect(shared(reshape(x, [4]), reshape(x, [4, 1]))).to.equal(false);
+    expect(shared(over(0), over(1))).to.equal(false);
+    expect(shared(over(1), over(1))).to.equal(true);
+    expect(shared(slice(x, [0, 0], [1, 2]), slice(x, [1, 0], [1, 2]))).to.equal(false);
+    expect(shared(slice(x, [1, 0], [1, 2]), slice(x, [1, 0], [1, 2]))).to.equal(true);
+    expect(shared(product(false), product(true))).to.equal(false);
+    expect(shared(product(true), product(true))).to.equal(true);
+    expect(shared(constant(Float64Array.of(0), []), constant(Float64Array.of(-0), []))).to.equal(false);
+    expect(shared(constant(Float64Array.of(1), [], 'int'), constant(Float64Array.of(1), [], 'float'))).to.equal(false);
   });
 
   it('sees disjoint masks of a long array as two', () => {

@@ -20,7 +20,7 @@ import {
   TraceError,
   tsit5,
 } from '../../lib/index.js';
-import type {ObjectiveAt, Params, StiffgradError} from '../../lib/index.js';
+import type {ObjectiveAt, Params, Simulation, StiffgradError, ValueAndGradient} from '../../lib/index.js';
 
 type With<Name extends string> = {readonly [name in Name]: tf.Tensor};
 
@@ -154,6 +154,26 @@ describe('the value and gradient of a loss', () => {
     const at = (k: number): number => model.valueAndGrad(loss, {params: {k}}).value;
     expect(gradient.params.k[0]).to.be.closeTo((at(3 + 1e-5) - at(3 - 1e-5)) / 2e-5, 1e-7);
     expect(Object.keys(gradient.initial ?? {})).to.deep.equal(['q', 'v']);
+  });
+
+  it('stay as they are when the next are taken, each of the series that its own loss reads', () => {
+    const spring = mechanics<With<'k'>>({mass: 1, forces: ({q, params}) => tf.neg(tf.mul(params.k, q))});
+    const options = {scheme: implicitMidpoint(), dt: 0.05, steps: 20, params: {k: 3}};
+    const prepared = (): Simulation => simulate.prepare(spring, {q: [1, 2], v: [0, 1]}, options) as Simulation;
+    const losses = [
+      ({q}: ObjectiveAt) => tf.sum(tf.square(q)),
+      ({v}: ObjectiveAt) => tf.sum(tf.square(v)),
+      ({q, v}: ObjectiveAt) => tf.sum(tf.mul(q, v)),
+    ];
+    const numbers = ({value, gradient}: ValueAndGradient): unknown => ({
+      value,
+      k: [...(gradient.params.k as Float64Array)],
+      start: Object.entries(gradient.initial ?? {}).map(([name, values]) => [name, ...values]),
+    });
+    const alone = losses.map(loss => numbers(prepared().valueAndGrad(loss)));
+    const model = prepared();
+    const inTurns = [0, 1, 2, 0, 2, 1, 1, 0].map(i => ({i, result: model.valueAndGrad(losses[i])}));
+    for (const {i, result} of inTurns) expect(numbers(result)).to.deep.equal(alone[i]);
   });
 
   it("carry a loss of an event's time", () => {

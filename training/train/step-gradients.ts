@@ -35,6 +35,8 @@ export interface GradientSource<S extends AnySystem> {
   gradient(members: readonly StepInputs<S>[], at: VariableVector, gradient: Float64Array): number;
 }
 
+const ofMembers: ReadonlySet<string> = new Set<keyof ObjectiveValues>(['initial', 'params', 'data']);
+
 export class CompiledGradients<S extends AnySystem> implements GradientSource<S> {
   constructor(
     private readonly model: Simulation<S>,
@@ -49,7 +51,7 @@ export class CompiledGradients<S extends AnySystem> implements GradientSource<S>
 
   value(members: readonly StepInputs<S>[], at: VariableVector | undefined): number {
     let sum = 0;
-    for (const member of members) sum += this.model.value(this.loss, {...this.inputs(member), variables: at?.views});
+    for (const member of members) sum += this.model.value(this.loss, this.inputs(member, at?.views));
     return sum / members.length;
   }
 
@@ -59,7 +61,7 @@ export class CompiledGradients<S extends AnySystem> implements GradientSource<S>
     let sum = 0;
     if (members.length > 1) total.fill(0);
     for (const member of members) {
-      const {value, gradient} = this.model.valueAndGrad(this.loss, {...this.inputs(member), variables: at.views});
+      const {value, gradient} = this.model.valueAndGrad(this.loss, this.inputs(member, at.views));
       sum += value;
       for (const [variable, part] of parts) {
         const own = gradient.variables.get(variable);
@@ -72,8 +74,12 @@ export class CompiledGradients<S extends AnySystem> implements GradientSource<S>
     return sum * share;
   }
 
-  private inputs(member: StepInputs<S>): StepInputs<S> {
-    return this.initial === undefined ? member : {...member, initial: member.initial ?? this.initial};
+  private inputs(member: StepInputs<S>, variables?: ObjectiveValues<S>['variables']): ObjectiveValues<S> {
+    // What does not belong there goes along, to be refused.
+    for (const name in member)
+      if (!ofMembers.has(name)) return {...member, initial: member.initial ?? this.initial, variables};
+    const {initial = this.initial, params, data} = member;
+    return {initial, params, data, variables};
   }
 }
 

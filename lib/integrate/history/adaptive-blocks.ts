@@ -5,6 +5,7 @@
  */
 import type {BlockNumber} from '../../step/adaptive-block.js';
 import {adaptiveRoom, blockPlace} from '../../step/adaptive-block.js';
+import type {CompiledStep} from '../../step/compiled.js';
 import {loadParameters} from '../../step/context.js';
 import {rowStart} from '../../step/rows.js';
 import {unjudged} from '../algebraic.js';
@@ -13,6 +14,9 @@ import {adaptiveRoutine} from './adaptive-routine.js';
 import {Pace} from '../pace.js';
 import type {AdaptivePace} from './pace.js';
 import type {Plan} from './plan.js';
+
+/** By plan, which all runs of a prepared simulation share. */
+const known = new WeakMap<Plan, AdaptiveBlocks>();
 
 export class AdaptiveBlocks {
   /**
@@ -33,9 +37,13 @@ export class AdaptiveBlocks {
   /** The state at the end. */
   readonly x: Float64Array;
   private readonly times: Float64Array;
+  private readonly absolute: Float64Array;
+  private readonly judged: Float64Array;
   private readonly room: number;
+  private readonly compiled: CompiledStep;
+  private readonly executable: CompiledStep['adaptiveSteps'];
   /** Attempts in a block: between blocks a run is aborted and tells its progress. */
-  private readonly limit: Pace;
+  private limit = new Pace(false);
 
   /** undefined where steps are taken one by one. */
   static of(prepared: Runnable, plan: Plan): AdaptiveBlocks | undefined {
@@ -51,38 +59,54 @@ export class AdaptiveBlocks {
       && prepared.keeps === undefined
       && (plan.saving.kind !== 'times' || traced.functions.dense !== undefined);
     if (!plain || unjudged(prepared).length > 0) return undefined;
-    const run = adaptiveRoutine(compiled.adaptiveSteps);
-    return run === undefined ? undefined : new AdaptiveBlocks(prepared, plan, run);
+    let blocks = known.get(plan);
+    if (blocks?.compiled !== compiled) {
+      const run = adaptiveRoutine(compiled.adaptiveSteps);
+      if (run === undefined) return undefined;
+      known.set(plan, (blocks = new AdaptiveBlocks(prepared, plan, run)));
+    }
+    blocks.begin(prepared);
+    return blocks;
   }
 
   private constructor(
     prepared: Runnable,
-    plan: Plan,
+    private readonly plan: Plan,
     private readonly run: () => void,
   ) {
     const {compiled, traced} = prepared;
     const executable = compiled.adaptiveSteps;
-    loadParameters(executable, prepared);
+    [this.compiled, this.executable] = [compiled, executable];
     const {size} = traced.state;
     [this.room, this.width] = [adaptiveRoom(size), rowStart + size];
     const block = executable.buffer('block');
     this.rows = block.subarray(0, this.room * this.width);
     this.states = block.subarray(this.room * this.width);
-    [this.control, this.stiffness, this.theta, this.after, this.times, this.x] = (
-      ['blockControl', 'blockStiffness', 'blockTheta', 'blockAfter', 'blockTimes', 'x'] as const
+    [this.control, this.stiffness, this.theta, this.after, this.times, this.x, this.absolute, this.judged] = (
+      [
+        'blockControl',
+        'blockStiffness',
+        'blockTheta',
+        'blockAfter',
+        'blockTimes',
+        'x',
+        'blockAbsolute',
+        'blockJudged',
+      ] as const
     ).map(name => executable.buffer(name));
+  }
+
+  /** For another run: what its numbers are, and what runs along other plans may have changed. */
+  private begin(prepared: Runnable): void {
+    const {plan, judged, absolute, executable} = this;
+    loadParameters(executable, prepared);
     const {onProgress, poll} = prepared.options;
     this.limit = new Pace(onProgress !== undefined || poll !== undefined);
-    executable.buffer('blockAbsolute').set(plan.absolute ?? []);
-    const judged = executable.buffer('blockJudged');
-    judged.set(traced.along?.judged ?? judged.fill(1));
-    this.set(
-      'judged',
-      Math.max(
-        judged.reduce((sum, one) => sum + one, 0),
-        1,
-      ),
-    );
+    absolute.set(plan.absolute ?? []);
+    judged.set(prepared.traced.along?.judged ?? judged.fill(1));
+    let count = 0;
+    for (let i = 0; i < judged.length; i++) count += judged[i];
+    this.set('judged', Math.max(count, 1));
     this.set('rtol', plan.control.rtol);
     this.set('end', plan.end ?? Infinity);
     this.set('every', plan.saving.kind === 'steps' ? plan.saving.every : 0);

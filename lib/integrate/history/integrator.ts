@@ -31,6 +31,7 @@ const bufferNames = ['x', 'z', 'next', 't', 'h', 'theta', 'inside'] as const;
 const programNames = ['between', 'dense', 'watch', 'events'] as const;
 
 interface Along {
+  readonly executable: StepExecutable<HistoryProgram>;
   readonly buffers: {readonly [name in (typeof bufferNames)[number]]?: Float64Array};
   readonly programs: {readonly [name in (typeof programNames)[number]]?: () => void};
 }
@@ -42,6 +43,7 @@ function found(executable: StepExecutable<HistoryProgram>): Along {
   let along = known.get(executable);
   if (along === undefined) {
     along = {
+      executable,
       buffers: Object.fromEntries(bufferNames.map(name => [name, executable.find(name)])),
       programs: Object.fromEntries(
         programNames.map(name => [name, executable.has(name) ? executable.program(name) : undefined]),
@@ -59,9 +61,7 @@ export class Integrator {
   /** What the present start was made of, until the run goes on from it: the user's blocks, and whether a jump made them. */
   private begun: {readonly given: Float64Array; readonly jumped: boolean} | undefined;
   readonly stepper: Stepper;
-  private readonly along: StepExecutable<HistoryProgram>;
-  private readonly buffers: Along['buffers'];
-  private readonly programs: Along['programs'];
+  private ownAlong: Along | undefined;
   private readonly passing: boolean;
   private readonly ownSize: number;
 
@@ -76,11 +76,18 @@ export class Integrator {
     this.begun = prepared.resumed === true ? undefined : {given: prepared.given, jumped: false};
     this.stepper = new Stepper(prepared, x, false, repeatable, counters);
     this.state = this.stepper.state;
-    this.along = historyForward(prepared);
-    loadParameters(this.along, prepared);
-    ({buffers: this.buffers, programs: this.programs} = found(this.along));
     this.passing = prepared.keeps === 'layers' && prepared.options.plan?.events.length === 0;
     this.ownSize = prepared.start.traced.inputs.x.size;
+  }
+
+  /** Compiled and loaded for the first state that is looked at between or beside steps: blocks of steps have programs of their own. */
+  private get along(): Along {
+    if (this.ownAlong === undefined) {
+      const executable = historyForward(this.prepared);
+      loadParameters(executable, this.prepared);
+      this.ownAlong = found(executable);
+    }
+    return this.ownAlong;
   }
 
   /** The user's blocks of a state. */
@@ -103,7 +110,7 @@ export class Integrator {
 
   /** Loads a step for dense output. */
   load({t, h, x, z, inside, next}: Taken): void {
-    const {buffers, programs} = this;
+    const {buffers, programs} = this.along;
     buffers.x?.set(x);
     if (z !== undefined) buffers.z?.set(z);
     buffers.next?.set(next);
@@ -115,44 +122,47 @@ export class Integrator {
 
   /** The state at θ of the step that is loaded; the executable's own buffer. */
   dense(theta: number): Float64Array {
-    this.buffers.theta?.fill(theta);
-    this.programs.dense?.();
-    return this.along.buffer('D');
+    const {executable, buffers, programs} = this.along;
+    buffers.theta?.fill(theta);
+    programs.dense?.();
+    return executable.buffer('D');
   }
 
   /** The events' functions at θ of the step that is loaded, and their derivatives by θ; the executable's own buffers. */
   watch(theta: number): {readonly g: Float64Array; readonly dg: Float64Array} {
-    this.buffers.theta?.fill(theta);
-    this.programs.watch?.();
-    return {g: this.along.buffer('g'), dg: this.along.buffer('dg')};
+    const {executable, buffers, programs} = this.along;
+    buffers.theta?.fill(theta);
+    programs.watch?.();
+    return {g: executable.buffer('g'), dg: executable.buffer('dg')};
   }
 
   /** The events' functions of a state, and how they change along the motion from there. */
   events(x: Float64Array, t: number): {readonly e: Float64Array; readonly rates: Float64Array} {
-    const {along, buffers, programs} = this;
+    const {executable, buffers, programs} = this.along;
     buffers.x?.set(x);
     buffers.t?.fill(t);
     programs.events?.();
-    return {e: along.buffer('e').slice(), rates: along.buffer('rates').slice()};
+    return {e: executable.buffer('e').slice(), rates: executable.buffer('rates').slice()};
   }
 
   /** The derivative of a state, where it is traced; the executable's own buffer. */
   slope(x: Float64Array, t: number): Float64Array {
-    const {along, buffers} = this;
+    const {executable, buffers} = this.along;
     buffers.x?.set(x);
     buffers.t?.fill(t);
-    along.run('slope');
-    return along.buffer('slope');
+    executable.run('slope');
+    return executable.buffer('slope');
   }
 
   /** The state after an event's jump: the user's blocks, and what the scheme carries made from them anew. */
   jump(event: number, t: number, h: number, checked = true): void {
-    const {along, prepared, state} = this;
-    along.find('x')?.set(state);
-    along.find('t')?.fill(t);
-    along.run(`jump.${event}`);
+    const {prepared, state} = this;
+    const {executable, buffers} = this.along;
+    buffers.x?.set(state);
+    buffers.t?.fill(t);
+    executable.run(`jump.${event}`);
     const before = this.own(state);
-    const given = along.buffer('given').slice();
+    const given = executable.buffer('given').slice();
     state.set(startRun({...prepared, given, t0: t, h0: h}, this.counters, checked ? before : 'taken').x);
     this.begun = {given, jumped: true};
   }
