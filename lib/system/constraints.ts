@@ -10,11 +10,12 @@ import {constantTensor, immediate, within} from '../trace/trace.js';
 import {coefficientsOf, coefficientTensor, type CoefficientName, type Coefficients} from './coefficients.js';
 import type {Constraint, ConstraintKind, GapAndMultiplier} from './constraint-kinds.js';
 import {fewestRows} from './contact-laws.js';
-import {contactSoftness} from './contact-softness.js';
+import {contactSoftness, derivativeSoftness} from './contact-softness.js';
 import {complementarity, holdsPosition, isHardContact} from './constraint-kinds.js';
 import type {Equations} from './equations.js';
 import {
   borderDistance,
+  borderWidth,
   compressionRows,
   contactTerms,
   displacementRows,
@@ -369,6 +370,7 @@ export function constraintEquations(
         normal: yields('normal'),
         tangential: slipping === undefined ? undefined : yields('tangential'),
       },
+      tie: tf.mul(proximity, borderWidth / derivativeSoftness),
       shove: shift.normal,
       drag: slipping === undefined ? undefined : shift.tangential,
       softness: tf.add(scale.regularization, tf.maximum(relaxation, contactSoftness)),
