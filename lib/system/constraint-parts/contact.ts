@@ -6,8 +6,9 @@ import * as tf from '@tensorflow/tfjs';
 import {constantTensor} from '../../trace/trace.js';
 import {complementarity} from '../constraint-kinds.js';
 import type {ImpactMultipliers, ImpactStep, Place, RowScale} from '../constraints.js';
-import {contactSoftness} from '../contact-softness.js';
+import {contactSoftness, derivativeSoftness} from '../contact-softness.js';
 import {
+  borderWidth,
   compressionRows,
   contactTerms,
   displacementRows,
@@ -100,6 +101,7 @@ export abstract class Contact extends ConstraintPart {
             ? undefined
             : yields(force.tangential, anchor.tangential as tf.Tensor, last.tangential as tf.Tensor),
       },
+      tie: tf.mul(proximity, borderWidth / derivativeSoftness),
       shove: shift.normal,
       drag: shift.tangential,
       softness: tf.add(scale.regularization, tf.maximum(relaxation, contactSoftness)),
