@@ -2,6 +2,7 @@
 import {mkdir, readdir, writeFile} from 'node:fs/promises';
 import {createRequire} from 'node:module';
 import path from 'node:path';
+import {integrationOptions} from '../lib/checks.js';
 import {simulate as simulateSystem, type AnyTrajectory} from '../lib/index.js';
 import {animate, energyPlot, figure, jacobianPattern, phasePortrait, plot, sparsityPlot} from '../plot/index.js';
 import {identify as identifyParameters, readTable} from '../training/index.js';
@@ -64,7 +65,7 @@ export async function identify(given: Given, out: Out): Promise<number> {
     system,
     initial,
     parameters,
-    options: {dt, scheme, events, newton, engine},
+    options: {dt, events},
   } = model;
   if (parameters === undefined)
     throw new Usage(
@@ -74,11 +75,9 @@ export async function identify(given: Given, out: Out): Promise<number> {
     system,
     initial: initial,
     parameters,
+    ...integrationOptions(model.options),
     dt,
-    scheme,
     events,
-    newton,
-    engine,
     data: measured(model, table),
     inputs: model.inputs?.(table),
     observe: model.observe,

@@ -89,6 +89,27 @@ export const listOf = (what: string, each: Check): Check => ({
 });
 
 /**
+ * Options of `simulate` that say how a run is computed rather than what is run. Analyses that simulate, such as
+ * `identify`, take them and pass them on. `any` has a sentence of its own: a scheme that was not called.
+ */
+export const integrationChecks = {
+  scheme: any,
+  control: any,
+  newton: any,
+  adjoint: any,
+  stabilization: oneOf('none', 'projection', 'projection-before', 'ggl'),
+  consistent: oneOf('check', 'project'),
+  engine: any,
+  precision: oneOf('double', 'single'),
+} satisfies Checks;
+
+/** These options among others. */
+export function integrationOptions<T extends object>(given: T): Pick<T, keyof T & keyof typeof integrationChecks> {
+  const own = Object.entries(given).filter(([name]) => Object.hasOwn(integrationChecks, name));
+  return Object.fromEntries(own) as Pick<T, keyof T & keyof typeof integrationChecks>;
+}
+
+/**
  * Options as a caller without types gives them. A misspelt one would otherwise be a default in silence, and one of
  * another kind ('1e-3' out of JSON) a number by accident. An option that is undefined is one that is not given.
  * @param owner what the options are given to, as the sentence begins: 'newton'

@@ -160,7 +160,15 @@ export {displayRunsWith, type DisplayedTexts} from './simulate/display.js';
 export type {SavedState} from './simulate/steps.js';
 export type {EventRecord} from './integrate/history/records.js';
 export {event, type Event, type EventPlace, type EventSpec, type Jump, type OwnPlace} from './system/events.js';
-export type {Progress, RunSettings, SaveAt, SimulateOptions, Span, Stretch} from './simulate/options.js';
+export type {
+  IntegrationOptions,
+  Progress,
+  RunSettings,
+  SaveAt,
+  SimulateOptions,
+  Span,
+  Stretch,
+} from './simulate/options.js';
 export type {
   AnyTrajectory,
   MechanicalTrajectory,

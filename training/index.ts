@@ -150,7 +150,8 @@ export {arraysOf, type ArrayOptions, type NumpyArray} from './data/npz.js';
 export {decimate, resample, stillSamples, upsample, type Resampled} from './data/resample.js';
 export {sampleTimes, type SampleTimesOptions, type TimeUnit} from './data/sample-times.js';
 export {signal, type Inputs, type Signal, type SignalKind, type SignalOptions} from '../lib/index.js';
-export {readTable, tableChunks, type ChunkOptions, type Table, type TableSource} from './data/table.js';
+export {readTable, tableChunks, type ChunkOptions, type Table} from './data/table.js';
+export type {TableSource} from './data/table-source.js';
 export {type TableOptions} from './data/table-options.js';
 export {
   uncertainty,

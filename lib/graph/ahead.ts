@@ -1,8 +1,8 @@
 /**
- * What of a program is worth computing ahead: of the values that stay the same from run to run, those that cost
- * less to store once and read than to compute anew in every run. Which ones these are, and where below or above
- * cheap operations they are best taken, is a minimum cut: every value is either computed in each run, for its
- * work, from operands that are there; or it is stored, for its numbers; or nothing in the run needs it.
+ * Chooses the values of a program to compute ahead of its runs: values that do not change from run to run and cost less
+ * to store and read than to compute in every run. The cheapest choice is a minimum cut. Each value is either computed
+ * in every run, at the cost of its work, from operands that are available; or stored, at the cost of its size; or not
+ * needed by the runs.
  */
 import {Flow} from './flow.js';
 import type {Graph, Node, Output} from './node.js';
@@ -11,20 +11,20 @@ import {simplifyNodes, substitute} from './simplify.js';
 import {workOf} from './work.js';
 
 export interface Prices {
-  /** Runs of the program that are saved an operation by computing it ahead. */
+  /** Number of runs, each of which saves the operations that are computed ahead. */
   readonly runs: number;
-  /** What storing and reading a value costs, in operations; Infinity where it cannot be stored. */
+  /** The cost of storing and reading a value, in operations; Infinity if it cannot be stored. */
   store(value: Node): number;
-  /** Operations that a run takes for a node; default `workOf`. */
+  /** The cost of computing a node, in operations; default `workOf`. */
   work?(node: Node): number;
-  /** Inputs that are not there in a run unless they are stored. */
+  /** Inputs that are not available in a run unless they are stored. */
   readonly past?: readonly Node[];
 }
 
 export interface Ahead {
-  /** To be stored, operands before users. */
+  /** The values to store, operands before users. */
   readonly values: readonly Node[];
-  /** Operations saved, all runs together, less the price of what is stored. */
+  /** Operations saved in all runs together, less the cost of storing. */
   readonly saved: number;
 }
 
@@ -61,7 +61,10 @@ export function worthAhead(outputs: readonly Node[], changing: ReadonlySet<strin
   return {values, saved: values.reduce((left, node) => left - store(node), spared)};
 }
 
-/** What depends on a changing input, and what is there without computing: the other inputs, and what depends on none, which engines compute once. */
+/**
+ * Nodes that depend on a changing input, and nodes that are available without computing: the other inputs, and nodes
+ * that depend on no input, which engines compute once.
+ */
 function kinds(
   order: readonly Node[],
   changing: ReadonlySet<string>,

@@ -1,10 +1,10 @@
 /**
- * The Jacobian of what is assembled from elements: J = A + Σ L S X, where a scatter S adds up what the
- * elements give, X is the matrix of all elements' blocks (one loop over the elements for each of their
- * columns), and L what is done to the sum afterwards, a factor a row. Every entry of a block is computed
- * once, scaled, and added to its place among the values; that is how finite elements are assembled by hand
- * (Hughes, The Finite Element Method, §2.12). Entry by entry through the scatter (sparse-jacobian.ts)
- * there would be a term for every element at the fullest node.
+ * The Jacobian of a residual that is assembled from elements: J = A + Σ L S X. The scatter S sums the contributions of
+ * the elements, X contains the blocks of all elements (computed in one loop over the elements per column of a block),
+ * and L is a diagonal matrix that scales the rows of the sum. Each entry of a block is computed once, scaled, and added
+ * to its entry of the matrix, as in the assembly of finite elements (Hughes, The Finite Element Method, §2.12).
+ * Computed entry by entry through the scatter (sparse-jacobian.ts), each row would have as many terms as the node with
+ * the most elements.
  */
 import {concat, gather, mul, reshape, scatter, uniformValue} from './build.js';
 import {dependents} from './differentiate.js';
@@ -13,14 +13,16 @@ import {isOp, topological} from './node.js';
 import type {SparseJacobian, Term} from './sparse-jacobian.js';
 import {sparseJacobian, sparseTerms} from './sparse-jacobian.js';
 
-/** Entries that are added to a matrix: row, column, and the value's place in `values`; a negative row is none. */
+/** Entries to add to a matrix: row, column, and index in `values`; entries with a negative row are skipped. */
 interface Block {
   readonly rows: Int32Array;
   readonly columns: Int32Array;
   readonly values: Node;
 }
 
-/** @returns undefined where nothing is scattered, where what follows a scatter is more than a factor a row, or as `sparseJacobian` */
+/**
+ * @returns undefined without a scatter, if a scatter is followed by more than a scaling of rows, or as `sparseJacobian`
+ */
 export function assembledJacobian(tangent: Node, direction: Node, limit: number): SparseJacobian | undefined {
   const scatters = lastScatters(tangent, direction);
   if (scatters.length === 0) return undefined;
@@ -40,7 +42,7 @@ export function assembledJacobian(tangent: Node, direction: Node, limit: number)
   return {...gatherUp(blocks, tangent.size, direction.size), terms};
 }
 
-/** Scatters of what depends on the direction, with no other between them and the end. */
+/** Scatters of values that depend on the direction, without another scatter between them and the outputs. */
 function lastScatters(tangent: Node, direction: Node): Node<'scatter'>[] {
   const linear = dependents([tangent], [direction]);
   const found: Node<'scatter'>[] = [];
@@ -59,7 +61,7 @@ function blockOf({pattern: {rows: count, pointers, indices}, values}: SparseJaco
   return {rows, columns: indices, values};
 }
 
-/** The blocks of all elements, a column of them at a time; undefined where a sum goes to several rows. */
+/** The blocks of all elements, computed column by column; undefined if a sum is used in several rows. */
 function contributions(node: Node<'scatter'>, after: Term, elements: readonly Term[]): Block[] | undefined {
   const rowOf = new Int32Array(node.size).fill(-1);
   for (let row = 0; row < after.table.length; row++) {
@@ -82,7 +84,7 @@ function contributions(node: Node<'scatter'>, after: Term, elements: readonly Te
   });
 }
 
-/** One pattern for all blocks, and every value added at its place. */
+/** The pattern of the sum of all blocks, and its values. */
 function gatherUp(blocks: readonly Block[], rows: number, columns: number): Omit<SparseJacobian, 'terms'> {
   const {starts, order} = byRow(blocks, rows);
   const pointers = new Int32Array(rows + 1);

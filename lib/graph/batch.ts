@@ -1,7 +1,7 @@
 /**
- * A program applied to many values at once: some inputs gain a leading axis, and so does all that
- * depends on them, while the rest is computed once. A coloured Jacobian is a tangent batched over
- * its seeds; sensitivities are a tangent batched over parameters.
+ * Applies a program to many values at once: some inputs gain a leading axis, and so does every node that depends on
+ * them; other nodes are computed once. A coloured Jacobian is a tangent batched over its seeds; sensitivities are a
+ * tangent batched over parameters.
  */
 import {broadcastTo, input} from './build.js';
 import {dependents} from './differentiate.js';
@@ -10,7 +10,7 @@ import {isOp, topological} from './node.js';
 import {declarationOf} from './declarations.js';
 import {primitiveOf} from './primitives/index.js';
 
-/** The outputs with a leading axis of the given size, when `replacements` stand for their keys. */
+/** The outputs with a leading axis of the given size, where `replacements` take the place of their keys. */
 export function batch(outputs: readonly Node[], replacements: ReadonlyMap<Node, Node>, size: number): Node[] {
   const results = new Map<Node, Node>(replacements);
   const carries = new Set<Node>(replacements.keys());

@@ -1,9 +1,10 @@
 /**
- * A sparse matrix found from products with it and with its transpose: full rows (a constraint on
- * everything, a mean, a mass coupled to all) by transposed products, a group of them for each, and what is
- * left by column colours. One full row would otherwise ask for as many tangents as there are columns; a
- * full column is one colour of its own in either case (Coleman & Verma 1998, "The efficient computation of
- * sparse Jacobian matrices using automatic differentiation", the bidirectional partition, by rows alone).
+ * Computes a sparse matrix from products with it and with its transpose. Dense rows (a constraint on all coordinates, a
+ * mean, a mass that is coupled to all others) are computed by transposed products, one for each group of rows; the
+ * other rows by products, one for each colour of columns. Without transposed products, a single dense row would need as
+ * many tangents as there are columns; a dense column needs only a colour of its own (Coleman & Verma 1998, "The
+ * efficient computation of sparse Jacobian matrices using automatic differentiation"; their bidirectional partition,
+ * restricted to rows).
  */
 import type {Coloring} from './coloring.js';
 import {colorColumns} from './coloring.js';
@@ -11,21 +12,21 @@ import type {SparsityPattern} from './sparsity.js';
 import {transposePattern} from './sparsity.js';
 
 export interface Bicoloring {
-  /** Colours of the columns of all rows but the full ones. */
+  /** The colouring of columns for all rows except the dense ones. */
   readonly columns: Coloring;
-  /** Groups of full rows: no column has two of one group. */
+  /** Number of groups of dense rows: no column has entries in two rows of a group. */
   readonly rows: number;
-  /** The group of each full row; −1 for the others. */
+  /** The group of each dense row; −1 for the others. */
   readonly ofRow: Int32Array;
 }
 
 /**
- * Another partition is tried where its least possible number of products is below this share of what is
- * found: a transposed product costs up to two tangents, and looking for it costs a colouring.
+ * Another partition is tried only if its lower bound is below this share of the number of products found so far: a
+ * transposed product costs up to two tangents, and a partition costs a colouring.
  */
 const worthwhile = 0.5;
 
-/** The partition with the fewest products among: no full rows, those with more than 1, 2, 4, … entries, all rows. */
+/** The partition with the fewest products: rows with more than 1, 2, 4, … entries count as dense, or none, or all. */
 export function bicolor(pattern: SparsityPattern): Bicoloring {
   const counts = Int32Array.from({length: pattern.rows}, (_, row) => pattern.pointers[row + 1] - pattern.pointers[row]);
   const most = counts.reduce((a, b) => Math.max(a, b), 0);
@@ -34,7 +35,7 @@ export function bicolor(pattern: SparsityPattern): Bicoloring {
   const candidates = limits
     .map(limit => ({limit, least: leastProducts(pattern, counts, limit)}))
     .sort((a, b) => a.least - b.least || b.limit - a.limit);
-  // No full rows unless that asks for far fewer products.
+  // A partition without dense rows is preferred unless another needs far fewer products.
   const plain = candidates.findIndex(({limit}) => limit === most);
   if (candidates[0].least >= worthwhile * candidates[plain].least) candidates.unshift(...candidates.splice(plain, 1));
   let best: Bicoloring | undefined;
@@ -46,7 +47,7 @@ export function bicolor(pattern: SparsityPattern): Bicoloring {
   return best as Bicoloring;
 }
 
-/** No colouring can do with less: the fullest row of the rest, and the column that most full rows meet in. */
+/** A lower bound: the largest number of entries in a row that is not dense, plus that of dense rows in one column. */
 function leastProducts({columns, pointers, indices}: SparsityPattern, counts: Int32Array, limit: number): number {
   const meeting = new Int32Array(columns);
   let [rest, full] = [0, 0];
@@ -64,7 +65,7 @@ function partition(pattern: SparsityPattern, counts: Int32Array, limit: number):
   return {columns, rows: ofRow.reduce((most, group) => Math.max(most, group + 1), 0), ofRow};
 }
 
-/** The same matrix with the other rows empty. */
+/** The pattern with only the rows that `keeps` selects. */
 function only({rows, columns, pointers, indices}: SparsityPattern, keeps: (row: number) => boolean): SparsityPattern {
   const kept = new Int32Array(rows + 1);
   const left = new Int32Array(indices.length);

@@ -1,9 +1,10 @@
 /**
- * Arrays numbered by contents: equal bytes have one number, so the two zeros differ and NaNs are told apart by their
- * bits. A hash (MurmurHash3's mixing, Appleby, public domain) finds the candidates; comparing them decides.
+ * Numbers arrays by their contents: arrays with equal bytes have the same number, so 0 and −0 differ, as do NaNs of
+ * different bits. A hash (with the mixing of MurmurHash3, Appleby, public domain) finds candidates, and a comparison
+ * decides.
  */
 
-/** The arrays that attributes of nodes hold: constants and tables. */
+/** The arrays in attributes of nodes: constants and tables. */
 export type Contents = Float64Array | Int32Array;
 
 const wordsOf = (array: Contents): Uint32Array => new Uint32Array(array.buffer, array.byteOffset, array.byteLength / 4);
@@ -16,7 +17,7 @@ export function sameContents(a: Contents, b: Contents): boolean {
   return true;
 }
 
-/** Arrays are shared by many nodes and asked for in every key of their program; each is read once. */
+/** Many nodes share an array, and every key of their program needs its hash; each array is hashed once. */
 const hashes = new WeakMap<Contents, number>();
 
 export function contentsHash(array: Contents): number {
@@ -38,7 +39,7 @@ function murmur3(words: Uint32Array): number {
   return (h ^ (h >>> 16)) >>> 0;
 }
 
-/** Numbers arrays from 0 in the order they are first asked for, and holds one array of each. */
+/** Numbers arrays from 0 in the order of their first use, and keeps one array of each content. */
 export class ContentsTable {
   /** By number. */
   readonly arrays: Contents[] = [];

@@ -1,6 +1,6 @@
 /**
- * Reading declared derivatives (primitives/declared.ts): their parts, and programs without them. Engines
- * compute the values alone.
+ * Reads declared derivatives (primitives/declared.ts) and removes them from programs, as engines compute only the
+ * values.
  */
 import {TraceError} from '../errors.js';
 import {rebuild, uniformValue} from './build.js';
@@ -32,7 +32,10 @@ export function notLinear(): TraceError {
   );
 }
 
-/** Whether outputs are linear in one node, sums with what does not depend on it excluded; by rule, without values; `depends` on it do these. */
+/**
+ * Whether outputs are linear (not only affine) in one node, decided by the rules of primitives, without values.
+ * @param depends the nodes that depend on it
+ */
 export function isLinearIn(outputs: readonly Node[], of: Node, depends: ReadonlySet<Node>): boolean {
   const without = (node: Node): boolean => depends.has(node) || uniformValue(node) === 0;
   return (
@@ -77,7 +80,7 @@ export function isLinearIn(outputs: readonly Node[], of: Node, depends: Readonly
   );
 }
 
-/** The nodes' values: what was declared of derivatives is left behind. Only for programs that are not differentiated any more. */
+/** The same nodes without declared derivatives, for programs that are not differentiated further. */
 export function withoutDeclarations(outputs: readonly Node[]): Node[] {
   const nodes = topological(outputs);
   if (!nodes.some(node => node.op === 'declared')) return [...outputs];

@@ -34,7 +34,7 @@ export function pushforward(
       given,
     );
   }
-  // Seeds that are values of the program too: what is linear in them is told by others in their place.
+  // A seed may be a value of the program too; new inputs take the place of seeds, so that only the tangent depends on them.
   const own = new Map(
     [...seeds].map(([node, seed]) => [node, seed === undefined ? undefined : input('tangent', seed.shape)]),
   );
@@ -70,7 +70,7 @@ function linearized(outputs: readonly Node[], seeds: ReadonlyMap<Node, Node | un
   return outputs.map(output => tangents.get(output));
 }
 
-/** Of a declared derivative that is linear, the transpose itself: then all that is done to tangents can be done to it. */
+/** Expands a declared derivative that is linear to its transpose, to which every rule for tangents applies. */
 function expanded(tangent: Node | undefined): Node | undefined {
   if (tangent === undefined || !isOp(tangent, 'declared') || tangent.attributes.as === 'value') return tangent;
   const {args, cotangent, gradients} = declarationOf(tangent);
@@ -137,7 +137,7 @@ export function pullback(
   return transposeLinear(tangents, seeds, cotangents);
 }
 
-/** As a value: zero where the derivative is. */
+/** The derivative as a node: zeros for undefined. */
 export function orZeros(derivative: Node | undefined, like: Node): Node {
   return derivative ?? zeros(like.shape);
 }

@@ -6,7 +6,7 @@
 /** Arcs lie in pairs, an arc and its reverse side by side. */
 export class Flow {
   private readonly heads: number[] = [];
-  /** What may still go along each arc. */
+  /** Residual capacity of each arc. */
   private readonly residual: number[] = [];
   private readonly from: number[][] = [];
 
@@ -23,7 +23,7 @@ export class Flow {
     this.residual.push(0);
   }
 
-  /** As much as will go from source to sink. */
+  /** Computes a maximum flow from source to sink. */
   fill(source: number, sink: number): void {
     for (let path = this.path(source, sink); path !== undefined; path = this.path(source, sink)) {
       let least = Infinity;

@@ -1,8 +1,8 @@
 /**
- * A program in two: what depends on no changing input, run once while those stay as they are, and
- * the rest. What the rest needs of the first part passes through named buffers, so any engine runs
- * the pair by compiling both together. Without a price, for what is computed once and never again (engine/wasm), and for
- * what is judged afterwards (step/inside.ts); ahead.ts weighs what is stored against what is saved.
+ * Splits a program in two: the part that depends on no changing input, which runs once, and the rest. The first part
+ * passes its results to the second through named buffers, so any engine can run the pair by compiling both together.
+ * The cost of storing is not considered here: some values are computed once for all (engine/wasm), others are selected
+ * afterwards (step/inside.ts). ahead.ts weighs the cost of storing against that of computing.
  */
 import {input} from './build.js';
 import type {Graph, Node} from './node.js';
@@ -10,15 +10,15 @@ import {isOp, topological} from './node.js';
 import {substitute} from './simplify.js';
 
 export interface Hoisted {
-  /** Run when an input that is not among the changing ones was set; its outputs are inputs of `each`. */
+  /** Runs whenever an input that is not among the changing ones was set; its outputs are inputs of `each`. */
   readonly before: Graph;
-  /** The program's own outputs, for every change of the changing inputs. */
+  /** Computes the program's outputs; runs whenever a changing input was set. */
   readonly each: Graph;
 }
 
 /**
  * @param changing names of the inputs that change from run to run of `each`
- * @param prefix of the buffers in between; `${prefix}0`, `${prefix}1`, … must be free names
+ * @param prefix of the names of the buffers; `${prefix}0`, `${prefix}1`, … must not be used otherwise
  */
 export function hoist(graph: Graph, changing: ReadonlySet<string>, prefix = 'hoisted.'): Hoisted {
   const outputs = graph.outputs.map(output => output.node);
@@ -29,7 +29,8 @@ export function hoist(graph: Graph, changing: ReadonlySet<string>, prefix = 'hoi
     if (value !== undefined && !boundary.has(value))
       boundary.set(value, input(`${prefix}${boundary.size}`, value.shape, value.dtype));
   };
-  // The cotangent of a declared derivative (primitives/declared.ts) is no input of the program: nothing that follows from it is computed before.
+  // The cotangent of a declared derivative (primitives/declared.ts) is not an input of the program, so nodes that
+  // depend on it cannot be computed in advance.
   const own = new Set<Node>(graph.inputs);
   for (const node of topological(outputs)) {
     if (
@@ -56,7 +57,10 @@ export function hoist(graph: Graph, changing: ReadonlySet<string>, prefix = 'hoi
   };
 }
 
-/** What has to be kept of a value that does not change: nothing of a view of something given; below a repetition, the value itself. */
+/**
+ * The node to store for a value that does not change: none for a view of an input or constant; for a broadcast value
+ * the value itself.
+ */
 function computedBelow(node: Node): Node | undefined {
   if (node.op === 'input' || node.op === 'constant') return undefined;
   if (node.op === 'reshape' || node.op === 'broadcast') return computedBelow(node.operands[0]);

@@ -1,7 +1,8 @@
 /**
- * What compiled code is cached by: text that says everything of a program but the contents of its constants and
- * tables, and these arrays themselves. Programs are equal where the text is and the arrays are, number by number;
- * the text holds the arrays' hashes, so that programs which differ in their numbers alone seldom meet in a look-up.
+ * Keys for the cache of compiled code. A key consists of a text, which describes a program except for the contents of
+ * its constants and tables, and of these arrays. Two programs are equal if their texts are equal and their arrays are,
+ * number by number. The text contains hashes of the arrays, so programs that differ only in their numbers rarely have
+ * the same text.
  */
 import type {Contents} from './contents.js';
 import {contentsHash, ContentsTable, sameContents} from './contents.js';
@@ -10,7 +11,7 @@ import {topological} from './node.js';
 
 export interface Key {
   readonly text: string;
-  /** In the order the text numbers them. */
+  /** In the order of their numbers in the text. */
   readonly arrays: readonly Contents[];
 }
 
@@ -24,12 +25,12 @@ export function sameKey(a: Key, b: Key): boolean {
 
 function attributeText(value: unknown, contents: ContentsTable): string {
   if (value instanceof Float64Array || value instanceof Int32Array) {
-    // One number is written out; of −0 and NaN the text would not be.
+    // A single number is written as text, except −0 and NaN, whose text is not unique.
     const isPlain =
       value instanceof Float64Array && value.length === 1 && !Object.is(value[0], -0) && !Number.isNaN(value[0]);
     return isPlain ? String(value[0]) : `#${contents.numberOf(value)}`;
   }
-  // Names are quoted, so that none can be taken for a piece of the key.
+  // Names are quoted, so that they cannot be confused with other parts of the key.
   return typeof value === 'string' ? JSON.stringify(value) : String(value);
 }
 
@@ -65,14 +66,14 @@ function graphText(graph: Graph, contents: ContentsTable): string {
   return `${graph.inputs.map(node => numbered(ids, node)).join(',')}<${parts.join('|')}>${outputs.join(',')}`;
 }
 
-/** The key of whole programs. @param more what else tells them apart, in one line of text */
+/** The key of programs. @param more one line of text that distinguishes them further */
 export function programKey(more: string, graphs: readonly Graph[]): Key {
   const contents = new ContentsTable();
   const texts = graphs.map(graph => graphText(graph, contents));
   return {text: [more, ...texts, contents.arrays.map(contentsHash).join(',')].join('\n'), arrays: contents.arrays};
 }
 
-/** What was last used, by keys: the least recently used is given up first. */
+/** A cache by keys that evicts the least recently used value. */
 export class KeyedCache<T> {
   /** The entries of one text, in the order of their use; seldom more than one. */
   private readonly byText = new Map<string, {readonly key: Key; readonly value: T}[]>();

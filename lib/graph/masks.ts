@@ -1,10 +1,11 @@
 /**
- * Derivatives of what is not chosen are zero, whatever the partial there: where(q > 0, √q, 0) has the slope
- * 0 at q = 0 and −1, though that of √q is ∞ and NaN. As numbers 0·∞ is NaN, so the zeros of a linear map are
- * followed as *masks*: truth values, false where an element is zero by construction (the branch that a select,
- * a relu, a maximum, a product with a truth value leaves out; what a slice does not read). A partial that may
- * not be finite is applied where its mask holds and nowhere else. Zeros that are only numbers are not masks: a
- * chosen √q at 0 keeps its infinite slope. (jnp.where has the same trap; there users write a second where.)
+ * The derivative of a branch that is not selected is zero, whatever its partial derivative: where(q > 0, √q, 0) has the
+ * slope 0 at q = 0 and q = −1, although that of √q is ∞ and NaN there. In floating point 0·∞ is NaN. Therefore the
+ * zeros of a linear map are propagated as *masks*: booleans that are false where an element is zero by construction
+ * (in the branch that a select, a relu, a maximum or a product with a boolean leaves out, or where a slice does not
+ * read). A partial derivative that may not be finite is applied only where its mask is true. Elements that merely
+ * happen to be zero have no mask: √q where it is selected has an infinite slope at 0. (With jnp.where users have to
+ * write a second where.)
  */
 import {
   binary,
@@ -27,7 +28,7 @@ import {primitiveOf} from './primitives/index.js';
 /** False where an element is zero by construction; undefined is true everywhere. */
 export type Mask = Node | undefined;
 
-/** A property of nodes from that of their operands, each found once. */
+/** A property of nodes that follows from that of their operands, computed once per node. */
 function property<T>(rule: (node: Node, of: (operand: Node) => T) => T): (node: Node) => T {
   const known = new WeakMap<Node, {readonly value: T}>();
   const of = (node: Node): T => (known.get(node) as {value: T}).value;
@@ -88,7 +89,10 @@ const linearViews: ReadonlySet<Op> = new Set<Op>([
   'cumsum',
 ]);
 
-/** Whether a value is finite wherever the inputs are: roots, logarithms, quotients and exponentials may not be. Products that overflow are not thought of. */
+/**
+ * Whether a value is finite wherever the inputs are: roots, logarithms, quotients and exponentials may not be. Products
+ * that overflow are not thought of.
+ */
 export const isFinite = property<boolean>((node, of) => {
   if (node.dtype !== 'float' || node.op === 'input') return true;
   if (isOp(node, 'constant')) return node.attributes.values.every(Number.isFinite);
@@ -143,7 +147,9 @@ function knownMask(mask: Node): Float64Array | undefined {
   return value === undefined ? undefined : new Float64Array(mask.size).fill(value);
 }
 
-/** Levels of operands that are looked at for values that are known: a mask is built from others in two or three steps. */
+/**
+ * Levels of operands that are looked at for values that are known: a mask is built from others in two or three steps.
+ */
 const foldedLevels = 3;
 
 /** The values of a mask that no input decides, computed from its operands'. */

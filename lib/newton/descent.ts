@@ -5,7 +5,7 @@
  * the Jacobian itself takes over, for a model converges linearly at best.
  */
 
-/** ΔᵀR at z − sΔ as a share of ΔᵀR at z, not finite where R is not; leaves z and the residual there. */
+/** ΔᵀR at z − sΔ divided by ΔᵀR at z, not finite where R is not; leaves z and the residual at that point. */
 export type Work = (s: number) => number;
 
 /**
@@ -38,10 +38,10 @@ export function searchByWork(work: Work, smallest: number): number {
  */
 const near = 1e-2;
 
-/** Whether Newton's matrix is the model, iteration by iteration. */
+/** Decides in each iteration whether Newton's matrix is the model or the Jacobian. */
 export class MatrixChoice {
   model: boolean;
-  /** ΔᵀR of the iteration. */
+  /** ΔᵀR of the present iteration. */
   work = 0;
   private nearness = near;
 
@@ -58,7 +58,10 @@ export class MatrixChoice {
     this.nearness = near;
   }
 
-  /** ΔᵀR of the coming correction. The Jacobian's must have the sign of the model's, or else it leads up, to a saddle. */
+  /**
+   * ΔᵀR of the next correction. With the Jacobian it must have the same sign as with the model; otherwise it leads to a
+   * saddle.
+   */
   goesDown(work: number): boolean {
     if (!this.model && this.modelled && !(work * this.work > 0)) {
       this.failed();
@@ -68,14 +71,16 @@ export class MatrixChoice {
     return true;
   }
 
-  /** After a whole correction by the model: is the next one, in units of |z|, so small that the Jacobian is to be tried? */
+  /**
+   * After a whole correction by the model: is the next one, in units of |z|, so small that the Jacobian is to be tried?
+   */
   approached(correction: number): boolean {
     if (!this.model || this.only || !(correction <= this.nearness)) return false;
     this.model = false;
     return true;
   }
 
-  /** The Jacobian did not contract: back to the model. False where there is none. */
+  /** The Jacobian did not contract: use the model again. False if there is no model. */
   failed(): boolean {
     if (!this.modelled || this.model) return false;
     this.model = true;

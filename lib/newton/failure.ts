@@ -1,4 +1,4 @@
-/** What an error of a factorization or a linear solve means to an iteration. */
+/** Failures of an iteration that are caused by a factorization or a linear solve. */
 import {SingularMatrixError, StiffgradError} from '../errors.js';
 
 export interface LinearFailure {

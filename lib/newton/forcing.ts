@@ -6,14 +6,14 @@
 import {OptionError} from '../errors.js';
 import {positive, refuseUnknownOptions} from '../checks.js';
 
-/** How exactly corrections are solved for; made by `eisenstatWalker`. */
+/** The accuracy to which corrections are computed; made by `eisenstatWalker`. */
 export interface Forcing {
   /** η of the first correction: ‖R + JΔ‖ ≤ η‖R‖. */
   readonly first: number;
   /** η_k = γ (‖R_k‖/‖R_{k−1}‖)^α. */
   readonly gamma: number;
   readonly alpha: number;
-  /** No η is above this. */
+  /** Upper bound of η. */
   readonly most: number;
 }
 
@@ -49,7 +49,7 @@ export function eisenstatWalker(options: Partial<Forcing> = {}): Forcing {
   return {first, gamma, alpha, most};
 }
 
-/** Below this an η that would have followed the last one no longer holds the next back (the paper's §2.1). */
+/** If γη^α of the last correction is below this, it does not limit the decrease of η (§2.1 of the paper). */
 const heldBack = 0.1;
 
 /** η of the next correction. @param ratio ‖R‖ over that before @param last η of the correction between them */

@@ -31,7 +31,7 @@ import {Tolerances} from './tolerances.js';
 
 export type NewtonStatus = 'converged' | 'newton-diverged' | 'singular' | 'not-finite';
 
-/** Sums over a run; the statistics report them. */
+/** Totals of a run, reported in the statistics. */
 export interface NewtonCounters {
   newtonIterations: number;
   residualEvaluations: number;
@@ -81,19 +81,19 @@ export const isStraight = (options: Newton, system: NonlinearSystem): boolean =>
   && options.forcing === undefined;
 
 export class NewtonIteration {
-  /** The reason of the last failure, where an error stands behind it. */
+  /** The error that caused the last failure, if there was one. */
   cause: StiffgradError | undefined;
   private delta: Float64Array;
-  /** The next correction, estimated with the factor at hand. */
+  /** Estimate of the next correction, by the present factor. */
   private next: Float64Array;
   private readonly base: Float64Array;
   private readonly tolerances: Tolerances;
   private readonly norms: Float64Array;
   private recorded = 0;
   private factored: Factor | undefined;
-  /** The factor belongs to the present z. */
+  /** The factor is that of the Jacobian at the present z. */
   private fresh = false;
-  /** `delta` holds the correction of the coming iteration already. */
+  /** `delta` already contains the correction of the next iteration. */
   private ready = false;
   /** left/size of the iteration before, for a model of the Jacobian. */
   private lastRate = 0;
@@ -362,8 +362,8 @@ export class NewtonIteration {
   }
 
   /**
-   * A whole iteration as one call: the correction of a new Jacobian taken, and the next one. Its share of the tolerance, that of
-   * the correction itself being `size`; or `refused`, and nothing has been done.
+   * A whole iteration as one call: the correction of a new Jacobian taken, and the next one. Its share of the
+   * tolerance, that of the correction itself being `size`; or `refused`, and nothing has been done.
    */
   private once(): number {
     const {

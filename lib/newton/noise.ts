@@ -6,7 +6,10 @@
  * arithmetic is needed.
  */
 
-/** Points along the line, the present one included: three third differences, enough for the order of magnitude. */
+/**
+ * Points along the line, including the present one: they give three third differences, enough for the order of
+ * magnitude.
+ */
 const points = 6;
 
 /** γ₃ = (3!)²/6!: the expected square of a third difference of independent noise is σ²/γ₃. */
@@ -19,14 +22,17 @@ const gamma3 = 1 / 20;
 const farther = 8;
 const growth = 4;
 
-/** Numbers that move along the line, by about the spacing's share of themselves and at least by `least` of them from point to point. */
+/**
+ * Numbers that move along the line, by about the spacing's share of themselves and at least by `least` of them from
+ * point to point.
+ */
 export interface Moving {
   readonly values: Float64Array;
   readonly least?: Float64Array;
 }
 
 export class ResidualNoise {
-  /** The noise in every row: the most that was measured since `forget`. */
+  /** The noise in every row: the largest value measured since `forget`. */
   readonly rows: Float64Array;
   private measured = 0;
   private readonly squares: Float64Array;
@@ -44,7 +50,7 @@ export class ResidualNoise {
       Array.from({length: 9}, vector);
   }
 
-  /** The residual is another one. */
+  /** Discards the measurements, as the residual has changed. */
   forget(): void {
     if (this.measured === 0) return;
     this.rows.fill(0);
@@ -66,8 +72,8 @@ export class ResidualNoise {
 
   /**
    * The same where `least` is no longer so short that the residual is known to be smooth along it. What is taken for
-   * noise there is as large over a longer line, and in more than one third difference: a jump before the first point is in
-   * one alone.
+   * noise there is as large over a longer line, and in more than one third difference: a jump before the first point is
+   * in one alone.
    * @param most noise is no larger a share of what the residual changes by from point to point
    */
   measureApart(
@@ -87,7 +93,10 @@ export class ResidualNoise {
     }
   }
 
-  /** Third differences along a line, `stretched` times as long as `least` asks: their squares' sum and the middle one of each row, and the largest first difference. */
+  /**
+   * Third differences along a line, `stretched` times as long as `least` asks: their squares' sum and the middle one of
+   * each row, and the largest first difference.
+   */
   private follow(
     moving: readonly Moving[],
     residual: Float64Array,
@@ -138,7 +147,7 @@ export class ResidualNoise {
 /** Multiples of the golden ratio fill an interval evenly. */
 const golden = 0.6180339887498949;
 
-/** Between ½ and 1 in size, with changing sign. */
+/** Magnitudes between ½ and 1, with alternating signs. */
 function share(i: number): number {
   const fraction = (i * golden) % 1;
   return (i % 2 === 0 ? 0.5 : -0.5) * (1 + fraction);

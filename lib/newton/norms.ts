@@ -1,10 +1,10 @@
-/** Sizes of vectors. */
+/** Norms of vectors. */
 import type {Vectors} from '../engine/vectors.js';
 
 /** Sums of squares below this have lost digits to underflow: 2⁻¹⁰²² over ε. */
 export const smallestSquare = 1e-292;
 
-/** ‖x‖₂; scaled where its square would leave the range of numbers. NaN or Infinity where x is not finite. */
+/** ‖x‖₂, scaled where its square would overflow or underflow. NaN or Infinity where x is not finite. */
 export function norm(vectors: Vectors, x: Float64Array): number {
   return rootOf(vectors.sumOfSquares(x), x);
 }
@@ -14,7 +14,9 @@ export function rootOf(sum: number, x: Float64Array): number {
   return sum > smallestSquare && sum < Infinity ? Math.sqrt(sum) : scaledNorm(x);
 }
 
-/** The s below which z − sΔ is z; of components near zero, which no s leaves as they are, as of the whole of z and Δ. */
+/**
+ * The s below which z − sΔ is z; of components near zero, which no s leaves as they are, as of the whole of z and Δ.
+ */
 export function smallestLength(z: Float64Array, delta: Float64Array, epsilon: number): number {
   let whole = 0;
   for (let i = 0; i < z.length; i++) whole = Math.max(whole, Math.abs(z[i]), Math.abs(delta[i]));

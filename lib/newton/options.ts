@@ -8,7 +8,7 @@ import type {Forcing} from './forcing.js';
 import type {StepLength} from './step-length.js';
 import {full} from './step-length.js';
 
-/** When Newton's matrix is taken anew. */
+/** When Newton's matrix is recomputed. */
 export type JacobianUse = 'by-cost' | 'fresh' | 'chord' | 'auto';
 
 /** Options of `newton`. */
@@ -42,7 +42,7 @@ export interface NewtonOptions {
 
 /** How the equations of a step are solved; made by `newton`. */
 export interface Newton {
-  /** The caller chose the tolerance. */
+  /** Whether the caller gave the tolerance. */
   readonly given: boolean;
   readonly tolerance: {readonly absolute: number; readonly relative: number};
   readonly maxIterations: number;

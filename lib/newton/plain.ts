@@ -1,4 +1,4 @@
-/** Newton's options as plain values that a message carries to another thread, and back. */
+/** Newton's options as plain values, for messages to other threads, and the reverse. */
 import {fromRecipe} from '../linear/from-recipe.js';
 import type {Recipe} from '../linear/recipe.js';
 import {recipeOf} from '../linear/recipe.js';
@@ -8,7 +8,7 @@ import {backtracking, full, subSteps} from './step-length.js';
 
 export type PlainNewton = Omit<Newton, 'step' | 'linear'> & {readonly step: Recipe; readonly linear: Recipe};
 
-/** undefined where a step length or a linear solver is the user's own, or holds a function. */
+/** Undefined if the step length or the linear solver is custom, or contains a function. */
 export function plainNewton({step, linear, ...rest}: Newton): PlainNewton | undefined {
   const [stepRecipe, linearRecipe] = [recipeOf(step), recipeOf(linear)];
   return stepRecipe === undefined || linearRecipe === undefined

@@ -1,8 +1,8 @@
 /**
- * Newton's iteration with full steps and a Jacobian of its own for each, as part of a routine: the decisions of iteration.ts
- * and tolerances.ts where all goes well, on the same numbers, to the same bits. What is unusual (a residual that is not finite,
- * a matrix that is not one for the kernel, corrections that do not shrink) is not decided here: the routine gives up, and
- * iteration.ts begins the step anew.
+ * Newton's iteration with full steps and a Jacobian of its own for each, as part of a routine: the decisions of
+ * iteration.ts and tolerances.ts where all goes well, on the same numbers, to the same bits. What is unusual (a
+ * residual that is not finite, a matrix that is not one for the kernel, corrections that do not shrink) is not decided
+ * here: the routine gives up, and iteration.ts begins the step anew.
  */
 import type {RoutineFactor, RoutineWriter} from '../engine/wasm/routine.js';
 import type {NumericKernels} from '../engine/wasm/kernels.js';
@@ -12,7 +12,7 @@ import {margin, stagnation} from './iteration.js';
 import {smallestSquare} from './norms.js';
 import {roundings} from './tolerances.js';
 
-/** Where things lie in the memory. */
+/** Addresses in the memory. */
 export interface NewtonPlaces {
   readonly z: number;
   readonly R: number;
@@ -24,15 +24,15 @@ export interface NewtonPlaces {
   readonly rowScale: number;
 }
 
-/** Unknowns whose rounding is of one size: `size` of them from `offset` on. */
+/** A group of `size` unknowns from `offset` on whose rounding errors have the same magnitude. */
 export interface Extent {
   readonly offset: number;
   readonly size: number;
-  /** Pushes the size of what they are computed from. */
+  /** Pushes the magnitude of the values they are computed from. */
   readonly value: Push;
 }
 
-/** What a run asks of its iterations, in locals of the routine. */
+/** Settings of a run for its iterations, in locals of the routine. */
 export interface NewtonLimits {
   readonly absolute: Local;
   readonly relative: Local;
@@ -118,7 +118,7 @@ export function writeNewton(w: RoutineWriter, parts: NewtonParts, limits: Newton
     w.set(worst, w.call(kernels.largest, [z, n], 'f64'));
     extents.forEach(({value}, k) => {
       w.set(floors[k], value);
-      // Of no size, or not a number: as large as the largest.
+      // Without a magnitude, or not a number: as large as the largest.
       const some = w.op('f64.gt', w.op('f64.abs', w.get(floors[k])), w.number(0));
       w.set(floors[k], w.op('f64.mul', w.choose(some, w.get(floors[k]), w.get(worst)), w.number(roundings * epsilon)));
     });

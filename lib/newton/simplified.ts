@@ -14,39 +14,42 @@ import type {Factor} from '../linear/index.js';
 import {linearFailure} from './failure.js';
 import type {NewtonCounters, NewtonStatus} from './iteration.js';
 
-/** Equations of one block after another; all arrays stay the same objects. */
+/** Equations that are solved block by block; all arrays stay the same objects. */
 export interface SequentialSystem {
   readonly blocks: number;
-  /** The present block, its residual, room for a correction and the sizes of what is tolerated. */
+  /** The present block, its residual, an array for the correction, and the tolerances. */
   readonly z: Float64Array;
   readonly residual: Float64Array;
   readonly delta: Float64Array;
   readonly weights: Float64Array;
   readonly vectors: Vectors;
-  /** Makes ready for a step: the weights, and what is computed once. */
+  /** Prepares a step: the weights, and values that are computed once per step. */
   beginStep(): void;
-  /** Makes ready for block k, and guesses it. */
+  /** Prepares block k, with an initial guess. */
   begin(k: number): void;
   evaluateResidual(): void;
-  /** The present block is found. */
+  /** Called when the present block is solved. */
   end(k: number): void;
   /** Newton's matrix for all blocks, at the guess of the first. */
   factor(): Factor;
-  /** A factorization and its Jacobian, in iterations' work. */
+  /** The cost of a Jacobian and its factorization, in iterations. */
   readonly matrixWork: number;
 }
 
 export interface SimplifiedOptions {
-  /** What may be left of an iteration's error, as a share of the tolerance. */
+  /** The error that may remain after the iteration, as a share of the tolerance. */
   readonly kappa: number;
   /** What is left where corrections no longer shrink, or iterations are used up, may be this much; at least κ. */
   readonly coarsest: number;
-  /** Nothing is taken over from one step to the next. */
+  /** Nothing is reused from one step to the next. */
   readonly repeatable: boolean;
   readonly maxIterations: number;
 }
 
-/** Iterations that may be expected before a step is rather made shorter (RADAU5: 7). With tolerances near rounding, as many as Newton's options allow. */
+/**
+ * Iterations that may be expected before a step is rather made shorter (RADAU5: 7). With tolerances near rounding, as
+ * many as Newton's options allow.
+ */
 export const fewIterations = 7;
 
 export class SimplifiedNewton {
@@ -54,7 +57,7 @@ export class SimplifiedNewton {
   private kept: Factor | undefined;
   /** The matrix is that of the present step. */
   private fresh = false;
-  /** The largest Θ of the step, and of the one before, where that is known. */
+  /** The largest Θ of the step, and of the one before if it is known. */
   private slowest = 0;
   private before: number | undefined;
 
@@ -64,7 +67,7 @@ export class SimplifiedNewton {
     private readonly counters: NewtonCounters,
   ) {}
 
-  /** What the next step takes over beside the matrix: the rate of this one. */
+  /** The rate of convergence, which the next step reuses with the matrix. */
   get rate(): number {
     return this.slowest;
   }
@@ -80,12 +83,12 @@ export class SimplifiedNewton {
     this.kept = factor;
   }
 
-  /** Drops the matrix: another step length. */
+  /** Discards the matrix, as the step length has changed. */
   forget(): void {
     this.kept = undefined;
   }
 
-  /** All blocks in turn. */
+  /** Solves all blocks in turn. */
   find(): NewtonStatus {
     const {options} = this;
     this.cause = undefined;
@@ -168,7 +171,7 @@ export class SimplifiedNewton {
         if (rate >= 1) return last <= coarsest ? 'converged' : 'newton-diverged';
         this.slowest = Math.max(this.slowest, rate);
         left = rate / (1 - rate);
-        // What the iterations that remain would leave.
+        // The error that would remain after the iterations that are left.
         if (left * size * rate ** (maxIterations - done) > coarsest) return 'newton-diverged';
       }
       if (left * size <= kappa) return 'converged';
@@ -178,7 +181,10 @@ export class SimplifiedNewton {
   }
 }
 
-/** A matrix is kept while corrections shrink by this: then it costs no iteration more (RADAU5 takes 0.001 as a rule, more where Jacobians are dear). */
+/**
+ * A matrix is kept while corrections shrink by this: then it costs no iteration more (RADAU5 takes 0.001 as a rule,
+ * more where Jacobians are dear).
+ */
 function keptRate(work: number): number {
   return work <= 1 ? 0 : Math.min(0.3, 0.001 * work * work);
 }

@@ -9,7 +9,7 @@ import {withRecipe} from '../linear/recipe.js';
 /** ½‖F‖² at z − sΔ, Infinity where it is not finite; leaves z and the residual there. */
 export type Trial = (s: number) => number;
 
-/** How much of a correction is taken; made by `full`, `subSteps` or `backtracking`. */
+/** Strategy for the length of a step; made by `full`, `subSteps` or `backtracking`. */
 export interface StepLength {
   readonly name: string;
   /**
@@ -111,7 +111,7 @@ export function backtracking(options: BacktrackingOptions = {}): StepLength {
           }
           previous = s;
           before = merit;
-          // Merits near the end of the range make models of no number.
+          // Values near overflow give models that are not finite.
           s = Number.isNaN(next) ? 0.5 * s : Math.min(Math.max(next, 0.1 * s), 0.5 * s);
         }
       },

@@ -1,9 +1,9 @@
-/** What Newton's iteration works on. */
+/** The system of equations that Newton's iteration solves. */
 import type {NewtonCalls} from '../engine/engine.js';
 import type {Vectors} from '../engine/vectors.js';
 import type {Factor} from '../linear/index.js';
 
-/** The vectors that an iteration keeps for itself. */
+/** Work vectors of an iteration. */
 export const workVectors = ['delta', 'nextDelta', 'base', 'weights', 'rowScale'] as const;
 
 /** The equations of one step, or of an equilibrium. All arrays stay the same objects. */
@@ -20,19 +20,19 @@ export interface NonlinearSystem {
   /** Σ_j |J_ij| w_j of the Jacobian last factored; false where it is not at hand (matrix-free). */
   scaleRows(weights: Float64Array, scale: Float64Array): boolean;
   /**
-   * The size of what each unknown is computed from, in its own unit: z cannot be determined more precisely than its rounding.
-   * After a factorization. Default: z itself.
+   * The size of what each unknown is computed from, in its own unit: z cannot be determined more precisely than its
+   * rounding. After a factorization. Default: z itself.
    */
   readonly extents?: (extents: Float64Array) => void;
   /** The factor is a Krylov method on products: it costs nothing to renew, and all to solve with. */
   readonly matrixFree: boolean;
   /** Whether there is a model of the Jacobian that corrections are made with far from the root (descent.ts). */
   readonly modelled: boolean;
-  /** Parts of an iteration as one call, where the Jacobian at z is always factored anew, has been checked and has no model. */
+  /** Parts of an iteration as one call, if the Jacobian is factored at every z, has been checked, and has no model. */
   readonly calls?: NewtonCalls;
-  /** The last requested factorization was already available. */
+  /** Whether the last requested factorization was already available. */
   readonly wasKept?: boolean;
-  /** A Jacobian costs so much more than a residual that a usable one is kept. */
+  /** Whether a Jacobian is so expensive, compared with a residual, that it is kept as long as possible. */
   readonly dear?: boolean;
   /** Unit roundoff of the arithmetic in use. */
   readonly epsilon: number;

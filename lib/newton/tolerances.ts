@@ -15,19 +15,26 @@ import type {NonlinearSystem} from './system.js';
  */
 const noiseFactor = 14;
 
-/** Where rounding leaves fewer than three digits in z, it is not called convergence without a closer look. */
+/** If rounding leaves fewer than three digits in z, convergence is accepted only after a further test. */
 const coarsest = 1e-3;
 
-/** Arguments of exponentials, and constants that something is added to, are of size one: z moves by so much beside them, thousands of roundings. */
+/**
+ * Arguments of exponentials, and constants that something is added to, are of size one: z moves by so much beside them,
+ * thousands of roundings.
+ */
 const beside = 1e-12;
 
 /**
- * Rounding of numbers of size one is 1e-4 of what a move by `beside` makes of them. Where z is smaller still because its unit is large,
- * that move leads far away, and third differences of the function are as large as its change: no noise.
+ * Rounding of numbers of size one is 1e-4 of what a move by `beside` makes of them. Where z is smaller still because
+ * its unit is large, that move leads far away, and third differences of the function are as large as its change: no
+ * noise.
  */
 const shareOfNoise = 1 / 64;
 
-/** Corrections that z moves by for that look: a jump of the residual that the iteration goes to and fro across lies before the first point. */
+/**
+ * Corrections that z moves by for that look: a jump of the residual that the iteration goes to and fro across lies
+ * before the first point.
+ */
 const apart = 8;
 
 /**
@@ -37,12 +44,13 @@ const apart = 8;
 export const roundings = 64;
 
 /**
- * A state that dies out (an implicit Euler step divides a stiff mode by its h²ω²) must not be solved for to the last of the
- * denormal doubles, which have no relative precision. Residuals of it, times a stiffness of 1e18, are normal numbers still.
+ * A state that dies out (an implicit Euler step divides a stiff mode by its h²ω²) must not be solved for to the last of
+ * the denormal doubles, which have no relative precision. Residuals of it, times a stiffness of 1e18, are normal
+ * numbers still.
  */
 const leastTolerance = 1e-290;
 
-/** What corrections are weighed by: no less than rounding lets anything be known to. */
+/** Weights of corrections: at least the rounding error of each unknown. */
 export const unitOf = (
   {absolute, relative}: Newton['tolerance'],
   epsilon: number,
@@ -52,9 +60,9 @@ export const unitOf = (
 });
 
 export class Tolerances {
-  /** The row scales are known. */
+  /** Whether the row scales are known. */
   scaled = false;
-  /** Every component's rounding is known, and part of its tolerance. */
+  /** Whether every component's rounding error is known, and part of its tolerance. */
   private floored = false;
   private floors: Float64Array | undefined;
   private readonly unit: {readonly absolute: number; readonly relative: number};
@@ -81,7 +89,7 @@ export class Tolerances {
     this.explicit = tolerance.absolute > 0 ? weights : undefined;
   }
 
-  /** For another residual. */
+  /** Resets the scales for another residual. */
   restart(): void {
     this.scaled = false;
     this.floored = false;
@@ -108,7 +116,9 @@ export class Tolerances {
     return this.floored ? undefined : this.unit;
   }
 
-  /** Every component's tolerance, from its size on either side of a correction; returns that correction in tolerances. */
+  /**
+   * Every component's tolerance, from its size on either side of a correction; returns that correction in tolerances.
+   */
   weigh(base: Float64Array, delta: Float64Array): number {
     const {
       vectors,
@@ -123,12 +133,15 @@ export class Tolerances {
     return vectors.largestRatio(delta, weights);
   }
 
-  /** A correction in the tolerances last weighed. */
+  /** A correction in units of the last weights. */
   sizeOf(delta: Float64Array): number {
     return this.vectors.largestRatio(delta, this.weights);
   }
 
-  /** What a correction of the tolerance leaves in each row: by the matrix, or by what the first correction, `size` tolerances long, took away of a residual of norm `first`. */
+  /**
+   * What a correction of the tolerance leaves in each row: by the matrix, or by what the first correction, `size`
+   * tolerances long, took away of a residual of norm `first`.
+   */
   scaleRows(size: number, first: number): void {
     const {weights, rowScale, system} = this;
     if (this.scaled) return;
@@ -136,7 +149,7 @@ export class Tolerances {
     if (!system.scaleRows(weights, rowScale)) rowScale.fill(size > 0 ? first / size : 0);
   }
 
-  /** Before the first Jacobian every row counts by itself. */
+  /** Before the first Jacobian, every row is its own scale. */
   withoutScale(): void {
     if (!this.scaled) this.rowScale.fill(1);
   }
@@ -149,7 +162,8 @@ export class Tolerances {
    * The residual is no larger than the rounding in it. Where z has its digits, z and what the residual is computed from
    * beside it move by √ε of themselves, which rounds every number anew. Where it has none (a state of rest, velocities
    * between positions that a tiny step rounds), or rounding makes plateaus of it, z moves farther, and noise is told
-   * from the shape of a function. That is tried for corrections that are tiny beside what z is computed from, or beside one.
+   * from the shape of a function. That is tried for corrections that are tiny beside what z is computed from, or beside
+   * one.
    * @param left the correction that it still asks for
    */
   atRoundoff(left: Float64Array): boolean {
@@ -209,7 +223,10 @@ export class Tolerances {
     return worst <= noiseFactor * floor;
   }
 
-  /** What a tiny share of all of z makes in each row; components of no size are not to make a row's noise count for more than another's. */
+  /**
+   * What a tiny share of all of z makes in each row; components of no size are not to make a row's noise count for more
+   * than another's.
+   */
   private judged(): Float64Array {
     const {
       system,
@@ -228,7 +245,10 @@ export class Tolerances {
     return scale;
   }
 
-  /** The size of what every unknown is computed from, in its own unit, or of what counts as one where that was said; in the array given. */
+  /**
+   * The size of what every unknown is computed from, in its own unit, or of what counts as one where that was said; in
+   * the array given.
+   */
   private extents(extents: Float64Array = new Float64Array(this.system.z.length)): Float64Array {
     const {
       system,

@@ -2,8 +2,8 @@
 import type * as tf from '@tensorflow/tfjs';
 import type {Engine, EngineName, Precision} from '../engine/index.js';
 import {OptionError} from '../errors.js';
-import type {Checks} from '../checks.js';
-import {abortSignal, any, boolean, callable, oneOf, refuseUnknownOptions, shown} from '../checks.js';
+import type {Check, Checks} from '../checks.js';
+import {abortSignal, any, boolean, callable, integrationChecks, refuseUnknownOptions, shown} from '../checks.js';
 import type {Newton} from '../newton/index.js';
 import {newton} from '../newton/index.js';
 import type {Scheme} from '../scheme/index.js';
@@ -123,6 +123,12 @@ export interface RunSettings<P = Params, Z extends string = never> {
   readonly throw?: boolean;
 }
 
+/** The options that say how a run is computed rather than what is run: other analyses pass them to `simulate`. */
+export type IntegrationOptions = Pick<
+  RunSettings,
+  'scheme' | 'control' | 'newton' | 'adjoint' | 'stabilization' | 'consistent' | 'engine' | 'precision'
+>;
+
 export interface RunOptions extends Arithmetic, Pick<Holding, 'stabilization'> {
   readonly scheme: Scheme;
   readonly adjoint: AdjointMethod;
@@ -135,23 +141,16 @@ export interface RunOptions extends Arithmetic, Pick<Holding, 'stabilization'> {
 
 /** What has a sentence of its own is `any` here: a scheme that was not called, times that do not fit one another. */
 const simulateOptions: Checks = {
-  scheme: any,
+  ...(integrationChecks satisfies {readonly [option in keyof Required<IntegrationOptions>]: Check}),
   params: any,
   inputs: any,
   dt: any,
   steps: any,
   t1: any,
-  control: any,
   events: any,
   saveAt: any,
-  newton: any,
-  adjoint: any,
   observe: callable,
   signal: abortSignal,
-  stabilization: oneOf('none', 'projection', 'projection-before', 'ggl'),
-  consistent: oneOf('check', 'project'),
-  engine: any,
-  precision: oneOf('double', 'single'),
   onProgress: callable,
   throw: boolean,
 };

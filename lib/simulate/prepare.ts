@@ -12,7 +12,7 @@ import type {System} from '../step/formulation.js';
 import type {TracedRun, TracedStep} from '../step/traced-step.js';
 import {stateBlocks} from '../step/formulation.js';
 import {traceRun} from '../step/trace-step.js';
-import {isHardContact} from '../system/constraint-kinds.js';
+import {isContact} from '../system/constraint-kinds.js';
 import type {OwnBlock} from '../system/equations.js';
 import {radauIIA5} from '../scheme/index.js';
 import type {Inputs} from '../system/inputs.js';
@@ -275,10 +275,7 @@ function requireReversible(system: System, {grid}: RunOptions): void {
       'not-reversible',
       'dt is negative, but an sde cannot be integrated backwards in time: its noise is independent only of the past. Give a positive dt.',
     );
-  const index =
-    system.kind === 'mechanics'
-      ? system.constraints.findIndex(one => one.contact !== undefined || isHardContact(one))
-      : -1;
+  const index = system.kind === 'mechanics' ? system.constraints.findIndex(isContact) : -1;
   if (index >= 0)
     throw new OptionError(
       'not-reversible',

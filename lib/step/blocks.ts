@@ -1,5 +1,6 @@
 /** The blocks of a layout as tensors, in a trace: splits a flat tensor into blocks, and joins them again. */
 import * as tf from '@tensorflow/tfjs';
+import {nearestName, shown} from '../checks.js';
 import {ShapeError} from '../errors.js';
 import type {Blocks} from '../system/equations.js';
 import type {Block, Layout} from './layout.js';
@@ -37,16 +38,29 @@ export function joinNamed(layout: Layout, blocks: Blocks, what: string): tf.Tens
 
 function joined(expected: readonly Block[], blocks: Blocks, what: string): tf.Tensor {
   const parts = expected.map(({name, shape, size}) => {
-    const part = blocks[name] as tf.Tensor | undefined;
+    const part = (blocks as Partial<Blocks> | undefined)?.[name];
     if (!(part instanceof tf.Tensor) || part.size !== size) {
-      const got = part instanceof tf.Tensor ? `shape [${part.shape.join(', ')}]` : 'nothing';
       throw new ShapeError(
         'block-shape',
-        `${what} must give '${name}' of shape [${shape.join(', ')}]; it gave ${got}.`,
+        `${what} must give '${name}' of shape [${shape.join(', ')}]; it gave ${given(name, expected, blocks)}`,
         {term: what, block: name},
       );
     }
     return tf.reshape(part, [size]);
   });
   return parts.length === 1 ? parts[0] : parts.length === 0 ? tf.tensor1d([]) : tf.concat(parts);
+}
+
+/** What was given in place of a block: one of another shape, or others, among them perhaps the same misspelt. */
+function given(name: string, expected: readonly Block[], blocks: unknown): string {
+  if (typeof blocks !== 'object' || blocks === null) return `${shown(blocks)}, not an object of blocks.`;
+  const part = (blocks as {readonly [name: string]: tf.Tensor | undefined})[name];
+  if (part instanceof tf.Tensor) return `shape [${part.shape.join(', ')}].`;
+  if (part !== undefined) return `${shown(part)}, not a tensor.`;
+  const names = Object.keys(blocks);
+  if (names.length === 0) return 'no blocks.';
+  const strange = names.filter(one => !expected.some(block => block.name === one));
+  const nearest = nearestName(name, strange);
+  const hint = nearest === undefined ? '' : ` Is '${nearest}' meant to be '${name}'?`;
+  return `only ${names.map(one => `'${one}'`).join(', ')}.${hint}`;
 }

@@ -6,7 +6,7 @@ import {gearGuptaLeimkuhler, velocityProjection, velocityProjectionBefore} from 
 import type {Formulation, Scheme} from '../scheme/scheme.js';
 import {withPast} from '../scheme/delayed.js';
 import {asWhole} from '../scheme/scheme.js';
-import {holdsPosition, isHardContact, type Constraint} from '../system/constraint-kinds.js';
+import {holdsPosition, isContact, isHardContact} from '../system/constraint-kinds.js';
 import type {Delays} from '../system/delays.js';
 import {pastUnknown} from '../system/delays.js';
 import type {Equations, OwnBlock} from '../system/equations.js';
@@ -92,8 +92,6 @@ function defaultStabilization(
   const able = stabilized?.ggl !== null && constraints.some(({kind}) => holdsPosition(kind));
   return able && (changing || weaklyUnstable === true) ? 'ggl' : contacts ? 'projection' : 'none';
 }
-
-const isContact = (constraint: Constraint): boolean => constraint.contact !== undefined || isHardContact(constraint);
 
 const hasHardContacts = (system: System): boolean =>
   system.kind === 'mechanics' && system.constraints.some(isHardContact);

@@ -4,8 +4,8 @@ import type {Node} from '../graph/node.js';
 import {sizeOf} from '../graph/node.js';
 import {indexText} from '../system/places.js';
 import type {Formulation, Scheme, StepPoint} from '../scheme/scheme.js';
+import {constraintEquations, constraintSizes} from '../system/constraint-equations.js';
 import type {ConstraintMotion, Constraints} from '../system/constraints.js';
-import {constraintEquations, constraintSizes} from '../system/constraints.js';
 import type {Breaks} from '../system/breaks.js';
 import {atStage} from '../system/breaks.js';
 import type {Blocks, Equations, NoiseEquations, OwnBlock} from '../system/equations.js';
@@ -61,7 +61,7 @@ export function constraintFacts(
     ({q, v, t, ...parameters}) => {
       const params = list.tree(parameters);
       const motion = motionOf(system, own, params);
-      sizes = constraintSizes(system.constraints, {q, v, t}, params, motion);
+      sizes = constraintSizes(system.constraints, {q, v, t}, {params, motion});
       const place = {...(motion?.seen(v) ?? {v}), q, t, params} as unknown as StateAt;
       readers = multiplierReaders(system, place, multiplierCount({sizes}));
       return {};
@@ -145,7 +145,12 @@ export function pointOf(
   const equations = counted(equationsAtStages(equationsOf(system, params, own, readers, middle)), x, t, count);
   const constraints: Constraints | undefined =
     system.kind === 'mechanics' && sizes.length > 0
-      ? constraintEquations(system.constraints, sizes, params, motionOf(system, own, params), equations.multiplierForce)
+      ? constraintEquations(
+          system.constraints,
+          sizes,
+          {params, motion: motionOf(system, own, params)},
+          equations.multiplierForce,
+        )
       : undefined;
   return {
     params,

@@ -51,9 +51,15 @@ export interface GapAndMultiplier {
   readonly lambda: tf.Tensor;
   /** The constraint's compliance, [m] or []; zero if none was given. */
   readonly compliance: tf.Tensor;
-  /** [], compliance that a rigid row gains so that redundant multipliers are told apart; 0 unless there are such. Add it to the constraint's own. */
+  /**
+   * [], compliance that a rigid row gains so that redundant multipliers are told apart; 0 unless there are such. Add it
+   * to the constraint's own.
+   */
   readonly softness: tf.Tensor;
-  /** [], what a unit multiplier moves a typical mass in the step, in the unit of the gap: with it gap and multiplier can be compared. */
+  /**
+   * [], what a unit multiplier moves a typical mass in the step, in the unit of the gap: with it gap and multiplier can
+   * be compared.
+   */
   readonly give: tf.Tensor;
 }
 
@@ -64,15 +70,18 @@ export interface ConstraintKind {
   readonly of: 'positions' | 'velocities';
   /**
    * What it lets a run begin with, and stabilization hold. 'always': the gap is zero, and so are its derivatives.
-   * 'contact' (of positions): it is not negative, and what reaches zero stops there at once. 'never': it yields, so that every
-   * state may be.
+   * 'contact' (of positions): it is not negative, and what reaches zero stops there at once. 'never': it yields, so
+   * that every state may be.
    */
   readonly holds: 'always' | 'contact' | 'never';
   /** [m], in the unit of the gap: zero if the constraint is satisfied. */
   condition(at: GapAndMultiplier): tf.Tensor;
   /** For springs, whose multiplier follows from the gap: λ with `condition` zero. Schemes weight it like forces. */
   readonly law?: (gap: tf.Tensor, compliance: tf.Tensor) => tf.Tensor;
-  /** The multiplier may be zero while the gap is not: at one instant the condition looks a step ahead, and schemes without contacts refuse it. */
+  /**
+   * The multiplier may be zero while the gap is not: at one instant the condition looks a step ahead, and schemes
+   * without contacts refuse it.
+   */
   readonly oneSided?: boolean;
   /**
    * The derivative of `condition` jumps where gap and multiplier are both zero: a run warns if it passes such a state.
@@ -82,7 +91,10 @@ export interface ConstraintKind {
 
 /** Properties of a contact in addition to its gap. */
 export interface ContactLaw<P = Params, Z extends string = never> {
-  /** Velocities of the point of contact in the tangent plane, [m] in the plane or [m, 2] in space; undefined without friction. */
+  /**
+   * Velocities of the point of contact in the tangent plane, [m] in the plane or [m, 2] in space; undefined without
+   * friction.
+   */
   readonly slip: Lenient<AnyStateAt<P, Z>, tf.Tensor> | undefined;
   /** μ ≥ 0, one number or one per contact. */
   readonly friction: Compliance<P>;
@@ -239,6 +251,10 @@ export function isConstraint(given: unknown): given is Constraint {
 /** What lands on it stops at once, and a velocity that points into it cannot be. */
 export const isHardContact = ({kind}: Pick<Constraint, 'kind'>): boolean => kind.holds === 'contact';
 
+/** A rigid contact, without friction or with it. */
+export const isContact = (constraint: Pick<Constraint, 'kind' | 'contact'>): boolean =>
+  constraint.contact !== undefined || isHardContact(constraint);
+
 /** Its position is held without giving way. */
 export const holdsPosition = ({of, holds}: ConstraintKind): boolean => of === 'positions' && holds === 'always';
 
@@ -276,10 +292,11 @@ function pushingSpring(gap: tf.Tensor, compliance: tf.Tensor, smoothing: number)
 }
 
 /**
- * Fischer–Burmeister: a + b − √(a² + b² + 2ε²) with a = gap/√give and b = λ√give, which share the unit
- * √(gap·λ), so that neither drowns the other and ab = ε² means gap·λ = ε². In the unit of the gap. Where a + b > 0 it is written
- * 2(ab − ε²)/(a + b + √…): the difference would round at ε|a| beside a far contact, whose b is zero. With a row at rest exactly
- * between contact and none the root is zero and has no derivative: the one taken is (1, 1), one of the generalized ones.
+ * Fischer–Burmeister: a + b − √(a² + b² + 2ε²) with a = gap/√give and b = λ√give, which share the unit √(gap·λ), so
+ * that neither drowns the other and ab = ε² means gap·λ = ε². In the unit of the gap. Where a + b > 0 it is written
+ * 2(ab − ε²)/(a + b + √…): the difference would round at ε|a| beside a far contact, whose b is zero. With a row at rest
+ * exactly between contact and none the root is zero and has no derivative: the one taken is (1, 1), one of the
+ * generalized ones.
  */
 export function complementarity(gap: tf.Tensor, lambda: tf.Tensor, give: tf.Tensor, smoothing: number): tf.Tensor {
   const root = tf.sqrt(give);

@@ -30,7 +30,9 @@ export interface ContactStep {
   readonly rub: tf.Tensor | undefined;
   /** Velocities by which the contact yields to them: a share of what they differ by from their anchor; zero in the end. */
   readonly yields: ContactRows;
-  /** The same of the multipliers that move positions. */
+  /** For derivatives, the share of a force that is not told from zero; zero while forces are sought. */
+  readonly tie: tf.Tensor;
+  /** `push` and `rub` of the multipliers that move positions. */
   readonly shove: tf.Tensor;
   readonly drag: tf.Tensor | undefined;
   /** Share of the velocity that a multiplier of these gives which every row of positions yields. */
@@ -154,6 +156,8 @@ function departure(step: ContactStep, {push}: Compression): {readonly left: tf.T
  *     min(ũ, r (λ_N − (1 + e) Λ_c)) = 0,
  *
  * ũ = u⁺ where the contact closes and u⁺ + φ/h elsewhere, and Coulomb's friction between the impulses beyond those of compression.
+ * Where both are zero, as at a corner of a box that the others hold, the impulse ends at its bound, and stays there: what the forces
+ * nearest to the last step's are off by decides otherwise.
  */
 function expansionRows(step: ContactStep, compression: Compression): ContactRows {
   const {rub, slips, yields} = step;
@@ -161,7 +165,8 @@ function expansionRows(step: ContactStep, compression: Compression): ContactRows
   const {left, beyond} = departure(step, compression);
   const gained = tf.add(left, yields.normal);
   const pressed = tf.sub(beyond, gained);
-  const normal = tf.where(tf.greater(pressed, 0), gained, beyond);
+  const more = tf.greater(pressed, tf.mul(step.tie, tf.relu(step.push)));
+  const normal = tf.where(more, gained, beyond);
   if (
     rub === undefined
     || slips === undefined
@@ -171,7 +176,7 @@ function expansionRows(step: ContactStep, compression: Compression): ContactRows
   )
     return {normal, tangential: undefined};
   const back = tf.mul(step.restitution, tf.relu(compression.push));
-  const radius = tf.mul(step.friction, tf.add(tf.relu(pressed), back));
+  const radius = tf.mul(step.friction, tf.add(tf.where(more, pressed, tf.zerosLike(pressed)), back));
   const moving = tf.addN([slips.after, tf.neg(leavesAlong), yields.tangential]);
   return {normal, tangential: rubbing(tf.sub(rub, compression.rub), moving, radius)};
 }
@@ -263,7 +268,7 @@ function onDisc(x: tf.Tensor, radius: tf.Tensor): tf.Tensor {
 }
 
 /** Sticking and sliding are not told apart within this share of μ λ_N: ten times what softness makes of it. */
-const borderWidth = 1e-6;
+export const borderWidth = 1e-6;
 
 /** How far a contact is from its borders, as lengths: contact or none [m], stick or slip [m, d]. */
 export function borderDistance(

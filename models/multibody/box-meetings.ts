@@ -1,7 +1,7 @@
 /**
- * Where boxes meet balls and boxes: the signed distance of a point from a box, and the faces of two boxes clipped against each
- * other, along the axis of the fifteen that keeps them furthest apart (Gottschalk, Lin & Manocha, SIGGRAPH 1996; Ericson,
- * Real-Time Collision Detection, 2005, §4.4 and §5.5).
+ * Where boxes meet balls and boxes: the signed distance of a point from a box, and the faces of two boxes clipped
+ * against each other, along the axis of the fifteen that keeps them furthest apart (Gottschalk, Lin & Manocha, SIGGRAPH
+ * 1996; Ericson, Real-Time Collision Detection, 2005, §4.4 and §5.5).
  */
 import * as tf from '@tensorflow/tfjs';
 import {norm, type V3} from './numbers.js';
@@ -11,9 +11,9 @@ import {add, cross, dot, neg, rotate, rotateBack, scale, sub, sum, type Vec} fro
 
 const map3 = (f: (i: 0 | 1 | 2) => tf.Tensor): Vec => [f(0), f(1), f(2)];
 const choose = (condition: tf.Tensor, a: Vec, b: Vec): Vec => map3(i => tf.where(condition, a[i], b[i]));
-/** 1 and −1, and 1 of zero. */
+/** The sign, 1 for zero. */
 const signOf = (x: tf.Tensor): tf.Tensor => tf.where(tf.less(x, 0), tf.fill(x.shape, -1), tf.fill(x.shape, 1));
-/** Which is the largest, the first of equals, as 0 and 1. */
+/** 1 for the largest (the first of equal ones), 0 for the others. */
 function largest(values: readonly tf.Tensor[]): tf.Tensor[] {
   const most = values.reduce((a, b) => tf.maximum(a, b));
   const none = tf.zerosLike(most);
@@ -24,7 +24,7 @@ function largest(values: readonly tf.Tensor[]): tf.Tensor[] {
     return mine;
   });
 }
-/** The one of them that 0 and 1 say. */
+/** The value whose mark is 1. */
 const picked = (marks: readonly tf.Tensor[], values: readonly tf.Tensor[]): tf.Tensor =>
   tf.addN(values.map((value, i) => tf.mul(marks[i], value)));
 const pickedVec = (marks: readonly tf.Tensor[], values: readonly Vec[]): Vec =>
@@ -36,8 +36,8 @@ const pickedVec = (marks: readonly tf.Tensor[], values: readonly Vec[]): Vec =>
   );
 
 /**
- * A ball on a box. Outside the distance to the nearest point; where the centre is inside, the least distance from a face, of equals that
- * of the first axis.
+ * A ball on a box. If the centre is outside, the distance to the nearest point of the box; if it is inside, the least
+ * distance to a face, of equal ones that of the first axis.
  */
 export function ballOnBox(pairs: readonly Pair[]): Meet {
   return (under, over) => {
@@ -90,8 +90,8 @@ function boxesAt(pose: SomePose, pairs: readonly Pair[], side: 'under' | 'over')
 const reachOf = ({axes, half}: Box, direction: Vec): tf.Tensor =>
   tf.addN(axes.map((axis, i) => tf.mul(half[i], tf.abs(dot(axis, direction)))));
 
-// What is done to several directions or corners of every pair is done to one batch of them, the pairs of the first before those
-// of the second: programs are compiled by the number of their operations.
+// Several directions or corners of every pair are computed as one batch, all pairs for the first, then for the second:
+// the time to compile a program grows with the number of its operations.
 const stackedVec = (vectors: readonly Vec[]): Vec => map3(i => tf.concat(vectors.map(vector => vector[i])));
 const tiled = (x: tf.Tensor, times: number): tf.Tensor => tf.tile(x, [times]);
 const tiledVec = (x: Vec, times: number): Vec => map3(i => tiled(x[i], times));
@@ -104,19 +104,25 @@ const unbatched = (x: tf.Tensor, times: number): tf.Tensor[] => tf.split(x, time
 
 /** The two ends of each of four edges, and four corners of the other face. */
 export const boxSlots = 12;
-/** Two edges meet only where this share of the smallest edge is gained over the best face: faces that lie on each other have edges that are as far apart. */
+/**
+ * Two edges are in contact only if their axis separates the boxes by this share of the smallest edge more than the best
+ * face does: edges of faces that lie on each other are separated by as much.
+ */
 const edgeGain = 1e-3;
-/** A face of the upper box clips only where it is better than those of the lower by this share: two boxes that lie flat stay with one choice. */
+/**
+ * A face of the upper box is the reference face only if it separates the boxes more than those of the lower box, by
+ * this share of the smallest edge: for boxes that lie flat on each other the choice does not alternate.
+ */
 const faceGain = 1e-6;
-/** Sines of the angle between edges below which they are parallel and their product is no axis. */
+/** Edges whose angle has a smaller sine count as parallel, and their cross product is not used as an axis. */
 const parallelEdges = 1e-4;
-/** By which share faces are wider than they are, so that edges which lie on each other are inside. */
+/** Faces are widened by this share, so that edges which coincide count as inside. */
 const wider = 1e-9;
 
 /**
- * A box on a box: up to eight points. Along the axis that keeps them furthest apart, of fifteen, either one face, and the part of the face
- * opposite to it that lies over it, whose corners are the points; or two edges, whose nearest points they are. Points that are none are
- * as far apart as the boxes are long.
+ * A box on a box: up to eight points. The axis of largest separation, of fifteen, belongs either to a face or to two
+ * edges. For a face, the opposite face is clipped by it, and the points are the corners of the result. For edges, the
+ * point is where they are nearest. The gap of unused slots is as large as the boxes.
  */
 export function boxOnBox(pairs: readonly Pair[]): Meet {
   const sizes = pairs.map(({under, over}) => [norm(under.half as V3), norm(over.half as V3)]);
@@ -150,7 +156,7 @@ function productOf(a: Vec, b: Vec): {readonly direction: Vec; readonly askew: tf
   return {direction: scale(tf.rsqrt(tf.where(askew, square, tf.onesLike(square))), product), askew};
 }
 
-/** How far the boxes are apart along the axes of both and the products of these. */
+/** The separation of the boxes along the axes of both and along their cross products. */
 function separations(
   below: Box,
   above: Box,
@@ -176,7 +182,7 @@ function separations(
   };
 }
 
-/** The nearest points of the two edges that lead. @param marks which of the nine */
+/** The nearest points of two edges. @param marks the selected pair of axes, of nine */
 function edgesMeet(below: Box, above: Box, marks: readonly tf.Tensor[], apart: Vec): Meeting {
   const ofBelow = [0, 1, 2].map(i => tf.addN(marks.slice(3 * i, 3 * i + 3)));
   const ofAbove = [0, 1, 2].map(j => tf.addN([marks[j], marks[3 + j], marks[6 + j]]));
@@ -199,7 +205,7 @@ function edgesMeet(below: Box, above: Box, marks: readonly tf.Tensor[], apart: V
   return {gap: dot(normal, between), normal, point: add(onAbove, scale(along, b))};
 }
 
-/** The face that clips and the one that is clipped. */
+/** Contact of a reference face with the face that is clipped by it. */
 function facesMeet(
   below: Box,
   above: Box,
@@ -236,7 +242,7 @@ function facesMeet(
   return {gap: tf.where(valid, gap, tiled(far, boxSlots)), normal: tiledVec(outwards, boxSlots), point};
 }
 
-/** A face: two half edges from its centre, along which it reaches so far. */
+/** A face: its centre, the directions of its edges, and half their lengths. */
 interface Rectangle {
   readonly centre: Vec;
   readonly axes: readonly [Vec, Vec];
@@ -261,7 +267,7 @@ const signs: readonly (readonly [number, number])[] = [
   [1, -1],
 ];
 
-/** Corners of what two faces have in common, seen along the normal of the first; on the second. */
+/** Corners of the overlap of two faces, projected along the normal of the first; the points lie on the second. */
 function clipped(
   face: Rectangle,
   opposite: Rectangle,
@@ -281,7 +287,7 @@ function clipped(
     const [along, half] = [four3(face.axes[axis]), four(face.half[axis])];
     const [begin, way] = [dot(along, seen), dot(along, edge)];
     const wide = tf.mul(half, 1 + wider);
-    // Along the border the way is rounding; then the edge is inside as a whole or outside.
+    // For an edge along the border the component is rounding; the whole edge is then inside or outside.
     const least = tf.mul(half, wider * 1e-3);
     const safe = tf.where(tf.greater(tf.abs(way), least), way, least);
     const [one, two] = [tf.neg(wide), wide].map(border => tf.div(tf.sub(border, begin), safe));
@@ -304,7 +310,8 @@ function clipped(
 }
 
 /**
- * Which corners of a face lie within four others, by more than rounding: a corner on the border is there as an end of an edge.
+ * Which corners of a face lie within four others, by more than rounding: a corner on the border is there as an end of
+ * an edge.
  * @param flat along both axes of the face: where the others' edges begin, their ways, and the half edges
  */
 function inside(

@@ -1,7 +1,7 @@
 /**
- * What a compound joint holds in maximal coordinates: slides before turns about one point leave that point the span of
- * their directions, and the turns leave an angle, an axis or nothing between the bodies. Slides after turns are the
- * same seen from b.
+ * The constraints of a compound joint in maximal coordinates. Translations before rotations about one point leave this
+ * point free in the span of their directions; the rotations constrain an angle, an axis or nothing between the bodies.
+ * Translations after rotations are the same with a and b exchanged.
  */
 import {OptionError} from '../../lib/index.js';
 import type {KnownStep} from './joints.js';

@@ -1,6 +1,6 @@
 /**
- * Forces between bodies as they act, all of one kind at once, on bodies in maximal coordinates: what each is at a pose and a
- * twist, as wrenches of all bodies.
+ * Forces between bodies in maximal coordinates, all forces of one kind at once: the wrenches on all bodies as functions
+ * of their poses and velocities.
  */
 import * as tf from '@tensorflow/tfjs';
 import type {Params} from '../../lib/index.js';
@@ -51,7 +51,7 @@ export function forceGroups(
 
 /**
  * [forces] of one coefficient each.
- * @throws OptionError 'bad-coefficient' where a number is not what `sign` asks for
+ * @throws OptionError 'bad-coefficient' where a number does not have the sign that is required
  */
 export function column(
   values: readonly Coefficient[],

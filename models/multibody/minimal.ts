@@ -1,7 +1,8 @@
 /**
- * The equations of bodies in a tree's coordinates: M = Jᵀ M_b J and f = Jᵀ(w − M_b J' v), with the Jacobian J of the bodies'
- * velocities, their masses M_b and the wrenches w of maximal coordinates (Kane's equations; Featherstone 2008, §4.4). M is
- * full; a large tree without constraints has accelerations in linear time in its place (tree-acceleration.ts).
+ * The equations of bodies in a tree's coordinates: M = Jᵀ M_b J and f = Jᵀ(w − M_b J' v), with the Jacobian J of the
+ * bodies' velocities, their masses M_b and the wrenches w of maximal coordinates (Kane's equations; Featherstone 2008,
+ * §4.4). M is full; a large tree without constraints has accelerations in linear time in its place
+ * (tree-acceleration.ts).
  */
 import * as tf from '@tensorflow/tfjs';
 import type {Kinematics, MechanicalTrajectory, Params} from '../../lib/index.js';
@@ -24,7 +25,10 @@ import {add, cross, rotate, rotateBack, scale, sub, times, type Matrix, type Qua
 
 /** A system in a tree's coordinates. */
 export interface Minimal {
-  /** Of the coordinates where nothing is constrained, without the mass matrix; undefined where that is better or needed. */
+  /**
+   * Accelerations without constraints, computed without the mass matrix; undefined where the matrix is faster or
+   * needed.
+   */
   readonly accelerations: ((q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, params: Params) => tf.Tensor) | undefined;
   mass(q: tf.Tensor, params: Params): tf.Tensor;
   force(q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, params: Params): tf.Tensor;
@@ -38,8 +42,8 @@ export interface Minimal {
 }
 
 /**
- * Velocities up to which the mass matrix is the shorter way: with 30 hinges a step of symplecticEuler takes 41 µs with it
- * and 147 without, one of implicitMidpoint 1.0 ms and 2.6; with 60 they take 413 and 288 µs, and 13.7 and 3.8 ms.
+ * Velocities up to which the mass matrix is the shorter way: with 30 hinges a step of symplecticEuler takes 41 µs with
+ * it and 147 without, one of implicitMidpoint 1.0 ms and 2.6; with 60 they take 413 and 288 µs, and 13.7 and 3.8 ms.
  */
 const mostInMassMatrix = 40;
 
@@ -80,7 +84,7 @@ export function minimalSystem(
   /** [bodies, 6]: forces in world axes, torques in body axes. */
   const acting = (all: {q: tf.Tensor; v: tf.Tensor}, t: tf.Tensor, params: Params): tf.Tensor =>
     wrenches.map(term => term({...all, t, params})).reduce((sum, term) => tf.add(sum, term));
-  /** What every body needs for its acceleration where the joints have none, beyond what acts on it: force and torque. */
+  /** Force and torque that give every body its bias acceleration, less those that act on it. */
   const lacking = (
     at: TreeAt,
     v: tf.Tensor,
@@ -230,7 +234,7 @@ function alongAxes(
   return [...push, ...add(turn, cross(sub(c, point), push))].map(x => tf.sum(x));
 }
 
-/** A body and all that hang on it. */
+/** A body and all its descendants. */
 function descendants({branches}: Tree, body: number): ReadonlySet<number> {
   const found = new Set([body]);
   for (const branch of branches) if (found.has(branch.parent)) found.add(branch.body);
@@ -270,8 +274,8 @@ function loopWrench(
 }
 
 /**
- * Numbers go by their rates, quaternions by angular velocities: all of a kind at once, so that the program does not grow with the
- * balls. undefined where there are none.
+ * Numbers go by their rates, quaternions by angular velocities: all of a kind at once, so that the program does not
+ * grow with the balls. undefined where there are none.
  */
 function kinematicsOf({balls, positions, velocities}: Tree): Kinematics | undefined {
   if (balls.length === 0) return undefined;

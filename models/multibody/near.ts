@@ -1,7 +1,8 @@
 /**
- * Many bodies that may touch: a run in pieces, each with the contacts of those alone that come near in it, found on a grid of
- * cells (Ericson, Real-Time Collision Detection, 2005, §7.1). Every step is looked at: where two bodies have met that were not
- * among them, the piece ends before it. So a piece leaves out only contacts that were open, whose forces are zero.
+ * Many bodies that may touch: a run is divided into pieces, each with the contacts of only those bodies that come near
+ * each other in it, found by a uniform grid (Ericson, Real-Time Collision Detection, 2005, §7.1). Every step is
+ * checked: if two other bodies have come into contact, the piece ends before that step. So contacts that a piece leaves
+ * out were open, and their forces zero.
  */
 import * as tf from '@tensorflow/tfjs';
 import {any, callable, list, object, positive, refuseUnknownOptions, requireValue} from '../../lib/checks.js';
@@ -16,7 +17,7 @@ import type {Shape} from './shapes.js';
 
 /** What `simulateNear` makes systems of. */
 export interface NearSpec {
-  /** Bodies, in maximal coordinates, and all but the contacts that are sought. */
+  /** Bodies, in maximal coordinates, and everything except the contacts to be found. */
   readonly system: MultibodySpec;
   /** Of bodies that may touch: the radius of a ball about the centre of mass that holds all of their shapes. */
   readonly reach: {readonly [body: string]: number};
@@ -24,11 +25,11 @@ export interface NearSpec {
   readonly planes?: readonly Shape[];
   /** The contact of two bodies that come near, or of the ground with one: then it gets the plane. */
   readonly contact: (a: string, b: string, plane?: Shape) => BodyContact | RigidContact;
-  /** What comes nearer than this in a piece is among its contacts [length]. */
+  /** Bodies that come nearer than this in a piece are among its contacts [length]. */
   readonly margin: number;
 }
 
-/** What `simulateNear` is told beside the system. */
+/** Options of a run of `simulateNear`. */
 export interface NearOptions {
   readonly dt: number;
   readonly steps: number;
@@ -37,7 +38,7 @@ export interface NearOptions {
   readonly params?: NumericParams;
   /** Steps of a piece at most; every piece is compiled anew. Default 20. */
   readonly piece?: number;
-  /** Called with each piece as it ends, also with that which a step without a solution cut short. */
+  /** Called with each piece as it ends, also if a step without a solution ends it early. */
   readonly onPiece?: (piece: NearPiece) => void;
 }
 
@@ -49,7 +50,10 @@ export interface NearRun {
   readonly q: Float64Array;
   readonly v: Float64Array;
   readonly pieces: readonly NearPiece[];
-  /** The gradient of a function of the end, from its derivatives there, by running the pieces again from the last to the first. */
+  /**
+   * The gradient of a function of the end, from its derivatives there, by running the pieces again from the last to the
+   * first.
+   */
   pullback(cotangent: {readonly q?: Float64Array; readonly v?: Float64Array}): {
     readonly initial: {readonly q: Float64Array; readonly v: Float64Array};
     readonly params: Tree<Float64Array>;
@@ -68,9 +72,11 @@ export interface NearPiece {
   readonly t: Float64Array;
   readonly q: Float64Array;
   readonly v: Float64Array;
-  /** [steps, multipliers], at the end of each step, as `simulate` gives them; without rigid contacts and joints empty. */
+  /**
+   * [steps, multipliers], at the end of each step, as `simulate` gives them; without rigid contacts and joints empty.
+   */
   readonly lambda: Float64Array;
-  /** What building and compiling it, and running its steps, took, together [ms]. */
+  /** Time to build and compile it and to run its steps [ms]. */
   readonly milliseconds: number;
 }
 
@@ -234,7 +240,7 @@ class Search {
       : this.spec.contact(this.names[a], this.names[b]);
   }
 
-  /** Those whose balls come nearer than a margin within a time, if they went on as they go against each other. */
+  /** Pairs whose bounding balls come nearer than a margin within a time, at constant relative velocity. */
   near(q: Float64Array, v: Float64Array, time: number, margin = this.spec.margin): Near[] {
     const {reach, planes} = this;
     const bodies = this.names.map((_, i) => i).filter(i => reach[i] > 0);
@@ -247,7 +253,7 @@ class Search {
         if (gap + Math.min(0, inner(normal, going[k])) * time < margin) found.push([-1 - plane, body]);
       }),
     );
-    // Two that are further apart than a cell is wide do not come near: none goes faster against the mean than `fastest`.
+    // Bodies further apart than the width of a cell do not come near: none is faster than `fastest` relative to the mean.
     const mean = [0, 1, 2].map(i => going.reduce((sum, u) => sum + u[i] / going.length, 0)) as unknown as V3;
     const fastest = Math.max(0, ...going.map(u => norm(minus(u, mean))));
     const cell = 2 * Math.max(0, ...reach) + margin + 2 * fastest * time;
@@ -279,13 +285,13 @@ function* inCells(points: readonly V3[], cell: number): Generator<readonly [numb
   }
 }
 
-/** Where a piece begins, and what of the forces' derivatives there belongs to the piece before it. */
+/** The start of a piece, and the part of the forces' derivatives there that belongs to the piece before it. */
 interface Start {
   readonly from: RunState | ReturnType<typeof startOf>;
   readonly back?: (lambda: Float64Array) => Float64Array;
 }
 
-/** What a piece leaves, and of which contact and component each of its last multipliers is. */
+/** The end of a piece, and the contact and component of each of its last multipliers. */
 interface Left {
   readonly state: RunState;
   readonly rows: readonly string[];
@@ -303,7 +309,10 @@ function rowsOfContacts(
   );
 }
 
-/** From the state that another piece left, with the forces of the contacts that both have. Schemes that carry more than these begin anew. */
+/**
+ * From the state that another piece left, with the forces of the contacts that both have. Schemes that carry more than
+ * these begin anew.
+ */
 function goOn({state, rows: before}: Left, rows: readonly string[], t: number): Start {
   const {lambda, ...others} = state.blocks;
   const {q, v} = others;

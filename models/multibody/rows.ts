@@ -1,7 +1,8 @@
 /**
- * What joints ask of poses and velocities, all joints at once: rows of one kind are one batch of tensors, however many
- * there are. Kinds are the primitive constraints of Haug (1989, §9.4): points that coincide, directions that keep
- * their angle, a point that stays in a plane, a distance; and those of screws, drives, wheels and gears.
+ * The constraint equations of joints on poses and velocities, of all joints at once: rows of one kind are one batch of
+ * tensors, whatever their number. Kinds are the primitive constraints of Haug (1989, §9.4): points that coincide,
+ * directions that keep their angle, a point that stays in a plane, a distance; and those of screws, drives, wheels and
+ * gears.
  */
 import * as tf from '@tensorflow/tfjs';
 import type {Params} from '../../lib/index.js';
@@ -42,7 +43,7 @@ type Row =
       readonly ratio: number;
     } & Pair);
 
-/** How b turns about an axis of a: directions that coincide with these of a at the start. */
+/** Rotation of b about an axis of a, by directions of b that coincide with directions of a at the start. */
 export interface Turning {
   readonly firstOfA: V3;
   readonly secondOfA: V3;
@@ -127,7 +128,7 @@ function contact(
   return {arm, normal, height: tf.add(dot(normal, centre), dot(normal, arm))};
 }
 
-/** Some kinds give more than one number a row: one tensor [rows] for each. */
+/** One tensor [rows] for each equation of a row, as some kinds have several. */
 const gaps: {readonly [K in Kind]: Gaps<K>} = {
   point: (rows, ground) => {
     const separation = separations(rows, ground);
@@ -155,7 +156,7 @@ const gaps: {readonly [K in Kind]: Gaps<K>} = {
       return [tf.div(tf.sub(dot(d, d), tf.square(l)), tf.mul(2, l))];
     };
   },
-  // The sine of what the turn is ahead of the advance: many turns without a jump, which the angle itself would have.
+  // The sine of the difference of rotation and advance: it has no jump after a full turn, as the angle itself has.
   screw: (rows, ground) => {
     const separation = separations(rows, ground);
     const [a] = sides(rows, ground);

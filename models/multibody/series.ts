@@ -1,7 +1,7 @@
 /**
- * What saved series mean: poses of a body, and what joints did. Reactions are the transposed derivative of a joint's own
- * rows by the pose of its body, times their multipliers, in double precision: a run over the saved states in
- * which nothing moves and the reaction is observed.
+ * Poses of bodies and reactions of joints from saved series. A reaction is the transposed derivative of a joint's rows
+ * with respect to the pose of its body, times their multipliers. It is computed in double precision by a run over the
+ * saved states in which nothing moves and the reaction is observed.
  */
 import * as tf from '@tensorflow/tfjs';
 import {constantTensor, explicitEuler, mechanics, signal, simulate} from '../../lib/index.js';
@@ -33,7 +33,7 @@ export interface ReactionSeries {
   readonly torque: Float64Array;
 }
 
-/** What of a trajectory is read. */
+/** The part of a trajectory that is read. */
 export type SavedSeries = Pick<MechanicalTrajectory, 'values'>;
 
 /** Columns from..to of the rows of one body. */

@@ -13,10 +13,12 @@ import type {Shape, SurfaceFunction} from './shapes.js';
 import {constants, pointOf} from './state.js';
 import {add, cross, dot, length, rotate, rotateBack, scale, sub, times, type Matrix, type Vec} from './vectors.js';
 
-/** Newton doubles the digits: from the one or two that the gradient's step gives near a surface to sixteen. */
+/** Newton doubles the digits: from the one or two that the first step gives near a surface to sixteen. */
 const iterations = 4;
-/** Further off than so many radii, the distance is f/|∇f|, to the first order. */
+/** Further off than so many radii, the distance is that of the first step. */
 const near = 4;
+/** Of |∇f|², the least that is taken for its square where the first step ends. */
+const flattest = 0.01;
 
 type Field = (at: Vec) => tf.Tensor;
 
@@ -59,11 +61,15 @@ export function ballOnSurface(pairs: readonly Pair[], value: SurfaceFunction): M
     const c = rotateBack(under.rotation, sub(centre, origin));
     const jet = (at: Vec): Jet => known?.(at, params) ?? jetOf(fieldOf(value, params, pairs.length), at);
     const radius = ballRadii(pairs);
-    const {value: start, slope} = jet(c);
-    const first = tf.div(start, length(slope));
+    const {value: start, slope, bend: bending} = jet(c);
+    // Along the gradient to the zero of f − |∇f| s + ½ f″ s²: without f″ a ball that nearly fills a bowl would be far from it.
+    const square = dot(slope, slope);
+    const steep = tf.sqrt(square);
+    const curved = tf.div(dot(slope, times(bending, slope)), square);
+    const ends = tf.maximum(tf.sub(square, tf.mul(2, tf.mul(start, curved))), tf.mul(flattest, square));
+    const first = tf.div(tf.mul(2, start), tf.add(steep, tf.sqrt(ends)));
     const far = tf.greater(tf.abs(first), tf.mul(near, radius));
-    // f/|∇f|², by which the gradient's step goes.
-    const step = tf.div(start, dot(slope, slope));
+    const step = tf.div(first, steep);
     let p = sub(c, scale(step, slope));
     let lambda = step;
     for (let i = 0; i < iterations; i++) {
@@ -77,7 +83,7 @@ export function ballOnSurface(pairs: readonly Pair[], value: SurfaceFunction): M
     const {slope: g} = jet(p);
     const size = length(g);
     const away = scale(tf.div(1, size), g);
-    const plain = scale(tf.div(1, length(slope)), slope);
+    const plain = scale(tf.div(1, steep), slope);
     const local = [0, 1, 2].map(i => tf.where(far, plain[i], away[i])) as unknown as Vec;
     const normal = rotate(under.rotation, local);
     return {

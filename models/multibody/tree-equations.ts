@@ -1,7 +1,8 @@
 /**
- * The equations of a tree from body to body, for implicit steps (Featherstone 2008, §5.3, the recursions of Newton and Euler): each
- * pose and velocity from that of the body before and the joint, each joint's force from those beyond it. A step takes
- * them for unknowns (`lifted`), and its matrix is as sparse as the tree; by coordinates alone it would be full.
+ * The equations of a tree from body to body, for implicit steps (Featherstone 2008, §5.3, the recursions of Newton and
+ * Euler): each pose and velocity from that of the body before and the joint, each joint's force from those beyond it. A
+ * step takes them for unknowns (`lifted`), and its matrix is as sparse as the tree; by coordinates alone it would be
+ * full.
  */
 import * as tf from '@tensorflow/tfjs';
 import {lifted} from '../../lib/index.js';
@@ -10,7 +11,7 @@ import type {Accelerated, Loads} from './tree-acceleration.js';
 import {grounded, type Local, type TreeAt, type TreeMotion, type Velocities} from './tree-motion.js';
 import {add, cross, dot, product, rotate, rotateBack, scale, sub, times, type Quat, type Vec} from './vectors.js';
 
-/** Values of all bodies with the equations that they solve; the values are those given. */
+/** Values of all bodies, given, with the equations that they satisfy. */
 export interface TreeEquations {
   places(at: TreeAt): TreeAt;
   velocities(at: TreeAt, v: tf.Tensor, found: Velocities): Velocities;
@@ -21,7 +22,10 @@ export interface TreeEquations {
 const vec = ([x, y, z]: readonly tf.Tensor[]): Vec => [x, y, z];
 const still = [0, 0, 0];
 
-/** Generalized forces on a group's joints of the forces and torques that bodies get from theirs, in body axes about their centres. */
+/**
+ * Generalized forces on a group's joints of the forces and torques that bodies get from theirs, in body axes about
+ * their centres.
+ */
 function alongAxes({group, moves, position, rotation}: Local, force: Vec, torque: Vec): tf.Tensor[][] {
   const [f, n] = [force, torque].map(all => rotate(rotation, pick(all, group.bodies)));
   return moves.flatMap(({axes, point, turns, lead}) => {
@@ -37,14 +41,14 @@ function alongAxes({group, moves, position, rotation}: Local, force: Vec, torque
 export function treeEquations(motion: TreeMotion): TreeEquations {
   const {before} = motion;
   const count = before.length;
-  // Where every body hangs on the ground, each has its own equations as it is.
+  // If the ground is the parent of every body, the equations are separate already.
   if (before.every(parent => parent === count))
     return {places: at => at, velocities: (_at, _v, found) => found, accelerations: (_at, _v, _motion, _loads, found) => found.rates}; // prettier-ignore
   const own = [...before.keys()];
   const bodies = <T extends readonly tf.Tensor[]>(columns: T): T => pick(columns, own);
   const parents = (columns: readonly tf.Tensor[], ground: readonly number[]): readonly tf.Tensor[] =>
     pick(grounded(columns, ground), before);
-  /** Numbers of all bodies added up by the bodies they hang on. */
+  /** Sums of values over the children of each body. */
   const carriedBy = (columns: Vec): Vec =>
     columns.map(column =>
       tf.slice(tf.unsortedSegmentSum(column, tf.tensor1d([...before], 'int32'), count + 1), [0], [count]),

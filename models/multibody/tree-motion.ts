@@ -1,7 +1,8 @@
 /**
- * How bodies move along a tree of joints: poses, velocities, and accelerations where the joints have none, of all bodies at
- * once (Featherstone 2008, §4 and §5). Joints of one kind are one batch of tensors, and what adds up from body to body
- * does so by path-sums.ts, so that a program for a thousand bodies has few more nodes than one for ten.
+ * The kinematics of a tree of joints: poses, velocities and bias accelerations (those at zero joint accelerations) of
+ * all bodies at once (Featherstone 2008, §4 and §5). Joints of one kind are one batch of tensors, and sums along the
+ * paths from the root are computed by path-sums.ts, so a program for a thousand bodies has few more nodes than one for
+ * ten.
  */
 import * as tf from '@tensorflow/tfjs';
 import {constantTensor} from '../../lib/index.js';
@@ -11,7 +12,7 @@ import {constants, type Pose} from './state.js';
 import type {Branch, Freedom, Tree} from './tree.js';
 import {add, cross, product, rotate, rotateBack, scale, sub, sum, type Quat, type Vec} from './vectors.js';
 
-/** Branches whose joints have the same freedoms, [branches] everywhere below. */
+/** Branches whose joints have the same degrees of freedom; tensors below are [branches]. */
 export interface Group {
   readonly branches: readonly Branch[];
   readonly bodies: readonly number[];
@@ -19,18 +20,20 @@ export interface Group {
   readonly kinds: readonly Freedom['kind'][];
 }
 
-/** One motion of a joint, seen from the body it hangs on: a turn, a shift, both, or the three turns of a ball. */
+/**
+ * One motion of a joint in axes of the parent body: a rotation, a translation, both, or the three rotations of a ball.
+ */
 export interface Move {
   /** Of every velocity. */
   readonly axes: readonly Vec[];
   /** On the axes. */
   readonly point: Vec;
   readonly turns: boolean;
-  /** How far it shifts along its axis a unit of its rate; undefined where it does not. */
+  /** Translation along its axis per unit of its rate; undefined for a rotation alone. */
   readonly lead: tf.Tensor | 1 | undefined;
 }
 
-/** Where bodies are against those they hang on, in axes of the latter. */
+/** Poses of bodies relative to their parents, in axes of the parents. */
 export interface Local {
   readonly group: Group;
   readonly moves: readonly Move[];
@@ -43,7 +46,7 @@ export interface TreeAt {
   /** World axes, the ground last. */
   readonly pose: Pose;
   readonly joints: readonly Local[];
-  /** Of every body: where it is against the one it hangs on, in axes of the latter. */
+  /** The pose of every body relative to its parent, in axes of the parent. */
   readonly relative: {readonly position: Vec; readonly rotation: Quat};
 }
 
@@ -164,7 +167,7 @@ function speedsOf({axes, turns, lead}: Move, rates: readonly tf.Tensor[]): {turn
 /** The kinematics of a tree. */
 export class TreeMotion {
   readonly groups: readonly Group[];
-  /** The body that each hangs on; the ground has the number of bodies. */
+  /** The parent of each body; the ground has the number of bodies. */
   readonly before: readonly number[];
   /** The same with −1 for the ground. */
   private readonly parents: readonly number[];
@@ -193,12 +196,12 @@ export class TreeMotion {
     this.velocityPlaces = velocityPlaces;
   }
 
-  /** What groups say of their branches, by body. */
+  /** Values of the groups' branches, ordered by body. */
   byBody<T extends readonly tf.Tensor[]>(parts: readonly T[]): T {
     return pick(joined(parts), this.bodyPlaces);
   }
 
-  /** What groups say of every velocity of their joints, by velocity. */
+  /** Values of the groups' velocities, ordered by velocity. */
   byVelocity<T extends readonly tf.Tensor[]>(parts: readonly (readonly T[])[]): T {
     return pick(joined(parts.flat()), this.velocityPlaces);
   }
@@ -226,13 +229,13 @@ export class TreeMotion {
     return {pose: {position, rotation}, joints, relative: {position: nextPosition, rotation: nextRotation}};
   }
 
-  /** Velocities of all bodies by rates of the joints: J v. */
+  /** Velocities of all bodies from rates of the joints: J v. */
   velocities(at: TreeAt, v: tf.Tensor): Velocities {
     const motion = this.summed(at, this.relativeVelocities(at, v));
     return {...motion, spin: rotateBack(at.pose.rotation, motion.angular)};
   }
 
-  /** What the joints' rates do to the bodies that they carry, in axes of those they hang on. */
+  /** Velocities of bodies relative to their parents from the joints' rates, in axes of the parents. */
   relativeVelocities(at: TreeAt, v: tf.Tensor): Motion[] {
     return at.joints.map((local): Motion => {
       const rates = this.rates(v, local);
@@ -249,14 +252,14 @@ export class TreeMotion {
     });
   }
 
-  /** Accelerations of all bodies where the joints have none: J' v. */
+  /** Bias accelerations of all bodies, those at zero joint accelerations: J' v. */
   bias(at: TreeAt, v: tf.Tensor, motion: Velocities): Motion {
     return this.summed(at, this.relativeBias(at, v, motion));
   }
 
   /**
-   * What a body's acceleration has beyond that of the body it hangs on and of its joint, in axes of the former: centripetal
-   * and Coriolis accelerations, and the rate at which axes turn.
+   * Bias accelerations of bodies relative to their parents, in axes of the parents: centripetal and Coriolis
+   * accelerations, and the rate of change of the axes.
    */
   relativeBias(at: TreeAt, v: tf.Tensor, motion: Velocities): Motion[] {
     return at.joints.map((local): Motion => {
@@ -283,7 +286,7 @@ export class TreeMotion {
     });
   }
 
-  /** Motions along the paths to all bodies, of those against the bodies they hang on, in axes of the latter. */
+  /** Motions of all bodies: sums along the paths of motions relative to the parents, in axes of the parents. */
   private summed({pose}: TreeAt, parts: readonly Motion[]): Motion {
     const rotation = pick(pose.rotation, this.before);
     const own = this.byBody(parts.map(({linear, angular}) => [...linear, ...angular]));

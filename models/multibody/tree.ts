@@ -19,12 +19,12 @@ export type Freedom = (
   readonly offset?: V3;
 };
 
-/** A body, how it hangs on one before it, and the joint that says so. */
+/** A body, its parent, and the joint between them. */
 export interface Branch {
   readonly body: number;
-  /** Of bodies, the ground's their number. */
+  /** Indices of bodies; that of the ground is their number. */
   readonly parent: number;
-  /** Of joints; undefined for a body that is free. */
+  /** Index of the joint; undefined for a free body. */
   readonly joint: number | undefined;
   /** From the parent's centre to the joint, in the parent's axes. */
   readonly anchor: V3;
@@ -39,7 +39,7 @@ export interface Branch {
   readonly position: number;
   /** The first of its velocities in v, and the one after the last. */
   readonly velocities: readonly [number, number];
-  /** Of each of these: 1 where it shifts, 0 where it turns. */
+  /** For each of these velocities 1 if it is a translation, 0 if it is a rotation. */
   readonly slides: readonly (0 | 1)[];
 }
 
@@ -51,17 +51,19 @@ export interface Tree {
   /** Numbers in q and in v. */
   readonly positions: number;
   readonly velocities: number;
-  /** Of joints that are no branches. */
+  /** Indices of joints that are not in the tree. */
   readonly loops: readonly number[];
   /** Where the balls' quaternions begin in q, and their angular velocities in v. */
   readonly balls: readonly {readonly q: number; readonly v: number}[];
-  /** Of each joint that is a branch, where its coordinates stand, from a to b. */
+  /** For each joint in the tree the indices of its coordinates, from a to b. */
   readonly coordinates: ReadonlyMap<number, readonly Coordinate[]>;
   /** At the start: zero, quaternions one. */
   readonly start: readonly number[];
 }
 
-/** A coordinate's first number in q and in v; −1 where the tree runs from b to a, and its numbers are of a against b. */
+/**
+ * A coordinate's first number in q and in v; −1 where the tree runs from b to a, and its numbers are of a against b.
+ */
 export interface Coordinate {
   readonly q: number;
   readonly v: number;
@@ -70,7 +72,7 @@ export interface Coordinate {
 
 const one = (axis: V3): Freedom[] => [{kind: 'turn', axis}];
 
-/** What b may do against a; undefined where no coordinates of its own say so. */
+/** Degrees of freedom of b relative to a; undefined for joints without coordinates of their own. */
 function freedomsOf(joint: KnownJoint): Freedom[] | undefined {
   switch (joint.kind) {
     case 'revolute':
@@ -98,7 +100,7 @@ function freedomsOf(joint: KnownJoint): Freedom[] | undefined {
   }
 }
 
-/** Seen from b: what a may do against it, the last first. */
+/** The same of a relative to b, in reverse order. */
 const reversed = (freedoms: readonly Freedom[]): Freedom[] => [...freedoms].reverse();
 
 const free: readonly Freedom[] = [

@@ -241,8 +241,20 @@ describe('errors: shapes', () => {
       run(spring, 1, start, {scheme: half}),
       ShapeError,
       'block-shape',
-      /^half: update must give 'v' of shape \[2\]; it gave nothing/,
+      /^half: update must give 'v' of shape \[2\]; it gave only 'q'\.$/,
     );
+    const returning = (blocks: unknown): (() => unknown) =>
+      run(spring, 1, start, {
+        scheme: defineScheme({name: 'half', order: 1, unknown: [], update: () => blocks as never}),
+      });
+    const gave = (blocks: unknown, message: RegExp): unknown =>
+      expectError(returning(blocks), ShapeError, 'block-shape', message);
+    const [q, v] = [tf.zeros([2]), tf.zeros([2])];
+    gave({q, vv: v}, /'v' of shape \[2\]; it gave only 'q', 'vv'\. Is 'vv' meant to be 'v'\?$/);
+    gave({q, speed: v}, /it gave only 'q', 'speed'\.$/);
+    gave({q, v: 1}, /'v' of shape \[2\]; it gave 1, not a tensor\.$/);
+    gave({}, /'q' of shape \[2\]; it gave no blocks\.$/);
+    gave(undefined, /'q' of shape \[2\]; it gave undefined, not an object of blocks\.$/);
     const summed = defineScheme({
       name: 'summed',
       order: 1,

@@ -13,6 +13,8 @@ export interface TableOptions {
   readonly decimal?: '.' | ',';
   /** Start of comment lines; default '#'. */
   readonly comment?: string;
+  /** Lines at the beginning of a text file that are left out, whatever they contain; default 0. Errors count them. */
+  readonly skip?: number;
   /** Columns that are text although they may look like numbers, such as codes. */
   readonly text?: readonly string[];
   /** Only these columns are read; the contents of others are neither kept nor checked. Default: all. */

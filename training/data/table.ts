@@ -7,16 +7,18 @@
  */
 import type {TableOptions} from './table-options.js';
 import type {Options} from 'csv-parse';
-import {builtin, nodeFs} from '../../lib/builtin.js';
+import {builtin} from '../../lib/builtin.js';
 import {DataError, OptionError} from '../../lib/errors.js';
 import {Column, type ReadColumn} from './column.js';
 import type {Checks} from '../../lib/checks.js';
-import {any, boolean, count, listOf, oneOf, refuseUnknownOptions, shown, text} from '../../lib/checks.js';
+import {any, boolean, count, listOf, oneOf, refuseUnknownOptions, shown, text, whole} from '../../lib/checks.js';
 import {excerpt} from './excerpt.js';
 import {Budget} from './limits.js';
 import {arrayColumns, isArrayFile} from './npz.js';
 import {isParquet, parquetColumns} from './parquet.js';
-import {malformed, missingColumn, notNumbers, unnamed, unreadable, wrongLength} from './table-errors.js';
+import {withoutLines} from './skip-lines.js';
+import {allBytes, beginning, chunksOf, following, joined, nameOf, type TableSource} from './table-source.js';
+import {malformed, missingColumn, notNumbers, unnamed, wrongLength} from './table-errors.js';
 
 /** Columns of numbers by name; made by `readTable`. */
 export interface Table {
@@ -36,6 +38,7 @@ const tableOptions: Checks = {
   delimiter: text,
   decimal: oneOf('.', ','),
   comment: text,
+  skip: whole,
   text: listOf('names', text),
   columns: listOf('names', text),
   missing: oneOf('error', 'nan'),
@@ -47,9 +50,6 @@ export interface ChunkOptions extends TableOptions {
   /** Rows of each chunk; the last one may have fewer. Default 65536: half a MB per column. */
   readonly rows?: number;
 }
-
-/** The path of a file, or the table itself: its text (of at least two lines, which no path has), its bytes, or a Blob, such as a File that a user chose. */
-export type TableSource = string | Uint8Array | ArrayBuffer | Blob;
 
 /**
  * Reads a CSV or TSV file with a header line. Blank lines and comment lines are skipped, fields are
@@ -64,12 +64,16 @@ export async function readTable(source: TableSource, options: TableOptions = {})
   const budget = new Budget(path, options.limits);
   const chunks = chunksOf(source, budget);
   const start = await beginning(path, chunks);
+  if ((options.skip ?? 0) > 0 && (isArrayFile(start) || isParquet(start)))
+    throw new OptionError('bad-option', `readTable: skip leaves out lines of a text, but ${path} is not a text file.`, {
+      option: 'skip',
+    });
   if (isArrayFile(start)) {
-    const {rows, columns} = arrayColumns(await whole(start, chunks), budget, options);
+    const {rows, columns} = arrayColumns(await allBytes(start, chunks), budget, options);
     return tableOf(path, columns, rows);
   }
   if (isParquet(start)) {
-    const {rows, columns} = await parquetColumns(await whole(start, chunks), budget, options);
+    const {rows, columns} = await parquetColumns(await allBytes(start, chunks), budget, options);
     return tableOf(path, columns, rows);
   }
   const builder = new TableBuilder(path, options, budget);
@@ -107,100 +111,23 @@ export async function* tableChunks(source: TableSource, options: ChunkOptions = 
   if (rest.rows > 0) yield rest;
 }
 
-function rowsOf(
+async function* rowsOf(
   path: string,
-  start: Uint8Array,
-  chunks: AsyncIterable<Uint8Array>,
+  begin: Uint8Array,
+  rest: AsyncIterable<Uint8Array>,
   options: TableOptions,
   budget: Budget,
 ): AsyncGenerator<TextRecord> {
-  const {comment = '#', decimal = '.'} = options;
+  const {comment = '#', decimal = '.', skip = 0} = options;
+  const chunks = skip === 0 ? following(begin, rest) : withoutLines(following(begin, rest), skip);
+  const start = (await chunks.next()).value ?? new Uint8Array(0);
   const delimiter = options.delimiter ?? delimiterOf(new TextDecoder().decode(start), comment, decimal);
   if (options.delimiter === decimal) {
     throw new OptionError('bad-option', `readTable: '${decimal}' cannot be both the delimiter and the decimal point.`, {
       option: 'decimal',
     });
   }
-  return records(path, start, chunks, {delimiter, comment}, budget);
-}
-
-async function whole(start: Uint8Array, rest: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const parts = [start];
-  for await (const part of rest) parts.push(part);
-  return joined(parts);
-}
-
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const all = new Uint8Array(parts.reduce((sum, {length}) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
-}
-
-/** A text of several lines is a table itself; a text of one line is the path of a file. */
-const isText = (source: TableSource): source is string => typeof source === 'string' && /[\r\n]/.test(source);
-
-/** What errors call it. */
-function nameOf(source: TableSource, owner: string): string {
-  if (typeof source === 'string') return isText(source) ? 'the text' : source;
-  if (source instanceof Uint8Array || source instanceof ArrayBuffer) return 'the bytes';
-  if (typeof Blob !== 'undefined' && source instanceof Blob) return 'name' in source ? String(source.name) : 'the blob';
-  throw new OptionError(
-    'bad-option',
-    `${owner} reads the path of a file, a table's text, its bytes or a Blob, not ${shown(source)}.`,
-  );
-}
-
-/** The bytes of any source, within the budget. */
-async function* chunksOf(source: TableSource, budget: Budget): AsyncGenerator<Uint8Array, void> {
-  if (typeof source === 'string' && !isText(source)) return yield* fileChunks(source, budget);
-  const bytes =
-    typeof source === 'string'
-      ? new TextEncoder().encode(source)
-      : source instanceof Uint8Array
-        ? source
-        : new Uint8Array(source instanceof ArrayBuffer ? source : await source.arrayBuffer());
-  budget.require('bytes', bytes.length, 'it has');
-  // In parts, as a file comes: the first one decides the delimiter.
-  for (let i = 0; i === 0 || i < bytes.length; i += 2 ** 16) yield bytes.subarray(i, i + 2 ** 16);
-}
-
-/** The file's bytes, as many and as long as the budget has; what the operating system refuses is a DataError. */
-async function* fileChunks(path: string, budget: Budget): AsyncGenerator<Uint8Array, void> {
-  if (nodeFs === undefined) {
-    throw new DataError(
-      'table-unreadable',
-      `${path} cannot be read: readTable needs Node's file system, which is not available here.`,
-      {file: path},
-    );
-  }
-  let bytes = 0;
-  try {
-    for await (const chunk of nodeFs.createReadStream(path) as AsyncIterable<Uint8Array>) {
-      bytes += chunk.length;
-      budget.require('bytes', bytes, 'the file has at least');
-      budget.requireTime(bytes);
-      yield chunk;
-    }
-  } catch (cause) {
-    throw cause instanceof DataError ? cause : unreadable(path, cause);
-  }
-}
-
-/** The first chunk, which decides the delimiter; an empty or binary file ends here. */
-async function beginning(path: string, chunks: AsyncGenerator<Uint8Array, void>): Promise<Uint8Array> {
-  const {value, done} = await chunks.next();
-  if (done) throw new DataError('table-empty', `${path} is empty: a table begins with a header line.`, {file: path});
-  const utf16 = value[0] === 0xff && value[1] === 0xfe;
-  if (value.includes(0) && !utf16 && !isArrayFile(value) && !isParquet(value)) {
-    throw new DataError('table-binary', `${path} is not a text file: readTable reads CSV, TSV, Parquet, NPZ and NPY.`, {
-      file: path,
-    });
-  }
-  return value;
+  yield* records(path, following(start, chunks), {delimiter, comment}, budget);
 }
 
 interface TextRecord {
@@ -210,8 +137,7 @@ interface TextRecord {
 
 async function* records(
   path: string,
-  start: Uint8Array,
-  rest: AsyncIterable<Uint8Array>,
+  chunks: AsyncIterable<Uint8Array>,
   dialect: Pick<Options, 'delimiter' | 'comment'>,
   budget: Budget,
 ): AsyncGenerator<TextRecord> {
@@ -227,12 +153,8 @@ async function* records(
     info: true,
     max_record_size: Number.isFinite(budget.limit('record')) ? budget.limit('record') : 0, // 0 is none
   };
-  async function* all(): AsyncGenerator<Uint8Array, void> {
-    yield start;
-    yield* rest;
-  }
   try {
-    const parsed = builtin === undefined ? parsedWhole(all(), options) : parsedStream(all(), options, builtin);
+    const parsed = builtin === undefined ? parsedWhole(chunks, options) : parsedStream(chunks, options, builtin);
     for await (const {record, info} of parsed) {
       yield {record: blanks ? record.filter(field => field !== '') : record, line: info.lines - lineEnds(record)};
     }
@@ -344,8 +266,13 @@ class TableBuilder {
 
   finish(): Table {
     const {file, rows, headerLine} = this;
+    const {skip = 0} = this.options;
     if (headerLine === 0)
-      throw new DataError('table-empty', `${file} has no header line, only comments or blank lines.`, {file});
+      throw new DataError(
+        'table-empty',
+        `${file} has no header line${skip > 0 ? ` after the first ${skip}, which skip leaves out` : ''}, only comments or blank lines.`,
+        {file},
+      );
     if (rows === 0)
       throw new DataError('table-empty', `${file} has a header (line ${headerLine}) but no rows.`, {
         file,

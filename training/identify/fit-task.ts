@@ -15,7 +15,7 @@ type Held = HeldProblem<IdentificationProblem>;
 /** By `PartCase.part`. */
 const parts: {readonly [part: string]: (held: Held, data: unknown) => Promise<unknown>} = {
   start: (held, data) => startPart(held, data as StartData),
-  side: ({problem}, data) => profileSide(problem, data as ProfileSide),
+  side: (held, data) => profileSide(held, data as ProfileSide),
   replicate: (held, data) => replicate(held, data as ReplicateData),
   fold: (held, data) => fold(held, data as FoldData),
   chain: ({problem}, data) => posteriorChain(problem, data as ChainData),

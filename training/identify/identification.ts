@@ -386,7 +386,7 @@ function byName(flat: Float64Array, parameters: Parameters): {[name: string]: nu
 }
 
 function reportOf(
-  {scheme, dt, method, shooting}: Judged,
+  {scheme, dt, control, method, shooting}: Judged,
   fit: Fit,
   found: Solved,
   identification: Identification,
@@ -405,7 +405,9 @@ function reportOf(
       ...(fit.records > 1 ? [{name: 'records', value: fit.records}] : []),
       {name: 'samples', value: fit.samples},
       {name: 'scheme', value: scheme?.name ?? 'implicitMidpoint'},
-      {name: TIME_STEP, value: dt},
+      control?.kind === 'adaptive'
+        ? {name: 'steps', value: `adaptive, rtol = ${control.rtol}`}
+        : {name: TIME_STEP, value: dt},
       {name: 'method', value: method?.name ?? 'levenbergMarquardt'},
       ...(shooting === undefined || shooting.segments < 2
         ? []

@@ -19,15 +19,13 @@ import {
   any,
   callable,
   count,
-  list,
   object,
   oneOf,
-  positive,
   refuseUnknownOptions,
   requireValue,
   whole,
 } from '../../lib/checks.js';
-import type {Model} from './record-model.js';
+import {modelChecks, type Model} from './record-model.js';
 import {requireNoise, white, type Noise} from './noise.js';
 import type {NoiseState} from './weighing.js';
 import type {Parameter, Parameters} from './parameters.js';
@@ -124,18 +122,8 @@ type NameIn<P> = string extends keyof P
   : (keyof P & string) | `${keyof P & string}.${string}` | `initial.${string}`;
 
 const known: Checks = {
-  system: any,
-  initial: object,
+  ...modelChecks,
   data: any,
-  observe: callable,
-  inputs: object,
-  parameters: object,
-  scheme: any,
-  dt: positive,
-  offGrid: oneOf('refuse', 'interpolate'),
-  events: list,
-  newton: any,
-  engine: any,
   method: any,
   shooting: object,
   residuals: oneOf('correlated', 'independent'),

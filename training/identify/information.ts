@@ -11,21 +11,11 @@ import type * as tf from '@tensorflow/tfjs';
 import type {AnySystem, Lenient, Numeric, ObservedAt, ParamsOf, System} from '../../lib/index.js';
 import {OptionError, readNumeric, ShapeError} from '../../lib/index.js';
 import type {Checks} from '../../lib/checks.js';
-import {
-  any,
-  callable,
-  finite,
-  object,
-  oneOf,
-  positive,
-  refuseUnknownOptions,
-  requireValue,
-  whole,
-} from '../../lib/checks.js';
+import {any, finite, object, oneOf, positive, refuseUnknownOptions, requireValue, whole} from '../../lib/checks.js';
 import {checkRecords, comparedSeries, Fit} from './fit.js';
 import type {Parameters} from './parameters.js';
 import {requireParameters} from './parameters.js';
-import type {Model} from './record-model.js';
+import {modelChecks, type Model} from './record-model.js';
 import type {MeasuredRecord} from './records.js';
 import {evaluate} from './evaluation.js';
 import {RowQr} from './row-qr.js';
@@ -77,19 +67,7 @@ export interface FisherInformation {
   readonly warnings: readonly string[];
 }
 
-const problemChecks: Checks = {
-  system: any,
-  parameters: object,
-  initial: object,
-  observe: callable,
-  inputs: object,
-  noise: object,
-  scheme: any,
-  dt: positive,
-  offGrid: oneOf('refuse', 'interpolate'),
-  newton: any,
-  engine: any,
-};
+const problemChecks: Checks = {...modelChecks, noise: object};
 
 const seriesNames = ['q', 'v', 'y'] as const;
 

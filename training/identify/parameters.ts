@@ -179,6 +179,11 @@ export class ParameterSpace {
     return this.each((parameter, i) => fromCoordinate(parameter, x[i]));
   }
 
+  /** The coordinate i of a value θ. */
+  coordinateOf(value: number, i: number): number {
+    return toCoordinate(this.parameterAt(i), value);
+  }
+
   /** dθ/dx, entry by entry, [size]. */
   derivative(x: Float64Array): Float64Array {
     return this.each((parameter, i) => slope(parameter, x[i]));

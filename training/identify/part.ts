@@ -45,7 +45,7 @@ export function heldProblem<P extends DividedProblem>(
   problem: P,
   fit = new Fit(problem, checkRecords(problem, problem.data)),
 ): HeldProblem<P> {
-  const {scheme, dt, method, noise, shooting, events} = problem;
+  const {scheme, dt, method, noise, shooting, events, control, stabilization, consistent, precision} = problem;
   const {space, observations, magnitude} = fit;
   const of = JSON.stringify([
     space.labels,
@@ -53,6 +53,7 @@ export function heldProblem<P extends DividedProblem>(
     [observations, magnitude, dt, shooting?.segments ?? 1],
     [scheme?.name, method?.name, noise?.name].map(name => name ?? 'default'),
     ...(events === undefined ? [] : [events.map(({name, direction}) => [name, direction])]),
+    ...[control, stabilization, consistent, precision].filter(option => option !== undefined),
   ]);
   return {problem, fit, of};
 }

@@ -1,5 +1,5 @@
 /** Priors as rows of the least squares, beside those of the data. */
-import type {Parameter, ParameterSpace} from './parameters.js';
+import type {ParameterSpace} from './parameters.js';
 import type {RowQr} from './row-qr.js';
 
 /** A prior's row: its coordinate, its residual (c(x) − mean)/sd there and the derivative of that. */
@@ -79,9 +79,3 @@ function leverage({r, p}: RowQr, row: Float64Array): number {
 /** Whether anything is known beforehand of what is looked for. */
 export const hasPriors = (space: ParameterSpace): boolean =>
   Array.from(space.labels.keys()).some(i => space.parameterAt(i).prior !== undefined);
-
-/** ½ residual² of a parameter that is one number, at a value; 0 without a prior. */
-export function priorCostOf({kind, prior}: Parameter, value: number): number {
-  if (prior === undefined) return 0;
-  return (((kind === 'positive' ? Math.log(value) : value) - prior.mean[0]) / prior.sd[0]) ** 2 / 2;
-}

@@ -1,5 +1,5 @@
 /**
- * The profile of the likelihood along one parameter: it is held at values around its estimate, all others are
+ * The profile of the likelihood along one estimated number: it is held at values around its estimate, all others are
  * fitted anew, and what the cost rises by is compared with χ² (Venzon & Moolgavkar, Applied Statistics 37, 1988;
  * Raue et al., Bioinformatics 25, 2009). Where the standard error is a parabola, this is the likelihood
  * itself: it shows intervals that are not symmetric, and parameters that the data do not bound. Where residuals are
@@ -8,20 +8,24 @@
  * standard error are of one model.
  */
 import {OptionError} from '../../lib/errors.js';
-import {count, positive, refuseUnknownOptions} from '../../lib/checks.js';
+import {count, nearestName, positive, refuseUnknownOptions} from '../../lib/checks.js';
+import {listed} from '../data/excerpt.js';
 import {showing, type Shows} from '../report/displayed.js';
 import {numberText} from '../report/number-text.js';
 import {renderFragment, renderReport, type Report} from '../report/report.js';
 import type {Chart} from '../report/plot.js';
+import {isFailedSimulation, type Fit} from './fit.js';
+import {HeldCoordinate} from './held-coordinate.js';
 import type {Found} from './identification.js';
-import type {AnyProblem, Identification, IdentificationProblem} from './identify.js';
-import {identifyWith} from './identify.js';
-import {isFailedSimulation} from './fit.js';
+import type {AnyProblem, Identification} from './identify.js';
+import {levenbergMarquardt} from './least-squares.js';
+import {stepsOf, type LeastSquaresResult} from './least-squares-problem.js';
+import {white} from './noise.js';
+import {Objective} from './objective.js';
+import {heldProblem, swept, sweepCheck, type HeldProblem, type PartSweep} from './part.js';
+import {guessing, ParameterSpace, type Parameters} from './parameters.js';
+import {told, watched} from './solve.js';
 import type {NoiseState} from './weighing.js';
-import {heldProblem, swept, sweepCheck, type PartSweep} from './part.js';
-import type {Parameter, Parameters} from './parameters.js';
-import {fixed, guessing} from './parameters.js';
-import {priorCostOf} from './priors.js';
 
 /** Options of `likelihoodProfile`. */
 export interface ProfileOptions {
@@ -36,7 +40,7 @@ export interface ProfileOptions {
   readonly sweep?: PartSweep;
 }
 
-/** The minimum cost with one parameter fixed at each of several values. */
+/** The minimum cost with one number held at each of several values. */
 export interface LikelihoodProfile extends Shows {
   readonly name: string;
   /** Increasing, including the estimate. Values at which the model cannot be simulated are omitted. */
@@ -59,11 +63,12 @@ const CHI = 3.841458820694124;
 const LOWER = 0.01;
 
 /**
- * The minimum cost over all other parameters with one of them fixed at values around its estimate, which its standard
- * error approximates by a parabola (Bates & Watts 1988, ch. 6).
+ * The minimum cost over all other parameters with one number of them held at values around its estimate, which its
+ * standard error approximates by a parabola (Bates & Watts 1988, ch. 6).
  * @param problem the same that was identified
- * @param name of a parameter that is one number and not fixed
- * @throws OptionError if there is no such parameter
+ * @param name of an estimated number, as in `correlation.labels`: a parameter, an element of one, 'rates[1]', or a
+ *   parameter of one record, 'record 2: load'
+ * @throws OptionError if there is no such number
  */
 export async function likelihoodProfile<T extends Parameters, E, D, R>(
   problem: AnyProblem<T>,
@@ -74,26 +79,28 @@ export async function likelihoodProfile<T extends Parameters, E, D, R>(
   const identification = found as unknown as Identification;
   refuseUnknownOptions(options, {points: count, reach: positive, sweep: sweepCheck}, 'likelihoodProfile');
   const {points = 6, reach = 3, sweep} = options;
-  const parameter = (problem.parameters as Parameters)[name] as Parameter | undefined;
-  if (parameter === undefined || parameter.kind === 'fixed' || parameter.guess.length !== 1)
-    throw noProfile(problem.parameters, name);
-  const estimate = identification.estimate[name] as number;
-  const {variance, inflation} = identification.uncertainty;
-  const lambda = inflation[identification.correlation.labels.indexOf(name)];
+  const held = heldProblem(problem);
+  const {space} = held.fit;
+  const index = space.labels.indexOf(name);
+  if (index < 0) throw noProfile(held.fit, name);
+  const x = startAt(held.fit, identification.estimate);
+  const estimate = space.natural(x)[index];
+  const {variance, inflation, standardError} = identification.uncertainty;
+  const lambda = inflation[index];
   const scale = variance * (Number.isFinite(lambda) ? lambda : 1); // unidentified: the profile is flat, whatever it is divided by
   const {cost} = identification;
-  const error = identification.standardError[name] as number;
+  const error = space.naturalErrors(standardError, x)[index];
   const step = ((Number.isFinite(error) ? error : Math.abs(estimate) || 1) * reach) / points;
   const {sd, partial} = identification.noise;
   const sides = [-1, 1].map(sign => ({
-    ...{name, sign, points, step, scale, variance, cost},
+    ...{name, sign, points, step, scale, cost},
     estimate: {...identification.estimate},
     noise: {sd, partial},
   }));
   const [below, above] =
     sweep === undefined
-      ? [await profileSide(problem, sides[0]), await profileSide(problem, sides[1])]
-      : await swept<[number, number][]>(sweep, 'side', heldProblem(problem), sides);
+      ? [await profileSide(held, sides[0]), await profileSide(held, sides[1])]
+      : await swept<[number, number][]>(sweep, 'side', held, sides);
   const all: readonly (readonly [number, number])[] = [...[...below].reverse(), [estimate, 0], ...above];
   const interval = [crossing(estimate, below, -Infinity), crossing(estimate, above, Infinity)] as const;
   return shownProfile({
@@ -105,22 +112,17 @@ export async function likelihoodProfile<T extends Parameters, E, D, R>(
   });
 }
 
-function noProfile(parameters: Parameters, name: string): OptionError {
-  const estimated = Object.entries(parameters).filter(([, {kind}]) => kind !== 'fixed');
-  const named = (test: (numbers: number) => boolean): string =>
-    estimated
-      .filter(([, {guess}]) => test(guess.length))
-      .map(([key]) => key)
-      .join(', ');
-  const [scalars, vectors] = [named(numbers => numbers === 1), named(numbers => numbers > 1)];
-  const those = scalars === '' ? 'there is none' : `these are: ${scalars}`;
-  const split =
-    vectors === ''
-      ? ''
-      : ` ${vectors} ${vectors.includes(',') ? 'have' : 'has'} several numbers: make each of them a parameter of its own, and stack them where the system reads them.`;
+/** Coordinates of an estimate. */
+const startAt = ({parameters}: Fit, estimate: Identification['estimate']): Float64Array =>
+  new ParameterSpace(guessing(parameters, estimate)).start;
+
+function noProfile({parameters, space: {labels}}: Fit, name: string): OptionError {
+  const several = Object.hasOwn(parameters, name) && labels.some(label => label.startsWith(`${name}[`));
+  const nearest = nearestName(name, labels);
+  const hint = several ? ` Name one of its numbers.` : nearest === undefined ? '' : ` Did you mean '${nearest}'?`;
   return new OptionError(
     'bad-profile',
-    `likelihoodProfile: '${name}' is not an estimated parameter of one number; ${those}.${split}`,
+    `likelihoodProfile: '${name}' is not an estimated number; ${labels.length === 0 ? 'there is none' : `these are: ${listed(labels)}`}.${hint}`,
     {name},
   );
 }
@@ -156,60 +158,45 @@ export interface ProfileSide {
   readonly step: number;
   /** Twice the cost over this is the deviance. */
   readonly scale: number;
-  readonly variance: number;
   readonly cost: number;
   readonly estimate: Identification['estimate'];
   readonly noise: NoiseState;
 }
 
-/** Values and deviances on one side, away from the estimate. */
+/** Values and deviances on one side, away from the estimate; each fit starts where its neighbour's ended. */
 export async function profileSide(
-  problem: IdentificationProblem,
-  {name, sign, points, step, scale, variance, cost, estimate: all, noise}: ProfileSide,
+  {problem, fit}: Pick<HeldProblem, 'problem' | 'fit'>,
+  {name, sign, points, step, scale, cost, estimate: all, noise}: ProfileSide,
 ): Promise<[number, number][]> {
-  const parameter = problem.parameters[name];
-  const estimate = all[name] as number;
+  const {space} = fit;
+  const index = space.labels.indexOf(name);
+  const {kind, low, high} = space.parameterAt(index);
+  const objective = new Objective(fit, problem.noise ?? white(), noise);
   const list: [number, number][] = [];
-  let from = all;
+  let x = startAt(fit, all);
+  const estimate = space.natural(x)[index];
   for (let k = 1; k <= points; k++) {
-    const value =
-      parameter.kind === 'positive' ? estimate * Math.exp((sign * k * step) / estimate) : estimate + sign * k * step;
-    if (!(value > parameter.low && value < parameter.high)) break;
-    const found = await refit(problem, noise, name, value, from);
+    const value = kind === 'positive' ? estimate * Math.exp((sign * k * step) / estimate) : estimate + sign * k * step;
+    if (!(value > low && value < high)) break;
+    const held = new HeldCoordinate(objective, index, space.coordinateOf(value, index));
+    const found = await refit(problem, held, held.others(x), space);
     if (found === undefined) break;
-    // Held, it is no parameter of the refit, and its prior no row there.
-    list.push([value, (2 * (found.cost + variance * priorCostOf(parameter, value) - cost)) / scale]);
-    from = found.estimate;
+    list.push([value, (2 * (found.cost - cost)) / scale]);
+    x = held.whole(found.x);
   }
   return list;
 }
 
-/** The others' best fit with the parameter held, started where the neighbour's ended. */
+/** The best fit of the others; undefined where the model cannot be simulated. */
 async function refit(
-  problem: IdentificationProblem,
-  noise: NoiseState,
-  name: string,
-  value: number,
-  from: Identification['estimate'],
-): Promise<{cost: number; estimate: Identification['estimate']} | undefined> {
-  const {shape} = problem.parameters[name];
-  const held: Parameter = {...fixed(value), shape};
-  const parameters: Parameters = {...guessing(problem.parameters, from), [name]: held};
+  {method = levenbergMarquardt(), workers = 0, signal}: HeldProblem['problem'],
+  held: HeldCoordinate,
+  start: Float64Array,
+  space: ParameterSpace,
+): Promise<LeastSquaresResult | undefined> {
   try {
-    const {estimate, cost, trajectories} = await identifyWith(
-      {
-        ...problem,
-        parameters,
-        shooting: undefined,
-        starts: undefined,
-        earlyStopping: undefined,
-        onProgress: undefined,
-        sweep: undefined,
-      },
-      noise,
-    );
-    for (const trajectory of trajectories) trajectory.dispose();
-    return {cost, estimate};
+    const steps = told(stepsOf(method, held, start), space);
+    return await watched(steps, {signal, start: 0}, workers > 0 ? {workers} : undefined);
   } catch (error) {
     if (isFailedSimulation(error)) return undefined;
     throw error;

@@ -3,14 +3,12 @@ import type {
   Event,
   Initial,
   Inputs,
+  IntegrationOptions,
   Jvps,
-  Newton,
   Numeric,
   NumericParams,
   Observe,
   Pullback,
-  Scheme,
-  SimulateOptions,
   Simulation,
   System,
   Tangent,
@@ -19,7 +17,19 @@ import type {
   VjpAsync,
 } from '../../lib/index.js';
 import {InconsistentStateError, OptionError, readNumeric, ShapeError, simulate} from '../../lib/index.js';
-import {coversTimes, requireOwnPlaces} from '../../lib/checks.js';
+import type {Checks} from '../../lib/checks.js';
+import {
+  any,
+  callable,
+  coversTimes,
+  integrationChecks,
+  integrationOptions,
+  list,
+  object,
+  oneOf,
+  positive,
+  requireOwnPlaces,
+} from '../../lib/checks.js';
 import {requested, type Evaluation} from './evaluation.js';
 import {nestedNumbers, withLeaf} from './nested.js';
 import type {Parameter, Parameters} from './parameters.js';
@@ -29,8 +39,8 @@ import {givenBlock, startOfState, stateNames} from './records.js';
 import type {OffGrid} from './sampling.js';
 import {requireFewSteps, requireGrid, stepsASample, stepsEach} from './sampling.js';
 
-/** What all records of a problem share. */
-export interface Model {
+/** What all records of a problem share: the system, and how it is simulated, with the options of `simulate`. */
+export interface Model extends IntegrationOptions {
   readonly system: System;
   /**
    * The initial state of records without their own; parts that parameters named initial.q, initial.v or
@@ -49,13 +59,14 @@ export interface Model {
    * are the initial state.
    */
   readonly parameters: Parameters;
-  /** Default implicitMidpoint(). */
-  readonly scheme?: Scheme;
-  /** Step of the simulation, in the records' unit of time; measured times must be on its grid, see `offGrid`. */
+  /**
+   * Step of the simulation, in the records' unit of time; measured times must be on its grid, see `offGrid`. With
+   * `control: adaptive({...})` the first step, and there is no grid.
+   */
   readonly dt: number;
   /**
-   * Measured times between the steps, for uneven times: 'refuse' (default) throws an error that names a suitable dt;
-   * 'interpolate' compares with the simulation's dense output there, which has the scheme's order.
+   * Measured times between the steps, for uneven times: 'refuse' (default; not of adaptive steps) throws an error that
+   * names a suitable dt; 'interpolate' compares with the simulation's dense output there, which has the scheme's order.
    */
   readonly offGrid?: OffGrid;
   /**
@@ -63,9 +74,20 @@ export interface Model {
    * the jumps. A trial in which an event stops the run before the record ends is rejected.
    */
   readonly events?: readonly Event[];
-  readonly newton?: Newton;
-  readonly engine?: SimulateOptions['engine'];
 }
+
+/** The options of a model, for functions that add their own. */
+export const modelChecks = {
+  system: any,
+  initial: object,
+  observe: callable,
+  inputs: object,
+  parameters: object,
+  dt: positive,
+  offGrid: oneOf('refuse', 'interpolate'),
+  events: list,
+  ...integrationChecks,
+} satisfies Checks;
 
 /** A parameter as one record sees it. */
 interface Binding {
@@ -152,15 +174,17 @@ export class RecordModel {
     const initial: Start = {...model.initial, ...record.initial};
     this.start = {...initial, t: initial.t ?? t[0]};
     this.requireStart();
-    requireGrid(t, this.start.t, model.dt, name, model.offGrid);
-    requireFewSteps(t, this.start.t, model.dt, name);
+    const {dt, offGrid} = model;
+    const adaptive = model.control?.kind === 'adaptive';
+    requireGrid(t, this.start.t, dt, name, adaptive ? 'interpolate' : offGrid);
+    if (!adaptive) requireFewSteps(t, this.start.t, dt, name);
     this.width = channels.reduce((sum, {outputs}) => sum + outputs, 0);
     this.rows = t.length * this.width;
     this.warnings = [
       ...Object.entries(inputs).flatMap(([input, {t: times}]) =>
         shortInput(input, times, name, this.start.t, t[t.length - 1]),
       ),
-      ...manySteps(t, this.start.t, model.dt, name),
+      ...(adaptive ? [] : manySteps(t, this.start.t, dt, name)),
     ];
   }
 
@@ -365,22 +389,21 @@ export class RecordModel {
 
   private simulation(values: Values): Simulation {
     const {
-      model: {system, observe, scheme, dt, events, newton, engine},
+      model,
       inputs,
       traced,
       start,
       record: {t},
     } = this;
+    const {system, observe, dt, events} = model;
     if (this.prepared !== undefined) return this.prepared;
     const [t1, saveAt] = [t[t.length - 1], Array.from(t)];
     if (traced.simulation !== undefined) return (this.prepared = traced.simulation.over({t0: start.t, t1, saveAt}));
     return (this.prepared = traced.simulation =
       simulate.prepare(system, this.initial(values), {
-        scheme,
+        ...integrationOptions(model),
         dt,
         events,
-        newton,
-        engine,
         t1,
         saveAt,
         params: this.params(values),

@@ -208,7 +208,8 @@ function* fitSteps(problem: Solvable, fit: Fit, x: Float64Array, held: NoiseStat
   return {...heldOut.result(history, last), objective};
 }
 
-function* told<R>(iterations: Steps<LeastSquaresIteration, R>, space: ParameterSpace): Steps<Step, R> {
+/** The steps of an iteration, in the coordinates of a space. */
+export function* told<R>(iterations: Steps<LeastSquaresIteration, R>, space: ParameterSpace): Steps<Step, R> {
   let next = yield* begun(iterations);
   while (next.done !== true) {
     yield {iteration: next.value, space};
@@ -246,7 +247,7 @@ interface Watch extends Pick<Solvable, 'onProgress' | 'signal'> {
 }
 
 /** To the end, with a pause after each step, in which the page draws or the terminal prints. */
-async function watched<R>(
+export async function watched<R>(
   steps: Steps<Step, R>,
   {onProgress, signal, start}: Watch,
   threads: Threads | undefined,

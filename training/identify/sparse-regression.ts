@@ -6,6 +6,7 @@
 import {count as countCheck, nonNegative, object, refuseUnknownOptions, requireValue} from '../../lib/checks.js';
 import {DataError, OptionError, readNumeric, ShapeError, type Numeric} from '../../lib/index.js';
 import {RowQr} from './row-qr.js';
+import {singularValues} from './singular-values.js';
 
 /** Columns of numbers by name, [samples] each. */
 export type Columns = {readonly [name: string]: Numeric};
@@ -30,6 +31,12 @@ export interface SparseRegressionProblem {
 export interface FoundTerms {
   /** Coefficients of the remaining features, by name. */
   readonly coefficients: {readonly [feature: string]: number};
+  /**
+   * Standard errors of these coefficients, by name: those of least squares on the features that were kept, for
+   * residuals that are independent and of equal variance. That the features were selected by the same samples is not
+   * in them, nor is the bias of a ridge. Infinite where the samples leave a coefficient open.
+   */
+  readonly standardError: {readonly [feature: string]: number};
   /** The terms as text: '10·y − 10·x'. */
   readonly text: string;
   /** Root mean square of the residual. */
@@ -136,10 +143,12 @@ function found(
   const rest = target.map((value, i) =>
     active.reduce((left, {values}, k) => left - coefficients[k] * values[i], value),
   );
+  const errors = standardErrors(active, norm(rest), target.length, ridge);
   const mean = target.reduce((sum, value) => sum + value, 0) / target.length;
   const spread = norm(target.map(value => value - mean));
   return {
     coefficients: Object.fromEntries(active.map(({key}, k) => [key, coefficients[k]])),
+    standardError: Object.fromEntries(active.map(({key}, k) => [key, errors[k]])),
     text: textOf(
       active.map(({key}) => key),
       coefficients,
@@ -159,15 +168,52 @@ function leastSquares(
 ): {coefficients: Float64Array; rank: number} {
   const p = active.length;
   const norms = active.map(({values}) => norm(values));
-  const rows = new Float64Array(target.length * p);
-  active.forEach(({values}, j) => values.forEach((value, i) => (rows[i * p + j] = value / norms[j])));
-  const qr = new RowQr(p).append(
-    rows,
-    target.map(value => -value),
-  );
+  const qr = factored(active, norms, target);
   const ones = new Float64Array(p).fill(1);
   const {delta, rank} = ridge > 0 ? {delta: qr.damped(ones, ridge), rank: p} : qr.projected(ones);
   return {coefficients: delta.map((value, j) => value / norms[j]), rank};
+}
+
+/** The factor of the columns over their norms, with minus the target. */
+function factored(active: readonly Column[], norms: readonly number[], target: Float64Array): RowQr {
+  const p = active.length;
+  const rows = new Float64Array(target.length * p);
+  active.forEach(({values}, j) => values.forEach((value, i) => (rows[i * p + j] = value / norms[j])));
+  return new RowQr(p).append(
+    rows,
+    target.map(value => -value),
+  );
+}
+
+/** A singular value below this share of the largest is rounding; as in RowQr. */
+const RANK_TOLERANCE = 1e-10;
+
+/**
+ * σ² (XᵀX)⁻¹ with X = U S Vᵀ and σ² the residual sum of squares over n − p; with a ridge λ, of (XᵀX + λ)⁻¹ Xᵀy, it is
+ * σ² V S² (S² + λ)⁻² Vᵀ, and the residuals have n − tr(2H − HHᵀ) degrees of freedom, H having the eigenvalues
+ * s²/(s² + λ) (Hastie, Tibshirani & Friedman, The Elements of Statistical Learning, 2009, §5.4.1).
+ * @param rest the norm of the residuals
+ */
+function standardErrors(active: readonly Column[], rest: number, samples: number, ridge: number): Float64Array {
+  const p = active.length;
+  const norms = active.map(({values}) => norm(values));
+  const {values, vectors} = singularValues(factored(active, norms, new Float64Array(samples)).r, p);
+  const variance = new Float64Array(p);
+  let freedom = samples;
+  for (const [k, s] of values.entries()) {
+    const open = ridge === 0 && !(s > RANK_TOLERANCE * values[0]);
+    const share = open ? 1 : s ** 2 / (s ** 2 + ridge);
+    freedom -= share * (2 - share);
+    for (let j = 0; j < p; j++) {
+      const along = vectors[j * p + k];
+      // Of a direction that is open, components of less than the root of the tolerance are rounding.
+      if (!open) variance[j] += (along * share) ** 2 / s ** 2;
+      else if (Math.abs(along) > Math.sqrt(RANK_TOLERANCE)) variance[j] = Infinity;
+    }
+  }
+  // As many terms as samples: nothing is left to estimate σ from.
+  if (!(freedom > samples * Number.EPSILON)) return variance.fill(Infinity);
+  return variance.map((value, j) => (value === Infinity ? Infinity : (rest / norms[j]) * Math.sqrt(value / freedom)));
 }
 
 function textOf(names: readonly string[], coefficients: Float64Array): string {

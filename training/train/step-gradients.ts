@@ -27,6 +27,8 @@ export type StepInputs<S extends AnySystem> = Pick<ObjectiveValues<S>, 'initial'
 
 /** Losses are means over the members of a batch. */
 export interface GradientSource<S extends AnySystem> {
+  /** Those that may be trained and on which a loss has depended in some gradient. */
+  readonly read: ReadonlySet<tf.Variable>;
   /** Those that may be trained, found by one evaluation. */
   variables(member: StepInputs<S>): readonly tf.Variable[];
   /** @param at undefined: the values that tfjs holds */
@@ -36,8 +38,15 @@ export interface GradientSource<S extends AnySystem> {
 }
 
 const ofMembers: ReadonlySet<string> = new Set<keyof ObjectiveValues>(['initial', 'params', 'data']);
+const mayBeTrained = ({trainable, dtype}: tf.Variable): boolean => trainable && dtype === 'float32';
+
+function note(read: Set<tf.Variable>, variables: Iterable<tf.Variable>): void {
+  for (const variable of variables) if (mayBeTrained(variable)) read.add(variable);
+}
 
 export class CompiledGradients<S extends AnySystem> implements GradientSource<S> {
+  readonly read = new Set<tf.Variable>();
+
   constructor(
     private readonly model: Simulation<S>,
     private readonly loss: Objective<ParamsOf<S>>,
@@ -46,7 +55,7 @@ export class CompiledGradients<S extends AnySystem> implements GradientSource<S>
 
   variables(member: StepInputs<S>): tf.Variable[] {
     const {gradient} = this.model.valueAndGrad(this.loss, this.inputs(member));
-    return [...gradient.variables.keys()].filter(({trainable, dtype}) => trainable && dtype === 'float32');
+    return [...gradient.variables.keys()].filter(mayBeTrained);
   }
 
   value(members: readonly StepInputs<S>[], at: VariableVector | undefined): number {
@@ -63,6 +72,7 @@ export class CompiledGradients<S extends AnySystem> implements GradientSource<S>
     for (const member of members) {
       const {value, gradient} = this.model.valueAndGrad(this.loss, this.inputs(member, at.views));
       sum += value;
+      note(this.read, gradient.variables.keys());
       for (const [variable, part] of parts) {
         const own = gradient.variables.get(variable);
         if (members.length === 1) {
@@ -85,6 +95,8 @@ export class CompiledGradients<S extends AnySystem> implements GradientSource<S>
 
 /** The members of a prepared batch, all of them at once. */
 export class BatchGradients<S extends AnySystem> implements GradientSource<S> {
+  readonly read = new Set<tf.Variable>();
+
   constructor(
     private readonly model: PreparedBatch<S>,
     private readonly loss: Objective<ParamsOf<S>>,
@@ -93,7 +105,7 @@ export class BatchGradients<S extends AnySystem> implements GradientSource<S> {
 
   variables(member: StepInputs<S>): tf.Variable[] {
     const {gradient} = this.model.valueAndGrad(this.loss, this.members([member]));
-    return [...gradient.variables.keys()].filter(({trainable, dtype}) => trainable && dtype === 'float32');
+    return [...gradient.variables.keys()].filter(mayBeTrained);
   }
 
   value(members: readonly StepInputs<S>[], at: VariableVector | undefined): number {
@@ -102,6 +114,7 @@ export class BatchGradients<S extends AnySystem> implements GradientSource<S> {
 
   gradient(members: readonly StepInputs<S>[], at: VariableVector, total: Float64Array): number {
     const {value, gradient} = this.model.valueAndGrad(this.loss, this.members(members), {variables: at.views});
+    note(this.read, gradient.variables.keys());
     for (const [variable, part] of at.partsOf(total)) {
       const own = gradient.variables.get(variable);
       if (own === undefined) part.fill(0);
@@ -120,6 +133,8 @@ export class BatchGradients<S extends AnySystem> implements GradientSource<S> {
 
 /** The same functions run by tfjs, where they cannot be traced: values are rounded to its single precision. */
 export class TapeGradients<S extends AnySystem> implements GradientSource<S> {
+  readonly read = new Set<tf.Variable>();
+
   constructor(
     private readonly model: Simulation<S>,
     private readonly loss: Objective<ParamsOf<S>>,
@@ -145,8 +160,11 @@ export class TapeGradients<S extends AnySystem> implements GradientSource<S> {
     gradients.forEach((gradient, i) => {
       const part = total.subarray(offset, (offset += at.variables[i].size));
       if (gradient === undefined) part.fill(0);
-      else part.set(numbersOf(gradient));
-      gradient?.dispose();
+      else {
+        this.read.add(at.variables[i]);
+        part.set(numbersOf(gradient));
+        gradient.dispose();
+      }
     });
     return loss;
   }

@@ -4,7 +4,16 @@
  * trained variables live. tfjs's variables get their values when they are asked for.
  */
 import * as tf from '@tensorflow/tfjs';
-import {any, callable, count, object, refuseUnknownOptions, requireValue, whole} from '../../lib/checks.js';
+import {
+  any,
+  callable,
+  count,
+  nonNegative,
+  object,
+  refuseUnknownOptions,
+  requireValue,
+  whole,
+} from '../../lib/checks.js';
 import {OptionError, StiffgradError, TraceError} from '../../lib/errors.js';
 import type {AnySystem, Encoder, Objective, Params, ParamsOf, PreparedBatch, Simulation} from '../../lib/index.js';
 import type {LeastSquaresMethod} from '../identify/least-squares-problem.js';
@@ -51,6 +60,8 @@ export interface StepState {
   readonly values: Float64Array;
   /** State of the optimizer. */
   readonly optimizer: {readonly [name: string]: Float64Array};
+  /** Learning rate of the next step; undefined with a line search. */
+  readonly rate?: number;
 }
 
 /** Takes a step and returns the loss before it. @throws as `valueAndGrad`; StiffgradError 'not-finite' */
@@ -70,7 +81,7 @@ export interface TrainingStep<S extends AnySystem> {
   readonly gradientNorm: number;
   /** False if the loss or the encoder could not be traced and runs on tfjs's tape. */
   readonly compiled: boolean;
-  /** Warnings, for example why it is not compiled. */
+  /** Warnings: why it is not compiled, and variables that never got a gradient. */
   readonly warnings: readonly string[];
   /** A variable's values in double precision. */
   values(variable: tf.Variable): Float64Array;
@@ -88,13 +99,21 @@ const isVector = (value: unknown): boolean =>
 
 /** @throws OptionError 'bad-state' before anything is taken from it */
 function checkState(state: unknown): void {
-  const {count: updates, values, optimizer} = object.test(state) ? (state as Partial<StepState>) : {};
+  const {count: updates, values, optimizer, rate} = object.test(state) ? (state as Partial<StepState>) : {};
   const vectors = object.test(optimizer) ? Object.entries({values, ...optimizer}) : [['optimizer', undefined]];
-  const wrong = whole.test(updates) ? vectors.find(([, vector]) => !isVector(vector))?.[0] : 'count';
+  const wrong = !whole.test(updates)
+    ? 'count'
+    : rate !== undefined && !nonNegative.test(rate)
+      ? 'rate'
+      : vectors.find(([, vector]) => !isVector(vector))?.[0];
   if (wrong === undefined) return;
+  const wanted: {readonly [entry: string]: string} = {
+    count: 'whole number of at least 0',
+    rate: 'finite number of at least 0',
+  };
   throw new OptionError(
     'bad-state',
-    `trainingStep: restore takes {count, values, optimizer} as save() returns it, and ${wrong} is not a ${wrong === 'count' ? 'whole number of at least 0' : 'Float64Array or array of finite numbers'}. JSON turns typed arrays into objects: write Array.from(…).`,
+    `trainingStep: restore takes {count, values, optimizer, rate} as save() returns it, and ${wrong} is not a ${wanted[wrong] ?? 'Float64Array or array of finite numbers'}. JSON turns typed arrays into objects: write Array.from(…).`,
     {entry: wrong},
   );
 }
@@ -122,7 +141,7 @@ export function trainingStep<S extends AnySystem, D = Params, E = Params>(
     rate: {get: () => machine.rate, set: (rate: number | undefined) => (machine.rate = rate)},
     gradientNorm: {get: () => machine.norm},
     compiled: {get: () => machine.compiled},
-    warnings: {get: () => machine.warnings},
+    warnings: {get: () => [...machine.warnings, ...machine.unmoved]},
     values: {value: (variable: tf.Variable) => machine.valuesOf(variable)},
     write: {value: () => machine.vector?.write()},
     read: {value: () => machine.vector?.read()},
@@ -140,6 +159,8 @@ class Machine<S extends AnySystem> {
   readonly optimizer: TrainingStep<S>['optimizer'];
   private source: GradientSource<S>;
   private update: StepUpdate | undefined;
+  /** How many variables losses depended on when it was last looked which. */
+  private known = -1;
 
   constructor(
     private readonly model: StepModel<S>,
@@ -172,7 +193,11 @@ class Machine<S extends AnySystem> {
     const taken = update.take({
       count: this.count + 1,
       rate: rate ?? NaN,
-      evaluate: () => requireFinite(this.source.gradient(members, vector, update.gradient), this.count),
+      evaluate: () => {
+        const loss = this.source.gradient(members, vector, update.gradient);
+        this.requireListed(vector);
+        return requireFinite(loss, this.count);
+      },
     });
     this.norm = taken.norm;
     this.count++;
@@ -195,22 +220,56 @@ class Machine<S extends AnySystem> {
   save(): StepState {
     const {vector, update, count: updates} = this;
     if (vector === undefined || update === undefined) throw notBegun('save');
-    return {count: updates, values: vector.values.slice(), optimizer: update.save()};
+    const state = {count: updates, values: vector.values.slice(), optimizer: update.save()};
+    return this.rate === undefined ? state : {...state, rate: this.rate};
   }
 
   restore(state: StepState): void {
     const {vector, update} = this;
     if (vector === undefined || update === undefined) throw notBegun('restore');
     checkState(state);
-    const {count: updates, values, optimizer} = state;
+    const {count: updates, values, optimizer, rate} = state;
     if (values.length !== vector.values.length || !update.fits(optimizer))
       throw new OptionError(
         'bad-state',
         `trainingStep: this is the state of ${values.length} numbers with ${Object.keys(optimizer).join(', ') || 'nothing remembered'}; here are ${vector.values.length} numbers and the optimizer ${this.optimizer.name}.`,
       );
     this.count = updates;
+    if (rate !== undefined) this.rate = rate;
     vector.values.set(values);
     update.restore(optimizer);
+  }
+
+  /** Warnings of the variables that stay as they are. */
+  get unmoved(): string[] {
+    if (this.count === 0) return [];
+    const {read} = this.source;
+    return this.variables.flatMap((variable, i) =>
+      read.has(variable)
+        ? []
+        : [`variables[${i}] ('${variable.name}') never got a gradient: no loss depended on it. ${howToRead}`],
+    );
+  }
+
+  /**
+   * What the gradient was taken of: all that may be trained, unless the user has chosen, and one variable of those at least.
+   * @throws OptionError 'no-gradient'
+   */
+  private requireListed({views, variables}: VariableVector): void {
+    const {read} = this.source;
+    if (read.size === this.known) return;
+    const unlisted = this.options.variables === undefined && [...read].find(variable => !views.has(variable));
+    if (unlisted)
+      throw new OptionError(
+        'no-gradient',
+        `trainingStep: this batch reads the variable ${unlisted.name}, which the first run did not, so it would not be trained. List the trained variables in the option variables.`,
+        {variable: unlisted.name},
+      );
+    if (!variables.some(variable => read.has(variable)))
+      throw new OptionError('no-gradient', `trainingStep: the loss depends on none of the variables. ${howToRead}`, {
+        option: 'variables',
+      });
+    this.known = read.size;
   }
 
   /** At the first evaluation: which variables there are, and whether loss and encoder can be traced. */
@@ -250,6 +309,9 @@ class Machine<S extends AnySystem> {
     return members;
   }
 }
+
+const howToRead =
+  'Let the system, an encoder or the loss use the tf.Variable itself: in initial, params and data its numbers are read, without a gradient.';
 
 const sizeOf = (variables: readonly tf.Variable[]): number => variables.reduce((sum, {size}) => sum + size, 0);
 

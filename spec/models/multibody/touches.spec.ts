@@ -190,6 +190,23 @@ describe('signed distances', () => {
       }
     });
 
+    it('finds a bowl and a pipe that the ball nearly fills, from near their middles', () => {
+      const squares = (...all: readonly tf.Tensor[]): tf.Tensor => tf.addN(all.map(x => tf.square(x)));
+      const bowl = implicitSurface({value: ({x, y, z}) => tf.sub(1, squares(x, y, z))});
+      const pipe = implicitSurface({value: ({x, y}) => tf.sub(1, squares(x, y))});
+      const full = sphere({radius: 0.9});
+      for (const [x, y, z] of [
+        [0.1, 0, 0],
+        [0.05, -0.07, 0.1],
+        [-0.02, 0.03, -0.01],
+        [0.15, 0.1, 0.05],
+      ] as const) {
+        // prettier-ignore
+        close(gaps([bowl, full], {}, {position: [x, y, z]}), [0.1 - Math.hypot(x, y, z)]);
+        close(gaps([pipe, full], {}, {position: [x, y, z]}), [0.1 - Math.hypot(x, y)]);
+      }
+    });
+
     it('turns and moves with its body, and reads params', () => {
       const grown = implicitSurface({
         value: ({x, y, z, params}) => tf.sub(tf.addN([tf.square(x), tf.square(y), tf.square(z)]), tf.square((params as {r: tf.Tensor}).r)), // prettier-ignore

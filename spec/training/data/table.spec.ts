@@ -9,8 +9,9 @@ import {join} from 'node:path';
 import {expect} from 'chai';
 import fc from 'fast-check';
 import {DataError, OptionError} from '../../../lib/errors.js';
-import {readTable, type Table} from '../../../training/data/table.js';
+import {readTable, tableChunks, type Table} from '../../../training/data/table.js';
 import {type TableOptions} from '../../../training/data/table-options.js';
+import {saved} from './numpy-files.js';
 
 let folder = '';
 
@@ -122,6 +123,72 @@ describe('readTable', () => {
         expect([...table.column('x')]).to.deep.equal(expected.x);
       });
     }
+
+    describe('below lines that it skips', () => {
+      // What an oscilloscope writes: a stray quote, delimiters of another kind, and no marks of a comment.
+      const above = 'Scope 5" probe; 10x\nRate,\t1000 Hz\n\n';
+      const below = 't,x\n0,1\n1,2\n';
+      const utf16 = (text: string): Uint8Array => new Uint8Array(Buffer.from(`\ufeff${text}`, 'utf16le'));
+      const sources: [string, string | Uint8Array][] = [
+        ['ends of Unix', above + below],
+        ['ends of Windows', (above + below).replaceAll('\n', '\r\n')],
+        ['ends of both kinds', above + below.replaceAll('\n', '\r\n')],
+        ['a byte order mark', `\ufeff${above}${below}`],
+        ['UTF-16', utf16(above + below)],
+        ['UTF-16 of Windows', utf16((above + below).replaceAll('\n', '\r\n'))],
+      ];
+      for (const [name, source] of sources) {
+        it(name, async () => {
+          const table = await readTable(source, {skip: 3});
+          expect([table.columns, [...table.column('t')], [...table.column('x')]]).to.deep.equal([
+            ['t', 'x'],
+            [0, 1],
+            [1, 2],
+          ]);
+        });
+      }
+
+      it('longer than the first part of a file, cut anywhere', async () => {
+        for (const length of [2 ** 16 - 4, 2 ** 16 - 3, 2 ** 16 - 2, 2 ** 17]) {
+          const long = `${'"'.repeat(length)}\r\n\r\n`;
+          for (const text of [long + below, utf16(long + below)])
+            expect([...(await made(text, {skip: 2})).column('x')]).to.deep.equal([1, 2]);
+        }
+      });
+
+      it('in the parts of a large file, without a header, and with blanks between columns', async () => {
+        const parts: number[][] = [];
+        for await (const part of tableChunks(`${above}0 1\n1 2\n2 3\n`, {
+          skip: 3,
+          header: false,
+          delimiter: ' ',
+          rows: 2,
+        }))
+          parts.push([...part.column('c1')]);
+        expect(parts).to.deep.equal([[1, 2], [3]]);
+        expect([...(await readTable(`${above}t x\n0 1\n`, {skip: 3})).column('x')]).to.deep.equal([1]);
+      });
+
+      it('errors count the lines of the file', async () => {
+        const {message, data} = await failure(readTable(`${above}t,x\n0,1\n1,two\n`, {skip: 3}));
+        expect(message).to.match(/^the text, line 6, column 'x': 'two'/);
+        expect(data.line).to.equal(6);
+        const short = await failure(readTable(`${above}t,x\n0,1\n1\n`.replaceAll('\n', '\r\n'), {skip: 3}));
+        expect(short.data.line).to.equal(6);
+      });
+
+      it('refuses more lines than there are, and files that have none', async () => {
+        expect((await failure(readTable(above + below, {skip: 6}))).message).to.equal(
+          'the text has no header line after the first 6, which skip leaves out, only comments or blank lines.',
+        );
+        const array = new Uint8Array(Buffer.from(saved, 'base64'));
+        const refusal: unknown = await readTable(array, {skip: 1}).catch((error: unknown) => error);
+        expect(refusal).to.be.instanceOf(OptionError);
+        expect((refusal as Error).message).to.equal(
+          'readTable: skip leaves out lines of a text, but the bytes is not a text file.',
+        );
+      });
+    });
 
     it('keeps codes that look like numbers as text where told', async () => {
       const table = await made('code,x\n007,1\n12,2\n', {text: ['code']});

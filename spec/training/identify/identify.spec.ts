@@ -752,25 +752,26 @@ describe('identify', () => {
     expect(warning).to.match(/^The residuals of y are correlated in time \(\d\d % .* Take residuals: 'correlated'/);
   });
 
-  it('names the parameters that have a profile', async () => {
+  it('names the numbers that have a profile', async () => {
     const t = times(20, 0.1);
     const y = Array.from(t, time => [2 * Math.exp(-0.8 * time), Math.exp(-0.3 * time)]);
     const system = ode<{rates: tf.Tensor; gain: tf.Tensor}>(({y: at, params: {rates, gain}}) =>
       tf.neg(tf.mul(gain, tf.mul(rates, at))),
     );
     const problem = {system, initial: {y: [2, 1]}, data: {t, y}, scheme: rk4(), dt: 0.1};
-    const profiled = async (parameters: {rates: Parameter; gain: Parameter}): Promise<unknown> => {
+    const profiled = async (parameters: {rates: Parameter; gain: Parameter}, name = 'rates'): Promise<unknown> => {
       const whole = {...problem, parameters};
-      return likelihoodProfile(whole, await identify(whole), 'rates').catch((error: Error) => error.message);
+      return likelihoodProfile(whole, await identify(whole), name).catch((error: Error) => error.message);
     };
-    const split =
-      'rates has several numbers: make each of them a parameter of its own, and stack them where the system reads them.';
-    expect(await profiled({rates: positive([1, 1]), gain: fixed(1)})).to.equal(
-      `likelihoodProfile: 'rates' is not an estimated parameter of one number; there is none. ${split}`,
-    );
     const gain = positive(1, {prior: {sd: 0.01}});
     expect(await profiled({rates: positive([1, 1]), gain})).to.equal(
-      `likelihoodProfile: 'rates' is not an estimated parameter of one number; these are: gain. ${split}`,
+      "likelihoodProfile: 'rates' is not an estimated number; these are: rates[0], rates[1], gain. Name one of its numbers.",
+    );
+    expect(await profiled({rates: positive([1, 1]), gain: fixed(1)}, 'gain')).to.equal(
+      "likelihoodProfile: 'gain' is not an estimated number; these are: rates[0], rates[1].",
+    );
+    expect(await profiled({rates: positive([1, 1]), gain: fixed(1)}, 'rate[0]')).to.match(
+      / Did you mean 'rates\[0\]'\?$/,
     );
   });
 

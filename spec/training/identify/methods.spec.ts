@@ -1,7 +1,7 @@
 /** L-BFGS, Adam, multiple shooting and profiles of the likelihood, against Levenberg–Marquardt and against closed forms. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {implicitMidpoint, mechanics, ode, OptionError, rk4, simulate} from '../../../lib/index.js';
+import {implicitEuler, implicitMidpoint, mechanics, ode, OptionError, rk4, simulate} from '../../../lib/index.js';
 import type {Params} from '../../../lib/index.js';
 import {damper, pendulum, spring} from '../../../models/index.js';
 import type {Identification, IdentificationProblem} from '../../../training/index.js';
@@ -307,6 +307,65 @@ describe('the profile of the likelihood', () => {
     expect(warnings).to.deep.equal([]);
     expect(profileChart({name: 'a', values, deviance, interval, warnings}, 'm/s²').levels).to.have.length(1);
     fit.trajectory.dispose();
+  });
+
+  it('of one number of a vector is that of the same number as a parameter of its own', async () => {
+    const next = gaussian(5);
+    const t = times(41, 0.1);
+    const data = {t, y: t.map(time => 2 * Math.exp(-0.8 * time) + 0.3 + 0.02 * next())};
+    const common = {initial: {y: 2.3}, data, scheme: rk4(), dt: 0.1, residuals: 'independent' as const};
+    const [apart, together] = [
+      {
+        ...common,
+        system: ode<{k: tf.Tensor; y0: tf.Tensor}>(({y, params: {k, y0}}) => tf.mul(k, tf.sub(y0, y))),
+        parameters: {k: positive(1), y0: free(0)},
+      },
+      {
+        ...common,
+        system: ode<{p: tf.Tensor}>(({y, params}) => {
+          const [logK, y0] = tf.unstack(params.p);
+          return tf.mul(tf.exp(logK), tf.sub(y0, y));
+        }),
+        parameters: {p: free([0, 0])},
+      },
+    ];
+    const alone = await likelihoodProfile(apart, await identify(apart), 'y0', {points: 3});
+    const element = await likelihoodProfile(together, await identify(together), 'p[1]', {points: 3});
+    expect(element.name).to.equal('p[1]');
+    alone.values.forEach((value, i) => {
+      expect(element.values[i]).to.be.closeTo(value, 1e-6 * Math.abs(value));
+      expect(element.deviance[i]).to.be.closeTo(alone.deviance[i], 1e-4 * Math.max(1, alone.deviance[i]));
+    });
+    // ln of a positive parameter is its coordinate, so the steps are the same.
+    const [k, logK] = [
+      await likelihoodProfile(apart, await identify(apart), 'k', {points: 3}),
+      await likelihoodProfile(together, await identify(together), 'p[0]', {points: 3}),
+    ];
+    for (const side of [0, 1]) expect(Math.exp(logK.interval[side]) / k.interval[side]).to.be.within(0.9999, 1.0001);
+  });
+
+  it('of a parameter of one record', async () => {
+    // Two constants under noise, one a record: each has the interval of a mean of 49 samples, as the first ones are the starts.
+    const constant = ode<{level: tf.Tensor}>(({y, params}) => tf.mul(1e6, tf.sub(params.level, y)));
+    const next = gaussian(8);
+    const t = times(50, 0.5);
+    const records = [1, 3].map(level => ({
+      t,
+      y: t.map((_, i) => level + (i === 0 ? 0 : 0.1 * next())),
+      initial: {y: level},
+      parameters: {level: free(level)},
+    }));
+    const two = {
+      ...{system: constant, data: records, scheme: implicitEuler(), dt: 0.5, parameters: {}},
+      residuals: 'independent' as const,
+    };
+    const {interval} = await likelihoodProfile(two, await identify(two), 'record 2: level', {points: 3});
+    const means = records.map(({y}) => y.slice(1).reduce((sum, value) => sum + value / 49, 0));
+    const squares = records.flatMap(({y}, r) => Array.from(y.slice(1), value => (value - means[r]) ** 2));
+    const error = Math.sqrt(squares.reduce((sum, square) => sum + square, 0) / 98 / 49);
+    expect((interval[0] + interval[1]) / 2).to.be.closeTo(means[1], 1e-3 * error);
+    // Standard errors of few samples are widened, by some hundredths here.
+    expect((interval[1] - interval[0]) / (2 * 1.96 * error)).to.be.within(0.99, 1.05);
   });
 
   it('covers the truth 19 times in 20 under residuals that last, where independent ones are far too sure', async () => {

@@ -2,7 +2,8 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {brownianPath, DataError, ode, OptionError, rk4, ShapeError, simulate} from '../../../lib/index.js';
-import {differences, polynomials, sparseRegression} from '../../../training/index.js';
+import {gaussian} from '../../../training/data/noise.js';
+import {differences, polynomials, sparseRegression, type SparseRegressionProblem} from '../../../training/index.js';
 
 const names = ['x', 'y', 'z'] as const;
 type Lorenz = {[K in (typeof names)[number]]: Float64Array};
@@ -72,6 +73,77 @@ describe('identify: sparse regression', () => {
     const found = sparseRegression({features, targets: noisy, threshold: 0.2});
     expectLorenz(found, 0.05);
     for (const name of names) expect(found[name].residual).to.be.closeTo(2, 0.1);
+  });
+
+  describe('standard errors', () => {
+    const samples = 40;
+    const t = Float64Array.from({length: samples}, (_, i) => i / 10);
+    const features = {one: t.map(() => 1), t, wave: t.map(Math.sin)};
+
+    it('are those of a straight line, in closed form', () => {
+      const noise = gaussian(3);
+      const y = t.map(x => 2 + 3 * x + 0.5 * noise());
+      const {coefficients, standardError} = sparseRegression({
+        features: {one: features.one, t},
+        targets: {y},
+        threshold: 0.1,
+      }).y;
+      const mean = t.reduce((sum, x) => sum + x, 0) / samples;
+      const spread = t.reduce((sum, x) => sum + (x - mean) ** 2, 0);
+      const rest = y.reduce((sum, value, i) => sum + (value - coefficients.one - coefficients.t * t[i]) ** 2, 0);
+      const variance = rest / (samples - 2);
+      expect(standardError.t / Math.sqrt(variance / spread)).to.be.closeTo(1, 1e-12);
+      expect(standardError.one / Math.sqrt(variance * (1 / samples + mean ** 2 / spread))).to.be.closeTo(1, 1e-12);
+    });
+
+    /** Root mean squares of the errors told, over the scatter of the coefficients, of `records` made records. */
+    function overScatter(
+      problem: Pick<SparseRegressionProblem, 'features' | 'threshold' | 'ridge'>,
+      sd: number,
+      records = 2000,
+    ): {[name: string]: number} {
+      const noise = gaussian(11);
+      const found = Array.from(
+        {length: records},
+        () => sparseRegression({...problem, targets: {y: t.map(x => 1 + 2 * Math.sin(x) + sd * noise())}}).y,
+      );
+      const ratio = (name: string): number => {
+        const all = found.map(({coefficients}) => coefficients[name]);
+        const mean = all.reduce((sum, x) => sum + x, 0) / records;
+        const scatter = all.reduce((sum, x) => sum + (x - mean) ** 2, 0) / (records - 1);
+        return Math.sqrt(found.reduce((sum, {standardError}) => sum + standardError[name] ** 2, 0) / records / scatter);
+      };
+      return Object.fromEntries(Object.keys(found[0].coefficients).map(name => [name, ratio(name)]));
+    }
+
+    // A scatter of 2000 is known to 1/√4000 = 1.6 %: three of these.
+    it('are what coefficients of kept terms scatter by', () => {
+      // t has no part in it, and is dropped in each of the records.
+      const ratios = overScatter({features, threshold: 0.3}, 0.2);
+      expect(ratios).to.have.all.keys('one', 'wave');
+      for (const ratio of Object.values(ratios)) expect(ratio).to.be.within(0.95, 1.05);
+    });
+
+    it('are those of a ridge, which scatters less: by 1.5 of least squares here', () => {
+      const {one, wave} = features;
+      const ratios = overScatter({features: {one, wave}, threshold: 0, ridge: 0.5}, 3);
+      for (const ratio of Object.values(ratios)) expect(ratio).to.be.within(0.95, 1.06);
+    });
+
+    it('are infinite of what the samples leave open', () => {
+      const noise = gaussian(5);
+      const y = t.map(x => 1 + 2 * x + 0.1 * noise());
+      const {standardError} = sparseRegression({
+        features: {one: features.one, t, again: t},
+        targets: {y},
+        threshold: 0.1,
+      }).y;
+      expect(standardError.t).to.equal(Infinity);
+      expect(standardError.again).to.equal(Infinity);
+      expect(standardError.one).to.be.within(0.02, 0.05);
+      const exact = sparseRegression({features: {x: [1, 2], y: [3, -1]}, targets: {z: [2, 5]}, threshold: 0.1}).z;
+      expect(exact.standardError).to.deep.equal({x: Infinity, y: Infinity});
+    });
   });
 
   it('a ridge makes coefficients smaller by what it weighs', () => {

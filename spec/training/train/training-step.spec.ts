@@ -210,6 +210,44 @@ describe('trainingStep', () => {
       .with.property('code', 'bad-state');
   });
 
+  it('takes a rate that was set along with a saved state', () => {
+    const step = stepOf(adam({rate: 0.03}));
+    step({data});
+    step.rate = 0.001;
+    step({data});
+    const other = stepOf(adam({rate: 0.03}));
+    other.loss({data});
+    other.restore(step.save());
+    expect(other.rate).to.equal(0.001);
+    step({data});
+    other({data});
+    expect(valuesOf(other)).to.deep.equal(valuesOf(step));
+  });
+
+  it('tells of variables that no gradient reaches, and of those that another run reads', () => {
+    const idle = tf.variable(tf.tensor1d([1, 2])) as tf.Variable;
+    const some = stepOf(sgd(), {variables: [...variables, idle]});
+    some.loss({data});
+    expect(some.warnings).to.deep.equal([]);
+    // Its numbers are the start; a gradient goes to the start, and not to it.
+    some({initial: {y: idle}, data} as never);
+    expect(some.warnings).to.have.length(1);
+    expect(some.warnings[0]).to.match(/^variables\[2\] .* never got a gradient/);
+    expect([...some.values(idle)]).to.deep.equal([1, 2]);
+    const none = stepOf(sgd(), {variables: [idle]});
+    expect(() => none({initial: {y: idle}, data} as never))
+      .to.throw(OptionError, /depends on none of the variables/)
+      .with.property('code', 'no-gradient');
+    const all = trainingStep(model, {loss, optimizer: sgd()});
+    all([{data}, {data}]);
+    const trained = all.values(k as tf.Variable);
+    expect(() => all([{data}, {initial: () => ({y: idle}), data} as never]))
+      .to.throw(OptionError, /which the first run did not/)
+      .with.property('code', 'no-gradient');
+    expect(all.values(k as tf.Variable)).to.deep.equal(trained);
+    idle.dispose();
+  });
+
   it("keeps tfjs's variables as they are until it is asked to write or read them; no tensor is left behind", () => {
     const step = stepOf(adam());
     step({data});
@@ -366,6 +404,7 @@ describe('trainingStep', () => {
       [{}, 'count'],
       [{count: -1, values, optimizer}, 'count'],
       [{count: 0.5, values, optimizer}, 'count'],
+      [{count, values, optimizer, rate: NaN}, 'rate'],
       [{count, values, optimizer: null}, 'optimizer'],
       [{count, values: holed, optimizer}, 'values'],
       [{count, values, optimizer: {...optimizer, mean: holed}}, 'mean'],

@@ -1,0 +1,117 @@
+/**
+ * The constraints of a mechanical system as equations: each constraint gets its place in λ and the rows of its kind,
+ * and what they return is joined. `partOf` says which class of constraint-parts/ writes the rows of a kind.
+ */
+import * as tf from '@tensorflow/tfjs';
+import {within} from '../trace/trace.js';
+import {coefficientsOf} from './coefficients.js';
+import {holdsPosition, isHardContact, type Constraint} from './constraint-kinds.js';
+import {Contact} from './constraint-parts/contact.js';
+import {FrictionalContact, slipTensor} from './constraint-parts/frictional.js';
+import {HeldPositions, HeldVelocities} from './constraint-parts/joints.js';
+import {ConstraintPart, gapTensor, type ConstraintContext, type ConstraintPlace} from './constraint-parts/part.js';
+import {HardUnilateral} from './constraint-parts/unilateral.js';
+import {forces, type Constraints, type ImpactMultipliers, type Place} from './constraints.js';
+import {fewestRows} from './contact-laws.js';
+import type {Equations} from './equations.js';
+
+/** The rows of each constraint, as its function gives them for tensors of a trace. */
+export function constraintSizes(constraints: readonly Constraint[], at: Place, context: ConstraintContext): number[] {
+  return constraints.map(
+    (constraint, index) =>
+      gapTensor(constraint, index, at, context).size + (slipTensor(constraint, index, at, context)?.size ?? 0),
+  );
+}
+
+/**
+ * The rows of one constraint.
+ *
+ * | constraint | rows |
+ * |---|---|
+ * | `frictionalContact` | `FrictionalContact` |
+ * | `holds: 'contact'`, rigid `unilateral` | `HardUnilateral` |
+ * | `holds: 'always'`, `bilateral` and `nonholonomic` | `HeldPositions`, `HeldVelocities` |
+ * | `holds: 'never'`, `compliant` and soft `unilateral` | `ConstraintPart` |
+ */
+function partOf(constraint: Constraint, place: ConstraintPlace, context: ConstraintContext): ConstraintPart {
+  if (constraint.contact !== undefined) return new FrictionalContact(constraint, place, context);
+  if (isHardContact(constraint)) return new HardUnilateral(constraint, place, context);
+  if (holdsPosition(constraint.kind)) return new HeldPositions(constraint, place, context);
+  if (constraint.kind.holds === 'always') return new HeldVelocities(constraint, place, context);
+  return new ConstraintPart(constraint, place, context);
+}
+
+function partsOf(
+  constraints: readonly Constraint[],
+  sizes: readonly number[],
+  context: ConstraintContext,
+): ConstraintPart[] {
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  let offset = 0;
+  return constraints.map((constraint, index) => {
+    const part = partOf(constraint, {index, offset, count: sizes[index], total}, context);
+    offset += sizes[index];
+    return part;
+  });
+}
+
+const concatenated = (each: readonly tf.Tensor[], axis = 0): tf.Tensor =>
+  each.length === 1 ? each[0] : tf.concat([...each], axis);
+
+/**
+ * @param sizes rows of each constraint, see `constraintSizes`
+ * @param multiplierForce forces that read the multipliers: a part of the reaction
+ */
+export function constraintEquations(
+  constraints: readonly Constraint[],
+  sizes: readonly number[],
+  context: ConstraintContext,
+  multiplierForce?: Equations['multiplierForce'],
+): Constraints {
+  const parts = partsOf(constraints, sizes, context);
+  const count = parts.reduce((sum, part) => sum + part.count, 0);
+  const contacts = parts.filter(part => part instanceof Contact);
+  const {motion} = context;
+  const collect = (rows: (part: ConstraintPart) => tf.Tensor): tf.Tensor => concatenated(parts.map(rows));
+  return {
+    count,
+    coefficients: () => coefficientsOf(constraints, context.params),
+    reaction: (at, lambda, of) => {
+      const terms = parts.filter(({kind}) => of === undefined || of(kind)).map(part => part.reaction(at, lambda));
+      if (multiplierForce !== undefined && (of === undefined || of === forces.rigid))
+        terms.push(multiplierForce(at, lambda));
+      return terms.length === 0 ? tf.zerosLike(at.v) : terms.reduce((sum, term) => tf.add(sum, term));
+    },
+    rows: (at, lambda, scale, spring = at) => collect(part => part.rows(at, lambda, scale, spring)),
+    still: (at, displacement, lambda, scale) => collect(part => part.still(at, displacement, lambda, scale)),
+    touching: (at, lambda, scale) =>
+      parts.some(({kind}) => kind.kinked) ? collect(part => part.touching(at, lambda, scale)) : undefined,
+    springs: at => collect(part => part.spring(at) ?? tf.zeros([part.count])),
+    blended: (at, lambda, alpha) => collect(part => part.blended(at, lambda, alpha)),
+    positions: (at, idle, give) => collect(part => part.positions(at, idle, give)),
+    depths: (at, h) => {
+      const each = parts.map(part => part.depths(at, h));
+      if (each.every(depths => depths === undefined)) return undefined;
+      return concatenated(each.map((depths, i) => depths ?? tf.zeros([parts[i].count])));
+    },
+    velocities: (at, idle, ofVelocities, closed) => collect(part => part.velocities(at, idle, ofVelocities, closed)),
+    changes: motion === undefined ? undefined : (at, w, idle) => collect(part => part.changes(at, w, idle, motion)),
+    accelerations: (at, a, idle, closed) => collect(part => part.accelerations(at, a, idle, closed)),
+    closed: (at, lambda, scale) => collect(part => part.closed(at, lambda, scale)),
+    instant: (at, a, lambda, scale, h) => collect(part => part.instant(at, a, lambda, scale, h)),
+    impact: (step, multipliers, scale) => {
+      const rows = parts.map(part => part.impact(step, multipliers, scale));
+      const all = (name: keyof ImpactMultipliers): tf.Tensor =>
+        concatenated(rows.map(one => one[name]).filter(one => one !== undefined));
+      const both = {lambda: all('lambda'), pi: all('pi')};
+      return step.compressed === undefined ? both : {...both, compression: all('compression')};
+    },
+    laws: (step, multipliers, scale) => {
+      if (count < fewestRows || step.compressed !== undefined || contacts.length < parts.length) return undefined;
+      const none = tf.zerosLike(step.end.v);
+      const still = {...step, end: {...step.end, v: none}, mean: none};
+      const each = contacts.map(part => part.laws(step, still, multipliers, scale));
+      return within('contacts', () => concatenated(each, 1));
+    },
+  };
+}

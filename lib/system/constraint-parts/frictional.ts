@@ -1,0 +1,89 @@
+/**
+ * Contacts of `frictionalContact`, with Coulomb's friction where they have a slip velocity. Their multipliers are λ_N
+ * [m], then λ_T [m, d]. Only steps of `moreau` know their law (contact.ts, impact-law.ts): at one instant there is no
+ * impulse, and λ is zero.
+ */
+import * as tf from '@tensorflow/tfjs';
+import {ShapeError} from '../../errors.js';
+import {immediate, within} from '../../trace/trace.js';
+import type {Constraint} from '../constraint-kinds.js';
+import type {Place, RowScale} from '../constraints.js';
+import {borderDistance} from '../impact-law.js';
+import {Contact, joined, split} from './contact.js';
+import {gapTensor, velocitiesAt, type ConstraintContext} from './part.js';
+
+export class FrictionalContact extends Contact {
+  override reaction(at: Place, lambda: tf.Tensor): tf.Tensor {
+    const own = this.own(lambda);
+    const {normal, tangential} = split(own, this.slip(at));
+    const pressed = this.force(place => this.gap(place), 'q', at, normal);
+    if (tangential === undefined) return pressed;
+    return tf.add(
+      pressed,
+      this.force(place => this.slip(place) as tf.Tensor, 'v', at, tangential),
+    );
+  }
+
+  override touching(at: Place, lambda: tf.Tensor, {give, position: h}: RowScale): tf.Tensor {
+    const slip = this.slip(at);
+    const {normal, tangential} = split(this.own(lambda), slip);
+    return joined(
+      borderDistance(
+        this.gap(at),
+        tf.mul(normal, give),
+        slip === undefined ? undefined : tf.mul(slip, h),
+        tangential === undefined ? undefined : tf.mul(tangential, give),
+        this.coefficient('friction'),
+      ),
+    );
+  }
+
+  override positions(at: Place, idle: tf.Tensor, give?: tf.Tensor): tf.Tensor {
+    const own = this.own(idle);
+    if (give === undefined) return own;
+    const {normal, tangential} = split(own, this.slip(at));
+    return joined({normal: this.apart(at, normal, give), tangential});
+  }
+
+  override depths(at: Place, h: tf.Tensor): tf.Tensor {
+    const gap = this.gap(at);
+    const bend = tf.abs(this.second(at, tf.zerosLike(at.v)));
+    const depth = tf.minimum(tf.add(gap, tf.mul(tf.square(h), bend)), 0);
+    return gap.size === this.count ? depth : tf.concat([depth, tf.zeros([this.count - gap.size])]);
+  }
+
+  override instant(_at: Place, _a: tf.Tensor, lambda: tf.Tensor): tf.Tensor {
+    return this.own(lambda);
+  }
+
+  protected override slip(at: Place): tf.Tensor | undefined {
+    return slipTensor(this.constraint, this.place.index, at, this.context);
+  }
+}
+
+/**
+ * The slip velocity of a constraint at a place, [m, d] for m contacts; undefined of what has no friction.
+ * @throws ShapeError where its function does not return one or two numbers a contact
+ */
+export function slipTensor(
+  constraint: Constraint,
+  index: number,
+  at: Place,
+  context: ConstraintContext,
+): tf.Tensor | undefined {
+  const slip = constraint.contact?.slip;
+  if (slip === undefined) return undefined;
+  const {size} = gapTensor(constraint, index, at, context);
+  const {params, motion} = context;
+  return within(`constraints[${index}].slip`, () => {
+    const value = immediate(slip({...velocitiesAt(at, motion), q: at.q, t: at.t, params}));
+    const fits = value instanceof tf.Tensor && (value.size === size || value.size === 2 * size);
+    if (!fits || (value.rank > 0 && value.shape[0] !== size && value.size !== 2))
+      throw new ShapeError(
+        'constraint-shape',
+        `constraints[${index}]: slip must return a tensor of shape [${size}] in the plane or [${size}, 2] in space, for ${size} contact${size === 1 ? '' : 's'}; it returned ${value instanceof tf.Tensor ? `shape [${value.shape.join(', ')}]` : typeof value}.`,
+        {constraint: index},
+      );
+    return tf.reshape(value, [size, value.size / size]);
+  });
+}

@@ -1,0 +1,267 @@
+/**
+ * The rows of one constraint: its gap, the derivatives of the gap (taken from its graph), its force, and what its
+ * kind's condition makes of them. As it stands this is a constraint that yields: a spring, a soft contact, a custom
+ * kind with `holds: 'never'`. Joints and contacts, in the files beside this one, extend it with the equations in which
+ * they take part; in the others their multipliers are idle. Methods have the names and arguments of `Constraints`; they
+ * read the whole λ and return the constraint's own rows, [count].
+ */
+import * as tf from '@tensorflow/tfjs';
+import {ShapeError} from '../../errors.js';
+import type {Tensors} from '../../trace/differentials.js';
+import {derivativeAlong, transposedProduct} from '../../trace/differentials.js';
+import {constantTensor, immediate, within} from '../../trace/trace.js';
+import {coefficientTensor, type CoefficientName} from '../coefficients.js';
+import type {Constraint, ConstraintKind} from '../constraint-kinds.js';
+import type {ConstraintMotion, ImpactMultipliers, ImpactStep, Place, RowScale} from '../constraints.js';
+import type {Params} from '../params.js';
+
+/** What the constraints of a system share. */
+export interface ConstraintContext {
+  readonly params: Params;
+  readonly motion?: ConstraintMotion | undefined;
+}
+
+/** Where a constraint stands among those of its system, and its multipliers in λ. */
+export interface ConstraintPlace {
+  readonly index: number;
+  readonly offset: number;
+  /** Its multipliers, and those of all constraints. */
+  readonly count: number;
+  readonly total: number;
+}
+
+/**
+ * At one instant no division by h² enlarges rounding, and a far smaller regularization makes redundant multipliers
+ * unique.
+ */
+const instantShare = 3e-3;
+
+export class ConstraintPart {
+  readonly kind: ConstraintKind;
+  readonly count: number;
+
+  constructor(
+    protected readonly constraint: Constraint,
+    protected readonly place: ConstraintPlace,
+    protected readonly context: ConstraintContext,
+  ) {
+    this.kind = constraint.kind;
+    this.count = place.count;
+  }
+
+  /** Gᵀλ of this constraint. */
+  reaction(at: Place, lambda: tf.Tensor): tf.Tensor {
+    const moved = this.kind.of === 'velocities' ? 'v' : 'q';
+    return this.force(place => this.gap(place), moved, at, this.own(lambda));
+  }
+
+  rows(at: Place, lambda: tf.Tensor, scale: RowScale, spring: Place): tf.Tensor {
+    const {position, velocity, give, regularization} = scale;
+    const own = this.own(lambda);
+    const gap = this.gap(this.kind.law === undefined ? at : spring);
+    const softness = tf.mul(regularization, give);
+    if (this.kind.of === 'positions') return tf.div(this.condition(gap, own, softness, give), position);
+    // A unit multiplier gives a velocity of `give` divided by the time that relates the two units.
+    const unit = tf.div(velocity, position);
+    return tf.div(this.condition(gap, own, tf.mul(softness, unit), tf.mul(give, unit)), velocity);
+  }
+
+  still(at: Place, _displacement: tf.Tensor, lambda: tf.Tensor, scale: RowScale): tf.Tensor {
+    return this.rows(at, lambda, this.gentle(scale), at);
+  }
+
+  touching(at: Place, lambda: tf.Tensor, {give}: RowScale): tf.Tensor {
+    if (this.kind.kinked !== true) return tf.ones([this.count]);
+    const own = this.own(lambda);
+    const gap = this.gap(at);
+    const yielding = this.constraint.compliance === undefined ? gap : tf.add(gap, tf.mul(this.compliance(), own));
+    return tf.maximum(yielding, tf.mul(own, give));
+  }
+
+  /** Undefined of what is no spring. */
+  spring(at: Place): tf.Tensor | undefined {
+    return this.kind.law?.(this.gap(at), this.compliance());
+  }
+
+  blended(at: Place, lambda: tf.Tensor, alpha: number): tf.Tensor {
+    const law = this.spring(at);
+    const own = this.own(lambda);
+    return law === undefined ? own : tf.add(tf.mul(law, 1 - alpha), tf.mul(own, alpha));
+  }
+
+  positions(_at: Place, idle: tf.Tensor, _give?: tf.Tensor): tf.Tensor {
+    return this.own(idle);
+  }
+
+  /** Undefined of what has no friction. */
+  depths(_at: Place, _h: tf.Tensor): tf.Tensor | undefined {
+    return undefined;
+  }
+
+  velocities(_at: Place, idle: tf.Tensor, _ofVelocities: boolean, _closed?: tf.Tensor): tf.Tensor {
+    return this.own(idle);
+  }
+
+  changes(_at: Place, _w: tf.Tensor, idle: tf.Tensor, _motion: ConstraintMotion): tf.Tensor {
+    return this.own(idle);
+  }
+
+  accelerations(_at: Place, _a: tf.Tensor, idle: tf.Tensor, _closed: tf.Tensor): tf.Tensor {
+    return this.own(idle);
+  }
+
+  closed(_at: Place, _lambda: tf.Tensor, _scale: RowScale): tf.Tensor {
+    return tf.zeros([this.count], 'bool');
+  }
+
+  /** What one step of this acceleration does: h²a to a gap, ha to a velocity. */
+  instant(at: Place, a: tf.Tensor, lambda: tf.Tensor, {regularization, give}: RowScale, h: tf.Tensor): tf.Tensor {
+    const own = this.own(lambda);
+    const positions = this.kind.of === 'positions';
+    const reach = positions ? tf.square(h) : h;
+    const scale = positions ? give : tf.div(give, h);
+    const gap = this.kind.oneSided === true ? this.gapAfter(at, a, h) : this.gap(at);
+    return tf.div(this.condition(gap, own, tf.mul(regularization, scale), scale), reach);
+  }
+
+  /** A spring gives no impulse: π and Λ_c are zero. */
+  impact(step: ImpactStep, multipliers: ImpactMultipliers, scale: RowScale): ImpactMultipliers {
+    const {end, h} = step;
+    const lambda = this.rows(end, multipliers.lambda, scale, end);
+    const pi = tf.mul(tf.div(scale.give, h), this.own(multipliers.pi));
+    return {lambda, pi, ...this.compression(step, multipliers, scale)};
+  }
+
+  protected compression(
+    {start, compressed, h}: ImpactStep,
+    {compression}: ImpactMultipliers,
+    {give, regularization}: RowScale,
+  ): Pick<ImpactMultipliers, 'compression'> {
+    if (compressed === undefined || compression === undefined) return {};
+    const unit = tf.div(give, h);
+    const own = this.own(compression);
+    const held = this.heldVelocity({...start, v: compressed}) ?? tf.mul(unit, own);
+    return {compression: tf.add(held, tf.mul(tf.mul(regularization, unit), own))};
+  }
+
+  /** φ' or ψ where it is held at zero. */
+  protected heldVelocity(_at: Place): tf.Tensor | undefined {
+    return undefined;
+  }
+
+  /** φ or ψ, one number a row of the gap. */
+  protected gap(at: Place): tf.Tensor {
+    return gapTensor(this.constraint, this.place.index, at, this.context);
+  }
+
+  /**
+   * The gap after a step with the acceleration a: rows far from contact stay open, closed ones may not sink further.
+   */
+  private gapAfter(at: Place, a: tf.Tensor, h: tf.Tensor): tf.Tensor {
+    if (this.kind.of === 'velocities') return tf.add(this.gap(at), tf.mul(h, this.rate(at, a)));
+    return tf.addN([this.gap(at), tf.mul(h, this.rate(at)), tf.mul(tf.square(h), this.second(at, a))]);
+  }
+
+  /** φ', or ψ' with v' = a. */
+  protected rate(at: Place, a?: tf.Tensor): tf.Tensor {
+    const {motion} = this.context;
+    const one = constantTensor(1, []);
+    const positions = this.kind.of === 'positions';
+    const q = this.positionRate(at);
+    // A gap of positions that reads hidden states changes with them.
+    const drift = positions ? motion?.drift(at) : undefined;
+    const direction: Tensors =
+      drift !== undefined ? {q, t: one, v: drift} : positions ? {q, t: one} : {q, t: one, v: a ?? tf.zerosLike(at.v)};
+    return derivativeAlong(
+      place => this.gap({v: at.v, ...place} as unknown as Place),
+      positions && drift === undefined ? {q: at.q, t: at.t} : {...at},
+      direction,
+    );
+  }
+
+  /** φ'' with v' = a. */
+  protected second(at: Place, a: tf.Tensor): tf.Tensor {
+    return derivativeAlong(
+      place => this.rate(place as unknown as Place),
+      {...at},
+      {q: this.positionRate(at), v: a, t: constantTensor(1, [])},
+    );
+  }
+
+  private positionRate({q, v, t}: Place): tf.Tensor {
+    const {motion} = this.context;
+    return motion === undefined ? v : motion.positionRate(q, v, t);
+  }
+
+  /** (∂f/∂q)ᵀλ or (∂f/∂v)ᵀλ as a force on velocities. */
+  protected force(f: (at: Place) => tf.Tensor, moved: 'q' | 'v', at: Place, lambda: tf.Tensor): tf.Tensor {
+    const {motion} = this.context;
+    const force = transposedProduct(place => f({...at, ...place}), {[moved]: at[moved]}, moved, lambda);
+    if (motion === undefined) return force;
+    return moved === 'v' ? motion.onVelocities(force) : motion.pushed(at, force);
+  }
+
+  /**
+   * The condition of its kind, for gap and λ of its rows.
+   * @throws ShapeError where it is not one number a row
+   */
+  protected condition(gap: tf.Tensor, lambda: tf.Tensor, softness: tf.Tensor, give: tf.Tensor): tf.Tensor {
+    const {kind, count} = this;
+    const {index} = this.place;
+    const compliance = this.compliance();
+    return within(`constraints[${index}].condition`, () => {
+      const value = immediate(kind.condition({gap, lambda, compliance, softness, give}));
+      if (!(value instanceof tf.Tensor) || value.size !== count || value.rank !== 1) {
+        const got = value instanceof tf.Tensor ? `shape [${value.shape.join(', ')}]` : typeof value;
+        throw new ShapeError(
+          'constraint-shape',
+          `constraints[${index}]: the condition of ${kind.name} must return a tensor of shape [${count}], one number per row, not ${got}.`,
+          {constraint: index},
+        );
+      }
+      return value;
+    });
+  }
+
+  /** Its part of λ. */
+  protected own(lambda: tf.Tensor): tf.Tensor {
+    const {offset, count, total} = this.place;
+    return count === total ? lambda : tf.slice(lambda, [offset], [count]);
+  }
+
+  protected coefficient(name: CoefficientName): tf.Tensor {
+    return coefficientTensor(this.constraint, this.place.index, name, this.context.params);
+  }
+
+  private compliance(): tf.Tensor {
+    return this.coefficient('compliance');
+  }
+
+  /** The scale at an instant. */
+  protected gentle(scale: RowScale): RowScale {
+    return {...scale, regularization: tf.mul(scale.regularization, instantShare)};
+  }
+}
+
+/**
+ * The gap of a constraint at a place, [m].
+ * @throws ShapeError where its function does not return one number a row
+ */
+export function gapTensor({gap}: Constraint, index: number, at: Place, {params, motion}: ConstraintContext): tf.Tensor {
+  return within(`constraints[${index}]`, () => {
+    const value = immediate(gap({...velocitiesAt(at, motion), q: at.q, t: at.t, params}));
+    if (!(value instanceof tf.Tensor) || value.rank > 1) {
+      const got = value instanceof tf.Tensor ? `shape [${value.shape.join(', ')}]` : typeof value;
+      throw new ShapeError(
+        'constraint-shape',
+        `constraints[${index}] must return a tensor of shape [m] or a scalar, one number a row; it returned ${got}.`,
+        {constraint: index},
+      );
+    }
+    return tf.reshape(value, [value.size]);
+  });
+}
+
+/** v and the hidden states by name, as functions of users read them. */
+export const velocitiesAt = ({v}: Place, motion: ConstraintMotion | undefined): {v: tf.Tensor} =>
+  motion === undefined ? {v} : (motion.seen(v) as {v: tf.Tensor});

@@ -1,0 +1,98 @@
+/**
+ * The bytes of a table, wherever they come from: a path, a text, bytes, a Blob. They come in parts, within the limits of
+ * reading, and the first part tells what the file is.
+ */
+import {nodeFs} from '../../lib/builtin.js';
+import {shown} from '../../lib/checks.js';
+import {DataError, OptionError} from '../../lib/errors.js';
+import type {Budget} from './limits.js';
+import {isArrayFile} from './npz.js';
+import {isParquet} from './parquet.js';
+import {unreadable} from './table-errors.js';
+
+/** The path of a file, or the table itself: its text (of at least two lines, which no path has), its bytes, or a Blob, such as a File that a user chose. */
+export type TableSource = string | Uint8Array | ArrayBuffer | Blob;
+
+/** A text of several lines is a table itself; a text of one line is the path of a file. */
+const isText = (source: TableSource): source is string => typeof source === 'string' && /[\r\n]/.test(source);
+
+/** What errors call it. */
+export function nameOf(source: TableSource, owner: string): string {
+  if (typeof source === 'string') return isText(source) ? 'the text' : source;
+  if (source instanceof Uint8Array || source instanceof ArrayBuffer) return 'the bytes';
+  if (typeof Blob !== 'undefined' && source instanceof Blob) return 'name' in source ? String(source.name) : 'the blob';
+  throw new OptionError(
+    'bad-option',
+    `${owner} reads the path of a file, a table's text, its bytes or a Blob, not ${shown(source)}.`,
+  );
+}
+
+/** The bytes of any source, within the budget. */
+export async function* chunksOf(source: TableSource, budget: Budget): AsyncGenerator<Uint8Array, void> {
+  if (typeof source === 'string' && !isText(source)) return yield* fileChunks(source, budget);
+  const bytes =
+    typeof source === 'string'
+      ? new TextEncoder().encode(source)
+      : source instanceof Uint8Array
+        ? source
+        : new Uint8Array(source instanceof ArrayBuffer ? source : await source.arrayBuffer());
+  budget.require('bytes', bytes.length, 'it has');
+  // In parts, as a file comes: the first one decides the delimiter.
+  for (let i = 0; i === 0 || i < bytes.length; i += 2 ** 16) yield bytes.subarray(i, i + 2 ** 16);
+}
+
+/** The file's bytes, as many and as long as the budget has; what the operating system refuses is a DataError. */
+async function* fileChunks(path: string, budget: Budget): AsyncGenerator<Uint8Array, void> {
+  if (nodeFs === undefined) {
+    throw new DataError(
+      'table-unreadable',
+      `${path} cannot be read: readTable needs Node's file system, which is not available here.`,
+      {file: path},
+    );
+  }
+  let bytes = 0;
+  try {
+    for await (const chunk of nodeFs.createReadStream(path) as AsyncIterable<Uint8Array>) {
+      bytes += chunk.length;
+      budget.require('bytes', bytes, 'the file has at least');
+      budget.requireTime(bytes);
+      yield chunk;
+    }
+  } catch (cause) {
+    throw cause instanceof DataError ? cause : unreadable(path, cause);
+  }
+}
+
+/** The first chunk, which decides the delimiter; an empty or binary file ends here. */
+export async function beginning(path: string, chunks: AsyncGenerator<Uint8Array, void>): Promise<Uint8Array> {
+  const {value, done} = await chunks.next();
+  if (done) throw new DataError('table-empty', `${path} is empty: a table begins with a header line.`, {file: path});
+  const utf16 = value[0] === 0xff && value[1] === 0xfe;
+  if (value.includes(0) && !utf16 && !isArrayFile(value) && !isParquet(value)) {
+    throw new DataError('table-binary', `${path} is not a text file: readTable reads CSV, TSV, Parquet, NPZ and NPY.`, {
+      file: path,
+    });
+  }
+  return value;
+}
+
+export async function* following(first: Uint8Array, rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  yield first;
+  yield* rest;
+}
+
+export async function allBytes(start: Uint8Array, rest: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const parts = [start];
+  for await (const part of rest) parts.push(part);
+  return joined(parts);
+}
+
+export function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(parts.reduce((sum, {length}) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}
