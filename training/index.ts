@@ -171,7 +171,7 @@ export type {Examples} from './train/examples.js';
 export type {Random} from './train/random.js';
 export {
   randomizedSmoothing,
-  type Evaluation,
+  type ObjectiveEvaluation,
   type NamedArrays,
   type SmoothedEstimate,
   type SmoothingOptions,

@@ -26,24 +26,29 @@ export interface NamedArrays {
 }
 
 /** The value of an objective at a point, and the gradient there, which 'zeroth' does not need. */
-export type Evaluation<X> = number | {readonly value: number; readonly gradient: X};
+export type ObjectiveEvaluation<X> =
+  | number
+  | {
+      readonly value: number;
+      readonly gradient: X extends Float64Array ? ArrayLike<number> : {readonly [name in keyof X]: ArrayLike<number>};
+    };
 
 /** Options of `randomizedSmoothing`. */
 export interface SmoothingOptions<X extends Float64Array | NamedArrays> {
   /** The point: a vector, or arrays by name. */
   readonly at: X;
   /** Standard deviation of the perturbations, positive: of all entries, or by name. */
-  readonly sigma: number | {readonly [name in Extract<keyof X, string>]?: number};
+  readonly sigma: X extends Float64Array ? number : number | {readonly [name in keyof X]: number};
   /**
    * Number of evaluations: even, as they come in pairs x ± σz, and at least 4, as two pairs are the fewest that have a
    * standard error.
    */
   readonly samples: number;
-  /** The same seed draws the same samples. Default 1. */
+  /** The same seed draws the same samples; an iteration that should have its own needs another. Default 1. */
   readonly seed?: number;
   /**
-   * - 'zeroth' (default): mean of (f(x + σz) − f(x − σz)) z/2σ. Unbiased for every f, hence the default; its variance
-   *   grows with the number of entries.
+   * - 'zeroth' (default): mean of (f(x + σz) − f(x − σz)) z/2σ. Unbiased whether f is continuous or not, hence the
+   *   default; its variance grows with the number of entries.
    * - 'first': mean of ∇f(x + σz). Less variance where f is smooth; biased where f jumps, since no sample sees the jump,
    *   and its standard error does not tell. Where f is continuous but very steep in places, few samples may see them.
    * - 'interpolated': α first + (1 − α) zeroth, with the α of least variance, as long as this moves the estimate by no
@@ -93,15 +98,15 @@ const LONGEST = 8;
  *   sample's point as `data.x`
  */
 export function randomizedSmoothing<X extends Float64Array | NamedArrays>(
-  objective: (x: X) => Evaluation<X>,
+  objective: (x: X) => ObjectiveEvaluation<X>,
   options: SmoothingOptions<X> & {readonly batch?: undefined},
 ): SmoothedEstimate<X>;
 export function randomizedSmoothing<X extends Float64Array | NamedArrays>(
-  objective: (points: readonly X[]) => readonly Evaluation<X>[],
+  objective: (points: readonly X[]) => readonly ObjectiveEvaluation<X>[],
   options: SmoothingOptions<X> & {readonly batch: number},
 ): SmoothedEstimate<X>;
 export function randomizedSmoothing<X extends Float64Array | NamedArrays>(
-  objective: ((x: X) => Evaluation<X>) | ((points: readonly X[]) => readonly Evaluation<X>[]),
+  objective: ((x: X) => ObjectiveEvaluation<X>) | ((points: readonly X[]) => readonly ObjectiveEvaluation<X>[]),
   options: SmoothingOptions<X>,
 ): SmoothedEstimate<X> {
   requireValue(objective, callable, `${owner}: the objective`);
@@ -122,8 +127,8 @@ export function randomizedSmoothing<X extends Float64Array | NamedArrays>(
   const sigma = deviations(form, options.sigma);
   const evaluate =
     batch === undefined
-      ? (points: readonly X[]) => points.map(objective as (x: X) => Evaluation<X>)
-      : (objective as (points: readonly X[]) => readonly Evaluation<X>[]);
+      ? (points: readonly X[]) => points.map(x => (objective as (x: X) => ObjectiveEvaluation<X>)(x))
+      : (objective as (points: readonly X[]) => readonly ObjectiveEvaluation<X>[]);
   const normal = gaussian(seed);
   const values = jointMoments(1);
   const gradients = jointMoments(centre.length);

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {event, frictionalContact, mechanics, moreau, OptionError, simulate, trapezoid} from '../../../lib/index.js';
-import {randomizedSmoothing, type Evaluation} from '../../../training/index.js';
+import {randomizedSmoothing, type ObjectiveEvaluation} from '../../../training/index.js';
 
 type F = (x: Float64Array) => {readonly value: number; readonly gradient: Float64Array};
 type Loose = (objective: unknown, options: unknown) => unknown;
@@ -70,7 +70,7 @@ describe('randomized smoothing', () => {
     type X = {readonly a: Float64Array; readonly b: Float64Array};
     const at: X = {a: Float64Array.of(1, -2), b: Float64Array.of(0.5)};
     const sigma = {a: 0.1, b: 2};
-    const quadratic = ({a: [p, q], b: [r]}: X): Evaluation<X> => ({
+    const quadratic = ({a: [p, q], b: [r]}: X): ObjectiveEvaluation<X> => ({
       value: p * p + 3 * p * q + r * q + 2 * r * r,
       gradient: {a: Float64Array.of(2 * p + 3 * q, 3 * p + r), b: Float64Array.of(q + 4 * r)},
     });
@@ -280,7 +280,7 @@ describe('randomized smoothing of runs through contact', function () {
       return {value: found.value, gradient: found.gradient.initial!.v.slice(1)};
     };
     const [zeroth, first, mixed] = orders.map(order =>
-      randomizedSmoothing(order === 'zeroth' ? ([up]) => value(up) : both, {
+      randomizedSmoothing(order === 'zeroth' ? ([up]: Float64Array) => value(up) : both, {
         ...{at: Float64Array.of(4), sigma: 0.2, samples: 1000, order},
       }),
     );
