@@ -1,7 +1,16 @@
 /** Randomized smoothing: against closed forms, coverage of its standard errors, and quadrature of runs through impacts. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {event, frictionalContact, mechanics, moreau, OptionError, simulate, trapezoid} from '../../../lib/index.js';
+import {
+  batch,
+  event,
+  frictionalContact,
+  mechanics,
+  moreau,
+  OptionError,
+  simulate,
+  trapezoid,
+} from '../../../lib/index.js';
 import {randomizedSmoothing, type ObjectiveEvaluation} from '../../../training/index.js';
 
 type F = (x: Float64Array) => {readonly value: number; readonly gradient: Float64Array};
@@ -219,14 +228,14 @@ describe('randomized smoothing', () => {
 
     it('a value that is not finite, with the point of the sample', () => {
       const seen: Float64Array[] = [];
-      const log = (x: {a: Float64Array}): number => Math.log(seen[seen.push(x.a) - 1][0]);
-      const act = () => randomizedSmoothing(log, {at: {a: Float64Array.of(0.1)}, sigma: 1, samples: 10});
-      expect(act).to.throw(OptionError, /the objective is NaN\. Return a finite value.*sigma smaller/);
-      const error = thrown(act);
-      const {length} = seen;
+      const seventh = (x: {a: Float64Array}): number => (seen.push(x.a) === 7 ? NaN : 1);
+      const error = thrown(() => randomizedSmoothing(seventh, {at: {a: Float64Array.of(0.1)}, sigma: 1, samples: 10}));
+      expect(error).to.be.instanceOf(OptionError);
       expect(error.code).to.equal('objective-not-finite');
-      expect(error.data).to.deep.equal({sample: length / 2 - 1, x: {a: seen[length - 1]}});
-      expect(error.message).to.include(`at sample ${length / 2 - 1}, a = [${seen[length - 1][0]}]`);
+      expect(error.data).to.deep.equal({sample: 6, x: {a: seen[6]}});
+      expect(error.message).to.include(
+        `at sample 6, a = [${seen[6][0]}], the objective is NaN. Return a finite value for a run that fails, or make sigma smaller.`,
+      );
     });
   });
 });
@@ -314,6 +323,15 @@ describe('randomized smoothing of runs through contact', function () {
       expect(off(found.gradient[0], exact.slope, found.gradientError[0])).to.be.below(4);
       return found.gradientError[0];
     });
+    // Runs of a batch have the bits of runs one by one.
+    const few = {at: Float64Array.of(4), sigma: 0.5, samples: 24};
+    const together = (points: readonly Float64Array[]): number[] => {
+      const members = points.map(([from]) => ({q: [from], v: [0]}));
+      return batch(ball, members, {...options, workers: 0}).map(path => path.values('q')[1]);
+    };
+    expect(randomizedSmoothing(together, {...few, batch: 8})).to.deep.equal(
+      randomizedSmoothing(([from]) => value(from), few),
+    );
     // Both orders err apart from each other here, so that their mean has half the error.
     expect(errors[2]).to.be.below(0.7 * Math.min(errors[0], errors[1]));
   });
