@@ -1,6 +1,7 @@
 /**
  * Contacts that yield: a normal force after Hunt & Crossley (J. Appl. Mech. 42, 1975), k δ^(3/2) (1 + (3/2) c δ') where
- * that is positive, and Coulomb's friction smoothed at small slip, −μ N w/√(|w|² + w₀²). Spheres, capsules and boxes
+ * that is positive, and Coulomb's friction smoothed at small slip, −μ N w/√(|w|² + w₀²); couples against rolling and spinning
+ * in the same form (Todorov, Erez & Tassa 2012 have them as bounds). Spheres, capsules and boxes
  * on planes (a capsule touches by the ends of its axis, a box by its corners: exact for planes) and spheres on spheres.
  */
 import * as tf from '@tensorflow/tfjs';
@@ -9,7 +10,7 @@ import type {Coefficient} from '../coefficient.js';
 import type {Place} from './bodies.js';
 import {column, type ForceGroup, type Instant} from './force-groups.js';
 import {requireShapes, type Shape} from './shapes.js';
-import type {Choice, Wrench} from './state.js';
+import {difference, type Choice, type Wrench} from './state.js';
 import {touchesOf, type Sort} from './touches.js';
 import {add, cross, dot, neg, rotateBack, scale, sub, type Vec} from './vectors.js';
 
@@ -22,6 +23,9 @@ export interface BodyContact {
   readonly dissipation: Coefficient;
   readonly friction: Coefficient;
   readonly slip: Coefficient;
+  readonly rolling: Coefficient;
+  readonly spinning: Coefficient;
+  readonly spin: Coefficient;
 }
 
 /**
@@ -32,6 +36,9 @@ export interface BodyContact {
  * @param spec.friction μ; default 0
  * @param spec.slip w₀ [length / time]: below it friction is less than Coulomb's, so that what should stick creeps with
  *   w₀ s/√(1 − s²), s the share of μN that is asked for; from 22 w₀ on it is Coulomb's to one part in a thousand. Default 10⁻³
+ * @param spec.rolling μ_r [length]: the couple against rolling is up to μ_r N, about the common tangents; default 0
+ * @param spec.spinning μ_s [length]: the couple against spinning is up to μ_s N, about the normal; default 0
+ * @param spec.spin w₀ of both couples [1 / time], as `slip` is for friction. Default 10⁻²
  * @throws OptionError 'bad-multibody', 'bad-coefficient'
  */
 export function contact(
@@ -43,17 +50,20 @@ export function contact(
     readonly dissipation?: Coefficient;
     readonly friction?: Coefficient;
     readonly slip?: Coefficient;
+    readonly rolling?: Coefficient;
+    readonly spinning?: Coefficient;
+    readonly spin?: Coefficient;
   },
 ): BodyContact {
   refuseUnknownOptions(
     spec,
-    {shapes: any, stiffness: any, dissipation: any, friction: any, slip: any},
+    {shapes: any, stiffness: any, dissipation: any, friction: any, slip: any, rolling: any, spinning: any, spin: any},
     'contact',
     'bad-multibody',
   );
-  const {shapes, stiffness, dissipation = 0, friction = 0, slip = 1e-3} = spec;
+  const {shapes, stiffness, dissipation = 0, friction = 0, slip = 1e-3, rolling = 0, spinning = 0, spin = 1e-2} = spec;
   requireShapes(shapes, 'contact');
-  return {a, b, shapes, stiffness, dissipation, friction, slip};
+  return {a, b, shapes, stiffness, dissipation, friction, slip, rolling, spinning, spin};
 }
 
 /** @throws OptionError 'unknown-body' */
@@ -66,15 +76,29 @@ export function contactGroups(
 
 function touchGroup({contacts: list, touches}: Sort<BodyContact>): ForceGroup {
   const {of, on} = touches;
-  const coefficient = (name: 'stiffness' | 'dissipation' | 'friction' | 'slip') =>
+  const coefficient = (name: Exclude<keyof BodyContact, 'a' | 'b' | 'shapes'>) =>
     column(
       list.map(one => one[name]),
       `contact: ${name}`,
-      name === 'slip' ? 'positive' : 'non-negative',
+      name === 'slip' || name === 'spin' ? 'positive' : 'non-negative',
     );
-  const [stiffness, dissipation, friction, slip] = (['stiffness', 'dissipation', 'friction', 'slip'] as const).map(
-    coefficient,
-  );
+  const [stiffness, dissipation, friction, slip, rolling, spinning, spin] = (
+    ['stiffness', 'dissipation', 'friction', 'slip', 'rolling', 'spinning', 'spin'] as const
+  ).map(coefficient);
+  const turned = list.some(one => one.rolling !== 0 || one.spinning !== 0);
+  /** Against the relative angular velocity, on the first bodies. */
+  const couple = ({pose, twist, params}: Instant, normal: Vec, push: tf.Tensor): Vec => {
+    const turning = difference(of.spin(pose, twist), on.spin(pose, twist));
+    const about = dot(turning, normal);
+    const across = sub(turning, scale(about, normal));
+    const least = tf.square(spin(params));
+    const against = (share: tf.Tensor, square: tf.Tensor): tf.Tensor =>
+      tf.neg(tf.div(tf.mul(share, push), tf.sqrt(tf.add(square, least))));
+    return add(
+      scale(against(rolling(params), dot(across, across)), across),
+      scale(tf.mul(against(spinning(params), tf.square(about)), about), normal),
+    );
+  };
   /** k δ^(3/2) and δ, zero apart. */
   const pressed = (gap: tf.Tensor, k: tf.Tensor): tf.Tensor => {
     const closed = tf.less(gap, 0);
@@ -94,7 +118,7 @@ function touchGroup({contacts: list, touches}: Sort<BodyContact>): ForceGroup {
       const smooth = tf.sqrt(tf.add(dot(sliding, sliding), tf.square(slip(params))));
       const rub = tf.div(tf.mul(friction(params), push), smooth);
       const force = sub(scale(push, normal), scale(rub, sliding));
-      return onBodies([of, on], at, force, arms);
+      return onBodies([of, on], at, force, arms, turned ? couple(at, normal, push) : undefined);
     },
     energy: at => {
       const {gap} = touches.gapAt(at);
@@ -103,16 +127,24 @@ function touchGroup({contacts: list, touches}: Sort<BodyContact>): ForceGroup {
   };
 }
 
-/** Of forces on the first bodies at their arms, and the opposite ones on the others. */
+/** Of forces on the first bodies at their arms and couples, in world axes, and the opposite ones on the others. */
 function onBodies(
   [of, on]: readonly [Choice, Choice],
   {pose}: Instant,
   force: Vec,
   [over, under]: readonly [Vec, Vec],
+  couple?: Vec,
 ): Wrench {
-  const torque = (choice: Choice, arm: Vec, f: Vec): Vec => cross(arm, rotateBack(choice.rotation(pose), f));
+  const torque = (choice: Choice, arm: Vec, f: Vec, turning?: Vec): Vec => {
+    const rotation = choice.rotation(pose);
+    const ofForce = cross(arm, rotateBack(rotation, f));
+    return turning === undefined ? ofForce : add(ofForce, rotateBack(rotation, turning));
+  };
   const gather = (onOne: Vec, onOther: Vec): Vec =>
     [0, 1, 2].map(i => tf.add(of.scatter(onOne[i]), on.scatter(onOther[i]))) as unknown as Vec;
   const back = neg(force);
-  return {force: gather(force, back), torque: gather(torque(of, over, force), torque(on, under, back))};
+  return {
+    force: gather(force, back),
+    torque: gather(torque(of, over, force, couple), torque(on, under, back, couple && neg(couple))),
+  };
 }

@@ -120,6 +120,92 @@ describe('contacts that yield', () => {
     expect(end(lies, 0.1).z).to.be.closeTo(height, 1e-9);
   });
 
+  const turning = (
+    spec: {rolling?: number; spinning?: number; friction?: number},
+    body: Partial<BodySpec>,
+    other = false,
+  ) =>
+    multibody({
+      gravity: other ? [0, 0, 0] : [0, 0, -g],
+      bodies: {
+        body: {mass, inertia: [ballInertia, ballInertia, ballInertia], position: [0, 0, radius - sunk(1)], ...body},
+        ...(other ? {plate: {mass: 3, inertia: [0.05, 0.05, 0.08]}} : {}),
+      },
+      contacts: [
+        contact(other ? 'plate' : 'ground', 'body', {
+          shapes: [plane(), sphere({radius})],
+          stiffness,
+          dissipation: 1,
+          ...spec,
+        }),
+      ],
+    });
+
+  it('a ball that rolls with v stops after 7 r v²/(10 μ_r g); one that spins with w turns by J w²/(2 μ_s m g)', () => {
+    const [v, rolling] = [0.5, 0.002];
+    const rolls = turning({rolling, friction: 0.5}, {velocity: [v, 0, 0], angularVelocity: [0, v / radius, 0]});
+    const slowing = (rolling * g) / (1.4 * radius);
+    expect(end(rolls, (0.5 * v) / slowing).vx).to.be.closeTo(v / 2, 1e-3);
+    const stopped = end(rolls, (1.2 * v) / slowing);
+    expect(stopped.x).to.be.closeTo(v ** 2 / (2 * slowing), 2e-3);
+    // Smoothed couples let it creep, here under no load.
+    expect(Math.abs(stopped.vx)).to.be.lessThan(1e-4);
+    const [w, spinning] = [20, 0.004];
+    const spins = turning({spinning}, {angularVelocity: [0, 0, w]});
+    const time = (ballInertia * w) / (spinning * mass * g);
+    const path = simulate(spins, spins.initial, {
+      scheme: implicitMidpoint(),
+      dt: 0.0005,
+      t1: 0.5 * time,
+      saveAt: 'end',
+    });
+    const {angularVelocity, velocity} = spins.pose(path, 'body');
+    expect(angularVelocity[5]).to.be.closeTo(w / 2, 1e-3 * w);
+    expect(Math.hypot(velocity[3], velocity[4])).to.be.lessThan(1e-9);
+    path.dispose();
+  });
+
+  it('couples of rolling and spinning act on both bodies: their angular momentum stays', () => {
+    const both = turning(
+      {rolling: 0.01, spinning: 0.02},
+      {angularVelocity: [3, -2, 5], velocity: [0, 0, -1], position: [0, 0, radius]},
+      true,
+    );
+    const path = simulate(both, both.initial, {scheme: implicitMidpoint(), dt: 0.0001, t1: 0.02, saveAt: 'end', observe: both.momentum}); // prettier-ignore
+    const momentum = path.values('observed');
+    for (let axis = 3; axis < 6; axis++) expect(momentum[6 + axis]).to.be.closeTo(momentum[axis], 1e-6);
+    // Something was exchanged: the plate turns, in both ways.
+    const {angularVelocity} = both.pose(path, 'plate');
+    expect(Math.hypot(angularVelocity[3], angularVelocity[4])).to.be.greaterThan(1e-3);
+    expect(Math.abs(angularVelocity[5])).to.be.greaterThan(1e-3);
+    path.dispose();
+  });
+
+  it('the derivative of where a ball stops, by its rolling friction, is −7 r v²/(10 μ_r² g)', () => {
+    const [v, at] = [0.5, 0.002];
+    const ball = multibody({
+      gravity: [0, 0, -g],
+      bodies: {body: {mass, inertia: [ballInertia, ballInertia, ballInertia], position: [0, 0, radius - sunk(1)], velocity: [v, 0, 0], angularVelocity: [0, v / radius, 0]}}, // prettier-ignore
+      contacts: [
+        contact('ground', 'body', {
+          shapes: [plane(), sphere({radius})],
+          stiffness,
+          dissipation: 1,
+          friction: 0.5,
+          rolling: ((params: {rolling: tf.Tensor}) => params.rolling) as never,
+          spin: 1e-3,
+        }),
+      ],
+    });
+    const t1 = (1.2 * v * 1.4 * radius) / (at * g);
+    const {trajectory, pullback} = simulate.vjp(ball, ball.initial, {scheme: implicitMidpoint(), dt: 0.002, t1, saveAt: 'end', params: {rolling: at}}); // prettier-ignore
+    trajectory.dispose();
+    const q = new Float64Array(14);
+    q[7] = 1;
+    const {rolling} = pullback({q}).params as never as {rolling: Float64Array};
+    expect(rolling[0]).to.be.closeTo((-0.7 * radius * v ** 2) / (at ** 2 * g), 0.01 * 0.7 * radius * v ** 2 / (at ** 2 * g)); // prettier-ignore
+  });
+
   it('names pairs that are not known', () => {
     expect(() =>
       contact('a', 'b', {
