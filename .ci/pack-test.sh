@@ -29,17 +29,26 @@ make() { # template
 }
 timed() { # template
   local from=$SECONDS
-  (make "$1" && "from_$1") || exit 1
+  # Not in a list of && or ||, in which set -e does not hold.
+  (
+    make "$1"
+    "from_$1"
+  )
   printf '== new %s, npm install, npm start: %d s\n' "$1" $((SECONDS - from))
 }
 from_identify() { # a fit, and a page that shows it
   npm start | tee said
-  grep -q 'k = 40.0' said && grep -q 'report.html shows the fit' said && grep -q '<svg' report.html
-  npm run check && npm run simulate && grep -q '<canvas' animation.html
+  grep -q 'k = 40.0' said
+  grep -q 'report.html shows the fit' said
+  grep -q '<svg' report.html
+  npm run check
+  npm run simulate
+  grep -q '<canvas' animation.html
 }
 from_train() {
   npm start | tee said
-  grep -q 'report.html shows the loss' said && grep -q '<svg' report.html
+  grep -q 'report.html shows the loss' said
+  grep -q '<svg' report.html
 }
 from_page() { # a server, which ends with its input
   mkfifo input
@@ -60,7 +69,8 @@ from_notebook() { # the kernel, in a folder of its own; its notebook is run wher
   if python3 -c 'import jupyter_client' 2> /dev/null; then
     mkdir done
     python3 "$project/.ci/run-notebook.py" first-swing.ipynb swing-done.ipynb
-    grep -q '<svg' swing-done.ipynb && grep -q '<iframe' swing-done.ipynb
+    grep -q '<svg' swing-done.ipynb
+    grep -q '<iframe' swing-done.ipynb
     # The project's own, with the packed package: what they print is what is stored in them.
     for notebook in "$project"/notebooks/*.ipynb; do
       python3 "$project/.ci/run-notebook.py" "$notebook" "done/$(basename "$notebook")"

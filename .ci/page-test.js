@@ -19,5 +19,5 @@ async function text(at) {
 
 const [page, script] = [await text('/'), await text('/main.js')];
 if (!page.includes('main.js') || !page.includes('id="length"')) throw new Error('the page is not that of the template');
-if (!script.includes('for each metre of length') || script.length < 500_000) throw new Error('the bundle is not whole');
+if (!script.includes('rad per metre of length') || script.length < 500_000) throw new Error('the bundle is not whole');
 console.log(`served: a page of ${page.length} bytes, its script of ${script.length}`);
