@@ -161,7 +161,7 @@ export class ContactImpulses {
 
   private solve(problem: ConeComplementarity, speed: number): boolean {
     const {cones} = problem;
-    const off = problem.solve(speed, rounding * speed, enough(speed), accepted(speed));
+    const off = problem.solve(speed, rounding * speed, enough(speed));
     this.counters.newtonIterations += cones.factorizations;
     this.counters.factorizations += cones.factorizations;
     if (off <= accepted(speed)) return true;

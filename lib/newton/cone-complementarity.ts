@@ -12,7 +12,8 @@ import {ConeInterior} from './cone-interior.js';
 
 /**
  * Runs of the interior-point method, the next where one fails: the share of what residuals make of them below which products of impulses and slacks do
- * not fall, and that of the approach which slacks begin with. The first two solve all of 106 steps of piles, all four 39 of forty jammed heaps of 64 balls.
+ * not fall, and that of the approach which slacks begin with. Of 104 steps of piles the first two solved all, of forty jammed heaps of 64 balls 35,
+ * and all four 37.
  */
 const runs = [
   [0.1, 1],
@@ -33,23 +34,13 @@ const softness = 1e-5;
 /**
  * Rounds of the proximal point method: where bodies are wedged, laws may tell impulses only by gaps that are nearly closed, and a round moves impulses
  * by such a gap's velocity over the softness. So contacts become firmer, down to `firmest`, while two Newton steps are enough for a round, and softer
- * where eight are not. On 106 steps of piles six instead of eight left one unsolved, and a tenth instead of 0.3 one.
+ * where eight are not. On 104 steps of piles 6 Newton steps left one unsolved, and firmer contacts after each round took a tenth more steps.
  */
-const [firmer, firmest, softest, fewSteps, mostInRound] = [0.3, 1e-8, 1e-2, 2, 8];
-/** Rounds at most, and those after which an error that is accepted ends them. */
-const [mostRounds, fewRounds] = [60, 8];
+const [firmer, firmest, softest, mostRounds, fewSteps, mostInRound] = [0.1, 1e-8, 1e-2, 30, 2, 8];
 /** A round ends at this share of the error, or at rounding: this share of the speed over the softness. */
 const [roundEnds, rounding] = [0.2, 4e-16];
 /** Single steps follow a round where a third of the error is left, below this share of the speed, or after this many rounds. */
 const [fine, rhythm] = [5e-9, 3];
-
-/** What `solve` is told. */
-interface Aim {
-  readonly speed: number;
-  readonly tolerance: number;
-  readonly enough: number;
-  readonly accepted: number;
-}
 
 export class ConeComplementarity {
   readonly cones: ConeContacts;
@@ -75,12 +66,10 @@ export class ConeComplementarity {
    * From the impulses in p.
    * @param speed the velocity of contacts that errors are relative to
    * @param tolerance Newton steps go on to this error while they double the digits
-   * @param enough the error that ends other steps
-   * @param accepted the error that is accepted where more steps do not bring less
+   * @param enough the error that is accepted
    * @returns the error of the laws that is left, a velocity
    */
-  solve(speed: number, tolerance: number, enough: number, accepted = enough): number {
-    const aim = {speed, tolerance, enough, accepted};
+  solve(speed: number, tolerance: number, enough: number): number {
     const {cones, found} = this;
     cones.factorizations = 0;
     cones.project();
@@ -88,19 +77,19 @@ export class ConeComplementarity {
     if (least <= enough || !(cones.approach > 0)) return least;
     found.set(cones.p);
     for (const [caution, share] of runs) {
-      const error = this.fromInterior(caution, share * cones.approach, aim);
+      const error = this.fromInterior(caution, share * cones.approach, speed, tolerance, enough);
       if (error < least) {
         least = error;
         found.set(cones.p);
       }
-      if (least <= accepted) break;
+      if (least <= enough) break;
     }
     cones.p.set(found);
     return cones.error();
   }
 
   /** @returns the error that is left, of the impulses in p */
-  private fromInterior(caution: number, begin: number, aim: Aim): number {
+  private fromInterior(caution: number, begin: number, speed: number, tolerance: number, enough: number): number {
     const {cones, interior} = this;
     interior.begin(begin, caution);
     let tried = near * cones.approach;
@@ -110,18 +99,18 @@ export class ConeComplementarity {
       error = cones.error();
       if (error > tried) continue;
       tried = nearer * error;
-      error = this.settle(error, aim);
-      if (error <= aim.accepted) return error;
+      error = this.settle(error, speed, tolerance, enough);
+      if (error <= enough) return error;
     }
-    return this.settle(error, aim);
+    return this.settle(error, speed, tolerance, enough);
   }
 
   /** Newton steps, then rounds of the proximal point method (Rockafellar 1976). @returns the error that is left, of the impulses in p */
-  private settle(from: number, {speed, tolerance, enough, accepted}: Aim): number {
+  private settle(from: number, speed: number, tolerance: number, enough: number): number {
     const {cones} = this;
     let error = this.polish(from, tolerance, enough, steps);
     let [share, judged, waiting] = [firmer * softness, error, false];
-    for (let round = 0; round < mostRounds && error > (round < fewRounds ? enough : accepted); round++) {
+    for (let round = 0; round < mostRounds && error > enough; round++) {
       const tries = this.round(share, Math.max(roundEnds * error, (rounding * speed) / share), lost * speed);
       if (tries === undefined) {
         share /= firmer;
