@@ -2,6 +2,8 @@
  * Leaves out the first lines of a text before it is parsed: instruments write settings there, in no format. Blank lines
  * take their place, with the line ends of the text below, so that the parser counts the file's own lines.
  */
+import {joined} from './joined.js';
+import {isUtf16} from './table-source.js';
 
 const encoder = new TextEncoder();
 const LF = 10;
@@ -38,7 +40,7 @@ class Skipping {
   /** What is to be parsed of a chunk; empty before the first line that stays. */
   take(chunk: Uint8Array): Uint8Array {
     if (this.done) return chunk;
-    this.width ??= chunk[0] === 0xff && chunk[1] === 0xfe ? 2 : 1;
+    this.width ??= isUtf16(chunk) ? 2 : 1;
     for (const [i, byte] of chunk.entries()) {
       if (this.width === 2 && this.half === undefined) {
         this.half = byte;
@@ -65,17 +67,12 @@ class Skipping {
   /** @param first the first character of the lines that stay, @param rest what follows it */
   private blanksAbove(first: readonly number[], rest: Uint8Array): Uint8Array {
     const width = this.width ?? 1;
-    const body = new Uint8Array(first.length + rest.length);
-    body.set(first);
-    body.set(rest, first.length);
+    const body = joined(Uint8Array, [Uint8Array.from(first), rest]);
     const mark = width === 2 ? '\ufeff' : '';
     const blanks = mark + lineEnd(body, width).repeat(this.lines);
     const above = width === 2 ? Uint16Array.from(blanks, letter => letter.charCodeAt(0)) : encoder.encode(blanks);
     const bytes = new Uint8Array(above.buffer, above.byteOffset, above.byteLength);
-    const all = new Uint8Array(bytes.length + body.length);
-    all.set(bytes);
-    all.set(body, bytes.length);
-    return all;
+    return joined(Uint8Array, [bytes, body]);
   }
 }
 

@@ -5,6 +5,7 @@
 import {nodeFs} from '../../lib/builtin.js';
 import {shown} from '../../lib/checks.js';
 import {DataError, OptionError} from '../../lib/errors.js';
+import {joined} from './joined.js';
 import type {Budget} from './limits.js';
 import {isArrayFile} from './npz.js';
 import {isParquet} from './parquet.js';
@@ -63,12 +64,14 @@ async function* fileChunks(path: string, budget: Budget): AsyncGenerator<Uint8Ar
   }
 }
 
+/** Whether a text begins with UTF-16's byte order mark, little endian. */
+export const isUtf16 = (start: Uint8Array): boolean => start[0] === 0xff && start[1] === 0xfe;
+
 /** The first chunk, which decides the delimiter; an empty or binary file ends here. */
 export async function beginning(path: string, chunks: AsyncGenerator<Uint8Array, void>): Promise<Uint8Array> {
   const {value, done} = await chunks.next();
   if (done) throw new DataError('table-empty', `${path} is empty: a table begins with a header line.`, {file: path});
-  const utf16 = value[0] === 0xff && value[1] === 0xfe;
-  if (value.includes(0) && !utf16 && !isArrayFile(value) && !isParquet(value)) {
+  if (value.includes(0) && !isUtf16(value) && !isArrayFile(value) && !isParquet(value)) {
     throw new DataError('table-binary', `${path} is not a text file: readTable reads CSV, TSV, Parquet, NPZ and NPY.`, {
       file: path,
     });
@@ -84,15 +87,5 @@ export async function* following(first: Uint8Array, rest: AsyncIterable<Uint8Arr
 export async function allBytes(start: Uint8Array, rest: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   const parts = [start];
   for await (const part of rest) parts.push(part);
-  return joined(parts);
-}
-
-export function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const all = new Uint8Array(parts.reduce((sum, {length}) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all;
+  return joined(Uint8Array, parts);
 }

@@ -13,11 +13,12 @@ import {Column, type ReadColumn} from './column.js';
 import type {Checks} from '../../lib/checks.js';
 import {any, boolean, count, listOf, oneOf, refuseUnknownOptions, shown, text, whole} from '../../lib/checks.js';
 import {excerpt} from './excerpt.js';
+import {joined} from './joined.js';
 import {Budget} from './limits.js';
 import {arrayColumns, isArrayFile} from './npz.js';
 import {isParquet, parquetColumns} from './parquet.js';
 import {withoutLines} from './skip-lines.js';
-import {allBytes, beginning, chunksOf, following, joined, nameOf, type TableSource} from './table-source.js';
+import {allBytes, beginning, chunksOf, following, nameOf, type TableSource} from './table-source.js';
 import {malformed, missingColumn, notNumbers, unnamed, wrongLength} from './table-errors.js';
 
 /** Columns of numbers by name; made by `readTable`. */
@@ -191,7 +192,7 @@ async function* parsedWhole(chunks: AsyncIterable<Uint8Array>, options: Options)
   const {parse} = await import('csv-parse/browser/esm/sync');
   const parts: Uint8Array[] = [];
   for await (const part of chunks) parts.push(part);
-  yield* parse(new TextDecoder().decode(joined(parts)), options as object) as unknown as Iterable<
+  yield* parse(new TextDecoder().decode(joined(Uint8Array, parts)), options as object) as unknown as Iterable<
     Parsed extends AsyncIterable<infer Row> ? Row : never
   >;
 }

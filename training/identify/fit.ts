@@ -9,6 +9,7 @@ import {
   SingularMatrixError,
 } from '../../lib/index.js';
 import {input as isInput, requireValue} from '../../lib/checks.js';
+import {joined} from '../data/joined.js';
 import {evaluate, type Evaluation} from './evaluation.js';
 import type {EvaluatedProblem, Linearization} from './least-squares-problem.js';
 import type {Parameters} from './parameters.js';
@@ -150,7 +151,7 @@ export class Fit implements EvaluatedProblem {
     const values = this.space.values(x);
     const parts: Float64Array[] = [];
     for (const model of this.models) parts.push(yield* this.inRecord(model, model.residuals(values)));
-    return joined(parts);
+    return joined(Float64Array, parts);
   }
 
   /** By record, in its rows: those of which an output was measured, in stretches without a gap. @throws OptionError where samples are not even */
@@ -170,7 +171,10 @@ export class Fit implements EvaluatedProblem {
 
   /** The weights, row by row. */
   get weights(): Float64Array {
-    return joined(this.models.map(({weights}) => weights));
+    return joined(
+      Float64Array,
+      this.models.map(({weights}) => weights),
+    );
   }
 
   /** ½‖r‖², or another cost of each record's residuals, and its gradient with respect to the coordinates, by one sweep back a record. */
@@ -262,16 +266,6 @@ export class Fit implements EvaluatedProblem {
       throw this.models.length > 1 && isFailedSimulation(error) ? prefixed(error, record.name) : error;
     }
   }
-}
-
-function joined(parts: readonly Float64Array[]): Float64Array {
-  const all = new Float64Array(parts.reduce((sum, {length}) => sum + length, 0));
-  let offset = 0;
-  for (const part of parts) {
-    all.set(part, offset);
-    offset += part.length;
-  }
-  return all;
 }
 
 /** Intervals within this part of their mean count as even: a clock written with six digits. */
