@@ -187,6 +187,7 @@ export {
   type Constraint,
   type ConstraintKind,
   type ContactLaw,
+  type SlipLaw,
   type Gap,
   type VelocityGap,
 } from './system/constraint-kinds.js';
