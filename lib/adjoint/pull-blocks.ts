@@ -17,7 +17,7 @@ import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 
 /** count, cotangents stand at ends, the last one's is new, length of the steps whose zCotangent lies there, longest step → steps pulled back. */
-type Pull = (count: number, ends: number, isNew: number, carried: number, longest: number) => number;
+export type Pull = (count: number, ends: number, isNew: number, carried: number, longest: number) => number;
 
 const bytes = Float64Array.BYTES_PER_ELEMENT;
 
@@ -130,7 +130,8 @@ export class PullBlocks {
   }
 }
 
-interface Parts {
+/** What a routine of pulled steps is made of. */
+export interface PullParts {
   readonly factor: RoutineFactor | undefined;
   readonly growth: Growth | undefined;
   /** Addresses. */
@@ -140,11 +141,11 @@ interface Parts {
   readonly size: number;
 }
 
-function pullRoutine(
+export function pullRoutine(
   executable: StepExecutable<AdjointProgram>,
   routines: Routines,
   carriesOn: boolean,
-  {factor, growth, rows, ends, width, size}: Parts,
+  {factor, growth, rows, ends, width, size}: PullParts,
 ): Pull {
   const {memory, vectors} = routines;
   const {t, h, x: kept} = stepBuffers(executable);

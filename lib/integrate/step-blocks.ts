@@ -20,7 +20,7 @@ import type {Runnable} from './runnable.js';
 export type Recorded = 'nothing' | 'kept' | 'whole';
 
 /** count, states at ends are stored, absolute, relative, rounding may be added, iterations → steps taken. */
-type Take = (
+export type Take = (
   count: number,
   ends: number,
   absolute: number,
@@ -55,7 +55,7 @@ export class StepBlocks {
       Math.floor(room.length / (width + prepared.traced.state.size)),
     );
     if (capacity === 0) return undefined;
-    const factor = factorOf(prepared, routines);
+    const factor = stepFactor(prepared, routines);
     if (prepared.compiled.implicit && factor === undefined) return undefined;
     return new StepBlocks(prepared, forward, recorded, {routines, room, made, width, capacity, factor});
   }
@@ -125,7 +125,7 @@ function sizeOfRecord({traced, compiled}: Runnable, recorded: Recorded): number 
   return traced.state.size + (compiled.implicit ? traced.unknown.size : 0);
 }
 
-function factorOf({compiled, options, traced}: Runnable, routines: Routines): RoutineFactor | undefined {
+export function stepFactor({compiled, options, traced}: Runnable, routines: Routines): RoutineFactor | undefined {
   // What multipliers are computed from is told by the matrix (step-system.ts).
   if (!compiled.implicit || traced.unknown.blocks.some(({multiplies}) => multiplies === true)) return undefined;
   const {linear} = options.newton;
@@ -133,7 +133,8 @@ function factorOf({compiled, options, traced}: Runnable, routines: Routines): Ro
   return analysis === undefined ? undefined : routines.factor(analysis);
 }
 
-interface Room {
+/** Where a routine of steps finds and leaves its numbers. */
+export interface TakeRoom {
   /** Addresses. */
   readonly rows: number;
   readonly ends: number;
@@ -142,13 +143,13 @@ interface Room {
   readonly epsilon: number;
 }
 
-function takeRoutine(
+export function takeRoutine(
   traced: TracedStep,
   forward: ForwardExecutable,
   recorded: Recorded,
   routines: Routines,
   factor: RoutineFactor | undefined,
-  room: Room,
+  room: TakeRoom,
 ): Take {
   const {memory, vectors} = routines;
   const {size} = traced.state;

@@ -9,6 +9,7 @@ import {any, callable, abortSignal, object, refuseUnknownOptions, requireValue} 
 import {EventError, GradientError, InconsistentStateError, OptionError, ShapeError} from '../errors.js';
 import {full, input} from '../graph/build.js';
 import {sameShape} from '../graph/node.js';
+import {savedCount} from '../integrate/history/plan.js';
 import type {Run} from '../integrate/path.js';
 import {run} from '../integrate/run.js';
 import type {System} from '../step/formulation.js';
@@ -19,6 +20,7 @@ import {readParams, toTree} from '../system/params.js';
 import {firstNotFinite} from '../system/places.js';
 import {constantTensor, immediate} from '../trace/trace.js';
 import type {AnySystem, Initial, ParamsOf, StateOf} from './kinds.js';
+import {LossCall} from './loss-call.js';
 import {scalarLoss, type SavedSeries} from './loss.js';
 import type {Prepared} from './prepare.js';
 import {readCaptured, refill} from './prepare.js';
@@ -110,7 +112,25 @@ export class Objectives {
   /** By loss, room for the cotangents of the saved series: the columns that it reads are written anew each time, the others stay zero. */
   private readonly cotangents = new WeakMap<TracedFunction<LossArgument>, Float64Array>();
 
+  private readonly calls = new WeakMap<TracedFunction<LossArgument>, Calls>();
+
   constructor(private readonly base: Prepared) {}
+
+  /** @throws as `Simulation.valueAndGrad` */
+  ofVariables(loss: AnyObjective, given?: AnyValues): ValueAndVariables {
+    const {prepared, point, encoder} = this.read(loss, given, 'valueAndGrad');
+    const traced = this.lossOf(loss, {times: new Float64Array(savedCount(prepared.options))}, point);
+    let calls = this.calls.get(traced);
+    if (calls === undefined) this.calls.set(traced, (calls = new Calls(traced, encoder)));
+    const found = calls.at(prepared, point);
+    if (found !== undefined) return found;
+    const {value, gradient} = calls.time(() => {
+      const result = prepared.adjoint.run(prepared);
+      if (result.error !== undefined) throw result.error;
+      return this.differentiate(prepared, result, this.lossOf(loss, result, point), point, encoder);
+    });
+    return {value, variables: gradient.variables};
+  }
 
   /** @throws as `Simulation.valueAndGrad` */
   at(loss: AnyObjective, given?: AnyValues): ValueAndGradient {
@@ -284,6 +304,44 @@ function ofEvents(loss: AnyObjective, at: ObjectiveAt, {options: {events}}: Prep
 }
 
 const nothing: readonly number[] = [];
+
+/** A loss, and its gradient with respect to captured variables. */
+export interface ValueAndVariables {
+  readonly value: number;
+  readonly variables: ReadonlyMap<tf.Variable, Float64Array>;
+}
+
+/** Evaluations of one loss, in one call each (loss-call.ts) once so much has been evaluated that its programs pay. */
+export class Calls {
+  /** Milliseconds */
+  static after = 500;
+  /** Evaluations that were one call. */
+  static used = 0;
+  private spent = 0;
+  private call: LossCall | undefined | null = null;
+
+  constructor(
+    private readonly loss: TracedFunction<LossArgument>,
+    private readonly encoder: TracedFunction<'given'> | undefined,
+  ) {}
+
+  time<T>(evaluate: () => T): T {
+    const begin = performance.now();
+    const value = evaluate();
+    this.spent += performance.now() - begin;
+    return value;
+  }
+
+  at(prepared: Prepared, point: Point): ValueAndVariables | undefined {
+    if (this.call === null) {
+      if (this.spent < Calls.after) return undefined;
+      this.call = LossCall.of(prepared, this.loss, this.encoder);
+    }
+    const value = this.call?.at(prepared, point);
+    if (value !== undefined) Calls.used++;
+    return value === undefined ? undefined : {value, variables: (this.call as LossCall).captured as never};
+  }
+}
 
 /** What was made for functions, each for so many saved states and data of some shapes. */
 class Made<T> {

@@ -489,6 +489,18 @@ export class CompiledStep {
     return this.group(`observe.${count}`, () => observePrograms(this.traced, count));
   }
 
+  /** The same step for programs of another engine: what was derived, checked and analyzed need not be again. */
+  on(engine: Engine): CompiledStep {
+    const other = new CompiledStep(this.traced, engine, this.checkedMatrices);
+    other.ownDerived = this.ownDerived;
+    other.ownJacobian = this.ownJacobian;
+    other.ownMatrix = this.ownMatrix;
+    other.ownKept = this.ownKept;
+    other.ownLayers = this.ownLayers;
+    other.ownHistoryAdjoint = this.ownHistoryAdjoint;
+    return other;
+  }
+
   /** Whether sums over many steps may be made by a program: not in single precision. */
   get addsUp(): boolean {
     return this.engine.epsilon === Number.EPSILON;

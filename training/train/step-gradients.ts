@@ -70,11 +70,11 @@ export class CompiledGradients<S extends AnySystem> implements GradientSource<S>
     let sum = 0;
     if (members.length > 1) total.fill(0);
     for (const member of members) {
-      const {value, gradient} = this.model.valueAndGrad(this.loss, this.inputs(member, at.views));
+      const {value, variables} = this.model.valueAndVariables(this.loss, this.inputs(member, at.views));
       sum += value;
-      note(this.read, gradient.variables.keys());
+      note(this.read, variables.keys());
       for (const [variable, part] of parts) {
-        const own = gradient.variables.get(variable);
+        const own = variables.get(variable);
         if (members.length === 1) {
           if (own === undefined) part.fill(0);
           else part.set(own);
