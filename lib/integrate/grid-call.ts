@@ -1,11 +1,10 @@
 /** A run along a grid whose states are all saved, and its way back, as parts of one call (run-call.ts): of explicit schemes. */
 import {pullRoutine} from '../adjoint/pull-blocks.js';
-import type {Engine} from '../engine/engine.js';
 import {routinesOf} from '../engine/routines.js';
 import {cotangentName} from '../step/parameter-names.js';
 import {rowStart} from '../step/rows.js';
-import type {RunCall, AskedCall} from './run-call.js';
-import {parameterList} from './run-call.js';
+import type {AskedCall, Room, RunCall} from './run-call.js';
+import {parameterList, writeSum} from './run-call.js';
 import type {Runnable} from './runnable.js';
 import {startCall} from './start-call.js';
 import {takeRoutine} from './step-blocks.js';
@@ -19,11 +18,11 @@ function savesAll(saved: Float64Array, steps: number): boolean {
 }
 
 /**
- * @param engine whose executables lie in one memory
+ * @param room in the memory of all programs
  * @param memory bytes that the record of the steps may take
  * @returns undefined of a run that is not taken so
  */
-export function gridCall(prepared: Runnable, engine: Engine, memory: number): AskedCall | undefined {
+export function gridCall(prepared: Runnable, room: Room, memory: number): AskedCall | undefined {
   const {
     compiled: known,
     traced,
@@ -38,33 +37,22 @@ export function gridCall(prepared: Runnable, engine: Engine, memory: number): As
   if (!savesAll(saved, steps)) return undefined;
   const width = rowStart + known.kept.size;
   if (steps * width * bytes > memory) return undefined;
-  const start = startCall(prepared, engine);
+  const start = startCall(prepared, room);
   if (start === undefined) return undefined;
-  const compiled = known.on(engine);
+  const compiled = known.on(room.engine);
   const forward = compiled.forward(newton.linear, 'narrow');
   const adjoint = compiled.adjoint(compiled.sweepSolver(newton.linear));
   const count = prepared.parameterValues.length;
   const longest = Math.max(1, ...prepared.parameterValues.map(({length}) => length));
-  const own = engine.compile(
-    {},
-    {
-      extra: {
-        rows: steps * width,
-        states: (steps + 1) * size,
-        cotangents: (steps + 1) * size,
-        made: 1,
-        zeros: Math.max(longest, size),
-      },
-    },
+  const asked = [steps * width, (steps + 1) * size, (steps + 1) * size, 1, Math.max(longest, size)].map(numbers =>
+    room.ask(numbers),
   );
 
   const bind = (): RunCall | undefined => {
     const [forwards, backwards] = [routinesOf(forward), routinesOf(adjoint)];
     const cotangent = adjoint.find('nextCotangent');
     if (forwards === undefined || backwards === undefined || cotangent?.length !== size) return undefined;
-    const [rows, states, cotangents, made, zeros] = ['rows', 'states', 'cotangents', 'made', 'zeros'].map(name =>
-      own.buffer(name),
-    );
+    const [rows, states, cotangents, made, zeros] = asked.map(array => array());
     for (let n = 0; n < steps; n++) {
       rows[n * width] = grid.time(n);
       rows[n * width + 1] = grid.length(n);
@@ -74,7 +62,7 @@ export function gridCall(prepared: Runnable, engine: Engine, memory: number): As
       ends: states.byteOffset + bytes * size,
       made: made.byteOffset,
       width,
-      epsilon: engine.epsilon,
+      epsilon: room.engine.epsilon,
     });
     const pull = pullRoutine(adjoint, backwards, false, {
       factor: undefined,
@@ -84,7 +72,7 @@ export function gridCall(prepared: Runnable, engine: Engine, memory: number): As
       width,
       size,
     });
-    const {copy, advance} = forwards.vectors;
+    const {copy} = forwards.vectors;
     const x = forward.buffer('x').byteOffset;
     const begin = start.bind();
     const sums = parameterList(count).map(name => adjoint.find(cotangentName(name)));
@@ -110,13 +98,12 @@ export function gridCall(prepared: Runnable, engine: Engine, memory: number): As
       },
       writeBack(w, stop) {
         for (const sum of sums) if (sum !== undefined) w.run(copy, sum.byteOffset, zeros.byteOffset, sum.length);
-        const add = (to: number, from: number, base = to): void =>
-          w.run(advance, to, base, from, size, {number: -1});
-        add(cotangent.byteOffset, cotangents.byteOffset + bytes * steps * size, zeros.byteOffset);
+        const {byteOffset: x̄} = cotangent;
+        writeSum(w, forwards.vectors, x̄, zeros.byteOffset, cotangents.byteOffset + bytes * steps * size, size);
         const pulled = w.call(pull, [steps, 1, 1, {number: NaN}, {number: Infinity}], 'i32');
         w.if(w.op('i32.ne', pulled, w.int(steps)), stop);
-        if (first === 0) add(cotangent.byteOffset, cotangents.byteOffset);
-        begin.writePull(w, cotangent.byteOffset, zeros.byteOffset);
+        if (first === 0) writeSum(w, forwards.vectors, x̄, x̄, cotangents.byteOffset, size);
+        begin.writePull(w, x̄, zeros.byteOffset);
       },
     };
   };

@@ -1,13 +1,12 @@
 /** The start of a run (start.ts), and its way back, as parts of one call (run-call.ts), where nothing is to be checked or solved. */
-import type {Engine} from '../engine/engine.js';
 import {routinesOf} from '../engine/routines.js';
 import type {RoutineWriter} from '../engine/wasm/routine.js';
 import {isOp, topological} from '../graph/node.js';
 import type {StepExecutable} from '../step/buffers.js';
 import {startOf} from '../step/context.js';
 import {cotangentName} from '../step/parameter-names.js';
-import type {Sums} from './run-call.js';
-import {parameterList} from './run-call.js';
+import type {Room, Sums} from './run-call.js';
+import {parameterList, writeFinite} from './run-call.js';
 import type {Runnable} from './runnable.js';
 
 export interface StartCall {
@@ -23,7 +22,7 @@ export interface StartCall {
 }
 
 /** undefined of a start that has more to it. */
-export function startCall(prepared: Runnable, engine: Engine): {readonly bind: () => StartCall} | undefined {
+export function startCall(prepared: Runnable, room: Room): {readonly bind: () => StartCall} | undefined {
   const context = startOf(prepared);
   const {traced, compiled: known, linear, t0, h0} = context;
   const {mass, positions, kinematics, delays, seed, rightHandSide, coefficients} = traced.functions;
@@ -33,17 +32,18 @@ export function startCall(prepared: Runnable, engine: Engine): {readonly bind: (
   if (prepared.resumed === true || known.implicit || !isConstant || checked.some(one => one !== undefined))
     return undefined;
   if (known.derived.parameters.length > 0 || !known.addsUp) return undefined;
-  const compiled = known.on(engine);
+  const compiled = known.on(room.engine);
   const forward = compiled.forward(linear);
   const adjoint = compiled.wholeAdjoint(linear);
-  const room = engine.compile({}, {extra: {given: prepared.given.length}});
+  const askedGiven = room.ask(prepared.given.length);
   const bind = (): StartCall => {
-    const given = room.buffer('given');
+    const given = askedGiven();
     for (const executable of [forward, adjoint]) {
       executable.find('t')?.fill(t0);
       executable.find('h')?.fill(h0);
     }
-    const {copy, largest} = (routinesOf(forward) ?? fail()).vectors;
+    const {vectors} = routinesOf(forward) ?? fail();
+    const {copy} = vectors;
     const next = forward.buffer('next');
     const sums = parameterList(prepared.parameterValues.length).map(name => adjoint.find(cotangentName(name)));
     const nextCotangent = adjoint.find('nextCotangent');
@@ -61,8 +61,7 @@ export function startCall(prepared: Runnable, engine: Engine): {readonly bind: (
       writeStart(w, stop) {
         load(w, forward);
         w.run(forward.program('update'));
-        const size = w.call(largest, [next.byteOffset, next.length], 'f64');
-        w.if(w.op('i32.eqz', w.op('f64.lt', size, w.number(Infinity))), stop);
+        writeFinite(w, vectors, next, stop);
       },
       writePull(w, cotangent, zeros) {
         for (const sum of sums) if (sum !== undefined) w.run(copy, sum.byteOffset, zeros, sum.length);

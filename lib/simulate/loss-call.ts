@@ -1,39 +1,60 @@
 /**
- * A loss of a run and its gradient in one call into compiled code: parameters handed on, the run, the loss, the way back and
- * the sums of what comes to each variable, with all programs in one memory (integrate/run-call.ts). The numbers are those of
- * objective.ts, to the bit.
+ * A loss of a run and its gradient in one call into compiled code: parameters handed on, the encoder, the run, observations, the
+ * loss, the way back and the sums of what comes to each variable, with all programs in one memory (integrate/run-call.ts). The
+ * numbers are those of objective.ts, to the bit.
  */
 import type * as tf from '@tensorflow/tfjs';
+import type {Executable} from '../engine/engine.js';
+import type {Routines} from '../engine/routines.js';
 import {routinesOf} from '../engine/routines.js';
 import type {RoutineWriter} from '../engine/wasm/routine.js';
 import {routine} from '../engine/wasm/routine.js';
+import {savedCount} from '../integrate/history/plan.js';
 import type {RunCall, Sums} from '../integrate/run-call.js';
+import {parameterList, Room, writeFinite, writeSum} from '../integrate/run-call.js';
+import type {StepExecutable} from '../step/buffers.js';
 import {loadParameters} from '../step/context.js';
 import {parameterProgram} from '../step/precomputation.js';
-import type {Prepared} from './prepare.js';
+import {cotangentName} from '../step/parameter-names.js';
+import type {ObserveProgram} from '../step/programs.js';
 import type {LossArgument} from './objective.js';
+import type {Prepared} from './prepare.js';
 import {seriesOf} from './series.js';
-import type {Point, TracedFunction} from './traced-function.js';
+import type {FunctionBuffer, FunctionExecutable, Point, TracedFunction} from './traced-function.js';
 
 const bytes = Float64Array.BYTES_PER_ELEMENT;
 
-/** Buffers of what a function reads and gives, as `TracedFunction` names them. */
-type Buffers = readonly (Float64Array | undefined)[];
+/** A parameter, or what is captured: where its numbers lie, and their cotangent. */
+interface Slot {
+  readonly tensor?: tf.Tensor;
+  readonly values: Float64Array;
+  readonly gradient: Float64Array;
+}
+
+/** A function with its programs here. */
+interface Bound<Own extends string> {
+  readonly traced: TracedFunction<Own>;
+  readonly executable: FunctionExecutable<Own>;
+}
 
 export class LossCall {
   /** The gradient by what is captured; the arrays are those of the next call too. */
   readonly captured: ReadonlyMap<tf.Tensor, Float64Array>;
+  private readonly data: readonly (readonly Float64Array[])[];
 
   private constructor(
     private readonly call: () => number,
-    private readonly run: RunCall,
-    private readonly parameters: readonly Float64Array[],
-    private readonly data: Buffers,
-    private readonly others: readonly {readonly tensor: tf.Tensor; readonly buffer: Float64Array}[],
+    private readonly given: Float64Array | undefined,
+    /** Those of the step's parameters first. */
+    private readonly slots: readonly Slot[],
     private readonly value: Float64Array,
-    captured: ReadonlyMap<tf.Tensor, Float64Array>,
+    functions: readonly Bound<string>[],
   ) {
-    this.captured = captured;
+    this.captured = new Map(slots.flatMap(({tensor, gradient}) => (tensor === undefined ? [] : [[tensor, gradient]])));
+    const counts = Math.max(...functions.map(({traced}) => traced.counts.data));
+    this.data = Array.from({length: counts}, (_, i) =>
+      functions.flatMap(({executable}) => executable.find(`data.${i}`) ?? []),
+    );
   }
 
   /** undefined where a run is not taken so. */
@@ -43,134 +64,254 @@ export class LossCall {
     encoder: TracedFunction<'given'> | undefined,
   ): LossCall | undefined {
     const engine = prepared.engine.inOneMemory?.();
-    const {traced, leaves, options} = prepared;
-    const {signal, onProgress, poll} = options;
-    if (engine === undefined || signal !== undefined || onProgress !== undefined || poll !== undefined) return undefined;
-    const asked = prepared.adjoint.inOneCall?.(prepared, engine);
-    if (asked === undefined || encoder !== undefined || traced.functions.observed !== undefined) return undefined;
-    const ofLoss = loss.on(engine);
-    const tensors = new Map<tf.Tensor, number>();
-    const slots: number[] = [];
-    traced.parameters.forEach(({tensor}, i) => {
-      slots.push(prepared.parameterValues[i].length);
-      if (tensor !== undefined) tensors.set(tensor, i);
-    });
-    for (const {tensor} of loss.captured)
-      if (!tensors.has(tensor)) tensors.set(tensor, slots.push(tensor.size) - 1);
-    const total = slots.reduce((sum, size) => sum + size, 0);
-    const own = engine.compile({}, {extra: {values: total, gradient: total, zeros: Math.max(1, ...slots)}});
+    const {signal, onProgress, poll, events} = prepared.options;
+    const isWatched = [signal, onProgress, poll].some(one => one !== undefined);
+    if (engine === undefined || isWatched || events.length > 0) return undefined;
+    const room = new Room(engine);
+    const askedRun = prepared.adjoint.inOneCall?.(prepared, room);
+    if (askedRun === undefined) return undefined;
+    const {traced, compiled, parameterValues} = prepared;
+    const observe =
+      traced.functions.observed === undefined ? undefined : compiled.on(engine).observe(savedCount(prepared.options));
+    const ofLoss = {traced: loss, executable: loss.on(engine)};
+    const ofEncoder = encoder && {traced: encoder, executable: encoder.on(engine)};
+    const tensors: (tf.Tensor | undefined)[] = traced.parameters.map(({tensor}) => tensor);
+    for (const one of [loss, encoder])
+      for (const {tensor} of one?.captured ?? []) if (!tensors.includes(tensor)) tensors.push(tensor);
+    const sizes = tensors.map((tensor, i) => tensor?.size ?? parameterValues[i].length);
+    const total = sizes.reduce((sum, size) => sum + size, 0);
+    const asked = [total, total, Math.max(1, ...sizes)].map(numbers => room.ask(numbers));
+    room.close();
 
-    const run = asked.bind();
-    if (run === undefined) return undefined;
-    const routines = routinesOf(ofLoss);
-    if (routines === undefined) return undefined;
-    const [values, gradient, zeros] = ['values', 'gradient', 'zeros'].map(name => own.buffer(name));
-    const {copy, advance, largest} = routines.vectors;
+    const run = askedRun.bind();
+    const routines = routinesOf(ofLoss.executable);
+    if (run === undefined || routines === undefined) return undefined;
+    const [values, gradient, zeros] = asked.map(array => array());
     let end = 0;
-    const parts = slots.map(size => ({values: values.subarray(end, end + size), gradient: gradient.subarray(end, (end += size))}));
-    const count = prepared.parameterValues.length;
-    const {blocks, width} = seriesOf(prepared);
-    const find = (name: string): Float64Array | undefined => ofLoss.find(name as LossArgument);
-    ofLoss.find('t')?.set(run.times);
-    for (const executable of run.executables) loadParameters(executable, prepared);
-    const saved = run.times.length;
-    const write = (w: RoutineWriter): void => {
-      const stop = (): void => w.return(w.int(0));
-      const add = (to: Float64Array, from: Float64Array | undefined, base = to): void => {
-        if (from !== undefined)
-          w.run(advance, to.byteOffset, base.byteOffset, from.byteOffset, to.length, {number: -1});
-        else if (base !== to) w.run(copy, to.byteOffset, base.byteOffset, to.length);
-      };
-      /** Rows of `size` numbers at each row of the series. */
-      const rows = (
-        size: number,
-        to: {readonly at: number; readonly width: number},
-        from: {readonly at: number; readonly width: number},
-      ): void => {
-        if (size === to.width && size === from.width) {
-          w.run(copy, to.at, from.at, saved * size);
-          return;
-        }
-        const [k, a, b] = [w.local('i32'), w.keep('i32', w.int(to.at)), w.keep('i32', w.int(from.at))];
-        w.for(k, w.int(0), w.int(saved), () => {
-          w.run(copy, a, b, size);
-          w.set(a, w.plus(w.get(a), w.int(to.width * bytes)));
-          w.set(b, w.plus(w.get(b), w.int(from.width * bytes)));
-        });
-      };
-      for (const executable of run.executables) {
-        for (let i = 0; i < count; i++) {
-          const place = executable.find(`p.${i}`);
-          if (place !== undefined) w.run(copy, place.byteOffset, parts[i].values.byteOffset, place.length);
-        }
-        if (executable.has(parameterProgram as never)) w.run(executable.program(parameterProgram as never));
-      }
-      leaves.forEach((_, i) => {
-        const place = find(`params.${i}`);
-        if (place !== undefined) w.run(copy, place.byteOffset, parts[i].values.byteOffset, place.length);
-      });
-      loss.captured.forEach(({tensor}, i) => {
-        const place = find(`captured.${i}`);
-        if (place !== undefined)
-          w.run(copy, place.byteOffset, parts[tensors.get(tensor) as number].values.byteOffset, place.length);
-      });
-      run.writeRun(w, stop);
-      for (const {name, size, offset} of blocks) {
-        const place = find(name);
-        if (place !== undefined)
-          rows(size, {at: place.byteOffset, width: size}, {at: run.states.byteOffset + bytes * offset, width});
-      }
-      w.run(ofLoss.program('pull'));
-      blocks.forEach(({size, offset}, i) => {
-        const cotangent = find(`cotangent.${1 + i}`);
-        if (cotangent !== undefined)
-          rows(size, {at: run.cotangents.byteOffset + bytes * offset, width}, {at: cotangent.byteOffset, width: size});
-      });
-      run.writeBack(w, stop);
-      const fromStep = (sums: Sums, first: boolean): void => {
-        for (let i = 0; i < count; i++) add(parts[i].gradient, sums[i], first ? zeros : undefined);
-      };
-      run.sums.forEach((sums, k) => fromStep(sums, k === 0));
-      const arguments_ = 1 + blocks.length + (find('events') === undefined ? 0 : 1);
-      for (let i = 0; i < leaves.length; i++) add(parts[i].gradient, find(`cotangent.${arguments_ + i}`));
-      loss.captured.forEach(({tensor}, i) => {
-        const slot = tensors.get(tensor) as number;
-        const cotangent = find(`cotangent.${arguments_ + leaves.length + i}`);
-        if (slot < count) add(parts[slot].gradient, cotangent);
-        else if (cotangent !== undefined)
-          w.run(copy, parts[slot].gradient.byteOffset, cotangent.byteOffset, cotangent.length);
-      });
-      const isFinite = (x: Float64Array): void => {
-        if (x.length === 0) return;
-        const size = w.call(largest, [x.byteOffset, x.length], 'f64');
-        w.if(w.op('i32.eqz', w.op('f64.lt', size, w.number(Infinity))), stop);
-      };
-      isFinite(gradient);
-      isFinite(run.initial);
-      isFinite(ofLoss.buffer('loss'));
-      w.int(1)();
-    };
-    const call = routine<() => number>(routines.memory, {parameters: [], results: ['i32']}, write);
+    const slots = sizes.map((size, i): Slot => {
+      const begin = end;
+      end += size;
+      return {tensor: tensors[i], values: values.subarray(begin, end), gradient: gradient.subarray(begin, end)};
+    });
+    ofLoss.executable.find('t')?.set(run.times);
+    observe?.find('ts')?.set(run.times);
+    for (const executable of [...run.executables, ...(observe === undefined ? [] : [observe])])
+      loadParameters(executable, prepared);
+    const writer = new CallWriter(prepared, run, ofLoss, ofEncoder, observe, {routines, slots, gradient, zeros});
     return new LossCall(
-      call,
-      run,
-      parts.slice(0, count).map(part => part.values),
-      Array.from({length: dataCount(loss)}, (_, i) => find(`data.${i}`)),
-      [...tensors].filter(([, slot]) => slot >= count).map(([tensor, slot]) => ({tensor, buffer: parts[slot].values})),
-      ofLoss.buffer('loss'),
-      new Map([...tensors].map(([tensor, slot]) => [tensor, parts[slot].gradient])),
+      routine<() => number>(routines.memory, {parameters: [], results: ['i32']}, w => writer.write(w)),
+      ofEncoder === undefined ? run.given : undefined,
+      slots,
+      ofLoss.executable.buffer('loss'),
+      [ofLoss, ...(ofEncoder === undefined ? [] : [ofEncoder])],
     );
   }
 
   /** The loss; undefined where something is out of the ordinary. */
   at({given, parameterValues}: Prepared, {data, captured}: Point): number | undefined {
-    const {run, parameters, others} = this;
-    run.given.set(given);
-    for (let i = 0; i < parameters.length; i++) parameters[i].set(parameterValues[i]);
-    for (let i = 0; i < data.length; i++) this.data[i]?.set(data[i].values);
-    for (const {tensor, buffer} of others) buffer.set(captured(tensor));
+    const {slots} = this;
+    this.given?.set(given);
+    for (let i = 0; i < slots.length; i++) {
+      const {tensor, values} = slots[i];
+      values.set(i < parameterValues.length ? parameterValues[i] : captured(tensor as tf.Tensor));
+    }
+    for (let i = 0; i < this.data.length; i++) for (const buffer of this.data[i]) buffer.set(data[i].values);
     return this.call() === 1 ? this.value[0] : undefined;
   }
 }
 
-const dataCount = (loss: TracedFunction<LossArgument>): number => loss.counts.data;
+class CallWriter {
+  private readonly count: number;
+
+  constructor(
+    private readonly prepared: Prepared,
+    private readonly run: RunCall,
+    private readonly loss: Bound<LossArgument>,
+    private readonly encoder: Bound<'given'> | undefined,
+    private readonly observe: StepExecutable<ObserveProgram> | undefined,
+    private readonly given: {
+      readonly routines: Routines;
+      readonly slots: readonly Slot[];
+      /** All of their gradients. */
+      readonly gradient: Float64Array;
+      readonly zeros: Float64Array;
+    },
+  ) {
+    this.count = prepared.parameterValues.length;
+  }
+
+  /** Leaves 1, or 0 where something is out of the ordinary. */
+  write(w: RoutineWriter): void {
+    const {run, loss, encoder, observe, given} = this;
+    const {vectors} = given.routines;
+    const stop = (): void => w.return(w.int(0));
+    for (const executable of run.executables) this.handParameters(w, executable);
+    this.handSources(w, loss);
+    if (encoder !== undefined) {
+      this.handSources(w, encoder);
+      w.run(encoder.executable.program('value'));
+      const start = encoder.executable.buffer('given');
+      writeFinite(w, vectors, start, stop);
+      w.run(vectors.copy, run.given.byteOffset, start.byteOffset, start.length);
+    }
+    run.writeRun(w, stop);
+    if (observe !== undefined) this.handParameters(w, observe);
+    this.writeLoss(w);
+    run.writeBack(w, stop);
+    this.addFromStep(w);
+    this.addFrom(w, loss, 1 + this.series.blocks.length);
+    if (encoder !== undefined) {
+      const cotangent = encoder.executable.find('givenCotangent');
+      if (cotangent !== undefined)
+        w.run(vectors.copy, cotangent.byteOffset, run.initial.byteOffset, cotangent.length);
+      w.run(encoder.executable.program('pull'));
+      this.addFrom(w, encoder, 0);
+    }
+    for (const numbers of [given.gradient, run.initial, loss.executable.buffer('loss')])
+      writeFinite(w, vectors, numbers, stop);
+    w.int(1)();
+  }
+
+  private get series() {
+    return seriesOf(this.prepared);
+  }
+
+  private copy(w: RoutineWriter, to: Float64Array | undefined, from: Float64Array): void {
+    if (to !== undefined) w.run(this.given.routines.vectors.copy, to.byteOffset, from.byteOffset, to.length);
+  }
+
+  private handParameters(w: RoutineWriter, executable: StepExecutable): void {
+    const {slots} = this.given;
+    parameterList(this.count).forEach((name, i) => this.copy(w, executable.find(name), slots[i].values));
+    const all = executable as Executable;
+    if (all.has(parameterProgram)) w.run(all.program(parameterProgram));
+  }
+
+  private handSources<Own extends string>(w: RoutineWriter, {traced, executable}: Bound<Own>): void {
+    const find = (name: FunctionBuffer<never>): Float64Array | undefined => executable.find(name);
+    this.prepared.leaves.forEach((_, i) => this.copy(w, find(`params.${i}`), this.given.slots[i].values));
+    traced.captured.forEach(({tensor}, i) => this.copy(w, find(`captured.${i}`), this.slotOf(tensor).values));
+  }
+
+  private slotOf(tensor: tf.Tensor): Slot {
+    const slot = this.given.slots.find(one => one.tensor === tensor);
+    if (slot === undefined) throw new Error('what a function captures has its place');
+    return slot;
+  }
+
+  /** Rows of so many numbers, one for each saved state. */
+  private copyRows(
+    w: RoutineWriter,
+    size: number,
+    to: {readonly at: number; readonly width: number},
+    from: {readonly at: number; readonly width: number},
+  ): void {
+    const {copy} = this.given.routines.vectors;
+    const saved = this.run.times.length;
+    if (size === to.width && size === from.width) {
+      w.run(copy, to.at, from.at, saved * size);
+      return;
+    }
+    const [k, a, b] = [w.local('i32'), w.keep('i32', w.int(to.at)), w.keep('i32', w.int(from.at))];
+    w.for(k, w.int(0), w.int(saved), () => {
+      w.run(copy, a, b, size);
+      w.set(a, w.plus(w.get(a), w.int(to.width * bytes)));
+      w.set(b, w.plus(w.get(b), w.int(from.width * bytes)));
+    });
+    for (const local of [k, a, b]) w.body.release(local);
+  }
+
+  /** The loss of the saved series, and its cotangents. */
+  private writeLoss(w: RoutineWriter): void {
+    const {run, observe, loss, given, prepared} = this;
+    const {blocks} = this.series;
+    const {size: width} = prepared.traced.state;
+    const {vectors} = given.routines;
+    const isOfState = ({offset}: {readonly offset: number}): boolean => offset < width;
+    if (observe !== undefined) {
+      this.copy(w, observe.find('xs'), run.states);
+      w.run(observe.program('observe'));
+    }
+    for (const block of blocks) {
+      const place = loss.executable.find(block.name as LossArgument);
+      if (place === undefined) continue;
+      const {offset, size} = block;
+      if (isOfState(block))
+        this.copyRows(w, size, {at: place.byteOffset, width: size}, {at: run.states.byteOffset + bytes * offset, width});
+      else if (observe !== undefined) this.copy(w, place, observe.buffer('observed'));
+    }
+    w.run(loss.executable.program('pull'));
+    const cotangentOf = (i: number): Float64Array | undefined => loss.executable.find(`cotangent.${1 + i}`);
+    // What it reads is written each time; the rest is zero, but for what observations add.
+    if (observe !== undefined && blocks.some((block, i) => isOfState(block) && cotangentOf(i) === undefined))
+      this.zero(w, run.cotangents);
+    blocks.forEach((block, i) => {
+      const cotangent = cotangentOf(i);
+      if (cotangent === undefined || !isOfState(block)) return;
+      const {offset, size} = block;
+      this.copyRows(
+        w,
+        size,
+        {at: run.cotangents.byteOffset + bytes * offset, width},
+        {at: cotangent.byteOffset, width: size},
+      );
+    });
+    if (observe === undefined) return;
+    const i = blocks.findIndex(block => !isOfState(block));
+    const [to, from] = [observe.find('observedCotangent'), cotangentOf(i)];
+    if (to !== undefined && from !== undefined) this.copy(w, to, from);
+    w.run(observe.program('pullObserved'));
+    const {byteOffset, length} = run.cotangents;
+    writeSum(w, vectors, byteOffset, byteOffset, observe.buffer('xsCotangent').byteOffset, length);
+  }
+
+  private zero(w: RoutineWriter, {byteOffset, length}: Float64Array): void {
+    const place = w.local('i32');
+    w.for(place, w.int(byteOffset), w.int(byteOffset + bytes * length), () => w.store(w.get(place), w.number(0)), bytes);
+    w.body.release(place);
+  }
+
+  /** What the run's way back has left, and that of its observations. */
+  private addFromStep(w: RoutineWriter): void {
+    const {run, observe, given, count} = this;
+    const ofObserved: Sums[] =
+      observe === undefined ? [] : [parameterList(count).map(name => observe.find(cotangentName(name)))];
+    [...run.sums, ...ofObserved].forEach((sums, k) => {
+      for (let i = 0; i < count; i++) {
+        const {gradient} = given.slots[i];
+        const source = sums[i];
+        if (source !== undefined) this.add(w, gradient, k === 0 ? given.zeros : gradient, source);
+        else if (k === 0) this.copy(w, gradient, given.zeros);
+      }
+    });
+  }
+
+  private add(w: RoutineWriter, to: Float64Array, base: Float64Array, x: Float64Array): void {
+    writeSum(w, this.given.routines.vectors, to.byteOffset, base.byteOffset, x.byteOffset, to.length);
+  }
+
+  /** What a function adds, as `TracedFunction.addTo`. @param own arguments of its own */
+  private addFrom<Own extends string>(w: RoutineWriter, {traced, executable}: Bound<Own>, own: number): void {
+    const {
+      given: {slots, zeros},
+      prepared: {leaves},
+      count,
+    } = this;
+    const cotangent = (i: number): Float64Array | undefined => executable.find(`cotangent.${i}`);
+    leaves.forEach((_, i) => {
+      const source = cotangent(own + i);
+      if (source !== undefined) this.add(w, slots[i].gradient, slots[i].gradient, source);
+    });
+    traced.captured.forEach(({tensor}, i) => {
+      const slot = this.slotOf(tensor);
+      const source = cotangent(own + leaves.length + i);
+      const isFirst = slots.indexOf(slot) >= count && !this.added.has(slot);
+      this.added.add(slot);
+      if (isFirst) this.copy(w, slot.gradient, source ?? zeros);
+      else if (source !== undefined) this.add(w, slot.gradient, slot.gradient, source);
+    });
+  }
+
+  /** What only functions beside the run read, and has a cotangent already. */
+  private readonly added = new Set<Slot>();
+}

@@ -4,6 +4,7 @@ import {positiveOrInfinite, refuseUnknownOptions} from '../../checks.js';
 import type {GridSteps} from '../checkpointer.js';
 import {keepSteps, keptStepsOf} from '../checkpointer.js';
 import {gridCall} from '../grid-call.js';
+import {adaptiveCall} from '../history/adaptive-call.js';
 import {run} from '../run.js';
 import type {Adjoint, AdjointMethod, PreparedAdjoint} from './adjoint.js';
 
@@ -32,7 +33,7 @@ const steps: GridSteps = {narrow: () => true, iterations: false, pull: implicitB
 export function implicit(memory: number): PreparedAdjoint {
   return {
     run: prepared => run(prepared, keepSteps(memory, steps)),
-    inOneCall: (prepared, engine) => gridCall(prepared, engine, memory),
+    inOneCall: (prepared, room) => gridCall(prepared, room, memory) ?? adaptiveCall(prepared, room, memory),
     threads: {plain: {name, memory}, gain: true, kept: (plain, completed) => keptStepsOf(plain, steps, completed)},
     among: runs => implicit(memory / runs),
   };
