@@ -3,7 +3,7 @@
  * loss, the way back and the sums of what comes to each variable, with all programs in one memory (integrate/run-call.ts). The
  * numbers are those of objective.ts, to the bit.
  */
-import type * as tf from '@tensorflow/tfjs';
+import * as tf from '@tensorflow/tfjs';
 import type {Executable} from '../engine/engine.js';
 import type {Routines} from '../engine/routines.js';
 import {routinesOf} from '../engine/routines.js';
@@ -17,10 +17,18 @@ import {loadParameters} from '../step/context.js';
 import {parameterProgram} from '../step/precomputation.js';
 import {cotangentName} from '../step/parameter-names.js';
 import type {ObserveProgram} from '../step/programs.js';
-import type {LossArgument} from './objective.js';
+import type {Shape} from '../graph/node.js';
+import {sameShape, sizeOf} from '../graph/node.js';
+import type {Numeric} from '../system/numeric.js';
+import {lentNumeric, readNumericInto} from '../system/numeric.js';
+import type {Leaf, NumericParams} from '../system/params.js';
+import {readParams} from '../system/params.js';
+import type {Initial} from './kinds.js';
+import type {AnyEncoder, LossArgument, ObjectiveInputs} from './objective.js';
 import type {Prepared} from './prepare.js';
+import {readCaptured, readNumbers} from './prepare.js';
 import {seriesOf} from './series.js';
-import type {FunctionBuffer, FunctionExecutable, Point, TracedFunction} from './traced-function.js';
+import type {FunctionBuffer, FunctionExecutable, TracedFunction} from './traced-function.js';
 
 const bytes = Float64Array.BYTES_PER_ELEMENT;
 
@@ -37,31 +45,39 @@ interface Bound<Own extends string> {
   readonly executable: FunctionExecutable<Own>;
 }
 
+/** What a run is evaluated at, as users give it. */
+type Given = ObjectiveInputs<Initial, NumericParams, AnyEncoder>;
+
+const entries: ReadonlySet<string> = new Set<keyof Given>(['initial', 'params', 'data', 'variables']);
+
 export class LossCall {
-  /** The gradient by what is captured; the arrays are those of the next call too. */
-  readonly captured: ReadonlyMap<tf.Tensor, Float64Array>;
-  private readonly data: readonly (readonly Float64Array[])[];
+  /** The gradient by variables; the arrays are those of the next call too. */
+  readonly variables: ReadonlyMap<tf.Variable, Float64Array>;
 
   private constructor(
+    private readonly prepared: Prepared,
     private readonly call: () => number,
-    private readonly given: Float64Array | undefined,
+    /** Where the start is put; undefined where an encoder makes it. */
+    private readonly start: Float64Array | undefined,
     /** Those of the step's parameters first. */
     private readonly slots: readonly Slot[],
-    private readonly value: Float64Array,
-    functions: readonly Bound<string>[],
+    private readonly loss: Float64Array,
+    private readonly data: readonly DataPlace[],
+    private readonly isTree: boolean,
+    private readonly encode: AnyEncoder | undefined,
   ) {
-    this.captured = new Map(slots.flatMap(({tensor, gradient}) => (tensor === undefined ? [] : [[tensor, gradient]])));
-    const counts = Math.max(...functions.map(({traced}) => traced.counts.data));
-    this.data = Array.from({length: counts}, (_, i) =>
-      functions.flatMap(({executable}) => executable.find(`data.${i}`) ?? []),
+    this.variables = new Map(
+      slots.flatMap(({tensor, gradient}) => (tensor instanceof tf.Variable ? [[tensor as tf.Variable, gradient]] : [])),
     );
   }
 
-  /** undefined where a run is not taken so. */
+  /** undefined where a run is not taken so. @param data leaves of the data, of other numbers perhaps */
   static of(
     prepared: Prepared,
     loss: TracedFunction<LossArgument>,
     encoder: TracedFunction<'given'> | undefined,
+    encode: AnyEncoder | undefined,
+    data: readonly Leaf[],
   ): LossCall | undefined {
     const engine = prepared.engine.inOneMemory?.();
     const {signal, onProgress, poll, events} = prepared.options;
@@ -97,27 +113,77 @@ export class LossCall {
     observe?.find('ts')?.set(run.times);
     for (const executable of [...run.executables, ...(observe === undefined ? [] : [observe])])
       loadParameters(executable, prepared);
-    const writer = new CallWriter(prepared, run, ofLoss, ofEncoder, observe, {routines, slots, gradient, zeros});
+    const writer = new CallWriter(prepared, run, ofLoss, ofEncoder, observe, {routines, slots, values, gradient, zeros});
+    const places = data.map(({name, shape}, i): DataPlace => {
+      const [first, ...others] = [ofLoss, ofEncoder].flatMap(one => one?.executable.find(`data.${i}`) ?? []);
+      return {name, shape, to: first ?? new Float64Array(sizeOf(shape)), others};
+    });
     return new LossCall(
+      prepared,
       routine<() => number>(routines.memory, {parameters: [], results: ['i32']}, w => writer.write(w)),
       ofEncoder === undefined ? run.given : undefined,
       slots,
       ofLoss.executable.buffer('loss'),
-      [ofLoss, ...(ofEncoder === undefined ? [] : [ofEncoder])],
+      places,
+      data.some(({path}) => path.length > 1),
+      encode,
     );
   }
 
-  /** The loss; undefined where something is out of the ordinary. */
-  at({given, parameterValues}: Prepared, {data, captured}: Point): number | undefined {
-    const {slots} = this;
-    this.given?.set(given);
+  /**
+   * The loss; undefined where something is out of the ordinary, and 'other' where other values are given than those it is for.
+   * @throws as `Simulation.valueAndGrad`, of values
+   */
+  at(given: Given): number | undefined | 'other' {
+    for (const entry in given) if (!entries.has(entry)) return 'other';
+    const {prepared, start, slots, encode} = this;
+    const {initial, params, data, variables} = given;
+    if ((typeof initial === 'function' ? initial : undefined) !== encode) return 'other';
+    const state = typeof initial === 'function' ? undefined : initial;
+    if (!this.readData(data)) return 'other';
+    const numbers = state === undefined && params === undefined ? prepared : readNumbers(prepared, state, params);
+    start?.set(numbers.given);
+    const {leaves} = numbers;
     for (let i = 0; i < slots.length; i++) {
       const {tensor, values} = slots[i];
-      values.set(i < parameterValues.length ? parameterValues[i] : captured(tensor as tf.Tensor));
+      if (tensor === undefined) {
+        values.set(leaves[i].values);
+        continue;
+      }
+      const own = variables?.get(tensor as tf.Variable);
+      // Those that are not finite end the call.
+      values.set(own?.length === values.length ? own : readCaptured(tensor, variables));
     }
-    for (let i = 0; i < this.data.length; i++) for (const buffer of this.data[i]) buffer.set(data[i].values);
-    return this.call() === 1 ? this.value[0] : undefined;
+    return this.call() === 1 ? this.loss[0] : undefined;
   }
+
+  /** Whether the data are like those it is for. */
+  private readData(given: NumericParams | undefined): boolean {
+    const {data, isTree} = this;
+    if (given === undefined) return data.length === 0;
+    const leaves = isTree ? readParams(given, 'data', lentNumeric) : undefined;
+    if (typeof given !== 'object' || given === null) return false;
+    if ((leaves ?? Object.keys(given)).length !== data.length) return false;
+    for (let i = 0; i < data.length; i++) {
+      const {name, shape, to, others} = data[i];
+      const isLike =
+        leaves === undefined
+          ? Object.hasOwn(given, name) && readNumericInto(given[name] as Numeric, shape, to)
+          : leaves[i].name === name && sameShape(leaves[i].shape, shape);
+      if (!isLike) return false;
+      if (leaves !== undefined) to.set(leaves[i].values);
+      for (let k = 0; k < others.length; k++) others[k].set(to);
+    }
+    return true;
+  }
+}
+
+/** Where an entry of the data is put, and again. */
+interface DataPlace {
+  readonly name: string;
+  readonly shape: Shape;
+  readonly to: Float64Array;
+  readonly others: readonly Float64Array[];
 }
 
 class CallWriter {
@@ -132,7 +198,8 @@ class CallWriter {
     private readonly given: {
       readonly routines: Routines;
       readonly slots: readonly Slot[];
-      /** All of their gradients. */
+      /** All of them, and all of their gradients. */
+      readonly values: Float64Array;
       readonly gradient: Float64Array;
       readonly zeros: Float64Array;
     },
@@ -145,6 +212,7 @@ class CallWriter {
     const {run, loss, encoder, observe, given} = this;
     const {vectors} = given.routines;
     const stop = (): void => w.return(w.int(0));
+    writeFinite(w, vectors, given.values, stop);
     for (const executable of run.executables) this.handParameters(w, executable);
     this.handSources(w, loss);
     if (encoder !== undefined) {

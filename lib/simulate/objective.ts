@@ -113,22 +113,36 @@ export class Objectives {
   private readonly cotangents = new WeakMap<TracedFunction<LossArgument>, Float64Array>();
 
   private readonly calls = new WeakMap<TracedFunction<LossArgument>, Calls>();
+  /** By loss, the call that served last. */
+  private readonly ready = new WeakMap<AnyObjective, LossCall>();
 
   constructor(private readonly base: Prepared) {}
 
-  /** @throws as `Simulation.valueAndGrad` */
-  ofVariables(loss: AnyObjective, given?: AnyValues): ValueAndVariables {
+  /** @throws as `Simulation.valueAndVariables` */
+  ofVariables(loss: AnyObjective, given: AnyValues = {}): ValueAndVariables {
+    const ready = this.ready.get(loss);
+    const found = ready?.at(given);
+    if (ready !== undefined && typeof found === 'number') return {value: found, variables: ready.variables};
+    this.ready.delete(loss);
     const {prepared, point, encoder} = this.read(loss, given, 'valueAndGrad');
-    const traced = this.lossOf(loss, {times: new Float64Array(savedCount(prepared.options))}, point);
-    let calls = this.calls.get(traced);
-    if (calls === undefined) this.calls.set(traced, (calls = new Calls(traced, encoder)));
-    const found = calls.at(prepared, point);
-    if (found !== undefined) return found;
-    const {value, gradient} = calls.time(() => {
-      const result = prepared.adjoint.run(prepared);
-      if (result.error !== undefined) throw result.error;
-      return this.differentiate(prepared, result, this.lossOf(loss, result, point), point, encoder);
-    });
+    const count = savedCount(prepared.options);
+    const traced = count === 0 ? undefined : this.lossOf(loss, {times: new Float64Array(count)}, point);
+    let calls = traced && this.calls.get(traced);
+    if (traced !== undefined && calls === undefined) this.calls.set(traced, (calls = new Calls()));
+    if (found === undefined && ready !== undefined) calls?.failed();
+    else if (traced !== undefined && calls !== undefined) {
+      const encode = typeof given.initial === 'function' ? given.initial : undefined;
+      const call = calls.due(() => LossCall.of(prepared, traced, encoder, encode, point.data));
+      if (call !== undefined && call !== ready) {
+        this.ready.set(loss, call);
+        return this.ofVariables(loss, given);
+      }
+    }
+    const begin = performance.now();
+    const result = prepared.adjoint.run(prepared);
+    if (result.error !== undefined) throw result.error;
+    const {value, gradient} = this.differentiate(prepared, result, this.lossOf(loss, result, point), point, encoder);
+    calls?.spend(performance.now() - begin);
     return {value, variables: gradient.variables};
   }
 
@@ -311,35 +325,33 @@ export interface ValueAndVariables {
   readonly variables: ReadonlyMap<tf.Variable, Float64Array>;
 }
 
-/** Evaluations of one loss, in one call each (loss-call.ts) once so much has been evaluated that its programs pay. */
+/** Evaluations of one loss: by one call each (loss-call.ts) once others have taken so long that its programs pay. */
 export class Calls {
-  /** Milliseconds */
-  static after = 500;
-  /** Evaluations that were one call. */
-  static used = 0;
+  /**
+   * Milliseconds: programs of small models take some 100 to compile, and a call spares a tenth to a half of the evaluation.
+   * A call that has failed is made anew, with more room perhaps, after twice as long.
+   */
+  static after = 400;
+  private needed = Calls.after;
   private spent = 0;
-  private call: LossCall | undefined | null = null;
+  private made: LossCall | undefined;
 
-  constructor(
-    private readonly loss: TracedFunction<LossArgument>,
-    private readonly encoder: TracedFunction<'given'> | undefined,
-  ) {}
-
-  time<T>(evaluate: () => T): T {
-    const begin = performance.now();
-    const value = evaluate();
-    this.spent += performance.now() - begin;
-    return value;
+  spend(milliseconds: number): void {
+    this.spent += milliseconds;
   }
 
-  at(prepared: Prepared, point: Point): ValueAndVariables | undefined {
-    if (this.call === null) {
-      if (this.spent < Calls.after) return undefined;
-      this.call = LossCall.of(prepared, this.loss, this.encoder);
+  due(make: () => LossCall | undefined): LossCall | undefined {
+    if (this.spent >= this.needed && this.made === undefined) {
+      this.made = make();
+      if (this.made === undefined) this.needed = Infinity;
     }
-    const value = this.call?.at(prepared, point);
-    if (value !== undefined) Calls.used++;
-    return value === undefined ? undefined : {value, variables: (this.call as LossCall).captured as never};
+    return this.made;
+  }
+
+  failed(): void {
+    this.made = undefined;
+    this.spent = 0;
+    this.needed *= 2;
   }
 }
 

@@ -46,6 +46,7 @@ function note(read: Set<tf.Variable>, variables: Iterable<tf.Variable>): void {
 
 export class CompiledGradients<S extends AnySystem> implements GradientSource<S> {
   readonly read = new Set<tf.Variable>();
+  private last: ReadonlyMap<tf.Variable, Float64Array> | undefined;
 
   constructor(
     private readonly model: Simulation<S>,
@@ -72,7 +73,9 @@ export class CompiledGradients<S extends AnySystem> implements GradientSource<S>
     for (const member of members) {
       const {value, variables} = this.model.valueAndVariables(this.loss, this.inputs(member, at.views));
       sum += value;
-      note(this.read, variables.keys());
+      // One that is reused has the same ones.
+      if (variables !== this.last) note(this.read, variables.keys());
+      this.last = variables;
       for (const [variable, part] of parts) {
         const own = variables.get(variable);
         if (members.length === 1) {

@@ -39,6 +39,12 @@ export class RuleUpdate implements StepUpdate {
   readonly values: Float64Array;
   readonly gradient: Float64Array;
   private readonly executable: Executable;
+  private readonly squares: Float64Array;
+  /** The rate, the factor of clipping and the rule's numbers; undefined where the rule does not read them. */
+  private readonly scalars: {readonly [name: string]: Float64Array | undefined};
+  /** The next values and state, and what they replace. */
+  private readonly moves: readonly {readonly to: Float64Array; readonly from: Float64Array}[];
+  private readonly programs: {readonly norm: () => void; readonly update: () => void};
 
   constructor(
     private readonly rule: UpdateRule,
@@ -70,25 +76,35 @@ export class RuleUpdate implements StepUpdate {
     );
     this.values = this.executable.buffer('value');
     this.gradient = this.executable.buffer('gradient');
+    this.squares = this.executable.buffer('squares');
+    this.scalars = Object.fromEntries(Object.keys(scalars).map(name => [name, this.executable.find(name)]));
+    this.moves = [['value', 'nextValue'], ...rule.state.map(name => [`state.${name}`, `next.${name}`])].map(
+      ([to, from]) => ({to: this.executable.buffer(to), from: this.executable.buffer(from)}),
+    );
+    this.programs = {norm: this.executable.program('norm'), update: this.executable.program('update')};
   }
 
   take({count, rate, evaluate}: Taking): {loss: number; norm: number} {
-    const {executable, rule, clip, values} = this;
+    const {rule, clip, programs, scalars} = this;
     const loss = evaluate();
-    executable.run('norm');
-    const norm = Math.sqrt(executable.buffer('squares')[0]);
+    programs.norm();
+    const norm = Math.sqrt(this.squares[0]);
     if (!Number.isFinite(norm))
       throw new StiffgradError(
         'not-finite',
         `trainingStep: in step ${count - 1} the norm of the gradient is ${norm}. Lower the learning rate, or shorten the run.`,
         {step: count - 1},
       );
-    executable.find('factor')?.fill(clip.norm !== undefined && norm > clip.norm ? clip.norm / norm : 1);
-    executable.find('rate')?.fill(rate);
-    for (const [name, value] of Object.entries(rule.numbers(count))) executable.find(name)?.fill(value);
-    executable.run('update');
-    values.set(executable.buffer('nextValue'));
-    for (const name of rule.state) executable.buffer(`state.${name}`).set(executable.buffer(`next.${name}`));
+    const {factor, rate: ofRate} = scalars;
+    if (factor !== undefined) factor[0] = clip.norm !== undefined && norm > clip.norm ? clip.norm / norm : 1;
+    if (ofRate !== undefined) ofRate[0] = rate;
+    const numbers = rule.numbers(count);
+    for (const name in numbers) {
+      const place = scalars[name];
+      if (place !== undefined) place[0] = numbers[name];
+    }
+    programs.update();
+    for (const {to, from} of this.moves) to.set(from);
     return {loss, norm};
   }
 
