@@ -31,6 +31,15 @@ export type Take = (
 
 const bytes = Float64Array.BYTES_PER_ELEMENT;
 
+/** The last arguments of a `Take`. */
+type Limits = readonly [absolute: number, relative: number, floors: number, iterations: number];
+
+export function limitsOf({engine, options: {newton}}: Runnable): Limits {
+  const {tolerance, maxIterations} = newton;
+  const {absolute, relative} = unitOf(tolerance, engine.epsilon);
+  return [absolute, relative, tolerance.absolute > 0 ? 0 : 1, maxIterations];
+}
+
 export class StepBlocks {
   /** Steps that a call takes at most. */
   readonly capacity: number;
@@ -42,7 +51,7 @@ export class StepBlocks {
   private readonly call: Take;
   private readonly factor: RoutineFactor | undefined;
   private readonly ends: Float64Array;
-  private readonly limits: readonly [absolute: number, relative: number, floors: number, iterations: number];
+  private readonly limits: Limits;
 
   /** undefined where the steps of this run are not taken so. Of an implicit scheme, once its Jacobian has been checked. */
   static of(prepared: Runnable, forward: ForwardExecutable, recorded: Recorded): StepBlocks | undefined {
@@ -83,8 +92,7 @@ export class StepBlocks {
     [this.width, this.capacity, this.factor, this.made] = [width, capacity, factor, made];
     this.rows = room.subarray(0, capacity * width);
     this.ends = room.subarray(capacity * width, capacity * (width + size));
-    const {absolute, relative} = unitOf(newton.tolerance, epsilon);
-    this.limits = [absolute, relative, newton.tolerance.absolute > 0 ? 0 : 1, newton.maxIterations];
+    this.limits = limitsOf(prepared);
     const matrix = factor === undefined ? 'explicit' : `${factor.n}/${factor.band}/${solverKey(newton.linear)}`;
     this.call = routines.once(`steps/${recorded}/${width}/${matrix}`, () =>
       takeRoutine(traced, forward, recorded, routines, factor, {

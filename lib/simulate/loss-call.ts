@@ -56,7 +56,7 @@ export class LossCall {
 
   private constructor(
     private readonly prepared: Prepared,
-    private readonly call: () => number,
+    private readonly calls: readonly (() => number)[],
     /** Where the start is put; undefined where an encoder makes it. */
     private readonly start: Float64Array | undefined,
     /** Those of the step's parameters first. */
@@ -120,7 +120,7 @@ export class LossCall {
     });
     return new LossCall(
       prepared,
-      routine<() => number>(routines.memory, {parameters: [], results: ['i32']}, w => writer.write(w)),
+      writer.calls,
       ofEncoder === undefined ? run.given : undefined,
       slots,
       ofLoss.executable.buffer('loss'),
@@ -154,7 +154,8 @@ export class LossCall {
       // Those that are not finite end the call.
       values.set(own?.length === values.length ? own : readCaptured(tensor, variables));
     }
-    return this.call() === 1 ? this.loss[0] : undefined;
+    for (let i = 0; i < this.calls.length; i++) if (this.calls[i]() === 0) return undefined;
+    return this.loss[0];
   }
 
   /** Whether the data are like those it is for. */
@@ -207,11 +208,34 @@ class CallWriter {
     this.count = prepared.parameterValues.length;
   }
 
-  /** Leaves 1, or 0 where something is out of the ordinary. */
-  write(w: RoutineWriter): void {
+  /** To be called one after another: each returns 1, or 0 where something is out of the ordinary. */
+  get calls(): (() => number)[] {
+    const {before, between} = this.run;
+    const call = (write: (w: RoutineWriter, stop: () => void) => void): (() => number) =>
+      routine<() => number>(this.given.routines.memory, {parameters: [], results: ['i32']}, w => {
+        write(w, () => w.return(w.int(0)));
+        w.int(1)();
+      });
+    const step = (work: () => void) => () => {
+      work();
+      return 1;
+    };
+    const calls =
+      between === undefined
+        ? [
+            call((w, stop) => {
+              this.writeLoss(w, stop);
+              this.writeGradient(w, stop);
+            }),
+          ]
+        : [call((w, stop) => this.writeLoss(w, stop)), step(between), call((w, stop) => this.writeGradient(w, stop))];
+    return before === undefined ? calls : [step(before), ...calls];
+  }
+
+  /** From the parameters to the loss, and back to the first step. */
+  private writeLoss(w: RoutineWriter, stop: () => void): void {
     const {run, loss, encoder, observe, given} = this;
     const {vectors} = given.routines;
-    const stop = (): void => w.return(w.int(0));
     writeFinite(w, vectors, given.values, stop);
     for (const executable of run.executables) this.handParameters(w, executable);
     this.handSources(w, loss);
@@ -224,8 +248,15 @@ class CallWriter {
     }
     run.writeRun(w, stop);
     if (observe !== undefined) this.handParameters(w, observe);
-    this.writeLoss(w);
-    run.writeBack(w, stop);
+    this.writeSeries(w);
+    run.writeSteps(w, stop);
+  }
+
+  /** Back to the start, and the sums. */
+  private writeGradient(w: RoutineWriter, stop: () => void): void {
+    const {run, loss, encoder, given} = this;
+    const {vectors} = given.routines;
+    run.writeEnd(w);
     this.addFromStep(w);
     this.addFrom(w, loss, 1 + this.series.blocks.length);
     if (encoder !== undefined) {
@@ -237,7 +268,6 @@ class CallWriter {
     }
     for (const numbers of [given.gradient, run.initial, loss.executable.buffer('loss')])
       writeFinite(w, vectors, numbers, stop);
-    w.int(1)();
   }
 
   private get series() {
@@ -290,7 +320,7 @@ class CallWriter {
   }
 
   /** The loss of the saved series, and its cotangents. */
-  private writeLoss(w: RoutineWriter): void {
+  private writeSeries(w: RoutineWriter): void {
     const {run, observe, loss, given, prepared} = this;
     const {blocks} = this.series;
     const {size: width} = prepared.traced.state;

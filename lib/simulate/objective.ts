@@ -130,7 +130,7 @@ export class Objectives {
     let calls = traced && this.calls.get(traced);
     if (traced !== undefined && calls === undefined) this.calls.set(traced, (calls = new Calls()));
     if (found === undefined && ready !== undefined) calls?.failed();
-    else if (traced !== undefined && calls !== undefined) {
+    else if (traced !== undefined && calls !== undefined && !prepared.compiled.busy) {
       const encode = typeof given.initial === 'function' ? given.initial : undefined;
       const call = calls.due(() => LossCall.of(prepared, traced, encoder, encode, point.data));
       if (call !== undefined && call !== ready) {

@@ -134,12 +134,14 @@ export function adaptiveCall(prepared: Runnable, room: Room, memory: number): As
         const end = w.keep('i32', w.plus(w.int(at.rows + bytes * rowStart), w.op('i32.mul', rows, w.int(bytes * width))));
         w.run(copy, end, x, size);
       },
-      writeBack(w) {
+      writeSteps(w) {
         for (const sum of sums) if (sum !== undefined) w.run(copy, sum.byteOffset, at.zeros, sum.length);
         w.run(copy, x̄.byteOffset, at.zeros, size);
         const rows = w.keep('i32', w.op('i32.trunc_sat_f64_s', w.load(w.int(at.control), bytes * blockPlace.rows)));
         w.run(pull, rows, times.length);
         if (first === 1) writeSum(w, vectors, x̄.byteOffset, x̄.byteOffset, at.cotangents, size);
+      },
+      writeEnd(w) {
         begin.writePull(w, x̄.byteOffset, at.zeros);
       },
     };
