@@ -188,7 +188,7 @@ class SweepFactor implements JacobianFactor {
   restart(): void {
     [this.ahead, this.longest] = [0, 0];
     this.due = this.losing = false;
-    this.rows = this.last = this.rest = undefined;
+    this.last = this.rest = undefined;
   }
 
   private isDue(): boolean {
