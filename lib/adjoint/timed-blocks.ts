@@ -207,7 +207,8 @@ export function timedRoutine(
       if (has('t')) w.store(w.int(at('t')), w.load(element(room.rows, row, width)));
       if (has('h')) w.store(w.int(at('h')), w.load(element(room.rows, row, width), bytes));
       copyFrom('x', w.plus(element(room.rows, row, width), w.int(rowStart * bytes)));
-      if (layers !== undefined) copyFrom('layers', w.plus(element(room.rows, row, width), w.int(bytes * (rowStart + size))));
+      if (layers !== undefined)
+        copyFrom('layers', w.plus(element(room.rows, row, width), w.int(bytes * (rowStart + size))));
       zero(has('insideCotangent') ? at('insideCotangent') : 0, lengthOf('insideCotangent'));
       if (pullDense !== undefined) w.if(w.get(isWithin), () => pullWithin(pullDense));
       w.run(pullStep);

@@ -25,7 +25,7 @@ import {prepare, refill, requireRead} from './prepare.js';
 import {run} from '../integrate/run.js';
 import {pullOf, runAndPush} from './series.js';
 import {jvpsThere, runThere, vjpThere, type RunThreads} from './threads.js';
-import type {Objective, ObjectiveValues, ValueAndGradient, ValueAndVariables} from './objective.js';
+import type {Objective, ObjectiveValues, ValueAndGradient, ValueAndVariables} from './objective-kinds.js';
 import {Objectives} from './objective.js';
 import type {SavedState} from './steps.js';
 import {steps} from './steps.js';

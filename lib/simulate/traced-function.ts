@@ -89,7 +89,7 @@ export class TracedFunction<Own extends string> {
     this.counts = {params: params.length, data: data.length};
     const made = compiled(engine, graph, seed, this.sources(graph));
     this.programs = made.programs;
-    this.executable = made.executable as FunctionExecutable<Own>;
+    this.executable = made.executable;
     const find = (name: keyof typeof this.buffers, count: number): (Float64Array | undefined)[] =>
       Array.from({length: count}, (_, i) => this.executable.find(`${name}.${i}`));
     this.buffers = {
@@ -108,9 +108,10 @@ export class TracedFunction<Own extends string> {
     this.captured.forEach(({tensor}, i) => buffers.captured[i]?.set(captured(tensor)));
   }
 
-  /** The same programs by another engine. */
-  on(engine: Engine): FunctionExecutable<Own> {
-    return engine.compile(this.programs) as FunctionExecutable<Own>;
+  /** The same programs by another engine, or only those back. */
+  on(engine: Engine, which: 'all' | 'pull'): FunctionExecutable<Own> {
+    const {programs} = this;
+    return engine.compile(which === 'all' ? programs : {pull: programs.pull});
   }
 
   /** The cotangent of an argument of its own after `pull`; undefined where nothing depends on it. */

@@ -323,11 +323,9 @@ export class CompiledStep {
    */
   forward(solver: LinearSolver, keeps?: Keeps): ForwardExecutable {
     if (keeps === 'layers')
-      return this.group<ForwardProgram | 'keep'>(
-        'keepingLayers',
-        () => this.keepingLayers,
-        {extra: () => ({x: this.traced.state.size})},
-      );
+      return this.group<ForwardProgram | 'keep'>('keepingLayers', () => this.keepingLayers, {
+        extra: () => ({x: this.traced.state.size}),
+      });
     const analysis = this.analysisOf(solver, 'matrix');
     // One executable for runs with and without a gradient where there may be: calls between JavaScript and
     // WebAssembly take twice as long where a line of code has met the functions of two (Node 20, measured).

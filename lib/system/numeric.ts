@@ -67,8 +67,13 @@ export function readNumericInto(x: Numeric, shape: Shape, to: Float64Array): boo
     to[0] = x;
     return shape.length === 0;
   }
-  if (!isNumeric(x)) return false;
-  const read = lentNumeric(x, 'a number');
+  if (x instanceof Float64Array) {
+    if (shape.length !== 1 || shape[0] !== x.length) return false;
+    to.set(x);
+    return true;
+  }
+  if (!isNumeric(x) || (x instanceof Tensor && x.isDisposed)) return false;
+  const read = readNumeric(x, '');
   if (!sameShape(read.shape, shape)) return false;
   to.set(read.values);
   return true;

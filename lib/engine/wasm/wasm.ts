@@ -126,6 +126,9 @@ export function engineIn(format: Format, epsilon: number): WasmEngine {
   return {name: 'wasm', epsilon, compile, inOneMemory: () => inOneMemory(format, epsilon)};
 }
 
+/** Kernels compare addresses as numbers with signs. */
+const mostTogether = 2 ** 31;
+
 /**
  * What is compiled until the first of it is used lies in one memory, one after another; it is made then, as large as all
  * of that needs, since a memory that grows leaves the views of it without numbers. What is compiled later has a memory of
@@ -141,7 +144,10 @@ function inOneMemory(format: Format, epsilon: number): WasmEngine | undefined {
     ({end} = found.layout);
     let made: WasmExecutable | undefined;
     const use = (): WasmExecutable => {
-      memory ??= requireRoom(() => new WebAssembly.Memory({initial: Math.ceil(end / pageBytes)}));
+      memory ??= requireRoom(() => {
+        if (end >= mostTogether) throw new RangeError(`together they need ${end} bytes`);
+        return new WebAssembly.Memory({initial: Math.ceil(end / pageBytes)});
+      });
       return (made ??= instantiate(found, memory));
     };
     return {

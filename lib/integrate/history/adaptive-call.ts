@@ -99,14 +99,20 @@ export function adaptiveCall(prepared: Runnable, room: Room, memory: number): As
       capacity,
       absolutes: absolute.length,
     });
-    const pull = timedRoutine(adjoint, backwards, size, {pullStep: [], pullDense: []}, {
-      rows: at.rows,
-      states: at.cotangents,
-      theta: at.theta,
-      after: at.after,
-      cotangent: at.cotangent,
-      totals: 0,
-    });
+    const pull = timedRoutine(
+      adjoint,
+      backwards,
+      size,
+      {pullStep: [], pullDense: []},
+      {
+        rows: at.rows,
+        states: at.cotangents,
+        theta: at.theta,
+        after: at.after,
+        cotangent: at.cotangent,
+        totals: 0,
+      },
+    );
     const begin = start.bind();
     const {vectors} = forwards;
     const {copy} = vectors;
@@ -131,7 +137,10 @@ export function adaptiveCall(prepared: Runnable, room: Room, memory: number): As
         w.if(w.op('f64.lt', number('saved'), w.number(times.length - first)), stop);
         // The state at the end follows the rows.
         const rows = w.op('i32.trunc_sat_f64_s', number('rows'));
-        const end = w.keep('i32', w.plus(w.int(at.rows + bytes * rowStart), w.op('i32.mul', rows, w.int(bytes * width))));
+        const end = w.keep(
+          'i32',
+          w.plus(w.int(at.rows + bytes * rowStart), w.op('i32.mul', rows, w.int(bytes * width))),
+        );
         w.run(copy, end, x, size);
       },
       writeSteps(w) {
