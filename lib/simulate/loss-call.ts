@@ -188,17 +188,18 @@ export class Calls {
    */
   static after = 400;
   private needed = Calls.after;
-  private spent = 0;
+  /** By evaluations that were none; undefined before the first, which checks what all others rely on. */
+  private spent: number | undefined;
   private made: LossCall | undefined;
 
   constructor(private readonly loss: TracedFunction<LossArgument>) {}
 
   spend(milliseconds: number): void {
-    this.spent += milliseconds;
+    this.spent = (this.spent ?? 0) + milliseconds;
   }
 
   due(make: (loss: TracedFunction<LossArgument>) => LossCall | undefined): LossCall | undefined {
-    if (this.spent >= this.needed && this.made === undefined) {
+    if (this.made === undefined && this.spent !== undefined && this.spent >= this.needed) {
       this.made = make(this.loss);
       if (this.made === undefined) this.needed = Infinity;
     }
