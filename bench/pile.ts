@@ -39,6 +39,15 @@ for (let i = 0; i < count; i++) {
 const ball = sphere({radius});
 const speeds = (v: Float64Array): number[] =>
   Array.from({length: count}, (_, i) => Math.hypot(...v.subarray(6 * i, 6 * i + 3)));
+/** Of masses of one and moments of 0.004, in joules. */
+const energy = (q: Float64Array, v: Float64Array): number => {
+  let sum = 0;
+  for (let i = 0; i < count; i++) {
+    const [x, y, z, a, b, c] = v.subarray(6 * i, 6 * i + 6);
+    sum += (x * x + y * y + z * z + 0.004 * (a * a + b * b + c * c)) / 2 + 9.81 * q[7 * i + 2];
+  }
+  return sum;
+};
 const judged = {worst: 0, deepest: 0};
 const began = process.cpuUsage();
 const run = simulateNear(
@@ -59,7 +68,7 @@ const run = simulateNear(
       judged.deepest = Math.max(judged.deepest, deepest);
       const ended = speeds(piece.v.subarray(6 * count * piece.steps));
       console.log(
-        `steps ${piece.first} to ${piece.first + piece.steps - 1}: ${piece.contacts} contacts, ${(piece.milliseconds / piece.steps).toFixed(0)} ms a step by the clock, with compiling; laws ${worst.toExponential(1)}, deepest ${deepest.toExponential(1)}, fastest at its end ${Math.max(...ended).toExponential(1)} m/s, root mean square ${Math.sqrt(ended.reduce((sum, x) => sum + x * x, 0) / count).toExponential(1)}`,
+        `steps ${piece.first} to ${piece.first + piece.steps - 1}: ${piece.contacts} contacts, ${(piece.milliseconds / piece.steps).toFixed(0)} ms a step by the clock, with compiling; laws ${worst.toExponential(1)}, deepest ${deepest.toExponential(1)}, fastest at its end ${Math.max(...ended).toExponential(1)} m/s, root mean square ${Math.sqrt(ended.reduce((sum, x) => sum + x * x, 0) / count).toExponential(1)}, energy ${energy(piece.q.subarray(7 * count * piece.steps), piece.v.subarray(6 * count * piece.steps)).toFixed(3)} J`,
       );
     },
   },

@@ -5,7 +5,7 @@
  * by the step's own residual.
  */
 import {ConeComplementarity} from '../newton/cone-complementarity.js';
-import {matrixPattern, type ContactRows} from '../newton/cone-contacts.js';
+import {matrixPattern, type ConeContacts, type ContactRows} from '../newton/cone-contacts.js';
 import {StiffgradError} from '../errors.js';
 import {auto, type Pattern} from '../linear/index.js';
 import type {StepExecutable} from '../step/buffers.js';
@@ -32,9 +32,6 @@ function atMost(share: number, velocity: number): (speed: number) => number {
 const linearized = 1e-12;
 /** so many times at most. */
 const mostLinearizations = 8;
-
-/** Nearer than this share of the velocity that contacts meet with, Newton's method on the whole step found them in a pile of a hundred balls. */
-const hopeless = 1e-6;
 
 interface Entries {
   /** In the pattern of A, or by row of G. */
@@ -148,33 +145,45 @@ export class ContactImpulses {
         z[at.pi + i] = (known[i] + (row(contactLaws.tangential, i) === 1 ? 0 : move.p[i])) / h;
       forward.run('residual');
       counters.residualEvaluations++;
+      // Velocities of gaps that count as closed.
+      const closed = (i: number): number =>
+        row(contactLaws.tangential, i) === 0
+          ? row(contactLaws.apart, i) - press.apart[i]
+          : press.friction[row(contactLaws.coefficient, i)] * closed(row(contactLaws.coefficient, i));
       let broken = 0;
-      for (const block of [at.lambda, at.pi])
-        for (let i = block; i < block + count; i++) broken = Math.max(broken, Math.abs(residual[i]));
+      for (let i = 0; i < count; i++) {
+        const reached = row(contactLaws.reach, i) + move.give * known[i] - move.apart[i];
+        broken = Math.max(
+          broken,
+          Math.abs(residual[at.lambda + i]) - closed(i),
+          Math.abs(residual[at.pi + i]) - reached,
+        );
+      }
       if (!(broken < Infinity)) return false;
       let largest = speed;
       for (let i = 0; i < n; i++) largest = Math.max(largest, Math.abs(z[at.v + i]));
-      if (press.largestMove(residual, at.v) <= linearized * largest) return broken <= accepted(reach);
+      if (press.largestMove(residual, at.v) <= linearized * largest)
+        return broken <= accepted(reach) || this.unsolved(press, broken, accepted(reach));
     }
     return false;
   }
 
   private solve(problem: ConeComplementarity, speed: number): boolean {
     const {cones} = problem;
-    const off = problem.solve(speed, rounding * speed, enough(speed));
+    const off = problem.solve(speed, rounding * speed, enough(speed), accepted(speed));
     this.counters.newtonIterations += cones.factorizations;
     this.counters.factorizations += cones.factorizations;
-    if (off <= accepted(speed)) return true;
-    if (off <= hopeless * cones.approach) return false;
-    const [row, most] = [
-      this.rowName(this.at.lambda + cones.worst),
-      cones.p.reduce((a, x) => Math.max(a, Math.abs(x)), 0),
-    ];
+    return off <= accepted(speed) || this.unsolved(cones, off, accepted(speed));
+  }
+
+  /** Keeps why. */
+  private unsolved({contacts, worst, p}: ConeContacts, off: number, most: number): false {
+    const [row, impulse] = [this.rowName(this.at.lambda + worst), p.reduce((a, x) => Math.max(a, Math.abs(x)), 0)];
     this.failure = new StiffgradError(
       'contacts-unsolved',
-      `the forces of ${cones.contacts.length} contacts were not found: the best that were break the laws of contact by a velocity of ${off.toExponential(1)}, where ${accepted(speed).toExponential(1)} is taken, most in ${row}, with impulses up to ${most.toExponential(1)}. Bodies that are wedged with friction may have no such forces, or only some without bound. `
+      `the forces of ${contacts.length} contacts were not found: the best that were break the laws of contact by a velocity of ${off.toExponential(1)}, where ${most.toExponential(1)} is taken, most in ${row}, with impulses up to ${impulse.toExponential(1)}. Bodies that are wedged with friction may have no such forces, or only some without bound. `
         + 'Take a smaller dt, less friction or more room, or let the wedged ones yield: contact in place of rigidContact.',
-      {off, accepted: accepted(speed), row, impulse: most},
+      {off, accepted: most, row, impulse},
     );
     return false;
   }

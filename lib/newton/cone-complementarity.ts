@@ -8,25 +8,33 @@
  */
 import {AlartCurnier} from './alart-curnier.js';
 import {ConeContacts, type ConeStructure} from './cone-contacts.js';
-import {ConeInterior} from './cone-interior.js';
+import {ConeInterior, type InteriorRun} from './cone-interior.js';
 
 /**
- * Runs of the interior-point method, the next where one fails: the share of what residuals make of them below which products of impulses and slacks do
- * not fall, and that of the approach which slacks begin with. Of 104 steps of piles the first two solved all, of forty jammed heaps of 64 balls 35,
- * and all four 37.
+ * Runs of the interior-point method, the next where one fails. Of 53 steps of piles the first solved all but four, and of forty jammed heaps of 64 balls all
+ * together 38.
  */
-const runs = [
-  [0.1, 1],
-  [10, 1],
-  [1, 1],
-  [0.1, 0.1],
-] as const;
-/** Iterations of a run at most, and the share of the speed below which Newton steps are tried, again where a third of the error is left. */
-const [mostInterior, near, nearer] = [80, 1e-5, 1 / 3];
+const runs: readonly InteriorRun[] = [
+  {caution: 0.1, begin: 1, proximal: true},
+  {caution: 10, begin: 1, proximal: false},
+  {caution: 10, begin: 1, proximal: true},
+  {caution: 0.1, begin: 1, proximal: false},
+  {caution: 0.1, begin: 0.1, proximal: false},
+];
+/**
+ * Iterations of a run at most, the share of the speed below which Newton steps and rounds are tried, again where a third of the error is left, and how often
+ * before smaller gaps count as closed.
+ */
+const [mostInterior, near, nearer, mostTries] = [80, 1e-5, 1 / 3, 2];
 /** Newton steps at most; so many that bring nothing, from the last impulses and from elsewhere. */
 const [mostSteps, firstSteps, steps] = [12, 5, 4];
 /** Contacts that part by less than this share of the speed press in the first of all. */
 const ties = 1e-9;
+/**
+ * Wedged bodies may have impulses that are told apart by the smallest gaps alone, which come of rounding and of the curvature of bodies that roll. Gaps
+ * that close at less than the accepted error count as closed; where no impulses are found, those that close at these shares of the speed.
+ */
+const closed = [1e-7, 1e-6] as const;
 /** An error so many times the speed is no way to a solution. */
 const lost = 100;
 /** Of contacts in single Newton steps. A step is off by rounding over it: with 1e-7 laws stayed off by 1e-9 m/s. */
@@ -36,11 +44,21 @@ const softness = 1e-5;
  * by such a gap's velocity over the softness. So contacts become firmer, down to `firmest`, while two Newton steps are enough for a round, and softer
  * where eight are not. On 104 steps of piles 6 Newton steps left one unsolved, and firmer contacts after each round took a tenth more steps.
  */
-const [firmer, firmest, softest, mostRounds, fewSteps, mostInRound] = [0.1, 1e-8, 1e-2, 30, 2, 8];
+const [firmer, firmest, softest, fewSteps, mostInRound] = [0.1, 1e-8, 1e-2, 2, 8];
+/** Newton steps of all rounds, after the first run and after others: of 53 steps of piles two needed more than 90 with it, and jammed heaps need up to 250. */
+const [mostAtFirst, mostInRounds] = [90, 250];
 /** A round ends at this share of the error, or at rounding: this share of the speed over the softness. */
 const [roundEnds, rounding] = [0.2, 4e-16];
 /** Single steps follow a round where a third of the error is left, below this share of the speed, or after this many rounds. */
 const [fine, rhythm] = [5e-9, 3];
+
+interface Aim {
+  readonly speed: number;
+  readonly tolerance: number;
+  readonly enough: number;
+  /** Newton steps of all rounds. */
+  readonly most: number;
+}
 
 export class ConeComplementarity {
   readonly cones: ConeContacts;
@@ -66,51 +84,58 @@ export class ConeComplementarity {
    * From the impulses in p.
    * @param speed the velocity of contacts that errors are relative to
    * @param tolerance Newton steps go on to this error while they double the digits
-   * @param enough the error that is accepted
+   * @param enough the error that ends other steps
+   * @param accepted the error that is accepted where they do not come to that
    * @returns the error of the laws that is left, a velocity
    */
-  solve(speed: number, tolerance: number, enough: number): number {
+  solve(speed: number, tolerance: number, enough: number, accepted = enough): number {
     const {cones, found} = this;
     cones.factorizations = 0;
+    cones.close(Math.min(closed[0] * speed, accepted));
     cones.project();
     let least = this.polish(cones.error(), tolerance, enough, firstSteps, ties * speed);
     if (least <= enough || !(cones.approach > 0)) return least;
     found.set(cones.p);
-    for (const [caution, share] of runs) {
-      const error = this.fromInterior(caution, share * cones.approach, speed, tolerance, enough);
+    for (const run of runs) {
+      const aim = {speed, tolerance, enough, most: run === runs[0] ? mostAtFirst : mostInRounds};
+      let error = this.fromInterior(run, aim);
+      for (const gaps of closed)
+        if (error > accepted && cones.close(gaps * speed)) error = this.settle(cones.error(), aim);
       if (error < least) {
         least = error;
         found.set(cones.p);
       }
-      if (least <= enough) break;
+      if (least <= accepted) break;
     }
     cones.p.set(found);
     return cones.error();
   }
 
   /** @returns the error that is left, of the impulses in p */
-  private fromInterior(caution: number, begin: number, speed: number, tolerance: number, enough: number): number {
+  private fromInterior(run: InteriorRun, aim: Aim): number {
     const {cones, interior} = this;
-    interior.begin(begin, caution);
-    let tried = near * cones.approach;
-    let error = Infinity;
-    for (let k = 0; k < mostInterior && interior.step(); k++) {
+    interior.begin(run);
+    let below = near * cones.approach;
+    let [error, tries] = [Infinity, 0];
+    for (let k = 0; k < mostInterior && tries < mostTries && interior.step(); k++) {
       cones.project();
       error = cones.error();
-      if (error > tried) continue;
-      tried = nearer * error;
-      error = this.settle(error, speed, tolerance, enough);
-      if (error <= enough) return error;
+      if (error > below) continue;
+      below = nearer * error;
+      tries++;
+      error = this.settle(error, aim);
+      if (error <= aim.enough) return error;
     }
-    return this.settle(error, speed, tolerance, enough);
+    return tries === mostTries ? error : this.settle(error, aim);
   }
 
   /** Newton steps, then rounds of the proximal point method (Rockafellar 1976). @returns the error that is left, of the impulses in p */
-  private settle(from: number, speed: number, tolerance: number, enough: number): number {
+  private settle(from: number, {speed, tolerance, enough, most}: Aim): number {
     const {cones} = this;
     let error = this.polish(from, tolerance, enough, steps);
     let [share, judged, waiting] = [firmer * softness, error, false];
-    for (let round = 0; round < mostRounds && error > enough; round++) {
+    const last = cones.factorizations + most;
+    for (let round = 0; error > enough && cones.factorizations < last; round++) {
       const tries = this.round(share, Math.max(roundEnds * error, (rounding * speed) / share), lost * speed);
       if (tries === undefined) {
         share /= firmer;

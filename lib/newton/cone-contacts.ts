@@ -284,6 +284,18 @@ export class ConeContacts {
     }
   }
 
+  /** Gaps that close at no more than a velocity count as closed. @returns whether any was not so before */
+  close(velocity: number): boolean {
+    const {apart} = this;
+    let some = false;
+    for (const {rows} of this.contacts)
+      if (apart[rows[0]] > 0 && apart[rows[0]] <= velocity) {
+        apart[rows[0]] = 0;
+        some = true;
+      }
+    return some;
+  }
+
   /** Impulses into their cones. */
   project(): void {
     const {p, friction} = this;

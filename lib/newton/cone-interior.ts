@@ -15,8 +15,24 @@ const fraction = 0.995;
  */
 const [short, less, more, leastDamping] = [0.3, 0.25, 1.4, 0.05];
 const leastCentering = 1e-4;
-/** Contacts yield this share of the velocity that their impulses give by themselves: matrices stay regular. Newton steps take away what it leaves. */
-const softness = 1e-6;
+/** A way that the method goes. */
+export interface InteriorRun {
+  /** Products of impulses and slacks do not fall below this share of what residuals make of them: next to the border steps would become short. */
+  readonly caution: number;
+  /** The share of the approach that slacks begin with, and impulses give themselves. */
+  readonly begin: number;
+  /**
+   * The regularization is proximal (Friedlander & Orban 2012): contacts yield to the change of their impulses in an iteration, and the laws themselves are
+   * what it converges to. Otherwise contacts yield to their impulses, which is more robust where bodies are jammed, and errors of that size are left.
+   */
+  readonly proximal: boolean;
+}
+
+/**
+ * Regularization of redundant contacts: the share that they yield of the velocity that an impulse gives by itself. Proximal, 1e-6 to 1e-8 took about the same
+ * number of iterations.
+ */
+const softness = {proximal: 1e-7, plain: 1e-6} as const;
 
 /** A contact in coordinates in which Coulomb's cone and its dual are |x_T| ≤ x_0: (μ p_N, p_T) and (z_N/μ, z_T). */
 interface Cone {
@@ -31,8 +47,9 @@ interface Cone {
   /** W = scale (a reflection by `axis`) with W p = W⁻¹ z = `middle`; W⁻². */
   readonly axis: Float64Array;
   scale: number;
-  /** u of impulses, at first order without their effect on velocities. */
+  /** u of changes of impulses without their effect on velocities, and of impulses in the laws. */
   readonly yields: number;
+  readonly yielding: number;
   readonly middle: Float64Array;
   readonly inverse: Float64Array;
   /** −∂p/∂u, [rows, rows], and the share of p's direction without yielding that is left with it. */
@@ -71,12 +88,10 @@ export class ConeInterior {
     [this.slips, this.p, this.forces] = [0, 1, 2].map(() => new Float64Array(p.length));
   }
 
-  /**
-   * @param speed what slacks begin with, and impulses give themselves
-   * @param caution products of impulses and slacks do not fall below this share of what residuals make of them: next to the border steps would become short
-   */
-  begin(speed: number, caution: number): void {
+  begin({caution, begin, proximal}: InteriorRun): void {
     const {cones} = this;
+    const speed = begin * cones.approach;
+    const soft = proximal ? softness.proximal : softness.plain;
     this.caution = caution;
     this.all = cones.contacts.map(contact => {
       const friction = cones.friction[contact.rows[0]];
@@ -84,9 +99,11 @@ export class ConeInterior {
       const [p, z, dp, dz, axis, middle, aim, slope, lack] = Array.from({length: 9}, () => new Float64Array(rows));
       p[0] = speed / contact.w[0];
       z[0] = speed;
-      const yields = softness * contact.w[0] + (rows === 1 ? cones.give : 0);
+      const give = rows === 1 ? cones.give : 0;
+      const yields = soft * contact.w[0] + give;
+      const yielding = proximal ? give : yields;
       const [inverse, stiff, share] = Array.from({length: 3}, () => new Float64Array(rows * rows));
-      return {contact, rows, mu: rows === 1 ? 1 : friction, p, z, dp, dz, axis, scale: 1, yields, middle, inverse, stiff, share, aim, slope, lack}; // prettier-ignore
+      return {contact, rows, mu: rows === 1 ? 1 : friction, p, z, dp, dz, axis, scale: 1, yields, yielding, middle, inverse, stiff, share, aim, slope, lack}; // prettier-ignore
     });
     [this.damping, this.last] = [1, 1];
     this.give();
@@ -105,7 +122,7 @@ export class ConeInterior {
     const damping = this.damping * (this.last < short ? less : more);
     this.damping = Math.min(1, Math.max(leastDamping, damping));
     for (const {slope} of all) for (let i = 1; i < slope.length; i++) slope[i] *= this.damping;
-    for (const cone of all) yielding(cone);
+    for (const cone of all) soften(cone);
     if (!cones.factor(this.factor, (_, i) => stiffness(all[i], d))) return false;
     for (const {rows, aim, middle} of all) for (let i = 0; i < rows; i++) aim[i] = -middle[i];
     this.direction();
@@ -151,15 +168,15 @@ export class ConeInterior {
     cones.push(p, -1, gradient);
     cones.along(v, slips);
     let most = cones.largestMove(gradient, 0);
-    for (const {contact, rows, mu, p: own, z, yields, slope, lack} of this.all) {
+    for (const {contact, rows, mu, p: own, z, yielding, slope, lack} of this.all) {
       const of = contact.rows;
       let size = 0;
       for (let i = 1; i < rows; i++) size += z[i] ** 2;
       size = Math.sqrt(size);
-      lack[0] = z[0] - size - (slips[of[0]] + cones.apart[of[0]]) / mu - yields * own[0];
+      lack[0] = z[0] - size - (slips[of[0]] + cones.apart[of[0]]) / mu - yielding * own[0];
       for (let i = 1; i < rows; i++) {
         slope[i] = size === 0 ? 0 : z[i] / size;
-        lack[i] = z[i] - slips[of[i]] - cones.apart[of[i]] - yields * own[i];
+        lack[i] = z[i] - slips[of[i]] - cones.apart[of[i]] - yielding * own[i];
       }
       for (let i = 0; i < rows; i++) most = Math.max(most, Math.abs(lack[i]));
     }
@@ -263,7 +280,7 @@ function rescale(cone: Cone): void {
 const [whole, sum] = [new Float64Array(9), new Float64Array(9)];
 
 /** `stiff` and `share`: W⁻² after the correction's inverse derivative, of contacts that yield so much to the change of their impulses. */
-function yielding({rows: n, yields, inverse, slope, stiff, share}: Cone): void {
+function soften({rows: n, yields, inverse, slope, stiff, share}: Cone): void {
   for (let i = 0; i < n; i++) {
     for (let j = 0; j < n; j++) {
       stiff[i * n + j] = inverse[i * n + j] + (j > 0 ? inverse[i * n] * slope[j] : 0);

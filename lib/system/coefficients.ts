@@ -9,11 +9,18 @@ import type {Compliance, Constraint} from './constraint-kinds.js';
 import {readNumeric} from './numeric.js';
 import type {Params} from './params.js';
 
-/** Coefficients of constraints that may be another number in every run. */
-export type CoefficientName = 'compliance' | 'friction' | 'restitution';
+/** Coefficients of constraints that may be another number in every run; friction by its place in `ContactLaw.slips`. */
+export type CoefficientName = 'compliance' | 'restitution' | {readonly friction: number};
+
+const told = (name: CoefficientName): string => (typeof name === 'string' ? name : 'friction');
 
 /** What each may be at most; none is negative. */
-const most: {readonly [name in CoefficientName]: number} = {compliance: Infinity, friction: Infinity, restitution: 1};
+const most = (name: CoefficientName): number => (name === 'restitution' ? 1 : Infinity);
+
+function given({compliance, contact}: Constraint, name: CoefficientName): Compliance | undefined {
+  if (name === 'compliance') return compliance;
+  return name === 'restitution' ? contact?.restitution : contact?.slips[name.friction]?.friction;
+}
 
 /** Some of the values of `Coefficients`: those of one coefficient of one constraint. */
 export interface CoefficientValues {
@@ -37,40 +44,46 @@ export interface Coefficients {
  * @throws ShapeError where its function gives no tensor
  */
 export function coefficientTensor(
-  {compliance, contact}: Constraint,
+  constraint: Constraint,
   index: number,
   name: CoefficientName,
   params: Params,
 ): tf.Tensor {
-  const given = name === 'compliance' ? compliance : contact?.[name];
-  if (typeof given === 'function') {
-    return within(`constraints[${index}].${name}`, () => {
-      const value = immediate(given(params));
+  const coefficient = given(constraint, name);
+  if (typeof coefficient === 'function') {
+    return within(`constraints[${index}].${told(name)}`, () => {
+      const value = immediate(coefficient(params));
       if (!(value instanceof tf.Tensor))
         throw new ShapeError(
           'constraint-shape',
-          `constraints[${index}]: ${name} must return a tensor, not ${typeof value}.`,
+          `constraints[${index}]: ${told(name)} must return a tensor, not ${typeof value}.`,
           {constraint: index},
         );
       return value;
     });
   }
-  if (given instanceof tf.Tensor) return given;
-  const {values, shape} = readNumeric(given ?? 0, name);
+  if (coefficient instanceof tf.Tensor) return coefficient;
+  const {values, shape} = readNumeric(coefficient ?? 0, told(name));
   return constantTensor(values, shape);
 }
 
 /** Undefined where all were given as numbers. */
 export function coefficientsOf(constraints: readonly Constraint[], params: Params): Coefficients | undefined {
-  const changes = (given: Compliance | undefined): boolean => typeof given === 'function' || given instanceof tf.Tensor;
+  const changes = (one: Compliance | undefined): boolean => typeof one === 'function' || one instanceof tf.Tensor;
   const tensors: tf.Tensor[] = [];
   const parts: CoefficientValues[] = [];
   constraints.forEach((constraint, index) => {
-    for (const name of Object.keys(most) as CoefficientName[]) {
-      if (!changes(name === 'compliance' ? constraint.compliance : constraint.contact?.[name])) continue;
+    const frictions = (constraint.contact?.slips ?? []).map((_, k): CoefficientName => ({friction: k}));
+    for (const name of ['compliance', ...frictions, 'restitution'] as CoefficientName[]) {
+      if (!changes(given(constraint, name))) continue;
       const value = coefficientTensor(constraint, index, name, params);
       tensors.push(tf.reshape(value, [value.size]));
-      parts.push({constraint: index, name: `${constraint.kind.name}: ${name}`, size: value.size, most: most[name]});
+      parts.push({
+        constraint: index,
+        name: `${constraint.kind.name}: ${told(name)}`,
+        size: value.size,
+        most: most(name),
+      });
     }
   });
   if (tensors.length === 0) return undefined;

@@ -7,7 +7,7 @@ import {within} from '../trace/trace.js';
 import {coefficientsOf} from './coefficients.js';
 import {holdsPosition, isHardContact, type Constraint} from './constraint-kinds.js';
 import {Contact} from './constraint-parts/contact.js';
-import {FrictionalContact, slipTensor} from './constraint-parts/frictional.js';
+import {FrictionalContact, slipTensors} from './constraint-parts/frictional.js';
 import {HeldPositions, HeldVelocities} from './constraint-parts/joints.js';
 import {ConstraintPart, gapTensor, type ConstraintContext, type ConstraintPlace} from './constraint-parts/part.js';
 import {HardUnilateral} from './constraint-parts/unilateral.js';
@@ -19,7 +19,8 @@ import type {Equations} from './equations.js';
 export function constraintSizes(constraints: readonly Constraint[], at: Place, context: ConstraintContext): number[] {
   return constraints.map(
     (constraint, index) =>
-      gapTensor(constraint, index, at, context).size + (slipTensor(constraint, index, at, context)?.size ?? 0),
+      gapTensor(constraint, index, at, context).size
+      + slipTensors(constraint, index, at, context).reduce((sum, {size}) => sum + size, 0),
   );
 }
 
@@ -108,6 +109,7 @@ export function constraintEquations(
     },
     laws: (step, multipliers, scale) => {
       if (count < fewestRows || step.compressed !== undefined || contacts.length < parts.length) return undefined;
+      if (contacts.some(({simple}) => !simple)) return undefined;
       const none = tf.zerosLike(step.end.v);
       const still = {...step, end: {...step.end, v: none}, mean: none};
       const each = contacts.map(part => part.laws(step, still, multipliers, scale));

@@ -89,15 +89,17 @@ export interface ConstraintKind {
   readonly kinked?: boolean;
 }
 
+/** Velocities that Coulomb's friction opposes, with its coefficient μ ≥ 0, one number or one per contact. */
+export interface SlipLaw<P = Params, Z extends string = never> {
+  /** [m], or [m, 2] for two orthogonal directions. */
+  readonly slip: Lenient<AnyStateAt<P, Z>, tf.Tensor>;
+  readonly friction: Compliance<P>;
+}
+
 /** Properties of a contact in addition to its gap. */
 export interface ContactLaw<P = Params, Z extends string = never> {
-  /**
-   * Velocities of the point of contact in the tangent plane, [m] in the plane or [m, 2] in space; undefined without
-   * friction.
-   */
-  readonly slip: Lenient<AnyStateAt<P, Z>, tf.Tensor> | undefined;
-  /** μ ≥ 0, one number or one per contact. */
-  readonly friction: Compliance<P>;
+  /** Of the point of contact in the tangent plane, then of turning; empty without friction. */
+  readonly slips: readonly SlipLaw<P, Z>[];
   /** Newton's and Moreau's e in [0, 1], likewise. */
   readonly restitution: Compliance<P>;
 }

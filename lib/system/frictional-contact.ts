@@ -4,7 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
-import {callable, numeric, refuseUnknownOptions, requireValue} from '../checks.js';
+import {any, callable, numeric, refuseUnknownOptions, requireValue} from '../checks.js';
 import type {Compliance, Constraint, ConstraintKind, Gap, VelocityGap} from './constraint-kinds.js';
 import {isNumeric, readNumeric} from './numeric.js';
 import type {Params, ParamsLike} from './params.js';
@@ -22,11 +22,13 @@ const kind: ConstraintKind = {
 /**
  * Contacts with Coulomb's friction and restitution, for the scheme `moreau()`: 0 ≤ λ_N ⟂ φ ≥ 0, |λ_T| ≤ μ λ_N, and λ_T
  * opposes the slip if that is not zero; the speed after an impact is e times the speed before it. Its multipliers are
- * λ_N [m], the forces along ∂φ/∂q, and then λ_T, those along ∂slip/∂v. One constraint may have several contacts.
+ * λ_N [m], the forces along ∂φ/∂q, and then λ_T, those along ∂slip/∂v, by contact [m, d]. One constraint may have several contacts.
  * @param phi the gap, [m] or a scalar, in units of length
  * @param spec.slip velocity in the tangent plane, linear in v: [m] (or a scalar) in the plane, [m, 2] in space, by two
  *   orthogonal directions; without it there is no friction
  * @param spec.friction μ, one number, one per contact, or a function of params; needs `slip`
+ * @param spec.turning further velocities that friction opposes by the same normal force, each by itself, |λ_k| ≤ μ_k λ_N: r ω about two tangents
+ *   against rolling, r ω about the normal against spinning, where r is a length of the body and μ_k the arm of the couple over r
  * @param spec.restitution e in [0, 1], likewise; default 0
  * @throws OptionError 'bad-constraint'
  */
@@ -36,12 +38,14 @@ export function frictionalContact<P extends ParamsLike<P> = Params, Z extends st
     readonly slip?: VelocityGap<P, Z>;
     readonly friction?: Compliance<P>;
     readonly restitution?: Compliance<P>;
+    readonly turning?: readonly {readonly slip: VelocityGap<P, Z>; readonly friction: Compliance<P>}[];
   } = {},
 ): Constraint<P, Z> {
   const name = 'frictionalContact';
   requireValue(phi, callable, name, 'bad-constraint');
-  refuseUnknownOptions(spec, {slip: callable, friction: numeric, restitution: numeric}, name, 'bad-constraint');
-  const {slip, friction = 0, restitution = 0} = spec;
+  const known = {slip: callable, friction: numeric, restitution: numeric, turning: any};
+  refuseUnknownOptions(spec, known, name, 'bad-constraint');
+  const {slip, friction = 0, restitution = 0, turning = []} = spec;
   if ((slip === undefined) !== (spec.friction === undefined))
     throw new OptionError(
       'bad-constraint',
@@ -51,8 +55,15 @@ export function frictionalContact<P extends ParamsLike<P> = Params, Z extends st
     kind,
     gap: phi,
     contact: {
-      slip,
-      friction: requireShare(friction, `${name}: friction`, Infinity),
+      slips: [
+        ...(slip === undefined ? [] : [{slip, friction: requireShare(friction, `${name}: friction`, Infinity)}]),
+        ...turning.map((one, k) => {
+          const of = `${name}: turning[${k}]`;
+          refuseUnknownOptions(one, {slip: callable, friction: numeric}, of, 'bad-constraint');
+          requireValue(one.slip, callable, `${of}: slip`, 'bad-constraint');
+          return {slip: one.slip, friction: requireShare(one.friction, `${of}: friction`, Infinity)};
+        }),
+      ],
       restitution: requireShare(restitution, `${name}: restitution`, 1),
     },
   };

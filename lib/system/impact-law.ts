@@ -5,6 +5,12 @@
  */
 import * as tf from '@tensorflow/tfjs';
 
+/** A part of the columns of tangential rows that obeys Coulomb's law by itself: the next `width` columns, with μ a number or [m]. */
+export interface Disc {
+  readonly width: number;
+  readonly friction: tf.Tensor;
+}
+
 /** Contacts of one constraint in a step: velocities [m], and tangential ones [m, d] or undefined. */
 export interface ContactStep {
   /** φ at the start of the step. */
@@ -23,7 +29,8 @@ export interface ContactStep {
         readonly mean: tf.Tensor;
       }
     | undefined;
-  readonly friction: tf.Tensor;
+  /** One for each friction of a contact. */
+  readonly discs: readonly Disc[];
   readonly restitution: tf.Tensor;
   /** λ_N [m] and λ_T [m, d], as the velocities that they give a typical mass in the step. */
   readonly push: tf.Tensor;
@@ -80,7 +87,7 @@ export function impactRows(step: ContactStep): ContactRows {
   if (rub === undefined || slips === undefined || leavesAlong === undefined || yields.tangential === undefined)
     return {normal, tangential: undefined};
   const moving = tf.addN([slips.after, tf.neg(leavesAlong), yields.tangential]);
-  return {normal, tangential: rubbing(rub, moving, tf.mul(step.friction, tf.relu(pressed)))};
+  return {normal, tangential: rubbing(rub, moving, step.discs, friction => tf.mul(friction, tf.relu(pressed)))};
 }
 
 /**
@@ -92,7 +99,7 @@ export function impactRows(step: ContactStep): ContactRows {
  * Impulses that are redundant are those of least norm by softness.
  */
 export function compressionRows(step: ContactStep, compression: Compression): ContactRows {
-  const {slips, friction, softness} = step;
+  const {slips, discs, softness} = step;
   const {slip, push, rub} = compression;
   const {closing, share} = flight(step);
   const gained = tf.add(approach(step, compression), tf.mul(softness, push));
@@ -101,7 +108,7 @@ export function compressionRows(step: ContactStep, compression: Compression): Co
   if (rub === undefined || slips === undefined || slip === undefined) return {normal, tangential: undefined};
   const s = tf.expandDims(tf.where(closing, share, tf.zerosLike(share)), 1);
   const moving = tf.addN([slip, tf.mul(s, tf.sub(slips.free, slips.before)), tf.mul(softness, rub)]);
-  return {normal, tangential: rubbing(rub, moving, tf.mul(friction, tf.relu(pressed)))};
+  return {normal, tangential: rubbing(rub, moving, discs, friction => tf.mul(friction, tf.relu(pressed)))};
 }
 
 /** Of every row of a contact, [m], and [m, d] of tangential ones. */
@@ -129,7 +136,7 @@ export function contactTerms(step: ContactStep, still: Pick<ContactStep, 'after'
         still.slips === undefined || leavesAlong === undefined ? undefined : tf.sub(still.slips.after, leavesAlong),
     },
     reach: tf.add(tf.div(step.gap, step.h), still.after),
-    friction: tf.broadcastTo(step.friction, m),
+    friction: step.discs.length === 0 ? tf.zeros(m) : tf.broadcastTo(step.discs[0].friction, m),
     pushed: tf.where(arriving, share, tf.onesLike(share)),
     dragged: tf.where(arriving, share, tf.zerosLike(share)),
   };
@@ -176,14 +183,41 @@ function expansionRows(step: ContactStep, compression: Compression): ContactRows
   )
     return {normal, tangential: undefined};
   const back = tf.mul(step.restitution, tf.relu(compression.push));
-  const radius = tf.mul(step.friction, tf.add(tf.where(more, pressed, tf.zerosLike(pressed)), back));
+  const radius = (friction: tf.Tensor): tf.Tensor =>
+    tf.mul(friction, tf.add(tf.where(more, pressed, tf.zerosLike(pressed)), back));
   const moving = tf.addN([slips.after, tf.neg(leavesAlong), yields.tangential]);
-  return {normal, tangential: rubbing(tf.sub(rub, compression.rub), moving, radius)};
+  return {normal, tangential: rubbing(tf.sub(rub, compression.rub), moving, step.discs, radius)};
 }
 
 /** Zero where a tangential impulse obeys Coulomb's law: it is in the disc, and on its edge against what slips. */
-const rubbing = (rub: tf.Tensor, slip: tf.Tensor, radius: tf.Tensor): tf.Tensor =>
-  tf.sub(rub, onDisc(tf.sub(rub, slip), radius));
+const rubbing = (
+  rub: tf.Tensor,
+  slip: tf.Tensor,
+  discs: readonly Disc[],
+  radius: (friction: tf.Tensor) => tf.Tensor,
+): tf.Tensor =>
+  tf.sub(
+    rub,
+    byDisc(discs, [tf.sub(rub, slip)], (friction, aimed) => onDisc(aimed, radius(friction))),
+  );
+
+/** [m, d] of the columns [m, d] that each of the discs has. */
+function byDisc(
+  discs: readonly Disc[],
+  all: readonly tf.Tensor[],
+  of: (friction: tf.Tensor, ...own: tf.Tensor[]) => tf.Tensor,
+): tf.Tensor {
+  if (discs.length === 1) return of(discs[0].friction, ...all);
+  let from = 0;
+  return tf.concat(
+    discs.map(({width, friction}) => {
+      const own = all.map(x => tf.slice(x, [0, from], [-1, width]));
+      from += width;
+      return of(friction, ...own);
+    }),
+    1,
+  );
+}
 
 /**
  * Where positions end. An impact after the share s of the step has moved its body for the rest of it, so of its impulse positions get the share 1 − s: a
@@ -276,16 +310,19 @@ export function borderDistance(
   push: tf.Tensor,
   slip: tf.Tensor | undefined,
   rub: tf.Tensor | undefined,
-  friction: tf.Tensor,
+  discs: readonly Disc[],
 ): ContactRows {
   const normal = tf.maximum(reach, push);
   if (slip === undefined || rub === undefined) return {normal, tangential: undefined};
   const size = (x: tf.Tensor): tf.Tensor => tf.sqrt(tf.sum(tf.square(x), 1));
-  const room = tf.sub(tf.mul(friction, push), size(rub));
-  // Without a normal force, and without friction, there is neither.
-  const most = tf.mul(friction, push);
-  const none = tf.logicalNot(tf.greater(most, 0));
-  const told = tf.sub(tf.maximum(size(slip), room), tf.mul(borderWidth, most));
-  const distance = tf.where(none, tf.onesLike(push), told);
-  return {normal, tangential: tf.tile(tf.expandDims(distance, 1), [1, slip.shape[1] as number])};
+  const tangential = byDisc(discs, [slip, rub], (friction, moving, force) => {
+    const most = tf.mul(friction, push);
+    const room = tf.sub(most, size(force));
+    // Without a normal force, and without friction, there is neither.
+    const none = tf.logicalNot(tf.greater(most, 0));
+    const told = tf.sub(tf.maximum(size(moving), room), tf.mul(borderWidth, most));
+    const distance = tf.where(none, tf.onesLike(push), told);
+    return tf.tile(tf.expandDims(distance, 1), [1, moving.shape[1] as number]);
+  });
+  return {normal, tangential};
 }

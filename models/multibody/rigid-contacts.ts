@@ -9,9 +9,10 @@ import {frictionalContact} from '../../lib/index.js';
 import type {Coefficient} from '../coefficient.js';
 import type {Place} from './bodies.js';
 import {column, type Instant} from './force-groups.js';
+import {difference} from './state.js';
 import {requireShapes, type Shape} from './shapes.js';
 import {touchesOf, type Sort} from './touches.js';
-import {dot, type Vec} from './vectors.js';
+import {dot, scale, type Vec} from './vectors.js';
 
 /** Made by `rigidContact`. */
 export interface RigidContact {
@@ -21,6 +22,8 @@ export interface RigidContact {
   readonly shapes: readonly [Shape, Shape];
   readonly friction: Coefficient;
   readonly restitution: Coefficient;
+  readonly rolling: Coefficient;
+  readonly spinning: Coefficient;
 }
 
 /**
@@ -29,6 +32,8 @@ export interface RigidContact {
  * @param spec.shapes of a and of b: a plane and anything but a plane, or two spheres
  * @param spec.friction μ ≥ 0; default 0
  * @param spec.restitution e in [0, 1], the share of the speed of approach with which an impact leaves; default 0
+ * @param spec.rolling μ_r [length]: the couple against rolling is up to μ_r N, about the common tangents; default 0
+ * @param spec.spinning μ_s [length]: the couple against spinning is up to μ_s N, about the normal; default 0
  * @throws OptionError 'bad-multibody', 'bad-coefficient'
  */
 export function rigidContact(
@@ -38,12 +43,15 @@ export function rigidContact(
     readonly shapes: readonly [Shape, Shape];
     readonly friction?: Coefficient;
     readonly restitution?: Coefficient;
+    readonly rolling?: Coefficient;
+    readonly spinning?: Coefficient;
   },
 ): RigidContact {
-  refuseUnknownOptions(spec, {shapes: any, friction: any, restitution: any}, 'rigidContact', 'bad-multibody');
-  const {shapes, friction = 0, restitution = 0} = spec;
+  const known = {shapes: any, friction: any, restitution: any, rolling: any, spinning: any};
+  refuseUnknownOptions(spec, known, 'rigidContact', 'bad-multibody');
+  const {shapes, friction = 0, restitution = 0, rolling = 0, spinning = 0} = spec;
   requireShapes(shapes, 'rigidContact');
-  return {kind: 'rigidContact', a, b, shapes, friction, restitution};
+  return {kind: 'rigidContact', a, b, shapes, friction, restitution, rolling, spinning};
 }
 
 /**
@@ -64,7 +72,7 @@ export interface Multiplier {
   readonly contact: RigidContact;
   /** Which of the contact's points. */
   readonly point: number;
-  /** 0 of the normal force, 1 and 2 of the tangential ones. */
+  /** 0 of the normal force, 1 and 2 of the tangential ones, 3 and 4 of couples against rolling, 5 of that against spinning. */
   readonly component: number;
 }
 
@@ -85,31 +93,55 @@ export function multipliersOf(
     });
     const of = (row: (typeof rows)[number], components: readonly number[]): Multiplier[] =>
       components.map(component => ({...row, component}));
-    return [...rows.flatMap(row => of(row, [0])), ...(slides(list) ? rows.flatMap(row => of(row, [1, 2])) : [])];
+    const tangential = frictionsOf(list).flatMap(({components}) => components);
+    return [...rows.flatMap(row => of(row, [0])), ...rows.flatMap(row => of(row, tangential))];
   });
 }
 
-/** Whether a sort has tangential forces. */
-const slides = (list: readonly RigidContact[]): boolean => list.some(({friction}) => friction !== 0);
+/** What friction opposes, by the coefficient's name. */
+const frictions = [
+  {name: 'friction', components: [1, 2]},
+  {name: 'rolling', components: [3, 4]},
+  {name: 'spinning', components: [5]},
+] as const;
+
+/** Those that a sort has. */
+const frictionsOf = (list: readonly RigidContact[]): (typeof frictions)[number][] =>
+  frictions.filter(({name}) => list.some(one => one[name] !== 0));
+
+interface Moving {
+  readonly q: tf.Tensor;
+  readonly v: tf.Tensor;
+  readonly t: tf.Tensor;
+  readonly params: Params;
+}
+
+/** How large a shape is about the balls' centre, or a surface of no size. */
+function extent({balls, half}: Shape): number {
+  if (half !== undefined) return Math.max(...half);
+  const all = balls([0, 0, 0], axis => axis);
+  if (all.length === 0) return Infinity;
+  const middle = [0, 1, 2].map(axis => all.reduce((sum, {centre}) => sum + centre[axis], 0) / all.length);
+  return Math.max(...all.map(({centre, radius}) => radius + Math.hypot(...centre.map((x, axis) => x - middle[axis]))));
+}
 
 function constraintOf(
   {contacts: list, touches}: Sort<RigidContact>,
   at: (q: tf.Tensor, v: tf.Tensor | undefined, t: tf.Tensor, params: Params) => Instant,
 ): Constraint {
-  const coefficient = (name: 'friction' | 'restitution') =>
+  const coefficient = (name: 'restitution' | (typeof frictions)[number]['name']) =>
     column(
       list.map(one => one[name]),
       `rigidContact: ${name}`,
-      name === 'friction' ? 'non-negative' : 'share',
+      name === 'restitution' ? 'share' : 'non-negative',
     );
   const gap = ({q, t, params}: {q: tf.Tensor; t: tf.Tensor; params: Params}): tf.Tensor =>
     touches.gapAt(at(q, undefined, t, params)).gap;
   const restitution = coefficient('restitution');
-  if (!slides(list)) return frictionalContact(gap, {restitution});
-  return frictionalContact(gap, {
-    restitution,
-    friction: coefficient('friction'),
-    slip: ({q, v, t, params}) => {
+  // Turning is measured by the speed that it gives a point so far away, and couples by the force there: a length of the shape, so that both are like those of slip.
+  const lengths = list.map(({shapes}) => Math.min(...shapes.map(extent)));
+  const slips = {
+    friction: ({q, v, t, params}: Moving) => {
       const place = at(q, v, t, params);
       const found = touches.gapAt(place);
       const moving = touches.velocity(place, found);
@@ -118,7 +150,31 @@ function constraintOf(
         1,
       );
     },
+    rolling: (moving: Moving) => {
+      const {normal, turning} = turningAt(moving);
+      return tf.stack(
+        tangents(normal).map(direction => dot(direction, turning)),
+        1,
+      );
+    },
+    spinning: (moving: Moving) => {
+      const {normal, turning} = turningAt(moving);
+      return tf.expandDims(dot(normal, turning), 1);
+    },
+  };
+  /** The relative angular velocity times the lengths. */
+  const turningAt = ({q, v, t, params}: Moving): {normal: Vec; turning: Vec} => {
+    const place = at(q, v, t, params);
+    const {of, on} = touches;
+    const turning = difference(of.spin(place.pose, place.twist), on.spin(place.pose, place.twist));
+    return {normal: touches.gapAt(place).normal, turning: scale(tf.tensor1d(lengths), turning)};
+  };
+  const [sliding, ...turning] = frictionsOf(list).map(({name}) => {
+    const value = coefficient(name);
+    const friction = name === 'friction' ? value : (params: Params) => tf.div(value(params), tf.tensor1d(lengths));
+    return {slip: slips[name], friction};
   });
+  return frictionalContact(gap, {restitution, ...sliding, ...(turning.length === 0 ? {} : {turning})});
 }
 
 /**

@@ -15,6 +15,7 @@ import {
   impactRows,
   type ContactRows,
   type ContactStep,
+  type Disc,
 } from '../impact-law.js';
 import {ConstraintPart} from './part.js';
 
@@ -27,8 +28,27 @@ import {ConstraintPart} from './part.js';
 const projectionScale = 3;
 
 export abstract class Contact extends ConstraintPart {
-  /** The velocity in the tangent plane, [m, d] for m contacts; undefined without friction. */
-  protected abstract slip(at: Place): tf.Tensor | undefined;
+  /** The velocities that friction opposes, [m, d] each for m contacts; none without friction. */
+  protected abstract slips(at: Place): readonly tf.Tensor[];
+
+  /** μ of each. */
+  protected abstract frictions(): readonly tf.Tensor[];
+
+  /** All of them side by side. */
+  protected slip(at: Place): tf.Tensor | undefined {
+    const all = this.slips(at);
+    return all.length < 2 ? all[0] : tf.concat([...all], 1);
+  }
+
+  protected discs(at: Place): Disc[] {
+    const frictions = this.frictions();
+    return this.slips(at).map(({shape}, k) => ({width: shape[1] as number, friction: frictions[k]}));
+  }
+
+  /** Whether what is known of its laws as numbers is all: there is one friction at most. */
+  get simple(): boolean {
+    return this.frictions().length < 2;
+  }
 
   override impact(step: ImpactStep, multipliers: ImpactMultipliers, scale: RowScale): ImpactMultipliers {
     const contact = this.contactStep(step, multipliers, scale);
@@ -90,7 +110,7 @@ export abstract class Contact extends ConstraintPart {
               after: this.slip(moving(end.v)) as tf.Tensor,
               mean: this.slip(moving(mean)) as tf.Tensor,
             },
-      friction: this.coefficient('friction'),
+      discs: this.discs(start),
       restitution: this.coefficient('restitution'),
       push: force.normal,
       rub: force.tangential,

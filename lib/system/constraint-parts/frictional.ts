@@ -33,7 +33,7 @@ export class FrictionalContact extends Contact {
         tf.mul(normal, give),
         slip === undefined ? undefined : tf.mul(slip, h),
         tangential === undefined ? undefined : tf.mul(tangential, give),
-        this.coefficient('friction'),
+        this.discs(at),
       ),
     );
   }
@@ -56,34 +56,40 @@ export class FrictionalContact extends Contact {
     return this.own(lambda);
   }
 
-  protected override slip(at: Place): tf.Tensor | undefined {
-    return slipTensor(this.constraint, this.place.index, at, this.context);
+  protected override frictions(): readonly tf.Tensor[] {
+    return (this.constraint.contact?.slips ?? []).map((_, k) => this.coefficient({friction: k}));
+  }
+
+  protected override slips(at: Place): readonly tf.Tensor[] {
+    return slipTensors(this.constraint, this.place.index, at, this.context);
   }
 }
 
 /**
- * The slip velocity of a constraint at a place, [m, d] for m contacts; undefined of what has no friction.
- * @throws ShapeError where its function does not return one or two numbers a contact
+ * The velocities at a place that friction opposes, [m, d] each for m contacts.
+ * @throws ShapeError where a function does not return one or two numbers a contact
  */
-export function slipTensor(
+export function slipTensors(
   constraint: Constraint,
   index: number,
   at: Place,
   context: ConstraintContext,
-): tf.Tensor | undefined {
-  const slip = constraint.contact?.slip;
-  if (slip === undefined) return undefined;
+): readonly tf.Tensor[] {
+  const slips = constraint.contact?.slips ?? [];
+  if (slips.length === 0) return [];
   const {size} = gapTensor(constraint, index, at, context);
   const {params, motion} = context;
-  return within(`constraints[${index}].slip`, () => {
-    const value = immediate(slip({...velocitiesAt(at, motion), q: at.q, t: at.t, params}));
-    const fits = value instanceof tf.Tensor && (value.size === size || value.size === 2 * size);
-    if (!fits || (value.rank > 0 && value.shape[0] !== size && value.size !== 2))
-      throw new ShapeError(
-        'constraint-shape',
-        `constraints[${index}]: slip must return a tensor of shape [${size}] in the plane or [${size}, 2] in space, for ${size} contact${size === 1 ? '' : 's'}; it returned ${value instanceof tf.Tensor ? `shape [${value.shape.join(', ')}]` : typeof value}.`,
-        {constraint: index},
-      );
-    return tf.reshape(value, [size, value.size / size]);
-  });
+  return slips.map(({slip}) =>
+    within(`constraints[${index}].slip`, () => {
+      const value = immediate(slip({...velocitiesAt(at, motion), q: at.q, t: at.t, params}));
+      const fits = value instanceof tf.Tensor && (value.size === size || value.size === 2 * size);
+      if (!fits || (value.rank > 0 && value.shape[0] !== size && value.size !== 2))
+        throw new ShapeError(
+          'constraint-shape',
+          `constraints[${index}]: slip must return a tensor of shape [${size}] in the plane or [${size}, 2] in space, for ${size} contact${size === 1 ? '' : 's'}; it returned ${value instanceof tf.Tensor ? `shape [${value.shape.join(', ')}]` : typeof value}.`,
+          {constraint: index},
+        );
+      return tf.reshape(value, [size, value.size / size]);
+    }),
+  );
 }

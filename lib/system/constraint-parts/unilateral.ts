@@ -22,7 +22,11 @@ export class HardUnilateral extends Contact {
     return tf.greater(reach, this.gap(at));
   }
 
-  protected override slip(): undefined {
-    return undefined;
+  protected override slips(): readonly tf.Tensor[] {
+    return [];
+  }
+
+  protected override frictions(): readonly tf.Tensor[] {
+    return [];
   }
 }
