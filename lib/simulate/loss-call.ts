@@ -27,6 +27,10 @@ const entries: ReadonlySet<string> = new Set<keyof AnyValues>(['initial', 'param
 export class LossCall {
   /** The gradient by variables; the arrays are those of the next call too. */
   readonly variables: ReadonlyMap<tf.Variable, Float64Array>;
+  /** By slot, where its values come from; then what is copied, and what is read from tfjs. */
+  private sources: readonly (Float64Array | undefined)[] = [];
+  private moves: readonly Move[] = [];
+  private read: readonly Slot[];
 
   private constructor(
     private readonly prepared: Prepared,
@@ -40,6 +44,7 @@ export class LossCall {
     private readonly isTree: boolean,
     private readonly encode: AnyEncoder | undefined,
   ) {
+    this.read = slots.filter(({tensor}) => tensor !== undefined);
     this.variables = new Map(
       slots.flatMap(({tensor, gradient}) => (tensor instanceof tf.Variable ? [[tensor as tf.Variable, gradient]] : [])),
     );
@@ -137,18 +142,29 @@ export class LossCall {
     const numbers = state === undefined && params === undefined ? prepared : readNumbers(prepared, state, params);
     start?.set(numbers.given);
     const {leaves} = numbers;
+    let isSame = true;
     for (let i = 0; i < slots.length; i++) {
       const {tensor, values} = slots[i];
-      if (tensor === undefined) {
-        values.set(leaves[i].values);
-        continue;
-      }
-      const own = variables?.get(tensor as tf.Variable);
-      // Those that are not finite end the call.
-      values.set(own?.length === values.length ? own : readCaptured(tensor, variables));
+      if (tensor === undefined) values.set(leaves[i].values);
+      else if (variables?.get(tensor as tf.Variable) !== this.sources[i]) isSame = false;
     }
+    if (!isSame) this.follow(variables);
+    for (let i = 0; i < this.moves.length; i++) this.moves[i].to.set(this.moves[i].from);
+    for (let i = 0; i < this.read.length; i++)
+      this.read[i].values.set(readCaptured(this.read[i].tensor as tf.Tensor, variables));
     for (let i = 0; i < this.calls.length; i++) if (this.calls[i]() === 0) return undefined;
     return this.loss[0];
+  }
+
+  /** Values of variables come from other arrays than before: those that lie together go together. Those that are not finite end the call. */
+  private follow(variables: AnyValues['variables']): void {
+    const {slots} = this;
+    this.sources = slots.map(({tensor}) => variables?.get(tensor as tf.Variable));
+    const isGiven = ({values}: Slot, i: number): boolean => this.sources[i]?.length === values.length;
+    this.read = slots.filter((slot, i) => slot.tensor !== undefined && !isGiven(slot, i));
+    this.moves = joinedMoves(
+      slots.flatMap((slot, i) => (isGiven(slot, i) ? [{to: slot.values, from: this.sources[i] as Float64Array}] : [])),
+    );
   }
 
   /** Whether the data are like those it is for. */
@@ -171,6 +187,29 @@ export class LossCall {
     return true;
   }
 }
+
+interface Move {
+  readonly to: Float64Array;
+  readonly from: Float64Array;
+}
+
+/** The same numbers to the same places; what lies behind one another on both sides goes at once. */
+function joinedMoves(moves: readonly Move[]): Move[] {
+  const joined: Move[] = [];
+  for (const move of moves) {
+    const last = joined.at(-1);
+    if (last !== undefined && follows(last.to, move.to) && follows(last.from, move.from))
+      joined[joined.length - 1] = {to: both(last.to, move.to), from: both(last.from, move.from)};
+    else joined.push(move);
+  }
+  return joined;
+}
+
+const follows = (a: Float64Array, b: Float64Array): boolean =>
+  a.buffer === b.buffer && a.byteOffset + a.byteLength === b.byteOffset;
+
+const both = (a: Float64Array, b: Float64Array): Float64Array =>
+  new Float64Array(a.buffer, a.byteOffset, a.length + b.length);
 
 /** Where an entry of the data is put, and again. */
 interface DataPlace {

@@ -95,15 +95,7 @@ export class CompiledGradients<S extends AnySystem> implements GradientSource<S>
   /** Notes what is read, and which parts of the gradient go where: the same in every step, mostly. */
   private pair(variables: Pairs['variables'], at: VariableVector, total: Float64Array): void {
     note(this.read, variables.keys());
-    const list: Pairs['list'][number][] = [];
-    for (const [variable, part] of at.partsOf(total)) {
-      const own = variables.get(variable);
-      const last = list.at(-1);
-      // What lies behind one another on both sides is copied at once.
-      if (last?.own !== undefined && own !== undefined && follows(last.part, part) && follows(last.own, own))
-        list[list.length - 1] = {part: joined(last.part, part), own: joined(last.own, own)};
-      else list.push({part, own});
-    }
+    const list = [...at.partsOf(total)].map(([variable, part]) => ({part, own: variables.get(variable)}));
     this.last = {variables, total, list};
   }
 
@@ -115,12 +107,6 @@ export class CompiledGradients<S extends AnySystem> implements GradientSource<S>
     return {initial, params, data, variables};
   }
 }
-
-const follows = (a: Float64Array, b: Float64Array): boolean =>
-  a.buffer === b.buffer && a.byteOffset + a.byteLength === b.byteOffset;
-
-const joined = (a: Float64Array, b: Float64Array): Float64Array =>
-  new Float64Array(a.buffer, a.byteOffset, a.length + b.length);
 
 /** The members of a prepared batch, all of them at once. */
 export class BatchGradients<S extends AnySystem> implements GradientSource<S> {
