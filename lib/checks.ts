@@ -225,9 +225,13 @@ export function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) throw aborted(signal.reason);
 }
 
-/** Whether samples at these times tell of a stretch of time. A digital input's last one holds for as long as the one before. */
-export function coversTimes(t: ArrayLike<number>, from: number, to: number): boolean {
+/** Whether samples at these times tell of a stretch of time. Of a digital input the last one holds for as long as the one before. */
+export function coversTimes(
+  {t, kind}: {readonly t: ArrayLike<number>; readonly kind?: string},
+  from: number,
+  to: number,
+): boolean {
   const last = t[t.length - 1];
-  const held = t.length > 1 ? last - t[t.length - 2] : 0;
+  const held = kind === 'hold' && t.length > 1 ? last - t[t.length - 2] : 0;
   return t[0] <= from && last + held >= to;
 }

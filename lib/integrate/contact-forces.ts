@@ -9,6 +9,7 @@ import type {StepExecutable} from '../step/buffers.js';
 import type {NewtonStatus} from '../newton/index.js';
 import {backtracking, NewtonIteration} from '../newton/index.js';
 import {contactSoftness, derivativeSoftness} from '../system/contact-softness.js';
+import {fewestRows} from '../system/contact-laws.js';
 import {ContactImpulses} from './contact-impulses.js';
 import type {Counters} from './counters.js';
 import type {Runnable} from './runnable.js';
@@ -97,25 +98,32 @@ export class ContactForces {
     anchor.set(state.subarray(offsets.state, offsets.state + anchor.length));
     relaxation[0] = 0;
     proximity[0] = 0;
-    if (this.impulses !== undefined) {
-      if (this.impulses.find()) {
-        proximity[0] = derivativeSoftness;
-        return 'converged';
-      }
-      if (this.impulses.failure !== undefined && anchor.length >= mostRows) {
-        proximity[0] = derivativeSoftness;
-        iteration.cause = this.impulses.failure;
-        return 'newton-diverged';
-      }
-      this.guess();
-    }
-    relaxation[0] = contactSoftness;
-    let status = iteration.find(false);
-    if (status !== 'converged') status = this.relax();
-    if (status === 'converged') status = this.settle();
+    const {impulses} = this;
+    const many = anchor.length >= fewestRows;
+    let status: NewtonStatus = 'newton-diverged';
+    if (many && impulses?.find() === true) status = 'converged';
+    else if (many && impulses?.failure !== undefined && anchor.length >= mostRows) iteration.cause = impulses.failure;
+    else status = this.findInStep(!many);
     relaxation[0] = 0;
     proximity[0] = derivativeSoftness;
     return status;
+  }
+
+  /** @param impulses whether those by themselves are tried where Newton's method fails */
+  private findInStep(impulses: boolean): NewtonStatus {
+    const {relaxation, iteration} = this;
+    this.guess();
+    relaxation[0] = contactSoftness;
+    let status = iteration.find(false);
+    if (status === 'converged') status = this.settle();
+    if (status === 'converged') return status;
+    if (impulses && this.impulses !== undefined) {
+      relaxation[0] = 0;
+      this.guess();
+      if (this.impulses.find()) return 'converged';
+    }
+    status = this.relax();
+    return status === 'converged' ? this.settle() : status;
   }
 
   /** More solutions, each from the one before as its anchor, until nothing yields. */

@@ -32,9 +32,12 @@ const [mostSteps, firstSteps, steps] = [12, 5, 4];
 const ties = 1e-9;
 /**
  * Wedged bodies may have impulses that are told apart by the smallest gaps alone, which come of rounding and of the curvature of bodies that roll. Gaps
- * that close at less than the accepted error count as closed; where no impulses are found, those that close at these shares of the speed.
+ * that close at less than the accepted error count as closed; where no impulses are found, or only excessive ones, those that close at these shares of
+ * the approach.
  */
-const closed = [1e-7, 1e-6] as const;
+const closed = [1e-6, 1e-5, 1e-4] as const;
+/** Impulses are excessive that give more than this many times what all contacts meet with: there are others where nothing but a tiny gap asks for them. */
+const excessive = 10;
 /** An error so many times the speed is no way to a solution. */
 const lost = 100;
 /** Of contacts in single Newton steps. A step is off by rounding over it: with 1e-7 laws stayed off by 1e-9 m/s. */
@@ -65,7 +68,10 @@ export class ConeComplementarity {
   private readonly newton: AlartCurnier;
   private readonly interior: ConeInterior;
   private readonly best: Float64Array;
+  /** The best impulses, with gaps as they were closed for them. */
   private readonly found: Float64Array;
+  private readonly closings: Float64Array;
+  private least = Infinity;
 
   /** Undefined where A couples too many unknowns. */
   static of(structure: ConeStructure): ConeComplementarity | undefined {
@@ -77,7 +83,7 @@ export class ConeComplementarity {
     this.cones = cones;
     this.newton = new AlartCurnier(cones);
     this.interior = new ConeInterior(cones);
-    [this.best, this.found] = [new Float64Array(cones.p.length), new Float64Array(cones.p.length)];
+    [this.best, this.found, this.closings] = [0, 1, 2].map(() => new Float64Array(cones.p.length));
   }
 
   /**
@@ -89,26 +95,42 @@ export class ConeComplementarity {
    * @returns the error of the laws that is left, a velocity
    */
   solve(speed: number, tolerance: number, enough: number, accepted = enough): number {
-    const {cones, found} = this;
+    const {cones} = this;
     cones.factorizations = 0;
-    cones.close(Math.min(closed[0] * speed, accepted));
+    cones.close(Math.min(closed[0] * cones.approach, accepted));
     cones.project();
-    let least = this.polish(cones.error(), tolerance, enough, firstSteps, ties * speed);
-    if (least <= enough || !(cones.approach > 0)) return least;
-    found.set(cones.p);
+    let error = this.polish(cones.error(), tolerance, enough, firstSteps, ties * speed);
+    const most = excessive * cones.contacts.length * cones.approach;
+    if (!(cones.approach > 0) || (error <= enough && cones.given() <= most)) return error;
+    let level = 0;
+    this.least = Infinity;
+    this.keep(error, accepted);
     for (const run of runs) {
       const aim = {speed, tolerance, enough, most: run === runs[0] ? mostAtFirst : mostInRounds};
-      let error = this.fromInterior(run, aim);
-      for (const gaps of closed)
-        if (error > accepted && cones.close(gaps * speed)) error = this.settle(cones.error(), aim);
-      if (error < least) {
-        least = error;
-        found.set(cones.p);
+      error = this.fromInterior(run, aim);
+      this.keep(error, accepted);
+      // Smaller gaps that stay open: impulses settle where none were found, and are sought anew where they were excessive.
+      while (error > accepted && level < closed.length) {
+        if (!cones.close(closed[level++] * cones.approach)) continue;
+        error = this.settle(cones.error(), aim);
+        this.keep(error, accepted);
       }
-      if (least <= accepted) break;
+      if (error <= accepted && cones.given() <= most) break;
+      if (level < closed.length) cones.close(closed[level++] * cones.approach);
     }
-    cones.p.set(found);
+    cones.p.set(this.found);
+    cones.apart.set(this.closings);
     return cones.error();
+  }
+
+  /** What is left of an error is least, or the impulses of those whose errors are accepted. */
+  private keep(error: number, accepted: number): void {
+    const {cones, found, closings} = this;
+    const worth = error <= accepted ? -1 / cones.given() : error;
+    if (!(worth < this.least)) return;
+    this.least = worth;
+    found.set(cones.p);
+    closings.set(cones.apart);
   }
 
   /** @returns the error that is left, of the impulses in p */

@@ -284,6 +284,13 @@ export class ConeContacts {
     }
   }
 
+  /** The largest velocity that a normal impulse gives by itself. */
+  given(): number {
+    let most = 0;
+    for (const {rows, w} of this.contacts) most = Math.max(most, w[0] * this.p[rows[0]]);
+    return most;
+  }
+
   /** Gaps that close at no more than a velocity count as closed. @returns whether any was not so before */
   close(velocity: number): boolean {
     const {apart} = this;

@@ -11,7 +11,7 @@ import {OptionError} from '../errors.js';
 import {instantBalance} from '../scheme/constrained.js';
 import type {Scheme} from '../scheme/scheme.js';
 import type {System} from '../step/formulation.js';
-import {holdsPosition} from '../system/constraint-kinds.js';
+import {holdsPosition, isContact} from '../system/constraint-kinds.js';
 import type {Constraint} from '../system/constraint-kinds.js';
 import type {Inputs} from '../system/inputs.js';
 import {InputReads} from '../system/inputs.js';
@@ -68,10 +68,10 @@ const instant: Scheme = {
 
 /**
  * A and its eigenvalues at a state of rest or of steady motion. With constraints, A is that of the coordinates which
- * they leave free; hard contacts are not counted as constraints, because they open and close. In steady motion (a
+ * they leave free; rigid contacts must be open, and have no part in it. In steady motion (a
  * rolling wheel), coordinates that do not rotate are preferred, in which A is constant. For M y' = f with a singular M,
  * it is that of the components which the algebraic equations leave free.
- * @throws OptionError 'bad-linearization' for a system with hidden states; InconsistentStateError where the state breaks
+ * @throws OptionError 'bad-linearization' for a system with hidden states, and where a rigid contact touches; InconsistentStateError where the state breaks
  *   the constraints
  */
 export function linearize<S extends AnySystem>(
@@ -90,7 +90,47 @@ export function linearize<S extends AnySystem>(
       'bad-linearization',
       'linearize takes mechanical systems without hidden states: write such a system as ode({derivative, mass}).',
     );
-  return ofMechanics(given, state as MechanicalInitial, told);
+  return ofMechanics(withoutContacts(given, state as MechanicalInitial, told), state as MechanicalInitial, told);
+}
+
+/** The system while its rigid contacts stay open. @throws OptionError where one of them touches */
+function withoutContacts(
+  system: MechanicalSystem,
+  state: MechanicalInitial,
+  options: LinearizeOptions,
+): MechanicalSystem {
+  const smoothed = system.constraints.findIndex(
+    constraint => constraint.kind.oneSided === true && constraint.kind.law === undefined && !isContact(constraint),
+  );
+  if (smoothed >= 0)
+    throw new OptionError(
+      'bad-linearization',
+      `linearize: constraints[${smoothed}], ${system.constraints[smoothed].kind.name} with smoothing, has no force of its own at an instant. Give it a compliance as well.`,
+      {constraint: smoothed},
+    );
+  const rigid = system.constraints.filter(isContact);
+  if (rigid.length === 0) return system;
+  const rest = {...system, constraints: system.constraints.filter(constraint => !isContact(constraint))};
+  const trajectory = simulate(rest, state, {
+    ...settings(options),
+    steps: 0,
+    observe: ({q, v, t, params}) => tf.concat(rigid.map(constraint => gapOf(constraint, {q, v, t, params}))),
+  });
+  trajectory.dispose();
+  const gaps = trajectory.values('observed');
+  const touches = gaps.findIndex(gap => !(gap > atRest * Math.max(1, largest(trajectory.values('q')))));
+  if (touches < 0) return rest;
+  throw new OptionError(
+    'bad-linearization',
+    `linearize needs rigid contacts to be open, but contact ${touches} of ${gaps.length} has a gap of ${gaps[touches]}: the motion about the state is not smooth. If the contact lasts, hold it by bilateral(); or give it a compliance.`,
+    {contact: touches, gap: gaps[touches]},
+  );
+}
+
+/** φ or ψ, flat. */
+function gapOf({gap}: Constraint, at: object): tf.Tensor {
+  const value = (gap as (at: object) => tf.Tensor)(at);
+  return tf.reshape(value, [value.size]);
 }
 
 const settings = ({params, inputs}: LinearizeOptions) => ({params, inputs, scheme: instant, dt: 1, steps: 1});
@@ -193,10 +233,8 @@ function ofMechanics(system: MechanicalSystem, state: MechanicalInitial, options
 /** q', φ, φ' and ψ, flat. */
 function ratesAndGaps(system: MechanicalSystem, q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, params: Params): tf.Tensor {
   const rate = system.kinematics === undefined ? v : motionOf(system.kinematics, params).rate(q, v, t);
-  const gap = ({gap: f}: Constraint, place: {readonly [name: string]: tf.Tensor}): tf.Tensor => {
-    const value = (f as (at: object) => tf.Tensor)({q, v, t, ...place, params});
-    return tf.reshape(value, [value.size]);
-  };
+  const gap = (constraint: Constraint, place: {readonly [name: string]: tf.Tensor}): tf.Tensor =>
+    gapOf(constraint, {q, v, t, ...place, params});
   const held = system.constraints.filter(({kind}) => kind.holds === 'always');
   const rows = held.flatMap(constraint => {
     if (!holdsPosition(constraint.kind)) return [gap(constraint, {})];

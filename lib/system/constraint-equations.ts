@@ -12,7 +12,7 @@ import {HeldPositions, HeldVelocities} from './constraint-parts/joints.js';
 import {ConstraintPart, gapTensor, type ConstraintContext, type ConstraintPlace} from './constraint-parts/part.js';
 import {HardUnilateral} from './constraint-parts/unilateral.js';
 import {forces, type Constraints, type ImpactMultipliers, type Place} from './constraints.js';
-import {fewestRows} from './contact-laws.js';
+import {fewestTold} from './contact-laws.js';
 import type {Equations} from './equations.js';
 
 /** The rows of each constraint, as its function gives them for tensors of a trace. */
@@ -108,7 +108,7 @@ export function constraintEquations(
       return step.compressed === undefined ? both : {...both, compression: all('compression')};
     },
     laws: (step, multipliers, scale) => {
-      if (count < fewestRows || step.compressed !== undefined || contacts.length < parts.length) return undefined;
+      if (count < fewestTold || step.compressed !== undefined || contacts.length < parts.length) return undefined;
       if (contacts.some(({simple}) => !simple)) return undefined;
       const none = tf.zerosLike(step.end.v);
       const still = {...step, end: {...step.end, v: none}, mean: none};

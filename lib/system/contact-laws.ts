@@ -11,3 +11,6 @@ export const contactLaws = {apart: 0, reach: 1, coefficient: 2, share: 3, tangen
  * (96 rows) 18 instead of 32. Four boxes (132) took half the time by these.
  */
 export const fewestRows = 100;
+
+/** A single contact in space has three rows, and Newton's method on the whole step finds its forces; from more on these are compiled for when it does not. */
+export const fewestTold = 4;

@@ -176,11 +176,12 @@ function overlaid(params: Params, branch: Branch, value: (name: string, input: I
 export function beyondInputs(inputs: Inputs, times: ArrayLike<number>): string[] {
   const ends = [times[0], times[times.length - 1]];
   const [from, to] = [Math.min(...ends), Math.max(...ends)];
-  return Object.entries(inputs).flatMap(([name, {t}]) => {
+  return Object.entries(inputs).flatMap(([name, input]) => {
+    const {t} = input;
     const [first, last] = [t[0], t[t.length - 1]];
     // The last time of a grid is its sum of steps, rounded.
     const rounding = 1e-9 * (last - first);
-    if (coversTimes(t, from + rounding, to - rounding)) return [];
+    if (coversTimes(input, from + rounding, to - rounding)) return [];
     return [
       `inputs.${name} is known from ${first} to ${last}, but the run goes from ${from} to ${to}: beyond its samples the nearest one was taken.`,
     ];

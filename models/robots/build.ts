@@ -5,7 +5,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import type {Params} from '../../lib/index.js';
-import {OptionError} from '../../lib/index.js';
+import {constantTensor, OptionError} from '../../lib/index.js';
 import {coefficient, isZero, type Coefficient} from '../coefficient.js';
 import type {BodySpec} from '../multibody/bodies.js';
 import {inertiaFault} from '../multibody/inertia.js';
@@ -209,12 +209,20 @@ const units: readonly V3[] = [
 
 /** Springs, dampers and dry friction. */
 function passive(coordinates: readonly CoordinatePlace[], {frictionScale}: BuildOptions): JointForce[] {
-  return coordinates.flatMap(({joint, step, freedom}) => {
+  return coordinates.flatMap(({joint, step, freedom, start: {rotation}}) => {
     const {kind, damping, friction, stiffness, rest, reference} = freedom;
     if (damping === 0 && friction === 0 && stiffness === 0) return [];
+    const dry = (rate: tf.Tensor): tf.Tensor => tf.mul(friction, tf.tanh(tf.div(rate, frictionScale)));
+    // Each component of a ball's angular velocity in the link's axes has its own friction; the rate is in the axes at the start.
+    const toLink = Float64Array.from(units.flatMap(axis => turned(rotation, axis)));
+    const inLink = (rate: tf.Tensor): tf.Tensor => {
+      const turn = constantTensor(toLink, [3, 3]);
+      const own = tf.matMul(turn, tf.reshape(rate, [3, 1]));
+      return tf.reshape(tf.matMul(turn, dry(own), true), [3]);
+    };
     const rubbed = (rate: tf.Tensor): tf.Tensor => {
       const viscous = tf.mul(-damping, rate);
-      return friction === 0 ? viscous : tf.sub(viscous, tf.mul(friction, tf.tanh(tf.div(rate, frictionScale))));
+      return friction === 0 ? viscous : tf.sub(viscous, rate.rank === 1 ? inLink(rate) : dry(rate));
     };
     const steps = kind === 'free' ? [0, 1, 2, 3] : [0];
     return steps.map(more =>

@@ -2,12 +2,10 @@
 import {principalMoments} from '../multibody/inertia.js';
 import {identity, minus, norm, origin, plus, scaled, turned, type Q4, type V3} from '../multibody/numbers.js';
 import {world, type Freedom, type Link, type M3, type Place, type Solid, type Weight} from './description.js';
-import type {Compiler, Defaults} from './mjcf-settings.js';
+import {orientationOf, orientations, type Compiler, type Defaults} from './mjcf-settings.js';
 import {aboutAxis, alongZ, fromEuler, fromXY, here, moved, principal, together, unit, within} from './rotations.js';
 import {weightOf} from './solids.js';
 import type {Element, FileReader} from './xml.js';
-
-const orientations = ['quat', 'axisangle', 'xyaxes', 'zaxis', 'euler'];
 
 /** Attributes that do not affect the motion. */
 const harmless = ['name', 'class', 'group', 'user', 'rgba', 'material'];
@@ -133,9 +131,8 @@ export class BodyReader {
   }
 
   private rotation(element: Element): Q4 {
-    const given = orientations.filter(name => element.attributes[name] !== undefined);
-    if (given.length > 1) this.reader.fail(element, `<${element.tag}> has several orientations: ${given.join(', ')}.`);
     const {reader} = this;
+    orientationOf(element, reader);
     const {degree, sequence} = this.compiler;
     const quat = reader.numbers(element, 'quat', 4);
     if (quat !== undefined) return unit(quat as unknown as Q4);
@@ -243,7 +240,8 @@ export class BodyReader {
         'geoms do not collide: they only define mass and shapes; for contacts use contact() of stiffgrad/models',
       );
     }
-    if (kind === 'mesh' || kind === 'sdf') return undefined;
+    // A solid with a mesh has the size that fits the mesh.
+    if (kind === 'mesh' || kind === 'sdf' || element.attributes.mesh !== undefined) return undefined;
     if (kind === 'hfield') {
       reader.note(element, 'a height field, which is not drawn');
       return {

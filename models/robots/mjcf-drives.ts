@@ -54,6 +54,8 @@ export function driveOf(
   const {gain, bias, gainType, biasType, dynType, attributes} = setting;
   const element = {...given, attributes};
   const {joint = attributes.jointinparent, name = `actuator ${number + 1}`} = given.attributes;
+  if (given.attributes.joint !== undefined && given.attributes.jointinparent !== undefined)
+    reader.fail(given, `actuator <${given.tag}> cannot have both joint and jointinparent.`);
   const affine = biasType === 'affine';
   if (dynType !== 'none') reader.unsupported(given, `activation of actuator <${given.tag}>`);
   else if (gainType !== 'fixed') reader.unsupported(given, `gaintype="${gainType}" of <${given.tag}>`);

@@ -125,6 +125,7 @@ export class Defaults {
   /** The element with the defaults of its class, or of the enclosing body's child class. */
   complete(element: Element, around: string | undefined, tag = element.tag): Element {
     const given = [...this.elements(element, around).filter(one => one.tag === tag), element];
+    for (const one of given) orientationOf(one, this.reader);
     return {
       ...element,
       attributes: given.reduce<Element['attributes']>((sum, {attributes}) => over(sum, attributes), {}),
@@ -132,10 +133,33 @@ export class Defaults {
   }
 }
 
-/** Of sizes, MuJoCo keeps the numbers that a shorter list does not name. */
+/** The attributes by which an orientation is given. */
+export const orientations = ['quat', 'axisangle', 'xyaxes', 'zaxis', 'euler'];
+
+/** Which of them an element has; undefined for none. */
+export function orientationOf(element: Element, reader: FileReader): string | undefined {
+  const given = orientations.filter(name => element.attributes[name] !== undefined);
+  if (given.length > 1) reader.fail(element, `<${element.tag}> has several orientations: ${given.join(', ')}.`);
+  return given[0];
+}
+
+/**
+ * Of sizes, MuJoCo keeps the numbers that a shorter list does not name. Of orientations the last one holds, but a quaternion
+ * does not replace one of another kind.
+ */
 function over(before: Element['attributes'], given: Element['attributes']): Element['attributes'] {
   const {size = ''} = given;
   const words = (text = ''): string[] => text.split(/\s+/).filter(word => word !== '');
   const rest = words(before.size).slice(words(size).length);
-  return {...before, ...given, ...(size === '' || rest.length === 0 ? {} : {size: [size, ...rest].join(' ')})};
+  const angular = (one: Element['attributes']): boolean =>
+    orientations.some(name => name !== 'quat' && one[name] !== undefined);
+  const dropped = angular(given) ? orientations : [];
+  const replaced = !angular(given) && angular(before) ? ['quat'] : [];
+  const without = (one: Element['attributes'], names: readonly string[]): Element['attributes'] =>
+    Object.fromEntries(Object.entries(one).filter(([name]) => !names.includes(name)));
+  return {
+    ...without(before, dropped),
+    ...without(given, replaced),
+    ...(size === '' || rest.length === 0 ? {} : {size: [size, ...rest].join(' ')}),
+  };
 }

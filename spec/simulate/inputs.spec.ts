@@ -1,7 +1,7 @@
 /** Inputs of a run: the same numbers as a signal read by hand, in every function that has a time; gradients to their samples. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import type {Input, StiffgradError} from '../../lib/index.js';
+import type {Input, Signal, StiffgradError} from '../../lib/index.js';
 import {
   batch,
   bilateral,
@@ -39,11 +39,14 @@ const codeOf = (f: () => unknown): string => {
 
 describe('inputs', () => {
   it('are held beyond their samples, and the run says so', () => {
-    const u = signal([0, 0.5, 1], [0, 1, 2]);
-    const driven = (steps: number): readonly string[] =>
-      simulate(spring, start, {...run, dt: 0.1, steps, inputs: {u}}).warnings;
+    const u = signal([0, 0.5, 1], [0, 1, 2], 'hold');
+    const driven = (steps: number, input: Signal = u): readonly string[] =>
+      simulate(spring, start, {...run, dt: 0.1, steps, inputs: {u: input}}).warnings;
     expect(driven(10)).to.deep.equal([]);
     expect(driven(15)).to.deep.equal([]); // as a digital output holds its last sample
+    // A line does not go on, whatever the distance of its samples.
+    expect(driven(10, signal([0, 1], [0, 2]))).to.deep.equal([]);
+    expect(driven(11, signal([0, 1], [0, 2]))[0]).to.match(/known from 0 to 1, but the run goes from 0 to 1\.1/);
     expect(driven(16)).to.deep.equal([
       'inputs.u is known from 0 to 1, but the run goes from 0 to 1.6: beyond its samples the nearest one was taken.',
     ]);

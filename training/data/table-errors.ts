@@ -16,6 +16,13 @@ export function wrongLength(
     : `'${excerpt(record[columns.length])}' is the first without a column`;
   // A delimiter at the end of the header alone names a column that no row has.
   const surplus = few && record.length === columns.length - 1 && columns[record.length].name === '';
+  // Names below a shorter line: what an instrument writes above the table was taken for the header.
+  const named = !few && record.every(field => field.trim() !== '' && !isNumeral(field));
+  const remedy = surplus
+    ? 'Remove the delimiter at the end of the header, or complete the row.'
+    : named
+      ? `If that is the header, leave out the lines above it with skip: ${line - 1}.`
+      : 'Complete it or remove it.';
   const shown = excerpt(
     record
       .slice(0, 100)
@@ -25,7 +32,7 @@ export function wrongLength(
   const text = excerpt(record.slice(0, 1000).join(' | '), 1000);
   return new DataError(
     'table-row',
-    `${file}, line ${line}: ${record.length} ${record.length === 1 ? 'field' : 'fields'}, but the header has ${columns.length}; ${surplus ? 'the last name in the header is empty' : place}. The row reads: ${shown}. ${surplus ? 'Remove the delimiter at the end of the header, or complete the row.' : 'Complete it or remove it.'}`,
+    `${file}, line ${line}: ${record.length} ${record.length === 1 ? 'field' : 'fields'}, but the header has ${columns.length}; ${surplus ? 'the last name in the header is empty' : place}. The row reads: ${shown}. ${remedy}`,
     {
       file,
       line,

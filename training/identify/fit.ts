@@ -87,6 +87,17 @@ export class Fit implements EvaluatedProblem {
     if (this.observations === 0) throw new OptionError('no-data', 'identify: every measurement has weight 0.');
   }
 
+  /** dt. */
+  get step(): number {
+    return this.model.dt;
+  }
+
+  /** The same with half the step; undefined where a tolerance chooses the steps. */
+  finer(): Fit | undefined {
+    const {model} = this;
+    return model.control?.kind === 'adaptive' ? undefined : new Fit({...model, dt: model.dt / 2}, this.measured);
+  }
+
   /** Measurements that count: their weight is not 0. */
   get observations(): number {
     return this.channels.reduce((sum, {weights}) => sum + weights.filter(weight => weight > 0).length, 0);

@@ -18,6 +18,7 @@ import {detailed, reportDetails, TIME_STEP, type ReportDetails} from './report-d
 import {noiseNotes, priorNotes, minimaChart} from './report-notes.js';
 import type {Fitted} from './rounds.js';
 import type {Minimum} from './starts.js';
+import {stepWarnings} from './step-error.js';
 import type {Uncertainty} from './uncertainty.js';
 import {uncertainty} from './uncertainty.js';
 import type {ValidateOptions, Validation} from './validation.js';
@@ -240,9 +241,13 @@ function shown(values: {readonly [name: string]: number | Float64Array}): {
 }
 
 /** How well a fit's end is determined. */
-export function uncertaintyOf({residuals}: Pick<Judged, 'residuals'>, fit: Fit, found: Solved): Uncertainty {
+export function uncertaintyOf(
+  {residuals}: Pick<Judged, 'residuals'>,
+  fit: Fit,
+  found: Solved,
+  judgeable = found.objective.judged(found),
+): Uncertainty {
   const {objective} = found;
-  const judgeable = objective.judged(found);
   return uncertainty(judgeable, {
     names: fit.space.labels,
     observations: fit.observations,
@@ -256,7 +261,8 @@ export function uncertaintyOf({residuals}: Pick<Judged, 'residuals'>, fit: Fit, 
 export function identificationOf(problem: Judged, fit: Fit, found: Solved, around: Around): Identification {
   const {space, parameters} = fit;
   const {objective} = found;
-  const judged = uncertaintyOf(problem, fit, found);
+  const judgeable = objective.judged(found);
+  const judged = uncertaintyOf(problem, fit, found, judgeable);
   const values = space.values(found.x);
   const trajectories = fit.trajectories(found.x);
   const series = fit.fittedSeries(trajectories);
@@ -282,6 +288,7 @@ export function identificationOf(problem: Judged, fit: Fit, found: Solved, aroun
     ...judged.warnings,
     ...(problem.residuals === 'independent' && objective.coefficients.length === 0 ? correlatedWarnings(series) : []),
     ...space.boundWarnings(found.x, judged.standardError),
+    ...stepWarnings(fit, found, judgeable, judged),
     ...fit.warnings,
   ];
   const estimateAt = (x: Float64Array): {[name: string]: number | Float64Array} => {

@@ -126,6 +126,13 @@ export class Objective implements EvaluatedProblem {
     return this.fit.bound(x);
   }
 
+  /** Differences of the records' residuals, as `judged` has residuals. */
+  whitened(differences: Float64Array): Float64Array {
+    const own = differences.slice();
+    this.weighing.whiten(own, 1);
+    return own;
+  }
+
   /**
    * The noise anew, from the residuals of a fit.
    * @returns by how much it changed: of the scale in parts of itself, of correlations as they are

@@ -2,6 +2,7 @@
 import type {
   Event,
   Initial,
+  Input,
   Inputs,
   IntegrationOptions,
   Jvps,
@@ -181,8 +182,8 @@ export class RecordModel {
     this.width = channels.reduce((sum, {outputs}) => sum + outputs, 0);
     this.rows = t.length * this.width;
     this.warnings = [
-      ...Object.entries(inputs).flatMap(([input, {t: times}]) =>
-        shortInput(input, times, name, this.start.t, t[t.length - 1]),
+      ...Object.entries(inputs).flatMap(([called, input]) =>
+        shortInput(called, input, name, this.start.t, t[t.length - 1]),
       ),
       ...(adaptive ? [] : manySteps(t, this.start.t, dt, name)),
     ];
@@ -542,11 +543,13 @@ export function nested(values: Float64Array, shape: readonly number[]): Numeric 
   return shape.length === 1 ? values : nestedNumbers(Array.from(values), shape);
 }
 
-function shortInput(input: string, times: Float64Array, record: string, from: number, to: number): string[] {
-  const [first, last] = [times[0], times[times.length - 1]];
-  if (coversTimes(times, from, to)) return [];
+function shortInput(name: string, input: Input, record: string, from: number, to: number): string[] {
+  const [first, last] = [input.t[0], input.t[input.t.length - 1]];
+  // Times of records and inputs may come from clocks of their own, rounded.
+  const rounding = 1e-9 * (last - first);
+  if (coversTimes(input, from + rounding, to - rounding)) return [];
   return [
-    `The input '${input}' is known from ${first} to ${last}, but ${record} runs from ${from} to ${to}: beyond its samples the nearest one was used.`,
+    `The input '${name}' is known from ${first} to ${last}, but ${record} runs from ${from} to ${to}: beyond its samples the nearest one was used.`,
   ];
 }
 

@@ -309,16 +309,31 @@ class NestEmitter {
       for (const assignment of assignments) this.assign(assignment, inPairs);
       return;
     }
-    const kept = assignments.map(({value}) => {
+    const kept = assignments.map((assignment): readonly Local[] => {
+      if (this.isWide(assignment, inPairs)) return this.at.wideSum(assignment.value);
       const local = this.body.local(inPairs ? 'v128' : 'f64');
-      this.push(value, inPairs);
+      this.push(assignment.value, inPairs);
       this.body.set(local);
-      return local;
+      return [local];
     });
     assignments.forEach((assignment, i) => {
-      this.enter(assignment, inPairs, () => this.body.get(kept[i]));
-      this.body.release(kept[i]);
+      const [local, second] = kept[i];
+      if (second === undefined) this.enter(assignment, inPairs, () => this.body.get(local));
+      else this.putHalves(assignment, [local, second]);
+      for (const own of kept[i]) this.body.release(own);
     });
+  }
+
+  /** In single precision: what is stored as doubles, and is a sum of terms that are held so. */
+  private isWide({root, target, value}: Assignment, inPairs: boolean): boolean {
+    const {node} = root;
+    if (!inPairs || this.format.lanes === 2 || this.accumulators.has(root) || 'local' in this.around.place(node))
+      return false;
+    return this.at.hasWideSum(value, target, this.around.formatOf(node));
+  }
+
+  private putHalves({root, target}: Assignment, halves: readonly [Local, Local]): void {
+    this.at.storeHalves(target, this.at.addressOf(root.node), half => this.body.get(halves[half]));
   }
 
   private push(e: Expression, inPairs: boolean): void {
@@ -335,7 +350,11 @@ class NestEmitter {
         this.scatterAt(assignment, inPairs);
         return;
       default:
-        this.enter(assignment, inPairs, () => this.push(assignment.value, inPairs));
+        if (this.isWide(assignment, inPairs)) {
+          const halves = this.at.wideSum(assignment.value);
+          this.putHalves(assignment, halves);
+          for (const half of halves) this.body.release(half);
+        } else this.enter(assignment, inPairs, () => this.push(assignment.value, inPairs));
     }
   }
 

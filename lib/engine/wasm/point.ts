@@ -23,6 +23,7 @@ import {
   widen,
 } from './format.js';
 import {binaryForms, unaryForms} from './functions.js';
+import {termsOf, type Term} from './sum-terms.js';
 
 /** Where a stored value is: at an address of the memory, or, if it is one number, in a local. */
 export type Place = {readonly address: number} | {readonly local: Local};
@@ -546,11 +547,72 @@ export class PointEmitter {
   }
 
   private storeWidened(target: Access, base: number, value: Local): void {
+    this.storeHalves(target, base, half => widen(this.body, value, half));
+  }
+
+  /** Stores four numbers as doubles: `push` leaves two of them on the stack. */
+  storeHalves(target: Access, base: number, push: (half: 0 | 1) => void): void {
     for (const half of [0, 1] as const) {
       const offset = this.pushAddress(this.ahead(target, 2 * half), base, double);
-      widen(this.body, value, half);
+      push(half);
       this.body.memory('v128.store', offset);
     }
+  }
+
+  /** Whether `wideSum` gives more digits of a value than single precision has. */
+  hasWideSum(e: Expression, target: Access, held: Format): boolean {
+    if (held.lanes === this.format.lanes || this.coefficient(target) !== 1) return false;
+    return termsOf(e).some(term => this.isWide(term));
+  }
+
+  private isWide({of: e}: Term): boolean {
+    return (
+      e.kind === 'load'
+      && this.coefficient(e.access) === 1
+      && 'address' in this.placeOf(e.of)
+      && this.around.formatOf(e.of) === double
+    );
+  }
+
+  /**
+   * The two halves of a sum whose terms are in part held as doubles, which are added as such; the others in single precision
+   * before. A state so keeps what a step adds to it, and a difference of two states its digits.
+   */
+  wideSum(e: Expression): readonly [Local, Local] {
+    const {body} = this;
+    const terms = termsOf(e);
+    const shared = (this.uses.get(e) ?? 0) > 1;
+    const rest = terms.filter(term => !this.isWide(term));
+    const sum = rest.length === 0 ? undefined : body.local('v128');
+    if (sum !== undefined) {
+      rest.forEach(({of, sign}, i) => {
+        this.pair(of);
+        if (shared && of.kind !== 'constant' && !this.pairs.has(of)) body.tee(this.keep(this.pairs, of, 'v128'));
+        if (i === 0) {
+          if (sign < 0) body.op('f32x4.neg');
+        } else body.op(sign < 0 ? 'f32x4.sub' : 'f32x4.add');
+      });
+      body.set(sum);
+    }
+    const wide = terms.filter(term => this.isWide(term));
+    const halves = ([0, 1] as const).map(half => {
+      wide.forEach(({of, sign}, i) => {
+        const {access, of: node} = of as ExpressionOf<'load'>;
+        body.memory('v128.load', this.pushAddress(this.ahead(access, 2 * half), this.addressOf(node), double));
+        if (i === 0) {
+          if (sign < 0) body.op('f64x2.neg');
+        } else body.op(sign < 0 ? 'f64x2.sub' : 'f64x2.add');
+      });
+      if (sum !== undefined) {
+        widen(body, sum, half);
+        body.op('f64x2.add');
+      }
+      const local = body.local('v128');
+      body.set(local);
+      return local;
+    });
+    if (sum !== undefined) body.release(sum);
+    return [halves[0], halves[1]];
   }
 
   /** Pushes the full address of an element `lane` steps along the vector axis. */

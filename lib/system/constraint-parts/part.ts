@@ -120,8 +120,15 @@ export class ConstraintPart {
     const positions = this.kind.of === 'positions';
     const reach = positions ? tf.square(h) : h;
     const scale = positions ? give : tf.div(give, h);
-    const gap = this.kind.oneSided === true ? this.gapAfter(at, a, h) : this.gap(at);
-    return tf.div(this.condition(gap, own, tf.mul(regularization, scale), scale), reach);
+    return tf.div(
+      this.condition(
+        this.kind.oneSided === true ? this.oneSidedGap(at, a, h) : this.gap(at),
+        own,
+        tf.mul(regularization, scale),
+        scale,
+      ),
+      reach,
+    );
   }
 
   /** A spring gives no impulse: π and Λ_c are zero. */
@@ -152,6 +159,12 @@ export class ConstraintPart {
   /** φ or ψ, one number a row of the gap. */
   protected gap(at: Place): tf.Tensor {
     return gapTensor(this.constraint, this.place.index, at, this.context);
+  }
+
+  /** At an instant a spring has the force of its own gap; what does not give way is judged by the gap a step later. */
+  private oneSidedGap(at: Place, a: tf.Tensor, h: tf.Tensor): tf.Tensor {
+    const after = this.gapAfter(at, a, h);
+    return this.kind.law === undefined ? after : tf.where(tf.greater(this.compliance(), 0), this.gap(at), after);
   }
 
   /**

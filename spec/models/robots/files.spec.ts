@@ -75,6 +75,15 @@ describe('models from files', () => {
     expect(() => readUrdf(urdf(2))).not.to.throw();
   });
 
+  it('a solid fitted to a mesh has not the size that its attributes give, nor a motor two joints', () => {
+    const fitted = (geom: string): string =>
+      mjcf(hinge.replace('<geom', '<geom type="box" mesh="m"').replace('0.1', '0.1 0.2 0.3').replace('<geom', geom));
+    expect(() => readMjcf(fitted('<geom'))).to.throw(DataError, /line 4: a mesh that defines the inertia/);
+    expect(() => readMjcf(fitted('<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/><geom'))).not.to.throw();
+    const twice = '</worldbody><actuator><motor joint="j" jointinparent="j"/></actuator><worldbody>';
+    expect(() => readMjcf(mjcf(hinge + twice))).to.throw(DataError, /line 4: .* both joint and jointinparent/);
+  });
+
   it('of a URDF nothing that weighs or moves is passed over: MuJoCo refuses two links of a name, and two inertials', () => {
     const link = (name: string, mass: number, more = ''): string =>
       `<link name="${name}"><inertial><mass value="${mass}"/><inertia ixx="1" iyy="1" izz="1" ${more}/></inertial></link>`;

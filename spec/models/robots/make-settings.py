@@ -62,6 +62,11 @@ files = {
     "another file by default": model(hinged(weight), '<default><include file="x.xml"/></default>'),
     "an unknown flag": model(hinged(weight), '<option><flag gravty="disable"/></option>'),
     "an unknown element of option": model(hinged(weight), '<option><flg gravity="disable"/></option>'),
+    "angles, where a quaternion is the default": model(hinged('<geom euler="10 20 30"/>'), '<default><geom type="box" size=".1 .2 .3" quat="1 2 3 4"/></default>'),
+    "a quaternion, where angles are the default": model(hinged('<geom quat="1 2 3 4"/>'), '<default><geom type="box" size=".1 .2 .3" euler="10 20 30"/></default>'),
+    "two orientations by default": model(hinged('<geom/>'), '<default><geom type="box" size=".1 .2 .3" quat="1 2 3 4" zaxis="1 2 3"/></default>'),
+    "friction of a ball": model(f'<body name="a" euler="10 20 30"><joint type="ball" frictionloss="2" pos="1 0 0"/>{weight}</body>'),
+    "friction of a free body": model(f'<body name="a" euler="10 20 30"><joint type="free" frictionloss="2"/>{weight}</body>'),
     "an unknown attribute of a key": model(hinged(weight), "", '<keyframe><key qpo="1"/></keyframe>'),
 }
 found = {}
@@ -72,6 +77,8 @@ for name, xml in files.items():
         data = mujoco.MjData(read)
         mujoco.mj_integratePos(read, data.qpos, 0.8 * rng.standard_normal(read.nv), 1)
         data.qvel[:] = rng.standard_normal(read.nv)
+        if "friction" in name:  # fast enough that friction is smoothed by neither program
+            data.qvel[:] += np.sign(data.qvel)
         data.ctrl[:] = rng.uniform(0.5, 1.5, read.nu)
         entry["position"], entry["velocity"] = data.qpos.tolist(), data.qvel.tolist()
         entry["controls"] = {read.actuator(i).name: data.ctrl[i] for i in range(read.nu)}

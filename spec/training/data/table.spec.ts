@@ -148,6 +148,16 @@ describe('readTable', () => {
         });
       }
 
+      it('and where it is not told to, it says how many', async () => {
+        const found = await readTable(`measured on a Monday\n${below}`).then(
+          () => undefined,
+          (error: unknown) => error as DataError,
+        );
+        expect(found?.message).to.match(
+          /line 2: 2 fields, but the header has 1.*leave out the lines above it with skip: 1\./,
+        );
+      });
+
       it('longer than the first part of a file, cut anywhere', async () => {
         for (const length of [2 ** 16 - 4, 2 ** 16 - 3, 2 ** 16 - 2, 2 ** 17]) {
           const long = `${'"'.repeat(length)}\r\n\r\n`;
