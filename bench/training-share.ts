@@ -24,25 +24,45 @@ function train(step: () => void, length: number): number[] {
   return times.sort((a, b) => a - b);
 }
 
-/** Of the samples in which the process did something: of V8's own pseudo-functions the collector of garbage counts. */
+/** Steps between two looks at the clock. */
+const steps = 64;
+
+function isTrainingStep({functionName, url}: {readonly functionName: string; readonly url: string}): boolean {
+  return functionName === 'step' && url.endsWith('/training/train/training-step.js');
+}
+
+/**
+ * Of the samples within training steps, and of those of the collector of garbage: not those of the loop around them, which
+ * looks at the clock and begins anew now and then.
+ */
 async function outside(step: () => void): Promise<number> {
   const session = new Session();
   session.connect();
   await session.post('Profiler.enable');
   await session.post('Profiler.setSamplingInterval', {interval});
   await session.post('Profiler.start');
-  train(step, seconds);
+  const end = performance.now() + 1000 * seconds;
+  while (performance.now() < end) for (let i = 0; i < steps; i++) step();
   const {profile} = await session.post('Profiler.stop');
   session.disconnect();
-  const frames = new Map(profile.nodes.map(({id, callFrame}) => [id, callFrame]));
-  let [all, compiled] = [0, 0];
+  /** By node of the tree of calls: whether it counts, and is compiled. */
+  const kinds = new Map<number, 'compiled' | 'outside' | undefined>();
+  const nodes = new Map(profile.nodes.map(node => [node.id, node]));
+  const visit = (id: number, within: boolean): void => {
+    const node = nodes.get(id);
+    if (node === undefined) return;
+    const {callFrame, children = []} = node;
+    const counts = within || isTrainingStep(callFrame) || callFrame.functionName === '(garbage collector)';
+    kinds.set(id, !counts ? undefined : callFrame.url.startsWith('wasm') ? 'compiled' : 'outside');
+    for (const child of children) visit(child, counts);
+  };
+  visit(profile.nodes[0].id, false);
+  const counts = {compiled: 0, outside: 0};
   for (const id of profile.samples ?? []) {
-    const {functionName, url} = frames.get(id) ?? {functionName: '(program)', url: ''};
-    if (functionName === '(program)' || functionName === '(idle)') continue;
-    all++;
-    if (url.startsWith('wasm')) compiled++;
+    const kind = kinds.get(id);
+    if (kind !== undefined) counts[kind]++;
   }
-  return 1 - compiled / all;
+  return counts.outside / (counts.compiled + counts.outside);
 }
 
 for (const [name, make] of Object.entries(trainingRows)) {

@@ -102,7 +102,8 @@ export type {
   ObjectiveValues,
   ValueAndGradient,
   ValueAndGradientOf,
-} from './simulate/objective.js';
+  ValueAndVariables,
+} from './simulate/objective-kinds.js';
 export type {
   AnyCotangent,
   AnySavedTangent,

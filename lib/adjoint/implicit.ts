@@ -12,6 +12,7 @@ import type {PullTogether, StepPull, TransitionPull} from './gradient.js';
 import {pullRows} from './gradient.js';
 import type {JacobianFactor} from './jacobian-factor.js';
 import {jacobianFactor} from './jacobian-factor.js';
+import type {PulledTogether} from './pull-blocks.js';
 import {PullBlocks} from './pull-blocks.js';
 import {stepBuffers} from './record.js';
 
@@ -23,12 +24,12 @@ export function implicitPull(
   return stepwise(context, executable, cotangents, jacobianFactor(context, executable)).pull;
 }
 
-function stepwise(
+export function stepwise(
   context: StepContext,
   executable: StepExecutable<AdjointProgram>,
   cotangents: ParameterCotangents,
   jacobian: JacobianFactor | undefined,
-  blocks?: PullBlocks,
+  blocks?: PulledTogether,
 ): {readonly pull: StepPull; readonly together: PullTogether | undefined} {
   const buffers = stepBuffers(executable);
   const pullUnknown = jacobian === undefined ? undefined : executable.program('pullUnknown');

@@ -42,6 +42,8 @@ export interface JacobianFactor {
   readonly untilMeasured: number;
   pass(steps: number): void;
   readonly longest: number;
+  /** For another sweep: what was measured along the last one is not to be relied on. */
+  restart(): void;
 }
 
 /**
@@ -181,6 +183,12 @@ class SweepFactor implements JacobianFactor {
 
   pass(steps: number): void {
     this.ahead -= steps;
+  }
+
+  restart(): void {
+    [this.ahead, this.longest] = [0, 0];
+    this.due = this.losing = false;
+    this.last = this.rest = undefined;
   }
 
   private isDue(): boolean {

@@ -16,8 +16,18 @@ import type {JacobianFactor} from './jacobian-factor.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 
-/** count, cotangents stand at ends, the last one's is new, length of the steps whose zCotangent lies there, longest step → steps pulled back. */
-type Pull = (count: number, ends: number, isNew: number, carried: number, longest: number) => number;
+/**
+ * Rows count−1 … least, cotangents stand at ends, the last one's is new, length of the steps whose zCotangent lies there, longest
+ * step → steps pulled back.
+ */
+export type Pull = (
+  count: number,
+  least: number,
+  ends: number,
+  isNew: number,
+  carried: number,
+  longest: number,
+) => number;
 
 const bytes = Float64Array.BYTES_PER_ELEMENT;
 
@@ -27,7 +37,28 @@ interface Growth {
   readonly least: number;
 }
 
-export class PullBlocks {
+export function growthOf(executable: StepExecutable<AdjointProgram>): Growth | undefined {
+  const growth = executable.find('growth');
+  if (growth === undefined) return undefined;
+  const {byteOffset, length} = growth;
+  return {largest: byteOffset, least: byteOffset + (length / 2) * bytes};
+}
+
+/** Several steps at once, for those that are pulled back by themselves between them (implicit.ts). */
+export interface PulledTogether {
+  readonly most: number;
+  pull(
+    record: StepRecord,
+    from: number,
+    count: number,
+    ends: Float64Array | undefined,
+    isNew: boolean,
+    carried: number | undefined,
+  ): number;
+  lengthOf(k: number): number;
+}
+
+export class PullBlocks implements PulledTogether {
   readonly capacity: number;
   private readonly rows: Float64Array;
   private readonly ends: Float64Array;
@@ -41,19 +72,14 @@ export class PullBlocks {
   ): PullBlocks | undefined {
     const {compiled} = context;
     const routines = routinesOf(executable);
-    const [room, growth, nextCotangent] = [
-      executable.find('block'),
-      executable.find('growth'),
-      executable.find('nextCotangent'),
-    ];
+    const [room, nextCotangent] = [executable.find('block'), executable.find('nextCotangent')];
+    const growth = growthOf(executable);
     if (routines === undefined || room === undefined || nextCotangent === undefined) return undefined;
     if (!compiled.addsUp || nextCotangent.length !== context.traced.state.size) return undefined;
     if (!compiled.implicit) return new PullBlocks(context, executable, routines, room, undefined, undefined, jacobian);
     const factor = jacobian?.routineFactor;
     if (factor === undefined || growth === undefined) return undefined;
-    const {byteOffset, length} = growth;
-    const rows = {largest: byteOffset, least: byteOffset + (length / 2) * bytes};
-    return new PullBlocks(context, executable, routines, room, factor, rows, jacobian);
+    return new PullBlocks(context, executable, routines, room, factor, growth, jacobian);
   }
 
   private readonly call: Pull;
@@ -115,6 +141,7 @@ export class PullBlocks {
     factor?.forget();
     const pulled = this.call(
       count,
+      0,
       ends === undefined ? 0 : 1,
       isNew ? 1 : 0,
       carried ?? NaN,
@@ -130,7 +157,8 @@ export class PullBlocks {
   }
 }
 
-interface Parts {
+/** What a routine of pulled steps is made of. */
+export interface PullParts {
   readonly factor: RoutineFactor | undefined;
   readonly growth: Growth | undefined;
   /** Addresses. */
@@ -140,11 +168,11 @@ interface Parts {
   readonly size: number;
 }
 
-function pullRoutine(
+export function pullRoutine(
   executable: StepExecutable<AdjointProgram>,
   routines: Routines,
   carriesOn: boolean,
-  {factor, growth, rows, ends, width, size}: Parts,
+  {factor, growth, rows, ends, width, size}: PullParts,
 ): Pull {
   const {memory, vectors} = routines;
   const {t, h, x: kept} = stepBuffers(executable);
@@ -167,15 +195,16 @@ function pullRoutine(
     if (once === undefined) anew();
     else w.if(w.op('i32.eqz', once), anew);
   };
-  return routine<Pull>(memory, {parameters: ['i32', 'i32', 'i32', 'f64', 'f64'], results: ['i32']}, w => {
-    const [count, atEnds, fresh, carried, longest] = [0, 1, 2, 3, 4].map(i => w.parameter(i));
+  return routine<Pull>(memory, {parameters: ['i32', 'i32', 'i32', 'i32', 'f64', 'f64'], results: ['i32']}, w => {
+    const [count, least, atEnds, fresh, carried, longest] = [0, 1, 2, 3, 4, 5].map(i => w.parameter(i));
+    const most = w.keep('i32', w.op('i32.sub', w.get(count), w.get(least)));
     const [k, place] = [w.keep('i32', w.int(0)), w.local('i32')];
     const last = w.keep('i32', w.op('i32.sub', w.get(count), w.int(1)));
     const row = w.keep('i32', w.plus(w.int(rows), w.op('i32.mul', w.get(last), w.int(width * bytes))));
     const end = w.keep('i32', w.plus(w.int(ends), w.op('i32.mul', w.get(last), w.int(size * bytes))));
     const length = w.local('f64');
     const stop = (): void => w.return(w.get(k));
-    w.while(w.op('i32.lt_s', w.get(k), w.get(count)), () => {
+    w.while(w.op('i32.lt_s', w.get(k), w.get(most)), () => {
       w.set(length, w.load(w.get(row), bytes));
       w.if(w.op('i32.and', w.get(atEnds), w.op('i32.gt_s', w.get(k), w.int(0))), () => {
         w.run(vectors.advance, cotangent, cotangent, end, size, {number: -1});
@@ -203,6 +232,6 @@ function pullRoutine(
       w.set(end, w.op('i32.sub', w.get(end), w.int(size * bytes)));
       w.set(k, w.plus(w.get(k), w.int(1)));
     });
-    w.get(count)();
+    w.get(most)();
   });
 }

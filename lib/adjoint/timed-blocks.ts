@@ -44,7 +44,20 @@ export class TimedBlocks implements PullTogether {
     const [rows, nextCotangent] = [executable.find('block'), executable.find('nextCotangent')];
     const {length: size} = xCotangent;
     if (routines === undefined || rows === undefined || nextCotangent?.length !== size) return undefined;
-    const call = routines.once('timed', () => write(executable, routines, size, cotangents.sums));
+    const call = routines.once('timed', () => {
+      const [block, theta, after, cotangent, totals] = (
+        ['block', 'blockTheta', 'blockAfter', 'blockCotangent', 'blockTotals'] as const
+      ).map(name => executable.buffer(name).byteOffset);
+      const states = block + bytes * (adaptiveRoom(size) + 1) * (rowStart + size);
+      return timedRoutine(executable, routines, size, cotangents.sums, {
+        rows: block,
+        states,
+        theta,
+        after,
+        cotangent,
+        totals,
+      });
+    });
     return new TimedBlocks(executable, cotangents, xCotangent, rows, nextCotangent, call);
   }
 
@@ -95,12 +108,26 @@ export class TimedBlocks implements PullTogether {
   }
 }
 
-/** @param sums buffers of cotangents that programs leave, which are added up one after another in `blockTotals` */
-function write(
+/** Addresses. */
+export interface TimedRoom {
+  /** Of a record, and one more, whose state is that at the end. */
+  readonly rows: number;
+  /** Cotangents of the saved states; where they lie in their steps; and, after the number of no row, behind which rows. */
+  readonly states: number;
+  readonly theta: number;
+  readonly after: number;
+  /** Room for a cotangent of the state, and for the sums. */
+  readonly cotangent: number;
+  readonly totals: number;
+}
+
+/** @param sums buffers of cotangents that programs leave, which are added up one after another in `totals` */
+export function timedRoutine(
   executable: StepExecutable<HistoryAdjointProgram>,
   {memory, vectors}: Routines,
   size: number,
   sums: PullSums,
+  room: TimedRoom,
 ): Pull {
   const at = (name: BufferName): number => executable.buffer(name).byteOffset;
   const lengthOf = (name: BufferName): number => executable.find(name)?.length ?? 0;
@@ -109,40 +136,37 @@ function write(
     executable.has(name) ? executable.program(name) : undefined,
   );
   const pullStep = executable.program('pullStep');
-  const width = rowStart + size;
-  const block = at('block');
-  const states = block + bytes * (adaptiveRoom(size) + 1) * width;
+  const layers = executable.find('layers');
+  const width = rowStart + size + (layers?.length ?? 0);
   return routine<Pull>(memory, {parameters: ['i32', 'i32'], results: []}, w => {
     const [rows, saved] = [w.parameter(0), w.parameter(1)];
     const [row, i, from, to, isWithin, state] = Array.from({length: 6}, () => w.local('i32'));
     const element = (array: number, index: Local, each: number): Push =>
       w.plus(w.int(array), w.op('i32.mul', w.get(index), w.int(bytes * each)));
-    const single = (name: BufferName, index: Local): Push => element(at(name), index, 1);
-    const add = (target: BufferName, source: BufferName, offset = 0): void => {
-      if (!has(source)) return;
-      const place = at(target) + bytes * offset;
-      w.run(vectors.advance, place, place, at(source), lengthOf(source), {number: -1});
+    const addAt = (place: number, source: number, count: number): void =>
+      w.run(vectors.advance, place, place, source, count, {number: -1});
+    const add = (target: BufferName, source: BufferName): void => {
+      if (has(source)) addAt(at(target), at(source), lengthOf(source));
     };
     const copyFrom = (to: BufferName, address: Push): void => {
       if (!has(to)) return;
       w.set(state, address);
       w.run(vectors.copy, at(to), state, lengthOf(to));
     };
-    const zero = (name: BufferName): void => {
-      if (!has(name)) return;
-      w.for(i, w.int(at(name)), w.int(at(name) + bytes * lengthOf(name)), () => w.store(w.get(i), w.number(0)), bytes);
+    const zero = (place: number, count: number): void => {
+      w.for(i, w.int(place), w.int(place + bytes * count), () => w.store(w.get(i), w.number(0)), bytes);
     };
     const addUp = (program: keyof PullSums): void => {
-      for (const {buffer, offset} of sums[program]) add('blockTotals', buffer, offset);
+      for (const {buffer, offset} of sums[program]) addAt(room.totals + bytes * offset, at(buffer), lengthOf(buffer));
     };
     const eachSaved = (code: () => void): void => w.for(i, w.get(from), w.get(to), code);
-    const isAtEnd = w.op('f64.eq', w.load(single('blockTheta', i)), w.number(1));
+    const isAtEnd = w.op('f64.eq', w.load(element(room.theta, i, 1)), w.number(1));
 
     /** Cotangents of saved states: at the end they are added, those within are left for `pullWithin`. */
     const look = (): void => {
       w.set(to, w.get(saved));
       // Of the one before `saved`; before all of them stands a number of no row.
-      const before = w.load(single('blockAfter', saved));
+      const before = w.load(element(room.after, saved, 1));
       const isOfRow = w.op('f64.eq', before, w.op('f64.convert_i32_s', w.plus(w.get(row), w.int(1))));
       w.while(isOfRow, () => w.set(saved, w.plus(w.get(saved), w.int(-1))));
       w.set(from, w.get(saved));
@@ -151,7 +175,7 @@ function write(
         w.if(
           isAtEnd,
           () => {
-            w.set(state, element(states, i, size));
+            w.set(state, element(room.states, i, size));
             w.run(vectors.advance, at('nextCotangent'), at('nextCotangent'), state, size, {number: -1});
           },
           () => w.set(isWithin, w.int(1)),
@@ -160,17 +184,17 @@ function write(
     };
 
     const pullWithin = (dense: () => void): void => {
-      zero('blockCotangent');
+      zero(room.cotangent, size);
       if (inside !== undefined) w.run(inside);
-      copyFrom('next', w.plus(element(block, row, width), w.int(bytes * (width + rowStart))));
+      copyFrom('next', w.plus(element(room.rows, row, width), w.int(bytes * (width + rowStart))));
       eachSaved(() =>
         w.if(w.op('i32.eqz', isAtEnd), () => {
-          if (has('theta')) w.store(w.int(at('theta')), w.load(single('blockTheta', i)));
-          copyFrom('denseCotangent', element(states, i, size));
+          if (has('theta')) w.store(w.int(at('theta')), w.load(element(room.theta, i, 1)));
+          copyFrom('denseCotangent', element(room.states, i, size));
           w.run(dense);
           addUp('pullDense');
           add('nextCotangent', 'denseNextCotangent');
-          add('blockCotangent', 'denseXCotangent');
+          addAt(room.cotangent, at('denseXCotangent'), size);
           if (has('insideCotangent')) add('insideCotangent', 'denseInsideCotangent');
         }),
       );
@@ -180,15 +204,17 @@ function write(
     w.while(w.op('i32.gt_s', w.get(row), w.int(0)), () => {
       w.set(row, w.plus(w.get(row), w.int(-1)));
       look();
-      if (has('t')) w.store(w.int(at('t')), w.load(element(block, row, width)));
-      if (has('h')) w.store(w.int(at('h')), w.load(element(block, row, width), bytes));
-      copyFrom('x', w.plus(element(block, row, width), w.int(rowStart * bytes)));
-      zero('insideCotangent');
+      if (has('t')) w.store(w.int(at('t')), w.load(element(room.rows, row, width)));
+      if (has('h')) w.store(w.int(at('h')), w.load(element(room.rows, row, width), bytes));
+      copyFrom('x', w.plus(element(room.rows, row, width), w.int(rowStart * bytes)));
+      if (layers !== undefined)
+        copyFrom('layers', w.plus(element(room.rows, row, width), w.int(bytes * (rowStart + size))));
+      zero(has('insideCotangent') ? at('insideCotangent') : 0, lengthOf('insideCotangent'));
       if (pullDense !== undefined) w.if(w.get(isWithin), () => pullWithin(pullDense));
       w.run(pullStep);
       addUp('pullStep');
       w.run(vectors.copy, at('nextCotangent'), at('xCotangent'), size);
-      if (pullDense !== undefined) w.if(w.get(isWithin), () => add('nextCotangent', 'blockCotangent'));
+      if (pullDense !== undefined) w.if(w.get(isWithin), () => addAt(at('nextCotangent'), room.cotangent, size));
     });
   });
 }

@@ -3,4 +3,4 @@ import type {Engine} from './engine.js';
 import {interpreter} from './interpreter.js';
 import {wasm} from './wasm/wasm.js';
 
-export const automatic: Engine = {name: wasm.name, epsilon: wasm.epsilon, compile: wasm.compile, instead: interpreter};
+export const automatic: Engine = {...wasm, instead: interpreter};

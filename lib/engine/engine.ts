@@ -20,6 +20,11 @@ export interface Engine {
   compile(programs: Programs, options?: CompileOptions): Executable;
   /** The engine that runs programs that do not fit into this one, with the same bits. */
   readonly instead?: Engine;
+  /**
+   * An engine of the same results whose executables lie in one memory, so that one routine (routines.ts) may call programs
+   * of all of them: of what is compiled before the first is used. undefined where there is no such memory.
+   */
+  readonly inOneMemory?: () => Engine | undefined;
   /** Numbers that programs exchange go to a device and back, so values are not precomputed once per run or step. */
   readonly distant?: boolean;
 }

@@ -20,7 +20,7 @@ import type {Runnable} from './runnable.js';
 export type Recorded = 'nothing' | 'kept' | 'whole';
 
 /** count, states at ends are stored, absolute, relative, rounding may be added, iterations → steps taken. */
-type Take = (
+export type Take = (
   count: number,
   ends: number,
   absolute: number,
@@ -30,6 +30,15 @@ type Take = (
 ) => number;
 
 const bytes = Float64Array.BYTES_PER_ELEMENT;
+
+/** The last arguments of a `Take`. */
+type Limits = readonly [absolute: number, relative: number, floors: number, iterations: number];
+
+export function limitsOf({engine, options: {newton}}: Runnable): Limits {
+  const {tolerance, maxIterations} = newton;
+  const {absolute, relative} = unitOf(tolerance, engine.epsilon);
+  return [absolute, relative, tolerance.absolute > 0 ? 0 : 1, maxIterations];
+}
 
 export class StepBlocks {
   /** Steps that a call takes at most. */
@@ -42,7 +51,7 @@ export class StepBlocks {
   private readonly call: Take;
   private readonly factor: RoutineFactor | undefined;
   private readonly ends: Float64Array;
-  private readonly limits: readonly [absolute: number, relative: number, floors: number, iterations: number];
+  private readonly limits: Limits;
 
   /** undefined where the steps of this run are not taken so. Of an implicit scheme, once its Jacobian has been checked. */
   static of(prepared: Runnable, forward: ForwardExecutable, recorded: Recorded): StepBlocks | undefined {
@@ -55,7 +64,7 @@ export class StepBlocks {
       Math.floor(room.length / (width + prepared.traced.state.size)),
     );
     if (capacity === 0) return undefined;
-    const factor = factorOf(prepared, routines);
+    const factor = stepFactor(prepared, routines);
     if (prepared.compiled.implicit && factor === undefined) return undefined;
     return new StepBlocks(prepared, forward, recorded, {routines, room, made, width, capacity, factor});
   }
@@ -83,8 +92,7 @@ export class StepBlocks {
     [this.width, this.capacity, this.factor, this.made] = [width, capacity, factor, made];
     this.rows = room.subarray(0, capacity * width);
     this.ends = room.subarray(capacity * width, capacity * (width + size));
-    const {absolute, relative} = unitOf(newton.tolerance, epsilon);
-    this.limits = [absolute, relative, newton.tolerance.absolute > 0 ? 0 : 1, newton.maxIterations];
+    this.limits = limitsOf(prepared);
     const matrix = factor === undefined ? 'explicit' : `${factor.n}/${factor.band}/${solverKey(newton.linear)}`;
     this.call = routines.once(`steps/${recorded}/${width}/${matrix}`, () =>
       takeRoutine(traced, forward, recorded, routines, factor, {
@@ -125,7 +133,7 @@ function sizeOfRecord({traced, compiled}: Runnable, recorded: Recorded): number 
   return traced.state.size + (compiled.implicit ? traced.unknown.size : 0);
 }
 
-function factorOf({compiled, options, traced}: Runnable, routines: Routines): RoutineFactor | undefined {
+export function stepFactor({compiled, options, traced}: Runnable, routines: Routines): RoutineFactor | undefined {
   // What multipliers are computed from is told by the matrix (step-system.ts).
   if (!compiled.implicit || traced.unknown.blocks.some(({multiplies}) => multiplies === true)) return undefined;
   const {linear} = options.newton;
@@ -133,7 +141,8 @@ function factorOf({compiled, options, traced}: Runnable, routines: Routines): Ro
   return analysis === undefined ? undefined : routines.factor(analysis);
 }
 
-interface Room {
+/** Where a routine of steps finds and leaves its numbers. */
+export interface TakeRoom {
   /** Addresses. */
   readonly rows: number;
   readonly ends: number;
@@ -142,13 +151,13 @@ interface Room {
   readonly epsilon: number;
 }
 
-function takeRoutine(
+export function takeRoutine(
   traced: TracedStep,
   forward: ForwardExecutable,
   recorded: Recorded,
   routines: Routines,
   factor: RoutineFactor | undefined,
-  room: Room,
+  room: TakeRoom,
 ): Take {
   const {memory, vectors} = routines;
   const {size} = traced.state;

@@ -156,12 +156,18 @@ export class Stepper {
     return status;
   }
 
+  /** The programs of steps that are all alike, so that a routine takes several: each is one update, or Newton's iterations without anything to decide. */
+  get alike(): ForwardExecutable | undefined {
+    const {system, together} = this;
+    return system !== undefined && system.calls === undefined ? undefined : together;
+  }
+
   /** Steps that `stepTogether` takes at most; 0 where steps are taken one by one. */
   get mostTogether(): number {
-    const {system, together, prepared, record, keep} = this;
-    if (together === undefined || (system !== undefined && system.calls === undefined)) return 0;
+    const {alike, prepared, record, keep} = this;
+    if (alike === undefined) return 0;
     const recorded: Recorded = record === undefined ? 'nothing' : keep === undefined ? 'whole' : 'kept';
-    this.blocks ??= StepBlocks.of(prepared, together, recorded);
+    this.blocks ??= StepBlocks.of(prepared, alike, recorded);
     return this.blocks?.capacity ?? 0;
   }
 

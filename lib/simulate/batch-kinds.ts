@@ -3,7 +3,7 @@ import type * as tf from '@tensorflow/tfjs';
 import type {System} from '../step/formulation.js';
 import type {GradientOf, NumericParams, NumericParamsOf, Params} from '../system/params.js';
 import type {AnySystem, Cotangent, Initial, ParamsOf, StateOf} from './kinds.js';
-import type {Encoder, Objective} from './objective.js';
+import type {Encoder, Objective} from './objective-kinds.js';
 import type {SimulateOptions} from './options.js';
 import type {MemberTimes} from './timed.js';
 import type {Trajectory} from './trajectory.js';

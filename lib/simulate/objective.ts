@@ -11,97 +11,29 @@ import {full, input} from '../graph/build.js';
 import {sameShape} from '../graph/node.js';
 import type {Run} from '../integrate/path.js';
 import {run} from '../integrate/run.js';
-import type {System} from '../step/formulation.js';
 import {Layout} from '../step/layout.js';
-import type {GradientOf, Leaf, Lenient, NumericParams, NumericParamsOf, Params} from '../system/params.js';
+import type {Leaf} from '../system/params.js';
 import {lentNumeric} from '../system/numeric.js';
 import {readParams, toTree} from '../system/params.js';
 import {firstNotFinite} from '../system/places.js';
 import {constantTensor, immediate} from '../trace/trace.js';
-import type {AnySystem, Initial, ParamsOf, StateOf} from './kinds.js';
-import {scalarLoss, type SavedSeries} from './loss.js';
+import {Calls, LossCall} from './loss-call.js';
+import {Made} from './made.js';
+import {scalarLoss} from './loss.js';
+import type {
+  AnyEncoder,
+  AnyObjective,
+  AnyValues,
+  LossArgument,
+  ObjectiveAt,
+  ValueAndGradient,
+  ValueAndVariables,
+} from './objective-kinds.js';
 import type {Prepared} from './prepare.js';
 import {readCaptured, refill} from './prepare.js';
 import {copyColumn, pullSeries, seriesOf, seriesValues, setColumn} from './series.js';
 import type {Point, SourceCotangents} from './traced-function.js';
 import {TracedFunction} from './traced-function.js';
-
-/** The arguments of a loss: the saved series [saved, ...shape] that the run has, parameters P and data D. */
-export interface ObjectiveAt<P = Params, D = Params> extends SavedSeries<P> {
-  /** Values of the option `observe`, [saved, ...its shape]. */
-  readonly observed: tf.Tensor;
-  /**
-   * Times of the events that happened, if the run has events; reading one that did not happen throws an `EventError`.
-   */
-  readonly events: tf.Tensor;
-  readonly data: D;
-}
-
-/** A scalar of the saved series, parameters and data; it is traced, and may use captured variables. */
-export type Objective<P = Params, D = Params> = Lenient<ObjectiveAt<P, D>, tf.Tensor>;
-
-/**
- * The initial state, {q, v} or {y}, as a function of parameters and data; it is traced, and may use captured variables.
- */
-export type Encoder<S extends AnySystem = System, D = Params> = Lenient<
-  EncoderAt<ParamsOf<S>, D>,
-  StateOf<S, tf.Tensor>
->;
-
-/** The arguments of an encoder: parameters P and data D. */
-export interface EncoderAt<P = Params, D = Params> {
-  readonly params: P;
-  readonly data: D;
-}
-
-/** Values at which a loss is evaluated; absent ones are those that the simulation was prepared with. */
-export type ObjectiveValues<S extends AnySystem = System, D = Params> = ObjectiveInputs<
-  Initial<S>,
-  NumericParamsOf<ParamsOf<S>>,
-  Encoder<S, D>
->;
-
-/** A start I, or an encoder E of it, and parameters P. */
-export interface ObjectiveInputs<I, P, E> {
-  readonly initial?: I | E;
-  readonly params?: P;
-  /**
-   * Numbers by name, in a tree, that loss and encoder get as tensors: measurements, weights. NaN is allowed if
-   * `tf.where` excludes it.
-   */
-  readonly data?: NumericParams;
-  /** Values of variables in double precision, row-major, in place of those of tfjs. */
-  readonly variables?: ReadonlyMap<tf.Variable, Float64Array>;
-  readonly signal?: AbortSignal;
-}
-
-/** A loss and its gradient in double precision. */
-export type ValueAndGradient<S extends AnySystem = System> = ValueAndGradientOf<
-  StateOf<S, Float64Array>,
-  GradientOf<ParamsOf<S>>
->;
-
-/** A loss and its gradient, with respect to a start of the form State and parameters of the form Tree. */
-export interface ValueAndGradientOf<State, Tree> {
-  readonly value: number;
-  readonly gradient: {
-    /** Of the shape of the start, row-major; absent where an encoder makes it. */
-    readonly initial?: State;
-    /** A tree like `options.params`. */
-    readonly params: Tree;
-    readonly variables: Map<tf.Variable, Float64Array>;
-    /** Captured tensors that are not variables. */
-    readonly tensors: Map<tf.Tensor, Float64Array>;
-  };
-}
-
-export type AnyEncoder = (at: {readonly params: Params; readonly data: Params}) => {
-  readonly [block: string]: tf.Tensor;
-};
-type AnyValues = ObjectiveInputs<Initial, NumericParams, AnyEncoder>;
-export type AnyObjective = (at: ObjectiveAt) => tf.Tensor;
-/** What a loss is a function of, and itself. */
-export type LossArgument = 't' | 'q' | 'v' | 'y' | 'a' | 'lambda' | 'observed' | 'events' | 'loss';
 
 /** The functions beside the run of one prepared simulation, traced where they are new or get data of other shapes. */
 export class Objectives {
@@ -110,7 +42,55 @@ export class Objectives {
   /** By loss, room for the cotangents of the saved series: the columns that it reads are written anew each time, the others stay zero. */
   private readonly cotangents = new WeakMap<TracedFunction<LossArgument>, Float64Array>();
 
+  private readonly calls = new WeakMap<TracedFunction<LossArgument>, Map<AnyEncoder | undefined, Calls>>();
+  /** By loss, the call that served last. */
+  private readonly ready = new WeakMap<AnyObjective, LossCall>();
+
   constructor(private readonly base: Prepared) {}
+
+  /** @throws as `Simulation.valueAndVariables` */
+  ofVariables(loss: AnyObjective, given: AnyValues = {}): ValueAndVariables {
+    const ready = this.ready.get(loss);
+    const found = ready?.at(given);
+    if (ready !== undefined && typeof found === 'number') return {value: found, variables: ready.variables};
+    const {prepared, point, encoder} = this.read(loss, given, 'valueAndVariables');
+    const encode = typeof given.initial === 'function' ? given.initial : undefined;
+    const calls = this.callsOf(loss, point, encode);
+    if (found !== undefined || ready === undefined) {
+      const call = calls?.due(traced => LossCall.of(this.base, traced, encoder, encode, point.data));
+      if (call !== undefined && call !== ready) {
+        this.ready.set(loss, call);
+        return this.ofVariables(loss, given);
+      }
+    }
+    const begin = performance.now();
+    const result = prepared.adjoint.run(prepared);
+    if (result.error !== undefined) throw result.error;
+    const {value, gradient} = this.differentiate(prepared, result, this.lossOf(loss, result, point), point, encoder);
+    if (found === undefined && ready !== undefined) {
+      // What another evaluation throws at does not count.
+      this.ready.delete(loss);
+      calls?.failed();
+    }
+    calls?.spend(performance.now() - begin);
+    return {value, variables: gradient.variables};
+  }
+
+  /** Those of a loss and an encoder, of a run that always saves as many states; undefined of others, and while a run is on. */
+  private callsOf(loss: AnyObjective, point: Point, encode: AnyEncoder | undefined): Calls | undefined {
+    const {
+      options: {plan, saved, events},
+      compiled,
+    } = this.base;
+    const count = plan === undefined ? saved.length : plan.saving.kind === 'times' ? plan.saving.times.length : 0;
+    if (count === 0 || events.length > 0 || compiled.busy) return undefined;
+    const traced = this.lossOf(loss, {times: new Float64Array(count)}, point);
+    let known = this.calls.get(traced);
+    if (known === undefined) this.calls.set(traced, (known = new Map<AnyEncoder | undefined, Calls>()));
+    let calls = known.get(encode);
+    if (calls === undefined) known.set(encode, (calls = new Calls(traced)));
+    return calls;
+  }
 
   /** @throws as `Simulation.valueAndGrad` */
   at(loss: AnyObjective, given?: AnyValues): ValueAndGradient {
@@ -284,29 +264,6 @@ function ofEvents(loss: AnyObjective, at: ObjectiveAt, {options: {events}}: Prep
 }
 
 const nothing: readonly number[] = [];
-
-/** What was made for functions, each for so many saved states and data of some shapes. */
-class Made<T> {
-  private readonly all = new WeakMap<
-    object,
-    {readonly counts: readonly number[]; readonly data: Shaped; readonly made: T}[]
-  >();
-
-  /** That of before, or what is made now. */
-  of(by: object, counts: readonly number[], data: readonly Leaf[], make: () => T): T {
-    let its = this.all.get(by);
-    if (its === undefined) this.all.set(by, (its = []));
-    for (const one of its) if (sameShape(one.counts, counts) && sameShapes(one.data, data)) return one.made;
-    const made = make();
-    its.push({counts, data: data.map(({name, shape}) => ({name, shape})), made});
-    return made;
-  }
-}
-
-type Shaped = readonly Pick<Leaf, 'name' | 'shape'>[];
-
-const sameShapes = (a: Shaped, b: Shaped): boolean =>
-  a.length === b.length && a.every(({name, shape}, i) => name === b[i].name && sameShape(shape, b[i].shape));
 
 /** The blocks of a start, flat, as tensors. */
 /** Hidden states that it leaves out begin as the run was prepared. */

@@ -365,7 +365,7 @@ export function refillMember(
 }
 
 /** The numbers of a start and of params, in the shapes that were traced. */
-function readNumbers(
+export function readNumbers(
   prepared: Prepared,
   initial: Initial | undefined,
   params: NumericParams | undefined,

@@ -36,7 +36,7 @@ import type {AnySystem, Cotangent, Initial, ParamsOf, StatesOf} from './kinds.js
 import type {MemberRun} from './members.js';
 import {Members, widthOf} from './members.js';
 import {packCotangent} from './named.js';
-import type {AnyEncoder, AnyObjective, LossArgument} from './objective.js';
+import type {AnyEncoder, AnyObjective, LossArgument} from './objective-kinds.js';
 import {
   encoded,
   loadSeries,

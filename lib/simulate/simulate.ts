@@ -25,7 +25,7 @@ import {prepare, refill, requireRead} from './prepare.js';
 import {run} from '../integrate/run.js';
 import {pullOf, runAndPush} from './series.js';
 import {jvpsThere, runThere, vjpThere, type RunThreads} from './threads.js';
-import type {Objective, ObjectiveValues, ValueAndGradient} from './objective.js';
+import type {Objective, ObjectiveValues, ValueAndGradient, ValueAndVariables} from './objective-kinds.js';
 import {Objectives} from './objective.js';
 import type {SavedState} from './steps.js';
 import {steps} from './steps.js';
@@ -215,6 +215,14 @@ export interface Simulation<S extends AnySystem = System> {
     loss: Objective<ParamsOf<S>, D>,
     values?: ObjectiveValues<S, E>,
   ): ValueAndGradient<S>;
+  /**
+   * As `valueAndGrad`, with respect to captured variables alone, for training loops: the next call may overwrite the arrays.
+   * @throws as `valueAndGrad`
+   */
+  valueAndVariables<D = Params, E = Params>(
+    loss: Objective<ParamsOf<S>, D>,
+    values?: ObjectiveValues<S, E>,
+  ): ValueAndVariables;
   /** Only the loss, which may be NaN. @throws as `valueAndGrad`, except GradientError */
   value<D = Params, E = Params>(loss: Objective<ParamsOf<S>, D>, values?: ObjectiveValues<S, E>): number;
   /** As `simulate`. */
@@ -265,6 +273,7 @@ function simulationOf(made: Prepared): Simulation {
   const objectives = new Objectives(prepared);
   return {
     valueAndGrad: (loss, values) => objectives.at(loss as Objective, values as ObjectiveValues),
+    valueAndVariables: (loss, values) => objectives.ofVariables(loss as Objective, values as ObjectiveValues),
     value: (loss, values) => objectives.valueAt(loss as Objective, values as ObjectiveValues),
     run: values => runOn(filled(values)),
     vjp: values => vjpOn(filled(values)),

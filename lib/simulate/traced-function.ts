@@ -4,7 +4,7 @@
  * which its cotangents are added.
  */
 import type * as tf from '@tensorflow/tfjs';
-import type {Engine, Executable} from '../engine/engine.js';
+import type {Engine, Executable, Programs} from '../engine/engine.js';
 import {engineKey} from '../engine/engine.js';
 import {pullback} from '../graph/differentiate.js';
 import {KeyedCache, programKey} from '../graph/key.js';
@@ -38,7 +38,7 @@ export type FunctionExecutable<Own extends string> = Executable<'value' | 'pull'
 
 /** Compiled functions by structure: those of one training, its validation, and those of another. */
 const keptFunctions = 32;
-const kept = new KeyedCache<Executable>(keptFunctions);
+const kept = new KeyedCache<{readonly programs: Programs; readonly executable: Executable}>(keptFunctions);
 
 /** Parameters, data and arguments of its own, as the function's author sees them. */
 export type TracedBody = (at: {
@@ -49,9 +49,10 @@ export type TracedBody = (at: {
 
 export class TracedFunction<Own extends string> {
   readonly executable: FunctionExecutable<Own>;
+  private readonly programs: Programs;
   private readonly own: readonly Node<'input'>[];
-  private readonly captured: readonly Captured[];
-  private readonly counts: {readonly params: number; readonly data: number};
+  readonly captured: readonly Captured[];
+  readonly counts: {readonly params: number; readonly data: number};
   /** What `load` sets, and the cotangents of all sources: every evaluation asks for them. */
   private readonly buffers: {
     readonly [name in 'params' | 'data' | 'captured' | 'cotangent']: readonly (Float64Array | undefined)[];
@@ -86,7 +87,9 @@ export class TracedFunction<Own extends string> {
     this.captured = captured;
     this.own = graph.inputs.slice(0, own.length);
     this.counts = {params: params.length, data: data.length};
-    this.executable = compiled(engine, graph, seed, this.sources(graph));
+    const made = compiled(engine, graph, seed, this.sources(graph));
+    this.programs = made.programs;
+    this.executable = made.executable;
     const find = (name: keyof typeof this.buffers, count: number): (Float64Array | undefined)[] =>
       Array.from({length: count}, (_, i) => this.executable.find(`${name}.${i}`));
     this.buffers = {
@@ -103,6 +106,12 @@ export class TracedFunction<Own extends string> {
     for (let i = 0; i < params.length; i++) buffers.params[i]?.set(params[i].values);
     for (let i = 0; i < data.length; i++) buffers.data[i]?.set(data[i].values);
     this.captured.forEach(({tensor}, i) => buffers.captured[i]?.set(captured(tensor)));
+  }
+
+  /** The same programs by another engine, or only those back. */
+  on(engine: Engine, which: 'all' | 'pull'): FunctionExecutable<Own> {
+    const {programs} = this;
+    return engine.compile(which === 'all' ? programs : {pull: programs.pull});
   }
 
   /** The cotangent of an argument of its own after `pull`; undefined where nothing depends on it. */
@@ -130,36 +139,36 @@ export class TracedFunction<Own extends string> {
   }
 }
 
-function compiled<Own extends string>(
+function compiled(
   engine: Engine,
   {outputs, inputs}: Graph,
   seed: (output: Node) => Node,
   sources: readonly Node[],
-): FunctionExecutable<Own> {
+): {readonly programs: Programs; readonly executable: Executable} {
   const values = settled(
     outputs.map(({node}) => node),
     'value',
   );
   const named = outputs.map(({name}, i) => ({name, node: values[i]}));
   const key = programKey(engineKey(engine), [{inputs, outputs: named}]);
-  let executable = kept.get(key);
-  if (executable === undefined) {
+  let made = kept.get(key);
+  if (made === undefined) {
     // What is whole or a truth has no derivative.
     const wrt = sources.map(node => (node.dtype === 'float' ? node : undefined));
     const asked = wrt.filter(node => node !== undefined);
     const cotangents = pullback(values, asked, values.map(seed));
     const found = new Map(asked.map((node, i) => [node, cotangents[i]]));
     const value = Object.fromEntries(named.map(({name, node}) => [name, node]));
-    executable = engine.compile({
+    const programs = {
       value: namedGraph(value),
       pull: namedGraph({
         ...value,
         ...Object.fromEntries(wrt.map((node, i) => [`cotangent.${i}`, node && found.get(node)])),
       }),
-    });
-    kept.add(key, executable);
+    };
+    kept.add(key, (made = {programs, executable: engine.compile(programs)}));
   }
-  return executable;
+  return made;
 }
 
 function treeOf(name: string, leaves: readonly Leaf[], at: {readonly [name: string]: tf.Tensor}): Params {

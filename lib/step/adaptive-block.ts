@@ -47,6 +47,8 @@ const names = [
 
 export type BlockNumber = (typeof names)[number];
 
+export const blockNumbers = names.length;
+
 /** The place of each number. */
 export const blockPlace = Object.fromEntries(names.map((name, i) => [name, i])) as {
   readonly [N in BlockNumber]: number;

@@ -323,15 +323,9 @@ export class CompiledStep {
    */
   forward(solver: LinearSolver, keeps?: Keeps): ForwardExecutable {
     if (keeps === 'layers')
-      return this.group<ForwardProgram | 'keep'>(
-        'keepingLayers',
-        () => {
-          const programs = forwardPrograms(this.step, undefined);
-          const made = (programs.update?.outputs ?? []).map(({name, node}) => [name, node] as const);
-          return {...programs, update: graphOf({...Object.fromEntries(made), layers: this.layers?.node})};
-        },
-        {extra: () => ({x: this.traced.state.size})},
-      );
+      return this.group<ForwardProgram | 'keep'>('keepingLayers', () => this.keepingLayers, {
+        extra: () => ({x: this.traced.state.size}),
+      });
     const analysis = this.analysisOf(solver, 'matrix');
     // One executable for runs with and without a gradient where there may be: calls between JavaScript and
     // WebAssembly take twice as long where a line of code has met the functions of two (Node 20, measured).
@@ -361,22 +355,40 @@ export class CompiledStep {
 
   /** Whether steps can be taken and pulled back in blocks: those of an explicit scheme with an estimate of its own, without events. */
   get inBlocks(): boolean {
+    return this.areAlike && adaptiveRoom(this.step.state.size) > 0;
+  }
+
+  /** Whether attempts at steps of any length are all made by the same programs. */
+  get areAlike(): boolean {
     const {residual, error, filter, events, touching} = this.step.functions;
-    const simple = [residual, filter, events, touching].every(one => one === undefined);
-    return simple && error !== undefined && adaptiveRoom(this.step.state.size) > 0;
+    return error !== undefined && [residual, filter, events, touching].every(one => one === undefined);
   }
 
   /** Adaptive steps in blocks, with dense output in the same memory. */
   get adaptiveSteps(): StepExecutable<'update' | 'between' | 'dense'> {
-    const {step} = this;
-    return this.group(
-      'adaptiveSteps',
-      () => {
-        const {between, dense} = historyPrograms(step);
-        return {update: forwardPrograms(step, undefined).update, between, dense};
-      },
-      {extra: () => adaptiveBuffers(step.state.size, step.functions.error?.size ?? 0)},
-    );
+    const {state, functions} = this.step;
+    return this.group('adaptiveSteps', () => this.programsOfAttempts(undefined), {
+      extra: () => adaptiveBuffers(state.size, functions.error?.size ?? 0),
+    });
+  }
+
+  /** The same for a whole run in one call, whose room lies elsewhere; with layers or without. */
+  adaptiveRun(keeps: 'layers' | undefined): StepExecutable<'update' | 'between' | 'dense'> {
+    return this.group(`adaptiveRun.${keeps ?? 'states'}`, () => this.programsOfAttempts(keeps), {
+      extra: () => ({x: this.step.state.size}),
+    });
+  }
+
+  private programsOfAttempts(keeps: 'layers' | undefined): ProgramsOf<'update' | 'between' | 'dense'> {
+    const {between, dense} = historyPrograms(this.step);
+    const {update} = keeps === undefined ? forwardPrograms(this.step, undefined) : this.keepingLayers;
+    return {update, between, dense};
+  }
+
+  private get keepingLayers(): ProgramsOf<ForwardProgram> {
+    const programs = forwardPrograms(this.step, undefined);
+    const made = (programs.update?.outputs ?? []).map(({name, node}) => [name, node] as const);
+    return {...programs, update: graphOf({...Object.fromEntries(made), layers: this.layers?.node})};
   }
 
   /** The same for an unknown that is found in turn: everything but Newton's iteration on all of it. */
@@ -487,6 +499,18 @@ export class CompiledStep {
 
   observe(count: number): StepExecutable<ObserveProgram> {
     return this.group(`observe.${count}`, () => observePrograms(this.traced, count));
+  }
+
+  /** The same step for programs of another engine: what was derived, checked and analyzed need not be again. */
+  on(engine: Engine): CompiledStep {
+    const other = new CompiledStep(this.traced, engine, this.checkedMatrices);
+    other.ownDerived = this.ownDerived;
+    other.ownJacobian = this.ownJacobian;
+    other.ownMatrix = this.ownMatrix;
+    other.ownKept = this.ownKept;
+    other.ownLayers = this.ownLayers;
+    other.ownHistoryAdjoint = this.ownHistoryAdjoint;
+    return other;
   }
 
   /** Whether sums over many steps may be made by a program: not in single precision. */

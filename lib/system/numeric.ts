@@ -8,7 +8,7 @@ import {Tensor} from '@tensorflow/tfjs';
 import {InconsistentStateError, OptionError, ShapeError} from '../errors.js';
 import {shown} from '../checks.js';
 import type {Shape} from '../graph/node.js';
-import {sizeOf} from '../graph/node.js';
+import {sameShape, sizeOf} from '../graph/node.js';
 import {newNumbers} from '../memory.js';
 import {firstNotFinite, indexText} from './places.js';
 import {numbersOf} from '../read.js';
@@ -59,6 +59,41 @@ export function readNumeric(x: Numeric, name: string): NumericValue {
 /** The same for numbers that are read before the caller can change them: those of a Float64Array are not copied. */
 export const lentNumeric: typeof readNumeric = (x, name) =>
   x instanceof Float64Array ? {values: x, shape: [x.length]} : readNumeric(x, name);
+
+/** Reads numbers that are to have a shape to where they go; false where they are not so, with what was put there by then. */
+export function readNumericInto(x: Numeric, shape: Shape, to: Float64Array): boolean {
+  if (Array.isArray(x)) return shape.length > 0 && fillFrom(x as NestedNumbers, shape, 0, to, 0) === to.length;
+  if (typeof x === 'number') {
+    to[0] = x;
+    return shape.length === 0;
+  }
+  if (x instanceof Float64Array) {
+    if (shape.length !== 1 || shape[0] !== x.length) return false;
+    to.set(x);
+    return true;
+  }
+  if (!isNumeric(x) || (x instanceof Tensor && x.isDisposed)) return false;
+  const read = readNumeric(x, '');
+  if (!sameShape(read.shape, shape)) return false;
+  to.set(read.values);
+  return true;
+}
+
+/** As `fill`, of arrays that may be others; NaN where they are. */
+function fillFrom(x: NestedNumbers, shape: Shape, depth: number, to: Float64Array, at: number): number {
+  if (!Array.isArray(x) || x.length !== shape[depth]) return NaN;
+  let place = at;
+  if (depth < shape.length - 1) {
+    for (let i = 0; i < x.length; i++) place = fillFrom(x[i] as NestedNumbers, shape, depth + 1, to, place);
+    return place;
+  }
+  for (let i = 0; i < x.length; i++) {
+    const value: unknown = x[i];
+    if (typeof value !== 'number') return NaN;
+    to[place++] = value;
+  }
+  return place;
+}
 
 /** Levels of nested arrays at most: tfjs's tensors have six axes, and an array that contains itself has no end. */
 const deepest = 32;

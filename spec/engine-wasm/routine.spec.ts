@@ -2,6 +2,10 @@
 import {expect} from 'chai';
 import {numericKernels} from '../../lib/engine/wasm/kernels.js';
 import {routine} from '../../lib/engine/wasm/routine.js';
+import {wasm} from '../../lib/engine/index.js';
+import {routinesOf} from '../../lib/engine/routines.js';
+import {add, constant, input, mul} from '../../lib/graph/build.js';
+import {namedGraph} from '../../lib/graph/named-graph.js';
 
 const memory = new WebAssembly.Memory({initial: 1, maximum: 1});
 const doubles = new Float64Array(memory.buffer);
@@ -61,5 +65,51 @@ describe('a routine of compiled functions', () => {
       w.call(Math.atan2, [w.parameter(0), {number: 1}], 'f64')(),
     );
     expect(run(1)).to.equal(Math.PI / 4);
+  });
+});
+
+describe('programs in one memory', () => {
+  const x = input('x', [3]);
+  const doubled = {main: namedGraph({y: mul(x, constant(Float64Array.of(2), []))})};
+  const moved = {main: namedGraph({y: add(x, constant(Float64Array.of(1, 10, 100), [3]))})};
+
+  it('are called by one routine, and each has buffers of its own', () => {
+    const engine = wasm.inOneMemory?.() ?? wasm;
+    const [first, second, room] = [engine.compile(doubled), engine.compile(moved), engine.compile({}, {extra: {z: 5}})];
+    const routines = routinesOf(first);
+    if (routines === undefined) throw new Error('compiled programs have routines');
+    first.buffer('x').set([1, 2, 3]);
+    const places = [first, second].map(one => ({x: one.buffer('x').byteOffset, y: one.buffer('y').byteOffset}));
+    const z = room.buffer('z');
+    routine(routines.memory, {parameters: [], results: []}, w => {
+      w.run(first.program('main'));
+      w.run(routines.vectors.copy, places[1].x, places[0].y, 3);
+      w.run(second.program('main'));
+      w.run(routines.vectors.copy, z.byteOffset + 8, places[1].y, 3);
+    })();
+    expect([...first.buffer('x')]).to.deep.equal([1, 2, 3]);
+    expect([...second.buffer('x')]).to.deep.equal([2, 4, 6]);
+    expect([...z]).to.deep.equal([0, 3, 14, 106, 0]);
+    for (const one of [second, room])
+      expect(one.buffer(one === room ? 'z' : 'x').buffer).to.equal(routines.memory.buffer);
+  });
+
+  it('compute what they compute in a memory of their own, where those lie that come later', () => {
+    const engine = wasm.inOneMemory?.() ?? wasm;
+    const first = engine.compile(doubled);
+    first.buffer('x').set([0.1, 0.2, 0.3]);
+    const later = engine.compile(moved);
+    for (const [one, programs] of [
+      [first, doubled],
+      [later, moved],
+    ] as const) {
+      const alone = wasm.compile(programs);
+      for (const each of [one, alone]) {
+        each.buffer('x').set([0.1, 0.2, 0.3]);
+        each.run('main');
+      }
+      expect([...one.buffer('y')]).to.deep.equal([...alone.buffer('y')]);
+    }
+    expect(later.buffer('x').buffer).not.to.equal(first.buffer('x').buffer);
   });
 });

@@ -44,8 +44,16 @@ function note(read: Set<tf.Variable>, variables: Iterable<tf.Variable>): void {
   for (const variable of variables) if (mayBeTrained(variable)) read.add(variable);
 }
 
+/** Parts of a gradient by variables, and of the flat one that they belong to. */
+interface Pairs {
+  readonly variables: ReadonlyMap<tf.Variable, Float64Array>;
+  readonly total: Float64Array;
+  readonly list: readonly {readonly part: Float64Array; readonly own: Float64Array | undefined}[];
+}
+
 export class CompiledGradients<S extends AnySystem> implements GradientSource<S> {
   readonly read = new Set<tf.Variable>();
+  private last: Pairs | undefined;
 
   constructor(
     private readonly model: Simulation<S>,
@@ -65,23 +73,30 @@ export class CompiledGradients<S extends AnySystem> implements GradientSource<S>
   }
 
   gradient(members: readonly StepInputs<S>[], at: VariableVector, total: Float64Array): number {
-    const parts = at.partsOf(total);
     const share = 1 / members.length;
     let sum = 0;
     if (members.length > 1) total.fill(0);
-    for (const member of members) {
-      const {value, gradient} = this.model.valueAndGrad(this.loss, this.inputs(member, at.views));
+    for (let k = 0; k < members.length; k++) {
+      const {value, variables} = this.model.valueAndVariables(this.loss, this.inputs(members[k], at.views));
       sum += value;
-      note(this.read, gradient.variables.keys());
-      for (const [variable, part] of parts) {
-        const own = gradient.variables.get(variable);
+      if (this.last?.variables !== variables || this.last.total !== total) this.pair(variables, at, total);
+      const pairs = (this.last as Pairs).list;
+      for (let i = 0; i < pairs.length; i++) {
+        const {part, own} = pairs[i];
         if (members.length === 1) {
           if (own === undefined) part.fill(0);
           else part.set(own);
-        } else if (own !== undefined) for (let i = 0; i < part.length; i++) part[i] += share * own[i];
+        } else if (own !== undefined) for (let j = 0; j < part.length; j++) part[j] += share * own[j];
       }
     }
     return sum * share;
+  }
+
+  /** Notes what is read, and which parts of the gradient go where: the same in every step, mostly. */
+  private pair(variables: Pairs['variables'], at: VariableVector, total: Float64Array): void {
+    note(this.read, variables.keys());
+    const list = [...at.partsOf(total)].map(([variable, part]) => ({part, own: variables.get(variable)}));
+    this.last = {variables, total, list};
   }
 
   private inputs(member: StepInputs<S>, variables?: ObjectiveValues<S>['variables']): ObjectiveValues<S> {

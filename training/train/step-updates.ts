@@ -34,19 +34,25 @@ export interface StepUpdate {
   restore(state: {readonly [name: string]: Float64Array}): void;
 }
 
-/** By a first-order rule: norm, clipping and update compiled, values and what is remembered in the programs' memory. */
+/** By a first-order rule: norm, clipping and update as one program, values and what is remembered in its memory. */
 export class RuleUpdate implements StepUpdate {
   readonly values: Float64Array;
   readonly gradient: Float64Array;
   private readonly executable: Executable;
+  private readonly norm: Float64Array;
+  /** The rate and the rule's numbers; undefined where the rule does not read them. */
+  private readonly scalars: {readonly [name: string]: Float64Array | undefined};
+  /** The next values and state, and what they replace. */
+  private readonly moves: readonly {readonly to: Float64Array; readonly from: Float64Array}[];
+  private readonly update: () => void;
 
   constructor(
     private readonly rule: UpdateRule,
     private readonly size: number,
-    private readonly clip: Clip,
+    clip: Clip,
   ) {
     const numbers = Object.keys(rule.numbers(1));
-    const scalars = Object.fromEntries(['rate', 'factor', ...numbers].map(name => [name, []]));
+    const scalars = Object.fromEntries(['rate', ...numbers].map(name => [name, []]));
     const vectors = Object.fromEntries(
       ['value', 'gradient', ...rule.state.map(name => `state.${name}`)].map(name => [name, [size]]),
     );
@@ -54,41 +60,48 @@ export class RuleUpdate implements StepUpdate {
       Object.fromEntries(names.map(name => [name, at[`${prefix}${name}`]]));
     this.executable = compilePrograms<string, string, string>(
       {
-        norm: ({gradient}) => ({squares: tf.sum(tf.square(gradient))}),
         update: at => {
+          const norm = tf.sqrt(tf.sum(tf.square(at.gradient)));
           const {value, state} = rule.update({
             value: at.value,
-            gradient: clipped(at.gradient, at.factor, clip),
+            gradient: clipped(at.gradient, norm, clip),
             rate: at.rate,
             numbers: pick(at, numbers),
             state: pick(at, rule.state, 'state.'),
           });
-          return {nextValue: value, ...Object.fromEntries(rule.state.map(name => [`next.${name}`, state[name]]))};
+          return {norm, nextValue: value, ...Object.fromEntries(rule.state.map(name => [`next.${name}`, state[name]]))};
         },
       },
       {...scalars, ...vectors},
     );
     this.values = this.executable.buffer('value');
     this.gradient = this.executable.buffer('gradient');
+    this.norm = this.executable.buffer('norm');
+    this.scalars = Object.fromEntries(Object.keys(scalars).map(name => [name, this.executable.find(name)]));
+    this.moves = [['value', 'nextValue'], ...rule.state.map(name => [`state.${name}`, `next.${name}`])].map(
+      ([to, from]) => ({to: this.executable.buffer(to), from: this.executable.buffer(from)}),
+    );
+    this.update = this.executable.program('update');
   }
 
   take({count, rate, evaluate}: Taking): {loss: number; norm: number} {
-    const {executable, rule, clip, values} = this;
+    const {rule, scalars, moves} = this;
     const loss = evaluate();
-    executable.run('norm');
-    const norm = Math.sqrt(executable.buffer('squares')[0]);
+    if (scalars.rate !== undefined) scalars.rate[0] = rate;
+    const numbers = rule.numbers(count);
+    for (const name in numbers) {
+      const place = scalars[name];
+      if (place !== undefined) place[0] = numbers[name];
+    }
+    this.update();
+    const norm = this.norm[0];
     if (!Number.isFinite(norm))
       throw new StiffgradError(
         'not-finite',
         `trainingStep: in step ${count - 1} the norm of the gradient is ${norm}. Lower the learning rate, or shorten the run.`,
         {step: count - 1},
       );
-    executable.find('factor')?.fill(clip.norm !== undefined && norm > clip.norm ? clip.norm / norm : 1);
-    executable.find('rate')?.fill(rate);
-    for (const [name, value] of Object.entries(rule.numbers(count))) executable.find(name)?.fill(value);
-    executable.run('update');
-    values.set(executable.buffer('nextValue'));
-    for (const name of rule.state) executable.buffer(`state.${name}`).set(executable.buffer(`next.${name}`));
+    for (let i = 0; i < moves.length; i++) moves[i].to.set(moves[i].from);
     return {loss, norm};
   }
 
@@ -109,8 +122,9 @@ export class RuleUpdate implements StepUpdate {
   }
 }
 
-function clipped(gradient: tf.Tensor, factor: tf.Tensor, {norm, value}: Clip): tf.Tensor {
-  const shortened = norm === undefined ? gradient : tf.mul(gradient, factor);
+function clipped(gradient: tf.Tensor, size: tf.Tensor, {norm, value}: Clip): tf.Tensor {
+  const shortened =
+    norm === undefined ? gradient : tf.mul(gradient, tf.where(tf.greater(size, norm), tf.div(norm, size), 1));
   return value === undefined ? shortened : tf.clipByValue(shortened, -value, value);
 }
 

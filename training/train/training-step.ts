@@ -94,8 +94,11 @@ export interface TrainingStep<S extends AnySystem> {
   restore(state: StepState): void;
 }
 
-const isVector = (value: unknown): boolean =>
-  (Array.isArray(value) || value instanceof Float64Array) && (value as number[]).every(Number.isFinite);
+function isVector(value: unknown): boolean {
+  if (!Array.isArray(value) && !(value instanceof Float64Array)) return false;
+  for (let i = 0; i < value.length; i++) if (!Number.isFinite(value[i])) return false;
+  return true;
+}
 
 /** @throws OptionError 'bad-state' before anything is taken from it */
 function checkState(state: unknown): void {

@@ -35,6 +35,8 @@ export interface Layout {
   /** Address and number of doubles of each named buffer. */
   readonly buffers: ReadonlyMap<string, {readonly address: number; readonly size: number}>;
   readonly pages: number;
+  /** The first address behind it. */
+  readonly end: number;
   /** Exported functions by program. */
   readonly exports: ReadonlyMap<string, string>;
   readonly calls: readonly (FunctionName | BinaryName)[];
@@ -51,11 +53,11 @@ export interface Linked {
   readonly layout: Layout;
 }
 
-const pageBytes = 65536;
+export const pageBytes = 65536;
 /** Addresses are 32 bits. */
 const mostBytes = 2 ** 32;
 /** From address 0 on there are zeros, as many as a vector has numbers: what a missing position reads. */
-const firstAddress = {double: 16, single: 32} as const;
+export const firstAddress = {double: 16, single: 32} as const;
 
 export function link(
   programs: ReadonlyMap<string, Lowered>,
@@ -63,8 +65,9 @@ export function link(
   memory = ordinary,
   format = double,
   threads = 1,
+  begin?: number,
 ): Linked {
-  return new Linker(programs, bufferSizes, memory, format, threads).link();
+  return new Linker(programs, bufferSizes, memory, format, threads, begin).link();
 }
 
 class Linker implements ModuleSurroundings {
@@ -102,8 +105,10 @@ class Linker implements ModuleSurroundings {
     readonly memory: MemoryUse,
     private readonly format: Format,
     private readonly threads: number,
+    /** Of a memory that others lie in too, the first address that is free. */
+    private readonly begin?: number,
   ) {
-    this.end = firstAddress[format.name];
+    this.end = begin ?? firstAddress[format.name];
     for (const [name, size] of bufferSizes) this.buffers.set(name, {address: this.reserve(8 * size), size});
     this.shared = this.end;
   }
@@ -141,10 +146,11 @@ class Linker implements ModuleSurroundings {
     const pages = Math.ceil(this.end / pageBytes);
     const calls = [...this.imported.keys()];
     return {
-      bytes: this.builder.finish(pages, this.threaded.size > 0),
+      bytes: this.builder.finish(this.begin === undefined ? pages : undefined, this.threaded.size > 0),
       layout: {
         buffers: this.buffers,
         pages,
+        end: this.end,
         exports,
         calls,
         hostKernels: this.hostKernels,

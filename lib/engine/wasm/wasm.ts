@@ -27,7 +27,7 @@ import {numericKernels, vectorKernels} from './kernels.js';
 import type {Layout} from './link.js';
 import type {MemoryFactor} from './factors.js';
 import {factorSize, memoryFactor} from './factors.js';
-import {link} from './link.js';
+import {firstAddress, link, pageBytes} from './link.js';
 import {lower} from './lower.js';
 import type {MemoryUse} from './memory.js';
 import {ordinary} from './memory.js';
@@ -122,15 +122,73 @@ export const wasmSingle: WasmEngine = engineIn(single, 2 ** -23);
 
 /** An engine that computes in a format, with its unit roundoff. */
 export function engineIn(format: Format, epsilon: number): WasmEngine {
-  return {name: 'wasm', epsilon, compile: (programs, options) => compileIn(format, programs, options)};
+  const compile: WasmEngine['compile'] = (programs, options) => compileIn(format, programs, options);
+  return {name: 'wasm', epsilon, compile, inOneMemory: () => inOneMemory(format, epsilon)};
 }
 
-function compileIn(format: Format, programs: Programs, {extra, analysis}: CompileOptions = {}): WasmExecutable {
+/** Kernels compare addresses as numbers with signs. */
+const mostTogether = 2 ** 31;
+
+/**
+ * What is compiled until the first of it is used lies in one memory, one after another; it is made then, as large as all
+ * of that needs, since a memory that grows leaves the views of it without numbers. What is compiled later has a memory of
+ * its own.
+ */
+function inOneMemory(format: Format, epsilon: number): WasmEngine | undefined {
+  if (getThreadsCount() > 1) return undefined;
+  let memory: WebAssembly.Memory | undefined;
+  let end: number = firstAddress[format.name];
+  const compile = (programs: Programs, options?: CompileOptions): WasmExecutable => {
+    if (memory !== undefined) return compileIn(format, programs, options);
+    const found = requireRoom(() => compiled(programs, withFactor(options), format, end));
+    ({end} = found.layout);
+    let made: WasmExecutable | undefined;
+    const use = (): WasmExecutable => {
+      memory ??= requireRoom(() => {
+        if (end >= mostTogether) throw new RangeError(`together they need ${end} bytes`);
+        return new WebAssembly.Memory({initial: Math.ceil(end / pageBytes)});
+      });
+      return (made ??= instantiate(found, memory));
+    };
+    return {
+      has: name => use().has(name),
+      program: name => use().program(name),
+      run: name => use().run(name),
+      buffer: name => use().buffer(name),
+      find: name => use().find(name),
+      factorization: (...given) => use().factorization(...given),
+      transposedSolve: analysis => use().transposedSolve?.(analysis),
+      newtonCalls: analysis => use().newtonCalls?.(analysis),
+      address: name => use().address(name),
+      get vectors() {
+        return use().vectors;
+      },
+      get kernels() {
+        return use().kernels;
+      },
+      get memory() {
+        return use().memory;
+      },
+      get routines() {
+        return use().routines;
+      },
+    };
+  };
+  return {name: 'wasm', epsilon, compile};
+}
+
+/** With room for the factor of the matrix, and what Newton's iteration leaves of one call for the next. */
+function withFactor({extra, analysis}: CompileOptions = {}): CompileOptions {
   const size = analysis === undefined ? 0 : factorSize(analysis);
+  return {extra: size > 0 ? {...extra, [factorBuffer]: size, ...newtonNumbers} : extra};
+}
+
+const compileIn = (format: Format, programs: Programs, options?: CompileOptions): WasmExecutable =>
+  requireRoom(() => instantiate(compiled(programs, withFactor(options), format)));
+
+function requireRoom<T>(work: () => T): T {
   try {
-    return instantiate(
-      compiled(programs, {extra: size > 0 ? {...extra, [factorBuffer]: size, ...newtonNumbers} : extra}, format),
-    );
+    return work();
   } catch (error) {
     // Too much for one memory, or more than the system gives: of data, code or address space.
     if (!(error instanceof RangeError || error instanceof WebAssembly.CompileError)) throw error;
@@ -143,7 +201,8 @@ function compileIn(format: Format, programs: Programs, {extra, analysis}: Compil
   }
 }
 
-function compiled(programs: Programs, options: CompileOptions, format: Format): Compiled {
+/** @param begin where it begins in a memory that others lie in too */
+function compiled(programs: Programs, options: CompileOptions, format: Format, begin?: number): Compiled {
   const key = programKey(
     JSON.stringify([
       Object.keys(programs),
@@ -152,16 +211,17 @@ function compiled(programs: Programs, options: CompileOptions, format: Format): 
       format.name,
       format.fused,
       getThreadsCount(),
+      begin,
     ]),
     Object.values(programs),
   );
   let found = cache.get(key);
-  if (found === undefined) cache.add(key, (found = compileAnew(programs, options, format)));
+  if (found === undefined) cache.add(key, (found = compileAnew(programs, options, format, begin)));
   return found;
 }
 
-function compileAnew(programs: Programs, options: CompileOptions, format: Format): Compiled {
-  const {bytes, layout, beginnings} = generate(programs, options, memoryUse, format, getThreadsCount());
+function compileAnew(programs: Programs, options: CompileOptions, format: Format, begin?: number): Compiled {
+  const {bytes, layout, beginnings} = generate(programs, options, memoryUse, format, getThreadsCount(), begin);
   return {module: new WebAssembly.Module(bytes), layout, beginnings};
 }
 
@@ -172,6 +232,7 @@ export function generate(
   memory = ordinary,
   format = double,
   threads = 1,
+  begin?: number,
 ): {bytes: ModuleBytes; layout: Layout; beginnings: string[]} {
   const parts = new Map<string, Graph>();
   const beginnings: string[] = [];
@@ -188,7 +249,7 @@ export function generate(
   const sizes = bufferSizes(Object.fromEntries(parts));
   for (const [name, size] of bufferSizes(programs, options)) sizes.set(name, size);
   const lowered = new Map([...parts].map(([name, graph]) => [name, lower(graph)]));
-  return {...link(lowered, sizes, memory, format, threads), beginnings};
+  return {...link(lowered, sizes, memory, format, threads, begin), beginnings};
 }
 
 /** Where the compiled factor of the matrix lies. */
@@ -200,9 +261,10 @@ function mathFunction(fn: FunctionName | BinaryName): (a: number, b: number) => 
   return isBinary.has(fn) ? binaryRules[fn as BinaryName].value : valueOf(fn as FunctionName);
 }
 
-function instantiate({module, layout, beginnings}: Compiled): WasmExecutable {
+/** @param given the memory that others lie in too */
+function instantiate({module, layout, beginnings}: Compiled, given?: WebAssembly.Memory): WasmExecutable {
   const {pages, products} = layout;
-  const memory = new WebAssembly.Memory({initial: pages, maximum: pages, shared: products.length > 0});
+  const memory = given ?? new WebAssembly.Memory({initial: pages, maximum: pages, shared: products.length > 0});
   const threads = products.length > 0 ? productThreads(module, memory, products) : undefined;
   const instance = new WebAssembly.Instance(module, {
     env: {memory},

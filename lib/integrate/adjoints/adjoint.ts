@@ -9,6 +9,7 @@ import type {TracedStep} from '../../step/traced-step.js';
 import type {OwnBlock} from '../../system/equations.js';
 import type {Leaf} from '../../system/params.js';
 import type {Kept, PlainKept, Run} from '../path.js';
+import type {AskedCall, Room} from '../run-call.js';
 import type {Arithmetic, Runnable} from '../runnable.js';
 
 /**
@@ -52,6 +53,11 @@ export interface PreparedAdjoint {
   readonly ownJacobians?: boolean;
   /** The run, with what its gradient needs kept. */
   run(prepared: Runnable): Run;
+  /**
+   * The run and its way back as parts of one call, of programs that lie in one memory, with room for what they leave;
+   * undefined where they are not taken so.
+   */
+  inOneCall?(prepared: Runnable, room: Room): AskedCall | undefined;
   /** Absent where runs stay in the thread that traced them. */
   readonly threads?: Threaded;
   /** The same for one of so many runs whose memory is counted together; absent where there is no budget. */

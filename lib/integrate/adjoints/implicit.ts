@@ -3,11 +3,16 @@ import {implicitBack} from '../../adjoint/implicit.js';
 import {positiveOrInfinite, refuseUnknownOptions} from '../../checks.js';
 import type {GridSteps} from '../checkpointer.js';
 import {keepSteps, keptStepsOf} from '../checkpointer.js';
+import {gridCall} from '../grid-call.js';
+import {adaptiveCall} from '../history/adaptive-call.js';
 import {run} from '../run.js';
 import type {Adjoint, AdjointMethod, PreparedAdjoint} from './adjoint.js';
 
 /** 1 GiB: a quarter of what Node gives a process by default, and more than most browsers' pages may take. */
 const defaultMemory = 2 ** 30;
+
+/** Steps with a longer record take so long that what lies between them is not seen, and the record is not held between two runs either (adjoint/workspace.ts). */
+const mostInOneCall = 2 ** 28;
 
 /**
  * The adjoint of the implicit function (equations.md §5): one transposed solve and one vector–Jacobian
@@ -31,6 +36,10 @@ const steps: GridSteps = {narrow: () => true, iterations: false, pull: implicitB
 export function implicit(memory: number): PreparedAdjoint {
   return {
     run: prepared => run(prepared, keepSteps(memory, steps)),
+    inOneCall(prepared, room) {
+      const most = Math.min(memory, mostInOneCall);
+      return prepared.options.plan === undefined ? gridCall(prepared, room, most) : adaptiveCall(prepared, room, most);
+    },
     threads: {plain: {name, memory}, gain: true, kept: (plain, completed) => keptStepsOf(plain, steps, completed)},
     among: runs => implicit(memory / runs),
   };

@@ -18,6 +18,39 @@ import type {Plan} from './plan.js';
 /** By plan, which all runs of a prepared simulation share. */
 const known = new WeakMap<Plan, AdaptiveBlocks>();
 
+/** Nothing happens along these steps but attempts, which are all alike, and saved states. */
+export function isPlain(prepared: Runnable, plan: Plan): boolean {
+  const {redundancy, start, traced} = prepared;
+  return (
+    plan.absolute !== undefined
+    && plan.events.length === 0
+    && plan.breaks === undefined
+    && plan.revisits !== true
+    && redundancy.regularization === 0
+    && start.traced.ahead !== true
+    && (plan.saving.kind !== 'times' || traced.functions.dense !== undefined)
+    && unjudged(prepared).length === 0
+  );
+}
+
+/** Sets what is the same for all runs along a plan. */
+export function setPlan(
+  {traced}: Runnable,
+  plan: Plan,
+  control: Float64Array,
+  absolute: Float64Array,
+  judged: Float64Array,
+): void {
+  absolute.set(plan.absolute ?? []);
+  judged.set(traced.along?.judged ?? judged.fill(1));
+  let count = 0;
+  for (let i = 0; i < judged.length; i++) count += judged[i];
+  control[blockPlace.judged] = Math.max(count, 1);
+  control[blockPlace.rtol] = plan.control.rtol;
+  control[blockPlace.end] = plan.end ?? Infinity;
+  control[blockPlace.every] = plan.saving.kind === 'steps' ? plan.saving.every : 0;
+}
+
 export class AdaptiveBlocks {
   /**
    * Attempts of all runs before there are blocks: their programs take some 50 ms to compile, which is gained back in about so many
@@ -47,18 +80,8 @@ export class AdaptiveBlocks {
 
   /** undefined where steps are taken one by one. */
   static of(prepared: Runnable, plan: Plan): AdaptiveBlocks | undefined {
-    const {compiled, redundancy, start, traced} = prepared;
-    const plain =
-      plan.absolute !== undefined
-      && plan.events.length === 0
-      && plan.breaks === undefined
-      && plan.revisits !== true
-      && redundancy.regularization === 0
-      && start.traced.ahead !== true
-      && compiled.inBlocks
-      && prepared.keeps === undefined
-      && (plan.saving.kind !== 'times' || traced.functions.dense !== undefined);
-    if (!plain || unjudged(prepared).length > 0) return undefined;
+    const {compiled} = prepared;
+    if (!isPlain(prepared, plan) || !compiled.inBlocks || prepared.keeps !== undefined) return undefined;
     let blocks = known.get(plan);
     if (blocks?.compiled !== compiled) {
       const run = adaptiveRoutine(compiled.adaptiveSteps);
@@ -102,14 +125,7 @@ export class AdaptiveBlocks {
     loadParameters(executable, prepared);
     const {onProgress, poll} = prepared.options;
     this.limit = new Pace(onProgress !== undefined || poll !== undefined);
-    absolute.set(plan.absolute ?? []);
-    judged.set(prepared.traced.along?.judged ?? judged.fill(1));
-    let count = 0;
-    for (let i = 0; i < judged.length; i++) count += judged[i];
-    this.set('judged', Math.max(count, 1));
-    this.set('rtol', plan.control.rtol);
-    this.set('end', plan.end ?? Infinity);
-    this.set('every', plan.saving.kind === 'steps' ? plan.saving.every : 0);
+    setPlan(prepared, plan, this.control, absolute, judged);
   }
 
   get(name: BlockNumber): number {

@@ -18,9 +18,6 @@ const bytes = Float64Array.BYTES_PER_ELEMENT;
 
 type Arithmetic = 'add' | 'sub' | 'mul' | 'div' | 'min' | 'max';
 
-/** `**` itself: the same function in a block and outside. */
-const power = (base: number, exponent: number): number => base ** exponent;
-
 /** The numbers of a block in locals. */
 class Numbers {
   private readonly locals = new Map<BlockNumber, Local>();
@@ -50,6 +47,23 @@ class Numbers {
   }
 }
 
+/** Addresses of the arrays of a block (step/adaptive-block.ts), and how many rows there are. */
+export interface AdaptiveRoom {
+  readonly control: number;
+  readonly rows: number;
+  readonly states: number;
+  readonly theta: number;
+  readonly after: number;
+  readonly times: number;
+  readonly absolute: number;
+  readonly judged: number;
+  /** Absent where nobody looks at it. */
+  readonly stiffness?: number;
+  readonly capacity: number;
+  /** Numbers that the error is estimated of. */
+  readonly absolutes: number;
+}
+
 /**
  * Attempts, as many as the numbers in `blockControl` say, and what was done is left there. Of programs in memory with `adaptiveBuffers`;
  * undefined where they are not compiled.
@@ -58,12 +72,30 @@ export function adaptiveRoutine(
   executable: StepExecutable<'update' | 'between' | 'dense'>,
 ): (() => undefined) | undefined {
   const routines = routinesOf(executable);
-  return routines?.once('adaptive', () => write(executable, routines));
+  return routines?.once('adaptive', () => {
+    const at = (name: BufferName): number => executable.buffer(name).byteOffset;
+    const {length: size} = executable.buffer('x');
+    const {length: capacity} = executable.buffer('blockTheta');
+    return attemptsRoutine(executable, routines, {
+      control: at('blockControl'),
+      rows: at('block'),
+      states: at('block') + bytes * capacity * (rowStart + size),
+      theta: at('blockTheta'),
+      after: at('blockAfter'),
+      times: at('blockTimes'),
+      absolute: at('blockAbsolute'),
+      judged: at('blockJudged'),
+      stiffness: at('blockStiffness'),
+      capacity,
+      absolutes: executable.buffer('blockAbsolute').length,
+    });
+  });
 }
 
-function write(
+export function attemptsRoutine(
   executable: StepExecutable<'update' | 'between' | 'dense'>,
   {memory, vectors}: Routines,
+  room: AdaptiveRoom,
 ): () => undefined {
   const update = executable.program('update');
   const [between, dense] = (['between', 'dense'] as const).map(name =>
@@ -71,13 +103,12 @@ function write(
   );
   const at = (name: BufferName): number => executable.buffer(name).byteOffset;
   const {length: size} = executable.buffer('x');
-  const {length: absolutes} = executable.buffer('blockAbsolute');
-  const {length: room} = executable.buffer('blockTheta');
-  const [x, next, estimate, control] = (['x', 'next', 'E', 'blockControl'] as const).map(at);
+  const {control, absolutes} = room;
+  const [x, next, estimate] = (['x', 'next', 'E'] as const).map(at);
   const stiffness = executable.find('stiffness');
-  const width = rowStart + size;
-  const block = at('block');
-  const states = block + bytes * room * width;
+  /** What the way back needs of a step beside its state. */
+  const layers = executable.find('layers');
+  const width = rowStart + size + (layers?.length ?? 0);
   return routine<() => undefined>(memory, {parameters: [], results: []}, w => {
     const f = (op: Arithmetic, a: Push, b: Push): Push => w.op(`f64.${op}`, a, b);
     const pow = (base: Push, exponent: Push): Push => {
@@ -85,7 +116,8 @@ function write(
       return () => {
         w.set(locals[0], base);
         w.set(locals[1], exponent);
-        w.call(power, locals, 'f64')();
+        // The function of step-lengths.ts; V8 calls it without a detour through JavaScript.
+        w.call(Math.pow, locals, 'f64')();
       };
     };
     const numbers = new Numbers(w, control);
@@ -104,10 +136,9 @@ function write(
     /** Address of row i of an array of rows this wide. */
     const element = (array: number, i: Local, each: number): Push =>
       w.plus(w.int(array), w.op('i32.mul', whole(w.get(i)), w.int(bytes * each)));
-    const row = (name: BufferName, i: Local): Push => element(at(name), i, 1);
-    const copy = (to: Push, from: Push): void => {
+    const copy = (to: Push, from: Push, count = size): void => {
       const [a, b] = [w.keep('i32', to), w.keep('i32', from)];
-      w.run(vectors.copy, a, b, size);
+      w.run(vectors.copy, a, b, count);
       w.body.release(a);
       w.body.release(b);
     };
@@ -149,9 +180,9 @@ function write(
         w.int(0),
         w.int(bytes * absolutes),
         () => {
-          w.if(w.op('f64.ne', number(at('blockJudged')), w.number(0)), () => {
+          w.if(w.op('f64.ne', number(room.judged), w.number(0)), () => {
             const larger = f('max', w.op('f64.abs', number(x)), w.op('f64.abs', number(next)));
-            w.set(scale, f('add', number(at('blockAbsolute')), f('mul', numbers.given('rtol'), larger)));
+            w.set(scale, f('add', number(room.absolute), f('mul', numbers.given('rtol'), larger)));
             w.if(w.op('f64.ne', number(estimate), w.number(0)), () => {
               w.set(scale, f('div', number(estimate), w.get(scale)));
               w.set(error, f('add', w.get(error), f('mul', w.get(scale), w.get(scale))));
@@ -173,15 +204,15 @@ function write(
 
     /** A saved state in the last step, at its end or at θ within. */
     const save = (from: Push, place: Push): void => {
-      copy(element(states, saved, size), from);
-      w.store(row('blockTheta', saved), place);
-      w.store(row('blockAfter', saved), f('add', w.get(rows), w.number(1)));
+      copy(element(room.states, saved, size), from);
+      w.store(element(room.theta, saved, 1), place);
+      w.store(element(room.after, saved, 1), f('add', w.get(rows), w.number(1)));
       increment(saved);
     };
 
     const saveTimes = (): void => {
       const [first, loaded, close] = [w.keep('f64', w.get(saved)), w.keep('i32', w.int(0)), w.local('f64')];
-      const time = w.load(row('blockTimes', saved));
+      const time = w.load(element(room.times, saved, 1));
       const more = w.op('f64.lt', w.get(saved), numbers.given('times'));
       w.set(close, smallest(w.get(stop)));
       const isInside = w.op('i32.and', more, w.op('f64.lt', time, f('sub', w.get(stop), w.get(close))));
@@ -253,11 +284,14 @@ function write(
     const commit = (): void => {
       saveTimes();
       saveEnds();
-      const to = w.keep('i32', element(block, rows, width));
+      const to = w.keep('i32', element(room.rows, rows, width));
       w.store(w.get(to), w.get(t));
       w.store(w.get(to), w.get(h), bytes);
       copy(w.plus(w.get(to), w.int(rowStart * bytes)), w.int(x));
-      if (stiffness !== undefined) w.store(row('blockStiffness', rows), w.load(w.int(stiffness.byteOffset)));
+      if (layers !== undefined)
+        copy(w.plus(w.get(to), w.int((rowStart + size) * bytes)), w.int(layers.byteOffset), layers.length);
+      if (stiffness !== undefined && room.stiffness !== undefined)
+        w.store(element(room.stiffness, rows, 1), w.load(w.int(stiffness.byteOffset)));
       copy(w.int(x), w.int(next));
       w.set(t, w.get(stop));
       increment(taken);
@@ -269,7 +303,7 @@ function write(
       const isFull = w.op(
         'i32.or',
         w.op('f64.ge', w.get(attempts), numbers.given('mostAttempts')),
-        w.op('f64.ge', w.get(rows), w.number(room)),
+        w.op('f64.ge', w.get(rows), w.number(room.capacity)),
       );
       w.if(isFull, () => leave());
       const isOver = w.op(

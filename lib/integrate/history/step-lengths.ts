@@ -5,6 +5,9 @@
 import {blockPlace, smallestError} from '../../step/adaptive-block.js';
 import type {StepControl} from '../control.js';
 
+/** The function that blocks of steps call (adaptive-routine.ts). */
+const {pow} = Math;
+
 /** Growth below this is not worth a new factorization, and left out for implicit schemes (Hairer & Wanner, §IV.8: 1 to 1.2). */
 const worthwhileGrowth = 1.2;
 /** A failed Newton iteration says nothing of how much shorter the step should be: half (Hairer & Wanner, §IV.8). */
@@ -46,12 +49,12 @@ export class StepLengths {
     const aim = aimed / e;
     const factor =
       lastError === undefined
-        ? aim ** (1 / power)
-        : aim ** (integral / power)
-          * (lastError / e) ** (proportional / power)
+        ? pow(aim, 1 / power)
+        : pow(aim, integral / power)
+          * pow(lastError / e, proportional / power)
           * (olderError === undefined || derivative === 0
             ? 1
-            : ((lastError / e) * (lastError / olderError)) ** (derivative / power));
+            : pow((lastError / e) * (lastError / olderError), derivative / power));
     // After a rejection a step may not grow at once (Hairer, Nørsett & Wanner, Solving ODEs I, §II.4).
     const bounded = Math.min(Math.max(factor, shrinking), this.rejected ? 1 : growth);
     const worthwhile = this.implicit && bounded >= 1 && bounded < worthwhileGrowth ? 1 : bounded;
@@ -70,7 +73,7 @@ export class StepLengths {
     this.rejected = true;
     this.next = this.limited(
       Number.isFinite(error)
-        ? h * Math.max(shrinking, Math.min(safety, safety * error ** (-1 / power)))
+        ? h * Math.max(shrinking, Math.min(safety, safety * pow(error, -1 / power)))
         : h * shorterAfterFailure,
     );
   }

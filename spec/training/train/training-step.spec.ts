@@ -7,6 +7,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {adaptive, ode, OptionError, simulate, StiffgradError, tsit5} from '../../../lib/index.js';
 import type {ObjectiveAt, Params} from '../../../lib/index.js';
+import {Calls} from '../../../lib/simulate/loss-call.js';
 import {mlp} from '../../../models/index.js';
 import {adam, adamW, cosineDecay, exponentialDecay, lbfgs, sgd, train, trainingStep} from '../../../training/index.js';
 import type {StepInputs, TrainingStepOptions, UpdateRule} from '../../../training/index.js';
@@ -185,6 +186,32 @@ describe('trainingStep', () => {
     );
     [...step.values(k as tf.Variable)].forEach((own, i) => expect(own).to.be.closeTo(begin[i] - mean[i], 1e-13));
     expect(step(members.slice(0, 2))).to.be.above(0);
+  });
+
+  it('in one call into compiled code goes as before, to the bit: lists of runs, clipping, line searches', () => {
+    const {after} = Calls;
+    const batch: StepInputs<typeof decay>[] = [
+      {data, initial: {y: [1, 2]}},
+      {data, initial: {y: [2, 0.5]}},
+    ];
+    const path = (optimizer: TrainingStepOptions<typeof decay>['optimizer'], more: object, milliseconds: number) => {
+      reset();
+      Calls.after = milliseconds;
+      const step = trainingStep(simulate.prepare(decay, {y: [1, 2]}, options), {loss, optimizer, variables, ...more});
+      const losses = Array.from({length: 12}, (_, n) => step(n % 3 === 0 ? batch : batch[n % 2]));
+      return {losses, values: valuesOf(step), norm: step.gradientNorm};
+    };
+    try {
+      for (const [optimizer, more] of [
+        [adam({rate: 0.05}), {clip: {norm: 0.05}}],
+        [sgd({rate: 0.1, momentum: 0.9}), {clip: {value: 0.02}}],
+        [lbfgs(), {}],
+      ] as const)
+        expect(path(optimizer, more, 0)).to.deep.equal(path(optimizer, more, Infinity));
+    } finally {
+      Calls.after = after;
+      reset();
+    }
   });
 
   it('goes on from a saved state to the same bits', () => {

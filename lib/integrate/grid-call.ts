@@ -1,0 +1,219 @@
+/**
+ * A run along a grid whose states are all saved, and its way back, as parts of one call (run-call.ts). Steps of implicit schemes
+ * are pulled back between two calls: some of them are measured, or need special treatment (adjoint/jacobian-factor.ts).
+ */
+import {addTo} from '../adjoint/add-to.js';
+import {stepwise} from '../adjoint/implicit.js';
+import type {JacobianFactor} from '../adjoint/jacobian-factor.js';
+import {jacobianFactor} from '../adjoint/jacobian-factor.js';
+import {ParameterCotangents} from '../adjoint/parameter-cotangents.js';
+import type {Pull} from '../adjoint/pull-blocks.js';
+import {growthOf, pullRoutine} from '../adjoint/pull-blocks.js';
+import {StepRecord} from '../adjoint/record.js';
+import {SavedCursor} from '../adjoint/step-history.js';
+import {routinesOf} from '../engine/routines.js';
+import type {StepExecutable} from '../step/buffers.js';
+import {cotangentName} from '../step/parameter-names.js';
+import type {AdjointProgram} from '../step/programs.js';
+import {rowStart} from '../step/rows.js';
+import type {AskedCall, Room, RunCall} from './run-call.js';
+import {parameterList, writeSum} from './run-call.js';
+import type {Runnable} from './runnable.js';
+import {startCall} from './start-call.js';
+import {limitsOf, stepFactor, takeRoutine} from './step-blocks.js';
+import {Stepper} from './stepper.js';
+
+/** Nothing is saved within these steps. */
+const noCursor = new SavedCursor({after: []}, true);
+const nothing = new Float64Array(0);
+
+const bytes = Float64Array.BYTES_PER_ELEMENT;
+
+/** The steps after which states are saved are all there are, with the start or without. */
+function savesAll(saved: Float64Array, steps: number): boolean {
+  const first = saved[0] === 0 ? 0 : 1;
+  return saved.length === steps + 1 - first && saved[saved.length - 1] === steps;
+}
+
+/** Steps go as most do, as far as that is known before them. */
+function isPlain(prepared: Runnable): boolean {
+  const {compiled, traced, options, redundancy} = prepared;
+  const {plan, grid, saved, newton} = options;
+  if (plan !== undefined || grid.backwards === true || grid.steps === 0 || !savesAll(saved, grid.steps)) return false;
+  if (traced.functions.touching !== undefined || redundancy.regularization > 0) return false;
+  if (!compiled.addsUp || compiled.derived.parameters.length > 0) return false;
+  const stepper = new Stepper(prepared, new Float64Array(traced.state.size), false, newton.jacobian === 'by-cost');
+  return stepper.alike !== undefined;
+}
+
+/**
+ * @param room in the memory of all programs
+ * @param memory bytes that the record of the steps may take
+ * @returns undefined of a run that is not taken so
+ */
+export function gridCall(given: Runnable, room: Room, memory: number): AskedCall | undefined {
+  const known = {...given, keeps: 'narrow'} as const;
+  if (!isPlain(known)) return undefined;
+  const {
+    traced,
+    options: {
+      grid: {steps},
+      newton,
+    },
+  } = known;
+  const {size} = traced.state;
+  const width = rowStart + known.compiled.kept.size;
+  if (steps * width * bytes > memory) return undefined;
+  const start = startCall(known, room);
+  if (start === undefined) return undefined;
+  const compiled = known.compiled.on(room.engine);
+  const prepared: Runnable = {...known, engine: room.engine, compiled};
+  const forward = compiled.forward(newton.linear, 'narrow');
+  const adjoint = compiled.adjoint(compiled.sweepSolver(newton.linear));
+  const longest = Math.max(1, ...known.parameterValues.map(({length}) => length));
+  const asked = [steps * width, (steps + 1) * size, (steps + 1) * size, 1, Math.max(longest, size)].map(numbers =>
+    room.ask(numbers),
+  );
+
+  const bind = (): RunCall | undefined => {
+    const {grid, saved} = prepared.options;
+    const [forwards, backwards] = [routinesOf(forward), routinesOf(adjoint)];
+    const cotangent = adjoint.find('nextCotangent');
+    if (forwards === undefined || backwards === undefined || cotangent?.length !== size) return undefined;
+    const [rows, states, cotangents, made, zeros] = asked.map(array => array());
+    for (let n = 0; n < steps; n++) {
+      rows[n * width] = grid.time(n);
+      rows[n * width + 1] = grid.length(n);
+    }
+    const factor = stepFactor(prepared, forwards);
+    if (compiled.implicit && factor === undefined) return undefined;
+    const take = takeRoutine(traced, forward, 'kept', forwards, factor, {
+      rows: rows.byteOffset,
+      ends: states.byteOffset + bytes * size,
+      made: made.byteOffset,
+      width,
+      epsilon: room.engine.epsilon,
+    });
+    const jacobian = jacobianFactor(prepared, adjoint);
+    const growth = growthOf(adjoint);
+    const factorBack = jacobian?.routineFactor;
+    if (jacobian !== undefined && (factorBack === undefined || growth === undefined)) return undefined;
+    const pull = pullRoutine(adjoint, backwards, compiled.implicit && compiled.carriesOn, {
+      factor: factorBack,
+      growth,
+      rows: rows.byteOffset,
+      ends: cotangents.byteOffset + bytes * size,
+      width,
+      size,
+    });
+    const begin = start.bind();
+    const {copy} = forwards.vectors;
+    const x = forward.buffer('x').byteOffset;
+    const sums = parameterList(known.parameterValues.length).map(name => adjoint.find(cotangentName(name)));
+    const first = saved[0] === 0 ? 0 : 1;
+    const {byteOffset: x̄} = cotangent;
+    const [absolute, relative, floors, iterations] = limitsOf(prepared);
+    const back =
+      jacobian === undefined
+        ? undefined
+        : new StepsBack(prepared, adjoint, jacobian, pull, {rows, width, cotangents, cotangent});
+    return {
+      executables: [...begin.executables, forward, adjoint],
+      given: begin.given,
+      states: states.subarray(first * size),
+      times: Float64Array.from(saved, n => grid.time(n)),
+      cotangents: cotangents.subarray(first * size),
+      initial: begin.initial,
+      sums: [sums, begin.sums],
+      before: factor === undefined ? undefined : () => factor.forget(),
+      writeRun(w, stop) {
+        begin.writeStart(w, stop);
+        w.run(copy, x, begin.next, size);
+        w.run(copy, states.byteOffset, begin.next, size);
+        const limits = [{number: absolute}, {number: relative}, floors, iterations];
+        w.if(w.op('i32.ne', w.call(take, [steps, 1, ...limits], 'i32'), w.int(steps)), stop);
+      },
+      writeSteps(w, stop) {
+        for (const sum of sums) if (sum !== undefined) w.run(copy, sum.byteOffset, zeros.byteOffset, sum.length);
+        const last = cotangents.byteOffset + bytes * steps * size;
+        writeSum(w, forwards.vectors, x̄, zeros.byteOffset, last, size);
+        if (back !== undefined) return;
+        const pulled = w.call(pull, [steps, 0, 1, 1, {number: NaN}, {number: Infinity}], 'i32');
+        w.if(w.op('i32.ne', pulled, w.int(steps)), stop);
+      },
+      between: back && (() => back.pull(steps)),
+      writeEnd(w) {
+        if (first === 0) writeSum(w, forwards.vectors, x̄, x̄, cotangents.byteOffset, size);
+        begin.writePull(w, x̄, zeros.byteOffset);
+      },
+    };
+  };
+  return {bind};
+}
+
+/** The way back through all steps of an implicit scheme, as sweep-back.ts goes it. */
+class StepsBack {
+  private readonly steps: ReturnType<typeof stepwise>;
+  private readonly record: StepRecord;
+
+  constructor(
+    prepared: Runnable,
+    adjoint: StepExecutable<AdjointProgram>,
+    private readonly jacobian: JacobianFactor,
+    call: Pull,
+    private readonly at: {
+      readonly rows: Float64Array;
+      readonly width: number;
+      readonly cotangents: Float64Array;
+      readonly cotangent: Float64Array;
+    },
+  ) {
+    const {rows, width} = at;
+    this.record = StepRecord.fromPlain({
+      stateSize: width - rowStart,
+      unknownSize: 0,
+      count: rows.length / width,
+      rows,
+      within: new Set(),
+      iterations: [],
+    });
+    let begin = 0;
+    this.steps = stepwise(prepared, adjoint, new ParameterCotangents(prepared, adjoint, true), jacobian, {
+      get most() {
+        return jacobian.untilMeasured;
+      },
+      pull(_record, from, count, _ends, isNew, carried) {
+        begin = from;
+        jacobian.routineFactor?.forget();
+        const pulled = call(from + count, from, 1, isNew ? 1 : 0, carried ?? NaN, jacobian.longest);
+        jacobian.pass(pulled);
+        return pulled;
+      },
+      lengthOf: k => rows[(begin + k) * width + 1],
+    });
+  }
+
+  private together(from: number, count: number): number {
+    const {record, steps} = this;
+    return steps.together?.pull(record, from, count, undefined, true, noCursor, nothing) ?? 0;
+  }
+
+  /** From the cotangent of the end, which is there, to that of the beginning but for what is saved there. */
+  pull(count: number): void {
+    const {jacobian, record, at, steps} = this;
+    const {cotangents, cotangent} = at;
+    const size = cotangent.length;
+    jacobian.restart();
+    /** Whether the cotangent of the end of the next step has been added: it is other than the step behind it has left. */
+    let isAdded = true;
+    for (let n = count; n > 0;) {
+      if (!isAdded) addTo(cotangent, cotangents, 1, n * size);
+      isAdded = true;
+      const most = Math.min(n, jacobian.untilMeasured);
+      const pulled = most < 1 ? 0 : this.together(n - most, most);
+      if (pulled === 0) steps.pull(record, n - 1, cotangent, true);
+      isAdded = pulled > 0 && pulled < most;
+      n -= Math.max(pulled, 1);
+    }
+  }
+}

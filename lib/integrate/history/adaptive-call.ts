@@ -1,0 +1,159 @@
+/**
+ * A run of adaptive explicit steps that saves states at given times, and its way back, as parts of one call (run-call.ts).
+ * A run that takes more steps than there is room for ends the call.
+ */
+import {historyAdjoint} from '../../adjoint/timed-pull.js';
+import {timedRoutine} from '../../adjoint/timed-blocks.js';
+import {routinesOf} from '../../engine/routines.js';
+import {blockNumbers, blockPlace} from '../../step/adaptive-block.js';
+import {parameterCotangent} from '../../step/parameter-names.js';
+import {rowStart} from '../../step/rows.js';
+import type {AskedCall, Room, RunCall} from '../run-call.js';
+import {parameterList, writeSum} from '../run-call.js';
+import type {Runnable} from '../runnable.js';
+import {startCall} from '../start-call.js';
+import {isPlain, setPlan} from './adaptive-blocks.js';
+import {attemptsRoutine} from './adaptive-routine.js';
+import {AdaptivePace} from './pace.js';
+import {stopsOf} from './plan.js';
+
+const bytes = Float64Array.BYTES_PER_ELEMENT;
+
+/** Room for so many times as many attempts as the last run took steps, as there are refused ones and steps become shorter in training. */
+const spare = 4;
+
+/**
+ * @param room in the memory of all programs
+ * @param memory bytes that the record of the steps may take
+ * @returns undefined of a run that is not taken so
+ */
+export function adaptiveCall(prepared: Runnable, room: Room, memory: number): AskedCall | undefined {
+  const {
+    compiled: known,
+    traced,
+    options: {plan, grid},
+  } = prepared;
+  if (plan?.saving.kind !== 'times' || plan.resume !== undefined || !isPlain(prepared, plan)) return undefined;
+  const {absolute, control, saving} = plan;
+  if (control.first === 'auto' || absolute === undefined || grid.backwards === true) return undefined;
+  if (!known.areAlike || !known.addsUp || known.derived.parameters.length > 0) return undefined;
+  const {size} = traced.state;
+  const {times} = saving;
+  const keeps = known.layers === undefined ? undefined : 'layers';
+  const width = rowStart + size + (known.layers?.size ?? 0);
+  const capacity = spare * known.transitions;
+  if ((capacity + 1) * width * bytes > memory) return undefined;
+  const start = startCall(prepared, room);
+  if (start === undefined) return undefined;
+  const compiled = known.on(room.engine);
+  const forward = compiled.adaptiveRun(keeps);
+  const adjoint = historyAdjoint({...prepared, compiled, keeps});
+  const count = prepared.parameterValues.length;
+  const longest = Math.max(1, ...prepared.parameterValues.map(({length}) => length));
+  const asked = {
+    rows: room.ask((capacity + 1) * width),
+    states: room.ask(times.length * size),
+    cotangents: room.ask(times.length * size),
+    theta: room.ask(times.length),
+    after: room.ask(1 + times.length),
+    times: room.ask(times.length),
+    control: room.ask(blockNumbers),
+    begin: room.ask(blockNumbers),
+    absolute: room.ask(absolute.length),
+    judged: room.ask(absolute.length),
+    cotangent: room.ask(size),
+    zeros: room.ask(Math.max(longest, size)),
+  };
+
+  const bind = (): RunCall | undefined => {
+    const [forwards, backwards] = [routinesOf(forward), routinesOf(adjoint)];
+    const x̄ = adjoint.find('nextCotangent');
+    if (forwards === undefined || backwards === undefined || x̄?.length !== size) return undefined;
+    const arrays = Object.fromEntries(Object.entries(asked).map(([name, array]) => [name, array()])) as {
+      readonly [name in keyof typeof asked]: Float64Array;
+    };
+    const at = Object.fromEntries(Object.entries(arrays).map(([name, {byteOffset}]) => [name, byteOffset])) as {
+      readonly [name in keyof typeof asked]: number;
+    };
+    // The start is saved before the steps.
+    const first = times[0] === grid.t0 ? 1 : 0;
+    const {states, theta, after, begin: begins} = arrays;
+    arrays.times.set(times);
+    after[0] = -1;
+    if (first === 1) theta[0] = 1;
+    setPlan(prepared, plan, begins, arrays.absolute, arrays.judged);
+    const power = traced.along?.errorOrder ?? traced.order + 1;
+    new AdaptivePace(control, power, false, grid.dt, plan.end, plan.most, stopsOf(plan)).give(begins);
+    begins[blockPlace.t] = grid.t0;
+    begins[blockPlace.mostAttempts] = capacity;
+    begins[blockPlace.times] = times.length - first;
+    const take = attemptsRoutine(forward, forwards, {
+      control: at.control,
+      rows: at.rows,
+      states: at.states + bytes * first * size,
+      theta: at.theta + bytes * first,
+      after: at.after + bytes * (1 + first),
+      times: at.times + bytes * first,
+      absolute: at.absolute,
+      judged: at.judged,
+      capacity,
+      absolutes: absolute.length,
+    });
+    const pull = timedRoutine(
+      adjoint,
+      backwards,
+      size,
+      {pullStep: [], pullDense: []},
+      {
+        rows: at.rows,
+        states: at.cotangents,
+        theta: at.theta,
+        after: at.after,
+        cotangent: at.cotangent,
+        totals: 0,
+      },
+    );
+    const begin = start.bind();
+    const {vectors} = forwards;
+    const {copy} = vectors;
+    const x = forward.buffer('x').byteOffset;
+    const sums = parameterList(count).map(name => adjoint.find(parameterCotangent('pullStep', name)));
+    return {
+      executables: [...begin.executables, forward, adjoint],
+      given: begin.given,
+      states,
+      times,
+      cotangents: arrays.cotangents,
+      initial: begin.initial,
+      sums: [sums, begin.sums],
+      writeRun(w, stop) {
+        begin.writeStart(w, stop);
+        w.run(copy, x, begin.next, size);
+        if (first === 1) w.run(copy, at.states, begin.next, size);
+        w.run(copy, at.control, at.begin, blockNumbers);
+        w.run(take);
+        const number = (name: keyof typeof blockPlace) => w.load(w.int(at.control), bytes * blockPlace[name]);
+        w.if(w.op('f64.lt', number('t'), number('end')), stop);
+        w.if(w.op('f64.lt', number('saved'), w.number(times.length - first)), stop);
+        // The state at the end follows the rows.
+        const rows = w.op('i32.trunc_sat_f64_s', number('rows'));
+        const end = w.keep(
+          'i32',
+          w.plus(w.int(at.rows + bytes * rowStart), w.op('i32.mul', rows, w.int(bytes * width))),
+        );
+        w.run(copy, end, x, size);
+      },
+      writeSteps(w) {
+        for (const sum of sums) if (sum !== undefined) w.run(copy, sum.byteOffset, at.zeros, sum.length);
+        w.run(copy, x̄.byteOffset, at.zeros, size);
+        const rows = w.keep('i32', w.op('i32.trunc_sat_f64_s', w.load(w.int(at.control), bytes * blockPlace.rows)));
+        w.run(pull, rows, times.length);
+        if (first === 1) writeSum(w, vectors, x̄.byteOffset, x̄.byteOffset, at.cotangents, size);
+      },
+      writeEnd(w) {
+        begin.writePull(w, x̄.byteOffset, at.zeros);
+      },
+    };
+  };
+  return {bind};
+}

@@ -1,0 +1,26 @@
+/** What is made once for a function of a user's, by the shapes of what it is given. */
+import {sameShape} from '../graph/node.js';
+import type {Leaf} from '../system/params.js';
+
+/** What was made for functions, each for so many saved states and data of some shapes. */
+export class Made<T> {
+  private readonly all = new WeakMap<
+    object,
+    {readonly counts: readonly number[]; readonly data: Shaped; readonly made: T}[]
+  >();
+
+  /** That of before, or what is made now. */
+  of(by: object, counts: readonly number[], data: readonly Leaf[], make: () => T): T {
+    let its = this.all.get(by);
+    if (its === undefined) this.all.set(by, (its = []));
+    for (const one of its) if (sameShape(one.counts, counts) && sameShapes(one.data, data)) return one.made;
+    const made = make();
+    its.push({counts, data: data.map(({name, shape}) => ({name, shape})), made});
+    return made;
+  }
+}
+
+type Shaped = readonly Pick<Leaf, 'name' | 'shape'>[];
+
+const sameShapes = (a: Shaped, b: Shaped): boolean =>
+  a.length === b.length && a.every(({name, shape}, i) => name === b[i].name && sameShape(shape, b[i].shape));
