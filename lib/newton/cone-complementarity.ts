@@ -33,9 +33,9 @@ const ties = 1e-9;
 /**
  * Wedged bodies may have impulses that are told apart by the smallest gaps alone, which come of rounding and of the curvature of bodies that roll. Gaps
  * that close at less than the accepted error count as closed; where no impulses are found, or only excessive ones, those that close at these shares of
- * the approach.
+ * the approach, and at last, for all runs anew, of the last one.
  */
-const closed = [1e-6, 1e-5, 1e-4] as const;
+const closed = [[1e-6, 1e-5, 1e-4], [1e-3]] as const;
 /** Impulses are excessive that give more than this many times what all contacts meet with: there are others where nothing but a tiny gap asks for them. */
 const excessive = 10;
 /** An error so many times the speed is no way to a solution. */
@@ -59,8 +59,7 @@ interface Aim {
   readonly speed: number;
   readonly tolerance: number;
   readonly enough: number;
-  /** Newton steps of all rounds. */
-  readonly most: number;
+  readonly accepted: number;
 }
 
 export class ConeComplementarity {
@@ -97,30 +96,40 @@ export class ConeComplementarity {
   solve(speed: number, tolerance: number, enough: number, accepted = enough): number {
     const {cones} = this;
     cones.factorizations = 0;
-    cones.close(Math.min(closed[0] * cones.approach, accepted));
+    cones.close(Math.min(closed[0][0] * cones.approach, accepted));
     cones.project();
-    let error = this.polish(cones.error(), tolerance, enough, firstSteps, ties * speed);
+    const error = this.polish(cones.error(), tolerance, enough, firstSteps, ties * speed);
     const most = excessive * cones.contacts.length * cones.approach;
     if (!(cones.approach > 0) || (error <= enough && cones.given() <= most)) return error;
-    let level = 0;
     this.least = Infinity;
     this.keep(error, accepted);
-    for (const run of runs) {
-      const aim = {speed, tolerance, enough, most: run === runs[0] ? mostAtFirst : mostInRounds};
-      error = this.fromInterior(run, aim);
-      this.keep(error, accepted);
-      // Smaller gaps that stay open: impulses settle where none were found, and are sought anew where they were excessive.
-      while (error > accepted && level < closed.length) {
-        if (!cones.close(closed[level++] * cones.approach)) continue;
-        error = this.settle(cones.error(), aim);
-        this.keep(error, accepted);
-      }
-      if (error <= accepted && cones.given() <= most) break;
-      if (level < closed.length) cones.close(closed[level++] * cones.approach);
-    }
+    const aim = {speed, tolerance, enough, accepted};
+    for (const levels of closed) if (this.search(levels, aim, most)) break;
     cones.p.set(this.found);
     cones.apart.set(this.closings);
     return cones.error();
+  }
+
+  /** @returns whether impulses were found that give no contact more than `mostGiven` */
+  private search(levels: readonly number[], aim: Aim, mostGiven: number): boolean {
+    const {cones} = this;
+    const {accepted} = aim;
+    let level = 0;
+    const closeMore = (): boolean => cones.close(levels[level++] * cones.approach);
+    for (const run of runs) {
+      const most = run === runs[0] ? mostAtFirst : mostInRounds;
+      let error = this.fromInterior(run, aim, most);
+      this.keep(error, accepted);
+      // Impulses settle where none were found, and are sought anew where they were excessive.
+      while (error > accepted && level < levels.length) {
+        if (!closeMore()) continue;
+        error = this.settle(cones.error(), aim, most);
+        this.keep(error, accepted);
+      }
+      if (error <= accepted && cones.given() <= mostGiven) return true;
+      if (level < levels.length) closeMore();
+    }
+    return false;
   }
 
   /** What is left of an error is least, or the impulses of those whose errors are accepted. */
@@ -134,7 +143,7 @@ export class ConeComplementarity {
   }
 
   /** @returns the error that is left, of the impulses in p */
-  private fromInterior(run: InteriorRun, aim: Aim): number {
+  private fromInterior(run: InteriorRun, aim: Aim, most: number): number {
     const {cones, interior} = this;
     interior.begin(run);
     let below = near * cones.approach;
@@ -145,14 +154,14 @@ export class ConeComplementarity {
       if (error > below) continue;
       below = nearer * error;
       tries++;
-      error = this.settle(error, aim);
+      error = this.settle(error, aim, most);
       if (error <= aim.enough) return error;
     }
-    return tries === mostTries ? error : this.settle(error, aim);
+    return tries === mostTries ? error : this.settle(error, aim, most);
   }
 
-  /** Newton steps, then rounds of the proximal point method (Rockafellar 1976). @returns the error that is left, of the impulses in p */
-  private settle(from: number, {speed, tolerance, enough, most}: Aim): number {
+  /** Newton steps, then rounds of the proximal point method (Rockafellar 1976), with so many steps at most. @returns the error that is left, of the impulses in p */
+  private settle(from: number, {speed, tolerance, enough}: Aim, most: number): number {
     const {cones} = this;
     let error = this.polish(from, tolerance, enough, steps);
     let [share, judged, waiting] = [firmer * softness, error, false];
