@@ -5,7 +5,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {any, refuseUnknownOptions} from '../../lib/checks.js';
 import type {Constraint, Params} from '../../lib/index.js';
-import {frictionalContact} from '../../lib/index.js';
+import {constantTensor, frictionalContact} from '../../lib/index.js';
 import type {Coefficient} from '../coefficient.js';
 import type {Place} from './bodies.js';
 import {column, type Instant} from './force-groups.js';
@@ -139,23 +139,18 @@ function constraintOf(
     touches.gapAt(at(q, undefined, t, params)).gap;
   const restitution = coefficient('restitution');
   // Turning is measured by the speed that it gives a point so far away, and couples by the force there: a length of the shape, so that both are like those of slip.
-  const lengths = list.map(({shapes}) => Math.min(...shapes.map(extent)));
+  const sizes = Float64Array.from(list, ({shapes}) => Math.min(...shapes.map(extent)));
+  const lengths = (): tf.Tensor => constantTensor(sizes, [sizes.length]);
   const slips = {
     friction: ({q, v, t, params}: Moving) => {
       const place = at(q, v, t, params);
       const found = touches.gapAt(place);
       const moving = touches.velocity(place, found);
-      return tf.stack(
-        tangents(found.normal).map(direction => dot(direction, moving)),
-        1,
-      );
+      return inPlane(found.normal, moving);
     },
     rolling: (moving: Moving) => {
       const {normal, turning} = turningAt(moving);
-      return tf.stack(
-        tangents(normal).map(direction => dot(direction, turning)),
-        1,
-      );
+      return inPlane(normal, turning);
     },
     spinning: (moving: Moving) => {
       const {normal, turning} = turningAt(moving);
@@ -167,15 +162,22 @@ function constraintOf(
     const place = at(q, v, t, params);
     const {of, on} = touches;
     const turning = difference(of.spin(place.pose, place.twist), on.spin(place.pose, place.twist));
-    return {normal: touches.gapAt(place).normal, turning: scale(tf.tensor1d(lengths), turning)};
+    return {normal: touches.gapAt(place).normal, turning: scale(lengths(), turning)};
   };
   const [sliding, ...turning] = frictionsOf(list).map(({name}) => {
     const value = coefficient(name);
-    const friction = name === 'friction' ? value : (params: Params) => tf.div(value(params), tf.tensor1d(lengths));
+    const friction = name === 'friction' ? value : (params: Params) => tf.div(value(params), lengths());
     return {slip: slips[name], friction};
   });
   return frictionalContact(gap, {restitution, ...sliding, ...(turning.length === 0 ? {} : {turning})});
 }
+
+/** [points, 2], the components of vectors along the tangents of a normal. */
+const inPlane = (normal: Vec, of: Vec): tf.Tensor =>
+  tf.stack(
+    tangents(normal).map(direction => dot(direction, of)),
+    1,
+  );
 
 /**
  * Two directions at right angles to a normal and to each other (Duff et al., J. Comput. Graph. Tech. 6(1), 2017). They jump
