@@ -9,6 +9,7 @@ import {join, loopOf, mayJoin, visitExpressions, withoutUnread} from './fuse.js'
 import {nestsOf} from './nest.js';
 import type {Operand} from './operands.js';
 import {buildPieces} from './pieces.js';
+import {preciseValues, readElsewhere} from './precise.js';
 import type {Storage} from './storage.js';
 import {chooseStorage, kinds} from './storage.js';
 import {bare} from './view.js';
@@ -27,17 +28,21 @@ export type Step = Loop | KernelStep;
 export interface Lowered {
   readonly graph: Graph;
   readonly steps: readonly Step[];
+  /** Values in double precision, whatever the program's is (precise.ts). */
+  readonly precise: ReadonlySet<Node>;
   /** Values that some code reads by address. */
   readonly addressed: ReadonlySet<Node>;
 }
 
-export function lower(graph: Graph): Lowered {
+/** @param isSingle of a program in single precision */
+export function lower(graph: Graph, isSingle = false): Lowered {
   const views = new Views();
-  const forced = new Set<Node>();
   const outputs = graph.outputs.map(output => output.node);
+  const precise = isSingle ? preciseValues(outputs) : new Set<Node>();
+  const forced = new Set<Node>(readElsewhere(outputs, precise));
   for (;;) {
     const storage = chooseStorage(outputs, forced, views);
-    const steps = new Steps(storage, views).make();
+    const steps = new Steps(storage, views, precise).make();
     if ('store' in steps) {
       for (const node of steps.store) {
         if (node === undefined || forced.has(node))
@@ -47,7 +52,7 @@ export function lower(graph: Graph): Lowered {
       continue;
     }
     const needed = withoutUnneeded(steps, outputs);
-    return {graph, steps: needed, addressed: addressedIn(needed)};
+    return {graph, steps: needed, precise, addressed: addressedIn(needed)};
   }
 }
 
@@ -61,11 +66,12 @@ class Steps {
   constructor(
     private readonly storage: Storage,
     private readonly views: Views,
+    private readonly precise: ReadonlySet<Node>,
   ) {}
 
   /** Or all that has to be stored first: what is built once more is built with all of it. */
   make(): Step[] | {readonly store: ReadonlySet<Node | undefined>} {
-    const {storage, views, steps} = this;
+    const {storage, views, steps, precise} = this;
     const store = new Set<Node | undefined>();
     for (const node of scalarsFirst(storage.stored)) {
       if (kinds[node.op] === 'kernel') {
@@ -86,7 +92,7 @@ class Steps {
       for (const nest of nestsOf(node)) {
         const built = buildPieces(nest, storage.isStored, views);
         if ('store' in built) store.add(built.store);
-        else if (store.size === 0) last = Math.max(last, this.place(loopOf(nest, built)));
+        else if (store.size === 0) last = Math.max(last, this.place(loopOf(nest, built, precise.has(node))));
       }
       this.readyAt.set(node, last);
     }
