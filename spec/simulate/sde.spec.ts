@@ -403,6 +403,20 @@ describe('simulate: sde', () => {
       const mixing = sde({drift, diffusion: ({y}) => tf.reverse(y), calculus: 'ito', seed: 1});
       for (const scheme of [milstein(), sri1()])
         expect(() => simulate(mixing, start, {...options, scheme})).to.throw(OptionError, 'other numbers');
+      // One noise a row commutes, but not where a row reads another: the strong order was ½.
+      const meanField = (axis: number): typeof mixing =>
+        sde({
+          drift,
+          diffusion: ({y}) => tf.add(tf.zerosLike(y), tf.mean(y, axis, true)),
+          noise: 'scalar',
+          calculus: 'ito',
+          seed: 1,
+        });
+      const rows = {y: [[1, 0.5], [2, 1]]}; // prettier-ignore
+      for (const scheme of [milstein(), sri1()]) {
+        expect(() => simulate(meanField(0), rows, {...options, scheme})).to.throw(OptionError, 'other rows');
+        expect(() => simulate(meanField(1), rows, {...options, scheme}).dispose()).not.to.throw();
+      }
       const additive = sde({drift, diffusion: ({y}) => y, noise: 'additive', seed: 1});
       expect(() => simulate(additive, start, options)).to.throw(OptionError, 'reads y');
       const shaped = sde({drift, diffusion: () => tf.zeros([2, 3]), calculus: 'ito', seed: 1});
