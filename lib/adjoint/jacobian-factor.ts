@@ -208,7 +208,7 @@ class SweepFactor implements JacobianFactor {
     } = this;
     if (!this.due) return;
     this.due = this.losing = false;
-    if (compiled.jacobian === undefined || !compiled.addsUp) return;
+    if (compiled.jacobian === undefined || compiled.isSingle) return;
     const {pattern} = compiled.jacobian;
     const lost = (this.lost ??= lostDigits(pattern));
     (this.rows ??= new Rows(pattern, this.executable.find('growth'))).remember(values);
