@@ -109,11 +109,23 @@ class Paths {
   }
 }
 
-export function chooseStorage(outputs: readonly Node[], forced: ReadonlySet<Node>, views: Views): Storage {
+/** What is stored of a program, by what is stored in any case: that is asked again and again. */
+export function storageChoice(outputs: readonly Node[], views: Views): (forced: ReadonlySet<Node>) => Storage {
   const order = topological(outputs);
   const ids = new Map(order.map((node, i) => [node, i]));
   const trivial = trivialValues(order);
-  const stored = new Set<Node>([...forced, ...outputs.map(bare), ...deepValues(order), ...slopesOfSoftplus(order)]);
+  const always = [...outputs.map(bare), ...deepValues(order), ...slopesOfSoftplus(order)];
+  return forced => chooseStorage({order, ids, trivial}, new Set<Node>([...forced, ...always]), views);
+}
+
+/** A program's values, operands before users, with their places in that order. */
+interface Ordered {
+  readonly order: readonly Node[];
+  readonly ids: ReadonlyMap<Node, number>;
+  readonly trivial: ReadonlySet<Node>;
+}
+
+function chooseStorage({order, ids, trivial}: Ordered, stored: Set<Node>, views: Views): Storage {
   const isStored = (node: Node): boolean => stored.has(node) || kinds[node.op] === 'leaf';
   const operands = new Map<Node, readonly Operand[]>();
   const readers = new Map<Node, Path[]>();
