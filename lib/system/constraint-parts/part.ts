@@ -10,7 +10,7 @@ import {ShapeError} from '../../errors.js';
 import type {Tensors} from '../../trace/differentials.js';
 import {derivativeAlong, inPlace, transposedProduct} from '../../trace/differentials.js';
 import {constantTensor, immediate, within} from '../../trace/trace.js';
-import {breaksRead} from '../breaks.js';
+import {atStage, breaksRead} from '../breaks.js';
 import {coefficientTensor, type CoefficientName} from '../coefficients.js';
 import type {Constraint, ConstraintKind} from '../constraint-kinds.js';
 import type {ConstraintMotion, ImpactMultipliers, ImpactStep, Place, RowScale} from '../constraints.js';
@@ -288,7 +288,7 @@ export function ofPlace(
   return inPlace(
     context,
     term,
-    at => within(term, () => f(at as unknown as Place)),
+    at => within(term, () => atStage(at.t, () => f(at as unknown as Place))),
     {q, v, t},
     () => breaksRead() === before,
   );
