@@ -214,7 +214,19 @@ const gaps: {readonly [K in Kind]: Gaps<K>} = {
 
 const ofVelocities: ReadonlySet<Kind> = new Set<Kind>(['rolling', 'gear']);
 const kinds = Object.keys(gaps) as Kind[];
-const perRow: Partial<Record<Kind, number>> = {point: 3, rolling: 2};
+
+/** What a row holds, for messages; of kinds with several rows by row. Coordinates are the world's. */
+const holding: {readonly [kind in Kind]: readonly string[]} = {
+  point: ['point, x', 'point, y', 'point, z'],
+  angle: ['angle between axes'],
+  plane: ['point in a plane'],
+  distance: ['distance'],
+  screw: ['pitch'],
+  motor: ['angle'],
+  above: ['height above the plane'],
+  rolling: ['slip along the first tangent', 'slip along the second tangent'],
+  gear: ['ratio'],
+};
 
 /** The rows of many joints. */
 export interface JointRows {
@@ -228,6 +240,8 @@ export interface Rows {
   gap(at: Moving): tf.Tensor;
   /** The rows of a joint, by its number. */
   readonly of: readonly (readonly number[])[];
+  /** What messages call each row. */
+  readonly names: readonly string[];
 }
 
 /**
@@ -235,18 +249,18 @@ export interface Rows {
  * @param which joints have rows; default all
  */
 export function jointRows(
-  joints: readonly KnownJoint[],
+  joints: readonly (readonly [string, KnownJoint])[],
   places: (name: string) => Place,
   which: ReadonlySet<number> = new Set(joints.keys()),
 ): JointRows {
   const ground = places('ground').index;
-  const all = joints.flatMap((joint, owner) =>
+  const all = joints.flatMap(([, joint], owner) =>
     which.has(owner) ? rowsOf(joint, places).map(row => ({row, owner})) : [],
   );
   const collect = (velocities: boolean): Rows | undefined => {
     const of: number[][] = joints.map(() => []);
+    const names: string[] = [];
     const parts: ((at: Moving) => tf.Tensor[])[] = [];
-    let count = 0;
     for (const kind of kinds) {
       const mine = all.filter(({row}) => row.kind === kind);
       if (mine.length === 0 || ofVelocities.has(kind) !== velocities) continue;
@@ -256,10 +270,15 @@ export function jointRows(
           ground,
         ),
       );
-      for (let i = 0; i < (perRow[kind] ?? 1); i++) for (const {owner} of mine) of[owner].push(count++);
+      for (const held of holding[kind]) {
+        for (const {owner} of mine) {
+          of[owner].push(names.length);
+          names.push(`joint '${joints[owner][0]}': ${held}`);
+        }
+      }
     }
-    if (count === 0) return undefined;
-    return {count, of, gap: at => tf.concat(parts.flatMap(part => part(at)))};
+    if (names.length === 0) return undefined;
+    return {count: names.length, of, names, gap: at => tf.concat(parts.flatMap(part => part(at)))};
   };
   return {positions: collect(false), velocities: collect(true)};
 }
