@@ -37,7 +37,7 @@ export interface MultibodySpec {
   readonly forces?: readonly BodyForce[];
   /** Made by `contact`, which yields, and `rigidContact`, which does not and asks for `scheme: moreau()`. */
   readonly contacts?: readonly (BodyContact | RigidContact)[];
-  /** By the names of bodies: what `animate` draws of them beside the shapes of contacts; default bars between joints. */
+  /** By the names of bodies: what `animate` draws of them beside the shapes of contacts; default bars to their joints. */
   readonly shapes?: {readonly [body: string]: readonly Shape[]};
   /**
    * 'maximal' (default): six velocities a body, all joints constraints. 'minimal': the coordinates of joints along a
@@ -192,7 +192,8 @@ export function multibody(spec: MultibodySpec): Multibody {
     momentum: place => momentumOf(bodies, at(place)),
     figure: figureOf(
       bodies.names.length,
-      spec.shapes === undefined ? given : [],
+      given,
+      new Set(bodies.names.flatMap((name, i) => (spec.shapes?.[name]?.length ? [] : [i]))),
       [
         ...outlinesOf(spec.shapes ?? {}, name => bodies.place(name, 'shapes')),
         ...contactOutlines(spec.contacts ?? [], places),
