@@ -18,12 +18,12 @@ import {jointTerms, type JointForce} from './joint-forces.js';
 import type {Joint, KnownJoint} from './joints.js';
 import {minimalSystem, wholeSeries} from './minimal.js';
 import {treeOf} from './tree.js';
-import {requireVector, type V3} from './numbers.js';
+import {minus, requireVector, turnedBack, type V3} from './numbers.js';
 import {posesAlong, reactionsAlong, type PoseSeries, type ReactionSeries} from './series.js';
 import {rigidContacts, type RigidContact} from './rigid-contacts.js';
 import {jointRows, type JointRows} from './rows.js';
 import type {Shape} from './shapes.js';
-import {poseOf, stacked, twistOf} from './state.js';
+import {Choice, constants, pointOf, poseOf, stacked, twistOf} from './state.js';
 import {add, cross, dot, neg, rotate, times, type Vec} from './vectors.js';
 
 /** What `multibody` makes a system of. */
@@ -75,6 +75,12 @@ export interface Multibody extends MechanicalSystem, Drawn {
    * @throws OptionError 'unknown-joint', and 'bad-multibody' for a joint without such a coordinate
    */
   coordinate(joint: string, step?: number): JointCoordinateOf;
+  /**
+   * Where a point of a body is, [3] in world axes, in either coordinates: for `options.observe`, as a marker is measured.
+   * @param at the point at the start, in world coordinates
+   * @throws OptionError 'unknown-body', 'bad-multibody'
+   */
+  point(body: string, at: readonly [number, number, number]): (state: {readonly q: tf.Tensor}) => tf.Tensor;
   /** Kinetic energy, that of gravity (zero at the origin), of springs and of contacts [], for `options.observe`. */
   readonly energy: Observe;
   /** Linear momentum and angular momentum about the origin, [6], world axes; for `options.observe`. */
@@ -168,7 +174,7 @@ export function multibody(spec: MultibodySpec): Multibody {
         );
       return (
         branch?.(trajectory, number, params)
-        ?? reactionsAlong(saved(trajectory), given[number], number, rows, places, bodies.names.length)
+        ?? reactionsAlong(saved(trajectory), given[number], number, rows, places, bodies.names.length, params)
       );
     },
     coordinate: (name, step = 0) => {
@@ -183,6 +189,12 @@ export function multibody(spec: MultibodySpec): Multibody {
           return tf.reshape(read.rate(pose, twist), []);
         },
       };
+    },
+    point: (name, there) => {
+      const {index, position, rotation} = bodies.place(name, 'point');
+      const arm = turnedBack(rotation, minus(requireVector(there, 'point: at'), position));
+      const rider = new Choice([index], bodies.names.length);
+      return ({q}) => tf.concat([...pointOf(rider.pose(poseOf(whole(q, tf.zeros(width)).q)), constants([arm]))]);
     },
     energy: place => {
       const more = stored?.(place);

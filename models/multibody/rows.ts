@@ -8,6 +8,7 @@ import * as tf from '@tensorflow/tfjs';
 import type {Params} from '../../lib/index.js';
 import {constantTensor} from '../../lib/index.js';
 import {compoundRows} from './compound.js';
+import {customGap, type CustomJoint} from './custom-joint.js';
 import type {Angle, KnownJoint} from './joints.js';
 import type {V3} from './numbers.js';
 import {frameAlong, inner, minus, norm, outer, turnedBack} from './numbers.js';
@@ -34,6 +35,7 @@ type Row =
   | ({readonly kind: 'distance'; readonly length: number} & Points)
   | ({readonly kind: 'screw'; readonly turning: Turning; readonly pitch: number} & Points)
   | ({readonly kind: 'motor'; readonly turning: Turning; readonly angle: Angle} & Pair)
+  | {readonly kind: 'custom'; readonly own: CustomJoint; readonly a: Place; readonly b: Place}
   | ({readonly kind: 'above'} & Rolling)
   | ({readonly kind: 'rolling'} & Rolling)
   | ({
@@ -128,7 +130,7 @@ function contact(
   return {arm, normal, height: tf.add(dot(normal, centre), dot(normal, arm))};
 }
 
-/** One tensor [rows] for each equation of a row, as some kinds have several. */
+/** One tensor [rows] for each equation of a row, as some kinds have several; of custom joints one tensor for each joint. */
 const gaps: {readonly [K in Kind]: Gaps<K>} = {
   point: (rows, ground) => {
     const separation = separations(rows, ground);
@@ -155,6 +157,10 @@ const gaps: {readonly [K in Kind]: Gaps<K>} = {
       const l = numbers(rows.map(row => row.length));
       return [tf.div(tf.sub(dot(d, d), tf.square(l)), tf.mul(2, l))];
     };
+  },
+  custom: (rows, ground) => {
+    const all = rows.map(({own, a, b}) => customGap(own, a, b, ground));
+    return at => all.map(gap => gap(at));
   },
   // The sine of the difference of rotation and advance: it has no jump after a full turn, as the angle itself has.
   screw: (rows, ground) => {
@@ -216,7 +222,7 @@ const ofVelocities: ReadonlySet<Kind> = new Set<Kind>(['rolling', 'gear']);
 const kinds = Object.keys(gaps) as Kind[];
 
 /** What a row holds, for messages; of kinds with several rows by row. Coordinates are the world's. */
-const holding: {readonly [kind in Kind]: readonly string[]} = {
+const holding: {readonly [kind in Exclude<Kind, 'custom'>]: readonly string[]} = {
   point: ['point, x', 'point, y', 'point, z'],
   angle: ['angle between axes'],
   plane: ['point in a plane'],
@@ -270,12 +276,13 @@ export function jointRows(
           ground,
         ),
       );
-      for (const held of holding[kind]) {
-        for (const {owner} of mine) {
-          of[owner].push(names.length);
-          names.push(`joint '${joints[owner][0]}': ${held}`);
-        }
-      }
+      const add = (owner: number, held: string): void => {
+        of[owner].push(names.length);
+        names.push(`joint '${joints[owner][0]}': ${held}`);
+      };
+      if (kind === 'custom')
+        for (const {row, owner} of mine) for (const held of row.kind === kind ? row.own.rows : []) add(owner, held);
+      else for (const held of holding[kind]) for (const {owner} of mine) add(owner, held);
     }
     if (names.length === 0) return undefined;
     return {count: names.length, of, names, gap: at => tf.concat(parts.flatMap(part => part(at)))};
@@ -301,6 +308,7 @@ export function pointOfJoint(joint: KnownJoint, places: (name: string) => Place)
   const [a, b] = [places(joint.a), places(joint.b)];
   if (joint.kind === 'distance') return joint.to;
   if (joint.kind === 'rolling') return b.position;
+  if (joint.kind === 'custom') return joint.points[0];
   if ('at' in joint && joint.at !== undefined) return joint.at;
   return joint.b === 'ground' ? a.position : b.position;
 }
@@ -372,6 +380,8 @@ function rowsOf(joint: KnownJoint, places: (name: string) => Place): Row[] {
         {kind: 'rolling', ...rolls},
       ];
     }
+    case 'custom':
+      return [{kind: 'custom', own: joint, a: from, b: to}];
     case 'gear': {
       const carrier = places(joint.carrier);
       const axes = joint.axes.map(axis => turnedBack(carrier.rotation, axis)) as unknown as [V3, V3];
