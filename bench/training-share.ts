@@ -2,7 +2,7 @@
  * The share of a training step that is spent outside compiled programs, by V8's sampling profiler, and the least and the
  * median time of a step:
  *
- *     npx tsc -p bench/tsconfig.json && node reports/bench/build/bench/training-share.js [part of a name]
+ *     npx tsc -p bench/tsconfig.json && node reports/bench/build/bench/training-share.js [part of a name] [double | single]
  */
 import {Session} from 'node:inspector/promises';
 import {trainingRows} from './training-rows.js';
@@ -67,7 +67,7 @@ async function outside(step: () => void): Promise<number> {
 
 for (const [name, make] of Object.entries(trainingRows)) {
   if (!name.includes(process.argv[2] ?? '')) continue;
-  const {step} = make().prepare('double');
+  const {step} = make().prepare(process.argv[3] === 'single' ? 'single' : 'double');
   if (step === undefined) continue;
   train(step, warmUpSeconds);
   const times = train(step, seconds);

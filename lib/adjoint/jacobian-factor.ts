@@ -208,10 +208,11 @@ class SweepFactor implements JacobianFactor {
     } = this;
     if (!this.due) return;
     this.due = this.losing = false;
-    if (compiled.jacobian === undefined || !compiled.addsUp) return;
+    if (compiled.jacobian === undefined) return;
     const {pattern} = compiled.jacobian;
-    const lost = (this.lost ??= lostDigits(pattern));
     (this.rows ??= new Rows(pattern, this.executable.find('growth'))).remember(values);
+    if (compiled.isSingle) return;
+    const lost = (this.lost ??= lostDigits(pattern));
     if (lost.isDominant(values)) return;
     const whole = wholeOf(factor);
     const extended = whole.n > size;

@@ -2,7 +2,7 @@
  * The cotangents of the parameters, summed over a backward pass: by its programs themselves if they can, otherwise
  * after each of them.
  */
-import type {BufferName, StepExecutable} from '../step/buffers.js';
+import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import type {CotangentProgram} from '../step/parameter-names.js';
 import {cotangentName, parameterCotangent} from '../step/parameter-names.js';
@@ -15,11 +15,6 @@ type Sources = readonly (Float64Array | undefined)[];
 
 /** Where programs leave their cotangents, by executable: every gradient asks, and a name is put together and looked up for each. */
 const known = new WeakMap<StepExecutable, Map<CotangentProgram | 'shared', Sources>>();
-
-/** By program the buffers that it leaves cotangents in, and where among the totals they are added. */
-export type PullSums = {
-  readonly [program in 'pullStep' | 'pullDense']: readonly {readonly buffer: BufferName; readonly offset: number}[];
-};
 
 export class ParameterCotangents {
   private readonly totals: readonly Float64Array[];
@@ -51,32 +46,6 @@ export class ParameterCotangents {
   add(program: CotangentProgram = 'pullStep', factor = 1): void {
     if (this.untouched || (this.byPrograms && ofSteps.has(program))) return;
     this.addAll(program, factor);
-  }
-
-  /** By program the buffers whose numbers `add` adds to the totals, which stand one after another. */
-  get sums(): PullSums {
-    const {totals, byPrograms} = this;
-    const of = (program: keyof PullSums): PullSums[typeof program] => {
-      if (byPrograms) return [];
-      let end = 0;
-      return parameterNames(this.context).flatMap((name, p) => {
-        const [buffer, offset] = [parameterCotangent(program, name), end];
-        end += totals[p].length;
-        return this.executable.find(buffer) === undefined ? [] : [{buffer, offset}];
-      });
-    };
-    return {pullStep: of('pullStep'), pullDense: of('pullDense')};
-  }
-
-  /** Takes the totals to a place where others add to them, one after another, and back. */
-  give(to: Float64Array): void {
-    let offset = 0;
-    if (!this.byPrograms) for (const total of this.totals) to.set(total, (offset += total.length) - total.length);
-  }
-
-  take(from: Float64Array): void {
-    let offset = 0;
-    if (!this.byPrograms) for (const total of this.totals) total.set(from.subarray(offset, (offset += total.length)));
   }
 
   /** Those of the parameters, after the last program ran. */

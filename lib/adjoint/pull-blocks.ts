@@ -75,7 +75,7 @@ export class PullBlocks implements PulledTogether {
     const [room, nextCotangent] = [executable.find('block'), executable.find('nextCotangent')];
     const growth = growthOf(executable);
     if (routines === undefined || room === undefined || nextCotangent === undefined) return undefined;
-    if (!compiled.addsUp || nextCotangent.length !== context.traced.state.size) return undefined;
+    if (nextCotangent.length !== context.traced.state.size) return undefined;
     if (!compiled.implicit) return new PullBlocks(context, executable, routines, room, undefined, undefined, jacobian);
     const factor = jacobian?.routineFactor;
     if (factor === undefined || growth === undefined) return undefined;

@@ -14,7 +14,6 @@ import {rowStart} from '../step/rows.js';
 import type {Local} from '../wasm/assembler.js';
 import type {Push} from '../wasm/writer.js';
 import type {PullTogether} from './gradient.js';
-import type {ParameterCotangents, PullSums} from './parameter-cotangents.js';
 import type {StepRecord} from './record.js';
 import type {SavedCursor} from './step-history.js';
 
@@ -28,42 +27,34 @@ export class TimedBlocks implements PullTogether {
   private readonly states: Float64Array;
   private readonly thetas: Float64Array;
   private readonly afters: Float64Array;
-  private readonly totals: Float64Array;
 
   /**
-   * @param cotangents those of the parameters, which the steps add to
    * @param xCotangent that of the state, which they replace
    * @returns undefined where steps are pulled back one by one
    */
-  static of(
-    executable: StepExecutable<HistoryAdjointProgram>,
-    cotangents: ParameterCotangents,
-    xCotangent: Float64Array,
-  ): TimedBlocks | undefined {
+  static of(executable: StepExecutable<HistoryAdjointProgram>, xCotangent: Float64Array): TimedBlocks | undefined {
     const routines = routinesOf(executable);
     const [rows, nextCotangent] = [executable.find('block'), executable.find('nextCotangent')];
     const {length: size} = xCotangent;
     if (routines === undefined || rows === undefined || nextCotangent?.length !== size) return undefined;
     const call = routines.once('timed', () => {
-      const [block, theta, after, cotangent, totals] = (
-        ['block', 'blockTheta', 'blockAfter', 'blockCotangent', 'blockTotals'] as const
-      ).map(name => executable.buffer(name).byteOffset);
+      const [block, theta, after, cotangent] = (['block', 'blockTheta', 'blockAfter', 'blockCotangent'] as const).map(
+        name => executable.buffer(name).byteOffset,
+      );
       const states = block + bytes * (adaptiveRoom(size) + 1) * (rowStart + size);
-      return timedRoutine(executable, routines, size, cotangents.sums, {
+      return timedRoutine(executable, routines, size, {
         rows: block,
         states,
         theta,
         after,
         cotangent,
-        totals,
       });
     });
-    return new TimedBlocks(executable, cotangents, xCotangent, rows, nextCotangent, call);
+    return new TimedBlocks(executable, xCotangent, rows, nextCotangent, call);
   }
 
   private constructor(
     executable: StepExecutable<HistoryAdjointProgram>,
-    private readonly cotangents: ParameterCotangents,
     private readonly xCotangent: Float64Array,
     private readonly rows: Float64Array,
     private readonly nextCotangent: Float64Array,
@@ -72,9 +63,7 @@ export class TimedBlocks implements PullTogether {
     const {length: size} = xCotangent;
     this.mostSaved = adaptiveRoom(size);
     this.states = rows.subarray((this.mostSaved + 1) * (rowStart + size));
-    [this.thetas, this.afters, this.totals] = (['blockTheta', 'blockAfter', 'blockTotals'] as const).map(name =>
-      executable.buffer(name),
-    );
+    [this.thetas, this.afters] = (['blockTheta', 'blockAfter'] as const).map(name => executable.buffer(name));
   }
 
   most(): number {
@@ -90,7 +79,7 @@ export class TimedBlocks implements PullTogether {
     cursor: SavedCursor,
     end: Float64Array,
   ): number {
-    const {rows, states, thetas, afters, totals, cotangents, xCotangent, nextCotangent} = this;
+    const {rows, states, thetas, afters, xCotangent, nextCotangent} = this;
     rows.set(record.rows(from, count));
     rows.set(end, count * record.width + rowStart);
     if (saved !== undefined) states.set(saved);
@@ -100,9 +89,7 @@ export class TimedBlocks implements PullTogether {
       afters[k + 1] = cursor.after(i) - from;
     }
     nextCotangent.set(xCotangent);
-    cotangents.give(totals);
     this.call(count, cursor.to - cursor.from);
-    cotangents.take(totals);
     xCotangent.set(nextCotangent);
     return count;
   }
@@ -116,17 +103,14 @@ export interface TimedRoom {
   readonly states: number;
   readonly theta: number;
   readonly after: number;
-  /** Room for a cotangent of the state, and for the sums. */
+  /** Room for a cotangent of the state. */
   readonly cotangent: number;
-  readonly totals: number;
 }
 
-/** @param sums buffers of cotangents that programs leave, which are added up one after another in `totals` */
 export function timedRoutine(
   executable: StepExecutable<HistoryAdjointProgram>,
   {memory, vectors}: Routines,
   size: number,
-  sums: PullSums,
   room: TimedRoom,
 ): Pull {
   const at = (name: BufferName): number => executable.buffer(name).byteOffset;
@@ -155,9 +139,6 @@ export function timedRoutine(
     };
     const zero = (place: number, count: number): void => {
       w.for(i, w.int(place), w.int(place + bytes * count), () => w.store(w.get(i), w.number(0)), bytes);
-    };
-    const addUp = (program: keyof PullSums): void => {
-      for (const {buffer, offset} of sums[program]) addAt(room.totals + bytes * offset, at(buffer), lengthOf(buffer));
     };
     const eachSaved = (code: () => void): void => w.for(i, w.get(from), w.get(to), code);
     const isAtEnd = w.op('f64.eq', w.load(element(room.theta, i, 1)), w.number(1));
@@ -192,7 +173,6 @@ export function timedRoutine(
           if (has('theta')) w.store(w.int(at('theta')), w.load(element(room.theta, i, 1)));
           copyFrom('denseCotangent', element(room.states, i, size));
           w.run(dense);
-          addUp('pullDense');
           add('nextCotangent', 'denseNextCotangent');
           addAt(room.cotangent, at('denseXCotangent'), size);
           if (has('insideCotangent')) add('insideCotangent', 'denseInsideCotangent');
@@ -212,7 +192,6 @@ export function timedRoutine(
       zero(has('insideCotangent') ? at('insideCotangent') : 0, lengthOf('insideCotangent'));
       if (pullDense !== undefined) w.if(w.get(isWithin), () => pullWithin(pullDense));
       w.run(pullStep);
-      addUp('pullStep');
       w.run(vectors.copy, at('nextCotangent'), at('xCotangent'), size);
       if (pullDense !== undefined) w.if(w.get(isWithin), () => addAt(at('nextCotangent'), room.cotangent, size));
     });

@@ -14,7 +14,6 @@ import {topological} from '../graph/node.js';
 import {dot} from '../linear/index.js';
 import type {StepExecutable} from '../step/buffers.js';
 import {timedBuffers} from '../step/adaptive-block.js';
-import type {CompiledStep} from '../step/compiled.js';
 import {turned, turnedAll} from '../step/clock.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
@@ -43,14 +42,10 @@ export function historyAdjoint({compiled, traced, linear, keeps}: StepContext): 
     // A factor in the programs' memory solves into it, where no program reads the unknown's derivative too.
     extra: () => ({
       dzH: traced.unknown.size,
-      ...(compiled.inBlocks ? timedBuffers(traced.state.size, totals(compiled)) : {}),
+      ...(compiled.inBlocks ? timedBuffers(traced.state.size) : {}),
     }),
   });
 }
-
-/** Numbers in the cotangents of the parameters that are added up after every program, and not by it. */
-const totals = ({addsUp, derived: {step}}: CompiledStep): number =>
-  addsUp ? 0 : step.parameters.reduce((sum, {node}) => sum + node.size, 0);
 
 export const historyForward = ({compiled}: StepContext): StepExecutable<HistoryProgram> =>
   compiled.group('history', () => historyPrograms(compiled.derived.step));
@@ -141,7 +136,7 @@ export class TimedPull implements TransitionPull {
         this.momentCotangents[moment] += turned(context.traced, times[saved]);
     this.eventCotangent = this.executable.find('eCotangent');
     if (context.keeps === undefined && context.compiled.inBlocks && history.moments.length === 0)
-      this.together = TimedBlocks.of(this.executable, this.cotangents, this.xCotangent);
+      this.together = TimedBlocks.of(this.executable, this.xCotangent);
   }
 
   pull(

@@ -16,6 +16,8 @@ export interface Engine {
   readonly name: string;
   /** Unit roundoff of its arithmetic, below which no tolerance is set. */
   readonly epsilon: number;
+  /** Sums with numbers of its buffers are made in double precision, though `epsilon` may be larger; absent: as `epsilon` says. */
+  readonly addsInDouble?: boolean;
   /** @throws MemoryError 'out-of-memory' if the programs do not fit */
   compile(programs: Programs, options?: CompileOptions): Executable;
   /** The engine that runs programs that do not fit into this one, with the same bits. */

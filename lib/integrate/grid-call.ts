@@ -41,7 +41,7 @@ function isPlain(prepared: Runnable): boolean {
   const {plan, grid, saved, newton} = options;
   if (plan !== undefined || grid.backwards === true || grid.steps === 0 || !savesAll(saved, grid.steps)) return false;
   if (traced.functions.touching !== undefined || redundancy.regularization > 0) return false;
-  if (!compiled.addsUp || compiled.derived.parameters.length > 0) return false;
+  if (compiled.derived.parameters.length > 0) return false;
   const stepper = new Stepper(prepared, new Float64Array(traced.state.size), false, newton.jacobian === 'by-cost');
   return stepper.alike !== undefined;
 }

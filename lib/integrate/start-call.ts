@@ -31,7 +31,7 @@ export function startCall(prepared: Runnable, room: Room): {readonly bind: () =>
   const isConstant = mass === undefined || !topological([mass]).some(node => isOp(node, 'input'));
   if (prepared.resumed === true || known.implicit || !isConstant || checked.some(one => one !== undefined))
     return undefined;
-  if (known.derived.parameters.length > 0 || !known.addsUp) return undefined;
+  if (known.derived.parameters.length > 0) return undefined;
   const compiled = known.on(room.engine);
   const forward = compiled.forward(linear);
   const adjoint = compiled.wholeAdjoint(linear);

@@ -91,14 +91,13 @@ export function adaptiveBuffers(size: number, judged: number): {readonly [name: 
   };
 }
 
-/** Of the way back, with the state that the last row ended at as one row more. @param totals numbers of parameters whose cotangents are added up */
-export function timedBuffers(size: number, totals: number): {readonly [name: string]: number} {
+/** Of the way back, with the state that the last row ended at as one row more. */
+export function timedBuffers(size: number): {readonly [name: string]: number} {
   const room = adaptiveRoom(size);
   return {
     block: blockRoom(size) + rowStart + size,
     blockTheta: room,
     blockAfter: 1 + room,
     blockCotangent: size,
-    blockTotals: totals,
   };
 }

@@ -230,7 +230,6 @@ export const buffers = {
   blockAbsolute: {shape: 'own'},
   blockJudged: {shape: 'own'},
   blockCotangent: {shape: 'state'},
-  blockTotals: {shape: 'any'},
 
   // Observations of many states at once.
   xs: {shape: 'states'},

@@ -513,9 +513,13 @@ export class CompiledStep {
     return other;
   }
 
-  /** Whether sums over many steps may be made by a program: not in single precision. */
+  /** Whether sums over many steps may be made by a program: they are in double precision. */
   get addsUp(): boolean {
-    return this.engine.epsilon === Number.EPSILON;
+    return this.engine.addsInDouble ?? !this.isSingle;
+  }
+
+  get isSingle(): boolean {
+    return this.engine.epsilon > Number.EPSILON;
   }
 
   /** For programs compiled with room for the factor; undefined for an explicit scheme. */

@@ -49,8 +49,14 @@ export function atStage<T>(time: tf.Tensor, f: () => T): T {
   }
 }
 
+/** How often functions with breaking points have been read: what reads one depends on the step and the stage it is read in. */
+let readings = 0;
+
+export const breaksRead = (): number => readings;
+
 /** A step reads a function that has these. */
 export function noteBreaks(breaks: () => Breaks): void {
+  readings++;
   step?.found.add(breaks());
 }
 
@@ -60,6 +66,7 @@ export function noteBreaks(breaks: () => Breaks): void {
  * end from stages beyond it (Kværnø's fourth abscissa is 1.23). undefined outside of steps.
  */
 export function timeOfPiece(time: tf.Tensor, slack: number): tf.Tensor | undefined {
+  readings++;
   if (step === undefined || stage === undefined) return undefined;
   const {t, h} = step;
   const share = tf.div(tf.sub(stage, t), h);

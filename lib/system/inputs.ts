@@ -5,7 +5,7 @@
 import type * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
 import {coversTimes, nearestName} from '../checks.js';
-import type {Constraint} from './constraint-kinds.js';
+import type {Compliance, Constraint} from './constraint-kinds.js';
 import type {Event} from './events.js';
 import type {HiddenStates} from './hidden-states.js';
 import type {CheckedKinematics} from './kinematics.js';
@@ -89,12 +89,25 @@ export class InputReads {
   }
 
   private constraint(constraint: Constraint): Constraint {
-    const {gap, compliance} = constraint;
+    const {gap, compliance, contact} = constraint;
+    const timeless = (coefficient: Compliance, what: string): Compliance =>
+      typeof coefficient === 'function' ? params => coefficient(this.refused(params, what)) : coefficient;
     return {
       ...constraint,
       gap: this.of(gap),
-      compliance:
-        typeof compliance === 'function' ? params => compliance(this.refused(params, 'compliance')) : compliance,
+      compliance: compliance === undefined ? undefined : timeless(compliance, 'compliance'),
+      ...(contact === undefined
+        ? {}
+        : {
+            contact: {
+              ...contact,
+              restitution: timeless(contact.restitution, 'restitution'),
+              slips: contact.slips.map(({slip, friction}) => ({
+                slip: this.of(slip),
+                friction: timeless(friction, 'friction'),
+              })),
+            },
+          }),
     };
   }
 
@@ -118,7 +131,7 @@ export class InputReads {
     return overlaid(params, this.tree, name => {
       throw new OptionError(
         'input-in-mass',
-        `The ${what} reads the input '${name}', but has no time and therefore no inputs. Only forces, kinematics, rates of hidden states, gaps, events and observe have. Make it a parameter, or write its change as a force.`,
+        `The ${what} reads the input '${name}', but has no time and therefore no inputs. Only forces, kinematics, rates of hidden states, gaps, slips, events and observe have. Make it a parameter, or write its change as a force.`,
         {name},
       );
     });

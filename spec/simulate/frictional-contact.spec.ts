@@ -23,6 +23,32 @@ const read = (params: Params, name: string): tf.Tensor => params[name] as tf.Ten
 const scheme = moreau();
 
 describe('moreau: contacts with friction', () => {
+  it('ask a gap and a slip once in each of the traces of a run, wherever its steps need them', () => {
+    const calls = {gap: 0, slip: 0};
+    const puck = mechanics({
+      mass: [1, 1],
+      forces: ({q}) => tf.mul(-g, tf.onesLike(q)),
+      constraints: [
+        frictionalContact(
+          ({q}) => {
+            calls.gap++;
+            return tf.slice(q, [1], [1]);
+          },
+          {
+            slip: ({v}) => {
+              calls.slip++;
+              return tf.slice(v, [0], [1]);
+            },
+            friction: 0.5,
+          },
+        ),
+      ],
+    });
+    simulate(puck, {q: [0, 0.1], v: [0, 0]}, {scheme, dt: 0.01, steps: 3}).dispose();
+    // Sizes of the rows, the start, the step.
+    expect(calls).to.deep.equal({gap: 3, slip: 3});
+  });
+
   describe('a ball thrown back', () => {
     const ball = mechanics({
       mass: 2,

@@ -5,17 +5,24 @@ import type {Input, Signal, StiffgradError} from '../../lib/index.js';
 import {
   batch,
   bilateral,
+  compliant,
+  constantTensor,
   equilibrium,
   event,
   explicitEuler,
+  frictionalContact,
   generalizedAlpha,
+  implicitEuler,
   implicitMidpoint,
   mechanics,
+  moreau,
   ode,
   OptionError,
+  radauIIA5,
   rk4,
   signal,
   simulate,
+  trapezoid,
 } from '../../lib/index.js';
 
 const t = [0, 0.3, 1, 1.2, 2.5];
@@ -154,6 +161,52 @@ describe('inputs', () => {
     // Rest under u(t₀): q = u/9.
     expect(equilibrium(spring, {q: 0, t: 0.5}, {inputs: {u: ramp}}).values('q')[0]).to.be.closeTo(0, 1e-15);
     expect(equilibrium(spring, {q: 0, t: 1}, {inputs: {u: ramp}}).values('q')[0]).to.be.closeTo(1 / 9, 1e-15);
+  });
+
+  it('jump at the ends of steps for constraints as for forces', () => {
+    // A held input at the end of a step that ends at its jump is that of the piece before.
+    const u = signal([0, 1, 2, 3, 4], [0, 1, -1, 2, 0], 'hold');
+    const k = 20;
+    const gap = ({q, params}: {readonly q: tf.Tensor; readonly params: unknown}): tf.Tensor =>
+      tf.sub(q, (params as Driven).u);
+    const free = {mass: 1, forces: ({q}: {readonly q: tf.Tensor}) => tf.zerosLike(q)};
+    const byForce = mechanics({mass: 1, forces: at => tf.mul(-k, gap(at))});
+    const byConstraint = mechanics({...free, constraints: [compliant(gap, {compliance: 1 / k})]});
+    for (const scheme of [implicitEuler(), trapezoid(), generalizedAlpha({rhoInf: 0.8}), radauIIA5()]) {
+      const options = {scheme, dt: 0.1, t1: 4, inputs: {u}};
+      const expected = simulate(byForce, {q: [0], v: [0]}, options).values('q');
+      const found = simulate(byConstraint, {q: [0], v: [0]}, options).values('q');
+      found.forEach((q, i) => expect(q, scheme.name).to.be.closeTo(expected[i], 1e-12));
+    }
+  });
+
+  it('move the ground under a contact: a block on a belt is brought to its speed by friction', () => {
+    const [g, mu] = [10, 0.5];
+    const belt = signal([0, 10], [2, 2]);
+    const block = mechanics({
+      mass: [1, 1],
+      forces: ({q}) => tf.mul(constantTensor([0, -g], [2]), tf.onesLike(q)),
+      constraints: [
+        frictionalContact(({q}) => tf.slice(q, [1], [1]), {
+          slip: ({v, params}) => tf.sub(tf.slice(v, [0], [1]), (params as unknown as Driven).u),
+          friction: mu,
+        }),
+      ],
+    });
+    const run = simulate(block, {q: [0, 0], v: [0, 0]}, {scheme: moreau(), dt: 0.01, t1: 1, inputs: {u: belt}});
+    // μg t until it moves with the belt, at 2/5 s.
+    run.values('v').forEach((v, i) => {
+      if (i % 2 === 0) expect(v).to.be.closeTo(Math.min(2, mu * g * 0.01 * (i / 2)), 1e-9);
+    });
+    const slippery = mechanics({
+      mass: 1,
+      forces: ({q}) => tf.zerosLike(q),
+      constraints: [frictionalContact(({q}) => q, {restitution: params => (params as unknown as Driven).u})],
+    });
+    expect(() => simulate(slippery, {q: [1], v: [0]}, {scheme: moreau(), dt: 0.01, t1: 1, inputs: {u: belt}})).to.throw(
+      OptionError,
+      'The restitution reads the input',
+    );
   });
 
   it('have a derivative, an input too: q″ + cq′ + kq = cu′ + ku keeps q = u where it starts there', () => {

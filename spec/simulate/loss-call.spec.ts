@@ -257,6 +257,15 @@ describe('a loss and its gradient in one call', () => {
       // All but the first.
       expect([made, kept]).to.deep.equal([7, 7]);
     });
+    it(`${name}, in single precision: the bits of valueAndGrad`, () => {
+      const model = one.make({precision: 'single'});
+      for (const n of [0, 1]) {
+        const found = inCalls(model, one.loss, one.at(n));
+        const {value, gradient} = model.valueAndGrad(one.loss, one.at(n));
+        expect([found.value, variablesOf(found.variables)]).to.deep.equal([value, variablesOf(gradient.variables)]);
+      }
+      expect([made, kept]).to.deep.equal([3, 3]);
+    });
   }
 
   it('takes values of variables in double precision, and reads the others from tfjs each time', () => {
@@ -394,12 +403,11 @@ describe('a loss and its gradient in one call', () => {
     expect([made > 0, kept]).to.deep.equal([true, 0]);
   });
 
-  it('is not made of runs that are watched, saved at some steps, in single precision, or beyond the memory of their adjoint', () => {
+  it('is not made of runs that are watched, saved at some steps, or beyond the memory of their adjoint', () => {
     const one = onGrid(tsit5());
     for (const more of [
       {onProgress: () => undefined},
       {signal: new AbortController().signal},
-      {precision: 'single'},
       {adjoint: implicitAdjoint({memory: 1000})},
       {saveAt: {every: 2}},
       {saveAt: 'end'},

@@ -204,5 +204,35 @@ describe("precision: 'single'", () => {
         run.dispose();
         expect(off(run.values('q'))).to.be.below(2e-6);
       });
+
+    const many = 20_000;
+    const lengths: {readonly [name: string]: object} = {
+      'rk4, a grid': {scheme: rk4(), dt: 1 / many, steps: many},
+      'implicit midpoint, a grid': {scheme: implicitMidpoint(), dt: 1 / many, steps: many},
+      'tsit5, adaptive steps': {scheme: tsit5(), dt: 1 / many, t1: 1, control: adaptive({max: 1 / many})},
+    };
+    for (const [name, options] of Object.entries(lengths))
+      it(`${name}: cotangents are added in double precision, also those of products`, () => {
+        const inputs = slopes.map((_, i) => 2 ** -i);
+        const driven = ode<{slopes: tf.Tensor; weights: tf.Tensor2D}>(({y, params: {slopes: each, weights: W}}) =>
+          tf.add(tf.add(tf.mul(y, 0), each), tf.reshape(tf.matMul(tf.tensor2d([inputs]), W), [9])),
+        );
+        const {gradient} = runIn(
+          'single',
+          driven,
+          {y: slopes},
+          {
+            ...options,
+            saveAt: [1],
+            params: {slopes, weights: slopes.map(() => slopes)},
+          },
+          'y',
+        );
+        // y(1) = y(0) + p + Wᵀu, whose cotangent is 2y: by p that is 2y, by W the outer product of u and 2y.
+        const cotangent = slopes.map(slope => 2 * (2 * slope + slope * inputs.reduce((sum, u) => sum + u)));
+        const expected = [...cotangent, ...inputs.flatMap(u => cotangent.map(x => u * x)), ...cotangent];
+        // Summed in single precision, 5·10⁻⁵ at a time, they would be off by some 10⁻⁴.
+        expect(apart(gradient, expected)).to.be.below(3e-7);
+      });
   });
 });

@@ -15,14 +15,20 @@ export function gaussian(seed: number): () => number {
       spare = undefined;
       return value;
     }
-    for (;;) {
-      const x = 2 * uniformFloat64(generator) - 1;
-      const y = 2 * uniformFloat64(generator) - 1;
-      const square = x * x + y * y;
-      if (square >= 1 || square === 0) continue;
-      const factor = Math.sqrt((-2 * Math.log(square)) / square);
-      spare = y * factor;
-      return x * factor;
-    }
+    const [value, next] = normalPair(() => uniformFloat64(generator));
+    spare = next;
+    return value;
   };
+}
+
+/** Two independent normal numbers. @param uniform draws from [0, 1) */
+export function normalPair(uniform: () => number): readonly [number, number] {
+  for (;;) {
+    const x = 2 * uniform() - 1;
+    const y = 2 * uniform() - 1;
+    const square = x * x + y * y;
+    if (square >= 1 || square === 0) continue;
+    const factor = Math.sqrt((-2 * Math.log(square)) / square);
+    return [x * factor, y * factor];
+  }
 }

@@ -5,6 +5,7 @@
 import {uniformFloat64} from 'pure-rand/distribution/uniformFloat64';
 import {uniformInt} from 'pure-rand/distribution/uniformInt';
 import {xoroshiro128plus, xoroshiro128plusFromState} from 'pure-rand/generator/xoroshiro128plus';
+import {normalPair} from '../data/noise.js';
 
 /** Random numbers from a seed; their state is part of a checkpoint. */
 export class Random {
@@ -39,17 +40,9 @@ export class Random {
     return uniformInt(this.generator, 0, count - 1);
   }
 
-  /**
-   * Of mean 0 and variance 1: Marsaglia's polar method (SIAM Review 1964); its second number is not kept, because it
-   * would be state too.
-   */
+  /** Of mean 0 and variance 1; the second number of the pair is not kept, because it would be state too. */
   normal(): number {
-    for (;;) {
-      const x = 2 * this.uniform() - 1;
-      const y = 2 * this.uniform() - 1;
-      const square = x * x + y * y;
-      if (square < 1 && square > 0) return x * Math.sqrt((-2 * Math.log(square)) / square);
-    }
+    return normalPair(() => this.uniform())[0];
   }
 
   /** In place, every order as likely as any other (Fisher and Yates). */

@@ -10,7 +10,7 @@ import {nestsOf} from './nest.js';
 import type {Operand} from './operands.js';
 import {buildPieces} from './pieces.js';
 import type {Storage} from './storage.js';
-import {chooseStorage, kinds} from './storage.js';
+import {kinds, storageChoice} from './storage.js';
 import {bare} from './view.js';
 import {Views} from './view-cache.js';
 
@@ -33,21 +33,77 @@ export interface Lowered {
 
 export function lower(graph: Graph): Lowered {
   const views = new Views();
+  const nests = new Nests(views);
   const forced = new Set<Node>();
   const outputs = graph.outputs.map(output => output.node);
+  const choose = storageChoice(outputs, views);
   for (;;) {
-    const storage = chooseStorage(outputs, forced, views);
-    const steps = new Steps(storage, views).make();
-    if ('store' in steps) {
-      for (const node of steps.store) {
-        if (node === undefined || forced.has(node))
-          throw new Error('a program has a value that no loop can be made for');
-        forced.add(node);
-      }
-      continue;
+    const storage = choose(forced);
+    const store = nests.obstacles(storage);
+    if (store.size === 0) {
+      const steps = withoutUnneeded(new Steps(storage, views, nests).make(), outputs);
+      return {graph, steps, addressed: addressedIn(steps)};
     }
-    const needed = withoutUnneeded(steps, outputs);
-    return {graph, steps: needed, addressed: addressedIn(needed)};
+    for (const node of store) {
+      if (node === undefined || forced.has(node)) throw new Error('a program has a value that no loop can be made for');
+      forced.add(node);
+    }
+  }
+}
+
+/** The nests of a value, built for the first time; or what has to be stored before. */
+interface BuiltNests {
+  readonly loops: readonly Loop[];
+  readonly store: ReadonlySet<Node | undefined>;
+  /** What was asked for, and whether it was stored: as long as that is so, all this is. */
+  readonly asked: ReadonlyMap<Node, boolean>;
+}
+
+/** Nests are built again only where what they read is stored otherwise than before: each turn of `lower` stores a few values more. */
+class Nests {
+  private readonly known = new Map<Node, BuiltNests>();
+
+  /** As it is now: nests that others join later ask again. */
+  private isStored: Storage['isStored'] = () => false;
+
+  constructor(private readonly views: Views) {}
+
+  /** What has to be stored, too, before every nest can be built. */
+  obstacles({stored, isStored}: Storage): Set<Node | undefined> {
+    this.isStored = isStored;
+    const all = new Set<Node | undefined>();
+    for (const node of stored) {
+      if (kinds[node.op] === 'kernel') continue;
+      let built = this.known.get(node);
+      if (built === undefined || [...built.asked].some(([read, was]) => isStored(read) !== was))
+        this.known.set(node, (built = this.build(node)));
+      for (const one of built.store) all.add(one);
+    }
+    return all;
+  }
+
+  loops(node: Node): readonly Loop[] {
+    return this.known.get(node)?.loops ?? [];
+  }
+
+  private build(node: Node): BuiltNests {
+    const asked = new Map<Node, boolean>();
+    const store = new Set<Node | undefined>();
+    const loops = nestsOf(node).flatMap(nest => {
+      const built = buildPieces(
+        nest,
+        read => {
+          const is = this.isStored(read);
+          asked.set(read, is);
+          return is;
+        },
+        this.views,
+      );
+      if (!('store' in built)) return [loopOf(nest, built)];
+      store.add(built.store);
+      return [];
+    });
+    return {loops, store, asked};
   }
 }
 
@@ -61,12 +117,11 @@ class Steps {
   constructor(
     private readonly storage: Storage,
     private readonly views: Views,
+    private readonly nests: Nests,
   ) {}
 
-  /** Or all that has to be stored first: what is built once more is built with all of it. */
-  make(): Step[] | {readonly store: ReadonlySet<Node | undefined>} {
-    const {storage, views, steps} = this;
-    const store = new Set<Node | undefined>();
+  make(): Step[] {
+    const {storage, nests, steps} = this;
     for (const node of scalarsFirst(storage.stored)) {
       if (kinds[node.op] === 'kernel') {
         const operands = storage.operands.get(node) ?? [];
@@ -83,14 +138,10 @@ class Steps {
         continue;
       }
       let last = -1;
-      for (const nest of nestsOf(node)) {
-        const built = buildPieces(nest, storage.isStored, views);
-        if ('store' in built) store.add(built.store);
-        else if (store.size === 0) last = Math.max(last, this.place(loopOf(nest, built)));
-      }
+      for (const loop of nests.loops(node)) last = Math.max(last, this.place(loop));
       this.readyAt.set(node, last);
     }
-    return store.size > 0 ? {store} : steps.filter(step => step !== undefined);
+    return steps.filter(step => step !== undefined);
   }
 
   private place(loop: Loop): number {

@@ -78,10 +78,14 @@ export interface Storage {
 
 /** One way of reading a value: from a stored result, through views. */
 interface Path {
-  readonly id: number;
   /** At how many points it is followed. */
   readonly points: number;
+  /** Where it goes on, by the view or composition and the part of it. */
+  readonly onwards: Map<number, Path>;
 }
+
+/** More parts than a composition has. */
+const partLimit = 2 ** 24;
 
 /** A value may be computed this much more often than it has elements before it is stored: the ends of a chain cost no loop of their own. */
 const recomputation = 1.25;
@@ -90,30 +94,45 @@ const recomputation = 1.25;
 const pathLimit = 8;
 
 class Paths {
-  private readonly known = new Map<string, Path>();
-
-  private intern(key: string, points: number): Path {
-    let path = this.known.get(key);
-    if (path === undefined) this.known.set(key, (path = {id: this.known.size, points}));
-    return path;
-  }
+  /** Those that begin at a result, by its number and by their points. */
+  private readonly first = new Map<number, Map<number, Path>>();
 
   /** From a result to an operand, whose elements it takes at so many points. */
   from(result: number, points: number): Path {
-    return this.intern(`from ${result}*${points}`, points);
+    let all = this.first.get(result);
+    if (all === undefined) this.first.set(result, (all = new Map<number, Path>()));
+    return step(all, points, points);
   }
 
   /** Through a view, or a part of a composition, that reads only so large a share of the points. */
   through(path: Path, view: number, part: number, share: number): Path {
-    return this.intern(`${path.id} ${view}.${part}`, path.points * share);
+    return step(path.onwards, view * partLimit + part, path.points * share);
   }
 }
 
-export function chooseStorage(outputs: readonly Node[], forced: ReadonlySet<Node>, views: Views): Storage {
+function step(ways: Map<number, Path>, key: number, points: number): Path {
+  let path = ways.get(key);
+  if (path === undefined) ways.set(key, (path = {points, onwards: new Map<number, Path>()}));
+  return path;
+}
+
+/** What is stored of a program, by what is stored in any case: that is asked again and again. */
+export function storageChoice(outputs: readonly Node[], views: Views): (forced: ReadonlySet<Node>) => Storage {
   const order = topological(outputs);
   const ids = new Map(order.map((node, i) => [node, i]));
   const trivial = trivialValues(order);
-  const stored = new Set<Node>([...forced, ...outputs.map(bare), ...deepValues(order), ...slopesOfSoftplus(order)]);
+  const always = [...outputs.map(bare), ...deepValues(order), ...slopesOfSoftplus(order)];
+  return forced => chooseStorage({order, ids, trivial}, new Set<Node>([...forced, ...always]), views);
+}
+
+/** A program's values, operands before users, with their places in that order. */
+interface Ordered {
+  readonly order: readonly Node[];
+  readonly ids: ReadonlyMap<Node, number>;
+  readonly trivial: ReadonlySet<Node>;
+}
+
+function chooseStorage({order, ids, trivial}: Ordered, stored: Set<Node>, views: Views): Storage {
   const isStored = (node: Node): boolean => stored.has(node) || kinds[node.op] === 'leaf';
   const operands = new Map<Node, readonly Operand[]>();
   const readers = new Map<Node, Path[]>();

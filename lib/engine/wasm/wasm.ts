@@ -123,7 +123,7 @@ export const wasmSingle: WasmEngine = engineIn(single, 2 ** -23);
 /** An engine that computes in a format, with its unit roundoff. */
 export function engineIn(format: Format, epsilon: number): WasmEngine {
   const compile: WasmEngine['compile'] = (programs, options) => compileIn(format, programs, options);
-  return {name: 'wasm', epsilon, compile, inOneMemory: () => inOneMemory(format, epsilon)};
+  return {name: 'wasm', epsilon, addsInDouble: true, compile, inOneMemory: () => inOneMemory(format, epsilon)};
 }
 
 /** Kernels compare addresses as numbers with signs. */
@@ -174,7 +174,7 @@ function inOneMemory(format: Format, epsilon: number): WasmEngine | undefined {
       },
     };
   };
-  return {name: 'wasm', epsilon, compile};
+  return {name: 'wasm', epsilon, addsInDouble: true, compile};
 }
 
 /** With room for the factor of the matrix, and what Newton's iteration leaves of one call for the next. */

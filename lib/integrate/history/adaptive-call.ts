@@ -36,7 +36,7 @@ export function adaptiveCall(prepared: Runnable, room: Room, memory: number): As
   if (plan?.saving.kind !== 'times' || plan.resume !== undefined || !isPlain(prepared, plan)) return undefined;
   const {absolute, control, saving} = plan;
   if (control.first === 'auto' || absolute === undefined || grid.backwards === true) return undefined;
-  if (!known.areAlike || !known.addsUp || known.derived.parameters.length > 0) return undefined;
+  if (!known.areAlike || known.derived.parameters.length > 0) return undefined;
   const {size} = traced.state;
   const {times} = saving;
   const keeps = known.layers === undefined ? undefined : 'layers';
@@ -99,20 +99,13 @@ export function adaptiveCall(prepared: Runnable, room: Room, memory: number): As
       capacity,
       absolutes: absolute.length,
     });
-    const pull = timedRoutine(
-      adjoint,
-      backwards,
-      size,
-      {pullStep: [], pullDense: []},
-      {
-        rows: at.rows,
-        states: at.cotangents,
-        theta: at.theta,
-        after: at.after,
-        cotangent: at.cotangent,
-        totals: 0,
-      },
-    );
+    const pull = timedRoutine(adjoint, backwards, size, {
+      rows: at.rows,
+      states: at.cotangents,
+      theta: at.theta,
+      after: at.after,
+      cotangent: at.cotangent,
+    });
     const begin = start.bind();
     const {vectors} = forwards;
     const {copy} = vectors;

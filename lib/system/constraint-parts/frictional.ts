@@ -5,12 +5,12 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {ShapeError} from '../../errors.js';
-import {immediate, within} from '../../trace/trace.js';
+import {immediate} from '../../trace/trace.js';
 import type {Constraint} from '../constraint-kinds.js';
 import type {Place, RowScale} from '../constraints.js';
 import {borderDistance} from '../impact-law.js';
 import {Contact, joined, split} from './contact.js';
-import {gapTensor, velocitiesAt, type ConstraintContext} from './part.js';
+import {gapTensor, ofPlace, velocitiesAt, type ConstraintContext} from './part.js';
 
 export class FrictionalContact extends Contact {
   override reaction(at: Place, lambda: tf.Tensor): tf.Tensor {
@@ -79,9 +79,9 @@ export function slipTensors(
   if (slips.length === 0) return [];
   const {size} = gapTensor(constraint, index, at, context);
   const {params, motion} = context;
-  return slips.map(({slip}) =>
-    within(`constraints[${index}].slip`, () => {
-      const value = immediate(slip({...velocitiesAt(at, motion), q: at.q, t: at.t, params}));
+  return slips.map(({slip}, k) =>
+    ofPlace(context, `constraints[${index}].slip${k === 0 ? '' : ` ${k}`}`, at, place => {
+      const value = immediate(slip({...velocitiesAt(place, motion), q: place.q, t: place.t, params}));
       const fits = value instanceof tf.Tensor && (value.size === size || value.size === 2 * size);
       if (!fits || (value.rank > 0 && value.shape[0] !== size && value.size !== 2))
         throw new ShapeError(

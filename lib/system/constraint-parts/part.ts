@@ -8,8 +8,9 @@
 import * as tf from '@tensorflow/tfjs';
 import {ShapeError} from '../../errors.js';
 import type {Tensors} from '../../trace/differentials.js';
-import {derivativeAlong, transposedProduct} from '../../trace/differentials.js';
+import {derivativeAlong, inPlace, transposedProduct} from '../../trace/differentials.js';
 import {constantTensor, immediate, within} from '../../trace/trace.js';
+import {atStage, breaksRead} from '../breaks.js';
 import {coefficientTensor, type CoefficientName} from '../coefficients.js';
 import type {Constraint, ConstraintKind} from '../constraint-kinds.js';
 import type {ConstraintMotion, ImpactMultipliers, ImpactStep, Place, RowScale} from '../constraints.js';
@@ -260,9 +261,10 @@ export class ConstraintPart {
  * The gap of a constraint at a place, [m].
  * @throws ShapeError where its function does not return one number a row
  */
-export function gapTensor({gap}: Constraint, index: number, at: Place, {params, motion}: ConstraintContext): tf.Tensor {
-  return within(`constraints[${index}]`, () => {
-    const value = immediate(gap({...velocitiesAt(at, motion), q: at.q, t: at.t, params}));
+export function gapTensor({gap}: Constraint, index: number, at: Place, context: ConstraintContext): tf.Tensor {
+  const {params, motion} = context;
+  return ofPlace(context, `constraints[${index}]`, at, place => {
+    const value = immediate(gap({...velocitiesAt(place, motion), q: place.q, t: place.t, params}));
     if (!(value instanceof tf.Tensor) || value.rank > 1) {
       const got = value instanceof tf.Tensor ? `shape [${value.shape.join(', ')}]` : typeof value;
       throw new ShapeError(
@@ -273,6 +275,23 @@ export function gapTensor({gap}: Constraint, index: number, at: Place, {params, 
     }
     return tf.reshape(value, [value.size]);
   });
+}
+
+/** A function of constraints at a place, which is traced once for all places that a step asks for. @param term what errors call it */
+export function ofPlace(
+  context: ConstraintContext,
+  term: string,
+  {q, v, t}: Place,
+  f: (at: Place) => tf.Tensor,
+): tf.Tensor {
+  const before = breaksRead();
+  return inPlace(
+    context,
+    term,
+    at => within(term, () => atStage(at.t, () => f(at as unknown as Place))),
+    {q, v, t},
+    () => breaksRead() === before,
+  );
 }
 
 /** v and the hidden states by name, as functions of users read them. */
