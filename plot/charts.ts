@@ -67,6 +67,8 @@ export interface PlotOptions extends Look {
   readonly coverage?: number;
   /** An uncertainty about each component of one run, [saved, components] row-major: the band is value ± spread. */
   readonly spread?: ArrayLike<number>;
+  /** A record beside the run, drawn as points at its own times: values [samples, components] row-major, NaN where one is missing. */
+  readonly measured?: {readonly t: ArrayLike<number>; readonly values: ArrayLike<number>};
 }
 
 const names = oneOf('q', 'v', 'a', 'lambda', 'y', 'observed');
@@ -79,6 +81,7 @@ const plotOptions: Checks = {
   timeUnit: text,
   coverage: positive,
   spread: numbers,
+  measured: object,
 };
 
 /** Lines that are told apart by colour: there are six colours (Okabe & Ito). */
@@ -139,6 +142,7 @@ export function plot(run: AnyTrajectory | readonly AnyTrajectory[], options: Plo
           ];
     return [...band, {name, x: t, y: values, color: i}];
   });
+  if (options.measured !== undefined) lines.push(...measuredPoints(options.measured, lines, chosen.length));
   const some = chosen.length < all[0].length ? `, ${chosen.length} of ${all[0].length}` : '';
   return lineChart({
     title: options.title ?? `${spoken[series]} over time${some}`,
@@ -147,6 +151,30 @@ export function plot(run: AnyTrajectory | readonly AnyTrajectory[], options: Plo
     y: {label: options.names?.length === 1 ? options.names[0] : series, unit},
     series: lines,
   });
+}
+
+/** A record's samples as points in the colours of the lines that they belong to. */
+function measuredPoints(
+  measured: NonNullable<PlotOptions['measured']>,
+  lines: readonly Series[],
+  components: number,
+): Series[] {
+  refuseUnknownOptions(measured, {t: numbers, values: numbers}, 'plot: measured', 'bad-option');
+  for (const one of ['t', 'values'] as const) requireValue(measured[one], numbers, `plot: measured.${one}`);
+  const {t, values} = measured;
+  if (values.length !== t.length * components)
+    throw new OptionError(
+      'bad-plot',
+      `plot: measured has ${values.length} values; ${t.length} times and ${components} plotted components need ${t.length * components}. Choose components: [...] to plot those that were measured.`,
+    );
+  const drawn = lines.filter(({style}) => style !== 'band');
+  return drawn.map(({name}, i) => ({
+    name: `${name}, measured`,
+    x: t,
+    y: Float64Array.from(t, (_, j) => values[j * components + i]),
+    style: 'points',
+    color: i,
+  }));
 }
 
 const spoken: {readonly [series in Exclude<SeriesName, 't'>]: string} = {

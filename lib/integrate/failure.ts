@@ -76,12 +76,12 @@ function reason({status, history, worst, cause}: FailedStep, causeRows: readonly
   }
 }
 
-function advice({status, scheme, newton, history, cause}: FailedStep): string {
+function advice({status, scheme, step, newton, history, cause}: FailedStep): string {
   switch (status) {
     case 'singular':
       return scheme.name === equilibrium
         ? 'A motion that no force resists has no place of its own: hold it, or add a spring.'
-        : 'Check masses, units and terms that say the same twice.';
+        : `Check masses, units and terms that say the same twice.${step === 0 ? '' : passing}`;
     case 'not-finite':
       return history.length === 0
         ? 'Explicit schemes need a dt below 2 over the highest frequency: take a smaller dt, or an implicit scheme.'
@@ -96,9 +96,13 @@ function advice({status, scheme, newton, history, cause}: FailedStep): string {
       return `Take ${ways.length < 3 ? ways.join(' or ') : `${ways.slice(0, -1).join(', ')} or ${ways[ways.length - 1]}`}.`;
     }
     case 'step-too-small':
-      return 'A step this short fails for another reason than its length: check the model near this state for a jump, a pole or a force without a root.';
+      return 'A step this short fails for another reason than its length: check the model near this state for a jump, a pole, a force without a root, or a singular position of a mechanism, in which no step should end.';
   }
 }
+
+/** Of a matrix that was not singular before. */
+const passing =
+  ' Earlier steps could be solved: if a mechanism is in a singular position here, such as a dead centre, take another dt, so that no step ends in it.';
 
 /** A long history by its beginning and its end; `data.history` has all of it. */
 function historyText(history: readonly number[]): string {
@@ -114,7 +118,7 @@ const short = (x: number): string => String(Number(x.toPrecision(12)));
  * @param stiff what is known of its stiffness
  */
 export function historyFailure(
-  {traced}: Runnable,
+  {traced, options: {plan}}: Runnable,
   status: string,
   clock: number,
   length: number,
@@ -129,13 +133,14 @@ export function historyFailure(
   if (status === 'too-many-steps') {
     return new NewtonError(
       status,
-      `${traced.name}: the steps allowed are used up at t = ${short(t)}, with h = ${short(h)}${stiff === undefined ? ': ' : '. '}${stiff ?? 'allow more, or a larger tolerance.'}`,
+      `${traced.name}: ${plan === undefined ? 'the' : `the ${plan.most}`} steps allowed are used up at t = ${short(t)}, with h = ${short(h)}${stiff === undefined ? ': ' : '. '}${stiff ?? 'allow more, or a larger tolerance.'}`,
       {...data, steps},
     );
   }
+  const least = plan?.control.min ?? 0;
   return new NewtonError(
     'step-too-small',
-    `The next step of ${traced.name}, from t = ${short(t)}, would be shorter than allowed: h = ${short(h)}. Steps were rejected: ${causes === '' ? 'none' : causes}. The motion may have a jump or a pole here (say so by an event), or the tolerances ask for more than the arithmetic can hold.${stiff === undefined ? '' : ` ${stiff}`}`,
+    `The next step of ${traced.name}, from t = ${short(t)}, would be shorter than allowed: h = ${short(h)}${least > Math.abs(h) ? `, and adaptive has min: ${least}. Lower it, or take larger tolerances` : ''}. Steps were rejected: ${causes === '' ? 'none' : causes}. The motion may have a jump or a pole here (say so by an event), or the tolerances ask for more than the arithmetic can hold.${stiff === undefined ? '' : ` ${stiff}`}`,
     data,
   );
 }

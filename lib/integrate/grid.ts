@@ -61,7 +61,13 @@ export function readGrid({dt, steps, t1, origin, backwards}: GridOptions, t0: nu
     throw new OptionError('bad-time', `The initial time must be finite, not ${t}.`, {t});
   }
   if ((steps === undefined) === (t1 === undefined))
-    throw new OptionError('bad-time', 'Give either steps or t1.', {steps, t1});
+    throw new OptionError(
+      'bad-time',
+      steps === undefined
+        ? 'The run has no end: give steps or t1, or a list of times as saveAt, at whose last it ends.'
+        : 'Give either steps or t1, not both: steps of constant length need one of them.',
+      {steps, t1},
+    );
   const time = origin === undefined ? (n: number) => t0 + n * dt : (n: number) => origin.t0 + (origin.step + n) * dt;
   if (steps !== undefined) {
     if (!Number.isInteger(steps) || steps < 0)

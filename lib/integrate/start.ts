@@ -224,9 +224,12 @@ function checkConstraints({given, coordinates: size, t0, traced}: Runnable, gaps
       before === undefined
         ? 'The initial state'
         : `The state after the jump at t = ${Number(turned(traced, t0).toPrecision(12))}`;
+    // A row of positions is a gap that is held, or what a contact lacks: plain values do not say which.
+    const must =
+      name === 'depths' ? 'at least 0' : name === 'positions' && gap < 0 ? '0, of a contact at least 0' : '0';
     throw new InconsistentStateError(
       'inconsistent',
-      `${state} does not satisfy its constraints: ${what} of ${constraintName(traced.state, row)} is ${gap.toExponential(3)} but must be ${name === 'depths' ? 'at least 0' : '0'}. Correct the state, or use consistent: 'project' for the nearest one that does.`,
+      `${state} does not satisfy its constraints: ${what} of ${constraintName(traced.state, row)} is ${gap.toExponential(3)} but must be ${must}. Correct the state, or use consistent: 'project' for the nearest one that does.`,
       {row, gap, what},
     );
   };

@@ -85,7 +85,7 @@ export class ContactWatch {
     const sentences: string[] = [];
     if (redundancy.rows.length > 0)
       sentences.push(
-        `Redundant constraints: ${redundancy.rows.join(', ')} depend on other rows; the multipliers are those of least norm. The motion does not depend on them.`,
+        `Redundant constraints: ${briefly(redundancy.rows)} depend on other rows; the multipliers are those of least norm. The motion does not depend on them.`,
       );
     for (const [row, {t, count}] of this.found)
       sentences.push(
@@ -102,4 +102,15 @@ export class ContactWatch {
     sentences.push(...crowdedWarnings(this.prepared));
     return sentences;
   }
+}
+
+/** More names than these nobody reads. */
+const MOST_NAMES = 8;
+
+/** A constraint that a step enforces on positions and velocities has a row for each: it is named once, by its multiplier. */
+function briefly(rows: readonly string[]): string {
+  const multipliers = rows.filter(row => row.startsWith('lambda'));
+  const named = multipliers.length > 0 ? multipliers : rows;
+  const left = named.length - MOST_NAMES;
+  return `${named.slice(0, MOST_NAMES).join(', ')}${left > 0 ? ` and ${left} more` : ''}`;
 }

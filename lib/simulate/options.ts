@@ -26,7 +26,7 @@ import type {Arithmetic} from '../integrate/runnable.js';
 
 export type {Progress, SaveAt} from '../integrate/grid.js';
 
-/** How far a run goes: a number of steps or an end, one of them; both where steps are adaptive. */
+/** How far a run goes: a number of steps or an end, one of them; both where steps are adaptive. Without either, to the last of `saveAt`. */
 export type Span =
   | {
       /** Number of steps; or give t1. With adaptive steps the number of accepted ones. */
@@ -44,6 +44,12 @@ export type Span =
       /** The most steps that are taken. */
       readonly steps: number;
       readonly control: AdaptiveControl;
+    }
+  | {
+      /** A list of times, at whose last the run ends. (Any SaveAt by type, so that options can be spread and saved otherwise.) */
+      readonly saveAt: SaveAt;
+      readonly steps?: undefined;
+      readonly t1?: undefined;
     };
 
 /** Another interval for a prepared simulation: `steps` or `t1` as in its options, in place of both. */
@@ -204,11 +210,15 @@ export function readOptions(options: SimulateOptions, t0: number, from?: RunStat
   };
 }
 
-/** Times as users give them, and the same by the clock of the run (step/clock.ts): a negative dt runs backwards in time. */
+/**
+ * Times as users give them, and the same by the clock of the run (step/clock.ts): a negative dt runs backwards in time. Without an end, a
+ * run goes to the last of the times that it saves.
+ */
 export function byClock(
-  {dt, steps, t1, saveAt}: Pick<SimulateOptions, 'dt' | 'steps' | 't1' | 'saveAt'>,
+  {dt, steps, t1: given, saveAt}: Pick<SimulateOptions, 'dt' | 'steps' | 't1' | 'saveAt'>,
   t0: number,
 ): GridOptions & {readonly begin: number; readonly saveAt?: SaveAt} {
+  const t1 = given ?? (steps === undefined ? lastOf(saveAt) : undefined);
   if (!(dt < 0)) return {dt, steps, t1, saveAt, begin: t0};
   const back = <T>(time: T): T | number => (typeof time === 'number' ? 0 - time : time);
   return {
@@ -219,6 +229,16 @@ export function byClock(
     begin: 0 - t0,
     backwards: true,
   };
+}
+
+/** @throws OptionError 'bad-save' */
+function lastOf(saveAt: SaveAt | undefined): number | undefined {
+  if (!Array.isArray(saveAt) || saveAt.length === 0) return undefined;
+  const index = saveAt.length - 1;
+  const last: unknown = saveAt[index];
+  if (typeof last !== 'number' || !Number.isFinite(last))
+    throw new OptionError('bad-save', `saveAt: entry ${index} is ${shown(last)}, not a time.`, {index});
+  return last;
 }
 
 /** What is given without its brackets, or by name, is a common slip: trapezoid for trapezoid(). */

@@ -77,17 +77,22 @@ export const outlinesOf = (
   places: (name: string) => Place,
 ): Outline[] => Object.entries(shapes).flatMap(([name, own]) => own.flatMap(shape => outlineOf(shape, places(name))));
 
-/** @param pose of all bodies, at a state */
+/**
+ * @param barred bodies that are drawn by bars from their centres to their joints
+ * @param pose of all bodies, at a state
+ */
 export function figureOf(
   bodies: number,
   joints: readonly KnownJoint[],
+  barred: ReadonlySet<number>,
   outlines: readonly Outline[],
   places: (name: string) => Place,
   pose: (q: tf.Tensor) => tf.Tensor,
 ): Figure {
   // The centres of bodies that have shapes are marked only where bars lead to them.
-  const shaped = new Set(joints.length > 0 ? [] : outlines.map(outline => outline.body));
-  const body: number[] = Array.from({length: bodies}, (_, i) => i).filter(i => !shaped.has(i));
+  const shaped = new Set(outlines.map(outline => outline.body));
+  const linked = new Set(joints.flatMap(({a, b}) => [a, b].map(name => places(name).index)).filter(i => barred.has(i)));
+  const body: number[] = Array.from({length: bodies}, (_, i) => i).filter(i => linked.has(i) || !shaped.has(i));
   const local: V3[] = body.map(() => [0, 0, 0]);
   const radius = body.map(() => 0);
   const rods: Edge[] = [];
@@ -99,9 +104,10 @@ export function figureOf(
   };
   for (const joint of joints) {
     const [a, b] = [places(joint.a), places(joint.b)];
+    if (![a, b].some(({index}) => barred.has(index))) continue;
     const side = joint.b === 'ground' ? a : b;
     const at = mark(side.index, turnedBack(side.rotation, minus(pointOfJoint(joint, places), side.position)), 0);
-    for (const {index} of [a, b]) if (index < bodies) rods.push([at, index]);
+    for (const {index} of [a, b]) if (barred.has(index)) rods.push([at, body.indexOf(index)]);
     // Where a joint with the ground holds its point, that is drawn as a support.
     if (
       (a.index === bodies || b.index === bodies)

@@ -1,6 +1,7 @@
 /** Rigid bodies in space: the model, its joints and forces. */
 export type {BodySpec} from './bodies.js';
 export {contact, type BodyContact} from './contacts.js';
+export {customJoint, type CustomJointAt} from './custom-joint.js';
 export {
   axisTorque,
   jointFriction,
@@ -36,7 +37,14 @@ export {
   type JointLoads,
   type JointPoint,
 } from './joints.js';
-export {multibody, type Multibody, type MultibodySpec, type MultibodyStart, type SavedMotion} from './multibody.js';
+export {
+  multibody,
+  type JointCoordinateOf,
+  type Multibody,
+  type MultibodySpec,
+  type MultibodyStart,
+  type SavedMotion,
+} from './multibody.js';
 export {rigidContact, type RigidContact} from './rigid-contacts.js';
 export {
   box,

@@ -140,6 +140,23 @@ export function maximalJointTerms(
   };
 }
 
+/** The coordinate of a joint, as functions of what moves: an angle within half a turn, or a shift. */
+export function axisCoordinate(
+  name: string,
+  joint: KnownJoint,
+  places: (name: string) => Place,
+): Pick<Coordinates, 'position' | 'rate'> {
+  if (joint.kind !== 'revolute' && joint.kind !== 'prismatic')
+    throw new OptionError(
+      'bad-multibody',
+      `coordinate: joint '${name}' is ${joint.kind}, with no coordinate to be read from the poses of its bodies; revolute and prismatic joints have one. Joints of the tree of coordinates: 'minimal' have theirs.`,
+      {joint: name},
+    );
+  const axes = [{a: places(joint.a), b: places(joint.b), axis: joint.axis, at: pointOfJoint(joint, places)}];
+  const ground = places('ground').index;
+  return joint.kind === 'revolute' ? turnsOf(axes, ground) : new Slides(axes, ground);
+}
+
 const turnsOf = (axes: readonly Axis[], ground: number): Coordinates => {
   const of = new Axes(axes, ground);
   return {

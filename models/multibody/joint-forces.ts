@@ -81,6 +81,11 @@ export interface JointTerms {
   energy(q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, params: Params): tf.Tensor | undefined;
   /** Of rotors, [velocities]; undefined where there are none. */
   readonly armature: ((params: Params) => tf.Tensor) | undefined;
+  /** A coordinate of a joint by the joint's number; undefined where it is none of the tree's. */
+  state(
+    number: number,
+    step: number,
+  ): ((q: tf.Tensor, v: tf.Tensor, t: tf.Tensor, params: Params) => JointState) | undefined;
   /** Gaps of the stops, and the velocity and sign by which each acts. */
   readonly stops: Stops | undefined;
 }
@@ -98,7 +103,7 @@ export function jointTerms(
   forces: readonly JointForce[],
 ): JointTerms {
   const all = joints.flatMap(([name, joint], number) =>
-    coordinatesOf(joint).map((own, step) => ({name, own, step, at: tree.coordinates.get(number)?.[step]})),
+    coordinatesOf(joint).map((own, step) => ({name, number, own, step, at: tree.coordinates.get(number)?.[step]})),
   );
   const inTree = (at: Coordinate | undefined, name: string, kind: JointCoordinate['kind']): Coordinate => {
     if (at !== undefined && !(kind === 'ball' && at.sign < 0)) return at;
@@ -169,6 +174,12 @@ export function jointTerms(
                 values: new Array<tf.Tensor>(own.kind === 'ball' ? 3 : 1).fill(tf.reshape(of(params), [])),
               })),
             ),
+    state: (number, step) => {
+      const found = all.find(one => one.number === number && one.step === step);
+      if (found?.at === undefined) return undefined;
+      const at = inTree(found.at, found.name, found.own.kind);
+      return (q, v, t, params) => stateOf(found.own, at, q, v, t, params);
+    },
     stops: stopsOf(
       all.flatMap(({own, name, at}) =>
         own.limits === undefined ? [] : [{limits: own.limits, name, at: inTree(at, name, own.kind)}],

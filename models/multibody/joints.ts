@@ -8,6 +8,7 @@ import {any, callable, list, refuseUnknownOptions} from '../../lib/checks.js';
 import type {Params} from '../../lib/index.js';
 import {OptionError} from '../../lib/index.js';
 import type {Coefficient} from '../coefficient.js';
+import type {CustomJoint} from './custom-joint.js';
 import {inner, requireDirection, requireVector, type V3} from './numbers.js';
 
 /** Made by `revolute` and its like, for `multibody`. */
@@ -29,7 +30,8 @@ export type KnownJoint =
   | ({readonly kind: 'distance'} & Ends & {readonly from: V3; readonly to: V3; readonly length: number | undefined})
   | ({readonly kind: 'rolling'} & Ends & Rolls)
   | ({readonly kind: 'gear'} & Ends & Meshes)
-  | ({readonly kind: 'motor'} & Ends & {readonly axis: V3; readonly angle: Angle});
+  | ({readonly kind: 'motor'} & Ends & {readonly axis: V3; readonly angle: Angle})
+  | CustomJoint;
 
 /** A step of a compound joint, in world coordinates at the start; that of a slide has no point. */
 export type KnownStep =

@@ -13,17 +13,17 @@ import {contactGroups, type BodyContact} from './contacts.js';
 import {forceGroups, type BetweenBodies, type ForceGroup, type Instant} from './force-groups.js';
 import type {BodyForce, WrenchTerm} from './forces.js';
 import {contactOutlines, figureOf, outlinesOf} from './drawing.js';
-import {maximalJointTerms} from './joint-coordinates.js';
+import {axisCoordinate, maximalJointTerms} from './joint-coordinates.js';
 import {jointTerms, type JointForce} from './joint-forces.js';
 import type {Joint, KnownJoint} from './joints.js';
 import {minimalSystem, wholeSeries} from './minimal.js';
 import {treeOf} from './tree.js';
-import {requireVector, type V3} from './numbers.js';
+import {minus, requireVector, turnedBack, type V3} from './numbers.js';
 import {posesAlong, reactionsAlong, type PoseSeries, type ReactionSeries} from './series.js';
 import {rigidContacts, type RigidContact} from './rigid-contacts.js';
 import {jointRows, type JointRows} from './rows.js';
 import type {Shape} from './shapes.js';
-import {poseOf, stacked, twistOf} from './state.js';
+import {Choice, constants, pointOf, poseOf, stacked, twistOf} from './state.js';
 import {add, cross, dot, neg, rotate, times, type Vec} from './vectors.js';
 
 /** What `multibody` makes a system of. */
@@ -37,7 +37,7 @@ export interface MultibodySpec {
   readonly forces?: readonly BodyForce[];
   /** Made by `contact`, which yields, and `rigidContact`, which does not and asks for `scheme: moreau()`. */
   readonly contacts?: readonly (BodyContact | RigidContact)[];
-  /** By the names of bodies: what `animate` draws of them beside the shapes of contacts; default bars between joints. */
+  /** By the names of bodies: what `animate` draws of them beside the shapes of contacts; default bars to their joints. */
   readonly shapes?: {readonly [body: string]: readonly Shape[]};
   /**
    * 'maximal' (default): six velocities a body, all joints constraints. 'minimal': the coordinates of joints along a
@@ -68,10 +68,29 @@ export interface Multibody extends MechanicalSystem, Drawn {
    * @throws OptionError 'unknown-joint', and 'bad-multibody' in minimal coordinates with rigid contacts
    */
   reaction(trajectory: SavedMotion, joint: string, params?: Params): ReactionSeries;
+  /**
+   * The coordinate of a joint and its rate, [], from a to b and zero at the start, for `options.observe`: of a revolute joint an angle, of a
+   * prismatic one a shift. Angles lie in (−π, π], except those of the tree of minimal coordinates, which count turns.
+   * @param step of joints with several coordinates, in minimal coordinates; default 0. A ball has a quaternion and an angular velocity.
+   * @throws OptionError 'unknown-joint', and 'bad-multibody' for a joint without such a coordinate
+   */
+  coordinate(joint: string, step?: number): JointCoordinateOf;
+  /**
+   * Where a point of a body is, [3] in world axes, in either coordinates: for `options.observe`, as a marker is measured.
+   * @param at the point at the start, in world coordinates
+   * @throws OptionError 'unknown-body', 'bad-multibody'
+   */
+  point(body: string, at: readonly [number, number, number]): (state: {readonly q: tf.Tensor}) => tf.Tensor;
   /** Kinetic energy, that of gravity (zero at the origin), of springs and of contacts [], for `options.observe`. */
   readonly energy: Observe;
   /** Linear momentum and angular momentum about the origin, [6], world axes; for `options.observe`. */
   readonly momentum: Observe;
+}
+
+/** What `coordinate` of a multibody system returns. */
+export interface JointCoordinateOf {
+  readonly position: Observe;
+  readonly rate: Observe;
 }
 
 /** What of a trajectory is read. */
@@ -121,10 +140,18 @@ export function multibody(spec: MultibodySpec): Multibody {
     ),
   ];
   const wrenches = [bodyForces(bodies, gravity, groups), ...own];
-  const {system, initial, whole, rows, saved, branch, stored} =
-    ofJoints === undefined
-      ? inTree(bodies, joints, wrenches, inJoints, places, touching)
-      : inMaximal(bodies, given, wrenches, ofJoints.stops?.constraint, places, touching);
+  const {
+    system,
+    initial,
+    whole,
+    rows,
+    saved,
+    branch,
+    stored,
+    inTree: coordinateInTree,
+  } = ofJoints === undefined
+    ? withTree(bodies, joints, wrenches, inJoints, places, touching)
+    : inMaximal(bodies, joints, wrenches, ofJoints.stops?.constraint, places, touching);
   const width = minimal ? [initial.v.length] : [bodies.names.length, 6];
   const at = ({q, v, t, params}: Parameters<Observe>[0]): Instant => {
     const all = whole(q, v);
@@ -139,7 +166,7 @@ export function multibody(spec: MultibodySpec): Multibody {
     },
     pose: (trajectory, body) => posesAlong(saved(trajectory), bodies.place(body, 'pose').index, bodies.names.length),
     reaction: (trajectory, name, params = {}) => {
-      const number = requireJoint(joints, name);
+      const number = requireJoint(joints, name, 'reaction');
       if (branch !== undefined && rigid.length > 0)
         throw new OptionError(
           'bad-multibody',
@@ -147,8 +174,27 @@ export function multibody(spec: MultibodySpec): Multibody {
         );
       return (
         branch?.(trajectory, number, params)
-        ?? reactionsAlong(saved(trajectory), given[number], number, rows, places, bodies.names.length)
+        ?? reactionsAlong(saved(trajectory), given[number], number, rows, places, bodies.names.length, params)
       );
+    },
+    coordinate: (name, step = 0) => {
+      const number = requireJoint(joints, name, 'coordinate');
+      const own = coordinateInTree?.(number, step);
+      if (own !== undefined) return own;
+      const read = axisCoordinate(name, given[number], places);
+      return {
+        position: place => tf.reshape(read.position(at(place).pose), []),
+        rate: place => {
+          const {pose, twist} = at(place);
+          return tf.reshape(read.rate(pose, twist), []);
+        },
+      };
+    },
+    point: (name, there) => {
+      const {index, position, rotation} = bodies.place(name, 'point');
+      const arm = turnedBack(rotation, minus(requireVector(there, 'point: at'), position));
+      const rider = new Choice([index], bodies.names.length);
+      return ({q}) => tf.concat([...pointOf(rider.pose(poseOf(whole(q, tf.zeros(width)).q)), constants([arm]))]);
     },
     energy: place => {
       const more = stored?.(place);
@@ -158,7 +204,8 @@ export function multibody(spec: MultibodySpec): Multibody {
     momentum: place => momentumOf(bodies, at(place)),
     figure: figureOf(
       bodies.names.length,
-      spec.shapes === undefined ? given : [],
+      given,
+      new Set(bodies.names.flatMap((name, i) => (spec.shapes?.[name]?.length ? [] : [i]))),
       [
         ...outlinesOf(spec.shapes ?? {}, name => bodies.place(name, 'shapes')),
         ...contactOutlines(spec.contacts ?? [], places),
@@ -169,13 +216,13 @@ export function multibody(spec: MultibodySpec): Multibody {
   };
 }
 
-function requireJoint(joints: readonly (readonly [string, KnownJoint])[], name: string): number {
+function requireJoint(joints: readonly (readonly [string, KnownJoint])[], name: string, asked: string): number {
   const number = joints.findIndex(([known]) => known === name);
   if (number >= 0) return number;
   const names = joints.slice(0, 8).map(([known]) => known);
   throw new OptionError(
     'unknown-joint',
-    `reaction names joint '${name}', but there ${names.length === 0 ? 'are none' : `are ${names.join(', ')}`}.`,
+    `${asked} names joint '${name}', but there ${names.length === 0 ? 'are none' : `are ${names.join(', ')}`}.`,
     {joint: name},
   );
 }
@@ -193,13 +240,15 @@ interface Coordinates {
   readonly rows: JointRows;
   /** Energy of the joints' own terms, where `whole` does not see it. */
   readonly stored?: (at: Parameters<Observe>[0]) => tf.Tensor | undefined;
+  /** The coordinate of a joint where it is one of the state's own numbers. */
+  readonly inTree?: (number: number, step: number) => JointCoordinateOf | undefined;
   /** Of a joint that has no rows. */
   readonly branch?: (trajectory: SavedMotion, number: number, params: Params) => ReactionSeries | undefined;
 }
 
 function inMaximal(
   bodies: Bodies,
-  joints: readonly KnownJoint[],
+  joints: readonly (readonly [string, KnownJoint])[],
   wrenches: readonly WrenchTerm[],
   stops: Constraint | undefined,
   places: (name: string) => Place,
@@ -215,7 +264,7 @@ function inMaximal(
   return {system, rows, initial: startOf(bodies), whole: (q, v) => ({q, v}), saved: trajectory => trajectory};
 }
 
-function inTree(
+function withTree(
   bodies: Bodies,
   named: readonly (readonly [string, KnownJoint])[],
   wrenches: readonly WrenchTerm[],
@@ -228,7 +277,7 @@ function inTree(
   if (tree.velocities === 0)
     throw new OptionError('bad-multibody', 'multibody: the joints leave nothing to move; leave one out.');
   const loops = new Set(tree.loops);
-  const rows = jointRows(joints, places, loops);
+  const rows = jointRows(named, places, loops);
   const own = jointTerms(tree, named, inJoints);
   const minimal = minimalSystem(bodies, tree, wrenches, rows, own, places);
   const constraints = constraintsOf(
@@ -251,6 +300,14 @@ function inTree(
     initial: {q: tree.start, v: minimal.start(startOf(bodies).v)},
     whole: (q, v) => minimal.whole(q, v),
     stored: ({q, v, t, params}) => own.energy(q, v, t, params),
+    inTree: (number, step) => {
+      const state = own.state(number, step);
+      if (state === undefined) return undefined;
+      return {
+        position: ({q, v, t, params}) => state(q, v, t, params).position,
+        rate: ({q, v, t, params}) => state(q, v, t, params).rate,
+      };
+    },
     saved: trajectory => wholeSeries(trajectory, tree, minimal, bodies.names.length),
     branch: (trajectory, number, params) =>
       loops.has(number) ? undefined : minimal.reaction(trajectory, joints[number], number, params),
@@ -337,8 +394,12 @@ function constraintsOf(
     return {pose: poseOf(all.q), twist: twistOf(v === undefined ? still() : (all.v ?? still())), t, params};
   };
   return [
-    ...(positions === undefined ? [] : [bilateral(({q, t, params}) => positions.gap(at(q, undefined, t, params)))]),
-    ...(velocities === undefined ? [] : [nonholonomic(({q, v, t, params}) => velocities.gap(at(q, v, t, params)))]),
+    ...(positions === undefined
+      ? []
+      : [{...bilateral(({q, t, params}) => positions.gap(at(q, undefined, t, params))), rows: positions.names}]),
+    ...(velocities === undefined
+      ? []
+      : [{...nonholonomic(({q, v, t, params}) => velocities.gap(at(q, v, t, params))), rows: velocities.names}]),
     ...(stops === undefined ? [] : [stops]),
     ...touching(at),
   ];

@@ -29,7 +29,7 @@ export interface RigidContact {
 /**
  * Contact of a shape of a with one of b that does not yield, for runs with `scheme: moreau()`. A box touches a plane by its corners, a
  * capsule by its ends; a face of a box on which others stand is a `plane` of its body.
- * @param spec.shapes of a and of b: a plane and anything but a plane, or two spheres
+ * @param spec.shapes of a and of b: one of the pairs that docs/multibody.md lists
  * @param spec.friction μ ≥ 0; default 0
  * @param spec.restitution e in [0, 1], the share of the speed of approach with which an impact leaves; default 0
  * @param spec.rolling μ_r [length]: the couple against rolling is up to μ_r N, about the common tangents; default 0
@@ -84,17 +84,33 @@ export function multipliersOf(
   contacts: readonly RigidContact[],
   places: (name: string, asked: string) => Place,
 ): Multiplier[] {
-  return touchesOf(contacts, places).flatMap(({contacts: list}) => {
-    const points = new Map<RigidContact, number>();
-    const rows = list.map(contact => {
-      const point = points.get(contact) ?? 0;
-      points.set(contact, point + 1);
-      return {contact, point};
-    });
-    const of = (row: (typeof rows)[number], components: readonly number[]): Multiplier[] =>
-      components.map(component => ({...row, component}));
-    const tangential = frictionsOf(list).flatMap(({components}) => components);
-    return [...rows.flatMap(row => of(row, [0])), ...rows.flatMap(row => of(row, tangential))];
+  return touchesOf(contacts, places).flatMap(({contacts: list}) => multipliersOfSort(list));
+}
+
+/** Normal forces of all points, then all else of each. */
+function multipliersOfSort(list: readonly RigidContact[]): Multiplier[] {
+  const points = new Map<RigidContact, number>();
+  const rows = list.map(contact => {
+    const point = points.get(contact) ?? 0;
+    points.set(contact, point + 1);
+    return {contact, point};
+  });
+  const of = (row: (typeof rows)[number], components: readonly number[]): Multiplier[] =>
+    components.map(component => ({...row, component}));
+  const tangential = frictionsOf(list).flatMap(({components}) => components);
+  return [...rows.flatMap(row => of(row, [0])), ...rows.flatMap(row => of(row, tangential))];
+}
+
+/** By the component of a multiplier, for messages. */
+const forces = ['normal', 'first tangent', 'second tangent', 'rolling, first', 'rolling, second', 'spinning'] as const;
+
+/** What messages call the rows: pairs by the names of their bodies, points by their number where a pair has several. */
+function namesOf(list: readonly RigidContact[]): string[] {
+  const all = multipliersOfSort(list);
+  const several = new Set(all.filter(({point}) => point > 0).map(({contact}) => contact));
+  return all.map(({contact, point, component}) => {
+    const where = several.has(contact) ? `, point ${point}` : '';
+    return `contact of ${contact.a} and ${contact.b}${where}: ${forces[component]}`;
   });
 }
 
@@ -169,7 +185,8 @@ function constraintOf(
     const friction = name === 'friction' ? value : (params: Params) => tf.div(value(params), lengths());
     return {slip: slips[name], friction};
   });
-  return frictionalContact(gap, {restitution, ...sliding, ...(turning.length === 0 ? {} : {turning})});
+  const contact = frictionalContact(gap, {restitution, ...sliding, ...(turning.length === 0 ? {} : {turning})});
+  return {...contact, rows: namesOf(list)};
 }
 
 /** [points, 2], the components of vectors along the tangents of a normal. */

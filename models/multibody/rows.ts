@@ -8,6 +8,7 @@ import * as tf from '@tensorflow/tfjs';
 import type {Params} from '../../lib/index.js';
 import {constantTensor} from '../../lib/index.js';
 import {compoundRows} from './compound.js';
+import {customGap, type CustomJoint} from './custom-joint.js';
 import type {Angle, KnownJoint} from './joints.js';
 import type {V3} from './numbers.js';
 import {frameAlong, inner, minus, norm, outer, turnedBack} from './numbers.js';
@@ -34,6 +35,7 @@ type Row =
   | ({readonly kind: 'distance'; readonly length: number} & Points)
   | ({readonly kind: 'screw'; readonly turning: Turning; readonly pitch: number} & Points)
   | ({readonly kind: 'motor'; readonly turning: Turning; readonly angle: Angle} & Pair)
+  | {readonly kind: 'custom'; readonly own: CustomJoint; readonly a: Place; readonly b: Place}
   | ({readonly kind: 'above'} & Rolling)
   | ({readonly kind: 'rolling'} & Rolling)
   | ({
@@ -128,7 +130,7 @@ function contact(
   return {arm, normal, height: tf.add(dot(normal, centre), dot(normal, arm))};
 }
 
-/** One tensor [rows] for each equation of a row, as some kinds have several. */
+/** One tensor [rows] for each equation of a row, as some kinds have several; of custom joints one tensor for each joint. */
 const gaps: {readonly [K in Kind]: Gaps<K>} = {
   point: (rows, ground) => {
     const separation = separations(rows, ground);
@@ -155,6 +157,10 @@ const gaps: {readonly [K in Kind]: Gaps<K>} = {
       const l = numbers(rows.map(row => row.length));
       return [tf.div(tf.sub(dot(d, d), tf.square(l)), tf.mul(2, l))];
     };
+  },
+  custom: (rows, ground) => {
+    const all = rows.map(({own, a, b}) => customGap(own, a, b, ground));
+    return at => all.map(gap => gap(at));
   },
   // The sine of the difference of rotation and advance: it has no jump after a full turn, as the angle itself has.
   screw: (rows, ground) => {
@@ -214,7 +220,19 @@ const gaps: {readonly [K in Kind]: Gaps<K>} = {
 
 const ofVelocities: ReadonlySet<Kind> = new Set<Kind>(['rolling', 'gear']);
 const kinds = Object.keys(gaps) as Kind[];
-const perRow: Partial<Record<Kind, number>> = {point: 3, rolling: 2};
+
+/** What a row holds, for messages; of kinds with several rows by row. Coordinates are the world's. */
+const holding: {readonly [kind in Exclude<Kind, 'custom'>]: readonly string[]} = {
+  point: ['point, x', 'point, y', 'point, z'],
+  angle: ['angle between axes'],
+  plane: ['point in a plane'],
+  distance: ['distance'],
+  screw: ['pitch'],
+  motor: ['angle'],
+  above: ['height above the plane'],
+  rolling: ['slip along the first tangent', 'slip along the second tangent'],
+  gear: ['ratio'],
+};
 
 /** The rows of many joints. */
 export interface JointRows {
@@ -228,6 +246,8 @@ export interface Rows {
   gap(at: Moving): tf.Tensor;
   /** The rows of a joint, by its number. */
   readonly of: readonly (readonly number[])[];
+  /** What messages call each row. */
+  readonly names: readonly string[];
 }
 
 /**
@@ -235,18 +255,18 @@ export interface Rows {
  * @param which joints have rows; default all
  */
 export function jointRows(
-  joints: readonly KnownJoint[],
+  joints: readonly (readonly [string, KnownJoint])[],
   places: (name: string) => Place,
   which: ReadonlySet<number> = new Set(joints.keys()),
 ): JointRows {
   const ground = places('ground').index;
-  const all = joints.flatMap((joint, owner) =>
+  const all = joints.flatMap(([, joint], owner) =>
     which.has(owner) ? rowsOf(joint, places).map(row => ({row, owner})) : [],
   );
   const collect = (velocities: boolean): Rows | undefined => {
     const of: number[][] = joints.map(() => []);
+    const names: string[] = [];
     const parts: ((at: Moving) => tf.Tensor[])[] = [];
-    let count = 0;
     for (const kind of kinds) {
       const mine = all.filter(({row}) => row.kind === kind);
       if (mine.length === 0 || ofVelocities.has(kind) !== velocities) continue;
@@ -256,10 +276,16 @@ export function jointRows(
           ground,
         ),
       );
-      for (let i = 0; i < (perRow[kind] ?? 1); i++) for (const {owner} of mine) of[owner].push(count++);
+      const add = (owner: number, held: string): void => {
+        of[owner].push(names.length);
+        names.push(`joint '${joints[owner][0]}': ${held}`);
+      };
+      if (kind === 'custom')
+        for (const {row, owner} of mine) for (const held of row.kind === kind ? row.own.rows : []) add(owner, held);
+      else for (const held of holding[kind]) for (const {owner} of mine) add(owner, held);
     }
-    if (count === 0) return undefined;
-    return {count, of, gap: at => tf.concat(parts.flatMap(part => part(at)))};
+    if (names.length === 0) return undefined;
+    return {count: names.length, of, names, gap: at => tf.concat(parts.flatMap(part => part(at)))};
   };
   return {positions: collect(false), velocities: collect(true)};
 }
@@ -282,6 +308,7 @@ export function pointOfJoint(joint: KnownJoint, places: (name: string) => Place)
   const [a, b] = [places(joint.a), places(joint.b)];
   if (joint.kind === 'distance') return joint.to;
   if (joint.kind === 'rolling') return b.position;
+  if (joint.kind === 'custom') return joint.points[0];
   if ('at' in joint && joint.at !== undefined) return joint.at;
   return joint.b === 'ground' ? a.position : b.position;
 }
@@ -353,6 +380,8 @@ function rowsOf(joint: KnownJoint, places: (name: string) => Place): Row[] {
         {kind: 'rolling', ...rolls},
       ];
     }
+    case 'custom':
+      return [{kind: 'custom', own: joint, a: from, b: to}];
     case 'gear': {
       const carrier = places(joint.carrier);
       const axes = joint.axes.map(axis => turnedBack(carrier.rotation, axis)) as unknown as [V3, V3];

@@ -5,7 +5,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {constantTensor, explicitEuler, mechanics, signal, simulate} from '../../lib/index.js';
-import type {MechanicalTrajectory} from '../../lib/index.js';
+import type {MechanicalTrajectory, Params} from '../../lib/index.js';
 import type {Place} from './bodies.js';
 import type {KnownJoint} from './joints.js';
 import {minus, turnedBack} from './numbers.js';
@@ -107,6 +107,7 @@ export function reactionsAlong(
   {positions, velocities}: JointRows,
   places: (name: string) => Place,
   bodies: number,
+  params: Params,
 ): ReactionSeries {
   const saved = trajectory.values('t').length;
   // Those of joints, and after them those of stops and contacts.
@@ -131,15 +132,12 @@ export function reactionsAlong(
       const terms: Cotangent[] = [];
       if (positions !== undefined && positions.of[number].length > 0)
         terms.push(
-          byPose(
-            places_ => tf.sum(tf.mul(own(positions, 0), positions.gap({pose: places_, twist, t, params: {}}))),
-            pose,
-          ),
+          byPose(places_ => tf.sum(tf.mul(own(positions, 0), positions.gap({pose: places_, twist, t, params}))), pose),
         );
       if (velocities !== undefined && velocities.of[number].length > 0)
         terms.push(
           byTwist(
-            moving => tf.sum(tf.mul(own(velocities, held), velocities.gap({pose, twist: moving, t, params: {}}))),
+            moving => tf.sum(tf.mul(own(velocities, held), velocities.gap({pose, twist: moving, t, params}))),
             twist,
           ),
         );

@@ -16,6 +16,7 @@ import type {
   RunSettings,
 } from '../../lib/index.js';
 import {
+  adaptive,
   backtracking,
   blendedEuler,
   defineScheme,
@@ -700,8 +701,10 @@ describe('errors: options', () => {
     refused({dt: '0.1'}, /^dt must be a positive number, .*, not '0\.1'/);
     refused({dt: Infinity}, /not Infinity/);
     refused({steps: 1.5}, /^steps must be a whole number of at least 0, not 1\.5/);
-    refused({t1: 1}, /^Give either steps or t1/);
-    refused({steps: undefined}, /^Give either steps or t1/);
+    refused({t1: 1}, /^Give either steps or t1, not both/);
+    refused({steps: undefined}, /^The run has no end: give steps or t1, or a list of times as saveAt/);
+    refused({steps: undefined, saveAt: 'end'}, /^The run has no end/);
+    refused({steps: undefined, control: adaptive()}, /^The run has no end: give t1, or steps/);
     refused({steps: undefined, t1: -1}, /^t1 = -1 lies before the start t = 0/);
     expectError(
       run(spring, 1, {...start, t: NaN}),

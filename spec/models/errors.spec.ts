@@ -95,6 +95,11 @@ const failures: {readonly [what: string]: Failure} = {
     OptionError,
     () => traced(spring({stiffness: params => params.k as tf.Tensor})),
   ],
+  'a coefficient written as a force': [
+    'bad-coefficient',
+    OptionError,
+    () => traced(spring({stiffness: (({params}: {params: {k: tf.Tensor}}) => params.k) as never})),
+  ],
   'a coefficient of another length': ['coefficient-shape', ShapeError, () => traced(spring({stiffness: [1, 2]}))],
   'a coefficient with more axes than q': [
     'coefficient-shape',

@@ -10,6 +10,7 @@ import {
   OptionError,
   ShapeError,
   simulate,
+  SingularMatrixError,
 } from '../../lib/index.js';
 import type {Node} from '../../lib/graph/node.js';
 import {topological} from '../../lib/graph/node.js';
@@ -202,6 +203,33 @@ describe('slider-crank', () => {
       });
     }
   }
+
+  it('a crank as long as its rod folds up at a quarter turn: a step that ends there says so, others leap over it', () => {
+    const folding = sliderCrank({crank: 0.5, rod: 0.5, angle: ({t}) => tf.mul(2 * Math.PI, t)});
+    const turn = (dt: number): number[] => {
+      const path = simulate(
+        folding,
+        {
+          q: [
+            [0.5, 0],
+            [1, 0],
+          ],
+          v: [
+            [0, Math.PI],
+            [0, 0],
+          ],
+        },
+        {stabilization: 'ggl', dt, t1: 1, saveAt: 'end'},
+      );
+      path.dispose();
+      return [...path.values('q').slice(4)];
+    };
+    expect(() => turn(1 / 240)).to.throw(
+      SingularMatrixError,
+      /from t = 0\.2458.*Earlier steps could be solved: .* singular position .* take another dt, so that no step ends in it/,
+    );
+    expect(largest(turn(0.00417).map((x, i) => x - [0.5, 0, 1, 0][i]))).to.be.below(1e-9);
+  });
 
   it('a free crank keeps its energy', () => {
     const free = sliderCrank({crank: 0.5, rod: 1, mass: [1, 2], g});

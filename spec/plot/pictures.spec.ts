@@ -138,6 +138,22 @@ describe('pictures of results', () => {
       .and.to.match(/<desc[^>]*>relative change[^<]*energy: 101 values between −0\.8647 and 0/); // 1 − e⁻²
   });
 
+  it('a record is drawn beside its run: one point a sample, at its own times, none where one is missing', () => {
+    const [path, t] = [run(), [0.07, 0.5, 0.61]];
+    const svg = plot(path, {components: [1], measured: {t, values: [0.1, NaN, 0.3]}});
+    expect(svg).to.contain('q[1], measured').and.not.contain('NaN');
+    const dots = (values: number[]): number => plot(path, {components: [1, 2], measured: {t, values}}).length;
+    const blank = (n: number): number[] => new Array<number>(n).fill(NaN);
+    expect(dots([0.1, 0.2, ...blank(4)])).to.be.above(dots([0.1, ...blank(5)]));
+    expect(() => plot(path, {components: [1, 2], measured: {t, values: [1, 2, 3]}})).to.throw(
+      OptionError,
+      /measured has 3 values; 3 times and 2 plotted components need 6\. Choose components/,
+    );
+    expect(() => plot(path, {measured: {t} as never})).to.throw(OptionError, /measured\.values/);
+    const dashed = residualPlot({t, measured: [1, NaN, 2], simulated: [1, 1, 1]}).match(/class="levelline"/g);
+    expect(dashed, '± RMSE of the two that were measured').to.have.length(2);
+  });
+
   it('what they are not made for is refused', () => {
     const path = run();
     expect(() => plot(path, {components: [3]})).to.throw(OptionError, /3 numbers, 0 to 2; there is no component 3/);

@@ -114,7 +114,7 @@ for (const {name: engine} of doubleEngines) {
     it('from below the floor: an error by row, or moved up to it', () => {
       expect(() => simulate(pulled(1), {q: -0.1, v: 0}, {dt: 0.01, steps: 1, engine})).to.throw(
         InconsistentStateError,
-        /constraints\[0\]\) is -1\.000e-1/,
+        /constraints\[0\]\) is -1\.000e-1 but must be 0, of a contact at least 0\./,
       );
       const {q, lambda} = run(pulled(1), {q: -0.1, v: 0}, {dt: 0.01, steps: 1, consistent: 'project', engine});
       expect(q[0]).to.be.closeTo(0, 1e-15);

@@ -124,7 +124,7 @@ describe('a prepared simulation over other stretches of time', () => {
     const refused = (stretch: unknown, message: RegExp): void => {
       expect(() => prepared.over(stretch as Stretch)).to.throw(OptionError, message);
     };
-    refused({t0: 0}, /either steps or t1/);
+    refused({t0: 0}, /no end: give steps or t1/);
     refused({t0: NaN, steps: 2}, /t0/);
     refused({t0: 3, t1: 2}, /before the start/);
     refused({t0: 0, steps: 2, dt: 1}, /dt/);

@@ -116,6 +116,7 @@ simulate(plain, start, {dt: 0.1, steps: 100, control: adaptive()});
 simulate(plain, start, {dt: 0.1, t1: 1, steps: 10});
 // @ts-expect-error: two ends
 simulate(plain, start, {dt: 0.1, t1: 1, steps: 10, control: constant()});
+simulate(plain, start, {dt: 0.1, saveAt: [0.5, 1]});
 // @ts-expect-error: no end
 simulate(plain, start, {dt: 0.1});
 export const annotated: SimulateOptions = {dt: 0.1, steps: 3, params: {k: 1}};

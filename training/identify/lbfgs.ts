@@ -142,5 +142,5 @@ function messageOf(status: LeastSquaresStatus | undefined, settings: Settings): 
   if (status === 'gradient')
     return `Converged: no coordinate changes the cost to first order any more (relative gradient at most ${settings.gradient}).`;
   if (status === 'cost') return `Converged: the last step lowered the cost by at most ${settings.cost} of its value.`;
-  return `Not converged after ${settings.maxIterations} iterations: start nearer, or allow more.`;
+  return `Not converged after ${settings.maxIterations} iterations: start nearer, or allow more, method: lbfgs({maxIterations: ${2 * settings.maxIterations}}).`;
 }

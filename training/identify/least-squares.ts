@@ -348,7 +348,7 @@ function resultOf(
     'zero-residual': 'Converged: the model fits the data to roundoff.',
     'no-progress': `Not converged: the steps became smaller than ${settings.step} of the parameters and still ${because}.`,
     bound: boundMessage(bound),
-    'max-iterations': `Not converged after ${settings.maxIterations} steps: start nearer, or allow more.`,
+    'max-iterations': `Not converged after ${settings.maxIterations} steps: start nearer, or allow more, method: levenbergMarquardt({maxIterations: ${2 * settings.maxIterations}}). If the cost hardly fell in the last ones (history), the data do not determine all parameters: give them priors.`,
   };
   return {
     ...point,

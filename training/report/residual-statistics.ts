@@ -1,6 +1,7 @@
 /** What residuals tell about a fit: their size, their distribution, and how long they remember. */
 
 export interface GoodnessOfFit {
+  /** Those that were measured. */
   readonly samples: number;
   /** Root of the mean square of measured − simulated. */
   readonly rmse: number;
@@ -11,13 +12,15 @@ export interface GoodnessOfFit {
   readonly r2: number;
 }
 
-/** How far simulated values are from measured ones: root mean square and R². */
+/** How far simulated values are from measured ones: root mean square and R². A measured NaN is a missing sample, and left out. */
 export function goodnessOfFit(measured: ArrayLike<number>, simulated: ArrayLike<number>): GoodnessOfFit {
-  const samples = measured.length;
+  let samples = 0;
+  for (let i = 0; i < measured.length; i++) if (!Number.isNaN(measured[i])) samples++;
   let mean = 0;
-  for (let i = 0; i < samples; i++) mean += measured[i] / samples;
+  for (let i = 0; i < measured.length; i++) if (!Number.isNaN(measured[i])) mean += measured[i] / samples;
   let [squares, spread, worst, worstAt] = [0, 0, 0, 0];
-  for (let i = 0; i < samples; i++) {
+  for (let i = 0; i < measured.length; i++) {
+    if (Number.isNaN(measured[i])) continue;
     const residual = measured[i] - simulated[i];
     squares += residual ** 2;
     spread += (measured[i] - mean) ** 2;

@@ -102,7 +102,10 @@ export function readTimes(
 /** Adaptive steps: only the first length and the ends of the span are known. */
 export function readSpan({dt, steps, t1, backwards}: GridOptions, control: StepControl, t0: number): Grid {
   if (steps === undefined && t1 === undefined)
-    throw new OptionError('bad-time', 'Give t1, the end of the run, or steps, the number of accepted steps.');
+    throw new OptionError(
+      'bad-time',
+      'The run has no end: give t1, or steps, the number of accepted steps, or a list of times as saveAt, at whose last it ends.',
+    );
   if (steps !== undefined && (!Number.isInteger(steps) || steps < 0))
     throw new OptionError('bad-time', `steps must be a whole number of at least 0, not ${shown(steps)}.`, {steps});
   const first = Math.min(typeof control.first === 'number' ? control.first : dt, control.max);

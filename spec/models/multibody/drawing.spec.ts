@@ -50,6 +50,16 @@ describe('drawn bodies', function () {
     expect(start.slice(0, 6)).to.deep.equal([0.5, 0, 0, 1.5, 0, 0]);
   });
 
+  it('bodies without shapes among others that have them keep their bars', () => {
+    const {figure} = multibody({...arm, shapes: {upper: [capsule({radius: 0.05, from: [0, 0, 0], to: [1, 0, 0]})]}});
+    // The centre of the lower arm, the elbow, and the two ends of the capsule.
+    const points = figure.points(at(multibody(arm).initial.q)).arraySync() as number[][];
+    const expected = [[1.5, 0, 0], [1, 0, 0], [0, 0, 0], [1, 0, 0]]; // prettier-ignore
+    expect(largest(points.flat().map((x, i) => x - expected.flat()[i]))).to.be.below(1e-6);
+    expect(figure.rods).to.deep.equal([[1, 0], [2, 3]]); // prettier-ignore
+    expect(multibody({...arm, shapes: {}}).figure.rods).to.deep.equal(multibody(arm).figure.rods);
+  });
+
   it('shapes have their corners, ends and radii; a run is a picture', () => {
     const system = multibody({
       gravity: [0, 0, -9.81],

@@ -1,7 +1,7 @@
 /** Forces, rotors and stops on the coordinates of joints, in maximal and in minimal coordinates. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {implicitEuler, newmark, simulate} from '../../../lib/index.js';
+import {implicitEuler, newmark, OptionError, simulate} from '../../../lib/index.js';
 import {
   compound,
   jointForce,
@@ -52,6 +52,59 @@ const cart = (spec: Partial<MultibodySpec> = {}, turned = false): Multibody =>
   });
 
 describe('coordinates of joints', () => {
+  it('are observed alike in both, from a to b: those of the tree, and one that closes a loop', () => {
+    const at = (coordinates: 'maximal' | 'minimal', turned: boolean): number[] => {
+      const bars = multibody({
+        coordinates,
+        bodies: {
+          crank: {
+            mass: 1,
+            inertia: [1, 1, 1],
+            position: [0, 0, 0.5],
+            velocity: [0.5, 0, 0],
+            angularVelocity: [0, 1, 0],
+          },
+          rod: {mass: 1, inertia: [1, 1, 1], position: [1, 0, 1], velocity: [1, 0, 0]},
+          rocker: {
+            mass: 1,
+            inertia: [1, 1, 1],
+            position: [2, 0, 0.5],
+            velocity: [0.5, 0, 0],
+            angularVelocity: [0, 1, 0],
+          },
+        },
+        joints: {
+          main: revolute('ground', 'crank', {at: [0, 0, 0], axis: y}),
+          pin: turned
+            ? revolute('rod', 'crank', {at: [0, 0, 1], axis: y})
+            : revolute('crank', 'rod', {at: [0, 0, 1], axis: y}),
+          knee: revolute('rod', 'rocker', {at: [2, 0, 1], axis: y}),
+          foot: revolute('ground', 'rocker', {at: [2, 0, 0], axis: y}),
+        },
+      });
+      const [main, pin, foot] = ['main', 'pin', 'foot'].map(name => bars.coordinate(name));
+      const path = simulate(bars, bars.initial, {
+        dt: 0.01,
+        t1: 1,
+        saveAt: 'end',
+        observe: place =>
+          tf.stack([main.position, pin.position, foot.position, main.rate, pin.rate, foot.rate].map(of => of(place))),
+      });
+      return [...path.values('observed').slice(6)];
+    };
+    for (const coordinates of both) {
+      for (const turned of [false, true]) {
+        // A parallelogram: the rod only shifts, and nothing acts on it, so it turns evenly by 1 rad/s.
+        const sign = turned ? 1 : -1;
+        at(coordinates, turned).forEach((value, i) =>
+          expect(value, `${coordinates} ${i}`).to.be.closeTo([1, sign, 1][i % 3], 1e-5),
+        );
+      }
+    }
+    const {coordinate} = cart();
+    expect(() => coordinate('hing')).to.throw(OptionError, "coordinate names joint 'hing', but there are rail, hinge");
+  });
+
   it('forces act alike in both, whichever body is given first: reactions hold all accelerations', () => {
     const found = [false, true].map(turned => {
       const minimal = cart({coordinates: 'minimal'}, turned);

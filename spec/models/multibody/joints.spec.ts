@@ -266,9 +266,27 @@ describe('joints', () => {
       /pitch/,
     );
     const system = one({...box, velocity: [0, 0, 1]}, fixed('ground', 'body'));
-    expect(() => run(system)).to.throw(InconsistentStateError);
+    expect(() => run(system)).to.throw(
+      InconsistentStateError,
+      "the velocity of lambda[2] (joint 'joint': point, z) is 1.000e+0",
+    );
     expect(() => system.reaction(run(system, {consistent: 'project'}), 'hinge')).to.throw(OptionError, /'hinge'/);
     expect(() => multibody({bodies: {body: box}, mas: 1} as never)).to.throw(OptionError, /mas/);
+  });
+});
+
+describe('rows of joints', () => {
+  it('are called by their joints where they are redundant, once each, and not more of them than one reads', () => {
+    const warningOf = (joints: {readonly [name: string]: Joint}): string =>
+      run(multibody({gravity: [0, 0, -g], bodies: {body: box}, joints})).warnings[0];
+    const rod = distanceJoint('ground', 'body', {from: [0, 0, 1], to: [0, 0, 0]});
+    expect(warningOf({rod, cable: rod})).to.match(
+      /^Redundant constraints: lambda\[0\] \(joint 'rod': distance\), lambda\[1\] \(joint 'cable': distance\) depend/,
+    );
+    const hinge = revolute('ground', 'body', {at: [0, 0, 0], axis: [0, 0, 1]});
+    const many = warningOf({hinge, weld: fixed('ground', 'body')});
+    expect(many.match(/\(joint '(hinge|weld)': (point, [xyz]|angle between axes)\)/g)).to.have.length(8);
+    expect(many).to.contain(' and 2 more depend on other rows');
   });
 });
 

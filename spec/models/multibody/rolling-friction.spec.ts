@@ -36,6 +36,28 @@ function ball({velocity = [0, 0, 0], angularVelocity = [0, 0, 0], slope = 0}: Th
 describe('friction against rolling and spinning', () => {
   const dt = 0.01;
 
+  it('rows are called by their bodies: a ball that begins within the ground, a box that lies on it by its corners', () => {
+    const inside = multibody({
+      bodies: {ball: {mass, inertia: [inertia, inertia, inertia], position: [0, 0, radius / 2]}},
+      contacts: [rigidContact('ground', 'ball', {shapes: [plane(), sphere({radius})], friction: 0.8, rolling: 0.1})],
+    });
+    expect(() => simulate(inside, inside.initial, {scheme, dt, steps: 1})).to.throw(
+      'the gap of lambda[0] (contact of ground and ball: normal) is -1.500e-1',
+    );
+    const crate = multibody({
+      bodies: {crate: {mass, inertia: [1, 1, 1], position: [0, 0, 0]}},
+      contacts: [rigidContact('ground', 'crate', {shapes: [plane(), box({size: [1, 1, 1]})], friction: 0.8})],
+    });
+    const rows = crate.constraints[0].rows ?? [];
+    expect([rows.length, rows[0], rows[1], rows[8], rows[11]]).to.deep.equal([
+      24,
+      'contact of ground and crate, point 0: normal',
+      'contact of ground and crate, point 1: normal',
+      'contact of ground and crate, point 0: first tangent',
+      'contact of ground and crate, point 1: second tangent',
+    ]);
+  });
+
   it('a ball that rolls is slowed by 5/7 μ_r g / r, stops, and stays', () => {
     const [rolling, speed] = [0.02, 1];
     const slowing = (5 * rolling * g) / (7 * radius);

@@ -276,6 +276,10 @@ describe('adaptive steps', () => {
         .values('t')
         .at(-1),
     ).to.be.below(0.999);
+    expect(() => simulate(pole, {y: 1}, {...options, control: adaptive({min: 1e-3})})).to.throw(
+      NewtonError,
+      /shorter than allowed: h = 0\.000\d+, and adaptive has min: 0\.001\. Lower it/,
+    );
   });
 
   it('a jump at t = 0 that no step takes: it ends after a hundred halvings at most, not at the least number there is', () => {
@@ -294,7 +298,7 @@ describe('adaptive steps', () => {
     const path = run(rk4(), {}, {steps: 10, throw: false, saveAt: 'all'});
     expect(path.status).to.equal('too-many-steps');
     expect(path.values('t')).to.have.lengthOf(11);
-    expect(() => run(rk4(), {}, {steps: 10})).to.throw(NewtonError, /steps allowed are used up/);
+    expect(() => run(rk4(), {}, {steps: 10})).to.throw(NewtonError, /the 10 steps allowed are used up/);
   });
 
   it('constant() is the grid', () => {

@@ -3,6 +3,9 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {Scheme, RunSettings} from '../../../lib/index.js';
 import {
+  adaptive,
+  batch,
+  constant,
   defineScheme,
   dopri5,
   gaussLegendre,
@@ -158,6 +161,20 @@ describe('states between steps', () => {
     expect([0, 2, 4].map(i => at(some, i))).to.deep.equal([0, 3, 10].map(i => at(all, i)));
     expect([...some.values('t')]).to.deep.equal([0, 0.05, 3 * 0.1, 0.31, 1]);
   });
+
+  for (const control of [constant(), adaptive({rtol: 1e-6})]) {
+    for (const back of [1, -1]) {
+      it(`without an end the run goes to the last of them: ${control.kind} steps, ${back > 0 ? 'forwards' : 'backwards'}`, () => {
+        const options = {scheme: trapezoid(), dt: back * 0.1, control, saveAt: [0.15, 0.55, 0.83].map(t => back * t)};
+        const values = (end: object): number[] => [
+          ...simulate(hard, {q: 1.2, v: -0.4}, {...options, ...end}).values('q'),
+        ];
+        expect(values({})).to.deep.equal(values({t1: back * 0.83}));
+        const prepared = batch.prepare(hard, {q: 1.2, v: -0.4}, options);
+        expect([...prepared.run([{}])[0].values('q')]).to.deep.equal(values({}));
+      });
+    }
+  }
 
   it('they do not change the run', () => {
     const [q] = mechanical(trapezoid(), 10, [0.15, 1]);

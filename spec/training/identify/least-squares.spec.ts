@@ -231,6 +231,7 @@ describe('least squares', () => {
     const fit = levenbergMarquardt({maxIterations: 3}).minimize(rosenbrock, [-1.2, 1]);
     expect(fit.status).to.equal('max-iterations');
     expect(fit.history).to.have.length(4);
+    expect(fit.message).to.contain('levenbergMarquardt({maxIterations: 6})');
   });
 
   it('fits nothing when every parameter is fixed', () => {

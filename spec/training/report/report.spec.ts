@@ -261,6 +261,14 @@ describe('report', () => {
       expect(r2).to.be.closeTo(1 - 5 / 14, 1e-15);
     });
 
+    it('leaves out samples that are missing, and not those that were not simulated', () => {
+      expect(goodnessOfFit([1, NaN, 2, 3, 6], [1, 7, 2, 5, 5])).to.deep.equal({
+        ...goodnessOfFit([1, 2, 3, 6], [1, 2, 5, 5]),
+        worstAt: 3,
+      });
+      expect(goodnessOfFit([1, 2], [1, NaN]).rmse).to.be.NaN;
+    });
+
     it('a histogram holds every value once', () => {
       fc.assert(
         fc.property(fc.array(fc.double({min: -1e3, max: 1e3, noNaN: true}), {minLength: 1, maxLength: 500}), values => {

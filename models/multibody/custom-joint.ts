@@ -1,0 +1,99 @@
+/**
+ * A joint of one's own: an equation of points of b as they are seen from a. Every joint of positions can be written so, as three
+ * points carry a pose; the rows of the joints that ship (rows.ts) are batched over all joints of a kind, and so are faster.
+ */
+import * as tf from '@tensorflow/tfjs';
+import {any, callable, list, refuseUnknownOptions, requireValue} from '../../lib/checks.js';
+import type {Params} from '../../lib/index.js';
+import {constantTensor, OptionError, ShapeError} from '../../lib/index.js';
+import type {Place} from './bodies.js';
+import type {Joint} from './joints.js';
+import {minus, requireVector, turned, turnedBack, type V3} from './numbers.js';
+import {Choice, constants, pointOf, type Pose} from './state.js';
+import {add, rotateBack, scale, sub, type Vec} from './vectors.js';
+
+/** What the function of a custom joint is given. */
+export interface CustomJointAt {
+  /**
+   * [points, 3]: where the points of b are, seen from a: in world axes for the ground, and for a body in the axes that are the world's
+   * at the start and move with it.
+   */
+  readonly points: tf.Tensor2D;
+  readonly t: tf.Tensor;
+  readonly params: Params;
+}
+
+/** What a custom joint asks of its bodies. */
+export interface CustomJoint {
+  readonly kind: 'custom';
+  readonly a: string;
+  readonly b: string;
+  /** Of b, in world coordinates at the start. */
+  readonly points: readonly V3[];
+  /** What messages call the rows: as many as the gap has numbers. */
+  readonly rows: readonly string[];
+  readonly gap: (at: CustomJointAt) => tf.Tensor;
+}
+
+/**
+ * A joint of your own between a and b: `gap` is zero where it holds, and at the start.
+ * @param spec.points of b, in world coordinates at the start; the reaction's torque is about the first
+ * @param spec.rows what messages call the rows, one a number of the gap
+ * @param spec.gap [rows], traced like a force, of the points as a sees them
+ * @throws OptionError 'bad-multibody'; ShapeError 'custom-joint' when traced
+ */
+export function customJoint(
+  a: string,
+  b: string,
+  spec: {
+    readonly points: readonly (readonly [number, number, number])[];
+    readonly rows: readonly string[];
+    readonly gap: (at: CustomJointAt) => tf.Tensor;
+  },
+): Joint {
+  refuseUnknownOptions(spec, {points: any, rows: list, gap: any}, 'customJoint', 'bad-multibody');
+  requireValue(spec.gap, callable, 'customJoint: gap', 'bad-multibody');
+  if (typeof a !== 'string' || typeof b !== 'string' || a === b)
+    throw new OptionError('bad-multibody', `customJoint joins two different bodies by name, or 'ground' and a body.`);
+  if (!Array.isArray(spec.points) || spec.points.length === 0 || !Array.isArray(spec.rows) || spec.rows.length === 0)
+    throw new OptionError(
+      'bad-multibody',
+      'customJoint: points must be a list of points of b, and rows a list of names, one for each number of the gap.',
+    );
+  const points = spec.points.map((point, i) => requireVector(point, `customJoint: points[${i}]`));
+  const joint: CustomJoint = {kind: 'custom', a, b, points, rows: spec.rows, gap: spec.gap};
+  return joint;
+}
+
+/** [rows], of poses. */
+export function customGap(
+  {points, rows, gap}: CustomJoint,
+  a: Place,
+  b: Place,
+  ground: number,
+): (at: {readonly pose: Pose; readonly t: tf.Tensor; readonly params: Params}) => tf.Tensor {
+  const [from, to] = [a, b].map(({index}) => new Choice(Array<number>(points.length).fill(index), ground));
+  const onB = points.map(point => turnedBack(b.rotation, minus(point, b.position)));
+  const axes = ([[1, 0, 0], [0, 1, 0], [0, 0, 1]] as V3[]).map(axis => turned(a.rotation, axis)); // prettier-ignore
+  return ({pose, t, params}) => {
+    const there = pointOf(to.pose(pose), constants(onB));
+    const {position, rotation} = from.pose(pose);
+    const seen =
+      position === undefined
+        ? there
+        : axes.reduce<Vec>(
+            (sum, axis, i) => add(sum, scale(rotateBack(rotation, sub(there, position))[i], numbers(axis))),
+            numbers(a.position),
+          );
+    const value = gap({points: tf.stack([...broadcast(seen, points.length)], 1) as tf.Tensor2D, t, params});
+    if (!(value instanceof tf.Tensor) || value.size !== rows.length)
+      throw new ShapeError(
+        'custom-joint',
+        `customJoint: gap must return a tensor of ${rows.length} numbers, one for each of its rows (${rows.join(', ')}); it returned ${value instanceof tf.Tensor ? `shape [${value.shape.join(', ')}]` : typeof value}.`,
+      );
+    return tf.reshape(value, [rows.length]);
+  };
+}
+
+const numbers = (a: V3): Vec => [constantTensor(a[0], []), constantTensor(a[1], []), constantTensor(a[2], [])];
+const broadcast = (a: Vec, count: number): tf.Tensor[] => a.map(x => tf.broadcastTo(x, [count]));
