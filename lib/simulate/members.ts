@@ -125,6 +125,11 @@ export class Members {
     return gradients;
   }
 
+  /** Parameters of which the gradients of these runs have a part for each member: those of its own when they went in lanes, else by now. */
+  ownOf([{step}]: readonly MemberRun[]): ReadonlySet<number> {
+    return step?.own ?? this.own;
+  }
+
   private alone({prepared}: MemberRun, cotangents: Float64Array, i: number): void {
     try {
       pullSeries(prepared, this.base.adjoint.run(prepared), cotangents);

@@ -141,7 +141,7 @@ class Batches {
         const packed = cotangents.map((cotangent, i) =>
           cotangent === undefined ? undefined : this.packed(asked[i], runs[i], cotangent, i),
         );
-        return this.pulled(asked, runs, packed, this.sums(asked), 1);
+        return this.pulled(asked, runs, packed, this.sums(asked, runs), 1);
       },
     };
   }
@@ -164,7 +164,7 @@ class Batches {
     const asked = this.read(given, values, 'loss');
     const runs = this.runs(asked, true, true);
     const losses = new Float64Array(asked.length);
-    const sums = this.sums(asked);
+    const sums = this.sums(asked, runs);
     const cotangents = asked.map((one, i) => {
       const {run: result} = runs[i];
       const traced = this.loaded(loss, one, runs[i]);
@@ -287,14 +287,15 @@ class Batches {
   }
 
   /** What loss and encoder add: to sums that the members share, or to their own. */
-  private sums(asked: readonly Asked[]): SourceCotangents[] {
+  private sums(asked: readonly Asked[], runs: readonly MemberRun[]): SourceCotangents[] {
     const {members, base} = this;
+    const own = members.ownOf(runs);
     const zeros = (): Float64Array[] => base.leaves.map(({values}) => new Float64Array(values.length));
     const captured = new Map<tf.Tensor, Float64Array>();
     const shared = zeros();
     return asked.map(() => {
-      const own = members.own.size === 0 ? shared : zeros();
-      return {captured, params: shared.map((total, p) => (members.own.has(p) ? own[p] : total))};
+      const ofMember = own.size === 0 ? shared : zeros();
+      return {captured, params: shared.map((total, p) => (own.has(p) ? ofMember[p] : total))};
     });
   }
 

@@ -124,10 +124,16 @@ export function noiseEquations({kind, calculus, diffusion, seed}: Noise, params:
     });
   const isMatrix = (of: tf.Tensor, y: tf.Tensor): boolean => of.rank > y.rank;
   const requireDiagonal = (y: tf.Tensor, t: tf.Tensor): void => {
-    if (kind !== 'diagonal' || dependsOnItsOwn(at => g(at.y, t), y)) return;
+    const together = kind === 'scalar' && y.rank > 0 ? y.shape[y.rank - 1] : 1;
+    const isOwn = (): boolean => dependsOnItsOwn(at => g(at.y, t), y, together);
+    if ((kind !== 'diagonal' && (kind !== 'scalar' || together === y.size)) || isOwn()) return;
+    const [what, others] =
+      kind === 'scalar'
+        ? [`a row of ${together} numbers of y, which share one noise,`, 'rows']
+        : ['a number of y', 'numbers of y'];
     throw new OptionError(
       'noise-not-diagonal',
-      "The diffusion of a number of y depends on other numbers of y, so its noise does not commute, and milstein and sri1 would lose their order: use eulerMaruyama or stochasticHeun. If all noises act on all numbers, set noise: 'general'.",
+      `The diffusion of ${what} depends on other ${others}, so its noise does not commute, and milstein and sri1 would lose their order: use eulerMaruyama or stochasticHeun. If all noises act on all numbers, set noise: 'general'.`,
     );
   };
   return {

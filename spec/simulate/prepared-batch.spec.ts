@@ -359,6 +359,21 @@ describe('batch.prepare', () => {
     }
   });
 
+  it('a pullback after another batch, whose members have parameters of their own: encoders of all members count', () => {
+    const falling = ode<Rate>(({y, params: {rate}}) => tf.neg(tf.mul(rate, y)));
+    const encoder = ({params: {rate}}: {params: Rate}) => ({y: tf.reshape(tf.mul(rate, 2), [1])});
+    const encoded = [0, 1, 2].map(() => ({initial: encoder}));
+    for (const scheme of [rk4(), trapezoid()]) {
+      const base = {scheme, dt: 0.01, t1: 1, params: {rate: 0.5}, saveAt: 'end'} as const;
+      const prepared = batch.prepare(falling, {y: [1]}, base);
+      const {trajectories, pullback} = prepared.vjp(encoded);
+      prepared.run([0.7, 0.9].map(rate => ({initial: {y: [1]}, params: {rate}})));
+      const {params} = pullback(trajectories.map(() => ({y: [0, 1]})));
+      // y(1) = 2 r e⁻ʳ of each of three.
+      close(params.rate, [3 * 2 * (1 - 0.5) * Math.exp(-0.5)], 1e-4, scheme.name);
+    }
+  });
+
   it('says which member is wrong, and leaves no tensor behind', () => {
     const prepared = batch.prepare(system, members[0].initial, {...options, scheme: tsit5()});
     const before = tf.memory().numTensors;

@@ -387,6 +387,25 @@ describe('simulate: sde', () => {
       }
     });
 
+    it("a seed that engine 'tensor' would round to that of another path", () => {
+      const walk = sde<{seed: tf.Tensor}>({
+        drift,
+        diffusion: () => tf.ones([2]),
+        noise: 'additive',
+        seed: ({seed}) => seed,
+      });
+      const end = (seed: number, engine: 'tensor' | 'wasm'): number => {
+        // Times that single precision holds: at others the path is that of rounded times.
+        const run = simulate(walk, start, {...options, dt: 0.125, params: {seed}, engine});
+        run.dispose();
+        return run.values('y').at(-1) as number;
+      };
+      expect(end(2 ** 24 - 1, 'tensor')).to.be.closeTo(end(2 ** 24 - 1, 'wasm'), 1e-6);
+      expect(() => end(2 ** 24 + 1, 'tensor')).to.throw(OptionError, 'below 16777216');
+      const fixed = sde({drift, diffusion: () => tf.ones([2]), noise: 'additive', seed: 2 ** 40 + 1});
+      expect(() => simulate(fixed, start, {...options, engine: 'tensor'})).to.throw(OptionError, 'smaller seed');
+    });
+
     it('schemes of another kind, sense or noise', () => {
       const ito = sde({drift, diffusion, calculus: 'ito', seed: 1});
       const run = (system: SdeSystem, scheme: Scheme) => () => simulate(system, start, {...options, scheme});
@@ -403,6 +422,20 @@ describe('simulate: sde', () => {
       const mixing = sde({drift, diffusion: ({y}) => tf.reverse(y), calculus: 'ito', seed: 1});
       for (const scheme of [milstein(), sri1()])
         expect(() => simulate(mixing, start, {...options, scheme})).to.throw(OptionError, 'other numbers');
+      // One noise a row commutes, but not where a row reads another: the strong order was ½.
+      const meanField = (axis: number): typeof mixing =>
+        sde({
+          drift,
+          diffusion: ({y}) => tf.add(tf.zerosLike(y), tf.mean(y, axis, true)),
+          noise: 'scalar',
+          calculus: 'ito',
+          seed: 1,
+        });
+      const rows = {y: [[1, 0.5], [2, 1]]}; // prettier-ignore
+      for (const scheme of [milstein(), sri1()]) {
+        expect(() => simulate(meanField(0), rows, {...options, scheme})).to.throw(OptionError, 'other rows');
+        expect(() => simulate(meanField(1), rows, {...options, scheme}).dispose()).not.to.throw();
+      }
       const additive = sde({drift, diffusion: ({y}) => y, noise: 'additive', seed: 1});
       expect(() => simulate(additive, start, options)).to.throw(OptionError, 'reads y');
       const shaped = sde({drift, diffusion: () => tf.zeros([2, 3]), calculus: 'ito', seed: 1});

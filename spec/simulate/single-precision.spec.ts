@@ -5,15 +5,18 @@ import type {AnySystem, Scheme} from '../../lib/index.js';
 import {
   adaptive,
   batch,
+  dde,
   dopri5,
   implicitMidpoint,
   kvaerno5,
   mechanics,
+  milstein,
   newmark,
   ode,
   OptionError,
   radauIIA5,
   rk4,
+  sde,
   simulate,
   trapezoid,
   tsit5,
@@ -175,6 +178,69 @@ describe("precision: 'single'", () => {
         .to.throw(OptionError, `the engine is '${engine}'`)
         .with.property('code', 'bad-precision');
     expect(run({precision: 'half'})).to.throw(OptionError, 'precision');
+  });
+
+  describe('times and decisions are double', () => {
+    it('the phase of a drive at a late time: y′ = y sin(ωt), in single runs, in batches, and in what is observed', () => {
+      const driven = ode(({y, t}) => tf.mul(y, tf.sin(tf.mul(10, t))));
+      const observe = ({t}: {t: tf.Tensor}): tf.Tensor => tf.sin(tf.mul(10, t));
+      // Single precision has steps of 1/16 at t = 10⁶: the phase would be off by up to 0.3.
+      const members = Array.from({length: 5}, (_, i) => ({initial: {y: [1, 2], t: 1e6 + 0.013 * i}}));
+      const options = {scheme: rk4(), dt: 0.01, t1: 1e6 + 1, precision: 'single', observe} as const;
+      const runs = [
+        ...batch.prepare(driven, {y: [1, 2]}, options).run(members),
+        ...members.map(({initial}) => simulate(driven, initial, options)),
+      ];
+      for (const run of runs) {
+        const [t, y, observed] = [run.values('t'), run.values('y'), run.values('observed')];
+        const phase = (time: number): number => Math.cos(10 * t[0]) - Math.cos(10 * time);
+        t.forEach((time, i) => {
+          // What 10t is rounded to in double precision is 2e-9, the scheme's error 1e-8.
+          expect(observed[i]).to.be.closeTo(Math.sin(10 * time), 1e-6);
+          expect(y[2 * i]).to.be.closeTo(Math.exp(phase(time) / 10), 1e-6);
+        });
+        run.dispose();
+      }
+    });
+
+    it('the seed of a path that members of a batch share, which single precision has no number for', () => {
+      const seed = 2 ** 40 + 12345;
+      const walk = sde<{seed: tf.Tensor}>({
+        drift: ({y}) => tf.sin(y),
+        diffusion: ({y}) => tf.add(0.3, tf.mul(0.1, tf.square(y))),
+        calculus: 'ito',
+        seed: ({seed: own}) => own,
+      });
+      const options = {scheme: milstein(), dt: 0.07, t1: 1, saveAt: 'end', params: {seed}} as const;
+      const members = [0, 1, 2, 3, 4].map(i => ({initial: {y: [1, 0.5], t: 0.1 * i}}));
+      const runs = batch.prepare(walk, {y: [1, 0.5]}, {...options, precision: 'single'}).run(members);
+      runs.forEach((run, i) => {
+        const exact = simulate(walk, members[i].initial, options);
+        expect(apart(run.values('y'), exact.values('y'))).to.be.below(1e-6);
+        exact.dispose();
+        run.dispose();
+      });
+    });
+
+    for (const scheme of [rk4(), tsit5()])
+      it(`${scheme.name}: breaking points of a delay, at which the state jumps from its history`, () => {
+        const delayed = dde<{rate: tf.Tensor; delay: tf.Tensor}>({
+          derivative: ({y, delayed: [past], params}) => tf.sub(tf.mul(params.rate, tf.tanh(past)), y),
+          delays: [({delay}) => delay],
+          longest: 0.5,
+          history: ({t, params}) => tf.mul(params.rate, tf.stack([tf.cos(t), tf.sin(t)])),
+        });
+        for (let i = 0; i < 4; i++) {
+          const params = {rate: 0.6 + 0.15 * i, delay: 0.21 + 0.03 * i};
+          const [double, single] = (['double', 'single'] as const).map(precision => {
+            const options = {scheme, dt: 0.043 + 0.007 * i, t1: 1, saveAt: 'end', params, precision} as const;
+            const run = simulate(delayed, {y: [-0.4, 0.7], t: 0.037 * i}, options);
+            run.dispose();
+            return run.values('y');
+          });
+          expect(apart(single, double)).to.be.below(1e-6);
+        }
+      });
   });
 
   describe('short steps', () => {

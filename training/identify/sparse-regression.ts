@@ -230,7 +230,7 @@ function textOf(names: readonly string[], coefficients: Float64Array): string {
 /**
  * Products of powers of the variables up to a degree, by their names: '1', 'x', 'y', 'x²', 'x y', …
  * @param variables [samples] each
- * @throws OptionError if the degree is not a whole number of at least 1
+ * @throws OptionError if the degree is not a whole number of at least 1; 'name-clash' for a variable with the name of a product, such as 'x²'
  */
 export function polynomials(variables: Columns, degree: number): {readonly [name: string]: Float64Array} {
   requireValue(degree, countCheck, 'polynomials: degree');
@@ -258,7 +258,15 @@ export function polynomials(variables: Columns, degree: number): {readonly [name
     own
       .flatMap(({key}, k) => (powers[k] === 0 ? [] : [powers[k] === 1 ? key : `${key}${superscript(powers[k])}`]))
       .join(' ') || '1';
-  return Object.fromEntries(all.map(({powers, values}) => [nameOf(powers), values]));
+  const named = all.map(({powers, values}) => [nameOf(powers), values] as const);
+  const twice = named.find(([name], i) => named.findIndex(([other]) => other === name) < i);
+  if (twice !== undefined)
+    throw new OptionError(
+      'name-clash',
+      `polynomials: two terms would be named '${twice[0]}', a variable and a product; rename the variable.`,
+      {name: twice[0]},
+    );
+  return Object.fromEntries(named);
 }
 
 const superscript = (power: number): string => [...String(power)].map(digit => '⁰¹²³⁴⁵⁶⁷⁸⁹'[Number(digit)]).join('');

@@ -5,9 +5,11 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {operandTable, sliceTable, viewTable} from '../../graph/build.js';
+import {OptionError} from '../../errors.js';
 import type {Node, Op, Shape} from '../../graph/node.js';
 import {sizeOf, stridesOf} from '../../graph/node.js';
 import {runCholesky, runLu, runSolve, runTriangularSolve} from '../../linalg/gradients.js';
+import {numbersOf} from '../../read.js';
 import {binaryFunctions, hasKernels, onHost, toFloat, unaryFunctions} from './functions.js';
 
 /** Computes a node's tensor from its operands'. */
@@ -214,13 +216,34 @@ const replays: {readonly [O in Exclude<Op, 'input'>]: Replay<O>} = {
   eigen: node => onHost(node, held(node.shape)),
   svd: node => onHost(node, held(node.shape)),
   leastSquares: node => onHost(node, held(node.shape)),
-  brownian: node => onHost(node, held(node.shape)),
+  brownian: node => {
+    const path = onHost(node, held(node.shape));
+    return operands => {
+      requireHeld(numbersOf(operands[0]));
+      return path(operands);
+    };
+  },
   mapped: node => onHost(node, held(node.shape)),
   declared:
     node =>
     ([value]) =>
       tf.reshape(value, held(node.shape)),
 };
+
+/**
+ * A seed that was rounded would be another path's.
+ * @throws OptionError 'bad-seed'
+ */
+function requireHeld(seeds: Float64Array): void {
+  const wholes = tf.backend().floatPrecision() === 16 ? 2 ** 11 : 2 ** 24;
+  const beyond = seeds.find(seed => seed >= wholes);
+  if (beyond === undefined) return;
+  throw new OptionError(
+    'bad-seed',
+    `sde: the seed is about ${beyond}, but engine 'tensor' holds whole numbers below ${wholes} only, and would run along the path of another: use a smaller seed, or engine 'auto'.`,
+    {seed: beyond},
+  );
+}
 
 /** What an extreme of nothing is; every other primitive makes zeros of nothing. */
 const ofNothing: {readonly [O in Op]?: number} = {max: -Infinity, min: Infinity};

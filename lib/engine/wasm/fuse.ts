@@ -22,6 +22,8 @@ export interface Loop {
   readonly weight: number;
   /** How many points there are. */
   readonly points: number;
+  /** In double precision, whatever the program's is. */
+  readonly precise: boolean;
   /** The values that are whole at each point, for others at the same point to use. */
   readonly offered: ReadonlySet<Node>;
   /** The same with more results at its points, if these leave axes and cuts as they are; this one is used up then. */
@@ -33,8 +35,15 @@ const heaviest = 160;
 /** Up to this size loops are joined even if they share nothing: starting a loop costs more than its points. */
 const smallSize = 16;
 
-export function loopOf(nest: Nest, built: Built): Loop {
-  return loopWith(nest, built, {values: new Set(), reads: new Set(), writes: new Set(), offered: new Set()}, 0);
+/** @param precise of what is made of times, and decisions (precise.ts); single numbers are so anyway */
+export function loopOf(nest: Nest, built: Built, precise: boolean): Loop {
+  const known = {
+    values: new Set<Expression>(),
+    reads: new Set<Node>(),
+    writes: new Set<Node>(),
+    offered: new Set<Node>(),
+  };
+  return loopWith(nest, built, known, 0, precise || pointsOf(nest) === 1);
 }
 
 /** What a loop is known by: it grows with the loop. */
@@ -46,7 +55,7 @@ interface Known {
 }
 
 /** @param from the first result that is not among what is known */
-function loopWith(nest: Nest, built: Built, known: Known, from: number): Loop {
+function loopWith(nest: Nest, built: Built, known: Known, from: number, precise: boolean): Loop {
   const {values, reads, writes, offered} = known;
   visitExpressions(
     built,
@@ -67,11 +76,12 @@ function loopWith(nest: Nest, built: Built, known: Known, from: number): Loop {
     reads,
     weight: values.size / Math.max(1, built.pieces.length),
     points: pointsOf(nest),
+    precise,
     offered,
     extended(roots) {
       const all = built.extended(roots);
       if (all === undefined) return undefined;
-      return loopWith({...nest, roots: [...nest.roots, ...roots]}, all, known, nest.roots.length);
+      return loopWith({...nest, roots: [...nest.roots, ...roots]}, all, known, nest.roots.length, precise);
     },
   };
 }
@@ -106,6 +116,7 @@ function pointsOf(nest: Nest): number {
 export function mayJoin(earlier: Loop, later: Loop): boolean {
   if (
     earlier.points !== later.points
+    || earlier.precise !== later.precise
     || earlier.weight + later.weight > heaviest
     || !earlier.nest.flat
     || !later.nest.flat
@@ -177,7 +188,7 @@ export function join(earlier: Loop, later: Loop, isStored: (node: Node) => boole
     flat: true,
   };
   const built = buildPieces(nest, isStored, views);
-  return 'store' in built ? undefined : loopOf(nest, built);
+  return 'store' in built ? undefined : loopOf(nest, built, earlier.precise);
 }
 
 function copyOf({axes, roots, flat}: Nest): Nest {

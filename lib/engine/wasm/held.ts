@@ -17,10 +17,11 @@ export class Held {
   private readonly multiplied = new Set<Node>();
 
   constructor(
-    {steps}: Lowered,
+    private readonly lowered: Lowered,
     readonly format: Format,
   ) {
     if (format === double) return;
+    const {steps} = lowered;
     const kernels = steps.filter((step): step is KernelStep => step.kind === 'kernel');
     const products = kernels.filter(({node}) => node.op === 'matMul');
     for (const step of kernels) if (step.node.op !== 'matMul') valuesOf(step).forEach(node => this.doubles.add(node));
@@ -52,7 +53,7 @@ export class Held {
 
   /** Of a value in the programs' own memory. */
   own(node: Node): Format {
-    return this.doubles.has(node) ? double : this.format;
+    return this.doubles.has(node) || this.lowered.precise.has(node) ? double : this.format;
   }
 }
 

@@ -79,9 +79,12 @@ class Linker implements ModuleSurroundings {
   private readonly pairs = new Map<bigint, number>();
   /** Index of the imported function for those computed by the host. */
   private readonly imported = new Map<FunctionName | BinaryName, number>();
-  /** Index of the module's own function for those computed two at once. */
-  private readonly own = new Map<FunctionName | BinaryName, number>();
-  private readonly vectorFunctions = new Set<VectorFunction>();
+  /** Index of the module's own function for those computed several at once, by format. */
+  private readonly own = {
+    double: new Map<FunctionName | BinaryName, number>(),
+    single: new Map<FunctionName | BinaryName, number>(),
+  };
+  private readonly vectorFunctions = {double: new Set<VectorFunction>(), single: new Set<VectorFunction>()};
   private readonly hostImports = new Map<KernelStep, {index: number; slot: number}>();
   private readonly hostKernels: HostKernel[] = [];
   private readonly data: {address: number; values: Float64Array | Float32Array | Int32Array}[] = [];
@@ -165,10 +168,10 @@ class Linker implements ModuleSurroundings {
       if (!this.imported.has(fn))
         this.imported.set(fn, this.builder.import('math', fn, {parameters, results: ['f64']}));
     };
-    const unary = (fn: FunctionName): void => {
+    const unary = (fn: FunctionName, {name}: Format): void => {
       if (unaryForms[fn].by === 'call') declare(fn, ['f64']);
       if (!isVectorFunction(fn)) return;
-      this.vectorFunctions.add(fn);
+      this.vectorFunctions[name].add(fn);
       const fallback = fallbacks[fn];
       if (fallback !== undefined) declare(fallback, ['f64']);
     };
@@ -185,7 +188,7 @@ class Linker implements ModuleSurroundings {
           continue;
         }
         visitExpressions(step.built, e => {
-          if (e.kind === 'unary') unary(e.fn);
+          if (e.kind === 'unary') unary(e.fn, step.precise ? double : this.format);
           if (e.kind === 'binary' && binaryForms[e.fn].by === 'call') declare(e.fn, ['f64', 'f64']);
         });
       }
@@ -205,12 +208,13 @@ class Linker implements ModuleSurroundings {
   }
 
   private defineVectorFunctions(): void {
-    for (const fn of this.vectorFunctions) {
-      const {index, body} = this.builder.define({parameters: ['v128'], results: ['v128']});
-      const emit = this.format === double ? emitVectorFunction : emitSingleFunction;
-      emit(fn, body, bits => this.pairAddress(bits), this.imported.get(fn));
-      this.own.set(fn, index);
-    }
+    for (const {name} of [double, single])
+      for (const fn of this.vectorFunctions[name]) {
+        const {index, body} = this.builder.define({parameters: ['v128'], results: ['v128']});
+        const emit = name === 'double' ? emitVectorFunction : emitSingleFunction;
+        emit(fn, body, bits => this.pairAddress(bits), this.imported.get(fn));
+        this.own[name].set(fn, index);
+      }
   }
 
   product(product: Product, format: Format): number {
@@ -332,8 +336,8 @@ class Linker implements ModuleSurroundings {
     return address;
   }
 
-  callIndex(fn: FunctionName | BinaryName): number {
-    const index = this.own.get(fn) ?? this.imported.get(fn);
+  callIndex(fn: FunctionName | BinaryName, {name}: Format): number {
+    const index = this.own[name].get(fn) ?? this.imported.get(fn);
     if (index === undefined) throw new Error(`${fn} was not declared`);
     return index;
   }

@@ -9,6 +9,7 @@ import {join, loopOf, mayJoin, visitExpressions, withoutUnread} from './fuse.js'
 import {nestsOf} from './nest.js';
 import type {Operand} from './operands.js';
 import {buildPieces} from './pieces.js';
+import {preciseValues, readElsewhere} from './precise.js';
 import type {Storage} from './storage.js';
 import {kinds, storageChoice} from './storage.js';
 import {bare} from './view.js';
@@ -27,22 +28,26 @@ export type Step = Loop | KernelStep;
 export interface Lowered {
   readonly graph: Graph;
   readonly steps: readonly Step[];
+  /** Values in double precision, whatever the program's is (precise.ts). */
+  readonly precise: ReadonlySet<Node>;
   /** Values that some code reads by address. */
   readonly addressed: ReadonlySet<Node>;
 }
 
-export function lower(graph: Graph): Lowered {
+/** @param isSingle of a program in single precision */
+export function lower(graph: Graph, isSingle = false): Lowered {
   const views = new Views();
-  const nests = new Nests(views);
-  const forced = new Set<Node>();
   const outputs = graph.outputs.map(output => output.node);
+  const precise = isSingle ? preciseValues(outputs) : new Set<Node>();
+  const nests = new Nests(views, precise);
+  const forced = new Set<Node>(readElsewhere(outputs, precise));
   const choose = storageChoice(outputs, views);
   for (;;) {
     const storage = choose(forced);
     const store = nests.obstacles(storage);
     if (store.size === 0) {
       const steps = withoutUnneeded(new Steps(storage, views, nests).make(), outputs);
-      return {graph, steps, addressed: addressedIn(steps)};
+      return {graph, steps, precise, addressed: addressedIn(steps)};
     }
     for (const node of store) {
       if (node === undefined || forced.has(node)) throw new Error('a program has a value that no loop can be made for');
@@ -66,7 +71,10 @@ class Nests {
   /** As it is now: nests that others join later ask again. */
   private isStored: Storage['isStored'] = () => false;
 
-  constructor(private readonly views: Views) {}
+  constructor(
+    private readonly views: Views,
+    private readonly precise: ReadonlySet<Node>,
+  ) {}
 
   /** What has to be stored, too, before every nest can be built. */
   obstacles({stored, isStored}: Storage): Set<Node | undefined> {
@@ -99,7 +107,7 @@ class Nests {
         },
         this.views,
       );
-      if (!('store' in built)) return [loopOf(nest, built)];
+      if (!('store' in built)) return [loopOf(nest, built, this.precise.has(node))];
       store.add(built.store);
       return [];
     });

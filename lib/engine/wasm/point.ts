@@ -470,6 +470,16 @@ export class PointEmitter {
       body.memory(held.loadZero, offsets[0]);
       for (let lane = 1; lane < held.lanes; lane++) body.laneMemory(held.loadLane, offsets[lane], lane);
     };
+    if (held.lanes > format.lanes) {
+      // Two numbers, to be widened.
+      if (contiguous) body.memory(double.loadZero, push(0));
+      else {
+        const [second, first] = [push(1), push(0)];
+        body.memory(held.loadZero, first).laneMemory(held.loadLane, second, 1);
+      }
+      body.op('f64x2.promote_low_f32x4');
+      return;
+    }
     load(0);
     if (held.lanes === format.lanes) return;
     load(2);

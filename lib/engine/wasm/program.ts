@@ -35,7 +35,7 @@ export interface ModuleSurroundings {
   convertedAddress(node: Node<'input'>): number;
   /** Room that is nobody's between two steps. */
   scratch(bytes: number): number;
-  callIndex(fn: FunctionName | BinaryName): number;
+  callIndex(fn: FunctionName | BinaryName, format: Format): number;
   /** Index of the import that computes this step in JavaScript. */
   hostIndex(step: KernelStep, operands: HostKernel['operands'], address: number): number;
   /** The function for products of this shape, called with the addresses of their operands and of their results. */
@@ -87,7 +87,8 @@ export class ProgramEmitter implements LoopSurroundings {
       this.converted.set(node, address);
     }
     for (const step of this.lowered.steps) {
-      if (step.kind === 'loop') emitNest(this.body, step, this.placement.overwriting.has(step), this);
+      if (step.kind === 'loop')
+        emitNest(this.body, step, this.placement.overwriting.has(step), step.precise ? this.precise : this);
       else this.kernel(step);
       if (poisoned)
         for (const node of this.placement.dead.get(step) ?? [])
@@ -135,11 +136,23 @@ export class ProgramEmitter implements LoopSurroundings {
   }
 
   call(fn: FunctionName | BinaryName): number {
-    return this.linker.callIndex(fn);
+    return this.linker.callIndex(fn, this.format);
   }
 
   zero(body: Body, address: number, of: Node): void {
     this.linker.emitZero(body, address, this.formatOf(of).bytes * of.size);
+  }
+
+  /** Of loops in double precision: what they read and write is held so, but for single numbers. */
+  private get precise(): LoopSurroundings {
+    return {
+      format: double,
+      formatOf: of => (isOp(of, 'constant') ? double : this.formatOf(of)),
+      place: of => (isOp(of, 'constant') ? {address: this.addressOf(of, double)} : this.place(of)),
+      table: (table, bytes) => this.table(table, bytes),
+      call: fn => this.linker.callIndex(fn, double),
+      zero: (body, address, of) => this.zero(body, address, of),
+    };
   }
 
   // ---------------------------------------------------------------- kernels

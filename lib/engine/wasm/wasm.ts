@@ -31,6 +31,7 @@ import {firstAddress, link, pageBytes} from './link.js';
 import {lower} from './lower.js';
 import type {MemoryUse} from './memory.js';
 import {ordinary} from './memory.js';
+import {computedOnce} from './precise.js';
 import type {Vectors} from '../vectors.js';
 import {newtonCalls, newtonNumbers} from './newton-calls.js';
 import {getThreadsCount, productThreads} from './product-threads.js';
@@ -239,7 +240,7 @@ export function generate(
   for (const [name, graph] of Object.entries(programs)) {
     // What depends on no input is computed once, when an instance is made.
     const all = new Set(graph.inputs.map(node => node.attributes.name));
-    const {before, each} = hoist(valuesOf(graph), all, `${name}/fixed.`);
+    const {before, each} = hoist(valuesOf(graph), all, `${name}${computedOnce}`);
     if (before.outputs.length > 0) {
       beginnings.push(`${name}/fixed`);
       parts.set(`${name}/fixed`, before);
@@ -248,7 +249,7 @@ export function generate(
   }
   const sizes = bufferSizes(Object.fromEntries(parts));
   for (const [name, size] of bufferSizes(programs, options)) sizes.set(name, size);
-  const lowered = new Map([...parts].map(([name, graph]) => [name, lower(graph)]));
+  const lowered = new Map([...parts].map(([name, graph]) => [name, lower(graph, format === single)]));
   return {...link(lowered, sizes, memory, format, threads, begin), beginnings};
 }
 

@@ -184,6 +184,8 @@ describe('identify: sparse regression', () => {
     );
     expect(() => sparseRegression({features: {}, targets: {x}, threshold: 1})).to.throw(DataError, 'samples');
     expect(() => polynomials({x}, 0)).to.throw(OptionError, 'degree');
+    // It took the place of the product, without a word.
+    expect(() => polynomials({x, 'x²': x}, 2)).to.throw(OptionError, "would be named 'x²'");
     expect(() => differences([0, 1, 1], x)).to.throw(DataError, 'increase');
   });
 });
