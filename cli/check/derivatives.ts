@@ -78,7 +78,7 @@ function firstDerivatives(term: Term, at: Named, w: Float64Array): Finding {
     ok: !isWrong(worst),
     where: term.where,
     message: isWrong(worst)
-      ? `${sentence(worst)}. A tf.customGrad in this term is wrong, or it reads a value outside the trace.`
+      ? `${sentence(worst)}. A tf.customGrad or a definePrimitive in this term is wrong, or it reads a value outside the trace.`
       : agreement(worst),
   };
 }

@@ -7,7 +7,6 @@ import {any, callable, list, refuseUnknownOptions, requireValue} from '../../lib
 import type {Params} from '../../lib/index.js';
 import {constantTensor, OptionError, ShapeError} from '../../lib/index.js';
 import type {Place} from './bodies.js';
-import type {Joint} from './joints.js';
 import {minus, requireVector, turned, turnedBack, type V3} from './numbers.js';
 import {Choice, constants, pointOf, type Pose} from './state.js';
 import {add, rotateBack, scale, sub, type Vec} from './vectors.js';
@@ -29,7 +28,7 @@ export interface CustomJoint {
   readonly a: string;
   readonly b: string;
   /** Of b, in world coordinates at the start. */
-  readonly points: readonly V3[];
+  readonly points: readonly (readonly [number, number, number])[];
   /** What messages call the rows: as many as the gap has numbers. */
   readonly rows: readonly string[];
   readonly gap: (at: CustomJointAt) => tf.Tensor;
@@ -50,7 +49,7 @@ export function customJoint(
     readonly rows: readonly string[];
     readonly gap: (at: CustomJointAt) => tf.Tensor;
   },
-): Joint {
+): CustomJoint {
   refuseUnknownOptions(spec, {points: any, rows: list, gap: any}, 'customJoint', 'bad-multibody');
   requireValue(spec.gap, callable, 'customJoint: gap', 'bad-multibody');
   if (typeof a !== 'string' || typeof b !== 'string' || a === b)
@@ -61,8 +60,7 @@ export function customJoint(
       'customJoint: points must be a list of points of b, and rows a list of names, one for each number of the gap.',
     );
   const points = spec.points.map((point, i) => requireVector(point, `customJoint: points[${i}]`));
-  const joint: CustomJoint = {kind: 'custom', a, b, points, rows: spec.rows, gap: spec.gap};
-  return joint;
+  return {kind: 'custom', a, b, points, rows: spec.rows, gap: spec.gap};
 }
 
 /** [rows], of poses. */

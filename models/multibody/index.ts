@@ -1,7 +1,7 @@
 /** Rigid bodies in space: the model, its joints and forces. */
 export type {BodySpec} from './bodies.js';
 export {contact, type BodyContact} from './contacts.js';
-export {customJoint, type CustomJointAt} from './custom-joint.js';
+export {customJoint, type CustomJoint, type CustomJointAt} from './custom-joint.js';
 export {
   axisTorque,
   jointFriction,

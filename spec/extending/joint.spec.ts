@@ -3,10 +3,10 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {InconsistentStateError, OptionError, ShapeError, simulate} from '../../lib/index.js';
 import {customJoint, multibody, revolute, spherical, type Joint, type Multibody} from '../../models/index.js';
-import {largest} from '../simulate/numbers.js';
 
 const g = 9.81;
 const [x, y, z] = [0, 1, 2];
+const largest = (values: ArrayLike<number>): number => Math.max(...Array.from(values, Math.abs));
 const number = (points: tf.Tensor, row: number, axis: number): tf.Tensor =>
   tf.reshape(tf.slice(points, [row, axis], [1, 1]), []);
 

@@ -8,6 +8,7 @@ import {
   mechanics,
   OptionError,
   simulate,
+  ShapeError,
   TraceError,
   type SimulateOptions,
 } from '../../lib/index.js';
@@ -195,6 +196,16 @@ describe('a primitive from outside', () => {
     expect(() => definePrimitive({name: 'f', value: one, derivative: []} as never)).to.throw(
       OptionError,
       "Did you mean 'derivatives'?",
+    );
+    const listed = definePrimitive({
+      name: 'listed',
+      value: x => x ** 2,
+      derivatives: [x => tf.mul(2, x as unknown as tf.Tensor)],
+    });
+    const square = mechanics({mass: 1, forces: ({q}) => listed(q)});
+    expect(() => simulate(square, {q: 1, v: 0}, {dt: 0.1, steps: 1})).to.throw(
+      ShapeError,
+      /^the derivative of listed: .* Was a list of tensors given in place of a tensor\? Take it apart, \(\[x\]\) => …/,
     );
     expect(() => logAddExp(1)).to.throw(OptionError, 'logAddExp takes 2 arguments, not 1');
     const outside = tf.scalar(2);
