@@ -6,7 +6,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {any, callable, list, object, positive, refuseUnknownOptions, requireValue} from '../../lib/checks.js';
-import type {NumericParams, Observe, Params, RunState, Scheme, Tree} from '../../lib/index.js';
+import type {Newton, NumericParams, Observe, Params, RunState, Scheme, Tree} from '../../lib/index.js';
 import {moreau, OptionError, simulate} from '../../lib/index.js';
 import {readBodies, type Place} from './bodies.js';
 import type {BodyContact} from './contacts.js';
@@ -35,6 +35,8 @@ export interface NearOptions {
   readonly steps: number;
   /** Default `moreau()`. */
   readonly scheme?: Scheme;
+  /** As for `simulate`: `newton({onFailure: 'halve'})` takes a step in parts whose forces are not found. */
+  readonly newton?: Newton;
   readonly params?: NumericParams;
   /** Steps of a piece at most; every piece is compiled anew. Default 20. */
   readonly piece?: number;
@@ -95,13 +97,13 @@ export function simulateNear(spec: NearSpec, options: NearOptions): NearRun {
   );
   refuseUnknownOptions(
     options,
-    {dt: positive, steps: any, scheme: any, params: any, piece: any, onPiece: callable},
+    {dt: positive, steps: any, scheme: any, newton: any, params: any, piece: any, onPiece: callable},
     'simulateNear',
     'bad-multibody',
   );
   requireValue(spec.contact, callable, 'simulateNear: contact', 'bad-multibody');
   requireValue(spec.margin, positive, 'simulateNear: margin', 'bad-multibody');
-  const {dt, steps, scheme = moreau(), params, piece: longest = 20, onPiece} = options;
+  const {dt, steps, scheme = moreau(), newton, params, piece: longest = 20, onPiece} = options;
   for (const [name, value] of Object.entries({steps, piece: longest}))
     if (!(Number.isInteger(value) && value > 0))
       throw new OptionError('bad-multibody', `simulateNear: ${name} must be a positive whole number, not ${value}.`);
@@ -116,7 +118,13 @@ export function simulateNear(spec: NearSpec, options: NearOptions): NearRun {
   let left: Left | undefined;
   // A piece may have no contact that reads the parameters of contacts: all count as read.
   const observe: Observe = ({t, params: given}) => (readAll(given), t);
-  const run = {scheme, dt, observe, ...(params === undefined ? {} : {params})};
+  const run = {
+    scheme,
+    dt,
+    observe,
+    ...(newton === undefined ? {} : {newton}),
+    ...(params === undefined ? {} : {params}),
+  };
   for (let done = 0; done < steps;) {
     const most = Math.min(longest, steps - done);
     const began = performance.now();

@@ -1,7 +1,7 @@
 /** Runs in pieces with the contacts of what comes near, against the run with all contacts: motion and derivatives. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {moreau, OptionError, simulate, StiffgradError} from '../../../lib/index.js';
+import {moreau, newton, NewtonError, OptionError, simulate, StiffgradError} from '../../../lib/index.js';
 import {
   multibody,
   plane,
@@ -99,5 +99,9 @@ describe('contacts of what comes near', () => {
     expect(refused({margin: 0})).to.throw(OptionError, /margin/);
     expect(refused({planes: [ball]})).to.throw(OptionError, /planes\[0\]/);
     expect(refused({}, {steps: 0.5})).to.throw(OptionError, /steps/);
+    expect(refused({}, {newton: 'fast'})).to.throw(OptionError, /newton/);
+    // A step without a number fails in its parts, too, which only a run that takes it in parts says.
+    const parts = {dt, steps: 30, piece: 12, params: {mu: 0.3}, newton: newton({onFailure: 'halve'})};
+    expect(() => simulateNear(failing, parts)).to.throw(NewtonError, /h = 0\.0000/);
   });
 });
