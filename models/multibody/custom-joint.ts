@@ -14,7 +14,7 @@ import {add, rotateBack, scale, sub, type Vec} from './vectors.js';
 /** What the function of a custom joint is given. */
 export interface CustomJointAt {
   /**
-   * [points, 3]: where the points of b are, seen from a: in world axes for the ground, and for a body in the axes that are the world's
+   * Where the points of b are, [points, 3], seen from a: in world axes for the ground, and for a body in the axes that are the world's
    * at the start and move with it.
    */
   readonly points: tf.Tensor2D;
