@@ -4,7 +4,7 @@
  * 1996; Ericson, Real-Time Collision Detection, 2005, §4.4 and §5.5).
  */
 import * as tf from '@tensorflow/tfjs';
-import {norm, type V3} from './numbers.js';
+import {norm, units, type V3} from './numbers.js';
 import {ballCentres, ballRadii, centreIn, numbers, type Meet, type Meeting, type Pair} from './pairs.js';
 import {constants, pointOf, type SomePose} from './state.js';
 import {add, cross, dot, neg, rotate, rotateBack, scale, sub, sum, type Vec} from './vectors.js';
@@ -72,11 +72,6 @@ interface Box {
 }
 
 function boxesAt(pose: SomePose, pairs: readonly Pair[], side: 'under' | 'over'): Box {
-  const units: readonly V3[] = [
-    [1, 0, 0],
-    [0, 1, 0],
-    [0, 0, 1],
-  ];
   const place = (pair: Pair) => (side === 'under' ? pair.on : pair.of);
   const axis = (i: number): Vec => rotate(pose.rotation, constants(pairs.map(() => units[i])));
   return {

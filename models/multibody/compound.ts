@@ -5,7 +5,7 @@
  */
 import {OptionError} from '../../lib/index.js';
 import type {KnownStep} from './joints.js';
-import {inner, minus, norm, outer, scaled, type V3} from './numbers.js';
+import {inner, minus, norm, outer, scaled, units, type V3} from './numbers.js';
 
 /** In world coordinates at the start. */
 export interface CompoundRows {
@@ -65,11 +65,6 @@ function complement(directions: readonly V3[]): V3[] {
   };
   directions.forEach(take);
   const taken = basis.length;
-  const units: readonly V3[] = [
-    [1, 0, 0],
-    [0, 1, 0],
-    [0, 0, 1],
-  ];
   // The unit vector furthest from what is there first, so that no remainder is short.
   while (basis.length < 3) take(units.reduce((best, unit) => (norm(rest(unit)) > norm(rest(best)) ? unit : best)));
   return basis.slice(taken);

@@ -5,9 +5,9 @@
 import * as tf from '@tensorflow/tfjs';
 import {any, callable, list, refuseUnknownOptions, requireValue} from '../../lib/checks.js';
 import type {Params} from '../../lib/index.js';
-import {constantTensor, OptionError, ShapeError} from '../../lib/index.js';
+import {OptionError, ShapeError} from '../../lib/index.js';
 import type {Place} from './bodies.js';
-import {minus, requireVector, turned, turnedBack, type V3} from './numbers.js';
+import {minus, requireVector, turned, turnedBack, units} from './numbers.js';
 import {Choice, constants, pointOf, type Pose} from './state.js';
 import {add, rotateBack, scale, sub, type Vec} from './vectors.js';
 
@@ -72,7 +72,7 @@ export function customGap(
 ): (at: {readonly pose: Pose; readonly t: tf.Tensor; readonly params: Params}) => tf.Tensor {
   const [from, to] = [a, b].map(({index}) => new Choice(Array<number>(points.length).fill(index), ground));
   const onB = points.map(point => turnedBack(b.rotation, minus(point, b.position)));
-  const axes = ([[1, 0, 0], [0, 1, 0], [0, 0, 1]] as V3[]).map(axis => turned(a.rotation, axis)); // prettier-ignore
+  const axes = units.map(axis => turned(a.rotation, axis));
   return ({pose, t, params}) => {
     const there = pointOf(to.pose(pose), constants(onB));
     const {position, rotation} = from.pose(pose);
@@ -80,8 +80,8 @@ export function customGap(
       position === undefined
         ? there
         : axes.reduce<Vec>(
-            (sum, axis, i) => add(sum, scale(rotateBack(rotation, sub(there, position))[i], numbers(axis))),
-            numbers(a.position),
+            (sum, axis, i) => add(sum, scale(rotateBack(rotation, sub(there, position))[i], constants([axis]))),
+            constants([a.position]),
           );
     const value = gap({points: tf.stack([...broadcast(seen, points.length)], 1) as tf.Tensor2D, t, params});
     if (!(value instanceof tf.Tensor) || value.size !== rows.length)
@@ -93,5 +93,4 @@ export function customGap(
   };
 }
 
-const numbers = (a: V3): Vec => [constantTensor(a[0], []), constantTensor(a[1], []), constantTensor(a[2], [])];
 const broadcast = (a: Vec, count: number): tf.Tensor[] => a.map(x => tf.broadcastTo(x, [count]));

@@ -8,6 +8,11 @@ export type Q4 = readonly [number, number, number, number];
 export type Frame = readonly [V3, V3, V3];
 
 export const origin: V3 = [0, 0, 0];
+export const units: Frame = [
+  [1, 0, 0],
+  [0, 1, 0],
+  [0, 0, 1],
+];
 export const identity: Q4 = [1, 0, 0, 0];
 export const plus = (a: V3, b: V3): V3 => [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
 export const minus = (a: V3, b: V3): V3 => [a[0] - b[0], a[1] - b[1], a[2] - b[2]];

@@ -5,6 +5,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {constantTensor, linalg} from '../../lib/index.js';
+import {units} from './numbers.js';
 import {constants} from './state.js';
 import {pick} from './path-sums.js';
 import {eliminationOf, solveTree} from './tree-elimination.js';
@@ -21,12 +22,6 @@ interface JointBlocks {
   /** [6, 1], the acceleration beyond both. */
   readonly bias: tf.Tensor;
 }
-
-const units = [
-  [1, 0, 0],
-  [0, 1, 0],
-  [0, 0, 1],
-] as const;
 
 /** [count, 6, 6] by rows of two vectors. */
 const blockRows = (given: readonly (readonly [Vec, Vec])[]): tf.Tensor =>

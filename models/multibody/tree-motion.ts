@@ -6,7 +6,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {constantTensor} from '../../lib/index.js';
-import type {V3} from './numbers.js';
+import {units, type V3} from './numbers.js';
 import {pathSums, pick} from './path-sums.js';
 import {constants, type Pose} from './state.js';
 import type {Branch, Freedom, Tree} from './tree.js';
@@ -81,12 +81,6 @@ function groupsOf({branches}: Tree): readonly Group[] {
 /** Numbers of q or v, one of each branch of a group. */
 const ofEach = (x: tf.Tensor, {branches}: Group, of: (branch: Branch) => number): tf.Tensor =>
   pick([x], branches.map(of))[0];
-
-const units: readonly V3[] = [
-  [1, 0, 0],
-  [0, 1, 0],
-  [0, 0, 1],
-];
 
 function localOf(group: Group, q: tf.Tensor): Local {
   const {branches, kinds} = group;

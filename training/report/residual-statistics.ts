@@ -14,13 +14,12 @@ export interface GoodnessOfFit {
 
 /** How far simulated values are from measured ones: root mean square and R². A measured NaN is a missing sample, and left out. */
 export function goodnessOfFit(measured: ArrayLike<number>, simulated: ArrayLike<number>): GoodnessOfFit {
-  let samples = 0;
-  for (let i = 0; i < measured.length; i++) if (!Number.isNaN(measured[i])) samples++;
+  const present = Array.from(measured, (_, i) => i).filter(i => !Number.isNaN(measured[i]));
+  const {length: samples} = present;
   let mean = 0;
-  for (let i = 0; i < measured.length; i++) if (!Number.isNaN(measured[i])) mean += measured[i] / samples;
+  for (const i of present) mean += measured[i] / samples;
   let [squares, spread, worst, worstAt] = [0, 0, 0, 0];
-  for (let i = 0; i < measured.length; i++) {
-    if (Number.isNaN(measured[i])) continue;
+  for (const i of present) {
     const residual = measured[i] - simulated[i];
     squares += residual ** 2;
     spread += (measured[i] - mean) ** 2;

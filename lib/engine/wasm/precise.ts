@@ -6,7 +6,7 @@
  */
 import type {Node} from '../../graph/node.js';
 import {isOp, topological} from '../../graph/node.js';
-import {kinds} from './storage.js';
+import {belowViews, kinds} from './storage.js';
 
 /** Inputs that are times or places in time (step/buffers.ts; of a loss the times of what is saved). */
 const times: ReadonlySet<string> = new Set(['t', 'h', 'theta', 'ts']);
@@ -32,18 +32,11 @@ const decides = (node: Node): boolean =>
 
 /** Or a view of one; or computed once for all. */
 function isConstant(node: Node): boolean {
-  const found = shown(node);
+  const found = belowViews(node);
   return isOp(found, 'constant') || (isOp(found, 'input') && found.attributes.name.includes(computedOnce));
 }
 
 const isLeaf = (node: Node): boolean => kinds[node.op] === 'leaf';
-
-/** The value that views show. */
-function shown(node: Node): Node {
-  let found = node;
-  while (kinds[found.op] === 'view') found = found.operands[0];
-  return found;
-}
 
 /** With each value all that it is made of, but for what is given. */
 export function preciseValues(outputs: readonly Node[]): ReadonlySet<Node> {
@@ -78,10 +71,10 @@ export function preciseValues(outputs: readonly Node[]): ReadonlySet<Node> {
   }
   // Products read their operands in the programs' precision.
   const multiplied = new Set(
-    order.filter(node => node.op === 'matMul').flatMap(({operands}) => operands.flatMap(of => [of, shown(of)])),
+    order.filter(node => node.op === 'matMul').flatMap(({operands}) => operands.flatMap(of => [of, belowViews(of)])),
   );
   for (const node of order)
-    if (multiplied.has(node) || node.operands.some(operand => !isLeaf(shown(operand)) && !precise.has(operand)))
+    if (multiplied.has(node) || node.operands.some(operand => !isLeaf(belowViews(operand)) && !precise.has(operand)))
       precise.delete(node);
   return precise;
 }
@@ -91,6 +84,6 @@ export function readElsewhere(outputs: readonly Node[], precise: ReadonlySet<Nod
   if (precise.size === 0) return [];
   return topological(outputs)
     .filter(node => !precise.has(node) && kinds[node.op] !== 'view')
-    .flatMap(({operands}) => operands.map(shown))
+    .flatMap(({operands}) => operands.map(belowViews))
     .filter(node => precise.has(node));
 }

@@ -257,7 +257,8 @@ function isCheap(node: Node): boolean {
   );
 }
 
-function belowViews(node: Node): Node {
+/** The value that views show. */
+export function belowViews(node: Node): Node {
   let found = node;
   while (kinds[found.op] === 'view') found = found.operands[0];
   return found;
