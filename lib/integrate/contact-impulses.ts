@@ -86,6 +86,20 @@ export class ContactImpulses {
       : new ContactImpulses(forward, system, entries, at, counters, row => traced.unknown.rowName(row));
   }
 
+  /** Whether z, found without these, obeys the laws as well as what these accept. */
+  hold(): boolean {
+    const {forward, system, at, entries, counters} = this;
+    const {z, residual} = system;
+    forward.run('residual');
+    counters.residualEvaluations++;
+    let [speed, off] = [0, 0];
+    for (let i = 0; i < entries.pattern.n; i++)
+      speed = Math.max(speed, Math.abs(z[at.v + i]), Math.abs(z[at.mean + i]));
+    for (let i = 0; i < entries.places.length; i++)
+      off = Math.max(off, Math.abs(residual[at.lambda + i]), Math.abs(residual[at.pi + i]));
+    return off <= accepted(speed);
+  }
+
   /**
    * From the guess in z.
    * @returns whether z solves the step; otherwise `failure` says why where no other way would either
