@@ -336,4 +336,33 @@ describe('an animation', () => {
     );
     expect(text).to.equal('t = 2.00 s|t = 1.99 s|t = 0.00 s|t = 0.01 s|t = 0.02 s|t = 0.02 s|Pause');
   });
+
+  it('in space draws the balls behind first, as the view is turned, in Chromium', async function () {
+    this.timeout(100_000);
+    const chromium = await chromiumOrSkip(this);
+    const path = simulate(mechanics({mass: 1, forces: () => tf.zeros([2, 3])}), {q: [[0, -1, 0], [0, 1, 0]], v: [[0, 0, 0], [0, 0, 0]]}, {dt: 0.1, steps: 1}); // prettier-ignore
+    const html = animate(path, {figure: {points: ({q}) => q, radius: [0.5, 0.3]}}).html();
+    const text = await pageText(
+      chromium,
+      `
+      const frame = document.createElement('iframe');
+      frame.srcdoc = ${JSON.stringify(html).replaceAll('</', '<\\/')};
+      frame.onload = () => {
+        const page = frame.contentDocument, inside = frame.contentWindow, seen = [];
+        let radii = [];
+        const arc = inside.CanvasRenderingContext2D.prototype.arc;
+        inside.CanvasRenderingContext2D.prototype.arc = function (x, y, r, ...more) { radii.push(r); arc.call(this, x, y, r, ...more); };
+        const press = key => page.body.dispatchEvent(new inside.KeyboardEvent('keydown', {key, bubbles: true}));
+        for (let k = 0; k < 32; k++) {
+          radii = [];
+          press('ArrowRight');
+          seen.push(radii[0] < radii[1] ? 'small first' : 'large first');
+        }
+        document.querySelector('pre').textContent = [seen[0], seen[31]].join('|');
+      };
+      document.body.append(frame);`,
+    );
+    // The small ball is behind; turned by 3.2, about half a turn, it is before.
+    expect(text).to.equal('small first|large first');
+  });
 });
