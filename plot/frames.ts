@@ -47,7 +47,8 @@ export function placesAt(
   const row = (name: 'q' | 'v' | 'y'): ((i: number) => tf.Tensor) => {
     const values = (run as AnyTrajectory).values(name);
     const width = values.length / t.length;
-    const saved: unknown = (run as AnyTrajectory)[name];
+    const saved = (run as AnyTrajectory)[name];
+    // A run of simulateNear has arrays, and a figure that takes flat rows.
     const shape = saved instanceof tf.Tensor ? saved.shape.slice(1) : [width];
     return i => tf.tensor(Float32Array.from(values.subarray(i * width, (i + 1) * width)), shape);
   };

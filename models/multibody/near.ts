@@ -193,7 +193,7 @@ export function simulateNear(spec: NearSpec, options: NearOptions): NearRun {
   return {
     ...series,
     values: name => {
-      if (Object.hasOwn(series, name)) return series[name as keyof typeof series];
+      if (Object.hasOwn(series, name)) return series[name];
       throw new OptionError('bad-multibody', `simulateNear: a run has the series t, q and v, not ${shown(name)}.`);
     },
     system: {...bare, figure: multibody({...spec.system, contacts: search.drawn()}).figure},
