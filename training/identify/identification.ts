@@ -6,7 +6,7 @@ import type {LeastSquaresIteration, LeastSquaresResult, LeastSquaresStatus} from
 import {boolean, refuseUnknownOptions, requireValue, text} from '../../lib/checks.js';
 import {derived, type Derived} from './derived.js';
 import type {Errors, Estimates, Parameter, Parameters} from './parameters.js';
-import type {Model} from './record-model.js';
+import type {Model} from './model.js';
 import type {Report, ReportParameter} from '../report/report.js';
 import {renderFragment, renderReport, writeReport} from '../report/report.js';
 import type {MediaBundle} from '../report/displayed.js';
