@@ -60,7 +60,7 @@ function runWith(
     newton: newton({linear: sparseLu()}),
   });
   const {compiled} = prepared;
-  const {jacobian} = compiled;
+  const {jacobian} = compiled.matrices;
   if (jacobian === undefined) throw new Error('an implicit step without a Jacobian');
   Object.assign(compiled, {ownJacobian: change(jacobian)});
   const {error} = run(prepared);
