@@ -88,7 +88,7 @@ export default tseslint.config(
           patterns: [
             noNode,
             {
-              regex: '/lib/(?!index\\.js$|errors\\.js$|checks\\.js$|builtin\\.js$|read\\.js$)',
+              regex: '/lib/(?!index\\.js$|errors\\.js$|checks\\.js$|builtin\\.js$|read\\.js$|text\\.js$)',
               message: "training knows lib's public API only.",
             },
           ],

@@ -159,7 +159,6 @@ export function requireValue(
   if (!test(value)) throw new OptionError(code, `${name} must be ${what}, not ${shown(value)}.`, {option, value});
 }
 
-/** @throws OptionError where a name is given that is not one of these */
 /** In the tree of `params` a name is a leaf: of one parameter or one input, and without branches. @throws OptionError 'name-clash' */
 export function requireOwnPlaces(names: readonly string[], owner: string): void {
   const clash = names.find((name, i) =>
@@ -173,6 +172,7 @@ export function requireOwnPlaces(names: readonly string[], owner: string): void 
     );
 }
 
+/** @throws OptionError where a name is given that is not one of these */
 export function refuseUnknownName(
   what: string,
   given: string | undefined,
@@ -181,6 +181,25 @@ export function refuseUnknownName(
 ): void {
   if (given !== undefined && !known.includes(given))
     throw new OptionError(code, `${what} must be one of ${known.join(', ')}, not ${shown(given)}.`);
+}
+
+/**
+ * What a coefficient's function gives. Forces and gaps get {q, v, t, params}; what does not depend on a state gets the params
+ * themselves, and the error of a function written for the other says so.
+ * @param name what it is, as the sentence begins: 'spring: stiffness'
+ * @throws OptionError 'bad-coefficient'
+ */
+export function calledWithParams<P extends object, T>(of: (params: P) => T, params: P, name: string): T {
+  try {
+    return of(params);
+  } catch (error) {
+    if (!(error instanceof TypeError) || 'params' in params) throw error;
+    throw new OptionError(
+      'bad-coefficient',
+      `${name} is a function that failed: ${error.message}. It is given the params themselves: ({k}) => k, not ({params}) => params.k.`,
+      {name},
+    );
+  }
 }
 
 /**

@@ -6,14 +6,13 @@ export function shortened(text: string, most: number, end = 0): string {
   return `${text.slice(0, most - end)} … (${text.length - most} letters left out)${end === 0 ? '' : ` … ${text.slice(-end)}`}`;
 }
 
-/** Entries that a sentence lists: of a thousand the first say where to look. */
-const mostListed = 8;
-
-/** The entries of a list in a sentence, of a long one the first and how many there are. */
-export function listed(entries: readonly unknown[]): string {
-  return entries.length <= mostListed
-    ? entries.join(', ')
-    : `${entries.slice(0, mostListed).join(', ')}, … (${entries.length} in all)`;
+/**
+ * The entries of a list in a sentence, of a long one the first and how many more there are.
+ * @param most of a thousand rows the first eight say where to look
+ */
+export function listed(entries: readonly unknown[], most = 8): string {
+  const first = entries.slice(0, most).join(', ');
+  return entries.length <= most ? first : `${first} and ${entries.length - most} more`;
 }
 
 /** Keys that tell objects apart which may have one name, for what is kept by them. */

@@ -4,6 +4,7 @@
  * identified). Read once when a model is built; its shape meets that of q when the model is traced.
  */
 import * as tf from '@tensorflow/tfjs';
+import {calledWithParams} from '../lib/checks.js';
 import type {Lenient, Numeric, Params} from '../lib/index.js';
 import {constantTensor, OptionError, readNumeric, ShapeError} from '../lib/index.js';
 
@@ -37,7 +38,7 @@ const demands: {readonly [sign in Sign]: string} = {
  *   tensor
  */
 export function coefficient(value: Coefficient, name: string, sign: Sign = 'any'): (params: Params) => tf.Tensor {
-  if (typeof value === 'function') return params => requireTensor(called(value, params, name), name);
+  if (typeof value === 'function') return params => requireTensor(calledWithParams(value, params, name), name);
   if (value instanceof tf.Tensor) return () => value;
   if (value === undefined || value === null)
     throw new OptionError(
@@ -56,24 +57,6 @@ export function coefficient(value: Coefficient, name: string, sign: Sign = 'any'
       {name, index: bad, value: values[bad]},
     );
   return () => constantTensor(values, shape);
-}
-
-/** A force is given {q, v, t, params}, a coefficient the params themselves: the error of one written as the other says so. */
-function called(
-  of: Extract<Coefficient, (params: Params) => tf.Tensor>,
-  params: Params,
-  name: string,
-): tf.Tensor | undefined {
-  try {
-    return of(params);
-  } catch (error) {
-    if (!(error instanceof TypeError) || 'params' in params) throw error;
-    throw new OptionError(
-      'bad-coefficient',
-      `${name} is a function that failed: ${error.message}. It is given the params themselves: ({k}) => k, not ({params}) => params.k.`,
-      {name},
-    );
-  }
 }
 
 /** @throws OptionError 'bad-coefficient' where a user's function gave none */

@@ -26,6 +26,12 @@ export interface DrawnForces {
   readonly force: tf.Tensor;
 }
 
+/** A line in the plane, or a plane in space: normal·x = offset, seen from the side of the normal; default offset 0. */
+export interface Ground {
+  readonly normal: readonly [number, number] | readonly [number, number, number];
+  readonly offset?: number;
+}
+
 /** Points of a system in the plane or in space, and what is drawn between them. */
 export interface Figure {
   /**
@@ -40,8 +46,8 @@ export interface Figure {
   readonly fixed?: readonly number[];
   /** Radii of points drawn as balls [length], one number or one per point; 0 is a dot. */
   readonly radius?: number | readonly number[];
-  /** Walls and floors of the plane: normal·x = offset, seen from the side of the normal. */
-  readonly ground?: readonly {readonly normal: readonly [number, number]; readonly offset?: number}[];
+  /** Walls and floors, normal·x = offset, with as many numbers as the points have: lines in the plane, in space a grid where the motion is. */
+  readonly ground?: readonly Ground[];
   /** Points whose way is drawn behind them. */
   readonly trails?: readonly number[];
   /** Forces of contacts, drives or springs, drawn as arrows from where they act. */

@@ -28,7 +28,7 @@ export {
   type Potential,
   type SystemWithEnergy,
 } from './energy.js';
-export {withFigure, type Drawn, type DrawnForces, type DrawnState, type Figure} from './figure.js';
+export {withFigure, type Drawn, type DrawnForces, type DrawnState, type Figure, type Ground} from './figure.js';
 export {lipschitz, lipschitzBound} from './lipschitz.js';
 export {flow, logNormal, rademacher, type FlowSpec} from './flow.js';
 export {calibrated, firstOrderLag, type CalibratedSpec, type FirstOrderLagSpec} from './sensors.js';

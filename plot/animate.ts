@@ -5,7 +5,7 @@
 import {any, callable, count, object, oneOf, positive, refuseUnknownOptions, text} from '../lib/checks.js';
 import type {AnyTrajectory, Numeric} from '../lib/index.js';
 import {OptionError} from '../lib/index.js';
-import type {Figure} from '../models/index.js';
+import type {Figure, Ground, NearRun} from '../models/index.js';
 import type {MediaBundle, Theme} from '../training/index.js';
 import {chosen, placesAt, type Places} from './frames.js';
 import {playerPage, type Frames} from './player.js';
@@ -49,7 +49,7 @@ const GRID = 4096;
  * @throws OptionError 'no-figure' if neither the system nor the options have a figure, 'bad-option', 'bad-figure';
  *   ShapeError 'figure-shape'
  */
-export function animate(run: AnyTrajectory, options: AnimateOptions = {}): Animation {
+export function animate(run: AnyTrajectory | NearRun, options: AnimateOptions = {}): Animation {
   refuseUnknownOptions(
     options,
     {
@@ -120,14 +120,17 @@ const escaped = (words: string): string =>
   words.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/"/g, '&quot;');
 
 /** The chosen states as points on the grid. */
-function framesOf(run: AnyTrajectory, figure: Figure, options: AnimateOptions): Frames {
+function framesOf(run: AnyTrajectory | NearRun, figure: Figure, options: AnimateOptions): Frames {
   const t = run.values('t');
   const kept = chosen(t, options.frames ?? 240);
   const found = placesAt(run, figure, kept, options.params ?? {});
   const {points, places, dim} = found;
   const radius = radii(figure.radius, points);
   const arrows = arrowsOf(found, boxOf(places, dim, radius), figure.forceScale);
-  const box = boxOf(places, dim, radius, arrows);
+  const motion = boxOf(places, dim, radius, arrows);
+  const ground = (figure.ground ?? []).flatMap(one => groundLines(one, dim, motion));
+  // A line goes beyond the picture, a grid is in it.
+  const box = dim === 2 ? motion : boxOf(places, dim, radius, [...arrows, ...ground]);
   const scale = GRID / Math.max(...box.size, Number.MIN_VALUE);
   const on = (value: number, axis: number): number => Math.round((value - box.low[axis]) * scale);
   const duration = t[t.length - 1] - t[0];
@@ -142,13 +145,7 @@ function framesOf(run: AnyTrajectory, figure: Figure, options: AnimateOptions): 
     springs: pairs(figure.springs, points, 'springs'),
     radius: radius.map(r => Math.round(r * scale)),
     box: box.size.map(side => Math.round(side * scale)),
-    ground:
-      dim === 2
-        ? (figure.ground ?? []).map(
-            ({normal, offset = 0}) =>
-              groundLine(normal, offset, box).map((value, k) => on(value, k % 2)) as [number, number, number, number],
-          )
-        : [],
+    ground: ground.map(line => line.map((value, k) => on(value, k % dim))),
     arrows: arrows.map(row => Array.from(row, (value, k) => on(value, k % dim))),
     pace: options.pace ?? (duration > 12 ? 12 / duration : 1),
     unit: options.timeUnit ?? 's',
@@ -219,6 +216,46 @@ function boxOf(
   const size = high.map((value, axis) => Math.max(value - low[axis], least));
   return {low: low.map((value, axis) => (value + high[axis]) / 2 - size[axis] / 2), size};
 }
+
+/** Lines of a wall or floor, each from one end to the other [2 · dim]. */
+function groundLines({normal, offset = 0}: Ground, dim: 2 | 3, box: Box): number[][] {
+  if (normal.length !== dim || !(Math.hypot(...normal) > 0) || !Number.isFinite(offset))
+    throw new OptionError(
+      'bad-figure',
+      `animate: figure.ground has the normal [${normal.join(', ')}] and the offset ${offset}; give a normal of ${dim} numbers, not all 0, as the points have, and a finite offset.`,
+    );
+  return dim === 2
+    ? [groundLine(normal as [number, number], offset, box)]
+    : groundGrid(normal as [number, number, number], offset, box);
+}
+
+/** Cells of a floor along each side: enough to see how it lies. */
+const CELLS = 4;
+
+/** A rectangular grid below the box of the motion; none where the plane is further away than that is large. */
+function groundGrid(normal: readonly [number, number, number], offset: number, {low, size}: Box): number[][] {
+  const norm = Math.hypot(...normal);
+  const n = normal.map(x => x / norm);
+  const middle = low.map((value, axis) => value + size[axis] / 2);
+  const away = dot(n, middle) - offset / norm;
+  if (Math.abs(away) > Math.hypot(...size)) return [];
+  const foot = middle.map((value, axis) => value - away * n[axis]);
+  // Along the axes of the picture as far as the plane lets them be: the two that the normal is least along.
+  const [first] = [0, 1, 2].sort((i, k) => Math.abs(n[i]) - Math.abs(n[k]));
+  const along = [0, 1, 2].map(axis => Number(axis === first) - n[first] * n[axis]);
+  const u = along.map(x => x / Math.hypot(...along));
+  const v = [n[1] * u[2] - n[2] * u[1], n[2] * u[0] - n[0] * u[2], n[0] * u[1] - n[1] * u[0]];
+  const below = [u, v].map(side => side.reduce((sum, x, axis) => sum + (Math.abs(x) * size[axis]) / 2, 0));
+  // What moves along a line has a floor with some width, too.
+  const [a, b] = below.map(half => Math.max(half, Math.max(...below) / 2));
+  const at = (s: number, t: number): number[] => foot.map((value, axis) => value + s * a * u[axis] + t * b * v[axis]);
+  return Array.from({length: CELLS + 1}, (_, k) => (2 * k) / CELLS - 1).flatMap(s => [
+    [...at(s, -1), ...at(s, 1)],
+    [...at(-1, s), ...at(1, s)],
+  ]);
+}
+
+const dot = (a: readonly number[], b: readonly number[]): number => a.reduce((sum, x, axis) => sum + x * b[axis], 0);
 
 /** Where a line lies within the box, from one side to the other. */
 function groundLine(

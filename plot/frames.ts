@@ -5,7 +5,7 @@
 import * as tf from '@tensorflow/tfjs';
 import type {AnyTrajectory, Numeric} from '../lib/index.js';
 import {OptionError, readNumeric, ShapeError} from '../lib/index.js';
-import type {Figure} from '../models/index.js';
+import type {Figure, NearRun} from '../models/index.js';
 
 /** Points, and forces where the figure has them, of every frame. */
 export interface Places {
@@ -37,7 +37,7 @@ export function chosen(t: Float64Array, most: number): number[] {
 
 /** @param kept the saved states that become frames */
 export function placesAt(
-  run: AnyTrajectory,
+  run: AnyTrajectory | NearRun,
   figure: Figure,
   kept: readonly number[],
   given: {readonly [name: string]: Numeric},
@@ -45,9 +45,11 @@ export function placesAt(
   const mechanical = run.system.kind !== 'ode';
   const t = run.values('t');
   const row = (name: 'q' | 'v' | 'y'): ((i: number) => tf.Tensor) => {
-    const values = run.values(name);
-    const [, ...shape] = (run[name] as tf.Tensor).shape;
+    const values = (run as AnyTrajectory).values(name);
     const width = values.length / t.length;
+    const saved = (run as AnyTrajectory)[name];
+    // A run of simulateNear has arrays, and a figure that takes flat rows.
+    const shape = saved instanceof tf.Tensor ? saved.shape.slice(1) : [width];
     return i => tf.tensor(Float32Array.from(values.subarray(i * width, (i + 1) * width)), shape);
   };
   const q = row(mechanical ? 'q' : 'y');
@@ -83,8 +85,8 @@ export function placesAt(
 }
 
 /** Multipliers at saved state `to`, as their mean over time since state `from`. */
-function multipliersOf(run: AnyTrajectory, t: Float64Array): (from: number, to: number) => Float32Array {
-  if (run.lambda === undefined) return () => new Float32Array(0);
+function multipliersOf(run: AnyTrajectory | NearRun, t: Float64Array): (from: number, to: number) => Float32Array {
+  if (!('lambda' in run) || run.lambda === undefined) return () => new Float32Array(0);
   const values = run.values('lambda');
   const rows = values.length / t.length;
   return (from, to) =>

@@ -17,8 +17,8 @@ export interface Frames {
   readonly springs: readonly (readonly [number, number])[];
   /** Of each point, in the same units; 0 is a small dot. */
   readonly radius: readonly number[];
-  /** Lines of the ground [x1, y1, x2, y2], in the same units; of the plane only. */
-  readonly ground: readonly (readonly [number, number, number, number])[];
+  /** Lines of the ground [2 · dim], from one end to the other, in the same units. */
+  readonly ground: readonly (readonly number[])[];
   /** Of the box [width, height] or [width, height, depth], in the same units. */
   readonly box: readonly number[];
   /** Points whose way is drawn. */
@@ -43,6 +43,12 @@ const script = `(root, data) => {
     const r = a * Math.cos(turn) - b * Math.sin(turn), s = a * Math.sin(turn) + b * Math.cos(turn);
     return [w / 2 + r, d / 2 + c * Math.cos(tilt) + s * Math.sin(tilt)];
   };
+  const ordered = row => {
+    const points = [...Array(data.points).keys()];
+    if (data.dim === 2) return points;
+    const away = points.map(i => { const [a, b, c] = row.slice(3 * i, 3 * i + 3); return (a * Math.sin(turn) + b * Math.cos(turn)) * Math.cos(tilt) - c * Math.sin(tilt); });
+    return points.sort((i, k) => away[k] - away[i]);
+  };
   const draw = () => {
     const width = canvas.clientWidth, height = canvas.clientHeight, ratio = devicePixelRatio || 1;
     canvas.width = width * ratio; canvas.height = height * ratio; context.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -54,16 +60,17 @@ const script = `(root, data) => {
     const place = (k, i) => placed(data.at[k], i);
     const path = (points, style, thick) => { context.beginPath(); points.forEach(([a, b], i) => i ? context.lineTo(a, b) : context.moveTo(a, b)); context.strokeStyle = style; context.lineWidth = thick; context.stroke(); };
     context.lineJoin = context.lineCap = 'round';
-    for (const [a, b, c, d] of data.ground) path([[x(a), y(b)], [x(c), y(d)]], color('--soft'), 1.5);
+    for (const line of data.ground) path([placed(line, 0), placed(line, 1)], color('--soft'), data.dim === 2 ? 1.5 : 0.5);
     for (const i of data.trails) { const from = Math.max(0, frame - 60), way = []; for (let k = from; k <= frame; k++) way.push(place(k, i)); path(way, color('--trail'), 1.5); }
     for (const [i, j] of data.springs) path(zigzag(place(frame, i), place(frame, j)), color('--spring'), data.springs.length > 60 ? 0.8 : 1.5);
     for (const [i, j] of data.rods) path([place(frame, i), place(frame, j)], color('--rod'), data.rods.length > 60 ? 1.5 : 3);
     const many = data.points > 60;
-    for (let i = 0; i < data.points; i++) {
+    for (const i of ordered(data.at[frame])) {
       const [a, b] = place(frame, i), fixed = data.fixed.includes(i), r = data.radius[i] > 0 ? data.radius[i] * scale : many ? 1.5 : fixed ? 4 : 5;
       context.beginPath();
       if (fixed) context.rect(a - r, b - r, 2 * r, 2 * r); else context.arc(a, b, r, 0, 2 * Math.PI);
       context.fillStyle = color(fixed ? '--soft' : '--ball'); context.fill();
+      if (data.radius[i] > 0) { context.strokeStyle = color('--paper'); context.lineWidth = 0.75; context.stroke(); }
     }
     if (data.arrows.length > 0) for (let i = 0; i < data.arrows[frame].length / (2 * data.dim); i++) arrow(placed(data.arrows[frame], 2 * i), placed(data.arrows[frame], 2 * i + 1));
     clock.textContent = 't = ' + data.t[frame].toFixed(2) + ' ' + data.unit;

@@ -11,7 +11,7 @@ export interface Words {
 const light = '--ink: #1f2328; --soft: #59636e; --spring: #0072b2; --ball: #d55e00; --trail: #7cc4ee; --force: #009e73';
 const dark = '--ink: #e6edf3; --soft: #9198a1; --spring: #56b4e9; --ball: #f28e4b; --trail: #1f6f9f; --force: #2cc295';
 const rules = `.still path { fill: none; stroke-linejoin: round; stroke-linecap: round; } .still .rods { stroke: var(--ink); stroke-width: 2.5; } .still .springs { stroke: var(--spring); stroke-width: 1.2; }
-.still .balls { stroke: var(--ball); } .still .fixed { stroke: var(--soft); stroke-width: 8; stroke-linecap: square; } .still .ground { stroke: var(--soft); stroke-width: 1.5; } .still .trail { stroke: var(--trail); stroke-width: 1.2; } .still .forces { fill: var(--force); }
+.still .balls { stroke: var(--ball); } .still .fixed { stroke: var(--soft); stroke-width: 8; stroke-linecap: square; } .still .ground { stroke: var(--soft); stroke-width: 1.5; } .still .grid { stroke-width: 0.5; } .still .trail { stroke: var(--trail); stroke-width: 1.2; } .still .forces { fill: var(--force); }
 .still text { fill: var(--soft); font: 12px system-ui, sans-serif; }`;
 
 const styleOf = (theme: Words['theme']): string =>
@@ -33,7 +33,8 @@ interface View {
   place(frame: number, point: number): readonly [number, number];
   /** Of the points of an arrow, two each. */
   arrow(frame: number, end: number): readonly [number, number];
-  flat(x: number, y: number): readonly [number, number];
+  /** Of an end of a line of the ground. */
+  ground(line: number, end: 0 | 1): readonly [number, number];
   readonly scale: number;
 }
 
@@ -45,7 +46,7 @@ function viewOf(frames: Frames, width: number, left = 0): View {
     const away = a * Math.sin(TURN) + b * Math.cos(TURN);
     return [a * Math.cos(TURN) - b * Math.sin(TURN), c * Math.cos(TILT) + away * Math.sin(TILT)];
   };
-  const all = [...at, ...frames.arrows].flatMap(row =>
+  const all = [...at, ...frames.arrows, ...frames.ground].flatMap(row =>
     Array.from({length: row.length / dim}, (_, i) => project(row, i)),
   );
   const bound = (axis: 0 | 1): [number, number] =>
@@ -67,7 +68,7 @@ function viewOf(frames: Frames, width: number, left = 0): View {
   return {
     height,
     scale,
-    flat,
+    ground: (line, end) => flat(...project(frames.ground[line], end)),
     place: (frame, point) => flat(...project(at[frame], point)),
     arrow: (frame, end) => flat(...project(frames.arrows[frame], end)),
   };
@@ -145,7 +146,10 @@ function layersOf(frames: Frames, view: View): Layer[] {
 
 const ground = (frames: Frames, view: View): string =>
   frames.ground
-    .map(([a, b, c, d]) => `<path class="ground" d="${join([view.flat(a, b), view.flat(c, d)])}"/>`)
+    .map(
+      (_, line) =>
+        `<path class="${frames.dim === 2 ? 'ground' : 'ground grid'}" d="${join([view.ground(line, 0), view.ground(line, 1)])}"/>`,
+    )
     .join('');
 
 function trail(frames: Frames, view: View, to: number): string {

@@ -96,7 +96,7 @@ export {
   type Theme,
 } from './report/plot.js';
 export type {OffGrid} from './identify/sampling.js';
-export type {Model} from './identify/record-model.js';
+export type {Model} from './identify/model.js';
 export type {Factorization, Projection, RowQr} from './identify/row-qr.js';
 export type {MeasuredRecord, Start, StartWithStates} from './identify/records.js';
 export type {OutputValidation, ValidateOptions, Validation} from './identify/validation.js';

@@ -49,8 +49,8 @@ export class SecondOrderDense {
     if (dense === undefined) throw new Error('a run with states within its steps has their dense output');
     this.executable = compiled.group(
       `denseHessian.${directions.count}`,
-      () => denseHessianPrograms(step, dense, compiled.jacobian, directions.count),
-      {analysis: compiled.analysisOf(compiled.sweepSolver(context.linear), 'jacobian')},
+      () => denseHessianPrograms(step, dense, compiled.matrices.jacobian, directions.count),
+      {analysis: compiled.matrices.analysisOf(compiled.matrices.sweepSolver(context.linear), 'jacobian')},
     );
     loadParameters(this.executable, context);
     setDirections(context, this.executable, directions);

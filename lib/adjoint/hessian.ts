@@ -65,8 +65,8 @@ export class SecondOrderPull {
     const {count} = directions;
     const executable = compiled.group(
       `hessian.${count}`,
-      () => hessianPrograms(compiled.derived.step, compiled.jacobian, count),
-      {analysis: compiled.analysisOf(compiled.sweepSolver(context.linear), 'jacobian')},
+      () => hessianPrograms(compiled.derived.step, compiled.matrices.jacobian, count),
+      {analysis: compiled.matrices.analysisOf(compiled.matrices.sweepSolver(context.linear), 'jacobian')},
     );
     loadParameters(executable, context);
     setDirections(context, executable, directions);

@@ -81,7 +81,7 @@ export function stepwise(
 /** Back over a grid, by what is kept of its steps (step/kept.ts). */
 export function implicitBack(context: StepContext): TransitionPull {
   const {compiled, linear} = context;
-  const executable = compiled.adjoint(compiled.sweepSolver(linear));
+  const executable = compiled.adjoint(compiled.matrices.sweepSolver(linear));
   loadParameters(executable, context);
   const cotangents = new ParameterCotangents(context, executable, compiled.addsUp);
   const jacobian = jacobianFactor(context, executable);

@@ -92,9 +92,9 @@ class SweepFactor implements JacobianFactor {
     private readonly executable: StepExecutable<'jacobian' | 'startJacobian'>,
   ) {
     const {compiled, linear} = context;
-    const solver = compiled.sweepSolver(linear);
-    const analysis = compiled.analysis(solver, solverKey(solver), 'jacobian');
-    this.steady = compiled.isSteady('jacobian');
+    const solver = compiled.matrices.sweepSolver(linear);
+    const analysis = compiled.matrices.analysis(solver, solverKey(solver), 'jacobian');
+    this.steady = compiled.matrices.isSteady('jacobian');
     this.refactor = executable.factorization(analysis, this.steady);
     this.solveOnce = this.steady ? undefined : executable.transposedSolve?.(analysis);
     this.values = executable.buffer('J');
@@ -208,8 +208,8 @@ class SweepFactor implements JacobianFactor {
     } = this;
     if (!this.due) return;
     this.due = this.losing = false;
-    if (compiled.jacobian === undefined) return;
-    const {pattern} = compiled.jacobian;
+    if (compiled.matrices.jacobian === undefined) return;
+    const {pattern} = compiled.matrices.jacobian;
     (this.rows ??= new Rows(pattern, this.executable.find('growth'))).remember(values);
     if (compiled.isSingle) return;
     const lost = (this.lost ??= lostDigits(pattern));

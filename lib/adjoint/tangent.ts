@@ -17,7 +17,7 @@ export type Push = (record: StepRecord, k: number, dx: Float64Array) => Float64A
 /** The result is the executable's own buffer, until the next push. */
 export function stepPush(context: StepContext, directions: Directions): Push {
   const {count} = directions;
-  const executable = context.compiled.tangent(count, context.compiled.sweepSolver(context.linear));
+  const executable = context.compiled.tangent(count, context.compiled.matrices.sweepSolver(context.linear));
   loadParameters(executable, context);
   setDirections(context, executable, directions);
   const jacobian = jacobianFactor(context, executable);

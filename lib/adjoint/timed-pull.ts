@@ -38,7 +38,7 @@ export function historyAdjoint({compiled, traced, linear, keeps}: StepContext): 
   const {layers} = compiled;
   if (keeps === 'layers' && layers !== undefined) return compiled.group('historyAdjoint.layers', () => layers.programs);
   return compiled.group('historyAdjoint', () => compiled.historyAdjointPrograms, {
-    analysis: compiled.analysisOf(compiled.sweepSolver(linear), 'jacobian'),
+    analysis: compiled.matrices.analysisOf(compiled.matrices.sweepSolver(linear), 'jacobian'),
     // A factor in the programs' memory solves into it, where no program reads the unknown's derivative too.
     extra: () => ({
       dzH: traced.unknown.size,

@@ -39,7 +39,7 @@ class StepTangents {
     const {compiled, traced} = context;
     const {count} = directions;
     this.executable = compiled.group(`historyTangent.${count}`, () =>
-      historyTangentPrograms(compiled.derived.step, compiled.jacobian, count),
+      historyTangentPrograms(compiled.derived.step, compiled.matrices.jacobian, count),
     );
     loadParameters(this.executable, context);
     setDirections(context, this.executable, directions);

@@ -75,12 +75,16 @@ export class ContactImpulses {
     system: StepSystem,
     counters: Counters,
   ): ContactImpulses | undefined {
-    if (traced.functions.contactLaws === undefined || traced.backwards === true || compiled.matrix === undefined)
+    if (
+      traced.functions.contactLaws === undefined
+      || traced.backwards === true
+      || compiled.matrices.matrix === undefined
+    )
       return undefined;
     const [v, mean, lambda, pi] = ['v', 'mean', 'lambda', 'pi'].map(name => traced.unknown.block(name));
     if (v === undefined || mean === undefined || lambda === undefined || pi === undefined) return undefined;
     const at = {v: v.offset, mean: mean.offset, lambda: lambda.offset, pi: pi.offset};
-    const entries = entriesOf(compiled.matrix.pattern, at, v.size, lambda.size);
+    const entries = entriesOf(compiled.matrices.matrix.pattern, at, v.size, lambda.size);
     return entries === undefined
       ? undefined
       : new ContactImpulses(forward, system, entries, at, counters, row => traced.unknown.rowName(row));

@@ -69,7 +69,7 @@ export function gridCall(given: Runnable, room: Room, memory: number): AskedCall
   const compiled = known.compiled.on(room.engine);
   const prepared: Runnable = {...known, engine: room.engine, compiled};
   const forward = compiled.forward(newton.linear, 'narrow');
-  const adjoint = compiled.adjoint(compiled.sweepSolver(newton.linear));
+  const adjoint = compiled.adjoint(compiled.matrices.sweepSolver(newton.linear));
   const longest = Math.max(1, ...known.parameterValues.map(({length}) => length));
   const asked = [steps * width, (steps + 1) * size, (steps + 1) * size, 1, Math.max(longest, size)].map(numbers =>
     room.ask(numbers),

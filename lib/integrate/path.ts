@@ -7,7 +7,7 @@ import type {Saved, StepHistory} from '../adjoint/step-history.js';
 import type {RunCotangents} from '../adjoint/sweep-back.js';
 import type {Sensitivities} from '../adjoint/sweep-forward.js';
 import type {StiffgradError} from '../errors.js';
-import type {Learned} from '../step/compiled.js';
+import type {Learned} from '../step/matrices.js';
 import type {Directed} from '../step/clock.js';
 import {turned, turnedAll} from '../step/clock.js';
 import type {Redundancy} from '../step/context.js';

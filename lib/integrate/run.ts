@@ -43,7 +43,7 @@ function drive(prepared: Runnable, keeping: Keeping | undefined): Run {
     options: {plan, poll, onProgress, signal, grid},
   } = prepared;
   keeping?.requireMemory?.(prepared);
-  compiled.recall(undefined);
+  compiled.matrices.recall(undefined);
   const loop: Loop = plan === undefined ? new GridLoop(prepared, keeping) : new HistoryLoop(prepared, plan, keeping);
   let told = begin;
   for (;;) {
@@ -78,7 +78,7 @@ function drive(prepared: Runnable, keeping: Keeping | undefined): Run {
     kept,
     standing,
     events,
-    history: compiled.learned,
+    history: compiled.matrices.learned,
   };
 }
 

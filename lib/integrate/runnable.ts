@@ -45,6 +45,6 @@ export interface SolverFacts {
 export function solverOf({compiled, options}: Runnable): SolverFacts {
   if (!compiled.implicit) return {nonzeros: 0, linear: 'none', engine: compiled.engine.name};
   const {linear} = options.newton;
-  const {nonzeros = 0, kind = 'none'} = compiled.currentAnalysis ?? {};
+  const {nonzeros = 0, kind = 'none'} = compiled.matrices.currentAnalysis ?? {};
   return {engine: compiled.engine.name, nonzeros, linear: isMatrixFree(linear) ? linear.name : kind};
 }

@@ -79,7 +79,7 @@ function asOneBlock(compiled: CompiledStep, linear: LinearSolver): BlockPrograms
     residual: executable.buffer('R'),
     values: executable.buffer('J'),
     evaluate: executable.program('jacobian'),
-    check: () => compiled.check('jacobian', executable, 'jacobian', 'J'),
+    check: () => compiled.matrices.check('jacobian', executable, 'jacobian', 'J'),
     residuals: [executable.program('residual')],
     beginnings: [undefined],
     predictions: [executable.program('guess')],
@@ -99,7 +99,7 @@ function blockByBlock(compiled: CompiledStep, linear: LinearSolver, sequential: 
     residual: executable.buffer('Rs'),
     values: executable.buffer('Js'),
     evaluate: executable.program('sequentialJacobian'),
-    check: () => compiled.check('block', executable, 'sequentialJacobian', 'Js'),
+    check: () => compiled.matrices.check('block', executable, 'sequentialJacobian', 'Js'),
     residuals: numbers.map(k => executable.program(`sequentialResidual.${k}`)),
     beginnings: numbers.map(k => find(`sequentialBegin.${k}`)),
     predictions: numbers.map(k => executable.program(`sequentialPredict.${k}`)),
@@ -153,7 +153,7 @@ export class SequentialStages implements SequentialSystem {
       plan,
       newton: {linear},
     } = options;
-    const {sequential} = compiled;
+    const {sequential} = compiled.matrices;
     this.sequential = sequential !== undefined;
     const bound = sequential === undefined ? asOneBlock(compiled, linear) : blockByBlock(compiled, linear, sequential);
     const {executable, which, values} = bound;
@@ -170,7 +170,7 @@ export class SequentialStages implements SequentialSystem {
     this.predictions = bound.predictions;
     this.once = bound.once;
     this.extrapolate = bound.extrapolate;
-    const refactor = executable.factorization(compiled.analysis(linear, solverKey(linear), which));
+    const refactor = executable.factorization(compiled.matrices.analysis(linear, solverKey(linear), which));
     this.matrixValues = values;
     this.factorOf = given => {
       values.set(given);
@@ -183,7 +183,7 @@ export class SequentialStages implements SequentialSystem {
       bound.evaluate();
       return refactor(values);
     };
-    this.matrixWork = compiled.matrixWork(linear, which);
+    this.matrixWork = compiled.matrices.matrixWork(linear, which);
     this.buffers = {
       x: executable.buffer('x'),
       last: executable.find('last'),

@@ -137,7 +137,7 @@ export function stepFactor({compiled, options, traced}: Runnable, routines: Rout
   // What multipliers are computed from is told by the matrix (step-system.ts).
   if (!compiled.implicit || traced.unknown.blocks.some(({multiplies}) => multiplies === true)) return undefined;
   const {linear} = options.newton;
-  const analysis = compiled.analysisOf(linear, 'matrix');
+  const analysis = compiled.matrices.analysisOf(linear, 'matrix');
   return analysis === undefined ? undefined : routines.factor(analysis);
 }
 

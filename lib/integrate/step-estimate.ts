@@ -22,7 +22,7 @@ export class StepEstimate {
     if (traced.functions.filter === undefined) return;
     this.evaluate = forward.program('estimate');
     this.shift = forward.find('shift');
-    const refactor = forward.factorization(compiled.analysis(auto(), solverKey(auto()), 'filter'));
+    const refactor = forward.factorization(compiled.matrices.analysis(auto(), solverKey(auto()), 'filter'));
     const evaluateMatrix = forward.program('filter');
     const matrix = forward.buffer('filterJ');
     this.factor = () => {

@@ -54,7 +54,7 @@ export class StepSystem implements NonlinearSystem {
 
   constructor(private readonly prepared: Runnable) {
     const {compiled, traced, engine, options} = prepared;
-    const {matrix} = compiled;
+    const {matrix} = compiled.matrices;
     if (matrix === undefined) throw new Error('an explicit scheme has no equations to solve');
     const {linear} = options.newton;
     this.forward = compiled.forward(linear, prepared.keeps);
@@ -69,9 +69,13 @@ export class StepSystem implements NonlinearSystem {
     this.values = this.forward.buffer('J');
     this.epsilon = engine.epsilon;
     this.dear =
-      !this.modelled && !isMatrixFree(linear) && options.ownJacobians !== true && compiled.hasDearJacobian(linear);
+      !this.modelled
+      && !isMatrixFree(linear)
+      && options.ownJacobians !== true
+      && compiled.matrices.hasDearJacobian(linear);
     // The estimate of an error has a matrix of its own, which would take the factor's place.
-    const steady = !this.modelled && !isMatrixFree(linear) && traced.along === undefined && compiled.isSteady('matrix');
+    const steady =
+      !this.modelled && !isMatrixFree(linear) && traced.along === undefined && compiled.matrices.isSteady('matrix');
     const blocks = traced.unknown.blocks.filter(({multiplies}) => multiplies === true);
     if (blocks.length > 0) {
       const size = this.z.length;
@@ -80,13 +84,14 @@ export class StepSystem implements NonlinearSystem {
     }
     this.startsApart = traced.functions.defect !== undefined;
     if (steady) this.kept = new SteadyFactor(this.forward.find('h'));
-    this.refactor = this.forward.factorization(compiled.analysis(linear, solverKey(linear), 'matrix'), steady);
+    this.refactor = this.forward.factorization(compiled.matrices.analysis(linear, solverKey(linear), 'matrix'), steady);
     if (!steady && !this.modelled && !isMatrixFree(linear) && traced.functions.frozen === undefined)
-      this.newtonCalls = () => this.forward.newtonCalls?.(compiled.analysis(linear, solverKey(linear), 'matrix'));
+      this.newtonCalls = () =>
+        this.forward.newtonCalls?.(compiled.matrices.analysis(linear, solverKey(linear), 'matrix'));
     this.compiled = {vectors: this.forward.vectors, work: name => this.forward.buffer(name)};
-    if (this.newtonCalls !== undefined && compiled.isChecked('matrix')) this.bindCalls();
+    if (this.newtonCalls !== undefined && compiled.matrices.isChecked('matrix')) this.bindCalls();
     if (this.modelled && !isMatrixFree(linear))
-      this.exactly = this.bindExact(compiled, compiled.analysis(linear, solverKey(linear), 'jacobian'));
+      this.exactly = this.bindExact(compiled, compiled.matrices.analysis(linear, solverKey(linear), 'jacobian'));
     if (traced.functions.frozen !== undefined) this.evaluateFirstResidual = this.forward.program('startResidual');
     this.matrixFree = isMatrixFree(linear);
     if (isMatrixFree(linear)) this.products = this.bindProducts(linear, prepared);
@@ -117,7 +122,7 @@ export class StepSystem implements NonlinearSystem {
   }
 
   private check(): void {
-    this.prepared.compiled.check('matrix', this.forward, 'jacobian', 'J');
+    this.prepared.compiled.matrices.check('matrix', this.forward, 'jacobian', 'J');
     this.bindCalls();
   }
 
@@ -186,7 +191,7 @@ export class StepSystem implements NonlinearSystem {
     const evaluate = this.forward.program('exactJacobian');
     const values = this.forward.buffer('exactJ');
     return () => {
-      compiled.check('jacobian', this.forward, 'exactJacobian', 'exactJ');
+      compiled.matrices.check('jacobian', this.forward, 'exactJacobian', 'exactJ');
       evaluate();
       return analysis.factor(values);
     };

@@ -104,7 +104,7 @@ export class Stepper {
       );
     }
     const {evaluations, unknown} = prepared.traced;
-    const found = this.sequential === undefined ? 1 : (compiled.sequential?.blocks ?? 1);
+    const found = this.sequential === undefined ? 1 : (compiled.matrices.sequential?.blocks ?? 1);
     this.evaluations = {...evaluations, residual: evaluations.residual / (found > 1 ? unknown.blocks.length : 1)};
     const whole = this.sequential === undefined ? compiled.forward(options.newton.linear, prepared.keeps) : undefined;
     const forward = this.sequential?.executable ?? compiled.forward(options.newton.linear, prepared.keeps);

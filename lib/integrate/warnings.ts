@@ -6,6 +6,7 @@ import {crowdedSteps} from '../system/breaking-points.js';
 import {turned} from '../step/clock.js';
 import {loadParameters, startOf} from '../step/context.js';
 import type {TracedStep} from '../step/traced-step.js';
+import {listed} from '../text.js';
 import type {Runnable} from './runnable.js';
 
 /**
@@ -85,7 +86,7 @@ export class ContactWatch {
     const sentences: string[] = [];
     if (redundancy.rows.length > 0)
       sentences.push(
-        `Redundant constraints: ${briefly(redundancy.rows)} depend on other rows; the multipliers are those of least norm. The motion does not depend on them.`,
+        `Redundant constraints: ${listed(namedOnce(redundancy.rows))} depend on other rows; the multipliers are those of least norm. The motion does not depend on them.`,
       );
     for (const [row, {t, count}] of this.found)
       sentences.push(
@@ -104,13 +105,8 @@ export class ContactWatch {
   }
 }
 
-/** More names than these nobody reads. */
-const MOST_NAMES = 8;
-
 /** A constraint that a step enforces on positions and velocities has a row for each: it is named once, by its multiplier. */
-function briefly(rows: readonly string[]): string {
+function namedOnce(rows: readonly string[]): readonly string[] {
   const multipliers = rows.filter(row => row.startsWith('lambda'));
-  const named = multipliers.length > 0 ? multipliers : rows;
-  const left = named.length - MOST_NAMES;
-  return `${named.slice(0, MOST_NAMES).join(', ')}${left > 0 ? ` and ${left} more` : ''}`;
+  return multipliers.length > 0 ? multipliers : rows;
 }

@@ -385,7 +385,7 @@ const fails = ({options}: Prepared, {run: {error}}: Done): boolean => options.th
 
 const plainOf = ({traced, compiled}: StepPrograms): PlainStep => ({
   ...plainStep(traced),
-  checked: compiled.checkedMatrices,
+  checked: compiled.matrices.checkedMatrices,
 });
 
 const members = (cotangents: readonly unknown[]): number[] =>

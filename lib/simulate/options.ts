@@ -210,15 +210,16 @@ export function readOptions(options: SimulateOptions, t0: number, from?: RunStat
   };
 }
 
-/**
- * Times as users give them, and the same by the clock of the run (step/clock.ts): a negative dt runs backwards in time. Without an end, a
- * run goes to the last of the times that it saves.
- */
+/** Where a run ends: at `t1`, or after `steps` of them; where neither is given, at the last of the times that it saves. */
+export const endOf = ({steps, t1, saveAt}: Pick<SimulateOptions, 'steps' | 't1' | 'saveAt'>): number | undefined =>
+  t1 ?? (steps === undefined ? lastOf(saveAt) : undefined);
+
+/** Times as users give them, and the same by the clock of the run (step/clock.ts): a negative dt runs backwards in time. */
 export function byClock(
-  {dt, steps, t1: given, saveAt}: Pick<SimulateOptions, 'dt' | 'steps' | 't1' | 'saveAt'>,
+  {dt, steps, saveAt, ...more}: Pick<SimulateOptions, 'dt' | 'steps' | 't1' | 'saveAt'>,
   t0: number,
 ): GridOptions & {readonly begin: number; readonly saveAt?: SaveAt} {
-  const t1 = given ?? (steps === undefined ? lastOf(saveAt) : undefined);
+  const t1 = endOf({steps, saveAt, ...more});
   if (!(dt < 0)) return {dt, steps, t1, saveAt, begin: t0};
   const back = <T>(time: T): T | number => (typeof time === 'number' ? 0 - time : time);
   return {

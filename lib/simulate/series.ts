@@ -122,7 +122,7 @@ export function pullSeries(runnable: Runnable, run: Path, cotangents: Float64Arr
   if (kept === undefined) throw new Error('a run for a gradient keeps its steps');
   options.poll?.();
   const swept = (states: Float64Array, times?: Float64Array, watch?: Watch): Gradient => {
-    compiled.recall(run.history);
+    compiled.matrices.recall(run.history);
     return kept.pull(prepared, run, {states, times, happened}, watch);
   };
   const sweep = (states: Float64Array, times?: Float64Array): Gradient => {
@@ -211,7 +211,7 @@ export function pushSeries(runnable: Runnable, run: Path, directions: Directions
 function pushed(runnable: Runnable, run: Path, directions: Directions): SeriesTangents {
   const prepared = {...runnable, redundancy: run.redundancy};
   const {traced, compiled} = prepared;
-  compiled.recall(run.history);
+  compiled.matrices.recall(run.history);
   const {count, parameters} = directions;
   const tangents = run.kept?.push?.(prepared, run, directions);
   if (tangents === undefined) throw new Error('a run for a tangent keeps its steps');

@@ -6,14 +6,14 @@ import {readGrid, savedSteps} from '../integrate/grid.js';
 import {plannedBreaks} from '../integrate/history/breaks.js';
 import {readPlan, readSpan} from '../integrate/history/plan.js';
 import type {SimulateOptions} from './options.js';
-import {byClock} from './options.js';
+import {byClock, endOf} from './options.js';
 import type {Prepared} from './prepare.js';
 
 /** The times of a batch's member; absent ones are those that the batch was prepared with. */
 export interface MemberTimes {
   /** Default: the time of its initial state. */
   readonly t0?: number;
-  /** Default: the last of its `saveAt`. */
+  /** Default: the last of its `saveAt`; without both, where the batch was prepared to end. */
   readonly t1?: number;
   /**
    * Times in the order of the run. NaN marks a missing sample, so that members with fewer samples have lists of the
@@ -40,7 +40,8 @@ export function atTimes(prepared: Prepared, asked: Times, times: MemberTimes, t0
   const control = options.plan?.control;
   if (timed === undefined || control === undefined) throw new Error('it was prepared for its own times');
   const {saveAt, places} = presentTimes(times.saveAt ?? asked.saveAt);
-  const t1 = times.t1 ?? (times.saveAt === undefined ? asked.t1 : (saveAt as readonly number[]).at(-1));
+  const ownEnd = endOf({t1: times.t1, saveAt: times.saveAt === undefined ? undefined : saveAt});
+  const t1 = ownEnd ?? asked.t1;
   const isAdaptive = control.kind === 'adaptive';
   const {begin, ...span} = byClock(
     {

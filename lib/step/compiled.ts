@@ -7,33 +7,27 @@ import {MemoryError} from '../errors.js';
 import {engineKey, type CompileOptions, type Engine, type Executable, type Programs} from '../engine/engine.js';
 import type {Key} from '../graph/key.js';
 import {KeyedCache, programKey} from '../graph/key.js';
-import {countWork} from '../graph/work.js';
 import type {Analysis, LinearSolver} from '../linear/index.js';
-import {analyze, auto, stagewise} from '../linear/index.js';
+import {auto} from '../linear/index.js';
 import {workVectors} from '../newton/index.js';
-import type {Graph, Node} from '../graph/node.js';
-import {isOp, topological} from '../graph/node.js';
+import type {Graph} from '../graph/node.js';
 import {adaptiveBuffers, adaptiveRoom} from './adaptive-block.js';
 import type {Derived} from './derived.js';
 import {deriveStep, pullDerivedPrograms, secondOrderDerivedPrograms} from './derived.js';
 import type {HistoryAdjointProgram} from './history-programs.js';
 import {historyAdjointPrograms, historyPrograms} from './history-programs.js';
-import {checkJacobian} from './jacobian-check.js';
-import type {JacobianProgram} from './jacobian-program.js';
-import {extendedJacobian} from './lift.js';
 import {latePrograms} from './late-programs.js';
+import {StepMatrices, type Matrix} from './matrices.js';
 import type {ProgramsOf, StepExecutable} from './buffers.js';
 import {graphOf, requireNamed} from './buffers.js';
 import {precomputed, withParameterProgram} from './precomputation.js';
 import type {Keeps, Kept, LayersKept} from './kept.js';
 import {layersOf, narrowed} from './kept.js';
-import {jacobianProgram} from './jacobian-program.js';
 import type {AdjointProgram, ForwardProgram, ObserveProgram, TangentProgram, UnrolledProgram} from './programs.js';
 import {
   adjointPrograms,
   carriesOn,
   forwardPrograms,
-  isOfLength,
   observePrograms,
   productPrograms,
   tangentLeftPrograms,
@@ -42,15 +36,10 @@ import {
   unrolledPrograms,
 } from './programs.js';
 import {blockRoom, rowStart} from './rows.js';
-import {directSolver, solverKey} from './solvers.js';
 import {namedFunctions} from './step-functions.js';
 import type {TracedStep} from './traced-step.js';
 import {inputsOf} from './traced-step.js';
 import type {SequentialProgram, SequentialBlocks} from './sequential-programs.js';
-import {sequentialBlocks} from './sequential-programs.js';
-
-/** What is factored: ∂R/∂z, what Newton's iteration solves with, the matrix of the error estimate, or that of one block of an unknown found in turn. */
-export type Matrix = 'jacobian' | 'matrix' | 'filter' | 'block';
 
 type Extra = NonNullable<CompileOptions['extra']>;
 
@@ -59,16 +48,6 @@ export interface GroupOptions extends Pick<CompileOptions, 'analysis'> {
   readonly extra?: () => Extra;
 }
 
-/** See `Analysis.history`. */
-export type Learned = {readonly [M in Matrix]?: unknown};
-
-/**
- * A Jacobian of so many residuals and solves is kept while it serves: with an old one a step takes two or
- * three iterations more, each a residual and a solve. Measured: a force from two hidden layers of 64 on 8
- * masses (6 times) takes 0.54 of the time; chains (1.5 times) gain nothing, and lose in robustness.
- */
-const dearJacobian = 4;
-
 /** The forward programs, with `keep` where a run keeps what its gradient needs. */
 export type ForwardExecutable = StepExecutable<ForwardProgram | 'keep'>;
 /** The same of a step whose unknown is found in turn. */
@@ -76,30 +55,13 @@ export type SequentialExecutable = StepExecutable<'update' | 'estimate' | 'filte
 
 export class CompiledStep {
   private readonly groups = new Map<string, Executable>();
-  private readonly analyses: Readonly<Record<Matrix, Map<string, Analysis>>> = {
-    jacobian: new Map(),
-    matrix: new Map(),
-    filter: new Map(),
-    block: new Map(),
-  };
-  private readonly lastUsed: {[M in Matrix]?: Analysis} = {};
-  private given: Learned | undefined;
-  private ownJacobian: JacobianProgram | undefined;
-  private ownMatrix: JacobianProgram | undefined;
-  private ownFilter: JacobianProgram | undefined;
   private ownKept: Kept | undefined;
   /** null where there is no such thing. */
   private ownLayers: LayersKept | undefined | null;
   private ownHistoryAdjoint: ProgramsOf<HistoryAdjointProgram> | undefined;
   /** null where what is kept of a step does not tell them. */
   private ownKeptProduct: ProgramsOf<'transposedProduct'> | undefined | null;
-  private ownSequential: SequentialBlocks | undefined | null;
   private ownDerived: Derived | undefined;
-  /** Compared with their tangents. */
-  private readonly checked: Set<Matrix>;
-  private readonly stageSolvers = new WeakMap<LinearSolver, LinearSolver>();
-  private readonly steady = new Map<JacobianProgram, boolean>();
-  private jacobianWork: {readonly jacobian: number; readonly residual: number} | undefined;
   /** A run is using the buffers: another one of the same structure, started by its progress, takes a step of its own. */
   busy = false;
   /** Adaptive steps attempted one by one, in all runs. */
@@ -109,17 +71,15 @@ export class CompiledStep {
   /** Milliseconds spent differentiating and compiling since the caller last reset it. */
   compileTime = 0;
 
-  /** @param checked Jacobians that were compared with their tangents where this step comes from */
+  readonly matrices: StepMatrices;
+
+  /** @param checked matrices that were compared with their tangents where this step comes from */
   constructor(
-    private readonly traced: TracedStep,
+    readonly traced: TracedStep,
     public engine: Engine,
     checked: readonly Matrix[] = [],
   ) {
-    this.checked = new Set(checked);
-  }
-
-  get checkedMatrices(): readonly Matrix[] {
-    return [...this.checked];
+    this.matrices = new StepMatrices(this, checked);
   }
 
   /** The step as all programs see it: what depends on the parameters alone apart. */
@@ -127,7 +87,7 @@ export class CompiledStep {
     return (this.ownDerived ??= this.timed(() => deriveStep(this.traced)));
   }
 
-  private get step(): TracedStep {
+  get step(): TracedStep {
     return this.derived.step;
   }
 
@@ -136,176 +96,16 @@ export class CompiledStep {
     return this.traced.functions.residual !== undefined;
   }
 
-  /** The Jacobian of an implicit scheme; undefined for an explicit one. */
-  get jacobian(): JacobianProgram | undefined {
-    const {
-      functions: {residual, residualBlocks = residual},
-      inputs: {z},
-    } = this.step;
-    if (residualBlocks !== undefined)
-      this.ownJacobian ??= this.timed(
-        () => extendedJacobian(this.step) ?? jacobianProgram(residualBlocks, z, this.weakRows(residualBlocks)),
-      );
-    return this.ownJacobian;
-  }
-
-  /** Multipliers of contacts with friction, whose own share of their equations is what contacts yield; undefined without such. */
-  private weakRows(residual: Node): Int32Array | undefined {
-    const yields = topological([residual]).some(node => isOp(node, 'input') && node.attributes.name === 'relaxation');
-    if (!yields) return undefined;
-    const rows = this.step.unknown.blocks.flatMap(({multiplies, offset, size}) =>
-      multiplies === true ? Array.from({length: size}, (_, i) => offset + i) : [],
-    );
-    return Int32Array.from(rows);
-  }
-
-  /** What Newton's iteration solves with: the Jacobian, or a model of it. */
-  get matrix(): JacobianProgram | undefined {
-    const {
-      functions: {residualModel},
-      inputs: {z},
-    } = this.step;
-    if (residualModel === undefined) return this.jacobian;
-    return (this.ownMatrix ??= this.timed(() => jacobianProgram(residualModel, z, this.weakRows(residualModel))));
-  }
-
-  /** The matrix of the error estimate; undefined where it has none. */
-  get filter(): JacobianProgram | undefined {
-    const {
-      functions: {filter},
-      inputs: {shift},
-    } = this.step;
-    if (filter !== undefined && shift !== undefined)
-      this.ownFilter ??= this.timed(() => jacobianProgram(filter, shift));
-    return this.ownFilter;
-  }
-
-  /** The equations of blocks that are found in turn; undefined where they are not. */
-  get sequential(): SequentialBlocks | undefined {
-    if (this.ownSequential === undefined) this.ownSequential = this.timed(() => sequentialBlocks(this.step)) ?? null;
-    return this.ownSequential ?? undefined;
-  }
-
-  get block(): JacobianProgram | undefined {
-    return this.sequential?.jacobian;
-  }
-
-  /**
-   * Compares a Jacobian with its tangent before its values are first used; later ones pass.
-   * @param at where its inputs stand, with the program that computes it and that one's output
-   * @throws StiffgradError 'jacobian-pattern'
-   */
-  check<Program extends string>(
-    which: Matrix,
-    at: StepExecutable<Program>,
-    run: NoInfer<Program>,
-    output: 'J' | 'exactJ' | 'Js',
-  ): void {
-    const of = this.kindOf(which);
-    const program = this[of];
-    if (program === undefined || this.checked.has(of)) return;
-    this.timed(() => {
-      at.run(run);
-      checkJacobian(program, at.buffer(output), at, this.traced.unknown);
-    });
-    this.checked.add(of);
-  }
-
-  /** Whether that has been done. */
-  isChecked(which: Matrix): boolean {
-    return this.checked.has(this.kindOf(which));
-  }
-
-  /**
-   * Whether ∂R/∂z, or Newton's matrix, is the same in all steps of one length of a run: that of a problem that is linear with
-   * constant coefficients. One factor then serves them all.
-   */
-  isSteady(which: 'jacobian' | 'matrix'): boolean {
-    const program = this[this.kindOf(which) === 'matrix' ? 'matrix' : 'jacobian'];
-    if (program === undefined) return false;
-    let steady = this.steady.get(program);
-    if (steady === undefined) {
-      const names = topological([program.values]).flatMap(node => (isOp(node, 'input') ? [node.attributes.name] : []));
-      this.steady.set(program, (steady = names.every(isOfLength)));
-    }
-    return steady;
-  }
-
-  /** Whether keeping a Jacobian pays, by counted work. */
-  hasDearJacobian(solver: LinearSolver): boolean {
-    const {
-      jacobian,
-      step: {
-        functions: {residual},
-      },
-    } = this;
-    if (residual === undefined || jacobian === undefined) return false;
-    this.jacobianWork ??= {jacobian: countWork([jacobian.values]), residual: countWork([residual])};
-    // A solve multiplies and adds once for every number of the factor.
-    const iteration = this.jacobianWork.residual + 2 * this.analysis(solver, solverKey(solver), 'jacobian').nonzeros;
-    return this.jacobianWork.jacobian >= dearJacobian * iteration;
-  }
-
-  /** Work of a matrix, with its factorization, over that of an iteration with it: a residual and a solve. */
-  matrixWork(solver: LinearSolver, which: 'jacobian' | 'block'): number {
-    const program = this[which];
-    const residual = which === 'block' ? this.sequential?.first : this.step.functions.residual;
-    if (program === undefined || residual === undefined) return 0;
-    const {work, nonzeros} = this.analysis(solver, solverKey(solver), which);
-    return (countWork([program.values]) + work) / (countWork([residual]) + 2 * nonzeros);
-  }
-
-  /** The analysis last used: what the statistics show. */
-  currentAnalysis: Analysis | undefined;
-
-  /**
-   * Every run starts with analyses that know no matrix (undefined), and its way back with those it left:
-   * what it gives then depends on nothing that ran before.
-   */
-  recall(learned: Learned | undefined): void {
-    this.given = learned;
-    for (const of of ['jacobian', 'matrix', 'filter', 'block'] as const) {
-      for (const analysis of this.analyses[of].values()) if ('history' in analysis) analysis.history = learned?.[of];
-    }
-  }
-
-  /** What the linear solvers last used have learned. */
-  get learned(): Learned {
-    const {jacobian, matrix, filter, block} = this.lastUsed;
-    return {jacobian: jacobian?.history, matrix: matrix?.history, filter: filter?.history, block: block?.history};
-  }
-
-  /** The solver's symbolic work for this step's Jacobian, or for Newton's matrix where that is another, done once. */
-  analysis(solver: LinearSolver, key: string, which: Matrix): Analysis {
-    const of = this.kindOf(which);
-    let analysis = this.analyses[of].get(key);
-    if (analysis === undefined) {
-      const program = this[of];
-      if (program === undefined) throw new Error('an explicit scheme has no linear system');
-      analysis = this.timed(() => analyze(solver, program.pattern));
-      if (this.given?.[of] !== undefined && 'history' in analysis) analysis.history = this.given[of];
-      this.analyses[of].set(key, analysis);
-    }
-    this.lastUsed[of] = analysis;
-    if (of !== 'filter') this.currentAnalysis = analysis;
-    return analysis;
-  }
-
-  /** Without a model of the residual there is one matrix. */
-  private kindOf(which: Matrix): Matrix {
-    return which === 'matrix' && this.traced.functions.residualModel === undefined ? 'jacobian' : which;
-  }
-
   /** What a step leaves for `adjoint`. */
   get kept(): Kept {
     return (this.ownKept ??= this.timed(() =>
-      narrowed(adjointPrograms(this.step, this.jacobian, this.addsUp), this.step),
+      narrowed(adjointPrograms(this.step, this.matrices.jacobian, this.addsUp), this.step),
     ));
   }
 
   /** The way back through a step whose time and length have derivatives, derived once. */
   get historyAdjointPrograms(): ProgramsOf<HistoryAdjointProgram> {
-    return (this.ownHistoryAdjoint ??= historyAdjointPrograms(this.step, this.jacobian, this.addsUp));
+    return (this.ownHistoryAdjoint ??= historyAdjointPrograms(this.step, this.matrices.jacobian, this.addsUp));
   }
 
   /** What an explicit step keeps beside its state, where its time and its length have derivatives too; undefined where that is not worth it. */
@@ -326,7 +126,7 @@ export class CompiledStep {
       return this.group<ForwardProgram | 'keep'>('keepingLayers', () => this.keepingLayers, {
         extra: () => ({x: this.traced.state.size}),
       });
-    const analysis = this.analysisOf(solver, 'matrix');
+    const analysis = this.matrices.analysisOf(solver, 'matrix');
     // One executable for runs with and without a gradient where there may be: calls between JavaScript and
     // WebAssembly take twice as long where a line of code has met the functions of two (Node 20, measured).
     const known = !this.implicit
@@ -336,14 +136,14 @@ export class CompiledStep {
     if (known !== undefined) return known;
     const extra = (): Extra => {
       const n = this.traced.unknown.size;
-      const work = this.matrix === undefined ? [] : workVectors.map(name => [name, n] as const);
+      const work = this.matrices.matrix === undefined ? [] : workVectors.map(name => [name, n] as const);
       const {size} = this.traced.state;
       const block = blockRoom(rowStart + size + n, size);
       return {x: size, ...Object.fromEntries(work), ...(block > 0 ? {block, iterations: 1} : {})};
     };
     const programs = (): ProgramsOf<ForwardProgram> => {
-      const exact = this.traced.functions.residualModel === undefined ? undefined : this.jacobian;
-      return forwardPrograms(this.step, this.matrix, exact, this.filter);
+      const exact = this.traced.functions.residualModel === undefined ? undefined : this.matrices.jacobian;
+      return forwardPrograms(this.step, this.matrices.matrix, exact, this.matrices.filter);
     };
     if (keeps === undefined) return this.group<ForwardProgram | 'keep'>('forward', programs, {extra, analysis});
     return this.group<ForwardProgram | 'keep'>(
@@ -404,10 +204,15 @@ export class CompiledStep {
     return this.group(
       'sequentialPrograms',
       () => {
-        const {update, estimate, filter, touching} = forwardPrograms(this.step, undefined, undefined, this.filter);
+        const {update, estimate, filter, touching} = forwardPrograms(
+          this.step,
+          undefined,
+          undefined,
+          this.matrices.filter,
+        );
         return {update, estimate, filter, touching, ...programs};
       },
-      {extra, analysis: this.analysisOf(solver, 'block')},
+      {extra, analysis: this.matrices.analysisOf(solver, 'block')},
     );
   }
 
@@ -419,9 +224,14 @@ export class CompiledStep {
   adjoint(solver: LinearSolver): StepExecutable<AdjointProgram> {
     const extra = (): Extra => {
       const block = blockRoom(rowStart + this.kept.size, this.traced.state.size);
-      return block === 0 ? {} : {block, ...(this.implicit ? {growth: 2 * (this.jacobian?.pattern.n ?? 0)} : {})};
+      return block === 0
+        ? {}
+        : {block, ...(this.implicit ? {growth: 2 * (this.matrices.jacobian?.pattern.n ?? 0)} : {})};
     };
-    return this.group('adjoint', () => this.kept.programs, {analysis: this.analysisOf(solver, 'jacobian'), extra});
+    return this.group('adjoint', () => this.kept.programs, {
+      analysis: this.matrices.analysisOf(solver, 'jacobian'),
+      extra,
+    });
   }
 
   /** Whether `adjoint` pulls a step back so that the step before it, of the same length, need not begin anew. */
@@ -454,32 +264,22 @@ export class CompiledStep {
     return this.group('lengthLeft', () => tangentLeftPrograms(this.step, 1, true));
   }
 
-  /** What derivatives of a step are solved by: the run's own solver, or one with a matrix; stage by stage where the run finds its stages so. */
-  sweepSolver(linear: LinearSolver): LinearSolver {
-    const direct = directSolver(linear);
-    const blocks = this.sequential?.blocks;
-    if (blocks === undefined) return direct;
-    const known = this.stageSolvers.get(direct) ?? stagewise(blocks, direct);
-    this.stageSolvers.set(direct, known);
-    return known;
-  }
-
   /** The same from its state and unknown. */
   wholeAdjoint(solver: LinearSolver): StepExecutable<AdjointProgram> {
-    return this.group('wholeAdjoint', () => adjointPrograms(this.step, this.jacobian, this.addsUp), {
-      analysis: this.analysisOf(solver, 'jacobian'),
+    return this.group('wholeAdjoint', () => adjointPrograms(this.step, this.matrices.jacobian, this.addsUp), {
+      analysis: this.matrices.analysisOf(solver, 'jacobian'),
     });
   }
 
   get unrolled(): StepExecutable<UnrolledProgram | AdjointProgram> {
-    const {jacobian} = this;
+    const {jacobian} = this.matrices;
     if (jacobian === undefined) return this.wholeAdjoint(auto());
     return this.group<UnrolledProgram | AdjointProgram>('unrolled', () => unrolledPrograms(this.step, jacobian));
   }
 
   tangent(count: number, solver: LinearSolver): StepExecutable<TangentProgram> {
-    return this.group(`tangent.${count}`, () => tangentPrograms(this.step, this.jacobian, count), {
-      analysis: this.analysisOf(solver, 'jacobian'),
+    return this.group(`tangent.${count}`, () => tangentPrograms(this.step, this.matrices.jacobian, count), {
+      analysis: this.matrices.analysisOf(solver, 'jacobian'),
     });
   }
 
@@ -503,10 +303,9 @@ export class CompiledStep {
 
   /** The same step for programs of another engine: what was derived, checked and analyzed need not be again. */
   on(engine: Engine): CompiledStep {
-    const other = new CompiledStep(this.traced, engine, this.checkedMatrices);
+    const other = new CompiledStep(this.traced, engine, this.matrices.checkedMatrices);
+    this.matrices.shareWith(other.matrices);
     other.ownDerived = this.ownDerived;
-    other.ownJacobian = this.ownJacobian;
-    other.ownMatrix = this.ownMatrix;
     other.ownKept = this.ownKept;
     other.ownLayers = this.ownLayers;
     other.ownHistoryAdjoint = this.ownHistoryAdjoint;
@@ -520,11 +319,6 @@ export class CompiledStep {
 
   get isSingle(): boolean {
     return this.engine.epsilon > Number.EPSILON;
-  }
-
-  /** For programs compiled with room for the factor; undefined for an explicit scheme. */
-  analysisOf(solver: LinearSolver, which: Matrix): Analysis | undefined {
-    return this[which] === undefined ? undefined : this.analysis(solver, solverKey(solver), which);
   }
 
   /** Programs compiled under this name when they are first asked for. */
@@ -566,7 +360,8 @@ export class CompiledStep {
     );
   }
 
-  private timed<T>(work: () => T): T {
+  /** Work that counts as compiling. */
+  timed<T>(work: () => T): T {
     const begin = performance.now();
     try {
       return work();

@@ -3,6 +3,7 @@
  * and functions of params here, as tensors of a trace, and their values where a run starts.
  */
 import * as tf from '@tensorflow/tfjs';
+import {calledWithParams} from '../checks.js';
 import {ShapeError} from '../errors.js';
 import {constantTensor, immediate, within} from '../trace/trace.js';
 import type {Compliance, Constraint} from './constraint-kinds.js';
@@ -52,7 +53,7 @@ export function coefficientTensor(
   const coefficient = given(constraint, name);
   if (typeof coefficient === 'function') {
     return within(`constraints[${index}].${told(name)}`, () => {
-      const value = immediate(coefficient(params));
+      const value = immediate(calledWithParams(coefficient, params, `constraints[${index}].${told(name)}`));
       if (!(value instanceof tf.Tensor))
         throw new ShapeError(
           'constraint-shape',

@@ -1,6 +1,6 @@
 /** What the equations of a dde ask for: the lengths of its delays, and delayed states, from its history and from the pieces of its past. */
 import * as tf from '@tensorflow/tfjs';
-import {shown} from '../checks.js';
+import {calledWithParams, shown} from '../checks.js';
 import {OptionError, ShapeError} from '../errors.js';
 import {timeRounding} from './breaking-points.js';
 import {constantTensor, immediate, within} from '../trace/trace.js';
@@ -90,7 +90,9 @@ export function delayEquations(
 
 function lengthTensor(length: Delays['lengths'][number], index: number, params: Params): tf.Tensor {
   if (typeof length === 'number') return constantTensor([length], []);
-  const given = within(`delays[${index}]`, () => immediate(length(params))) as unknown;
+  const given = within(`delays[${index}]`, () =>
+    immediate(calledWithParams(length, params, `dde: delays[${index}]`)),
+  ) as unknown;
   if (given instanceof tf.Tensor && given.size === 1) return tf.reshape(given as tf.Tensor, []);
   throw new ShapeError(
     'bad-delay',

@@ -4,7 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError, ShapeError} from '../errors.js';
-import {any, callable, oneOf, refuseUnknownOptions, requireValue, shown} from '../checks.js';
+import {calledWithParams, any, callable, oneOf, refuseUnknownOptions, requireValue, shown} from '../checks.js';
 import {brownian} from '../graph/build.js';
 import {brownianPath as pathAt, isSeed, treeTime} from '../graph/primitives/brownian-path.js';
 import {sizeOf} from '../graph/node.js';
@@ -192,7 +192,7 @@ function checked(of: unknown, y: tf.Tensor, kind: NoiseKind): tf.Tensor {
 }
 
 function seedTensor(seed: Exclude<Noise['seed'], number>, params: Params): tf.Tensor {
-  const given = within('seed', () => immediate(seed(params))) as tf.Tensor | undefined;
+  const given = within('seed', () => immediate(calledWithParams(seed, params, 'sde: seed'))) as tf.Tensor | undefined;
   if (!(given instanceof tf.Tensor) || given.size !== 1)
     throw new ShapeError(
       'bad-seed',

@@ -50,7 +50,7 @@ const functions = new WeakMap<object, Map<string, Isolated | undefined>>();
  * hundredth of the time that tfjs takes for them. f reads only `at`, of the same shapes each time, and tensors that outlive the owner.
  * @param isSteady whether f, which has just been traced, gives the same wherever it is called
  */
-export function inPlace(
+export function tracedOnce(
   owner: object,
   name: string,
   f: (at: Tensors) => tf.Tensor,

@@ -4,10 +4,10 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import type {Edge} from '../edges.js';
-import type {Figure} from '../figure.js';
+import type {Figure, Ground} from '../figure.js';
 import type {Place} from './bodies.js';
 import type {KnownJoint} from './joints.js';
-import {minus, norm, turned, turnedBack, type V3} from './numbers.js';
+import {inner, minus, norm, turned, turnedBack, type V3} from './numbers.js';
 import {pointOfJoint} from './rows.js';
 import type {Shape} from './shapes.js';
 import {Choice, constants, pointOf, poseOf, type Pose} from './state.js';
@@ -71,6 +71,18 @@ function ellipses(shape: Shape, {index, position, rotation}: Place): Outline {
 export const contactOutlines = (contacts: readonly TouchingShapes[], places: (name: string) => Place): Outline[] =>
   contacts.flatMap(({a, b, shapes}) => [a, b].flatMap((name, side) => outlineOf(shapes[side], places(name))));
 
+/** Planes of contacts with the ground, each once. */
+export function groundOf(contacts: readonly TouchingShapes[]): Ground[] {
+  const found = contacts.flatMap(({a, b, shapes}) =>
+    [a, b].flatMap((name, side): Ground[] => {
+      const {at, normal, kind} = shapes[side];
+      if (name !== 'ground' || kind !== 'plane' || at === undefined || normal === undefined) return [];
+      return [{normal, offset: inner(normal, at)}];
+    }),
+  );
+  return [...new Map(found.map(one => [JSON.stringify(one), one])).values()];
+}
+
 /** Shapes by the names of bodies. @throws OptionError 'unknown-body' */
 export const outlinesOf = (
   shapes: {readonly [body: string]: readonly Shape[]},
@@ -88,6 +100,7 @@ export function figureOf(
   outlines: readonly Outline[],
   places: (name: string) => Place,
   pose: (q: tf.Tensor) => tf.Tensor,
+  ground: readonly Ground[],
 ): Figure {
   // The centres of bodies that have shapes are marked only where bars lead to them.
   const shaped = new Set(outlines.map(outline => outline.body));
@@ -129,5 +142,6 @@ export function figureOf(
     rods,
     fixed,
     radius,
+    ground,
   };
 }

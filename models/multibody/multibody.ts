@@ -12,7 +12,7 @@ import {readBodies, type Bodies, type BodySpec, type Place} from './bodies.js';
 import {contactGroups, type BodyContact} from './contacts.js';
 import {forceGroups, type BetweenBodies, type ForceGroup, type Instant} from './force-groups.js';
 import type {BodyForce, WrenchTerm} from './forces.js';
-import {contactOutlines, figureOf, outlinesOf} from './drawing.js';
+import {contactOutlines, figureOf, groundOf, outlinesOf} from './drawing.js';
 import {axisCoordinate, maximalJointTerms} from './joint-coordinates.js';
 import {jointTerms, type JointForce} from './joint-forces.js';
 import type {Joint, KnownJoint} from './joints.js';
@@ -211,7 +211,8 @@ export function multibody(spec: MultibodySpec): Multibody {
         ...contactOutlines(spec.contacts ?? [], places),
       ],
       places,
-      q => whole(q, tf.zeros(width)).q,
+      q => whole(tf.reshape(q, minimal ? [-1] : [bodies.names.length, 7]), tf.zeros(width)).q,
+      groundOf(spec.contacts ?? []),
     ),
   };
 }

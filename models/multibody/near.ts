@@ -5,7 +5,7 @@
  * out were open, and their forces zero.
  */
 import * as tf from '@tensorflow/tfjs';
-import {any, callable, list, object, positive, refuseUnknownOptions, requireValue} from '../../lib/checks.js';
+import {any, callable, list, object, positive, refuseUnknownOptions, requireValue, shown} from '../../lib/checks.js';
 import type {Newton, NumericParams, Observe, Params, RunState, Scheme, Tree} from '../../lib/index.js';
 import {moreau, OptionError, simulate} from '../../lib/index.js';
 import {readBodies, type Place} from './bodies.js';
@@ -51,6 +51,10 @@ export interface NearRun {
   /** [steps + 1, bodies, 7] and [steps + 1, bodies, 6], as `multibody` has them. */
   readonly q: Float64Array;
   readonly v: Float64Array;
+  /** 't', 'q' or 'v', as a trajectory has them: `run.system.pose(run, 'ball')`, and `animate(run)` of stiffgrad/plot. */
+  values(name: 't' | 'q' | 'v'): Float64Array;
+  /** The bodies with their shapes and the ground, without the contacts that are sought. */
+  readonly system: Multibody;
   readonly pieces: readonly NearPiece[];
   /**
    * The gradient of a function of the end, from its derivatives there, by running the pieces again from the last to the
@@ -185,10 +189,14 @@ export function simulateNear(spec: NearSpec, options: NearOptions): NearRun {
     if (last !== undefined) left = {state: last, rows};
     done += taken;
   }
+  const series = {t: whole(pieces, 't', 1), q: whole(pieces, 'q', q.length), v: whole(pieces, 'v', v.length)};
   return {
-    t: whole(pieces, 't', 1),
-    q: whole(pieces, 'q', q.length),
-    v: whole(pieces, 'v', v.length),
+    ...series,
+    values: name => {
+      if (Object.hasOwn(series, name)) return series[name];
+      throw new OptionError('bad-multibody', `simulateNear: a run has the series t, q and v, not ${shown(name)}.`);
+    },
+    system: {...bare, figure: multibody({...spec.system, contacts: search.drawn()}).figure},
     pieces,
     pullback: cotangent => {
       const zero = (like: Float64Array): Float64Array => new Float64Array(like.length);
@@ -246,6 +254,16 @@ class Search {
     return a < 0
       ? this.spec.contact('ground', this.names[b], this.spec.planes?.[-1 - a])
       : this.spec.contact(this.names[a], this.names[b]);
+  }
+
+  /** Contacts in which every body that may touch has its shape, and every plane is. */
+  drawn(): (BodyContact | RigidContact)[] {
+    const [first, ...others] = this.names.flatMap((_, i) => (this.reach[i] > 0 ? [i] : []));
+    if (first === undefined) return [];
+    const {planes} = this;
+    return planes.length === 0
+      ? others.map(i => this.contact(first, i))
+      : [...planes.map((_, k) => this.contact(-1 - k, first)), ...others.map(i => this.contact(-1, i))];
   }
 
   /** Pairs whose bounding balls come nearer than a margin within a time, at constant relative velocity. */

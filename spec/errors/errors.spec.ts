@@ -19,6 +19,8 @@ import {
   adaptive,
   backtracking,
   blendedEuler,
+  compliant,
+  dde,
   defineScheme,
   equilibrium,
   explicitEuler,
@@ -177,6 +179,21 @@ describe('errors: shapes', () => {
       /^mass must return a tensor, not number/,
     );
     expectError(run(spring, [[1, 2], [3]]), ShapeError, 'ragged-array', /^mass is not a full array/);
+  });
+
+  it('a coefficient written as a force, in a constraint and of a delay', () => {
+    const held = wrong<() => tf.Tensor>(({params}: {params: {c: tf.Tensor}}) => params.c);
+    const soft = mechanics({mass: 1, forces: spring, constraints: [compliant(({q}) => q, {compliance: held})]});
+    const late = dde({derivative: ({delayed: [y]}) => y, delays: [held], longest: 2, history: () => tf.scalar(1)});
+    for (const [told, going] of [
+      ['constraints[0].compliance', () => simulate(soft, {q: 1, v: 0}, {dt: 0.1, steps: 1, params: {c: 1}})],
+      ['dde: delays[0]', () => simulate(late, {y: 1}, {dt: 0.1, steps: 1, params: {c: 1}})],
+    ] as const)
+      expect(going)
+        .to.throw(OptionError)
+        .with.property('message')
+        .that.includes(told)
+        .and.includes('given the params themselves: ({k}) => k, not ({params}) => params.k.');
   });
 
   it('q and v that differ, ragged arrays, no numbers', () => {

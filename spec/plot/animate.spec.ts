@@ -158,6 +158,41 @@ describe('an animation', () => {
     expect(Math.abs(x2 - x1)).to.be.at.least(4096);
   });
 
+  it('a floor in space is a grid below the motion, and none where it is far away', () => {
+    const falling = (ground: Figure['ground']): {ground: number[][]; box: number[]} => {
+      const figure: Figure = {points: ({q}) => tf.reshape(q, [1, 3]), radius: 0.5, ground};
+      const path = simulate(
+        mechanics({mass: 1, forces: ({q}) => tf.zerosLike(q)}),
+        {q: [0, 0, 2], v: [3, 0, -1]},
+        {dt: 0.1, steps: 10},
+      );
+      const [, data] = /\(document\.body, (.*)\);\n/.exec(animate(path, {figure}).html())!;
+      return JSON.parse(data) as {ground: number[][]; box: number[]};
+    };
+    // The ball is in x from −0.5 to 3.5, y from −0.5 to 0.5, z from 0.5 to 2.5: below that a floor at z = 0 of 4 × 2, the side half as long as the other.
+    const {ground, box} = falling([{normal: [0, 0, 2]}]);
+    expect(box).to.deep.equal([4096, 2048, 2560]);
+    expect(ground).to.have.length(10);
+    for (const [x1, y1, z1, x2, y2, z2] of ground) {
+      expect([z1, z2]).to.deep.equal([0, 0]);
+      if (x1 === x2) expect([x1 % 1024, Math.abs(y2 - y1)]).to.deep.equal([0, 2048]);
+      else expect([y1, y1 % 512, Math.abs(x2 - x1)]).to.deep.equal([y2, 0, 4096]);
+    }
+    // A slope 3x + 4z = 0: 3x + 4z is the same at all ends, but for the grid's rounding by half a unit.
+    const slope = falling([{normal: [0.6, 0, 0.8]}]).ground.flatMap(([a, , c, d, , f]) => [
+      3 * a + 4 * c,
+      3 * d + 4 * f,
+    ]);
+    expect(slope).to.have.length(20);
+    expect(Math.max(...slope) - Math.min(...slope)).to.be.at.most(7);
+    expect(falling([{normal: [0, 0, 1], offset: -10}]).ground).to.deep.equal([]);
+    expect(() => falling([{normal: [0, 1]}])).to.throw(OptionError, /give a normal of 3 numbers/);
+    const path = simulate(mechanics({mass: 1, forces: () => tf.zeros([3])}), {q: [0, 0, 2], v: [3, 0, -1]}, {dt: 0.1, steps: 10}); // prettier-ignore
+    const still = animate(path, {figure: {points: ({q}) => tf.reshape(q, [1, 3]), ground: [{normal: [0, 0, 1]}]}});
+    for (const picture of [still.svg(), still.strip({frames: 1})])
+      expect(picture.match(/class="ground grid"/g)).to.have.length(10);
+  });
+
   it('forces are arrows from where they act, the longest a quarter of the picture', () => {
     // On its table a block of 2 kg is pushed with 5 N: the table presses with 2 g. It moves from 0 to 4.
     const g = 10;
@@ -300,5 +335,34 @@ describe('an animation', () => {
       document.body.append(frame);`,
     );
     expect(text).to.equal('t = 2.00 s|t = 1.99 s|t = 0.00 s|t = 0.01 s|t = 0.02 s|t = 0.02 s|Pause');
+  });
+
+  it('in space draws the balls behind first, as the view is turned, in Chromium', async function () {
+    this.timeout(100_000);
+    const chromium = await chromiumOrSkip(this);
+    const path = simulate(mechanics({mass: 1, forces: () => tf.zeros([2, 3])}), {q: [[0, -1, 0], [0, 1, 0]], v: [[0, 0, 0], [0, 0, 0]]}, {dt: 0.1, steps: 1}); // prettier-ignore
+    const html = animate(path, {figure: {points: ({q}) => q, radius: [0.5, 0.3]}}).html();
+    const text = await pageText(
+      chromium,
+      `
+      const frame = document.createElement('iframe');
+      frame.srcdoc = ${JSON.stringify(html).replaceAll('</', '<\\/')};
+      frame.onload = () => {
+        const page = frame.contentDocument, inside = frame.contentWindow, seen = [];
+        let radii = [];
+        const arc = inside.CanvasRenderingContext2D.prototype.arc;
+        inside.CanvasRenderingContext2D.prototype.arc = function (x, y, r, ...more) { radii.push(r); arc.call(this, x, y, r, ...more); };
+        const press = key => page.body.dispatchEvent(new inside.KeyboardEvent('keydown', {key, bubbles: true}));
+        for (let k = 0; k < 32; k++) {
+          radii = [];
+          press('ArrowRight');
+          seen.push(radii[0] < radii[1] ? 'small first' : 'large first');
+        }
+        document.querySelector('pre').textContent = [seen[0], seen[31]].join('|');
+      };
+      document.body.append(frame);`,
+    );
+    // The small ball is behind; turned by 3.2, about half a turn, it is before.
+    expect(text).to.equal('small first|large first');
   });
 });

@@ -60,9 +60,9 @@ function runWith(
     newton: newton({linear: sparseLu()}),
   });
   const {compiled} = prepared;
-  const {jacobian} = compiled;
+  const {jacobian} = compiled.matrices;
   if (jacobian === undefined) throw new Error('an implicit step without a Jacobian');
-  Object.assign(compiled, {ownJacobian: change(jacobian)});
+  Object.assign(compiled.matrices, {ownJacobian: change(jacobian)});
   const {error} = run(prepared);
   if (error !== undefined) throw error;
 }

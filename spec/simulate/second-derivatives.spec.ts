@@ -82,7 +82,7 @@ describe('a force that is −tf.grad of an energy', () => {
       for (const scheme of schemes) {
         const traced = traceRun(system(energy), scheme, [n], readParams({w})).step;
         const compiled = compileStep(traced, interpreter);
-        const {jacobian} = compiled;
+        const {jacobian} = compiled.matrices;
         const forward = compiled.forward(auto());
         if (jacobian === undefined) throw new Error('an implicit scheme has a Jacobian');
         const state = new Float64Array(traced.state.size);

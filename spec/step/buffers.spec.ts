@@ -52,8 +52,8 @@ function compiledFor(system: System, initial: Parameters<typeof prepare>[1], opt
   const {traced, linear} = prepared;
   const step = new CompiledStep(traced, engine);
   const context = {...prepared, compiled: step, engine};
-  const solver = step.sweepSolver(linear);
-  const {sequential, jacobian} = step;
+  const solver = step.matrices.sweepSolver(linear);
+  const {sequential, jacobian} = step.matrices;
   const whole = step.derived.step;
   const dense = wholeDense(whole);
   new CompiledStep(prepared.start.traced, engine).forward(linear);

@@ -51,7 +51,7 @@ const options = (scheme: Scheme) => ({scheme, dt: 0.05, steps: 5, params: {w: we
 function programsOf(scheme: Scheme): Programs {
   const {traced, compiled} = prepare(system, initial, options(scheme));
   return withParameterProgram({
-    ...forwardPrograms(traced, compiled.matrix),
+    ...forwardPrograms(traced, compiled.matrices.matrix),
     keep: graphOf({next: traced.functions.update, kept: compiled.kept.node}),
   });
 }
@@ -130,7 +130,7 @@ describe('step: what depends on the beginning alone', () => {
     const spring = mechanics({mass: 2, forces: ({q}) => tf.mul(q, -3)});
     for (const scheme of [trapezoid(), implicitMidpoint(), newmark()]) {
       const {traced, compiled} = prepare(spring, initial, {scheme, dt: 0.1, steps: 1});
-      const programs = forwardPrograms(traced, compiled.matrix);
+      const programs = forwardPrograms(traced, compiled.matrices.matrix);
       expect(withStepStart(programs), scheme.name).to.equal(programs);
     }
     expect(withStepStart({update: graphOf({})})).to.deep.equal({update: graphOf({})});
@@ -224,12 +224,12 @@ describe('step: what depends on the beginning alone', () => {
 
   it('leaves one force to each block that is found in turn, the residual’s own numbers', () => {
     const {traced, compiled} = prepare(system, initial, {...options(kvaerno3()), control: adaptive({rtol: 1e-4})});
-    const {sequential} = compiled;
+    const {sequential} = compiled.matrices;
     if (sequential === undefined) throw new Error('the stages of a diagonally implicit method are found in turn');
     const programs = sequential.programs as Programs;
     expect(tanhs(programs, 'sequentialStep')).to.equal(1);
     for (const engine of [interpreter, wasm] as readonly Engine[]) {
-      const [whole, apart] = [forwardPrograms(traced, compiled.matrix), programs].map(each =>
+      const [whole, apart] = [forwardPrograms(traced, compiled.matrices.matrix), programs].map(each =>
         engine.compile(each, {extra: {z: traced.unknown.size}}),
       );
       for (const executable of [whole, apart]) fill(executable, 1);
@@ -255,7 +255,9 @@ describe('step: what depends on the beginning alone', () => {
       saveAt: 'end',
     } as const;
     const {traced, compiled} = prepare(drive, {y: [1]}, setup);
-    const programs = withStepStart(forwardPrograms(traced, compiled.matrix, undefined, compiled.filter));
+    const programs = withStepStart(
+      forwardPrograms(traced, compiled.matrices.matrix, undefined, compiled.matrices.filter),
+    );
     for (const name of ['guess', 'extrapolate'])
       expect(
         programs[name].outputs.map(output => output.name),

@@ -6,12 +6,3 @@ const LONGEST = 80;
 export function excerpt(text: string, longest = LONGEST): string {
   return text.length <= longest ? text : `${text.slice(0, longest - 3)}...`;
 }
-
-/** The first names of many. */
-export function listed(names: readonly string[], most = 20): string {
-  const shown = names
-    .slice(0, most)
-    .map(name => excerpt(name))
-    .join(', ');
-  return names.length <= most ? shown : `${shown} and ${names.length - most} more`;
-}

@@ -1,8 +1,9 @@
 /** What can be wrong with a table, each as a sentence with its place: file, line, column. */
 import {DataError} from '../../lib/errors.js';
 import {isNumeral, otherDecimal, type ReadColumn} from './column.js';
-import {excerpt, listed} from './excerpt.js';
+import {excerpt} from './excerpt.js';
 import {nearestName} from '../../lib/checks.js';
+import {listed} from '../../lib/text.js';
 
 export function wrongLength(
   file: string,
@@ -77,6 +78,9 @@ export function notNumbers(file: string, column: ReadColumn): DataError {
 /** A longer name than this is not a misspelt one, and comparing two takes the product of their lengths. */
 const LONGEST_NAME = 100;
 
+/** Columns that a sentence lists: whoever mistyped one looks for it among them. */
+const MOST_COLUMNS = 20;
+
 export function missingColumn(file: string, name: string, columns: readonly string[]): DataError {
   const nearest = nearestName(
     name,
@@ -85,7 +89,10 @@ export function missingColumn(file: string, name: string, columns: readonly stri
   const hint = nearest === undefined ? '' : ` Did you mean '${nearest}'?`;
   return new DataError(
     'table-column',
-    `${file} has no column '${excerpt(name)}'.${hint} It has: ${listed(columns.filter(known => known !== ''))}.`,
+    `${file} has no column '${excerpt(name)}'.${hint} It has: ${listed(
+      columns.filter(known => known !== '').map(known => excerpt(known)),
+      MOST_COLUMNS,
+    )}.`,
     {
       file,
       column: name,

@@ -4,8 +4,10 @@
  */
 import {OptionError} from '../../lib/errors.js';
 import {free, type Parameters} from './parameters.js';
-import type {Block, Model, Traced} from './record-model.js';
-import {recordKey, RecordModel} from './record-model.js';
+import type {Block, Traced} from './record-model.js';
+import type {Model} from './model.js';
+import {recordKey} from './bindings.js';
+import {RecordModel} from './record-model.js';
 import type {Channel, CheckedRecord} from './records.js';
 import {slicedRecord, stateNames} from './records.js';
 import type {WhitenedStretch} from './weighing.js';

@@ -18,7 +18,7 @@ import {callable, requireValue} from '../../lib/checks.js';
 import {prefixed} from './fit.js';
 import {withLeaf} from './nested.js';
 import type {Parameter, Parameters} from './parameters.js';
-import {belongsToModel, nested, type Values} from './record-model.js';
+import {belongsToModel, nested, type Values} from './bindings.js';
 
 /** A function of the estimates: a number, or an array (row-major) with standard errors of the same form. */
 export interface Derived {

@@ -8,7 +8,7 @@ import {evaluate, type Evaluation} from './evaluation.js';
 import {checkRecords, Fit, isFailedSimulation} from './fit.js';
 import type {LeastSquaresIteration, LeastSquaresResult} from './least-squares-problem.js';
 import type {Objective} from './objective.js';
-import type {Model} from './record-model.js';
+import type {Model} from './model.js';
 import type {MeasuredRecord} from './records.js';
 import type {Fitted} from './rounds.js';
 import {RowQr} from './row-qr.js';

@@ -6,7 +6,7 @@ import type {LeastSquaresIteration, LeastSquaresResult, LeastSquaresStatus} from
 import {boolean, refuseUnknownOptions, requireValue, text} from '../../lib/checks.js';
 import {derived, type Derived} from './derived.js';
 import type {Errors, Estimates, Parameter, Parameters} from './parameters.js';
-import type {Model} from './record-model.js';
+import type {Model} from './model.js';
 import type {Report, ReportParameter} from '../report/report.js';
 import {renderFragment, renderReport, writeReport} from '../report/report.js';
 import type {MediaBundle} from '../report/displayed.js';
@@ -43,6 +43,11 @@ export interface Found<E, D, R> {
   readonly estimate: E;
   /** Like the estimate, without fixed parameters; infinite for parameters that the data do not determine. */
   readonly standardError: D;
+  /**
+   * The 95 % interval of each number, by the labels of `correlation`, from its standard error. That of a positive or a
+   * bounded parameter lies inside its domain and is not symmetric.
+   */
+  readonly interval: {readonly [label: string]: readonly [low: number, high: number]};
   /** Of the parameters that move: labels, and their matrix, row-major. */
   readonly correlation: {readonly labels: readonly string[]; readonly values: Float64Array};
   /**
@@ -303,6 +308,7 @@ export function identificationOf(problem: Judged, fit: Fit, found: Solved, aroun
     minima: around.minima.map(({best, count}) => ({cost: best.cost, estimate: estimateAt(best.x), count})),
     noise: noiseFound(objective, judged),
     standardError: byName(space.naturalErrors(judged.standardError, found.x), parameters),
+    interval: intervalsOf(space, judged, found.x),
     correlation: {labels: space.labels, values: judged.correlation},
     rmse: Object.fromEntries(goodness.map(([name, {rmse}]) => [name, rmse])),
     r2: Object.fromEntries(goodness.map(([name, {r2}]) => [name, r2])),
@@ -437,12 +443,21 @@ function reportOf(
   };
 }
 
+function intervalsOf(
+  space: Fit['space'],
+  {standardError}: Pick<Uncertainty, 'standardError'>,
+  x: Float64Array,
+): Identification['interval'] {
+  const {low, high} = space.intervals(standardError, x);
+  return Object.fromEntries(space.labels.map((label, i) => [label, [low[i], high[i]] as const]));
+}
+
 function reportParameters(
   {space, parameters}: Fit,
   {x}: LeastSquaresResult,
   {standardError}: Uncertainty,
 ): ReportParameter[] {
-  const {low, high} = space.intervals(standardError, x);
+  const interval = intervalsOf(space, {standardError}, x);
   const natural = space.natural(x);
   const errors = space.naturalErrors(standardError, x);
   const fixed = Object.entries(parameters)
@@ -455,7 +470,7 @@ function reportParameters(
       name,
       estimate: natural[i],
       standardError: errors[i],
-      interval: [low[i], high[i]] as const,
+      interval: interval[name],
     })),
     ...fixed,
   ];

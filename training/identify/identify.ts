@@ -25,7 +25,7 @@ import {
   requireValue,
   whole,
 } from '../../lib/checks.js';
-import {modelChecks, type Model} from './record-model.js';
+import {modelChecks, type Model} from './model.js';
 import {requireNoise, white, type Noise} from './noise.js';
 import type {NoiseState} from './weighing.js';
 import type {Parameter, Parameters} from './parameters.js';

@@ -15,7 +15,7 @@ import {any, finite, object, oneOf, positive, refuseUnknownOptions, requireValue
 import {checkRecords, comparedSeries, Fit} from './fit.js';
 import type {Parameters} from './parameters.js';
 import {requireParameters} from './parameters.js';
-import {modelChecks, type Model} from './record-model.js';
+import {modelChecks, type Model} from './model.js';
 import type {MeasuredRecord} from './records.js';
 import {evaluate} from './evaluation.js';
 import {RowQr} from './row-qr.js';

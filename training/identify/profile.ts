@@ -9,7 +9,7 @@
  */
 import {OptionError} from '../../lib/errors.js';
 import {count, nearestName, positive, refuseUnknownOptions} from '../../lib/checks.js';
-import {listed} from '../data/excerpt.js';
+import {listed} from '../../lib/text.js';
 import {showing, type Shows} from '../report/displayed.js';
 import {numberText} from '../report/number-text.js';
 import {renderFragment, renderReport, type Report} from '../report/report.js';

@@ -1,111 +1,27 @@
 /** A record and the system that is to explain it: its residuals, and their derivatives by forward sensitivities. */
 import type {
-  Event,
+  AnyTrajectory,
   Initial,
   Input,
   Inputs,
-  IntegrationOptions,
   Jvps,
   Numeric,
   NumericParams,
-  Observe,
   Pullback,
   Simulation,
-  System,
-  Tangent,
-  AnyTrajectory,
   Vjp,
   VjpAsync,
 } from '../../lib/index.js';
 import {InconsistentStateError, OptionError, readNumeric, ShapeError, simulate} from '../../lib/index.js';
-import type {Checks} from '../../lib/checks.js';
-import {
-  any,
-  callable,
-  coversTimes,
-  integrationChecks,
-  integrationOptions,
-  list,
-  object,
-  oneOf,
-  positive,
-  requireOwnPlaces,
-} from '../../lib/checks.js';
+import {coversTimes, integrationOptions, requireOwnPlaces} from '../../lib/checks.js';
+import {bind, blocksOf, byKey, directionsOf, paramsOf, blockNames} from './bindings.js';
+import type {Binding, Direction, Values} from './bindings.js';
 import {requested, type Evaluation} from './evaluation.js';
-import {nestedNumbers, withLeaf} from './nested.js';
-import type {Parameter, Parameters} from './parameters.js';
+import type {Model} from './model.js';
 import {requireParameters} from './parameters.js';
-import type {Channel, CheckedRecord, Start, StartWithStates} from './records.js';
+import type {Channel, CheckedRecord, Start} from './records.js';
 import {givenBlock, startOfState, stateNames} from './records.js';
-import type {OffGrid} from './sampling.js';
 import {requireFewSteps, requireGrid, stepsASample, stepsEach} from './sampling.js';
-
-/** What all records of a problem share: the system, and how it is simulated, with the options of `simulate`. */
-export interface Model extends IntegrationOptions {
-  readonly system: System;
-  /**
-   * The initial state of records without their own; parts that parameters named initial.q, initial.v or
-   * initial.y define may be omitted.
-   */
-  readonly initial?: Start | StartWithStates;
-  /** Defines a record's y, if that is not the state of an ode: a function of the state, traced like a force. */
-  readonly observe?: Observe;
-  /**
-   * Measured inputs: each is in the `params` of forces and of `observe` under its name, as its value at the current
-   * time. A mass has no inputs.
-   */
-  readonly inputs?: Inputs;
-  /**
-   * The parameters, by their name in `params`: 'spring.stiffness' is params.spring.stiffness. 'initial.q' and similar
-   * are the initial state.
-   */
-  readonly parameters: Parameters;
-  /**
-   * Step of the simulation, in the records' unit of time; measured times must be on its grid, see `offGrid`. With
-   * `control: adaptive({...})` the first step, and there is no grid.
-   */
-  readonly dt: number;
-  /**
-   * Measured times between the steps, for uneven times: 'refuse' (default; not of adaptive steps) throws an error that
-   * names a suitable dt; 'interpolate' compares with the simulation's dense output there, which has the scheme's order.
-   */
-  readonly offGrid?: OffGrid;
-  /**
-   * Zero crossings at which the state jumps, or that are recorded, as in `simulate`; derivatives include the times of
-   * the jumps. A trial in which an event stops the run before the record ends is rejected.
-   */
-  readonly events?: readonly Event[];
-}
-
-/** The options of a model, for functions that add their own. */
-export const modelChecks = {
-  system: any,
-  initial: object,
-  observe: callable,
-  inputs: object,
-  parameters: object,
-  dt: positive,
-  offGrid: oneOf('refuse', 'interpolate'),
-  events: list,
-  ...integrationChecks,
-} satisfies Checks;
-
-/** A parameter as one record sees it. */
-interface Binding {
-  /** By this name the system reads it: a path in `params`, or 'initial.q'. */
-  readonly name: string;
-  /** By this name the fit knows it: with the record's name before it, where it is the record's own. */
-  readonly key: string;
-  readonly parameter: Parameter;
-}
-
-/** One number that moves. */
-interface Direction {
-  readonly key: string;
-  /** Which number of the parameter. */
-  readonly index: number;
-  readonly tangent: Tangent;
-}
 
 /** The simulation of records that differ in their times and starts alone: traced once, at the guess. */
 export interface Traced {
@@ -120,20 +36,6 @@ export interface End {
   readonly state: Float64Array;
   readonly derivatives: readonly {readonly column: number; readonly values: Float64Array}[];
 }
-
-/** Values of all parameters, row-major, by key. */
-export type Values = {readonly [key: string]: Float64Array};
-
-const initialPrefix = 'initial.';
-
-const isInitial = ({name}: Binding): boolean => name.startsWith(initialPrefix);
-const blockOf = ({name}: Binding): string => name.slice(initialPrefix.length);
-
-/** Whether a key is that of a parameter which the system reads in every record: no start, and no record's own. */
-export const belongsToModel = (key: string): boolean => !key.startsWith(initialPrefix) && !key.includes(': ');
-
-/** The key of a parameter that belongs to one record alone. */
-export const recordKey = (record: string, name: string): string => `${record}: ${name}`;
 
 /** A cost of residuals, with its gradient by them. */
 export type Metric = (residuals: Float64Array) => {readonly cost: number; readonly gradient: Float64Array};
@@ -214,20 +116,17 @@ export class RecordModel {
   ): Evaluation<End> {
     const {trajectory, tangents} = yield* this.run(values);
     try {
+      residuals.set(this.residualsOf(trajectory));
       let offset = 0;
       for (const channel of this.record.channels) {
-        const {simulated, measured, weights, outputs} = channel;
-        const row = (i: number): number => Math.floor(i / outputs) * this.width + offset + (i % outputs);
-        const series = trajectory.values(simulated);
-        this.requireFinite(series, channel, 'simulated');
-        for (let i = 0; i < series.length; i++)
-          residuals[row(i)] = weights[i] === 0 ? 0 : weights[i] * (series[i] - measured[i]);
+        const {simulated, weights, outputs} = channel;
+        const first = offset;
         this.directions.forEach(({key, index}, d) => {
           const tangent = tangents[d][simulated];
           this.requireFinite(tangent, channel, `derivative with respect to ${key} of the simulated`);
           const column = columnOf(key) + index;
           for (let i = 0; i < tangent.length; i++)
-            jacobian[row(i) * columns + column] = weights[i] === 0 ? 0 : weights[i] * tangent[i];
+            jacobian[this.rowOf(i, outputs, first) * columns + column] = weights[i] === 0 ? 0 : weights[i] * tangent[i];
         });
         offset += outputs;
       }
@@ -278,15 +177,8 @@ export class RecordModel {
         () => pullback(cotangent) as Pullback,
         async () => pullback(cotangent),
       );
-      const gradient = Object.fromEntries(
-        this.bindings.map(binding => [
-          binding.key,
-          isInitial(binding)
-            ? (initial as {readonly [block: string]: Float64Array})[blockOf(binding)]
-            : leafOf(params, binding.name),
-        ]),
-      );
-      return {cost, gradient};
+      const starts = initial as {readonly [block: string]: Float64Array};
+      return {cost, gradient: byKey(this.bindings, starts, params)};
     } finally {
       trajectory.dispose();
     }
@@ -417,23 +309,17 @@ export class RecordModel {
     return {initial: this.initial(values), params: this.params(values)};
   }
 
-  /** Values of `params`, each in the shape its guess was given in. */
   private params(values: Values): NumericParams {
-    return this.bindings
-      .filter(binding => !isInitial(binding))
-      .reduce((params, {name, key, parameter: {shape}}) => withLeaf(params, name, nested(values[key], shape)), {});
+    return paramsOf(this.bindings, values);
   }
 
   private initial(values: Values): Initial {
-    const moved = this.bindings
-      .filter(isInitial)
-      .map(binding => [blockOf(binding), nested(values[binding.key], binding.parameter.shape)] as const);
-    return {...this.start, ...Object.fromEntries(moved)} as Initial; // complete: see requireStart
+    return {...this.start, ...blocksOf(this.bindings, values)} as Initial; // complete: see requireStart
   }
 
   private requireStart(): void {
     const {system} = this.model;
-    const given = this.bindings.filter(isInitial).map(blockOf);
+    const given = blockNames(this.bindings);
     const missing = this.blocks.find(
       block =>
         givenBlock(this.start, block) === undefined
@@ -487,60 +373,8 @@ export class RecordModel {
   }
 }
 
-/** A record's own parameters stand before its own start, that before the problem's parameters, and those before the problem's start. */
-function bind({parameters}: Model, {name: record, owner = record, parameters: own, initial}: CheckedRecord): Binding[] {
-  const shared = Object.entries(parameters)
-    .filter(
-      ([name]) =>
-        !Object.hasOwn(own, name)
-        && !(name.startsWith(initialPrefix) && Object.hasOwn(initial ?? {}, name.slice(initialPrefix.length))),
-    )
-    .map(([name, parameter]) => ({name, key: name, parameter}));
-  return [
-    ...shared,
-    ...Object.entries(own).map(([name, parameter]) => ({
-      name,
-      key: recordKey(name.startsWith(initialPrefix) ? record : owner, name),
-      parameter,
-    })),
-  ];
-}
-
 function joined(parts: readonly Float64Array[]): Float64Array {
   return Float64Array.from(parts.flatMap(part => [...part]));
-}
-
-type Gradients = {readonly [name: string]: Float64Array | Gradients};
-
-function leafOf(tree: Gradients, path: string): Float64Array {
-  return path
-    .split('.')
-    .reduce<Float64Array | Gradients>((branch, key) => (branch as Gradients)[key], tree) as Float64Array;
-}
-
-function directionsOf(binding: Binding): Direction[] {
-  const {
-    name,
-    key,
-    parameter: {kind, guess, shape},
-  } = binding;
-  if (kind === 'fixed') return [];
-  return Array.from(guess, (_, index) => {
-    const unit = new Float64Array(guess.length);
-    unit[index] = 1;
-    const value = nested(unit, shape);
-    return {
-      key,
-      index,
-      tangent: isInitial(binding) ? {initial: {[blockOf(binding)]: value}} : {params: withLeaf({}, name, value)},
-    };
-  });
-}
-
-/** Row-major values in a shape, as `simulate` takes them: rows inside arrays are arrays too. */
-export function nested(values: Float64Array, shape: readonly number[]): Numeric {
-  if (shape.length === 0) return values[0];
-  return shape.length === 1 ? values : nestedNumbers(Array.from(values), shape);
 }
 
 function shortInput(name: string, input: Input, record: string, from: number, to: number): string[] {

@@ -25,7 +25,8 @@ import type {Noise} from './noise.js';
 import {white} from './noise.js';
 import {ParameterSpace, type Parameters} from './parameters.js';
 import {effective, hasPriors, priorGradient, priorMatrix, priorRows} from './priors.js';
-import type {End, Values} from './record-model.js';
+import type {End} from './record-model.js';
+import type {Values} from './bindings.js';
 import type {NoiseState, Weighed} from './weighing.js';
 import {Weighing} from './weighing.js';
 

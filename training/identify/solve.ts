@@ -14,7 +14,7 @@ import {type LeastSquaresIteration, type LeastSquaresMethod} from './least-squar
 import {white, type Noise} from './noise.js';
 import {Objective} from './objective.js';
 import {guessing, type ParameterSpace} from './parameters.js';
-import type {Model} from './record-model.js';
+import type {Model} from './model.js';
 import {rounds} from './rounds.js';
 import {MultipleShooting, shoot, single, type Shooting} from './shooting.js';
 import type {NoiseState} from './weighing.js';

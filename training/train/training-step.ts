@@ -89,8 +89,12 @@ export interface TrainingStep<S extends AnySystem> {
   write(): void;
   /** Reads the values of tfjs's variables, after other code has changed them. */
   read(): void;
+  /** As text, JSON.stringify(step.save()), of which `restore` takes what JSON.parse gives. */
   save(): StepState;
-  /** Restores a saved state. @throws OptionError 'bad-state' if it belongs to another optimizer or other variables */
+  /**
+   * Restores a saved state; before the first evaluation, the one that the training goes on from.
+   * @throws OptionError 'bad-state' if it belongs to another optimizer or other variables; the first evaluation, if that is to come
+   */
   restore(state: StepState): void;
 }
 
@@ -146,7 +150,7 @@ export function trainingStep<S extends AnySystem, D = Params, E = Params>(
     compiled: {get: () => machine.compiled},
     warnings: {get: () => [...machine.warnings, ...machine.unmoved]},
     values: {value: (variable: tf.Variable) => machine.valuesOf(variable)},
-    write: {value: () => machine.vector?.write()},
+    write: {value: () => machine.write()},
     read: {value: () => machine.vector?.read()},
     save: {value: () => machine.save()},
     restore: {value: (state: StepState) => machine.restore(state)},
@@ -162,6 +166,8 @@ class Machine<S extends AnySystem> {
   readonly optimizer: TrainingStep<S>['optimizer'];
   private source: GradientSource<S>;
   private update: StepUpdate | undefined;
+  /** Restored before it was known which variables there are. */
+  private awaited: StepState | undefined;
   /** How many variables losses depended on when it was last looked which. */
   private known = -1;
 
@@ -224,23 +230,31 @@ class Machine<S extends AnySystem> {
     const {vector, update, count: updates} = this;
     if (vector === undefined || update === undefined) throw notBegun('save');
     const state = {count: updates, values: vector.values.slice(), optimizer: update.save()};
-    return this.rate === undefined ? state : {...state, rate: this.rate};
+    return asJson(this.rate === undefined ? state : {...state, rate: this.rate});
   }
 
   restore(state: StepState): void {
-    const {vector, update} = this;
-    if (vector === undefined || update === undefined) throw notBegun('restore');
     checkState(state);
-    const {count: updates, values, optimizer, rate} = state;
-    if (values.length !== vector.values.length || !update.fits(optimizer))
+    const {vector, update} = this;
+    if (vector === undefined || update === undefined) this.awaited = state;
+    else this.resume(state, vector.values, update);
+    this.count = state.count;
+    if (state.rate !== undefined) this.rate = state.rate;
+  }
+
+  private resume({values, optimizer}: StepState, own: Float64Array, update: StepUpdate): void {
+    if (values.length !== own.length || !update.fits(optimizer))
       throw new OptionError(
         'bad-state',
-        `trainingStep: this is the state of ${values.length} numbers with ${Object.keys(optimizer).join(', ') || 'nothing remembered'}; here are ${vector.values.length} numbers and the optimizer ${this.optimizer.name}.`,
+        `trainingStep: this is the state of ${values.length} numbers with ${Object.keys(optimizer).join(', ') || 'nothing remembered'}; here are ${own.length} numbers and the optimizer ${this.optimizer.name}.`,
       );
-    this.count = updates;
-    if (rate !== undefined) this.rate = rate;
-    vector.values.set(values);
+    own.set(values);
     update.restore(optimizer);
+  }
+
+  write(): void {
+    if (this.vector === undefined && this.awaited !== undefined) throw notBegun('write');
+    this.vector?.write();
   }
 
   /** Warnings of the variables that stay as they are. */
@@ -307,8 +321,12 @@ class Machine<S extends AnySystem> {
     const update = isUpdateRule(optimizer)
       ? new RuleUpdate(optimizer, sizeOf(found), clip)
       : new LineSearchUpdate(optimizer.memory, sizeOf(found));
+    const vector = new VariableVector(found, update.values);
+    // It is refused each time, if it does not fit: no training begins with other numbers than it should.
+    if (this.awaited !== undefined) this.resume(this.awaited, vector.values, update);
+    this.awaited = undefined;
     this.update = update;
-    this.vector = new VariableVector(found, update.values);
+    this.vector = vector;
     return members;
   }
 }
@@ -321,6 +339,17 @@ const sizeOf = (variables: readonly tf.Variable[]): number => variables.reduce((
 const isBatch = <S extends AnySystem>(model: StepModel<S>): model is PreparedBatch<S> => 'kind' in model;
 
 const isList = <S extends AnySystem>(batch: StepBatch<S>): batch is readonly StepInputs<S>[] => Array.isArray(batch);
+
+/** A state that JSON.stringify writes with lists: of typed arrays it would make objects. */
+function asJson(state: StepState): StepState {
+  const {values, optimizer} = state;
+  const lists = (): unknown => ({
+    ...state,
+    values: Array.from(values),
+    optimizer: Object.fromEntries(Object.entries(optimizer).map(([name, vector]) => [name, Array.from(vector)])),
+  });
+  return Object.defineProperty(state, 'toJSON', {value: lists});
+}
 
 const notBegun = (what: string): OptionError =>
   new OptionError(

@@ -18,11 +18,11 @@ import type {Counters, Failure, Status} from '../counters.js';
 import {noCounts} from '../counters.js';
 import {unjudged} from '../algebraic.js';
 import {ErrorEstimate} from './error-estimate.js';
-import {locate} from './locate.js';
 import type {Taken} from './integrator.js';
 import {Integrator} from './integrator.js';
+import {LoopEvents, type EventfulLoop} from './loop-events.js';
 import type {Pace} from './pace.js';
-import {AdaptivePace, GridPace, smallestStep} from './pace.js';
+import {AdaptivePace, GridPace} from './pace.js';
 import type {Plan} from './plan.js';
 import {evaluationsOfFirst, firstStep} from './first-step.js';
 import {rowStart} from '../../step/rows.js';
@@ -31,16 +31,11 @@ import {EventLog} from './records.js';
 import {Saver} from './saver.js';
 import {StiffnessWatch} from './stiffness.js';
 import {Trials} from './trials.js';
-import type {Crossing} from './watch.js';
-import {crossings, touch} from './watch.js';
 
 /** Transitions that are kept where nobody goes back along them: dropping them costs as much as ten of them. */
 const longestHistory = 500;
 
-/** What is left of a direction of motion that a jump has ended: the rounding of the event's function over a step. */
-const still = 64 * Number.EPSILON;
-
-export class HistoryLoop implements Loop {
+export class HistoryLoop implements Loop, EventfulLoop {
   readonly history = new StepHistory();
   readonly counters: Counters = noCounts();
   readonly integrator: Integrator;
@@ -49,16 +44,18 @@ export class HistoryLoop implements Loop {
   /** h|λ| over what is stable, of the step last taken. */
   private readonly stiffness?: Float64Array;
   readonly saver: Saver;
-  private readonly log: EventLog;
+  readonly log: EventLog;
   /** Made with the first transition: the start may be made anew before that. */
   private companion: Companion | undefined;
-  private readonly pace: Pace;
+  readonly pace: Pace;
   t: number;
   /** Ends of steps that `saveAt` counts. */
   boundaries = 0;
   status: Status = 'completed';
   error: StiffgradError | undefined;
   private readonly events: readonly PlannedEvent[];
+  private readonly eventsWithin: LoopEvents;
+  readonly dt: number;
   private readonly breaks: Plan['breaks'];
   private readonly restarts: ReadonlySet<number>;
   private readonly trials: Trials;
@@ -68,21 +65,14 @@ export class HistoryLoop implements Loop {
   /** Steps so far. */
   taken = 0;
   /** Transitions in the step history. */
-  private get count(): number {
+  get count(): number {
     return this.history.count;
   }
 
   /** The present state, in an array that stays as it is; undefined where none is at hand. */
   private here: Float64Array | undefined;
   /** The event whose time is the present one. */
-  private moment: number | undefined;
-  /** Events whose function counts as zero at present. */
-  private settled = new Set<number>();
-  /** The signs of the events' functions, where a whole step has ended. */
-  private sides: Int8Array | undefined;
-  /** Of those settled, the ones whose jump is to have ended their crossing. */
-  private jumped = new Set<number>();
-
+  moment: number | undefined;
   /** @param keeping for a gradient; undefined where none is wanted */
   constructor(
     private readonly prepared: Runnable,
@@ -92,6 +82,7 @@ export class HistoryLoop implements Loop {
     const {options, traced} = prepared;
     const {grid, newton} = options;
     this.events = plan.events;
+    this.dt = grid.dt;
     this.breaks = plan.breaks;
     this.restarts = new Set(plan.breaks?.restarts);
     this.integrator = new Integrator(prepared, this.counters, keeping !== undefined);
@@ -128,6 +119,7 @@ export class HistoryLoop implements Loop {
     }
     this.adaptive = estimate !== undefined;
     this.trials = new Trials(this.integrator, this.pace, estimate, this.counters, (t, h) => this.startAgain(t, h));
+    this.eventsWithin = new LoopEvents(this, plan.events);
     this.goOn(plan.resume);
     this.saver.start(this.t);
   }
@@ -150,21 +142,16 @@ export class HistoryLoop implements Loop {
     if (resume === undefined) return;
     if (resume.pace !== undefined && this.pace instanceof AdaptivePace) this.pace.memory = resume.pace;
     if (resume.newton !== undefined) this.integrator.stepper.memory = resume.newton;
-    // This run may have fewer events than the one before.
-    const known = (events: readonly number[] = []): Set<number> =>
-      new Set(events.filter(event => event < this.events.length));
-    this.settled = known(resume.settled);
-    this.jumped = known(resume.jumped);
+    this.eventsWithin.goOn(resume);
   }
 
   /** Where the run stands. */
   get standing(): Standing {
-    const {pace, t, integrator, settled, jumped} = this;
+    const {pace, t, integrator, eventsWithin} = this;
     return {
       t,
       x: integrator.state.slice(),
-      settled: [...settled],
-      jumped: [...jumped],
+      ...eventsWithin.standing,
       pace: pace instanceof AdaptivePace ? pace.memory : undefined,
       newton: integrator.stepper.memory,
       grid: pace instanceof GridPace ? pace.placeAt(t) : undefined,
@@ -214,7 +201,7 @@ export class HistoryLoop implements Loop {
     const {steps} = tried;
     for (let i = 0; i < steps.length; i++) {
       const step = steps[i];
-      const cut = this.events.length === 0 ? false : this.cutShort(step);
+      const cut = this.events.length === 0 ? false : this.eventsWithin.cutShort(step);
       if (this.status !== 'completed') return false;
       if (cut) return true;
       this.commit(step);
@@ -283,225 +270,8 @@ export class HistoryLoop implements Loop {
     return again.x;
   }
 
-  /** The tolerance of an event's time: no less than the time's own rounding. */
-  private readonly tolerance = (event: number): number =>
-    Math.max(this.events[event].tolerance ?? 0, 2 * Number.EPSILON * Math.max(Math.abs(this.t), this.pace.length));
-
-  /** Looks for events in a step. Those that cut it short are gone through, and true is returned; what the others note is noted. */
-  private cutShort(step: Taken): boolean {
-    const {integrator, events, tolerance} = this;
-    const {found: all, sides, lost} = crossings(integrator, events, step, this.settled, this.sides, tolerance);
-    const found = all.filter(({event}) => !this.isStillSettled(event, step));
-    this.refuseSticking(step, found);
-    if (this.status !== 'completed') return true;
-    this.sides = undefined;
-    for (const crossing of found) {
-      if (events[crossing.event].then === 'record') continue;
-      const located =
-        crossing.high === 0
-          ? {step: this.instantStep(step)}
-          : locate(integrator, step, crossing, tolerance(crossing.event));
-      if (located === 'none') continue;
-      if ('failed' in located) {
-        this.counters.failures[located.failed] = (this.counters.failures[located.failed] ?? 0) + 1;
-        integrator.state.set(step.x);
-        this.fail(located.failed, step.t, step.h);
-        return true;
-      }
-      // A step of no length has no dense output, on which others may be noted.
-      const ending = located.step.h === 0 ? this.instantStep(step) : located.step;
-      this.error = this.unresolved(ending, crossing);
-      integrator.state.set(step.x);
-      if (this.error !== undefined) this.status = 'step-too-small';
-      else this.end(ending, crossing, step.h);
-      return true;
-    }
-    this.note(found, step);
-    this.sides = sides;
-    for (const event of lost) this.log.lose(event, step.end);
-    integrator.state.set(step.next);
-    return false;
-  }
-
-  /** An event that its own jump began with, in the same step, and that time or velocity no longer resolve. */
-  private unresolved({end, next}: Taken, {event, rising}: Crossing): StiffgradError | undefined {
-    const {log, integrator, pace, settled} = this;
-    const rate = integrator.events(next, end).rates[event];
-    return (
-      log.unresolved(event, end, pace.length)
-      ?? (settled.has(event) && (rising ? rate <= 0 : rate >= 0) ? log.chatter(event, end) : undefined)
-    );
-  }
-
-  /** A jump that leaves its event to go on through zero ends the run with its error. */
-  private refuseSticking(step: Taken, found: readonly Crossing[]): void {
-    if (this.jumped.size === 0) return;
-    this.integrator.load(step);
-    const start = this.integrator.watch(0).dg.slice();
-    const end = this.integrator.watch(1).g;
-    for (const event of this.jumped) {
-      const {direction} = this.events[event];
-      const through = (direction !== 'rising' && end[event] < 0) || (direction !== 'falling' && end[event] > 0);
-      if (
-        direction !== 'both'
-        && through
-        && Math.abs(start[event]) <= still * Math.abs(end[event])
-        && !found.some(crossing => crossing.event === event)
-      ) {
-        this.error = this.log.sticks(event, step.t);
-        this.integrator.state.set(step.x);
-        this.status = 'step-too-small';
-        return;
-      }
-    }
-  }
-
-  /** Notes the crossings of events that only record. */
-  private note(found: readonly Pick<Crossing, 'event' | 'theta' | 'rising' | 'least'>[], step: Taken): Set<number> {
-    const noted = new Set<number>();
-    const recorded = found.filter(({event}) => this.events[event].then === 'record');
-    if (recorded.length > 0) this.integrator.load(step);
-    for (const {event, theta: place, rising, least} of recorded) {
-      // The slopes of dense output between ends that rounding alone tells apart are rounding themselves; at an end they are the motion's.
-      const theta = Math.abs(step.h) <= this.simultaneous(event) ? 1 : place;
-      const t = theta === 1 ? step.end : step.t + theta * step.h;
-      if (theta === 1) noted.add(event);
-      // At the end of one step and the beginning of the next it is the same crossing.
-      if (this.isRecorded(event, t, rising)) continue;
-      const x = theta === 1 ? step.next : this.integrator.dense(theta);
-      this.log.note(t, event, rising, x, x);
-      this.history.note(this.count, event, theta, least / step.h);
-      this.recorded.set(event, {t, rising});
-    }
-    return noted;
-  }
-
-  /** The last crossing of each event that only records. */
-  private readonly recorded = new Map<number, {readonly t: number; readonly rising: boolean}>();
-
-  private isRecorded(event: number, t: number, rising: boolean): boolean {
-    const last = this.recorded.get(event);
-    return last?.rising === rising && Math.abs(t - last.t) <= this.simultaneous(event);
-  }
-
-  /**
-   * Notes what only records and is zero where a step ends, but for rounding. Its time is its own, and its state that before any jump of
-   * others there: a jump may move its function away.
-   */
-  private noteAtEnd(ready: readonly number[], step: Taken, noted: Set<number>): void {
-    const due = ready.filter(event => this.events[event].then === 'record');
-    if (due.length === 0) return;
-    this.integrator.load(step);
-    const [start, end] = [0, 1].map(theta => this.integrator.watch(theta).dg.slice());
-    const found = due.map(event => ({
-      event,
-      theta: 1,
-      rising: this.rates[event] > 0,
-      least: touch(start[event], end[event]),
-    }));
-    for (const event of this.note(found, step)) noted.add(event);
-  }
-
-  /** The shortest step there is: from one event to another at the same time, or to the same again. */
-  private instantStep({t, x}: Pick<Taken, 't' | 'x'>): Taken {
-    const h = Number.EPSILON * Math.max(Math.abs(t), this.pace.length);
-    this.integrator.take(x, t, h);
-    return this.integrator.taken(x, t, h, t + h);
-  }
-
-  /** A step that ends at an event, and everything that happens there. */
-  private end(step: Taken, {event, rising, least}: Crossing, whole: number): void {
-    const {integrator, events, pace, tolerance} = this;
-    const noted = this.note(
-      crossings(integrator, events, step, this.settled, undefined, tolerance).found.filter(
-        ({event: other}) => other !== event && !this.isStillSettled(other, step),
-      ),
-      step,
-    );
-    integrator.state.set(step.next);
-    const ready = this.present(step.end, noted, new Set()).filter(other => other !== event);
-    this.noteAtEnd(ready, step, noted);
-    const queue = [...ready.filter(other => !noted.has(other)), event].sort((a, b) => a - b);
-    const first = queue[0];
-    this.commit(step, first, first === event ? least / whole : 0);
-    this.happen(queue, first, noted, other => (other === event ? rising : this.rates[other] > 0));
-    if (this.status === 'completed' && pace.interrupt(this.t)) this.boundary();
-    if (this.status === 'event') this.saver.finish(this.t, true, this.moment);
-  }
-
-  /** The events' rates along the motion, where they were last looked at. */
-  private rates: Float64Array = new Float64Array(0);
-
-  /** Events whose function is zero now and leaves zero in their direction: those not in `fired`, or that had been leaving zero otherwise. */
-  private present(t: number, fired: ReadonlySet<number>, leaving: ReadonlySet<number>): number[] {
-    const {e, rates} = this.integrator.events(this.integrator.state, t);
-    this.rates = rates;
-    return this.events.flatMap((event, j) =>
-      touches(e[j], rates[j], this.simultaneous(j)) && leaves(event, rates[j]) && (!fired.has(j) || leaving.has(j))
-        ? [j]
-        : [],
-    );
-  }
-
-  /** What counts as zero where a step begins does so at its end, too, if the two are the same time but for rounding. */
-  private isStillSettled(event: number, {h}: Taken): boolean {
-    return this.settled.has(event) && Math.abs(h) <= this.simultaneous(event);
-  }
-
-  /** Times this close are the same. */
-  private simultaneous(event: number): number {
-    return Math.max(this.events[event].tolerance ?? 0, smallestStep(Math.max(Math.abs(this.t), this.pace.length)));
-  }
-
-  /** All that happens at the present time: events in the order of their numbers, and those that their jumps bring about. */
-  private happen(queue: number[], first: number, noted: ReadonlySet<number>, rising: (event: number) => boolean): void {
-    const {events, integrator, log, history} = this;
-    const fired = new Set(noted);
-    const residue = integrator.events(integrator.state, this.t).e;
-    this.jumped = new Set();
-    let atMoment = true;
-    while (queue.length > 0) {
-      const event = queue.shift() as number;
-      const {then} = events[event];
-      const before = integrator.state.slice();
-      if (then === 'record') {
-        log.note(this.t, event, rising(event), before, before);
-        history.happened.push(this.moment);
-        fired.add(event);
-        continue;
-      }
-      if (!(atMoment && event === first)) this.commit(this.instantStep({t: this.t, x: before}), event);
-      atMoment = false;
-      fired.add(event);
-      history.happened.push(this.moment);
-      if (then === 'stop') {
-        log.note(this.t, event, rising(event), before, before);
-        this.status = 'event';
-        // A run that goes on from here is past it.
-        break;
-      }
-      const way = rising(event);
-      const turned = new Set(events.flatMap((other, j) => (fired.has(j) && !leaves(other, this.rates[j]) ? [j] : [])));
-      this.jump(event, before);
-      log.note(this.t, event, way, before, integrator.state);
-      this.error = log.chatters(event, this.t, this.prepared.options.grid.dt);
-      if (this.error !== undefined) {
-        this.status = 'step-too-small';
-        return;
-      }
-      this.jumped.add(event);
-      queue = this.present(this.t, fired, turned).filter(other => other !== event);
-    }
-    const {e, rates} = integrator.events(integrator.state, this.t);
-    // What fired is zero as far as it was then, unless a jump has moved it away.
-    const left = (j: number): number => (fired.has(j) ? 2 * Math.abs(residue[j]) : 0);
-    this.settled = new Set(
-      events.flatMap((_, j) => (Math.abs(e[j]) <= left(j) || touches(e[j], rates[j], this.simultaneous(j)) ? [j] : [])),
-    );
-  }
-
   /** @param checked whether the state after it must obey the constraints */
-  private jump(event: number, before: Float64Array, checked = true): void {
+  jump(event: number, before: Float64Array, checked = true): void {
     const {history, integrator, pace, t} = this;
     const h = pace.length;
     integrator.jump(event, t, h, checked);
@@ -514,7 +284,7 @@ export class HistoryLoop implements Loop {
   }
 
   /** A step becomes part of the step history; with an event, its end is that event's time, and `least` the rate below which it touches. */
-  private commit(step: Taken, event?: number, least = 0): void {
+  commit(step: Taken, event?: number, least = 0): void {
     const {history, saver, integrator, moment, count} = this;
     history.append(step.t, step.h);
     if (moment !== undefined) history.from.set(count, moment);
@@ -537,9 +307,7 @@ export class HistoryLoop implements Loop {
     const torn =
       this.prepared.redundancy.regularization > 0 ? contradiction(this.prepared, step.next, step.end) : undefined;
     if (torn !== undefined) [this.status, this.error] = ['singular', torn];
-    if (this.settled.size > 0)
-      this.settled = new Set([...this.settled].filter(other => this.isStillSettled(other, step)));
-    if (this.jumped.size > 0) this.jumped = new Set();
+    this.eventsWithin.passed(step);
   }
 
   /** Transition n, from x, for a derivative. */
@@ -570,11 +338,11 @@ export class HistoryLoop implements Loop {
     ));
   }
 
-  private boundary(): void {
+  boundary(): void {
     this.saver.boundary(++this.boundaries, this.t, this.moment);
   }
 
-  private fail(status: Failure | 'too-many-steps', t: number, h: number): false {
+  fail(status: Failure | 'too-many-steps', t: number, h: number): false {
     this.status = status;
     const {stepper} = this.integrator;
     if (status === 'too-many-steps' || this.adaptive)
@@ -586,10 +354,3 @@ export class HistoryLoop implements Loop {
     return false;
   }
 }
-
-/** The function is zero at present, but for what it changes within the tolerance of its time. */
-const touches = (e: number, rate: number, tolerance: number): boolean => Math.abs(e) <= Math.abs(rate) * tolerance;
-
-/** The function leaves zero in the direction of its event. */
-const leaves = ({direction}: PlannedEvent, rate: number): boolean =>
-  direction === 'both' ? rate !== 0 : direction === 'rising' ? rate > 0 : rate < 0;

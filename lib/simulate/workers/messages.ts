@@ -3,7 +3,7 @@ import type {Directions} from '../../adjoint/directions.js';
 import type {PlainRecord} from '../../adjoint/record.js';
 import type {Engine} from '../../engine/engine.js';
 import type {PlainNewton} from '../../newton/plain.js';
-import type {Learned} from '../../step/compiled.js';
+import type {Learned} from '../../step/matrices.js';
 import type {Redundancy} from '../../step/context.js';
 import type {PlainStep, StepFacts} from '../../step/plain.js';
 import type {PlainAdjoint} from '../../integrate/adjoints/adjoint.js';

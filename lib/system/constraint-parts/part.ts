@@ -8,7 +8,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {ShapeError} from '../../errors.js';
 import type {Tensors} from '../../trace/differentials.js';
-import {derivativeAlong, inPlace, transposedProduct} from '../../trace/differentials.js';
+import {derivativeAlong, tracedOnce, transposedProduct} from '../../trace/differentials.js';
 import {constantTensor, immediate, within} from '../../trace/trace.js';
 import {atStage, breaksRead} from '../breaks.js';
 import {coefficientTensor, type CoefficientName} from '../coefficients.js';
@@ -285,7 +285,7 @@ export function ofPlace(
   f: (at: Place) => tf.Tensor,
 ): tf.Tensor {
   const before = breaksRead();
-  return inPlace(
+  return tracedOnce(
     context,
     term,
     at => within(term, () => atStage(at.t, () => f(at as unknown as Place))),

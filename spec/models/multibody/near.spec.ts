@@ -47,6 +47,13 @@ describe('contacts of what comes near', () => {
     expect(run.pieces.map(piece => piece.steps).reduce((a, b) => a + b)).to.equal(steps);
     // Of 6 pairs and 4 on the floor.
     run.pieces.forEach(({contacts}) => expect(contacts).to.be.within(2, 6));
+    // Read as a trajectory: where a body was, and its picture with all balls on the floor.
+    const ways = run.system.pose(run, 'b').position;
+    expect([...ways.slice(-3)]).to.deep.equal([...run.q.slice(-21, -18)]);
+    const {figure} = run.system;
+    expect([figure.radius, figure.ground]).to.deep.equal([Array(4).fill(radius), [{normal: [0, 0, 1], offset: 0}]]);
+    const drawn = figure.points({q: tf.tensor1d([...run.q.slice(-28)]), t: tf.scalar(0), params: {}}).dataSync();
+    [0, 1, 2, 3].forEach(i => expect(drawn[3 * i]).to.be.closeTo(run.q[run.q.length - 28 + 7 * i], 1e-6));
     const names = Object.keys(system.bodies);
     const contacts = names.flatMap((b, i) => [
       touching('ground', b, floor),
@@ -77,6 +84,7 @@ describe('contacts of what comes near', () => {
     const run = simulateNear(short, {dt, steps: 30, piece: 30, params: {mu: 0.3}});
     expect(run.pieces).to.have.length(2);
     expect(run.pieces.map(({contacts}) => contacts)).to.deep.equal([0, 1]);
+    expect(() => run.values('y' as 'q')).to.throw(OptionError, /the series t, q and v, not 'y'/);
     expect(run.q[30 * 7 + 2]).to.be.closeTo(radius, 1e-9);
     // What each piece leaves is handed over as it ends, also of one that a step without a solution cut short.
     const told: NearPiece[] = [];

@@ -125,11 +125,12 @@ describe('identify', () => {
   it('finds what independent least squares find, with the same errors', async () => {
     // scipy.optimize.least_squares (1.17, method 'lm', tolerances 1e-15) on the residuals (simulated − measured)/σ of
     // x₊ = (1 − hA/2)⁻¹(1 + hA/2) x, Jacobian by five-point differences; errors from s²(JᵀJ)⁻¹.
-    const {estimate, standardError, correlation, rmse, uncertainty, history, converged, warnings} = await found({
-      data: {...repeatable(), weights: {q: 1 / 0.02, v: 1 / 0.05}},
-      parameters: {k: positive(3), c: free(0.2), 'initial.q': free(0.4), 'initial.v': free(0)},
-      residuals: 'independent',
-    });
+    const {estimate, standardError, interval, correlation, rmse, uncertainty, history, converged, warnings} =
+      await found({
+        data: {...repeatable(), weights: {q: 1 / 0.02, v: 1 / 0.05}},
+        parameters: {k: positive(3), c: free(0.2), 'initial.q': free(0.4), 'initial.v': free(0)},
+        residuals: 'independent',
+      });
     const names = ['k', 'c', 'initial.q', 'initial.v'];
     near(
       names.map(name => estimate[name] as number),
@@ -141,6 +142,10 @@ describe('identify', () => {
       [0.007852457173035255, 0.004383034192743478, 0.0030502052895988218, 0.005758755368226031],
       1e-6,
     );
+    // c ± z·0.00438303…, and k·exp(±z·0.00785245…/k), with z of 95 % of a normal distribution: 1.95996398454.
+    expect(Object.keys(interval)).to.deep.equal(names);
+    near(interval.c, [0.39022990467028784, 0.40741108299185746], 1e-7);
+    near(interval.k, [3.9892141924817817, 4.0199953347555795], 1e-7);
     expect(correlation.labels).to.deep.equal(names);
     [1, 0.0338140681, 0.0527977844, 0.7062242689, 0.0338140681, 1, 0.7470989749, -0.3076430135].forEach((value, i) =>
       expect(correlation.values[i]).to.be.closeTo(value, 1e-6),
@@ -308,12 +313,13 @@ describe('identify', () => {
           ({v}) => tf.mul(v, -0.4),
         ],
       });
-      const {standardError, warnings, estimate, correlation} = await found({
+      const {standardError, interval, warnings, estimate, correlation} = await found({
         system: pair,
         parameters: {a: positive(1.5), b: positive(2)},
       });
       expect((estimate.a as number) * (estimate.b as number)).to.be.closeTo(4, 0.05);
       expect(standardError).to.deep.equal({a: Infinity, b: Infinity});
+      expect(interval).to.deep.equal({a: [0, Infinity], b: [0, Infinity]});
       expect(warnings.join()).to.match(/a and b cannot be told apart/);
       expect(correlation.values[1]).to.be.NaN;
       const idle = await found({parameters: {k: positive(3), c: free(0.2), idle: free(7)}});

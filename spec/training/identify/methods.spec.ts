@@ -20,7 +20,7 @@ import {
   single,
 } from '../../../training/index.js';
 import {checkRecords, Fit} from '../../../training/identify/fit.js';
-import type {Model} from '../../../training/identify/record-model.js';
+import type {Model} from '../../../training/identify/model.js';
 import type {MeasuredRecord} from '../../../training/identify/records.js';
 import type {LeastSquaresProblem} from '../../../training/index.js';
 import {MultipleShooting} from '../../../training/identify/shooting.js';

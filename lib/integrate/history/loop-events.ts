@@ -1,0 +1,312 @@
+/**
+ * Events of a run with steps of its own: where a step meets the zero of an event's function it is cut short there, and what happens at that
+ * time happens in the order of the events' numbers, with the events that jumps bring about. The loop (loop.ts) takes the steps.
+ */
+import type {StepHistory} from '../../adjoint/step-history.js';
+import type {StiffgradError} from '../../errors.js';
+import type {Counters, Failure, Status} from '../counters.js';
+import type {Standing} from '../run-state.js';
+import type {Integrator, Taken} from './integrator.js';
+import {locate} from './locate.js';
+import type {Pace} from './pace.js';
+import {smallestStep} from './pace.js';
+import type {PlannedEvent} from './plan.js';
+import type {EventLog} from './records.js';
+import type {Saver} from './saver.js';
+import type {Crossing} from './watch.js';
+import {crossings, touch} from './watch.js';
+
+/** What is left of a direction of motion that a jump has ended: the rounding of the event's function over a step. */
+const still = 64 * Number.EPSILON;
+
+/** The loop in which events happen. */
+export interface EventfulLoop {
+  readonly integrator: Integrator;
+  readonly history: StepHistory;
+  readonly saver: Saver;
+  readonly log: EventLog;
+  readonly counters: Counters;
+  readonly pace: Pace;
+  /** Length of the first step. */
+  readonly dt: number;
+  readonly t: number;
+  /** Transitions in the step history. */
+  readonly count: number;
+  /** The event whose time is the present one. */
+  readonly moment: number | undefined;
+  status: Status;
+  error: StiffgradError | undefined;
+  /** A step becomes part of the step history; with an event, its end is that event's time. */
+  commit(step: Taken, event?: number, least?: number): void;
+  jump(event: number, before: Float64Array): void;
+  /** The end of a step that `saveAt` counts. */
+  boundary(): void;
+  fail(status: Failure, t: number, h: number): false;
+}
+
+export class LoopEvents {
+  /** Events whose function counts as zero at present. */
+  private settled = new Set<number>();
+  /** The signs of the events' functions, where a whole step has ended. */
+  private sides: Int8Array | undefined;
+  /** Of those settled, the ones whose jump is to have ended their crossing. */
+  private jumped = new Set<number>();
+
+  constructor(
+    private readonly loop: EventfulLoop,
+    private readonly events: readonly PlannedEvent[],
+  ) {}
+
+  /** Where a run stands that goes on from another's end; it may have fewer events than that one. */
+  goOn({settled, jumped}: Pick<Standing, 'settled' | 'jumped'>): void {
+    const known = (events: readonly number[] = []): Set<number> =>
+      new Set(events.filter(event => event < this.events.length));
+    this.settled = known(settled);
+    this.jumped = known(jumped);
+  }
+
+  get standing(): Pick<Standing, 'settled' | 'jumped'> {
+    return {settled: [...this.settled], jumped: [...this.jumped]};
+  }
+
+  /** After a step that became part of the history. */
+  passed(step: Taken): void {
+    if (this.settled.size > 0)
+      this.settled = new Set([...this.settled].filter(other => this.isStillSettled(other, step)));
+    if (this.jumped.size > 0) this.jumped = new Set();
+  }
+
+  /** The tolerance of an event's time: no less than the time's own rounding. */
+  private readonly tolerance = (event: number): number =>
+    Math.max(
+      this.events[event].tolerance ?? 0,
+      2 * Number.EPSILON * Math.max(Math.abs(this.loop.t), this.loop.pace.length),
+    );
+
+  /** Looks for events in a step. Those that cut it short are gone through, and true is returned; what the others note is noted. */
+  cutShort(step: Taken): boolean {
+    const {integrator} = this.loop;
+    const {events, tolerance} = this;
+    const {found: all, sides, lost} = crossings(integrator, events, step, this.settled, this.sides, tolerance);
+    const found = all.filter(({event}) => !this.isStillSettled(event, step));
+    this.refuseSticking(step, found);
+    if (this.loop.status !== 'completed') return true;
+    this.sides = undefined;
+    for (const crossing of found) {
+      if (events[crossing.event].then === 'record') continue;
+      const located =
+        crossing.high === 0
+          ? {step: this.instantStep(step)}
+          : locate(integrator, step, crossing, tolerance(crossing.event));
+      if (located === 'none') continue;
+      if ('failed' in located) {
+        this.loop.counters.failures[located.failed] = (this.loop.counters.failures[located.failed] ?? 0) + 1;
+        integrator.state.set(step.x);
+        this.loop.fail(located.failed, step.t, step.h);
+        return true;
+      }
+      // A step of no length has no dense output, on which others may be noted.
+      const ending = located.step.h === 0 ? this.instantStep(step) : located.step;
+      this.loop.error = this.unresolved(ending, crossing);
+      integrator.state.set(step.x);
+      if (this.loop.error !== undefined) this.loop.status = 'step-too-small';
+      else this.end(ending, crossing, step.h);
+      return true;
+    }
+    this.note(found, step);
+    this.sides = sides;
+    for (const event of lost) this.loop.log.lose(event, step.end);
+    integrator.state.set(step.next);
+    return false;
+  }
+
+  /** An event that its own jump began with, in the same step, and that time or velocity no longer resolve. */
+  private unresolved({end, next}: Taken, {event, rising}: Crossing): StiffgradError | undefined {
+    const {log, integrator, pace} = this.loop;
+    const {settled} = this;
+    const rate = integrator.events(next, end).rates[event];
+    return (
+      log.unresolved(event, end, pace.length)
+      ?? (settled.has(event) && (rising ? rate <= 0 : rate >= 0) ? log.chatter(event, end) : undefined)
+    );
+  }
+
+  /** A jump that leaves its event to go on through zero ends the run with its error. */
+  private refuseSticking(step: Taken, found: readonly Crossing[]): void {
+    if (this.jumped.size === 0) return;
+    this.loop.integrator.load(step);
+    const start = this.loop.integrator.watch(0).dg.slice();
+    const end = this.loop.integrator.watch(1).g;
+    for (const event of this.jumped) {
+      const {direction} = this.events[event];
+      const through = (direction !== 'rising' && end[event] < 0) || (direction !== 'falling' && end[event] > 0);
+      if (
+        direction !== 'both'
+        && through
+        && Math.abs(start[event]) <= still * Math.abs(end[event])
+        && !found.some(crossing => crossing.event === event)
+      ) {
+        this.loop.error = this.loop.log.sticks(event, step.t);
+        this.loop.integrator.state.set(step.x);
+        this.loop.status = 'step-too-small';
+        return;
+      }
+    }
+  }
+
+  /** Notes the crossings of events that only record. */
+  private note(found: readonly Pick<Crossing, 'event' | 'theta' | 'rising' | 'least'>[], step: Taken): Set<number> {
+    const noted = new Set<number>();
+    const recorded = found.filter(({event}) => this.events[event].then === 'record');
+    if (recorded.length > 0) this.loop.integrator.load(step);
+    for (const {event, theta: place, rising, least} of recorded) {
+      // The slopes of dense output between ends that rounding alone tells apart are rounding themselves; at an end they are the motion's.
+      const theta = Math.abs(step.h) <= this.simultaneous(event) ? 1 : place;
+      const t = theta === 1 ? step.end : step.t + theta * step.h;
+      if (theta === 1) noted.add(event);
+      // At the end of one step and the beginning of the next it is the same crossing.
+      if (this.isRecorded(event, t, rising)) continue;
+      const x = theta === 1 ? step.next : this.loop.integrator.dense(theta);
+      this.loop.log.note(t, event, rising, x, x);
+      this.loop.history.note(this.loop.count, event, theta, least / step.h);
+      this.recorded.set(event, {t, rising});
+    }
+    return noted;
+  }
+
+  /** The last crossing of each event that only records. */
+  private readonly recorded = new Map<number, {readonly t: number; readonly rising: boolean}>();
+
+  private isRecorded(event: number, t: number, rising: boolean): boolean {
+    const last = this.recorded.get(event);
+    return last?.rising === rising && Math.abs(t - last.t) <= this.simultaneous(event);
+  }
+
+  /**
+   * Notes what only records and is zero where a step ends, but for rounding. Its time is its own, and its state that before any jump of
+   * others there: a jump may move its function away.
+   */
+  private noteAtEnd(ready: readonly number[], step: Taken, noted: Set<number>): void {
+    const due = ready.filter(event => this.events[event].then === 'record');
+    if (due.length === 0) return;
+    this.loop.integrator.load(step);
+    const [start, end] = [0, 1].map(theta => this.loop.integrator.watch(theta).dg.slice());
+    const found = due.map(event => ({
+      event,
+      theta: 1,
+      rising: this.rates[event] > 0,
+      least: touch(start[event], end[event]),
+    }));
+    for (const event of this.note(found, step)) noted.add(event);
+  }
+
+  /** The shortest step there is: from one event to another at the same time, or to the same again. */
+  private instantStep({t, x}: Pick<Taken, 't' | 'x'>): Taken {
+    const h = Number.EPSILON * Math.max(Math.abs(t), this.loop.pace.length);
+    this.loop.integrator.take(x, t, h);
+    return this.loop.integrator.taken(x, t, h, t + h);
+  }
+
+  /** A step that ends at an event, and everything that happens there. */
+  private end(step: Taken, {event, rising, least}: Crossing, whole: number): void {
+    const {integrator, pace} = this.loop;
+    const {events, tolerance} = this;
+    const noted = this.note(
+      crossings(integrator, events, step, this.settled, undefined, tolerance).found.filter(
+        ({event: other}) => other !== event && !this.isStillSettled(other, step),
+      ),
+      step,
+    );
+    integrator.state.set(step.next);
+    const ready = this.present(step.end, noted, new Set()).filter(other => other !== event);
+    this.noteAtEnd(ready, step, noted);
+    const queue = [...ready.filter(other => !noted.has(other)), event].sort((a, b) => a - b);
+    const first = queue[0];
+    this.loop.commit(step, first, first === event ? least / whole : 0);
+    this.happen(queue, first, noted, other => (other === event ? rising : this.rates[other] > 0));
+    if (this.loop.status === 'completed' && pace.interrupt(this.loop.t)) this.loop.boundary();
+    if (this.loop.status === 'event') this.loop.saver.finish(this.loop.t, true, this.loop.moment);
+  }
+
+  /** The events' rates along the motion, where they were last looked at. */
+  private rates: Float64Array = new Float64Array(0);
+
+  /** Events whose function is zero now and leaves zero in their direction: those not in `fired`, or that had been leaving zero otherwise. */
+  private present(t: number, fired: ReadonlySet<number>, leaving: ReadonlySet<number>): number[] {
+    const {e, rates} = this.loop.integrator.events(this.loop.integrator.state, t);
+    this.rates = rates;
+    return this.events.flatMap((event, j) =>
+      touches(e[j], rates[j], this.simultaneous(j)) && leaves(event, rates[j]) && (!fired.has(j) || leaving.has(j))
+        ? [j]
+        : [],
+    );
+  }
+
+  /** What counts as zero where a step begins does so at its end, too, if the two are the same time but for rounding. */
+  private isStillSettled(event: number, {h}: Taken): boolean {
+    return this.settled.has(event) && Math.abs(h) <= this.simultaneous(event);
+  }
+
+  /** Times this close are the same. */
+  private simultaneous(event: number): number {
+    return Math.max(
+      this.events[event].tolerance ?? 0,
+      smallestStep(Math.max(Math.abs(this.loop.t), this.loop.pace.length)),
+    );
+  }
+
+  /** All that happens at the present time: events in the order of their numbers, and those that their jumps bring about. */
+  private happen(queue: number[], first: number, noted: ReadonlySet<number>, rising: (event: number) => boolean): void {
+    const {integrator, log, history} = this.loop;
+    const {events} = this;
+    const fired = new Set(noted);
+    const residue = integrator.events(integrator.state, this.loop.t).e;
+    this.jumped = new Set();
+    let atMoment = true;
+    while (queue.length > 0) {
+      const event = queue.shift() as number;
+      const {then} = events[event];
+      const before = integrator.state.slice();
+      if (then === 'record') {
+        log.note(this.loop.t, event, rising(event), before, before);
+        history.happened.push(this.loop.moment);
+        fired.add(event);
+        continue;
+      }
+      if (!(atMoment && event === first)) this.loop.commit(this.instantStep({t: this.loop.t, x: before}), event);
+      atMoment = false;
+      fired.add(event);
+      history.happened.push(this.loop.moment);
+      if (then === 'stop') {
+        log.note(this.loop.t, event, rising(event), before, before);
+        this.loop.status = 'event';
+        // A run that goes on from here is past it.
+        break;
+      }
+      const way = rising(event);
+      const turned = new Set(events.flatMap((other, j) => (fired.has(j) && !leaves(other, this.rates[j]) ? [j] : [])));
+      this.loop.jump(event, before);
+      log.note(this.loop.t, event, way, before, integrator.state);
+      this.loop.error = log.chatters(event, this.loop.t, this.loop.dt);
+      if (this.loop.error !== undefined) {
+        this.loop.status = 'step-too-small';
+        return;
+      }
+      this.jumped.add(event);
+      queue = this.present(this.loop.t, fired, turned).filter(other => other !== event);
+    }
+    const {e, rates} = integrator.events(integrator.state, this.loop.t);
+    // What fired is zero as far as it was then, unless a jump has moved it away.
+    const left = (j: number): number => (fired.has(j) ? 2 * Math.abs(residue[j]) : 0);
+    this.settled = new Set(
+      events.flatMap((_, j) => (Math.abs(e[j]) <= left(j) || touches(e[j], rates[j], this.simultaneous(j)) ? [j] : [])),
+    );
+  }
+}
+
+/** The function is zero at present, but for what it changes within the tolerance of its time. */
+const touches = (e: number, rate: number, tolerance: number): boolean => Math.abs(e) <= Math.abs(rate) * tolerance;
+
+/** The function leaves zero in the direction of its event. */
+const leaves = ({direction}: PlannedEvent, rate: number): boolean =>
+  direction === 'both' ? rate !== 0 : direction === 'rising' ? rate > 0 : rate < 0;
