@@ -10,6 +10,7 @@ import type {NewtonStatus} from '../newton/index.js';
 import {backtracking, NewtonIteration} from '../newton/index.js';
 import {contactSoftness, derivativeSoftness} from '../system/contact-softness.js';
 import {fewestRows} from '../system/contact-laws.js';
+import {ContactBorders} from './contact-borders.js';
 import {ContactImpulses} from './contact-impulses.js';
 import type {Counters} from './counters.js';
 import type {Runnable} from './runnable.js';
@@ -36,11 +37,17 @@ const mostAnchors = 300;
 const stiffer = 10;
 const softest = 0.2;
 
+/** What is this near is found in one iteration or two, a few more where contacts change sides, or not at all. */
+const fewNearby = 6;
+
 /** Wedged contacts of which the impulses by themselves are not found are tried in the whole step, which finds some of few bodies; of more it takes minutes to no avail. */
 const mostRows = 300;
 
 export class ContactForces {
   private searching?: NewtonIteration;
+  private nearby?: NewtonIteration;
+  /** Whether the forces are those nearest to the last step's. */
+  private inStep = false;
 
   private constructor(
     private readonly relaxation: Float64Array,
@@ -54,12 +61,14 @@ export class ContactForces {
     private readonly prepared: Runnable,
     private readonly counters: Counters,
     private readonly impulses: ContactImpulses | undefined,
+    private readonly borders: ContactBorders | undefined,
+    private readonly begin: Float64Array,
   ) {}
 
   /** Undefined where no contact asks for it. */
   static of(
     prepared: Runnable,
-    forward: StepExecutable<'guess' | 'jacobian' | 'residual' | 'contactLaws'>,
+    forward: StepExecutable<'guess' | 'jacobian' | 'residual' | 'contactLaws' | 'touching'>,
     system: StepSystem,
     iteration: NewtonIteration,
     counters: Counters,
@@ -89,6 +98,8 @@ export class ContactForces {
       prepared,
       counters,
       ContactImpulses.of(prepared, forward, system, counters),
+      ContactBorders.of(prepared, () => forward),
+      new Float64Array(state.size),
     );
   }
 
@@ -101,12 +112,46 @@ export class ContactForces {
     const {impulses} = this;
     const many = anchor.length >= fewestRows;
     let status: NewtonStatus = 'newton-diverged';
+    this.inStep = false;
     if (many && impulses?.find() === true) status = 'converged';
     else if (many && impulses?.failure !== undefined && anchor.length >= mostRows) iteration.cause = impulses.failure;
     else status = this.findInStep(!many);
     relaxation[0] = 0;
     proximity[0] = derivativeSoftness;
     return status;
+  }
+
+  /**
+   * After a step that ends on a border of the laws: z where its derivatives are taken, which is off by as little as `derivativeSoftness` makes of
+   * forces. There the equations that derivatives are those of hold, so that each contact is on the side of stick and slip that they
+   * have it on. Of forces that cannot be told apart those nearest to the last step's are often on a border of the laws; which
+   * side of it rounding shows there is chance. (A box that slides with resistance against rolling: derivatives were nearly twice what they should be.)
+   */
+  linearizeHere(): void {
+    const {system, anchor, offsets} = this;
+    const found = system.z.slice();
+    const {newton} = this.prepared.options;
+    this.nearby ??= new NewtonIteration({...newton, maxIterations: fewNearby}, system, this.counters);
+    this.nearby.forget();
+    const status = this.nearby.find(false);
+    let [apart, most] = [0, 0];
+    for (let i = offsets.unknown; i < offsets.unknown + anchor.length; i++) {
+      apart = Math.max(apart, Math.abs(system.z[i] - found[i]));
+      most = Math.max(most, Math.abs(found[i]));
+    }
+    if (status !== 'converged' || apart > settledSlowly * most) system.z.set(found);
+  }
+
+  /** Whether the step that was found ends on a border, with forces nearest to the last step's. @param end the state there, at time t */
+  onBorder(state: Float64Array, end: Float64Array, t: number): boolean {
+    const {borders, begin} = this;
+    if (!this.inStep || borders === undefined) return false;
+    begin.set(state);
+    state.set(end);
+    borders.look(t);
+    state.set(begin);
+    for (let row = 0; row < borders.rows; row++) if (borders.isOn(row)) return true;
+    return false;
   }
 
   /** @param impulses whether those by themselves are tried where Newton's method fails */
@@ -116,6 +161,7 @@ export class ContactForces {
     relaxation[0] = contactSoftness;
     let status = iteration.find(false);
     if (status === 'converged') status = this.settle();
+    this.inStep = status === 'converged';
     if (status === 'converged') return status;
     if (impulses && this.impulses !== undefined) {
       relaxation[0] = 0;
@@ -123,7 +169,9 @@ export class ContactForces {
       if (this.impulses.find()) return 'converged';
     }
     status = this.relax();
-    return status === 'converged' ? this.settle() : status;
+    if (status === 'converged') status = this.settle();
+    this.inStep = status === 'converged';
+    return status;
   }
 
   /** More solutions, each from the one before as its anchor, until nothing yields. */
