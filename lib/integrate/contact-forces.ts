@@ -37,15 +37,11 @@ const mostAnchors = 300;
 const stiffer = 10;
 const softest = 0.2;
 
-/** What is this near is found in one iteration or two, a few more where contacts change sides, or not at all. */
-const fewNearby = 6;
-
 /** Wedged contacts of which the impulses by themselves are not found are tried in the whole step, which finds some of few bodies; of more it takes minutes to no avail. */
 const mostRows = 300;
 
 export class ContactForces {
   private searching?: NewtonIteration;
-  private nearby?: NewtonIteration;
   /** Whether the forces are those nearest to the last step's. */
   private inStep = false;
 
@@ -128,12 +124,10 @@ export class ContactForces {
    * side of it rounding shows there is chance. (A box that slides with resistance against rolling: derivatives were nearly twice what they should be.)
    */
   linearizeHere(): void {
-    const {system, anchor, offsets} = this;
+    const {system, iteration, anchor, offsets} = this;
     const found = system.z.slice();
-    const {newton} = this.prepared.options;
-    this.nearby ??= new NewtonIteration({...newton, maxIterations: fewNearby}, system, this.counters);
-    this.nearby.forget();
-    const status = this.nearby.find(false);
+    iteration.forget();
+    const status = iteration.find(false);
     let [apart, most] = [0, 0];
     for (let i = offsets.unknown; i < offsets.unknown + anchor.length; i++) {
       apart = Math.max(apart, Math.abs(system.z[i] - found[i]));
