@@ -25,7 +25,7 @@ const runs: readonly InteriorRun[] = [
  * Iterations of a run at most, the share of the speed below which Newton steps and rounds are tried, again where a third of the error is left, and how often
  * before smaller gaps count as closed.
  */
-const [mostInterior, near, nearer, mostTries] = [80, 1e-5, 1 / 3, 2];
+const [mostInterior, near, nearer, mostTries] = [Number(process.env.MI ?? 80), 1e-5, 1 / 3, 2];
 /** Newton steps at most; so many that bring nothing, from the last impulses and from elsewhere. */
 const [mostSteps, firstSteps, steps] = [12, 5, 4];
 /** Contacts that part by less than this share of the speed press in the first of all. */
@@ -48,12 +48,26 @@ const softness = 1e-5;
  * where eight are not. On 104 steps of piles 6 Newton steps left one unsolved, and firmer contacts after each round took a tenth more steps.
  */
 const [firmer, firmest, softest, fewSteps, mostInRound] = [0.1, 1e-8, 1e-2, 2, 8];
-/** Newton steps of all rounds, after the first run and after others: of 53 steps of piles two needed more than 90 with it, and jammed heaps need up to 250. */
-const [mostAtFirst, mostInRounds] = [90, 250];
+/**
+ * An error below a share of the speed that stays the same to a hundredth in so many rounds is of a gap that asks for impulses without bound: more rounds
+ * would not end it, closing the gap does. The same five steps took 740.
+ */
+const [stuck, same, mostStuck] = [1e-7, 0.01, 3];
+/**
+ * `most` Newton steps of all rounds, and `above` of them after which a round is given up that is no nearer than where it began, after the first run and after
+ * others. Of 53 steps of piles two needed more than 90 with it, and jammed heaps need up to 250. Five steps of a pile of a thousand took 871 matrices in
+ * place of 1377 by giving up; of forty jammed heaps two more were not solved by giving up always.
+ */
+const [first, others] = [
+  {most: 90, above: 3},
+  {most: 250, above: mostInRound},
+] as const;
 /** A round ends at this share of the error, or at rounding: this share of the speed over the softness. */
 const [roundEnds, rounding] = [0.2, 4e-16];
 /** Single steps follow a round where a third of the error is left, below this share of the speed, or after this many rounds. */
 const [fine, rhythm] = [5e-9, 3];
+
+type Effort = typeof first | typeof others;
 
 interface Aim {
   readonly speed: number;
@@ -117,13 +131,13 @@ export class ConeComplementarity {
     let level = 0;
     const closeMore = (): boolean => cones.close(levels[level++] * cones.approach);
     for (const run of runs) {
-      const most = run === runs[0] ? mostAtFirst : mostInRounds;
-      let error = this.fromInterior(run, aim, most);
+      const effort = run === runs[0] ? first : others;
+      let error = this.fromInterior(run, aim, effort);
       this.keep(error, accepted);
       // Impulses settle where none were found, and are sought anew where they were excessive.
       while (error > accepted && level < levels.length) {
         if (!closeMore()) continue;
-        error = this.settle(cones.error(), aim, most);
+        error = this.settle(cones.error(), aim, effort);
         this.keep(error, accepted);
       }
       if (error <= accepted && cones.given() <= mostGiven) return true;
@@ -143,7 +157,7 @@ export class ConeComplementarity {
   }
 
   /** @returns the error that is left, of the impulses in p */
-  private fromInterior(run: InteriorRun, aim: Aim, most: number): number {
+  private fromInterior(run: InteriorRun, aim: Aim, effort: Effort): number {
     const {cones, interior} = this;
     interior.begin(run);
     let below = near * cones.approach;
@@ -154,20 +168,20 @@ export class ConeComplementarity {
       if (error > below) continue;
       below = nearer * error;
       tries++;
-      error = this.settle(error, aim, most);
+      error = this.settle(error, aim, effort);
       if (error <= aim.enough) return error;
     }
-    return tries === mostTries ? error : this.settle(error, aim, most);
+    return tries === mostTries ? error : this.settle(error, aim, effort);
   }
 
   /** Newton steps, then rounds of the proximal point method (Rockafellar 1976), with so many steps at most. @returns the error that is left, of the impulses in p */
-  private settle(from: number, {speed, tolerance, enough}: Aim, most: number): number {
+  private settle(from: number, {speed, tolerance, enough}: Aim, {most, above}: Effort): number {
     const {cones} = this;
     let error = this.polish(from, tolerance, enough, steps);
-    let [share, judged, waiting] = [firmer * softness, error, false];
+    let [share, judged, waiting, still] = [firmer * softness, error, false, 0];
     const last = cones.factorizations + most;
     for (let round = 0; error > enough && cones.factorizations < last; round++) {
-      const tries = this.round(share, Math.max(roundEnds * error, (rounding * speed) / share), lost * speed);
+      const tries = this.round(share, Math.max(roundEnds * error, (rounding * speed) / share), lost * speed, above);
       if (tries === undefined) {
         share /= firmer;
         waiting = true;
@@ -176,7 +190,10 @@ export class ConeComplementarity {
       }
       if (waiting) waiting = false;
       else if (tries <= fewSteps) share = Math.max(firmest, share * firmer);
+      const before = error;
       error = cones.error();
+      still = Math.abs(error - before) < same * before ? still + 1 : 0;
+      if (still >= mostStuck && error < stuck * speed) break;
       if (error <= nearer * judged || error <= fine * speed || round % rhythm === rhythm - 1)
         judged = error = this.polish(error, tolerance, enough, 1);
     }
@@ -184,16 +201,17 @@ export class ConeComplementarity {
   }
 
   /** @returns the Newton steps it took; undefined where they do not come to `end`, and p is as it was */
-  private round(share: number, end: number, most: number): number | undefined {
+  private round(share: number, end: number, most: number, above: number): number | undefined {
     const {cones, newton} = this;
     cones.anchor.set(cones.p);
     cones.softness = share;
+    const from = cones.error();
     let off = 0;
     let tries = 0;
     while (tries < mostInRound && off <= most && newton.step()) {
       tries++;
       off = cones.error();
-      if (off <= end) break;
+      if (off <= end || (tries >= above && off > from)) break;
     }
     cones.softness = 0;
     if (tries > 0 && off <= end) return tries;

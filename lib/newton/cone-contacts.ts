@@ -82,6 +82,8 @@ export class ConeContacts {
   private readonly right: Float64Array;
   private readonly place: Int32Array;
   private readonly local = new Float64Array(3);
+  /** D G of a contact, [rows, support]. */
+  private product = new Float64Array(0);
 
   /** Undefined where A couples too many unknowns. */
   static of(structure: ConeStructure): ConeContacts | undefined {
@@ -264,14 +266,18 @@ export class ConeContacts {
       if (d === undefined) continue;
       const {rows, support, scatter, g} = contact;
       const [k, s] = [rows.length, support.length];
+      const product = this.product.length < k * s ? (this.product = new Float64Array(k * s)) : this.product;
       for (let i = 0; i < k; i++)
-        for (let j = 0; j < k; j++) {
-          const one = d[i * k + j];
-          if (one === 0) continue;
-          for (let r = 0; r < s; r++) {
-            const left = one * g[i * s + r];
-            if (left !== 0) for (let c = 0; c < s; c++) matrix[scatter[r * s + c]] += left * g[j * s + c];
-          }
+        for (let c = 0; c < s; c++) {
+          let sum = 0;
+          for (let j = 0; j < k; j++) sum += d[i * k + j] * g[j * s + c];
+          product[i * s + c] = sum;
+        }
+      for (let r = 0; r < s; r++)
+        for (let c = 0; c < s; c++) {
+          let sum = 0;
+          for (let i = 0; i < k; i++) sum += g[i * s + r] * product[i * s + c];
+          matrix[scatter[r * s + c]] += sum;
         }
     }
     this.factorizations++;
