@@ -10,6 +10,7 @@ import type {NewtonStatus} from '../newton/index.js';
 import {backtracking, NewtonIteration} from '../newton/index.js';
 import {contactSoftness, derivativeSoftness} from '../system/contact-softness.js';
 import {fewestRows} from '../system/contact-laws.js';
+import {ContactBorders} from './contact-borders.js';
 import {ContactImpulses} from './contact-impulses.js';
 import type {Counters} from './counters.js';
 import type {Runnable} from './runnable.js';
@@ -41,6 +42,8 @@ const mostRows = 300;
 
 export class ContactForces {
   private searching?: NewtonIteration;
+  /** Whether the forces are those nearest to the last step's. */
+  private inStep = false;
 
   private constructor(
     private readonly relaxation: Float64Array,
@@ -54,12 +57,14 @@ export class ContactForces {
     private readonly prepared: Runnable,
     private readonly counters: Counters,
     private readonly impulses: ContactImpulses | undefined,
+    private readonly borders: ContactBorders | undefined,
+    private readonly begin: Float64Array,
   ) {}
 
   /** Undefined where no contact asks for it. */
   static of(
     prepared: Runnable,
-    forward: StepExecutable<'guess' | 'jacobian' | 'residual' | 'contactLaws'>,
+    forward: StepExecutable<'guess' | 'jacobian' | 'residual' | 'contactLaws' | 'touching'>,
     system: StepSystem,
     iteration: NewtonIteration,
     counters: Counters,
@@ -89,6 +94,8 @@ export class ContactForces {
       prepared,
       counters,
       ContactImpulses.of(prepared, forward, system, counters),
+      ContactBorders.of(prepared, () => forward),
+      new Float64Array(state.size),
     );
   }
 
@@ -101,12 +108,44 @@ export class ContactForces {
     const {impulses} = this;
     const many = anchor.length >= fewestRows;
     let status: NewtonStatus = 'newton-diverged';
+    this.inStep = false;
     if (many && impulses?.find() === true) status = 'converged';
     else if (many && impulses?.failure !== undefined && anchor.length >= mostRows) iteration.cause = impulses.failure;
     else status = this.findInStep(!many);
     relaxation[0] = 0;
     proximity[0] = derivativeSoftness;
     return status;
+  }
+
+  /**
+   * After a step that ends on a border of the laws: z where its derivatives are taken, which is off by as little as `derivativeSoftness` makes of
+   * forces. There the equations that derivatives are those of hold, so that each contact is on the side of stick and slip that they
+   * have it on. Of forces that cannot be told apart those nearest to the last step's are often on a border of the laws; which
+   * side of it rounding shows there is chance. (A box that slides with resistance against rolling: derivatives were nearly twice what they should be.)
+   */
+  linearizeHere(): void {
+    const {system, iteration, anchor, offsets} = this;
+    const found = system.z.slice();
+    iteration.forget();
+    const status = iteration.find(false);
+    let [apart, most] = [0, 0];
+    for (let i = offsets.unknown; i < offsets.unknown + anchor.length; i++) {
+      apart = Math.max(apart, Math.abs(system.z[i] - found[i]));
+      most = Math.max(most, Math.abs(found[i]));
+    }
+    if (status !== 'converged' || apart > settledSlowly * most) system.z.set(found);
+  }
+
+  /** Whether the step that was found ends on a border, with forces nearest to the last step's. @param end the state there, at time t */
+  onBorder(state: Float64Array, end: Float64Array, t: number): boolean {
+    const {borders, begin} = this;
+    if (!this.inStep || borders === undefined) return false;
+    begin.set(state);
+    state.set(end);
+    borders.look(t);
+    state.set(begin);
+    for (let row = 0; row < borders.rows; row++) if (borders.isOn(row)) return true;
+    return false;
   }
 
   /** @param impulses whether those by themselves are tried where Newton's method fails */
@@ -119,7 +158,8 @@ export class ContactForces {
     const found = status === 'converged';
     relaxation[0] = 0;
     // Wedged contacts ask for forces so large that a small share of them breaks the laws.
-    if (found && this.impulses?.hold() !== false) return status;
+    this.inStep = found && this.impulses?.hold() !== false;
+    if (this.inStep) return status;
     if (impulses && this.impulses !== undefined) {
       const {z} = this.system;
       const kept = found ? z.slice() : undefined;
@@ -127,9 +167,12 @@ export class ContactForces {
       if (this.impulses.find()) return 'converged';
       if (kept !== undefined) z.set(kept);
     }
-    if (found) return status;
-    status = this.relax();
-    return status === 'converged' ? this.settle() : status;
+    if (!found) {
+      status = this.relax();
+      if (status === 'converged') status = this.settle();
+    }
+    this.inStep = status === 'converged';
+    return status;
   }
 
   /** More solutions, each from the one before as its anchor, until nothing yields. */

@@ -37,6 +37,8 @@ const toleranceShare = (rtol: number): number => (rtol > 0 ? Math.min(0.03, Math
 export class Stepper {
   /** Where the steps are recorded, if anywhere. */
   record: StepRecord | undefined;
+  /** Derivatives will be taken of steps that others record. */
+  differentiated = false;
   error: StiffgradError | undefined;
   /** The state, which every step replaces by its successor: the programs' own x. */
   readonly state: Float64Array;
@@ -280,6 +282,8 @@ export class Stepper {
     if (narrow === undefined) this.update();
     else narrow();
     this.updates++;
+    if (this.contacts !== undefined && (this.record !== undefined || this.differentiated))
+      this.linearize(this.contacts, t, h, narrow);
     // Of an explicit scheme too, whose unknowns no iteration has looked at.
     if (!(this.vectors.largest(next) < Infinity)) return 'not-finite';
     this.errors?.make();
@@ -291,6 +295,18 @@ export class Stepper {
     this.vectors.copy(state, next);
     this.counters.steps++;
     return 'completed';
+  }
+
+  /** What is recorded of a step on a border of the contact laws is where its derivatives are taken; its end stays. */
+  private linearize(contacts: ContactForces, t: number, h: number, narrow: (() => void) | undefined): void {
+    const {state, next} = this;
+    const isOn = contacts.onBorder(state, next, t + h);
+    if (this.t !== undefined) this.t[0] = t;
+    if (!isOn) return;
+    const end = next.slice();
+    contacts.linearizeHere();
+    narrow?.();
+    next.set(end);
   }
 
   /** The next step's guess may go on from this one; from nothing where the motion does not. */

@@ -7,13 +7,8 @@ import {turned} from '../step/clock.js';
 import {loadParameters, startOf} from '../step/context.js';
 import type {TracedStep} from '../step/traced-step.js';
 import {listed} from '../text.js';
+import {ContactBorders} from './contact-borders.js';
 import type {Runnable} from './runnable.js';
-
-/**
- * Gap and multiplier count as zero together below this, both as lengths and in units of the largest
- * coordinate, or of 1: the tolerance of Newton's method, below which the two sides are not told apart.
- */
-const together = 1e-12;
 
 /** Of a run whose gradients will be those of the continuous adjoint. */
 export const backsolveWarning = ({name, order}: Pick<TracedStep, 'name' | 'order'>): string =>
@@ -42,38 +37,25 @@ export function crowdedWarnings(prepared: Runnable): string[] {
 /** Looks at the contacts after every step: does a row neither press nor stand apart? */
 export class ContactWatch {
   private readonly found = new Map<number, {readonly t: number; count: number}>();
-  private readonly look?: () => Float64Array;
-  private readonly state: Float64Array = new Float64Array(0);
-  private readonly time?: Float64Array;
+  private readonly borders: ContactBorders | undefined;
 
   constructor(private readonly prepared: Runnable) {
-    const {compiled, traced, options} = prepared;
-    if (traced.functions.touching === undefined) return;
-    const forward = compiled.forward(options.newton.linear, prepared.keeps);
-    this.state = forward.buffer('x');
-    this.time = forward.find('t');
-    const run = forward.program('touching');
-    const touching = forward.buffer('touching');
-    this.look = () => {
-      run();
-      return touching;
-    };
+    const {compiled, options} = prepared;
+    this.borders = ContactBorders.of(prepared, () => compiled.forward(options.newton.linear, prepared.keeps));
   }
 
   /** Whether there is anything to look at. */
   get looks(): boolean {
-    return this.look !== undefined;
+    return this.borders !== undefined;
   }
 
   /** At the state that lies in the programs' x, at time t. */
   at(t: number): void {
-    if (this.look === undefined) return;
-    if (this.time !== undefined) this.time[0] = t;
-    const rows = this.look();
-    let size = 1;
-    for (let i = 0; i < this.prepared.coordinates; i++) size = Math.max(size, Math.abs(this.state[i]));
-    for (let row = 0; row < rows.length; row++) {
-      if (!(rows[row] <= together * size)) continue;
+    const {borders} = this;
+    if (borders === undefined) return;
+    borders.look(t);
+    for (let row = 0; row < borders.rows; row++) {
+      if (!borders.isOn(row)) continue;
       const known = this.found.get(row);
       if (known === undefined) this.found.set(row, {t, count: 1});
       else known.count++;

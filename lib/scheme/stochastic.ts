@@ -116,7 +116,10 @@ export function sra1(): Scheme {
   });
 }
 
-/** Rößler's SRI1 (SRI1W1 of Rößler 2010, table 5.2), in the sense of Itô, for diagonal and scalar noise: four stages of the diffusion. Strong order 1.5, weak order 2. */
+/**
+ * Rößler's SRI1 (SRI1W1 of Rößler 2010, table 5.2), in the sense of Itô, for diagonal and scalar noise: four stages of the diffusion. Strong and
+ * weak order 1.5; of linear equations weak order 2.
+ */
 export function sri1(): Scheme {
   return explicit('sri1', 1.5, {noise: ['diagonal', 'scalar'], calculus: 'ito'}, ({y, t, h, f, g, w, area, noise}) => {
     noise.requireDiagonal(y, t);

@@ -185,6 +185,26 @@ describe('simulate: sde', () => {
       });
     }
 
+    it('sri1: 1.5, where noise is not linear in y', () => {
+      // dy = −(a + b² y)(1 − y²) dt + b (1 − y²) dW (Kloeden & Platen 1992, §4.4): with z = e^(2bW − 2at), y = ((1 + y₀) z + y₀ − 1)/((1 + y₀) z + 1 − y₀).
+      const [a, b, y0, many] = [0.3, 0.7, 0.2, 12000];
+      const z = brownianPath(seed, [many])
+        .at(1)
+        .map(value => Math.exp(2 * b * value - 2 * a));
+      const squares = z.map(value => (((1 + y0) * value + y0 - 1) / ((1 + y0) * value + 1 - y0)) ** 2);
+      const bounded = sde({
+        drift: ({y}) => tf.neg(tf.mul(tf.add(a, tf.mul(b * b, y)), tf.sub(1, tf.square(y)))),
+        diffusion: ({y}) => tf.mul(b, tf.sub(1, tf.square(y))),
+        calculus: 'ito',
+        seed,
+      });
+      const errors = (n: number): Float64Array =>
+        end(bounded, sri1(), new Float64Array(many).fill(y0), n).map((value, i) => squares[i] - value ** 2);
+      const {order, half} = orderOf(errors, 8, 1);
+      expect(order).to.be.within(1.5 - 0.1 - half, 1.5 + 0.1 + half);
+      expect(half).to.be.below(0.2);
+    });
+
     it('Euler–Maruyama has the mean (1 + μh)ⁿ, within the interval of the paths', () => {
       const {mean, half} = estimate(end(strong, eulerMaruyama(), ones, 16));
       expect(Math.abs(mean - (1 + drift / 16) ** 16)).to.be.below(1.5 * half);

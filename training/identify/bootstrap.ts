@@ -177,7 +177,8 @@ export async function replicate(
   const x = space.coordinates(valuesOf(parameters, data.estimate));
   const again = new Fit(problem, remade(fit, x, data), fit);
   const {number} = data;
-  const found = await attempt({...problem, shooting: undefined, onProgress: undefined}, again, x, {
+  const start = space.released(x);
+  const found = await attempt({...problem, shooting: undefined, onProgress: undefined}, again, start, {
     number,
     only: false,
   });

@@ -266,6 +266,21 @@ export class ParameterSpace {
     return undefined;
   }
 
+  /**
+   * A start for other data: coordinates that stand against a bound are set back to where a parameter feels what it is pushed by, a
+   * positive one that has vanished to its guess. From the bound itself a fit would not come away.
+   */
+  released(x: Float64Array): Float64Array {
+    const theta = this.natural(x);
+    return x.map((value, i) => {
+      const {kind, low, high} = this.parameterAt(i);
+      if (kind === 'positive') return theta[i] < VANISHING * this.guessAt(i) ? Math.log(this.guessAt(i)) : value;
+      if (kind !== 'bounded') return value;
+      const place = (theta[i] - low) / (high - low);
+      return place > AGAINST && place < 1 - AGAINST ? value : Math.sign(value) * RELEASED;
+    });
+  }
+
   /** Whether a parameter of this name is looked for. */
   moves(name: string): boolean {
     return this.moving.some(slot => slot.name === name);
@@ -295,6 +310,9 @@ export class ParameterSpace {
 
 /** As near to a bound as a thousandth of the interval the logistic slope is a thousandth too: the fit moves on only because it is pushed. */
 const AGAINST = 1e-3;
+
+/** The coordinate of a fiftieth of the interval: fits come away from there in a few steps, and go back to the bound where they must. */
+const RELEASED = Math.log(49);
 
 /** Of a positive parameter's guess, or of the interval: nobody guesses wrong by eight orders of magnitude, so no minimum is there. */
 const VANISHING = 1e-8;

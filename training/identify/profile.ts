@@ -179,7 +179,7 @@ export async function profileSide(
     const value = kind === 'positive' ? estimate * Math.exp((sign * k * step) / estimate) : estimate + sign * k * step;
     if (!(value > low && value < high)) break;
     const held = new HeldCoordinate(objective, index, space.coordinateOf(value, index));
-    const found = await refit(problem, held, held.others(x), space);
+    const found = await refit(problem, held, x, space);
     if (found === undefined) break;
     list.push([value, (2 * (found.cost - cost)) / scale]);
     x = held.whole(found.x);
@@ -187,20 +187,26 @@ export async function profileSide(
   return list;
 }
 
-/** The best fit of the others; undefined where the model cannot be simulated. */
+/** The best fit of the others; undefined where the model cannot be simulated. What stands against a bound may come away from it. */
 async function refit(
   {method = levenbergMarquardt(), workers = 0, signal}: HeldProblem['problem'],
   held: HeldCoordinate,
-  start: Float64Array,
+  x: Float64Array,
   space: ParameterSpace,
 ): Promise<LeastSquaresResult | undefined> {
-  try {
-    const steps = told(stepsOf(method, held, start), space);
-    return await watched(steps, {signal, start: 0}, workers > 0 ? {workers} : undefined);
-  } catch (error) {
-    if (isFailedSimulation(error)) return undefined;
-    throw error;
+  const released = space.released(x);
+  const starts = released.every((value, i) => value === x[i]) ? [x] : [x, released];
+  let best: LeastSquaresResult | undefined;
+  for (const start of starts) {
+    try {
+      const steps = told(stepsOf(method, held, held.others(start)), space);
+      const found = await watched(steps, {signal, start: 0}, workers > 0 ? {workers} : undefined);
+      if (best === undefined || found.cost < best.cost) best = found;
+    } catch (error) {
+      if (!isFailedSimulation(error)) throw error;
+    }
   }
+  return best;
 }
 
 /** Where the root of the deviance, a straight line for a parabola, passes that of χ². */

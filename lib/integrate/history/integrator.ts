@@ -75,6 +75,7 @@ export class Integrator {
     this.start = record;
     this.begun = prepared.resumed === true ? undefined : {given: prepared.given, jumped: false};
     this.stepper = new Stepper(prepared, x, false, repeatable, counters);
+    this.stepper.differentiated = repeatable;
     this.state = this.stepper.state;
     this.passing = prepared.keeps === 'layers' && prepared.options.plan?.events.length === 0;
     this.ownSize = prepared.start.traced.inputs.x.size;
