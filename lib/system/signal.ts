@@ -294,6 +294,13 @@ class Knots {
   /** Samples at which the slope changes. */
   readonly corners = once((): Breaks => ({jumps: this.where(i => this.bends(i)), onsets: none, ends: none}));
 
+  /** Of rates that are continuous between the first and the last sample. */
+  readonly edges = once((): Breaks => ({
+    jumps: Float64Array.of(this.t[0], this.t[this.count - 1]),
+    onsets: none,
+    ends: none,
+  }));
+
   /** Samples at which it begins to move after a rest, and those that follow them; at which it comes to rest, and those before. */
   readonly onsets = once((): Breaks => {
     const {values, count} = this;
@@ -353,6 +360,17 @@ class Knots {
     const index = tf.clipByValue(this.lastUpTo(inside), 0, this.count - 2);
     const width = pick(this.widths, [], index);
     return {index, width, share: tf.div(tf.sub(inside, pick(this.t, [], index)), width)};
+  }
+
+  /**
+   * A rate of change that jumps at the first and the last sample: a stage beyond the end of its step goes on with the piece in
+   * which the step ends, so that the last step keeps its order.
+   */
+  rate(time: tf.Tensor, of: (place: Place) => tf.Tensor): tf.Tensor {
+    noteBreaks(this.edges);
+    const inside = this.timeOfPiece(time);
+    const {index, width} = this.place(inside);
+    return this.within(inside, of({index, width, share: tf.div(tf.sub(time, pick(this.t, [], index)), width)}));
   }
 
   /** A rate of change, which is zero beyond the samples. */
@@ -432,12 +450,13 @@ function cubic(knots: Knots): Interpolator {
     },
     rate(time) {
       moving();
-      const {index, share: u, width} = knots.place(time);
-      const bend = tf.sub(
-        tf.mul(slope(u), table.bend(tf.add(index, 1))),
-        tf.mul(slope(tf.sub(1, u)), table.bend(index)),
-      );
-      return knots.within(time, tf.add(tf.div(table.rise(index), width), tf.mul(tf.div(width, 6), bend)));
+      return knots.rate(time, ({index, share: u, width}) => {
+        const bend = tf.sub(
+          tf.mul(slope(u), table.bend(tf.add(index, 1))),
+          tf.mul(slope(tf.sub(1, u)), table.bend(index)),
+        );
+        return tf.add(tf.div(table.rise(index), width), tf.mul(tf.div(width, 6), bend));
+      });
     },
   };
 }
@@ -461,11 +480,12 @@ function hermite(knots: Knots): Interpolator {
     },
     rate(time) {
       noteBreaks(knots.onsets);
-      const place = knots.place(time);
-      const {share: u, width} = place;
-      const {rise, before} = rises(place);
-      const bend = tf.mul(tf.sub(1, u), tf.sub(1, tf.mul(3, u)));
-      return knots.within(time, tf.div(tf.add(rise, tf.mul(bend, tf.sub(before, rise))), width));
+      return knots.rate(time, place => {
+        const {share: u, width} = place;
+        const {rise, before} = rises(place);
+        const bend = tf.mul(tf.sub(1, u), tf.sub(1, tf.mul(3, u)));
+        return tf.div(tf.add(rise, tf.mul(bend, tf.sub(before, rise))), width);
+      });
     },
   };
 }

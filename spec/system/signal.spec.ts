@@ -8,6 +8,7 @@ import {
   DataError,
   explicitEuler,
   implicitMidpoint,
+  kvaerno5,
   mechanics,
   ode,
   OptionError,
@@ -125,6 +126,22 @@ describe('signal', () => {
       expect(rate(cubic, time)).to.be.closeTo(slope, 5e-14);
     }
   });
+
+  /** y' = −0.7 x' y has the end 1.5 exp(−0.7 (x(2) − x(0))); one stage of kvaerno5 lies beyond the end of each step. */
+  for (const kind of ['cubic', 'hermite'] as const)
+    it(`the rate of '${kind}' up to the last sample leaves a method its order`, () => {
+      const times = [0, 0.3, 0.5, 1.1, 1.6, 2];
+      const x = times.map(time => Math.sin(3 * time) + time ** 2 / 3);
+      const system = ode(({y, params}) => tf.mul(tf.mul(-0.7, y), params.x as tf.Tensor));
+      const [coarse, fine] = [0.02, 0.01].map(dt => {
+        const options = {scheme: kvaerno5(), dt, t1: 2, saveAt: 'end', inputs: {x: signal(times, x, kind).derivative}} as const; // prettier-ignore
+        const run = simulate(system, {y: 1.5}, options);
+        const [, end] = run.values('y');
+        run.dispose();
+        return Math.abs(end - 1.5 * Math.exp(-0.7 * (x[5] - x[0])));
+      });
+      expect(Math.log2(coarse / fine)).to.be.closeTo(5, 0.2);
+    });
 
   it('has its derivative through tf.grad too, inside a trace and outside', () => {
     for (const [time, , slope] of spline) {
