@@ -9,6 +9,7 @@ import {matrixPattern, type ConeContacts, type ContactRows} from '../newton/cone
 import {StiffgradError} from '../errors.js';
 import {auto, type Pattern} from '../linear/index.js';
 import type {StepExecutable} from '../step/buffers.js';
+import {contactSoftness} from '../system/contact-softness.js';
 import {contactLaws} from '../system/contact-laws.js';
 import type {Counters} from './counters.js';
 import type {Runnable} from './runnable.js';
@@ -90,18 +91,27 @@ export class ContactImpulses {
       : new ContactImpulses(forward, system, entries, at, counters, row => traced.unknown.rowName(row));
   }
 
-  /** Whether z, found without these, obeys the laws as well as what these accept. */
-  hold(): boolean {
+  /**
+   * How far z, found without these, is from the laws, as a share of what these accept. Where bodies rest, speeds are those that the largest force gives a
+   * typical mass.
+   */
+  broken(): number {
     const {forward, system, at, entries, counters} = this;
     const {z, residual} = system;
+    const [n, count] = [entries.pattern.n, entries.places.length];
     forward.run('residual');
     counters.residualEvaluations++;
-    let [speed, off] = [0, 0];
-    for (let i = 0; i < entries.pattern.n; i++)
-      speed = Math.max(speed, Math.abs(z[at.v + i]), Math.abs(z[at.mean + i]));
-    for (let i = 0; i < entries.places.length; i++)
-      off = Math.max(off, Math.abs(residual[at.lambda + i]), Math.abs(residual[at.pi + i]));
-    return off <= accepted(speed);
+    const largest = (values: Float64Array, from: number, size: number): number => {
+      let most = 0;
+      for (let i = from; i < from + size; i++) most = Math.max(most, Math.abs(values[i]));
+      return most;
+    };
+    const off = Math.max(largest(residual, at.lambda, count), largest(residual, at.pi, count));
+    const speed = Math.max(largest(z, at.v, n), largest(z, at.mean, n));
+    if (off <= accepted(speed)) return off / accepted(speed);
+    forward.run('contactLaws');
+    const give = forward.buffer('contactLaws')[contactLaws.give * count] / contactSoftness;
+    return off / accepted(Math.max(speed, give * largest(z, at.lambda, count)));
   }
 
   /**
