@@ -25,7 +25,7 @@ const runs: readonly InteriorRun[] = [
  * Iterations of a run at most, the share of the speed below which Newton steps and rounds are tried, again where a third of the error is left, and how often
  * before smaller gaps count as closed.
  */
-const [mostInterior, near, nearer, mostTries] = [Number(process.env.MI ?? 80), 1e-5, 1 / 3, 2];
+const [mostInterior, near, nearer, mostTries] = [80, 1e-5, 1 / 3, 2];
 /** Newton steps at most; so many that bring nothing, from the last impulses and from elsewhere. */
 const [mostSteps, firstSteps, steps] = [12, 5, 4];
 /** Contacts that part by less than this share of the speed press in the first of all. */
