@@ -59,6 +59,7 @@ export default tseslint.config(
   {
     files: ['lib/**'],
     rules: {
+      'no-restricted-globals': ['error', {name: 'process', message: 'A browser has none: read it from globalThis.'}],
       'no-restricted-imports': [
         'error',
         {patterns: [noNode, {regex: '/(models|training|spec|bench)/', message: 'Imports run downwards.'}]},

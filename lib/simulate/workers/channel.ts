@@ -86,7 +86,7 @@ const received = (message: {message: unknown} | undefined): Reply | undefined =>
 
 /** A program given as text (node -e) was started with options that a thread with a file refuses; others are inherited. */
 function threadOptions(): {execArgv?: string[]} {
-  return process.execArgv.some(option => /^(-e|-p|-pe|--eval|--print|--input-type)\b/.test(option))
+  return globalThis.process.execArgv.some(option => /^(-e|-p|-pe|--eval|--print|--input-type)\b/.test(option))
     ? {execArgv: []}
     : {};
 }
