@@ -363,19 +363,16 @@ class Knots {
   }
 
   /**
-   * A rate of change that jumps at the first and the last sample: a stage beyond the end of its step goes on with the piece in
-   * which the step ends, so that the last step keeps its order.
+   * A rate of change, zero beyond the samples. A stage beyond the end of its step goes on with the piece in which the step ends, so
+   * that a step which ends at a break keeps its order.
    */
-  rate(time: tf.Tensor, of: (place: Place) => tf.Tensor): tf.Tensor {
-    noteBreaks(this.edges);
+  rate(time: tf.Tensor, breaks: () => Breaks, of: (place: Place) => tf.Tensor): tf.Tensor {
+    noteBreaks(breaks);
+    const {t, count} = this;
     const inside = this.timeOfPiece(time);
     const {index, width} = this.place(inside);
-    return this.within(inside, of({index, width, share: tf.div(tf.sub(time, pick(this.t, [], index)), width)}));
-  }
-
-  /** A rate of change, which is zero beyond the samples. */
-  within(time: tf.Tensor, rate: tf.Tensor): tf.Tensor {
-    const known = tf.logicalAnd(tf.greaterEqual(time, this.t[0]), tf.lessEqual(time, this.t[this.count - 1]));
+    const known = tf.logicalAnd(tf.greaterEqual(inside, t[0]), tf.lessEqual(inside, t[count - 1]));
+    const rate = of({index, width, share: tf.div(tf.sub(time, pick(t, [], index)), width)});
     return tf.where(known, rate, tf.zerosLike(rate));
   }
 }
@@ -422,12 +419,7 @@ function linear(knots: Knots): Interpolator {
       const {index, share} = knots.place(time);
       return tf.add(table.value(index), tf.mul(share, table.rise(index)));
     },
-    rate(time) {
-      noteBreaks(knots.corners);
-      const inside = knots.timeOfPiece(time);
-      const {index, width} = knots.place(inside);
-      return knots.within(inside, tf.div(table.rise(index), width));
-    },
+    rate: time => knots.rate(time, knots.corners, ({index, width}) => tf.div(table.rise(index), width)),
   };
 }
 
@@ -450,7 +442,7 @@ function cubic(knots: Knots): Interpolator {
     },
     rate(time) {
       moving();
-      return knots.rate(time, ({index, share: u, width}) => {
+      return knots.rate(time, knots.edges, ({index, share: u, width}) => {
         const bend = tf.sub(
           tf.mul(slope(u), table.bend(tf.add(index, 1))),
           tf.mul(slope(tf.sub(1, u)), table.bend(index)),
@@ -480,7 +472,7 @@ function hermite(knots: Knots): Interpolator {
     },
     rate(time) {
       noteBreaks(knots.onsets);
-      return knots.rate(time, place => {
+      return knots.rate(time, knots.edges, place => {
         const {share: u, width} = place;
         const {rise, before} = rises(place);
         const bend = tf.mul(tf.sub(1, u), tf.sub(1, tf.mul(3, u)));
