@@ -5,9 +5,9 @@
  * by the step's own residual.
  */
 import {ConeComplementarity} from '../newton/cone-complementarity.js';
-import {matrixPattern, type ConeContacts, type ContactRows} from '../newton/cone-contacts.js';
+import type {ConeContacts, ContactRows} from '../newton/cone-contacts.js';
 import {StiffgradError} from '../errors.js';
-import {auto, type Pattern} from '../linear/index.js';
+import type {Pattern} from '../linear/index.js';
 import type {StepExecutable} from '../step/buffers.js';
 import {contactSoftness} from '../system/contact-softness.js';
 import {contactLaws} from '../system/contact-laws.js';
@@ -206,11 +206,11 @@ export class ContactImpulses {
   }
 
   /** Keeps why. */
-  private unsolved({contacts, worst, p}: ConeContacts, off: number, most: number): false {
+  private unsolved({structure, worst, p}: ConeContacts, off: number, most: number): false {
     const [row, impulse] = [this.rowName(this.at.lambda + worst), p.reduce((a, x) => Math.max(a, Math.abs(x)), 0)];
     this.failure = new StiffgradError(
       'contacts-unsolved',
-      `the forces of ${contacts.length} contacts were not found: the best that were break the laws of contact by a velocity of ${off.toExponential(1)}, where ${most.toExponential(1)} is taken, most in ${row}, with impulses up to ${impulse.toExponential(1)}. Bodies that are wedged with friction may have no such forces, or only some without bound. `
+      `the forces of ${structure.contacts.length} contacts were not found: the best that were break the laws of contact by a velocity of ${off.toExponential(1)}, where ${most.toExponential(1)} is taken, most in ${row}, with impulses up to ${impulse.toExponential(1)}. Bodies that are wedged with friction may have no such forces, or only some without bound. `
         + 'Take a smaller dt, less friction or more room, or let the wedged ones yield: contact in place of rigidContact.',
       {off, accepted: most, row, impulse},
     );
@@ -234,10 +234,8 @@ export class ContactImpulses {
         if (laws[contactLaws.tangential * count + i] === 1)
           along.get(laws[contactLaws.coefficient * count + i])?.push(i);
       const contacts = [...along].map(([normal, tangential]): ContactRows => ({normal, tangential}));
-      const pattern = matrixPattern({...ofA, contacts, places});
-      const structure = {...ofA, places, pattern, analysis: auto().analyze(pattern)};
       const apart = contacts.map(({normal}) => ({normal, tangential: []}));
-      const both = [contacts, apart].map(all => ConeComplementarity.of({...structure, contacts: all}));
+      const both = [contacts, apart].map(all => ConeComplementarity.of({...ofA, places, contacts: all}));
       this.made = both.every(problem => problem !== undefined) ? both : [];
     }
     return this.made.length === 0 ? undefined : this.made;

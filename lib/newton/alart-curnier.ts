@@ -3,11 +3,9 @@
  * that way. Contacts yield a little to what their impulses differ by from an anchor, so that redundant ones make no matrix singular; with the present
  * impulses as anchor every step is one of the proximal point method, too. Near a solution they give the digits, from elsewhere they may lead nowhere.
  */
-import type {Factor} from '../linear/index.js';
 import {tangentialGive, type ConeContacts, type Contact} from './cone-contacts.js';
 
 export class AlartCurnier {
-  private readonly factor: Factor;
   private readonly right: Float64Array;
   private readonly found: Float64Array;
   private readonly anchored: Float64Array;
@@ -16,8 +14,7 @@ export class AlartCurnier {
   private readonly slips = new Float64Array(3);
 
   constructor(private readonly cones: ConeContacts) {
-    const {n, analysis} = cones.structure;
-    this.factor = analysis.createFactor();
+    const {n} = cones.structure;
     [this.right, this.found] = [new Float64Array(n), new Float64Array(n)];
     [this.anchored, this.next] = [new Float64Array(cones.p.length), new Float64Array(cones.p.length)];
   }
@@ -28,10 +25,10 @@ export class AlartCurnier {
    * @returns false where there is none
    */
   step(ties = 0): boolean {
-    const {cones, factor, right, found, anchored, next, slips} = this;
+    const {cones, right, found, anchored, next, slips} = this;
     const {contacts, apart, p} = cones;
     right.set(cones.b);
-    const whole = cones.factor(factor, contact => {
+    const whole = cones.factor(contact => {
       const {rows, support, g} = contact;
       const [k, s] = [rows.length, support.length];
       const d = this.stiffness(contact, ties);
@@ -44,7 +41,7 @@ export class AlartCurnier {
       return d;
     });
     if (!whole) return false;
-    factor.solve(right, found);
+    cones.solve(right, found);
     next.fill(0);
     for (const contact of contacts) {
       const {rows, support, g} = contact;

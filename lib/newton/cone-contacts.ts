@@ -2,9 +2,7 @@
  * Contacts with Coulomb's friction among velocities: A v = b + Gᵀp, and of every contact u = G v + c. What the solvers of cone-complementarity.ts share:
  * the numbers, u, v of p, the matrix A + GᵀDG, and how far the laws are off. A couples few velocities, as those of a body, and is inverted by such groups.
  */
-import {StiffgradError} from '../errors.js';
-import type {Analysis, Factor, Pattern} from '../linear/index.js';
-import {csrPattern} from '../linear/index.js';
+import {ConeMatrix, type Group} from './cone-matrix.js';
 
 /** The rows of one contact among those of G. */
 export interface ContactRows {
@@ -21,33 +19,23 @@ export interface ConeStructure {
   readonly contacts: readonly ContactRows[];
   /** By row of G: where it is not zero. */
   readonly places: readonly Int32Array[];
-  /** Of matrices with the pattern of `matrixPattern`. */
-  readonly analysis: Analysis;
-  readonly pattern: Pattern;
 }
 
 /** Unknowns that A couples directly or through others are solved for together; contacts of large such groups would fill the matrix. */
 const mostCoupled = 24;
 
+/** A matrix is made for contacts that part by so many times what is asked for, and kept while no more than this share of its contacts is not needed. */
+const [spare, waste] = [1.5, 1.3];
+
 /** A contact with what it needs: G and A⁻¹Gᵀ on the unknowns that it moves. */
 export interface Contact {
   readonly rows: Int32Array;
   readonly support: Int32Array;
-  /** Where row and column of the support are among the values of the matrix. */
-  readonly scatter: Int32Array;
   /** [rows, support] each. */
   readonly g: Float64Array;
   readonly y: Float64Array;
   /** G A⁻¹ Gᵀ, [rows, rows]. */
   readonly w: Float64Array;
-}
-
-/** Unknowns that A couples. */
-interface Group {
-  readonly unknowns: Int32Array;
-  /** Where row and column are in A, −1 where it has nothing. */
-  readonly entries: Int32Array;
-  readonly inverse: Float64Array;
 }
 
 export class ConeContacts {
@@ -68,22 +56,19 @@ export class ConeContacts {
   worst = -1;
   /** Matrices factored since it was set. */
   factorizations = 0;
-  /** Those that move anything, of numbers as they are. */
+  /** Those that count: `attend` says which, after `load` all that move anything. */
   contacts: readonly Contact[];
   private readonly all: readonly Contact[];
+  private moving: readonly Contact[];
+  private matrix: ConeMatrix | undefined;
   private a: Float64Array = new Float64Array(0);
   /** G by compressed rows; rows of no contact are empty. */
   private readonly g: {readonly pointers: Int32Array; readonly columns: Int32Array; readonly values: Float64Array};
   private readonly groups: readonly Group[];
   private readonly groupOf: Int32Array;
-  private readonly matrix: Float64Array;
-  /** Of the entries of A among the values of the matrix. */
-  private readonly fromA: Int32Array;
   private readonly right: Float64Array;
   private readonly place: Int32Array;
   private readonly local = new Float64Array(3);
-  /** D G of a contact, [rows, support]. */
-  private product = new Float64Array(0);
 
   /** Undefined where A couples too many unknowns. */
   static of(structure: ConeStructure): ConeContacts | undefined {
@@ -95,33 +80,24 @@ export class ConeContacts {
     readonly structure: ConeStructure,
     groups: readonly Group[],
   ) {
-    const {n, rowPointers, columns, contacts, places, pattern} = structure;
+    const {n, contacts, places} = structure;
     this.groups = groups;
     this.groupOf = new Int32Array(n);
     groups.forEach(({unknowns}, i) => unknowns.forEach(k => (this.groupOf[k] = i)));
-    const at = (row: number, column: number): number => {
-      let [low, high] = [pattern.rowPointers[row], pattern.rowPointers[row + 1]];
-      while (low < high) {
-        const middle = (low + high) >> 1;
-        if (pattern.columns[middle] < column) low = middle + 1;
-        else high = middle;
-      }
-      return low;
-    };
-    this.contacts = this.all = contacts.map(({normal, tangential}) => {
-      const rows = Int32Array.from([normal, ...tangential]);
-      const touched = new Set<number>();
-      for (const row of rows) for (const k of places[row]) touched.add(this.groupOf[k]);
-      const support = Int32Array.from([...touched].flatMap(group => [...groups[group].unknowns]));
-      const scatter = new Int32Array(support.length ** 2);
-      support.forEach((row, k) => support.forEach((column, l) => (scatter[k * support.length + l] = at(row, column))));
-      const [g, y] = [new Float64Array(rows.length * support.length), new Float64Array(rows.length * support.length)];
-      return {rows, support, scatter, g, y, w: new Float64Array(rows.length ** 2)};
-    });
-    this.fromA = new Int32Array(columns.length);
-    for (let row = 0; row < n; row++)
-      for (let k = rowPointers[row]; k < rowPointers[row + 1]; k++) this.fromA[k] = at(row, columns[k]);
-    this.matrix = new Float64Array(pattern.columns.length);
+    this.contacts =
+      this.moving =
+      this.all =
+        contacts.map(({normal, tangential}) => {
+          const rows = Int32Array.from([normal, ...tangential]);
+          const touched = new Set<number>();
+          for (const row of rows) for (const k of places[row]) touched.add(this.groupOf[k]);
+          const support = Int32Array.from([...touched].flatMap(group => [...groups[group].unknowns]));
+          const [g, y] = [
+            new Float64Array(rows.length * support.length),
+            new Float64Array(rows.length * support.length),
+          ];
+          return {rows, support, g, y, w: new Float64Array(rows.length ** 2)};
+        });
     const m = places.length;
     const taken = new Uint8Array(m);
     for (const {rows} of this.all) for (const row of rows) taken[row] = 1;
@@ -173,7 +149,7 @@ export class ConeContacts {
       if (Number.isNaN(w[0])) return false;
     }
     // Boxes have points that are not in use, all of whose rows are zero.
-    this.contacts = all.every(moves) ? all : all.filter(moves);
+    this.contacts = this.moving = all.every(moves) ? all : all.filter(moves);
     return true;
   }
 
@@ -255,39 +231,46 @@ export class ConeContacts {
     }
   }
 
-  /** @param into of A + GᵀDG, D of a contact by `stiffness`, [rows, rows], undefined where it is zero. @returns false where the matrix is refused */
-  factor(into: Factor, stiffness: (contact: Contact, index: number) => Float64Array | undefined): boolean {
-    const {a, matrix, fromA, contacts} = this;
-    matrix.fill(0);
-    for (let k = 0; k < a.length; k++) matrix[fromA[k]] += a[k];
-    for (let index = 0; index < contacts.length; index++) {
-      const contact = contacts[index];
-      const d = stiffness(contact, index);
-      if (d === undefined) continue;
-      const {rows, support, scatter, g} = contact;
-      const [k, s] = [rows.length, support.length];
-      const product = this.product.length < k * s ? (this.product = new Float64Array(k * s)) : this.product;
-      for (let i = 0; i < k; i++)
-        for (let c = 0; c < s; c++) {
-          let sum = 0;
-          for (let j = 0; j < k; j++) sum += d[i * k + j] * g[j * s + c];
-          product[i * s + c] = sum;
-        }
-      for (let r = 0; r < s; r++)
-        for (let c = 0; c < s; c++) {
-          let sum = 0;
-          for (let i = 0; i < k; i++) sum += g[i * s + r] * product[i * s + c];
-          matrix[scatter[r * s + c]] += sum;
-        }
-    }
+  /**
+   * From now on contacts count that part by no more than a velocity without motion, and some more, so that the matrix need not change with them. Impulses of
+   * others are none.
+   */
+  attend(velocity: number): void {
+    const {all, apart, matrix} = this;
+    const within = (most: number): Contact[] => all.filter(({rows}) => !(apart[rows[0]] > most));
+    const needed = within(spare * velocity);
+    const kept =
+      matrix !== undefined && matrix.size <= waste * needed.length && within(velocity).every(one => matrix.has(one));
+    this.count(kept ? matrix : this.matrixOf(needed));
+  }
+
+  /** Contacts count, too, that close faster than this. @returns whether there are any */
+  attendMissed(velocity: number): boolean {
+    const {all, moving, matrix} = this;
+    const missed = new Set(moving.filter(one => matrix?.has(one) !== true && this.slip(one)[0] < -velocity));
+    if (missed.size > 0) this.count(this.matrixOf(all.filter(one => missed.has(one) || matrix?.has(one) === true)));
+    return missed.size > 0;
+  }
+
+  private count(matrix: ConeMatrix): void {
+    this.matrix = matrix;
+    this.contacts = this.moving.filter(one => matrix.has(one));
+  }
+
+  private matrixOf(contacts: readonly Contact[]): ConeMatrix {
+    const {structure, groups, groupOf} = this;
+    return new ConeMatrix({...structure, groups, groupOf}, contacts);
+  }
+
+  /** @param stiffness D of a contact, [rows, rows], undefined where it is zero. @returns false where A + GᵀDG is refused */
+  factor(stiffness: (contact: Contact, index: number) => Float64Array | undefined): boolean {
     this.factorizations++;
-    try {
-      into.refactor(matrix);
-      return true;
-    } catch (error) {
-      if (error instanceof StiffgradError) return false;
-      throw error;
-    }
+    return this.matrix?.factor(this.a, this.contacts, stiffness) === true;
+  }
+
+  /** (A + GᵀDG) x = right, with the D of `factor`. */
+  solve(right: Float64Array, x: Float64Array): void {
+    this.matrix?.solve(right, x);
   }
 
   /** The largest velocity that a normal impulse gives by itself. */
@@ -315,7 +298,7 @@ export class ConeContacts {
     for (const contact of this.all) {
       const {rows} = contact;
       const normal = rows[0];
-      p[normal] = moves(contact) ? Math.max(0, p[normal]) : 0;
+      p[normal] = this.matrix?.has(contact) === true && moves(contact) ? Math.max(0, p[normal]) : 0;
       const room = friction[normal] * p[normal];
       let size = 0;
       for (let i = 1; i < rows.length; i++) size += p[rows[i]] ** 2;
@@ -409,31 +392,6 @@ function groupsOf({n, rowPointers, columns}: Pick<ConeStructure, 'n' | 'rowPoint
     });
     return {unknowns: Int32Array.from(list), entries, inverse: new Float64Array(size * size)};
   });
-}
-
-/** Of A + GᵀDG, on unknowns that belong together and those that a contact moves. */
-export function matrixPattern({
-  n,
-  rowPointers,
-  columns,
-  contacts,
-  places,
-}: Omit<ConeStructure, 'analysis' | 'pattern'>): Pattern {
-  const groups = groupsOf({n, rowPointers, columns});
-  const groupOf = new Int32Array(n);
-  groups.forEach(({unknowns}, i) => unknowns.forEach(k => (groupOf[k] = i)));
-  const beside = groups.map((_, i) => new Set([i]));
-  for (const {normal, tangential} of contacts) {
-    const touched = new Set<number>();
-    for (const row of [normal, ...tangential]) for (const k of places[row]) touched.add(groupOf[k]);
-    for (const one of touched) for (const other of touched) beside[one].add(other);
-  }
-  const of = groups.map((_, i) => Int32Array.from([...beside[i]].flatMap(other => [...groups[other].unknowns])).sort());
-  const pointers = new Int32Array(n + 1);
-  for (let row = 0; row < n; row++) pointers[row + 1] = pointers[row] + of[groupOf[row]].length;
-  const all = new Int32Array(pointers[n]);
-  for (let row = 0; row < n; row++) all.set(of[groupOf[row]], pointers[row]);
-  return csrPattern(pointers, all);
 }
 
 /** Gauss & Jordan's elimination with pivots by columns, which overwrites the matrix. @returns false where it is singular */

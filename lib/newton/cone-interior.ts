@@ -4,7 +4,6 @@
  * derivative is damped where steps become short. Each iteration is one matrix A + GᵀDG. It comes near in some twenty iterations, also where impulses of wedged
  * bodies have far to go, which costs methods of first order thousands.
  */
-import type {Factor} from '../linear/index.js';
 import {invert, type ConeContacts, type Contact} from './cone-contacts.js';
 
 /** Of the way to the border. */
@@ -64,7 +63,6 @@ interface Cone {
 }
 
 export class ConeInterior {
-  private readonly factor: Factor;
   private readonly v: Float64Array;
   private readonly dv: Float64Array;
   private readonly right: Float64Array;
@@ -83,7 +81,6 @@ export class ConeInterior {
 
   constructor(private readonly cones: ConeContacts) {
     const {structure, p} = cones;
-    this.factor = structure.analysis.createFactor();
     [this.v, this.dv, this.right, this.gradient] = [0, 1, 2, 3].map(() => new Float64Array(structure.n));
     [this.slips, this.p, this.forces] = [0, 1, 2].map(() => new Float64Array(p.length));
   }
@@ -123,7 +120,7 @@ export class ConeInterior {
     this.damping = Math.min(1, Math.max(leastDamping, damping));
     for (const {slope} of all) for (let i = 1; i < slope.length; i++) slope[i] *= this.damping;
     for (const cone of all) soften(cone);
-    if (!cones.factor(this.factor, (_, i) => stiffness(all[i], d))) return false;
+    if (!cones.factor((_, i) => stiffness(all[i], d))) return false;
     for (const {rows, aim, middle} of all) for (let i = 0; i < rows; i++) aim[i] = -middle[i];
     this.direction();
     const sigma = Math.max(leastCentering, (1 - this.room(1)) ** 3);
@@ -185,7 +182,7 @@ export class ConeInterior {
 
   /** Newton's direction to `aim` and without residuals, in dv, dp and dz. */
   private direction(): void {
-    const {cones, right, dv, gradient, slips, forces, factor, x} = this;
+    const {cones, right, dv, gradient, slips, forces, x} = this;
     for (let i = 0; i < right.length; i++) right[i] = -gradient[i];
     for (const cone of this.all) {
       const {contact, rows, mu, stiff, share, aim, lack, dp} = cone;
@@ -197,7 +194,7 @@ export class ConeInterior {
       }
     }
     cones.push(forces, 1, right);
-    factor.solve(right, dv);
+    cones.solve(right, dv);
     cones.along(dv, slips);
     for (const {contact, rows, mu, yields, stiff, slope, lack, dp, dz} of this.all) {
       for (let i = 0; i < rows; i++) x[i] = slips[contact.rows[i]] / (i === 0 ? mu : 1);

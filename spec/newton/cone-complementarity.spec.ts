@@ -1,8 +1,6 @@
 /** Impulses of many contacts with friction, by the laws themselves: balls on a floor, between walls and in a corner, redundant contacts, closed forms. */
 import {expect} from 'chai';
-import {auto} from '../../lib/linear/index.js';
 import {ConeComplementarity} from '../../lib/newton/cone-complementarity.js';
-import {matrixPattern} from '../../lib/newton/cone-contacts.js';
 
 type V3 = readonly [number, number, number];
 const cross = (a: readonly number[], b: readonly number[]): number[] => [
@@ -46,8 +44,7 @@ function balls(v: readonly number[], touches: readonly Touch[], mu: number) {
   const contacts = touches.map((_, i) => ({normal: 3 * i, tangential: [3 * i + 1, 3 * i + 2]}));
   const own = Int32Array.from({length: n + 1}, (_, i) => i);
   const structure = {n, rowPointers: own, columns: own.subarray(0, n), contacts, places};
-  const pattern = matrixPattern(structure);
-  const problem = ConeComplementarity.of({...structure, pattern, analysis: auto().analyze(pattern)});
+  const problem = ConeComplementarity.of(structure);
   if (problem === undefined) throw new Error('A couples too much.');
   const {cones} = problem;
   expect(cones.load(a, rows.map((row, i) => Float64Array.from(places[i], k => row[k])))).to.equal(true); // prettier-ignore
@@ -114,6 +111,33 @@ describe('cone complementarity', () => {
     touches.forEach((_, i) => expect(made.cones.p[3 * i]).to.be.closeTo((n - i) * mass * 0.1, 1e-9));
     // Not one ball after the other.
     expect(made.cones.factorizations).to.be.at.most(6);
+  });
+
+  it('finds contacts that press though gaps are wide, one of them by what others do', () => {
+    const floor = {normal: [0, 0, 1] as V3, other: -1};
+    const touches: Touch[] = [
+      {...floor, ball: 0, apart: 0},
+      {...floor, ball: 1, apart: 0.5},
+      {...floor, ball: 2, apart: 3},
+      {normal: [1, 0, 0], ball: 4, other: 3, apart: 0},
+      {normal: [-1, 0, 0], ball: 4, other: -1, apart: 0.4},
+      {normal: [-1, 0, 0], ball: 5, other: -1, apart: 0.6},
+    ];
+    const v = [
+      [0, 0, -1],
+      [0, 0, -1],
+      [0, 0, -1],
+      [1, 0, 0],
+      [0, 0, 0],
+      [0, 0, 0],
+    ].flatMap(one => [...one, 0, 0, 0]);
+    const made = balls(v, touches, 0);
+    made.problem.solve(made.cones.speed(), 1e-12, 1e-11);
+    const {v: after} = made.cones;
+    // The two that knock go on as one until the wall, which both meet.
+    [0, -0.5, -1].forEach((speed, ball) => expect(after[6 * ball + 2]).to.be.closeTo(speed, 1e-11));
+    [0.4, 0.4, 0].forEach((speed, i) => expect(after[6 * (3 + i)]).to.be.closeTo(speed, 1e-11));
+    expect(broken(made, touches, 0)).to.be.below(1e-10);
   });
 
   it('leaves out what moves nothing', () => {
