@@ -52,7 +52,7 @@ const [firmer, firmest, softest, fewSteps, mostInRound] = [0.1, 1e-8, 1e-2, 2, 8
  * An error below a share of the speed that stays the same to a hundredth in so many rounds is of a gap that asks for impulses without bound: more rounds
  * would not end it, closing the gap does. The same five steps took 740.
  */
-const [stuck, same, mostStuck] = [1e-7, 0.01, 3];
+const [stuck, same, mostStuck] = [1e-7, 0.01, 2];
 /**
  * `most` Newton steps of all rounds, and `above` of them after which a round is given up that is no nearer than where it began, after the first run and after
  * others. Of 53 steps of piles two needed more than 90 with it, and jammed heaps need up to 250. Five steps of a pile of a thousand took 871 matrices in
@@ -91,6 +91,8 @@ export class ConeComplementarity {
   private readonly found: Float64Array;
   private readonly closings: Float64Array;
   private least = Infinity;
+  /** Whether a gap asks for impulses without bound. */
+  private asks = false;
 
   /** Undefined where A couples too many unknowns. */
   static of(structure: ConeStructure): ConeComplementarity | undefined {
@@ -185,7 +187,7 @@ export class ConeComplementarity {
       below = nearer * error;
       tries++;
       error = this.settle(error, aim, effort);
-      if (error <= aim.enough) return error;
+      if (error <= aim.enough || this.asks) return error;
     }
     return tries === mostTries ? error : this.settle(error, aim, effort);
   }
@@ -194,6 +196,7 @@ export class ConeComplementarity {
   private settle(from: number, {speed, tolerance, enough}: Aim, {most, above}: Effort): number {
     const {cones} = this;
     let error = this.polish(from, tolerance, enough, steps);
+    this.asks = false;
     let [share, judged, waiting, still] = [firmer * softness, error, false, 0];
     const last = cones.factorizations + most;
     for (let round = 0; error > enough && cones.factorizations < last; round++) {
@@ -206,12 +209,13 @@ export class ConeComplementarity {
       }
       if (waiting) waiting = false;
       else if (tries <= fewSteps) share = Math.max(firmest, share * firmer);
-      const before = error;
       error = cones.error();
-      still = Math.abs(error - before) < same * before ? still + 1 : 0;
-      if (still >= mostStuck && error < stuck * speed) break;
-      if (error <= nearer * judged || error <= fine * speed || round % rhythm === rhythm - 1)
-        judged = error = this.polish(error, tolerance, enough, 1);
+      if (error > nearer * judged && error > fine * speed && round % rhythm !== rhythm - 1) continue;
+      error = this.polish(error, tolerance, enough, 1);
+      still = Math.abs(error - judged) < same * judged ? still + 1 : 0;
+      judged = error;
+      this.asks = still >= mostStuck && error < stuck * speed;
+      if (this.asks) break;
     }
     return error;
   }
