@@ -49,8 +49,8 @@ const softness = 1e-5;
  */
 const [firmer, firmest, softest, fewSteps, mostInRound] = [0.1, 1e-8, 1e-2, 2, 8];
 /**
- * An error below a share of the speed that stays the same to a hundredth in so many rounds is of a gap that asks for impulses without bound: more rounds
- * would not end it, closing the gap does. The same five steps took 740.
+ * An error below a share of the speed that stays the same to a hundredth, so often in turn that single steps follow rounds, is of a gap that asks for
+ * impulses without bound: more rounds would not end it, closing the gap does. Ten hard steps of a pile of a thousand took 1428 matrices in place of 2073.
  */
 const [stuck, same, mostStuck] = [1e-7, 0.01, 2];
 /**
