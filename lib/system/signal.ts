@@ -255,6 +255,8 @@ interface Place {
   readonly index: tf.Tensor;
   readonly share: tf.Tensor;
   readonly width: tf.Tensor;
+  /** Whether it is within the samples. */
+  readonly known: tf.Tensor;
 }
 
 /** Times computed as t₀ + n·h meet a sample's time up to rounding: this share of the shortest interval counts as met. */
@@ -354,26 +356,26 @@ class Knots {
     return tf.sub(tf.cast(tf.reshape(found, []), 'float32'), 1);
   }
 
-  /** The end intervals' ends for times beyond them. */
+  /**
+   * The end intervals' ends for times beyond them. A stage beyond the end of its step goes on with the piece in which the step ends, so that a step which
+   * ends at a sample keeps its order.
+   */
   place(time: tf.Tensor): Place {
-    const inside = tf.clipByValue(time, this.t[0], this.t[this.count - 1]);
+    const [first, last] = [this.t[0], this.t[this.count - 1]];
+    const by = this.timeOfPiece(time);
+    const known = tf.logicalAnd(tf.greaterEqual(by, first), tf.lessEqual(by, last));
+    const inside = tf.clipByValue(by, first, last);
     const index = tf.clipByValue(this.lastUpTo(inside), 0, this.count - 2);
     const width = pick(this.widths, [], index);
-    return {index, width, share: tf.div(tf.sub(inside, pick(this.t, [], index)), width)};
+    return {index, width, share: tf.div(tf.sub(tf.where(known, time, inside), pick(this.t, [], index)), width), known};
   }
 
-  /**
-   * A rate of change, zero beyond the samples. A stage beyond the end of its step goes on with the piece in which the step ends, so
-   * that a step which ends at a break keeps its order.
-   */
+  /** A rate of change, zero beyond the samples. */
   rate(time: tf.Tensor, breaks: () => Breaks, of: (place: Place) => tf.Tensor): tf.Tensor {
     noteBreaks(breaks);
-    const {t, count} = this;
-    const inside = this.timeOfPiece(time);
-    const {index, width} = this.place(inside);
-    const known = tf.logicalAnd(tf.greaterEqual(inside, t[0]), tf.lessEqual(inside, t[count - 1]));
-    const rate = of({index, width, share: tf.div(tf.sub(time, pick(t, [], index)), width)});
-    return tf.where(known, rate, tf.zerosLike(rate));
+    const place = this.place(time);
+    const rate = of(place);
+    return tf.where(place.known, rate, tf.zerosLike(rate));
   }
 }
 

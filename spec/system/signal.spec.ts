@@ -143,6 +143,24 @@ describe('signal', () => {
       expect(Math.log2(coarse / fine)).to.be.closeTo(5, 0.2);
     });
 
+  it('a method of high order integrates lines exactly from sample to sample, the last one too', () => {
+    const times = [0, 0.5, 1];
+    const rising = signal(times, [0, 1.5, 3]);
+    const bent = signal(times, [0, 1.5, 0.5]);
+    for (const [input, area] of [
+      [rising, 1.5],
+      [bent, 0.875],
+    ] as const)
+      // prettier-ignore
+      for (const dt of [0.5, 0.1, -0.1]) {
+        const [from, to] = dt > 0 ? [0, 1] : [1, 0];
+        const system = ode(({y, params}) => tf.add(tf.mul(0, y), params.x as tf.Tensor));
+        const run = simulate(system, {y: 0, t: from}, {scheme: kvaerno5(), dt, t1: to, saveAt: 'end', inputs: {x: input}});
+        expect(run.values('y')[1], `${dt}`).to.be.closeTo(Math.sign(dt) * area, 2e-15);
+        run.dispose();
+      }
+  });
+
   it('has its derivative through tf.grad too, inside a trace and outside', () => {
     for (const [time, , slope] of spline) {
       const cubic = signal(t, values, 'cubic');
