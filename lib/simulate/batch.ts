@@ -78,8 +78,9 @@ export interface RunsAndPullback<T, C, G> {
  * Runs the system from every initial state; the results are independent, and each is that of `simulate`.
  * Differentiable on tfjs's tape like single runs. On Node long batches run on worker threads, for
  * which this call waits; they have neither tfjs nor your functions, only the traced step. All runs are in this
- * thread (see `stats.thread`) in a page, which may not wait (see `batchAsync`), with engine 'tensor', and
- * with a custom linear solver or step length or a preconditioner that is a function.
+ * thread (see `stats.thread`) in a page, which may not wait (see `batchAsync`), with adaptive steps, events, states
+ * saved between steps or `backsolveAdjoint`, with engine 'tensor', and with a custom linear solver or step length or
+ * a preconditioner that is a function.
  * @throws as `simulate`, the error of the first member that has one, with `data.member`; with `throw: false`
  *   every member has its own status. OptionError 'bad-workers'
  */
@@ -118,8 +119,9 @@ export interface Batch {
    * Runs the system from every initial state; the results are independent, and each is that of `simulate`.
    * Differentiable on tfjs's tape like single runs. On Node long batches run on worker threads, for
    * which this call waits; they have neither tfjs nor your functions, only the traced step. All runs are in this
-   * thread (see `stats.thread`) in a page, which may not wait (see `batchAsync`), with engine 'tensor', and
-   * with a custom linear solver or step length or a preconditioner that is a function.
+   * thread (see `stats.thread`) in a page, which may not wait (see `batchAsync`), with adaptive steps, events, states
+   * saved between steps or `backsolveAdjoint`, with engine 'tensor', and with a custom linear solver or step length or
+   * a preconditioner that is a function.
    * @throws as `simulate`, the error of the first member that has one, with `data.member`; with `throw: false`
    *   every member has its own status. OptionError 'bad-workers'
    */
@@ -163,7 +165,8 @@ export interface Batch {
 }
 
 /**
- * As `batch`, but asynchronous, in Node and in a page: all runs are in worker threads, and this thread stays free.
+ * As `batch`, but asynchronous, in Node and in a page: all runs that can be sent to worker threads (see `batch`) are in
+ * these, and this thread stays free.
  * Not recorded on tfjs's tape, which ends before the result is available.
  * @throws (rejects) as `batch`; OptionError 'async-tape' inside tf.grad
  */
@@ -198,7 +201,8 @@ export const batchAsync: BatchAsync = /* @__PURE__ */ Object.assign(
 /** The type of `batchAsync`. */
 export interface BatchAsync {
   /**
-   * As `batch`, but asynchronous, in Node and in a page: all runs are in worker threads, and this thread stays free.
+   * As `batch`, but asynchronous, in Node and in a page: all runs that can be sent to worker threads (see `batch`) are in
+   * these, and this thread stays free.
    * Not recorded on tfjs's tape, which ends before the result is available.
    * @throws (rejects) as `batch`; OptionError 'async-tape' inside tf.grad
    */

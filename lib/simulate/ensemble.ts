@@ -176,7 +176,7 @@ export class Ensemble {
   }
 
   private get canSend(): boolean {
-    return this.task !== undefined && !pool.broken;
+    return this.task !== undefined && pool.isUsable();
   }
 
   /** Threads were worth it on the way there; a product with sensitivities is worth none. */

@@ -6,7 +6,7 @@ import * as tf from '@tensorflow/tfjs';
 import {OptionError, ShapeError} from '../errors.js';
 import {calledWithParams, any, callable, oneOf, refuseUnknownOptions, requireValue, shown} from '../checks.js';
 import {brownian} from '../graph/build.js';
-import {brownianPath as pathAt, isSeed, treeTime} from '../graph/primitives/brownian-path.js';
+import {brownianPath as pathAt, isSeed, toTime, treeTime} from '../graph/primitives/brownian-path.js';
 import {sizeOf} from '../graph/node.js';
 import type {Shape} from '../graph/node.js';
 import {derivativeAlong, dependsOnItsOwn} from '../trace/differentials.js';
@@ -109,6 +109,7 @@ export function brownianPath(seed: number, shape: readonly number[] = []): Brown
   const part = (t: number, index: 0 | 1): Float64Array => {
     const both = new Float64Array(2 * count);
     pathAt(seed, treeTime(t), count, both, 0);
+    toTime(t, count, both, 0);
     return both.slice(index * count, (index + 1) * count);
   };
   return {at: t => part(t, 0), integral: t => part(t, 1)};

@@ -243,6 +243,31 @@ describe('simulate: sde', () => {
       }
     });
 
+    it('far from 0, where times are rounded: increments of its integral have their variance, h³/3', () => {
+      const [count, h, start] = [2000, 0.01, 1e7];
+      const path = brownianPath(8);
+      const found = Array.from({length: count}, (_, i) => {
+        const [t, next] = [start + i * h, start + (i + 1) * h];
+        return (path.integral(next)[0] - path.integral(t)[0] - (next - t) * path.at(t)[0]) ** 2;
+      });
+      const mean = found.reduce((a, b) => a + b) / count;
+      // Five standard errors, those of the square of a normal number.
+      expect(mean / (h ** 3 / 3)).to.be.closeTo(1, 5 * Math.sqrt(2 / count));
+    });
+
+    it('... and a run of sra1 is that of times which are not rounded', () => {
+      const well = sde({
+        drift: ({y}) => tf.mul(2, tf.sin(tf.mul(2, y))),
+        diffusion: () => tf.scalar(0.6),
+        noise: 'additive',
+        seed: 5,
+      });
+      const endOf = (n: number): number =>
+        simulate(well, {y: 1, t: 1e7}, {scheme: sra1(), dt: 1 / n, steps: n, saveAt: 'end'}).values('y')[1];
+      // A step is off by 5e-4 of itself at these times.
+      for (const n of [100, 200]) expect(endOf(n)).to.be.closeTo(endOf(1024), 5e-4);
+    });
+
     it('begins anywhere: a run in two parts is the run', () => {
       const options = {scheme: sri1(), dt: 1 / 16, saveAt: 'end'} as const;
       const whole = simulate(geometric('ito'), {y: [1]}, {...options, steps: 16});

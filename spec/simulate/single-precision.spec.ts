@@ -5,6 +5,7 @@ import type {AnySystem, Scheme} from '../../lib/index.js';
 import {
   adaptive,
   batch,
+  brownianPath,
   dde,
   dopri5,
   implicitMidpoint,
@@ -18,6 +19,7 @@ import {
   rk4,
   sde,
   simulate,
+  sra1,
   trapezoid,
   tsit5,
   verlet,
@@ -220,6 +222,35 @@ describe("precision: 'single'", () => {
         exact.dispose();
         run.dispose();
       });
+    });
+
+    it('the increments of a path, differences of values that grow with time', () => {
+      const count = 8;
+      const scale = Array.from({length: count}, (_, i) => 1 + i / 10);
+      // v = cW and x' = v, which sra1 integrates exactly: x is c times the integral of W − W(t₀).
+      const walk = sde<{scale: tf.Tensor1D}>({
+        drift: ({y}) => tf.concat([tf.zeros([count]), tf.slice(y, [0], [count])]),
+        diffusion: ({params}) => tf.concat([params.scale, tf.zeros([count])]),
+        noise: 'additive',
+        seed: 5,
+      });
+      const path = brownianPath(5, [2 * count]);
+      for (const t of [0, 1e4]) {
+        const options = {scheme: sra1(), dt: 1 / 1024, steps: 256, saveAt: 'end', precision: 'single'} as const;
+        const start = {y: new Float64Array(2 * count), t};
+        const {trajectory, pullback} = simulate.vjp(walk, start, {...options, params: {scale}});
+        const end = trajectory.values('y').slice(-2 * count);
+        const slope = pullback({y: Float64Array.from({length: 4 * count}, (_, i) => (i < 3 * count ? 0 : 1))}).params
+          .scale;
+        const [w, before, after] = [path.at(t), path.integral(t), path.integral(t + 1 / 4)];
+        scale.forEach((c, i) => {
+          // Of numbers of up to 0.2. In single precision it would be off by 0.01.
+          const integral = after[i] - before[i] - w[i] / 4;
+          expect(end[count + i]).to.be.closeTo(c * integral, 1e-6);
+          expect((slope as Float64Array)[i]).to.be.closeTo(integral, 1e-6);
+        });
+        trajectory.dispose();
+      }
     });
 
     for (const scheme of [rk4(), tsit5()])

@@ -1,8 +1,9 @@
 /**
  * Which values a program in single precision computes in double precision all the same. Of times single precision leaves no
  * digits: it has steps of 0.06 at t = 10⁶, so that sin(ωt) loses its phase, and a time that is computed twice falls on either
- * side of a breaking point. Nor does it of what a decision is made by, as long as that is little: the seed of a path, an
- * interval among samples, a comparison. What a network decides by stays single.
+ * side of a breaking point. Nor does it of the increments of a path, differences of values that grow with time: at t = 10⁴
+ * the integral of W is some 10⁶, and of a step of 10⁻³ it is 10⁻⁵. Nor of what a decision is made by, as long as that is
+ * little: the seed of a path, an interval among samples, a comparison. What a network decides by stays single.
  */
 import type {Node} from '../../graph/node.js';
 import {isOp, topological} from '../../graph/node.js';
@@ -58,9 +59,10 @@ export function preciseValues(outputs: readonly Node[]): ReadonlySet<Node> {
     if (isOp(node, 'input')) {
       if (times.has(node.attributes.name)) ofTime.add(node);
     } else if (
-      !isHeavy
-      && operands.some(operand => ofTime.has(operand))
-      && operands.every(operand => ofTime.has(operand) || isConstant(operand))
+      node.op === 'brownian'
+      || (!isHeavy
+        && operands.some(operand => ofTime.has(operand))
+        && operands.every(operand => ofTime.has(operand) || isConstant(operand)))
     ) {
       ofTime.add(node);
       precise.add(node);

@@ -42,6 +42,15 @@ export function treeTime(t: number): number {
   return Math.round(t * down) / down;
 }
 
+/**
+ * The integrals of W, where `brownianPath` left them, from the tree's time to the time itself: those of W as it is there. Without
+ * this, what a step adds to them, A(t + h) − A(t) − hW(t), would be off by W(t) times what h is off by, which grows with t.
+ */
+export function toTime(time: number, count: number, out: Float64Array, at: number): void {
+  const rest = time - treeTime(time);
+  if (rest !== 0) for (let i = 0; i < count; i++) out[at + count + i] += rest * out[at + i];
+}
+
 /** Two independent standard normal numbers that belong to a place of the tree, which is told by one number. */
 function draw(place: number): void {
   number[0] = place;

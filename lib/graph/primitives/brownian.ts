@@ -3,7 +3,7 @@
  * constants to a gradient, and where one moves, as that of an event does, it is refused (adjoint/timed-pull.ts).
  */
 import {brownian} from '../build.js';
-import {brownianPath, treeTime} from './brownian-path.js';
+import {brownianPath, toTime, treeTime} from './brownian-path.js';
 import {aligned} from './elementwise.js';
 import type {Primitive} from './primitive.js';
 
@@ -39,7 +39,11 @@ function write(seed: number, t: number, count: number, out: Float64Array, at: nu
 export const brownianPrimitive: Primitive<'brownian'> = {
   evaluate({attributes: {count}}) {
     return ([seeds, times], out) => {
-      for (let i = 0; i < times.length; i++) write(seeds[i], treeTime(times[i]), count, out, 2 * count * i);
+      for (let i = 0; i < times.length; i++) {
+        const at = 2 * count * i;
+        write(seeds[i], treeTime(times[i]), count, out, at);
+        toTime(times[i], count, out, at);
+      }
     };
   },
   tangent: () => undefined,

@@ -64,7 +64,7 @@ class Pool {
   private phases: Phase[] = [];
   private jobs = 0;
   private answers = 0;
-  /** Threads cannot be started here: what is left to do is done by this one. */
+  /** Threads cannot be started here, or none has answered yet: what is left to do is done by this one. */
   broken = false;
   /** A thread did not start in time, and its runs were made in this one. */
   late = false;
@@ -72,6 +72,12 @@ class Pool {
   /** Threads that run already. */
   get size(): number {
     return this.workers.length;
+  }
+
+  /** Whether threads can be given work: those that took long to start can, once they have answered. */
+  isUsable(): boolean {
+    if (this.broken) this.drain();
+    return !this.broken;
   }
 
   knows(step: number): boolean {
@@ -125,7 +131,7 @@ class Pool {
     }
   }
 
-  /** No thread starts here: this one does the work, and the user hears of it once. */
+  /** No thread has started: this one does the work until one answers, and the user hears of it once. */
   giveUp(why: string): void {
     if (!this.broken) warnOnce(why);
     this.broken = true;
@@ -237,6 +243,7 @@ class Pool {
 
   private take(worker: PoolWorker, reply: Reply): void {
     this.answers++;
+    this.broken = false;
     if (reply.kind === 'ready') {
       worker.ready = true;
       return;
