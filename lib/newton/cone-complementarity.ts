@@ -71,7 +71,7 @@ const [fine, rhythm] = [5e-9, 3];
  * Contacts count at first that part by no more than this share of the approach, and then those that would close, too. In a thousand balls that fall together
  * none pressed of those that parted by more than a fifth.
  */
-const attended = 0.2;
+const attended = 0.3;
 
 type Effort = typeof first | typeof others;
 

@@ -24,9 +24,6 @@ export interface ConeStructure {
 /** Unknowns that A couples directly or through others are solved for together; contacts of large such groups would fill the matrix. */
 const mostCoupled = 24;
 
-/** A matrix is made for contacts that part by so many times what is asked for, and kept while no more than this share of its contacts is not needed. */
-const [spare, waste] = [1.5, 1.3];
-
 /** A contact with what it needs: G and A⁻¹Gᵀ on the unknowns that it moves. */
 export interface Contact {
   readonly rows: Int32Array;
@@ -232,16 +229,14 @@ export class ConeContacts {
   }
 
   /**
-   * From now on contacts count that part by no more than a velocity without motion, and some more, so that the matrix need not change with them. Impulses of
-   * others are none.
+   * From now on contacts count that part by no more than a velocity without motion, and impulses of others are none. Which they are does not depend on steps before,
+   * so that a step gives the same when it is computed again.
    */
   attend(velocity: number): void {
     const {all, apart, matrix} = this;
-    const within = (most: number): Contact[] => all.filter(({rows}) => !(apart[rows[0]] > most));
-    const needed = within(spare * velocity);
-    const kept =
-      matrix !== undefined && matrix.size <= waste * needed.length && within(velocity).every(one => matrix.has(one));
-    this.count(kept ? matrix : this.matrixOf(needed));
+    const near = all.filter(({rows}) => !(apart[rows[0]] > velocity));
+    const same = matrix?.size === near.length && near.every(one => matrix.has(one));
+    this.count(same ? matrix : this.matrixOf(near));
   }
 
   /** Contacts count, too, that close faster than this. @returns whether there are any */
