@@ -3,7 +3,8 @@
  * that way. Contacts yield a little to what their impulses differ by from an anchor, so that redundant ones make no matrix singular; with the present
  * impulses as anchor every step is one of the proximal point method, too. Near a solution they give the digits, from elsewhere they may lead nowhere.
  */
-import {tangentialGive, type ConeContacts, type Contact} from './cone-contacts.js';
+import {tangentialGive, type ConeContacts} from './cone-contacts.js';
+import type {Contact} from './cone-matrix.js';
 
 export class AlartCurnier {
   private readonly right: Float64Array;

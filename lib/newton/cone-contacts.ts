@@ -2,7 +2,7 @@
  * Contacts with Coulomb's friction among velocities: A v = b + Gᵀp, and of every contact u = G v + c. What the solvers of cone-complementarity.ts share:
  * the numbers, u, v of p, the matrix A + GᵀDG, and how far the laws are off. A couples few velocities, as those of a body, and is inverted by such groups.
  */
-import {ConeMatrix, type Group} from './cone-matrix.js';
+import {ConeMatrix, type Contact, type Group} from './cone-matrix.js';
 
 /** The rows of one contact among those of G. */
 export interface ContactRows {
@@ -23,17 +23,6 @@ export interface ConeStructure {
 
 /** Unknowns that A couples directly or through others are solved for together; contacts of large such groups would fill the matrix. */
 const mostCoupled = 24;
-
-/** A contact with what it needs: G and A⁻¹Gᵀ on the unknowns that it moves. */
-export interface Contact {
-  readonly rows: Int32Array;
-  readonly support: Int32Array;
-  /** [rows, support] each. */
-  readonly g: Float64Array;
-  readonly y: Float64Array;
-  /** G A⁻¹ Gᵀ, [rows, rows]. */
-  readonly w: Float64Array;
-}
 
 export class ConeContacts {
   readonly v: Float64Array;

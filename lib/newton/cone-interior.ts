@@ -4,7 +4,8 @@
  * derivative is damped where steps become short. Each iteration is one matrix A + GᵀDG. It comes near in some twenty iterations, also where impulses of wedged
  * bodies have far to go, which costs methods of first order thousands.
  */
-import {invert, type ConeContacts, type Contact} from './cone-contacts.js';
+import {invert, type ConeContacts} from './cone-contacts.js';
+import type {Contact} from './cone-matrix.js';
 
 /** Of the way to the border. */
 const fraction = 0.995;

@@ -4,7 +4,17 @@
  */
 import {StiffgradError} from '../errors.js';
 import {auto, csrPattern, type Factor, type Pattern} from '../linear/index.js';
-import type {Contact} from './cone-contacts.js';
+
+/** A contact with what it needs: G and A⁻¹Gᵀ on the unknowns that it moves. */
+export interface Contact {
+  readonly rows: Int32Array;
+  readonly support: Int32Array;
+  /** [rows, support] each. */
+  readonly g: Float64Array;
+  readonly y: Float64Array;
+  /** G A⁻¹ Gᵀ, [rows, rows]. */
+  readonly w: Float64Array;
+}
 
 /** Unknowns that A couples. */
 export interface Group {
