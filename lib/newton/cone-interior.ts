@@ -104,6 +104,9 @@ export class ConeInterior {
       return {contact, rows, mu: rows === 1 ? 1 : friction, p, z, dp, dz, axis, scale: 1, yields, yielding, middle, inverse, stiff, share, aim, slope, lack}; // prettier-ignore
     });
     [this.damping, this.last] = [1, 1];
+    // Those of contacts that counted in an earlier run.
+    this.p.fill(0);
+    this.forces.fill(0);
     this.give();
     cones.accelerate();
     this.v.set(cones.v);
