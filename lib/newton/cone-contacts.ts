@@ -239,6 +239,8 @@ export class ConeContacts {
   private count(matrix: ConeMatrix): void {
     this.matrix = matrix;
     this.contacts = this.moving.filter(one => matrix.has(one));
+    const counted = new Set(this.contacts);
+    for (const one of this.all) if (!counted.has(one)) for (const row of one.rows) this.p[row] = 0;
   }
 
   private matrixOf(contacts: readonly Contact[]): ConeMatrix {
@@ -279,10 +281,9 @@ export class ConeContacts {
   /** Impulses into their cones. */
   project(): void {
     const {p, friction} = this;
-    for (const contact of this.all) {
-      const {rows} = contact;
+    for (const {rows} of this.contacts) {
       const normal = rows[0];
-      p[normal] = this.matrix?.has(contact) === true && moves(contact) ? Math.max(0, p[normal]) : 0;
+      p[normal] = Math.max(0, p[normal]);
       const room = friction[normal] * p[normal];
       let size = 0;
       for (let i = 1; i < rows.length; i++) size += p[rows[i]] ** 2;
