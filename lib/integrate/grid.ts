@@ -77,7 +77,9 @@ export function readGrid({dt, steps, t1, origin, backwards}: GridOptions, t0: nu
     return {backwards, asked: {dt, steps, origin, backwards}, t0, dt, steps, time, length: () => dt};
   }
   const end = readEnd(t1 as number, t0, {backwards});
-  const count = Math.max(Math.ceil((end - t0) / dt - gridSlack), 0);
+  const rounding = timeRounding * Math.max(Math.abs(t0), Math.abs(end));
+  // However short, a span that is more than rounding takes a step.
+  const count = Math.max(Math.ceil((end - t0) / dt - gridSlack), end - t0 > rounding ? 1 : 0);
   if (!Number.isSafeInteger(count))
     throw new OptionError(
       'bad-time',
@@ -85,7 +87,7 @@ export function readGrid({dt, steps, t1, origin, backwards}: GridOptions, t0: nu
       {t1: turned({backwards}, end), t: turned({backwards}, t0), dt: turned({backwards}, dt)},
     );
   const left = end - time(count - 1);
-  const whole = Math.abs(left - dt) <= timeRounding * Math.max(Math.abs(t0), Math.abs(end));
+  const whole = Math.abs(left - dt) <= rounding;
   return {
     backwards,
     asked: {dt, t1, origin, backwards},
@@ -157,10 +159,26 @@ export function readEvery(saveAt: SaveAt): number {
 
 /** The grid's step at this time, if there is one. */
 export function gridStep(time: number, grid: Grid): number | undefined {
-  const n = Math.min(Math.round((time - grid.t0) / grid.dt), grid.steps);
-  return [n, grid.steps].find(
-    candidate => candidate >= 0 && Math.abs(grid.time(candidate) - time) <= gridSlack * grid.dt,
-  );
+  const distance = (step: number): number => Math.abs(grid.time(step) - time);
+  const whole = Math.min(Math.round((time - grid.t0) / grid.dt), grid.steps);
+  const nearest = distance(grid.steps) < distance(whole) ? grid.steps : whole;
+  const length = grid.length(Math.min(nearest, grid.steps - 1));
+  return nearest >= 0 && distance(nearest) <= gridSlack * length ? nearest : undefined;
+}
+
+/** What each time is taken for: what it is nearest to, unless a time beside it is nearest to the same; then it is itself, undefined. */
+export function takenFor(
+  times: readonly number[],
+  nearest: (time: number) => number | undefined,
+): readonly (number | undefined)[] {
+  const all = times.map(nearest);
+  return all.map((one, i) => (one === all[i - 1] || one === all[i + 1] ? undefined : one));
+}
+
+/** The ends of a run, for times outside it by no more than times of a grid are met within. */
+export function nearestEnd({t0, dt}: Grid, end: number): (time: number) => number | undefined {
+  const slack = gridSlack * Math.min(dt, end - t0);
+  return time => (time <= t0 && time >= t0 - slack ? t0 : time >= end && time <= end + slack ? end : undefined);
 }
 
 /** Times that are all of the grid. */

@@ -37,6 +37,40 @@ describe('times of a run', () => {
     expect(q[3]).to.be.closeTo(Math.cos(4 * Math.atan(0.05) + 2 * Math.atan(0.025)), 1e-14);
   });
 
+  it('a span of a tiny share of dt is a step, and times of it are its own', () => {
+    // One step of h = t1, and the same between two of them; the start was taken for its end once.
+    for (const t1 of [5e-8, 1e-12]) {
+      const one = (t: number): number => Math.cos(2 * Math.atan(t / 2));
+      const v = (options: {t1?: number; saveAt?: number[]}): Float64Array => {
+        const path = simulate(spring, {q: 0, v: 1}, {scheme: trapezoid(), dt: 0.1, ...options} as SimulateOptions);
+        path.dispose();
+        return path.values('q');
+      };
+      expect(v({t1})[1] / t1).to.be.closeTo(one(t1), 1e-12);
+      const [half, whole] = v({saveAt: [t1 / 2, t1]});
+      expect(half / t1).to.be.closeTo(0.5, 1e-12);
+      expect(whole / t1).to.be.closeTo(1, 1e-12);
+      const [back] = [run({t: 0, dt: -0.1, saveAt: [-t1]})];
+      expect([back.t, back.steps]).to.deep.equal([[-t1], 1]);
+    }
+  });
+
+  it('times that the grid would meet at one and the same step are themselves', () => {
+    const path = simulate(
+      spring,
+      {q: 0, v: 1},
+      {scheme: trapezoid(), dt: 0.1, t1: 1, saveAt: [0, 1e-9, 3e-9, 1 - 1e-9, 1]},
+    );
+    path.dispose();
+    expect([...path.values('t')]).to.deep.equal([0, 1e-9, 3e-9, 1 - 1e-9, 1]);
+    const q = path.values('q');
+    expect(q[1]).to.be.closeTo(1e-9, 1e-17);
+    expect(q[2]).to.be.closeTo(3e-9, 1e-17);
+    expect((q[4] - q[3]) / 1e-9).to.be.closeTo(path.values('v')[4], 1e-6);
+    // Alone, it is the grid's.
+    expect(run({t1: 1, saveAt: [1e-9, 0.5]}).t).to.deep.equal([0, 0.5]);
+  });
+
   it('a run that starts late is the same run, bit for bit, where nothing depends on time', () => {
     const early = run({steps: 50});
     for (const t of [0.3, 1e3, 1e6, -1e6]) expect(run({t, steps: 50}).q).to.deep.equal(early.q);
@@ -94,7 +128,8 @@ describe('times of a run', () => {
     ['a time after the end', {steps: 10, saveAt: [1.1]}, 'bad-save'],
     ['a time before the start', {steps: 10, saveAt: [-0.1]}, 'bad-save'],
     ['times that do not ascend', {steps: 10, saveAt: [0.2, 0.1]}, 'bad-save'],
-    ['a time twice', {steps: 10, saveAt: [0.1, 0.1 + 1e-10]}, 'bad-save'],
+    ['a time twice', {steps: 10, saveAt: [0.1, 0.1]}, 'bad-save'],
+    ['the end, and a time after it', {steps: 10, saveAt: [1, 1 + 1e-12]}, 'bad-save'],
     ['every zeroth', {steps: 10, saveAt: {every: 0}}, 'bad-save'],
     ['a misspelt option', {steps: 10, ['savAt' as 'saveAt']: 'all'}, 'unknown-option'],
     ['an engine of no name', {steps: 1, engine: 'fast' as 'auto'}, 'bad-engine'],

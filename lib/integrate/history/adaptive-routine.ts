@@ -234,7 +234,7 @@ export function attemptsRoutine(
             },
           );
         });
-      w.if(w.op('i32.and', more, w.op('f64.le', time, f('add', w.get(stop), w.get(close)))), () =>
+      w.while(w.op('i32.and', more, w.op('f64.le', time, f('add', w.get(stop), w.get(close)))), () =>
         save(w.int(next), w.number(1)),
       );
       // Those that lie here are used up, and the step may hold more.

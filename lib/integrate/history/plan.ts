@@ -8,7 +8,7 @@ import type {StepControl} from '../control.js';
 import type {Grid, GridOptions, SaveAt} from '../grid.js';
 import type {Resumption, RunState} from '../run-state.js';
 import {resumptionOf} from '../run-state.js';
-import {gridStep, readEvery, readEnd, readGrid, requireOrder} from '../grid.js';
+import {gridStep, nearestEnd, readEvery, readEnd, readGrid, requireOrder, takenFor} from '../grid.js';
 
 /** Which steps are saved; or at which times. */
 export type Saving =
@@ -74,19 +74,22 @@ export function readEvents(given: unknown): readonly Event[] {
   return given as readonly Event[];
 }
 
-/** Times by the clock between t0 and `end`, ascending; those that are times of the grid but for rounding become them. */
+/**
+ * Times by the clock between t0 and `end`, ascending.
+ * @param nearest the time that one stands for but for rounding: of the grid, or an end of the run
+ */
 export function readTimes(
   times: readonly number[],
   t0: number,
   end: number,
-  onGrid: (time: number) => number | undefined,
+  nearest: (time: number) => number | undefined,
   direction: Directed,
 ): Float64Array {
-  const read = Float64Array.from(times, (time, i) => {
+  times.forEach((time, i) => {
     if (typeof time !== 'number' || !Number.isFinite(time))
       throw new OptionError('bad-save', `saveAt: entry ${i} is ${shown(time)}, not a time.`, {index: i});
-    return onGrid(time) ?? time;
   });
+  const read = Float64Array.from(takenFor(times, nearest), (time, i) => time ?? times[i]);
   read.forEach((time, i) => {
     if (time < t0 || time > end)
       throw new OptionError(
@@ -137,7 +140,7 @@ export function readPlan(
     !always
     && !isAdaptive
     && events.length === 0
-    && !(Array.isArray(saveAt) && saveAt.some(time => typeof time !== 'number' || gridStep(time, grid) === undefined))
+    && !(Array.isArray(saveAt) && !areOfGrid(saveAt as readonly number[], grid))
   )
     return undefined;
   const end = isAdaptive ? t1 : grid.time(grid.steps);
@@ -157,14 +160,19 @@ export function readPlan(
   };
 }
 
+/** Whether each of the times is that of a step of its own. */
+const areOfGrid = (times: readonly number[], grid: Grid): boolean =>
+  times.every(time => typeof time === 'number') && !takenFor(times, time => gridStep(time, grid)).includes(undefined);
+
 function readSaving(saveAt: SaveAt, grid: Grid, end: number | undefined, isAdaptive: boolean): Saving {
   if (Array.isArray(saveAt)) {
     if (end === undefined) throw new OptionError('bad-save', 'saveAt: times need the end of the run: give t1.');
     const onGrid = (time: number): number | undefined => {
-      const n = isAdaptive ? undefined : gridStep(time, grid);
+      const n = gridStep(time, grid);
       return n === undefined ? undefined : grid.time(n);
     };
-    return {kind: 'times', times: readTimes(saveAt as readonly number[], grid.t0, end, onGrid, grid)};
+    const nearest = isAdaptive ? nearestEnd(grid, end) : onGrid;
+    return {kind: 'times', times: readTimes(saveAt as readonly number[], grid.t0, end, nearest, grid)};
   }
   if (saveAt === 'end') return {kind: 'end'};
   return {kind: 'steps', every: saveAt === 'all' ? 1 : readEvery(saveAt)};

@@ -72,12 +72,13 @@ export class Saver {
     if (!eventAtEnd) this.atEnd(step.end);
   }
 
-  /** Saves the state where a time asked for is now. */
+  /** Saves the state for each time asked for that is now, but for rounding. */
   private atEnd(t: number): void {
     const {saving} = this;
-    if (saving.kind !== 'times' || this.next >= saving.times.length || saving.times[this.next] > t + smallestStep(t))
-      return;
-    this.put(saving.times[this.next++], this.integrator.state, 1);
+    if (saving.kind !== 'times') return;
+    const {times} = saving;
+    while (this.next < times.length && times[this.next] <= t + smallestStep(t))
+      this.put(times[this.next++], this.integrator.state, 1);
   }
 
   /** At the end of step n of those that `saveAt` counts; its time may be that of a moment. */

@@ -25,6 +25,7 @@ import {
   sdirk2,
   simulate,
   trapezoid,
+  tsit5,
   unrolledAdjoint,
   verlet,
 } from '../../../lib/index.js';
@@ -160,6 +161,49 @@ describe('adaptive steps', () => {
       const [before, last] = [t[t.length - 2] - t[t.length - 3], t1 - t[t.length - 2]];
       expect(last / before).to.be.above(0.4);
     }
+  });
+
+  describe('times to save near the ends', () => {
+    const decay = ode(({y}) => tf.neg(y));
+    const base = {scheme: tsit5(), dt: 0.1, t1: 1} as const;
+    const control = adaptive({rtol: 1e-11, atol: 1e-12});
+    const saved = (saveAt: readonly number[], more: object = {}): number[][] => {
+      const path = simulate(decay, {y: 1}, {...base, saveAt, control, ...more});
+      path.dispose();
+      path.values('y').forEach((y, i) => expect(y).to.be.closeTo(Math.exp(-path.values('t')[i]), 1e-9));
+      return [[...path.values('t')]];
+    };
+
+    it('are the ends where they lie beside them by rounding, as with constant steps', () => {
+      for (const more of [{}, {control: constant()}]) {
+        expect(saved([-1e-12, 0.5, 1 + 1e-12], more)).to.deep.equal([[0, 0.5, 1]]);
+        for (const saveAt of [
+          [-1e-6, 0.5],
+          [0.5, 1 + 1e-6],
+          [0.5, 1, 1 + 1e-12],
+        ])
+          expect(() => saved(saveAt, more)).to.throw(OptionError, /does not lie in the run, from t = 0 to 1/);
+      }
+      const back = simulate(decay, {y: 1, t: 1}, {...base, dt: -0.1, t1: 0, saveAt: [1 + 1e-12, -1e-12], control});
+      back.dispose();
+      expect([...back.values('t')]).to.deep.equal([1, 0]);
+    });
+
+    it('are all saved, however many lie within the rounding of a time', () => {
+      const ulp = Number.EPSILON / 2;
+      const close = [1 - 4 * ulp, 1 - 3 * ulp, 1 - 2 * ulp, 1 - ulp, 1];
+      expect(saved(close)).to.deep.equal([close]);
+      // By blocks of steps too, which a run begins after some, and in one call with its gradient.
+      const many = simulate.prepare(decay, {y: 1}, {...base, saveAt: close, control});
+      for (let i = 0; i < 40; i++) {
+        const path = many.run();
+        path.dispose();
+        expect([...path.values('t')]).to.deep.equal(close);
+      }
+      const {value, gradient} = many.valueAndGrad(({y}) => tf.sum(y));
+      expect(value).to.be.closeTo(5 * Math.exp(-1), 1e-9);
+      expect(gradient.initial?.y[0]).to.be.closeTo(5 * Math.exp(-1), 1e-9);
+    });
   });
 
   it('first, max, steps and progress', () => {
