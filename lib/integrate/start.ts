@@ -50,6 +50,7 @@ export function startRun(
   if (resumed) {
     forward.run('checks');
     checkDelays(prepared, forward.find('delays'));
+    checkPast(prepared, forward.find('delays'));
     checkSeed(forward.find('seed'));
     return goingOn(prepared);
   }
@@ -374,6 +375,24 @@ function checkDelays({options: {grid}}: Runnable, given: Float64Array | undefine
     if (length > longest * (1 + roundedDelay))
       refuse(i, `, and the past is kept for ${longest}: say dde({…, longest}).`);
   });
+}
+
+/**
+ * The past of a saved state is a number of steps: shorter ones, which met the ends of runs, reach back less.
+ * @throws InconsistentStateError 'bad-delay'
+ */
+function checkPast({traced: {state}, given, t0}: Runnable, delays: Float64Array | undefined): void {
+  const [began, pieces] = [state.block('began'), state.block('pieces')];
+  if (delays === undefined || began === undefined || pieces === undefined) return;
+  const lengths = delays.subarray(1);
+  const oldest = given[pieces.offset + pieces.size - 1];
+  const index = lengths.findIndex(length => oldest > Math.max(given[began.offset], t0 - length * (1 - roundedDelay)));
+  if (index < 0) return;
+  throw new InconsistentStateError(
+    'bad-delay',
+    `delays[${index}] is ${lengths[index]}, and the saved state knows y from t = ${Number(oldest.toPrecision(6))} on only: it keeps a number of steps, some of which were cut short by the ends of runs. End these at times of the grid, or say dde({…, longest}) with more than the longest delay.`,
+    {index, value: lengths[index]},
+  );
 }
 
 /**

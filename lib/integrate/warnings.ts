@@ -2,7 +2,7 @@
  * Warnings of a run: nothing failed, but something was decided that the user should
  * know about. Sentences, each once per run, in `trajectory.warnings`; nothing is printed.
  */
-import {crowdedSteps} from '../system/breaking-points.js';
+import {crowdedSteps, metByMoving} from '../system/breaking-points.js';
 import {turned} from '../step/clock.js';
 import {loadParameters, startOf} from '../step/context.js';
 import type {TracedStep} from '../step/traced-step.js';
@@ -14,10 +14,10 @@ import type {Runnable} from './runnable.js';
 export const backsolveWarning = ({name, order}: Pick<TracedStep, 'name' | 'order'>): string =>
   `backsolveAdjoint: gradients of this run are approximate, with an error of order ${order} in the length of steps (${name}), and of no use where the motion cannot be run backwards, as that of stiff and of strongly damped systems. implicitAdjoint() is exact.`;
 
-/** Of a delay equation whose steps would have to be divided at more points than they are (scheme/delayed.ts). */
-export function crowdedWarnings(prepared: Runnable): string[] {
+/** Of a delay equation: where steps would have to be divided at more points than they are (scheme/delayed.ts), or at their ends. */
+export function delayWarnings(prepared: Runnable): string[] {
   const {
-    traced: {divides, state, name},
+    traced: {divides, state, name, order},
     options: {grid},
   } = prepared;
   if (divides === undefined) return [];
@@ -26,12 +26,23 @@ export function crowdedWarnings(prepared: Runnable): string[] {
   loadParameters(start, context);
   start.run('checks');
   const began = prepared.resumed === true ? prepared.given[state.block('began')?.offset ?? 0] : prepared.t0;
-  const crowded = crowdedSteps(divides, start.buffer('delays').subarray(1), began, grid);
-  if (crowded === undefined) return [];
-  const {count, first} = crowded;
-  return [
-    `dde: ${count === 1 ? 'a step' : `${count} steps`}, the first from t = ${Number(turned(grid, first).toPrecision(6))}, ${count === 1 ? 'holds' : 'hold'} more breaking points than the ${divides.cuts} at which a step is divided. Derivatives of y jump within, and ${name} may have a lower order there: take a smaller dt, below the differences of the delays.`,
-  ];
+  const delays = start.buffer('delays').subarray(1);
+  const [crowded, met] = [crowdedSteps, metByMoving].map(find => find(divides, delays, began, grid));
+  const text = (t: number): string => String(Number(turned(grid, t).toPrecision(6)));
+  const sentences: string[] = [];
+  if (crowded !== undefined) {
+    const {count, first} = crowded;
+    sentences.push(
+      `dde: ${count === 1 ? 'a step' : `${count} steps`}, the first from t = ${text(first)}, ${count === 1 ? 'holds' : 'hold'} more breaking points than the ${divides.cuts} at which a step is divided. Derivatives of y jump within, and ${name} may have a lower order there: take a smaller dt, below the differences of the delays.`,
+    );
+  }
+  if (met !== undefined) {
+    const {count, first} = met;
+    sentences.push(
+      `dde: ${count === 1 ? 'a breaking point lies at the end of a step' : `breaking points lie at the ends of ${count} steps`}, ${count === 1 ? '' : 'the first '}at t = ${text(first)}, and ${count === 1 ? 'moves' : 'move'} with a delay. The run is right; its derivative by the delay is another one to either side, by the error of a step, of order ${order} in its length, and a gradient is one of these or between them. With a dt of which no sum of delays is a multiple there is one derivative.`,
+    );
+  }
+  return sentences;
 }
 
 /** Looks at the contacts after every step: does a row neither press nor stand apart? */
@@ -82,7 +93,7 @@ export class ContactWatch {
       sentences.push(
         `Time runs backwards, and ${traced.name} takes out fast motion whichever way it goes: what damping forwards had taken out does not come back where steps are long for it. Compare with a shorter dt, or take a scheme that damps nothing, as trapezoid(), gaussLegendre() or an explicit one.`,
       );
-    sentences.push(...crowdedWarnings(this.prepared));
+    sentences.push(...delayWarnings(this.prepared));
     return sentences;
   }
 }

@@ -22,6 +22,8 @@ export interface Delaying extends Pick<DelayEquations, 'count' | 'longest' | 'ow
   readonly dt: number;
   /** Times at which what the derivative reads jumps, ascending: breaking points begin there, too. */
   readonly jumps: Float64Array;
+  /** By delay: it is a function of parameters. */
+  readonly moving: readonly boolean[];
 }
 
 /** The most jumps within any step that begins at none. */
@@ -152,7 +154,7 @@ export function withPast(base: Formulation, order: number, delaying: Delaying): 
       ...(ownHistory ? {} : {start: y}),
       ...emptyPast(kept, parts, y.shape, t, h),
     }),
-    divides: {cuts: parts - 1, order, jumpsAtStart: ownHistory, jumps: delaying.jumps},
+    divides: {cuts: parts - 1, order, jumpsAtStart: ownHistory, jumps: delaying.jumps, moving: delaying.moving},
     ...(base.residual === undefined
       ? {}
       : {

@@ -230,13 +230,19 @@ function onceEach<T, R>(f: (x: T) => R, keyOf: (x: T) => unknown): (x: T) => R {
   };
 }
 
-/** @throws OptionError 'bad-control', 'not-reversible' or 'bad-event' where a dde is not integrated so */
-function requireKnownPast(system: System, {plan, grid, events}: RunOptions): void {
+/** @throws OptionError 'bad-control', 'bad-newton', 'not-reversible' or 'bad-event' where a dde is not integrated so */
+function requireKnownPast(system: System, {plan, grid, events, newton}: RunOptions): void {
   if (system.kind !== 'ode' || system.delays === undefined) return;
   if (plan?.control.kind === 'adaptive')
     throw new OptionError(
       'bad-control',
       'A dde takes steps of constant length, divided at its breaking points: omit control, and compare runs with several dt.',
+    );
+  if (newton.onFailure === 'halve')
+    throw new OptionError(
+      'bad-newton',
+      "newton: a dde takes steps of constant length, and halved ones would shorten the past that it keeps: omit onFailure: 'halve', and use a smaller dt.",
+      {option: 'onFailure'},
     );
   if (grid.backwards === true)
     throw new OptionError(

@@ -287,7 +287,9 @@ function delayed(
       {scheme: name},
     );
   if (dt === undefined) throw pastUnknown('This function');
-  return withPast(formulation, order, {count: lengths.length, longest, ownHistory: history !== undefined, dt, jumps});
+  const moving = lengths.map(length => typeof length === 'function');
+  const kept = {count: lengths.length, longest, ownHistory: history !== undefined};
+  return withPast(formulation, order, {...kept, dt, jumps, moving});
 }
 
 /** Names of the user's blocks: q, v and hidden states, or y. */

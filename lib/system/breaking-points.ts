@@ -29,6 +29,63 @@ export interface Division {
   readonly jumpsAtStart: boolean;
   /** Times at which what the derivative reads jumps, ascending. */
   readonly jumps: Float64Array;
+  /** By delay: it is a function of parameters, and breaking points move with these. */
+  readonly moving: readonly boolean[];
+}
+
+interface BreakingPoint {
+  readonly at: number;
+  /** It costs a scheme its order where a step is not divided there. */
+  readonly counts: boolean;
+  /** With parameters. */
+  readonly moves: boolean;
+}
+
+/** Those that steps are divided at, ascending. @param began the time at which the history ends */
+function breakingPoints(
+  {order, jumpsAtStart, jumps, moving}: Division,
+  delays: Float64Array,
+  began: number,
+): BreakingPoint[] {
+  const most = order - (jumpsAtStart ? 1 : 2);
+  const later = (k: readonly number[], from: number, counts: boolean): BreakingPoint => ({
+    at: from + k.reduce((total, n, i) => total + n * delays[i], 0),
+    counts,
+    moves: k.some((n, i) => n > 0 && moving[i]),
+  });
+  return [
+    ...multiples(delays.length, order + 1).map(k => later(k, began, k.reduce((a, b) => a + b) <= most)),
+    ...afterJump(delays.length, order).flatMap(k => Array.from(jumps, at => later(k, at, true))),
+  ].sort((a, b) => a.at - b.at);
+}
+
+const slack = (t: number): number => Math.abs(t) * timeRounding;
+
+/** Times of a run. */
+interface Times {
+  readonly steps: number;
+  time(n: number): number;
+}
+
+/**
+ * The ends of steps that breaking points lie at and would move away from, to either side, with parameters: the step before such an end is
+ * divided, or the one behind it.
+ * @returns how many, and when the first is; undefined where there is none
+ */
+export function metByMoving(
+  division: Division,
+  delays: Float64Array,
+  began: number,
+  {time, steps}: Times,
+): {readonly count: number; readonly first: number} | undefined {
+  const points = breakingPoints(division, delays, began).filter(({moves}) => moves);
+  let [count, first] = [0, NaN];
+  for (let n = 1, k = 0; n <= steps && k < points.length; n++) {
+    const end = time(n);
+    while (k < points.length && points[k].at < end - slack(end)) k++;
+    if (k < points.length && points[k].at <= end + slack(end) && count++ === 0) first = end;
+  }
+  return count === 0 ? undefined : {count, first};
 }
 
 /**
@@ -40,18 +97,12 @@ export interface Division {
  * @returns how many steps, and when the first begins; undefined where there is none
  */
 export function crowdedSteps(
-  {cuts, order, jumpsAtStart, jumps}: Division,
+  division: Division,
   delays: Float64Array,
   began: number,
-  {time, steps}: {readonly steps: number; time(n: number): number},
+  {time, steps}: Times,
 ): {readonly count: number; readonly first: number} | undefined {
-  const sum = (k: readonly number[]): number => k.reduce((total, n, i) => total + n * delays[i], 0);
-  const most = order - (jumpsAtStart ? 1 : 2);
-  const points = [
-    ...multiples(delays.length, order + 1).map(k => ({at: began + sum(k), counts: k.reduce((a, b) => a + b) <= most})),
-    ...afterJump(delays.length, order).flatMap(k => Array.from(jumps, at => ({at: at + sum(k), counts: true}))),
-  ].sort((a, b) => a.at - b.at);
-  const slack = (t: number): number => Math.abs(t) * timeRounding;
+  const points = breakingPoints(division, delays, began);
   let [count, first] = [0, NaN];
   for (let n = 0, k = 0; n < steps && k < points.length; n++) {
     const [from, to] = [time(n), time(n + 1)];
@@ -61,7 +112,7 @@ export function crowdedSteps(
       // One that is met already, or that the step ends at, divides nothing.
       if (at - slack(at) <= last || at + slack(at) >= to) continue;
       last = at;
-      if (++found > cuts && counts) crowded = true;
+      if (++found > division.cuts && counts) crowded = true;
     }
     // What the step ends at is not within the next one either.
     if (crowded && count++ === 0) first = from;

@@ -20,6 +20,7 @@ import {
   InconsistentStateError,
   kvaerno5,
   linearize,
+  newton,
   OptionError,
   radauIIA5,
   rk4,
@@ -360,7 +361,7 @@ describe('simulate: dde', () => {
 
     it('and nothing where there are none: other steps, delays far apart, order 2, one delay', () => {
       expect(said(1.07, {dt: 0.3})).to.deep.equal([]);
-      expect(said(1.6, {})).to.deep.equal([]);
+      expect(said(1.61, {})).to.deep.equal([]);
       expect(said(1.07, {scheme: trapezoid()})).to.deep.equal([]);
       expect(said(1, {}, falling)).to.deep.equal([]);
       // 2 and 2.14 lie in the steps beside.
@@ -373,8 +374,83 @@ describe('simulate: dde', () => {
       expect(half.warnings).to.deep.equal([]);
       expect(simulate(close, half.state() as never, run).warnings[0]).to.match(/from t = 1\.8, holds/);
       const members = batch.prepare(close, {y: 1}, {...run, steps: 9} as never);
-      const told = members.run([{params: {tau: 1.07}}, {params: {tau: 1.6}}] as never).map(one => one.warnings.length);
+      const told = members.run([{params: {tau: 1.07}}, {params: {tau: 1.61}}] as never).map(one => one.warnings.length);
       expect(told).to.deep.equal([1, 0]);
+    });
+  });
+
+  describe('breaking points at ends of steps', () => {
+    const end = (tau: number): number =>
+      simulate(falling, {y: 1}, {scheme: trapezoid(), dt: 0.1, t1: 1.1, saveAt: 'end', params: {tau}}).values('y')[1];
+    const sides = (tau: number): number[] => [-1, 1].map(d => (end(tau + 1e-6 * d) - end(tau)) / (1e-6 * d));
+    const derivative = (tau: number): {by: number; warnings: readonly string[]} => {
+      const options = {scheme: trapezoid(), dt: 0.1, t1: 1.1, saveAt: 'end', params: {tau}} as const;
+      const {trajectory, pullback} = simulate.vjp(falling, {y: 1}, options);
+      return {by: pullback({y: [0, 1]}).params.tau[0], warnings: trajectory.warnings};
+    };
+
+    it('are told where they move with a delay: the derivative is one of two, or between them', () => {
+      const [left, right] = sides(0.3);
+      expect(Math.abs(right - left)).to.be.above(5e-3);
+      const {by, warnings} = derivative(0.3);
+      expect(by).to.be.within(Math.min(left, right) - 1e-5, Math.max(left, right) + 1e-5);
+      expect(warnings).to.have.length(1);
+      expect(warnings[0]).to.match(
+        /^dde: breaking points lie at the ends of 3 steps, the first at t = 0\.3, and move with/,
+      );
+      // The end of the run is one, too: 2τ.
+      expect(derivative(0.55).warnings[0]).to.match(/^dde: a breaking point lies at the end of a step, at t = 1\.1, /);
+    });
+
+    it('and not where they are within steps, or delays are numbers', () => {
+      const [left, right] = sides(0.37);
+      expect(Math.abs(right - left)).to.be.below(1e-5);
+      const {by, warnings} = derivative(0.37);
+      expect(by).to.be.closeTo(left, 1e-5);
+      expect(warnings).to.deep.equal([]);
+      const fixed = dde({derivative: ({delayed: [late]}) => tf.neg(late), delays: [0.3]});
+      expect(simulate(fixed, {y: 1}, {scheme: trapezoid(), dt: 0.1, t1: 1.1}).warnings).to.deep.equal([]);
+    });
+  });
+
+  describe('runs that go on, again and again, by shorter steps than the past is kept in', () => {
+    const parts = (span: number, longest: number, scheme: Scheme): number => {
+      const system = dde({derivative: ({delayed: [late]}) => tf.neg(late), delays: [1], longest});
+      let state: object = {y: 1};
+      let y = NaN;
+      for (let n = 1; n * span < 3 + 1e-9; n++) {
+        const run = simulate(system, state as never, {scheme, dt: 0.1, t1: n * span, saveAt: 'end'});
+        state = run.state();
+        [y] = run.values('y').slice(-1);
+      }
+      return y;
+    };
+
+    it('are refused once it does not reach back as far as a delay; the last piece was read beyond its end', () => {
+      for (const scheme of [tsit5(), gaussLegendre({stages: 2})]) {
+        expect(() => parts(0.05, 1, scheme))
+          .to.throw(InconsistentStateError, /delays\[0\] is 1, and the saved state knows y from t = 0\.05 on only/)
+          .with.property('code', 'bad-delay');
+        // More of it is enough.
+        expect(parts(0.05, 2.2, scheme)).to.be.closeTo(exact(3, 1).y, 1e-9);
+      }
+      expect(parts(0.3, 1, tsit5())).to.be.closeTo(exact(3, 1).y, 1e-9);
+    });
+
+    it('as members of a batch, too', () => {
+      const short = dde<{tau: tf.Tensor}>({
+        derivative: ({delayed: [late]}) => tf.neg(late),
+        delays: [({tau}) => tau],
+        longest: 1,
+      });
+      const options = {scheme: rk4(), dt: 0.1} as const;
+      let state: object = {y: 1};
+      for (let n = 1; n <= 21; n++)
+        state = simulate(short, state as never, {...options, params: {tau: 0.5}, t1: 0.05 * n, saveAt: 'end'}).state();
+      const members = (tau: number): Float64Array =>
+        batch(short, [state, state] as never, {...options, params: {tau}, steps: 3, workers: 0})[1].values('y');
+      expect(() => members(1)).to.throw(InconsistentStateError, /knows y from t = /);
+      expect(members(0.5)[3]).to.be.closeTo(exact(1.35, 0.5).y, 1e-5);
     });
   });
 
@@ -452,6 +528,12 @@ describe('simulate: dde', () => {
         /constant length/,
       );
       refused(() => simulate(fixed, {y: 1}, {...run, dt: -0.1}), OptionError, 'not-reversible', /its past/);
+      refused(
+        () => simulate(fixed, {y: 1}, {...run, scheme: trapezoid(), newton: newton({onFailure: 'halve'})}),
+        OptionError,
+        'bad-newton',
+        /halved ones would shorten the past/,
+      );
       const jump = event({when: ({y}) => tf.sub(y, 0.5), then: ({y}) => ({y})});
       refused(
         () => simulate(fixed, {y: 1}, {...run, events: [jump]}),

@@ -13,7 +13,7 @@ import {StiffnessWatch} from '../history/stiffness.js';
 import type {Run} from '../path.js';
 import {inUserTime} from '../path.js';
 import type {Runnable} from '../runnable.js';
-import {crowdedWarnings} from '../warnings.js';
+import {delayWarnings} from '../warnings.js';
 import {LaneSaver} from './lane-saver.js';
 
 /** Steps to make room for where their number is not known beforehand. */
@@ -139,7 +139,7 @@ export class LaneMember {
       ...inUserTime(prepared.traced, {times: saver.times, events: []}),
       status: this.status,
       error: this.error,
-      warnings: [...crowdedWarnings(prepared), ...(stiff.sentence === undefined ? [] : [stiff.sentence])],
+      warnings: [...delayWarnings(prepared), ...(stiff.sentence === undefined ? [] : [stiff.sentence])],
       counters,
       milliseconds,
       completed: this.taken,
