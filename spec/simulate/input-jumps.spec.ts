@@ -9,7 +9,9 @@ import {
   adaptive,
   batch,
   bdf2,
+  constant,
   dopri5,
+  event,
   gaussLegendre,
   generalizedAlpha,
   hht,
@@ -177,6 +179,85 @@ describe('an input that jumps at the ends of steps', () => {
       expect(last(second, 'q'), scheme.name).to.be.closeTo(last(whole, 'q'), 1e-14);
     }
   });
+});
+
+describe('what a scheme carries from a start that is made ahead', () => {
+  // The rate is 1 up to the jump, and −3 behind it; an event at time c begins anew from 0, so that it is 1 − c at the jump.
+  const rates = (jump: number): Signal => signal([-5, jump, 5], [1, -3, -3], 'hold');
+  type Timed = {readonly c: tf.Tensor};
+  const first = ode<Timed>(({y, params}) => tf.add(tf.zerosLike(y), (params as never as Driven).u));
+  const second = mechanics<Timed>({
+    mass: 1,
+    forces: ({q, params}) => tf.add(tf.zerosLike(q), (params as never as Driven).u),
+  });
+  const when = ({t, params: {c}}: {t: tf.Tensor; params: Timed}): tf.Tensor => tf.sub(t, c);
+  type Options = Pick<SimulateOptions, 'control' | 'dt' | 't1' | 'saveAt' | 'inputs'>;
+  interface Case {
+    readonly title: string;
+    /** The saved values, and the derivative of their sum by c. */
+    run(options: Options): {readonly values: Float64Array; readonly byTime: number};
+    /** Without the event, by itself and in a batch. */
+    free(options: Options): readonly Float64Array[];
+  }
+  const ones = (values: Float64Array): Float64Array => values.map(() => 1);
+  const ofOde = (scheme: Scheme): Case => ({
+    title: `${scheme.name}, y`,
+    run(options) {
+      const events = [event<Timed>({when, then: ({y}: {y: tf.Tensor}) => ({y: tf.zerosLike(y)})} as never)];
+      const asked = {...options, scheme, events, params: {c: 0.97}} as never;
+      const {trajectory, pullback} = simulate.vjp(first, {y: 0}, asked);
+      const values = trajectory.values('y');
+      return {values, byTime: pullback({y: ones(values)}).params.c[0]};
+    },
+    free(options) {
+      const asked = {...options, scheme} as never;
+      return [simulate(first, {y: 0}, asked), ...batch(first, [{y: 0}], asked)].map(path => path.values('y'));
+    },
+  });
+  const ofMechanics = (scheme: Scheme): Case => ({
+    title: `${scheme.name}, v`,
+    run(options) {
+      const events = [event<Timed>({when, then: ({v}: {v: tf.Tensor}) => ({v: tf.zerosLike(v)})} as never)];
+      const asked = {...options, scheme, events, params: {c: 0.97}} as never;
+      const {trajectory, pullback} = simulate.vjp(second, {q: 0, v: 0}, asked);
+      const values = trajectory.values('v');
+      return {values, byTime: pullback({v: ones(values)}).params.c[0]};
+    },
+    free(options) {
+      const asked = {...options, scheme} as never;
+      return [simulate(second, {q: 0, v: 0}, asked), ...batch(second, [{q: 0, v: 0}], asked)].map(path =>
+        path.values('v'),
+      );
+    },
+  });
+  const cases = [
+    ofOde(bdf2()),
+    ...[bdf2(), generalizedAlpha(), hht(), newmark({beta: 0.36, gamma: 0.7})].map(ofMechanics),
+  ];
+
+  for (const {title, run, free} of cases) {
+    for (const control of [constant(), adaptive({rtol: 1e-2, atol: 1e-2})])
+      it(`does not reach over a jump, after an event shortly before: ${title}, ${control.kind} steps`, () => {
+        for (const [dt, t1] of [
+          [0.1, 1.2],
+          [0.05, 1.2],
+          // The jump is at the end of the run.
+          [0.1, 1],
+        ]) {
+          const saveAt = t1 > 1 ? [0.98, 1, t1] : [0.98, 1];
+          const {values, byTime} = run({control, dt, t1, saveAt, inputs: {u: rates(1)}});
+          values.forEach((one, i) => expect(one).to.be.closeTo([0.01, 0.03, -0.57][i], 1e-13));
+          // All begins later by as much as c grows.
+          expect(byTime).to.be.closeTo(-values.length, 1e-9);
+        }
+      });
+
+    it(`nor at the beginning of adaptive steps: ${title}`, () => {
+      const control = adaptive({rtol: 1e-2, atol: 1e-2});
+      const found = free({control, dt: 0.1, t1: 0.2, saveAt: [0.02, 0.03, 0.2], inputs: {u: rates(0.03)}});
+      for (const values of found) [0.02, 0.03, -0.48].forEach((one, i) => expect(values[i]).to.be.closeTo(one, 1e-13));
+    });
+  }
 });
 
 describe('an input that begins to move after a rest', () => {

@@ -22,7 +22,7 @@ import type {Taken} from './integrator.js';
 import {Integrator} from './integrator.js';
 import {LoopEvents, type EventfulLoop} from './loop-events.js';
 import type {Pace} from './pace.js';
-import {AdaptivePace, GridPace} from './pace.js';
+import {AdaptivePace, GridPace, smallestStep} from './pace.js';
 import type {Plan} from './plan.js';
 import {evaluationsOfFirst, firstStep} from './first-step.js';
 import {rowStart} from '../../step/rows.js';
@@ -58,6 +58,9 @@ export class HistoryLoop implements Loop, EventfulLoop {
   readonly dt: number;
   private readonly breaks: Plan['breaks'];
   private readonly restarts: ReadonlySet<number>;
+  /** Times at which what the steps read is not smooth, or may not be known, ascending; the first of them after the present time, or before it. */
+  private readonly unsmooth: Float64Array;
+  private nextUnsmooth = 0;
   private readonly trials: Trials;
   /** null before it was looked for. */
   private blocks: AdaptiveBlocks | undefined | null = null;
@@ -85,6 +88,9 @@ export class HistoryLoop implements Loop, EventfulLoop {
     this.dt = grid.dt;
     this.breaks = plan.breaks;
     this.restarts = new Set(plan.breaks?.restarts);
+    this.unsmooth = Float64Array.from(
+      new Set([...(plan.breaks?.stops ?? []), ...this.restarts, plan.end ?? Infinity]),
+    ).sort();
     this.integrator = new Integrator(prepared, this.counters, keeping !== undefined);
     this.contacts = new ContactWatch(prepared);
     this.stiff = new StiffnessWatch(traced);
@@ -120,6 +126,7 @@ export class HistoryLoop implements Loop, EventfulLoop {
     this.adaptive = estimate !== undefined;
     this.trials = new Trials(this.integrator, this.pace, estimate, this.counters, (t, h) => this.startAgain(t, h));
     this.eventsWithin = new LoopEvents(this, plan.events);
+    this.adjustStart();
     this.goOn(plan.resume);
     this.saver.start(this.t);
   }
@@ -131,10 +138,14 @@ export class HistoryLoop implements Loop, EventfulLoop {
     if (control.first !== 'auto' || absolute === undefined || resume?.pace !== undefined) return dt;
     const length = firstStep(integrator, t, absolute, control, prepared.traced.order, end);
     this.counters.evaluations += evaluationsOfFirst;
-    // What a scheme carries from a start that was made for steps of dt.
-    const again = integrator.startAgain(t, length);
-    if (again !== undefined) integrator.state.set(again.x);
     return length;
+  }
+
+  /** What a scheme carries comes from a start that was made for a step of dt. */
+  private adjustStart(): void {
+    const {adaptive, startLength, dt, integrator, t} = this;
+    const again = adaptive && startLength !== dt ? integrator.startAgain(t, startLength) : undefined;
+    if (again !== undefined) integrator.state.set(again.x);
   }
 
   /** A run that goes on remembers what the one before it did. */
@@ -270,10 +281,23 @@ export class HistoryLoop implements Loop, EventfulLoop {
     return again.x;
   }
 
+  /**
+   * The length that a start here is made for: that of steps, halved until it does not reach over a time at which what they read is not
+   * smooth, nor over the end. So it does not move with the time of an event.
+   */
+  private get startLength(): number {
+    const {t, pace, unsmooth} = this;
+    while (unsmooth[this.nextUnsmooth] <= t + smallestStep(t)) this.nextUnsmooth++;
+    const next = unsmooth[this.nextUnsmooth] ?? Infinity;
+    let h = pace.length;
+    while (t + h > next + smallestStep(next)) h /= 2;
+    return h;
+  }
+
   /** @param checked whether the state after it must obey the constraints */
   jump(event: number, before: Float64Array, checked = true): void {
-    const {history, integrator, pace, t} = this;
-    const h = pace.length;
+    const {history, integrator, t} = this;
+    const h = this.startLength;
     integrator.jump(event, t, h, checked);
     integrator.stepper.follow(undefined);
     this.here = undefined;
