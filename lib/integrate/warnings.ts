@@ -2,7 +2,7 @@
  * Warnings of a run: nothing failed, but something was decided that the user should
  * know about. Sentences, each once per run, in `trajectory.warnings`; nothing is printed.
  */
-import {crowdedSteps, metByMoving} from '../system/breaking-points.js';
+import {crowdedSteps, meetings} from '../system/breaking-points.js';
 import {turned} from '../step/clock.js';
 import {loadParameters, startOf} from '../step/context.js';
 import type {TracedStep} from '../step/traced-step.js';
@@ -14,7 +14,7 @@ import type {Runnable} from './runnable.js';
 export const backsolveWarning = ({name, order}: Pick<TracedStep, 'name' | 'order'>): string =>
   `backsolveAdjoint: gradients of this run are approximate, with an error of order ${order} in the length of steps (${name}), and of no use where the motion cannot be run backwards, as that of stiff and of strongly damped systems. implicitAdjoint() is exact.`;
 
-/** Of a delay equation: where steps would have to be divided at more points than they are (scheme/delayed.ts), or at their ends. */
+/** Of a delay equation: where steps would have to be divided at more points than they are (scheme/delayed.ts), and where these meet. */
 export function delayWarnings(prepared: Runnable): string[] {
   const {
     traced: {divides, state, name, order},
@@ -27,7 +27,7 @@ export function delayWarnings(prepared: Runnable): string[] {
   start.run('checks');
   const began = prepared.resumed === true ? prepared.given[state.block('began')?.offset ?? 0] : prepared.t0;
   const delays = start.buffer('delays').subarray(1);
-  const [crowded, met] = [crowdedSteps, metByMoving].map(find => find(divides, delays, began, grid));
+  const [crowded, met] = [crowdedSteps, meetings].map(find => find(divides, delays, began, grid));
   const text = (t: number): string => String(Number(turned(grid, t).toPrecision(6)));
   const sentences: string[] = [];
   if (crowded !== undefined) {
@@ -39,7 +39,7 @@ export function delayWarnings(prepared: Runnable): string[] {
   if (met !== undefined) {
     const {count, first} = met;
     sentences.push(
-      `dde: ${count === 1 ? 'a breaking point lies at the end of a step' : `breaking points lie at the ends of ${count} steps`}, ${count === 1 ? '' : 'the first '}at t = ${text(first)}, and ${count === 1 ? 'moves' : 'move'} with a delay. The run is right; its derivative by the delay is another one to either side, by the error of a step, of order ${order} in its length, and a gradient is one of these or between them. With a dt of which no sum of delays is a multiple there is one derivative.`,
+      `dde: at t = ${text(first)}${count === 1 ? '' : ` and ${count - 1} more times`} a breaking point that moves with a delay lies at the end of a step, or on another one. The run is right; its derivative by the delay is another one to either side, by the error of a step, of order ${order} in its length, and a gradient is one of these or between them. With other delays, or a dt of which no sum of them is a multiple, there is one derivative.`,
     );
   }
   return sentences;

@@ -37,8 +37,8 @@ interface BreakingPoint {
   readonly at: number;
   /** It costs a scheme its order where a step is not divided there. */
   readonly counts: boolean;
-  /** With parameters. */
-  readonly moves: boolean;
+  /** How many of each delay that is a function of parameters it lies behind what begins it: '' of one that does not move. */
+  readonly motion: string;
 }
 
 /** Those that steps are divided at, ascending. @param began the time at which the history ends */
@@ -51,7 +51,7 @@ function breakingPoints(
   const later = (k: readonly number[], from: number, counts: boolean): BreakingPoint => ({
     at: from + k.reduce((total, n, i) => total + n * delays[i], 0),
     counts,
-    moves: k.some((n, i) => n > 0 && moving[i]),
+    motion: k.some((n, i) => n > 0 && moving[i]) ? k.map((n, i) => (moving[i] ? n : 0)).join() : '',
   });
   return [
     ...multiples(delays.length, order + 1).map(k => later(k, began, k.reduce((a, b) => a + b) <= most)),
@@ -68,22 +68,26 @@ interface Times {
 }
 
 /**
- * The ends of steps that breaking points lie at and would move away from, to either side, with parameters: the step before such an end is
- * divided, or the one behind it.
- * @returns how many, and when the first is; undefined where there is none
+ * The times at which breaking points that move with parameters lie at the end of a step, or on others that move otherwise. Where they move
+ * to, to either side, other steps are divided, or in another order: the run has another derivative to either side.
+ * @returns how many, and the first; undefined where there is none
  */
-export function metByMoving(
+export function meetings(
   division: Division,
   delays: Float64Array,
   began: number,
   {time, steps}: Times,
 ): {readonly count: number; readonly first: number} | undefined {
-  const points = breakingPoints(division, delays, began).filter(({moves}) => moves);
+  const end = time(steps) + slack(time(steps));
+  const points = breakingPoints(division, delays, began).filter(({at}) => at > time(0) + slack(at) && at <= end);
   let [count, first] = [0, NaN];
-  for (let n = 1, k = 0; n <= steps && k < points.length; n++) {
-    const end = time(n);
-    while (k < points.length && points[k].at < end - slack(end)) k++;
-    if (k < points.length && points[k].at <= end + slack(end) && count++ === 0) first = end;
+  for (let i = 0, n = 1, next = 0; i < points.length; i = next) {
+    const {at} = points[i];
+    while (next < points.length && points[next].at <= at + slack(at)) next++;
+    while (n < steps && time(n) < at - slack(at)) n++;
+    const motions = new Set(points.slice(i, next).map(({motion}) => motion));
+    const isMet = motions.size > 1 || Math.abs(time(n) - at) <= slack(at);
+    if (isMet && [...motions].some(motion => motion !== '') && count++ === 0) first = at;
   }
   return count === 0 ? undefined : {count, first};
 }

@@ -395,11 +395,26 @@ describe('simulate: dde', () => {
       const {by, warnings} = derivative(0.3);
       expect(by).to.be.within(Math.min(left, right) - 1e-5, Math.max(left, right) + 1e-5);
       expect(warnings).to.have.length(1);
-      expect(warnings[0]).to.match(
-        /^dde: breaking points lie at the ends of 3 steps, the first at t = 0\.3, and move with/,
-      );
+      expect(warnings[0]).to.match(/^dde: at t = 0\.3 and 2 more times a breaking point that moves with a delay lies/);
       // The end of the run is one, too: 2τ.
-      expect(derivative(0.55).warnings[0]).to.match(/^dde: a breaking point lies at the end of a step, at t = 1\.1, /);
+      expect(derivative(0.55).warnings[0]).to.match(/^dde: at t = 1\.1 a breaking point /);
+    });
+
+    it('and where they lie on one another within a step, and move otherwise', () => {
+      const two = dde<{a: tf.Tensor; b: tf.Tensor}>({
+        derivative: ({delayed: [first, second]}) => tf.sub(first, tf.mul(0.7, second)),
+        delays: [({a}) => a, ({b}) => b],
+        longest: 2,
+      });
+      const options = {scheme: trapezoid(), dt: 0.1, steps: 10, saveAt: 'end'} as const;
+      const at = (a: number): number => simulate(two, {y: 1}, {...options, params: {a, b: 0.74}}).values('y')[1];
+      const [left, right] = [-1, 1].map(d => (at(0.37 + 1e-6 * d) - at(0.37)) / (1e-6 * d));
+      expect(Math.abs(left - right)).to.be.above(5e-5);
+      const {trajectory, pullback} = simulate.vjp(two, {y: 1}, {...options, params: {a: 0.37, b: 0.74}});
+      expect(pullback({y: [0, 1]}).params.a[0]).to.be.within(Math.min(left, right), Math.max(left, right));
+      expect(trajectory.warnings).to.have.length(1);
+      expect(trajectory.warnings[0]).to.match(/^dde: at t = 0\.74 a breaking point that moves/);
+      expect(simulate(two, {y: 1}, {...options, params: {a: 0.37, b: 0.75}}).warnings).to.deep.equal([]);
     });
 
     it('and not where they are within steps, or delays are numbers', () => {
