@@ -7,7 +7,8 @@
  * comes near a solution from anywhere, and Newton steps from there give the digits.
  */
 import {AlartCurnier} from './alart-curnier.js';
-import {ConeContacts, type ConeStructure} from './cone-contacts.js';
+import {ConeContacts} from './cone-contacts.js';
+import type {ConeStructure} from './contact-table.js';
 import {ConeInterior, type InteriorRun} from './cone-interior.js';
 
 /**
