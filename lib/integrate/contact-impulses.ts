@@ -169,8 +169,7 @@ export class ContactImpulses {
       const reach = Math.max(speed, move.speed());
       if (!this.solve(problems[1], reach)) return false;
       z.set(move.v, at.mean);
-      for (let i = 0; i < count; i++)
-        z[at.pi + i] = (known[i] + move.p[i]) / h;
+      for (let i = 0; i < count; i++) z[at.pi + i] = (known[i] + move.p[i]) / h;
       forward.run('residual');
       counters.residualEvaluations++;
       // Velocities of gaps that count as closed.

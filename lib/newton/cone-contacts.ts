@@ -100,7 +100,8 @@ export class ConeContacts {
     const {values} = this;
     for (let row = 0; row < n; row++) {
       const force = factor * f[row];
-      if (force !== 0) for (let k = rowPointers[row]; k < rowPointers[row + 1]; k++) sum[columns[k]] += values[k] * force;
+      if (force !== 0)
+        for (let k = rowPointers[row]; k < rowPointers[row + 1]; k++) sum[columns[k]] += values[k] * force;
     }
   }
 

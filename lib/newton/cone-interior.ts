@@ -201,7 +201,8 @@ export class ConeInterior {
 
   /** Newton's direction to `aim` and without residuals, in dv, dp and dz. */
   private direction(): void {
-    const {cones, right, dv, gradient, slips, forces, x, sizes, mu, stiff, share, aim, lack, dp, dz, yields, slope} = this;
+    const {cones, right, dv, gradient, slips, forces, x, sizes, mu, stiff, share, aim, lack, dp, dz, yields, slope} =
+      this;
     const {table} = cones;
     for (let i = 0; i < right.length; i++) right[i] = -gradient[i];
     for (const i of cones.contacts) {
@@ -271,7 +272,8 @@ export class ConeInterior {
     for (let r = 0; r < n; r++)
       for (let c = 0; c < n; c++) {
         const sign = (r === 0 ? 1 : -1) * (c === 0 ? 1 : -1);
-        inverse[9 * i + 3 * r + c] = square * (2 * sign * axis[at + r] * axis[at + c] + (r !== c ? 0 : r === 0 ? -1 : 1));
+        inverse[9 * i + 3 * r + c] =
+          square * (2 * sign * axis[at + r] * axis[at + c] + (r !== c ? 0 : r === 0 ? -1 : 1));
       }
   }
 
