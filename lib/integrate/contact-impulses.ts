@@ -27,7 +27,7 @@ const rounding = 1e-14;
  * speeds a velocity, so that laws hold to 1e-8 m/s, and never less than rounding.
  */
 const enough = atMost(5e-10, 1e-9);
-const accepted = atMost(5e-9, 4e-9);
+const accepted = atMost(5e-9, 8e-9);
 function atMost(share: number, velocity: number): (speed: number) => number {
   return speed => Math.max(rounding * speed, Math.min(share * speed, velocity));
 }

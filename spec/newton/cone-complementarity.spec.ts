@@ -1,6 +1,7 @@
 /** Impulses of many contacts with friction, by the laws themselves: balls on a floor, between walls and in a corner, redundant contacts, closed forms. */
 import {expect} from 'chai';
 import {ConeComplementarity} from '../../lib/newton/cone-complementarity.js';
+import {ConeSweeps} from '../../lib/newton/cone-sweeps.js';
 
 type V3 = readonly [number, number, number];
 const cross = (a: readonly number[], b: readonly number[]): number[] => [
@@ -117,6 +118,19 @@ describe('cone complementarity', () => {
     touches.forEach((_, i) => expect(made.cones.p[3 * i]).to.be.closeTo((n - i) * mass * 0.1, 1e-9));
     // Not one ball after the other.
     expect(made.cones.factorizations).to.be.at.most(6);
+  });
+
+  it('sweeps alone come to the impulses of ten balls on each other, whose weights they carry, and keep v up', () => {
+    const n = 10;
+    const touches: Touch[] = Array.from({length: n}, (_, i) => ({ball: i, other: i - 1, normal: [0, 0, 1], apart: 0}));
+    const {cones} = balls(Array.from({length: n}, () => [0, 0, -0.1, 0, 0, 0]).flat(), touches, 0.5);
+    cones.speed();
+    const sweeps = new ConeSweeps(cones);
+    for (let k = 0; k < 1000; k++) sweeps.sweep();
+    touches.forEach((_, i) => expect(cones.p[3 * i]).to.be.closeTo((n - i) * mass * 0.1, 1e-10));
+    const kept = cones.v.slice();
+    cones.accelerate();
+    cones.v.forEach((x, i) => expect(kept[i]).to.be.closeTo(x, 1e-13));
   });
 
   it('finds contacts that press though gaps are wide, one of them by what others do', () => {
