@@ -5,7 +5,9 @@
  * by the step's own residual.
  */
 import {ConeComplementarity} from '../newton/cone-complementarity.js';
-import type {ConeContacts, ContactRows} from '../newton/cone-contacts.js';
+import type {ConeContacts} from '../newton/cone-contacts.js';
+import type {ContactRows} from '../newton/contact-table.js';
+import type {Rows} from '../newton/block-diagonal.js';
 import {StiffgradError} from '../errors.js';
 import type {Pattern} from '../linear/index.js';
 import type {StepExecutable} from '../step/buffers.js';
@@ -25,7 +27,7 @@ const rounding = 1e-14;
  * speeds a velocity, so that laws hold to 1e-8 m/s, and never less than rounding.
  */
 const enough = atMost(5e-10, 1e-9);
-const accepted = atMost(5e-9, 4e-9);
+const accepted = atMost(5e-9, 8e-9);
 function atMost(share: number, velocity: number): (speed: number) => number {
   return speed => Math.max(rounding * speed, Math.min(share * speed, velocity));
 }
@@ -34,14 +36,13 @@ const linearized = 1e-12;
 /** so many times at most. */
 const mostLinearizations = 8;
 
+/** Patterns of A and G, and places of their entries in the step's matrix, −1 where it has none. */
 interface Entries {
-  /** In the pattern of A, or by row of G. */
-  readonly pattern: Pick<Pattern, 'n' | 'rowPointers' | 'columns'>;
-  /** Places in the step's matrix, −1 where it has none. */
+  readonly a: Rows;
   readonly ofForces: Int32Array;
   readonly ofMass: Int32Array;
-  readonly places: readonly Int32Array[];
-  readonly ofG: readonly Int32Array[];
+  readonly g: Rows;
+  readonly ofG: Int32Array;
 }
 
 export class ContactImpulses {
@@ -50,7 +51,7 @@ export class ContactImpulses {
   private readonly known: Float64Array;
   private readonly a: Float64Array;
   private readonly m: Float64Array;
-  private readonly g: readonly Float64Array[];
+  private readonly g: Float64Array;
 
   /** Why forces were not found. */
   failure: StiffgradError | undefined;
@@ -63,10 +64,10 @@ export class ContactImpulses {
     private readonly counters: Counters,
     private readonly rowName: (row: number) => string,
   ) {
-    this.a = new Float64Array(entries.pattern.columns.length);
-    this.m = new Float64Array(entries.pattern.columns.length);
-    this.known = new Float64Array(entries.places.length);
-    this.g = entries.ofG.map(({length}) => new Float64Array(length));
+    this.a = new Float64Array(entries.a.columns.length);
+    this.m = new Float64Array(entries.a.columns.length);
+    this.known = new Float64Array(entries.g.n);
+    this.g = new Float64Array(entries.ofG.length);
   }
 
   /** Undefined where a step's equations do not come apart so. */
@@ -98,7 +99,7 @@ export class ContactImpulses {
   broken(): number {
     const {forward, system, at, entries, counters} = this;
     const {z, residual} = system;
-    const [n, count] = [entries.pattern.n, entries.places.length];
+    const [n, count] = [entries.a.n, entries.g.n];
     forward.run('residual');
     counters.residualEvaluations++;
     const largest = (values: Float64Array, from: number, size: number): number => {
@@ -124,8 +125,7 @@ export class ContactImpulses {
     const {z, residual} = system;
     const J = forward.buffer('J');
     const laws = forward.buffer('contactLaws');
-    const {n} = entries.pattern;
-    const count = entries.places.length;
+    const [n, count] = [entries.a.n, entries.g.n];
     const h = forward.buffer('h')[0];
     forward.run('contactLaws');
     const problems = this.problems(laws, count);
@@ -138,7 +138,7 @@ export class ContactImpulses {
       counters.jacobianEvaluations++;
       counters.residualEvaluations++;
       fill(a, entries.ofForces, J);
-      for (let i = 0; i < count; i++) for (let j = 0; j < g[i].length; j++) g[i][j] = -J[entries.ofG[i][j]] / h;
+      for (let k = 0; k < g.length; k++) g[k] = -J[entries.ofG[k]] / h;
       if (!press.load(a, g)) return false;
       const {b, p} = press;
       press.multiply(z.subarray(at.v, at.v + n), b);
@@ -162,15 +162,14 @@ export class ContactImpulses {
       const {known} = this;
       for (let i = 0; i < count; i++) {
         known[i] = -row(contactLaws.share, i) * press.p[i];
-        move.p[i] = -known[i];
+        move.p[i] = row(contactLaws.tangential, i) === 1 ? 0 : -known[i];
         move.apart[i] = row(contactLaws.reach, i) + move.give * known[i];
       }
-      this.pushAll(known, move.b);
+      move.push(known, 1, move.b);
       const reach = Math.max(speed, move.speed());
       if (!this.solve(problems[1], reach)) return false;
       z.set(move.v, at.mean);
-      for (let i = 0; i < count; i++)
-        z[at.pi + i] = (known[i] + (row(contactLaws.tangential, i) === 1 ? 0 : move.p[i])) / h;
+      for (let i = 0; i < count; i++) z[at.pi + i] = (known[i] + move.p[i]) / h;
       forward.run('residual');
       counters.residualEvaluations++;
       // Velocities of gaps that count as closed.
@@ -217,17 +216,10 @@ export class ContactImpulses {
     return false;
   }
 
-  /** Adds Gᵀ f. */
-  private pushAll(f: Float64Array, sum: Float64Array): void {
-    const {entries, g} = this;
-    for (let i = 0; i < f.length; i++)
-      for (let j = 0; j < g[i].length; j++) sum[entries.places[i][j]] += g[i][j] * f[i];
-  }
-
   /** Of (v⁺, λ) and of (w, π), made at the first step. */
   private problems(laws: Float64Array, count: number): readonly ConeComplementarity[] | undefined {
     if (this.made === undefined) {
-      const {pattern: ofA, places} = this.entries;
+      const {a, g} = this.entries;
       const along = new Map<number, number[]>();
       for (let i = 0; i < count; i++) if (laws[contactLaws.tangential * count + i] === 0) along.set(i, []);
       for (let i = 0; i < count; i++)
@@ -235,7 +227,7 @@ export class ContactImpulses {
           along.get(laws[contactLaws.coefficient * count + i])?.push(i);
       const contacts = [...along].map(([normal, tangential]): ContactRows => ({normal, tangential}));
       const apart = contacts.map(({normal}) => ({normal, tangential: []}));
-      const both = [contacts, apart].map(all => ConeComplementarity.of({...ofA, places, contacts: all}));
+      const both = [contacts, apart].map(all => ConeComplementarity.of({a, g, contacts: all}));
       this.made = both.every(problem => problem !== undefined) ? both : [];
     }
     return this.made.length === 0 ? undefined : this.made;
@@ -253,10 +245,8 @@ function entriesOf(
   n: number,
   count: number,
 ): Entries | undefined {
-  const pointers = new Int32Array(n + 1);
-  const [ofA, ofForces, ofMass]: [number[], number[], number[]] = [[], [], []];
-  const places = Array.from({length: count}, (): number[] => []);
-  const ofG = Array.from({length: count}, (): number[] => []);
+  const [ofA, ofForces, ofMass]: [number[][], number[], number[]] = [[], [], []];
+  const [places, ofG] = [0, 1].map(() => Array.from({length: count}, (): number[] => []));
   for (let i = 0; i < n; i++) {
     const [forces, mass] = [new Map<number, number>(), new Map<number, number>()];
     for (let k = rowPointers[at.v + i]; k < rowPointers[at.v + i + 1]; k++) {
@@ -271,18 +261,24 @@ function entriesOf(
       const column = columns[k];
       if (column >= at.mean && column < at.mean + n) mass.set(column - at.mean, k);
     }
-    for (const column of [...new Set([...forces.keys(), ...mass.keys()])].sort((a, b) => a - b)) {
-      ofA.push(column);
+    const coupled = [...new Set([...forces.keys(), ...mass.keys()])].sort((a, b) => a - b);
+    for (const column of coupled) {
       ofForces.push(forces.get(column) ?? -1);
       ofMass.push(mass.get(column) ?? -1);
     }
-    pointers[i + 1] = ofA.length;
+    ofA.push(coupled);
   }
   return {
-    pattern: {n, rowPointers: pointers, columns: Int32Array.from(ofA)},
+    a: rowsOf(ofA),
     ofForces: Int32Array.from(ofForces),
     ofMass: Int32Array.from(ofMass),
-    places: places.map(list => Int32Array.from(list)),
-    ofG: ofG.map(list => Int32Array.from(list)),
+    g: rowsOf(places),
+    ofG: Int32Array.from(ofG.flat()),
   };
+}
+
+function rowsOf(columns: readonly (readonly number[])[]): Rows {
+  const rowPointers = new Int32Array(columns.length + 1);
+  columns.forEach(({length}, row) => (rowPointers[row + 1] = rowPointers[row] + length));
+  return {n: columns.length, rowPointers, columns: Int32Array.from(columns.flat())};
 }

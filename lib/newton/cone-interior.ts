@@ -4,8 +4,8 @@
  * derivative is damped where steps become short. Each iteration is one matrix A + GᵀDG. It comes near in some twenty iterations, also where impulses of wedged
  * bodies have far to go, which costs methods of first order thousands.
  */
-import {invert, type ConeContacts} from './cone-contacts.js';
-import type {Contact} from './cone-matrix.js';
+import {invert} from './block-diagonal.js';
+import type {ConeContacts} from './cone-contacts.js';
 
 /** Of the way to the border. */
 const fraction = 0.995;
@@ -34,78 +34,86 @@ export interface InteriorRun {
  */
 const softness = {proximal: 1e-7, plain: 1e-6} as const;
 
-/** A contact in coordinates in which Coulomb's cone and its dual are |x_T| ≤ x_0: (μ p_N, p_T) and (z_N/μ, z_T). */
-interface Cone {
-  readonly contact: Contact;
-  readonly rows: number;
-  /** 1 without friction. */
-  readonly mu: number;
-  readonly p: Float64Array;
-  readonly z: Float64Array;
-  readonly dp: Float64Array;
-  readonly dz: Float64Array;
-  /** W = scale (a reflection by `axis`) with W p = W⁻¹ z = `middle`; W⁻². */
-  readonly axis: Float64Array;
-  scale: number;
-  /** u of changes of impulses without their effect on velocities, and of impulses in the laws. */
-  readonly yields: number;
-  readonly yielding: number;
-  readonly middle: Float64Array;
-  readonly inverse: Float64Array;
-  /** −∂p/∂u, [rows, rows], and the share of p's direction without yielding that is left with it. */
-  readonly stiff: Float64Array;
-  readonly share: Float64Array;
-  /** What W dp + W⁻¹ dz is to be. */
-  readonly aim: Float64Array;
-  /** Of |z_T|, by z_T. */
-  readonly slope: Float64Array;
-  /** What the slack lacks of being u with its correction. */
-  readonly lack: Float64Array;
-}
-
+/**
+ * Contacts are in coordinates in which Coulomb's cone and its dual are |x_T| ≤ x_0: (μ p_N, p_T) and (z_N/μ, z_T). Arrays are [contacts], [contacts, 3]
+ * and [contacts, 3, 3].
+ */
 export class ConeInterior {
   private readonly v: Float64Array;
   private readonly dv: Float64Array;
   private readonly right: Float64Array;
   private readonly gradient: Float64Array;
-  private readonly slips: Float64Array;
-  private readonly p: Float64Array;
+  private readonly impulses: Float64Array;
   private readonly forces: Float64Array;
-  private all: readonly Cone[] = [];
+  /** Rows that impulses have, 1 without friction. */
+  private readonly sizes: Int32Array;
+  /** 1 without friction. */
+  private readonly mu: Float64Array;
+  private readonly p: Float64Array;
+  private readonly z: Float64Array;
+  private readonly dp: Float64Array;
+  private readonly dz: Float64Array;
+  /** W = scale (a reflection by `axis`) with W p = W⁻¹ z = `middle`; W⁻². */
+  private readonly axis: Float64Array;
+  private readonly scale: Float64Array;
+  private readonly middle: Float64Array;
+  private readonly inverse: Float64Array;
+  /** u of changes of impulses without their effect on velocities, and of impulses in the laws. */
+  private readonly yields: Float64Array;
+  private readonly yielding: Float64Array;
+  /** −∂p/∂u, and the share of p's direction without yielding that is left with it. */
+  private readonly stiff: Float64Array;
+  private readonly share: Float64Array;
+  /** What W dp + W⁻¹ dz is to be. */
+  private readonly aim: Float64Array;
+  /** Of |z_T|, by z_T. */
+  private readonly slope: Float64Array;
+  /** What the slack lacks of being u with its correction. */
+  private readonly lack: Float64Array;
   private caution = 0;
   private damping = 1;
   private last = 1;
-  private readonly d = new Float64Array(9);
+  private readonly slips = new Float64Array(3);
   private readonly x = new Float64Array(3);
   private readonly y = new Float64Array(3);
   private readonly w = new Float64Array(3);
+  private readonly whole = new Float64Array(9);
+  private readonly sum = new Float64Array(9);
+  private readonly inverted = new Float64Array(9);
 
   constructor(private readonly cones: ConeContacts) {
-    const {structure, p} = cones;
-    [this.v, this.dv, this.right, this.gradient] = [0, 1, 2, 3].map(() => new Float64Array(structure.n));
-    [this.slips, this.p, this.forces] = [0, 1, 2].map(() => new Float64Array(p.length));
+    const {structure, p, table} = cones;
+    const {count} = table;
+    const arrays = (size: number) => (): Float64Array => new Float64Array(size);
+    [this.v, this.dv, this.right, this.gradient] = [0, 1, 2, 3].map(arrays(structure.a.n));
+    [this.impulses, this.forces] = [0, 1].map(arrays(p.length));
+    this.sizes = new Int32Array(count);
+    [this.mu, this.scale, this.yields, this.yielding] = [0, 1, 2, 3].map(arrays(count));
+    [this.p, this.z, this.dp, this.dz, this.axis, this.middle, this.aim, this.slope, this.lack] = Array.from({length: 9}, arrays(3 * count)); // prettier-ignore
+    [this.inverse, this.stiff, this.share] = [0, 1, 2].map(arrays(9 * count));
   }
 
   begin({caution, begin, proximal}: InteriorRun): void {
-    const {cones} = this;
+    const {cones, sizes, mu, p, z, slope, yields, yielding} = this;
+    const {table} = cones;
     const speed = begin * cones.approach;
     const soft = proximal ? softness.proximal : softness.plain;
     this.caution = caution;
-    this.all = cones.contacts.map(contact => {
-      const friction = cones.friction[contact.rows[0]];
-      const rows = friction > 0 ? contact.rows.length : 1;
-      const [p, z, dp, dz, axis, middle, aim, slope, lack] = Array.from({length: 9}, () => new Float64Array(rows));
-      p[0] = speed / contact.w[0];
-      z[0] = speed;
-      const give = rows === 1 ? cones.give : 0;
-      const yields = soft * contact.w[0] + give;
-      const yielding = proximal ? give : yields;
-      const [inverse, stiff, share] = Array.from({length: 3}, () => new Float64Array(rows * rows));
-      return {contact, rows, mu: rows === 1 ? 1 : friction, p, z, dp, dz, axis, scale: 1, yields, yielding, middle, inverse, stiff, share, aim, slope, lack}; // prettier-ignore
-    });
+    for (const array of [p, z, slope]) array.fill(0);
+    for (const i of cones.contacts) {
+      const friction = cones.friction[table.rows[3 * i]];
+      const own = table.w[9 * i];
+      sizes[i] = friction > 0 ? table.sizes[i] : 1;
+      mu[i] = sizes[i] === 1 ? 1 : friction;
+      p[3 * i] = speed / own;
+      z[3 * i] = speed;
+      const give = sizes[i] === 1 ? cones.give : 0;
+      yields[i] = soft * own + give;
+      yielding[i] = proximal ? give : yields[i];
+    }
     [this.damping, this.last] = [1, 1];
     // Those of contacts that counted in an earlier run.
-    this.p.fill(0);
+    this.impulses.fill(0);
     this.forces.fill(0);
     this.give();
     cones.accelerate();
@@ -114,203 +122,221 @@ export class ConeInterior {
 
   /** One iteration; p and v of the contacts become what it has come to, p in its cones. @returns false where it goes no further */
   step(): boolean {
-    const {cones, all, d} = this;
+    const {cones, sizes, p, z, dp, dz, slope, aim, middle} = this;
+    const {contacts} = cones;
     let between = 0;
-    for (const {rows, p, z} of all) for (let i = 0; i < rows; i++) between += p[i] * z[i];
-    between /= all.length;
+    for (const i of contacts) for (let j = 3 * i; j < 3 * i + sizes[i]; j++) between += p[j] * z[j];
+    between /= contacts.length;
     const off = this.residual();
-    for (const cone of all) rescale(cone);
     const damping = this.damping * (this.last < short ? less : more);
     this.damping = Math.min(1, Math.max(leastDamping, damping));
-    for (const {slope} of all) for (let i = 1; i < slope.length; i++) slope[i] *= this.damping;
-    for (const cone of all) soften(cone);
-    if (!cones.factor((_, i) => stiffness(all[i], d))) return false;
-    for (const {rows, aim, middle} of all) for (let i = 0; i < rows; i++) aim[i] = -middle[i];
+    for (const i of contacts) {
+      this.rescale(i);
+      for (let j = 1; j < sizes[i]; j++) slope[3 * i + j] *= this.damping;
+      this.soften(i);
+    }
+    if (!cones.factor()) return false;
+    for (const i of contacts) for (let j = 3 * i; j < 3 * i + sizes[i]; j++) aim[j] = -middle[j];
     this.direction();
     const sigma = Math.max(leastCentering, (1 - this.room(1)) ** 3);
     const aimed = Math.max(sigma * between, Math.min(between, this.caution * this.energy(off)));
-    for (const cone of all) this.correct(cone, aimed);
+    for (const i of contacts) this.correct(i, aimed);
     this.direction();
     const share = this.room(fraction);
     if (!(share > 0)) return false;
-    for (const {rows, p, z, dp, dz} of all)
-      for (let i = 0; i < rows; i++) {
-        p[i] += share * dp[i];
-        z[i] += share * dz[i];
+    for (const i of contacts)
+      for (let j = 3 * i; j < 3 * i + sizes[i]; j++) {
+        p[j] += share * dp[j];
+        z[j] += share * dz[j];
       }
     for (let i = 0; i < this.v.length; i++) this.v[i] += share * this.dv[i];
     this.last = share;
     this.give();
-    return this.p.every(Number.isFinite);
+    return this.impulses.every(Number.isFinite);
   }
 
   /** Impulses to the contacts. */
   private give(): void {
-    const {p} = this;
-    for (const {contact, rows, mu, p: own} of this.all) {
-      p[contact.rows[0]] = own[0] / mu;
-      for (let i = 1; i < rows; i++) p[contact.rows[i]] = own[i];
+    const {impulses, cones, sizes, mu, p} = this;
+    const {rows} = cones.table;
+    for (const i of cones.contacts) {
+      impulses[rows[3 * i]] = p[3 * i] / mu[i];
+      for (let j = 1; j < sizes[i]; j++) impulses[rows[3 * i + j]] = p[3 * i + j];
     }
-    this.cones.p.set(p);
+    cones.p.set(impulses);
   }
 
   /** What a velocity and the impulse that gives it make, in the mean of contacts. */
   private energy(velocity: number): number {
+    const {contacts, table} = this.cones;
     let sum = 0;
-    for (const {contact} of this.all) sum += velocity ** 2 / contact.w[0];
-    return sum / this.all.length;
+    for (const i of contacts) sum += velocity ** 2 / table.w[9 * i];
+    return sum / contacts.length;
   }
 
   /** A v − b − Gᵀp, what slacks lack, and slopes. @returns the largest, a velocity */
   private residual(): number {
-    const {cones, v, gradient, slips, p} = this;
+    const {cones, v, gradient, slips, impulses, sizes, mu, p, z, yielding, slope, lack} = this;
+    const {apart, table} = cones;
+    const {rows} = table;
     cones.multiply(v, gradient);
     for (let i = 0; i < gradient.length; i++) gradient[i] -= cones.b[i];
-    cones.push(p, -1, gradient);
-    cones.along(v, slips);
+    cones.push(impulses, -1, gradient);
     let most = cones.largestMove(gradient, 0);
-    for (const {contact, rows, mu, p: own, z, yielding, slope, lack} of this.all) {
-      const of = contact.rows;
+    for (const i of cones.contacts) {
+      table.along(i, v, slips);
       let size = 0;
-      for (let i = 1; i < rows; i++) size += z[i] ** 2;
+      for (let j = 1; j < sizes[i]; j++) size += z[3 * i + j] ** 2;
       size = Math.sqrt(size);
-      lack[0] = z[0] - size - (slips[of[0]] + cones.apart[of[0]]) / mu - yielding * own[0];
-      for (let i = 1; i < rows; i++) {
-        slope[i] = size === 0 ? 0 : z[i] / size;
-        lack[i] = z[i] - slips[of[i]] - cones.apart[of[i]] - yielding * own[i];
+      lack[3 * i] = z[3 * i] - size - (slips[0] + apart[rows[3 * i]]) / mu[i] - yielding[i] * p[3 * i];
+      for (let j = 1; j < sizes[i]; j++) {
+        const at = 3 * i + j;
+        slope[at] = size === 0 ? 0 : z[at] / size;
+        lack[at] = z[at] - slips[j] - apart[rows[at]] - yielding[i] * p[at];
       }
-      for (let i = 0; i < rows; i++) most = Math.max(most, Math.abs(lack[i]));
+      for (let j = 3 * i; j < 3 * i + sizes[i]; j++) most = Math.max(most, Math.abs(lack[j]));
     }
     return most;
   }
 
   /** Newton's direction to `aim` and without residuals, in dv, dp and dz. */
   private direction(): void {
-    const {cones, right, dv, gradient, slips, forces, x} = this;
+    const {cones, right, dv, gradient, slips, forces, x, sizes, mu, stiff, share, aim, lack, dp, dz, yields, slope} =
+      this;
+    const {table} = cones;
     for (let i = 0; i < right.length; i++) right[i] = -gradient[i];
-    for (const cone of this.all) {
-      const {contact, rows, mu, stiff, share, aim, lack, dp} = cone;
-      byScaling(cone, aim, x, -1);
-      for (let i = 0; i < rows; i++) {
-        dp[i] = 0;
-        for (let j = 0; j < rows; j++) dp[i] += share[i * rows + j] * x[j] + stiff[i * rows + j] * lack[j];
-        forces[contact.rows[i]] = i === 0 ? dp[i] / mu : dp[i];
+    for (const i of cones.contacts) {
+      this.byScaling(i, aim, 3 * i, x, -1);
+      for (let r = 0; r < sizes[i]; r++) {
+        let sum = 0;
+        for (let c = 0; c < sizes[i]; c++)
+          sum += share[9 * i + 3 * r + c] * x[c] + stiff[9 * i + 3 * r + c] * lack[3 * i + c];
+        dp[3 * i + r] = sum;
+        forces[table.rows[3 * i + r]] = r === 0 ? sum / mu[i] : sum;
       }
     }
     cones.push(forces, 1, right);
     cones.solve(right, dv);
-    cones.along(dv, slips);
-    for (const {contact, rows, mu, yields, stiff, slope, lack, dp, dz} of this.all) {
-      for (let i = 0; i < rows; i++) x[i] = slips[contact.rows[i]] / (i === 0 ? mu : 1);
-      for (let i = 0; i < rows; i++) for (let j = 0; j < rows; j++) dp[i] -= stiff[i * rows + j] * x[j];
-      for (let i = 0; i < rows; i++) dz[i] = x[i] + yields * dp[i] - lack[i];
-      for (let i = 1; i < rows; i++) dz[0] += slope[i] * dz[i];
+    for (const i of cones.contacts) {
+      table.along(i, dv, slips);
+      slips[0] /= mu[i];
+      for (let r = 0; r < sizes[i]; r++) {
+        const at = 3 * i + r;
+        for (let c = 0; c < sizes[i]; c++) dp[at] -= stiff[9 * i + 3 * r + c] * slips[c];
+        dz[at] = slips[r] + yields[i] * dp[at] - lack[at];
+      }
+      for (let j = 1; j < sizes[i]; j++) dz[3 * i] += slope[3 * i + j] * dz[3 * i + j];
     }
   }
 
   /** Where the direction aims at, on the central path, with its own term of second order. */
-  private correct(cone: Cone, between: number): void {
-    const {x, y, w} = this;
-    const {rows, middle, aim, dp, dz} = cone;
-    byScaling(cone, dp, x, 1);
-    byScaling(cone, dz, y, -1);
+  private correct(i: number, between: number): void {
+    const {x, y, w, sizes, middle, aim, dp, dz} = this;
+    const [n, at] = [sizes[i], 3 * i];
+    this.byScaling(i, dp, at, x, 1);
+    this.byScaling(i, dz, at, y, -1);
     w[0] = between;
-    for (let i = 0; i < rows; i++) w[0] -= middle[i] ** 2 + x[i] * y[i];
-    for (let i = 1; i < rows; i++) w[i] = -2 * middle[0] * middle[i] - x[0] * y[i] - x[i] * y[0];
+    for (let j = 0; j < n; j++) w[0] -= middle[at + j] ** 2 + x[j] * y[j];
+    for (let j = 1; j < n; j++) w[j] = -2 * middle[at] * middle[at + j] - x[0] * y[j] - x[j] * y[0];
     // The inverse of the product with `middle`.
-    if (rows === 1) {
-      aim[0] = w[0] / middle[0];
+    if (n === 1) {
+      aim[at] = w[0] / middle[at];
       return;
     }
-    let first = middle[0] * w[0];
-    for (let i = 1; i < rows; i++) first -= middle[i] * w[i];
-    aim[0] = first / determinant(middle);
-    for (let i = 1; i < rows; i++) aim[i] = (w[i] - aim[0] * middle[i]) / middle[0];
+    let first = middle[at] * w[0];
+    for (let j = 1; j < n; j++) first -= middle[at + j] * w[j];
+    aim[at] = first / determinant(middle, at, n);
+    for (let j = 1; j < n; j++) aim[at + j] = (w[j] - aim[at] * middle[at + j]) / middle[at];
   }
 
   /** The share of the direction that leaves all in their cones, 1 at most. */
   private room(of: number): number {
+    const {cones, p, z, dp, dz, sizes} = this;
     let most = 1;
-    for (const {p, z, dp, dz} of this.all) most = Math.min(most, of * toBorder(p, dp), of * toBorder(z, dz));
+    for (const i of cones.contacts)
+      most = Math.min(most, of * toBorder(p, dp, 3 * i, sizes[i]), of * toBorder(z, dz, 3 * i, sizes[i]));
     return most;
+  }
+
+  private rescale(i: number): void {
+    const {sizes, p, z, axis, scale, middle, inverse} = this;
+    const [n, at] = [sizes[i], 3 * i];
+    const [ofZ, ofP] = [Math.sqrt(determinant(z, at, n)), Math.sqrt(determinant(p, at, n))];
+    scale[i] = Math.sqrt(ofZ / ofP);
+    let product = 0;
+    for (let j = at; j < at + n; j++) product += (z[j] / ofZ) * (p[j] / ofP);
+    const length = 2 * Math.sqrt((1 + product) / 2);
+    for (let j = at; j < at + n; j++) axis[j] = (z[j] / ofZ + (j === at ? 1 : -1) * (p[j] / ofP)) / length;
+    this.byScaling(i, p, at, middle, 1, at);
+    const square = 1 / scale[i] ** 2;
+    for (let r = 0; r < n; r++)
+      for (let c = 0; c < n; c++) {
+        const sign = (r === 0 ? 1 : -1) * (c === 0 ? 1 : -1);
+        inverse[9 * i + 3 * r + c] =
+          square * (2 * sign * axis[at + r] * axis[at + c] + (r !== c ? 0 : r === 0 ? -1 : 1));
+      }
+  }
+
+  /** `stiff` and `share`: W⁻² after the correction's inverse derivative, of a contact that yields so much to the change of its impulse. D in its own coordinates. */
+  private soften(i: number): void {
+    const {sizes, yields, mu, inverse, slope, stiff, share, whole, sum, inverted} = this;
+    const d = this.cones.stiffness;
+    const [n, at] = [sizes[i], 9 * i];
+    for (let r = 0; r < n; r++)
+      for (let c = 0; c < n; c++) {
+        const entry = inverse[at + 3 * r + c] + (c > 0 ? inverse[at + 3 * r] * slope[3 * i + c] : 0);
+        whole[3 * r + c] = entry;
+        sum[r * n + c] = (r === c ? 1 : 0) + yields[i] * entry;
+      }
+    invert(sum, inverted, 0, n);
+    for (let j = 0; j < 9; j++) d[at + j] = 0;
+    for (let r = 0; r < n; r++)
+      for (let c = 0; c < n; c++) {
+        let product = 0;
+        for (let l = 0; l < n; l++) product += inverted[r * n + l] * whole[3 * l + c];
+        stiff[at + 3 * r + c] = product;
+        share[at + 3 * r + c] = inverted[r * n + c];
+        d[at + 3 * r + c] = product / ((r === 0 ? mu[i] : 1) * (c === 0 ? mu[i] : 1));
+      }
+  }
+
+  /** W x, or W⁻¹ x, of what lies in an array from a place on. */
+  private byScaling(i: number, x: Float64Array, from: number, product: Float64Array, sign: 1 | -1, to = 0): void {
+    const {axis, scale, sizes} = this;
+    const [n, at] = [sizes[i], 3 * i];
+    let along = 0;
+    for (let j = 1; j < n; j++) along += axis[at + j] * x[from + j];
+    const first = x[from];
+    const factor = sign === 1 ? scale[i] : 1 / scale[i];
+    const share = sign * first + along / (1 + axis[at]);
+    for (let j = 1; j < n; j++) product[to + j] = factor * (x[from + j] + share * axis[at + j]);
+    product[to] = factor * (axis[at] * first + sign * along);
   }
 }
 
-/** x_0² − |x_T|² */
-function determinant(x: Float64Array): number {
+/** x_0² − |x_T|² of n numbers from a place on. */
+function determinant(x: Float64Array, at: number, n: number): number {
   let size = 0;
-  for (let i = 1; i < x.length; i++) size += x[i] * x[i];
+  for (let j = at + 1; j < at + n; j++) size += x[j] * x[j];
   size = Math.sqrt(size);
-  return (x[0] - size) * (x[0] + size);
+  return (x[at] - size) * (x[at] + size);
 }
 
 /** The least t > 0 at which x + t d is on the border of the cone. */
-function toBorder(x: Float64Array, d: Float64Array): number {
-  let least = d[0] < 0 ? -x[0] / d[0] : Infinity;
-  if (x.length === 1) return least;
-  let [a, b] = [d[0] * d[0], x[0] * d[0]];
-  for (let i = 1; i < x.length; i++) {
-    a -= d[i] * d[i];
-    b -= x[i] * d[i];
+function toBorder(x: Float64Array, d: Float64Array, at: number, n: number): number {
+  let least = d[at] < 0 ? -x[at] / d[at] : Infinity;
+  if (n === 1) return least;
+  let [a, b] = [d[at] * d[at], x[at] * d[at]];
+  for (let j = at + 1; j < at + n; j++) {
+    a -= d[j] * d[j];
+    b -= x[j] * d[j];
   }
-  const c = determinant(x);
+  const c = determinant(x, at, n);
   const inside = b * b - a * c;
   if (inside < 0) return least;
   const q = -(b + (b >= 0 ? 1 : -1) * Math.sqrt(inside));
-  for (const root of [q / a, c / q]) if (root > 0) least = Math.min(least, root);
+  const [one, other] = [q / a, c / q];
+  if (one > 0) least = Math.min(least, one);
+  if (other > 0) least = Math.min(least, other);
   return least;
-}
-
-function rescale(cone: Cone): void {
-  const {rows, p, z, axis, middle, inverse} = cone;
-  const [ofZ, ofP] = [Math.sqrt(determinant(z)), Math.sqrt(determinant(p))];
-  cone.scale = Math.sqrt(ofZ / ofP);
-  let product = 0;
-  for (let i = 0; i < rows; i++) product += (z[i] / ofZ) * (p[i] / ofP);
-  const length = 2 * Math.sqrt((1 + product) / 2);
-  for (let i = 0; i < rows; i++) axis[i] = (z[i] / ofZ + (i === 0 ? 1 : -1) * (p[i] / ofP)) / length;
-  byScaling(cone, p, middle, 1);
-  const square = 1 / cone.scale ** 2;
-  for (let i = 0; i < rows; i++)
-    for (let j = 0; j < rows; j++) {
-      const sign = (i === 0 ? 1 : -1) * (j === 0 ? 1 : -1);
-      inverse[i * rows + j] = square * (2 * sign * axis[i] * axis[j] + (i !== j ? 0 : i === 0 ? -1 : 1));
-    }
-}
-
-const [whole, sum] = [new Float64Array(9), new Float64Array(9)];
-
-/** `stiff` and `share`: W⁻² after the correction's inverse derivative, of contacts that yield so much to the change of their impulses. */
-function soften({rows: n, yields, inverse, slope, stiff, share}: Cone): void {
-  for (let i = 0; i < n; i++) {
-    for (let j = 0; j < n; j++) {
-      stiff[i * n + j] = inverse[i * n + j] + (j > 0 ? inverse[i * n] * slope[j] : 0);
-      whole[i * n + j] = stiff[i * n + j];
-      sum[i * n + j] = (i === j ? 1 : 0) + yields * stiff[i * n + j];
-    }
-  }
-  invert(sum, share, n);
-  stiff.fill(0);
-  for (let i = 0; i < n; i++)
-    for (let j = 0; j < n; j++) for (let l = 0; l < n; l++) stiff[i * n + j] += share[i * n + l] * whole[l * n + j];
-}
-
-/** In a contact's own coordinates. */
-function stiffness({contact, rows, mu, stiff}: Cone, d: Float64Array): Float64Array {
-  const k = contact.rows.length;
-  d.fill(0);
-  for (let i = 0; i < rows; i++)
-    for (let j = 0; j < rows; j++) d[i * k + j] = stiff[i * rows + j] / ((i === 0 ? mu : 1) * (j === 0 ? mu : 1));
-  return d;
-}
-
-/** W x, or W⁻¹ x. */
-function byScaling({rows, axis, scale}: Cone, x: Float64Array, product: Float64Array, sign: 1 | -1): void {
-  let along = 0;
-  for (let i = 1; i < rows; i++) along += axis[i] * x[i];
-  const first = x[0];
-  const factor = sign === 1 ? scale : 1 / scale;
-  const share = sign * first + along / (1 + axis[0]);
-  for (let i = 1; i < rows; i++) product[i] = factor * (x[i] + share * axis[i]);
-  product[0] = factor * (axis[0] * first + sign * along);
 }

@@ -1,51 +1,30 @@
 /**
- * A + GᵀDG of some of the contacts of cone-contacts.ts, with a block D for each: its pattern, its numbers and their factor. A is block diagonal, of groups of
- * unknowns that it couples, as those of a body.
+ * A + GᵀDG of some of the contacts of cone-contacts.ts, with a [3, 3] block D for each: its pattern, its numbers and their factor.
  */
 import {StiffgradError} from '../errors.js';
 import {auto, csrPattern, type Factor, type Pattern} from '../linear/index.js';
-
-/** A contact with what it needs: G and A⁻¹Gᵀ on the unknowns that it moves. */
-export interface Contact {
-  readonly rows: Int32Array;
-  readonly support: Int32Array;
-  /** [rows, support] each. */
-  readonly g: Float64Array;
-  readonly y: Float64Array;
-  /** G A⁻¹ Gᵀ, [rows, rows]. */
-  readonly w: Float64Array;
-}
-
-/** Unknowns that A couples. */
-export interface Group {
-  readonly unknowns: Int32Array;
-  /** Where row and column are in A, −1 where it has nothing. */
-  readonly entries: Int32Array;
-  readonly inverse: Float64Array;
-}
-
-/** A by compressed rows. */
-export interface BlockDiagonal {
-  readonly n: number;
-  readonly rowPointers: Int32Array;
-  readonly columns: Int32Array;
-  readonly groups: readonly Group[];
-  /** By unknown. */
-  readonly groupOf: Int32Array;
-}
+import type {BlockDiagonal} from './block-diagonal.js';
+import type {ContactTable} from './contact-table.js';
 
 export class ConeMatrix {
   private readonly values: Float64Array;
   private readonly own: Factor;
   /** Of the entries of A among the values. */
   private readonly fromA: Int32Array;
-  /** Where row and column of a contact's support are among the values. */
-  private readonly scatter: ReadonlyMap<Contact, Int32Array>;
+  /** Where a contact's part begins in `places`, −1 of contacts that it is not of. */
+  private readonly begins: Int32Array;
+  /** Where rows and columns of a contact's support are among the values. */
+  private readonly places: Int32Array;
   /** D G of a contact, [rows, support]. */
-  private product = new Float64Array(0);
+  private readonly product: Float64Array;
 
-  constructor({n, rowPointers, columns, groups, groupOf}: BlockDiagonal, contacts: readonly Contact[]) {
-    const pattern = patternOf(n, groups, groupOf, contacts);
+  constructor(
+    private readonly a: BlockDiagonal,
+    private readonly table: ContactTable,
+    private readonly contacts: Int32Array,
+  ) {
+    const {n, rowPointers, columns} = a.pattern;
+    const pattern = patternOf(a, table, contacts);
     const at = (row: number, column: number): number => {
       let [low, high] = [pattern.rowPointers[row], pattern.rowPointers[row + 1]];
       while (low < high) {
@@ -55,60 +34,62 @@ export class ConeMatrix {
       }
       return low;
     };
-    this.scatter = new Map(
-      contacts.map(contact => {
-        const {support} = contact;
-        const places = new Int32Array(support.length ** 2);
-        support.forEach((row, k) => support.forEach((column, l) => (places[k * support.length + l] = at(row, column))));
-        return [contact, places];
-      }),
-    );
+    const {begins, support} = table;
+    this.begins = new Int32Array(table.count).fill(-1);
+    let [length, largest] = [0, 0];
+    for (const i of contacts) {
+      const size = begins[i + 1] - begins[i];
+      this.begins[i] = length;
+      length += size ** 2;
+      largest = Math.max(largest, size);
+    }
+    this.places = new Int32Array(length);
+    let next = 0;
+    for (const i of contacts) {
+      const own = support.subarray(begins[i], begins[i + 1]);
+      for (const row of own) for (const column of own) this.places[next++] = at(row, column);
+    }
     this.fromA = new Int32Array(columns.length);
     for (let row = 0; row < n; row++)
       for (let k = rowPointers[row]; k < rowPointers[row + 1]; k++) this.fromA[k] = at(row, columns[k]);
     this.values = new Float64Array(pattern.columns.length);
+    this.product = new Float64Array(3 * largest);
     this.own = auto().analyze(pattern).createFactor();
   }
 
   get size(): number {
-    return this.scatter.size;
+    return this.contacts.length;
   }
 
-  has(contact: Contact): boolean {
-    return this.scatter.has(contact);
+  has(contact: number): boolean {
+    return this.begins[contact] >= 0;
   }
 
   /**
-   * @param contacts of those that it was made for
-   * @param stiffness D of a contact, [rows, rows], undefined where it is zero
+   * @param contacts of those that it was made for; D of others is zero
+   * @param stiffness D, [contacts of the table, 3, 3]
    * @returns false where the matrix is refused
    */
-  factor(
-    a: Float64Array,
-    contacts: readonly Contact[],
-    stiffness: (contact: Contact, index: number) => Float64Array | undefined,
-  ): boolean {
-    const {values, fromA} = this;
+  factor(contacts: Int32Array, stiffness: Float64Array): boolean {
+    const {values, fromA, places, product, table} = this;
+    const {values: a} = this.a;
+    const {sizes, begins, starts, g} = table;
     values.fill(0);
     for (let k = 0; k < a.length; k++) values[fromA[k]] += a[k];
-    for (let index = 0; index < contacts.length; index++) {
-      const contact = contacts[index];
-      const d = stiffness(contact, index);
-      if (d === undefined) continue;
-      const {rows, support, g} = contact;
-      const [k, s, places] = [rows.length, support.length, this.scatter.get(contact) as Int32Array];
-      const product = this.product.length < k * s ? (this.product = new Float64Array(k * s)) : this.product;
-      for (let i = 0; i < k; i++)
+    for (const i of contacts) {
+      const [k, s, start, d] = [sizes[i], begins[i + 1] - begins[i], starts[i], 9 * i];
+      for (let r = 0; r < k; r++)
         for (let c = 0; c < s; c++) {
           let sum = 0;
-          for (let j = 0; j < k; j++) sum += d[i * k + j] * g[j * s + c];
-          product[i * s + c] = sum;
+          for (let j = 0; j < k; j++) sum += stiffness[d + 3 * r + j] * g[start + j * s + c];
+          product[r * s + c] = sum;
         }
+      let next = this.begins[i];
       for (let r = 0; r < s; r++)
         for (let c = 0; c < s; c++) {
           let sum = 0;
-          for (let i = 0; i < k; i++) sum += g[i * s + r] * product[i * s + c];
-          values[places[r * s + c]] += sum;
+          for (let j = 0; j < k; j++) sum += g[start + j * s + r] * product[j * s + c];
+          values[places[next++]] += sum;
         }
     }
     try {
@@ -127,14 +108,18 @@ export class ConeMatrix {
 }
 
 /** Unknowns that belong together, and those that a contact moves. */
-function patternOf(n: number, groups: readonly Group[], groupOf: Int32Array, contacts: readonly Contact[]): Pattern {
-  const beside = groups.map((_, i) => new Set([i]));
-  for (const {support} of contacts) {
+function patternOf(a: BlockDiagonal, table: ContactTable, contacts: Int32Array): Pattern {
+  const {groupOf, begins, unknowns, groups} = a;
+  const {n} = a.pattern;
+  const beside = Array.from({length: groups}, (_, i) => new Set([i]));
+  for (const i of contacts) {
     const touched = new Set<number>();
-    for (const k of support) touched.add(groupOf[k]);
+    for (let k = table.begins[i]; k < table.begins[i + 1]; k++) touched.add(groupOf[table.support[k]]);
     for (const one of touched) for (const other of touched) beside[one].add(other);
   }
-  const of = groups.map((_, i) => Int32Array.from([...beside[i]].flatMap(other => [...groups[other].unknowns])).sort());
+  const of = beside.map(set =>
+    Int32Array.from([...set].flatMap(group => [...unknowns.subarray(begins[group], begins[group + 1])])).sort(),
+  );
   const pointers = new Int32Array(n + 1);
   for (let row = 0; row < n; row++) pointers[row + 1] = pointers[row] + of[groupOf[row]].length;
   const all = new Int32Array(pointers[n]);
