@@ -9,28 +9,23 @@ export class ConeSweeps {
 
   /** From p and the v of it; v is kept up. */
   sweep(): void {
-    const {contacts, p, v, friction, apart, give, table} = this.cones;
-    const {sizes, rows, begins, starts, support, g, y, w} = table;
+    const {cones} = this;
+    const {contacts, p, v, friction, give, table} = cones;
+    const {sizes, rows, begins, starts, support, y, w} = table;
     for (const i of contacts) {
       const [k, from, to, start] = [sizes[i], begins[i], begins[i + 1], starts[i]];
       const s = to - from;
       const [normal, first, second] = [rows[3 * i], rows[3 * i + 1], rows[3 * i + 2]];
-      let [u, u1, u2] = [apart[normal] + give * p[normal], 0, 0];
-      for (let l = 0; l < s; l++) {
-        const x = v[support[from + l]];
-        u += g[start + l] * x;
-        if (k > 1) u1 += g[start + s + l] * x;
-        if (k === 3) u2 += g[start + 2 * s + l] * x;
-      }
-      const push = Math.max(0, p[normal] - u / (w[9 * i] + give));
+      const u = cones.slip(i);
+      const push = Math.max(0, p[normal] - u[0] / (w[9 * i] + give));
       const more = push - p[normal];
       p[normal] = push;
       let [d1, d2] = [0, 0];
       if (k > 1) {
         const yields = table.tangentialGive(i);
         const [p1, p2] = [p[first], k === 3 ? p[second] : 0];
-        const x = p1 - (u1 + w[9 * i + 3] * more) / yields;
-        const z = k === 3 ? p2 - (u2 + w[9 * i + 6] * more) / yields : 0;
+        const x = p1 - (u[1] + w[9 * i + 3] * more) / yields;
+        const z = k === 3 ? p2 - (u[2] + w[9 * i + 6] * more) / yields : 0;
         const [size, room] = [Math.sqrt(x * x + z * z), friction[normal] * push];
         const share = size > room ? room / size : 1;
         [d1, d2] = [share * x - p1, share * z - p2];

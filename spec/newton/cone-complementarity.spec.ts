@@ -133,6 +133,20 @@ describe('cone complementarity', () => {
     cones.v.forEach((x, i) => expect(kept[i]).to.be.closeTo(x, 1e-13));
   });
 
+  it('sweeps take a ball along on a belt that slips under it, with μ times the impulse of its weight', () => {
+    const touches: Touch[] = [{ball: 0, other: -1, normal: [0, 0, 1], apart: 0}];
+    const {cones} = balls([0, 0, -0.1, 0, 0, 0], touches, 0.5);
+    // The belt moves at 3 along the first tangential row.
+    cones.apart[1] = -3;
+    cones.speed();
+    const sweeps = new ConeSweeps(cones);
+    for (let k = 0; k < 20; k++) sweeps.sweep();
+    const [pushed, along, across] = cones.p;
+    expect(pushed).to.be.closeTo(0.1 * mass, 1e-14);
+    expect(along).to.be.closeTo(0.5 * 0.1 * mass, 1e-14);
+    expect(across).to.equal(0);
+  });
+
   it('finds contacts that press though gaps are wide, one of them by what others do', () => {
     const floor = {normal: [0, 0, 1] as V3, other: -1};
     const touches: Touch[] = [
