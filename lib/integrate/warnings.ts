@@ -2,7 +2,7 @@
  * Warnings of a run: nothing failed, but something was decided that the user should
  * know about. Sentences, each once per run, in `trajectory.warnings`; nothing is printed.
  */
-import {crowdedSteps, meetings} from '../system/breaking-points.js';
+import {breakingPoints, crowdedSteps, meetings} from '../system/breaking-points.js';
 import {turned} from '../step/clock.js';
 import {loadParameters, startOf} from '../step/context.js';
 import type {TracedStep} from '../step/traced-step.js';
@@ -26,8 +26,8 @@ export function delayWarnings(prepared: Runnable): string[] {
   loadParameters(start, context);
   start.run('checks');
   const began = prepared.resumed === true ? prepared.given[state.block('began')?.offset ?? 0] : prepared.t0;
-  const delays = start.buffer('delays').subarray(1);
-  const [crowded, met] = [crowdedSteps, meetings].map(find => find(divides, delays, began, grid));
+  const points = breakingPoints(divides, start.buffer('delays').subarray(1), began);
+  const [crowded, met] = [crowdedSteps(points, divides.cuts, grid), meetings(points, grid)];
   const text = (t: number): string => String(Number(turned(grid, t).toPrecision(6)));
   const sentences: string[] = [];
   if (crowded !== undefined) {

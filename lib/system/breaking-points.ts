@@ -33,7 +33,7 @@ export interface Division {
   readonly moving: readonly boolean[];
 }
 
-interface BreakingPoint {
+export interface BreakingPoint {
   readonly at: number;
   /** It costs a scheme its order where a step is not divided there. */
   readonly counts: boolean;
@@ -41,8 +41,12 @@ interface BreakingPoint {
   readonly motion: string;
 }
 
-/** Those that steps are divided at, ascending. @param began the time at which the history ends */
-function breakingPoints(
+/**
+ * Those that steps are divided at, ascending.
+ * @param delays their lengths
+ * @param began the time at which the history ends
+ */
+export function breakingPoints(
   {order, jumpsAtStart, jumps, moving}: Division,
   delays: Float64Array,
   began: number,
@@ -61,25 +65,22 @@ function breakingPoints(
 
 const slack = (t: number): number => Math.abs(t) * timeRounding;
 
-/** Times of a run. */
+/** Times of the grid that steps go along. */
 interface Times {
   readonly steps: number;
   time(n: number): number;
 }
 
+/** How many times, and the first; undefined where there is none. */
+type Counted = {readonly count: number; readonly first: number} | undefined;
+
 /**
  * The times at which breaking points that move with parameters lie at the end of a step, or on others that move otherwise. Where they move
  * to, to either side, other steps are divided, or in another order: the run has another derivative to either side.
- * @returns how many, and the first; undefined where there is none
  */
-export function meetings(
-  division: Division,
-  delays: Float64Array,
-  began: number,
-  {time, steps}: Times,
-): {readonly count: number; readonly first: number} | undefined {
+export function meetings(all: readonly BreakingPoint[], {time, steps}: Times): Counted {
   const end = time(steps) + slack(time(steps));
-  const points = breakingPoints(division, delays, began).filter(({at}) => at > time(0) + slack(at) && at <= end);
+  const points = all.filter(({at}) => at > time(0) + slack(at) && at <= end);
   let [count, first] = [0, NaN];
   for (let i = 0, n = 1, next = 0; i < points.length; i = next) {
     const {at} = points[i];
@@ -95,18 +96,9 @@ export function meetings(
 /**
  * The steps in which a derivative of y jumps that costs the scheme its order: they hold more breaking points than they have cuts, as where
  * delays differ by less than a step.
- * @param delays their lengths
- * @param began the time at which the history ends
- * @param times of the grid that the steps go along
- * @returns how many steps, and when the first begins; undefined where there is none
+ * @returns how many steps, and when the first begins
  */
-export function crowdedSteps(
-  division: Division,
-  delays: Float64Array,
-  began: number,
-  {time, steps}: Times,
-): {readonly count: number; readonly first: number} | undefined {
-  const points = breakingPoints(division, delays, began);
+export function crowdedSteps(points: readonly BreakingPoint[], cuts: number, {time, steps}: Times): Counted {
   let [count, first] = [0, NaN];
   for (let n = 0, k = 0; n < steps && k < points.length; n++) {
     const [from, to] = [time(n), time(n + 1)];
@@ -116,7 +108,7 @@ export function crowdedSteps(
       // One that is met already, or that the step ends at, divides nothing.
       if (at - slack(at) <= last || at + slack(at) >= to) continue;
       last = at;
-      if (++found > division.cuts && counts) crowded = true;
+      if (++found > cuts && counts) crowded = true;
     }
     // What the step ends at is not within the next one either.
     if (crowded && count++ === 0) first = from;
