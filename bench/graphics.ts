@@ -10,9 +10,9 @@ import {createServer} from 'node:http';
 import type {AddressInfo} from 'node:net';
 import path from 'node:path';
 import {build} from 'esbuild';
-import {openPage} from '../spec/package/chromium.js';
+import {emulatedGraphics, openPage} from '../spec/package/chromium.js';
 
-const page = `<!doctype html><meta charset="utf-8"><title>webgl beside wasm</title><pre></pre><script type="module" src="/page.js"></script>`;
+const page = `<!doctype html><meta charset="utf-8"><title>webgl and webgpu beside wasm</title><pre></pre><script type="module" src="/page.js"></script>`;
 const contents = `
   import {measure} from './graphics-page.js';
   const show = async row => { document.querySelector('pre').append(row + '\\n'); await fetch('/row', {method: 'POST', body: row}); };
@@ -45,10 +45,7 @@ const server = createServer((request, response) => {
 await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 if (process.argv.includes('--emulated'))
-  await openPage(process.env.STIFFGRAD_CHROMIUM ?? 'chromium', url, finished, [
-    '--use-angle=swiftshader',
-    '--enable-unsafe-swiftshader',
-  ]);
+  await openPage(process.env.STIFFGRAD_CHROMIUM ?? 'chromium', url, finished, emulatedGraphics);
 else {
   console.log(`open ${url}`);
   await finished;

@@ -38,7 +38,7 @@ export interface Call {
 
 /** Values of a tensor in double precision, without moving it from its backend. */
 export function read(backend: tf.KernelBackend, info: TensorInfo): Float64Array {
-  return readFrom(backend, info.dataId);
+  return readFrom(backend, info);
 }
 
 /** `Float32Array` is looked up at the call on purpose: a trace lets it stand for `Float64Array`. */
@@ -202,7 +202,7 @@ export function nativeOr(
   } catch {
     return double();
   }
-  if (outputs.every(({dataId}) => isFinite(readFrom(backend, dataId)))) {
+  if (outputs.every(output => isFinite(readFrom(backend, output)))) {
     return outputs;
   }
   tf.dispose(outputs);

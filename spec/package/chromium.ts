@@ -3,6 +3,8 @@
  */
 import {execFile, spawn, spawnSync} from 'node:child_process';
 import {mkdtemp, rm, writeFile} from 'node:fs/promises';
+import {createServer} from 'node:http';
+import type {AddressInfo} from 'node:net';
 import {tmpdir} from 'node:os';
 import path from 'node:path';
 import {promisify} from 'node:util';
@@ -28,13 +30,25 @@ function findChromium(): string | undefined {
   return names.find(name => name !== undefined && spawnSync(name, ['--version'], {timeout: 20_000}).status === 0);
 }
 
+/** Chromium's own emulation of a graphics processor, for webgl and webgpu. */
+export const emulatedGraphics: readonly string[] = [
+  '--use-angle=swiftshader',
+  '--enable-unsafe-swiftshader',
+  '--use-vulkan=swiftshader',
+  '--enable-features=Vulkan',
+  '--use-webgpu-adapter=swiftshader',
+  '--enable-unsafe-webgpu',
+  '--ignore-gpu-blocklist',
+];
+
+const withoutGraphics: readonly string[] = ['--disable-gpu'];
+
 async function withProfile<T>(work: (place: string, flags: readonly string[]) => Promise<T>): Promise<T> {
   const place = await mkdtemp(path.join(tmpdir(), 'stiffgrad-browser-'));
   try {
     return await work(place, [
       '--headless',
       '--no-sandbox',
-      '--disable-gpu',
       '--disable-quic',
       '--no-first-run',
       '--disable-background-networking',
@@ -52,7 +66,7 @@ async function withProfile<T>(work: (place: string, flags: readonly string[]) =>
 export function pageText(
   chromium: string,
   script: string,
-  {policy = '', flags: more = []}: {readonly policy?: string; readonly flags?: readonly string[]} = {},
+  {policy = '', flags: more = withoutGraphics}: {readonly policy?: string; readonly flags?: readonly string[]} = {},
 ): Promise<string> {
   return withProfile(async (place, flags) => {
     const page = path.join(place, 'page.html');
@@ -69,29 +83,80 @@ export function pageText(
   });
 }
 
-/** What `name()` of a program in this folder gives in a page; numbers come back by JSON, to the bit. Where it fails, this does. */
-export async function answerInPage<T>(
-  chromium: string,
-  program: string,
-  name: string,
-  options?: Parameters<typeof pageText>[2],
-): Promise<T> {
-  const {outputFiles} = await bundle(`
-    import {${name} as answer} from '${program}';
-    const show = value => { document.querySelector('pre').textContent = btoa(unescape(encodeURIComponent(JSON.stringify(value)))); };
+const program = (of: string, name: string, show: string): Promise<BuildResult<{write: false; metafile: true}>> =>
+  bundle(`
+    import {${name} as answer} from '${of}';
+    const show = ${show};
     answer().then(show, error => show({error: String(error?.stack)}));`);
-  const text = await pageText(chromium, outputFiles[0].text, options);
-  const answer = JSON.parse(Buffer.from(text, 'base64').toString('utf8')) as T & {readonly error?: string};
+
+function answerOf<T>(text: string): T {
+  const answer = JSON.parse(text) as T & {readonly error?: string};
   if (answer.error !== undefined) throw new Error(`in the page: ${answer.error}`);
   return answer;
 }
+
+/** What `name()` of a program in this folder gives in a page; numbers come back by JSON, to the bit. Where it fails, this does. */
+export async function answerInPage<T>(
+  chromium: string,
+  of: string,
+  name: string,
+  options?: Parameters<typeof pageText>[2],
+): Promise<T> {
+  const {outputFiles} = await program(
+    of,
+    name,
+    "value => { document.querySelector('pre').textContent = btoa(unescape(encodeURIComponent(JSON.stringify(value)))); }",
+  );
+  const text = await pageText(chromium, outputFiles[0].text, options);
+  return answerOf(Buffer.from(text, 'base64').toString('utf8'));
+}
+
+/** The same in real time, from a server: webgpu answers nothing in virtual time. */
+export async function answerFromServer<T>(
+  chromium: string,
+  of: string,
+  name: string,
+  flags?: readonly string[],
+): Promise<T> {
+  const {outputFiles} = await program(
+    of,
+    name,
+    "value => fetch('/answer', {method: 'POST', body: JSON.stringify(value)})",
+  );
+  let answered: (text: string) => void;
+  const answer = new Promise<string>(resolve => (answered = resolve));
+  const server = createServer((request, response) => {
+    if (request.url === '/answer') {
+      let body = '';
+      request.setEncoding('utf8').on('data', (part: string) => (body += part));
+      request.on('end', () => {
+        response.end();
+        answered(body);
+      });
+      return;
+    }
+    const isPage = request.url === '/';
+    response.setHeader('content-type', isPage ? 'text/html' : 'text/javascript');
+    response.end(isPage ? page : outputFiles[0].text);
+  });
+  await new Promise<void>(listening => server.listen(0, '127.0.0.1', listening));
+  try {
+    const {port} = server.address() as AddressInfo;
+    return answerOf(await openPage(chromium, `http://127.0.0.1:${port}/`, answer, flags));
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+const page = `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><script type="module" src="/program.js"></script>`;
 
 /** Keeps a page open, in real time, while `during` lasts: threads of a page do not run in virtual time. */
 export function openPage<T>(
   chromium: string,
   url: string,
   during: Promise<T>,
-  more: readonly string[] = [],
+  more: readonly string[] = withoutGraphics,
 ): Promise<T> {
   return withProfile(async (_, flags) => {
     const browser = spawn(chromium, [...flags, ...more, '--remote-debugging-port=0', url], {stdio: 'ignore'});

@@ -1,24 +1,32 @@
-/** What graphics.spec.ts runs in a page: the tensor engine on tfjs's webgl backend, before and after its context is lost. */
+/** What graphics.spec.ts runs in a page: the tensor engine on tfjs's webgl and webgpu backends, before and after their device is lost. */
 import * as tf from '@tensorflow/tfjs';
+import '@tensorflow/tfjs-backend-webgpu';
 import {ode, rk4, simulate} from '../../lib/index.js';
 
 export interface Graphics {
   readonly backend: string;
-  /** Ends and gradients, by the tensor engine on the graphics processor and by the compiled one. */
+  /** Ends and gradients: by the tensor engine on the graphics processor, by the compiled one, and by that of a parameter that lies there. */
   readonly numbers: readonly (readonly number[])[];
   /** Names and codes of errors after the loss: a run there, and a compiled one of a parameter that lay there. */
   readonly lost: readonly string[];
   /** Of a compiled run of arrays, after the loss. */
   readonly after: readonly number[];
+  /** How many tensors the runs before the loss left behind. */
+  readonly tensors: number;
 }
 
 const size = 40;
 const rows = 4;
 
-export async function graphics(): Promise<Graphics> {
-  const none = {backend: '', numbers: [], lost: [], after: []};
-  if (!(await tf.setBackend('webgl').catch(() => false))) return none;
+export const webgl = (): Promise<Graphics> => graphics('webgl');
+export const webgpu = (): Promise<Graphics> => graphics('webgpu');
+
+async function graphics(backend: 'webgl' | 'webgpu'): Promise<Graphics> {
+  const none = {backend: '', numbers: [], lost: [], after: [], tensors: 0};
+  if (!(await tf.setBackend(backend).catch(() => false))) return none;
   await tf.ready();
+  // Without a canvas that shows what webgpu computed, tfjs reads zeros of it.
+  if (tf.tidy(() => tf.fill([1], 2).dataSync())[0] !== 2) return none;
   const system = ode<{w: tf.Tensor2D}>({derivative: ({y, params}) => tf.tanh(tf.matMul(y as tf.Tensor2D, params.w))});
   const table = (of: (i: number, j: number) => number, height: number): number[][] =>
     Array.from({length: height}, (_, i) => Array.from({length: size}, (_x, j) => of(i, j)));
@@ -39,12 +47,16 @@ export async function graphics(): Promise<Graphics> {
     trajectory.dispose();
     return [...end, ...(pullback({y: cotangent}).params.w as Float64Array)];
   };
+  const before = tf.memory().numTensors;
   const numbers = [run('tensor', {w}), run('auto', {w})];
 
-  // Computed there, and not read yet; large enough that tfjs does not compute it on the processor itself.
+  // Computed there, and not read before stiffgrad does; large enough that tfjs does not compute it on the processor itself.
   const onDevice = tf.tidy(() => tf.matMul(tf.tensor2d(w), tf.eye(size)));
-  const {gl} = (tf.backend() as unknown as {gpgpu: {gl: WebGL2RenderingContext}}).gpgpu;
-  gl.getExtension('WEBGL_lose_context')?.loseContext();
+  numbers.push(run('auto', {w: onDevice}));
+  const unread = tf.tidy(() => tf.matMul(tf.tensor2d(w), tf.eye(size)));
+  const tensors = tf.memory().numTensors - before - 2;
+  if (tf.getBackend() !== backend) return none;
+  lose();
   const outcome = (work: () => unknown): string => {
     try {
       work();
@@ -53,6 +65,16 @@ export async function graphics(): Promise<Graphics> {
       return `${(error as Error).name} ${(error as {code?: string}).code ?? ''}`;
     }
   };
-  const lost = [outcome(() => run('tensor', {w})), outcome(() => run('auto', {w: onDevice}))];
-  return {backend: tf.getBackend(), numbers, lost, after: run('auto', {w})};
+  const lost = [outcome(() => run('tensor', {w})), outcome(() => run('auto', {w: unread}))];
+  return {backend, numbers, lost, after: run('auto', {w}), tensors};
+}
+
+/** Takes the device away, as the browser does. */
+function lose(): void {
+  const {gpgpu, device} = tf.backend() as unknown as {
+    readonly gpgpu?: {readonly gl: WebGL2RenderingContext};
+    readonly device?: {destroy(): void};
+  };
+  gpgpu?.gl.getExtension('WEBGL_lose_context')?.loseContext();
+  device?.destroy();
 }

@@ -1,7 +1,6 @@
 /**
  * Runs programs as tfjs operations on whatever backend is active when they run: cpu, wasm, tensorflow,
- * webgl. Numbers are float32 there. Results are read back at once, so a backend that reads only
- * asynchronously (webgpu) will not do. A run leaves no tensor behind and nothing on a tape around it.
+ * webgl, webgpu. Numbers are float32 there. Results are read back at once. A run leaves no tensor behind and nothing on a tape around it.
  */
 import * as tf from '@tensorflow/tfjs';
 import {broadcastShapes} from '../../graph/build.js';
