@@ -4,23 +4,32 @@ import '@tensorflow/tfjs-backend-webgpu';
 import {ode, rk4, simulate} from '../lib/index.js';
 
 const steps = 10;
-const widths = [64, 256, 1024, 4096];
 const batches = [1, 32, 512, 4096];
+/** Layers of each network by width, and the widths measured. */
+const networks = {
+  thin: {layers: (width: number) => [8, width, 8], widths: [64, 256, 1024, 4096]},
+  square: {layers: (width: number) => [width, width], widths: [64, 256, 1024]},
+};
+/** Repetitions end here: what takes longer varies little. */
+const enoughMs = 2000;
 
-/** The least of three, in ms: a gradient of the sum of the end states by both layers' weights. */
+/** The least of at most three, in ms: a gradient of the sum of the end states by all weights. */
 function gradientTime(
   engine: 'auto' | 'tensor',
   precision: 'single' | undefined,
-  width: number,
+  layers: readonly number[],
   batch: number,
 ): number {
-  const weights = (rows: number, columns: number): tf.Tensor2D =>
-    tf.randomNormal([rows, columns], 0, 1 / Math.sqrt(rows), 'float32', rows + columns);
-  const system = ode<{a: tf.Tensor2D; b: tf.Tensor2D}>({
-    derivative: ({y, params}) => tf.matMul(tf.tanh(tf.matMul(y as tf.Tensor2D, params.a)), params.b),
+  const params: {[layer: string]: tf.Tensor} = {};
+  layers.slice(1).forEach((columns, i) => {
+    const [rows, seed] = [layers[i], layers[i] + columns];
+    params[`layer${i}`] = tf.randomNormal([rows, columns], 0, 1 / Math.sqrt(rows), 'float32', seed);
   });
-  const params = {a: weights(8, width), b: weights(width, 8)};
-  const initial = {y: tf.ones([batch, 8])};
+  const system = ode<typeof params>({
+    derivative: ({y, params: weights}) =>
+      Object.values(weights).reduce<tf.Tensor>((x, w) => tf.tanh(tf.matMul(x, w)), y),
+  });
+  const initial = {y: tf.ones([batch, layers[0]])};
   const options = {
     scheme: rk4(),
     dt: 0.1,
@@ -31,7 +40,7 @@ function gradientTime(
     ...(precision && {precision}),
   } as const;
   const prepared = simulate.prepare(system, initial, options);
-  const cotangent = new Float64Array(2 * batch * 8).fill(1);
+  const cotangent = new Float64Array(2 * batch * layers[0]).fill(1);
   const once = (): number => {
     const begin = performance.now();
     const {trajectory, pullback} = prepared.vjp({initial, params});
@@ -39,8 +48,10 @@ function gradientTime(
     trajectory.dispose();
     return performance.now() - begin;
   };
-  once();
-  const least = Math.min(once(), once(), once());
+  let least = Infinity;
+  const end = performance.now() + enoughMs;
+  once(); // Compiles.
+  for (let i = 0; i < 3 && (i === 0 || performance.now() < end); i++) least = Math.min(least, once());
   tf.dispose([params, initial]);
   return least;
 }
@@ -71,18 +82,23 @@ export async function measure(show: (row: string) => void | Promise<void>): Prom
   const backends = await processors();
   for (const [name, processor] of backends) await show(`${name}: ${processor}`);
   if (backends.size === 0) throw new Error('This browser has neither WebGL nor WebGPU.');
-  await show('width  batch   webgl ms  webgpu ms  wasm double ms  wasm single ms');
-  for (const width of widths) {
-    for (const batch of batches) {
-      const times: string[] = [];
-      for (const name of ['webgl', 'webgpu'] as const) {
-        if (!backends.has(name)) times.push('-');
-        else if (!(await tf.setBackend(name))) throw new Error(`${name} is gone.`);
-        else times.push(gradientTime('tensor', undefined, width, batch).toFixed(1));
+  for (const [network, {layers, widths}] of Object.entries(networks)) {
+    await show(`${network}: ${layers(9).join(' → ').replaceAll('9', 'width')}`);
+    await show('width  batch   webgl ms  webgpu ms  wasm double ms  wasm single ms');
+    for (const width of widths) {
+      for (const batch of batches) {
+        const times: string[] = [];
+        for (const name of ['webgl', 'webgpu'] as const) {
+          if (!backends.has(name)) times.push('-');
+          else if (!(await tf.setBackend(name))) throw new Error(`${name} is gone.`);
+          else times.push(gradientTime('tensor', undefined, layers(width), batch).toFixed(1));
+        }
+        await tf.setBackend('cpu');
+        for (const precision of [undefined, 'single'] as const)
+          times.push(gradientTime('auto', precision, layers(width), batch).toFixed(1));
+        const cells = [width, batch, ...times];
+        await show(cells.map((cell, i) => String(cell).padStart([5, 6, 10, 10, 15, 15][i])).join(' '));
       }
-      await tf.setBackend('cpu');
-      times.push(...([undefined, 'single'] as const).map(x => gradientTime('auto', x, width, batch).toFixed(1)));
-      await show([width, batch, ...times].map((cell, i) => String(cell).padStart([5, 6, 10, 10, 15, 15][i])).join(' '));
     }
   }
 }

@@ -4,7 +4,7 @@
  *   npx tsx bench/graphics.ts             serves a page; open it in the browser to measure
  *   npx tsx bench/graphics.ts --emulated  opens headless Chromium, which emulates the graphics processor
  *
- * Rows of the page come back and are printed here. Network 8 → width → 8 with tanh, ten steps of rk4, one gradient.
+ * Rows of the page come back and are printed here. Networks 8 → width → 8 and width → width with tanh, ten steps of rk4, one gradient.
  */
 import {createServer} from 'node:http';
 import type {AddressInfo} from 'node:net';
