@@ -72,5 +72,5 @@ function readMarked(holder: tf.KernelBackend, tensor: tf.TensorInfo): Float64Arr
 const lost = (backend: 'webgl' | 'webgpu'): DeviceError =>
   new DeviceError(
     'device-lost',
-    `tfjs's ${backend} backend has lost its graphics processor and the values of its tensors, because the driver was reset or memory ran out. Reload the page; or call tf.removeBackend('${backend}') and tf.setBackend('cpu'), and create the tensors again.`,
+    `tfjs's ${backend} backend has lost its graphics processor and the values of its tensors, because the driver was reset or memory ran out${backend === 'webgpu' ? ', or this browser cannot show them on a canvas, as tfjs reads them' : ''}. Reload the page; or call tf.removeBackend('${backend}') and tf.setBackend('cpu'), and create the tensors again.`,
   );

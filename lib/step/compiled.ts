@@ -96,10 +96,14 @@ export class CompiledStep {
     return this.traced.functions.residual !== undefined;
   }
 
+  private get isDistant(): boolean {
+    return this.engine.distant === true;
+  }
+
   /** What a step leaves for `adjoint`. */
   get kept(): Kept {
     return (this.ownKept ??= this.timed(() =>
-      narrowed(adjointPrograms(this.step, this.matrices.jacobian, this.addsUp), this.step),
+      narrowed(adjointPrograms(this.step, this.matrices.jacobian, this.addsUp), this.step, this.isDistant),
     ));
   }
 
@@ -110,7 +114,7 @@ export class CompiledStep {
 
   /** What an explicit step keeps beside its state, where its time and its length have derivatives too; undefined where that is not worth it. */
   get layers(): LayersKept | undefined {
-    if (this.implicit) return undefined;
+    if (this.implicit || this.isDistant) return undefined;
     if (this.ownLayers === undefined)
       this.ownLayers = this.timed(() => layersOf(this.historyAdjointPrograms, this.step)) ?? null;
     return this.ownLayers ?? undefined;
@@ -306,8 +310,10 @@ export class CompiledStep {
     const other = new CompiledStep(this.traced, engine, this.matrices.checkedMatrices);
     this.matrices.shareWith(other.matrices);
     other.ownDerived = this.ownDerived;
-    other.ownKept = this.ownKept;
-    other.ownLayers = this.ownLayers;
+    if (other.isDistant === this.isDistant) {
+      other.ownKept = this.ownKept;
+      other.ownLayers = this.ownLayers;
+    }
     other.ownHistoryAdjoint = this.ownHistoryAdjoint;
     return other;
   }
@@ -350,7 +356,7 @@ export class CompiledStep {
 
   /** With what is computed once a run and once a step apart; on a device a number that is handed over goes there and back, which costs more than most programs. */
   private ahead(programs: Programs): Programs {
-    if (this.engine.distant === true) return withParameterProgram(programs, this.derived.values);
+    if (this.isDistant) return withParameterProgram(programs, this.derived.values);
     const late = latePrograms(programs);
     // `keep` begins with the update of its step. Of an explicit one that is all of the work, and would be compiled twice.
     const isTwice = late.keep !== undefined && !this.implicit;

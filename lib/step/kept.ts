@@ -3,7 +3,8 @@
  * mostly through fewer numbers: those of a chain under the midpoint rule through the positions at the
  * midpoint, n numbers where x and z are 3n. So these are kept, which is less to write, to hold and to read,
  * and need not be computed again. What the step has computed with much work, as the layers of a network, is kept
- * too where that costs less than to compute it again: a minimum cut (graph/ahead.ts) decides.
+ * too where that costs less than to compute it again: a minimum cut (graph/ahead.ts) decides. On a device nothing is: what is
+ * kept goes from it and back, and work costs little there.
  */
 import type {Programs} from '../engine/engine.js';
 import {concat, reshape, slice} from '../graph/build.js';
@@ -89,17 +90,20 @@ function sparedWork(update: Node, sources: readonly Node[]): (node: Node) => num
 /** How steps are recorded for a gradient: by what the way back needs of them alone, or whole, and beside their state what was much work. */
 export type Keeps = 'narrow' | 'layers';
 
-/** @param adjoint the programs of the way back */
-export function narrowed(adjoint: ProgramsOf<AdjointProgram>, step: TracedStep): Kept {
+/**
+ * @param adjoint the programs of the way back
+ * @param isDistant whether the engine that runs them is (engine.ts)
+ */
+export function narrowed(adjoint: ProgramsOf<AdjointProgram>, step: TracedStep, isDistant: boolean): Kept {
   const programs = adjoint as Programs;
   const past = [step.inputs.x, step.inputs.z];
-  const {node, size, programs: own} = cutThrough(programs, {}, step, past);
+  const {node, size, programs: own} = cutThrough(programs, {}, step, {past, isDistant});
   return {
     node,
     size,
     programs: own,
     reading<Name extends string>(more: ProgramsOf<Name>) {
-      const {more: reading} = cutThrough(programs, more as Programs, step, past);
+      const {more: reading} = cutThrough(programs, more as Programs, step, {past, isDistant});
       const whole = Object.values(reading).some(
         ({inputs}) => inputs.includes(step.inputs.x) || inputs.includes(step.inputs.z),
       );
@@ -118,13 +122,10 @@ const fewestLayers = 512;
 export function layersOf(adjoint: ProgramsOf<HistoryAdjointProgram>, step: TracedStep): LayersKept | undefined {
   const {pullStep, inside, ...others} = adjoint as {readonly [name: string]: Graph | undefined};
   if (pullStep === undefined) return undefined;
-  const {node, size, programs} = cutThrough(
-    {pullStep, ...(inside === undefined ? {} : {inside})},
-    {},
-    step,
-    [],
-    'layers',
-  );
+  const {node, size, programs} = cutThrough({pullStep, ...(inside === undefined ? {} : {inside})}, {}, step, {
+    past: [],
+    name: 'layers',
+  });
   return node === undefined || size < fewestLayers ? undefined : {node, size, programs: {...others, ...programs}};
 }
 
@@ -145,14 +146,17 @@ interface Cut {
 
 /**
  * @param more programs that have no say in what is kept
- * @param past what of the state and the unknown is not there on the way back unless it is kept
+ * @param options past: what of the state and the unknown is not there on the way back unless it is kept
  */
 function cutThrough(
   programs: Programs,
   more: Programs,
   {functions: {residual, residualBlocks = residual, update}, inputs: {x, z}}: TracedStep,
-  past: readonly Node[],
-  name: 'kept' | 'layers' = 'kept',
+  {
+    past,
+    isDistant = false,
+    name = 'kept',
+  }: {readonly past: readonly Node[]; readonly isDistant?: boolean; readonly name?: 'kept' | 'layers'},
 ): Cut {
   const own = Object.entries(programs);
   const graphs = [...own, ...Object.entries(more)];
@@ -166,7 +170,8 @@ function cutThrough(
   const all = [...outputs, update];
   const nodes = simplifyNodes(all, topological(all).filter(isInput));
   const wanted = nodes.slice(0, asking);
-  const spared = sparedWork(nodes.pop() as Node, [x, z]);
+  const made = nodes.pop() as Node;
+  const spared = isDistant ? () => 0 : sparedWork(made, [x, z]);
   const later = topological(wanted).filter((node): node is Node<'input'> => isInput(node) && !known.has(node));
   const {values} = worthAhead(wanted, new Set(later.map(({attributes: {name}}) => name)), {
     runs: 1,

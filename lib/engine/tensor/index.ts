@@ -78,9 +78,17 @@ function compileGraph(graph: Graph, buffers: ReadonlyMap<string, Float64Array>):
     const values = uploads.map(start => start());
     for (const {operands, compute} of steps) values.push(compute(operands.map(place => values[place])));
     // All are read before any is written: an output may have the name of an input that another shows.
-    const results = outputs.map(({place}) => numbersOf(values[place]));
+    const results = readTogether(outputs.map(({place}) => values[place]));
     outputs.forEach(({buffer}, i) => buffer.set(results[i]));
   };
+}
+
+/** In one piece, since a device is waited for at every read; one by one where they are not all of one type. */
+function readTogether(tensors: readonly tf.Tensor[]): Float64Array[] {
+  if (tensors.length < 2 || tensors.some(({dtype}) => dtype !== 'float32')) return tensors.map(numbersOf);
+  const numbers = numbersOf(tf.concat(tensors.map(tensor => tf.reshape(tensor, [-1]))));
+  let end = 0;
+  return tensors.map(({size}) => numbers.subarray(end, (end += size)));
 }
 
 /** Rounds a buffer to float32 and makes a tensor of it; tfjs may keep the array, which is ours until the run is over. */
