@@ -7,6 +7,7 @@ import {interpreter} from '../../lib/engine/interpreter.js';
 import {tensor} from '../../lib/engine/tensor/index.js';
 import {loadTensorflow} from '../../lib/tfjs/native.js';
 import {SingularMatrixError} from '../../lib/errors.js';
+import {ode, rk4, simulate} from '../../lib/index.js';
 import {
   add,
   binary,
@@ -372,5 +373,43 @@ describe('engine: tensor', () => {
     tf.removeBackend('other');
     executable.run('run');
     expect(Array.from(executable.buffer('y'))).to.deep.equal([4, 9]);
+  });
+});
+
+describe('engine tensor on a device', () => {
+  it('reads each program once, and nothing that a step has computed on the way to its end', () => {
+    const [steps, batch, width] = [4, 8, 50];
+    const fill = (rows: number, columns: number, k: number): number[][] =>
+      Array.from({length: rows}, (_, i) => Array.from({length: columns}, (_x, j) => Math.sin(k + 3 * i + 5 * j) / 5));
+    const system = ode<{a: tf.Tensor2D; b: tf.Tensor2D}>({
+      derivative: ({y, params: {a, b}}) => tf.matMul(tf.tanh(tf.matMul(y as tf.Tensor2D, a)), b),
+    });
+    const params = {a: fill(2, width, 1), b: fill(width, 2, 2)};
+    const gradient = (engine: 'tensor' | 'wasm'): Float64Array => {
+      const options = {scheme: rk4(), dt: 0.1, steps, saveAt: 'end', engine, params: params as never} as const;
+      const {trajectory, pullback} = simulate.vjp(system, {y: fill(batch, 2, 3)}, options);
+      trajectory.dispose();
+      return pullback({y: new Float64Array(2 * batch * 2).fill(1)}).params.a as Float64Array;
+    };
+    const backend = tf.backend();
+    const sizes: number[] = [];
+    const {readSync} = backend;
+    backend.readSync = function (id) {
+      const values = readSync.call(this, id);
+      sizes.push(values.length);
+      return values;
+    };
+    let found: Float64Array;
+    try {
+      found = gradient('tensor');
+    } finally {
+      backend.readSync = readSync;
+    }
+    const exact = gradient('wasm');
+    const size = Math.max(...exact.map(Math.abs));
+    exact.forEach((value, i) => expect(found[i]).to.be.closeTo(value, 1e-5 * size));
+    // Hidden layers of a step have 4 · 8 · 50 numbers; both weights have 200, and the state 16.
+    expect(Math.max(...sizes)).to.be.at.most(2 * 2 * width + 2 * 2 * batch);
+    expect(sizes.filter(length => length > 2 * batch).length).to.be.at.most(2 * steps + 2);
   });
 });
