@@ -27,7 +27,7 @@ export interface Engine {
    * of all of them: of what is compiled before the first is used. undefined where there is no such memory.
    */
   readonly inOneMemory?: () => Engine | undefined;
-  /** Numbers that programs exchange go to a device and back, so values are not precomputed once per run or step. */
+  /** Numbers that programs exchange go to a device and back: values are not precomputed once per run or step, nor kept for a gradient. */
   readonly distant?: boolean;
 }
 
