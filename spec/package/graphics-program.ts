@@ -11,6 +11,8 @@ export interface Graphics {
   readonly lost: readonly string[];
   /** Of a compiled run of arrays, after the loss. */
   readonly after: readonly number[];
+  /** The error of a run with a parameter that lies there while another backend is the current one. */
+  readonly elsewhere: string;
   /** How many tensors the runs before the loss left behind. */
   readonly tensors: number;
 }
@@ -22,7 +24,7 @@ export const webgl = (): Promise<Graphics> => graphics('webgl');
 export const webgpu = (): Promise<Graphics> => graphics('webgpu');
 
 async function graphics(backend: 'webgl' | 'webgpu'): Promise<Graphics> {
-  const none = {backend: '', numbers: [], lost: [], after: [], tensors: 0};
+  const none = {backend: '', numbers: [], lost: [], after: [], tensors: 0, elsewhere: ''};
   if (!(await tf.setBackend(backend).catch(() => false))) return none;
   await tf.ready();
   // Without a canvas that shows what webgpu computed, tfjs reads zeros of it.
@@ -51,12 +53,8 @@ async function graphics(backend: 'webgl' | 'webgpu'): Promise<Graphics> {
   const numbers = [run('tensor', {w}), run('auto', {w})];
 
   // Computed there, and not read before stiffgrad does; large enough that tfjs does not compute it on the processor itself.
-  const onDevice = tf.tidy(() => tf.matMul(tf.tensor2d(w), tf.eye(size)));
+  const [onDevice, other, unread] = [0, 1, 2].map(() => tf.tidy(() => tf.matMul(tf.tensor2d(w), tf.eye(size))));
   numbers.push(run('auto', {w: onDevice}));
-  const unread = tf.tidy(() => tf.matMul(tf.tensor2d(w), tf.eye(size)));
-  const tensors = tf.memory().numTensors - before - 2;
-  if (tf.getBackend() !== backend) return none;
-  lose();
   const outcome = (work: () => unknown): string => {
     try {
       work();
@@ -65,8 +63,14 @@ async function graphics(backend: 'webgl' | 'webgpu'): Promise<Graphics> {
       return `${(error as Error).name} ${(error as {code?: string}).code ?? ''}`;
     }
   };
+  await tf.setBackend('cpu');
+  const elsewhere = outcome(() => run('auto', {w: other}));
+  await tf.setBackend(backend);
+  const tensors = tf.memory().numTensors - before - 3;
+  if (tf.getBackend() !== backend) return none;
+  lose();
   const lost = [outcome(() => run('tensor', {w})), outcome(() => run('auto', {w: unread}))];
-  return {backend, numbers, lost, after: run('auto', {w}), tensors};
+  return {backend, numbers, lost, after: run('auto', {w}), tensors, elsewhere};
 }
 
 /** Takes the device away, as the browser does. */

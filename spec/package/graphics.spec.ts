@@ -25,6 +25,10 @@ import type {Graphics} from './graphics-program.js';
       expect(graphics).not.to.deep.equal(compiled);
     });
 
+    it('is read while another backend is the current one where it can be, and else that is told', () => {
+      expect(there.elsewhere).to.equal(backend === 'webgl' ? 'nothing was thrown' : 'DeviceError device-asynchronous');
+    });
+
     it('leaves no tensor behind', () => {
       expect(there.tensors).to.equal(0);
     });
