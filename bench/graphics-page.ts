@@ -5,11 +5,13 @@ import {ode, rk4, simulate} from '../lib/index.js';
 
 const steps = 10;
 const batches = [1, 32, 512];
-/** Layers of each network by width, and the widths measured. */
+const widths = [64, 256, 1024];
+/** Layers of each network by width. */
 const networks = {
-  thin: {layers: (width: number) => [8, width, 8], widths: [64, 256, 1024]},
-  square: {layers: (width: number) => [width, width], widths: [64, 256, 1024]},
+  '8 → width → 8': (width: number) => [8, width, 8],
+  'width → width': (width: number) => [width, width],
 };
+const graphics = ['webgl', 'webgpu'] as const;
 /** Repetitions end here: what takes longer varies little. */
 const enoughMs = 2000;
 
@@ -57,9 +59,9 @@ function gradientTime(
 }
 
 /** What the browser says of the processor that each backend runs on; only of those that it has and that can be read at once. */
-async function processors(names: readonly ('webgl' | 'webgpu')[]): Promise<Map<'webgl' | 'webgpu', string>> {
-  const found = new Map<'webgl' | 'webgpu', string>();
-  for (const name of names) {
+async function processors(): Promise<Map<(typeof graphics)[number], string>> {
+  const found = new Map<(typeof graphics)[number], string>();
+  for (const name of graphics) {
     if (!(await tf.setBackend(name).catch(() => false))) continue;
     await tf.ready();
     const {gpgpu, adapterInfo} = tf.backend() as unknown as {
@@ -80,20 +82,17 @@ async function processors(names: readonly ('webgl' | 'webgpu')[]): Promise<Map<'
 }
 
 /** Rows of a table, one as soon as it is there; backends take turns within a row. */
-export async function measure(
-  show: (row: string) => void | Promise<void>,
-  names: readonly ('webgl' | 'webgpu')[] = ['webgl', 'webgpu'],
-): Promise<void> {
-  const backends = await processors(names);
+export async function measure(show: (row: string) => void | Promise<void>): Promise<void> {
+  const backends = await processors();
   for (const [name, processor] of backends) await show(`${name}: ${processor}`);
   if (backends.size === 0) throw new Error('This browser has neither WebGL nor WebGPU.');
-  for (const [network, {layers, widths}] of Object.entries(networks)) {
-    await show(`${network}: ${layers(9).join(' → ').replaceAll('9', 'width')}`);
+  for (const [network, layers] of Object.entries(networks)) {
+    await show(network);
     await show('width  batch   webgl ms  webgpu ms  wasm double ms  wasm single ms');
     for (const width of widths) {
       for (const batch of batches) {
         const times: string[] = [];
-        for (const name of ['webgl', 'webgpu'] as const) {
+        for (const name of graphics) {
           if (!backends.has(name)) times.push('-');
           else if (!(await tf.setBackend(name))) throw new Error(`${name} is gone.`);
           else times.push(gradientTime('tensor', undefined, layers(width), batch).toFixed(1));
