@@ -1,14 +1,14 @@
 /**
- * The gradients of runs in lanes (step/lanes.ts). Every lane traverses its member's own steps backwards, from the last
- * to the first, whatever their times; rejected steps are skipped. A finished lane has a cotangent of zero, which adds
- * nothing, until it takes the next member.
+ * The gradients of runs in lanes (step/lanes.ts): backwards through the steps that all lanes took together. A lane that took
+ * none then, as its step was rejected or its member had finished, has a cotangent of zero, which adds nothing.
  */
 import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters, noRedundancy, startOf} from '../step/context.js';
 import type {LaneAdjointProgram, LaneStep} from '../step/lanes.js';
-import {laneAdjointPrograms, laneParameters, laneViews} from '../step/lanes.js';
+import {laneParameters, laneViews} from '../step/lanes.js';
 import {addTo} from './add-to.js';
+import type {LaneRecord, LaneRound} from './lane-record.js';
 import {ParameterCotangents} from './parameter-cotangents.js';
 import type {StepRecord} from './record.js';
 import type {Saved} from './step-history.js';
@@ -18,13 +18,20 @@ import {auto} from '../linear/index.js';
 
 /** What a run in a lane leaves for its gradient. */
 export interface LanePath {
-  /** Of its accepted steps. */
-  readonly record: StepRecord;
+  /** Number of its accepted steps. */
+  readonly count: number;
   readonly saved: Saved;
   /** The state that it ended in. */
   readonly end: Float64Array;
   /** The step that began it. */
   readonly start: StepRecord;
+}
+
+/** What all of them leave. */
+export interface LaneWays {
+  readonly record: LaneRecord;
+  /** Of each member. */
+  readonly paths: readonly LanePath[];
 }
 
 /** The gradients of members in lanes. */
@@ -41,26 +48,39 @@ export interface LaneGradients {
 export function pullLanes(
   step: LaneStep,
   members: readonly StepContext[],
-  paths: readonly LanePath[],
+  ways: LaneWays,
   cotangents: readonly (Float64Array | undefined)[],
 ): LaneGradients {
-  const pull = new LanePull(step, members, paths, cotangents);
-  const asked = members.flatMap((_, i) => (cotangents[i] === undefined ? [] : [i]));
-  const size = step.own.size > 0 ? step.lanes : asked.length;
-  for (let from = 0; from < asked.length; from += size) pull.run(asked.slice(from, from + size));
+  const pull = new LanePull(step, members, ways, cotangents);
+  for (const round of ways.record.rounds)
+    if (cotangents.slice(round.first, round.end).some(one => one !== undefined)) pull.run(round);
   return pull;
 }
 
 /** The member that is in a lane, and how far back it is. */
 interface Place {
   readonly i: number;
-  /** The step to be pulled next. */
+  /** Its step to be pulled next. */
   k: number;
-  readonly cursor: SavedCursor;
+  /** Undefined where it has no cotangents. */
+  readonly cursor: SavedCursor | undefined;
+  /** The row of the step after it; undefined of the last one. */
+  after: number | undefined;
 }
 
-const adjointOf = ({compiled}: LaneStep): StepExecutable<LaneAdjointProgram> =>
-  compiled.group('lanes', () => laneAdjointPrograms(compiled.derived.step, compiled.addsUp));
+/** The programs of the way back. @param layers they read what the steps kept */
+function adjointOf({compiled}: LaneStep, layers: boolean): StepExecutable<LaneAdjointProgram> {
+  const {programs, layers: kept} = compiled.laneAdjoint;
+  return layers && kept !== undefined
+    ? compiled.group('lanes.layers', () => kept.programs)
+    : compiled.group('lanes', () => programs);
+}
+
+/** A member that has come back to its start, with the cotangent of the state that it began in. */
+interface Begun {
+  readonly i: number;
+  readonly x: Float64Array;
+}
 
 class LanePull implements LaneGradients {
   readonly initial: Float64Array[];
@@ -70,20 +90,15 @@ class LanePull implements LaneGradients {
   private readonly xCotangent: Float64Array;
   private readonly rows: readonly Float64Array[];
   private readonly inside: Within | undefined;
-  private readonly buffers: readonly {
-    readonly t?: Float64Array;
-    readonly h?: Float64Array;
-    readonly x?: Float64Array;
-  }[];
 
   constructor(
     private readonly step: LaneStep,
     private readonly members: readonly StepContext[],
-    private readonly paths: readonly LanePath[],
+    private readonly ways: LaneWays,
     private readonly cotangents: readonly (Float64Array | undefined)[],
   ) {
     const {lanes, own, traced} = step;
-    const executable = adjointOf(step);
+    const executable = adjointOf(step, ways.record.hasLayers);
     this.executable = executable;
     this.initial = members.map(({given}) => new Float64Array(given.length));
     this.shared = members[0].parameterValues.map(({length}, p) => new Float64Array(own.has(p) ? 0 : length));
@@ -92,117 +107,119 @@ class LanePull implements LaneGradients {
     );
     this.xCotangent = new Float64Array(traced.state.size);
     this.rows = laneViews(this.xCotangent, lanes);
-    const all = (['t', 'h', 'x'] as const).map(name => {
-      const buffer = executable.find(name);
-      return buffer === undefined ? undefined : laneViews(buffer, lanes);
-    });
-    this.buffers = this.rows.map((_, l) => ({t: all[0]?.[l], h: all[1]?.[l], x: all[2]?.[l]}));
     this.inside = executable.has('pullDense') ? new Within(executable, lanes) : undefined;
   }
 
-  /** These members; where they are more than lanes, one after another. */
-  run(asked: readonly number[]): void {
-    const {step, members, executable, xCotangent, rows, inside, paths, buffers} = this;
-    const {lanes} = step;
-    const context = this.context(asked);
+  run(round: LaneRound): void {
+    const {executable, xCotangent, rows, inside, step, ways} = this;
+    const {record} = ways;
+    const context = this.context(round);
     loadParameters(executable, context);
     const cotangents = new ParameterCotangents(context, executable, context.compiled.addsUp, true);
     const program = executable.program('pullStep');
-    const [next, insideCotangent, result] = [
-      executable.find('nextCotangent'),
-      executable.find('insideCotangent'),
-      executable.buffer('xCotangent'),
-    ];
-    const places = new Array<Place | undefined>(lanes).fill(undefined);
-    const begun: {readonly i: number; readonly x: Float64Array}[] = [];
-    let first = 0;
-    xCotangent.fill(0);
-    const begin = (l: number): void => {
-      const i = asked[first++];
-      places[l] = {i, k: paths[i].record.count - 1, cursor: new SavedCursor(paths[i].saved, true)};
-    };
-    const anyPath = asked.map(i => paths[i]).find(({record}) => record.count > 0);
-    for (let l = 0; l < lanes; l++) {
-      // A lane without a member has a step that can be taken, of a cotangent of zero.
-      anyPath?.record.load(0, buffers[l]);
-      if (anyPath !== undefined) inside?.end(l, anyPath.record.count > 1 ? anyPath.record : undefined, 1, anyPath.end);
-      if (first < asked.length) begin(l);
-    }
-    for (;;) {
-      let going = false;
-      for (let l = 0; l < lanes; l++) {
-        for (let place = places[l]; place !== undefined && place.k < 0; place = places[l]) {
-          this.look(place, -1, rows[l]);
+    const [t, h, x, layers, next, insideCotangent] = (
+      ['t', 'h', 'x', 'layers', 'nextCotangent', 'insideCotangent'] as const
+    ).map(name => executable.find(name));
+    const result = executable.buffer('xCotangent');
+    const nextRows = next === undefined ? undefined : laneViews(next, step.lanes);
+    const resultRows = laneViews(result, step.lanes);
+    const begun: Begun[] = [];
+    const waiting = round.order.map(order => [...order]);
+    const places = waiting.map(order => this.lastOf(order));
+    /** Members that have come back to their start make way for the one before. */
+    const settle = (l: number): Place | undefined => {
+      for (let place = places[l]; place !== undefined && place.k < 0; place = places[l] = this.lastOf(waiting[l])) {
+        if (place.cursor !== undefined) {
+          this.look(place, -1, l);
           begun.push({i: place.i, x: rows[l].slice()});
-          rows[l].fill(0);
-          places[l] = undefined;
-          if (first < asked.length) begin(l);
         }
-        const place = places[l];
-        if (place === undefined) continue;
-        going = true;
-        const {record, end} = paths[place.i];
-        record.load(place.k, buffers[l]);
-        this.look(place, place.k, rows[l], l);
-        inside?.end(l, place.k + 1 < record.count ? record : undefined, place.k + 1, end);
+        rows[l].fill(0);
       }
-      if (!going) break;
+      return places[l];
+    };
+    xCotangent.fill(0);
+    for (let n = round.to - 1; n >= round.from; n--) {
+      const taken = record.load(n, {t, h, x, layers});
+      for (let l = 0; l < rows.length; l++) {
+        if (taken?.[l] === 0) continue;
+        const place = settle(l);
+        if (place !== undefined) this.look(place, place.k, l);
+      }
       const within = inside?.pull(xCotangent, cotangents);
       next?.set(xCotangent);
       if (within?.inside !== undefined) insideCotangent?.set(within.inside);
       else insideCotangent?.fill(0);
+      if (taken !== undefined) for (let l = 0; l < rows.length; l++) if (taken[l] === 0) nextRows?.[l].fill(0);
       program();
       cotangents.add('pullStep');
-      xCotangent.set(result);
+      if (taken === undefined) xCotangent.set(result);
+      else for (let l = 0; l < rows.length; l++) if (taken[l] === 1) rows[l].set(resultRows[l]);
       if (within !== undefined) addTo(xCotangent, within.x);
-      for (const place of places) if (place !== undefined) place.k--;
+      places.forEach((place, l) => {
+        if (place === undefined || taken?.[l] === 0) return;
+        place.k--;
+        place.after = n;
+      });
     }
-    this.collect(asked, cotangents.finish());
-    this.pullStarts(begun, context, members);
+    rows.forEach((_, l) => settle(l));
+    this.collect(round, cotangents.finish());
+    this.pullStarts(begun, context, round);
   }
 
-  private context(asked: readonly number[]): StepContext {
+  private lastOf(order: number[]): Place | undefined {
+    const i = order.pop();
+    if (i === undefined) return undefined;
+    const {count, saved} = this.ways.paths[i];
+    const cursor = this.cotangents[i] === undefined ? undefined : new SavedCursor(saved, true);
+    return {i, k: count - 1, cursor, after: undefined};
+  }
+
+  private context({first, end}: LaneRound): StepContext {
     const {step, members} = this;
     return {
-      ...members[0],
+      ...members[first],
       traced: step.traced,
       compiled: step.compiled,
-      parameterValues: laneParameters(
-        step,
-        asked.slice(0, step.lanes).map(i => members[i]),
-      ),
+      parameterValues: laneParameters(step, members.slice(first, Math.min(end, first + step.lanes))),
       redundancy: noRedundancy,
     };
   }
 
-  /** Adds the cotangents of what was saved at the end of step k; those within it are noted for lane l. */
-  private look({i, cursor}: Place, k: number, row: Float64Array, l = 0): void {
-    if (!cursor.back(k)) return;
-    const states = this.cotangents[i] as Float64Array;
-    const {length} = row;
+  /** Adds the cotangents of what was saved at the end of step k of the member in lane l; those within it are noted. */
+  private look({i, cursor, after}: Place, k: number, l: number): void {
+    if (cursor?.back(k) !== true) return;
+    const {rows, inside, ways, cotangents} = this;
+    const states = cotangents[i] as Float64Array;
+    const {length} = rows[l];
     for (let s = cursor.from; s < cursor.to; s++) {
       const theta = cursor.theta(s);
-      if (theta === 1) addTo(row, states, 1, s * length);
-      else this.inside?.note(l, theta, states.subarray(s * length, (s + 1) * length));
+      if (theta === 1) addTo(rows[l], states, 1, s * length);
+      else {
+        const end = after === undefined ? ways.paths[i].end : ways.record.state(after, l);
+        inside?.note(l, theta, states.subarray(s * length, (s + 1) * length), end);
+      }
     }
   }
 
   /** Cotangents of the parameters of all lanes go to the members that were in them. */
-  private collect(asked: readonly number[], totals: readonly Float64Array[]): void {
+  private collect({first, end}: LaneRound, totals: readonly Float64Array[]): void {
     const {own, shared, step} = this;
     totals.forEach((total, p) => {
       if (!step.own.has(p)) addTo(shared[p], total);
-      else asked.forEach((i, l) => addTo(own[i].get(p), total, 1, (l * total.length) / step.lanes));
+      else for (let i = first; i < end; i++) addTo(own[i].get(p), total, 1, ((i - first) * total.length) / step.lanes);
     });
   }
 
   /** Through the starts of the runs that have come back to them. */
-  private pullStarts(
-    begun: readonly {readonly i: number; readonly x: Float64Array}[],
-    context: StepContext,
-    members: readonly StepContext[],
-  ): void {
-    const {step, initial, own, shared, paths} = this;
+  private pullStarts(begun: readonly Begun[], context: StepContext, round: LaneRound): void {
+    const {
+      step,
+      initial,
+      own,
+      shared,
+      members,
+      ways: {paths},
+    } = this;
     const {start, lanes} = step;
     if (start === undefined) {
       for (const {i, x} of begun) {
@@ -221,15 +238,14 @@ class LanePull implements LaneGradients {
     };
     const [t, h, x, next] = (['t', 'h', 'x', 'nextCotangent'] as const).map(find);
     const result = laneViews(executable.find('xCotangent') ?? executable.buffer('nextCotangent'), lanes);
-    // Lanes of members with parameters of their own are those that they had on the way back.
-    const place = new Map(step.own.size === 0 ? [] : this.order(begun));
     for (let from = 0; from < begun.length; from += lanes) {
       const part = begun.slice(from, from + lanes);
       for (let l = 0; l < lanes; l++) {
         paths[part[0].i].start.load(0, {t: t?.[l], h: h?.[l], x: x?.[l]});
         next?.[l].fill(0);
       }
-      const lane = part.map(({i}, l) => place.get(i) ?? l);
+      // Members with parameters of their own have their lanes.
+      const lane = part.map(({i}, l) => (step.own.size === 0 ? l : i - round.first));
       part.forEach(({i, x: cotangent}, j) => {
         paths[i].start.load(0, {t: t?.[lane[j]], h: h?.[lane[j]], x: x?.[lane[j]]});
         next?.[lane[j]].set(cotangent);
@@ -238,16 +254,7 @@ class LanePull implements LaneGradients {
       cotangents.add();
       part.forEach(({i}, j) => initial[i].set(result[lane[j]]));
     }
-    const lanesOf = step.own.size === 0 ? [] : begun.map(({i}) => i).sort((a, b) => a - b);
-    this.collect(lanesOf, cotangents.finish());
-  }
-
-  /** Members of a round are in the lanes of their order. */
-  private order(begun: readonly {readonly i: number}[]): [number, number][] {
-    return begun
-      .map(({i}) => i)
-      .sort((a, b) => a - b)
-      .map((i, l) => [i, l]);
+    this.collect(round, cotangents.finish());
   }
 }
 
@@ -274,16 +281,10 @@ class Within {
     this.dense = laneViews(executable.buffer('denseCotangent'), lanes);
   }
 
-  note(l: number, theta: number, cotangent: Float64Array): void {
+  /** @param end the state at the end of the step in lane l */
+  note(l: number, theta: number, cotangent: Float64Array, end: Float64Array): void {
+    if (this.looked[l].length === 0) this.next?.[l].set(end);
     this.asked = Math.max(this.asked, this.looked[l].push({theta, cotangent}));
-  }
-
-  /** The end of the step in lane l: the state that the next one began with, or that of the run's end. */
-  end(l: number, record: StepRecord | undefined, k: number, end: Float64Array): void {
-    const {next} = this;
-    if (next === undefined) return;
-    if (record === undefined) next[l].set(end);
-    else record.load(k, {x: next[l]});
   }
 
   /** Adds to the cotangent of the steps' ends; what the rest is asked is returned, undefined where nothing is. */

@@ -4,9 +4,10 @@
  */
 import {notFinitePart, gradientNotFinite} from '../adjoint/not-finite.js';
 import {addTo} from '../adjoint/add-to.js';
-import type {LaneGradients, LanePath} from '../adjoint/pull-lanes.js';
+import type {LaneGradients, LaneWays} from '../adjoint/pull-lanes.js';
 import {pullLanes} from '../adjoint/pull-lanes.js';
 import {runLanes} from '../integrate/lanes/run-lanes.js';
+import {bytesPerNumber, withinMachine} from '../integrate/memory.js';
 import type {Run} from '../integrate/path.js';
 import {run} from '../integrate/run.js';
 import {compileStep} from '../step/compiled.js';
@@ -22,9 +23,9 @@ export interface MemberRun {
   readonly run: Run;
   /** The saved series (series.ts). */
   readonly matrix: Float64Array;
-  /** Of a run in lanes: the step it went by, and its way. */
+  /** Of a run in lanes: the step it went by, and the ways of all. */
   readonly step?: LaneStep;
-  readonly path?: LanePath;
+  readonly ways?: LaneWays;
 }
 
 /**
@@ -33,7 +34,7 @@ export interface MemberRun {
  */
 const mostLanes = 32;
 
-/** Bytes of a recorded step beside its state: its time and length. */
+/** Numbers of a recorded step beside its state: its time and length. */
 const stepNumbers = 2;
 
 export class Members {
@@ -78,13 +79,15 @@ export class Members {
     this.noteOwn(members);
     const {base} = this;
     const isHere = this.inLanes && members.every(({options: {plan}}) => plan !== undefined && !restarts(plan));
-    if (isHere && (!keep || this.fits(members))) {
+    const memory = keep ? this.memory : Infinity;
+    if (isHere && memory !== undefined && statesOf(members) <= memory) {
       const step = this.stepFor(members.length);
-      return runLanes(step, members, keep, inMember).map(({run: result, path}, i) => ({
+      const {runs, ways} = runLanes(step, members, keep ? memory : undefined, inMember);
+      return runs.map((result, i) => ({
         prepared: members[i],
         run: result,
         step,
-        path,
+        ways,
         matrix: seriesValues(members[i], result),
       }));
     }
@@ -147,7 +150,7 @@ export class Members {
     const gradients = pullLanes(
       runs[0].step as LaneStep,
       members,
-      runs.map(({path}) => path as LanePath),
+      runs[0].ways as LaneWays,
       observed.map(part => part?.states),
     );
     observed.forEach((part, i) => {
@@ -218,16 +221,18 @@ export class Members {
     });
   }
 
-  /** All steps of all members within the adjoint's budget, as far as their number is known. */
-  private fits(members: readonly Prepared[]): boolean {
-    const {
-      base: {options, adjoint, traced},
-    } = this;
-    if (options.adjoint.name !== 'implicitAdjoint' || adjoint.threads === undefined) return false;
-    const {memory = Infinity} = options.adjoint.secondOrder ?? {};
-    const known = members.reduce((sum, {options: {grid}}) => sum + (Number.isFinite(grid.steps) ? grid.steps : 0), 0);
-    return known * (traced.state.size + stepNumbers) * Float64Array.BYTES_PER_ELEMENT <= memory;
+  /** What the adjoint's budget allows the steps of all members in lanes, in bytes; undefined where it does not go with lanes. */
+  private get memory(): number | undefined {
+    const {options, adjoint} = this.base;
+    if (options.adjoint.name !== 'implicitAdjoint' || adjoint.threads === undefined) return undefined;
+    return withinMachine(options.adjoint.secondOrder?.memory ?? Infinity);
   }
+}
+
+/** Bytes of the states that a record of all steps keeps, as far as their number is known. */
+function statesOf(members: readonly Prepared[]): number {
+  const steps = members.reduce((sum, {options: {grid}}) => sum + (Number.isFinite(grid.steps) ? grid.steps : 0), 0);
+  return steps * (members[0].traced.state.size + stepNumbers) * bytesPerNumber;
 }
 
 const restarts = ({breaks}: NonNullable<Prepared['options']['plan']>): boolean => (breaks?.restarts.length ?? 0) > 0;

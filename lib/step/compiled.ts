@@ -16,6 +16,8 @@ import type {Derived} from './derived.js';
 import {deriveStep, pullDerivedPrograms, secondOrderDerivedPrograms} from './derived.js';
 import type {HistoryAdjointProgram} from './history-programs.js';
 import {historyAdjointPrograms, historyPrograms} from './history-programs.js';
+import type {LaneAdjointProgram} from './lanes.js';
+import {laneAdjointPrograms} from './lanes.js';
 import {latePrograms} from './late-programs.js';
 import {StepMatrices, type Matrix} from './matrices.js';
 import type {ProgramsOf, StepExecutable} from './buffers.js';
@@ -48,6 +50,14 @@ export interface GroupOptions extends Pick<CompileOptions, 'analysis'> {
   readonly extra?: () => Extra;
 }
 
+/** Below, blocks of steps (adaptive-block.ts), whose rows are states alone, spare more than what is kept would: some 40 a member and step. */
+const fewestLayers = 512;
+
+interface LaneAdjoint {
+  readonly programs: ProgramsOf<LaneAdjointProgram>;
+  readonly layers: LayersKept<LaneAdjointProgram> | undefined;
+}
+
 /** The forward programs, with `keep` where a run keeps what its gradient needs. */
 export type ForwardExecutable = StepExecutable<ForwardProgram | 'keep'>;
 /** The same of a step whose unknown is found in turn. */
@@ -58,6 +68,7 @@ export class CompiledStep {
   private ownKept: Kept | undefined;
   /** null where there is no such thing. */
   private ownLayers: LayersKept | undefined | null;
+  private ownLaneAdjoint: LaneAdjoint | undefined;
   private ownHistoryAdjoint: ProgramsOf<HistoryAdjointProgram> | undefined;
   /** null where what is kept of a step does not tell them. */
   private ownKeptProduct: ProgramsOf<'transposedProduct'> | undefined | null;
@@ -116,8 +127,26 @@ export class CompiledStep {
   get layers(): LayersKept | undefined {
     if (this.implicit || this.isDistant) return undefined;
     if (this.ownLayers === undefined)
-      this.ownLayers = this.timed(() => layersOf(this.historyAdjointPrograms, this.step)) ?? null;
+      this.ownLayers = this.timed(() => layersOf(this.historyAdjointPrograms, this.step, fewestLayers)) ?? null;
     return this.ownLayers ?? undefined;
+  }
+
+  /** The way back of steps in lanes, and what these keep for it beside their states. */
+  get laneAdjoint(): LaneAdjoint {
+    return (this.ownLaneAdjoint ??= this.timed(() => {
+      const programs = laneAdjointPrograms(this.step, this.addsUp);
+      return {programs, layers: layersOf(programs, this.step, 1)};
+    }));
+  }
+
+  /** Steps in lanes, with layers where a gradient is to come. */
+  laneForward(keeps: boolean): ForwardExecutable {
+    const layers = keeps ? this.laneAdjoint.layers : undefined;
+    return layers === undefined
+      ? this.forward(auto())
+      : this.group<ForwardProgram | 'keep'>('lanes.keepingLayers', () => this.keeping(layers), {
+          extra: () => ({x: this.traced.state.size}),
+        });
   }
 
   /**
@@ -127,7 +156,7 @@ export class CompiledStep {
    */
   forward(solver: LinearSolver, keeps?: Keeps): ForwardExecutable {
     if (keeps === 'layers')
-      return this.group<ForwardProgram | 'keep'>('keepingLayers', () => this.keepingLayers, {
+      return this.group<ForwardProgram | 'keep'>('keepingLayers', () => this.keeping(this.layers), {
         extra: () => ({x: this.traced.state.size}),
       });
     const analysis = this.matrices.analysisOf(solver, 'matrix');
@@ -185,14 +214,14 @@ export class CompiledStep {
 
   private programsOfAttempts(keeps: 'layers' | undefined): ProgramsOf<'update' | 'between' | 'dense'> {
     const {between, dense} = historyPrograms(this.step);
-    const {update} = keeps === undefined ? forwardPrograms(this.step, undefined) : this.keepingLayers;
+    const {update} = keeps === undefined ? forwardPrograms(this.step, undefined) : this.keeping(this.layers);
     return {update, between, dense};
   }
 
-  private get keepingLayers(): ProgramsOf<ForwardProgram> {
+  private keeping(layers: Pick<LayersKept, 'node'> | undefined): ProgramsOf<ForwardProgram> {
     const programs = forwardPrograms(this.step, undefined);
     const made = (programs.update?.outputs ?? []).map(({name, node}) => [name, node] as const);
-    return {...programs, update: graphOf({...Object.fromEntries(made), layers: this.layers?.node})};
+    return {...programs, update: graphOf({...Object.fromEntries(made), layers: layers?.node})};
   }
 
   /** The same for an unknown that is found in turn: everything but Newton's iteration on all of it. */
@@ -313,6 +342,7 @@ export class CompiledStep {
     if (other.isDistant === this.isDistant) {
       other.ownKept = this.ownKept;
       other.ownLayers = this.ownLayers;
+      other.ownLaneAdjoint = this.ownLaneAdjoint;
     }
     other.ownHistoryAdjoint = this.ownHistoryAdjoint;
     return other;

@@ -112,29 +112,33 @@ export function narrowed(adjoint: ProgramsOf<AdjointProgram>, step: TracedStep, 
   };
 }
 
-/** Below, blocks of steps (adaptive-block.ts), whose rows are states alone, spare more than what is kept would: some 40 a member and step. */
-const fewestLayers = 512;
-
 /**
- * What an explicit step keeps beside its state, whose derivatives by time and length the way back needs too; undefined where that is little.
- * @param adjoint its programs (history-programs.ts)
+ * What an explicit step keeps beside its state, where the way back is not that of a grid's steps; undefined where that is little.
+ * @param adjoint its programs: those of one run (history-programs.ts) or of lanes (lanes.ts)
+ * @param fewest numbers that are worth it
  */
-export function layersOf(adjoint: ProgramsOf<HistoryAdjointProgram>, step: TracedStep): LayersKept | undefined {
+export function layersOf<Name extends string>(
+  adjoint: ProgramsOf<Name>,
+  step: TracedStep,
+  fewest: number,
+): LayersKept<Name> | undefined {
   const {pullStep, inside, ...others} = adjoint as {readonly [name: string]: Graph | undefined};
   if (pullStep === undefined) return undefined;
   const {node, size, programs} = cutThrough({pullStep, ...(inside === undefined ? {} : {inside})}, {}, step, {
     past: [],
     name: 'layers',
   });
-  return node === undefined || size < fewestLayers ? undefined : {node, size, programs: {...others, ...programs}};
+  return node === undefined || size < fewest
+    ? undefined
+    : {node, size, programs: {...others, ...programs} as ProgramsOf<Name>};
 }
 
-export interface LayersKept {
+export interface LayersKept<Name extends string = HistoryAdjointProgram> {
   /** The numbers kept, flat, as a function of the state, the time, the length and the parameters. */
   readonly node: Node;
   readonly size: number;
   /** The programs of the way back, which read the input `layers` too. */
-  readonly programs: ProgramsOf<HistoryAdjointProgram>;
+  readonly programs: ProgramsOf<Name>;
 }
 
 interface Cut {

@@ -16,9 +16,6 @@ import type {Runnable} from '../runnable.js';
 import {delayWarnings} from '../warnings.js';
 import {LaneSaver} from './lane-saver.js';
 
-/** Steps to make room for where their number is not known beforehand. */
-const fewSteps = 16;
-
 /** What lies in a member's lane after a step: views of the programs' memory. */
 export interface LaneRows {
   /** The state the step began with, and that at its end. */
@@ -33,8 +30,6 @@ const none = new Float64Array(0);
 export class LaneMember {
   readonly counters: Counters = noCounts();
   readonly saver: LaneSaver;
-  /** Of accepted steps, where a gradient is to come. */
-  readonly record: StepRecord | undefined;
   t: number;
   taken = 0;
   status: Status = 'completed';
@@ -54,7 +49,6 @@ export class LaneMember {
     readonly prepared: Runnable,
     readonly start: Float64Array,
     first: number,
-    keep: boolean,
   ) {
     const {
       options: {grid, plan},
@@ -81,7 +75,6 @@ export class LaneMember {
     const {start: atStart, update} = prepared.start.traced.evaluations;
     const isSought = plan.control.kind === 'adaptive' && plan.control.first === 'auto';
     this.counters.evaluations += atStart + update + (isSought ? evaluationsOfFirst : 0);
-    if (keep) this.record = new StepRecord(traced.state.size, 0, Number.isFinite(grid.steps) ? grid.steps : fewSteps);
   }
 
   /** The next step; undefined where the run is over. */
@@ -120,7 +113,6 @@ export class LaneMember {
     }
     const {h, end} = proposal;
     if (rows.stiffness !== undefined) this.stiff.note(rows.stiffness[0], this.t);
-    this.record?.append(this.t, h, x, undefined);
     for (const row of this.saver.within(this.taken, this.t, h, end, x, next) ?? []) wanted(row);
     this.taken++;
     this.t = end;

@@ -4,50 +4,56 @@
  * next one. The result of a member does not depend on the others, and equals that of a single run, except for the
  * rounding of sums of many products.
  */
+import {LaneRecord} from '../../adjoint/lane-record.js';
 import {firstNotFinite} from '../../system/places.js';
 import {loadParameters, noRedundancy} from '../../step/context.js';
 import type {LaneStep} from '../../step/lanes.js';
 import {laneParameters, laneViews} from '../../step/lanes.js';
-import {historyForward} from '../../adjoint/timed-pull.js';
 import {auto} from '../../linear/index.js';
+import {historyForward} from '../../adjoint/timed-pull.js';
 import {firstStep} from '../history/first-step.js';
-import type {LanePath} from '../../adjoint/pull-lanes.js';
+import type {LaneWays} from '../../adjoint/pull-lanes.js';
 import {noCounts} from '../counters.js';
 import type {Run} from '../path.js';
 import type {Runnable} from '../runnable.js';
 import {startRun} from '../start.js';
 import {LaneMember, type LaneRows} from './lane-member.js';
 
-/** A member's run, and what its gradient needs. */
-export interface LaneRun {
-  readonly run: Run;
-  readonly path?: LanePath;
+export interface LaneRuns {
+  /** Of each member. */
+  readonly runs: readonly Run[];
+  /** What their gradients need, where they are to come. */
+  readonly ways?: LaneWays;
 }
 
 /**
  * @param members with plans, whatever their times
- * @param keep for a gradient
+ * @param memory bytes for the record of their steps, where a gradient is to come; else undefined
  * @param inMember an error of the start of a member, by its number, as the caller tells it
  */
 export function runLanes(
   step: LaneStep,
   members: readonly Runnable[],
-  keep: boolean,
+  memory: number | undefined,
   inMember: (error: unknown, member: number) => unknown,
-): LaneRun[] {
+): LaneRuns {
   const begin = performance.now();
-  const loop = new LaneLoop(step, members, keep, inMember);
+  const loop = new LaneLoop(step, members, memory, inMember);
   // Parameters of the members' own stay where they are until all lanes are done with them.
   const size = step.own.size > 0 ? step.lanes : members.length;
   for (let from = 0; from < members.length; from += size) loop.run(from, Math.min(from + size, members.length));
   const each = (performance.now() - begin) / members.length;
-  return loop.done.map(({member, end}): LaneRun => {
-    const run = member.result(end, each);
-    const {record, saver} = member;
-    return record === undefined
-      ? {run}
-      : {run, path: {record, saved: {after: saver.after, theta: saver.theta}, end, start: run.start}};
-  });
+  const runs = loop.done.map(({member, end}) => member.result(end, each));
+  const {record} = loop;
+  if (record === undefined) return {runs};
+  step.compiled.transitions = record.count;
+  const paths = loop.done.map(({member: {saver, taken}, end}, i) => ({
+    count: taken,
+    saved: {after: saver.after, theta: saver.theta},
+    end,
+    start: runs[i].start,
+  }));
+  return {runs, ways: {record, paths}};
 }
 
 interface Done {
@@ -57,11 +63,14 @@ interface Done {
 
 class LaneLoop {
   readonly done: Done[];
+  readonly record: LaneRecord | undefined;
   private readonly forward;
   private readonly rows: readonly LaneRows[];
   private readonly inside: Float64Array | undefined;
+  private readonly x: Float64Array;
   private readonly t: Float64Array;
   private readonly h: Float64Array;
+  private readonly layers: Float64Array | undefined;
   private dense: DenseLanes | undefined;
   private readonly current: (number | undefined)[];
   private readonly active: LaneMember[] = [];
@@ -69,15 +78,21 @@ class LaneLoop {
   constructor(
     private readonly step: LaneStep,
     private readonly members: readonly Runnable[],
-    private readonly keep: boolean,
+    memory: number | undefined,
     private readonly inMember: (error: unknown, member: number) => unknown,
   ) {
-    const {lanes, compiled} = step;
+    const {lanes, compiled, traced} = step;
     this.done = new Array<Done>(members.length);
     this.current = new Array<number | undefined>(lanes).fill(undefined);
-    this.forward = compiled.forward(auto());
+    this.forward = compiled.laneForward(memory !== undefined);
     const {forward} = this;
-    const [x, next] = [forward.buffer('x'), forward.buffer('next')].map(buffer => laneViews(buffer, lanes));
+    this.x = forward.buffer('x');
+    this.layers = forward.find('layers');
+    if (memory !== undefined) {
+      const size = traced.state.size / lanes;
+      this.record = new LaneRecord(lanes, size, this.layers?.length ?? 0, compiled.transitions, memory);
+    }
+    const [x, next] = [this.x, forward.buffer('next')].map(buffer => laneViews(buffer, lanes));
     const [error, stiffness] = (['E', 'stiffness'] as const).map(name => {
       const buffer = forward.find(name);
       return buffer === undefined ? undefined : laneViews(buffer, lanes);
@@ -100,11 +115,13 @@ class LaneLoop {
     this.dense?.load(values);
     const starts = this.starts(from, to, values.parameterValues);
     let next = from;
+    const order = rows.map((): number[] => []);
     const begin = (l: number): void => {
       const i = next++;
       const prepared = members[i];
-      active[l] = new LaneMember(prepared, starts[i - from], firstLength(prepared, starts[i - from]), this.keep);
+      active[l] = new LaneMember(prepared, starts[i - from], firstLength(prepared, starts[i - from]));
       current[l] = i;
+      order[l].push(i);
       rows[l].x.set(starts[i - from]);
     };
     const wanted: {readonly l: number; readonly row: number; readonly theta: number}[] = [];
@@ -113,7 +130,8 @@ class LaneLoop {
       if (next < to) begin(l);
       else this.idle(l);
     }
-    const {update} = this;
+    const {update, record} = this;
+    const first = record?.count ?? 0;
     for (;;) {
       let going = false;
       for (let l = 0; l < lanes; l++) {
@@ -128,7 +146,7 @@ class LaneLoop {
         t[l] = active[l].t;
         h[l] = proposal.h;
       }
-      if (!going) return;
+      if (!going) break;
       update();
       for (let l = 0; l < lanes; l++) {
         if (current[l] === undefined) continue;
@@ -140,9 +158,46 @@ class LaneLoop {
         this.dense.fill(this.forward, t, h, this.inside, wanted, (l, row, state) => active[l].saver.fill(row, state));
         wanted.length = 0;
       }
+      if (good.length > 0) this.keep(good);
       for (const l of good) rows[l].x.set(rows[l].next);
       good.length = 0;
     }
+    record?.rounds.push({first: from, end: to, from: first, to: record.count, order});
+  }
+
+  /**
+   * Records the step that these lanes took. What the other lanes tried has a cotangent of zero, which adds nothing as long
+   * as all it meets is finite. Where that is not sure, they stand for one that took it.
+   */
+  private keep(good: readonly number[]): void {
+    const {record, rows, t, h, layers, x, step, update} = this;
+    if (record === undefined) return;
+    if (good.length === step.lanes) {
+      record.append({t, h, x, layers}, undefined);
+      return;
+    }
+    const taken = new Uint8Array(step.lanes);
+    for (const l of good) taken[l] = 1;
+    const isSure =
+      layers !== undefined
+      && firstNotFinite(layers) < 0
+      && rows.every(({next}, l) => taken[l] === 1 || firstNotFinite(next) < 0);
+    if (isSure) {
+      record.append({t, h, x, layers}, taken);
+      return;
+    }
+    const before = x.slice();
+    const [like] = good;
+    for (let l = 0; l < step.lanes; l++) {
+      if (taken[l] === 1) continue;
+      t[l] = t[like];
+      h[l] = h[like];
+      rows[l].x.set(rows[like].x);
+    }
+    // The steps of the others are made again as they were.
+    if (layers !== undefined) update();
+    record.append({t, h, x, layers}, taken);
+    x.set(before);
   }
 
   private get update(): () => void {
