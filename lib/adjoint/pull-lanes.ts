@@ -232,7 +232,7 @@ class LanePull implements LaneGradients {
     const starting = {...context, ...start};
     loadParameters(executable, starting);
     const cotangents = new ParameterCotangents(starting, executable, start.compiled.addsUp);
-    const find = (name: 't' | 'h' | 'x' | 'nextCotangent'): Float64Array[] | undefined => {
+    const find = (name: 't' | 'h' | 'x' | 'nextCotangent'): readonly Float64Array[] | undefined => {
       const buffer = executable.find(name);
       return buffer === undefined ? undefined : laneViews(buffer, lanes);
     };

@@ -37,11 +37,19 @@ export function laneParameters(
   });
 }
 
-/** Views of each lane of a buffer of all. */
-export const laneViews = (buffer: Float64Array, lanes: number): Float64Array[] => {
-  const size = buffer.length / lanes;
-  return Array.from({length: lanes}, (_, l) => buffer.subarray(l * size, (l + 1) * size));
-};
+/** By buffer: every run asks for them. */
+const views = new WeakMap<Float64Array, readonly Float64Array[]>();
+
+/** Views of each lane of an executable's buffer. */
+export function laneViews(buffer: Float64Array, lanes: number): readonly Float64Array[] {
+  let known = views.get(buffer);
+  if (known?.length !== lanes) {
+    const size = buffer.length / lanes;
+    known = Array.from({length: lanes}, (_, l) => buffer.subarray(l * size, (l + 1) * size));
+    views.set(buffer, known);
+  }
+  return known;
+}
 
 /** Programs of the backward pass of lanes, whose times are constants. */
 export type LaneAdjointProgram = 'pullStep' | 'inside' | 'pullDense';

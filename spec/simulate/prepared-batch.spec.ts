@@ -7,6 +7,7 @@ import {
   batch,
   dopri5,
   event,
+  implicitAdjoint,
   kvaerno5,
   mechanics,
   ode,
@@ -124,6 +125,33 @@ describe('batch.prepare', () => {
       .run(rates);
     expect(runs.map(({stats}) => stats.rejectedSteps > 0)).to.include(true);
     expect(new Set(runs.map(({stats}) => stats.steps)).size).to.equal(4);
+  });
+
+  it('attempts that overflow, in their end or on the way to it, add nothing to the gradient', () => {
+    const control = adaptive({rtol: 1e-6, atol: 1e-8});
+    const options = {scheme: tsit5(), dt: 1, t1: 2, params: {rate: 1}, control};
+    const cubic = ode<Rate>(({y, params: {rate}}) => tf.neg(tf.mul(rate, tf.mul(y, tf.square(y)))));
+    // Where the square is large the exponential is infinite, and its reciprocal a plain zero.
+    const damped = ode<Rate>(({y, params: {rate}}) =>
+      tf.neg(tf.mul(tf.mul(rate, y), tf.sub(1, tf.reciprocal(tf.add(1, tf.exp(tf.square(y))))))),
+    );
+    const at = (rates: readonly number[], y: number) =>
+      rates.map(rate => ({initial: {y: [y]}, params: {rate}, saveAt: [0.5, 1.2, 2]}));
+    for (const [own, members] of [
+      [cubic, at([0.001, 2, 5], 10)],
+      [damped, at([0.1, 200, 50], 3)],
+    ] as const) {
+      compare(own, options, members, 'y', 1e-9);
+      const runs = batch.prepare(own, {y: [1]}, options).run(members);
+      expect(runs.map(({stats}) => stats.rejectedSteps > 0)).to.deep.equal([false, true, true]);
+    }
+  });
+
+  it('within a budget: what steps kept is left where it has no room, and the gradient is the same', () => {
+    const control = adaptive({rtol: 1e-7, atol: 1e-9});
+    for (const memory of [1e3, 8e3, 2e4])
+      for (const more of [{}, {control}])
+        compare(system, {...options, ...more, scheme: tsit5(), adjoint: implicitAdjoint({memory})}, members, 'y', 1e-9);
   });
 
   it('more members than lanes, fewer, and one', () => {

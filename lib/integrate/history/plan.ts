@@ -89,15 +89,18 @@ export function readTimes(
     if (typeof time !== 'number' || !Number.isFinite(time))
       throw new OptionError('bad-save', `saveAt: entry ${i} is ${shown(time)}, not a time.`, {index: i});
   });
-  const read = Float64Array.from(takenFor(times, nearest), (time, i) => time ?? times[i]);
-  read.forEach((time, i) => {
+  const taken = takenFor(times, nearest);
+  // Every member of a batch has its own list: a loop takes a third of the time of `Float64Array.from` with a function.
+  const read = new Float64Array(times.length);
+  for (let i = 0; i < times.length; i++) {
+    const time = (read[i] = taken[i] ?? times[i]);
     if (time < t0 || time > end)
       throw new OptionError(
         'bad-save',
         `saveAt: ${turned(direction, times[i])} does not lie in the run, from t = ${turned(direction, t0)} to ${turned(direction, Number(end.toPrecision(12)))}.`,
         {index: i, time: turned(direction, times[i])},
       );
-  });
+  }
   requireOrder(read, times, direction);
   return read;
 }

@@ -8,7 +8,8 @@ export class LaneSaver {
   /** See `Saved`. */
   readonly after: number[] = [];
   readonly theta: number[] = [];
-  private readonly saved: number[] = [];
+  private saved: Float64Array;
+  private count = 0;
   private rows: Float64Array;
   private last = NaN;
   /** The next of the times asked for. */
@@ -18,15 +19,17 @@ export class LaneSaver {
     private readonly saving: Saving,
     private readonly size: number,
   ) {
-    this.rows = new Float64Array(size * (saving.kind === 'times' ? saving.times.length : 16));
+    const expected = saving.kind === 'times' ? Math.max(saving.times.length, 1) : 16;
+    this.saved = new Float64Array(expected);
+    this.rows = new Float64Array(size * expected);
   }
 
   get states(): Float64Array {
-    return this.rows.slice(0, this.saved.length * this.size);
+    return whole(this.rows, this.count * this.size);
   }
 
   get times(): Float64Array {
-    return Float64Array.from(this.saved);
+    return whole(this.saved, this.count);
   }
 
   start(t: number, x: Float64Array): void {
@@ -81,18 +84,26 @@ export class LaneSaver {
 
   /** @param after steps that were begun before it */
   private put(t: number, state: Float64Array, after: number, theta: number): number {
-    const {size, saved} = this;
-    const row = saved.length;
-    if ((row + 1) * size > this.rows.length) {
-      const grown = newNumbers(2 * this.rows.length, 'the saved states', fewerSaved);
-      grown.set(this.rows);
-      this.rows = grown;
+    const {size} = this;
+    const row = this.count++;
+    if (row === this.saved.length) {
+      this.saved = grown(this.saved);
+      this.rows = grown(this.rows);
     }
     this.rows.set(state, row * size);
-    saved.push(t);
+    this.saved[row] = t;
     this.after.push(after);
     this.theta.push(theta);
     this.last = t;
     return row;
   }
+}
+
+const whole = (numbers: Float64Array, count: number): Float64Array =>
+  count === numbers.length ? numbers : numbers.slice(0, count);
+
+function grown(numbers: Float64Array): Float64Array {
+  const more = newNumbers(2 * numbers.length, 'the saved states', fewerSaved);
+  more.set(numbers);
+  return more;
 }

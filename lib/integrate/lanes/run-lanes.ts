@@ -56,6 +56,9 @@ export function runLanes(
   return {runs, ways: {record, paths}};
 }
 
+/** Of the length of a step: so much of it moves no state by more than rounding. */
+const almostNothing = Number.EPSILON;
+
 interface Done {
   readonly member: LaneMember;
   readonly end: Float64Array;
@@ -124,7 +127,7 @@ class LaneLoop {
       order[l].push(i);
       rows[l].x.set(starts[i - from]);
     };
-    const wanted: {readonly l: number; readonly row: number; readonly theta: number}[] = [];
+    const wanted = rows.map((): number[] => []);
     const good: number[] = [];
     for (let l = 0; l < lanes; l++) {
       if (next < to) begin(l);
@@ -141,22 +144,26 @@ class LaneLoop {
           current[l] = undefined;
           if (next < to) begin(l);
         }
-        if (proposal === undefined) continue;
+        if (proposal === undefined) {
+          h[l] = almostNothing * active[0].prepared.h0;
+          continue;
+        }
         going = true;
         t[l] = active[l].t;
         h[l] = proposal.h;
       }
       if (!going) break;
       update();
+      let most = 0;
       for (let l = 0; l < lanes; l++) {
         if (current[l] === undefined) continue;
-        const member = active[l];
-        if (member.judge(rows[l], row => wanted.push({l, row, theta: member.saver.theta[row]}))) good.push(l);
+        if (active[l].judge(rows[l], row => wanted[l].push(row))) good.push(l);
+        most = Math.max(most, wanted[l].length);
       }
-      if (wanted.length > 0) {
+      if (most > 0) {
         this.dense ??= new DenseLanes(step, members[from], values);
-        this.dense.fill(this.forward, t, h, this.inside, wanted, (l, row, state) => active[l].saver.fill(row, state));
-        wanted.length = 0;
+        this.dense.fill(this.forward, t, h, this.inside, most, wanted, active);
+        for (const list of wanted) list.length = 0;
       }
       if (good.length > 0) this.keep(good);
       for (const l of good) rows[l].x.set(rows[l].next);
@@ -166,11 +173,12 @@ class LaneLoop {
   }
 
   /**
-   * Records the step that these lanes took. What the other lanes tried has a cotangent of zero, which adds nothing as long
-   * as all it meets is finite. Where that is not sure, they stand for one that took it.
+   * Records the step that these lanes took. What the others tried has a cotangent of zero, which adds nothing as long as all
+   * it meets on the way back is finite. Where that is not sure, they make a step of almost no length instead; and where
+   * even that is not finite, the step of a lane that took it.
    */
   private keep(good: readonly number[]): void {
-    const {record, rows, t, h, layers, x, step, update} = this;
+    const {record, rows, t, h, layers, x, step, update, current} = this;
     if (record === undefined) return;
     if (good.length === step.lanes) {
       record.append({t, h, x, layers}, undefined);
@@ -178,24 +186,27 @@ class LaneLoop {
     }
     const taken = new Uint8Array(step.lanes);
     for (const l of good) taken[l] = 1;
-    const isSure =
-      layers !== undefined
-      && firstNotFinite(layers) < 0
-      && rows.every(({next}, l) => taken[l] === 1 || firstNotFinite(next) < 0);
-    if (isSure) {
+    const others = [...taken.keys()].filter(l => taken[l] === 0);
+    const isFinite = (): boolean =>
+      others.every(l => firstNotFinite(rows[l].next) < 0) && (layers === undefined || firstNotFinite(layers) < 0);
+    // What an attempt comes to on the way to its end is seen where layers are kept.
+    const isHidden = layers === undefined && others.some(l => current[l] !== undefined);
+    if (!isHidden && isFinite()) {
       record.append({t, h, x, layers}, taken);
       return;
     }
     const before = x.slice();
-    const [like] = good;
-    for (let l = 0; l < step.lanes; l++) {
-      if (taken[l] === 1) continue;
-      t[l] = t[like];
-      h[l] = h[like];
-      rows[l].x.set(rows[like].x);
+    for (const l of others) h[l] *= almostNothing;
+    // Those who took the step make it again as it was.
+    update();
+    if (!isFinite()) {
+      for (const l of others) {
+        t[l] = t[good[0]];
+        h[l] = h[good[0]];
+        rows[l].x.set(rows[good[0]].x);
+      }
+      update();
     }
-    // The steps of the others are made again as they were.
-    if (layers !== undefined) update();
     record.append({t, h, x, layers}, taken);
     x.set(before);
   }
@@ -204,12 +215,11 @@ class LaneLoop {
     return this.forward.program('update');
   }
 
-  /** A lane without a member does what the first one does, and nobody looks. */
+  /** A lane without a member stands where the first one began. */
   private idle(l: number): void {
-    const {rows, t, h, active} = this;
+    const {rows, t, active} = this;
     rows[l].x.set(rows[0].x);
     t[l] = active[0].t;
-    h[l] = active[0].prepared.h0;
   }
 
   /** The whole states that members from..to−1 begin with. */
@@ -264,24 +274,16 @@ function firstLength(prepared: Runnable, state: Float64Array): number {
   return firstStep({state, slope}, grid.t0, plan.absolute, plan.control, traced.order, plan.end);
 }
 
-interface Wanted {
-  readonly l: number;
-  readonly row: number;
-  readonly theta: number;
-}
-
 /** Dense output of all lanes: one place in each at a time, as often as the lane with the most asks. */
 class DenseLanes {
   private readonly along;
   private readonly theta: Float64Array;
   private readonly states: readonly Float64Array[];
-  private readonly asked: number[];
 
   constructor({compiled, traced, lanes}: LaneStep, member: Runnable, values: Parameters<typeof loadParameters>[1]) {
     this.along = historyForward({...member, compiled, traced});
     this.theta = this.along.find('theta') ?? new Float64Array(lanes);
     this.states = laneViews(this.along.buffer('D'), lanes);
-    this.asked = new Array<number>(lanes).fill(0);
     this.load(values);
   }
 
@@ -289,31 +291,31 @@ class DenseLanes {
     loadParameters(this.along, values);
   }
 
+  /**
+   * @param most rows that a lane asks for
+   * @param wanted by lane: rows of what its member saves
+   */
   fill(
     forward: {find(name: 'x' | 'next'): Float64Array | undefined},
     t: Float64Array,
     h: Float64Array,
     inside: Float64Array | undefined,
-    wanted: readonly Wanted[],
-    put: (l: number, row: number, state: Float64Array) => void,
+    most: number,
+    wanted: readonly (readonly number[])[],
+    members: readonly LaneMember[],
   ): void {
-    const {along, theta, states, asked} = this;
+    const {along, theta, states} = this;
     for (const name of ['x', 'next'] as const) along.find(name)?.set(forward.find(name) as Float64Array);
     along.find('t')?.set(t);
     along.find('h')?.set(h);
     if (inside !== undefined) along.find('inside')?.set(inside);
     if (along.has('between')) along.run('between');
-    asked.fill(0);
-    for (const {l} of wanted) asked[l]++;
-    const most = Math.max(...asked);
-    // Wanted rows of one lane stand one after another: pass p takes the p-th of each.
     for (let pass = 0; pass < most; pass++) {
-      asked.fill(0);
-      theta.fill(0);
-      for (const {l, theta: place} of wanted) if (asked[l]++ === pass) theta[l] = place;
+      wanted.forEach((rows, l) => (theta[l] = pass < rows.length ? members[l].saver.theta[rows[pass]] : 0));
       along.run('dense');
-      asked.fill(0);
-      for (const {l, row} of wanted) if (asked[l]++ === pass) put(l, row, states[l]);
+      wanted.forEach((rows, l) => {
+        if (pass < rows.length) members[l].saver.fill(rows[pass], states[l]);
+      });
     }
   }
 }
