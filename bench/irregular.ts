@@ -1,6 +1,6 @@
 /**
  * 32 trajectories seen at 20 times each of their own, loss and gradient: as members of a prepared batch, and one by one; beside
- * the same 32 as one state on a regular grid. In turns, least of 60 rounds; prints a row of docs/compiled-training.md for each.
+ * the same 32 as one state on a regular grid. In turns, least of 240 rounds; prints a row of docs/compiled-training.md for each.
  */
 import * as tf from '@tensorflow/tfjs';
 import type {ObjectiveAt, Params} from '../lib/index.js';
@@ -8,7 +8,7 @@ import {adaptive, batch, ode, simulate, tsit5} from '../lib/index.js';
 import {mlp} from '../models/index.js';
 
 type Data = {readonly seen: tf.Tensor};
-const [members, count, rounds] = [32, 20, 60];
+const [members, count, rounds] = [32, 20, 240];
 const starts = Array.from({length: members}, (_, i) => [Math.cos(i), Math.sin(i)]);
 const regular = Array.from({length: count}, (_, k) => (k + 1) / count);
 

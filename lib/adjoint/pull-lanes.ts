@@ -5,7 +5,8 @@
 import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters, noRedundancy, startOf} from '../step/context.js';
-import type {LaneAdjointProgram, LaneStep} from '../step/lanes.js';
+import type {LaneAdjointProgram} from '../step/lane-programs.js';
+import type {LaneStep} from '../step/lanes.js';
 import {laneParameters, laneViews} from '../step/lanes.js';
 import {addTo} from './add-to.js';
 import type {LaneRecord, LaneRound} from './lane-record.js';
@@ -102,8 +103,9 @@ class LanePull implements LaneGradients {
     this.executable = executable;
     this.initial = members.map(({given}) => new Float64Array(given.length));
     this.shared = members[0].parameterValues.map(({length}, p) => new Float64Array(own.has(p) ? 0 : length));
-    this.own = members.map(
-      ({parameterValues}) => new Map([...own].map(p => [p, new Float64Array(parameterValues[p].length)])),
+    const none = new Map<number, Float64Array>();
+    this.own = members.map(({parameterValues}) =>
+      own.size === 0 ? none : new Map([...own].map(p => [p, new Float64Array(parameterValues[p].length)])),
     );
     this.xCotangent = new Float64Array(traced.state.size);
     this.rows = laneViews(this.xCotangent, lanes);
@@ -221,7 +223,11 @@ class LanePull implements LaneGradients {
       ways: {paths},
     } = this;
     const {start, lanes} = step;
-    if (start === undefined) {
+    if (start === 'given') {
+      for (const {i, x} of begun) initial[i].set(x);
+      return;
+    }
+    if (start === 'one by one') {
       for (const {i, x} of begun) {
         const totals = shared.map((total, p) => own[i].get(p) ?? total);
         initial[i].set(pullStart(startOf(members[i]), paths[i].start, x, totals));

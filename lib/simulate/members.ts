@@ -30,7 +30,7 @@ export interface MemberRun {
 
 /**
  * Lanes at most, where their number is not given. Steps of networks 2–32–32–2 and 2–64–64–2 with gradient took per member, in
- * units of those of one state of 32 rows: 1.4 and 1.8 with 8 lanes, 1.3 and 1.5 with 16, 1.3 and 1.35 with 32.
+ * units of those of one state of 32 rows: 1.5 and 1.2 with 8 lanes, 1.4 and 1.15 with 16, 1.3 and 1.15 with 32.
  */
 const mostLanes = 32;
 
@@ -195,21 +195,24 @@ export class Members {
     let known = steps.get(key);
     if (known === undefined) {
       const traced = inLanes(base.traced, lanes, own);
-      // What has to be checked at a start is checked of one member at a time (integrate/start.ts).
-      const {mass, kinematics, delays, seed} = base.start.traced.functions;
-      const start = [mass, kinematics, delays, seed].every(one => one === undefined)
-        ? inLanes(base.start.traced, lanes, own)
-        : undefined;
-      known = {
-        lanes,
-        own: new Set(own),
-        traced,
-        compiled: compileStep(traced, base.engine),
-        start: start === undefined ? undefined : {traced: start, compiled: compileStep(start, base.engine)},
-      };
+      const compiled = compileStep(traced, base.engine);
+      known = {lanes, own: new Set(own), traced, compiled, start: this.startIn(lanes)};
       steps.set(key, known);
     }
     return known;
+  }
+
+  private startIn(lanes: number): LaneStep['start'] {
+    const {
+      base: {start, engine},
+      own,
+    } = this;
+    const {mass, kinematics, delays, seed, update} = start.traced.functions;
+    // What has to be checked at a start is checked of one member at a time (integrate/start.ts).
+    if ([mass, kinematics, delays, seed].some(one => one !== undefined)) return 'one by one';
+    if (update === start.traced.inputs.x) return 'given';
+    const traced = inLanes(start.traced, lanes, own);
+    return {traced, compiled: compileStep(traced, engine)};
   }
 
   private noteOwn(members: readonly Prepared[]): void {

@@ -114,7 +114,7 @@ export function narrowed(adjoint: ProgramsOf<AdjointProgram>, step: TracedStep, 
 
 /**
  * What an explicit step keeps beside its state, where the way back is not that of a grid's steps; undefined where that is little.
- * @param adjoint its programs: those of one run (history-programs.ts) or of lanes (lanes.ts)
+ * @param adjoint its programs: those of one run (history-programs.ts) or of lanes (lane-programs.ts)
  * @param fewest numbers that are worth it
  */
 export function layersOf<Name extends string>(

@@ -5,11 +5,8 @@
  */
 import {batch} from '../graph/batch.js';
 import {input} from '../graph/build.js';
-import type {Graph, Node} from '../graph/node.js';
-import type {ProgramsOf} from './buffers.js';
-import {bufferInput, graphOf} from './buffers.js';
+import type {Node} from '../graph/node.js';
 import type {StepPrograms} from './context.js';
-import {cotangentsOf} from './history-programs.js';
 import {Layout} from './layout.js';
 import type {StepFunctionName} from './step-functions.js';
 import {functionsFrom, namedFunctions} from './step-functions.js';
@@ -20,8 +17,8 @@ export interface LaneStep extends StepPrograms {
   readonly lanes: number;
   /** Numbers of the parameters that every member has of its own; the others are shared. */
   readonly own: ReadonlySet<number>;
-  /** The step that begins a run; undefined where members begin one by one. */
-  readonly start?: StepPrograms;
+  /** The step that begins a run; 'given': what is given is the whole state; 'one by one': members begin by themselves. */
+  readonly start: StepPrograms | 'given' | 'one by one';
 }
 
 /** The parameters of as many members as there are lanes, those of their own one after another; lanes beyond them repeat the first. */
@@ -50,9 +47,6 @@ export function laneViews(buffer: Float64Array, lanes: number): readonly Float64
   }
   return known;
 }
-
-/** Programs of the backward pass of lanes, whose times are constants. */
-export type LaneAdjointProgram = 'pullStep' | 'inside' | 'pullDense';
 
 /** Steps, their errors and what lies inside them; the rest is asked of one member at a time. */
 const ofLanes: ReadonlySet<string> = new Set<StepFunctionName>(['update', 'error', 'stiffness', 'inside', 'dense']);
@@ -94,37 +88,4 @@ export function inLanes(step: TracedStep, lanes: number, own: ReadonlySet<number
     functions: functionsFrom(functions.map(({name}, i) => [name, batched[i]])),
     observedShape: undefined,
   };
-}
-
-/**
- * pullStep: nextCotangent, insideCotangent → xCotangent; inside → inside, where pullDense reads it; pullDense:
- * denseCotangent → denseNextCotangent, denseXCotangent, denseInsideCotangent; and each the parameters', as in
- * historyAdjointPrograms, without what times ask for.
- */
-export function laneAdjointPrograms(step: TracedStep, adding: boolean): ProgramsOf<LaneAdjointProgram> {
-  const {
-    functions: {update, inside, dense},
-    inputs: {x, theta, next, inside: insideInput},
-  } = step;
-  const outputs = inside === undefined ? [update] : [update, inside];
-  const cotangents = [
-    bufferInput('nextCotangent', update.shape),
-    ...(inside === undefined ? [] : [bufferInput('insideCotangent', inside.shape)]),
-  ];
-  const pullStep = cotangentsOf(step, outputs, cotangents, {xCotangent: x}, 'pullStep', adding);
-  if (dense === undefined || theta === undefined || next === undefined) return {pullStep};
-  const pullDense: Graph = cotangentsOf(
-    step,
-    [dense],
-    [bufferInput('denseCotangent', dense.shape)],
-    {
-      denseNextCotangent: next,
-      denseXCotangent: x,
-      ...(insideInput === undefined ? {} : {denseInsideCotangent: insideInput}),
-    },
-    adding ? 'pullStep' : 'pullDense',
-    adding,
-  );
-  const reads = insideInput !== undefined && pullDense.inputs.includes(insideInput);
-  return {pullStep, pullDense, ...(reads ? {inside: graphOf({inside})} : {})};
 }

@@ -233,7 +233,8 @@ class LaneLoop {
         throw this.inMember(error, member);
       }
     };
-    if (start === undefined) return Array.from({length: to - from}, (_, i) => own(from + i));
+    if (start === 'given') return members.slice(from, to).map(({given}) => given);
+    if (start === 'one by one') return Array.from({length: to - from}, (_, i) => own(from + i));
     const executable = start.compiled.forward(auto());
     loadParameters(executable, {parameterValues, redundancy: noRedundancy});
     const x = laneViews(executable.buffer('x'), lanes);
