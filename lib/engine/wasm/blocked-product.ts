@@ -134,21 +134,25 @@ function writeKernel(w: Writer, format: Format): void {
     () => each((sum, offset) => w.set(sum, w.loadPair(w.get(at), offset))),
     () => sums.flat().forEach(sum => w.set(sum, w.pair(0))),
   );
-  // One index at a time: with two or four in a row V8 loads ahead until the registers do not suffice.
-  body.loop(() => {
-    right.forEach((local, s) => w.set(local, w.loadPair(w.get(b), 16 * s)));
-    sums.forEach((tile, r) => {
-      body
-        .get(a)
-        .memory(format.loadSplat, bytes * r)
-        .set(left);
-      tile.forEach((sum, s) => multiplyAdd(body, format, sum, left, right[s]));
-    });
-    w.set(a, w.plus(w.get(a), w.int(bytes * tileRows)));
-    w.set(b, w.plus(w.get(b), w.int(bytes * lanes * tileVectors)));
-    w.set(k, w.op('i32.sub', w.get(k), w.int(1)));
-    body.get(k).branchIf();
-  });
+  // The condition always holds. V8 puts loads where the effects of what follows the loop allow it: with two ways that meet behind it,
+  // each is next to its products, and without, all come first (37.5 and 34 GFLOP/s in single precision, 18.8 and 17 in double).
+  // One index at a time: with two or four in a row all loads go ahead until the registers do not suffice.
+  w.if(w.op('i32.gt_s', w.get(k), w.int(0)), () =>
+    body.loop(() => {
+      right.forEach((local, s) => w.set(local, w.loadPair(w.get(b), 16 * s)));
+      sums.forEach((tile, r) => {
+        body
+          .get(a)
+          .memory(format.loadSplat, bytes * r)
+          .set(left);
+        tile.forEach((sum, s) => multiplyAdd(body, format, sum, left, right[s]));
+      });
+      w.set(a, w.plus(w.get(a), w.int(bytes * tileRows)));
+      w.set(b, w.plus(w.get(b), w.int(bytes * lanes * tileVectors)));
+      w.set(k, w.op('i32.sub', w.get(k), w.int(1)));
+      body.get(k).branchIf();
+    }),
+  );
   each((sum, offset) => w.storePair(w.get(at), w.get(sum), offset));
 }
 
