@@ -39,7 +39,7 @@ export class LaneRecord {
    * @param size numbers in a member's state
    * @param layers numbers in what the steps of all lanes keep beside it (step/kept.ts)
    * @param expected rows to make room for; more may come
-   * @param most bytes: where rows with layers need more, they keep their states alone
+   * @param most bytes for rows with layers: where they need more, they keep their states alone
    */
   constructor(
     private readonly lanes: number,
@@ -49,8 +49,8 @@ export class LaneRecord {
     private readonly most: number,
   ) {
     this.bare = lanes * (2 + size);
-    if (!this.hasRoom(expected)) this.layers = 0;
-    this.room = takeRoom(this.width * Math.max(expected, 1));
+    if (!this.hasRoom(1)) this.layers = 0;
+    this.room = takeRoom(this.width * Math.max(1, Math.min(expected, this.mostRows)));
   }
 
   get hasLayers(): boolean {
@@ -104,8 +104,13 @@ export class LaneRecord {
     });
   }
 
+  /** Of rows with layers. */
+  private get mostRows(): number {
+    return this.layers > 0 ? Math.floor(this.most / (this.width * Float64Array.BYTES_PER_ELEMENT)) : Infinity;
+  }
+
   private hasRoom(count: number): boolean {
-    return count * this.width * Float64Array.BYTES_PER_ELEMENT <= this.most;
+    return count <= this.mostRows;
   }
 
   private leaveLayers(): void {
@@ -116,7 +121,7 @@ export class LaneRecord {
 
   private grow(): void {
     const {rows} = this.room;
-    const grown = newNumbers(2 * rows.length, 'the record of the steps');
+    const grown = newNumbers(Math.min(2 * rows.length, this.width * this.mostRows), 'the record of the steps');
     grown.set(rows);
     this.room = {rows: grown};
   }

@@ -47,6 +47,6 @@ describe('LaneRecord', () => {
       expect(read).to.deep.equal(expected);
       expect(layers.length).to.equal(none.length);
     }
-    expect(new LaneRecord(lanes, size, kept, 5, 4 * bytes(kept)).hasLayers).to.equal(false);
+    expect(new LaneRecord(lanes, size, kept, 5, bytes(kept) - 1).hasLayers).to.equal(false);
   });
 });
