@@ -1,6 +1,7 @@
 /** A prepared batch: members at times of their own are the single runs at these times, of one trace. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
+import fc from 'fast-check';
 import type {AnySystem, Initial, ObjectiveAt, PreparedBatch, SimulateOptions, TimedMember} from '../../lib/index.js';
 import {
   adaptive,
@@ -56,8 +57,16 @@ function compare<S extends AnySystem>(
   members: readonly TimedMember<S>[],
   name: 'y' | 'q',
   tolerance: number,
+  lanes?: number,
 ): void {
-  const prepared = batch.prepare(own, members[0].initial as Initial<S>, options as never) as unknown as PreparedBatch;
+  const prepared = batch.prepare(
+    own,
+    members[0].initial as Initial<S>,
+    {
+      ...options,
+      lanes,
+    } as never,
+  ) as unknown as PreparedBatch;
   const {trajectories, pullback} = prepared.vjp(members as never);
   const cotangents = trajectories.map((path, i) => ({
     [name]: path.values(name).map((_, k) => Math.cos(k + i)),
@@ -152,6 +161,40 @@ describe('batch.prepare', () => {
     for (const memory of [1e3, 8e3, 2e4])
       for (const more of [{}, {control}])
         compare(system, {...options, ...more, scheme: tsit5(), adjoint: implicitAdjoint({memory})}, members, 'y', 1e-9);
+  });
+
+  it('any members in any number of lanes, by random', () => {
+    fc.assert(
+      fc.property(
+        fc.record({
+          scheme: fc.constantFrom(tsit5(), rk4()),
+          digits: fc.integer({min: 3, max: 8}),
+          isAdaptive: fc.boolean(),
+          lanes: fc.integer({min: 2, max: 6}),
+          memory: fc.constantFrom(5e3, 2e4, 1e9),
+          given: fc.array(
+            fc.record({
+              t: fc.double({min: 0, max: 0.5, noNaN: true}),
+              y: fc.double({min: -1, max: 1, noNaN: true}),
+              rate: fc.double({min: 0, max: 20, noNaN: true}),
+              waits: fc.array(fc.double({min: 1e-3, max: 1, noNaN: true}), {minLength: 1, maxLength: 5}),
+            }),
+            {minLength: 2, maxLength: 9},
+          ),
+        }),
+        ({scheme, digits, isAdaptive, lanes, memory, given}) => {
+          const control =
+            isAdaptive && scheme.name === 'tsit5' ? adaptive({rtol: 10 ** -digits, atol: 1e-8, growth: 10}) : undefined;
+          const random = given.map(({t, y, rate, waits}) => {
+            let time = t;
+            return {initial: {y: [y, 1 - y], t}, params: {rate}, saveAt: waits.map(wait => (time += wait))};
+          });
+          const more = {scheme, control, dt: 0.1, adjoint: implicitAdjoint({memory})};
+          compare(system, {...options, ...more}, random, 'y', 1e-9, lanes);
+        },
+      ),
+      {numRuns: 20, seed: 5},
+    );
   });
 
   it('more members than lanes, fewer, and one', () => {
