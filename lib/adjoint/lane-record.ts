@@ -6,11 +6,11 @@ import {newNumbers} from '../memory.js';
 import type {Room} from './workspace.js';
 import {offerRoom, takeRoom} from './workspace.js';
 
-/** The buffers of an executable that a row is taken from or loaded into; absent where its programs do not read them. */
-export interface LaneBuffers {
-  readonly t?: Float64Array;
-  readonly h?: Float64Array;
-  readonly x?: Float64Array;
+/** What a row holds, and the buffers that it is taken from. */
+export interface LaneRow {
+  readonly t: Float64Array;
+  readonly h: Float64Array;
+  readonly x: Float64Array;
   readonly layers?: Float64Array;
 }
 
@@ -49,7 +49,7 @@ export class LaneRecord {
     private readonly most: number,
   ) {
     this.bare = lanes * (2 + size);
-    if (!this.hasRoom(1)) this.layers = 0;
+    if (this.mostRows < 1) this.layers = 0;
     this.room = takeRoom(this.width * Math.max(1, Math.min(expected, this.mostRows)));
   }
 
@@ -62,8 +62,8 @@ export class LaneRecord {
   }
 
   /** @param taken by lane; undefined where all lanes took a step of their member */
-  append({t, h, x, layers}: Required<Omit<LaneBuffers, 'layers'>> & LaneBuffers, taken: Uint8Array | undefined): void {
-    if (this.layers > 0 && !this.hasRoom(this.count + 1)) this.leaveLayers();
+  append({t, h, x, layers}: LaneRow, taken: Uint8Array | undefined): void {
+    if (this.count >= this.mostRows) this.leaveLayers();
     const at = this.count * this.width;
     if (at + this.width > this.room.rows.length) this.grow();
     const {lanes} = this;
@@ -76,8 +76,8 @@ export class LaneRecord {
     this.count++;
   }
 
-  /** Sets row k in an executable's buffers. @returns the lanes that took a step then, undefined: all */
-  load(k: number, {t, h, x, layers}: LaneBuffers): Uint8Array | undefined {
+  /** Sets row k in an executable's buffers; absent are those that its programs do not read. @returns the lanes that took a step then, undefined: all */
+  load(k: number, {t, h, x, layers}: Partial<LaneRow>): Uint8Array | undefined {
     const {lanes, bare, width} = this;
     const at = k * width;
     const {rows} = this.room;
@@ -104,13 +104,9 @@ export class LaneRecord {
     });
   }
 
-  /** Of rows with layers. */
+  /** Rows that there may be with layers; any number without. */
   private get mostRows(): number {
     return this.layers > 0 ? Math.floor(this.most / (this.width * Float64Array.BYTES_PER_ELEMENT)) : Infinity;
-  }
-
-  private hasRoom(count: number): boolean {
-    return count <= this.mostRows;
   }
 
   private leaveLayers(): void {

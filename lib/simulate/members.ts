@@ -79,10 +79,10 @@ export class Members {
     this.noteOwn(members);
     const {base} = this;
     const isHere = this.inLanes && members.every(({options: {plan}}) => plan !== undefined && !restarts(plan));
-    const memory = keep ? this.memory : Infinity;
-    if (isHere && memory !== undefined && statesOf(members) <= memory) {
+    const memory = keep ? this.memory : undefined;
+    if (isHere && (!keep || (memory !== undefined && statesOf(members) <= memory))) {
       const step = this.stepFor(members.length);
-      const {runs, ways} = runLanes(step, members, keep ? memory : undefined, inMember);
+      const {runs, ways} = runLanes(step, members, memory, inMember);
       return runs.map((result, i) => ({
         prepared: members[i],
         run: result,

@@ -9,8 +9,8 @@ import {firstNotFinite} from '../../system/places.js';
 import {loadParameters, noRedundancy} from '../../step/context.js';
 import type {LaneStep} from '../../step/lanes.js';
 import {laneParameters, laneViews} from '../../step/lanes.js';
-import {auto} from '../../linear/index.js';
 import {historyForward} from '../../adjoint/timed-pull.js';
+import {auto} from '../../linear/index.js';
 import {firstStep} from '../history/first-step.js';
 import type {LaneWays} from '../../adjoint/pull-lanes.js';
 import {noCounts} from '../counters.js';
@@ -68,6 +68,7 @@ class LaneLoop {
   readonly done: Done[];
   readonly record: LaneRecord | undefined;
   private readonly forward;
+  private readonly update: () => void;
   private readonly rows: readonly LaneRows[];
   private readonly inside: Float64Array | undefined;
   private readonly x: Float64Array;
@@ -89,6 +90,7 @@ class LaneLoop {
     this.current = new Array<number | undefined>(lanes).fill(undefined);
     this.forward = compiled.laneForward(memory !== undefined);
     const {forward} = this;
+    this.update = forward.program('update');
     this.x = forward.buffer('x');
     this.layers = forward.find('layers');
     if (memory !== undefined) {
@@ -209,10 +211,6 @@ class LaneLoop {
     }
     record.append({t, h, x, layers}, taken);
     x.set(before);
-  }
-
-  private get update(): () => void {
-    return this.forward.program('update');
   }
 
   /** A lane without a member stands where the first one began. */
