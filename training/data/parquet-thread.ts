@@ -14,6 +14,8 @@ export type ParquetAnswer =
       readonly names: readonly string[];
       readonly rows: number;
       readonly cells: ReadonlyMap<string, ArrayLike<unknown>>;
+      /** Of columns of instants and times of day, which are whole counts: how many are a second. */
+      readonly perSecond: ReadonlyMap<string, number>;
     }
   | {readonly kind: 'failed'; readonly message: string}
   | {readonly kind: 'too-large'; readonly limit: 'rows' | 'columns' | 'memory'; readonly message: string};
@@ -100,7 +102,8 @@ async function read(
 ): Promise<ParquetAnswer> {
   try {
     const metadata = parquet.parquetMetadata(buffer);
-    const names = parquet.parquetSchema(metadata).children.map(({element}) => element.name);
+    const elements = parquet.parquetSchema(metadata).children.map(({element}) => element);
+    const names = elements.map(element => element.name);
     const rows = Number(metadata.num_rows);
     const wanted = names.filter(name => columns?.includes(name) ?? true);
     const stated = metadata.row_groups.reduce((sum, group) => sum + Number(group.num_rows), 0);
@@ -125,12 +128,27 @@ async function read(
         message: `its ${rows} rows of ${wanted.length} columns take more than ${limits.memory} bytes of memory`,
       };
     const cells = new Map<string, unknown[]>(wanted.map(name => [name, []]));
-    if (rows === 0 || wanted.length === 0) return {kind: 'read', names, rows, cells};
+    const perSecond = new Map<string, number>();
+    for (const {name, type, converted_type: older, logical_type: newer} of elements) {
+      if (type === 'INT96' && older === undefined) perSecond.set(name, 1e9);
+      else if (older === 'TIMESTAMP_MILLIS' || older === 'TIME_MILLIS') perSecond.set(name, 1e3);
+      else if (older === 'TIMESTAMP_MICROS' || older === 'TIME_MICROS') perSecond.set(name, 1e6);
+      else if (newer?.type === 'TIMESTAMP' || newer?.type === 'TIME')
+        perSecond.set(name, {MILLIS: 1e3, MICROS: 1e6, NANOS: 1e9}[newer.unit]);
+    }
+    if (rows === 0 || wanted.length === 0) return {kind: 'read', names, rows, cells, perSecond};
     let excess = false;
     await parquet.parquetRead({
       file: buffer,
       metadata,
       columns: wanted,
+      // Its own parsers make Dates, which have whole milliseconds.
+      parsers: {
+        timestampFromMilliseconds: (count: bigint) => count,
+        timestampFromMicroseconds: (count: bigint) => count,
+        timestampFromNanoseconds: (count: bigint) => count,
+        dateFromDays: (days: number) => 86400 * days,
+      },
       onChunk({columnName, columnData, rowStart, rowEnd}) {
         const column = cells.get(columnName);
         if (column === undefined || rowEnd > rows) excess = true;
@@ -140,7 +158,7 @@ async function read(
     for (const column of cells.values())
       if (excess || column.length !== rows)
         return {kind: 'failed', message: `its columns do not have the ${rows} rows that it declares`};
-    return {kind: 'read', names, rows, cells};
+    return {kind: 'read', names, rows, cells, perSecond};
   } catch (error) {
     return {kind: 'failed', message: error instanceof Error ? error.message : String(error)};
   }

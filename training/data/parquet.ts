@@ -1,7 +1,7 @@
 /**
  * Parquet files, by the reader `hyparquet`, which is plain JavaScript without dependencies; loaded at the call.
- * Flat columns only: numbers of any size, truth values as 0 and 1, dates as seconds since 1970, text. It trusts what
- * a file states, so that a changed byte may loop for ever or fill the memory: therefore it runs in a thread, which is
+ * Flat columns only: numbers of any size, truth values as 0 and 1, dates and timestamps as seconds since 1970, times of
+ * day as seconds since midnight, text. It trusts what a file states, so that a changed byte may loop for ever or fill the memory: therefore it runs in a thread, which is
  * ended when its time or memory is used up.
  */
 import {DataError} from '../../lib/errors.js';
@@ -35,7 +35,7 @@ export async function parquetColumns(
       `${file}: ${answer.message}. If the file is correct, raise limits: {${answer.limit}}.`,
       {file, limit: answer.limit},
     );
-  const {rows, names, cells} = answer;
+  const {rows, names, cells, perSecond} = answer;
   for (const name of [...(columns ?? []), ...text]) if (!names.includes(name)) throw missingColumn(file, name, names);
   const twice = names.find((name, i) => names.indexOf(name) < i);
   if (twice !== undefined)
@@ -47,13 +47,16 @@ export async function parquetColumns(
   const wanted = names.filter(name => columns?.includes(name) ?? true);
   return {
     rows,
-    columns: wanted.map(name => columnOf(name, cells.get(name) ?? [], file, text.includes(name), missing === 'nan')),
+    columns: wanted.map(name =>
+      columnOf(name, cells.get(name) ?? [], perSecond.get(name), file, text.includes(name), missing === 'nan'),
+    ),
   };
 }
 
 function columnOf(
   name: string,
   cells: ArrayLike<unknown>,
+  perSecond: number | undefined,
   file: string,
   asText: boolean,
   lenient: boolean,
@@ -62,11 +65,16 @@ function columnOf(
   while (first < cells.length && (cells[first] === null || cells[first] === undefined)) first++;
   const column = {name, decidedAt: first < cells.length ? first + 1 : 0, isBlank: first === cells.length};
   if (asText || typeof cells[first] === 'string')
-    return {...column, kind: 'text', values: new Float64Array(), text: Array.from(cells, textOf)};
+    return {
+      ...column,
+      kind: 'text',
+      values: new Float64Array(),
+      text: Array.from(cells, cell => textOf(cell, perSecond)),
+    };
   const values = Float64Array.from(cells, (cell, i) => {
-    const value = numberOf(cell);
+    const value = numberOf(cell, perSecond);
     // Beyond 2⁵³ there are whole numbers that no double is equal to.
-    const rounded = typeof cell === 'bigint' && BigInt(value) !== cell;
+    const rounded = perSecond === undefined && typeof cell === 'bigint' && BigInt(value) !== cell;
     if (!rounded && (Number.isFinite(value) || (lenient && Number.isNaN(value)))) return value;
     const [what, remedy] = rounded
       ? [
@@ -76,7 +84,7 @@ function columnOf(
       : [
           cell === null || cell === undefined
             ? 'is empty where a number is needed'
-            : `is ${typeof cell === 'object' ? 'not a single number' : excerpt(textOf(cell))}, not a finite number`,
+            : `is ${typeof cell === 'object' ? 'not a single number' : excerpt(textOf(cell, perSecond))}, not a finite number`,
           "Remove the row, fill the gap, or read it as NaN with missing: 'nan'.",
         ];
     throw new DataError('table-cell', `${file}, row ${i + 1}, column '${excerpt(name)}' ${what}. ${remedy}`, {
@@ -88,14 +96,25 @@ function columnOf(
   return {...column, kind: 'number', values, text: []};
 }
 
-function numberOf(cell: unknown): number {
-  if (cell instanceof Date) return cell.getTime() / 1000;
-  return typeof cell === 'number' || typeof cell === 'bigint' || typeof cell === 'boolean' ? Number(cell) : NaN;
+/** Seconds where the cell is a count of parts of a second, rounded to the nearest double: whole seconds are taken apart first. */
+function numberOf(cell: unknown, perSecond = 1): number {
+  if (typeof cell === 'bigint' && perSecond !== 1)
+    return Number(cell / BigInt(perSecond)) + Number(cell % BigInt(perSecond)) / perSecond;
+  return typeof cell === 'number' || typeof cell === 'bigint' || typeof cell === 'boolean'
+    ? Number(cell) / perSecond
+    : NaN;
 }
 
-function textOf(cell: unknown): string {
+/** Seconds in all their digits where the cell is a count of parts of a second. */
+function textOf(cell: unknown, perSecond = 1): string {
   if (typeof cell === 'string') return cell;
   if (cell === null || cell === undefined) return '';
-  if (typeof cell === 'number' || typeof cell === 'bigint' || typeof cell === 'boolean') return String(cell);
+  if (typeof cell === 'bigint' && perSecond !== 1) {
+    const [size, per] = [cell < 0n ? -cell : cell, BigInt(perSecond)];
+    const parts = String(per + (size % per)).slice(1);
+    return `${cell < 0n ? '-' : ''}${size / per}.${parts}`.replace(/\.?0+$/, '');
+  }
+  if (typeof cell === 'number') return String(cell / perSecond);
+  if (typeof cell === 'bigint' || typeof cell === 'boolean') return String(cell);
   return JSON.stringify(cell, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value)) ?? '';
 }

@@ -3,8 +3,9 @@ import {mkdtemp, rm, writeFile} from 'node:fs/promises';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {expect} from 'chai';
+import {parquetWriteBuffer} from 'hyparquet-writer';
 import {DataError} from '../../../lib/index.js';
-import {readTable, tableChunks} from '../../../training/index.js';
+import {readTable, sampleTimes, tableChunks} from '../../../training/index.js';
 import {parquet} from './parquet-file.js';
 
 describe('Parquet', () => {
@@ -49,5 +50,70 @@ describe('Parquet', () => {
     await writeFile(cut, bytes.subarray(0, bytes.length - 40));
     expect((await failure(readTable(cut))).code).to.equal('parquet-malformed');
     expect((await failure(tableChunks(path).next())).message).to.match(/not a text file/);
+  });
+  describe('times', () => {
+    type Schema = NonNullable<Parameters<typeof parquetWriteBuffer>[0]['schema']>[number];
+    const written = (column: Omit<Schema, 'name'>, data: (bigint | number | null)[]): Uint8Array =>
+      new Uint8Array(
+        parquetWriteBuffer({
+          columnData: [{name: 't', data}],
+          schema: [
+            {name: 'root', num_children: 1},
+            {name: 't', repetition_type: 'OPTIONAL', ...column},
+          ],
+        }),
+      );
+    const stamps = ['MILLIS', 'MICROS', 'NANOS'] as const;
+    const [epoch, parts] = [1577836800n, {MILLIS: 1000n, MICROS: 1000000n, NANOS: 1000000000n}];
+
+    it('of a day in 2020 keep what a double of seconds holds', async () => {
+      // Doubles near 1.6e9 lie 2⁻²² apart: the nearest one is within 1.2e-7.
+      const ticks = [0n, 2500n, 5000n, 7500n, 10000n];
+      for (const unit of stamps) {
+        const per = parts[unit];
+        const data = ticks.map(tick => epoch * per + (tick * per) / 1000000n);
+        const stamp = {type: 'INT64', logical_type: {type: 'TIMESTAMP', isAdjustedToUTC: true, unit}} as const;
+        const t = (await readTable(written(stamp, data))).column('t');
+        for (const [i, tick] of ticks.entries()) {
+          const held = unit === 'MILLIS' ? Math.floor(Number(tick) / 1000) / 1000 : Number(tick) / 1e6;
+          expect(t[i] - Number(epoch), `${unit} ${i}`).to.be.closeTo(held, 2 ** -23);
+        }
+        if (unit !== 'MILLIS') expect(sampleTimes(t, 't', {interval: 0.0025})).to.have.length(5);
+      }
+    });
+
+    it('in nanoseconds are rounded once, also before 1970, and are whole as text', async () => {
+      const stamp = {type: 'INT64', logical_type: {type: 'TIMESTAMP', isAdjustedToUTC: false, unit: 'NANOS'}} as const;
+      const data = [-1500000001n, -1n, 0n, 120000000000n, 1577836800123456789n, null];
+      const source = written(stamp, data);
+      // The texts are read by the language, which rounds to the nearest double.
+      const texts = ['-1.500000001', '-0.000000001', '0', '120', '1577836800.123456789'];
+      const table = await readTable(source, {missing: 'nan'});
+      expect([...table.column('t')]).to.deep.equal([...texts.map(Number), NaN]);
+      expect((await readTable(source, {text: ['t']})).text('t')).to.deep.equal([...texts, '']);
+      expect((await failure(readTable(source))).message).to.match(/row 6, column 't' is empty/);
+    });
+
+    it('of the older kinds, times of day and dates are seconds too', async () => {
+      const cases: [Omit<Schema, 'name'>, (bigint | number)[], number[]][] = [
+        [{type: 'INT64', converted_type: 'TIMESTAMP_MILLIS'}, [-1n, 1500n], [-0.001, 1.5]],
+        [{type: 'INT64', converted_type: 'TIMESTAMP_MICROS'}, [-1n, 2500n], [-1e-6, 0.0025]],
+        [{type: 'INT32', converted_type: 'TIME_MILLIS'}, [0, 3600500], [0, 3600.5]],
+        [{type: 'INT64', converted_type: 'TIME_MICROS'}, [0n, 2500n], [0, 0.0025]],
+        [{type: 'INT32', converted_type: 'DATE'}, [-1, 18262], [-86400, 1577836800]],
+        ...stamps.map((unit): [Omit<Schema, 'name'>, (bigint | number)[], number[]] => {
+          const type = unit === 'MILLIS' ? 'INT32' : 'INT64';
+          const one = type === 'INT32' ? 1000 : parts[unit];
+          return [{type, logical_type: {type: 'TIME', isAdjustedToUTC: true, unit}}, [one], [1]];
+        }),
+      ];
+      for (const [column, data, seconds] of cases)
+        expect([...(await readTable(written(column, data))).column('t')], JSON.stringify(column)).to.deep.equal(
+          seconds,
+        );
+      // A count without a type stays a count: the unit of a duration is not in the file's schema.
+      const count = await readTable(written({type: 'INT64'}, [2500n]));
+      expect([...count.column('t')]).to.deep.equal([2500]);
+    });
   });
 });
