@@ -8,7 +8,7 @@ import {ShapeError} from '../../lib/errors.js';
 
 /** A batch of rows at common times. */
 export interface RowSeries {
-  /** [saved], increasing. */
+  /** [saved], increasing, or decreasing as in a run backwards in time. */
   readonly t: tf.Tensor;
   /** [saved, rows, ...shape] */
   readonly y: tf.Tensor;
@@ -39,8 +39,10 @@ export function sampleRows({t, y, slope}: RowSeries, times: tf.Tensor): tf.Tenso
     const count = times.shape[1] as number;
     const width = y.size / (saved * rows);
     const at = tf.reshape(times, [rows * count]);
-    // The interval: how many saved times are not behind, less one.
-    const after = tf.cast(tf.searchSorted(tf.reshape(t, [saved]), at, 'right'), 'int32');
+    // The interval: how many saved times the run has passed at a sample, less one. Backwards, −t increases.
+    const clock = tf.reshape(t, [saved]);
+    const direction = tf.sign(tf.sub(tf.slice(clock, [saved - 1], [1]), tf.slice(clock, [0], [1])));
+    const after = tf.cast(tf.searchSorted(tf.mul(direction, clock), tf.mul(direction, at), 'right'), 'int32');
     const k = tf.minimum(
       tf.maximum(tf.sub(after, tf.scalar(1, 'int32')), tf.scalar(0, 'int32')),
       tf.scalar(saved - 2, 'int32'),
@@ -54,8 +56,8 @@ export function sampleRows({t, y, slope}: RowSeries, times: tf.Tensor): tf.Tenso
     const flat = (x: tf.Tensor): tf.Tensor => tf.reshape(x, [saved * rows, width]);
     const [y0, y1] = [low, high].map(i => tf.gather(flat(y), i));
     const [s0, s1] = [low, high].map(i => tf.gather(flat(slope), i));
-    const begin = tf.gather(tf.reshape(t, [saved]), k);
-    const h = tf.sub(tf.gather(tf.reshape(t, [saved]), tf.add(k, tf.scalar(1, 'int32'))), begin);
+    const begin = tf.gather(clock, k);
+    const h = tf.sub(tf.gather(clock, tf.add(k, tf.scalar(1, 'int32'))), begin);
     const column = (x: tf.Tensor): tf.Tensor => tf.reshape(x, [rows * count, 1]);
     const theta = column(tf.div(tf.sub(at, begin), h));
     const rest = tf.sub(1, theta);
