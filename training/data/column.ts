@@ -19,6 +19,12 @@ const pointed = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 /** The same with a comma before the decimals. */
 const withComma = /^[+-]?(?:\d+(?:,\d*)?|,\d+)(?:[eE][+-]?\d+)?$/;
 
+/** From here on, doubles are whole numbers with gaps between. */
+const exactBelow = 2 ** 53;
+
+/** A whole number that is meant to its last digit; one with a point or an exponent is a measurement, and is rounded. */
+const wholeDigits = /^[+-]?\d+$/;
+
 /** A number in either way of writing. */
 export const isNumeral = (cell: string): boolean => pointed.test(cell) || withComma.test(cell);
 
@@ -69,6 +75,8 @@ export class Column {
       if (this.firstBlankLine > 0) return {...blank, line: this.firstBlankLine, text: ''};
       const value = this.isNumber(cell) ? Number(cell.replace(',', '.')) : NaN;
       if (!Number.isFinite(value)) return {...this.complaint(cell), line, text: cell};
+      if (Math.abs(value) >= exactBelow && wholeDigits.test(cell) && BigInt(cell) !== BigInt(value))
+        return {...rounded, line, text: cell};
       if (this.words.length > 0) this.forgetWords();
       return this.append(value);
     }
@@ -146,6 +154,12 @@ const blank: CellComplaint = {
     "Fill the cell, remove the row, read it as NaN with missing: 'nan', or name the columns that are needed in the option `columns`.",
 };
 
+const rounded: CellComplaint = {
+  what: 'is a whole number that a double cannot represent exactly',
+  remedy:
+    'Read the column as text by the option `text`, and subtract an offset as BigInt; leave it out by naming the others in `columns`; or, if rounding does not matter, write a decimal point behind it.',
+};
+
 const notFinite: CellComplaint = {
   what: 'is not a finite number',
   remedy: "Remove the row, fill the gap with a measured value, or read it as NaN with missing: 'nan'.",
@@ -158,6 +172,12 @@ const notNumeric: CellComplaint = {
 
 /** Of a cell that would be a number with the other sign before its decimals. */
 export function otherDecimal(cell: string): CellComplaint | undefined {
+  if (/^[+-]?[1-9]\d{0,2},\d{3}$/.test(cell))
+    return {
+      what: 'has a comma, of decimals or of thousands',
+      remedy:
+        "If decimals follow it, read the file with decimal: ',', or write a decimal point; if thousands, remove it.",
+    };
   if (/^[+-]?\d*,\d+(?:[eE][+-]?\d+)?$/.test(cell))
     return {what: 'has a decimal comma', remedy: "Read the file with decimal: ',', or write a decimal point."};
   if (/^[+-]?\d*\.\d+(?:[eE][+-]?\d+)?$/.test(cell))

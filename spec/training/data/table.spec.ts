@@ -238,6 +238,14 @@ describe('readTable', () => {
       ['inf', '1232,-inf', '-inf', /not a finite number/],
       ['an empty cell', '1232,', '', /is empty where a number is needed/],
       ['a decimal comma', '1232,"3,5"', '3,5', /decimal comma/],
+      [
+        'a comma of decimals or thousands',
+        '1232,"1,234"',
+        '1,234',
+        /decimals or of thousands.*decimal: ','.*remove it/,
+      ],
+      ['a whole number beyond 2⁵³', '1232,9007199254740993', '9007199254740993', /cannot represent exactly.*`text`/],
+      ['a negative one', '1232,-1700000000000000100', '-1700000000000000100', /cannot represent exactly/],
       ['an overflow', '1232,1e999', '1e999', /larger than a double/],
       ['a hexadecimal', '1232,0x10', '0x10', /not a number/],
     ];
@@ -251,6 +259,17 @@ describe('readTable', () => {
         expect(error.data).to.include({line: 1234, column: 'x', text});
       });
     }
+
+    it('whole numbers beyond 2⁵³ that are doubles, and measurements, are read', async () => {
+      const cells = ['9007199254740992', '-9007199254740994', '+18446744073709551616', '1700000000000000100.', '1e23'];
+      const values = [2 ** 53, -(2 ** 53) - 2, 2 ** 64, 1.7e18, 1e23];
+      expect([...(await made(['x', ...cells].join('\n'))).column('x')]).to.deep.equal(values);
+      // As text they are whole: 100 ns apart.
+      const stamps = ['1700000000000000100', '1700000000000000200', '1700000000000000300'];
+      expect((await failure(made(['t_ns', ...stamps].join('\n')))).data).to.include({line: 2, column: 't_ns'});
+      const text = (await made(['t_ns', ...stamps].join('\n'), {text: ['t_ns']})).text('t_ns').map(BigInt);
+      expect(text.map(stamp => Number(stamp - text[0]))).to.deep.equal([0, 100, 200]);
+    });
 
     it('a missing field in line 1234', async () => {
       const error = await failure(made(brokenLine('1232')));
