@@ -4,15 +4,26 @@ import {numberText} from '../report/number-text.js';
 import {any, oneOf, positive, refuseUnknownOptions} from '../../lib/checks.js';
 
 /** Seconds in a unit. */
-const units = {ns: 1e-9, us: 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600} as const;
-/** Units of time that a column's name may end in. */
-export type TimeUnit = 'ns' | 'us' | 'ms' | 's' | 'min' | 'h';
+const units = {ns: 1e-9, us: 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600, d: 86400} as const;
+/** Units of time. */
+export type TimeUnit = 'ns' | 'us' | 'ms' | 's' | 'min' | 'h' | 'd';
+
+/** How the units are written in names of columns, in lower case. The micro sign has two code points. */
+const spellings: Readonly<Record<TimeUnit, RegExp>> = {
+  ns: /^(?:ns|nsecs?|nanos|nanosec(?:ond)?s?)$/,
+  us: /^(?:[uµμ]s|[uµμ]secs?|micros|microsec(?:ond)?s?)$/,
+  ms: /^(?:ms|msecs?|millis|millisec(?:ond)?s?)$/,
+  s: /^(?:s|secs?|seconds?)$/,
+  min: /^(?:mins?|minutes?)$/,
+  h: /^(?:h|hrs?|hours?)$/,
+  d: /^(?:d|days?)$/,
+};
 
 /** Options of `sampleTimes`. */
 export interface SampleTimesOptions {
   /**
    * Unit of the column; the returned times are in seconds. Default: the unit at the end of the column's name
-   * ('time_ms', 't [us]', 'time (s)'), otherwise seconds.
+   * ('time_ms', 't [us]', 'time (hours)', 't/ms', 'timeMs', or 'ms' alone), in the usual spellings; without any, seconds.
    */
   readonly unit?: TimeUnit;
   /** The sampling interval of the instrument, in s: the times are checked against it. */
@@ -26,14 +37,15 @@ export interface SampleTimesOptions {
 /** Half a sample more than usual is not jitter any more: a sample is missing. */
 const gap = 1.5;
 
-/** Another unit is meant where the interval is off by more than this; the units lie at least 60 apart. */
+/** Another unit is meant where the interval is off by more than this; the units lie at least 24 apart. */
 const unitFactor = 20;
 
 /**
  * Times of a column in seconds, checked for their unit and for gaps.
  * @param times [samples]; `column` is their name, for the unit and for errors
  * @returns seconds, [samples]
- * @throws DataError 'time-order', 'time-gap', 'time-unit', 'not-finite' with the row
+ * @throws DataError 'time-order', 'time-gap', 'not-finite' with the row; 'time-unit' also where brackets or a slash end the
+ *   name with what is no unit of time
  */
 export function sampleTimes(times: Float64Array, column: string, options: SampleTimesOptions = {}): Float64Array {
   refuseUnknownOptions(options, {unit: any, interval: positive, gaps: oneOf('refuse', 'allow')}, 'sampleTimes');
@@ -54,9 +66,25 @@ export function sampleTimes(times: Float64Array, column: string, options: Sample
 }
 
 function unitOf(column: string): TimeUnit {
-  const suffix = /[_\s([]+(ns|us|µs|μs|ms|s|sec|min|h)[)\]]?$/i.exec(column)?.[1].toLowerCase() ?? 's';
-  if (suffix === 'µs' || suffix === 'μs') return 'us';
-  return suffix === 'sec' ? 's' : (suffix as TimeUnit);
+  const name = column
+    .replace(/\[\d+\]$/, '') // the index of a column of an array
+    .replace(/(?<=[a-z]{2}|\bt)[A-Z]/g, '_$&') // 'timeMs', but not 'mS'
+    .trim();
+  const bracket = /[([]([^()[\]]*)[)\]]?$/.exec(name)?.[1];
+  const word = /(?:^|[\s_/.,:-])([a-zµμ]+)\.?$/i.exec((bracket ?? name).trim())?.[1].toLowerCase();
+  const unit = (Object.keys(spellings) as TimeUnit[]).find(one => word !== undefined && spellings[one].test(word));
+  const slash = /\/\s*([^/]*)$/.exec(name)?.[1];
+  // What stands where a unit does; 'imu/time' and 'header/stamp' are paths to the times.
+  const place = bracket ?? (/^(?:t$|t_|t\d|time|stamp|clock)/i.test(slash ?? 't') ? undefined : slash);
+  // '(10 ms)' is a multiple.
+  if (unit !== undefined && !/\d/.test(place ?? '')) return unit;
+  if (place === undefined) return 's';
+  const known = Object.keys(units).join(', ');
+  throw new DataError(
+    'time-unit',
+    `Column '${column}': '${place}' is not a unit of time. Say which one is meant with unit: one of ${known}.`,
+    {column, unit: place},
+  );
 }
 
 function requireAscending(t: Float64Array, column: string): void {

@@ -138,10 +138,50 @@ describe('data', () => {
         ['Time (µs)', 1e-6],
         ['t_min', 60],
         ['time_s', 1],
+        ['time_msec', 1e-3],
+        ['time_usec', 1e-6],
+        ['t nanoseconds', 1e-9],
+        ['time_minutes', 60],
+        ['time (hours)', 3600],
+        ['Time [sec.]', 1],
+        ['elapsed-days', 86400],
+        ['t/ms', 1e-3],
+        ['t / h', 3600],
+        ['t/(µs)', 1e-6],
+        ['timeMs', 1e-3],
+        ['tUs', 1e-6],
+        ['time_ms[0]', 1e-3],
+        ['ms', 1e-3],
+        ['h', 3600],
+        ['min', 60],
+        // No unit in the name: seconds.
+        ['times', 1],
+        ['t[1]', 1],
+        ['imu/time', 1],
+        ['imu/time_ms', 1e-3],
+        ['header/stamp', 1],
+        ['rhythm', 1],
+        ['timestamp', 1],
       ] as const) {
         [...sampleTimes(even, column)].forEach((time, i) =>
           expect(time, column).to.be.closeTo(even[i] * factor, 1e-15 * factor),
         );
+      }
+    });
+
+    it('in a unit that is not known are an error, which lists those that are', async () => {
+      for (const [column, unit] of [
+        ['time (fortnights)', 'fortnights'],
+        ['t [10 ms]', '10 ms'],
+        ['t/1e-3 s', '1e-3 s'],
+        ['time (UTC)', 'UTC'],
+        ['t / jiffies', 'jiffies'],
+      ]) {
+        const error = await failure(() => sampleTimes(even, column));
+        expect(error.code, column).to.equal('time-unit');
+        expect(error.data.unit).to.equal(unit);
+        expect(error.message).to.match(/unit: one of ns, us, ms, s, min, h, d\./);
+        expect([...sampleTimes(even, column, {unit: 's'})]).to.deep.equal([...even]);
       }
     });
 
