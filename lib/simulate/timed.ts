@@ -17,7 +17,8 @@ export interface MemberTimes {
   readonly t1?: number;
   /**
    * Times in the order of the run. NaN marks a missing sample, so that members with fewer samples have lists of the
-   * same length: the state at the previous time is saved in its place (at the first time, if there is no previous one).
+   * same length. In its place stand time, state and observations of the previous sample (of the first one, if there is no
+   * previous one), numbers like any other: its datum must be NaN, or have a weight of zero, or it is compared with them.
    */
   readonly saveAt?: readonly number[];
 }
