@@ -16,6 +16,10 @@ export type ParquetAnswer =
       readonly cells: ReadonlyMap<string, ArrayLike<unknown>>;
       /** Of columns of instants and times of day, which are whole counts: how many are a second. */
       readonly perSecond: ReadonlyMap<string, number>;
+      /** Columns of whole numbers that have no other type. */
+      readonly plain: readonly string[];
+      /** Arrow's schema, in base64, if the file has it. */
+      readonly arrow?: string;
     }
   | {readonly kind: 'failed'; readonly message: string}
   | {readonly kind: 'too-large'; readonly limit: 'rows' | 'columns' | 'memory'; readonly message: string};
@@ -136,7 +140,12 @@ async function read(
       else if (newer?.type === 'TIMESTAMP' || newer?.type === 'TIME')
         perSecond.set(name, {MILLIS: 1e3, MICROS: 1e6, NANOS: 1e9}[newer.unit]);
     }
-    if (rows === 0 || wanted.length === 0) return {kind: 'read', names, rows, cells, perSecond};
+    const plain = elements
+      .filter(({type, converted_type: older, logical_type: newer}) => type === 'INT64' && !older && !newer)
+      .map(({name}) => name);
+    const arrow = metadata.key_value_metadata?.find(({key}) => key === 'ARROW:schema')?.value;
+    const answer = {kind: 'read', names, rows, cells, perSecond, plain, arrow} as const;
+    if (rows === 0 || wanted.length === 0) return answer;
     let excess = false;
     await parquet.parquetRead({
       file: buffer,
@@ -158,7 +167,7 @@ async function read(
     for (const column of cells.values())
       if (excess || column.length !== rows)
         return {kind: 'failed', message: `its columns do not have the ${rows} rows that it declares`};
-    return {kind: 'read', names, rows, cells, perSecond};
+    return answer;
   } catch (error) {
     return {kind: 'failed', message: error instanceof Error ? error.message : String(error)};
   }

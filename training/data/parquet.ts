@@ -1,10 +1,11 @@
 /**
  * Parquet files, by the reader `hyparquet`, which is plain JavaScript without dependencies; loaded at the call.
  * Flat columns only: numbers of any size, truth values as 0 and 1, dates and timestamps as seconds since 1970, times of
- * day as seconds since midnight, text. It trusts what a file states, so that a changed byte may loop for ever or fill the memory: therefore it runs in a thread, which is
+ * day as seconds since midnight, durations as seconds where Arrow's schema tells their unit, text. It trusts what a file states, so that a changed byte may loop for ever or fill the memory: therefore it runs in a thread, which is
  * ended when its time or memory is used up.
  */
 import {DataError} from '../../lib/errors.js';
+import {arrowDurations} from './arrow-durations.js';
 import type {ReadColumn} from './column.js';
 import {excerpt} from './excerpt.js';
 import type {Budget} from './limits.js';
@@ -35,7 +36,9 @@ export async function parquetColumns(
       `${file}: ${answer.message}. If the file is correct, raise limits: {${answer.limit}}.`,
       {file, limit: answer.limit},
     );
-  const {rows, names, cells, perSecond} = answer;
+  const {rows, names, cells, plain, arrow = ''} = answer;
+  const durations = [...arrowDurations(arrow)].filter(([name]) => plain.includes(name));
+  const perSecond = new Map([...answer.perSecond, ...durations]);
   for (const name of [...(columns ?? []), ...text]) if (!names.includes(name)) throw missingColumn(file, name, names);
   const twice = names.find((name, i) => names.indexOf(name) < i);
   if (twice !== undefined)

@@ -6,7 +6,7 @@ import {expect} from 'chai';
 import {parquetWriteBuffer} from 'hyparquet-writer';
 import {DataError} from '../../../lib/index.js';
 import {readTable, sampleTimes, tableChunks} from '../../../training/index.js';
-import {parquet} from './parquet-file.js';
+import {arrowParquet, parquet} from './parquet-file.js';
 
 describe('Parquet', () => {
   let folder: string;
@@ -94,6 +94,35 @@ describe('Parquet', () => {
       expect((await failure(readTable(source))).message).to.match(/row 6, column 't' is empty/);
     });
 
+    it('and durations that pyarrow wrote are seconds', async () => {
+      const file = Buffer.from(arrowParquet, 'base64');
+      const expected = {
+        since_s: [0, 90, NaN],
+        since_ms: [0, -1.5, NaN],
+        since_us: [0, 0.0025, NaN],
+        since_ns: [0, 0.0000025, NaN],
+        day_ms: [0, 3600.5, NaN],
+        day_us: [0, 0.0025, NaN],
+        day_ns: [0, 0.0000025, NaN],
+        at_us: [1577836800, 1577836800.0025, NaN],
+        at_ns: [0, 0.0000025, NaN],
+        n: [1, 2500, NaN],
+      };
+      const table = await readTable(file, {missing: 'nan'});
+      for (const [name, values] of Object.entries(expected))
+        expect([...table.column(name)], name).to.deep.equal(values);
+      expect((await readTable(file, {columns: ['since_ns'], text: ['since_ns']})).text('since_ns')).to.deep.equal([
+        '0',
+        '0.0000025',
+        '',
+      ]);
+      // Without Arrow's schema, here under another name, they are counts.
+      const at = file.indexOf('ARROW:schema');
+      const damaged = Buffer.from(file);
+      damaged.write('B', at);
+      expect((await readTable(damaged, {missing: 'nan'})).column('since_us')[1]).to.equal(2500);
+    });
+
     it('of the older kinds, times of day and dates are seconds too', async () => {
       const cases: [Omit<Schema, 'name'>, (bigint | number)[], number[]][] = [
         [{type: 'INT64', converted_type: 'TIMESTAMP_MILLIS'}, [-1n, 1500n], [-0.001, 1.5]],
@@ -111,7 +140,7 @@ describe('Parquet', () => {
         expect([...(await readTable(written(column, data))).column('t')], JSON.stringify(column)).to.deep.equal(
           seconds,
         );
-      // A count without a type stays a count: the unit of a duration is not in the file's schema.
+      // A count without a type stays a count.
       const count = await readTable(written({type: 'INT64'}, [2500n]));
       expect([...count.column('t')]).to.deep.equal([2500]);
     });
