@@ -273,14 +273,17 @@ export function identificationOf(problem: Judged, fit: Fit, found: Solved, aroun
   const series = fit.fittedSeries(trajectories);
   const goodness = series.map(({name, measured, simulated}) => [name, goodnessOfFit(measured, simulated)] as const);
   const lost = goodness.filter(([, {r2}]) => r2 < 0);
+  const {control} = problem;
+  const rough = found.status === 'no-progress' && lost.length === 0 && control?.kind === 'adaptive';
   const shorter =
-    (problem.shooting?.segments ?? 1) === 1
+    !rough
+    && (problem.shooting?.segments ?? 1) === 1
     && found.status !== 'bound'
     && found.status !== 'stopped-early'
     && (lost.length > 0 || found.status === 'no-progress')
       ? ` ${SEGMENTS}`
       : '';
-  const message = `${found.message}${found.converged ? '' : shorter}`;
+  const message = `${found.message}${rough ? ` ${roughCost(control.rtol)}` : found.converged ? '' : shorter}`;
   const warnings = [
     ...around.warnings,
     ...found.remarks,
@@ -348,6 +351,10 @@ function noiseFound({noise, state, coefficients, weighed}: Objective, {variance}
 /** Over a long record a small error of a parameter makes another motion, of a chaotic system or of many periods: the cost is then full of minima. */
 const SEGMENTS =
   'In a long record, a small error of a parameter makes one simulation of all of it lose the data: shooting: multiple({segments: 10}) fits shorter ones first.';
+
+/** Another parameter gives other steps, and so another error within the tolerance: the cost is not smooth below it. */
+const roughCost = (rtol: number): string =>
+  `With adaptive steps the cost is only as smooth as their tolerance, and the search may have come as near as it allows: start again from this estimate with an rtol below ${rtol}.`;
 
 const lostWarning = (series: readonly string[]): string =>
   `The simulation is farther from the data than their mean is (${series.join(', ')}): this is not a fit, whatever its standard errors say. Check the guess, the model, the units and the initial state.`;

@@ -11,6 +11,7 @@ import {
   ode,
   OptionError,
   rk4,
+  signal,
   simulate,
   tsit5,
   type AnyTrajectory,
@@ -65,6 +66,48 @@ describe('identify with adaptive steps', () => {
     expect(fit.estimate.k / 1e-4).to.be.within(1 - 1e-6, 1 + 1e-6);
     expect(fit.warnings.filter(warning => warning.includes('steps of dt'))).to.deep.equal([]);
     expect(fit.trajectory.stats.steps).to.be.below(200);
+  });
+
+  it('that ends where the tolerance hides the cost says so, in place of advising shorter pieces', async () => {
+    const clock = Array.from({length: 201}, (_, i) => 0.05 * i);
+    const push = clock.map(time => Math.sin(3 * time) + (time > 4 ? 0.5 : 0));
+    const spring = ({k, c}: {k: number; c: number}) =>
+      mechanics({
+        mass: 1,
+        forces: ({q, v, t: time}) => tf.sub(signal(clock, push, 'linear').at(time), tf.add(tf.mul(k, q), tf.mul(c, v))),
+      });
+    const run = {scheme: tsit5(), dt: 0.0125, t1: 10, saveAt: clock};
+    const measured = simulate(spring({k: 4, c: 0.3}), {q: 0.3, v: 0}, run).values('q');
+    const problem = {
+      system: mechanics<{k: tf.Tensor; c: tf.Tensor; u: tf.Tensor}>({
+        mass: 1,
+        forces: ({q, v, params: {k, c, u}}) => tf.sub(u, tf.add(tf.mul(k, q), tf.mul(c, v))),
+      }),
+      initial: {q: 0.3, v: 0},
+      inputs: {u: signal(clock, push, 'linear')},
+      data: {t: clock, q: measured.map((q, i) => q + 0.01 * Math.sin(7 * i * i))},
+      parameters: {k: positive(2), c: positive(0.1)},
+      scheme: tsit5(),
+    };
+    // Steps of the grid are the same for all parameters: their cost is smooth.
+    const smooth = await identify({...problem, dt: 0.0125});
+    expect(smooth.converged).to.equal(true);
+    const rough = await identify({...problem, dt: 0.05, control: adaptive({rtol: 1e-6})});
+    expect(rough.status).to.equal('no-progress');
+    expect(rough.message)
+      .to.match(/start again from this estimate with an rtol below 0\.000001\./)
+      .and.not.match(/multiple/);
+    // Some 200 steps, each off by up to 1e-6 of the state.
+    for (const name of ['k', 'c'] as const)
+      expect(rough.estimate[name] / smooth.estimate[name]).to.be.within(1 - 5e-4, 1 + 5e-4);
+    const {k, c} = rough.estimate;
+    const again = await identify({
+      ...problem,
+      parameters: {k: positive(k), c: positive(c)},
+      dt: 0.05,
+      control: adaptive({rtol: 1e-9}),
+    });
+    expect(again.converged).to.equal(true);
   });
 
   it('has the information of the closed form', () => {
