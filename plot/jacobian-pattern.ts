@@ -29,7 +29,7 @@ export interface JacobianPattern {
 
 /**
  * The sparsity pattern of a system's step matrix, from one step (or `steps`).
- * @throws OptionError 'bad-option' for an explicit scheme, which has no such matrix; errors of the run
+ * @throws OptionError 'explicit-scheme' for an explicit scheme, which has no such matrix; errors of the run
  */
 export function jacobianPattern(
   system: System,
@@ -43,7 +43,7 @@ export function jacobianPattern(
   const {pattern, solver} = seen;
   if (pattern === undefined)
     throw new OptionError(
-      'bad-option',
+      'explicit-scheme',
       'jacobianPattern: this scheme solves no linear systems; choose an implicit one.',
     );
   const {n, rowPointers, columns, symmetric} = pattern;

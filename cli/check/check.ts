@@ -3,8 +3,8 @@
  * differences, first and second (derivatives.ts), and its values are searched for jumps (jumps.ts). Then the whole is run: the
  * step's matrix and its sparsity, Newton's history, and the run to its end.
  */
-import {simulate, StiffgradError, type AnyTrajectory} from '../../lib/index.js';
-import {jacobianPattern} from '../../plot/index.js';
+import {OptionError, simulate, StiffgradError, type AnyTrajectory} from '../../lib/index.js';
+import {jacobianPattern, type JacobianPattern} from '../../plot/index.js';
 import {numberText} from '../../training/index.js';
 import type {ModelFile} from '../model.js';
 import {derivatives, massMatrix} from './derivatives.js';
@@ -52,7 +52,14 @@ export function checkModel(model: ModelFile): Finding[] {
 
 function firstStep({system, initial, options}: ModelFile): Finding[] {
   const {t1: _, ...rest} = options;
-  const pattern = jacobianPattern(system, initial as never, {...rest, steps: 1});
+  let pattern: JacobianPattern;
+  try {
+    pattern = jacobianPattern(system, initial as never, {...rest, steps: 1});
+  } catch (error) {
+    if (!(error instanceof OptionError && error.code === 'explicit-scheme')) throw error;
+    const message = 'does not apply: the scheme is explicit, and a step has no matrix';
+    return [{check: 'matrix', ok: true, where: 'the step', message}];
+  }
   const history = pattern.residuals.map(value => numberText(value, 2)).join(', ');
   const slow = pattern.residuals.length > SLOW;
   return [

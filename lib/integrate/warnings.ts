@@ -33,13 +33,15 @@ export function delayWarnings(prepared: Runnable): string[] {
   if (crowded !== undefined) {
     const {count, first} = crowded;
     sentences.push(
-      `dde: ${count === 1 ? 'a step' : `${count} steps`}, the first from t = ${text(first)}, ${count === 1 ? 'holds' : 'hold'} more breaking points than the ${divides.cuts} at which a step is divided. Derivatives of y jump within, and ${name} may have a lower order there: take a smaller dt, below the differences of the delays.`,
+      `dde: ${count === 1 ? 'a step' : `${count} steps`}, the first from t = ${text(first)}, ${count === 1 ? 'holds' : 'hold'} more breaking points than the ${divides.cuts} at which a step is divided. Derivatives of y jump within, and ${name} may have a lower order there, and a wrong derivative by a delay: take a smaller dt, below the differences of the delays.`,
     );
   }
   if (met !== undefined) {
-    const {count, first} = met;
+    const {count, first, own} = met;
+    const jumping =
+      " y' jumps at one delay after the start, if y does at the start: y there has two derivatives, which differ by this jump; with equal delays so may all that follows.";
     sentences.push(
-      `dde: at t = ${text(first)}${count === 1 ? '' : ` and ${count - 1} more times`} a breaking point that moves with a delay lies at the end of a step, or on another one. The run is right; its derivative by the delay is another one to either side, by the error of a step, of order ${order} in its length, and a gradient is one of these or between them. With other delays, or a dt of which no sum of them is a multiple, there is one derivative.`,
+      `dde: at t = ${text(first)}${count === 1 ? '' : ` and ${count - 1} more times`} a breaking point that moves with a delay lies at the end of a step, or on another one. The run is right; its derivative by the delay is another one to either side, by the error of a step, of order ${order} in its length, and a gradient is one of these or between them.${own ? jumping : ''} With other delays, or a dt of which no sum of them is a multiple, there is one derivative.`,
     );
   }
   return sentences;

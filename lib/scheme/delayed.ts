@@ -8,10 +8,9 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {constantTensor} from '../trace/trace.js';
-import type {Shape} from '../graph/node.js';
 import type {Blocks, DelayEquations} from '../system/equations.js';
 import type {Piece} from '../system/past.js';
-import {pastAt, pieceRow, pieceWidth} from '../system/past.js';
+import {pastAt, pieceRow} from '../system/past.js';
 import {afterJump, multiples, timeRounding} from '../system/breaking-points.js';
 import {hermite} from './hermite.js';
 import type {Formulation, StepPoint} from './scheme.js';
@@ -42,14 +41,25 @@ function partsOfStep({count, jumps, dt}: Delaying, order: number): number {
   return 1 + count + ofJumps;
 }
 
-/** The times that divide a step, ascending: the first breaking points in it, and its end where there are no more. */
+/** Where one part of a step ends and the next one begins. */
+interface Cut {
+  readonly at: tf.Tensor;
+  /** By delay: its own breaking point lies here, too, but is another cut, still to come. Undefined where there are none of these. */
+  readonly waiting?: tf.Tensor;
+}
+
+/**
+ * The times that divide a step, ascending: the first breaking points in it, its end among them, and its end again where there are no more.
+ * Points that lie on one another are one cut, but not those at which the derivative itself may jump, t₀ + τᵢ where y jumps at the start:
+ * the derivative of the run by τᵢ has that jump times the motion of just this point, which it gets from parts of no length to both sides.
+ */
 function cutsOf(
   {t, h, x: {began}}: StepPoint,
   delays: readonly tf.Tensor[],
   order: number,
-  {jumps}: Delaying,
+  {jumps, ownHistory, moving}: Delaying,
   cuts: number,
-): tf.Tensor[] {
+): Cut[] {
   const end = tf.add(t, h);
   const lengths = tf.stack([...delays]);
   // The delay itself comes as it is asked for by the equations, whose side of the start it decides: zeros change nothing.
@@ -60,12 +70,31 @@ function cutsOf(
     jumps.length === 0 || later.length === 0
       ? []
       : [tf.reshape(tf.add(constantTensor(jumps, [jumps.length, 1]), sums(later)), [-1])];
-  const points = tf.concat([tf.add(began, sums(multiples(delays.length, order + 1))), ...ofJumps]);
+  const ofStart = multiples(delays.length, order + 1);
+  const points = tf.concat([tf.add(began, sums(ofStart)), ...ofJumps]);
   const least = tf.sub(points, tf.mul(tf.abs(points), timeRounding));
-  const found: tf.Tensor[] = [];
+  const far = tf.add(tf.add(end, tf.abs(end)), 1);
+  const isOwn = (row: readonly number[], i: number): boolean => row.every((k, j) => k === (i === j ? 1 : 0));
+  const own = ownHistory && moving.includes(true) ? delays.map((_, i) => ofStart.findIndex(row => isOwn(row, i))) : [];
+  const others = own.length;
+  // Of points on one another the least of these is taken first; all others have the same.
+  const ranks = constantTensor(
+    Array.from({length: points.size}, (_, point) => (own.includes(point) ? own.indexOf(point) : others)),
+    [points.size],
+  );
+  let left = (): tf.Tensor => tf.logicalAnd(tf.greater(least, t), tf.lessEqual(least, end));
+  const found: Cut[] = [];
   for (let k = 0; k < cuts; k++) {
-    const ahead = tf.greater(least, found[k - 1] ?? t);
-    found.push(tf.minimum(end, tf.min(tf.where(ahead, points, tf.mul(end, tf.onesLike(points))))));
+    const ahead = left();
+    const next = tf.min(tf.where(ahead, points, far));
+    const here = tf.logicalAnd(ahead, tf.lessEqual(least, next));
+    const rank = tf.min(tf.where(here, ranks, others));
+    const taken = tf.logicalAnd(here, tf.equal(ranks, rank));
+    const at = tf.where(tf.less(next, far), tf.min(tf.where(taken, points, far)), end);
+    const waiting = (): tf.Tensor =>
+      tf.logicalAnd(here, tf.logicalAnd(tf.greater(ranks, rank), tf.less(ranks, others)));
+    found.push({at, ...(others > 1 ? {waiting: tf.gather(waiting(), tf.tensor1d(own, 'int32'))} : {})});
+    left = () => tf.logicalOr(waiting(), tf.logicalAnd(ahead, tf.logicalNot(here)));
   }
   return found;
 }
@@ -99,11 +128,11 @@ export function withPast(base: Formulation, order: number, delaying: Delaying): 
   function partsIn(z: Blocks, at: StepPoint): Part[] {
     const {x, t, h, delay} = at;
     if (delay === undefined) throw new Error('a past without delays');
-    const bounds = [t, ...cutsOf(at, delay.values(), order, delaying, parts - 1), tf.add(t, h)];
+    const bounds: Cut[] = [{at: t}, ...cutsOf(at, delay.values(), order, delaying, parts - 1), {at: tf.add(t, h)}];
     const made: Part[] = [];
     let {y} = x;
     for (const k of indices) {
-      const own = partOf(at, bounds[k], bounds[k + 1], y);
+      const own = partOf(at, bounds[k], bounds[k + 1].at, y);
       const zOwn = partsOf(z, base.unknown, k);
       const next = base.update(zOwn, own);
       made.push({at: own, z: zOwn, next});
@@ -112,8 +141,8 @@ export function withPast(base: Formulation, order: number, delaying: Delaying): 
     return made;
   }
 
-  function partOf(at: StepPoint, from: tf.Tensor, to: tf.Tensor, y: tf.Tensor): StepPoint {
-    const rate: StepPoint['rate'] = (place, t) => at.rate({...at.x, ...place, from, to}, t);
+  function partOf(at: StepPoint, {at: from, ...waits}: Cut, to: tf.Tensor, y: tf.Tensor): StepPoint {
+    const rate: StepPoint['rate'] = (place, t) => at.rate({...at.x, ...place, from, to, ...waits}, t);
     const own: StepPoint = {...at, x: {y}, t: from, h: tf.sub(to, from), rate, rightHandSide: rate};
     return {...own, x: {y, ...base.carry?.(own, {first: {}, jerk: y, normalJerk: () => y})}};
   }
@@ -121,8 +150,8 @@ export function withPast(base: Formulation, order: number, delaying: Delaying): 
   function pieceOf({at, z, next}: Part, whole: tf.Tensor): Piece {
     const {x, t, h, rate} = at;
     const to = tf.add(t, h);
-    // Nobody reads the middle of a part without length, and some dense outputs divide by it.
-    const between = {...at, h: tf.where(tf.equal(h, 0), whole, h)};
+    // Nobody reads the middle of a part without length but for rounding, and some dense outputs divide by it.
+    const between = {...at, h: tf.where(tf.lessEqual(tf.abs(h), tf.mul(tf.abs(to), timeRounding)), whole, h)};
     const half = constantTensor([0.5], []);
     return {
       from: t,
@@ -152,7 +181,7 @@ export function withPast(base: Formulation, order: number, delaying: Delaying): 
     carry: ({x: {y}, t, h}) => ({
       began: t,
       ...(ownHistory ? {} : {start: y}),
-      ...emptyPast(kept, parts, y.shape, t, h),
+      ...emptyPast(kept, parts, y, t, h),
     }),
     divides: {cuts: parts - 1, order, jumpsAtStart: ownHistory, jumps: delaying.jumps, moving: delaying.moving},
     ...(base.residual === undefined
@@ -165,7 +194,7 @@ export function withPast(base: Formulation, order: number, delaying: Delaying): 
               ),
             ),
           guess: (at: StepPoint) => {
-            const own = partOf(at, at.t, tf.add(at.t, at.h), at.x.y);
+            const own = partOf(at, {at: at.t}, tf.add(at.t, at.h), at.x.y);
             const z = base.guess?.(own).z ?? {};
             const known = (name: string): tf.Tensor => z[name] ?? own.x[name] ?? tf.zerosLike(at.x.y);
             return {
@@ -186,11 +215,16 @@ export function withPast(base: Formulation, order: number, delaying: Delaying): 
   };
 }
 
-/** Pieces that nobody reads, as what lies before the start is the history's. They have times, in the order of others. */
-function emptyPast(kept: number, parts: number, shape: Shape, t: tf.Tensor, h: tf.Tensor): Blocks {
+/**
+ * Pieces with times in the order of others. What lies before the start is the history's; of these, only a first step as long as a delay
+ * reads the start itself, at its end.
+ */
+function emptyPast(kept: number, parts: number, y: tf.Tensor, t: tf.Tensor, h: tf.Tensor): Blocks {
   const before = constantTensor(
     Array.from({length: kept}, (_, i) => (i + 1) / parts),
     [kept],
   );
-  return {pieces: tf.sub(t, tf.mul(h, before)), past: tf.zeros([kept, pieceWidth(shape)])};
+  const slope = tf.zerosLike(y);
+  const row = pieceRow({from: t, to: t, y, next: y, middle: y, slope, endSlope: slope});
+  return {pieces: tf.sub(t, tf.mul(h, before)), past: tf.tile(row, [kept, 1])};
 }

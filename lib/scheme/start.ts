@@ -34,15 +34,16 @@ const own = (name: string): string => name;
 
 /**
  * @param held the system has constraints, which (a, λ) of the start obey: [M −Gᵀ; G 0](a, λ) = (f, −Ġv − …)
+ * @param withMass it is M y' = f, whose algebraic components `project` finds
  * @param project q and v are first moved onto the constraints by the least displacement, in the metric of the mass
  */
-export function startOfRun(formulation: Formulation, held: boolean, project: boolean): Formulation {
+export function startOfRun(formulation: Formulation, held: boolean, withMass: boolean, project: boolean): Formulation {
   const {carry, startsAhead = false, carriesJerk, carriesNormalJerk = false} = formulation;
   const across = held && carriesJerk !== undefined && carriesNormalJerk;
   const passes = carriesJerk === 'exact' ? exact : filter;
   const jerks = carriesJerk === undefined ? [] : passes.map(({jerk}) => jerk);
   const moved = held && project;
-  const settled = (formulation.masses ?? 0) > 0 && project;
+  const settled = withMass && project;
   const trial = startsAhead ? [...formulation.unknown, ...(formulation.multipliers ?? [])] : [];
   const unknown = [
     ...(moved ? projected.unknown : []),

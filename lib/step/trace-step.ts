@@ -361,7 +361,8 @@ function traceStart(subject: Subject, formulation: Formulation, project: boolean
       return {name, shape, of, derivative: derivativeOf(formulation, of ?? name)};
     }),
   );
-  const starting = startOfRun(formulation, isConstrained(system) && formulation.multipliers !== undefined, project);
+  const held = isConstrained(system) && formulation.multipliers !== undefined;
+  const starting = startOfRun(formulation, held, hasMass(system), project);
   let state = own;
   const whole = (blocks: Blocks): tf.Tensor => {
     const carried = Object.entries(blocks).filter(([name]) => !own.whole.some(block => block.name === name));

@@ -110,7 +110,8 @@ export interface DelayEquations {
   values(): tf.Tensor[];
   /**
    * The rate of y, whose past is among the blocks: `pieces` and `past` (past.ts), the start's time `began`, and where there is no history of its
-   * own the `start`; all before the start without these. `from` and `to`, default t, are the ends of the smooth part of a step that is integrated.
+   * own the `start`; all before the start without these. `from` and `to`, default t, are the ends of the smooth part of a step that is integrated. `waiting` [count] is
+   * true of delays that still look before the start there, though `from` is their breaking point.
    */
   rate(x: Blocks, t: tf.Tensor): Blocks;
 }

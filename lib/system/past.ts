@@ -21,9 +21,6 @@ export interface Piece {
   readonly endSlope: tf.Tensor;
 }
 
-/** Numbers in the row of a piece. */
-export const pieceWidth = (shape: Shape): number => 2 + 5 * sizeOf(shape);
-
 /** A piece as a row, [1, width]. */
 export function pieceRow({from, to, y, next, middle, slope, endSlope}: Piece): tf.Tensor {
   const parts = [from, to, y, next, middle, slope, endSlope].map(part => tf.reshape(part, [1, part.size]));

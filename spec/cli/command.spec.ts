@@ -8,7 +8,17 @@ import {checkModel} from '../../cli/check/check.js';
 import type {Finding} from '../../cli/check/finding.js';
 import {main} from '../../cli/main.js';
 import {filesOf, templates} from '../../cli/templates.js';
-import {bilateral, mechanics, ode, type ForceTerm} from '../../lib/index.js';
+import {
+  bilateral,
+  explicitEuler,
+  mechanics,
+  ode,
+  rk4,
+  trapezoid,
+  tsit5,
+  type ForceTerm,
+  type Scheme,
+} from '../../lib/index.js';
 import {chain, doublePendulum} from '../../models/index.js';
 import {root} from '../package/sources.js';
 
@@ -41,6 +51,24 @@ describe('stiffgrad check', () => {
         options: {dt: 0.01, steps: 50},
       }).filter(({ok}) => !ok),
     ).to.deep.equal([]);
+  });
+
+  it('says that explicit schemes have no matrix, and still finds what is wrong with a model', () => {
+    const checked = (scheme: Scheme, forces: readonly ForceTerm[]): Finding[] =>
+      checkModel({system: mechanics({mass: 1, forces}), initial: two.initial, options: {...two.options, scheme}});
+    const ofSteps = (findings: readonly Finding[]): Finding[] =>
+      findings.filter(({check}) => check === 'matrix' || check === 'newton');
+    for (const scheme of [tsit5(), rk4(), explicitEuler()]) {
+      const findings = checked(scheme, [spring]);
+      expect(findings.filter(({ok}) => !ok)).to.deep.equal([]);
+      expect(findings.map(({check}) => check)).to.include('run');
+      const [matrix, ...others] = ofSteps(findings);
+      expect(others).to.deep.equal([]);
+      expect(matrix.message).to.match(/does not apply: the scheme is explicit/);
+    }
+    expect(ofSteps(checked(trapezoid(), [spring])).map(({check}) => check)).to.deep.equal(['matrix', 'newton']);
+    const jump: ForceTerm = ({v}) => tf.neg(tf.sign(tf.sub(v, 0.01)));
+    expect(checked(tsit5(), [jump]).some(({ok}) => !ok)).to.equal(true);
   });
 
   it('finds a wrong gradient of tf.customGrad, and where', () => {

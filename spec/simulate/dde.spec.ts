@@ -396,6 +396,7 @@ describe('simulate: dde', () => {
       expect(by).to.be.within(Math.min(left, right) - 1e-5, Math.max(left, right) + 1e-5);
       expect(warnings).to.have.length(1);
       expect(warnings[0]).to.match(/^dde: at t = 0\.3 and 2 more times a breaking point that moves with a delay lies/);
+      expect(by).to.be.closeTo(left, 1e-5);
       // The end of the run is one, too: 2τ.
       expect(derivative(0.55).warnings[0]).to.match(/^dde: at t = 1\.1 a breaking point /);
     });
@@ -425,6 +426,112 @@ describe('simulate: dde', () => {
       expect(warnings).to.deep.equal([]);
       const fixed = dde({derivative: ({delayed: [late]}) => tf.neg(late), delays: [0.3]});
       expect(simulate(fixed, {y: 1}, {scheme: trapezoid(), dt: 0.1, t1: 1.1}).warnings).to.deep.equal([]);
+    });
+  });
+
+  describe("where y, and so one delay later y', jumps: derivatives by delays at ends of steps and on one another", () => {
+    type P = {tau: tf.Tensor; late: tf.Tensor};
+    const start = {y: 0.2};
+    const one = dde<{tau: tf.Tensor}>({
+      derivative: ({delayed: [late]}) => tf.neg(late),
+      delays: [({tau}) => tau],
+      history: () => tf.scalar(1),
+      longest: 1,
+    });
+    // y = 0.2 − t up to τ, then 0.2 − τ − ∫(0.2 − s) ds over 0 … t − τ up to 2τ.
+    const byDelay = (t: number, tau: number): number => -0.8 - (t - tau);
+
+    for (const scheme of [rk4(), explicitEuler(), trapezoid(), gaussLegendre({stages: 2}), radauIIA5(), kvaerno5()])
+      it(`${scheme.name}: as the closed form, by every route`, () => {
+        // Of 0.03 the delay 0.4137 lies in a step. The others are ends, that of the first step also, some up to rounding.
+        for (const [dt, taus] of [
+          [0.05, [0.4, 0.35]],
+          [0.03, [0.6, 0.4137]],
+          [0.4, [0.4]],
+        ] as const) {
+          // Euler's own derivative is off by the change of y' over a step or two.
+          const tolerance = scheme.order === 1 ? 2.01 * dt : 1e-12;
+          const options = {scheme, dt, saveAt: [0.69]} as const;
+          const model = simulate.prepare(one, start, {...options, params: {tau: taus[0]}});
+          for (const tau of taus) {
+            const {gradient} = model.valueAndGrad(({y}) => tf.sum(y), {params: {tau}});
+            expect(gradient.params.tau[0], `${dt}, ${tau}`).to.be.closeTo(byDelay(0.69, tau), tolerance);
+          }
+        }
+        const options = {scheme, dt: 0.05, saveAt: [0.69], params: {tau: 0.4}} as const;
+        const by = simulate.vjp(one, start, options).pullback({y: [1]}).params.tau[0];
+        expect(by).to.be.closeTo(byDelay(0.69, 0.4), scheme.order === 1 ? 0.1 : 1e-12);
+        const {tangent} = simulate.jvp(one, start, options, {params: {tau: 1}});
+        expect(tangent.y[0]).to.be.closeTo(by, 1e-12);
+      });
+
+    it('and y at that point itself has the one towards shorter delays', () => {
+      const options = {scheme: rk4(), dt: 0.05, saveAt: [0.4], params: {tau: 0.4}} as const;
+      const {trajectory, pullback} = simulate.vjp(one, start, options);
+      expect(pullback({y: [1]}).params.tau[0]).to.be.closeTo(byDelay(0.4, 0.4), 1e-12);
+      expect(trajectory.warnings[0]).to.match(/y there has two derivatives, which differ by this jump/);
+    });
+
+    const two = (f: (a: tf.Tensor, b: tf.Tensor) => tf.Tensor) =>
+      dde<P>({
+        derivative: ({delayed: [a, b]}) => f(a, b),
+        delays: [({tau}) => tau, ({late}) => late],
+        history: () => tf.scalar(1),
+        longest: 1,
+      });
+    const sum = two((a, b) => tf.neg(tf.add(a, tf.mul(0.5, b))));
+    const product = two((a, b) => tf.mul(a, tf.sin(b)));
+    type At = {tau: number; late: number};
+    const total = ({y}: ObjectiveAt<P>): tf.Tensor => tf.sum(y);
+    const prepared = (system: typeof sum) =>
+      simulate.prepare(system, start, {scheme: rk4(), dt: 0.05, saveAt: [1.1], params: {tau: 0.4, late: 0.8}});
+    const gradientOf = (model: ReturnType<typeof prepared>, params: At): [number, number] => {
+      const {tau, late} = model.valueAndGrad(total, {params}).gradient.params;
+      return [tau[0], late[0]];
+    };
+    /** Differences to one side. */
+    const sideOf = (model: ReturnType<typeof prepared>, params: At, d: number): number[] => {
+      const end = (moved: object): number => model.value(total, {params: {...params, ...moved}});
+      return (['tau', 'late'] as const).map(name => (end({[name]: params[name] + d}) - end({})) / d);
+    };
+
+    it('of two delays whose points lie on one another, or on the grid, or both: as differences to both sides', () => {
+      for (const model of [sum, product].map(prepared))
+        for (const params of [
+          {tau: 0.4137, late: 0.8274},
+          {tau: 0.4, late: 0.8},
+          {tau: 0.4, late: 0.53},
+        ]) {
+          const [left, right] = [-1e-6, 1e-6].map(d => sideOf(model, params, d));
+          gradientOf(model, params).forEach((by, i) => {
+            expect(by).to.be.closeTo(left[i], 5e-6);
+            expect(by).to.be.closeTo(right[i], 5e-6);
+          });
+        }
+    });
+
+    it('of equal delays: each has its own part of the jump', () => {
+      // The sum is that of the two as one, and the parts are as their factors: y = 0.2 − 1.5 τ − 1.5 ∫(0.2 − 1.5 s) ds up to 2τ.
+      const [ofSum, ofProduct] = [sum, product].map(prepared);
+      for (const tau of [0.6, 0.6137]) {
+        const [by, byLate] = gradientOf(ofSum, {tau, late: tau});
+        expect(by + byLate).to.be.closeTo(-1.5 * 0.8 - 1.5 * 1.5 * (1.1 - tau), 1e-10);
+        expect(by).to.be.closeTo(2 * byLate, 1e-10);
+        // Of a product a delay has two derivatives, the factors at the point being those of before or after the jump.
+        const [left, right] = [-1e-6, 1e-6].map(d => sideOf(ofProduct, {tau, late: tau}, d));
+        gradientOf(ofProduct, {tau, late: tau}).forEach((one_, i) =>
+          expect(Math.min(Math.abs(one_ - left[i]), Math.abs(one_ - right[i]))).to.be.below(5e-6),
+        );
+      }
+    });
+
+    it('and second derivatives, in steps and at their ends', () => {
+      // d²y/dτ² = 1.
+      for (const tau of [0.4, 0.4137]) {
+        const options = {scheme: rk4(), dt: 0.05, saveAt: [0.69], params: {tau}} as const;
+        const {product: along} = simulate.hvp(one, start, options, ({y}) => tf.sum(y), {params: {tau: 1}});
+        expect(along.params.tau[0]).to.be.closeTo(1, 1e-9);
+      }
     });
   });
 

@@ -1,7 +1,27 @@
 /** Kalman filters and smoothers against closed forms, the dense posterior, and textbook equations with covariances written out. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {bilateral, mechanics, ode, rk4, signal} from '../../../lib/index.js';
+import {
+  bdf2,
+  bilateral,
+  blendedEuler,
+  dopri5,
+  explicitEuler,
+  gaussLegendre,
+  implicitEuler,
+  implicitMidpoint,
+  kvaerno3,
+  kvaerno5,
+  mechanics,
+  ode,
+  radauIIA5,
+  rk4,
+  sdirk2,
+  signal,
+  theta,
+  trapezoid,
+  tsit5,
+} from '../../../lib/index.js';
 import {dcMotor} from '../../../models/index.js';
 import {extended, kalmanFilter, kalmanSmoother, unscented} from '../../../training/index.js';
 import {gaussian} from '../../../training/data/noise.js';
@@ -91,6 +111,64 @@ describe('kalmanFilter', () => {
     });
     expect(errors[2]).to.be.below(1e-3 * exact);
     for (const i of [0, 1]) expect(errors[i] / errors[i + 1]).to.be.closeTo(4, 0.1);
+  });
+
+  describe('of an ode, with any scheme, is the filter and smoother of its exact solution', () => {
+    // dy = −a y dt + dw: Φ = e^(−aT), Q = q (1 − e^(−2aT))/2a. The filter adds the noise at steps, which errs by (a dt)²/3 < 1e-6 of it.
+    const [a, q, T, R] = [0.7, 0.3, 0.1, 0.1];
+    const measured = [1, 0.9, 0.6, 0.8];
+    const Phi = Math.exp(-a * T);
+    const steps = filterOf(
+      {mean: columnOf([1]), covariance: [[0.5]]},
+      measured.map(z => [z]),
+      {f: ([y]) => [Phi * y], h: y => y, Q: [[(q * (1 - Phi ** 2)) / (2 * a)]], R: [[R]]},
+      byJacobian,
+    );
+    const smoothed = smootherOf(steps);
+    const first = [explicitEuler(), implicitEuler(), theta(0.6), blendedEuler({alpha: 0.7, beta: 0.7})];
+    const higher = [
+      trapezoid(),
+      implicitMidpoint(),
+      bdf2(),
+      sdirk2(),
+      kvaerno3(),
+      kvaerno5(),
+      radauIIA5(),
+      gaussLegendre({stages: 2}),
+      rk4(),
+      dopri5(),
+      tsit5(),
+    ];
+    const withMass = [implicitEuler(), theta(0.6), trapezoid(), sdirk2(), kvaerno3(), kvaerno5(), radauIIA5()];
+    const massive = ode({derivative: ({y}) => tf.mul(y, -2 * a), mass: 2});
+    for (const [system, schemes] of [
+      [decay(a), [...first, ...higher]],
+      [massive, withMass],
+    ] as const)
+      for (const scheme of schemes)
+        it(`${scheme.name}${system === massive ? ', with a mass' : ''}`, () => {
+          const found = kalmanSmoother({
+            system,
+            data: {t: range(4, T), y: measured},
+            initial: {y: 1},
+            initialCovariance: 0.5,
+            processNoise: {density: q},
+            measurementNoise: R,
+            dt: 0.002,
+            scheme,
+          });
+          // Over the three intervals, a method of the first order errs by at most a² dt 3T/2 = 1.5e-4, variances by twice that.
+          const tolerance = scheme.order === 1 ? 3e-4 : 1e-6;
+          closeTo(found.filtered.mean, flat(steps.map(({filtered}) => filtered.mean)), tolerance, 'mean');
+          closeTo(
+            found.filtered.covariance,
+            flat(steps.map(({filtered}) => filtered.covariance)),
+            tolerance,
+            'filtered',
+          );
+          closeTo(found.smoothed.mean, flat(smoothed.map(({mean}) => mean)), tolerance, 'smoothed mean');
+          closeTo(found.smoothed.covariance, flat(smoothed.map(({covariance}) => covariance)), tolerance, 'smoothed');
+        });
   });
 
   describe('of a linear system', () => {
