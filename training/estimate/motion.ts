@@ -253,20 +253,46 @@ const outputShape = (name: string, wanted: number, given: number): ShapeError =>
 
 /** The system with the time of a run's beginning added to its own, and with its inputs at that time. */
 function timed(system: System, inputs: Inputs): System {
-  if (system.kind === 'ode') return {...system, derivative: atTime(system.derivative, inputs)};
+  if (system.kind === 'ode')
+    return {
+      ...system,
+      derivative: atTime(system.derivative, inputs),
+      ...(typeof system.mass === 'function' ? {mass: atTime(system.mass, inputs)} : {}),
+    };
+  const {forces, constraints, states, kinematics} = system;
   return {
     ...system,
-    forces: system.forces.map(force => atTime(force, inputs)),
-    constraints: system.constraints.map(constraint => ({...constraint, gap: atTime(constraint.gap, inputs)})),
-    ...(system.states === undefined
+    forces: forces.map(force => atTime(force, inputs)),
+    constraints: constraints.map(({gap, contact, ...constraint}) => ({
+      ...constraint,
+      gap: atTime(gap, inputs),
+      ...(contact === undefined
+        ? {}
+        : {
+            contact: {
+              ...contact,
+              slips: contact.slips.map(({slip, friction}) => ({friction, slip: atTime(slip, inputs)})),
+            },
+          }),
+    })),
+    ...(states === undefined
       ? {}
       : {
           states: Object.fromEntries(
-            Object.entries(system.states as HiddenStates<Params, string>).map(([name, state]) => [
+            Object.entries(states as HiddenStates<Params, string>).map(([name, state]) => [
               name,
               {...state, rate: atTime(state.rate, inputs)},
             ]),
           ),
+        }),
+    ...(kinematics === undefined
+      ? {}
+      : {
+          kinematics: {
+            ...kinematics,
+            rate: atTime(kinematics.rate, inputs),
+            ...(kinematics.retract === undefined ? {} : {retract: atTime(kinematics.retract, inputs)}),
+          },
         }),
   };
 }
@@ -277,14 +303,15 @@ function atTime<At extends {readonly t: tf.Tensor; readonly params: Params}, R>(
 ): (at: At) => R {
   return at => {
     const {[CLOCK]: beginning, ...given} = at.params;
-    const t = tf.add(at.t, beginning as tf.Tensor);
+    const time = (): tf.Tensor => tf.add(at.t, beginning as tf.Tensor);
     const params = Object.entries(inputs).reduce<Params>(
-      (tree, [name, input]) => withLeaf(tree, name, input.at(t)),
+      (tree, [name, input]) => withLeaf(tree, name, input.at(time())),
       given,
     );
-    // A force's lambda is made when it is read, and not copied by a spread.
-    const lambda = Object.getOwnPropertyDescriptor(at, 'lambda');
-    const seen = {...at, t, params};
-    return f(lambda === undefined ? seen : Object.defineProperty(seen, 'lambda', lambda));
+    // A copy in which what is made when it is read still is: a force's lambda, and the time of a mass, which is constant where it is not read.
+    const own = Object.getOwnPropertyDescriptors(at) as PropertyDescriptorMap;
+    return f(
+      Object.create(null, {...own, params: {value: params, enumerable: true}, t: {get: time, enumerable: true}}) as At,
+    );
   };
 }

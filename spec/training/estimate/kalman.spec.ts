@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {
+  frictionalContact,
   bdf2,
   bilateral,
   blendedEuler,
@@ -13,6 +14,7 @@ import {
   kvaerno3,
   kvaerno5,
   mechanics,
+  moreau,
   ode,
   radauIIA5,
   rk4,
@@ -169,6 +171,39 @@ describe('kalmanFilter', () => {
           closeTo(found.smoothed.mean, flat(smoothed.map(({mean}) => mean)), tolerance, 'smoothed mean');
           closeTo(found.smoothed.covariance, flat(smoothed.map(({covariance}) => covariance)), tolerance, 'smoothed');
         });
+  });
+
+  describe('begins each span at its own time', () => {
+    // Measurements of no weight: the mean is the motion.
+    const untouched = {initialCovariance: 1e-12, processNoise: {density: 0}, measurementNoise: 1e12} as const;
+    const t = range(4, 0.5);
+
+    it('for a mass that is a function of time: (1 + t) y′ = −y', () => {
+      const system = ode({derivative: ({y}) => tf.neg(y), mass: ({t: at}) => tf.add(1, at)});
+      const data = {t, y: [0, 0, 0, 0]};
+      const {filtered} = kalmanFilter({system, data, initial: {y: 1}, ...untouched, dt: 0.05, scheme: radauIIA5()});
+      closeTo(filtered.mean, t.map(at => 1 / (1 + at)), 1e-8, 'mean'); // prettier-ignore
+    });
+
+    it('for kinematics that are: q′ = (1 + t) v', () => {
+      const system = mechanics({mass: 1, forces: [], kinematics: ({v, t: at}) => tf.mul(v, tf.add(1, at))});
+      const data = {t, q: [0, 0, 0, 0]};
+      const initial = {q: 1, v: 0.5};
+      const {filtered} = kalmanFilter({system, data, initial, ...untouched, dt: 0.05, scheme: implicitMidpoint()});
+      closeTo(filtered.mean, t.flatMap(at => [1 + 0.5 * (at + at ** 2 / 2), 0.5]), 1e-9, 'mean'); // prettier-ignore
+    });
+
+    it('for slips that are: a puck rides on a belt of speed t', () => {
+      const belt = frictionalContact(({q}) => tf.gather(q, 2), {
+        slip: ({v, t: at}) => tf.sub(tf.slice(v, [0], [2]), tf.stack([at, tf.zerosLike(at)])),
+        friction: 0.4,
+      });
+      const system = mechanics({mass: 1, forces: () => tf.tensor1d([0, 0, -9.81]), constraints: [belt]});
+      const data = {t, q: t.map(() => [0, 0, 0])};
+      const initial = {q: [0, 0, 0], v: [0, 0, 0]};
+      const {filtered} = kalmanFilter({system, data, initial, ...untouched, dt: 0.01, scheme: moreau()});
+      closeTo(t.map((_, k) => filtered.mean[6 * k + 3]), t, 0.011, 'speed'); // prettier-ignore
+    });
   });
 
   describe('of a linear system', () => {
