@@ -244,8 +244,8 @@ export class Fit implements EvaluatedProblem {
   /** Which rows of the residuals are a series in time: all of a record, for what the model misses in one output it misses in the others too. */
   residualSeries(): ResidualSeries[] {
     let start = 0;
-    return this.models.map(({record, width, rows}) => {
-      const series = {start, samples: record.t.length, outputs: width};
+    return this.models.map(({record, width, rows, weights}) => {
+      const series = {start, samples: record.t.length, outputs: width, weights};
       start += rows;
       return series;
     });

@@ -5,8 +5,30 @@
  * factorization, so that it is positive semidefinite under rounding too. Before it, what a first-order autoregression
  * explains is taken out, and put back as 1/(1 − φ)² (Andrews & Monahan, Econometrica 1992): of 200 samples with φ = 0.7
  * intervals of 95 % hold the truth in 93 % of records, without it in 79 %.
+ *
+ * Outputs that were measured at different samples have each their own lags, so that correlation is neither diluted nor
+ * missed between samples that are not neighbours: what an autoregression explains is taken out from one of their own
+ * samples to the next. What is left of all outputs stands at its sample, and the windows go over samples: products of
+ * different outputs are those of the same time, and the covariance remains positive semidefinite.
  */
 import {RowQr} from './row-qr.js';
+
+/** Vectors of a series in time, those of outputs that were measured at the same samples together. */
+export interface VectorSeries {
+  readonly samples: number;
+  readonly groups: readonly VectorGroup[];
+}
+
+export interface VectorGroup {
+  /** Which of the samples. */
+  readonly at: readonly number[];
+  /** [at.length, p] row-major. */
+  readonly vectors: Float64Array;
+  /** Samples from one of them to the next. */
+  readonly spacing: number;
+  /** Groups of the same are taken to have one memory. */
+  readonly rate: number;
+}
 
 export interface LongRunCovariance {
   /** [q, q] row-major upper triangular, RᵀR the covariance of the sum of all vectors: so that no variance made from it is negative. */
@@ -15,17 +37,18 @@ export interface LongRunCovariance {
   readonly bandwidth: number;
   /** L. */
   readonly window: number;
-  /** Relative variance of 1/(1 − φ)², as φ is an estimate: (2/(1 − φ))² of φ's, (1 − φ²)/n. */
-  readonly spread: number;
+  /** By rate: relative variance of 1/(1 − φ)², as φ is an estimate: (2/(1 − φ))² of φ's, (1 − φ²)/n. */
+  readonly spread: ReadonlyMap<number, number>;
 }
 
 /**
- * `series`: each [samples, p] row-major; vectors of different series are taken to be independent. `map` [q, p] row-major:
- * what is wanted is the covariance of its product with the sum, and the bandwidth that of the vectors themselves.
+ * Vectors of different series are taken to be independent. `map` [q, p] row-major: what is wanted is the covariance of
+ * its product with the sum, and the bandwidth that of the vectors themselves.
  * @param regressors numbers that the fit has determined from these data
+ * @param bandwidth samples
  */
 export function longRunCovariance(
-  series: readonly Float64Array[],
+  series: readonly VectorSeries[],
   p: number,
   map: Float64Array,
   regressors: number,
@@ -33,18 +56,73 @@ export function longRunCovariance(
 ): LongRunCovariance {
   const q = p === 0 ? 0 : map.length / p;
   const factor = new RowQr(q);
-  const phi = bandwidth === undefined ? memory(series, p, regressors) : 0;
-  const remaining = phi === 0 ? series : series.map(vectors => whitened(vectors, p, phi));
-  const window = Math.max(1, Math.round(bandwidth ?? andrewsBandwidth(remaining, p)));
-  const samples = series.reduce((sum, vectors) => sum + vectors.length / Math.max(p, 1), 0);
-  for (const vectors of remaining) addWindows(factor, vectors, p, map, window);
+  const groups = series.flatMap(one => one.groups);
+  const memories = new Map(
+    [...new Set(groups.map(({rate}) => rate))].map(rate => [
+      rate,
+      memoryOf(rate, series, p, regressors, bandwidth === undefined),
+    ]),
+  );
+  const of = ({rate}: VectorGroup): Memory => memories.get(rate)!;
+  const longest = Math.max(1, ...series.map(({samples}) => samples));
+  const reach = Math.min(Math.max(1, ...groups.map(group => reachOf(group, of(group).bandwidth))), longest / 4);
+  const window = Math.max(1, Math.round(bandwidth ?? reach));
+  for (const {samples, groups: own} of series) {
+    const sum = new Float64Array(samples * p);
+    for (const group of own) {
+      const {at, vectors} = group;
+      const {phi} = of(group);
+      whitened(vectors, p, phi).forEach((value, k) => (sum[at[Math.floor(k / p)] * p + (k % p)] += value / (1 - phi)));
+    }
+    addWindows(factor, sum, p, map, window);
+  }
   return {
-    root: factor.r.map(value => value / (Math.sqrt(window) * (1 - phi))),
-    bandwidth: Math.max(window, Math.round((1 + phi) / (1 - phi))),
+    root: factor.r.map(value => value / Math.sqrt(window)),
+    bandwidth: Math.max(
+      window,
+      ...groups.map(group => Math.round((group.spacing * (1 + of(group).phi)) / (1 - of(group).phi))),
+    ),
     window,
-    spread: bandwidth === undefined && samples > 0 ? (4 * (1 + phi)) / (1 - phi) / samples : 0,
+    spread: new Map(Array.from(memories, ([rate, {spread}]) => [rate, spread])),
   };
 }
+
+/** Of vectors of one rate, in their own samples. */
+interface Memory {
+  readonly phi: number;
+  readonly spread: number;
+  /** L of what the autoregression leaves. */
+  readonly bandwidth: number;
+}
+
+function memoryOf(
+  rate: number,
+  series: readonly VectorSeries[],
+  p: number,
+  regressors: number,
+  remembers: boolean,
+): Memory {
+  const own = series.map(({groups}) => groups.filter(group => group.rate === rate));
+  const vectors = own.flatMap(groups => groups.map(group => group.vectors));
+  // Times, however many outputs were measured at them: their errors may be the same.
+  const samples = own.reduce((sum, groups) => sum + Math.max(0, ...groups.map(({at}) => at.length)), 0);
+  const phi = remembers ? autocorrelation(vectors, p, regressors, samples) : 0;
+  return {
+    phi,
+    spread: remembers && samples > 0 ? (4 * (1 + phi)) / (1 - phi) / samples : 0,
+    bandwidth: andrewsBandwidth(
+      vectors.map(one => whitened(one, p, phi)),
+      p,
+    ),
+  };
+}
+
+/**
+ * L in samples of the series. What is left at a sample is of the time since the last one, so that outputs measured more
+ * often in between are related to it over the whole spacing: Bartlett's weights of twice that keep three quarters of it on the average.
+ */
+const reachOf = ({spacing}: VectorGroup, bandwidth: number): number =>
+  spacing > 1 ? spacing * Math.max(bandwidth, 2) : bandwidth;
 
 /** A memory nearer to 1 cannot be told from a drift in records of any length (Andrews & Monahan take 0.97). */
 const LARGEST_MEMORY = 0.97;
@@ -53,12 +131,10 @@ const LARGEST_MEMORY = 0.97;
  * φ of u_k = φ u_{k−1} + w_k, one for all components, each in its own scale. The residuals of a fit are less correlated than the noise: each of the
  * smooth regressors takes (1 + φ)/n away as a mean does, beside the 2φ/n of any estimate (Marriott & Pope, Biometrika 1954).
  */
-function memory(series: readonly Float64Array[], p: number, regressors: number): number {
+function autocorrelation(series: readonly Float64Array[], p: number, regressors: number, samples: number): number {
   const squares = new Float64Array(p);
   const products = new Float64Array(p);
-  let samples = 0;
   for (const vectors of series) {
-    samples += vectors.length / Math.max(p, 1);
     for (let k = 0; k < vectors.length; k++) {
       squares[k % p] += vectors[k] ** 2;
       if (k >= p) products[k % p] += vectors[k] * vectors[k - p];

@@ -7,12 +7,7 @@
  * hold the truth in 95 to 96 % of records, without in 88 to 94 %; with noise of φ = 0.6 in 94 to 98, without in 90 to 94 %
  * (bench/short-records.ts).
  */
-/** A stretch of the residuals that is a time series: `samples` rows of `outputs` residuals each, from row `start` on. */
-export interface ResidualSeries {
-  readonly start: number;
-  readonly samples: number;
-  readonly outputs: number;
-}
+import type {MeasuredSamples, OutputGroup} from './measured-samples.js';
 
 /** A sample that alone determines a number has no residual: what is left of it is rounding. */
 const MOST_LEVERAGE = 0.99;
@@ -43,21 +38,26 @@ export function unleveraged(
 
 /**
  * Degrees of freedom of each parameter's variance, Σ over pairs of samples of w (aₖ rₖ)(aₗ rₗ), a = (JᵀJ)⁻¹Jᵀ and w
- * Bartlett's weights over the window, were the residuals independent; and of what 1/(1 − φ)² adds to its spread.
- * @param window samples; @param spread relative variance of 1/(1 − φ)²
+ * Bartlett's weights over the window, were the residuals independent; and of what 1/(1 − φ)² adds to its spread: of
+ * each group of outputs its own, by the part of the variance that is theirs.
+ * @param window samples; @param spread relative variance of 1/(1 − φ)² of outputs of each rate
  */
 export function degreesOf(
   jacobian: Float64Array,
-  series: readonly ResidualSeries[],
+  series: readonly MeasuredSamples[],
   root: Float64Array,
   p: number,
-  {window, spread}: {readonly window: number; readonly spread: number},
+  {window, spread}: {readonly window: number; readonly spread: ReadonlyMap<number, number>},
 ): Float64Array {
   const rank = p === 0 ? 0 : root.length / p;
-  const [sum, pairs] = [new Float64Array(p), new Float64Array(p)];
+  const [sum, pairs, spreads] = [new Float64Array(p), new Float64Array(p), new Float64Array(p)];
   const samples = series.reduce((all, one) => all + one.samples, 0);
   for (const one of series) {
-    const shares = sharesOf(jacobian, one, root, p);
+    const shares = new Float64Array(one.samples * p);
+    for (const group of one.groups) {
+      const own = addShares(shares, jacobian, group, root, p);
+      own.forEach((share, j) => (spreads[j] += share * (spread.get(group.rate) ?? 0)));
+    }
     for (let k = 0; k < one.samples; k++) {
       for (let j = 0; j < p; j++) sum[j] += shares[k * p + j];
       for (let l = Math.max(0, k + 1 - window); l < Math.min(one.samples, k + window); l++) {
@@ -69,29 +69,31 @@ export function degreesOf(
   return sum.map((total, j) => {
     if (pairs[j] === 0) return Infinity; // nothing depends on it
     const counted = (total * total * (1 - Math.min(rank / samples, 1))) / pairs[j];
-    return Math.max(2 / (2 / counted + spread), LEAST);
+    return Math.max(2 / (2 / counted + spreads[j] / total), LEAST);
   });
 }
 
-/** aₖ² of each parameter, [samples, p]: its outputs together. */
-function sharesOf(
+/** Adds aₖ² of each parameter, [samples, p]: a sample's outputs together. @returns their sum over the samples, [p] */
+function addShares(
+  shares: Float64Array,
   jacobian: Float64Array,
-  {start, samples, outputs}: ResidualSeries,
+  {at, firstRow, outputs}: OutputGroup,
   root: Float64Array,
   p: number,
 ): Float64Array {
-  const shares = new Float64Array(samples * p);
-  for (let k = 0; k < samples; k++) {
-    for (let row = start + k * outputs; row < start + (k + 1) * outputs; row++) {
-      const directions = inDirections(jacobian, row, root, p);
+  const sum = new Float64Array(p);
+  at.forEach((sample, k) => {
+    for (const output of outputs) {
+      const directions = inDirections(jacobian, firstRow[k] + output, root, p);
       for (let j = 0; j < p; j++) {
         let own = 0;
         for (let i = 0; i < directions.length; i++) own += root[i * p + j] * directions[i];
-        shares[k * p + j] += own * own;
+        shares[sample * p + j] += own * own;
+        sum[j] += own * own;
       }
     }
-  }
-  return shares;
+  });
+  return sum;
 }
 
 /** Fewer degrees tell no more than that nothing is known; the expansion below is good to a tenth there. */

@@ -12,11 +12,12 @@ import {list, nonNegative, numbers, positive, refuseUnknownOptions, whole} from 
 import type {Linearization} from './least-squares-problem.js';
 import {longRunCovariance} from './long-run-covariance.js';
 import {RowQr} from './row-qr.js';
-import type {ResidualSeries} from './small-sample.js';
+import type {OutputGroup, ResidualSeries} from './measured-samples.js';
+import {measuredSamples} from './measured-samples.js';
 import {degreesOf, unleveraged, widening} from './small-sample.js';
 import {singularValues, type SingularValues} from './singular-values.js';
 
-export type {ResidualSeries} from './small-sample.js';
+export type {ResidualSeries} from './measured-samples.js';
 
 /** Options of `uncertainty`. */
 export interface UncertaintyOptions {
@@ -27,7 +28,7 @@ export interface UncertaintyOptions {
   /** With them, the covariance allows for correlation in time: between samples of one series, not between series. */
   readonly series?: readonly ResidualSeries[];
   /**
-   * Number of samples after which correlation is neglected; default from the autocorrelation of the scores (Andrews
+   * Number of measured samples after which correlation is neglected; default from the autocorrelation of the scores (Andrews
    * 1991).
    */
   readonly bandwidth?: number;
@@ -227,14 +228,18 @@ function sandwich(
     );
   }
   const errors = {residuals: unleveraged(fit.residuals, fit.jacobian, root, p), jacobian: fit.jacobian};
+  const measured = series.map(measuredSamples);
   const middle = longRunCovariance(
-    series.map(one => scores(errors, one, p)),
+    measured.map(({samples, groups}) => ({
+      samples,
+      groups: groups.map(group => ({...group, vectors: scores(errors, group, p)})),
+    })),
     p,
     root,
     determined,
     bandwidth,
   );
-  const degrees = degreesOf(fit.jacobian, series, root, p, middle);
+  const degrees = degreesOf(fit.jacobian, measured, root, p, middle);
   // A prior is a measurement of known variance, independent of all others.
   const factor = new RowQr(rank).append(middle.root, new Float64Array(rank));
   const byData = halfOf(factor.r, root, p);
@@ -271,17 +276,14 @@ function diagonalOf(a: Float64Array, p: number): Float64Array {
   return sums;
 }
 
-function scores(
-  {residuals, jacobian}: Linearization,
-  {start, samples, outputs}: ResidualSeries,
-  p: number,
-): Float64Array {
-  const score = new Float64Array(samples * p);
-  for (let k = 0; k < samples; k++) {
-    for (let row = start + k * outputs; row < start + (k + 1) * outputs; row++) {
+function scores({residuals, jacobian}: Linearization, {firstRow, outputs}: OutputGroup, p: number): Float64Array {
+  const score = new Float64Array(firstRow.length * p);
+  firstRow.forEach((first, k) => {
+    for (const output of outputs) {
+      const row = first + output;
       for (let j = 0; j < p; j++) score[k * p + j] += jacobian[row * p + j] * residuals[row];
     }
-  }
+  });
   return score;
 }
 
