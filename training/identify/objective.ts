@@ -29,6 +29,11 @@ export interface Judgeable extends Linearization {
   readonly priorRows: Float64Array;
 }
 
+/** Gaps that add less to what the samples tell change standard errors by less than a twentieth. */
+const tolerable = 0.1;
+/** Coefficients of a sum nearer to one cannot be told from a drift, as in long-run-covariance.ts. */
+const largestSum = 0.97;
+
 export class Objective implements EvaluatedProblem {
   readonly magnitude: number;
   private readonly penalized: boolean;
@@ -61,6 +66,29 @@ export class Objective implements EvaluatedProblem {
   /** Coefficients φ of the autoregressions, output by output. */
   get coefficients(): Float64Array[] {
     return this.weighing.coefficients;
+  }
+
+  /**
+   * That autoregressions count too much. Each stretch behind a gap begins as if nothing were known before it: its first sample tells of a constant what
+   * (1 + Φ)/(1 − Φ) others do, Φ the sum of the coefficients, or it is no part of the estimate of Φ where it has no neighbour.
+   */
+  get gapWarnings(): string[] {
+    const {coefficients, stretches} = this;
+    const worst = coefficients.map((phi, output) => {
+      const own = stretches.flat().filter(({group}) => group === output);
+      const samples = own.reduce((sum, {rows}) => sum + rows.length, 0);
+      const sum = Math.min(
+        phi.reduce((a, b) => a + b, 0),
+        largestSum,
+      );
+      const gaps = own.length - this.fit.records;
+      return {gaps, excess: (gaps * (1 + sum)) / (1 - sum) / samples};
+    });
+    const [most] = worst.filter(({gaps}) => gaps > 0).sort((a, b) => b.excess - a.excess);
+    if (most === undefined || most.excess < tolerable) return [];
+    return [
+      `The autoregression of the noise begins anew behind each of ${most.gaps} gaps of missing samples, so that standard errors and intervals are too small. Use residuals: 'correlated' with noise: white(), which counts across gaps, or records without gaps.`,
+    ];
   }
 
   /** Whether the scale of the noise is in the cost, or known: else it is what the residuals at the guess were like. */

@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {ode, rk4} from '../../../lib/index.js';
 import {gaussian} from '../../../training/data/noise.js';
-import {free, identify, type MeasuredRecord, type Noise} from '../../../training/index.js';
+import {autoregressive, free, identify, type MeasuredRecord, type Noise} from '../../../training/index.js';
 import {measuredSamples} from '../../../training/identify/measured-samples.js';
 import {RowQr} from '../../../training/identify/row-qr.js';
 import {uncertainty} from '../../../training/identify/uncertainty.js';
@@ -72,6 +72,18 @@ describe('missing samples', () => {
       const beside = await slope({t: times, y: y.map(value => [value, NaN]), missing: 'skip'}, 2);
       expect(beside.standardError.b).to.be.closeTo(alone.standardError.b, 1e-8 * alone.standardError.b);
     });
+  });
+
+  it('an autoregression that begins anew behind many gaps says that its errors are too small', async () => {
+    const warned = async (kept: (k: number) => boolean): Promise<boolean> => {
+      const y = noisy(1).map((value, k) => (kept(k) ? value : NaN));
+      const {warnings} = await slope({t: times, y, missing: 'skip'}, 1, autoregressive());
+      return warnings.some(warning => warning.startsWith('The autoregression of the noise begins anew behind each of'));
+    };
+    expect(await warned(() => true)).to.equal(false);
+    expect(await warned(k => k < 100)).to.equal(false);
+    expect(await warned(patterns['every second one'])).to.equal(true);
+    expect(await warned(patterns['one of five'])).to.equal(true);
   });
 
   it('counts lags of outputs that are measured together in their samples, and rates by their mean', () => {
