@@ -308,7 +308,7 @@ function atTime<At extends {readonly t: tf.Tensor; readonly params: Params}, R>(
       (tree, [name, input]) => withLeaf(tree, name, input.at(time())),
       given,
     );
-    // A copy in which what is made when it is read still is: a force's lambda, and the time of a mass, which is constant where it is not read.
+    // Getters stay getters: a force's lambda is computed when it is read, and a mass that does not read its time is constant.
     const own = Object.getOwnPropertyDescriptors(at) as PropertyDescriptorMap;
     return f(
       Object.create(null, {...own, params: {value: params, enumerable: true}, t: {get: time, enumerable: true}}) as At,

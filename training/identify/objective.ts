@@ -69,8 +69,8 @@ export class Objective implements EvaluatedProblem {
   }
 
   /**
-   * That autoregressions count too much. Each stretch behind a gap begins as if nothing were known before it: its first sample tells of a constant what
-   * (1 + Φ)/(1 − Φ) others do, Φ the sum of the coefficients, or it is no part of the estimate of Φ where it has no neighbour.
+   * Warns where gaps make standard errors too small. Behind a gap an autoregression begins as if nothing were known before it: of a constant, the first
+   * sample there counts as (1 + Φ)/(1 − Φ) others, Φ the sum of the coefficients. A sample between two gaps has no neighbour to estimate Φ from.
    */
   get gapWarnings(): string[] {
     const {coefficients, stretches} = this;
