@@ -70,9 +70,8 @@ export function longRunCovariance(
   for (const {samples, groups: own} of series) {
     const sum = new Float64Array(samples * p);
     for (const group of own) {
-      const {at, vectors} = group;
-      const {phi} = of(group);
-      whitened(vectors, p, phi).forEach((value, k) => (sum[at[Math.floor(k / p)] * p + (k % p)] += value / (1 - phi)));
+      const {phi, left} = of(group);
+      left.get(group)?.forEach((value, k) => (sum[group.at[Math.floor(k / p)] * p + (k % p)] += value / (1 - phi)));
     }
     addWindows(factor, sum, p, map, window);
   }
@@ -91,7 +90,9 @@ export function longRunCovariance(
 interface Memory {
   readonly phi: number;
   readonly spread: number;
-  /** L of what the autoregression leaves. */
+  /** What the autoregression leaves of each group's vectors. */
+  readonly left: ReadonlyMap<VectorGroup, Float64Array>;
+  /** L of it. */
   readonly bandwidth: number;
 }
 
@@ -107,13 +108,12 @@ function memoryOf(
   // Times, however many outputs were measured at them: their errors may be the same.
   const samples = own.reduce((sum, groups) => sum + Math.max(0, ...groups.map(({at}) => at.length)), 0);
   const phi = remembers ? autocorrelation(vectors, p, regressors, samples) : 0;
+  const left = new Map(own.flat().map(group => [group, whitened(group.vectors, p, phi)]));
   return {
     phi,
     spread: remembers && samples > 0 ? (4 * (1 + phi)) / (1 - phi) / samples : 0,
-    bandwidth: andrewsBandwidth(
-      vectors.map(one => whitened(one, p, phi)),
-      p,
-    ),
+    left,
+    bandwidth: andrewsBandwidth([...left.values()], p),
   };
 }
 
@@ -125,7 +125,7 @@ const reachOf = ({spacing}: VectorGroup, bandwidth: number): number =>
   spacing > 1 ? spacing * Math.max(bandwidth, 2) : bandwidth;
 
 /** A memory nearer to 1 cannot be told from a drift in records of any length (Andrews & Monahan take 0.97). */
-const LARGEST_MEMORY = 0.97;
+export const LARGEST_MEMORY = 0.97;
 
 /**
  * φ of u_k = φ u_{k−1} + w_k, one for all components, each in its own scale. The residuals of a fit are less correlated than the noise: each of the

@@ -8,6 +8,7 @@
 import type {Fit} from './fit.js';
 import {evaluate, type Evaluation} from './evaluation.js';
 import type {EvaluatedProblem, LeastSquaresResult, Linearization} from './least-squares-problem.js';
+import {LARGEST_MEMORY} from './long-run-covariance.js';
 import type {Noise} from './noise.js';
 import {groundOf, isRobust, lossAt} from './noise.js';
 import {effective, hasPriors, priorCost, priorGradient, priorMatrix, priorRows} from './priors.js';
@@ -31,8 +32,6 @@ export interface Judgeable extends Linearization {
 
 /** Gaps that add less to what the samples tell change standard errors by less than a twentieth. */
 const tolerable = 0.1;
-/** Coefficients of a sum nearer to one cannot be told from a drift, as in long-run-covariance.ts. */
-const largestSum = 0.97;
 
 export class Objective implements EvaluatedProblem {
   readonly magnitude: number;
@@ -73,13 +72,14 @@ export class Objective implements EvaluatedProblem {
    * sample there counts as (1 + Φ)/(1 − Φ) others, Φ the sum of the coefficients. A sample between two gaps has no neighbour to estimate Φ from.
    */
   get gapWarnings(): string[] {
-    const {coefficients, stretches} = this;
+    const {coefficients} = this;
+    const stretches = this.stretches.flat();
     const worst = coefficients.map((phi, output) => {
-      const own = stretches.flat().filter(({group}) => group === output);
+      const own = stretches.filter(({group}) => group === output);
       const samples = own.reduce((sum, {rows}) => sum + rows.length, 0);
       const sum = Math.min(
         phi.reduce((a, b) => a + b, 0),
-        largestSum,
+        LARGEST_MEMORY,
       );
       const gaps = own.length - this.fit.records;
       return {gaps, excess: (gaps * (1 + sum)) / (1 - sum) / samples};

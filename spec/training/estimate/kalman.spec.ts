@@ -2,12 +2,12 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {
-  frictionalContact,
   bdf2,
   bilateral,
   blendedEuler,
   dopri5,
   explicitEuler,
+  frictionalContact,
   gaussLegendre,
   implicitEuler,
   implicitMidpoint,
