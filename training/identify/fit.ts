@@ -168,13 +168,13 @@ export class Fit implements EvaluatedProblem {
     return joined(Float64Array, parts);
   }
 
-  /** By record, in its rows: those of which an output was measured, in stretches without a gap. @throws OptionError where samples are not even */
+  /** By record, in its rows: of each output those that were measured. @throws OptionError where samples are not even */
   stretches(): WhitenedStretch[][] {
     return this.models.map(model => {
       requireEven(model.record);
-      return Array.from({length: model.width}, (_, group) =>
-        contiguous(model, group).map(rows => ({group, rows})),
-      ).flat();
+      return Array.from({length: model.width}, (_, group) => measuredStretch(model, group)).filter(
+        ({rows}) => rows.length > 0,
+      );
     });
   }
 
@@ -215,7 +215,9 @@ export class Fit implements EvaluatedProblem {
    */
   wholes(x: Float64Array, order = 0): Whole[] {
     const values = this.space.values(x);
-    const stretches = order > 0 ? this.stretches() : undefined;
+    // Cut at gaps: over one, a prediction reaches back as far as there are samples, and a segment knows no more than the next.
+    // What multiple shooting finds is a start for single shooting, which weighs over gaps.
+    const stretches = order > 0 ? this.stretches().map(own => own.flatMap(withoutGaps)) : undefined;
     return this.models.map((model, i) => {
       let motion: ReturnType<Whole['guess']> | undefined;
       return {
@@ -291,21 +293,23 @@ function requireEven({name, t}: CheckedRecord): void {
   if (odd > 0)
     throw new OptionError(
       'bad-noise',
-      `identify: an autoregression of the noise needs evenly spaced samples, but ${name} goes from t = ${t[odd - 1]} to ${t[odd]}, and its mean interval is ${mean}. Use resample, or residuals: 'correlated' with noise: white().`,
+      `identify: an autoregression of the noise needs evenly spaced samples, but ${name} goes from t = ${t[odd - 1]} to ${t[odd]}, and its mean interval is ${mean}. Give samples that are missing as NaN with missing: 'skip'; of an uneven clock use resample, or residuals: 'correlated' with noise: white().`,
       {record: name},
     );
 }
 
-function contiguous({weights, width, record: {t}}: RecordModel, output: number): number[][] {
-  const runs: number[][] = [];
-  let open: number[] | undefined;
-  for (let k = 0; k < t.length; k++) {
-    const row = k * width + output;
-    if (weights[row] === 0) open = undefined;
-    else if (open === undefined) runs.push((open = [row]));
-    else open.push(row);
-  }
-  return runs;
+function measuredStretch({weights, width, record: {t}}: RecordModel, group: number): WhitenedStretch {
+  const samples = Array.from(t.keys()).filter(k => weights[k * width + group] !== 0);
+  const rows = samples.map(k => k * width + group);
+  const lags = samples.map((sample, k) => (k === 0 ? 0 : sample - samples[k - 1]));
+  return lags.some(lag => lag > 1) ? {group, rows, lags} : {group, rows};
+}
+
+/** Each gap begins another stretch. */
+function withoutGaps({group, rows, lags}: WhitenedStretch): WhitenedStretch[] {
+  if (lags === undefined) return [{group, rows}];
+  const starts = Array.from(rows.keys()).filter(k => lags[k] !== 1);
+  return starts.map((from, i) => ({group, rows: rows.slice(from, starts[i + 1])}));
 }
 
 /** The states at the measured times; nothing where the model has none at these values. */

@@ -294,7 +294,6 @@ export function identificationOf(problem: Judged, fit: Fit, found: Solved, aroun
           `${lostWarning(lost.map(([name, {r2}]) => `${name}: R² = ${r2.toPrecision(2)}`))}${found.converged ? shorter : ''}`,
         ]),
     ...judged.warnings,
-    ...objective.gapWarnings,
     ...(problem.residuals === 'independent' && objective.coefficients.length === 0 ? correlatedWarnings(series) : []),
     ...space.boundWarnings(found.x, judged.standardError),
     ...stepWarnings(fit, found, judgeable, judged),

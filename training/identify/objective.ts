@@ -8,7 +8,6 @@
 import type {Fit} from './fit.js';
 import {evaluate, type Evaluation} from './evaluation.js';
 import type {EvaluatedProblem, LeastSquaresResult, Linearization} from './least-squares-problem.js';
-import {LARGEST_MEMORY} from './long-run-covariance.js';
 import type {Noise} from './noise.js';
 import {groundOf, isRobust, lossAt} from './noise.js';
 import {effective, hasPriors, priorCost, priorGradient, priorMatrix, priorRows} from './priors.js';
@@ -30,9 +29,6 @@ export interface Judgeable extends Linearization {
   readonly priorRows: Float64Array;
 }
 
-/** Gaps that add less to what the samples tell change standard errors by less than a twentieth. */
-const tolerable = 0.1;
-
 export class Objective implements EvaluatedProblem {
   readonly magnitude: number;
   private readonly penalized: boolean;
@@ -51,7 +47,7 @@ export class Objective implements EvaluatedProblem {
     this.stretches = noise.order > 0 ? fit.stretches() : Array.from({length: fit.records}, () => []);
     const stretches = this.stretches.flatMap((own, record) => {
       const first = fit.firstRow(record);
-      return own.map(({group, rows}) => ({group, rows: rows.map(row => first + row)}));
+      return own.map(one => ({...one, rows: one.rows.map(row => first + row)}));
     });
     const {weights, magnitude} = fit;
     this.weighing = new Weighing(noise, {weights, stretches, magnitude, penalized: this.penalized}, held);
@@ -65,30 +61,6 @@ export class Objective implements EvaluatedProblem {
   /** Coefficients φ of the autoregressions, output by output. */
   get coefficients(): Float64Array[] {
     return this.weighing.coefficients;
-  }
-
-  /**
-   * Warns where gaps make standard errors too small. Behind a gap an autoregression begins as if nothing were known before it: of a constant, the first
-   * sample there counts as (1 + Φ)/(1 − Φ) others, Φ the sum of the coefficients. A sample between two gaps has no neighbour to estimate Φ from.
-   */
-  get gapWarnings(): string[] {
-    const {coefficients} = this;
-    const stretches = this.stretches.flat();
-    const worst = coefficients.map((phi, output) => {
-      const own = stretches.filter(({group}) => group === output);
-      const samples = own.reduce((sum, {rows}) => sum + rows.length, 0);
-      const sum = Math.min(
-        phi.reduce((a, b) => a + b, 0),
-        LARGEST_MEMORY,
-      );
-      const gaps = own.length - this.fit.records;
-      return {gaps, excess: (gaps * (1 + sum)) / (1 - sum) / samples};
-    });
-    const [most] = worst.filter(({gaps}) => gaps > 0).sort((a, b) => b.excess - a.excess);
-    if (most === undefined || most.excess < tolerable) return [];
-    return [
-      `The autoregression of the noise begins anew behind each of ${most.gaps} gaps of missing samples, so that standard errors and intervals are too small. Use residuals: 'correlated' with noise: white(), which counts across gaps, or records without gaps.`,
-    ];
   }
 
   /** Whether the scale of the noise is in the cost, or known: else it is what the residuals at the guess were like. */

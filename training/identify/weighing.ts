@@ -4,7 +4,7 @@
  * the parameters (Seber & Wild, Nonlinear Regression, §6.2; of outliers Huber, Robust Statistics, §7.8).
  */
 import type {Predictors, Stretch} from './autoregression.js';
-import {burg, predictorsOf, unbiased, whiten, whitenBack} from './autoregression.js';
+import {burg, likeliest, predictorsOf, unbiased, whiten, whitenBack} from './autoregression.js';
 import type {Noise} from './noise.js';
 import {isRobust, lossAt, medianScale, scaleOf} from './noise.js';
 
@@ -16,10 +16,9 @@ export interface NoiseState {
   readonly partial: readonly Float64Array[];
 }
 
-/** Rows of one output that follow one another in time. */
-export interface WhitenedStretch {
+/** What an autoregression joins of one output. */
+export interface WhitenedStretch extends Stretch {
   readonly group: number;
-  readonly rows: Stretch;
 }
 
 /** The residuals that are weighed. */
@@ -103,7 +102,7 @@ export class Weighing {
 
   /** Rows [rows, width] in place, each of a stretch without what its past tells. */
   whiten(rows: Float64Array, width: number, stretches: readonly WhitenedStretch[] = this.weighed.stretches): void {
-    for (const {group, rows: stretch} of stretches) whiten(rows, width, stretch, this.predictors[group]);
+    for (const stretch of stretches) whiten(rows, width, stretch, this.predictors[stretch.group]);
   }
 
   /** Of outliers: rows whose half squares are s²ρ, and their derivatives: least squares on them has the robust cost and its gradient. */
@@ -133,7 +132,7 @@ export class Weighing {
       cost += robust ? sd * sd * rho : (r * r) / 2;
       if (robust) gradient[i] = sd * psi;
     });
-    for (const {group, rows} of stretches) whitenBack(gradient, rows, this.predictors[group]);
+    for (const stretch of stretches) whitenBack(gradient, stretch, this.predictors[stretch.group]);
     return {cost, gradient, tension};
   }
 
@@ -165,8 +164,15 @@ export class Weighing {
     const partial = before.partial.map((_, group) => {
       const series = this.weighed.stretches
         .filter(one => one.group === group)
-        .map(({rows}) => Float64Array.from(rows, row => residuals[row]));
-      return unbiased(burg(series, this.noise.order), series, share);
+        .map(({rows, lags}) => ({values: Float64Array.from(rows, row => residuals[row]), lags}));
+      const {order} = this.noise;
+      const found = series.some(({lags}) => lags !== undefined)
+        ? likeliest(series, order)
+        : burg(
+            series.map(({values}) => values),
+            order,
+          );
+      return unbiased(found, series, share);
     });
     this.predictors = partial.map(predictorsOf);
     const white = residuals.slice();
