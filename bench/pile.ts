@@ -1,7 +1,7 @@
 /**
  * Spheres poured into a box: the time it takes, how many contacts its pieces have, how far the laws of contact are from being obeyed in the steps of each, and how far
  * spheres lie in each other and in walls.
- *     npx tsx bench/pile.ts [spheres] [steps] [dt] [spheres in a row]
+ *     npx tsx bench/pile.ts [spheres] [steps] [dt] [spheres in a row] [compliance, m/N]
  */
 import {simulateNear, plane, rigidContact, sphere, type BodySpec} from '../models/index.js';
 import {lawsOfBalls} from '../spec/models/multibody/laws-of-balls.js';
@@ -10,6 +10,7 @@ type V3 = [number, number, number];
 const [count, steps] = [Number(process.argv[2] ?? 100), Number(process.argv[3] ?? 200)];
 const [radius, mu, dt] = [0.1, 0.4, Number(process.argv[4] ?? 0.005)];
 const across = Number(process.argv[5] ?? Math.max(2, Math.round((count / 2) ** (1 / 3))));
+const compliance = Number(process.argv[6] ?? 0);
 const half = 0.115 * across;
 const normals: V3[] = [
   [0, 0, 1],
@@ -55,7 +56,7 @@ const run = simulateNear(
     system: {gravity: [0, 0, -9.81], bodies},
     reach: Object.fromEntries(Object.keys(bodies).map(name => [name, radius])),
     planes: walls.map(wall => plane(wall)),
-    contact: (a, b, wall) => rigidContact(a, b, {shapes: [wall ?? ball, ball], friction: mu}),
+    contact: (a, b, wall) => rigidContact(a, b, {shapes: [wall ?? ball, ball], friction: mu, compliance}),
     margin: 0.03,
   },
   {
@@ -63,7 +64,7 @@ const run = simulateNear(
     steps,
     piece: 40,
     onPiece: piece => {
-      const {worst, deepest} = lawsOfBalls([piece], {n: count, h: dt, radius, mu, walls});
+      const {worst, deepest} = lawsOfBalls([piece], {n: count, h: dt, radius, mu, walls, compliance});
       judged.worst = Math.max(judged.worst, worst);
       judged.deepest = Math.max(judged.deepest, deepest);
       const ended = speeds(piece.v.subarray(6 * count * piece.steps));

@@ -146,6 +146,7 @@ export class ContactImpulses {
       for (let i = 0; i < count; i++) {
         p[i] = h * z[at.lambda + i];
         press.apart[i] = row(contactLaws.apart, i);
+        press.give[i] = row(contactLaws.spring, i) / h;
         if (row(contactLaws.tangential, i) === 0) press.friction[i] = row(contactLaws.coefficient, i);
       }
       press.push(p, -1, b);
@@ -157,13 +158,14 @@ export class ContactImpulses {
       fill(m, entries.ofMass, J);
       if (!move.load(m, g)) return false;
       move.multiply(press.v, move.b);
-      move.give = row(contactLaws.give, 0) / h;
+      const give = row(contactLaws.give, 0) / h;
+      move.give.fill(give);
       // π_T = −s λ_T, and π_N = y − (s or 1) λ_N.
       const {known} = this;
       for (let i = 0; i < count; i++) {
         known[i] = -row(contactLaws.share, i) * press.p[i];
         move.p[i] = row(contactLaws.tangential, i) === 1 ? 0 : -known[i];
-        move.apart[i] = row(contactLaws.reach, i) + move.give * known[i];
+        move.apart[i] = row(contactLaws.reach, i) + give * known[i];
       }
       move.push(known, 1, move.b);
       const reach = Math.max(speed, move.speed());
@@ -179,7 +181,7 @@ export class ContactImpulses {
           : press.friction[row(contactLaws.coefficient, i)] * closed(row(contactLaws.coefficient, i));
       let broken = 0;
       for (let i = 0; i < count; i++) {
-        const reached = row(contactLaws.reach, i) + move.give * known[i] - move.apart[i];
+        const reached = row(contactLaws.reach, i) + give * known[i] - move.apart[i];
         broken = Math.max(
           broken,
           Math.abs(residual[at.lambda + i]) - closed(i),

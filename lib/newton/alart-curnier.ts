@@ -65,7 +65,7 @@ export class AlartCurnier {
     const u = cones.slip(i);
     if (p[normal] - (u[0] - ties) / own <= 0) return false;
     for (let j = 0; j < 9; j++) d[at + j] = 0;
-    const stiff = 1 / (softness * own + yielding);
+    const stiff = 1 / (softness * own + yielding[normal]);
     d[at] = stiff;
     anchored[normal] = anchor[normal] * softness * own * stiff;
     if (k === 1) return true;

@@ -13,8 +13,8 @@ export class ConeContacts {
   readonly apart: Float64Array;
   readonly friction: Float64Array;
   readonly b: Float64Array;
-  /** The velocity that a normal impulse of one takes from u: u = G v + c + give p_N. */
-  give = 0;
+  /** At normal rows: the velocity that an impulse of one takes from u, u = G v + c + give p_N. */
+  readonly give: Float64Array;
   /** Contacts yield this share of the velocity that impulses give by themselves to what these differ by from the anchor. */
   softness = 0;
   readonly anchor: Float64Array;
@@ -53,7 +53,7 @@ export class ConeContacts {
     this.contacts = this.moving = this.all;
     this.stiffness = new Float64Array(9 * this.table.count);
     [this.v, this.b, this.right] = [0, 1, 2].map(() => new Float64Array(n));
-    [this.p, this.apart, this.friction, this.anchor] = [0, 1, 2, 3].map(() => new Float64Array(m));
+    [this.p, this.apart, this.give, this.friction, this.anchor] = [0, 1, 2, 3, 4].map(() => new Float64Array(m));
   }
 
   /** New numbers of A and G, in their patterns' order, which are not copied. @returns false where A is singular */
@@ -199,7 +199,7 @@ export class ConeContacts {
     const {rows, sizes, w} = table;
     table.along(i, v, local);
     for (let j = 0; j < sizes[i]; j++) local[j] += apart[rows[3 * i + j]];
-    local[0] += give * p[rows[3 * i]];
+    local[0] += give[rows[3 * i]] * p[rows[3 * i]];
     if (softness > 0) {
       const tangential = softness * table.tangentialGive(i);
       for (let j = 0; j < sizes[i]; j++) {

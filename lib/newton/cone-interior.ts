@@ -88,8 +88,8 @@ export class ConeInterior {
     [this.v, this.dv, this.right, this.gradient] = [0, 1, 2, 3].map(arrays(structure.a.n));
     [this.impulses, this.forces] = [0, 1].map(arrays(p.length));
     this.sizes = new Int32Array(count);
-    [this.mu, this.scale, this.yields, this.yielding] = [0, 1, 2, 3].map(arrays(count));
-    [this.p, this.z, this.dp, this.dz, this.axis, this.middle, this.aim, this.slope, this.lack] = Array.from({length: 9}, arrays(3 * count)); // prettier-ignore
+    [this.mu, this.scale] = [0, 1].map(arrays(count));
+    [this.p, this.z, this.dp, this.dz, this.axis, this.middle, this.aim, this.slope, this.lack, this.yields, this.yielding] = Array.from({length: 11}, arrays(3 * count)); // prettier-ignore
     [this.inverse, this.stiff, this.share] = [0, 1, 2].map(arrays(9 * count));
   }
 
@@ -107,9 +107,12 @@ export class ConeInterior {
       mu[i] = sizes[i] === 1 ? 1 : friction;
       p[3 * i] = speed / own;
       z[3 * i] = speed;
-      const give = sizes[i] === 1 ? cones.give : 0;
-      yields[i] = soft * own + give;
-      yielding[i] = proximal ? give : yields[i];
+      const give = cones.give[table.rows[3 * i]] / mu[i] ** 2;
+      for (let j = 0; j < sizes[i]; j++) {
+        const lasting = j === 0 ? give : 0;
+        yields[3 * i + j] = soft * own + lasting;
+        yielding[3 * i + j] = proximal ? lasting : yields[3 * i + j];
+      }
     }
     [this.damping, this.last] = [1, 1];
     // Those of contacts that counted in an earlier run.
@@ -188,11 +191,11 @@ export class ConeInterior {
       let size = 0;
       for (let j = 1; j < sizes[i]; j++) size += z[3 * i + j] ** 2;
       size = Math.sqrt(size);
-      lack[3 * i] = z[3 * i] - size - (slips[0] + apart[rows[3 * i]]) / mu[i] - yielding[i] * p[3 * i];
+      lack[3 * i] = z[3 * i] - size - (slips[0] + apart[rows[3 * i]]) / mu[i] - yielding[3 * i] * p[3 * i];
       for (let j = 1; j < sizes[i]; j++) {
         const at = 3 * i + j;
         slope[at] = size === 0 ? 0 : z[at] / size;
-        lack[at] = z[at] - slips[j] - apart[rows[at]] - yielding[i] * p[at];
+        lack[at] = z[at] - slips[j] - apart[rows[at]] - yielding[at] * p[at];
       }
       for (let j = 3 * i; j < 3 * i + sizes[i]; j++) most = Math.max(most, Math.abs(lack[j]));
     }
@@ -223,7 +226,7 @@ export class ConeInterior {
       for (let r = 0; r < sizes[i]; r++) {
         const at = 3 * i + r;
         for (let c = 0; c < sizes[i]; c++) dp[at] -= stiff[9 * i + 3 * r + c] * slips[c];
-        dz[at] = slips[r] + yields[i] * dp[at] - lack[at];
+        dz[at] = slips[r] + yields[at] * dp[at] - lack[at];
       }
       for (let j = 1; j < sizes[i]; j++) dz[3 * i] += slope[3 * i + j] * dz[3 * i + j];
     }
@@ -286,7 +289,7 @@ export class ConeInterior {
       for (let c = 0; c < n; c++) {
         const entry = inverse[at + 3 * r + c] + (c > 0 ? inverse[at + 3 * r] * slope[3 * i + c] : 0);
         whole[3 * r + c] = entry;
-        sum[r * n + c] = (r === c ? 1 : 0) + yields[i] * entry;
+        sum[r * n + c] = (r === c ? 1 : 0) + yields[3 * i + c] * entry;
       }
     invert(sum, inverted, 0, n);
     for (let j = 0; j < 9; j++) d[at + j] = 0;

@@ -17,7 +17,7 @@ export class ConeSweeps {
       const s = to - from;
       const [normal, first, second] = [rows[3 * i], rows[3 * i + 1], rows[3 * i + 2]];
       const u = cones.slip(i);
-      const push = Math.max(0, p[normal] - u[0] / (w[9 * i] + give));
+      const push = Math.max(0, p[normal] - u[0] / (w[9 * i] + give[normal]));
       const more = push - p[normal];
       p[normal] = push;
       let [d1, d2] = [0, 0];

@@ -105,7 +105,7 @@ export interface Constraints {
    */
   impact(step: ImpactStep, multipliers: ImpactMultipliers, scale: RowScale): ImpactMultipliers;
   /**
-   * [6, count], see contact-laws.ts: the laws of Moreau's impacts as numbers, where all constraints are contacts, and
+   * [7, count], see contact-laws.ts: the laws of Moreau's impacts as numbers, where all constraints are contacts, and
    * many; undefined elsewhere.
    */
   laws(step: ImpactStep, multipliers: ImpactMultipliers, scale: RowScale): tf.Tensor | undefined;

@@ -1,9 +1,9 @@
 /**
  * The rows of `Constraints.laws` by name: the terms added to G v⁺ and to G w; in normal rows μ and the share of λ_N that displaces, in
- * tangential rows the number of their normal row and the share of λ_T; then 1 in tangential rows, and the velocity that a unit of π takes
- * from its row. In a file of its own, as worker threads read it without tfjs.
+ * tangential rows the number of their normal row and the share of λ_T; then 1 in tangential rows, the velocity that a unit of π takes
+ * from its row, and that which a unit of λ_N takes from a contact that is a spring. In a file of its own, as worker threads read it without tfjs.
  */
-export const contactLaws = {apart: 0, reach: 1, coefficient: 2, share: 3, tangential: 4, give: 5} as const;
+export const contactLaws = {apart: 0, reach: 1, coefficient: 2, share: 3, tangential: 4, give: 5, spring: 6} as const;
 
 /**
  * Rows from which on contact forces are found from these. Fewer are found faster by Newton's method on the whole step, which needs nothing more

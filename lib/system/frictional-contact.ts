@@ -21,7 +21,9 @@ const kind: ConstraintKind = {
 
 /**
  * Contacts with Coulomb's friction and restitution, for the scheme `moreau()`: 0 ≤ λ_N ⟂ φ ≥ 0, |λ_T| ≤ μ λ_N, and λ_T
- * opposes the slip if that is not zero; the speed after an impact is e times the speed before it. Its multipliers are
+ * opposes the slip if that is not zero; the speed after an impact is e times the speed before it. With a compliance C the contact is
+ * a spring that pushes, 0 ≤ λ_N ⟂ φ + C λ_N ≥ 0 at the end of the step: it overlaps by C λ_N, and its forces are told apart where those
+ * of rigid contacts are not. Steps longer than √(C m) damp its rebound, as implicit Euler does. Its multipliers are
  * λ_N [m], the forces along ∂φ/∂q, and then λ_T, those along ∂slip/∂v, by contact [m, d]. One constraint may have several contacts.
  * @param phi the gap, [m] or a scalar, in units of length
  * @param spec.slip velocity in the tangent plane, linear in v: [m] (or a scalar) in the plane, [m, 2] in space, by two
@@ -30,6 +32,7 @@ const kind: ConstraintKind = {
  * @param spec.turning further velocities that friction opposes by the same normal force, each by itself, |λ_k| ≤ μ_k λ_N: r ω about two tangents
  *   against rolling, r ω about the normal against spinning, where r is a length of the body and μ_k the arm of the couple over r
  * @param spec.restitution e in [0, 1], likewise; default 0
+ * @param spec.compliance C ≥ 0 [length/force], likewise; default 0, rigid. A contact with C > 0 has no part of `restitution`
  * @throws OptionError 'bad-constraint'
  */
 export function frictionalContact<P extends ParamsLike<P> = Params, Z extends string = never>(
@@ -38,22 +41,29 @@ export function frictionalContact<P extends ParamsLike<P> = Params, Z extends st
     readonly slip?: VelocityGap<P, Z>;
     readonly friction?: Compliance<P>;
     readonly restitution?: Compliance<P>;
+    readonly compliance?: Compliance<P>;
     readonly turning?: readonly {readonly slip: VelocityGap<P, Z>; readonly friction: Compliance<P>}[];
   } = {},
 ): Constraint<P, Z> {
   const name = 'frictionalContact';
   requireValue(phi, callable, name, 'bad-constraint');
-  const known = {slip: callable, friction: numeric, restitution: numeric, turning: any};
+  const known = {slip: callable, friction: numeric, restitution: numeric, compliance: numeric, turning: any};
   refuseUnknownOptions(spec, known, name, 'bad-constraint');
-  const {slip, friction = 0, restitution = 0, turning = []} = spec;
+  const {slip, friction = 0, restitution = 0, compliance = 0, turning = []} = spec;
   if ((slip === undefined) !== (spec.friction === undefined))
     throw new OptionError(
       'bad-constraint',
       `${name}: friction and slip must be given together; ${slip === undefined ? 'slip, a function of {q, v, t, params} giving tangential velocities,' : 'friction, μ,'} is missing.`,
     );
+  if (typeof compliance === 'number' && typeof restitution === 'number' && compliance * restitution !== 0)
+    throw new OptionError(
+      'bad-constraint',
+      `${name}: a contact with a compliance is a spring, and has no restitution: leave one of them out.`,
+    );
   return {
     kind,
     gap: phi,
+    ...(compliance === 0 ? {} : {compliance: requireShare(compliance, `${name}: compliance`, Infinity)}),
     contact: {
       slips: [
         ...(slip === undefined ? [] : [{slip, friction: requireShare(friction, `${name}: friction`, Infinity)}]),

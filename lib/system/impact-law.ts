@@ -32,6 +32,8 @@ export interface ContactStep {
   /** One for each friction of a contact. */
   readonly discs: readonly Disc[];
   readonly restitution: tf.Tensor;
+  /** [m], of contacts that are springs: which of them, and the velocity C λ_N/h; undefined where all are rigid. */
+  readonly spring: {is(): tf.Tensor; readonly yields: tf.Tensor} | undefined;
   /** λ_N [m] and λ_T [m, d], as the velocities that they give a typical mass in the step. */
   readonly push: tf.Tensor;
   readonly rub: tf.Tensor | undefined;
@@ -71,7 +73,8 @@ export interface ContactRows {
  *
  *     c = max(0, −e (u⁻ + s (u_f − u⁻)) + (1 − s)(u_f − u⁻)).
  *
- * At rest c is zero. One that does not close may be pushed to, but no further: ũ = u⁺ + φ/h. Then
+ * At rest c is zero. One that does not close may be pushed to, but no further: ũ = u⁺ + φ/h. One that is a spring of compliance C gives way by
+ * what presses it and pushes back, by implicit Euler: ũ = u⁺ + φ/h + C λ_N/h. Then
  *
  *     min(ũ, r λ_N) = 0,     r λ_T = projection of r λ_T − ũ_T on the disc of radius μ (r λ_N − ũ)₊.
  *
@@ -81,7 +84,7 @@ export function impactRows(step: ContactStep): ContactRows {
   if (step.compression !== undefined) return expansionRows(step, step.compression);
   const {push, rub, slips, yields} = step;
   const {leaves, leavesAlong} = flight(step);
-  const gained = tf.addN([step.after, tf.neg(leaves), yields.normal]);
+  const gained = sprung(step, tf.addN([step.after, tf.neg(leaves), yields.normal]));
   const pressed = tf.sub(push, gained);
   const normal = tf.where(tf.greater(pressed, 0), gained, push);
   if (rub === undefined || slips === undefined || leavesAlong === undefined || yields.tangential === undefined)
@@ -96,14 +99,14 @@ export function impactRows(step: ContactStep): ContactRows {
  *
  *     min(ũ, r Λ_c) = 0, and Coulomb's friction between the tangential ones.
  *
- * Impulses that are redundant are those of least norm by softness.
+ * Impulses that are redundant are those of least norm by softness. A spring takes no part.
  */
 export function compressionRows(step: ContactStep, compression: Compression): ContactRows {
   const {slips, discs, softness} = step;
   const {slip, push, rub} = compression;
   const {closing, share} = flight(step);
   const gained = tf.add(approach(step, compression), tf.mul(softness, push));
-  const pressed = tf.sub(push, gained);
+  const pressed = rigidOnly(step, tf.sub(push, gained));
   const normal = tf.where(tf.greater(pressed, 0), gained, push);
   if (rub === undefined || slips === undefined || slip === undefined) return {normal, tangential: undefined};
   const s = tf.expandDims(tf.where(closing, share, tf.zerosLike(share)), 1);
@@ -135,12 +138,20 @@ export function contactTerms(step: ContactStep, still: Pick<ContactStep, 'after'
       tangential:
         still.slips === undefined || leavesAlong === undefined ? undefined : tf.sub(still.slips.after, leavesAlong),
     },
-    reach: tf.add(tf.div(step.gap, step.h), still.after),
+    reach: unreached(step, tf.add(tf.div(step.gap, step.h), still.after)),
     friction: step.discs.length === 0 ? tf.zeros(m) : tf.broadcastTo(step.discs[0].friction, m),
     pushed: tf.where(arriving, share, tf.onesLike(share)),
     dragged: tf.where(arriving, share, tf.zerosLike(share)),
   };
 }
+
+/** With what springs give way by. */
+const sprung = ({spring}: ContactStep, u: tf.Tensor): tf.Tensor =>
+  spring === undefined ? u : tf.add(u, spring.yields);
+
+/** Zero of springs. */
+const rigidOnly = ({spring}: ContactStep, x: tf.Tensor): tf.Tensor =>
+  spring === undefined ? x : tf.where(spring.is(), tf.zerosLike(x), x);
 
 /** ũ of compression. */
 function approach(step: ContactStep, {after}: Compression): tf.Tensor {
@@ -148,11 +159,17 @@ function approach(step: ContactStep, {after}: Compression): tf.Tensor {
   return tf.add(after, tf.where(closing, tf.mul(share, tf.sub(step.free, step.before)), reach));
 }
 
+/** A velocity [m/s] that no gap closes with, in place of that at which a spring's does. */
+const never = 1e30;
+
+const unreached = ({spring}: ContactStep, u: tf.Tensor): tf.Tensor =>
+  spring === undefined ? u : tf.where(spring.is(), tf.fill(u.shape, never), u);
+
 /** ũ of expansion, and the impulse beyond what is given back. */
 function departure(step: ContactStep, {push}: Compression): {readonly left: tf.Tensor; readonly beyond: tf.Tensor} {
   const {closing, reach} = flight(step);
   return {
-    left: tf.add(step.after, tf.where(closing, tf.zerosLike(reach), reach)),
+    left: sprung(step, tf.add(step.after, tf.where(closing, tf.zerosLike(reach), reach))),
     beyond: tf.sub(step.push, tf.add(push, tf.mul(step.restitution, push))),
   };
 }
@@ -229,14 +246,14 @@ function byDisc(
  *     min(φ/h + φ'(w), r (ρ_N − (1 − s) λ_N)) = 0,     ρ_T = (1 − s) λ_T,     for what does not arrive min(φ/h + φ'(w), r ρ_N) = 0, ρ_T = λ_T.
  *
  * In the metric of the mass w is the nearest point of a convex set, which is there where nothing overlaps, so that it is no faster than what moves. Equations in
- * place of these inequalities ask for displacements that no rigid motion has, and threw wedged balls metres away.
+ * place of these inequalities ask for displacements that no rigid motion has, and threw wedged balls metres away. A spring moves nothing, π = 0.
  */
 export function displacementRows(step: ContactStep): ContactRows {
   const {gap, mean, push, rub, shove, drag, slips, softness, h} = step;
   const {share, arrives} = flight(step);
   const arriving = arrives();
   const beyond = tf.add(shove, tf.where(arriving, tf.mul(share, push), push));
-  const reached = tf.addN([tf.div(gap, h), mean, tf.mul(softness, shove)]);
+  const reached = unreached(step, tf.addN([tf.div(gap, h), mean, tf.mul(softness, shove)]));
   const normal = tf.where(tf.greater(beyond, reached), reached, beyond);
   if (drag === undefined || rub === undefined || slips === undefined) return {normal, tangential: undefined};
   const s = tf.expandDims(tf.where(arriving, share, tf.zerosLike(share)), 1);
@@ -252,7 +269,7 @@ const impactShare = 1e-6;
 
 interface Flight {
   readonly closing: tf.Tensor;
-  /** φ/h, or zero below the surface: what is there already may stay where it is. */
+  /** φ/h, or zero below the surface: what is there already may stay where it is. Of springs φ/h. */
   readonly reach: tf.Tensor;
   /** What u⁺ is measured from: c, or −φ/h. */
   readonly leaves: tf.Tensor;
@@ -260,13 +277,14 @@ interface Flight {
   readonly leavesAlong: tf.Tensor | undefined;
   /** s. */
   readonly share: tf.Tensor;
-  /** It comes to its surface, and does not just rest on it. */
+  /** It comes to its surface, and does not just rest on it; or it is a spring, all of whose impulse displaces, as s is 0. */
   arrives(): tf.Tensor;
 }
 
 /** The step as it would be without contact: does the gap close, when, and what follows of that. */
-function flight({gap, before, free, slips, restitution, h}: ContactStep): Flight {
-  const closing = tf.logicalAnd(tf.less(free, 0), tf.lessEqual(tf.add(gap, tf.mul(h, free)), 0));
+function flight({gap, before, free, slips, restitution, spring, h}: ContactStep): Flight {
+  const arriving = tf.logicalAnd(tf.less(free, 0), tf.lessEqual(tf.add(gap, tf.mul(h, free)), 0));
+  const closing = spring === undefined ? arriving : tf.logicalAnd(arriving, tf.logicalNot(spring.is()));
   const zero = tf.zerosLike(gap);
   const sinking = tf.where(closing, tf.neg(free), tf.onesLike(free));
   const share = tf.where(closing, tf.div(tf.relu(gap), tf.mul(h, sinking)), zero);
@@ -281,14 +299,14 @@ function flight({gap, before, free, slips, restitution, h}: ContactStep): Flight
   const away = tf.where(tf.logicalAnd(closing, felt(rebound)), rebound, zero);
   const along =
     jump === undefined ? undefined : tf.mul(tf.expandDims(tf.where(tf.greater(away, 0), left, zero), 1), jump);
-  const reach = tf.div(tf.relu(gap), h);
+  const reach = tf.div(spring === undefined ? tf.relu(gap) : tf.where(spring.is(), gap, tf.relu(gap)), h);
   return {
     closing,
     reach,
     leaves: tf.where(closing, away, tf.neg(reach)),
     leavesAlong: along,
     share,
-    arrives: () => felt(came),
+    arrives: () => (spring === undefined ? felt(came) : tf.logicalOr(spring.is(), felt(came))),
   };
 }
 

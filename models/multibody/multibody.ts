@@ -20,7 +20,7 @@ import {minimalSystem, wholeSeries} from './minimal.js';
 import {treeOf} from './tree.js';
 import {minus, requireVector, turnedBack, type V3} from './numbers.js';
 import {posesAlong, reactionsAlong, type PoseSeries, type ReactionSeries} from './series.js';
-import {rigidContacts, type RigidContact} from './rigid-contacts.js';
+import {rigidContacts, rigidEnergies, type RigidContact} from './rigid-contacts.js';
 import {jointRows, type JointRows} from './rows.js';
 import type {Shape} from './shapes.js';
 import {Choice, constants, pointOf, poseOf, stacked, twistOf} from './state.js';
@@ -131,6 +131,7 @@ export function multibody(spec: MultibodySpec): Multibody {
   const contacts = spec.contacts ?? [];
   const rigid = contacts.filter((one): one is RigidContact => 'kind' in one);
   const touching = (at: PlaceOf): Constraint[] => rigidContacts(rigid, found, at);
+  const springs = rigidEnergies(rigid, found);
   const groups = [
     ...between,
     ...(ofJoints?.groups ?? []),
@@ -198,7 +199,7 @@ export function multibody(spec: MultibodySpec): Multibody {
     },
     energy: place => {
       const more = stored?.(place);
-      const ofBodies = energyOf(bodies, gravity, groups, at(place));
+      const ofBodies = energyOf(bodies, gravity, [...groups, ...springs], at(place));
       return more === undefined ? ofBodies : tf.add(ofBodies, more);
     },
     momentum: place => momentumOf(bodies, at(place)),
@@ -417,7 +418,7 @@ function startOf(bodies: Bodies): {
   };
 }
 
-function energyOf(bodies: Bodies, gravity: V3, groups: readonly ForceGroup[], at: Instant): tf.Tensor {
+function energyOf(bodies: Bodies, gravity: V3, groups: readonly Pick<ForceGroup, 'energy'>[], at: Instant): tf.Tensor {
   const {pose, twist, params} = at;
   const mass = grounded(bodies.mass(params));
   const height = gravity.reduce<tf.Tensor>(

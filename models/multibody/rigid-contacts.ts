@@ -5,10 +5,10 @@
 import * as tf from '@tensorflow/tfjs';
 import {any, refuseUnknownOptions} from '../../lib/checks.js';
 import type {Constraint, Params} from '../../lib/index.js';
-import {constantTensor, frictionalContact} from '../../lib/index.js';
+import {constantTensor, frictionalContact, OptionError} from '../../lib/index.js';
 import type {Coefficient} from '../coefficient.js';
 import type {Place} from './bodies.js';
-import {column, type Instant} from './force-groups.js';
+import {column, type ForceGroup, type Instant} from './force-groups.js';
 import {difference} from './state.js';
 import {requireShapes, type Shape} from './shapes.js';
 import {touchesOf, type Sort} from './touches.js';
@@ -24,16 +24,18 @@ export interface RigidContact {
   readonly restitution: Coefficient;
   readonly rolling: Coefficient;
   readonly spinning: Coefficient;
+  readonly compliance: Coefficient;
 }
 
 /**
- * Contact of a shape of a with one of b that does not yield, for runs with `scheme: moreau()`. A box touches a plane by its corners, a
+ * Contact of a shape of a with one of b that does not yield, or yields as a spring, for runs with `scheme: moreau()`. A box touches a plane by its corners, a
  * capsule by its ends; a face of a box on which others stand is a `plane` of its body.
  * @param spec.shapes of a and of b: one of the pairs that docs/multibody.md lists
  * @param spec.friction μ ≥ 0; default 0
  * @param spec.restitution e in [0, 1], the share of the speed of approach with which an impact leaves; default 0
  * @param spec.rolling μ_r [length]: the couple against rolling is up to μ_r N, about the common tangents; default 0
  * @param spec.spinning μ_s [length]: the couple against spinning is up to μ_s N, about the normal; default 0
+ * @param spec.compliance overlap per normal force [length/force], of a spring that pushes; default 0, none. Not beside a restitution
  * @throws OptionError 'bad-multibody', 'bad-coefficient'
  */
 export function rigidContact(
@@ -45,13 +47,19 @@ export function rigidContact(
     readonly restitution?: Coefficient;
     readonly rolling?: Coefficient;
     readonly spinning?: Coefficient;
+    readonly compliance?: Coefficient;
   },
 ): RigidContact {
-  const known = {shapes: any, friction: any, restitution: any, rolling: any, spinning: any};
+  const known = {shapes: any, friction: any, restitution: any, rolling: any, spinning: any, compliance: any};
   refuseUnknownOptions(spec, known, 'rigidContact', 'bad-multibody');
-  const {shapes, friction = 0, restitution = 0, rolling = 0, spinning = 0} = spec;
+  const {shapes, friction = 0, restitution = 0, rolling = 0, spinning = 0, compliance = 0} = spec;
   requireShapes(shapes, 'rigidContact');
-  return {kind: 'rigidContact', a, b, shapes, friction, restitution, rolling, spinning};
+  if (compliance !== 0 && restitution !== 0)
+    throw new OptionError(
+      'bad-multibody',
+      `rigidContact of ${a} and ${b}: a contact with a compliance is a spring, and has no restitution: leave one of them out.`,
+    );
+  return {kind: 'rigidContact', a, b, shapes, friction, restitution, rolling, spinning, compliance};
 }
 
 /**
@@ -66,6 +74,36 @@ export function rigidContacts(
 ): Constraint[] {
   return touchesOf(contacts, places).map(sort => constraintOf(sort, at));
 }
+
+/**
+ * φ²/2C of what overlaps, of contacts that are springs.
+ * @throws OptionError 'unknown-body'
+ */
+export function rigidEnergies(
+  contacts: readonly RigidContact[],
+  places: (name: string, asked: string) => Place,
+): Pick<ForceGroup, 'energy'>[] {
+  const sprung = contacts.filter(({compliance}) => compliance !== 0);
+  return touchesOf(sprung, places).map(({contacts: list, touches}) => {
+    const compliance = complianceOf(list);
+    return {
+      energy: at => {
+        const c = compliance(at.params);
+        const depth = tf.relu(tf.neg(touches.gapAt(at).gap));
+        const soft = tf.greater(c, 0);
+        const stored = tf.div(tf.square(depth), tf.mul(2, tf.where(soft, c, tf.onesLike(c))));
+        return tf.sum(tf.where(soft, stored, tf.zerosLike(stored)));
+      },
+    };
+  });
+}
+
+const complianceOf = (list: readonly RigidContact[]): ((params: Params) => tf.Tensor) =>
+  column(
+    list.map(one => one.compliance),
+    'rigidContact: compliance',
+    'non-negative',
+  );
 
 /** What a multiplier belongs to. */
 export interface Multiplier {
@@ -185,7 +223,13 @@ function constraintOf(
     const friction = name === 'friction' ? value : (params: Params) => tf.div(value(params), lengths());
     return {slip: slips[name], friction};
   });
-  const contact = frictionalContact(gap, {restitution, ...sliding, ...(turning.length === 0 ? {} : {turning})});
+  const springs = list.some(one => one.compliance !== 0) ? {compliance: complianceOf(list)} : {};
+  const contact = frictionalContact(gap, {
+    ...(list.some(one => one.restitution !== 0) ? {restitution} : {}),
+    ...springs,
+    ...sliding,
+    ...(turning.length === 0 ? {} : {turning}),
+  });
   return {...contact, rows: namesOf(list)};
 }
 

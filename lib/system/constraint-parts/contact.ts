@@ -60,7 +60,7 @@ export abstract class Contact extends ConstraintPart {
     };
   }
 
-  /** [6, count], the rows of contact-laws.ts. @param still the step with velocities of zero at its end */
+  /** [7, count], the rows of contact-laws.ts. @param still the step with velocities of zero at its end */
   laws(step: ImpactStep, still: ImpactStep, multipliers: ImpactMultipliers, scale: RowScale): tf.Tensor {
     const contact = this.contactStep(step, multipliers, scale);
     const terms = contactTerms(contact, this.contactStep(still, multipliers, scale));
@@ -71,6 +71,7 @@ export abstract class Contact extends ConstraintPart {
     );
     const rows = (normal: tf.Tensor, tangential: tf.Tensor): tf.Tensor =>
       d === 0 ? normal : tf.concat([normal, tf.reshape(tangential, [m * d])]);
+    const {compliance} = this;
     const along = tf.tile(tf.expandDims(terms.dragged, 1), [1, Math.max(1, d)]);
     return tf.stack([
       joined(terms.apart),
@@ -79,6 +80,10 @@ export abstract class Contact extends ConstraintPart {
       rows(terms.pushed, along),
       rows(tf.zeros([m]), tf.ones([m * d])),
       tf.fill([m + m * d], 1).mul(tf.mul(contact.softness, tf.mul(projectionScale, tf.div(scale.give, step.h)))),
+      rows(
+        compliance === undefined ? tf.zeros([m]) : tf.div(tf.broadcastTo(compliance, [m]), step.h),
+        tf.zeros([m * d]),
+      ),
     ]);
   }
 
@@ -112,6 +117,7 @@ export abstract class Contact extends ConstraintPart {
             },
       discs: this.discs(start),
       restitution: this.coefficient('restitution'),
+      spring: this.springs(lambda, slipping, h),
       push: force.normal,
       rub: force.tangential,
       yields: {
@@ -136,6 +142,22 @@ export abstract class Contact extends ConstraintPart {
               rub: squeeze.tangential,
             },
     };
+  }
+
+  /** Contacts with a compliance. */
+  private springs(lambda: tf.Tensor, slipping: tf.Tensor | undefined, h: tf.Tensor): ContactStep['spring'] {
+    const {compliance} = this;
+    if (compliance === undefined) return undefined;
+    const {normal} = split(this.own(lambda), slipping);
+    const yields = tf.div(tf.mul(compliance, normal), h);
+    return {is: () => tf.greater(tf.broadcastTo(compliance, normal.shape), 0), yields};
+  }
+
+  /** Of contacts that are springs the other: they may overlap. */
+  protected unlessSprung(rigid: tf.Tensor, sprung: tf.Tensor): tf.Tensor {
+    const {compliance} = this;
+    if (compliance === undefined) return rigid;
+    return tf.where(tf.greater(tf.broadcastTo(compliance, rigid.shape), 0), sprung, rigid);
   }
 
   /** 0 ≤ λ_N ⟂ φ ≥ 0 as lengths. */

@@ -29,7 +29,7 @@ export class FrictionalContact extends Contact {
     const {normal, tangential} = split(this.own(lambda), slip);
     return joined(
       borderDistance(
-        this.gap(at),
+        this.yielding(this.gap(at), normal),
         tf.mul(normal, give),
         slip === undefined ? undefined : tf.mul(slip, h),
         tangential === undefined ? undefined : tf.mul(tangential, give),
@@ -42,13 +42,13 @@ export class FrictionalContact extends Contact {
     const own = this.own(idle);
     if (give === undefined) return own;
     const {normal, tangential} = split(own, this.slip(at));
-    return joined({normal: this.apart(at, normal, give), tangential});
+    return joined({normal: this.unlessSprung(this.apart(at, normal, give), normal), tangential});
   }
 
   override depths(at: Place, h: tf.Tensor): tf.Tensor {
     const gap = this.gap(at);
     const bend = tf.abs(this.second(at, tf.zerosLike(at.v)));
-    const depth = tf.minimum(tf.add(gap, tf.mul(tf.square(h), bend)), 0);
+    const depth = this.unlessSprung(tf.minimum(tf.add(gap, tf.mul(tf.square(h), bend)), 0), tf.zerosLike(gap));
     return gap.size === this.count ? depth : tf.concat([depth, tf.zeros([this.count - gap.size])]);
   }
 

@@ -75,13 +75,12 @@ export class ConstraintPart {
     if (this.kind.kinked !== true) return tf.ones([this.count]);
     const own = this.own(lambda);
     const gap = this.gap(at);
-    const yielding = this.constraint.compliance === undefined ? gap : tf.add(gap, tf.mul(this.compliance(), own));
-    return tf.maximum(yielding, tf.mul(own, give));
+    return tf.maximum(this.yielding(gap, own), tf.mul(own, give));
   }
 
   /** Undefined of what is no spring. */
   spring(at: Place): tf.Tensor | undefined {
-    return this.kind.law?.(this.gap(at), this.compliance());
+    return this.kind.law?.(this.gap(at), this.coefficient('compliance'));
   }
 
   blended(at: Place, lambda: tf.Tensor, alpha: number): tf.Tensor {
@@ -165,7 +164,9 @@ export class ConstraintPart {
   /** At an instant a spring has the force of its own gap; what does not give way is judged by the gap a step later. */
   private oneSidedGap(at: Place, a: tf.Tensor, h: tf.Tensor): tf.Tensor {
     const after = this.gapAfter(at, a, h);
-    return this.kind.law === undefined ? after : tf.where(tf.greater(this.compliance(), 0), this.gap(at), after);
+    return this.kind.law === undefined
+      ? after
+      : tf.where(tf.greater(this.coefficient('compliance'), 0), this.gap(at), after);
   }
 
   /**
@@ -222,7 +223,7 @@ export class ConstraintPart {
   protected condition(gap: tf.Tensor, lambda: tf.Tensor, softness: tf.Tensor, give: tf.Tensor): tf.Tensor {
     const {kind, count} = this;
     const {index} = this.place;
-    const compliance = this.compliance();
+    const compliance = this.coefficient('compliance');
     return within(`constraints[${index}].condition`, () => {
       const value = immediate(kind.condition({gap, lambda, compliance, softness, give}));
       if (!(value instanceof tf.Tensor) || value.size !== count || value.rank !== 1) {
@@ -247,8 +248,15 @@ export class ConstraintPart {
     return coefficientTensor(this.constraint, this.place.index, name, this.context.params);
   }
 
-  private compliance(): tf.Tensor {
-    return this.coefficient('compliance');
+  /** Undefined of what was given none. */
+  protected get compliance(): tf.Tensor | undefined {
+    return this.constraint.compliance === undefined ? undefined : this.coefficient('compliance');
+  }
+
+  /** φ + Cλ */
+  protected yielding(gap: tf.Tensor, lambda: tf.Tensor): tf.Tensor {
+    const {compliance} = this;
+    return compliance === undefined ? gap : tf.add(gap, tf.mul(compliance, lambda));
   }
 
   /** The scale at an instant. */

@@ -32,9 +32,11 @@ export function lawsOfBalls(
     readonly radius: number;
     readonly mu: number;
     readonly walls: readonly {readonly at: V3; readonly normal: V3}[];
+    /** Of contacts that are springs. */
+    readonly compliance?: number;
   },
 ): {worst: number; most: number; deepest: number} {
-  const {n, h, radius, mu, walls} = given;
+  const {n, h, radius, mu, walls, compliance = 0} = given;
   let [worst, most, deepest] = [0, 0, 0];
   for (const {steps, pairs, q: states, v: speeds, lambda} of pieces) {
     const flat = pairs.filter(([a]) => a < 0).length;
@@ -63,11 +65,12 @@ export function lawsOfBalls(
         const along = dot(u, normal);
         const slip = tangents(normal).map(direction => dot(u, direction));
         most = Math.max(most, push);
+        const apart = (compliance > 0 ? gap + compliance * push : Math.max(gap, 0)) / h;
         worst = Math.max(
           worst,
           h * -push,
-          Math.min(h * push, Math.abs(along + Math.max(gap, 0) / h), Math.abs(along)),
-          -along - Math.max(gap, 0) / h,
+          Math.min(h * push, Math.abs(along + apart), compliance > 0 ? Infinity : Math.abs(along)),
+          -along - apart,
           h * (Math.hypot(...rub) - mu * push),
           h * (mu * push * Math.hypot(...slip) + rub[0] * slip[0] + rub[1] * slip[1]),
         );
