@@ -10,7 +10,7 @@ import {evaluate} from './evaluation.js';
 import {Fit} from './fit.js';
 import {uncertaintyOf, type Found} from './identification.js';
 import type {AnyProblem, IdentificationProblem} from './identify.js';
-import {isRobust, white} from './noise.js';
+import {isRobust, white, type Noise} from './noise.js';
 import {guessing, type Parameters} from './parameters.js';
 import {heldProblem, swept, sweepCheck, type HeldProblem, type PartSweep} from './part.js';
 import {quantile} from './quantiles.js';
@@ -29,7 +29,7 @@ export interface BootstrapOptions {
   readonly seed?: number;
   /**
    * The source of a replicate's errors: 'model' draws them from the fitted noise model, 'residuals' joins blocks
-   * of the fit's residuals. Default 'model' if the noise is autoregressive or `residuals` is 'independent', and not one
+   * of the fit's residuals. Default 'model' if the noise is quantized, autoregressive, or `residuals` is 'independent', and not one
    * of outliers.
    */
   readonly errors?: 'model' | 'residuals';
@@ -101,6 +101,12 @@ export async function bootstrap<T extends Parameters, E, D, R>(
     'bootstrap',
   );
   const {replicates = 200, seed, sweep, errors = usualErrors(problem)} = options;
+  if (errors === 'model' && problem.noise?.name === 'huber')
+    throw new OptionError(
+      'bad-option',
+      "bootstrap: huber() bounds what outliers do and does not say how they are distributed, so there is no model to draw errors from: use errors: 'residuals'.",
+      {option: 'errors'},
+    );
   const {noise, uncertainty, estimate} = found;
   const {block = problem.residuals === 'independent' ? 1 : 0} = options;
   const shared = {
@@ -121,6 +127,7 @@ function usualErrors({
   noise = white(),
   residuals,
 }: Pick<IdentificationProblem, 'noise' | 'residuals'>): 'model' | 'residuals' {
+  if (noise.name === 'quantized') return 'model';
   return !isRobust(noise) && (noise.order > 0 || residuals === 'independent') ? 'model' : 'residuals';
 }
 
@@ -175,7 +182,7 @@ export async function replicate(
 ): Promise<Replicate> {
   const {space, parameters} = fit;
   const x = space.coordinates(valuesOf(parameters, data.estimate));
-  const again = new Fit(problem, remade(fit, x, data), fit);
+  const again = new Fit(problem, remade(problem, fit, x, data), fit);
   const {number} = data;
   const start = space.released(x);
   const found = await attempt({...problem, shooting: undefined, onProgress: undefined}, again, start, {
@@ -188,7 +195,13 @@ export async function replicate(
 }
 
 /** The records with what the fit would have measured. */
-function remade(fit: Fit, x: Float64Array, data: ReplicateData): CheckedRecord[] {
+function remade(
+  {noise = white()}: Pick<IdentificationProblem, 'noise'>,
+  fit: Fit,
+  x: Float64Array,
+  data: ReplicateData,
+): CheckedRecord[] {
+  const step = data.errors === 'model' && noise.name === 'quantized' ? noise.shape : undefined;
   const random = new Random(data.seed);
   const residuals = evaluate(fit.residuals(x));
   const trajectories = fit.trajectories(x);
@@ -201,7 +214,7 @@ function remade(fit: Fit, x: Float64Array, data: ReplicateData): CheckedRecord[]
     const rows = record.t.length * width;
     const errors =
       data.errors === 'model'
-        ? drawn(random, record.t.length, width, data)
+        ? drawn(random, record.t.length, width, noise, data)
         : shuffled(random, residuals.subarray(first, first + rows), record, width, data.block).map(e => widened * e);
     first += rows;
     let offset = 0;
@@ -212,11 +225,13 @@ function remade(fit: Fit, x: Float64Array, data: ReplicateData): CheckedRecord[]
       offset += outputs;
       return {
         ...channel,
-        measured: measured.map((value, i) =>
-          weights[i] === 0
-            ? value
-            : exact[i] + errors[Math.floor(i / outputs) * width + at + (i % outputs)] / weights[i],
-        ),
+        measured: measured.map((value, i) => {
+          if (weights[i] === 0) return value;
+          const read = exact[i] + errors[Math.floor(i / outputs) * width + at + (i % outputs)] / weights[i];
+          if (step === undefined) return read;
+          // The converter's levels are those that it read.
+          return value + (step * Math.round(((read - value) * weights[i]) / step)) / weights[i];
+        }),
       };
     });
     trajectories[r].dispose();
@@ -228,19 +243,35 @@ function remade(fit: Fit, x: Float64Array, data: ReplicateData): CheckedRecord[]
 const FORGOTTEN = 1000;
 
 /** Errors of the noise model, [samples, width], of weight 1. */
-function drawn(random: Random, samples: number, width: number, {sd, coefficients}: ReplicateData): Float64Array {
+function drawn(
+  random: Random,
+  samples: number,
+  width: number,
+  noise: Noise,
+  {sd, coefficients}: ReplicateData,
+): Float64Array {
   const errors = new Float64Array(samples * width);
+  const draw = noise.name === 'studentT' ? () => studentDraw(random, noise.shape) : () => random.normal();
   for (let k = 0; k < width; k++) {
     const phi = coefficients[k] ?? new Float64Array(0);
     const past = new Array<number>(phi.length).fill(0);
     for (let n = phi.length === 0 ? 0 : -FORGOTTEN; n < samples; n++) {
-      const error = phi.reduce((sum, value, lag) => sum + value * past[lag], sd * random.normal());
+      const error = phi.reduce((sum, value, lag) => sum + value * past[lag], sd * draw());
       past.unshift(error);
       past.pop();
       if (n >= 0) errors[n * width + k] = error;
     }
   }
   return errors;
+}
+
+/** Student's t of ν degrees (Bailey, Polar generation of random variates with the t-distribution, Mathematics of Computation 62, 1994). */
+function studentDraw(random: Random, degrees: number): number {
+  for (;;) {
+    const [u, v] = [2 * random.uniform() - 1, 2 * random.uniform() - 1];
+    const w = u * u + v * v;
+    if (w > 0 && w <= 1) return u * Math.sqrt((degrees * (w ** (-2 / degrees) - 1)) / w);
+  }
 }
 
 /** Blocks of the record's own errors, [samples, width]: centred, of samples that were measured whole. */

@@ -15,7 +15,7 @@ import {correlatedShare, goodnessOfFit} from '../report/residual-statistics.js';
 import type {MeasuredRecord} from './records.js';
 import type {NoiseFound, Objective} from './objective.js';
 import {detailed, reportDetails, TIME_STEP, type ReportDetails} from './report-details.js';
-import {noiseNotes, priorNotes, minimaChart} from './report-notes.js';
+import {noiseNotes, priorNotes, priorWarnings, minimaChart} from './report-notes.js';
 import type {Fitted} from './rounds.js';
 import type {Minimum} from './starts.js';
 import {stepWarnings} from './step-error.js';
@@ -294,6 +294,7 @@ export function identificationOf(problem: Judged, fit: Fit, found: Solved, aroun
           `${lostWarning(lost.map(([name, {r2}]) => `${name}: R² = ${r2.toPrecision(2)}`))}${found.converged ? shorter : ''}`,
         ]),
     ...judged.warnings,
+    ...priorWarnings(space, found.x, judged),
     ...(problem.residuals === 'independent' && objective.coefficients.length === 0 ? correlatedWarnings(series) : []),
     ...space.boundWarnings(found.x, judged.standardError),
     ...stepWarnings(fit, found, judgeable, judged),

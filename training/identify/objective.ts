@@ -68,9 +68,15 @@ export class Objective implements EvaluatedProblem {
     return this.noise.sd !== undefined || this.noise.order > 0 || isRobust(this.noise) || this.penalized;
   }
 
-  /** Of a residual, where the problem says it; residuals with outliers are judged by themselves. */
+  /** Of a residual, where the problem says it; residuals with outliers are judged by themselves, rounded ones by the information of their likelihood. */
   get knownVariance(): number | undefined {
+    if (this.noise.name === 'quantized') return this.weighing.sd ** 2;
     return this.noise.sd === undefined || isRobust(this.noise) ? undefined : this.noise.sd ** 2;
+  }
+
+  /** The curvature of the cost at x over that of ½ Σ of the squares of what is `judged`. */
+  *steepness(x: Float64Array): Evaluation<number> {
+    return isRobust(this.noise) ? this.weighing.steepness(yield* this.fit.residuals(x)) : 1;
   }
 
   *linearize(x: Float64Array): Evaluation<Linearization> {
@@ -153,11 +159,15 @@ export class Objective implements EvaluatedProblem {
     const p = found.x.length;
     weighing.whiten(residuals, 1);
     weighing.whiten(jacobian, p);
-    weighing.pseudo(residuals);
-    const prior = this.priorJacobian(found.x);
+    weighing.pseudo(residuals, jacobian, p);
+    const cost = residuals.reduce((sum, r) => sum + r * r, 0) / 2;
+    // In the scale of the pseudo-residuals, which is not that of the noise where it has outliers.
+    const degrees = Math.max(this.fit.observations - this.effective(found), 1);
+    const scale =
+      isRobust(this.noise) && this.noise.name !== 'quantized' ? Math.sqrt((2 * cost) / degrees) : weighing.sd;
+    const prior = this.priorJacobian(found.x, scale);
     const factor = new RowQr(p).append(jacobian, residuals);
     if (prior.length > 0) factor.append(prior, new Float64Array(prior.length / p));
-    const cost = residuals.reduce((sum, r) => sum + r * r, 0) / 2;
     return {residuals, jacobian, factor, cost, priorRows: prior};
   }
 
@@ -173,8 +183,8 @@ export class Objective implements EvaluatedProblem {
   }
 
   /** [rows, p], in the scale of the residuals. */
-  private priorJacobian(x: Float64Array): Float64Array {
-    return this.penalized ? priorMatrix(priorRows(this.fit.space, x), x.length, this.weighing.sd) : new Float64Array(0);
+  private priorJacobian(x: Float64Array, scale = this.weighing.sd): Float64Array {
+    return this.penalized ? priorMatrix(priorRows(this.fit.space, x), x.length, scale) : new Float64Array(0);
   }
 
   private effective({x, factor}: LeastSquaresResult): number {

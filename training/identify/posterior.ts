@@ -23,6 +23,7 @@ import {guessing, type Parameters} from './parameters.js';
 import type {Posterior} from './posterior-result.js';
 import {posteriorPage, posteriorText} from './posterior-page.js';
 import {quantile} from './quantiles.js';
+import {priorWarnings} from './report-notes.js';
 import type {LogDensity} from './nuts.js';
 import {
   chainSeeds,
@@ -73,6 +74,7 @@ interface Target {
   readonly scales: Float64Array;
   /** Parameters of a draw. */
   readonly natural: (z: Float64Array) => Float64Array;
+  readonly warnings: readonly string[];
 }
 
 /** What of a fit its posterior is drawn about, as plain data. */
@@ -171,6 +173,10 @@ function targetOf(
     density,
     scales: new Float64Array(p + (known === undefined ? 1 : 0)).fill(1),
     natural: z => space.natural(at(told, z)),
+    warnings: priorWarnings(space, centre, {
+      inflation,
+      standardError: Float64Array.from({length: p}, (_, i) => Math.sqrt(covariance[i * p + i])),
+    }),
   };
 }
 
@@ -216,7 +222,11 @@ function laplaceChains(size: number, chains: number, draws: number, seed: number
 const R_HAT = 1.01;
 const EFFECTIVE = 100;
 
-function posteriorOf({labels, natural}: Target, chains: readonly Chain[], method: 'nuts' | 'laplace'): Posterior {
+function posteriorOf(
+  {labels, natural, warnings: ofTarget}: Target,
+  chains: readonly Chain[],
+  method: 'nuts' | 'laplace',
+): Posterior {
   const theta = chains.map(({draws}) => draws.map(natural));
   const series = labels.map((_, i) => theta.map(chain => Float64Array.from(chain, draw => draw[i])));
   const pooled = series.map(one => Float64Array.from(one.flatMap(chain => [...chain])));
@@ -245,6 +255,7 @@ function posteriorOf({labels, natural}: Target, chains: readonly Chain[], method
   const apart = labels.filter((_, i) => hats[i] > R_HAT);
   const few = labels.filter((_, i) => sizes[i] < EFFECTIVE * chains.length);
   const warnings = [
+    ...ofTarget,
     ...(divergences === 0
       ? []
       : [

@@ -14,6 +14,7 @@ import {showing, type Shows} from '../report/displayed.js';
 import {numberText} from '../report/number-text.js';
 import {renderFragment, renderReport, type Report} from '../report/report.js';
 import type {Chart} from '../report/plot.js';
+import {evaluate} from './evaluation.js';
 import {isFailedSimulation, type Fit} from './fit.js';
 import {HeldCoordinate} from './held-coordinate.js';
 import type {Found} from './identification.js';
@@ -47,7 +48,8 @@ export interface LikelihoodProfile extends Shows {
   readonly values: Float64Array;
   /**
    * Twice the increase of the cost, divided by the variance of a residual and by `uncertainty.inflation`: χ² with one
-   * degree of freedom.
+   * degree of freedom. With `huber` and `studentT` the variance is that of pseudo-residuals, times the mean of ψ′ of
+   * the residuals (Heritier & Ronchetti, JASA 89, 1994).
    */
   readonly deviance: Float64Array;
   /** Where the deviance crosses 3.84, the 95 % point of χ²; ±Infinity if it does not within `reach`. */
@@ -87,7 +89,8 @@ export async function likelihoodProfile<T extends Parameters, E, D, R>(
   const estimate = space.natural(x)[index];
   const {variance, inflation, standardError} = identification.uncertainty;
   const lambda = inflation[index];
-  const scale = variance * (Number.isFinite(lambda) ? lambda : 1); // unidentified: the profile is flat, whatever it is divided by
+  const steepness = evaluate(new Objective(held.fit, problem.noise ?? white(), identification.noise).steepness(x));
+  const scale = variance * steepness * (Number.isFinite(lambda) ? lambda : 1); // unidentified: the profile is flat, whatever it is divided by
   const {cost} = identification;
   const error = space.naturalErrors(standardError, x)[index];
   const step = ((Number.isFinite(error) ? error : Math.abs(estimate) || 1) * reach) / points;

@@ -4,29 +4,68 @@ import {errorText, measuredText, numberText} from '../report/number-text.js';
 import type {NoiseFound} from './objective.js';
 import type {ParameterSpace} from './parameters.js';
 import type {Minimum} from './starts.js';
+import type {Uncertainty} from './uncertainty.js';
 
 /** Parameters whose priors are told one by one; of more, as of a network's weights, how many there are. */
 const SINGLY = 8;
 
-/** How much the data say beside each prior: the ratio of the deviations after and before. @param standardError of the coordinates */
-export function priorNotes(space: ParameterSpace, x: Float64Array, standardError: Float64Array): string[] {
-  const columns = Array.from(x.keys()).filter(i => space.parameterAt(i).prior !== undefined);
+/** Standard error over the prior's deviation, and how far the data moved the number, in that deviation; of those that have one. */
+function besidePriors(
+  space: ParameterSpace,
+  x: Float64Array,
+  standardError: Float64Array,
+): {
+  readonly i: number;
+  readonly logarithmic: boolean;
+  readonly mean: number;
+  readonly sd: number;
+  readonly moved: number;
+  readonly left: number;
+}[] {
   const slope = space.derivative(x);
   const natural = space.natural(x);
-  const notes = columns.map(i => {
+  return Array.from(x.keys()).flatMap(i => {
     const {kind, prior} = space.parameterAt(i);
+    if (prior === undefined) return [];
     const entry = space.entryAt(i);
-    const [mean, sd] = [prior!.mean[entry], prior!.sd[entry]];
+    const [mean, sd] = [prior.mean[entry], prior.sd[entry]];
     const logarithmic = kind === 'positive';
     const after = logarithmic ? standardError[i] : standardError[i] * Math.abs(slope[i]);
     const moved = ((logarithmic ? x[i] : natural[i]) - mean) / sd;
+    return [{i, logarithmic, mean, sd, moved, left: after / sd}];
+  });
+}
+
+/**
+ * A variance so many times that of independent residuals: data that are related in time count for so much too much beside a prior. A prior has a tenth
+ * of the information, and moves the estimate, from this share of its deviation on that the error is.
+ */
+const [overrated, matters] = [2, 0.3];
+
+/** Priors that are weighed against residuals as if these were independent, which they are not. */
+export function priorWarnings(
+  space: ParameterSpace,
+  x: Float64Array,
+  {standardError, inflation}: Pick<Uncertainty, 'standardError' | 'inflation'>,
+): string[] {
+  const found = besidePriors(space, x, standardError).filter(({i, left}) => inflation[i] > overrated && left > matters);
+  if (found.length === 0) return [];
+  const most = found.reduce((best, one) => (inflation[one.i] > inflation[best.i] ? one : best));
+  return [
+    `The residuals are related in time, and a fit to independent ones weighs the data too much beside the prior of ${space.labels[most.i]}${found.length > 1 ? ` and ${found.length - 1} more` : ''}: the variance of the estimate is ${numberText(inflation[most.i], 2)} times what it takes, and estimate and posterior make too little of the prior. Use noise: autoregressive(), or look for what the model misses.`,
+  ];
+}
+
+/** How much the data say beside each prior: the ratio of the deviations after and before. @param standardError of the coordinates */
+export function priorNotes(space: ParameterSpace, x: Float64Array, standardError: Float64Array): string[] {
+  const notes = besidePriors(space, x, standardError).map(({i, logarithmic, mean, sd, moved, left}) => {
     const known = logarithmic
       ? `${numberText(Math.exp(mean))} to a factor of ${numberText(Math.exp(sd), 3)}`
       : `${measuredText(mean, sd)} ± ${errorText(sd)}`;
     return {
-      text: `Prior of ${space.labels[i]}: ${known}; the data moved it by ${numberText(moved, 2)} standard deviations and left ${numberText((100 * after) / sd, 2)} % of that deviation.`,
+      text: `Prior of ${space.labels[i]}: ${known}; the data moved it by ${numberText(moved, 2)} standard deviations and left ${numberText(100 * left, 2)} % of that deviation.`,
       moved,
-      left: after / sd,
+      left,
     };
   });
   if (notes.length <= SINGLY) return notes.map(({text}) => text);

@@ -136,19 +136,38 @@ export class Weighing {
     return {cost, gradient, tension};
   }
 
-  /** In place of robust residuals pseudo-residuals s ψ / mean ψ′. */
-  pseudo(residuals: Float64Array): void {
+  /**
+   * In place of robust residuals pseudo-residuals s ψ / mean ψ′. How much a rounded reading tells depends on where it is between two steps:
+   * there each has its own, s ψ/√ψ′, and √ψ′ times its derivatives, whose squares are Fisher's information.
+   */
+  pseudo(residuals: Float64Array, jacobian: Float64Array, p: number): void {
     if (!isRobust(this.noise)) return;
     const {sd} = this.current;
-    let [slopes, counted] = [0, 0];
+    const mean = this.steepness(residuals);
     residuals.forEach((r, i) => {
       if (this.weighed.weights[i] === 0) return;
       const {psi, slope} = lossAt(this.noise, r / sd, sd);
-      residuals[i] = sd * psi;
-      slopes += slope;
-      counted++;
+      if (!this.ownSlopes) {
+        residuals[i] = (sd * psi) / mean;
+        return;
+      }
+      const root = Math.sqrt(Math.max(slope, Number.MIN_VALUE));
+      residuals[i] = (sd * psi) / root;
+      for (let j = i * p; j < (i + 1) * p; j++) jacobian[j] *= root;
     });
-    for (let i = 0; i < residuals.length; i++) residuals[i] /= slopes / counted;
+  }
+
+  /** By how much the cost is steeper than ½ Σ of the squares of `pseudo`'s residuals: the mean of ψ′ where that is taken out of them, else 1. */
+  steepness(residuals: Float64Array): number {
+    if (!isRobust(this.noise) || this.ownSlopes) return 1;
+    const {sd} = this.current;
+    const counted = this.counted(residuals);
+    return counted.reduce((sum, r) => sum + lossAt(this.noise, r / sd, sd).slope, 0) / counted.length;
+  }
+
+  /** Whether the information of a reading depends on the reading. */
+  private get ownSlopes(): boolean {
+    return this.noise.name === 'quantized';
   }
 
   /**

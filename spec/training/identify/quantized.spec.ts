@@ -3,12 +3,14 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {ode, OptionError, rk4} from '../../../lib/index.js';
 import {gaussian} from '../../../training/data/noise.js';
+import {bootstrap} from '../../../training/identify/bootstrap.js';
 import {checkRecords, Fit} from '../../../training/identify/fit.js';
 import {identify} from '../../../training/identify/identify.js';
 import {lbfgs} from '../../../training/identify/lbfgs.js';
 import {quantized, white} from '../../../training/identify/noise.js';
 import {Objective} from '../../../training/identify/objective.js';
 import {free} from '../../../training/identify/parameters.js';
+import {likelihoodProfile} from '../../../training/identify/profile.js';
 import {millsRatio, roundedGround, roundedLoss} from '../../../training/identify/rounded-normal.js';
 
 /** ∫ φ √(2π) over [l, u] in units of exp(−m²/2), by Simpson's rule. */
@@ -110,6 +112,72 @@ describe('noise that was rounded', () => {
     const other = await identify({...base, noise: quantized({step: 1, sd}), method: lbfgs()});
     expect(other.estimate['initial.y']).to.be.closeTo(held.estimate['initial.y'], 1e-6);
     for (const one of [fit, plain, held, other]) one.trajectory.dispose();
+  });
+
+  /** Two levels, one next to the border of a step and one in the middle of it. */
+  const two = (seed: number, spread: number) => {
+    const draw = gaussian(seed);
+    const levels = [0.45, 0.05];
+    return {
+      levels,
+      problem: {
+        ...base,
+        initial: {y: [0, 0]},
+        data: {
+          t: t.slice(0, 150),
+          y: Array.from({length: 150}, () => levels.map(x => Math.round(x + spread * draw()))),
+        },
+        parameters: {'initial.y': free([0.4, 0.1])},
+        noise: quantized({step: 1, sd: spread}),
+      },
+    };
+  };
+  const cdfOf = (x: number): number => (x < 0 ? millsRatio(-x) * normal(x) : 1 - millsRatio(x) * normal(x));
+  /** −ln of the likelihood of readings, by a level. */
+  const cost = (readings: readonly number[], x: number, spread: number): number =>
+    readings.reduce((sum, k) => sum - Math.log(cdfOf((k + 0.5 - x) / spread) - cdfOf((k - 0.5 - x) / spread)), 0);
+
+  it('tells of each level as much as its readings do, near the border of a step more than in the middle of one', async () => {
+    const spread = 0.25;
+    const {problem} = two(5, spread);
+    const fit = await identify(problem);
+    fit.trajectory.dispose();
+    const [found, errors] = [fit.estimate, fit.standardError].map(of => of['initial.y'] as unknown as Float64Array);
+    for (const i of [0, 1]) {
+      const readings = problem.data.y.map(row => row[i]);
+      const h = 1e-3;
+      const [below, here, above] = [-h, 0, h].map(d => cost(readings, found[i] + d, spread));
+      expect((above - below) / (2 * h)).to.be.closeTo(0, 1e-2);
+      expect(errors[i]).to.be.closeTo(1 / Math.sqrt((above - 2 * here + below) / h ** 2), 1e-3 * errors[i]);
+    }
+    // One average of both was 0.037 for each.
+    expect(errors[1] / errors[0]).to.be.above(1.3);
+    const profile = await likelihoodProfile(problem, fit, 'initial.y[1]', {points: 3, reach: 2});
+    const readings = problem.data.y.map(row => row[1]);
+    profile.values.forEach((value, k) => {
+      const deviance = 2 * (cost(readings, value, spread) - cost(readings, found[1], spread));
+      expect(profile.deviance[k]).to.be.closeTo(deviance, 1e-4 * Math.max(deviance, 1));
+    });
+  });
+
+  it('is drawn anew as it is read, in steps: the spread of refits is that of refits to new records', async () => {
+    const spread = 0.25;
+    const {problem, levels} = two(7, spread);
+    const fit = await identify({...problem, parameters: {'initial.y': free(levels)}});
+    fit.trajectory.dispose();
+    const drawn = await bootstrap(problem, fit, {replicates: 150});
+    const many: number[][] = [];
+    for (let seed = 100; seed < 250; seed++) {
+      const one = await identify(two(seed, spread).problem);
+      one.trajectory.dispose();
+      many.push([...(one.estimate['initial.y'] as unknown as Float64Array)]);
+    }
+    for (const i of [0, 1]) {
+      const mean = many.reduce((sum, one) => sum + one[i], 0) / many.length;
+      const sd = Math.sqrt(many.reduce((sum, one) => sum + (one[i] - mean) ** 2, 0) / (many.length - 1));
+      // Two deviations of 150 each: ±0.08 of their ratio. Without steps it was 0.75.
+      expect(drawn.sd[`initial.y[${i}]`] / sd).to.be.within(0.8, 1.25);
+    }
   });
 
   it('has a likelihood whose derivatives are its own, by the parameter and by the scale', () => {
