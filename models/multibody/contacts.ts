@@ -6,13 +6,14 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {any, refuseUnknownOptions} from '../../lib/checks.js';
+import type {Params} from '../../lib/index.js';
 import type {Coefficient} from '../coefficient.js';
 import type {Place} from './bodies.js';
 import {column, type ForceGroup, type Instant} from './force-groups.js';
 import {requireShapes, type Shape} from './shapes.js';
 import {difference, type Choice, type Wrench} from './state.js';
-import {touchesOf, type Sort} from './touches.js';
-import {add, cross, dot, neg, rotateBack, scale, sub, type Vec} from './vectors.js';
+import {touchesOf, type Gap, type Sort} from './touches.js';
+import {add, cross, dot, neg, rotateBack, scale, sub, sum, type Vec} from './vectors.js';
 
 /** Made by `contact`. */
 export interface BodyContact {
@@ -71,7 +72,7 @@ export function contactGroups(
   contacts: readonly BodyContact[],
   places: (name: string, asked: string) => Place,
 ): ForceGroup[] {
-  return touchesOf(contacts, places).map(touchGroup);
+  return touchesOf(contacts, places, true).map(touchGroup);
 }
 
 function touchGroup({contacts: list, touches}: Sort<BodyContact>): ForceGroup {
@@ -99,31 +100,37 @@ function touchGroup({contacts: list, touches}: Sort<BodyContact>): ForceGroup {
       scale(tf.mul(against(spinning(params), tf.square(about)), about), normal),
     );
   };
-  /** k δ^(3/2) and δ, zero apart. */
-  const pressed = (gap: tf.Tensor, k: tf.Tensor): tf.Tensor => {
+  /** k δ^(3/2), zero apart. */
+  const pressed = ({gap, share}: Gap, params: Params): tf.Tensor => {
     const closed = tf.less(gap, 0);
     const depth = tf.where(closed, tf.neg(gap), tf.onesLike(gap));
-    return tf.where(closed, tf.mul(k, tf.mul(depth, tf.sqrt(depth))), tf.zerosLike(gap));
+    const all = tf.where(closed, tf.mul(stiffness(params), tf.mul(depth, tf.sqrt(depth))), tf.zerosLike(gap));
+    return share === undefined ? all : tf.mul(share.weight, all);
   };
+  /** (2/5) k δ^(5/2). */
+  const stored = (place: Gap, params: Params): tf.Tensor =>
+    tf.mul(0.4, tf.mul(pressed(place, params), tf.neg(place.gap)));
   return {
     wrench: at => {
       const place = touches.gapAt(at);
-      const {gap, normal, arms} = place;
+      const {normal, arms, share} = place;
       const {params} = at;
       const moving = touches.velocity(at, place);
       const approach = tf.neg(dot(moving, normal));
       const damping = tf.relu(tf.add(1, tf.mul(tf.mul(1.5, dissipation(params)), approach)));
-      const push = tf.mul(pressed(gap, stiffness(params)), damping);
+      const push = tf.mul(pressed(place, params), damping);
       const sliding = add(moving, scale(approach, normal));
       const smooth = tf.sqrt(tf.add(dot(sliding, sliding), tf.square(slip(params))));
       const rub = tf.div(tf.mul(friction(params), push), smooth);
       const force = sub(scale(push, normal), scale(rub, sliding));
-      return onBodies([of, on], at, force, arms, turned ? couple(at, normal, push) : undefined);
+      const couples = [
+        ...(turned ? [couple(at, normal, push)] : []),
+        // A share that changes with the angle is a spring that is wound up.
+        ...(share === undefined ? [] : [scale(tf.neg(stored({...place, share: undefined}, params)), share.slope)]),
+      ];
+      return onBodies([of, on], at, force, arms, couples.length === 0 ? undefined : sum(couples));
     },
-    energy: at => {
-      const {gap} = touches.gapAt(at);
-      return tf.mul(0.4, tf.sum(tf.mul(pressed(gap, stiffness(at.params)), tf.neg(gap))));
-    },
+    energy: at => tf.sum(stored(touches.gapAt(at), at.params)),
   };
 }
 

@@ -32,6 +32,15 @@ export interface Meeting {
   readonly normal: Vec;
   /** Where forces act. */
   readonly point: Vec;
+  /** Of the stiffness of contacts that yield; default all of it. */
+  readonly share?: Share;
+}
+
+/** Shares of a stiffness [points]. */
+export interface Share {
+  readonly weight: tf.Tensor;
+  /** Its derivative where the body above turns, world axes. */
+  readonly slope: Vec;
 }
 
 /** Where pairs meet, those of the first point of all of them first; of the poses of what is below and above. */
@@ -60,8 +69,15 @@ export const centreIn = ({at}: Shape, place: Place): V3 => (at === undefined ? [
 
 /** Points of contact of the same pairs, one after another. */
 export function joined(slots: readonly Meeting[]): Meeting {
-  const all = (part: (slot: Meeting) => tf.Tensor): tf.Tensor => tf.concat(slots.map(part));
-  const vectors = (part: (slot: Meeting) => Vec): Vec =>
-    [0, 1, 2].map(i => all(slot => part(slot)[i])) as unknown as Vec;
-  return {gap: all(({gap}) => gap), normal: vectors(({normal}) => normal), point: vectors(({point}) => point)};
+  return {
+    gap: tf.concat(slots.map(({gap}) => gap)),
+    normal: vectorsOf(slots.map(({normal}) => normal)),
+    point: vectorsOf(slots.map(({point}) => point)),
+  };
 }
+
+export function joinedShares(slots: readonly Share[]): Share {
+  return {weight: tf.concat(slots.map(({weight}) => weight)), slope: vectorsOf(slots.map(({slope}) => slope))};
+}
+
+const vectorsOf = (all: readonly Vec[]): Vec => [0, 1, 2].map(i => tf.concat(all.map(x => x[i]))) as unknown as Vec;

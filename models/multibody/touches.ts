@@ -8,7 +8,7 @@ import {boxOnBox, ballOnBox, boxSlots} from './box-meetings.js';
 import type {Instant} from './force-groups.js';
 import {ballOnBall, ballOnPlane, ballOnSegment, ellipsoidOnPlane, segmentOnSegment, segmentSlots} from './meetings.js';
 import {turned} from './numbers.js';
-import type {Meet, Pair, TouchingShapes} from './pairs.js';
+import type {Meet, Pair, Share, TouchingShapes} from './pairs.js';
 import {liesOn, type Shape, type SurfaceFunction} from './shapes.js';
 import {Choice, difference, pointVelocity, type SomePose} from './state.js';
 import {ballOnSurface} from './surfaces.js';
@@ -25,7 +25,8 @@ interface SortKind {
   readonly fits: (pair: Pair) => boolean;
   /** Points of contact of a pair. */
   readonly slots: number;
-  readonly meet: (pairs: readonly Pair[]) => Meet;
+  /** Of pairs that yield or do not. */
+  readonly meet: (pairs: readonly Pair[], yields: boolean) => Meet;
 }
 
 const of = (under: Shape['kind'], over: readonly Shape['kind'][]) => (pair: Pair) =>
@@ -43,11 +44,13 @@ const kinds: readonly SortKind[] = [
 
 /**
  * The points of contact by their sort, in the order of `kinds`, and then those of every surface.
+ * @param yields whether each point has a stiffness to itself, as in `contact`
  * @throws OptionError 'unknown-body'
  */
 export function touchesOf<C extends TouchingShapes>(
   contacts: readonly C[],
   places: (name: string, asked: string) => Place,
+  yields = false,
 ): Sort<C>[] {
   const ground = places('ground', '').index;
   const pairs = contacts.flatMap((contact): Pair<C>[] => {
@@ -66,7 +69,7 @@ export function touchesOf<C extends TouchingShapes>(
     const own = pairs.filter(fits);
     if (own.length === 0) return [];
     const rows = Array.from({length: slots}, () => own).flat();
-    return [{contacts: rows.map(({contact}) => contact), touches: new Touches(own, rows, meet(own), ground)}];
+    return [{contacts: rows.map(({contact}) => contact), touches: new Touches(own, rows, meet(own, yields), ground)}];
   });
 }
 
@@ -82,6 +85,8 @@ export interface Gap {
   readonly normal: Vec;
   /** Where forces act, from the centres of `of` and `on`, in their body axes. */
   readonly arms: readonly [Vec, Vec];
+  /** Of the stiffness of contacts that yield; default all of it. */
+  readonly share?: Share;
 }
 
 /** Points of contact of one sort as functions of where bodies are. */
@@ -114,10 +119,10 @@ export class Touches {
   }
 
   gapAt({pose, params}: Pick<Instant, 'pose' | 'params'>): Gap {
-    const {gap, normal, point} = this.meet(this.under.pose(pose), this.over.pose(pose), params);
+    const {gap, normal, point, share} = this.meet(this.under.pose(pose), this.over.pose(pose), params);
     const arm = ({position, rotation}: SomePose): Vec =>
       rotateBack(rotation, position === undefined ? point : sub(point, position));
-    return {gap, normal, arms: [arm(this.of.pose(pose)), arm(this.on.pose(pose))]};
+    return {gap, normal, arms: [arm(this.of.pose(pose)), arm(this.on.pose(pose))], ...(share && {share})};
   }
 
   /** Of the first bodies' points of contact against the others', world axes. */

@@ -1,7 +1,15 @@
 /** Contacts that yield, against Coulomb's closed forms: sliding, stopping, rolling, resting; impacts; gradients. */
 import type * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {implicitMidpoint, OptionError, simulate} from '../../../lib/index.js';
+import {
+  adaptive,
+  generalizedAlpha,
+  implicitMidpoint,
+  OptionError,
+  radauIIA5,
+  rk4,
+  simulate,
+} from '../../../lib/index.js';
 import type {BodySpec, Multibody, Shape} from '../../../models/index.js';
 import {box, capsule, contact, multibody, plane, sphere} from '../../../models/index.js';
 import {slope} from '../../simulate/numbers.js';
@@ -118,6 +126,75 @@ describe('contacts that yield', () => {
     const height = radius - sunk(2);
     const lies = on(capsule({radius, from: [-0.3, 0, height], to: [0.3, 0, height]}), {position: [0, 0, height]}, 0.5);
     expect(end(lies, 0.1).z).to.be.closeTo(height, 1e-9);
+  });
+
+  it('a log comes to rest in the groove of two parallel logs: at the height at which eight points carry it', () => {
+    const [aside, above] = [0.12, 0.16];
+    const log = (x: number, z: number): Shape => capsule({radius, from: [x, -0.5, z], to: [x, 0.5, z]});
+    const groove = multibody({
+      gravity: [0, 0, -g],
+      bodies: {log: {mass, inertia: [0.2, 0.01, 0.2], position: [0, 0, above]}},
+      contacts: [-aside, aside].map(x =>
+        contact('ground', 'log', {shapes: [log(x, 0), log(0, above)], stiffness: 1e5, dissipation: 50}),
+      ),
+    });
+    // 8 k δ^(3/2) z/√(aside² + z²) = m g, by bisection.
+    let [low, high] = [above - 0.01, above];
+    for (let i = 0; i < 60; i++) {
+      const z = (low + high) / 2;
+      const apart = Math.hypot(aside, z);
+      const carried = (8 * 1e5 * Math.max(2 * radius - apart, 0) ** 1.5 * z) / apart;
+      if (carried > mass * g) low = z;
+      else high = z;
+    }
+    const stiff = {control: adaptive({rtol: 1e-5, atol: 1e-7}), scheme: radauIIA5(), dt: 5e-4};
+    for (const way of [{scheme: implicitMidpoint(), dt: 5e-4}, {scheme: generalizedAlpha(), dt: 5e-4}, stiff]) {
+      const path = simulate(groove, groove.initial, {...way, t1: 0.5, saveAt: 'end'});
+      path.dispose();
+      const {position, velocity, angularVelocity} = groove.pose(path, 'log');
+      expect(position[5]).to.be.closeTo(low, 1e-6);
+      expect(Math.hypot(...velocity.slice(3), ...angularVelocity.slice(3))).to.be.lessThan(1e-4);
+      // Four balls in place of the log's ends take as many.
+      if (way === stiff) expect(path.stats.steps).to.be.lessThan(500);
+    }
+  });
+
+  it('logs that meet along each other keep their energy, and turn only where they are not symmetric', () => {
+    const fall = (half: number, tilt: number): {spin: number; energy: number} => {
+      const [x, z] = [half * Math.cos(tilt), half * Math.sin(tilt)];
+      const logs = multibody({
+        bodies: {
+          a: {mass: 1.3, inertia: [0.006, 0.02, 0.02]},
+          b: {
+            mass: 0.8,
+            inertia: [0.004, 0.015, 0.015],
+            position: [0, 0, 0.163],
+            rotation: [Math.cos(tilt / 2), 0, Math.sin(tilt / 2), 0],
+            velocity: [0, 0, -2],
+          },
+        },
+        contacts: [
+          contact('a', 'b', {
+            shapes: [
+              capsule({radius: 0.06, from: [-0.15, 0, 0], to: [0.15, 0, 0]}),
+              capsule({radius: 0.06, from: [-x, 0, 0.163 + z], to: [x, 0, 0.163 - z]}),
+            ],
+            stiffness: 5e4,
+          }),
+        ],
+      });
+      const path = simulate(logs, logs.initial, {scheme: rk4(), dt: 2e-5, steps: 1800, saveAt: 'end', observe: logs.energy}); // prettier-ignore
+      path.dispose();
+      return {spin: logs.pose(path, 'b').angularVelocity[4], energy: path.values('observed')[1]};
+    };
+    for (const half of [0.15, 0.1])
+      for (const tilt of [0, 1e-9, 1e-3, 0.02, 0.1]) {
+        const {spin, energy} = fall(half, tilt);
+        // It begins with ½ 0.8 2² = 1.6, and the kinks of the force where points touch cost 10⁻⁶ of it.
+        expect(energy, `${half}, ${tilt}`).to.be.closeTo(1.6, 3e-6);
+        expect(Math.abs(spin) < 1e-9 + 300 * tilt, `${half}, ${tilt}: ${spin}`).to.equal(true);
+        expect(fall(half, -tilt).spin).to.be.closeTo(-spin, 1e-9);
+      }
   });
 
   const turning = (

@@ -233,6 +233,37 @@ describe('contacts that do not yield', () => {
     expect(lying.pose(path, 'c').position[5]).to.be.closeTo(0.05, 1e-6);
   });
 
+  it('parallel logs of one length that meet: derivatives are those of balls at their ends, and of both sides', () => {
+    const log = (z: number) => capsule({radius: 0.06, from: [-0.15, 0, z], to: [0.15, 0, z]});
+    const ball = (x: number, z: number) => sphere({radius: 0.06, at: [x, 0, z]});
+    const found = [[[log(0), log(0.163)]], [-0.15, 0.15].map(x => [ball(x, 0), ball(x, 0.163)])].map(pairs => {
+      const system = multibody({
+        bodies: {
+          a: {mass: 1.3, inertia: [0.006, 0.02, 0.02]},
+          b: {mass: 0.8, inertia: [0.004, 0.015, 0.015], position: [0, 0, 0.163], velocity: [0, 0, -2]},
+        },
+        contacts: pairs.map(([one, other]) =>
+          rigidContact('a', 'b', {shapes: [one, other], restitution: 0.5, friction: 0.3}),
+        ),
+      });
+      const prepared = simulate.prepare(system, system.initial, {scheme, dt: 0.004, steps: 8, saveAt: 'end'});
+      const {pullback} = prepared.vjp();
+      const ofSpin = [[0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 1, 0]]; // prettier-ignore
+      const {initial} = pullback({v: [[[0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 0]], ofSpin]}); // prettier-ignore
+      const after = (tilt: number, spin: number): number => {
+        const b = [0, 0, 0.163, Math.cos(tilt / 2), 0, Math.sin(tilt / 2), 0];
+        const start = {q: [[0, 0, 0, 1, 0, 0, 0], b], v: [[0, 0, 0, 0, 0, 0], [0, 0, -2, 0, spin, 0]]}; // prettier-ignore
+        return prepared.run({initial: start}).values('v')[22];
+      };
+      const sides = (of: (h: number) => number): number[] => [1e-5, -1e-5].map(h => (of(h) - of(0)) / h);
+      const [bySpin, byTilt] = [(initial.v as Float64Array)[10], (initial.q as Float64Array)[12] / 2];
+      for (const side of sides(h => after(0, h))) expect(side).to.be.closeTo(bySpin, 1e-6);
+      for (const side of sides(h => after(h, 0))) expect(side).to.be.closeTo(byTilt, 1e-5);
+      return bySpin;
+    });
+    expect(found[0]).to.be.closeTo(found[1], 1e-6);
+  });
+
   it('balls poured in a box: the laws of contact hold in every step, by a count of its own, and none lies in another', () => {
     const [radius, mu, h, n] = [0.1, 0.4, 0.01, 5];
     const next = random(7);

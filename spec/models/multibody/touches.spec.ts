@@ -69,10 +69,10 @@ describe('signed distances', () => {
     const [nearest, ...ends] = gaps([rod, rod], {}, {position: [0.3, 0.1, 0.7], rotation: about([0, 0, 1], 0.5)});
     expect(nearest).to.be.closeTo(0.7 - 0.4, 1e-12);
     expect(Math.min(...ends)).to.be.greaterThan(0.3);
-    // Along each other by 0.8: nearest anywhere there, an end of each, and the other ends, which lie beyond.
+    // Along each other by 0.8: an end of each, and the other ends, which lie beyond; the first point is lifted by both radii.
     const beyond = Math.hypot(1.2, 0.5) - 0.4;
-    close(gaps([rod, rod], {}, {position: [1.2, 0, 0.5]}), [0.1, 0.1, beyond, beyond, 0.1]);
-    close(gaps([rod, rod], {}, {position: [2.5, 0, 0]}), [0.1, 0.1, 2.1, 2.1, 0.1]);
+    close(gaps([rod, rod], {}, {position: [1.2, 0, 0.5]}), [0.1 + 0.4, 0.1, beyond, beyond, 0.1]);
+    close(gaps([rod, rod], {}, {position: [2.5, 0, 0]}), [0.1 + 0.4, 0.1, 2.1, 2.1, 0.1]);
     // The nearest of many points of both.
     const [a, b] = [about([1, 2, 3], 1), about([-1, 1, 0.5], 2)];
     const at: V3 = [0.4, 0.9, 1];
@@ -82,6 +82,30 @@ describe('signed distances', () => {
       for (let t = -500; t <= 500; t++)
         least = Math.min(least, Math.hypot(...along(b, t / 500).map((x, i) => x + at[i] - along(a, s / 500)[i])));
     expect(gaps([rod, rod], {rotation: a}, {position: at, rotation: b})[0]).to.be.closeTo(least - 0.4, 1e-5);
+  });
+
+  it('of two capsules that cross: the distance of the axes from an angle of 10⁻³ on, and the ends before it below that', () => {
+    const across = (sine: number): number[] => gaps([rod, rod], {}, {position: [0, 0, 0.5], rotation: about([0, 0, 1], Math.asin(sine))}); // prettier-ignore
+    for (const sine of [1.0001e-3, 0.01, 0.5]) expect(across(sine)[0]).to.be.closeTo(0.1, 1e-15);
+    for (const share of [0.1, 0.5, 0.9]) {
+      const [first, ...ends] = across(1e-3 * Math.sqrt(share));
+      expect(first).to.be.closeTo(0.1 + 0.4 * (1 - share) ** 2, 1e-9);
+      // The length is 2 and the axes are 0.5 apart: what the first point would have told sooner is L² sin²θ/(8 d).
+      for (const gap of ends) expect(gap - 0.1).to.be.closeTo((4 * 1e-6 * share) / (8 * 0.5), 1e-11);
+    }
+  });
+
+  it('of two capsules at angles from none to rounding: gaps, forces and their derivatives are finite', () => {
+    const bodies = {a: {mass: 1, inertia}, b: {mass: 1, inertia}};
+    const shapes = [rod, rod] as const;
+    const [rigid] = pair(shapes).constraints;
+    const gap = ({q, t, params}: never) => tf.sum(rigid.gap!({q, t, params} as never) as tf.Tensor);
+    const yields = multibody({bodies, contacts: [contact('a', 'b', {shapes, stiffness: 1000})]});
+    for (const angle of [0, 1e-17, 1e-12, 1e-9, 1e-6, 1e-5, 1e-4, Math.PI]) {
+      const state = poses({}, {position: [0.3, 0, 0.38], rotation: about([0, 1, 0], angle)});
+      const all = [gradientOf(gap as never, state), gradientOf(yields.energy as never, state), forcesOf(yields, state)];
+      expect(all.flatMap(x => [...x]).every(Number.isFinite), `${angle}`).to.equal(true);
+    }
   });
 
   it('of a ball and a box: before a face, an edge and a corner, and inside', () => {
@@ -248,6 +272,11 @@ describe('signed distances', () => {
     'ball and capsule': [[rod, sphere({radius: 0.3})], {position: [0.4, 0.1, 0.45]}],
     'capsules across': [[rod, rod], {position: [0.1, 0.2, 0.35], rotation: about([0.1, 0.2, 1], 1)}],
     'capsules along': [[rod, rod], {position: [0.5, 0.02, 0.37], rotation: about([0, 1, 0], 0.01)}],
+    'capsules nearly along': [[rod, rod], {position: [0.3, 0.01, 0.38], rotation: about([0, 0.3, 1], 0.015)}],
+    'capsules at the border of their share': [
+      [rod, rod],
+      {position: [0.3, 0.01, 0.38], rotation: about([0.1, 0.3, 1], 0.031)},
+    ],
     'ball on a face': [[crate, sphere({radius: 0.3})], {position: [0.4, 0.1, 0.5]}],
     'ball on an edge': [[crate, sphere({radius: 0.3})], {position: [1.1, 0.1, 0.5]}],
     'ball on a corner': [[crate, sphere({radius: 0.3})], {position: [1.1, 0.6, 0.4]}],
