@@ -165,16 +165,17 @@ export class ConeContacts {
     return most;
   }
 
-  /** Gaps that close at no more than a velocity count as closed. @returns whether any was not so before */
+  /** Gaps that close at no more than a velocity count as closed, but for those of springs, which tell their impulses apart. @returns whether any was not so before */
   close(velocity: number): boolean {
-    const {apart} = this;
+    const {apart, give} = this;
     const {rows} = this.table;
     let some = false;
-    for (const i of this.contacts)
-      if (apart[rows[3 * i]] > 0 && apart[rows[3 * i]] <= velocity) {
-        apart[rows[3 * i]] = 0;
-        some = true;
-      }
+    for (const i of this.contacts) {
+      const normal = rows[3 * i];
+      if (give[normal] > 0 || !(apart[normal] > 0) || apart[normal] > velocity) continue;
+      apart[normal] = 0;
+      some = true;
+    }
     return some;
   }
 

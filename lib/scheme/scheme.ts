@@ -91,6 +91,8 @@ export interface Formulation {
   readonly carry?: (at: StepPoint, ahead: Ahead) => Blocks;
   /** `carry` asks for the first step. */
   readonly startsAhead?: boolean;
+  /** A stage lies beyond the end of the step: there a delay equation has no polynomial of the past that its step reads as a whole. */
+  readonly looksBeyond?: boolean;
   /**
    * The unknown's blocks may be found one after another: the equations of each ask for it and for those
    * before it, and their derivative by it is one function of where the stage is, so that one factor serves all.
@@ -228,6 +230,7 @@ const specChecks = {
   multipliers: blockNames,
   carry: callable,
   startsAhead: boolean,
+  looksBeyond: boolean,
   sequential: boolean,
   predict: callable,
   extrapolate: callable,
