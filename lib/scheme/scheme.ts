@@ -89,6 +89,8 @@ export interface Formulation {
    * `acceleration` obeys the constraints.
    */
   readonly carry?: (at: StepPoint, ahead: Ahead) => Blocks;
+  /** λ is the mean force of the step: an impulse that a projection adds within it is part of that. */
+  readonly meanForce?: boolean;
   /** `carry` asks for the first step. */
   readonly startsAhead?: boolean;
   /** A stage lies beyond the end of the step: there a delay equation has no polynomial of the past that its step reads as a whole. */
@@ -229,6 +231,7 @@ const specChecks = {
   derivatives: object,
   multipliers: blockNames,
   carry: callable,
+  meanForce: boolean,
   startsAhead: boolean,
   looksBeyond: boolean,
   sequential: boolean,
