@@ -160,6 +160,18 @@ ${functionsOfTwo()}
 
 At a tie, \`maximum\` and \`minimum\` follow the first. \`mod\` has the divisor's sign.
 
+### Whole numbers
+
+Numbers of type \`int32\` are kept in double precision. A quotient and a cast are rounded towards whole numbers as in tfjs, but sums
+and products do not wrap at 2³¹: beyond it they go on, exact up to 2⁵³ and rounded from there on. A random number generator or a hash
+of integers that counts on the overflow, as \`x·1103515245 + 12345\`, gives other numbers in a traced function than in tfjs. Draw random
+numbers outside of the function and pass them as params, or reduce each product by \`tf.mod\` with factors whose product stays below 2⁵³.
+
+### Reductions of nothing
+
+Over an axis without elements \`tf.sum\` is 0, \`tf.prod\` 1, \`tf.mean\` NaN, \`tf.max\` −∞, \`tf.min\` ∞, \`tf.all\` true and \`tf.any\` false.
+tfjs itself gives 0 for the mean, NaN for both extremes and false for \`tf.all\`. \`tf.argMax\` and \`tf.argMin\` throw a \`TraceError\`.
+
 ## tfjs kernels a function may use
 
 ${list(supportedKernels)}.

@@ -16,6 +16,9 @@ interface Command {
   readonly run: (given: Given, out: Out) => Promise<number>;
   readonly usage: string;
   readonly what: string;
+  /** How many arguments it takes at most, and what to do with more where that is not plain. */
+  readonly most: number;
+  readonly more?: string;
   /** Options that take a text, with what they do. */
   readonly options: {readonly [name: string]: string};
   /** Options without a text. */
@@ -25,6 +28,7 @@ interface Command {
 const commands: {readonly [name: string]: Command} = {
   new: {
     run: newProject,
+    most: 1,
     usage: 'new <folder> [--template identify|train|notebook|page]',
     what: 'creates a project that runs with npm install and npm start',
     options: {
@@ -35,12 +39,15 @@ const commands: {readonly [name: string]: Command} = {
   },
   identify: {
     run: identify,
+    most: 2,
+    more: 'To fit several records together, give identify of stiffgrad/training a list of them as data.',
     usage: 'identify <model.ts> <record.csv> [--report page.html]',
     what: "finds a model's parameters from a record, with their standard errors",
     options: {report: 'file for a page that shows the fit'},
   },
   simulate: {
     run: simulate,
+    most: 1,
     usage: 'simulate <model.ts> [--csv file] [--plot file.svg] [--animate file.html]',
     what: 'runs a model',
     options: {
@@ -51,18 +58,21 @@ const commands: {readonly [name: string]: Command} = {
   },
   check: {
     run: check,
+    most: 1,
     usage: 'check <model.ts>',
     what: "compares first and second derivatives with differences, looks for jumps and hidden reads, shows the step's matrix and Newton's history",
     options: {},
   },
   report: {
     run: report,
+    most: 1,
     usage: 'report <model.ts> [--output page.html]',
     what: 'runs a model and shows it on a page: series, phases, matrix, motion',
     options: {output: 'file for the page; default report.html'},
   },
   sweep: {
     run: sweep,
+    most: 2,
     usage: 'sweep <sweep.ts> | status <store> | collect <store> --to file.csv | prune <store>',
     what: 'computes the cases of a sweep that its store lacks; counts, collects or removes what a store has',
     options: {
@@ -84,6 +94,7 @@ const commands: {readonly [name: string]: Command} = {
   },
   worker: {
     run: worker,
+    most: 0,
     usage: 'worker --tasks <folder> --store <folder> [--server redis://host:port]',
     what: 'computes cases from a queue until it is stopped',
     options: {
@@ -152,6 +163,7 @@ export async function main(
       return 0;
     }
     json = given.values.json === true;
+    refuseMore(name, command, given);
     return await command.run(given, {
       text: lines => {
         if (!json) write.out(lines);
@@ -179,6 +191,18 @@ export async function main(
     else write.err(error instanceof Usage ? error.message : `${error.name}: ${error.message}`);
     return code;
   }
+}
+
+/** What would be left unread is refused: it was meant for something. */
+function refuseMore(name: string, {most, more, usage}: Command, {positionals}: Given): void {
+  if (positionals.length <= most) return;
+  const many = most === 0 ? 'no arguments' : most === 1 ? 'one argument' : `${most} arguments`;
+  throw new Usage(
+    `${name} takes ${many}, and has no use for ${positionals
+      .slice(most)
+      .map(text => `'${text}'`)
+      .join(', ')}: stiffgrad ${usage}.${more === undefined ? '' : ` ${more}`}`,
+  );
 }
 
 function parsed({flags, options}: Command, args: readonly string[]): Given {

@@ -49,6 +49,10 @@ export async function sweep(given: Given, out: Out): Promise<number> {
   }
   if (first === undefined)
     throw new Usage('This command needs a sweep, such as sweep.ts with export default {task, cases, store}.');
+  if (second !== undefined)
+    throw new Usage(
+      `sweep takes one file, and has no use for '${second}'; before a store's folder it takes one of ${Object.keys(verbs).join(', ')}.`,
+    );
   if (text(given, 'script') !== undefined) return script(first, given, out);
   const {default: options} = await loadModule(first).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;

@@ -4,9 +4,19 @@
  */
 import {uniformFloat64} from 'pure-rand/distribution/uniformFloat64';
 import {uniformInt} from 'pure-rand/distribution/uniformInt';
-import {xoroshiro128plus} from 'pure-rand/generator/xoroshiro128plus';
-import {count as wholeCount, requireValue, shown} from '../lib/checks.js';
+import {
+  any,
+  boolean,
+  count as wholeCount,
+  finite,
+  object,
+  refuseUnknownOptions,
+  requireValue,
+  shown,
+  type Check,
+} from '../lib/checks.js';
 import {OptionError} from '../lib/errors.js';
+import {seeded} from '../lib/random.js';
 import type {Table} from '../training/index.js';
 import {sobolPoints} from './sobol.js';
 
@@ -47,7 +57,7 @@ export function grid<V extends Readonly<Record<string, readonly unknown[]>>>(
     if (!Array.isArray(values[name]) || values[name].length === 0)
       throw new OptionError(
         'empty-grid',
-        `grid: ${name} must be a list of at least one value, not ${shown(values[name])}.`,
+        `grid: ${name} must be a list of at least one value, not ${Array.isArray(values[name]) ? 'an empty list' : shown(values[name])}.`,
       );
   const length = names.reduce((product, name) => product * values[name].length, 1);
   return listed(length, function* () {
@@ -63,18 +73,21 @@ export function grid<V extends Readonly<Record<string, readonly unknown[]>>>(
   });
 }
 
-/** `count` numbers from `low` to `high` in equal steps, both included. */
+/** `count` numbers from `low` to `high` in equal steps, both included. @throws OptionError if an end is not finite, or the count no whole number */
 export function linspace(low: number, high: number, count: number): number[] {
+  requireValue(low, finite, 'linspace: low');
+  requireValue(high, finite, 'linspace: high');
   requireValue(count, wholeCount, 'linspace: count');
   return Array.from({length: count}, (_, i) =>
     i === count - 1 && count > 1 ? high : low + ((high - low) * i) / Math.max(count - 1, 1),
   );
 }
 
-/** `count` numbers from `low` to `high` with equal ratios, both included. @throws OptionError if one is not positive */
+/** `count` numbers from `low` to `high` with equal ratios, both included. @throws OptionError if one is not positive and finite */
 export function logspace(low: number, high: number, count: number): number[] {
-  if (!(low > 0 && high > 0))
-    throw new OptionError('bad-range', `logspace: low and high must be positive, not ${low} and ${high}.`);
+  if (!(low > 0 && high > 0 && low < Infinity && high < Infinity))
+    throw new OptionError('bad-range', `logspace: low and high must be positive and finite, not ${low} and ${high}.`);
+  requireValue(count, wholeCount, 'logspace: count');
   return linspace(Math.log(low), Math.log(high), count).map((value, i) =>
     i === 0 ? low : i === count - 1 ? high : Math.exp(value),
   );
@@ -98,6 +111,12 @@ function scales(ranges: Ranges, owner: string): [name: string, scale: (unit: num
   if (entries.length === 0)
     throw new OptionError('bad-range', `${owner} needs at least one range, such as {k: [10, 100]}.`);
   return entries.map(([name, range]) => {
+    if (Array.isArray(range) ? range.length !== 2 : !object.test(range))
+      throw new OptionError(
+        'bad-range',
+        `${owner}: ${name} must be a range, [low, high] or {low, high, log}, not ${Array.isArray(range) ? `a list of ${range.length}` : shown(range)}.`,
+      );
+    if (!Array.isArray(range)) refuseUnknownOptions(range, {low: any, high: any, log: boolean}, `${owner}: ${name}`);
     const {
       low,
       high,
@@ -132,21 +151,31 @@ function sampled<R extends Ranges>(
   });
 }
 
-/** Independent points, uniform in the box, determined by the seed. @throws OptionError 'bad-range' */
+/** A fraction would be the seed of the whole number below it, without a word. */
+const wholeSeed: Check = {what: 'a whole number', test: Number.isSafeInteger};
+
+/**
+ * Independent points, uniform in the box, determined by the seed.
+ * @param seed a whole number
+ * @throws OptionError 'bad-range'; 'unknown-option' for a range with another name than low, high and log
+ */
 export function uniform<R extends Ranges>(count: number, ranges: R, seed = 0): CaseList<Sampled<R>> {
+  requireValue(seed, wholeSeed, 'uniform: seed');
   return sampled(count, ranges, 'uniform', function* (dimensions) {
-    const random = xoroshiro128plus(seed);
+    const random = seeded(seed);
     for (let i = 0; i < count; i++) yield Array.from({length: dimensions}, () => uniformFloat64(random));
   });
 }
 
 /**
  * One point in each of `count` equal slices of every axis, at a random place within it (McKay, Beckman & Conover 1979).
- * @throws OptionError 'bad-range'
+ * @param seed a whole number
+ * @throws OptionError as `uniform`
  */
 export function latinHypercube<R extends Ranges>(count: number, ranges: R, seed = 0): CaseList<Sampled<R>> {
+  requireValue(seed, wholeSeed, 'latinHypercube: seed');
   return sampled(count, ranges, 'latinHypercube', function* (dimensions) {
-    const random = xoroshiro128plus(seed);
+    const random = seeded(seed);
     const slices = Array.from({length: dimensions}, () => {
       const order = Uint32Array.from({length: count}, (_, i) => i);
       for (let i = count - 1; i > 0; i--) {

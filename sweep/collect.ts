@@ -4,10 +4,10 @@ import {mkdir, rename, rm} from 'node:fs/promises';
 import path from 'node:path';
 import {Readable} from 'node:stream';
 import {pipeline} from 'node:stream/promises';
-import {listOf, refuseUnknownOptions, text} from '../lib/checks.js';
+import {listOf, refuseUnknownOptions, requireValue, text, type Check} from '../lib/checks.js';
 import {DataError, OptionError} from '../lib/errors.js';
 import {canonical} from './canonical.js';
-import type {Row, Store} from './store.js';
+import {Store, type Row} from './store.js';
 
 /** Options of `collect`. */
 export interface CollectOptions {
@@ -17,14 +17,18 @@ export interface CollectOptions {
 
 /**
  * Writes all results in the order of their names, one row per line; the file appears when it is complete.
+ * @param given a store made by `openStore`, or its folder or address, as `sweep` takes it
  * @param to '.jsonl': the whole rows; '.csv': the numbers of cases and results by name, 'result.loss', 'case.k[0]', and the seed;
  *   '.parquet': these, the texts, and the case's name
  * @returns the number of rows
- * @throws OptionError if the file has another extension
+ * @throws OptionError if the file has another extension, or there is no store
  * @throws DataError 'several-versions' where the columns would hold results of several versions of a task, which nothing there tells apart
  */
-export async function collect(store: Store, to: string, options: CollectOptions = {}): Promise<number> {
+export async function collect(given: Store | string, to: string, options: CollectOptions = {}): Promise<number> {
   refuseUnknownOptions(options, {versions: listOf('versions', text)}, 'collect');
+  requireValue(given, aStore, 'collect: the store');
+  requireValue(to, text, 'collect: the file');
+  const store = typeof given === 'string' ? new Store(given) : given;
   const ending = path.extname(to);
   if (ending !== '.jsonl' && ending !== '.csv' && ending !== '.parquet')
     throw new OptionError('bad-ending', `collect writes .jsonl, .csv and .parquet, not ${to}.`);
@@ -40,6 +44,11 @@ export async function collect(store: Store, to: string, options: CollectOptions 
     throw error;
   }
 }
+
+const aStore: Check = {
+  what: "a folder's path, or a store made by openStore",
+  test: value => value instanceof Store || (typeof value === 'string' && value !== ''),
+};
 
 type Rows = AsyncGenerator<Row, void>;
 

@@ -131,6 +131,7 @@ export class ContactImpulses {
     const problems = this.problems(laws, count);
     if (problems === undefined) return false;
     const [press, move] = problems.map(({cones}) => cones);
+    press.sprung = true;
     const row = (which: number, i: number): number => laws[which * count + i];
     for (let k = 0; k < mostLinearizations; k++) {
       forward.run('jacobian');

@@ -15,6 +15,8 @@ export class ConeContacts {
   readonly b: Float64Array;
   /** At normal rows: the velocity that an impulse of one takes from u, u = G v + c + give p_N. */
   readonly give: Float64Array;
+  /** Whether that is of springs, and not a softness of all. */
+  sprung = false;
   /** Contacts yield this share of the velocity that impulses give by themselves to what these differ by from the anchor. */
   softness = 0;
   readonly anchor: Float64Array;
@@ -165,16 +167,17 @@ export class ConeContacts {
     return most;
   }
 
-  /** Gaps that close at no more than a velocity count as closed. @returns whether any was not so before */
+  /** Gaps that close at no more than a velocity count as closed, but for those of springs, which tell their impulses apart. @returns whether any was not so before */
   close(velocity: number): boolean {
-    const {apart} = this;
+    const {apart, give, sprung} = this;
     const {rows} = this.table;
     let some = false;
-    for (const i of this.contacts)
-      if (apart[rows[3 * i]] > 0 && apart[rows[3 * i]] <= velocity) {
-        apart[rows[3 * i]] = 0;
-        some = true;
-      }
+    for (const i of this.contacts) {
+      const normal = rows[3 * i];
+      if ((sprung && give[normal] > 0) || !(apart[normal] > 0) || apart[normal] > velocity) continue;
+      apart[normal] = 0;
+      some = true;
+    }
     return some;
   }
 

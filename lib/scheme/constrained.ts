@@ -92,7 +92,8 @@ export function gearGuptaLeimkuhler(base: Formulation): Formulation {
  * M Δv = Gᵀη, G(v⁺ + Δv) + φ_t = 0, solved together with the step. Hard contacts that push take part:
  * what has landed stays, in every scheme, where positions alone would let it rebound by what the
  * kinematics make of the impact. Where accelerations are carried, M Δa = Gᵀζ with φ'' = 0 takes the
- * impact out of them likewise, which the next steps would go on integrating.
+ * impact out of them likewise, which the next steps would go on integrating. Where λ is the mean force of a step, η/h is part
+ * of it: on a circle the positions of implicit Euler take one half of the centripetal impulse, and the projection the other.
  * @param contacts the system has hard contacts
  */
 export function velocityProjection(base: Formulation, contacts = false): Formulation {
@@ -103,7 +104,7 @@ export function velocityProjection(base: Formulation, contacts = false): Formula
       const next = base.update(z, at);
       return {...base.residual?.(z, at), ...moves.rows(z, at, next, tf.add(at.t, at.h))};
     },
-    update: (z, at) => moves.moved(z, at, base.update(z, at)),
+    update: (z, at) => withImpulse(base, z, at, moves.moved(z, at, base.update(z, at))),
   };
 }
 
@@ -117,9 +118,15 @@ export function velocityProjectionBefore(base: Formulation, contacts = false): F
   return {
     ...moves.blocks,
     residual: (z, at) => ({...base.residual?.(z, from(z, at)), ...moves.rows(z, at, at.x, at.t)}),
-    update: (z, at) => base.update(z, from(z, at)),
+    update: (z, at) => withImpulse(base, z, at, base.update(z, from(z, at))),
   };
 }
+
+/** A state whose λ has what the projection of the step pushed. */
+const withImpulse = (base: Formulation, z: Blocks, {h}: StepPoint, state: Blocks): Blocks =>
+  base.meanForce === true && state.lambda !== undefined
+    ? {...state, lambda: tf.add(state.lambda, tf.div(z.eta, h))}
+    : state;
 
 /** The blocks that a projection adds, their rows for a state at time t, and the state they move. */
 function projectionMoves(

@@ -36,7 +36,9 @@ function scheme(
   const weights = orderWeights(method, denseOrder);
   const more = {...estimate, dense: byIncrements(method, weights)};
   const start = guesses(method, weights);
-  const ode = {...firstOrder(method), ...more, ...start.ode};
+  // Rounding of the last abscissae, which are 1, is no stage beyond.
+  const looksBeyond = method.c.some(c => c > 1 + 1e-9);
+  const ode = {...firstOrder(method), ...more, ...start.ode, looksBeyond};
   return {
     name: method.name,
     order: method.order,

@@ -89,8 +89,12 @@ export interface Formulation {
    * `acceleration` obeys the constraints.
    */
   readonly carry?: (at: StepPoint, ahead: Ahead) => Blocks;
+  /** λ is the mean force of the step: an impulse that a projection adds within it is part of that. */
+  readonly meanForce?: boolean;
   /** `carry` asks for the first step. */
   readonly startsAhead?: boolean;
+  /** A stage lies beyond the end of the step: there a delay equation has no polynomial of the past that its step reads as a whole. */
+  readonly looksBeyond?: boolean;
   /**
    * The unknown's blocks may be found one after another: the equations of each ask for it and for those
    * before it, and their derivative by it is one function of where the stage is, so that one factor serves all.
@@ -227,7 +231,9 @@ const specChecks = {
   derivatives: object,
   multipliers: blockNames,
   carry: callable,
+  meanForce: boolean,
   startsAhead: boolean,
+  looksBeyond: boolean,
   sequential: boolean,
   predict: callable,
   extrapolate: callable,

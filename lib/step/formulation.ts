@@ -273,7 +273,7 @@ export function formulationOf(scheme: Scheme, system: System, holding: Holding =
   return system.mass === undefined ? formulation : massive(scheme, formulation);
 }
 
-/** @throws OptionError 'wrong-scheme' where a step depends on those before it, 'wrong-system' where there are no steps of constant length */
+/** @throws OptionError 'wrong-scheme' where a step depends on those before it, or a stage lies beyond its end, 'wrong-system' where there are no steps of constant length */
 function delayed(
   {name, order}: Scheme,
   formulation: Formulation,
@@ -284,6 +284,12 @@ function delayed(
     throw new OptionError(
       'wrong-scheme',
       `Scheme ${name} uses the previous step, but steps of a dde restart at breaking points: choose a one-step scheme, such as tsit5(), rk4() or radauIIA5().`,
+      {scheme: name},
+    );
+  if (formulation.looksBeyond === true)
+    throw new OptionError(
+      'wrong-scheme',
+      `Scheme ${name} has a stage beyond the end of its step. Between breaking points that lie close together it would read delayed states far outside the polynomials that hold them: choose kvaerno3() or radauIIA5().`,
       {scheme: name},
     );
   if (dt === undefined) throw pastUnknown('This function');

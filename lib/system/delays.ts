@@ -70,10 +70,7 @@ export function delayEquations(
         to = t,
         waiting,
       } = x as {readonly [block: string]: tf.Tensor | undefined} & Blocks;
-      // A stage beyond the end (Kværnø's fourth abscissa is 1.23) goes on with the piece that the end belongs to.
-      const beyond = tf.maximum(0, tf.sub(t, to));
-      const inside = tf.sub(t, beyond);
-      const inner = tf.sub(tf.mul(tf.sub(tf.mul(tf.add(from, to), 0.5), inside), inwards), beyond);
+      const inner = tf.mul(tf.sub(tf.mul(tf.add(from, to), 0.5), t), inwards);
       const delayed = values().map((length, i) => {
         const time = tf.sub(t, length);
         if (past === undefined || pieces === undefined || began === undefined) return before(time, x);
@@ -82,9 +79,8 @@ export function delayEquations(
         const isAhead = tf.less(from, tf.sub(point, tf.mul(tf.abs(point), timeRounding)));
         const isBefore =
           waiting === undefined ? isAhead : tf.logicalOr(isAhead, tf.reshape(tf.slice(waiting, [i], [1]), []));
-        const last = tf.where(isBefore, tf.add(began, beyond), began);
         const since = tf.maximum(time, began);
-        return tf.where(isBefore, before(tf.minimum(time, last), x), pastAt(pieces, past, since, inner, y.shape));
+        return tf.where(isBefore, before(tf.minimum(time, began), x), pastAt(pieces, past, since, inner, y.shape));
       });
       return {y: f({y, t, params, delayed})};
     },

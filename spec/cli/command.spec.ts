@@ -272,6 +272,30 @@ describe('the command', function () {
     });
   });
 
+  it('refuses arguments that it would not read', async () => {
+    for (const [args, pattern] of [
+      [
+        ['identify', 'model.ts', 'a.csv', 'b.csv'],
+        /^identify takes 2 arguments, and has no use for 'b\.csv': .* a list of them as data/,
+      ],
+      [
+        ['simulate', 'model.ts', 'other.ts'],
+        /^simulate takes one argument, and has no use for 'other\.ts': stiffgrad simulate <model\.ts>/,
+      ],
+      [['check', 'model.ts', 'x', 'y'], /no use for 'x', 'y'/],
+      [['report', 'model.ts', 'page.html'], /no use for 'page\.html': .*--output page\.html/],
+      [['new', 'a', 'b'], /no use for 'b'/],
+      [['sweep', 'collect', 'store', 'out.csv'], /no use for 'out\.csv'/],
+      [['sweep', 'one.ts', 'two.ts'], /sweep takes one file, and has no use for 'two\.ts'/],
+      [['worker', 'store'], /^worker takes no arguments/],
+    ] as const) {
+      const {code, err} = await said(...args);
+      expect(code, args.join(' ')).to.equal(2);
+      expect(err, args.join(' ')).to.match(pattern);
+    }
+    expect((await said('check', 'a', 'b', '--help')).code).to.equal(0);
+  });
+
   it('says what it cannot do, with exit codes', async () => {
     expect((await said()).code).to.equal(2);
     expect((await said('--help')).out).to.include('npx stiffgrad new demo');

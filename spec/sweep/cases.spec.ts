@@ -88,6 +88,27 @@ describe('lists of cases', () => {
     expect(() => uniform(3, {k: [2, 1]})).to.throw(OptionError, /from 2 to 1/);
   });
 
+  it('refuse ranges that are none, and say what is wrong with them', () => {
+    const range = (given: unknown) => () => sobol(3, {k: given as [number, number]});
+    expect(range({low: 1, high: 100, lgo: true})).to.throw(
+      OptionError,
+      /sobol: k has no option 'lgo'.* Did you mean 'log'/,
+    );
+    expect(range({low: 1, high: 100, log: 'yes'})).to.throw(OptionError, /sobol: k: log must be true or false/);
+    expect(range({low: NaN, high: 1})).to.throw(OptionError, /from NaN to 1/);
+    expect(range([1, 2, 3])).to.throw(OptionError, /not a list of 3/);
+    expect(range(5)).to.throw(OptionError, /not 5/);
+    expect(range(null)).to.throw(OptionError, /not null/);
+    expect(() => linspace(0, Infinity, 3)).to.throw(OptionError, /high must be a finite number, not Infinity/);
+    expect(() => linspace(NaN, 1, 2)).to.throw(OptionError, /low must be a finite number, not NaN/);
+    expect(() => logspace(1, Infinity, 3)).to.throw(OptionError, /positive and finite/);
+    expect(() => logspace(1, 2, 0)).to.throw(OptionError, /logspace: count/);
+    expect(() => grid({k: []})).to.throw(OptionError, /at least one value, not an empty list/);
+    for (const seed of [NaN, 0.5, '1'])
+      for (const of of [uniform, latinHypercube])
+        expect(() => of(3, {k: [0, 1]}, seed as number)).to.throw(OptionError, /seed must be a whole number, not /);
+  });
+
   it('a table has one case a row', async () => {
     const table = await readTable(new TextEncoder().encode('k,c\n1,0.5\n2,0.25\n'));
     expect([...tableCases(table)]).to.deep.equal([

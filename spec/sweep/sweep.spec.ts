@@ -265,6 +265,13 @@ describe('the store', () => {
     expect(table.columns).to.deep.equal(['case.k', 'result.cost', 'result.k', 'seed']);
     table.column('case.k').forEach((k, i) => expect(table.column('result.k')[i]).to.be.closeTo(k, 1e-11));
     await collect(openStore(path.join(place, 'a')), path.join(place, 'a.parquet'));
+    // By its folder, as sweep takes it; what is no store is refused before a file is written.
+    expect(await collect(path.join(place, 'a'), path.join(place, 'by-folder.jsonl'))).to.equal(3);
+    for (const none of [undefined, {}, ''])
+      expect(await collect(none as never, path.join(place, 'none.csv')).catch((reason: unknown) => reason))
+        .to.be.instanceOf(OptionError)
+        .with.property('message')
+        .that.matches(/^collect: the store must be a folder's path, or a store made by openStore, not /);
     const same = await readTable(path.join(place, 'a.parquet'), {text: ['name']});
     expect(same.columns).to.deep.equal(['case.k', 'name', 'result.cost', 'result.k', 'seed']);
     for (const column of table.columns) expect([...same.column(column)]).to.deep.equal([...table.column(column)]);

@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import fc from 'fast-check';
+import {TraceError} from '../../lib/errors.js';
 import {interpreter} from '../../lib/engine/interpreter.js';
 import {topological} from '../../lib/graph/node.js';
 import {refusals, supportedKernels, trace} from '../../lib/trace/trace.js';
@@ -734,6 +735,38 @@ describe('trace: kernels against tfjs', () => {
       ofCounted([1, 2, 3], x => tf.stridedSlice(x, [0, -1, 0], [0, 0, 0], [1, 2, 1], 0, 3, 0, 0, 4)),
     ).to.deep.equal([3]);
     expect(ofCounted([2, 5], x => tf.stridedSlice(x, [1, 4], [2, 0], [1, -2], 0, 0, 0, 0, 1))).to.deep.equal([9, 7]);
+  });
+
+  it('all, any and argMax of no elements (tfjs: false of both, and position 0)', () => {
+    const none = (x: tf.Tensor): tf.Tensor => tf.greater(tf.slice(x, [0, 0], [2, 0]), 0);
+    const asked = (f: (truths: tf.Tensor, axis?: number, keep?: boolean) => tf.Tensor): number[] =>
+      ofCounted([2, 3], x => {
+        const rows = f(none(x), 1);
+        return tf.concat([
+          tf.cast(rows, 'float32'),
+          tf.where(rows, 5, 7),
+          tf.reshape(tf.cast(f(none(x), 1, true), 'float32'), [2]),
+          tf.reshape(tf.cast(f(none(x)), 'float32'), [1]),
+        ]);
+      });
+    // As of numpy: any([]) is False, all([]) is True.
+    expect(asked((truths, axis, keep) => tf.any(truths, axis, keep))).to.deep.equal([0, 0, 7, 7, 0, 0, 0]);
+    expect(asked((truths, axis, keep) => tf.all(truths, axis, keep))).to.deep.equal([1, 1, 5, 5, 1, 1, 1]);
+    // Of the other axis there are no results, as before.
+    expect(ofCounted([2, 3], x => tf.concat([tf.cast(tf.any(none(x), 0), 'float32'), tf.ones([1])]))).to.deep.equal([
+      1,
+    ]);
+    for (const f of [tf.argMax, tf.argMin])
+      expect(() => ofCounted([2, 3], x => f(tf.slice(x, [0, 0], [2, 0]), 1)))
+        .to.throw(TraceError, /shape \[2, 0\] looks for a position along axis 1, which has no elements/)
+        .with.property('code', 'empty-axis');
+  });
+
+  it('sum, product, mean and extremes of no elements are 0, 1, NaN, −∞ and ∞', () => {
+    const nothing = (x: tf.Tensor): tf.Tensor => tf.slice(x, [0], [0]);
+    expect(
+      ofCounted([3], x => tf.stack([tf.sum, tf.prod, tf.mean, tf.max, tf.min].map(f => f(nothing(x))))),
+    ).to.deep.equal([0, 1, NaN, -Infinity, Infinity]);
   });
 
   it('matMul with a batch that repeats inside (tfjs pairs wrong matrices)', () => {

@@ -1,13 +1,13 @@
 /**
- * Gaussian random numbers that a seed repeats: xoroshiro128+ of the library `pure-rand` under Marsaglia's
- * polar method (SIAM Review 1964), which needs no trigonometric function and no table.
+ * Gaussian random numbers that a seed repeats: xoroshiro128+ under Marsaglia's polar method (SIAM Review 1964),
+ * which needs no trigonometric function and no table.
  */
 import {uniformFloat64} from 'pure-rand/distribution/uniformFloat64';
-import {xoroshiro128plus} from 'pure-rand/generator/xoroshiro128plus';
+import {seeded} from '../../lib/random.js';
 
 /** A source of independent normal numbers of mean 0 and variance 1. */
 export function gaussian(seed: number): () => number {
-  const generator = xoroshiro128plus(seed);
+  const generator = seeded(seed);
   let spare: number | undefined;
   return () => {
     if (spare !== undefined) {

@@ -5,8 +5,8 @@
  * accelerating shows the mass, several speeds tell viscous from Coulomb friction, both directions the offset.
  */
 import {uniformFloat64} from 'pure-rand/distribution/uniformFloat64';
-import {xoroshiro128plus} from 'pure-rand/generator/xoroshiro128plus';
 import {OptionError} from '../../lib/errors.js';
+import {seeded} from '../../lib/random.js';
 import {gaussian} from './noise.js';
 
 export interface ReferenceOptions {
@@ -84,7 +84,7 @@ function* randomStrokes(
   acceleration: number,
   speeds: readonly number[],
 ): Generator<Stroke, never, void> {
-  const generator = xoroshiro128plus(seed);
+  const generator = seeded(seed);
   const random = (): number => uniformFloat64(generator);
   let start = 0;
   let from = 0;

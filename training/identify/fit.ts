@@ -114,6 +114,14 @@ export class Fit implements EvaluatedProblem {
     );
   }
 
+  /** What the measurements can have lost when they were stored, beside their size: 2⁻²⁴ where all are numbers of single precision. */
+  get rounding(): number {
+    const single = this.channels.every(({measured}) =>
+      measured.every(value => Number.isNaN(value) || Math.fround(value) === value),
+    );
+    return single ? 2 ** -24 : 2 ** -53;
+  }
+
   bound(x: Float64Array): string | undefined {
     return this.space.runaway(x);
   }

@@ -6,12 +6,12 @@
  * Models, 1997, ch. 2; Stigter & Molenaar, Automatica 58, 2015).
  */
 import {uniformFloat64} from 'pure-rand/distribution/uniformFloat64';
-import {xoroshiro128plus} from 'pure-rand/generator/xoroshiro128plus';
 import type * as tf from '@tensorflow/tfjs';
 import type {AnySystem, Lenient, Numeric, ObservedAt, ParamsOf, System} from '../../lib/index.js';
 import {OptionError, readNumeric, ShapeError} from '../../lib/index.js';
 import type {Checks} from '../../lib/checks.js';
 import {any, finite, object, oneOf, positive, refuseUnknownOptions, requireValue, whole} from '../../lib/checks.js';
+import {seeded} from '../../lib/random.js';
 import {checkRecords, comparedSeries, Fit} from './fit.js';
 import type {Parameters} from './parameters.js';
 import {requireParameters} from './parameters.js';
@@ -197,7 +197,7 @@ export function identifiability(
   const {points = 3, spread = 0.2, seed = 1, rankTolerance = 1e-8} = options;
   const sensitivities = new Sensitivities(problem, listed(experiments), 'identifiability');
   const {guess} = sensitivities;
-  const generator = xoroshiro128plus(seed);
+  const generator = seeded(seed);
   const around = Array.from({length: points}, () =>
     // Coordinates of positive parameters are logarithms: the same number is a relative change there.
     guess.map((value, i) => {

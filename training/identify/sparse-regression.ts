@@ -108,15 +108,34 @@ const read = (columns: Columns, owner: string): Column[] =>
     values: readNumeric(given, `${owner}.${key}`).values,
   }));
 
+/** The power of two below the largest number: divided by it, numbers of any magnitude keep their bits, and have squares. */
+function unitOf(values: Float64Array): number {
+  const largest = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+  return largest === 0 ? 1 : 2 ** Math.min(Math.floor(Math.log2(largest)), 1023);
+}
+
+/** A column over its unit. */
+interface Scaled extends Column {
+  readonly unit: number;
+}
+
+function inUnits(column: Column): Scaled {
+  const unit = unitOf(column.values);
+  return {...column, unit, values: column.values.map(value => value / unit)};
+}
+
 const norm = (x: Float64Array): number => Math.sqrt(x.reduce((sum, value) => sum + value * value, 0));
 
 function found(
   columns: readonly Column[],
-  target: Float64Array,
+  given: Float64Array,
   {threshold, share = 0, ridge = 0, maxIterations}: SparseRegressionProblem,
 ): FoundTerms {
   const warnings: string[] = [];
-  let active = columns.filter(({values}) => norm(values) > 0);
+  const unit = unitOf(given);
+  const target = given.map(value => value / unit);
+  let active = columns.map(inUnits).filter(({values}) => norm(values) > 0);
+  // Coefficients are those of columns and target in their units until the end.
   let coefficients: Float64Array = new Float64Array(0);
   let iterations = 0;
   for (const most = maxIterations ?? columns.length + 1; iterations < most;) {
@@ -130,7 +149,7 @@ function found(
       );
     const least = threshold ?? share * norm(target);
     const size = (k: number): number =>
-      Math.abs(coefficients[k]) * (threshold === undefined ? norm(active[k].values) : 1);
+      Math.abs(coefficients[k]) * (threshold === undefined ? norm(active[k].values) : unit / active[k].unit);
     const kept = [...active.keys()].filter(k => size(k) >= least && coefficients[k] !== 0);
     if (kept.length === active.length) break;
     active = kept.map(k => active[k]);
@@ -146,14 +165,15 @@ function found(
   const errors = standardErrors(active, norm(rest), target.length, ridge);
   const mean = target.reduce((sum, value) => sum + value, 0) / target.length;
   const spread = norm(target.map(value => value - mean));
+  const own = active.map((column, k) => coefficients[k] * (unit / column.unit));
   return {
-    coefficients: Object.fromEntries(active.map(({key}, k) => [key, coefficients[k]])),
-    standardError: Object.fromEntries(active.map(({key}, k) => [key, errors[k]])),
+    coefficients: Object.fromEntries(active.map(({key}, k) => [key, own[k]])),
+    standardError: Object.fromEntries(active.map((column, k) => [column.key, errors[k] * (unit / column.unit)])),
     text: textOf(
       active.map(({key}) => key),
-      coefficients,
+      own,
     ),
-    residual: norm(rest) / Math.sqrt(target.length),
+    residual: (norm(rest) * unit) / Math.sqrt(target.length),
     r2: spread === 0 ? NaN : 1 - (norm(rest) / spread) ** 2,
     iterations,
     warnings,
@@ -216,7 +236,7 @@ function standardErrors(active: readonly Column[], rest: number, samples: number
   return variance.map((value, j) => (value === Infinity ? Infinity : (rest / norms[j]) * Math.sqrt(value / freedom)));
 }
 
-function textOf(names: readonly string[], coefficients: Float64Array): string {
+function textOf(names: readonly string[], coefficients: readonly number[]): string {
   if (names.length === 0) return '0';
   return names
     .map((name, k) => {

@@ -20,7 +20,7 @@ import {
   setLearningRate,
 } from './optimizer-state.js';
 import type {CompiledTraining, LossAt, TrainingProblem, AnyTraining} from './problem.js';
-import {isCompiledTraining} from './problem.js';
+import {isCompiledTraining, stepInputs} from './problem.js';
 import type {StepBatch, TrainingStep} from './training-step.js';
 import {numbersOf} from '../../lib/read.js';
 
@@ -252,7 +252,7 @@ class StepLearner<T> implements Learner<T> {
   }
 
   private inputs(batch: readonly T[], at: LossAt): StepBatch<never> {
-    return this.problem.batch(batch, at);
+    return stepInputs(this.problem, batch, at);
   }
 }
 

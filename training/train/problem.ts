@@ -54,7 +54,10 @@ export interface TrainingProblem<T> extends TrainingSettings<T> {
 export interface CompiledTraining<T, S extends AnySystem = never> extends TrainingSettings<T> {
   /** `trainingStep(model, {loss, optimizer, ...})`. tfjs's variables get their values at the end of every epoch. */
   readonly step: TrainingStep<S>;
-  /** The argument of the step for a batch of examples; noise belongs here, drawn from `random`. */
+  /**
+   * The argument of the step for a batch of examples, at once and not as a promise: what is to be waited for belongs into
+   * `data.get`. Noise belongs here, drawn from `random`.
+   */
   readonly batch: (examples: readonly T[], at: LossAt) => StepBatch<S>;
 }
 
@@ -69,7 +72,7 @@ export interface TrainingSettings<T> {
   readonly seed?: number;
   /** In a new order each epoch; default true. */
   readonly shuffle?: boolean;
-  /** Learning rate of every step; default: that of the optimizer. */
+  /** Learning rate of every step; default: that of the optimizer. Not for a step with a schedule of its own, or with lbfgs(). */
   readonly schedule?: Schedule;
   readonly validation?: {
     readonly data: Examples<T>;
@@ -159,6 +162,24 @@ const known: Checks = {
 export const isCompiledTraining = <T>(problem: AnyTraining<T>): problem is CompiledTraining<T> =>
   (problem as Partial<CompiledTraining<T>>).step !== undefined;
 
+/** What the step is given for these examples. @throws OptionError 'bad-option' where it is a promise */
+export function stepInputs<T>(
+  {batch}: CompiledTraining<T>,
+  examples: readonly T[],
+  at: LossAt,
+): ReturnType<CompiledTraining<T>['batch']> {
+  const inputs = batch(examples, at);
+  const {then} = ((inputs as unknown) ?? {}) as {readonly then?: unknown};
+  if (typeof then !== 'function') return inputs;
+  // It is refused here: how it ends is nobody's concern.
+  Promise.resolve(inputs).catch(() => undefined);
+  throw new OptionError(
+    'bad-option',
+    'train: batch returned a promise, and must return the inputs of the runs, such as {params, data}, at once. What is to be waited for belongs into data: {length, get}, whose get may be asynchronous.',
+    {option: 'batch'},
+  );
+}
+
 /** @throws OptionError */
 export function checkProblem<T>(problem: AnyTraining<T>): void {
   refuseUnknownOptions(problem, known, 'train');
@@ -186,6 +207,20 @@ function checkCompiled<T>(problem: CompiledTraining<T>): void {
     throw new OptionError('bad-option', 'train: step must be made by trainingStep(model, {loss, optimizer}).', {
       option: 'step',
     });
+  const {schedule, step} = problem;
+  if (schedule === undefined) return;
+  if (step.rate === undefined)
+    throw new OptionError(
+      'bad-option',
+      `train: ${step.optimizer.name}() finds its step length by a line search: omit schedule.`,
+      {option: 'schedule'},
+    );
+  if (step.schedule !== undefined)
+    throw new OptionError(
+      'bad-option',
+      'train: the step has a schedule already, trainingStep(model, {schedule, ...}): give it here or there.',
+      {option: 'schedule'},
+    );
 }
 
 function checkTape<T>({variables, loss, optimizer, clip = {}}: TrainingProblem<T>): void {

@@ -1,10 +1,11 @@
 /**
- * The random numbers of a training run: xoroshiro128+ of `pure-rand`, whose state is four integers that a
- * checkpoint keeps. Nothing else is remembered between draws, so a run that is resumed draws the same numbers.
+ * The random numbers of a training run: xoroshiro128+, whose state is four integers that a checkpoint keeps.
+ * Nothing else is remembered between draws, so a run that is resumed draws the same numbers.
  */
 import {uniformFloat64} from 'pure-rand/distribution/uniformFloat64';
 import {uniformInt} from 'pure-rand/distribution/uniformInt';
-import {xoroshiro128plus, xoroshiro128plusFromState} from 'pure-rand/generator/xoroshiro128plus';
+import {xoroshiro128plusFromState} from 'pure-rand/generator/xoroshiro128plus';
+import {seeded} from '../../lib/random.js';
 import {normalPair} from '../data/noise.js';
 
 /** Random numbers from a seed; their state is part of a checkpoint. */
@@ -12,7 +13,7 @@ export class Random {
   private generator;
 
   constructor(seed: number) {
-    this.generator = xoroshiro128plus(seed);
+    this.generator = seeded(seed);
   }
 
   get state(): readonly number[] {

@@ -1,6 +1,6 @@
 /** A long record cut into short ones: what mini-batches of a trajectory are made of. */
 import type {Numeric} from '../../lib/index.js';
-import {OptionError, readNumeric, ShapeError} from '../../lib/index.js';
+import {DataError, OptionError, readNumeric, ShapeError} from '../../lib/index.js';
 import {any, refuseUnknownOptions} from '../../lib/checks.js';
 
 /** Times, and series with the same number of samples. */
@@ -28,7 +28,7 @@ export interface SegmentOptions {
 
 /**
  * Remaining samples at the end are omitted. Weights of samples are series like others.
- * @throws ShapeError if a series has another number of samples than t; OptionError 'bad-segments'
+ * @throws ShapeError if a series has another number of samples than t; DataError 'time-order' if times do not ascend; OptionError 'bad-segments'
  */
 export function segments<S extends SegmentedSeries>(
   series: S,
@@ -49,6 +49,13 @@ export function segments<S extends SegmentedSeries>(
     throw new OptionError('bad-segments', `segments: stride is ${stride}; it must be a whole number of at least 1.`, {
       stride,
     });
+  const wrong = t.findIndex((time, i) => !Number.isFinite(time) || (i > 0 && !(time > t[i - 1])));
+  if (wrong >= 0)
+    throw new DataError(
+      'time-order',
+      `segments: times must be finite and ascend, but sample ${wrong} is at ${t[wrong]}${wrong === 0 ? '' : ` after ${t[wrong - 1]}`}. Sort the samples, and remove repeated ones; cut records that follow each other one by one.`,
+      {index: wrong},
+    );
   const read = Object.entries(others as {readonly [name: string]: Numeric}).map(([name, given]) => {
     const {values, shape} = readNumeric(given, `segments: ${name}`);
     const width = values.length / t.length;

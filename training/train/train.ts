@@ -14,7 +14,7 @@ import type {Learner} from './learner.js';
 import {learnerOf, scalarValue} from './learner.js';
 import type {AnyTraining, CompiledTraining, LossAt, TrainingProblem} from './problem.js';
 import type {Examples} from './examples.js';
-import {checkProblem, isCompiledTraining} from './problem.js';
+import {checkProblem, isCompiledTraining, stepInputs} from './problem.js';
 import {Random} from './random.js';
 import {TrainingState} from './state.js';
 import {shownTraining} from './training-report.js';
@@ -81,7 +81,7 @@ interface Keeping {
 async function begin<T>(problem: CompiledTraining<T>): Promise<void> {
   const {step, seed = 0} = problem;
   const examples = await firstBatch(problem);
-  const batch = problem.batch(examples, {step: 0, epoch: 0, random: new Random(seed)});
+  const batch = stepInputs(problem, examples, {step: 0, epoch: 0, random: new Random(seed)});
   try {
     step.loss(batch);
   } catch (error) {

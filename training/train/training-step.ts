@@ -62,7 +62,12 @@ export interface StepState {
   readonly optimizer: {readonly [name: string]: Float64Array};
   /** Learning rate of the next step; undefined with a line search. */
   readonly rate?: number;
+  /** Whose state it is: `restore` compares it. Without it, as in states saved before there was one, only the names and lengths of the vectors count. */
+  readonly rule?: Rule;
 }
+
+/** The name of an optimizer and its options, except the rate. */
+type Rule = Pick<UpdateRule, 'name' | 'hyperparameters'>;
 
 /** Takes a step and returns the loss before it. @throws as `valueAndGrad`; StiffgradError 'not-finite' */
 export interface TrainingStep<S extends AnySystem> {
@@ -71,17 +76,21 @@ export interface TrainingStep<S extends AnySystem> {
   loss(batch?: StepBatch<S>): number;
   /** The trained variables; known after the first evaluation. */
   readonly variables: readonly tf.Variable[];
-  readonly optimizer: {readonly name: string; readonly hyperparameters: {readonly [name: string]: number | boolean}};
+  readonly optimizer: Rule;
   readonly clip: Clip;
+  readonly schedule?: Schedule;
   /** Number of updates so far. */
   readonly count: number;
-  /** Learning rate of the next step, unless a schedule defines it; undefined with a line search. */
+  /**
+   * Learning rate of the next step, unless a schedule defines it; undefined with a line search.
+   * @throws OptionError 'bad-option', when set, if it is not a number of at least 0, or there is a line search
+   */
   rate: number | undefined;
   /** Norm of the last gradient, before clipping. */
   readonly gradientNorm: number;
   /** False if the loss or the encoder could not be traced and runs on tfjs's tape. */
   readonly compiled: boolean;
-  /** Warnings: why it is not compiled, and variables that never got a gradient. */
+  /** Warnings: why it is not compiled, and variables that never got a gradient, or one of 0 in every step. */
   readonly warnings: readonly string[];
   /** A variable's values in double precision. */
   values(variable: tf.Variable): Float64Array;
@@ -92,8 +101,10 @@ export interface TrainingStep<S extends AnySystem> {
   /** As text, JSON.stringify(step.save()), of which `restore` takes what JSON.parse gives. */
   save(): StepState;
   /**
-   * Restores a saved state; before the first evaluation, the one that the training goes on from.
-   * @throws OptionError 'bad-state' if it belongs to another optimizer or other variables; the first evaluation, if that is to come
+   * Restores a saved state; before the first evaluation, the one that the training goes on from. The rate is part of it, and
+   * may be another than the step's own; so may the memory of lbfgs(), if the state fits in.
+   * @throws OptionError 'bad-state' if it belongs to another optimizer, to one with other options, or to other variables; of
+   *   the variables, and of states without `rule`, the first evaluation, if that is to come
    */
   restore(state: StepState): void;
 }
@@ -106,21 +117,23 @@ function isVector(value: unknown): boolean {
 
 /** @throws OptionError 'bad-state' before anything is taken from it */
 function checkState(state: unknown): void {
-  const {count: updates, values, optimizer, rate} = object.test(state) ? (state as Partial<StepState>) : {};
+  const {count: updates, values, optimizer, rate, rule} = object.test(state) ? (state as Partial<StepState>) : {};
   const vectors = object.test(optimizer) ? Object.entries({values, ...optimizer}) : [['optimizer', undefined]];
   const wrong = !whole.test(updates)
     ? 'count'
     : rate !== undefined && !nonNegative.test(rate)
       ? 'rate'
-      : vectors.find(([, vector]) => !isVector(vector))?.[0];
+      : (vectors.find(([, vector]) => !isVector(vector))?.[0]
+        ?? (rule === undefined || (object.test(rule) && object.test(rule.hyperparameters)) ? undefined : 'rule'));
   if (wrong === undefined) return;
   const wanted: {readonly [entry: string]: string} = {
     count: 'whole number of at least 0',
     rate: 'finite number of at least 0',
+    rule: 'name with hyperparameters',
   };
   throw new OptionError(
     'bad-state',
-    `trainingStep: restore takes {count, values, optimizer, rate} as save() returns it, and ${wrong} is not a ${wanted[wrong] ?? 'Float64Array or array of finite numbers'}. JSON turns typed arrays into objects: write Array.from(…).`,
+    `trainingStep: restore takes {count, values, optimizer, rate, rule} as save() returns it, and ${wrong} is not a ${wanted[wrong] ?? 'Float64Array or array of finite numbers'}. JSON turns typed arrays into objects: write Array.from(…).`,
     {entry: wrong},
   );
 }
@@ -144,8 +157,9 @@ export function trainingStep<S extends AnySystem, D = Params, E = Params>(
     variables: {get: () => machine.variables},
     optimizer: {value: machine.optimizer},
     clip: {value: options.clip ?? {}},
+    schedule: {value: options.schedule},
     count: {get: () => machine.count},
-    rate: {get: () => machine.rate, set: (rate: number | undefined) => (machine.rate = rate)},
+    rate: {get: () => machine.rate, set: (rate: unknown) => machine.setRate(rate)},
     gradientNorm: {get: () => machine.norm},
     compiled: {get: () => machine.compiled},
     warnings: {get: () => [...machine.warnings, ...machine.unmoved]},
@@ -170,6 +184,8 @@ class Machine<S extends AnySystem> {
   private awaited: StepState | undefined;
   /** How many variables losses depended on when it was last looked which. */
   private known = -1;
+  /** Variables whose gradient was 0 in every step. */
+  private still: ReadonlyMap<tf.Variable, Float64Array> = new Map();
 
   constructor(
     private readonly model: StepModel<S>,
@@ -210,7 +226,22 @@ class Machine<S extends AnySystem> {
     });
     this.norm = taken.norm;
     this.count++;
+    if (this.still.size > 0)
+      this.still = new Map([...this.still].filter(([, gradient]) => gradient.every(value => value === 0)));
     return taken.loss;
+  }
+
+  setRate(rate: unknown): void {
+    if (!isUpdateRule(this.options.optimizer)) {
+      if (rate === undefined) return;
+      throw new OptionError(
+        'bad-option',
+        `trainingStep: ${this.optimizer.name}() finds its step length by a line search: do not set a rate.`,
+        {option: 'rate', value: rate},
+      );
+    }
+    requireValue(rate, nonNegative, 'trainingStep: rate', 'bad-option', 'rate');
+    this.rate = rate as number;
   }
 
   loss(batch: StepBatch<S>): number {
@@ -229,17 +260,35 @@ class Machine<S extends AnySystem> {
   save(): StepState {
     const {vector, update, count: updates} = this;
     if (vector === undefined || update === undefined) throw notBegun('save');
-    const state = {count: updates, values: vector.values.slice(), optimizer: update.save()};
+    const state = {count: updates, values: vector.values.slice(), optimizer: update.save(), rule: this.optimizer};
     return asJson(this.rate === undefined ? state : {...state, rate: this.rate});
   }
 
   restore(state: StepState): void {
     checkState(state);
+    this.requireOwn(state.rule);
     const {vector, update} = this;
     if (vector === undefined || update === undefined) this.awaited = state;
     else this.resume(state, vector.values, update);
     this.count = state.count;
-    if (state.rate !== undefined) this.rate = state.rate;
+    if (state.rate !== undefined && isUpdateRule(this.options.optimizer)) this.rate = state.rate;
+  }
+
+  /** Moments of other shares of the past, or a velocity of another momentum, are other numbers. @throws OptionError 'bad-state' */
+  private requireOwn(rule: Rule | undefined): void {
+    const {options, optimizer: own} = this;
+    if (rule === undefined) return;
+    // Pairs of steps and gradients are the same in a memory of any length.
+    const compared = isUpdateRule(options.optimizer)
+      ? Object.keys({...own.hyperparameters, ...rule.hyperparameters})
+      : [];
+    if (rule.name === own.name && compared.every(name => rule.hyperparameters[name] === own.hyperparameters[name]))
+      return;
+    throw new OptionError(
+      'bad-state',
+      `trainingStep: this is the state of ${ruleText(rule)}, and the optimizer here is ${ruleText(own)}. Make the step with that optimizer; or leave 'rule' out of the state, to take its vectors for this one's.`,
+      {entry: 'rule'},
+    );
   }
 
   private resume({values, optimizer}: StepState, own: Float64Array, update: StepUpdate): void {
@@ -259,13 +308,16 @@ class Machine<S extends AnySystem> {
 
   /** Warnings of the variables that stay as they are. */
   get unmoved(): string[] {
-    if (this.count === 0) return [];
+    // A state that was restored has a count, before there is a gradient here.
+    if (this.count === 0 || this.known < 0) return [];
     const {read} = this.source;
-    return this.variables.flatMap((variable, i) =>
-      read.has(variable)
-        ? []
-        : [`variables[${i}] ('${variable.name}') never got a gradient: no loss depended on it. ${howToRead}`],
-    );
+    return this.variables.flatMap((variable, i) => {
+      const name = `variables[${i}] ('${variable.name}')`;
+      if (!read.has(variable)) return [`${name} never got a gradient: no loss depended on it. ${howToRead}`];
+      return this.still.has(variable)
+        ? [`${name} had a gradient of 0 in every step: the loss does not depend on what reads it, or is level there.`]
+        : [];
+    });
   }
 
   /**
@@ -327,12 +379,19 @@ class Machine<S extends AnySystem> {
     this.awaited = undefined;
     this.update = update;
     this.vector = vector;
+    this.still = new Map(vector.partsOf(update.gradient));
     return members;
   }
 }
 
 const howToRead =
   'Let the system, an encoder or the loss use the tf.Variable itself: in initial, params and data its numbers are read, without a gradient.';
+
+/** An optimizer as one writes it. */
+const ruleText = ({name, hyperparameters}: Rule): string =>
+  `${name}({${Object.entries(hyperparameters)
+    .map(([option, value]) => `${option}: ${value}`)
+    .join(', ')}})`;
 
 const sizeOf = (variables: readonly tf.Variable[]): number => variables.reduce((sum, {size}) => sum + size, 0);
 

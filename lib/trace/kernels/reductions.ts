@@ -16,6 +16,7 @@ import {
   sum,
   transpose,
 } from '../../graph/build.js';
+import {TraceError} from '../../errors.js';
 import type {Node, Shape} from '../../graph/node.js';
 import {sizeOf} from '../../graph/node.js';
 import type {Lowering, Lowerings, Unary} from '../lowering.js';
@@ -50,6 +51,31 @@ const counted = (x: Node): Node => (x.dtype === 'bool' ? cast(x, 'int') : x);
 function mean(x: Node, axes: readonly number[]): Node {
   const count = axes.reduce((product, axis) => product * x.shape[axis], 1);
   return div(sum(cast(x, 'float'), axes), scalar(count));
+}
+
+/** Of no truths `all` is true and `any` is false, as in logic; tfjs says false of both, and an extreme of nothing is infinite. */
+function truth(extreme: typeof max, x: Node, axes: readonly number[], ofNone: 0 | 1): Node {
+  const truths = cast(x, 'bool');
+  if (axes.every(axis => x.shape[axis] > 0)) return extreme(truths, axes);
+  return full(
+    ofNone,
+    x.shape.filter((_, axis) => !axes.includes(axis)),
+    'bool',
+  );
+}
+
+/** @throws TraceError 'empty-axis': among no elements there is no position, and tfjs's 0 would be outside of them */
+function position(op: 'argMax' | 'argMin'): Lowering {
+  return lower<Unary, tf.ArgMaxAttrs>(({x}, {axis}) => {
+    const [along] = axesOf(axis, x.shape);
+    if (x.shape[along] === 0)
+      throw new TraceError(
+        'empty-axis',
+        `tf.${op} of a tensor of shape [${x.shape.join(', ')}] looks for a position along axis ${along}, which has no elements. Leave it out there, or give the axis an element.`,
+        {shape: [...x.shape], axis: along},
+      );
+    return argExtreme(op, x, along);
+  });
 }
 
 /** Products as a tree, half times half: derivatives hold where factors are zero, which dividing by a factor does not. */
@@ -120,10 +146,10 @@ export const reductions: Lowerings = {
   Max: reduction(max),
   Min: reduction(min),
   Prod: reduction(product),
-  All: reduction((x, axes) => min(cast(x, 'bool'), axes)),
-  Any: reduction((x, axes) => max(cast(x, 'bool'), axes)),
-  ArgMax: lower<Unary, tf.ArgMaxAttrs>(({x}, {axis}) => argExtreme('argMax', x, axesOf(axis, x.shape)[0])),
-  ArgMin: lower<Unary, tf.ArgMinAttrs>(({x}, {axis}) => argExtreme('argMin', x, axesOf(axis, x.shape)[0])),
+  All: reduction((x, axes) => truth(min, x, axes, 1)),
+  Any: reduction((x, axes) => truth(max, x, axes, 0)),
+  ArgMax: position('argMax'),
+  ArgMin: position('argMin'),
   Cumsum: lower<Unary, tf.CumsumAttrs>(({x}, {axis, exclusive, reverse}) =>
     cumsum(counted(x), axisOf(axis, x.shape), exclusive, reverse),
   ),

@@ -201,7 +201,9 @@ describe('identify', () => {
     // Slow motion against such noise: the true variance is about (1 + 0.9)/(1 − 0.9) = 19 times the white-noise formula's at
     // frequency 0, less at the oscillator's own.
     expect(squares.independent).to.be.above(3);
-    expect(squares.correlated).to.be.within(0.4, 1.9);
+    // So wide that intervals hold the truth in short records too: over 80 seeds 0.46, of which forty numbers leave ±0.1; two of these, and
+    // on the other side what would be too sure.
+    expect(squares.correlated).to.be.within(0.25, 1.9);
   });
 
   describe('parameters', () => {

@@ -183,7 +183,7 @@ describe('posteriors', function () {
       {q: 1, v: 0},
       {scheme: rk4(), dt: step, steps: 100, params: {length: 1.2, friction: 0.15}},
     );
-    const source = gaussian(9);
+    const source = gaussian(10);
     const problem = {
       system: pendulum,
       initial: {q: 1, v: 0},

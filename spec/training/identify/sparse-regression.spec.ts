@@ -49,6 +49,41 @@ function expectLorenz(found: ReturnType<typeof sparseRegression>, relative: numb
 }
 
 describe('identify: sparse regression', () => {
+  it('finds the same terms of columns of any magnitude', () => {
+    const draw = gaussian(7);
+    const [a, b] = [0, 1].map(() => Float64Array.from({length: 60}, draw));
+    const target = a.map((value, i) => 3 * value + b[i] + 0.01 * Math.sin(i * i));
+    const plain = sparseRegression({features: {a, b}, targets: {y: target}, share: 0.01}).y;
+    for (const by of [1e100, 1e155, 1e200, 1e300, 1e-150, 1e-170, 1e-290])
+      for (const [features, targets, ratio] of [
+        [{a: a.map(value => value * by), b}, {y: target}, 1 / by],
+        // Of a large target b's coefficient is scaled, too, so that only a's is compared.
+        [{a: a.map(value => value * by), b: b.map(value => value * by)}, {y: target.map(value => value * by)}, 1],
+      ] as const) {
+        const {coefficients, standardError, r2, residual, warnings} = sparseRegression({
+          features,
+          targets,
+          share: 0.01,
+        }).y;
+        expect(Object.keys(coefficients), `${by}`).to.deep.equal(['a', 'b']);
+        expect(coefficients.a / ratio / plain.coefficients.a, `${by}`).to.be.closeTo(1, 1e-12);
+        expect(coefficients.b / plain.coefficients.b, `${by}`).to.be.closeTo(1, 1e-12);
+        expect(standardError.a / ratio / plain.standardError.a, `${by}`).to.be.closeTo(1, 1e-10);
+        expect(r2, `${by}`).to.be.closeTo(plain.r2, 1e-12);
+        expect(residual / (ratio === 1 ? by : 1) / plain.residual, `${by}`).to.be.closeTo(1, 1e-10);
+        expect(warnings).to.deep.equal([]);
+      }
+    // A threshold is in the target's unit over the feature's: 3e-155 is below 1e-154 and above 1e-156.
+    const large = {a: a.map(value => value * 1e155), b};
+    for (const [threshold, kept] of [
+      [1e-154, ['b']],
+      [1e-156, ['a', 'b']],
+    ] as const)
+      expect(
+        Object.keys(sparseRegression({features: large, targets: {y: target}, threshold}).y.coefficients),
+      ).to.deep.equal(kept);
+  });
+
   it("finds Lorenz's seven terms among sixty, to rounding where rates are exact", () => {
     const {states, rates} = lorenz(0.01, 1000);
     const features = polynomials(states, 3);

@@ -1,8 +1,15 @@
 /** A fit says so where its steps are too long for its data: by the midpoint rule's own frequency, tan(ωh/2) = ω'h/2. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {adaptive, gaussLegendre, implicitMidpoint, mechanics} from '../../../lib/index.js';
-import {autoregressive, identify, positive, type Identification} from '../../../training/index.js';
+import {adaptive, gaussLegendre, implicitMidpoint, mechanics, simulate} from '../../../lib/index.js';
+import {
+  autoregressive,
+  identify,
+  lbfgs,
+  levenbergMarquardt,
+  positive,
+  type Identification,
+} from '../../../training/index.js';
 
 const [k, h] = [40, 0.05];
 const system = mechanics<{k: tf.Tensor}>({mass: 1, forces: ({q, params}) => tf.neg(tf.mul(params.k, q))});
@@ -45,5 +52,35 @@ describe('the error of the steps', () => {
     const exact = await identify({...shared, data: {t, q: same}});
     expect(exact.estimate.k).to.be.closeTo(k, 1e-9);
     expect(exact.warnings).to.deep.equal([]);
+  });
+
+  it('is told of data without noise, to whatever digit they agree with the steps', async () => {
+    // The motion of k itself, with eight digits; as the record of an instrument that the warning took for a simulation it was silent.
+    const eight = swing.map((x, i) => x + 1e-8 * Math.sin(12.9898 * i * i));
+    const formula = await identify({...shared, data: {t, q: eight}});
+    // Off by twenty thousandths, and told: the standard error is that of the eighth digit.
+    expect(formula.estimate.k).to.be.closeTo(apparent(h), 1e-6);
+    expect(formula.standardError.k).to.be.below(1e-6);
+    expect(formula.warnings.join()).to.match(/would move by over 100 standard errors \(k\).* if by these very steps/);
+  });
+
+  it('is not told of data that the same steps made, as they are, in single precision, or where the fit ends early', async () => {
+    const pendulum = mechanics<{k: tf.Tensor; c: tf.Tensor}>({
+      mass: 1,
+      forces: ({q, v, params: {k, c}}) => tf.neg(tf.add(tf.mul(k, tf.sin(q)), tf.mul(c, v))),
+    });
+    const swung = {system: pendulum, initial: {q: 2, v: 0}, dt: h, parameters: {k: positive(38), c: positive(0.5)}};
+    const made = (dt: number): Float64Array =>
+      simulate(pendulum, swung.initial, {dt, saveAt: Array.from(t), t1: t[200], params: {k, c: 0.4}}).values('q');
+    const own = made(h);
+    for (const method of [levenbergMarquardt(), lbfgs()])
+      for (const given of [own, own.map(Math.fround)]) {
+        const fit = await identify({...swung, data: {t, q: given}, method});
+        expect(fit.estimate.k).to.be.closeTo(k, 1e-4);
+        expect(fit.warnings, method.name).to.deep.equal([]);
+      }
+    // The same of steps that are fifty times as fine are another matter, in single precision too.
+    for (const given of [made(h / 50), made(h / 50).map(Math.fround)])
+      expect((await identify({...swung, data: {t, q: given}})).warnings.join()).to.match(/Take a smaller dt/);
   });
 });

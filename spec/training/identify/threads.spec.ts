@@ -65,7 +65,7 @@ const problem: IdentificationProblem = {
   scheme,
   dt: 0.05,
   starts: 20,
-  seed: 1,
+  seed: 3,
 };
 
 describe('starts on worker threads', function () {

@@ -52,8 +52,8 @@ describe('validation', () => {
     const [judged] = await fit.validate(other, {warmUp: 60});
     expect(judged.name).to.equal('record 1');
     expect(judged.samples).to.equal(341);
-    // 341 samples tell a standard deviation to 4 %; two of these.
-    expect(judged.rmse).to.be.closeTo(0.01, 0.0008);
+    // 341 samples tell a standard deviation to 4 %; three of these.
+    expect(judged.rmse).to.be.closeTo(0.01, 0.0012);
     expect(judged.found['initial.q'][0]).to.be.closeTo(0.7, 0.02);
     expect(judged.found['initial.v'][0]).to.be.closeTo(-1, 0.05);
     // Forty lags of noise: six beyond their band at most, 199 times in 200.
@@ -73,7 +73,7 @@ describe('validation', () => {
     // And right where the record gives it.
     const [told] = await fit.validate({...other, initial: {q: 0.7, v: -1}, name: 'told'});
     expect(told.name).to.equal('told');
-    expect(told.rmse).to.be.closeTo(0.01, 0.0008);
+    expect(told.rmse).to.be.closeTo(0.01, 0.0012);
   });
 
   it('simulates a record that has only times and inputs', async () => {

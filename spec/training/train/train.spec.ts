@@ -5,6 +5,7 @@ import path from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {
+  DataError,
   implicitMidpoint,
   mechanics,
   NewtonError,
@@ -450,5 +451,14 @@ describe('segments', () => {
     expect(() => segments({t, q}, {length: 8})).to.throw(OptionError, /from 2 to 7, the number of samples/);
     expect(() => segments({t, q}, {length: 2, stride: 0})).to.throw(OptionError, /stride/);
     expect(() => segments({t, q: [1, 2]}, {length: 2})).to.throw(ShapeError, /q has shape \[2\]/);
+    for (const [times, pattern] of [
+      [[0, 1, 1, 2], /sample 2 is at 1 after 1/],
+      [[0, 1, 0.5, 2], /sample 2 is at 0\.5 after 1/],
+      [[3, 2, 1, 0], /sample 1 is at 2 after 3/],
+      [[0, NaN, 1, 2], /sample 1 is at NaN/],
+    ] as const)
+      expect(() => segments({t: times as never, q: [0, 1, 4, 9]}, {length: 2}))
+        .to.throw(DataError, pattern)
+        .with.property('code', 'time-order');
   });
 });

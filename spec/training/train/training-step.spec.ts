@@ -249,7 +249,7 @@ describe('trainingStep', () => {
     expect(valuesOf(other)).to.deep.equal(valuesOf(step));
     // That of another optimizer is told of at every evaluation, so that no training begins from other numbers.
     const another = stepOf(sgd());
-    another.restore(JSON.parse(text) as StepState);
+    another.restore({...(JSON.parse(text) as StepState), rule: undefined});
     for (let n = 0; n < 2; n++)
       expect(() => another({data}))
         .to.throw(OptionError)
@@ -268,6 +268,90 @@ describe('trainingStep', () => {
     step({data});
     other({data});
     expect(valuesOf(other)).to.deep.equal(valuesOf(step));
+  });
+
+  it('sets a rate that is one, and refuses another value at once', () => {
+    const step = stepOf(sgd({rate: 0.1}));
+    step({data});
+    for (const rate of [NaN, -1, Infinity, undefined, '0.2', null])
+      expect(() => (step.rate = rate as never), String(rate))
+        .to.throw(OptionError, /^trainingStep: rate must be a number of at least 0, not /)
+        .with.property('code', 'bad-option');
+    expect(step.rate).to.equal(0.1);
+    const before = valuesOf(step);
+    step.rate = 0;
+    step({data});
+    expect(valuesOf(step)).to.deep.equal(before);
+    const search = stepOf(lbfgs());
+    search.rate = undefined;
+    expect(() => (search.rate = 0.1)).to.throw(OptionError, /lbfgs\(\) finds its step length by a line search/);
+  });
+
+  it("refuses another optimizer's state, or that of other options; the rate may differ", () => {
+    const saved = (optimizer: TrainingStepOptions<typeof decay>['optimizer']): StepState => {
+      const step = stepOf(optimizer);
+      for (let n = 0; n < 3; n++) step({data});
+      return JSON.parse(JSON.stringify(step.save())) as StepState;
+    };
+    const own = saved(adam({rate: 0.1}));
+    for (const [state, optimizer, pattern] of [
+      [
+        own,
+        adamW({rate: 0.1, decay: 0.5}),
+        /is the state of adam\({beta1: 0\.9, .*}\), and the optimizer here is adamW\({.*decay: 0\.5}\)/,
+      ],
+      [own, adam({beta1: 0.5}), /beta1: 0\.9.*beta1: 0\.5/],
+      [saved(sgd({momentum: 0.9})), sgd({momentum: 0.9, nesterov: true}), /nesterov: false.*nesterov: true/],
+      [saved(sgd()), lbfgs(), /is the state of sgd/],
+      [saved(lbfgs()), sgd(), /is the state of lbfgs/],
+    ] as const) {
+      // At once, also before the first evaluation.
+      const [later, first] = [stepOf(optimizer), stepOf(optimizer)];
+      later.loss({data});
+      for (const step of [later, first])
+        expect(() => step.restore(state))
+          .to.throw(OptionError, pattern)
+          .with.property('code', 'bad-state');
+      expect([later.count, first.count]).to.deep.equal([0, 0]);
+    }
+    const other = stepOf(adam({rate: 0.5}));
+    other.restore(own);
+    expect(other.rate).to.equal(0.1);
+    // Without the rule, as before there was one, the vectors are taken for those of this optimizer.
+    const {rule, ...vectors} = own;
+    expect(rule?.name).to.equal('adam');
+    const taken = stepOf(adamW({decay: 0.5}));
+    taken.restore(vectors);
+    taken.loss({data});
+    expect([taken.count, ...valuesOf(taken)]).to.deep.equal([3, ...own.values]);
+    // A longer memory has room for the pairs of a shorter one.
+    stepOf(lbfgs({memory: 5})).restore(saved(lbfgs({memory: 3})));
+    expect(() => stepOf(adam()).restore({...own, rule: 'adam'} as never)).to.throw(OptionError, /rule is not a name/);
+  });
+
+  it('tells of a gradient that was 0 in every step, until it is not', () => {
+    const level = tf.variable(tf.scalar(1)) as tf.Variable;
+    const ignoring = trainingStep(model, {loss: () => tf.square(level), optimizer: sgd({rate: 0.1})});
+    ignoring({data});
+    ignoring({data});
+    const told = ignoring.warnings.map(
+      warning => /^variables\[\d\] \('(.*)'\) had a gradient of 0 in every step/.exec(warning)?.[1],
+    );
+    expect(told.sort()).to.deep.equal([k.name, c.name].sort());
+    // Of (level − 1)², level in its minimum; once it has been off, it is no longer told of.
+    const resting = trainingStep(model, {
+      loss: ({y, data: given}) => tf.add(tf.mean(y), tf.square(tf.sub(level, (given as With<'aim'>).aim))),
+      optimizer: sgd({rate: 0.1}),
+    });
+    level.assign(tf.scalar(1));
+    resting({data: {aim: 1}});
+    expect(resting.warnings).to.have.length(1);
+    expect(resting.warnings[0]).to.include(level.name);
+    resting({data: {aim: 2}});
+    expect(resting.warnings).to.deep.equal([]);
+    resting({data: {aim: 1}});
+    expect(resting.warnings).to.deep.equal([]);
+    level.dispose();
   });
 
   it('tells of variables that no gradient reaches, and of those that another run reads', () => {
@@ -417,6 +501,11 @@ describe('trainingStep', () => {
       [{optimizer: tf.train.sgd(1)}, /'optimizer' is an option of the step/],
       [{batch: undefined}, /needs 'batch'/],
       [{step: () => 0}, /made by trainingStep/],
+      [{schedule: () => 0.1, step: stepOf(lbfgs())}, /lbfgs\(\) finds its step length by a line search: omit schedule/],
+      [{schedule: () => 0.1, step: stepOf(adam(), {schedule: () => 0.2})}, /the step has a schedule already/],
+      [{batch: async () => Promise.resolve({data})}, /batch returned a promise.*data: \{length, get\}/],
+      [{batch: async () => Promise.reject(new Error('unread'))}, /batch returned a promise/],
+      [{schedule: () => NaN}, /rate must be a number of at least 0, not NaN/],
     ] as const)
       expect(await failure(more))
         .to.be.instanceOf(OptionError)
