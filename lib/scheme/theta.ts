@@ -316,7 +316,8 @@ const onBoth = (f: (one: Formulation) => Formulation, one: Formulation): Formula
 const withTrend = (base: Formulation): Formulation =>
   onBoth(one => ({...one, carry: ({x, t, acceleration}) => ({trend: acceleration(x.q, x.v, t)})}), base);
 
-const holding = (base: Formulation): Formulation => onBoth(one => ({...one, multipliers: ['lambda'], meanForce: true}), base);
+const holding = (base: Formulation): Formulation =>
+  onBoth(one => ({...one, multipliers: ['lambda'], meanForce: true}), base);
 
 function checkName(scheme: Blend, option: 'form' | 'guess' | 'unknown', allowed: readonly string[]): void {
   const name = scheme[option];

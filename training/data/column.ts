@@ -75,7 +75,9 @@ export class Column {
       if (this.firstBlankLine > 0) return {...blank, line: this.firstBlankLine, text: ''};
       const value = this.isNumber(cell) ? Number(cell.replace(',', '.')) : NaN;
       if (!Number.isFinite(value)) return {...this.complaint(cell), line, text: cell};
-      if (Math.abs(value) >= exactBelow && wholeDigits.test(cell) && BigInt(cell) !== BigInt(value))
+      // What programs write for a double, its shortest digits, is that double and no other, though the digits are another number.
+      const shortest = cell === String(value);
+      if (Math.abs(value) >= exactBelow && wholeDigits.test(cell) && !shortest && BigInt(cell) !== BigInt(value))
         return {...rounded, line, text: cell};
       if (this.words.length > 0) this.forgetWords();
       return this.append(value);

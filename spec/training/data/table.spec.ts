@@ -261,8 +261,16 @@ describe('readTable', () => {
     }
 
     it('whole numbers beyond 2⁵³ that are doubles, and measurements, are read', async () => {
-      const cells = ['9007199254740992', '-9007199254740994', '+18446744073709551616', '1700000000000000100.', '1e23'];
-      const values = [2 ** 53, -(2 ** 53) - 2, 2 ** 64, 1.7e18, 1e23];
+      const cells = [
+        '9007199254740992',
+        '-9007199254740994',
+        '+18446744073709551616',
+        '1700000000000000100.',
+        '1e23',
+        '30075646577065670',
+      ];
+      // The last is how JavaScript writes …672, its nearest double.
+      const values = [2 ** 53, -(2 ** 53) - 2, 2 ** 64, 1.7e18, 1e23, 30075646577065672];
       expect([...(await made(['x', ...cells].join('\n'))).column('x')]).to.deep.equal(values);
       // As text they are whole: 100 ns apart.
       const stamps = ['1700000000000000100', '1700000000000000200', '1700000000000000300'];
