@@ -35,6 +35,9 @@ import {Trials} from './trials.js';
 /** Transitions that are kept where nobody goes back along them: dropping them costs as much as ten of them. */
 const longestHistory = 500;
 
+const untold =
+  'An event falls on the end of the run, and no step could be taken from there: a gradient holds the time between the two fixed. End the run earlier or later.';
+
 export class HistoryLoop implements Loop, EventfulLoop {
   readonly history = new StepHistory();
   readonly counters: Counters = noCounts();
@@ -76,6 +79,9 @@ export class HistoryLoop implements Loop, EventfulLoop {
   private here: Float64Array | undefined;
   /** The event whose time is the present one. */
   moment: number | undefined;
+  /** The state after a step beyond the end, where one was taken. */
+  private beyond: Float64Array | undefined;
+
   /** @param keeping for a gradient; undefined where none is wanted */
   constructor(
     private readonly prepared: Runnable,
@@ -189,7 +195,7 @@ export class HistoryLoop implements Loop, EventfulLoop {
       start: integrator.start,
       standing,
       events: log.records,
-      kept: this.along?.finish(this.count, standing.x),
+      kept: this.along?.finish(this.count, this.beyond ?? standing.x),
     };
   }
 
@@ -201,7 +207,7 @@ export class HistoryLoop implements Loop, EventfulLoop {
     if (this.status !== 'completed') return false;
     if (this.count === 0 && this.taken === 0 && this.restarts.has(t)) this.restart();
     if (pace.done(t)) {
-      this.saver.finish(t, false, this.moment);
+      this.end();
       return false;
     }
     if (pace instanceof AdaptivePace && this.takeBlock(pace)) return true;
@@ -363,7 +369,41 @@ export class HistoryLoop implements Loop, EventfulLoop {
   }
 
   boundary(): void {
-    this.saver.boundary(++this.boundaries, this.t, this.moment);
+    const {adaptive, pace, t, keeping} = this;
+    // Of the grid's times and the end's, an event changes the state, and not the time.
+    const constant = this.moment !== undefined && (!adaptive || pace.done(t));
+    this.saver.boundary(
+      ++this.boundaries,
+      t,
+      constant ? undefined : this.moment,
+      constant && keeping !== undefined && this.status === 'completed',
+    );
+  }
+
+  /**
+   * The end of the run. Where an event falls on it, the state after the event moves with its time: by how much the beginning of a
+   * step tells that would follow, and is taken for a derivative.
+   */
+  private end(): void {
+    const {saver, moment, keeping, t, integrator} = this;
+    if (moment === undefined || keeping === undefined) {
+      saver.finish(t, false, undefined);
+      return;
+    }
+    const {stepper} = integrator;
+    const {memory} = stepper;
+    const [x, h, n] = [integrator.state.slice(), this.startLength, this.count];
+    const status = integrator.take(x, t, h);
+    const step = integrator.taken(x, t, h, t + h);
+    integrator.state.set(x);
+    if (status === 'completed') {
+      this.history.append(t, h);
+      this.history.from.set(n, moment);
+      this.record(n, t, h, x, step.z);
+      this.beyond = step.next;
+    } else this.log.warnings.push(untold);
+    saver.settle(t, status === 'completed' ? step : undefined);
+    stepper.memory = memory;
   }
 
   fail(status: Failure | 'too-many-steps', t: number, h: number): false {

@@ -13,6 +13,8 @@ export class Saver {
   private last = NaN;
   /** The next of the times asked for. */
   private next = 0;
+  /** A time that is to be saved with the step that begins there. */
+  private due: number | undefined;
 
   constructor(
     private readonly saving: Saving,
@@ -57,7 +59,9 @@ export class Saver {
    * itself is the state, unless an event is there: what is saved then is the state after the event.
    */
   within(step: Taken, eventAtEnd: boolean): void {
-    const {saving} = this;
+    const {saving, due} = this;
+    if (due !== undefined) this.put(due, step.x, 0);
+    this.due = undefined;
     if (saving.kind !== 'times') return;
     const {times} = saving;
     const close = smallestStep(step.end);
@@ -81,10 +85,15 @@ export class Saver {
       this.put(times[this.next++], this.integrator.state, 1);
   }
 
-  /** At the end of step n of those that `saveAt` counts; its time may be that of a moment. */
-  boundary(n: number, t: number, moment: number | undefined): void {
+  /**
+   * At the end of step n of those that `saveAt` counts; its time may be that of a moment.
+   * @param later with the step that follows
+   */
+  boundary(n: number, t: number, moment: number | undefined, later: boolean): void {
     const {saving} = this;
-    if (saving.kind === 'steps' && n % saving.every === 0) this.put(t, this.integrator.state, 1, moment);
+    if (saving.kind !== 'steps' || n % saving.every !== 0) return;
+    if (later) this.due = t;
+    else this.put(t, this.integrator.state, 1, moment);
   }
 
   /** The times to save that are still to come; undefined where it is not times that are saved. */
@@ -111,6 +120,16 @@ export class Saver {
     if (saving.kind === 'times') this.atEnd(t);
     else if (this.last !== t && (saving.kind === 'end' || (byEvent && saving.every === 1)))
       this.put(t, this.integrator.state, 1, moment);
+  }
+
+  /** At the end of the run, on which an event falls: what is to be saved, with the step that would follow, if there is one. */
+  settle(t: number, step: Taken | undefined): void {
+    const {saving, last, integrator} = this;
+    if (saving.kind === 'end' && last !== t) this.due = t;
+    if (step !== undefined) this.within(step, true);
+    if (this.due !== undefined) this.put(this.due, integrator.state, 1);
+    this.due = undefined;
+    this.finish(t, false, undefined);
   }
 
   /** The present state, at t, was made anew: where it is saved already, it is saved so. */

@@ -7,6 +7,7 @@ import {
   dopri5,
   event,
   EventError,
+  implicitAdjoint,
   implicitEuler,
   implicitMidpoint,
   mechanics,
@@ -255,6 +256,52 @@ describe('events', () => {
     const grid = simulate(ball, {q: 1, v: 0}, {scheme: trapezoid(), dt: 0.1, t1: 1, events: [bounce(0.5)]});
     expect([...grid.values('t')]).to.deep.equal([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map(n => (n === 10 ? 1 : n * 0.1)));
     expect(grid.values('v')[5]).to.be.closeTo(2, 1e-14);
+  });
+
+  // A fall of 4 takes a second: v(1) = −v⁻/2 − 8 (1 − t*), so dv/dq₀ = 1/2 + 8/8 and dq/dq₀ = −1/2.
+  for (const scheme of [rk4(), trapezoid(), newmark()])
+    for (const {title, index, ...options} of [
+      {title: 'at the end', index: 1, t1: 1, saveAt: 'end'},
+      {title: 'at the end, all saved', index: 10, t1: 1, saveAt: 'all'},
+      {title: 'at the end, by a list of times', index: 1, t1: 1, saveAt: [0.5, 1]},
+      {title: 'at a step of the grid', index: 10, t1: 2, saveAt: 'all'},
+    ] as const)
+      it(`a jump exactly ${title}: what is saved moves with its time, ${scheme.name}`, () => {
+        for (const memory of [undefined, 2000]) {
+          const all = {
+            ...{scheme, dt: 0.1, events: [bounce(0.5)], ...options},
+            ...(memory === undefined ? {} : {adjoint: implicitAdjoint({memory})}),
+          };
+          const plain = simulate(ball, {q: 4, v: 0}, all);
+          const {trajectory, pullback} = simulate.vjp(ball, {q: 4, v: 0}, all);
+          expect([...trajectory.values('t')]).to.deep.equal([...plain.values('t')]);
+          expect([...trajectory.values('v')]).to.deep.equal([...plain.values('v')]);
+          expect(trajectory.values('v')[index]).to.be.closeTo(4, 1e-13);
+          const one = Float64Array.from(plain.values('v'), (_, i) => (i === index ? 1 : 0));
+          expect((pullback({v: one}).initial.q as Float64Array)[0]).to.be.closeTo(1.5, 1e-13);
+          expect((pullback({q: one}).initial.q as Float64Array)[0]).to.be.closeTo(-0.5, 1e-13);
+          const {tangent} = simulate.jvp(ball, {q: 4, v: 0}, all, {initial: {q: 1}});
+          expect(tangent.v[index]).to.be.closeTo(1.5, 1e-13);
+          expect(tangent.q[index]).to.be.closeTo(-0.5, 1e-13);
+          // The run itself ends where it ends, and goes on from there.
+          const end = simulate(ball, trajectory.state(), {scheme, dt: 0.1, steps: 5, events: [bounce(0.5)]});
+          const same = simulate(ball, plain.state(), {scheme, dt: 0.1, steps: 5, events: [bounce(0.5)]});
+          expect([...end.values('q')]).to.deep.equal([...same.values('q')]);
+        }
+      });
+
+  it('a jump exactly at the end, beyond which there is no motion: the gradient is given with a warning', () => {
+    const ends = mechanics({
+      mass: 1,
+      forces: ({q, t}) => tf.add(tf.zerosLike(q), tf.where(tf.less(t, 1.00001), -8, NaN)),
+    });
+    const halfway = event({when: ({t}) => tf.sub(t, 1), then: ({v}) => ({v: tf.mul(v, -0.5)})});
+    const options = {scheme: trapezoid(), dt: 0.1, t1: 1, events: [halfway]};
+    const {trajectory, pullback} = simulate.vjp(ends, {q: 4, v: 0}, options);
+    expect(trajectory.warnings.join(' ')).to.match(/An event falls on the end of the run/);
+    expect(
+      (pullback({v: [...trajectory.values('v')].map((_, i) => (i === 10 ? 1 : 0))}).initial.v as Float64Array)[0],
+    ).to.equal(-0.5);
   });
 
   it('an event function that is zero at the start has not crossed it', () => {
