@@ -75,8 +75,11 @@ export function burg(series: readonly Float64Array[], order: number): Float64Arr
 /** Starts of the first partial autocorrelation: from one of them the likelihood rises to its largest value. */
 const STARTS = [0.1, 0.3, 0.5, 0.7, 0.9];
 
-/** Costs that differ by less are those of processes that the samples do not tell apart, as φ and −φ where every second one is missing. */
-const SAME = 1e-9;
+/**
+ * A first partial autocorrelation below zero is taken where the likelihood says so with 95 %, which is this difference of 2 ln L: where every
+ * second sample is missing but for a few, these few decide between φ and −φ, and errors in time are rarely of alternating sign.
+ */
+const TOLD = 3.84;
 
 /** Central differences err by h² and by ε/h: their optimum, the cube root of ε. */
 const DIFFERENCE = Number.EPSILON ** (1 / 3);
@@ -87,8 +90,8 @@ const SEARCH = {tolerance: {cost: 1e-18}, maxIterations: 40};
 /**
  * Partial autocorrelations of lags 1 … order of the largest likelihood, whatever the scale: n ln Σ z² + Σ ln S, z the
  * innovations over their deviations √S, is least where Σ (z G)² is, G the geometric mean of √S. Of two processes that
- * differ by the sign of odd lags alone, which samples at even lags do not tell apart, the one that begins with a positive
- * correlation. Zeros where the series are too short to tell.
+ * differ by the sign of odd lags, which samples at even lags do not tell apart, the one that begins with a positive
+ * correlation, unless the likelihood tells against it. Zeros where the series are too short to tell.
  */
 export function likeliest(series: readonly Series[], order: number): Float64Array {
   const count = series.reduce((sum, {values}) => sum + values.length, 0);
@@ -120,12 +123,12 @@ export function likeliest(series: readonly Series[], order: number): Float64Arra
     },
   };
   const costAt = (x: Float64Array): number => residuals(x).reduce((sum, r) => sum + r * r, 0);
-  let [start, least] = [new Float64Array(order), Infinity];
-  for (const kappa of [...STARTS, ...STARTS.map(value => -value)]) {
-    const x = new Float64Array(order).fill(Math.atanh(kappa), 0, 1);
-    const cost = costAt(x);
-    if (cost < least * (1 - SAME)) [start, least] = [x, cost];
-  }
+  const best = (sign: number): {readonly x: Float64Array; readonly cost: number} =>
+    STARTS.map(kappa => new Float64Array(order).fill(Math.atanh(sign * kappa), 0, 1))
+      .map(x => ({x, cost: costAt(x)}))
+      .reduce((least, start) => (start.cost < least.cost ? start : least));
+  const [positive, negative] = [best(1), best(-1)];
+  const start = negative.cost < positive.cost * Math.exp(-TOLD / count) ? negative.x : positive.x;
   return minimized(levenbergMarquardt(SEARCH), problem, start).x.map(Math.tanh);
 }
 
