@@ -5,7 +5,7 @@
  * (tree-acceleration.ts).
  */
 import * as tf from '@tensorflow/tfjs';
-import type {Kinematics, MechanicalTrajectory, Params} from '../../lib/index.js';
+import type {Kinematics, MechanicalTrajectory, NumericParams, Params} from '../../lib/index.js';
 import {constantTensor, linalg, quaternions} from '../../lib/index.js';
 import type {Bodies} from './bodies.js';
 import type {WrenchTerm} from './forces.js';
@@ -38,7 +38,7 @@ export interface Minimal {
   /** The joints' velocities that give bodies the nearest to these, [bodies, 6]. */
   start(velocities: readonly (readonly number[])[]): number[];
   /** Of a joint of the tree. */
-  reaction(trajectory: SavedSeries, joint: KnownJoint, number: number, params: Params): ReactionSeries;
+  reaction(trajectory: SavedSeries, joint: KnownJoint, number: number, params: NumericParams): ReactionSeries;
 }
 
 /**
@@ -162,7 +162,7 @@ export function minimalSystem(
     });
     return Array.from(found);
   };
-  const reaction = (trajectory: SavedSeries, joint: KnownJoint, number: number, params: Params): ReactionSeries => {
+  const reaction: Minimal['reaction'] = (trajectory, joint, number, given) => {
     const branch = tree.branches.find(({joint: own}) => own === number);
     if (branch === undefined) throw new Error('a loop joint is no branch');
     const beyond = descendants(tree, branch.body);
@@ -177,13 +177,13 @@ export function minimalSystem(
       t: {values: trajectory.values('t'), shape: []},
       ...(lambda === 0 ? {} : {lambda: {values: trajectory.values('lambda'), shape: [lambda]}}),
     };
-    const found = along(series, saved, ({q, v, t, lambda: multipliers}) => {
+    const observed: Parameters<typeof along>[2] = ({q, v, t, lambda: multipliers}, params) => {
       const all = whole(q, v);
       const pose = poseOf(all.q);
       const held =
         multipliers === undefined || rows === 0
           ? undefined
-          : loopWrench(loops, pose, twistOf(all.v), t, tf.slice(multipliers, [0], [rows]));
+          : loopWrench(loops, pose, twistOf(all.v), t, params, tf.slice(multipliers, [0], [rows]));
       const place = motion.at(q);
       const pushed = held === undefined ? undefined : gathered(place, ...held);
       const stops = multipliers === undefined ? undefined : stopped(multipliers);
@@ -211,8 +211,8 @@ export function minimalSystem(
       const driven = [own.force?.(q, v, t, params), stops, rotor].filter(x => x !== undefined);
       const drive = driven.length === 0 ? undefined : alongAxes(motion.axes(place), branch, tf.addN(driven), point);
       return tf.stack(passed.map((x, i) => tf.mul(sign, drive === undefined ? x : tf.sub(x, drive[i]))));
-    });
-    return columnsOf(found);
+    };
+    return columnsOf(along(series, saved, observed, given));
   };
   return {accelerations, mass, force, whole, kinematics: kinematicsOf(tree), start, reaction};
 }
@@ -246,6 +246,7 @@ function loopWrench(
   pose: Pose,
   twist: Twist,
   t: tf.Tensor,
+  params: Params,
   lambda: tf.Tensor,
 ): readonly [Vec, Vec] {
   const held = positions?.count ?? 0;
@@ -254,7 +255,7 @@ function loopWrench(
       ? []
       : [
           byPose(
-            at => tf.sum(tf.mul(tf.slice(lambda, [0], [held]), positions.gap({pose: at, twist, t, params: {}}))),
+            at => tf.sum(tf.mul(tf.slice(lambda, [0], [held]), positions.gap({pose: at, twist, t, params}))),
             pose,
           ),
         ]),
@@ -264,7 +265,7 @@ function loopWrench(
           byTwist(
             at =>
               tf.sum(
-                tf.mul(tf.slice(lambda, [held], [velocities.count]), velocities.gap({pose, twist: at, t, params: {}})),
+                tf.mul(tf.slice(lambda, [held], [velocities.count]), velocities.gap({pose, twist: at, t, params})),
               ),
             twist,
           ),

@@ -5,7 +5,14 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {any, list, object, oneOf, refuseUnknownOptions} from '../../lib/checks.js';
-import type {Constraint, MechanicalSystem, MechanicalTrajectory, Observe, Params} from '../../lib/index.js';
+import type {
+  Constraint,
+  MechanicalSystem,
+  MechanicalTrajectory,
+  NumericParams,
+  Observe,
+  Params,
+} from '../../lib/index.js';
 import {bilateral, freeBodies, mechanics, nonholonomic, OptionError, constantTensor} from '../../lib/index.js';
 import type {Drawn} from '../figure.js';
 import {readBodies, type Bodies, type BodySpec, type Place} from './bodies.js';
@@ -64,10 +71,10 @@ export interface Multibody extends MechanicalSystem, Drawn {
   /**
    * What a joint did to its body b, at every saved time, from the multipliers there: with schemes whose multipliers are
    * means over the step (docs/constraints.md), so is this.
-   * @param params those of the run, where the model reads any
-   * @throws OptionError 'unknown-joint', and 'bad-multibody' in minimal coordinates with rigid contacts
+   * @param params those of the run, as `simulate` takes them, where the model reads any
+   * @throws OptionError 'unknown-joint', 'bad-parameter', and 'bad-multibody' in minimal coordinates with rigid contacts
    */
-  reaction(trajectory: SavedMotion, joint: string, params?: Params): ReactionSeries;
+  reaction(trajectory: SavedMotion, joint: string, params?: NumericParams): ReactionSeries;
   /**
    * The coordinate of a joint and its rate, [], from a to b and zero at the start, for `options.observe`: of a revolute joint an angle, of a
    * prismatic one a shift. Angles lie in (−π, π], except those of the tree of minimal coordinates, which count turns.
@@ -245,7 +252,7 @@ interface Coordinates {
   /** The coordinate of a joint where it is one of the state's own numbers. */
   readonly inTree?: (number: number, step: number) => JointCoordinateOf | undefined;
   /** Of a joint that has no rows. */
-  readonly branch?: (trajectory: SavedMotion, number: number, params: Params) => ReactionSeries | undefined;
+  readonly branch?: (trajectory: SavedMotion, number: number, params: NumericParams) => ReactionSeries | undefined;
 }
 
 function inMaximal(

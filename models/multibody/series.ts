@@ -5,7 +5,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {constantTensor, explicitEuler, mechanics, signal, simulate} from '../../lib/index.js';
-import type {MechanicalTrajectory, Params} from '../../lib/index.js';
+import type {MechanicalTrajectory, NumericParams, Params} from '../../lib/index.js';
 import type {Place} from './bodies.js';
 import type {KnownJoint} from './joints.js';
 import {minus, turnedBack} from './numbers.js';
@@ -66,11 +66,12 @@ export function posesAlong(trajectory: SavedSeries, body: number, bodies: number
 
 const still = mechanics({mass: 1, forces: []});
 
-/** A function of saved numbers at every saved time, in double precision, row-major. */
+/** A function of saved numbers and of parameters at every saved time, in double precision, row-major. */
 export function along(
   series: {readonly [name: string]: {readonly values: Float64Array; readonly shape: readonly number[]}},
   saved: number,
-  f: (at: {readonly [name: string]: tf.Tensor}) => tf.Tensor,
+  f: (at: {readonly [name: string]: tf.Tensor}, params: Params) => tf.Tensor,
+  params: NumericParams = {},
 ): Float64Array {
   // One sample has no time between samples: it is given twice.
   const count = Math.max(saved, 2);
@@ -92,8 +93,13 @@ export function along(
       scheme: explicitEuler(),
       dt: 1,
       steps: saved - 1,
-      observe: ({t}) =>
-        f(Object.fromEntries(names.map((name, i) => [name, tf.reshape(inputs[i].at(t), [...series[name].shape])]))),
+      params,
+      observe: ({t, params: read}) =>
+        f(
+          Object.fromEntries(names.map((name, i) => [name, tf.reshape(inputs[i].at(t), [...series[name].shape])])),
+          // Spread, all of them count as read: a run has parameters that are not read here.
+          {...read},
+        ),
     },
   );
   trajectory.dispose();
@@ -107,7 +113,7 @@ export function reactionsAlong(
   {positions, velocities}: JointRows,
   places: (name: string) => Place,
   bodies: number,
-  params: Params,
+  given: NumericParams,
 ): ReactionSeries {
   const saved = trajectory.values('t').length;
   // Those of joints, and after them those of stops and contacts.
@@ -123,7 +129,7 @@ export function reactionsAlong(
       t: {values: trajectory.values('t'), shape: []},
     },
     saved,
-    ({q, v, lambda, t}) => {
+    ({q, v, lambda, t}, params) => {
       const pose = poseOf(q);
       const twist = twistOf(v);
       const held = positions?.count ?? 0;
@@ -149,6 +155,7 @@ export function reactionsAlong(
       const sign = onGround ? neg : (x: Vec): Vec => x;
       return tf.concat([...sign(force), ...sign(onBody)]);
     },
+    given,
   );
   return columnsOf(wrench);
 }

@@ -15,7 +15,7 @@ import type {MultibodySpec} from '../multibody/multibody.js';
 import {composed, conjugate, identity, plus, turned, type V3} from '../multibody/numbers.js';
 import {type Description, type Drive, type Freedom, type Link, type Place, type Weight} from './description.js';
 import {here, moved, together, within} from './rotations.js';
-import type {FileReader} from './xml.js';
+import {FreeNames, type FileReader} from './xml.js';
 
 /** Options of the model that a file's reader builds. */
 export interface BuildOptions {
@@ -100,11 +100,16 @@ export function build(described: Description, reader: FileReader, options: Build
   });
   const joints: {[name: string]: Joint} = {};
   const coordinates: CoordinatePlace[] = [];
+  // A compound is named for its link; the names of joints and of equalities in the file come first.
+  const single = links.filter(({freedoms}) => freedoms.length === 1);
+  const compounds = new FreeNames([...single.map(({freedoms: [{name}]}) => name), ...closures.map(({name}) => name)]);
   const unique = (name: string, {element}: {element: Link['element']}): string =>
     Object.hasOwn(joints, name) ? reader.fail(element, `two joints are named ${name}.`) : name;
   links.forEach((link, i) => {
     if (link.parent === undefined || link.freedoms.length === 0) return;
-    const {joint, name, steps} = jointOf(link, parts[link.parent].body, start[i], options.limits);
+    const {joint, steps} = jointOf(link, parts[link.parent].body, start[i], options.limits);
+    const [only] = link.freedoms;
+    const name = link.freedoms.length === 1 ? only.name : compounds.next(link.name);
     joints[unique(name, link)] = joint;
     const carrier = parts[link.parent].body;
     const turn = conjugate(carrier === 'ground' ? identity : bodies[carrier].start.rotation);
@@ -118,7 +123,8 @@ export function build(described: Description, reader: FileReader, options: Build
     const [a, b] = closure.links.map(
       name => numbers.get(name) ?? reader.fail(closure.element, `there is no body ${name}.`),
     );
-    const at = plus(start[a].position, turned(start[a].rotation, closure.at));
+    const {position, rotation} = start[closure.axesOf === 0 ? a : b];
+    const at = plus(position, turned(rotation, closure.at));
     const between = [parts[a].body, parts[b].body] as const;
     if (between[0] === between[1]) reader.fail(closure.element, `${closure.links.join(' and ')} are the same body.`);
     joints[unique(closure.name, closure)] = (closure.kind === 'point' ? spherical : fixed)(...between, {at});
@@ -169,7 +175,7 @@ function jointOf(
   parent: string,
   start: Place,
   limits: boolean,
-): {readonly joint: Joint; readonly name: string; readonly steps: readonly number[]} {
+): {readonly joint: Joint; readonly steps: readonly number[]} {
   const {freedoms, name: body} = link;
   const point = (at: V3): V3 => plus(start.position, turned(start.rotation, at));
   const direction = (axis: V3): V3 => turned(start.rotation, axis);
@@ -182,10 +188,9 @@ function jointOf(
   const [only] = freedoms;
   if (freedoms.length === 1 && only.kind !== 'free' && !(only.kind === 'ball' && only.armature !== 0)) {
     const [at, axis] = [point(only.at), direction(only.axis)];
-    const {name} = only;
-    if (only.kind === 'turn') return {name, steps: [0], joint: revolute(parent, body, {at, axis, ...loads(only)})};
-    if (only.kind === 'slide') return {name, steps: [0], joint: prismatic(parent, body, {at, axis, ...loads(only)})};
-    return {name, steps: [0], joint: spherical(parent, body, {at})};
+    if (only.kind === 'turn') return {steps: [0], joint: revolute(parent, body, {at, axis, ...loads(only)})};
+    if (only.kind === 'slide') return {steps: [0], joint: prismatic(parent, body, {at, axis, ...loads(only)})};
+    return {steps: [0], joint: spherical(parent, body, {at})};
   }
   const steps: CompoundStep[] = [];
   const places = freedoms.map(freedom => {
@@ -198,7 +203,7 @@ function jointOf(
     if (freedom.kind === 'ball' || freedom.kind === 'free') steps.push({ball: point(freedom.at), armature});
     return place;
   });
-  return {name: freedoms.length === 1 ? only.name : body, steps: places, joint: compound(parent, body, {steps})};
+  return {steps: places, joint: compound(parent, body, {steps})};
 }
 
 const units: readonly V3[] = [

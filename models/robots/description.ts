@@ -78,8 +78,9 @@ export interface Closure {
   readonly element: Element;
   readonly kind: 'point' | 'all';
   readonly links: readonly [string, string];
-  /** In the axes of the first. */
   readonly at: V3;
+  /** In whose axes `at` is given: those of the first or the second link. */
+  readonly axesOf: 0 | 1;
 }
 
 /** The content of a file. */

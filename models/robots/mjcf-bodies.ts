@@ -5,7 +5,7 @@ import {world, type Freedom, type Link, type M3, type Place, type Solid, type We
 import {orientationOf, orientations, type Compiler, type Defaults} from './mjcf-settings.js';
 import {aboutAxis, alongZ, fromEuler, fromXY, here, moved, principal, together, unit, within} from './rotations.js';
 import {weightOf} from './solids.js';
-import type {Element, FileReader} from './xml.js';
+import {FreeNames, namesWithin, type Element, type FileReader} from './xml.js';
 
 /** Attributes that do not affect the motion. */
 const harmless = ['name', 'class', 'group', 'user', 'rgba', 'material'];
@@ -13,6 +13,9 @@ const harmless = ['name', 'class', 'group', 'user', 'rgba', 'material'];
 export class BodyReader {
   readonly links: Link[] = [];
   private collide = true;
+  private bodyNames = new FreeNames([]);
+  private jointNames = new FreeNames([]);
+  private fields: readonly Element[] = [];
   constructor(
     private readonly reader: FileReader,
     private readonly compiler: Compiler,
@@ -22,7 +25,12 @@ export class BodyReader {
   readWorld(root: Element): readonly Link[] {
     const worlds = root.children.filter(({tag}) => tag === 'worldbody');
     if (worlds.length === 0) this.reader.fail(root, '<mujoco> has no <worldbody>.');
+    for (const one of worlds) this.reader.expect(one, []);
     const children = worlds.flatMap(element => element.children);
+    this.bodyNames = new FreeNames(worlds.flatMap(one => namesWithin(one, ['body'])));
+    this.jointNames = new FreeNames(worlds.flatMap(one => namesWithin(one, ['joint', 'freejoint'])));
+    const assets = root.children.filter(({tag}) => tag === 'asset').flatMap(asset => asset.children);
+    this.fields = assets.filter(({tag}) => tag === 'hfield');
     this.body({...worlds[0], children}, undefined, here, undefined, world);
     const {totalMass} = this.compiler;
     if (!(totalMass > 0)) return this.links;
@@ -50,13 +58,15 @@ export class BodyReader {
           case 'body': {
             this.reader.expect(
               child,
-              ['name', 'pos', 'childclass', 'mocap', 'gravcomp', ...orientations],
-              ['user', 'sleep'],
+              ['name', 'pos', 'childclass', 'mocap', 'gravcomp', 'sleep', ...orientations],
+              ['user'],
             );
-            if (child.attributes.mocap === 'true') this.reader.unsupported(child, 'a mocap body');
+            if (child.attributes.sleep === 'init') this.reader.unsupported(child, 'sleep="init"');
+            if (this.reader.word(child, 'mocap', ['true', 'false'], 'false') === 'true')
+              this.reader.unsupported(child, 'a mocap body');
             if (this.reader.number(child, 'gravcomp', 0) !== 0) this.reader.unsupported(child, 'gravcomp');
             const there = within(frame, this.place(child));
-            const called = child.attributes.name ?? `body at line ${child.line}`;
+            const called = child.attributes.name ?? this.bodyNames.next(`body at line ${child.line}`);
             inner.push(() => this.body(child, number, there, child.attributes.childclass ?? style, called));
             break;
           }
@@ -77,7 +87,7 @@ export class BodyReader {
             const geom = this.geom(this.defaults.complete(child, style), frame);
             if (geom === undefined) meshes ??= child;
             else {
-              solids.push(geom.solid);
+              if (geom.solid !== undefined) solids.push(geom.solid);
               weights.push(geom.weight);
             }
             break;
@@ -181,9 +191,10 @@ export class BodyReader {
     const {reader} = this;
     const freed = given.tag === 'freejoint';
     const element = freed ? given : this.defaults.complete(given, around);
-    const ignored = ['solreflimit', 'solimplimit', 'solreffriction', 'solimpfriction', 'margin', 'actuatorfrclimited', 'actuatorgravcomp', 'align', ...harmless]; // prettier-ignore
-    reader.expect(element, ['type', 'pos', 'axis', 'stiffness', 'damping', 'frictionloss', 'armature', 'range', 'limited', 'ref', 'springref'], ignored); // prettier-ignore
-    if (element.attributes.align === 'true') reader.unsupported(element, 'align="true"');
+    const ignored = ['solreflimit', 'solimplimit', 'solreffriction', 'solimpfriction', 'actuatorfrclimited', 'actuatorgravcomp', 'align', ...harmless]; // prettier-ignore
+    reader.expect(element, ['type', 'pos', 'axis', 'stiffness', 'damping', 'frictionloss', 'armature', 'range', 'limited', 'margin', 'ref', 'springref'], ignored); // prettier-ignore
+    if (reader.word(element, 'align', ['true', 'false', 'auto'], 'auto') === 'true')
+      reader.unsupported(element, 'align="true"');
     const type = freed ? 'free' : reader.word(element, 'type', ['hinge', 'slide', 'ball', 'free'], 'hinge');
     const angular = type === 'hinge' || type === 'ball' ? this.compiler.degree : 1;
     const range = this.range(element, 'range', 'limited');
@@ -195,8 +206,13 @@ export class BodyReader {
     if (norm(axis) === 0) reader.fail(element, 'axis must not be zero.');
     const reference = reader.number(element, 'ref', 0) * angular;
     const scalar = type === 'hinge' || type === 'slide';
+    // MuJoCo holds a joint by its margin within its range, in radians for all files.
+    const margin = reader.number(element, 'margin', 0);
+    const bounds = range && ([range[0] * angular + margin, range[1] * angular - margin] as const);
+    if (scalar && bounds !== undefined && !(bounds[0] < bounds[1]))
+      reader.fail(element, `margin ${margin} leaves nothing of the range.`);
     return {
-      name: element.attributes.name ?? otherwise,
+      name: element.attributes.name ?? this.jointNames.next(otherwise),
       element,
       kind: type === 'hinge' ? 'turn' : type,
       axis: turned(frame.rotation, axis),
@@ -205,7 +221,7 @@ export class BodyReader {
           ? origin
           : plus(frame.position, turned(frame.rotation, reader.vector(element, 'pos') ?? origin)),
       reference: scalar ? reference : 0,
-      range: scalar && range !== undefined ? [range[0] * angular, range[1] * angular] : undefined,
+      range: scalar ? bounds : undefined,
       armature: reader.number(element, 'armature', 0),
       damping: reader.number(element, 'damping', 0),
       friction: reader.number(element, 'frictionloss', 0),
@@ -227,7 +243,7 @@ export class BodyReader {
     return [range[0], range[1]];
   }
 
-  private geom(element: Element, frame: Place): {readonly solid: Solid; readonly weight: Weight} | undefined {
+  private geom(element: Element, frame: Place): {readonly solid?: Solid; readonly weight: Weight} | undefined {
     const {reader} = this;
     const ignored = ['contype', 'conaffinity', 'condim', 'priority', 'friction', 'solmix', 'solref', 'solimp', 'margin', 'gap', 'hfield', 'mesh', 'fitscale', ...harmless]; // prettier-ignore
     reader.expect(element, ['type', 'size', 'pos', 'fromto', 'mass', 'density', ...orientations], ignored);
@@ -242,12 +258,17 @@ export class BodyReader {
     }
     // A solid with a mesh has the size that fits the mesh.
     if (kind === 'mesh' || kind === 'sdf' || element.attributes.mesh !== undefined) return undefined;
+    const mass = reader.number(element, 'mass', undefined);
+    const given = mass === undefined ? {density: reader.number(element, 'density', 1000)} : {mass};
     if (kind === 'hfield') {
       reader.note(element, 'a height field, which is not drawn');
-      return {
-        solid: {kind: 'plane', size: [], place: here, colour: undefined},
-        weight: {mass: 0, centre: origin, inertia: none},
+      const box: Solid = {
+        kind: 'box',
+        size: this.fieldBox(element),
+        place: within(frame, this.place(element)),
+        colour: undefined,
       };
+      return {weight: weightOf(box, given)};
     }
     const ends = reader.numbers(element, 'fromto', 6);
     const sizes = {sphere: 1, capsule: 2, cylinder: 2, box: 3, ellipsoid: 3, plane: 3}[kind];
@@ -270,13 +291,27 @@ export class BodyReader {
       reader.fail(element, `size of a ${kind} must be ${sizes} positive number${sizes > 1 ? 's' : ''}.`);
     const colour = reader.numbers(element, 'rgba', 4);
     const solid: Solid = {kind, size: size.slice(0, sizes), place: within(frame, place), colour};
-    const mass = reader.number(element, 'mass', undefined);
-    return {
-      solid,
-      weight: weightOf(solid, mass === undefined ? {density: reader.number(element, 'density', 1000)} : {mass}),
-    };
+    return {solid, weight: weightOf(solid, given)};
+  }
+
+  /**
+   * Half edges of the box whose mass and inertia MuJoCo gives a height field, whatever its elevations: as high as half of
+   * the greatest elevation and the base.
+   */
+  private fieldBox(element: Element): V3 {
+    const {reader} = this;
+    const name = reader.required(element, 'hfield');
+    const field =
+      this.fields.find(one => fieldName(one) === name) ?? reader.fail(element, `there is no height field ${name}.`);
+    const [x, y, elevation, base] =
+      reader.numbers(field, 'size', 4) ?? reader.fail(field, `height field ${name} has no size.`);
+    return [x, y, elevation / 4 + base / 2];
   }
 }
+
+/** A height field without a name has that of its file, without folder and extension. */
+const fieldName = ({attributes: {name, file = ''}}: Element): string =>
+  name ?? file.replace(/^.*[\\/]/, '').replace(/\.[^.]*$/, '');
 
 const none: M3 = [origin, origin, origin];
 

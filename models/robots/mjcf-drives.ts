@@ -5,7 +5,7 @@
 import type {Drive} from './description.js';
 import type {BodyReader} from './mjcf-bodies.js';
 import type {Defaults} from './mjcf-settings.js';
-import type {Element, FileReader} from './xml.js';
+import type {Element, FileReader, FreeNames} from './xml.js';
 
 /** Attributes of each kind that is read, beside those of all. */
 const kinds: {readonly [tag: string]: readonly string[]} = {
@@ -43,6 +43,7 @@ export function driveOf(
   reader: FileReader,
   bodies: BodyReader,
   defaults: Defaults,
+  names: FreeNames,
 ): Drive[] {
   const elements = [...defaults.elements(given).filter(({tag}) => actuators.has(tag)), given];
   const odd = elements.find(({tag}) => !Object.hasOwn(kinds, tag));
@@ -53,7 +54,7 @@ export function driveOf(
   const setting = elements.reduce((before, element) => changed(before, element, reader), initial);
   const {gain, bias, gainType, biasType, dynType, attributes} = setting;
   const element = {...given, attributes};
-  const {joint = attributes.jointinparent, name = `actuator ${number + 1}`} = given.attributes;
+  const {joint = attributes.jointinparent, name = names.next(`actuator ${number + 1}`)} = given.attributes;
   if (given.attributes.joint !== undefined && given.attributes.jointinparent !== undefined)
     reader.fail(given, `actuator <${given.tag}> cannot have both joint and jointinparent.`);
   const affine = biasType === 'affine';

@@ -80,17 +80,25 @@ export function optionsOf(root: Element, reader: FileReader): {readonly gravity:
   reader.expect(merged, ['gravity', 'density', 'viscosity'], solver);
   for (const name of ['density', 'viscosity'])
     if (reader.number(merged, name, 0) !== 0) reader.unsupported(merged, `${name} of the medium`);
-  let weightless = false;
   for (const flag of merged.children) {
     if (flag.tag !== 'flag') {
       reader.unsupported(flag, `<${flag.tag}> of <option>`);
       continue;
     }
     reader.expect(flag, ['gravity', ...moving], solving);
-    if (reader.word(flag, 'gravity', ['enable', 'disable'], 'enable') === 'disable') weightless = true;
-    for (const name of moving)
-      if (flag.attributes[name] === 'disable') reader.unsupported(flag, `flag ${name}="disable"`);
   }
+  // The last one that sets a flag holds.
+  const disabled = (name: string): Element | undefined => {
+    const flag = merged.children.filter(({attributes}) => attributes[name] !== undefined).pop();
+    return flag !== undefined && reader.word(flag, name, ['enable', 'disable'], 'enable') === 'disable'
+      ? flag
+      : undefined;
+  };
+  for (const name of moving) {
+    const flag = disabled(name);
+    if (flag !== undefined) reader.unsupported(flag, `flag ${name}="disable"`);
+  }
+  const weightless = disabled('gravity') !== undefined;
   return {gravity: weightless ? [0, 0, 0] : (reader.vector(merged, 'gravity') ?? [0, 0, -9.81])};
 }
 

@@ -10,7 +10,7 @@ import {BodyReader} from './mjcf-bodies.js';
 import {driveOf} from './mjcf-drives.js';
 import {compilerOf, Defaults, optionsOf} from './mjcf-settings.js';
 import {robotModel, type Keyframe, type RobotModel} from './model.js';
-import {FileReader, readXml, type Element} from './xml.js';
+import {FileReader, FreeNames, readXml, type Element} from './xml.js';
 
 /** Options of `readMjcf` and `readUrdf`. */
 export interface ReadOptions {
@@ -75,12 +75,21 @@ export function readMjcf(text: string, options: ReadOptions = {}): RobotModel {
   const links = bodies.readWorld(root);
   const within = (tag: string): Element[] =>
     root.children.filter(section => section.tag === tag).flatMap(({children}) => children);
-  const drives = within('actuator').flatMap((element, i) => driveOf(element, i, reader, bodies, defaults));
-  const closures = within('equality').flatMap((element, i) => closureOf(element, i, reader, defaults));
+  const names = (tag: string): (string | undefined)[] => within(tag).map(({attributes: {name}}) => name);
+  const ofDrives = new FreeNames(names('actuator'));
+  const drives = within('actuator').flatMap((element, i) => driveOf(element, i, reader, bodies, defaults, ofDrives));
+  // Joints and equalities are all joints of the system.
+  const joints = links.flatMap(({freedoms}) => freedoms.map(({name}) => name));
+  const ofClosures = new FreeNames([...names('equality'), ...joints]);
+  const closures = within('equality').flatMap((element, i) => closureOf(element, i, reader, defaults, ofClosures));
+  const ofKeys = new FreeNames(names('keyframe'));
   const keys = within('keyframe').map((element, i): Keyframe => {
-    reader.expect(element, ['name', 'qpos', 'qvel'], ['time', 'act', 'mpos', 'mquat', 'ctrl']);
+    reader.expect(element, ['name', 'qpos', 'qvel', 'ctrl'], ['time', 'act', 'mpos', 'mquat']);
+    const {name, ctrl} = element.attributes;
+    if (names('keyframe').indexOf(name) < i && name !== undefined) reader.fail(element, `two keys are named ${name}.`);
+    if (ctrl !== undefined) reader.note(element, 'ctrl of a key is left out: give controls');
     return {
-      name: element.attributes.name ?? `key ${i + 1}`,
+      name: name ?? ofKeys.next(`key ${i + 1}`),
       position: reader.numbers(element, 'qpos', 0, Infinity),
       velocity: reader.numbers(element, 'qvel', 0, Infinity),
     };
@@ -93,9 +102,15 @@ function refuseIncludes(element: Element, reader: FileReader): void {
   for (const child of element.children) refuseIncludes(child, reader);
 }
 
-function closureOf(given: Element, number: number, reader: FileReader, defaults: Defaults): Closure[] {
+function closureOf(
+  given: Element,
+  number: number,
+  reader: FileReader,
+  defaults: Defaults,
+  names: FreeNames,
+): Closure[] {
   const element = defaults.complete(given, undefined, 'equality');
-  if (element.attributes.active === 'false') return [];
+  if (reader.word(element, 'active', ['true', 'false'], 'true') === 'false') return [];
   if ((given.tag !== 'connect' && given.tag !== 'weld') || element.attributes.body1 === undefined) {
     reader.unsupported(
       given,
@@ -103,10 +118,14 @@ function closureOf(given: Element, number: number, reader: FileReader, defaults:
     );
     return [];
   }
-  reader.expect(element, ['name', 'body1', 'body2', 'anchor', 'active'], ['class', 'solref', 'solimp', 'torquescale']);
-  const {body1, body2 = 'world', name = `${given.tag} ${number + 1}`} = element.attributes;
+  reader.expect(element, ['name', 'body1', 'body2', 'anchor', 'active', 'torquescale'], ['class', 'solref', 'solimp']);
+  const {body1, body2 = 'world', name = names.next(`${given.tag} ${number + 1}`)} = element.attributes;
   const anchor = reader.vector(element, 'anchor') as V3 | undefined;
-  if (given.tag === 'connect' && anchor === undefined) reader.fail(given, '<connect> has no anchor.');
-  const kind = given.tag === 'connect' ? 'point' : 'all';
-  return [{name, element, kind, links: [body1, body2], at: kind === 'point' ? (anchor ?? origin) : origin}];
+  const weld = given.tag === 'weld';
+  if (!weld && anchor === undefined) reader.fail(given, '<connect> has no anchor.');
+  // The scale weighs rotation against translation where a weld yields, which this one does not; 0 leaves rotation free. The
+  // anchor is a point of the first body to <connect>, of the second to <weld>.
+  const whole = weld && reader.number(element, 'torquescale', 1) !== 0;
+  const [kind, axesOf] = [whole ? 'all' : 'point', weld && !whole ? 1 : 0] as const;
+  return [{name, element, kind, links: [body1, body2], at: whole ? origin : (anchor ?? origin), axesOf}];
 }

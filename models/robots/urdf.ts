@@ -229,6 +229,8 @@ class UrdfReader {
       case 'floating':
         return [{...base, name, kind: 'free', axis}];
       case 'planar': {
+        if (bounds !== undefined && reader.number(bounds, 'lower', 0) !== reader.number(bounds, 'upper', 0))
+          reader.unsupported(bounds, 'the limit of a planar joint');
         // Along x and y as the shortest turn of z to the axis leaves them, which is what MuJoCo does.
         const [e, f, g] = ([[1, 0, 0], [0, 1, 0], [0, 0, 1]] as const).map(unit => turned(alongZ(axis), unit)); // prettier-ignore
         return [

@@ -49,6 +49,28 @@ export function readXml(text: string, file: string): Element {
   throw new DataError('bad-xml', `${file} has no element.`, {file});
 }
 
+/** Names for what has none: they differ from each other and from those that are taken. */
+export class FreeNames {
+  private readonly taken: Set<string>;
+  constructor(taken: Iterable<string | undefined>) {
+    this.taken = new Set([...taken].filter(name => name !== undefined));
+  }
+  /** The name itself, or followed by the first of (2), (3), … that makes it free. */
+  next(name: string): string {
+    let found = name;
+    for (let i = 2; this.taken.has(found); i++) found = `${name} (${i})`;
+    this.taken.add(found);
+    return found;
+  }
+}
+
+/** The names of elements of these tags, at any depth. */
+export const namesWithin = ({children}: Element, tags: readonly string[]): (string | undefined)[] =>
+  children.flatMap(child => [
+    ...(tags.includes(child.tag) ? [child.attributes.name] : []),
+    ...namesWithin(child, tags),
+  ]);
+
 /** Reads a file's elements. Unsupported parts are collected, and reported in one error. */
 export class FileReader {
   private readonly missing: Note[] = [];

@@ -103,7 +103,7 @@ describe('a joint from outside', () => {
     });
     const path = simulate(shelf, shelf.initial, {dt: 0.1, steps: 3, params: {level: 0.7}});
     path.dispose();
-    const {force} = shelf.reaction(path, 'shelf', {level: tf.scalar(0.7)});
+    const {force} = shelf.reaction(path, 'shelf', {level: 0.7});
     expect(force[11]).to.be.closeTo(3 * g, 1e-9);
   });
 

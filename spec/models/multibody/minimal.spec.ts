@@ -5,6 +5,7 @@ import {gaussLegendre, simulate} from '../../../lib/index.js';
 import type {BodySpec, Multibody, MultibodySpec, SavedMotion} from '../../../models/index.js';
 import {
   compound,
+  customJoint,
   cylindrical,
   distanceJoint,
   fixed,
@@ -223,5 +224,34 @@ describe('minimal coordinates', () => {
     });
     expect(largest(one)).to.be.above(1);
     expect(largest(one.map((x, i) => x - other[i]))).to.be.below(1e-8);
+  });
+
+  it('reactions take params as simulate does: a mass that hangs, and a loop whose height is one', () => {
+    const all = {of: {load: 2.1}, level: 0.7};
+    const load: BodySpec = {mass: ({of}) => (of as {load: tf.Tensor}).load, inertia: [1, 1, 1], position: [0, 0, 0.7]};
+    const held = (joints: MultibodySpec['joints'], coordinates: 'maximal' | 'minimal' = 'minimal'): Multibody =>
+      multibody({coordinates, gravity: [0, 0, -9.81], bodies: {load}, joints});
+    const pin = revolute('ground', 'load', {at: [0, 0, 1], axis: [0, 1, 0]});
+    // Beside its centre a shelf bears the load: the slide bears the moment, 1 times the weight.
+    const shelf = customJoint('ground', 'load', {
+      points: [[1, 0, 0.7]],
+      rows: ['height'],
+      gap: ({points, params: {level}}) => tf.sub(tf.slice(points, [0, 2], [1, 1]), level as tf.Tensor),
+    });
+    const borne = held({slide: prismatic('ground', 'load', {axis: [0, 0, 1]}), shelf});
+    const weight = 2.1 * 9.81;
+    for (const [system, joint, expected] of [
+      [held({pin}), 'pin', [0, 0, weight, 0, 0, 0]],
+      [held({pin}, 'maximal'), 'pin', [0, 0, weight, 0, 0, 0]],
+      [borne, 'shelf', [0, 0, weight, 0, 0, 0]],
+      [borne, 'slide', [0, 0, 0, 0, weight, 0]],
+    ] as const) {
+      const params = system === borne ? all : {of: all.of};
+      const path = simulate(system, system.initial, {...still, params});
+      path.dispose();
+      const {force, torque} = system.reaction(path, joint, params);
+      // 2.1 is no number of single precision.
+      [...force, ...torque].forEach((x, i) => expect(x, `${joint} ${i}`).to.be.closeTo(expected[i], 1e-12 * weight));
+    }
   });
 });

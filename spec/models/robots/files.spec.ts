@@ -156,12 +156,75 @@ describe('models from files', () => {
     const key = '<keyframe><key name="up" qpos="0.5 0.25" qvel="1 2"/></keyframe>';
     const robot = readMjcf(mjcf(two, `<equality><weld body1="a" body2="b"/></equality>${key}`));
     expect(robot.keyframes.up).to.deep.equal({q: [0.5, 0.25], v: [1, 2]});
+    const driven = `</worldbody><actuator><motor joint="j"/></actuator>${key.replace('qvel', 'ctrl="1" qvel')}<worldbody>`;
+    expect(readMjcf(mjcf(two + driven)).notes.map(({text: said}) => said)).to.include(
+      'ctrl of a key is left out: give controls',
+    );
     const run = simulate(robot, robot.initial, still);
     run.dispose();
     // Two hinges and a weld: nothing moves, and the hinges and the weld bear all weight.
     expect(largest(Array.from(run.values('a')))).to.be.below(1e-7);
     const sum = ['j', 'k'].map(joint => robot.reaction(run, joint).force[2]).reduce((a, b) => a + b);
     expect(sum).to.be.closeTo(3 * 9.81, 1e-6);
+  });
+
+  it('a weld without torquescale holds a point, of the axes of its second body; a part of it all', () => {
+    const box = '<geom type="box" size=".1 .2 .3"';
+    const arm = `<body name="a" euler="0 0 90"><joint axis="1 0 0"/>${box} pos="0 -1 0"/></body>`;
+    const free = `<body name="b" pos="2 0 0"><freejoint/>${box}/></body>`;
+    const starting = (weld: string, bodies: string): Float64Array => {
+      const robot = readMjcf(mjcf(`${bodies}</worldbody><equality><weld body1="b" ${weld}/></equality><worldbody>`));
+      const run = simulate(robot, robot.initial, still);
+      run.dispose();
+      return run.values('a');
+    };
+    // Of MuJoCo 3.14, its mass matrix, forces and Jacobian at the anchors solved as one system.
+    const held = [9.131116455844, 0.911301246315, -0.333921061934, -9.970059755365, -0.337518932677, -1.107530389807, -0.375211460833]; // prettier-ignore
+    const a = starting('body2="a" anchor=".3 -1.2 .1" torquescale="0"', arm + free);
+    expect(largest(held.map((x, i) => a[i] - x))).to.be.below(1e-9);
+    // About a point of the world at a distance of 3: −g m 3²/(J + m 3²) with m = 48 and J = 1.6.
+    const swung = starting('anchor="-1 0 0" torquescale="0"', free);
+    expect(swung[2]).to.be.closeTo((-9.81 * 48 * 9) / (1.6 + 48 * 9), 1e-9);
+    for (const scale of ['0.01', '1', '-3'])
+      expect(largest([...starting(`anchor="-1 0 0" torquescale="${scale}"`, free)])).to.be.below(1e-9);
+  });
+
+  it('a joint is stopped by its margin before the end of its range, in radians and lengths', () => {
+    const robot = readMjcf(
+      mjcf(
+        '<body><joint name="h" range="-30 40" margin="0.1"/><joint name="s" type="slide" range="-2 1" margin="0.2"/><geom size="1"/></body>',
+      ),
+    );
+    const [{steps = []}] = Object.values(robot.spec.joints as object) as {steps?: {limits: number[]}[]}[];
+    // MuJoCo 3.14 rests at 0.2491 and −0.9000 where it is pressed against 20 degrees and −1 with a margin of 0.1.
+    const degree = Math.PI / 180;
+    const expected = [-30 * degree + 0.1, 40 * degree - 0.1, -1.8, 0.8];
+    expect(largest(steps.flatMap(({limits}) => limits).map((x, i) => x - expected[i]))).to.be.below(1e-15);
+    expect(() => readMjcf(mjcf(hinge.replace('name="j"', 'name="j" range="0 1" margin="0.1"')))).to.throw(
+      DataError,
+      /line 4: margin 0\.1 leaves nothing/,
+    );
+  });
+
+  it('what has no name gets one that is free', () => {
+    const geom = '<geom size="0.1" mass="2"/>';
+    const robot = readMjcf(
+      mjcf(
+        `<body><freejoint/>${geom}</body><body><joint/><joint axis="0 1 0"/>${geom}</body><body name="body at line 4 (2)"><joint name="body at line 4 (3)"/>${geom}</body>`,
+        '<actuator><motor joint="body at line 4 (3)"/><motor name="actuator 1" joint="body at line 4 (3)"/></actuator><keyframe><key name="key 2"/><key/></keyframe><equality><connect name="connect 2" body1="body at line 4" anchor="0 0 0"/><connect body1="body at line 4" anchor="0 0 1"/></equality>',
+      ),
+    );
+    const [first, second] = ['body at line 4', 'body at line 4 (3)'];
+    expect(robot.links.map(({name}) => name)).to.deep.equal([first, second, 'body at line 4 (2)']);
+    expect(robot.joints.map(({name, joint}) => [name, joint])).to.deep.equal([
+      [`${first} joint 1`, `${first} joint 1`],
+      [`${second} joint 1`, `${second} (2)`],
+      [`${second} joint 2`, `${second} (2)`],
+      [second, second],
+    ]);
+    expect(robot.drives).to.deep.equal(['actuator 1 (2)', 'actuator 1']);
+    expect(Object.keys(robot.keyframes)).to.deep.equal(['key 2', 'key 2 (2)']);
+    expect(Object.keys(robot.spec.joints as object).slice(-2)).to.deep.equal(['connect 2', 'connect 2 (2)']);
   });
 
   it('a planar joint slides along the axes that MuJoCo has, the shortest turn of x, y and z to its own', () => {
@@ -204,6 +267,11 @@ describe('models from files', () => {
     expect(notes.map(({line, text: said}) => `${line} ${said}`)[0]).to.equal('2 not supported: <tendon>');
     const geom = '<body><joint/><geom type="mesh" mesh="m"/></body>';
     expect(refusal(() => readMjcf(mjcf(geom))).message).to.match(/line 4: a mesh that defines the inertia/);
+    const asleep = hinge.replace('name="a"', 'name="a" sleep="init"');
+    expect(refusal(() => readMjcf(mjcf(asleep))).message).to.match(/line 4: sleep="init"/);
+    const plane =
+      '<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="planar"><parent link="a"/><child link="b"/>\n<limit lower="-1" upper="1"/></joint></robot>';
+    expect(refusal(() => readUrdf(plane)).message).to.match(/line 2: the limit of a planar joint/);
     const urdf = '<robot name="r">\n<link name="a"/>\n<sensor/></robot>';
     expect(refusal(() => readUrdf(urdf)).message).to.match(/line 3: <sensor>/);
   });

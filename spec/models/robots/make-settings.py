@@ -26,6 +26,8 @@ def driven(defaults, drive):
     return model(hinged(weight), f"<default>{defaults}</default>", f"<actuator>{drive}</actuator>")
 
 
+heavy = '<inertial pos=".4 -.2 .1" mass="2" diaginertia="1 1.1 1.2"/>'  # its centre is not on the hinge
+field = '<asset><hfield name="h" nrow="2" ncol="2" size="1 2 3 .5" elevation="0 1 2 3"/></asset>'
 general = '<general gear="2 3" gainprm="30 31" biastype="affine" biasprm="1 2 -3 4"/>'
 files = {
     "a box from point to point is as wide as it is thick": model(hinged('<geom type="box" fromto="0 .1 .2 .5 .3 -.4" size=".1 .2 .3"/>')),
@@ -68,6 +70,19 @@ files = {
     "friction of a ball": model(f'<body name="a" euler="10 20 30"><joint type="ball" frictionloss="2" pos="1 0 0"/>{weight}</body>'),
     "friction of a free body": model(f'<body name="a" euler="10 20 30"><joint type="free" frictionloss="2"/>{weight}</body>'),
     "an unknown attribute of a key": model(hinged(weight), "", '<keyframe><key qpo="1"/></keyframe>'),
+    "a height field": model(hinged('<geom type="hfield" hfield="h" pos="1 2 3" euler="10 20 30"/>'), field),
+    "a height field with a mass, on a body that rides": model(hinged(f'{heavy}<body pos="1 0 0" euler="30 20 10"><geom type="hfield" hfield="h" mass="3"/></body>'), field),
+    "a height field beside an inertial": model(hinged(f'{heavy}<geom type="hfield" hfield="h"/>'), field),
+    "a height field that stands, and a total mass": model(hinged(f'{heavy}<geom size=".1" pos="1 0 0"/>', 'stiffness="5"') + '<body><geom type="hfield" hfield="h" density="1"/></body>', '<compiler settotalmass="5"/>' + field),
+    "a height field that there is not": model(hinged('<geom size=".1"/><geom type="hfield" hfield="g"/>'), field),
+    "gravity that is disabled and enabled": model(hinged(heavy), '<option><flag gravity="disable"/></option><option><flag gravity="enable"/></option>'),
+    "springs that are disabled and enabled": model(hinged(heavy, 'stiffness="5" springref="50"'), '<option><flag spring="disable"/></option><option><flag spring="enable"/></option>'),
+    "a flag of another word": model(hinged(weight), '<option><flag spring="off"/></option>'),
+    "a mocap of another word": model('<body mocap="1"/>' + hinged(weight)),
+    "an equality of another word": model(hinged(weight), "", '<equality><connect body1="a" anchor="1 0 0" active="no"/></equality>'),
+    "attributes of the world": f'<mujoco><default><default class="c"><joint armature="3"/></default></default><worldbody childclass="c">{hinged(weight)}</worldbody></mujoco>',
+    "two keys of a name": model(hinged(weight), "", '<keyframe><key name="k" qpos="1"/><key name="k" qpos="2"/></keyframe>'),
+    "a joint that is named as a body with two": model(f'<body name="a"><joint axis="1 0 0"/><joint axis="0 1 0"/>{weight}<body name="b" pos="1 1 1"><joint name="a"/>{weight}</body></body>'),
 }
 found = {}
 for name, xml in files.items():
