@@ -95,7 +95,7 @@ export class LoopEvents {
     for (const crossing of found) {
       if (events[crossing.event].then === 'record') continue;
       const located =
-        crossing.high === 0
+        crossing.high === 0 || crossing.theta * step.h <= smallestStep(step.t)
           ? {step: this.instantStep(step)}
           : locate(integrator, step, crossing, tolerance(crossing.event));
       if (located === 'none') continue;

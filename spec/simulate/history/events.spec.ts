@@ -4,9 +4,13 @@ import {expect} from 'chai';
 import type {Event, EventSpec, Scheme, SimulateOptions, Trajectory} from '../../../lib/index.js';
 import {
   adaptive,
+  bdf2,
+  bilateral,
   dopri5,
   event,
   EventError,
+  generalizedAlpha,
+  hht,
   implicitAdjoint,
   implicitEuler,
   implicitMidpoint,
@@ -14,7 +18,9 @@ import {
   newmark,
   ode,
   OptionError,
+  radauIIA5,
   rk4,
+  sdirk2,
   ShapeError,
   simulate,
   trapezoid,
@@ -303,6 +309,37 @@ describe('events', () => {
       (pullback({v: [...trajectory.values('v')].map((_, i) => (i === 10 ? 1 : 0))}).initial.v as Float64Array)[0],
     ).to.equal(-0.5);
   });
+
+  // Up with a speed of 1 and down again at t = 1, where rounding leaves the step before above zero: q(1.2) = s/2 − s² with s = 0.2.
+  for (const scheme of [bdf2(), radauIIA5(), sdirk2(), newmark(), generalizedAlpha(), hht({alpha: -0.2})])
+    for (const guided of [false, true])
+      it(`an event within rounding after a step of the grid: ${scheme.name}${guided ? ', constrained' : ''}`, () => {
+        const thrown = guided
+          ? mechanics({
+              mass: 1,
+              forces: () => tf.tensor1d([0, -2]),
+              constraints: [bilateral(({q}) => tf.gather(q, 0))],
+            })
+          : mechanics({mass: 1, forces: () => tf.tensor1d([-2])});
+        const height = guided ? 1 : 0;
+        const floor = event({
+          when: ({q}) => tf.gather(q, height),
+          direction: 'falling',
+          then: ({v}) => ({v: tf.mul(v, -0.5)}),
+        });
+        for (const dt of [0.1, 0.05]) {
+          const options = {scheme, dt, t1: 1.2, saveAt: 'end', events: [floor]} as const;
+          const from = guided ? {q: [0, 0], v: [0, 1]} : {q: [0], v: [1]};
+          const {trajectory, pullback} = simulate.vjp(thrown, from, options);
+          expect(trajectory.events.map(({t}) => t)).to.have.length(1);
+          expect(trajectory.events[0].t).to.be.closeTo(1, 1e-12);
+          expect(trajectory.values('q').at(-1)).to.be.closeTo(0.06, 1e-9);
+          // Of a start at speed T: q = T s/2 − s² with s = 1.2 − T.
+          const cotangent = [...trajectory.values('v')].map((_, i, all) => (i === all.length - 1 ? 1 : 0));
+          const {initial} = pullback({q: cotangent});
+          expect((initial.v as Float64Array)[height]).to.be.closeTo(0, 1e-9);
+        }
+      });
 
   it('an event function that is zero at the start has not crossed it', () => {
     expect(
