@@ -45,6 +45,8 @@ export interface Linearization {
   readonly eigenvalues: readonly Eigenvalue[];
   /** What the n numbers are: 'q[3]' a deviation of the position by the third unit velocity for a time of one, 'v[3]' one of the velocity, 'y[3]'. */
   readonly coordinates: readonly string[];
+  /** That the motion is not steady at this state, where it is not. */
+  readonly warnings: readonly string[];
 }
 
 /** v⁺ is the acceleration, y⁺ the rate; nothing moves. */
@@ -139,14 +141,18 @@ const settings = ({params, inputs}: LinearizeOptions) => ({params, inputs, schem
 const units = (size: number): Float64Array[] =>
   Array.from({length: size}, (_, i) => Float64Array.from({length: size}, (_x, j) => (i === j ? 1 : 0)));
 
-function ofOde(system: System, state: OdeInitial, options: LinearizeOptions): Linearization {
+function ofOde(system: OdeSystem, state: OdeInitial, options: LinearizeOptions): Linearization {
   const {shape, values} = readNumeric(state.y, 'the state');
   const directions = units(values.length).map(y => ({initial: {y: shaped(y, shape)}}));
-  const {trajectory, tangents} = simulate.jvps(system as never, state, settings(options), directions);
+  const {trajectory, tangents} = simulate.jvps(system, state, settings(options), directions);
   trajectory.dispose();
-  const columns = tangents.map(tangent => (tangent as {y: Float64Array}).y.subarray(values.length));
+  const columns = tangents.map(tangent => tangent.y.subarray(values.length));
   const A = Array.from(values, (_, i) => columns.map(column => column[i]));
-  return {A, eigenvalues: eigenvaluesOf(A), coordinates: A.map((_, i) => `y[${i}]`)};
+  const rate = trajectory.values('y').slice(values.length);
+  return {
+    ...{A, eigenvalues: eigenvaluesOf(A), coordinates: A.map((_, i) => `y[${i}]`)},
+    warnings: unsteady("y''", combined(columns, rate), columns),
+  };
 }
 
 /** M δy' = J δy, less what is algebraic. */
@@ -178,7 +184,7 @@ function withMass(system: OdeSystem, state: OdeInitial, options: LinearizeOption
     matrixOf(mass, n),
     dense(n, n, (i, j) => named[j].y[n + i]),
   );
-  return {A, eigenvalues: eigenvaluesOf(A), coordinates: free.map(i => `y[${i}]`)};
+  return {A, eigenvalues: eigenvaluesOf(A), coordinates: free.map(i => `y[${i}]`), warnings: []};
 }
 
 /** f this small beside y is what an equilibrium leaves of it. */
@@ -227,7 +233,20 @@ function ofMechanics(system: MechanicalSystem, state: MechanicalInitial, options
     A,
     eigenvalues: eigenvaluesOf(A),
     coordinates: free.map(k => (k < nv ? `q[${k}]` : `v[${k - nv}]`)),
+    warnings: unsteady("v'", trajectory.values('v').slice(nv), accelerations),
   };
+}
+
+/** Accelerations this small beside what unit deviations make are those of a steady motion, known to so many digits. */
+const steady = 1e-6;
+
+/** @param columns what the same is for unit deviations of the state */
+function unsteady(name: string, acceleration: Float64Array, columns: readonly Float64Array[]): string[] {
+  const size = largest(acceleration);
+  if (!(size > steady * Math.max(1, ...columns.map(largest)))) return [];
+  return [
+    `The motion is not steady at this state: ${name} is up to ${Number(size.toPrecision(3))}. A is that of this instant; unless the system is linear it changes along the motion, and its eigenvalues do not tell how deviations grow. Take a state of rest (equilibrium), or coordinates in which velocities stay constant, as minimal ones of a body that goes around.`,
+  ];
 }
 
 /** q', φ, φ' and ψ, flat. */

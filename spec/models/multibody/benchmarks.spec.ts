@@ -32,7 +32,8 @@ describe('the benchmark bicycle', () => {
   for (const [speed, expected] of published) {
     it(`has the published eigenvalues at ${speed} m/s to 1e-9`, () => {
       const system = bicycle(speed);
-      const {A, eigenvalues, coordinates} = linearize(system, system.initial);
+      const {A, eigenvalues, coordinates, warnings} = linearize(system, system.initial);
+      expect(warnings).to.deep.equal([]);
       expect(A.length).to.equal(10);
       expect(coordinates.length).to.equal(10);
       // Place, heading and the wheels' angles are indifferent, and so is the speed.
