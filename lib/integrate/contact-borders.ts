@@ -1,6 +1,6 @@
 /**
  * Which contacts of a state are on a border of their laws: gap and force both zero, or a slip of zero with all the friction that there is.
- * A motion has several derivatives there, and warnings (warnings.ts) and derivatives (contact-forces.ts) look at it.
+ * A motion has several derivatives there, and warnings (warnings.ts) say so.
  */
 import type {StepExecutable} from '../step/buffers.js';
 import type {Runnable} from './runnable.js';

@@ -10,7 +10,6 @@ import type {NewtonStatus} from '../newton/index.js';
 import {backtracking, NewtonIteration} from '../newton/index.js';
 import {contactSoftness, derivativeSoftness} from '../system/contact-softness.js';
 import {fewestRows} from '../system/contact-laws.js';
-import {ContactBorders} from './contact-borders.js';
 import {ContactImpulses} from './contact-impulses.js';
 import type {Counters} from './counters.js';
 import type {Runnable} from './runnable.js';
@@ -60,14 +59,12 @@ export class ContactForces {
     private readonly prepared: Runnable,
     private readonly counters: Counters,
     private readonly impulses: ContactImpulses | undefined,
-    private readonly borders: ContactBorders | undefined,
-    private readonly begin: Float64Array,
   ) {}
 
   /** Undefined where no contact asks for it. */
   static of(
     prepared: Runnable,
-    forward: StepExecutable<'guess' | 'jacobian' | 'residual' | 'contactLaws' | 'touching'>,
+    forward: StepExecutable<'guess' | 'jacobian' | 'residual' | 'contactLaws'>,
     system: StepSystem,
     iteration: NewtonIteration,
     counters: Counters,
@@ -97,8 +94,6 @@ export class ContactForces {
       prepared,
       counters,
       ContactImpulses.of(prepared, forward, system, counters),
-      ContactBorders.of(prepared, () => forward),
-      new Float64Array(state.size),
     );
   }
 
@@ -121,13 +116,15 @@ export class ContactForces {
   }
 
   /**
-   * After a step that ends on a border of the laws: z where its derivatives are taken, which is off by as little as `derivativeSoftness` makes of
-   * forces. There the equations that derivatives are those of hold, so that each contact is on the side of stick and slip that they
-   * have it on. Of forces that cannot be told apart those nearest to the last step's are often on a border of the laws; which
-   * side of it rounding shows there is chance. (A box that slides with resistance against rolling: derivatives were nearly twice what they should be.)
+   * z where the derivatives of a step are taken, whose forces are those nearest to the last step's: the solution of the equations that derivatives are those of,
+   * off by as little as `derivativeSoftness` makes of forces. Of forces that cannot be told apart, what the motion makes of the share of each is in what the
+   * equations differ by between the two. (A box that slides on the edges of another and turns: derivatives by its place were off by a hundredth in a
+   * step.) And each contact is on the side of stick and slip that these equations have it on: forces nearest to the last step's are often on a border of the
+   * laws, and which side of it rounding shows there is chance.
    */
   linearizeHere(): void {
     const {system, iteration, anchor, offsets} = this;
+    if (!this.inStep) return;
     const found = system.z.slice();
     iteration.forget();
     const status = iteration.find(false);
@@ -137,18 +134,6 @@ export class ContactForces {
       most = Math.max(most, Math.abs(found[i]));
     }
     if (status !== 'converged' || apart > settledSlowly * most) system.z.set(found);
-  }
-
-  /** Whether the step that was found ends on a border, with forces nearest to the last step's. @param end the state there, at time t */
-  onBorder(state: Float64Array, end: Float64Array, t: number): boolean {
-    const {borders, begin} = this;
-    if (!this.inStep || borders === undefined) return false;
-    begin.set(state);
-    state.set(end);
-    borders.look(t);
-    state.set(begin);
-    for (let row = 0; row < borders.rows; row++) if (borders.isOn(row)) return true;
-    return false;
   }
 
   /** @param impulses whether those by themselves are tried where Newton's method fails */

@@ -283,7 +283,7 @@ export class Stepper {
     else narrow();
     this.updates++;
     if (this.contacts !== undefined && (this.record !== undefined || this.differentiated))
-      this.linearize(this.contacts, t, h, narrow);
+      this.linearize(this.contacts, narrow);
     // Of an explicit scheme too, whose unknowns no iteration has looked at.
     if (!(this.vectors.largest(next) < Infinity)) return 'not-finite';
     this.errors?.make();
@@ -297,12 +297,9 @@ export class Stepper {
     return 'completed';
   }
 
-  /** What is recorded of a step on a border of the contact laws is where its derivatives are taken; its end stays. */
-  private linearize(contacts: ContactForces, t: number, h: number, narrow: (() => void) | undefined): void {
-    const {state, next} = this;
-    const isOn = contacts.onBorder(state, next, t + h);
-    if (this.t !== undefined) this.t[0] = t;
-    if (!isOn) return;
+  /** What is recorded of a step with contacts is where its derivatives are taken; its end stays. */
+  private linearize(contacts: ContactForces, narrow: (() => void) | undefined): void {
+    const {next} = this;
     const end = next.slice();
     contacts.linearizeHere();
     narrow?.();
