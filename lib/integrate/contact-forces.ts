@@ -54,6 +54,7 @@ export class ContactForces {
     /** λ of the state and of the unknown. */
     private readonly offsets: {readonly state: number; readonly unknown: number},
     private readonly guess: () => void,
+    private readonly h: Float64Array | undefined,
     private readonly system: StepSystem,
     private readonly iteration: NewtonIteration,
     private readonly prepared: Runnable,
@@ -89,6 +90,7 @@ export class ContactForces {
       anchor,
       offsets,
       forward.program('guess'),
+      forward.find('h'),
       system,
       iteration,
       prepared,
@@ -136,12 +138,28 @@ export class ContactForces {
     if (status !== 'converged' || apart > settledSlowly * most) system.z.set(found);
   }
 
+  /**
+   * The guess anew, with accelerations without contacts that are of no order: beside joints these are unknowns with linear equations of their own, and Newton's
+   * first step finds them from anywhere. From zero, bodies at rest approach each other by rounding alone, and when contacts close has a derivative without bound.
+   * @returns whether there are such unknowns
+   */
+  private accelerate(): boolean {
+    const {prepared, system, iteration, h} = this;
+    const a = prepared.traced.unknown.block('a');
+    if (a === undefined || h === undefined) return false;
+    this.guess();
+    iteration.forget();
+    for (let i = 0; i < a.size; i++) system.z[a.offset + i] = Math.sin(i + 1) / h[0];
+    return true;
+  }
+
   /** @param impulses whether those by themselves are tried where Newton's method fails */
   private findInStep(impulses: boolean): NewtonStatus {
     const {relaxation, iteration} = this;
     this.guess();
     relaxation[0] = contactSoftness;
     let status = iteration.find(false);
+    if (status === 'singular' && this.accelerate()) status = iteration.find(false);
     if (status === 'converged') status = this.settle();
     const found = status === 'converged';
     relaxation[0] = 0;
