@@ -19,6 +19,9 @@ const spellings: Readonly<Record<TimeUnit, RegExp>> = {
   d: /^(?:d|days?)$/,
 };
 
+/** Units of time that are not read, and never meant as seconds. */
+const unread = /^(?:weeks?|months?|years?)$/;
+
 /** Options of `sampleTimes`. */
 export interface SampleTimesOptions {
   /**
@@ -75,7 +78,8 @@ function unitOf(column: string): TimeUnit {
   const unit = (Object.keys(spellings) as TimeUnit[]).find(one => word !== undefined && spellings[one].test(word));
   const slash = /\/\s*([^/]*)$/.exec(name)?.[1];
   // What stands where a unit does; 'imu/time' and 'header/stamp' are paths to the times.
-  const place = bracket ?? (/^(?:t$|t_|t\d|time|stamp|clock)/i.test(slash ?? 't') ? undefined : slash);
+  const named = bracket ?? (/^(?:t$|t_|t\d|time|stamp|clock)/i.test(slash ?? 't') ? undefined : slash);
+  const place = named ?? (word !== undefined && unread.test(word) ? word : undefined);
   // '(10 ms)' is a multiple.
   if (unit !== undefined && !/\d/.test(place ?? '')) return unit;
   if (place === undefined) return 's';

@@ -171,6 +171,8 @@ describe('data', () => {
 
     it('in a unit that is not known are an error, which lists those that are', async () => {
       for (const [column, unit] of [
+        ['week', 'week'],
+        ['time_years', 'years'],
         ['time (fortnights)', 'fortnights'],
         ['t [10 ms]', '10 ms'],
         ['t/1e-3 s', '1e-3 s'],
