@@ -95,16 +95,17 @@ function mechanical(
   next: Blocks,
 ): Blocks {
   const slopes = [tf.mul(h, x.v), tf.mul(h, next.v)] as const;
-  // The acceleration of M⁻¹f knows nothing of constraints: with them the cubic is taken.
-  if (order < 3 || constraints !== undefined) {
+  // The acceleration of M⁻¹f knows nothing of constraints: with them that which the scheme carries is taken, if it does.
+  const carried = constraints !== undefined && 'a' in x && 'a' in next;
+  if (order < 3 || (constraints !== undefined && !carried)) {
     const q = cubic(x.q, next.q, ...slopes);
     return {q: polynomial(theta, q), v: order < 2 ? linear(theta, x.v, next.v) : slope(theta, x.v, h, q)};
   }
   const {q, v} = hermiteQuintic(
     theta,
     h,
-    {...x, a: acceleration(x.q, x.v, t)},
-    {...next, a: acceleration(next.q, next.v, tf.add(t, h))},
+    carried ? x : {...x, a: acceleration(x.q, x.v, t)},
+    carried ? next : {...next, a: acceleration(next.q, next.v, tf.add(t, h))},
   );
   return {q, v};
 }

@@ -5,6 +5,7 @@ import type {Scheme, RunSettings} from '../../../lib/index.js';
 import {
   adaptive,
   batch,
+  bilateral,
   constant,
   defineScheme,
   dopri5,
@@ -103,6 +104,53 @@ describe('states between steps', () => {
       );
     });
   }
+
+  describe('with constraints: by the accelerations that schemes carry', () => {
+    const weight = mechanics({
+      mass: 1,
+      forces: () => tf.tensor1d([0, -9.81]),
+      constraints: [bilateral(({q}) => tf.div(tf.sub(tf.sum(tf.square(q)), 1), 2))],
+    });
+    // The same pendulum by its angle.
+    const swing = mechanics({mass: 1, forces: ({q}) => tf.mul(-9.81, tf.sin(q))});
+    const path = simulate(swing, {q: Math.PI / 2, v: 0}, {scheme: rk4(), dt: end / 4000, t1: end, saveAt: times});
+    const [angles, rates] = [path.values('q'), path.values('v')];
+    const exactly = (f: (angle: number, rate: number) => [number, number]): Float64Array =>
+      Float64Array.from({length: 2 * times.length}, (_, i) => f(angles[i >> 1], rates[i >> 1])[i % 2]);
+    const [q, v] = [
+      exactly(angle => [Math.sin(angle), -Math.cos(angle)]),
+      exactly((angle, rate) => [rate * Math.cos(angle), rate * Math.sin(angle)]),
+    ];
+    const errors = (scheme: Scheme, stabilization: 'ggl' | undefined, steps: number): [number, number] => {
+      const run = simulate(
+        weight,
+        {q: [1, 0], v: [0, 0]},
+        {scheme, dt: end / steps, steps, saveAt: times, ...(stabilization === undefined ? {} : {stabilization})},
+      );
+      return [distance([run.values('q')], [q]), distance([run.values('v')], [v])];
+    };
+    // Orders of q and v; with the cubic they were 3 and 3 at most.
+    for (const [title, scheme, stabilization, ofPosition, ofVelocity] of [
+      ['radauIIA5, ggl', radauIIA5(), 'ggl', 5, 4],
+      ['kvaerno5', kvaerno5(), undefined, 5, 5],
+      ['gaussLegendre(3)', gaussLegendre({stages: 3}), undefined, 6, 5],
+    ] as const)
+      it(title, () => {
+        const [coarse, fine] = [20, 40].map(steps => errors(scheme, stabilization, steps));
+        expect(order(coarse[0], fine[0])).to.be.above(ofPosition - 0.3);
+        expect(order(coarse[1], fine[1])).to.be.above(ofVelocity - 0.3);
+      });
+
+    it('and adaptive steps have between their ends about the digits that they have there', () => {
+      const run = simulate(
+        weight,
+        {q: [1, 0], v: [0, 0]},
+        {scheme: kvaerno5(), dt: 0.01, t1: end, control: adaptive({rtol: 1e-8, atol: 1e-8}), saveAt: times},
+      );
+      expect(distance([run.values('q')], [q])).to.be.below(1e-7);
+      expect(distance([run.values('v')], [v])).to.be.below(1e-6);
+    });
+  });
 
   it('of stiff steps: no slope is asked for where it is only rounding', () => {
     // On the slow motion y = cos t to 1e-12, a slope is known to 1e12·1e-16 at best, and h times that is 1e-5.
