@@ -12,6 +12,8 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import type {Blocks} from '../system/equations.js';
+import {derivativeAlong} from '../trace/differentials.js';
+import {constantTensor} from '../trace/trace.js';
 import type {StepPoint} from './scheme.js';
 
 /** c₀ + θ(c₁ + θ(c₂ + …)). */
@@ -111,22 +113,32 @@ function mechanical(
 }
 
 /**
- * With hidden states or kinematics v is not the derivative of q, and takes its own cubic. Where constraints push and their
- * accelerations are not carried, v is linear, of the order of such a scheme.
+ * With hidden states or kinematics v is not the derivative of q, and takes its own cubic; the curvature of q is that of N(q)v along the motion. Where
+ * constraints push and their accelerations are not carried, v is linear, of the order of such a scheme.
  */
 function general(theta: tf.Tensor, order: number, at: StepPoint, next: Blocks): Blocks {
   const {x, t, h, acceleration, constraints, positionRate} = at;
   const end = tf.add(t, h);
-  const rate = ({q, v}: Blocks, when: tf.Tensor): tf.Tensor => tf.mul(h, positionRate(q, v, when));
+  const rate = ({q, v}: Blocks, when: tf.Tensor): tf.Tensor => positionRate(q, v, when);
   const known = 'a' in x || constraints === undefined;
   const slope = (place: Blocks, when: tf.Tensor): tf.Tensor =>
-    tf.mul(h, 'a' in x ? place.a : acceleration(place.q, place.v, when));
+    'a' in x ? place.a : acceleration(place.q, place.v, when);
+  const scaled = (f: typeof rate): readonly [tf.Tensor, tf.Tensor] => [tf.mul(h, f(x, t)), tf.mul(h, f(next, end))];
+  const bend = (place: Blocks, when: tf.Tensor): tf.Tensor =>
+    tf.mul(
+      h,
+      derivativeAlong(
+        ({q, v, t: now}) => positionRate(q, v, now),
+        {q: place.q, v: place.v, t: when},
+        {q: rate(place, when), v: slope(place, when), t: constantTensor(1, [])},
+      ),
+    );
   return {
-    q: hermiteCubic(theta, x.q, next.q, rate(x, t), rate(next, end)),
-    v:
-      order < 2 || !known
-        ? linear(theta, x.v, next.v)
-        : hermiteCubic(theta, x.v, next.v, slope(x, t), slope(next, end)),
+    q:
+      order < 3 || !known
+        ? hermiteCubic(theta, x.q, next.q, ...scaled(rate))
+        : polynomial(theta, quintic(x.q, next.q, ...scaled(rate), ...scaled(bend))),
+    v: order < 2 || !known ? linear(theta, x.v, next.v) : hermiteCubic(theta, x.v, next.v, ...scaled(slope)),
   };
 }
 

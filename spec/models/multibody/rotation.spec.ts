@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {Scheme} from '../../../lib/index.js';
-import {gaussLegendre, generalizedAlpha, implicitMidpoint, simulate} from '../../../lib/index.js';
+import {gaussLegendre, generalizedAlpha, implicitMidpoint, kvaerno5, simulate} from '../../../lib/index.js';
 import {multibody, spherical} from '../../../models/index.js';
 import {largest, order} from '../../simulate/numbers.js';
 import {freeRotation} from './elliptic.js';
@@ -214,5 +214,55 @@ describe('the steady top', () => {
     const energy = path.values('observed');
     expect(energy[0]).to.be.closeTo(1269.975, 5e-4);
     expect(largest(energy.map(e => e - energy[0]))).to.be.below(1e-3);
+  });
+});
+
+describe('a top between its steps', () => {
+  const [arm, turn] = [
+    [0.7, 0, -0.7],
+    [0.5, 1, 4],
+  ];
+  const top = multibody({
+    gravity: [0, 0, -9.81],
+    bodies: {
+      body: {
+        ...{mass: 1, inertia: [0.1, 0.1, 0.02], position: arm as [number, number, number]},
+        // ω × r.
+        velocity: [0, 1, 2].map(i => {
+          const [j, k] = [(i + 1) % 3, (i + 2) % 3];
+          return turn[j] * arm[k] - turn[k] * arm[j];
+        }) as [number, number, number],
+        angularVelocity: turn as [number, number, number],
+      },
+    },
+    joints: {point: spherical('ground', 'body', {at: [0, 0, 0]})},
+  });
+  const saveAt = [0.312, 0.551, 0.807, 0.963];
+  const run = (scheme: Scheme, dt: number) => simulate(top, top.initial, {scheme, dt, t1: 1, saveAt});
+
+  it('has its pose with order 5 and its velocity with 4, of schemes with as much', () => {
+    const exact = run(gaussLegendre({stages: 4}), 0.005);
+    for (const scheme of [kvaerno5(), gaussLegendre({stages: 3})]) {
+      const errors = [0.1, 0.025].map(dt => {
+        const path = run(scheme, dt);
+        return (['q', 'v'] as const).map(name => largest(path.values(name).map((x, i) => x - exact.values(name)[i])));
+      });
+      // With a cubic for the pose it was 3.
+      expect(order(errors[0][0], errors[1][0]) / 2, scheme.name).to.be.above(4.8);
+      expect(order(errors[0][1], errors[1][1]) / 2, scheme.name).to.be.above(3.6);
+    }
+  });
+
+  it('has derivatives there that are those of differences', () => {
+    const options = {scheme: kvaerno5(), dt: 0.05, t1: 1, saveAt};
+    const [q, v] = [top.initial.q as number[][], top.initial.v as number[][]];
+    const prepared = simulate.prepare(top, top.initial, {...options, consistent: 'project'});
+    const spin = (by: number): number =>
+      prepared.run({initial: {q, v: [v[0].map((x, i) => (i === 5 ? x + by : x))]}}).values('q')[2 * 7 + 4];
+    const cotangent = saveAt.map((_, k) => [[0, 0, 0, 0, k === 2 ? 1 : 0, 0, 0]]);
+    const {initial} = prepared.vjp({initial: {q, v}}).pullback({q: cotangent});
+    const slope = (spin(1e-5) - spin(-1e-5)) / 2e-5;
+    expect(Math.abs(slope)).to.be.above(1e-3);
+    expect((initial.v as Float64Array)[5]).to.be.closeTo(slope, 1e-7);
   });
 });
