@@ -408,6 +408,7 @@ export class HistoryLoop implements Loop, EventfulLoop {
 
   fail(status: Failure | 'too-many-steps', t: number, h: number): false {
     this.status = status;
+    this.saver.flush();
     const {stepper} = this.integrator;
     if (status === 'too-many-steps' || this.adaptive)
       this.error = historyFailure(this.prepared, status, t, h, this.counters, this.stiff.sentence);

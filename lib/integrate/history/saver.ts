@@ -124,12 +124,18 @@ export class Saver {
 
   /** At the end of the run, on which an event falls: what is to be saved, with the step that would follow, if there is one. */
   settle(t: number, step: Taken | undefined): void {
-    const {saving, last, integrator} = this;
+    const {saving, last} = this;
     if (saving.kind === 'end' && last !== t) this.due = t;
     if (step !== undefined) this.within(step, true);
-    if (this.due !== undefined) this.put(this.due, integrator.state, 1);
-    this.due = undefined;
+    this.flush();
     this.finish(t, false, undefined);
+  }
+
+  /** Saves what was to be saved with the next step, of which there is none. */
+  flush(): void {
+    const {due, integrator} = this;
+    if (due !== undefined) this.put(due, integrator.state, 1);
+    this.due = undefined;
   }
 
   /** The present state, at t, was made anew: where it is saved already, it is saved so. */

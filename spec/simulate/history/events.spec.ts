@@ -308,6 +308,13 @@ describe('events', () => {
     expect(
       (pullback({v: [...trajectory.values('v')].map((_, i) => (i === 10 ? 1 : 0))}).initial.v as Float64Array)[0],
     ).to.equal(-0.5);
+    // A run that fails in the next step has saved what came before it.
+    const failed = {...options, t1: 2, throw: false} as const;
+    const [plain, kept] = [simulate(ends, {q: 4, v: 0}, failed), simulate.vjp(ends, {q: 4, v: 0}, failed).trajectory];
+    expect(kept.status).not.to.equal('completed');
+    expect([...kept.values('t')]).to.deep.equal([...plain.values('t')]);
+    expect(kept.values('t').at(-1)).to.equal(1);
+    expect([...kept.values('v')]).to.deep.equal([...plain.values('v')]);
   });
 
   // Up with a speed of 1 and down again at t = 1, where rounding leaves the step before above zero: q(1.2) = s/2 − s² with s = 0.2.
