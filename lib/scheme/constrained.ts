@@ -55,7 +55,7 @@ export function instantBalance(
 ): {a: tf.Tensor; lambda: tf.Tensor} {
   const constraints = constraintsOf(at);
   return {
-    a: tf.sub(at.mass(q, a), tf.add(at.force(q, v, t), constraints.reaction({q, v, t}, lambda))),
+    a: tf.sub(at.mass(q, a), tf.add(at.force(q, v, t), constraints.reactionAtInstant({q, v, t}, lambda))),
     lambda: constraints.instant({q, v, t}, a, lambda, rowScale(at, at.h, 1), at.h),
   };
 }

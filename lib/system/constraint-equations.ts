@@ -73,16 +73,29 @@ export function constraintEquations(
   const count = parts.reduce((sum, part) => sum + part.count, 0);
   const contacts = parts.filter(part => part instanceof Contact);
   const {motion} = context;
+  const reactionOf = (of: readonly ConstraintPart[], at: Place, lambda: tf.Tensor, read: boolean): tf.Tensor => {
+    const terms = of.map(part => part.reaction(at, lambda));
+    if (multiplierForce !== undefined && read) terms.push(multiplierForce(at, lambda));
+    return terms.length === 0 ? tf.zerosLike(at.v) : terms.reduce((sum, term) => tf.add(sum, term));
+  };
   const collect = (rows: (part: ConstraintPart) => tf.Tensor): tf.Tensor => concatenated(parts.map(rows));
   return {
     count,
     coefficients: () => coefficientsOf(constraints, context.params),
-    reaction: (at, lambda, of) => {
-      const terms = parts.filter(({kind}) => of === undefined || of(kind)).map(part => part.reaction(at, lambda));
-      if (multiplierForce !== undefined && (of === undefined || of === forces.rigid))
-        terms.push(multiplierForce(at, lambda));
-      return terms.length === 0 ? tf.zerosLike(at.v) : terms.reduce((sum, term) => tf.add(sum, term));
-    },
+    reaction: (at, lambda, of) =>
+      reactionOf(
+        parts.filter(({kind}) => of === undefined || of(kind)),
+        at,
+        lambda,
+        of === undefined || of === forces.rigid,
+      ),
+    reactionAtInstant: (at, lambda) =>
+      reactionOf(
+        parts.filter(part => !(part instanceof FrictionalContact)),
+        at,
+        lambda,
+        true,
+      ),
     rows: (at, lambda, scale, spring = at) => collect(part => part.rows(at, lambda, scale, spring)),
     still: (at, displacement, lambda, scale) => collect(part => part.still(at, displacement, lambda, scale)),
     touching: (at, lambda, scale) =>

@@ -53,6 +53,8 @@ export interface Constraints {
    * @param of selects kinds, see `forces`; default all. Force terms that read λ are part of all, and of `forces.rigid`
    */
   reaction(at: Place, lambda: tf.Tensor, of?: (kind: ConstraintKind) => boolean): tf.Tensor;
+  /** The same at one instant, when contacts with friction have no force: their λ is zero. */
+  reactionAtInstant(at: Place, lambda: tf.Tensor): tf.Tensor;
   /**
    * [count], zero where the constraints hold with these multipliers.
    * @param spring where springs are met; default `at`
