@@ -4,8 +4,11 @@
  * and its second derivatives are not to be relied on; these may be nested in any order.
  */
 import type * as tf from '@tensorflow/tfjs';
-import {orZeros, pullback, pushforward} from '../graph/differentiate.js';
+import {orZeros, pullback, pushforward, transposeLinear} from '../graph/differentiate.js';
+import {add, gather, input, mul, sum, zeros} from '../graph/build.js';
+import {jacobianProgram} from '../graph/jacobian-program.js';
 import type {Node} from '../graph/node.js';
+import {topological} from '../graph/node.js';
 import {substitute} from '../graph/simplify.js';
 import {sparsityPattern} from '../graph/sparsity.js';
 import type {Captured} from './trace.js';
@@ -110,4 +113,50 @@ export function transposedProduct(
   const {inputs, output} = isolated;
   const [product] = pullback([output], [inputs[name]], [nodeOf(cotangent)]);
   return tensorOf(substitute([orZeros(product, inputs[name])], placeOf(isolated, at))[0]);
+}
+
+/** An affine function of one tensor, f(x) = f(0) + J x, with J as numbers. */
+export interface AffineFunction {
+  /** f(x), [rows]. */
+  at(x: tf.Tensor): tf.Tensor;
+  /** Jᵀ·cotangent, of the shape of x. */
+  transposed(cotangent: tf.Tensor): tf.Tensor;
+}
+
+/**
+ * A function that is affine in one of its tensors, with the entries of its Jacobian that are not zero: they are computed once for all x, and each
+ * f(x) and Jᵀ·cotangent is then a product with them, where derivatives of f are as long as f. Undefined where f is not
+ * affine by its operations. Only inside a trace.
+ * @param f [rows]
+ */
+export function affineIn(f: (at: Tensors) => tf.Tensor, at: Tensors, name: string): AffineFunction | undefined {
+  const isolated = isolate(f, at);
+  const {inputs, output} = isolated;
+  const x = inputs[name];
+  const {pattern, values, tangent} = jacobianProgram(output, x);
+  if (tangent === undefined || topological([tangent]).includes(x)) return undefined;
+  const rows = output.size;
+  const {rowPointers, columns} = pattern;
+  let width = 0;
+  for (let row = 0; row < rows; row++) width = Math.max(width, rowPointers[row + 1] - rowPointers[row]);
+  // Rows have their entries side by side, and nothing after the last.
+  const [from, to] = [new Int32Array(rows * width).fill(-1), new Int32Array(rows * width).fill(-1)];
+  for (let row = 0; row < rows; row++)
+    for (let k = rowPointers[row]; k < rowPointers[row + 1]; k++) {
+      const at = row * width + k - rowPointers[row];
+      from[at] = k;
+      to[at] = columns[k];
+    }
+  const shape = [rows, width];
+  const here = placeOf(isolated, {...at, [name]: tensorOf(zeros(x.shape))});
+  const [entries, still] = substitute([gather(values, from, shape), output], here);
+  const moved = (by: Node): Node => sum(mul(entries, gather(by, to, shape)), [1]);
+  const direction = input('direction', x.shape);
+  const weights = input('weights', [rows]);
+  const [pulled] = transposeLinear([moved(direction)], [direction], [weights]);
+  return {
+    at: by => tensorOf(add(still, moved(nodeOf(by)))),
+    transposed: cotangent =>
+      tensorOf(substitute([orZeros(pulled, x)], new Map<Node, Node>([[weights, nodeOf(cotangent)]]))[0]),
+  };
 }

@@ -3,7 +3,9 @@
  * themselves are in impact-law.ts; here their velocities, impulses and coefficients are taken from a constraint.
  */
 import * as tf from '@tensorflow/tfjs';
-import {constantTensor} from '../../trace/trace.js';
+import type {Node} from '../../graph/node.js';
+import {affineIn, type AffineFunction, type Tensors} from '../../trace/differentials.js';
+import {constantTensor, nodeOf} from '../../trace/trace.js';
 import {complementarity} from '../constraint-kinds.js';
 import type {ImpactMultipliers, ImpactStep, Place, RowScale} from '../constraints.js';
 import {contactSoftness, derivativeSoftness} from '../contact-softness.js';
@@ -28,6 +30,9 @@ import {ConstraintPart} from './part.js';
 const projectionScale = 3;
 
 export abstract class Contact extends ConstraintPart {
+  /** `velocityRows` of places that were asked for. */
+  private readonly known: {readonly q: Node; readonly t: Node; readonly rows: AffineFunction | undefined}[] = [];
+
   /** The velocities that friction opposes, [m, d] each for m contacts; none without friction. */
   protected abstract slips(at: Place): readonly tf.Tensor[];
 
@@ -38,6 +43,30 @@ export abstract class Contact extends ConstraintPart {
   protected slip(at: Place): tf.Tensor | undefined {
     const all = this.slips(at);
     return all.length < 2 ? all[0] : tf.concat([...all], 1);
+  }
+
+  /** Velocities of its rows, φ' and slip, by those of a place. */
+  protected moving(at: Place): (v: tf.Tensor) => ContactRows {
+    const rows = this.velocityRows(at);
+    if (rows !== undefined) {
+      const slip = this.slip(at);
+      return v => split(rows.at(v), slip);
+    }
+    return v => ({normal: this.rate({...at, v}), tangential: this.slip({...at, v})});
+  }
+
+  /** φ' [m] and slip [m, d] at a place, which are affine in v, as λ has them; undefined where they are not affine by their operations. */
+  protected velocityRows({q, v, t}: Place): AffineFunction | undefined {
+    const [ofQ, ofT] = [q, t].map(nodeOf);
+    const known = this.known.find(one => one.q === ofQ && one.t === ofT);
+    if (known !== undefined) return known.rows;
+    const f = (at: Tensors): tf.Tensor => {
+      const place = at as unknown as Place;
+      return joined({normal: this.rate(place), tangential: this.slip(place)});
+    };
+    const rows = affineIn(f, {q, v, t}, 'v');
+    this.known.push({q: ofQ, t: ofT, rows});
+    return rows;
   }
 
   protected discs(at: Place): Disc[] {
@@ -91,8 +120,9 @@ export abstract class Contact extends ConstraintPart {
   private contactStep(step: ImpactStep, multipliers: ImpactMultipliers, scale: RowScale): ContactStep {
     const {start, end, mean, h, yielding, compressed} = step;
     const {lambda, pi, compression} = multipliers;
-    const moving = (v: tf.Tensor): Place => ({...start, v});
-    const slipping = this.slip(start);
+    const moving = this.moving(start);
+    const [before, free, after, ofMean] = [start.v, step.free, end.v, mean].map(moving);
+    const slipping = before.tangential;
     const unit = tf.mul(projectionScale, tf.div(scale.give, h));
     const parted = (all: tf.Tensor): ContactRows => split(tf.mul(unit, this.own(all)), slipping);
     const [force, anchor, last, shift] = [lambda, yielding.anchor, yielding.last, pi].map(parted);
@@ -102,18 +132,18 @@ export abstract class Contact extends ConstraintPart {
       tf.add(tf.mul(relaxation, tf.sub(now, anchored)), tf.mul(proximity, tf.sub(now, before)));
     return {
       gap: this.gap(start),
-      before: this.rate(start),
-      free: this.rate(moving(step.free)),
-      after: this.rate(moving(end.v)),
-      mean: this.rate(moving(mean)),
+      before: before.normal,
+      free: free.normal,
+      after: after.normal,
+      mean: ofMean.normal,
       slips:
         slipping === undefined
           ? undefined
           : {
               before: slipping,
-              free: this.slip(moving(step.free)) as tf.Tensor,
-              after: this.slip(moving(end.v)) as tf.Tensor,
-              mean: this.slip(moving(mean)) as tf.Tensor,
+              free: free.tangential as tf.Tensor,
+              after: after.tangential as tf.Tensor,
+              mean: ofMean.tangential as tf.Tensor,
             },
       discs: this.discs(start),
       restitution: this.coefficient('restitution'),
@@ -136,8 +166,8 @@ export abstract class Contact extends ConstraintPart {
         compressed === undefined || squeeze === undefined
           ? undefined
           : {
-              after: this.rate(moving(compressed)),
-              slip: this.slip(moving(compressed)),
+              after: moving(compressed).normal,
+              slip: moving(compressed).tangential,
               push: squeeze.normal,
               rub: squeeze.tangential,
             },

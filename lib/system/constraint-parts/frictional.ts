@@ -15,6 +15,8 @@ import {gapTensor, ofPlace, velocitiesAt, type ConstraintContext} from './part.j
 export class FrictionalContact extends Contact {
   override reaction(at: Place, lambda: tf.Tensor): tf.Tensor {
     const own = this.own(lambda);
+    const rows = this.velocityRows(at);
+    if (rows !== undefined) return rows.transposed(own);
     const {normal, tangential} = split(own, this.slip(at));
     const pressed = this.force(place => this.gap(place), 'q', at, normal);
     if (tangential === undefined) return pressed;

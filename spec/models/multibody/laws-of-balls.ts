@@ -22,7 +22,7 @@ function tangents([x, y, z]: readonly number[]): [number[], number[]] {
 
 /**
  * The worst of all steps, in velocities [m/s] and impulses [kg m/s]: what a force pulls; the lesser of an impulse and the speed with which its contact leaves; how fast a contact sinks; how far
- * friction is beyond its cone, and what it lacks of the power it can take. Then the largest force, and how deep balls are in each other and in planes.
+ * friction is beyond its cone, and what it lacks of the power it can take, of large impulses over the impulse. Then the largest force, and how deep balls are in each other and in planes.
  */
 export function lawsOfBalls(
   pieces: readonly Pick<NearPiece, 'steps' | 'pairs' | 'q' | 'v' | 'lambda'>[],
@@ -72,7 +72,7 @@ export function lawsOfBalls(
           Math.min(h * push, Math.abs(along + apart), compliance > 0 ? Infinity : Math.abs(along)),
           -along - apart,
           h * (Math.hypot(...rub) - mu * push),
-          h * (mu * push * Math.hypot(...slip) + rub[0] * slip[0] + rub[1] * slip[1]),
+          Math.min(h, 1 / push) * (mu * push * Math.hypot(...slip) + rub[0] * slip[0] + rub[1] * slip[1]),
         );
       };
       let [onWall, onBall] = [0, 0];

@@ -2,22 +2,22 @@
  * ∂R/∂z as a program: entry by entry if that is less work, otherwise from products of the tangent with sums of
  * unit vectors, one per colour of columns, of columns and full rows, or, for a symmetric matrix, of a star colouring.
  */
-import {assembledJacobian} from '../graph/assembled-jacobian.js';
-import {batch} from '../graph/batch.js';
-import type {Bicoloring} from '../graph/bicoloring.js';
-import {bicolor} from '../graph/bicoloring.js';
-import {concat, constant, gather, input, reshape} from '../graph/build.js';
-import type {Coloring} from '../graph/coloring.js';
-import {dependents, orZeros, transposeLinear} from '../graph/differentiate.js';
-import {blockTangent} from '../graph/newton-matrix.js';
-import type {Node} from '../graph/node.js';
-import {isOp, topological} from '../graph/node.js';
-import {simplifyNodes, withSignsInside} from '../graph/simplify.js';
-import {sparseJacobian} from '../graph/sparse-jacobian.js';
-import type {SparsityPattern} from '../graph/sparsity.js';
-import {sparsityPattern} from '../graph/sparsity.js';
-import {starColoring, starPays, starPlaces} from '../graph/star-coloring.js';
-import {countWork, doesWork} from '../graph/work.js';
+import {assembledJacobian} from './assembled-jacobian.js';
+import {batch} from './batch.js';
+import type {Bicoloring} from './bicoloring.js';
+import {bicolor} from './bicoloring.js';
+import {concat, constant, gather, input, reshape} from './build.js';
+import type {Coloring} from './coloring.js';
+import {dependents, orZeros, transposeLinear} from './differentiate.js';
+import {blockTangent} from './newton-matrix.js';
+import type {Node} from './node.js';
+import {isOp, topological} from './node.js';
+import {simplifyNodes, withSignsInside} from './simplify.js';
+import {sparseJacobian} from './sparse-jacobian.js';
+import type {SparsityPattern} from './sparsity.js';
+import {sparsityPattern} from './sparsity.js';
+import {starColoring, starPays, starPlaces} from './star-coloring.js';
+import {countWork, doesWork} from './work.js';
 import type {Pattern} from '../linear/index.js';
 
 /** ∂R/∂z: where it is not zero, and its values as a program. */
@@ -127,7 +127,7 @@ function byColumnsAndRows(
   {pointers, indices}: SparsityPattern,
   {columns: {colors, ofColumn}, rows: groups, ofRow}: Bicoloring,
 ): Values {
-  const n = direction.size;
+  const [rows, n] = [tangent.size, direction.size];
   const weights = input('weights', tangent.shape);
   const products = [
     productsWith(tangent, direction, colors, ofColumn),
@@ -143,9 +143,9 @@ function byColumnsAndRows(
         ]),
   ];
   const table = new Int32Array(indices.length);
-  for (let row = 0; row < n; row++) {
+  for (let row = 0; row < rows; row++) {
     for (let k = pointers[row]; k < pointers[row + 1]; k++) {
-      table[k] = ofRow[row] < 0 ? ofColumn[indices[k]] * n + row : (colors + ofRow[row]) * n + indices[k];
+      table[k] = ofRow[row] < 0 ? ofColumn[indices[k]] * rows + row : colors * rows + ofRow[row] * n + indices[k];
     }
   }
   return {values: gather(concat(products, 0), table, [table.length]), colors: colors + groups};
