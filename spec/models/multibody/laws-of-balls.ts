@@ -72,7 +72,7 @@ export function lawsOfBalls(
           Math.min(h * push, Math.abs(along + apart), compliance > 0 ? Infinity : Math.abs(along)),
           -along - apart,
           h * (Math.hypot(...rub) - mu * push),
-          Math.min(h, 1 / push) * (mu * push * Math.hypot(...slip) + rub[0] * slip[0] + rub[1] * slip[1]),
+          (mu * push * Math.hypot(...slip) + rub[0] * slip[0] + rub[1] * slip[1]) / Math.max(1 / h, push),
         );
       };
       let [onWall, onBall] = [0, 0];
