@@ -46,6 +46,11 @@ const widestProduct = 12;
  * had 17,000 nodes in place of 3,900, took a third longer for a step and twice as long to compile.
  */
 const nodeWork = 10;
+/**
+ * What runs once a run costs what compiling it takes, some 50 µs a node: entries are written out only of tangents with fewer nodes. The start of a chain of six
+ * hinges in maximal coordinates has 5,000 nodes, and ∂R/∂z 7,650 by colours and 29,000 by entries.
+ */
+const shortTangent = 300;
 
 /**
  * What simplification may save: of chains and single bodies on six kinds of joints, those beyond the limit lost a
@@ -55,15 +60,21 @@ const nodeWork = 10;
 const mostSimplified = 1.5;
 
 /**
- * ∂R/∂z, or Newton's matrix where R is a model of the residual.
- * @param weak see `Pattern.weak`
+ * ∂R/∂z, or Newton's matrix where R is a model of the residual. R may have more numbers than z, or fewer.
+ * @param options.weak see `Pattern.weak`
+ * @param options.once it runs once a run
  */
-export function jacobianProgram(residual: Node, z: Node, weak?: Int32Array): JacobianProgram {
+export function jacobianProgram(
+  residual: Node,
+  z: Node,
+  {weak, once = false}: {readonly weak?: Int32Array | undefined; readonly once?: boolean | undefined} = {},
+): JacobianProgram {
   const direction = input('dz', z.shape);
   const tangent = blockTangent(residual, z, direction);
   const program =
-    (tangent === undefined ? undefined : entryByEntry(tangent, direction))
-    ?? byColors(tangent, direction, residual.size);
+    (tangent === undefined || (once && topological([tangent]).length > shortTangent)
+      ? undefined
+      : entryByEntry(tangent, direction)) ?? byColors(tangent, direction, residual.size);
   return weak === undefined ? program : {...program, pattern: {...program.pattern, weak}};
 }
 

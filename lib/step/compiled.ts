@@ -419,7 +419,12 @@ const kept = new KeyedCache<CompiledStep>(keptSteps);
 /** What tells compiled steps apart. */
 export function stepKey(step: TracedStep, engine: Engine): Key {
   const inputs = [...inputsOf(step.inputs), ...step.parameters.map(({node}) => node)];
-  const more = [engineKey(engine), step.linearized ?? false, step.unknown.blocks.map(({size}) => size)];
+  const more = [
+    engineKey(engine),
+    step.linearized ?? false,
+    step.once ?? false,
+    step.unknown.blocks.map(({size}) => size),
+  ];
   return programKey(JSON.stringify(more), [{inputs, outputs: namedFunctions(step.functions)}]);
 }
 

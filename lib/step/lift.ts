@@ -83,9 +83,10 @@ function readBy(residual: Node, lifts: readonly Lift[]): Lift[] {
 export function extendedJacobian({
   functions: {extended, intermediate},
   inputs: {z, unknowns},
+  once,
 }: TracedStep): JacobianProgram | undefined {
   if (extended === undefined || intermediate === undefined || unknowns === undefined) return undefined;
-  const {values, tangent, pattern, ...program} = jacobianProgram(extended, unknowns);
+  const {values, tangent, pattern, ...program} = jacobianProgram(extended, unknowns, {once});
   const nodes = substitute(
     tangent === undefined ? [values] : [values, tangent],
     new Map([[unknowns, concat([z, intermediate], 0)]]),

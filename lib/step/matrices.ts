@@ -80,15 +80,15 @@ export class StepMatrices {
 
   /** The Jacobian of an implicit scheme; undefined for an explicit one. */
   get jacobian(): JacobianProgram | undefined {
-    const {
-      functions: {residual, residualBlocks = residual},
-      inputs: {z},
-    } = this.step;
+    const {residual, residualBlocks = residual} = this.step.functions;
     if (residualBlocks !== undefined)
-      this.ownJacobian ??= this.of.timed(
-        () => extendedJacobian(this.step) ?? jacobianProgram(residualBlocks, z, this.weakRows(residualBlocks)),
-      );
+      this.ownJacobian ??= this.of.timed(() => extendedJacobian(this.step) ?? this.programOf(residualBlocks));
     return this.ownJacobian;
+  }
+
+  private programOf(residual: Node): JacobianProgram {
+    const {inputs, once} = this.step;
+    return jacobianProgram(residual, inputs.z, {weak: this.weakRows(residual), once});
   }
 
   /** Multipliers of contacts with friction, whose own share of their equations is what contacts yield; undefined without such. */
@@ -103,12 +103,9 @@ export class StepMatrices {
 
   /** What Newton's iteration solves with: the Jacobian, or a model of it. */
   get matrix(): JacobianProgram | undefined {
-    const {
-      functions: {residualModel},
-      inputs: {z},
-    } = this.step;
+    const {residualModel} = this.step.functions;
     if (residualModel === undefined) return this.jacobian;
-    return (this.ownMatrix ??= this.of.timed(() => jacobianProgram(residualModel, z, this.weakRows(residualModel))));
+    return (this.ownMatrix ??= this.of.timed(() => this.programOf(residualModel)));
   }
 
   /** The matrix of the error estimate; undefined where it has none. */

@@ -401,6 +401,7 @@ function traceStart(subject: Subject, formulation: Formulation, project: boolean
   return {
     start: {
       ...start,
+      once: true,
       still: formulation.still,
       ahead: formulation.startsAhead,
       masses: formulation.masses,

@@ -78,6 +78,8 @@ export interface TracedStep extends Directed {
   readonly dissipative?: boolean;
   /** See `Guess.linearized`. */
   readonly linearized?: boolean;
+  /** It is the start, and made once a run. */
+  readonly once?: boolean;
   /** See `Formulation.still`; of the start. */
   readonly still?: boolean;
   /** See `Formulation.startsAhead`; of the start. */
