@@ -115,6 +115,17 @@ export function transposedProduct(
   return tensorOf(substitute([orZeros(product, inputs[name])], placeOf(isolated, at))[0]);
 }
 
+/** Whether a function is affine in one of its tensors, or does not read it, by its operations. Only inside a trace. */
+export function isAffineIn(f: (at: Tensors) => tf.Tensor, at: Tensors, name: string): boolean {
+  const {inputs, output} = isolate(f, at);
+  return isAffine(output, inputs[name]);
+}
+
+function isAffine(output: Node, x: Node): boolean {
+  const [tangent] = pushforward([output], new Map([[x, input('direction', x.shape)]]));
+  return tangent === undefined || !topological([tangent]).includes(x);
+}
+
 /** An affine function of one tensor, f(x) = f(0) + J x, with J as numbers. */
 export interface AffineFunction {
   /** f(x), [rows]. */
@@ -126,15 +137,16 @@ export interface AffineFunction {
 /**
  * A function that is affine in one of its tensors, with the entries of its Jacobian that are not zero: they are computed once for all x, and each
  * f(x) and Jᵀ·cotangent is then a product with them, where derivatives of f are as long as f. Undefined where f is not
- * affine by its operations. Only inside a trace.
+ * affine by its operations, or does not read the tensor. Only inside a trace.
  * @param f [rows]
  */
 export function affineIn(f: (at: Tensors) => tf.Tensor, at: Tensors, name: string): AffineFunction | undefined {
   const isolated = isolate(f, at);
   const {inputs, output} = isolated;
   const x = inputs[name];
+  if (!isAffine(output, x)) return undefined;
   const {pattern, values, tangent} = jacobianProgram(output, x);
-  if (tangent === undefined || topological([tangent]).includes(x)) return undefined;
+  if (tangent === undefined) return undefined;
   const rows = output.size;
   const {rowPointers, columns} = pattern;
   let width = 0;

@@ -299,6 +299,8 @@ describe('moreau: contacts with friction', () => {
     expect(() =>
       simulate(touching({slip: ({v}: {v: tf.Tensor}) => tf.concat([v, v]), friction: 1}), start, options),
     ).to.throw(ShapeError, 'slip must return');
+    const squared = ({v}: {v: tf.Tensor}): tf.Tensor => tf.square(slip({v}));
+    expect(() => simulate(touching({slip: squared, friction: 1}), start, options)).to.throw(OptionError, 'linear in v');
     expect(() => simulate(touching({slip, friction: 1}), start, {...options, scheme: implicitEuler()})).to.throw(
       OptionError,
       'moreau()',

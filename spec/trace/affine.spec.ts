@@ -23,7 +23,7 @@ function products(
     at => {
       const map = affineIn(f, {q: at.q, x: at.x}, 'x');
       refused = map === undefined;
-      return map === undefined ? {value: at.x} : {value: map.at(at.x), transposed: map.transposed(at.w)};
+      return {value: map?.at(at.x) ?? at.x, transposed: map?.transposed(at.w) ?? at.x};
     },
     Object.entries({q, x, w}).map(([name, {length}]) => ({name, shape: [length]})),
   );

@@ -4,7 +4,8 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import type {Node} from '../../graph/node.js';
-import {affineIn, type AffineFunction, type Tensors} from '../../trace/differentials.js';
+import {OptionError} from '../../errors.js';
+import {affineIn, isAffineIn, type AffineFunction, type Tensors} from '../../trace/differentials.js';
 import {constantTensor, nodeOf} from '../../trace/trace.js';
 import {complementarity} from '../constraint-kinds.js';
 import type {ImpactMultipliers, ImpactStep, Place, RowScale} from '../constraints.js';
@@ -65,8 +66,21 @@ export abstract class Contact extends ConstraintPart {
       return joined({normal: this.rate(place), tangential: this.slip(place)});
     };
     const rows = affineIn(f, {q, v, t}, 'v');
+    if (rows === undefined) this.requireLinearSlip({q, v, t});
     this.known.push({q: ofQ, t: ofT, rows});
     return rows;
+  }
+
+  /** @throws OptionError 'bad-constraint' */
+  private requireLinearSlip({q, v, t}: Place): void {
+    const slip = (at: Tensors): tf.Tensor => this.slip(at as unknown as Place) ?? v;
+    if (isAffineIn(slip, {q, v, t}, 'v')) return;
+    const {index} = this.place;
+    throw new OptionError(
+      'bad-constraint',
+      `constraints[${index}]: slip must be linear in v, as its derivative by v is the direction of the friction. Here the derivative depends on v; for friction that changes with the speed write a force.`,
+      {constraint: index},
+    );
   }
 
   protected discs(at: Place): Disc[] {
