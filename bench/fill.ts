@@ -13,7 +13,7 @@ import {eliminate} from '../lib/linear/elimination.js';
 import type {Pattern} from '../lib/linear/index.js';
 import {amd, symmetricGraph} from '../lib/linear/ordering.js';
 import {supernodes} from '../lib/linear/supernodes.js';
-import {jacobianProgram} from '../lib/graph/jacobian-program.js';
+import {jacobianProgram} from '../lib/step/jacobian-program.js';
 import {traceRun} from '../lib/step/trace-step.js';
 import {springMesh} from '../models/index.js';
 import type {Fill} from './results.js';

@@ -3,7 +3,7 @@ import {orZeros, pullback} from '../graph/differentiate.js';
 import type {Node} from '../graph/node.js';
 import type {BufferName, ProgramsOf} from './buffers.js';
 import {bufferInput, graphOf, seed} from './buffers.js';
-import type {JacobianProgram} from '../graph/jacobian-program.js';
+import type {JacobianProgram} from './jacobian-program.js';
 import {cotangentName, directionName, secondOrderName} from './parameter-names.js';
 import {pushMany, tangentPrograms} from './programs.js';
 import type {TracedStep} from './traced-step.js';

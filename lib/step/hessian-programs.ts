@@ -14,7 +14,7 @@ import {orZeros, pullback} from '../graph/differentiate.js';
 import type {Graph, Node} from '../graph/node.js';
 import type {ProgramsOf} from './buffers.js';
 import {bufferInput, graphOf, seed} from './buffers.js';
-import type {JacobianProgram} from '../graph/jacobian-program.js';
+import type {JacobianProgram} from './jacobian-program.js';
 import {directionName, secondOrderName} from './parameter-names.js';
 import type {AdjointProgram} from './programs.js';
 import {adjointPrograms, pushMany, tangentPrograms} from './programs.js';

@@ -7,7 +7,7 @@ import {add, full, mul, neg} from '../graph/build.js';
 import {orZeros, pullback, pushforward} from '../graph/differentiate.js';
 import type {Graph, Node} from '../graph/node.js';
 import {simplifyNodes, substitute} from '../graph/simplify.js';
-import type {JacobianProgram} from '../graph/jacobian-program.js';
+import type {JacobianProgram} from './jacobian-program.js';
 import {bufferInput, graphOf, seed} from './buffers.js';
 import type {BufferName, ProgramsOf} from './buffers.js';
 import type {CotangentProgram} from './parameter-names.js';

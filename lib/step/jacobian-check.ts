@@ -12,7 +12,7 @@ import {isOp, topological} from '../graph/node.js';
 import {withoutDeclarations} from '../graph/declarations.js';
 import type {Pattern} from '../linear/index.js';
 import type {Layout} from './layout.js';
-import type {JacobianProgram} from '../graph/jacobian-program.js';
+import type {JacobianProgram} from './jacobian-program.js';
 
 /**
  * Share of Σ|J_ij d_j| that a row may be off. An entry that is missing or misplaced shows with its own share of the

@@ -10,8 +10,8 @@ import type {Node, Output} from '../graph/node.js';
 import {substitute} from '../graph/substitute.js';
 import type {Lift} from '../trace/lifts.js';
 import type {Trace} from '../trace/trace.js';
-import type {JacobianProgram} from '../graph/jacobian-program.js';
-import {jacobianProgram} from '../graph/jacobian-program.js';
+import type {JacobianProgram} from './jacobian-program.js';
+import {jacobianProgram} from './jacobian-program.js';
 import type {TracedStep} from './traced-step.js';
 
 /** Functions of a step, and the input that `extended` is a function of in place of z. */

@@ -9,7 +9,7 @@ import type {Analysis, LinearSolver} from '../linear/index.js';
 import {analyze, stagewise} from '../linear/index.js';
 import type {StepExecutable} from './buffers.js';
 import {checkJacobian} from './jacobian-check.js';
-import {jacobianProgram, type JacobianProgram} from '../graph/jacobian-program.js';
+import {jacobianProgram, type JacobianProgram} from './jacobian-program.js';
 import {extendedJacobian} from './lift.js';
 import {isOfLength} from './programs.js';
 import {sequentialBlocks, type SequentialBlocks} from './sequential-programs.js';

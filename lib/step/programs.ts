@@ -12,8 +12,8 @@ import {blockTangent} from '../graph/newton-matrix.js';
 import {substitute} from '../graph/simplify.js';
 import type {BufferName, ProgramsOf} from './buffers.js';
 import {bufferInput, graphOf, lasts, seed} from './buffers.js';
-import type {JacobianProgram} from '../graph/jacobian-program.js';
-import {jacobianProgram} from '../graph/jacobian-program.js';
+import type {JacobianProgram} from './jacobian-program.js';
+import {jacobianProgram} from './jacobian-program.js';
 import {cotangentName, directionName} from './parameter-names.js';
 import type {TracedStep} from './traced-step.js';
 

@@ -10,8 +10,8 @@ import {isOp, topological} from '../graph/node.js';
 import {simplifyNodes, substitute} from '../graph/simplify.js';
 import type {ProgramsOf} from './buffers.js';
 import {bufferInput, graphOf} from './buffers.js';
-import type {JacobianProgram} from '../graph/jacobian-program.js';
-import {jacobianProgram} from '../graph/jacobian-program.js';
+import type {JacobianProgram} from './jacobian-program.js';
+import {jacobianProgram} from './jacobian-program.js';
 import {apart} from './precomputation.js';
 import type {TracedStep} from './traced-step.js';
 

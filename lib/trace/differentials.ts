@@ -6,7 +6,7 @@
 import type * as tf from '@tensorflow/tfjs';
 import {orZeros, pullback, pushforward, transposeLinear} from '../graph/differentiate.js';
 import {add, gather, input, mul, sum, zeros} from '../graph/build.js';
-import {jacobianProgram} from '../graph/jacobian-program.js';
+import {jacobian} from '../graph/jacobian.js';
 import type {Node} from '../graph/node.js';
 import {topological} from '../graph/node.js';
 import {substitute} from '../graph/simplify.js';
@@ -145,19 +145,19 @@ export function affineIn(f: (at: Tensors) => tf.Tensor, at: Tensors, name: strin
   const {inputs, output} = isolated;
   const x = inputs[name];
   if (!isAffine(output, x)) return undefined;
-  const {pattern, values, tangent} = jacobianProgram(output, x);
+  const {pattern, values, tangent} = jacobian(output, x);
   if (tangent === undefined) return undefined;
   const rows = output.size;
-  const {rowPointers, columns} = pattern;
+  const {pointers, indices} = pattern;
   let width = 0;
-  for (let row = 0; row < rows; row++) width = Math.max(width, rowPointers[row + 1] - rowPointers[row]);
+  for (let row = 0; row < rows; row++) width = Math.max(width, pointers[row + 1] - pointers[row]);
   // Rows have their entries side by side, and nothing after the last.
   const [from, to] = [new Int32Array(rows * width).fill(-1), new Int32Array(rows * width).fill(-1)];
   for (let row = 0; row < rows; row++)
-    for (let k = rowPointers[row]; k < rowPointers[row + 1]; k++) {
-      const at = row * width + k - rowPointers[row];
+    for (let k = pointers[row]; k < pointers[row + 1]; k++) {
+      const at = row * width + k - pointers[row];
       from[at] = k;
-      to[at] = columns[k];
+      to[at] = indices[k];
     }
   const shape = [rows, width];
   const here = placeOf(isolated, {...at, [name]: tensorOf(zeros(x.shape))});

@@ -3,7 +3,7 @@ import {expect} from 'chai';
 import {bicolor} from '../../lib/graph/bicoloring.js';
 import {add, concat, constant, input, mul, reshape, slice, sub, sum, unary} from '../../lib/graph/build.js';
 import type {SparsityPattern} from '../../lib/graph/sparsity.js';
-import {jacobianProgram} from '../../lib/graph/jacobian-program.js';
+import {jacobianProgram} from '../../lib/step/jacobian-program.js';
 import {evaluate} from './evaluate.js';
 
 function patternOf(n: number, has: (row: number, column: number) => boolean): SparsityPattern {

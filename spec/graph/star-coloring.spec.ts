@@ -8,7 +8,7 @@ import {pullback} from '../../lib/graph/differentiate.js';
 import type {Node} from '../../lib/graph/node.js';
 import type {SparsityPattern} from '../../lib/graph/sparsity.js';
 import {starColoring, starPays, starPlaces} from '../../lib/graph/star-coloring.js';
-import {jacobianProgram} from '../../lib/graph/jacobian-program.js';
+import {jacobianProgram} from '../../lib/step/jacobian-program.js';
 import {evaluate} from './evaluate.js';
 
 function patternOf(n: number, has: (row: number, column: number) => boolean): SparsityPattern {

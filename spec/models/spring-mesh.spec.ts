@@ -3,7 +3,7 @@ import {expect} from 'chai';
 import type {Node} from '../../lib/graph/node.js';
 import {topological} from '../../lib/graph/node.js';
 import {equilibrium, implicitMidpoint, newton, OptionError, simulate} from '../../lib/index.js';
-import {jacobianProgram} from '../../lib/graph/jacobian-program.js';
+import {jacobianProgram} from '../../lib/step/jacobian-program.js';
 import type {TracedStep} from '../../lib/step/traced-step.js';
 import {traceRun} from '../../lib/step/trace-step.js';
 import type {SpringMesh} from '../../models/index.js';

@@ -5,7 +5,7 @@ import {implicitEuler, mechanics, newton, ode, simulate, sparseLu, StiffgradErro
 import {gather} from '../../lib/graph/build.js';
 import {prepare} from '../../lib/simulate/prepare.js';
 import {run} from '../../lib/integrate/run.js';
-import type {JacobianProgram} from '../../lib/graph/jacobian-program.js';
+import type {JacobianProgram} from '../../lib/step/jacobian-program.js';
 import {errorFromPlain, plainError} from '../../lib/simulate/workers/plain-error.js';
 
 const n = 6;

@@ -5,7 +5,7 @@ import type {StiffgradError} from '../../lib/index.js';
 import {elements, implicitMidpoint, mechanics, simulate} from '../../lib/index.js';
 import type {Node} from '../../lib/graph/node.js';
 import {topological} from '../../lib/graph/node.js';
-import {jacobianProgram} from '../../lib/graph/jacobian-program.js';
+import {jacobianProgram} from '../../lib/step/jacobian-program.js';
 import {traceRun} from '../../lib/step/trace-step.js';
 import {readParams} from '../../lib/system/params.js';
 

@@ -20,7 +20,7 @@ import {
 } from '../../lib/index.js';
 import type {Node} from '../../lib/graph/node.js';
 import {equilibriumScheme} from '../../lib/simulate/equilibrium.js';
-import {jacobianProgram} from '../../lib/graph/jacobian-program.js';
+import {jacobianProgram} from '../../lib/step/jacobian-program.js';
 import {traceRun} from '../../lib/step/trace-step.js';
 import {readParams} from '../../lib/system/params.js';
 import {evaluate} from '../graph/evaluate.js';

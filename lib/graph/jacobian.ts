@@ -18,11 +18,10 @@ import type {SparsityPattern} from './sparsity.js';
 import {sparsityPattern} from './sparsity.js';
 import {starColoring, starPays, starPlaces} from './star-coloring.js';
 import {countWork, doesWork} from './work.js';
-import type {Pattern} from '../linear/index.js';
 
 /** ∂R/∂z: where it is not zero, and its values as a program. */
-export interface JacobianProgram {
-  readonly pattern: Pattern;
+export interface Jacobian {
+  readonly pattern: SparsityPattern;
   /** Values in the pattern's order. */
   readonly values: Node;
   /** Products it takes, tangents and transposed ones: the number of colours; 0 where the entries are computed one by one. */
@@ -61,28 +60,21 @@ const mostSimplified = 1.5;
 
 /**
  * ∂R/∂z, or Newton's matrix where R is a model of the residual. R may have more numbers than z, or fewer.
- * @param options.weak see `Pattern.weak`
- * @param options.once it runs once a run
+ * @param once it runs once a run
  */
-export function jacobianProgram(
-  residual: Node,
-  z: Node,
-  {weak, once = false}: {readonly weak?: Int32Array | undefined; readonly once?: boolean | undefined} = {},
-): JacobianProgram {
+export function jacobian(residual: Node, z: Node, once = false): Jacobian {
   const direction = input('dz', z.shape);
   const tangent = blockTangent(residual, z, direction);
-  const program =
-    (tangent === undefined || (once && topological([tangent]).length > shortTangent)
-      ? undefined
-      : entryByEntry(tangent, direction)) ?? byColors(tangent, direction, residual.size);
-  return weak === undefined ? program : {...program, pattern: {...program.pattern, weak}};
+  const long = once && tangent !== undefined && topological([tangent]).length > shortTangent;
+  const entries = tangent === undefined || long ? undefined : entryByEntry(tangent, direction);
+  return entries ?? byColors(tangent, direction, residual.size);
 }
 
 /**
  * Each entry once, where that costs less than so many tangents together as the fullest row has entries, which colours cannot
  * fall below.
  */
-function entryByEntry(tangent: Node, direction: Node<'input'>): JacobianProgram | undefined {
+function entryByEntry(tangent: Node, direction: Node<'input'>): Jacobian | undefined {
   // Every entry of a large product depends on all that it multiplies: tangents do that as a product again.
   const wide = topological([tangent]).some(
     node => isOp(node, 'matMul') && node.operands[0].shape[node.attributes.transposeA ? 1 : 2] > widestProduct,
@@ -91,10 +83,10 @@ function entryByEntry(tangent: Node, direction: Node<'input'>): JacobianProgram 
     ? undefined
     : (assembledJacobian(tangent, direction, termLimit) ?? sparseJacobian(tangent, direction, termLimit));
   if (found === undefined) return undefined;
-  const pattern = toPattern(found.pattern);
+  const {pattern} = found;
   let fullest = 0;
-  for (let row = 0; row < pattern.n; row++)
-    fullest = Math.max(fullest, pattern.rowPointers[row + 1] - pattern.rowPointers[row]);
+  for (let row = 0; row < pattern.rows; row++)
+    fullest = Math.max(fullest, pattern.pointers[row + 1] - pattern.pointers[row]);
   const linear = dependents([tangent], [direction]);
   const once = countWork([tangent], node => !linear.has(node));
   const each = countWork([tangent], node => linear.has(node));
@@ -105,32 +97,25 @@ function entryByEntry(tangent: Node, direction: Node<'input'>): JacobianProgram 
   return costs(countWork([values]), values) <= most ? {pattern, values, colors: 0, tangent, direction} : undefined;
 }
 
-function byColors(tangent: Node | undefined, direction: Node<'input'>, rows: number): JacobianProgram {
-  const sparsity = sparsityPattern(tangent, direction, rows);
-  const pattern = toPattern(sparsity);
-  if (tangent === undefined || pattern.columns.length === 0) {
-    return {
-      pattern,
-      values: constant(new Float64Array(pattern.columns.length), [pattern.columns.length]),
-      colors: 0,
-      tangent,
-      direction,
-    };
+function byColors(tangent: Node | undefined, direction: Node<'input'>, rows: number): Jacobian {
+  const pattern = sparsityPattern(tangent, direction, rows);
+  if (tangent === undefined || pattern.indices.length === 0) {
+    return {pattern, values: constant(new Float64Array(0), [0]), colors: 0, tangent, direction};
   }
-  const mixed = bicolor(sparsity);
+  const mixed = bicolor(pattern);
   const products = mixed.columns.colors + mixed.rows;
-  const star = symmetricColoring(tangent, direction, sparsity, products);
+  const star = symmetricColoring(tangent, direction, pattern, products);
   return {
     pattern,
     tangent,
     direction,
     ...(star === undefined
-      ? byColumnsAndRows(tangent, direction, sparsity, mixed)
-      : byStars(tangent, direction, sparsity, star)),
+      ? byColumnsAndRows(tangent, direction, pattern, mixed)
+      : byStars(tangent, direction, pattern, star)),
   };
 }
 
-type Values = Pick<JacobianProgram, 'values' | 'colors'>;
+type Values = Pick<Jacobian, 'values' | 'colors'>;
 
 function byColumnsAndRows(
   tangent: Node,
@@ -198,8 +183,4 @@ function productsWith(value: Node, seed: Node, count: number, group: Int32Array)
   });
   const [products] = batch([value], new Map([[seed, constant(seeds, [count, ...seed.shape])]]), count);
   return reshape(products, [products.size]);
-}
-
-function toPattern({rows, pointers, indices}: SparsityPattern): Pattern {
-  return {n: rows, rowPointers: pointers, columns: indices, symmetric: false, dense: indices.length === rows * rows};
 }
