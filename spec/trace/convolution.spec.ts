@@ -86,6 +86,32 @@ describe('layers of convolution and pooling in a traced function', () => {
       model.dispose();
     });
 
+  it('tf.grad through the largest of a window, of what is a view of something: a reshape, a convolution, an image alone', () => {
+    const kernel = tf.tensor4d([1, 0.5, 0.25, -1], [2, 2, 1, 1]);
+    const image = (q: tf.Tensor): tf.Tensor4D => tf.reshape(q, [1, 4, 4, 1]);
+    const pools: readonly ((q: tf.Tensor) => tf.Tensor)[] = [
+      q => tf.maxPool(image(q), 2, 2, 'valid'),
+      q => tf.maxPool(tf.conv2d(image(q), kernel, 1, 'valid'), 2, 1, 'valid'),
+      q => tf.maxPool(tf.mul(1.5, tf.reshape(q, [4, 4, 1])) as tf.Tensor3D, 2, 2, 'valid'),
+    ];
+    const start = Array.from({length: 16}, (_, i) => Math.sin(i * i));
+    for (const pool of pools) {
+      const energy = (q: tf.Tensor): tf.Tensor => tf.sum(tf.square(pool(q)));
+      const run = simulate.prepare(
+        ode(({y}) => tf.grad(energy)(y)),
+        {y: start},
+        {scheme: rk4(), dt: 1e-9, steps: 1, saveAt: 'end'},
+      );
+      const expected = tf.tidy(() => tf.grad(energy)(tf.tensor1d(start)).dataSync());
+      const moved = run.run();
+      const rates = moved.values('y').slice(16).map((y, i) => (y - start[i]) / 1e-9); // prettier-ignore
+      moved.dispose();
+      expect(Math.max(...expected)).to.be.above(0.5);
+      rates.forEach((rate, i) => expect(rate).to.be.closeTo(expected[i], 1e-5));
+    }
+    kernel.dispose();
+  });
+
   it("learns the stencil of Burgers' equation: gradients through a run", () => {
     // u_t = −u u_x + ν u_xx on a circle, the derivatives as one kernel [5, 1, 2] that is to be found.
     const n = 32;

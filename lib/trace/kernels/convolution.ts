@@ -23,6 +23,7 @@ import {
 } from '../../graph/build.js';
 import {orZeros, pullback} from '../../graph/differentiate.js';
 import type {Node, Shape} from '../../graph/node.js';
+import {substitute} from '../../graph/simplify.js';
 import {linear, nearest, type Resize, type Weights} from '../../tfjs/gradients/window.js';
 import type {Lowering, Lowerings} from '../lowering.js';
 import {lower} from '../lowering.js';
@@ -256,9 +257,12 @@ export const convolutions: Lowerings = {
   FusedDepthwiseConv2D: fused(depthwise),
   AvgPool: lower<{x: Node}, PoolAttributes>(({x}, attributes) => meanPool(x, attributes)),
   MaxPool: lower<{x: Node}, PoolAttributes>(({x}, attributes) => maxPool(x, attributes)),
-  MaxPoolGrad: lower<{dy: Node; input: Node; output: Node}, PoolAttributes>(({dy, input: x}, attributes) =>
-    orZeros(pullback([maxPool(x, attributes)], [x], [dy])[0], x),
-  ),
+  MaxPoolGrad: lower<{dy: Node; input: Node; output: Node}, PoolAttributes>(({dy, input: x}, attributes) => {
+    // By an input that stands for x: a view of x is a view of what x is a view of, and x itself would not be found.
+    const wrt = input('pooled', x.shape);
+    const cotangent = orZeros(pullback([maxPool(wrt, attributes)], [wrt], [dy])[0], wrt);
+    return substitute([cotangent], new Map<Node, Node>([[wrt, x]]))[0];
+  }),
   ResizeNearestNeighbor: resize(nearest),
   ResizeBilinear: resize(linear),
 };
