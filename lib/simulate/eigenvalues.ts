@@ -1,6 +1,6 @@
 /**
- * Eigenvalues of a real matrix: Hessenberg form by elimination, then Francis's QR steps with double shifts (EISPACK's
- * elmhes and hqr; Golub & Van Loan, Matrix Computations, §7.5).
+ * Eigenvalues of a real matrix: balanced, Hessenberg form by elimination, then Francis's QR steps with double shifts (EISPACK's
+ * balanc, elmhes and hqr; Golub & Van Loan, Matrix Computations, §7.5).
  */
 import {SingularMatrixError} from '../errors.js';
 
@@ -15,8 +15,51 @@ const mostSteps = 60;
 
 /** By falling real part; of a pair the one with the positive imaginary part first. */
 export function eigenvaluesOf(matrix: readonly (readonly number[])[]): Eigenvalue[] {
-  const found = qr(hessenberg(matrix.map(row => [...row])));
+  const {alone, rest} = apart(matrix);
+  const found = [...alone.map(real => ({real, imaginary: 0})), ...qr(hessenberg(balanced(rest)))];
   return found.sort((a, b) => b.real - a.real || b.imaginary - a.imaginary);
+}
+
+/** Eigenvalues that stand on the diagonal, as nothing else is in their row or in their column, and the matrix without those rows and columns. */
+function apart(matrix: readonly (readonly number[])[]): {readonly alone: number[]; readonly rest: number[][]} {
+  const alone: number[] = [];
+  let left = [...matrix.keys()];
+  for (;;) {
+    const found = left.find(i =>
+      [(j: number) => matrix[i][j], (j: number) => matrix[j][i]].some(entry =>
+        left.every(j => j === i || entry(j) === 0),
+      ),
+    );
+    if (found === undefined) return {alone, rest: left.map(i => left.map(j => matrix[i][j]))};
+    alone.push(matrix[found][found]);
+    left = left.filter(i => i !== found);
+  }
+}
+
+/** A scaling ends where it gains less than this (EISPACK). */
+const gain = 0.95;
+
+/**
+ * D⁻¹ A D with powers of two in D, so that what is beside the diagonal is about as large in each row as in its column (Parlett & Reinsch 1969):
+ * eigenvalues do not lose digits to the units of the states.
+ */
+function balanced(a: number[][]): number[][] {
+  const beside = (i: number, entry: (j: number) => number): number =>
+    a.reduce((sum, _, j) => (j === i ? sum : sum + Math.abs(entry(j))), 0);
+  for (let changed = true; changed;) {
+    changed = false;
+    for (let i = 0; i < a.length; i++) {
+      const [column, row] = [beside(i, j => a[j][i]), beside(i, j => a[i][j])];
+      if (!(column > 0 && row > 0 && Number.isFinite(column + row))) continue;
+      // The power of two nearest to the root of row over column.
+      const f = 2 ** Math.round(Math.log2(row / column) / 2);
+      if (!(column * f + row / f < gain * (column + row))) continue;
+      changed = true;
+      for (let j = 0; j < a.length; j++) a[i][j] /= f;
+      for (const other of a) other[i] *= f;
+    }
+  }
+  return a;
 }
 
 function hessenberg(a: number[][]): number[][] {

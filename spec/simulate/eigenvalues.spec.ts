@@ -1,0 +1,64 @@
+/** Eigenvalues do not depend on the units of the states. */
+import {expect} from 'chai';
+import fc from 'fast-check';
+import {eigenvaluesOf} from '../../lib/simulate/eigenvalues.js';
+
+const M = [
+  [-1, 3, 0.5, -2],
+  [0.3, -0.7, 2, 1],
+  [-2, 1, -0.4, 0.6],
+  [1, -0.5, 0.8, -2],
+];
+/** Of M by LAPACK (numpy.linalg.eigvals). */
+const ofM = [[0.47569221, 1.4801279], [0.47569221, -1.4801279], [-2.52569221, 1.30752654], [-2.52569221, -1.30752654]]; // prettier-ignore
+
+describe('eigenvalues', () => {
+  it('are those of LAPACK', () => {
+    eigenvaluesOf(M).forEach(({real, imaginary}, i) => {
+      expect(real).to.be.closeTo(ofM[i][0], 1e-7);
+      expect(imaginary).to.be.closeTo(ofM[i][1], 1e-7);
+    });
+  });
+
+  it('are the same in other units', () => {
+    // Units of powers of two round nothing: the matrices are exactly similar.
+    const entry = fc.double({min: -2, max: 2, noNaN: true});
+    const matrix = fc.integer({min: 2, max: 7}).chain(n =>
+      fc.record({
+        a: fc.array(fc.array(entry, {minLength: n, maxLength: n}), {minLength: n, maxLength: n}),
+        powers: fc.array(fc.integer({min: -40, max: 40}), {minLength: n, maxLength: n}),
+      }),
+    );
+    fc.assert(
+      fc.property(matrix, ({a, powers}) => {
+        // Symmetric, so that eigenvalues are as well conditioned as they can be.
+        const even = a.map((row, i) => row.map((x, j) => (x + a[j][i]) / 2));
+        const scaled = even.map((row, i) => row.map((x, j) => x * 2 ** (powers[i] - powers[j])));
+        const [here, there] = [even, scaled].map(eigenvaluesOf);
+        here.forEach(({real}, i) => expect(there[i].real).to.be.closeTo(real, 1e-9));
+      }),
+      {numRuns: 200},
+    );
+    const scaled = (d: readonly number[]): number[][] => M.map((row, i) => row.map((x, j) => (x * d[i]) / d[j]));
+    for (const d of [
+      [1e5, 1e-6, 1, 1e-3],
+      [1e-6, 1e7, 1, 1e3],
+      [1e-3, 1e7, 1, 1e-6],
+    ])
+      // prettier-ignore
+      eigenvaluesOf(scaled(d)).forEach(({real, imaginary}, i) => {
+        expect(real).to.be.closeTo(ofM[i][0], 1e-7);
+        expect(imaginary).to.be.closeTo(ofM[i][1], 1e-7);
+      });
+  });
+
+  it('on the diagonal of what falls apart are exact, whatever stands beside them', () => {
+    const found = eigenvaluesOf([
+      [-3, 1e12, -1e9, 1e15],
+      [0, 2, 1e-8, 1e11],
+      [0, 0, -0.25, 7e10],
+      [0, 0, 0, 5],
+    ]);
+    expect(found.map(({real}) => real)).to.deep.equal([5, 2, -0.25, -3]);
+  });
+});
