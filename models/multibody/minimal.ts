@@ -167,7 +167,8 @@ export function minimalSystem(
     if (branch === undefined) throw new Error('a loop joint is no branch');
     const beyond = descendants(tree, branch.body);
     const bIsChild = places(joint.b).index === branch.body;
-    const side = places(joint.b === 'ground' ? joint.a : joint.b);
+    // The joint's point is one of b.
+    const side = places(joint.b);
     const local = turnedBack(side.rotation, minus(pointOfJoint(joint, places), side.position));
     const saved = trajectory.values('t').length;
     const lambda = rows + (own.stops?.acts.length ?? 0);

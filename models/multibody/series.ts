@@ -120,7 +120,9 @@ export function reactionsAlong(
   const multipliers = trajectory.values('lambda');
   const onGround = joint.b === 'ground';
   const body = places(onGround ? joint.a : joint.b);
-  const local = turnedBack(body.rotation, minus(pointOfJoint(joint, places), body.position));
+  // A point of b: on the ground it stays where it is.
+  const point = pointOfJoint(joint, places);
+  const local = turnedBack(body.rotation, minus(point, body.position));
   const wrench = along(
     {
       q: {values: trajectory.values('q'), shape: [bodies, 7]},
@@ -151,7 +153,9 @@ export function reactionsAlong(
       const of = (x: tf.Tensor): tf.Tensor => tf.slice(x, [row], [1]);
       const rotation = pose.rotation.map(of) as unknown as Quat;
       const [force, torque] = [0, 1].map(i => terms.map(term => term[i].map(of) as unknown as Vec).reduce(add));
-      const onBody = sub(rotate(rotation, torque), cross(rotate(rotation, constants([local])), force));
+      const centre = pose.position.map(of) as unknown as Vec;
+      const arm = onGround ? sub(constants([point]), centre) : rotate(rotation, constants([local]));
+      const onBody = sub(rotate(rotation, torque), cross(arm, force));
       const sign = onGround ? neg : (x: Vec): Vec => x;
       return tf.concat([...sign(force), ...sign(onBody)]);
     },

@@ -205,6 +205,33 @@ describe('joints', () => {
     expect(largest(torque)).to.be.below(1e-12);
   });
 
+  it('reactions on the ground are about a point of the ground: a rod has no torque at its end there, a slide that of what has moved away', () => {
+    const to: [number, number, number] = [0.6, 0, -0.8];
+    for (const coordinates of ['maximal', 'minimal'] as const) {
+      const rod = multibody({
+        coordinates,
+        gravity: [0, 0, -g],
+        bodies: {body: {mass: 2, inertia: [0.1, 0.2, 0.3], position: to}},
+        joints: {joint: distanceJoint('body', 'ground', {from: to, to: [0, 0, 0]})},
+      });
+      const swung = run(rod, {scheme: generalizedAlpha()});
+      const pulled = rod.reaction(swung, 'joint');
+      expect(largest(pulled.force)).to.be.above(10);
+      expect(largest(pulled.torque)).to.be.below(1e-9);
+      const slide = multibody({
+        coordinates,
+        gravity: [0, 0, -g],
+        bodies: {body: {...box, velocity: [1, 0, 0]}},
+        joints: {joint: prismatic('body', 'ground', {at: [0, 0, 0], axis: [1, 0, 0]})},
+      });
+      const slid = run(slide, {scheme: generalizedAlpha()});
+      const away = last(slide.pose(slid, 'body').position, 3)[0];
+      const {force, torque} = slide.reaction(slid, 'joint');
+      close(last(force, 3), [0, 0, -2 * g], 1e-8);
+      close(last(torque, 3), [0, 2 * g * away, 0], 1e-8);
+    }
+  });
+
   it('planar, cylindrical and spherical leave free what they should', () => {
     const moving: BodySpec = {...box, velocity: [1, 2, 0], angularVelocity: [0, 0, 3]};
     const sheet = one(moving, planar('ground', 'body', {at: [0, 0, 0], axis: [0, 0, 1]}));
