@@ -87,6 +87,9 @@ export class SavedCursor {
 }
 
 /** An event that a step was not cut short for. */
+/** In place of a least rate: the time of the event is that at which a function of time jumps, whatever the state. */
+export const fixedTime = -Infinity;
+
 export interface Noted {
   /** Among the events that happened. */
   readonly record: number;
@@ -107,7 +110,7 @@ export class StepHistory {
   readonly jumps = new Map<number, number>();
   /** By moment, the event whose function is zero there. */
   readonly moments: number[] = [];
-  /** By moment: a rate of the event's function below this is one of a touch, and its time has no derivative. */
+  /** By moment: a rate of the event's function below this is one of a touch, and its time has no derivative; infinite where the function jumps, or `fixedTime`. */
   readonly least: number[] = [];
   /** Events that were noted without cutting a step short: place in step n, found on the dense output. */
   readonly noted = new Map<number, Noted[]>();

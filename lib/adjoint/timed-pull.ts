@@ -24,7 +24,7 @@ import type {TracedStep} from '../step/traced-step.js';
 import {addTo} from './add-to.js';
 import type {Looked, PullTogether, TransitionPull} from './gradient.js';
 import {ParameterCotangents} from './parameter-cotangents.js';
-import type {StepHistory, Restart} from './step-history.js';
+import {fixedTime, type Restart, type StepHistory} from './step-history.js';
 import type {RunCotangents} from './sweep-back.js';
 import {TimedBlocks} from './timed-blocks.js';
 import type {StepRecord} from './record.js';
@@ -88,8 +88,16 @@ export function crossingRate(
       'no-time-derivative',
       'A Brownian path has no derivative in time, so the gradient of an sde through the time of an event does not exist. Use a loss at fixed times.',
     );
+  // The time moves by the function's change over this.
+  if (least === fixedTime) return Infinity;
   if (!(Math.abs(rate) > least) || !Number.isFinite(rate)) {
     const t = turned(traced, clock);
+    if (least === Infinity)
+      throw new EventError(
+        'jumping',
+        `events[${event}] jumps through zero at t = ${Number(t.toPrecision(12))}, and what makes it jump is not known: the time of such an event has no derivative that is known. Make it jump by a held input, whose samples have known times, or let an event of its own make the change.`,
+        {event, t, rate},
+      );
     throw new EventError(
       'grazing',
       `events[${event}] touches zero at t = ${Number(t.toPrecision(12))} without crossing it, within rounding: the time of such an event has no derivative. Move the threshold, or use a loss that does not depend on this event.`,

@@ -11,7 +11,7 @@ import type {Node} from '../graph/node.js';
 import {hermite} from '../scheme/hermite.js';
 import type {Formulation, Scheme, StepPoint} from '../scheme/scheme.js';
 import type {Breaks} from '../system/breaks.js';
-import {duringStep} from '../system/breaks.js';
+import {atInstant, duringStep} from '../system/breaks.js';
 import type {Blocks} from '../system/equations.js';
 import type {Event, EventPlace} from '../system/events.js';
 import {eventValue, jumped} from '../system/events.js';
@@ -72,7 +72,7 @@ export class AlongTrace {
   outputs(at: StepPoint, params: Params, z: Blocks, tensors: Blocks, seen: Blocks, breaks: Set<Breaks>): Traced {
     return {
       ...duringStep(at.t, at.h, breaks, () => this.stepTensors(at, z, tensors)),
-      ...(this.along.events.length === 0 ? {} : this.eventTensors(at, params, seen)),
+      ...(this.along.events.length === 0 ? {} : atInstant(breaks, () => this.eventTensors(at, params, seen))),
       ...(this.along.events.length > 0 || this.along.slope === true ? {rate: this.rateTensor(at)} : {}),
     };
   }

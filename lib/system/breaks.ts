@@ -24,6 +24,8 @@ interface Step {
 }
 
 let step: Step | undefined;
+/** Breaks of what is read outside of steps, by events. */
+let noted: Set<Breaks> | undefined;
 /** The time within the step at which a function of the system is evaluated, []. */
 let stage: tf.Tensor | undefined;
 
@@ -35,6 +37,17 @@ export function duringStep<T>(t: tf.Tensor, h: tf.Tensor, found: Set<Breaks>, f:
     return f();
   } finally {
     step = before;
+  }
+}
+
+/** Calls f, which reads functions of time at one time, outside of a step. */
+export function atInstant<T>(found: Set<Breaks>, f: () => T): T {
+  const before = noted;
+  noted = found;
+  try {
+    return f();
+  } finally {
+    noted = before;
   }
 }
 
@@ -57,7 +70,7 @@ export const breaksRead = (): number => readings;
 /** A step reads a function that has these. */
 export function noteBreaks(breaks: () => Breaks): void {
   readings++;
-  step?.found.add(breaks());
+  (step?.found ?? noted)?.add(breaks());
 }
 
 /**

@@ -265,7 +265,10 @@ class WayBack {
         end: -end,
         most: Infinity,
         resume,
-        breaks: plan.breaks && {stops: plan.breaks.stops.map(t => -t).reverse(), restarts: none, jump: 0},
+        breaks: plan.breaks && {
+          ...{stops: plan.breaks.stops.map(t => -t).reverse(), restarts: none, jump: 0},
+          jumps: plan.breaks.jumps.map(t => -t).reverse(),
+        },
       },
     };
   }

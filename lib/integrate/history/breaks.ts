@@ -48,7 +48,7 @@ export function breakingRun<R extends Read>(
 /** The same with a jump by which what is carried can be made anew, whatever its time. */
 function restarting<R extends Read>(read: R): R {
   const plan = read.plan as Plan;
-  const breaks = {stops: none, restarts: Float64Array.of(read.grid.t0), jump: plan.events.length};
+  const breaks = {stops: none, restarts: Float64Array.of(read.grid.t0), jump: plan.events.length, jumps: none};
   return {...read, plan: {...plan, breaks}};
 }
 
@@ -71,12 +71,13 @@ export function plannedBreaks(
   const jumps = between(one => one.jumps).filter(time => resumed || time > grid.t0);
   if (!isAdaptive) {
     const steps = carries ? [...jumps].flatMap(time => gridStep(time, grid) ?? []) : [];
-    if (steps.length === 0) return undefined;
-    return {stops: none, restarts: Float64Array.from(steps, n => grid.time(n)), jump: plan?.events.length ?? 0};
+    const count = plan?.events.length ?? 0;
+    if (steps.length === 0 && (count === 0 || jumps.length === 0)) return undefined;
+    return {stops: none, restarts: Float64Array.from(steps, n => grid.time(n)), jump: count, jumps};
   }
   const stops = timesBetween([jumps, between(one => (grid.backwards === true ? one.ends : one.onsets))], grid.t0, end);
   if (stops.length === 0) return undefined;
-  return {stops, restarts: carries ? jumps : none, jump: plan.events.length};
+  return {stops, restarts: carries ? jumps : none, jump: plan.events.length, jumps};
 }
 
 const none = new Float64Array(0);

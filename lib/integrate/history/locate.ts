@@ -55,7 +55,14 @@ export function locate(integrator: Integrator, whole: Taken, crossing: Crossing,
     const next = h + move;
     h = next > low && next < high ? next : (low + high) / 2;
   }
-  return crossed && uncrossed ? found(integrator, whole, h) : 'none';
+  if (!crossed || !uncrossed) return 'none';
+  // A function that jumps has crossed at the end of its step, or it would at once cross again.
+  if (crossing.jumps && h !== high) {
+    h = high;
+    const status = integrator.take(x, t, h);
+    if (status !== 'completed') return {failed: status as Failure};
+  }
+  return found(integrator, whole, h);
 }
 
 function found(integrator: Integrator, {t, h: H, x, end}: Taken, h: number): Located {

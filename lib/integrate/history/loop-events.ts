@@ -2,22 +2,25 @@
  * Events of a run with steps of its own: where a step meets the zero of an event's function it is cut short there, and what happens at that
  * time happens in the order of the events' numbers, with the events that jumps bring about. The loop (loop.ts) takes the steps.
  */
-import type {StepHistory} from '../../adjoint/step-history.js';
+import {fixedTime, type StepHistory} from '../../adjoint/step-history.js';
 import type {StiffgradError} from '../../errors.js';
 import type {Counters, Failure, Status} from '../counters.js';
 import type {Standing} from '../run-state.js';
 import type {Integrator, Taken} from './integrator.js';
-import {locate} from './locate.js';
+import {locate, type Located} from './locate.js';
 import type {Pace} from './pace.js';
 import {smallestStep} from './pace.js';
 import type {PlannedEvent} from './plan.js';
 import type {EventLog} from './records.js';
 import type {Saver} from './saver.js';
-import type {Crossing} from './watch.js';
+import type {Crossing, Watch} from './watch.js';
 import {crossings, touch} from './watch.js';
 
 /** What is left of a direction of motion that a jump has ended: the rounding of the event's function over a step. */
 const still = 64 * Number.EPSILON;
+
+/** A function of time jumps within a millionth of the distance of its samples (system/signal.ts): this share of it, or of the step, is the same time. */
+const sampleShare = 1e-5;
 
 /** The loop in which events happen. */
 export interface EventfulLoop {
@@ -34,6 +37,8 @@ export interface EventfulLoop {
   readonly count: number;
   /** The event whose time is the present one. */
   readonly moment: number | undefined;
+  /** Where functions of time jump, ascending. */
+  readonly jumps: Float64Array;
   status: Status;
   error: StiffgradError | undefined;
   /** A step becomes part of the step history; with an event, its end is that event's time. */
@@ -87,7 +92,7 @@ export class LoopEvents {
   cutShort(step: Taken): boolean {
     const {integrator} = this.loop;
     const {events, tolerance} = this;
-    const {found: all, sides, lost} = crossings(integrator, events, step, this.settled, this.sides, tolerance);
+    const {found: all, sides, lost} = this.crossingsIn(step, this.sides);
     const found = all.filter(({event}) => !this.isStillSettled(event, step));
     this.refuseSticking(step, found);
     if (this.loop.status !== 'completed') return true;
@@ -97,7 +102,9 @@ export class LoopEvents {
       const located =
         crossing.high === 0 || crossing.theta * step.h <= smallestStep(step.t)
           ? {step: this.instantStep(step)}
-          : locate(integrator, step, crossing, tolerance(crossing.event));
+          : crossing.least === fixedTime
+            ? this.until(step, crossing.theta)
+            : locate(integrator, step, crossing, tolerance(crossing.event));
       if (located === 'none') continue;
       if ('failed' in located) {
         this.loop.counters.failures[located.failed] = (this.loop.counters.failures[located.failed] ?? 0) + 1;
@@ -118,6 +125,34 @@ export class LoopEvents {
     for (const event of lost) this.loop.log.lose(event, step.end);
     integrator.state.set(step.next);
     return false;
+  }
+
+  /** Those of a step. The time of one whose function jumps is that of the function of time that jumps, or has no derivative that is known. */
+  private crossingsIn(step: Taken, sides: Int8Array | undefined): Watch {
+    const {events, tolerance} = this;
+    const watch = crossings(this.loop.integrator, events, step, this.settled, sides, tolerance);
+    return {...watch, found: watch.found.map(crossing => (crossing.jumps ? this.timed(crossing, step) : crossing))};
+  }
+
+  private timed(crossing: Crossing, {t, h}: Taken): Crossing {
+    const {jumps} = this.loop;
+    const at = t + crossing.theta * h;
+    const near = jumps.findIndex((time, i) => {
+      const gap = Math.min(...[jumps[i - 1], jumps[i + 1]].map(other => Math.abs((other ?? time) - time) || Infinity));
+      return Math.abs(time - at) <= sampleShare * Math.max(Math.abs(h), Number.isFinite(gap) ? gap : 0);
+    });
+    if (near < 0) return {...crossing, least: Infinity};
+    return {...crossing, theta: Math.min(Math.max((jumps[near] - t) / h, 0), 1), least: fixedTime};
+  }
+
+  /** A step that is a part of one. */
+  private until(step: Taken, theta: number): Located {
+    const {integrator} = this.loop;
+    const {t, h, x, end} = step;
+    if (theta === 1) return {step};
+    const status = integrator.take(x, t, theta * h);
+    if (status !== 'completed') return {failed: status as Failure};
+    return {step: integrator.taken(x, t, theta * h, theta === 1 ? end : t + theta * h)};
   }
 
   /** An event that its own jump began with, in the same step, and that time or velocity no longer resolve. */
@@ -208,11 +243,10 @@ export class LoopEvents {
   }
 
   /** A step that ends at an event, and everything that happens there. */
-  private end(step: Taken, {event, rising, least}: Crossing, whole: number): void {
+  private end(step: Taken, {event, rising, least, jumps}: Crossing, whole: number): void {
     const {integrator, pace} = this.loop;
-    const {events, tolerance} = this;
     const noted = this.note(
-      crossings(integrator, events, step, this.settled, undefined, tolerance).found.filter(
+      this.crossingsIn(step, undefined).found.filter(
         ({event: other}) => other !== event && !this.isStillSettled(other, step),
       ),
       step,
@@ -223,7 +257,7 @@ export class LoopEvents {
     const queue = [...ready.filter(other => !noted.has(other)), event].sort((a, b) => a - b);
     const first = queue[0];
     this.loop.commit(step, first, first === event ? least / whole : 0);
-    this.happen(queue, first, noted, other => (other === event ? rising : this.rates[other] > 0));
+    this.happen(queue, first, noted, jumps ? event : undefined, other => (other === event ? rising : this.rates[other] > 0)); // prettier-ignore
     if (this.loop.status === 'completed' && pace.interrupt(this.loop.t)) this.loop.boundary();
     if (this.loop.status === 'event') this.loop.saver.finish(this.loop.t, true, this.loop.moment);
   }
@@ -256,11 +290,19 @@ export class LoopEvents {
   }
 
   /** All that happens at the present time: events in the order of their numbers, and those that their jumps bring about. */
-  private happen(queue: number[], first: number, noted: ReadonlySet<number>, rising: (event: number) => boolean): void {
+  private happen(
+    queue: number[],
+    first: number,
+    noted: ReadonlySet<number>,
+    jumped: number | undefined,
+    rising: (event: number) => boolean,
+  ): void {
     const {integrator, log, history} = this.loop;
     const {events} = this;
     const fired = new Set(noted);
-    const residue = integrator.events(integrator.state, this.loop.t).e;
+    const residue = integrator.events(integrator.state, this.loop.t).e.slice();
+    // What has jumped through zero is not zero.
+    if (jumped !== undefined) residue[jumped] = 0;
     this.jumped = new Set();
     let atMoment = true;
     while (queue.length > 0) {

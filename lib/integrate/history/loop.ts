@@ -60,6 +60,7 @@ export class HistoryLoop implements Loop, EventfulLoop {
   private readonly eventsWithin: LoopEvents;
   readonly dt: number;
   private readonly breaks: Plan['breaks'];
+  readonly jumps: Float64Array;
   private readonly restarts: ReadonlySet<number>;
   /** Times at which what the steps read is not smooth, or may not be known, ascending; the first of them after the present time, or before it. */
   private readonly unsmooth: Float64Array;
@@ -93,6 +94,7 @@ export class HistoryLoop implements Loop, EventfulLoop {
     this.events = plan.events;
     this.dt = grid.dt;
     this.breaks = plan.breaks;
+    this.jumps = plan.breaks?.jumps ?? new Float64Array(0);
     this.restarts = new Set(plan.breaks?.restarts);
     this.unsmooth = Float64Array.from(
       new Set([...(plan.breaks?.stops ?? []), ...this.restarts, plan.end ?? Infinity]),

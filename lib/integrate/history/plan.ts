@@ -54,6 +54,8 @@ export interface PlannedBreaks {
   /** Those of them where what the scheme carries is made anew, by the jump of this number; none where it carries nothing. */
   readonly restarts: Float64Array;
   readonly jump: number;
+  /** Where functions of time jump: events whose function jumps with them have these times. */
+  readonly jumps: Float64Array;
 }
 
 /** Times that adaptive steps end at, beside the end of the run. */

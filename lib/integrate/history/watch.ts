@@ -24,7 +24,14 @@ export interface Crossing {
   readonly later: boolean;
   /** A rate of change (by θ) below this is that of a touch: g falls short of zero, or beyond, by no more than its rounding. */
   readonly least: number;
+  /** The function jumps from one side of zero to the other. */
+  readonly jumps: boolean;
 }
+
+/** A function jumps that changes by this share of its largest value in the step, */
+const jumpShare = 1e-3;
+/** within so many tolerances of its time, and by a thousand times what its slope makes of them. */
+const [jumpWidth, jumpGain] = [4, 1e3];
 
 /** After a jump the direction in which g leaves zero is looked for at this many places of the step. */
 const samples = 16;
@@ -91,9 +98,21 @@ class Watched {
     wide: {readonly low: number; readonly high: number},
     later: boolean,
     least: number,
+    size: number,
   ): Crossing {
     const theta = to.g === 0 ? to.theta : root(this.value, from.theta, from.g, to.theta, to.g, this.tolerance);
-    return {event: this.event, theta, rising: from.g < 0, slope: this.derivative(theta), ...wide, later, least};
+    const slope = this.derivative(theta);
+    const jumps = this.jumpsAt(theta, from, to, slope, size);
+    return {event: this.event, theta, rising: from.g < 0, slope, ...wide, later, least, jumps};
+  }
+
+  /** @param size the largest of the function's values in the step */
+  private jumpsAt(theta: number, from: Node, to: Node, slope: number, size: number): boolean {
+    const width = jumpWidth * (this.tolerance + Number.EPSILON);
+    const [low, high] = [Math.max(theta - width, from.theta), Math.min(theta + width, to.theta)];
+    const before = low === from.theta ? from.g : this.value(low);
+    const change = Math.abs((high === to.theta ? to.g : this.value(high)) - before);
+    return change > jumpShare * size && !(change <= jumpGain * Math.abs(slope) * (high - low));
   }
 
   node(theta: number): Node {
@@ -229,7 +248,19 @@ function crossingsOf(watched: Watched, start: Node, end: Node, settled: boolean)
       // From zero to the other side at once: there is nothing between.
       return Math.sign(end.g) === sign
         ? []
-        : [{event: watched.event, theta: 0, rising: sign < 0, slope: start.dg, low: 0, high: 0, later: false, least}];
+        : [
+            {
+              event: watched.event,
+              theta: 0,
+              rising: sign < 0,
+              slope: start.dg,
+              low: 0,
+              high: 0,
+              later: false,
+              least,
+              jumps: false,
+            },
+          ];
     }
     first = watched.node(theta);
   }
@@ -251,6 +282,7 @@ function changesOf(watched: Watched, nodes: readonly Node[], least: number): Cro
       gap = false;
     }
   }
+  const size = nodes.reduce((most, {g}) => (Number.isFinite(g) ? Math.max(most, Math.abs(g)) : most), 0);
   const end = nodes[nodes.length - 1];
   const reaching = runs.at(-1);
   if (end.g === 0 && reaching !== undefined && !gap) {
@@ -261,6 +293,6 @@ function changesOf(watched: Watched, nodes: readonly Node[], least: number): Cro
   return runs.flatMap(({first, last, after}, k) =>
     after === undefined
       ? []
-      : [watched.crossing(after, first, {low: runs[k - 1].first.theta, high: last.theta}, k > 1, least)],
+      : [watched.crossing(after, first, {low: runs[k - 1].first.theta, high: last.theta}, k > 1, least, size)],
   );
 }
