@@ -30,6 +30,8 @@ export function packCotangent(prepared: Prepared, cotangent: Cotangent, saved: n
   for (const [name, value] of Object.entries(cotangent)) {
     if (value === undefined) continue;
     const block = blocks.find(candidate => candidate.name === name);
+    // Of no event, as where members of a batch differ.
+    if (name === 'events' && readNumeric(value as Numeric, 'cotangent.events').values.length === 0) continue;
     if (block === undefined)
       throw new OptionError(
         'no-series',

@@ -83,6 +83,9 @@ export interface Scale {
   readonly deviation: Float64Array;
 }
 
+/** A deviation that is a smaller share of the mean is rounding of what is constant. */
+const rounding = 1e-12;
+
 /** Over all records together; a constant column has the deviation one. */
 export function scaleOf(records: readonly {readonly values: Float64Array; readonly width: number}[]): Scale {
   const {width} = records[0];
@@ -93,7 +96,8 @@ export function scaleOf(records: readonly {readonly values: Float64Array; readon
     return sums;
   };
   const mean = each(value => value);
-  return {mean, deviation: each((value, column) => (value - mean[column]) ** 2).map(x => Math.sqrt(x) || 1)};
+  const deviation = each((value, column) => (value - mean[column]) ** 2).map(Math.sqrt);
+  return {mean, deviation: deviation.map((x, column) => (x > rounding * Math.abs(mean[column]) ? x : 1))};
 }
 
 export const normalized = (values: Float64Array, {mean, deviation}: Scale): Float64Array =>

@@ -9,6 +9,7 @@ import {
   ode,
   radauIIA5,
   rk4,
+  ShapeError,
   signal,
   simulate,
   tsit5,
@@ -28,6 +29,16 @@ const settings: readonly [string, Pick<SimulateOptions, 'scheme' | 'dt' | 'contr
 const passes = (then: Event['then']): Event =>
   event({when: ({q, params}) => tf.sub(q as tf.Tensor, params.u as tf.Tensor), direction: 'rising', then});
 const falls = {u: signal([0, 0.5, 2], [5, 0.2, 0.2], 'hold')};
+
+describe('a run without events', () => {
+  it('takes a cotangent of none of them, as a batch gives to members where none happened', () => {
+    const {trajectory, pullback} = simulate.vjp(drift, {q: 0, v: 1}, {scheme: rk4(), dt: 0.1, t1: 1, saveAt: 'end'});
+    const {initial} = pullback({q: [0, 1], events: []});
+    expect((initial.v as Float64Array)[0]).to.be.closeTo(1, 1e-14);
+    expect(() => pullback({events: [1]})).to.throw(ShapeError, '0 events happened');
+    trajectory.dispose();
+  });
+});
 
 describe('events whose function jumps', () => {
   for (const [name, setting] of settings) {

@@ -4,6 +4,7 @@ import {expect} from 'chai';
 import {ode, rk4, signal, simulate} from '../../../lib/index.js';
 import {neuralStateSpace} from '../../../training/index.js';
 import type {InputOutputRecord} from '../../../training/index.js';
+import {scaleOf} from '../../../training/black-box/sections.js';
 import {gaussian} from '../../../training/data/noise.js';
 
 /** A mass on a hardening spring with a filtered random load, sampled ten times a second. */
@@ -45,6 +46,16 @@ describe('neuralStateSpace', () => {
     expect(model.validate(test).rmse).to.be.closeTo(rms, 1e-12);
     expect(model.validate(test, {warmUp: 50}).samples).to.equal(250);
     model.dispose();
+  });
+
+  it('a channel that does not move is not divided by its rounding', () => {
+    for (const level of [0, 0.1, 3]) {
+      const values = Float64Array.from({length: 300}, (_, i) => (i % 2 === 0 ? level : Math.sin(i)));
+      const {mean, deviation} = scaleOf([{values, width: 2}]);
+      expect(mean[0]).to.be.closeTo(level, 1e-14);
+      expect(deviation[0]).to.equal(1);
+      expect(deviation[1]).to.be.closeTo(Math.SQRT1_2, 0.01);
+    }
   });
 
   it('keeps the weights of the best free run, ends early, repeats by its seed, and leaves no tensors', async () => {
