@@ -218,7 +218,11 @@ export function minimalSystem(
   return {accelerations, mass, force, whole, kinematics: kinematicsOf(tree), start, reaction};
 }
 
-/** Force and torque about a point of generalized forces [velocities] on a branch's coordinates. */
+/**
+ * Force and torque about a point of the body beyond a branch, of generalized forces [velocities] on its coordinates: forces along
+ * its slides at that point and torques about its turns, which do in each coordinate's motion the work that the generalized force does.
+ * A force on a slide that a turn carries off its axis takes a torque about it, which the turn does not feel.
+ */
 function alongAxes(
   {axis, point: centres}: {readonly axis: Vec; readonly point: Vec},
   {velocities: [from, to], slides}: Branch,
@@ -230,9 +234,18 @@ function alongAxes(
   const each = ([x, y, z]: Vec): Vec => [of(x), of(y), of(z)];
   const [e, c] = [each(axis), each(centres)];
   const sliding = constantTensor(Float64Array.from(slides), [count]);
-  const push = scale(tf.mul(of(force), sliding), e);
-  const turn = scale(tf.mul(of(force), tf.sub(1, sliding)), e);
-  return [...push, ...add(turn, cross(sub(c, point), push))].map(x => tf.sum(x));
+  const turning = tf.sub(1, sliding);
+  // How the point moves with each of the coordinates.
+  const moved = add(scale(sliding, e), scale(turning, cross(e, sub(point, c))));
+  const works = (of: Vec, along: Vec): tf.Tensor =>
+    of.map((x, i) => tf.mul(tf.expandDims(x, 0), tf.expandDims(along[i], 1))).reduce((sum, x) => tf.add(sum, x));
+  const work = tf.add(
+    tf.mul(works(e, moved), tf.expandDims(sliding, 0)),
+    tf.mul(tf.mul(works(e, e), tf.expandDims(turning, 0)), tf.expandDims(turning, 1)),
+  );
+  const amounts = count === 1 ? of(force) : tf.reshape(linalg.solve(work, tf.expandDims(of(force), 1)), [count]);
+  const [push, turn] = [sliding, turning].map(share => scale(tf.mul(amounts, share), e));
+  return [...push, ...turn].map(x => tf.sum(x));
 }
 
 /** A body and all its descendants. */
