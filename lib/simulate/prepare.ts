@@ -137,6 +137,7 @@ function prepareDriven(system: System, initial: Initial, asGiven: SimulateOption
           ...run,
           dt: run.plan?.control.kind === 'adaptive' ? undefined : run.grid.dt,
           changingSteps: run.plan?.control.kind === 'adaptive',
+          restarts: run.plan !== undefined && restarts(run.plan),
           backwards: run.grid.backwards,
         },
         options.observe,

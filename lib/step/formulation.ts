@@ -57,6 +57,8 @@ export interface Holding {
   readonly consistent: 'check' | 'project';
   /** Steps are adaptive. */
   readonly changingSteps?: boolean;
+  /** The run begins anew where an input jumps. */
+  readonly restarts?: boolean;
   /** Time runs backwards, see clock.ts. */
   readonly backwards?: boolean;
   /** The length of steps, where it is constant: the past of a dde is kept by it. */

@@ -134,14 +134,19 @@ function traceOnce(
       breaks: new Set(),
       backwards: holding.backwards,
     };
-    const {start, state} = traceStart(subject, formulation, holding.consistent === 'project');
+    // Steps that take only index 1 count on algebraic components that obey their equations where they begin, also after an input has jumped;
+    // of others it is known only where they are to be found.
+    const projects = holding.consistent === 'project';
+    const settles = hasMass(system) && (formulation.masses === 1 || (projects && formulation.masses === 2));
+    const project = projects || (settles && holding.restarts === true);
+    const {start, state} = traceStart(subject, formulation, project);
     const step = traceStep(subject, formulation, state, observe, along);
     return {
       start,
       step,
       breaks: subject.breaks,
       // A dde carries its past, which outlives any jump of an input.
-      carries: formulation.carry !== undefined && !(system.kind === 'ode' && system.delays !== undefined),
+      carries: settles || (formulation.carry !== undefined && !(system.kind === 'ode' && system.delays !== undefined)),
       unread: list.reads.unread(leaves),
     };
   } catch (error) {

@@ -187,6 +187,31 @@ describe('coordinates of joints', () => {
     expect(largest(found.map((x, i) => x - expected[i]))).to.be.below(1e-6);
   });
 
+  it('a compound bears no torque about a turn that is free, whatever its slides take, in any order', () => {
+    const slide = (axis: [number, number, number]) => ({slide: axis});
+    const turn = {turn: y, at: [0, 0, 0] as [number, number, number]};
+    const [up, along] = [slide([0, 0, 1]), slide([1, 0, 0])];
+    for (const steps of [
+      [up, along, turn],
+      [along, up, turn],
+      [turn, along, up],
+    ]) {
+      // The force holds the weight, or, where the turn comes first, a part of it.
+      const held = multibody({
+        gravity: [0, 0, -g],
+        coordinates: 'minimal',
+        bodies: {b: {mass: 2, inertia: [0.3, 0.2, 0.1], position: [0, 0, 0], velocity: [0.5, 0, 0], angularVelocity: [0, 0.8, 0]}}, // prettier-ignore
+        joints: {c: compound('ground', 'b', {steps})},
+        forces: [jointForce('c', {step: steps.indexOf(up), force: () => tf.scalar(2 * g)})],
+      });
+      const path = simulate(held, held.initial, {dt: 0.01, t1: 1, saveAt: 'end'});
+      path.dispose();
+      const {force, torque} = held.reaction(path, 'c');
+      expect(Math.abs(torque[torque.length - 2]), 'about the turn').to.be.below(1e-9);
+      if (steps[0] !== turn) expect(largest(force.slice(-3))).to.be.below(1e-9);
+    }
+  });
+
   for (const coordinates of both)
     it(`${coordinates}: an arm falls on its stop and rests there, which bears what statics say`, () => {
       const system = multibody({
