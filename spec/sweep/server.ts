@@ -39,7 +39,8 @@ export async function startServer(port: number, more: readonly string[] = []): P
 async function opened(port: number): Promise<void> {
   for (let i = 0; i < 200; i++) {
     const open = await new Promise<boolean>(resolve => {
-      const socket = connect(port, '127.0.0.1', () => resolve(true)).on('error', () => resolve(false));
+      // A connection that is given up after a while says no more than that it is closed.
+      const socket = connect(port, '127.0.0.1', () => resolve(true)).on('error', () => resolve(false)).on('close', () => resolve(false)); // prettier-ignore
       setTimeout(() => socket.destroy(), 200).unref();
     });
     if (open) return;
