@@ -148,11 +148,11 @@ export class LoopEvents {
   /** A step that is a part of one. */
   private until(step: Taken, theta: number): Located {
     const {integrator} = this.loop;
-    const {t, h, x, end} = step;
+    const {t, h, x} = step;
     if (theta === 1) return {step};
     const status = integrator.take(x, t, theta * h);
     if (status !== 'completed') return {failed: status as Failure};
-    return {step: integrator.taken(x, t, theta * h, theta === 1 ? end : t + theta * h)};
+    return {step: integrator.taken(x, t, theta * h, t + theta * h)};
   }
 
   /** An event that its own jump began with, in the same step, and that time or velocity no longer resolve. */
