@@ -86,10 +86,10 @@ export class SavedCursor {
   }
 }
 
-/** An event that a step was not cut short for. */
 /** In place of a least rate: the time of the event is that at which a function of time jumps, whatever the state. */
 export const fixedTime = -Infinity;
 
+/** An event that a step was not cut short for. */
 export interface Noted {
   /** Among the events that happened. */
   readonly record: number;

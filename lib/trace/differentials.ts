@@ -118,10 +118,7 @@ export function transposedProduct(
 /** Whether a function is affine in one of its tensors, or does not read it, by its operations. Only inside a trace. */
 export function isAffineIn(f: (at: Tensors) => tf.Tensor, at: Tensors, name: string): boolean {
   const {inputs, output} = isolate(f, at);
-  return isAffine(output, inputs[name]);
-}
-
-function isAffine(output: Node, x: Node): boolean {
+  const x = inputs[name];
   const [tangent] = pushforward([output], new Map([[x, input('direction', x.shape)]]));
   return tangent === undefined || !topological([tangent]).includes(x);
 }
@@ -144,9 +141,8 @@ export function affineIn(f: (at: Tensors) => tf.Tensor, at: Tensors, name: strin
   const isolated = isolate(f, at);
   const {inputs, output} = isolated;
   const x = inputs[name];
-  if (!isAffine(output, x)) return undefined;
   const {pattern, values, tangent} = jacobian(output, x);
-  if (tangent === undefined) return undefined;
+  if (tangent === undefined || topological([tangent]).includes(x)) return undefined;
   const rows = output.size;
   const {pointers, indices} = pattern;
   let width = 0;

@@ -141,6 +141,7 @@ export abstract class Contact extends ConstraintPart {
     const parted = (all: tf.Tensor): ContactRows => split(tf.mul(unit, this.own(all)), slipping);
     const [force, anchor, last, shift] = [lambda, yielding.anchor, yielding.last, pi].map(parted);
     const squeeze = compression === undefined ? undefined : parted(compression);
+    const squeezed = compressed === undefined ? undefined : moving(compressed);
     const {relaxation, proximity} = yielding;
     const yields = (now: tf.Tensor, anchored: tf.Tensor, before: tf.Tensor): tf.Tensor =>
       tf.add(tf.mul(relaxation, tf.sub(now, anchored)), tf.mul(proximity, tf.sub(now, before)));
@@ -177,11 +178,11 @@ export abstract class Contact extends ConstraintPart {
       softness: tf.add(scale.regularization, tf.maximum(relaxation, contactSoftness)),
       h,
       compression:
-        compressed === undefined || squeeze === undefined
+        squeezed === undefined || squeeze === undefined
           ? undefined
           : {
-              after: moving(compressed).normal,
-              slip: moving(compressed).tangential,
+              after: squeezed.normal,
+              slip: squeezed.tangential,
               push: squeeze.normal,
               rub: squeeze.tangential,
             },

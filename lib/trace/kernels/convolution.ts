@@ -145,11 +145,14 @@ const depthwise = (x: Node, filter: Node, attributes: ConvolutionAttributes): No
 
 type Convolution = typeof convolution;
 
-/** The cotangent of the input, or of the filter, of a convolution with that output cotangent. */
-function back(f: (wrt: Node<'input'>) => Node, shape: Shape, dy: Node): Node {
-  // The result is linear in it, so that its values do not matter.
+/**
+ * The cotangent of the input, or of the filter, of a convolution with that output cotangent: by an input that stands for it, as a view of a view
+ * does not read what lies between. The result is linear in it, so that its values do not matter; where they do, they are `at`.
+ */
+function back(f: (wrt: Node<'input'>) => Node, shape: Shape, dy: Node, at?: Node): Node {
   const wrt = input('convolved', shape);
-  return orZeros(pullback([f(wrt)], [wrt], [dy])[0], wrt);
+  const cotangent = orZeros(pullback([f(wrt)], [wrt], [dy])[0], wrt);
+  return at === undefined ? cotangent : substitute([cotangent], new Map<Node, Node>([[wrt, at]]))[0];
 }
 
 const toInput = (f: Convolution): Lowering =>
@@ -257,12 +260,9 @@ export const convolutions: Lowerings = {
   FusedDepthwiseConv2D: fused(depthwise),
   AvgPool: lower<{x: Node}, PoolAttributes>(({x}, attributes) => meanPool(x, attributes)),
   MaxPool: lower<{x: Node}, PoolAttributes>(({x}, attributes) => maxPool(x, attributes)),
-  MaxPoolGrad: lower<{dy: Node; input: Node; output: Node}, PoolAttributes>(({dy, input: x}, attributes) => {
-    // By an input that stands for x: a view of x is a view of what x is a view of, and x itself would not be found.
-    const wrt = input('pooled', x.shape);
-    const cotangent = orZeros(pullback([maxPool(wrt, attributes)], [wrt], [dy])[0], wrt);
-    return substitute([cotangent], new Map<Node, Node>([[wrt, x]]))[0];
-  }),
+  MaxPoolGrad: lower<{dy: Node; input: Node; output: Node}, PoolAttributes>(({dy, input: x}, attributes) =>
+    back(wrt => maxPool(wrt, attributes), x.shape, dy, x),
+  ),
   ResizeNearestNeighbor: resize(nearest),
   ResizeBilinear: resize(linear),
 };
