@@ -1,6 +1,6 @@
 /**
- * Eigenvalues of a real matrix: balanced, Hessenberg form by elimination, then Francis's QR steps with double shifts (EISPACK's
- * balanc, elmhes and hqr; Golub & Van Loan, Matrix Computations, §7.5).
+ * Eigenvalues of a real matrix: balanced, Hessenberg form by reflections, then Francis's QR steps with double shifts (EISPACK's
+ * balanc, orthes and hqr; Golub & Van Loan, Matrix Computations, §7.5).
  */
 import {SingularMatrixError} from '../errors.js';
 
@@ -16,7 +16,14 @@ const mostSteps = 60;
 /** By falling real part; of a pair the one with the positive imaginary part first. */
 export function eigenvaluesOf(matrix: readonly (readonly number[])[]): Eigenvalue[] {
   const {alone, rest} = apart(matrix);
-  const found = [...alone.map(real => ({real, imaginary: 0})), ...qr(hessenberg(balanced(rest)))];
+  // In the unit of the largest entry, a power of two: squares of entries neither overflow nor underflow.
+  const most = rest.flat().reduce((size, x) => Math.max(size, Math.abs(x)), 0);
+  const unit = most > 0 && Number.isFinite(most) ? 2 ** Math.floor(Math.log2(most)) : 1;
+  const scaled = rest.map(row => row.map(x => x / unit));
+  const found = [
+    ...alone.map(real => ({real, imaginary: 0})),
+    ...qr(hessenberg(balanced(scaled))).map(({real, imaginary}) => ({real: real * unit, imaginary: imaginary * unit})),
+  ];
   return found.sort((a, b) => b.real - a.real || b.imaginary - a.imaginary);
 }
 
@@ -62,22 +69,28 @@ function balanced(a: number[][]): number[][] {
   return a;
 }
 
+/**
+ * By reflections (EISPACK's orthes): elimination would turn a symmetric matrix into one whose close eigenvalues lose half of their digits.
+ */
 function hessenberg(a: number[][]): number[][] {
   const n = a.length;
   for (let m = 1; m < n - 1; m++) {
-    let pivot = m;
-    for (let j = m; j < n; j++) if (Math.abs(a[j][m - 1]) > Math.abs(a[pivot][m - 1])) pivot = j;
-    const x = a[pivot][m - 1];
-    if (x === 0) continue;
-    [a[pivot], a[m]] = [a[m], a[pivot]];
-    for (const row of a) [row[pivot], row[m]] = [row[m], row[pivot]];
-    for (let i = m + 1; i < n; i++) {
-      const y = a[i][m - 1] / x;
-      if (y === 0) continue;
-      for (let j = m - 1; j < n; j++) a[i][j] -= y * a[m][j];
-      a[i][m - 1] = 0;
-      for (const row of a) row[m] += y * row[i];
+    if (a.every((row, i) => i <= m || row[m - 1] === 0)) continue;
+    const size = a.slice(m).reduce((most, row) => Math.max(most, Math.abs(row[m - 1])), 0);
+    // I − v vᵀ/(v·v / 2) takes column m − 1 below the diagonal to a multiple of its first unit vector.
+    const v = a.map((row, i) => (i < m ? 0 : row[m - 1] / size));
+    const length = Math.hypot(...v);
+    v[m] += v[m] < 0 ? -length : length;
+    const half = v.reduce((sum, x) => sum + x * x, 0) / 2;
+    for (let j = m - 1; j < n; j++) {
+      const along = v.reduce((sum, x, i) => sum + x * a[i][j], 0) / half;
+      for (let i = m; i < n; i++) a[i][j] -= along * v[i];
     }
+    for (const row of a) {
+      const along = row.reduce((sum, x, j) => sum + x * v[j], 0) / half;
+      for (let j = m; j < n; j++) row[j] -= along * v[j];
+    }
+    for (let i = m + 1; i < n; i++) a[i][m - 1] = 0;
   }
   return a;
 }
@@ -122,11 +135,14 @@ function qr(a: number[][]): Eigenvalue[] {
   return found;
 }
 
+/** An entry that is zero beside the norm: products of two of them underflow, and the steps would not converge. */
+const vanishing = 1e-150;
+
 /** Where the last block that does not fall apart begins. */
 function splitAt(a: number[][], last: number, norm: number): number {
   for (let l = last; l >= 1; l--) {
     const s = Math.abs(a[l - 1][l - 1]) + Math.abs(a[l][l]);
-    if (Math.abs(a[l][l - 1]) <= Number.EPSILON * (s === 0 ? norm : s)) {
+    if (Math.abs(a[l][l - 1]) <= Math.max(Number.EPSILON * (s === 0 ? norm : s), vanishing * norm)) {
       a[l][l - 1] = 0;
       return l;
     }
