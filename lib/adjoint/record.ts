@@ -153,6 +153,11 @@ export class StepRecord {
     return this.room.rows[k * this.width];
   }
 
+  /** Of step k, in time. */
+  length(k: number): number {
+    return this.room.rows[k * this.width + 1];
+  }
+
   /** Sets step k's t, h, x and z in an executable's buffers. */
   load(k: number, {t, h, x, z}: StepBuffers): void {
     const {

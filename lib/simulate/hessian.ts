@@ -94,7 +94,8 @@ export function hvpsOn(base: Prepared, loss: SeriesLoss | CotangentLoss, along: 
   check(base, loss, along);
   const path = base.options.plan === undefined ? gridOf(base) : historyOf(base);
   const traced = typeof loss === 'function' ? new TracedLoss(base, loss, path.saved.after.length) : undefined;
-  const prepared = {...(traced === undefined ? base : withParameters(base, traced)), options: path.options};
+  const {options, h0} = path;
+  const prepared = {...(traced === undefined ? base : withParameters(base, traced)), options, h0};
   const directions = packDirections(prepared, along);
   let checkpointer: SecondOrderCheckpointer | undefined;
   const memory = base.options.adjoint.secondOrder?.memory ?? Infinity;
@@ -128,13 +129,15 @@ export function hvpsOn(base: Prepared, loss: SeriesLoss | CotangentLoss, along: 
 /** The steps that are to be differentiated: a grid, and what of it is saved. */
 interface Differentiated {
   readonly options: Prepared['options'];
+  /** Of the step that the start was made for. */
+  readonly h0: number;
   readonly saved: Saved;
   /** The run that found them, where they were not known before. */
   readonly run?: Run;
 }
 
-function gridOf({options}: Prepared): Differentiated {
-  return {options, saved: {after: options.saved}};
+function gridOf({options, h0}: Prepared): Differentiated {
+  return {options, h0, saved: {after: options.saved}};
 }
 
 /** The step history of a run, which is then taken again as a grid: the lengths of its steps count as given, as in its gradient. */
@@ -163,6 +166,8 @@ function historyOf(prepared: Prepared): Differentiated {
   };
   return {
     run: found,
+    // A first step that was refused left a start for a shorter one.
+    h0: found.start.count > 0 ? found.start.length(0) : prepared.h0,
     saved: history.saved,
     options: {...options, grid: steps, plan: undefined, saved: new Float64Array(0), onProgress: undefined},
   };

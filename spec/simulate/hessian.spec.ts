@@ -188,9 +188,9 @@ describe('products with the Hessian', () => {
   const start = {q: [1, 0.7], v: [0.2, -0.1]};
   const quadratic: SeriesLoss = ({q, v}) => tf.add(tf.sum(tf.square(q)), tf.sum(tf.mul(v, tf.square(v))));
   const two = [{params: {k: [1, 0]}, initial: {v: [0.5, -1]}}, {params: {k: [0.3, 1]}}];
-  const numbersOf = ({initial, params}: Pullback): number[] => [
-    ...(initial.q as Float64Array),
-    ...(initial.v as Float64Array),
+  const numbersOf = ({initial, params}: Partial<Pick<Pullback, 'initial'>> & Pick<Pullback, 'params'>): number[] => [
+    ...(initial?.q as Float64Array),
+    ...(initial?.v as Float64Array),
     ...(params.k as Float64Array),
   ];
   const everything = ({value, gradient, products}: Hvps): number[] => [
@@ -283,6 +283,22 @@ describe('products with the Hessian', () => {
       secondOrder({scheme: gaussLegendre({stages: 3}), dt: 0.02, t1: 2, saveAt: 'end'}).products[0],
     );
     expect(relative(product, exact)).to.be.below(1e-5);
+  });
+
+  it('along adaptive steps of which the first was refused have the gradient of vjp', () => {
+    // The rate that these carry from the start on is made for the length of the first step that is taken.
+    for (const scheme of [bdf2(), generalizedAlpha(), newmark({beta: 0.36, gamma: 0.7})])
+      for (const first of [0.6, 'auto'] as const) {
+        const options: SimulateOptions = {
+          ...{scheme, dt: 0.6, t1: 2, saveAt: [0.33, 2], params: {k: [3, 5]}},
+          control: adaptive({rtol: 1e-4, atol: 1e-4, first}),
+        };
+        const {gradient, trajectory} = simulate.hvps(stiff, start, options, quadratic, two);
+        if (first !== 'auto') expect(trajectory.stats.failures.error, scheme.name).to.be.above(0);
+        trajectory.dispose();
+        const {gradient: exact} = simulate.prepare(stiff, start, options).valueAndGrad(quadratic);
+        expect(relative(numbersOf(gradient), numbersOf(exact)), `${scheme.name}, ${first}`).to.be.below(1e-11);
+      }
   });
 
   it('of a loss by cotangents are those of the traced one; by itself it is linear', () => {
