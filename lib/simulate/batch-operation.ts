@@ -7,6 +7,7 @@ import type {Gradient} from '../adjoint/gradient.js';
 import type {Done} from './ensemble.js';
 import {named, operation, packCotangents, seriesTensors, sources} from './operation.js';
 import type {Prepared} from './prepare.js';
+import type {RunCotangents} from './series.js';
 import {seriesOf} from './series.js';
 
 /** A tensor, and where its gradients stand among the members'. */
@@ -37,7 +38,7 @@ function total({tensor, parts}: Shared, gradients: readonly Gradient[]): tf.Tens
 export function batchOnTape(
   members: readonly Prepared[],
   done: readonly Done[],
-  pull: (cotangents: (Float64Array | undefined)[]) => Gradient[],
+  pull: (cotangents: (RunCotangents | undefined)[]) => Gradient[],
 ): {[name: string]: tf.Tensor}[] {
   const shared = sharedSources(members);
   const series = (i: number): tf.Tensor[] => seriesTensors(members[i], done[i].run.times.length, done[i].matrix);
@@ -50,7 +51,7 @@ export function batchOnTape(
         packCotangents(prepared, done[i].run.times.length, cotangents.slice(i * blocks, (i + 1) * blocks)),
       );
       // A member that the loss does not look at costs nothing.
-      const gradients = pull(packed.map(part => (part.some(value => value !== 0) ? part : undefined)));
+      const gradients = pull(packed.map(series => (series.some(value => value !== 0) ? {series} : undefined)));
       return shared.map(source => total(source, gradients));
     },
   );

@@ -14,11 +14,12 @@ import type {SimulateOptions} from './options.js';
 import type {AnySystem, Cotangent, Initial, ParamsOf, StatesOf, Pullback} from './kinds.js';
 import type {Prepared} from './prepare.js';
 import {prepare, refill, requireRead} from './prepare.js';
-import {namedGradient, packCotangent} from './named.js';
+import {namedGradient, runCotangents} from './named.js';
 import {savedCount} from '../integrate/history/plan.js';
 import type {PreparedBatch, PreparedBatchOptions} from './batch-kinds.js';
 import {prepareBatch} from './prepared-batch.js';
 import {requireSavedMemory} from '../integrate/memory.js';
+import type {RunCotangents} from './series.js';
 import {seriesOf} from './series.js';
 import type {Values} from './simulate.js';
 import type {AnyTrajectory, Trajectory} from './trajectory.js';
@@ -292,7 +293,7 @@ function packed(
   {members}: Ensemble,
   done: readonly Done[],
   cotangents: readonly (Cotangent | undefined)[],
-): (Float64Array | undefined)[] {
+): (RunCotangents | undefined)[] {
   if (cotangents.length !== members.length) {
     throw new OptionError(
       'bad-cotangent',
@@ -302,7 +303,7 @@ function packed(
   }
   return cotangents.map((cotangent, i) => {
     try {
-      return cotangent === undefined ? undefined : packCotangent(members[i], cotangent, done[i].run.times.length);
+      return cotangent === undefined ? undefined : runCotangents(members[i], done[i].run, cotangent);
     } catch (error) {
       throw inMember(error, i);
     }

@@ -15,6 +15,7 @@ import type {Prepared} from './prepare.js';
 import type {Run} from '../integrate/path.js';
 import {run} from '../integrate/run.js';
 import type {Directions} from '../adjoint/directions.js';
+import type {RunCotangents} from './series.js';
 import {pullSeries, runAndPush, seriesValues} from './series.js';
 import {parallelism} from '../builtin.js';
 import {canStart, canWait} from './workers/channel.js';
@@ -131,12 +132,12 @@ export class Ensemble {
     });
   }
 
-  /** The gradient of each member for a cotangent of its matrix; undefined is zero. */
-  pull(cotangents: readonly (Float64Array | undefined)[]): Gradient[] {
+  /** The gradient of each member for its cotangents; undefined is zero. */
+  pull(cotangents: readonly (RunCotangents | undefined)[]): Gradient[] {
     const gradients = this.zeros();
     const asked = members(cotangents);
     if (this.task === undefined || !this.canSend || !canWait || asked.length < 2 || !this.usedThreads) {
-      for (const i of asked) gradients[i] = this.pullHere(i, cotangents[i] as Float64Array);
+      for (const i of asked) gradients[i] = this.pullHere(i, cotangents[i] as RunCotangents);
       return gradients;
     }
     const phase = new PhaseOf(this.pulling(this.task, asked, cotangents), true);
@@ -145,12 +146,12 @@ export class Ensemble {
     return fill(gradients, phase.outcomes);
   }
 
-  async pullAsync(cotangents: readonly (Float64Array | undefined)[]): Promise<Gradient[]> {
+  async pullAsync(cotangents: readonly (RunCotangents | undefined)[]): Promise<Gradient[]> {
     throwIfAborted(this.signal);
     const gradients = this.zeros();
     const asked = members(cotangents);
     if (!this.canSend || !this.usedThreads) {
-      for (const i of asked) gradients[i] = this.pullHere(i, cotangents[i] as Float64Array);
+      for (const i of asked) gradients[i] = this.pullHere(i, cotangents[i] as RunCotangents);
       return gradients;
     }
     const phase = new PhaseOf(this.pulling(this.task as Task, asked, cotangents), false);
@@ -210,12 +211,12 @@ export class Ensemble {
     }
   }
 
-  private pullHere(i: number, cotangents: Float64Array): Gradient {
+  private pullHere(i: number, {series, happened}: RunCotangents): Gradient {
     const prepared = this.members[i];
     try {
       const {run: path} = this.done[i] as Done;
       // Where the thread that had it has gone, the path is gone too: the same one is found again.
-      return pullSeries(prepared, path.kept === undefined ? prepared.adjoint.run(prepared) : path, cotangents);
+      return pullSeries(prepared, path.kept === undefined ? prepared.adjoint.run(prepared) : path, series, happened);
     } catch (error) {
       throw this.named(error, i);
     }
@@ -302,7 +303,7 @@ export class Ensemble {
   private pulling(
     task: Task,
     asked: readonly number[],
-    cotangents: readonly (Float64Array | undefined)[],
+    cotangents: readonly (RunCotangents | undefined)[],
   ): Work<Gradient> {
     const {members: all, done} = this;
     const keepPath = (i: number, kept: Run['kept']): void => {
@@ -325,7 +326,8 @@ export class Ensemble {
             task: id,
             start: startOf(all[i], task),
             path,
-            cotangents: cotangents[i] as Float64Array,
+            // Runs with events are not sent.
+            cotangents: (cotangents[i] as RunCotangents).series,
           },
           transfer: memoryOf(path.kept),
         };
@@ -336,7 +338,7 @@ export class Ensemble {
         keepPath(i, keptFromPlain(reply.kept, result.completed, all[i].adjoint));
         return {answer: reply.gradient};
       },
-      here: i => this.pullHere(i, cotangents[i] as Float64Array),
+      here: i => this.pullHere(i, cotangents[i] as RunCotangents),
       fails: () => false,
     };
   }

@@ -14,6 +14,7 @@ import {compileStep} from '../step/compiled.js';
 import type {LaneStep} from '../step/lanes.js';
 import {inLanes} from '../step/lanes.js';
 import type {Prepared} from './prepare.js';
+import type {RunCotangents} from './series.js';
 import {pullSeries, seriesOf, seriesValues, throughObserved} from './series.js';
 import {inMember} from './workers/plain-error.js';
 
@@ -102,10 +103,10 @@ export class Members {
   }
 
   /**
-   * @param cotangents of the saved series, one for each member
+   * @param cotangents one for each member
    * @throws GradientError
    */
-  pull(runs: readonly MemberRun[], cotangents: readonly (Float64Array | undefined)[]): LaneGradients {
+  pull(runs: readonly MemberRun[], cotangents: readonly (RunCotangents | undefined)[]): LaneGradients {
     const gradients = runs[0].step === undefined ? this.pullSingly(runs, cotangents) : this.pullLanes(runs, cotangents);
     // What is summed is looked at once, whoever it came from; the member by itself says where it began.
     const none = gradients.shared.map(() => new Float64Array(0));
@@ -133,19 +134,20 @@ export class Members {
     return step?.own ?? this.own;
   }
 
-  private alone({prepared}: MemberRun, cotangents: Float64Array, i: number): void {
+  private alone({prepared}: MemberRun, {series, happened}: RunCotangents, i: number): void {
     try {
-      pullSeries(prepared, this.base.adjoint.run(prepared), cotangents);
+      pullSeries(prepared, this.base.adjoint.run(prepared), series, happened);
     } catch (error) {
       throw inMember(error, i);
     }
   }
 
-  private pullLanes(runs: readonly MemberRun[], cotangents: readonly (Float64Array | undefined)[]): LaneGradients {
+  private pullLanes(runs: readonly MemberRun[], cotangents: readonly (RunCotangents | undefined)[]): LaneGradients {
     const members = runs.map(({prepared}) => prepared);
     const observed = runs.map(({prepared, run: result}, i) => {
       const cotangent = cotangents[i];
-      return cotangent === undefined ? undefined : throughObserved(prepared, result, cotangent);
+      // Runs with events do not go in lanes.
+      return cotangent === undefined ? undefined : throughObserved(prepared, result, cotangent.series);
     });
     const gradients = pullLanes(
       runs[0].step as LaneStep,
@@ -159,7 +161,7 @@ export class Members {
     return gradients;
   }
 
-  private pullSingly(runs: readonly MemberRun[], cotangents: readonly (Float64Array | undefined)[]): LaneGradients {
+  private pullSingly(runs: readonly MemberRun[], cotangents: readonly (RunCotangents | undefined)[]): LaneGradients {
     const {own} = this;
     const values = this.base.parameterValues;
     const gradients = {
@@ -171,7 +173,7 @@ export class Members {
       const cotangent = cotangents[i];
       if (cotangent === undefined) return;
       try {
-        const {initial, parameters} = pullSeries(prepared, result, cotangent);
+        const {initial, parameters} = pullSeries(prepared, result, cotangent.series, cotangent.happened);
         gradients.initial[i].set(initial);
         this.addParameters(gradients, i, parameters);
       } catch (error) {

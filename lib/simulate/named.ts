@@ -10,9 +10,25 @@ import {readParams, toTree} from '../system/params.js';
 import type {Cotangent, NamedValues, Pullback, Tangent} from './kinds.js';
 import type {Prepared} from './prepare.js';
 import type {Run} from '../integrate/path.js';
+import type {RunCotangents} from './series.js';
 import {column, seriesOf, setColumn} from './series.js';
 
-export function eventCotangent({events = []}: Run, given: Numeric): Float64Array {
+/** A cotangent of a run as its user gives it. @param saved times, which may be others than those of the run's grid */
+export function runCotangents(
+  prepared: Prepared,
+  run: Run,
+  cotangent: Cotangent,
+  saved = run.times.length,
+): RunCotangents {
+  requireValue(cotangent, object, 'a cotangent', 'bad-cotangent');
+  const {events, ...series} = cotangent;
+  return {
+    series: packCotangent(prepared, series, saved),
+    happened: events === undefined ? undefined : eventCotangent(run, events),
+  };
+}
+
+function eventCotangent({events = []}: Run, given: Numeric): Float64Array {
   const {values} = readNumeric(given, 'cotangent.events');
   if (values.length !== events.length)
     throw new ShapeError(
@@ -24,14 +40,11 @@ export function eventCotangent({events = []}: Run, given: Numeric): Float64Array
 
 /** A cotangent of saved values as a matrix (series.ts). */
 export function packCotangent(prepared: Prepared, cotangent: Cotangent, saved: number): Float64Array {
-  requireValue(cotangent, object, 'a cotangent', 'bad-cotangent');
   const {blocks, width} = seriesOf(prepared);
   const packed = new Float64Array(saved * width);
   for (const [name, value] of Object.entries(cotangent)) {
     if (value === undefined) continue;
     const block = blocks.find(candidate => candidate.name === name);
-    // Of no event, as where members of a batch differ.
-    if (name === 'events' && readNumeric(value as Numeric, 'cotangent.events').values.length === 0) continue;
     if (block === undefined)
       throw new OptionError(
         'no-series',

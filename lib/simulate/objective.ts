@@ -147,7 +147,6 @@ export class Objectives {
     encoder: TracedFunction<'given'> | undefined,
   ): ValueAndGradient {
     const {traced, leaves} = prepared;
-    const {blocks} = seriesOf(prepared);
     const matrix = seriesValues(prepared, result);
     const {executable} = loss;
     loadSeries(loss, prepared, result, matrix, point);
@@ -157,7 +156,7 @@ export class Objectives {
     let cotangents = this.cotangents.get(loss);
     if (cotangents?.length !== matrix.length) this.cotangents.set(loss, (cotangents = new Float64Array(matrix.length)));
     setSeriesCotangents(loss, prepared, cotangents);
-    const happened = prepared.options.events.length > 0 ? loss.cotangentOf(1 + blocks.length)?.slice() : undefined;
+    const happened = happenedCotangents(loss, prepared);
     const {initial, parameters} = pullSeries(prepared, result, cotangents, happened);
     result.kept?.record?.offer();
     const captured = new Map<tf.Tensor, Float64Array>();
@@ -329,6 +328,12 @@ export function setSeriesCotangents(
     const cotangent = loss.cotangentOf(1 + i);
     if (cotangent !== undefined) setColumn(cotangents, width, blocks[i], cotangent);
   }
+}
+
+/** Of the times of events, where the run has any. */
+export function happenedCotangents(loss: TracedFunction<LossArgument>, prepared: Prepared): Float64Array | undefined {
+  const {blocks} = seriesOf(prepared);
+  return prepared.options.events.length > 0 ? loss.cotangentOf(1 + blocks.length)?.slice() : undefined;
 }
 
 export function requireFiniteLoss(value: number): void {

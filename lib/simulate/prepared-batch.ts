@@ -35,10 +35,11 @@ import type {
 import type {AnySystem, Cotangent, Initial, ParamsOf, StatesOf} from './kinds.js';
 import type {MemberRun} from './members.js';
 import {Members, widthOf} from './members.js';
-import {packCotangent} from './named.js';
+import {runCotangents} from './named.js';
 import type {AnyEncoder, AnyObjective, LossArgument} from './objective-kinds.js';
 import {
   encoded,
+  happenedCotangents,
   loadSeries,
   Objectives,
   requireFiniteLoss,
@@ -46,6 +47,7 @@ import {
   setSeriesCotangents,
 } from './objective.js';
 import {asTensors, taping} from './operation.js';
+import type {RunCotangents} from './series.js';
 import type {SimulateOptions} from './options.js';
 import type {Prepared} from './prepare.js';
 import {prepare, readCaptured, refill, refillMember} from './prepare.js';
@@ -176,7 +178,10 @@ class Batches {
       const places = one.places?.length ?? result.times.length;
       const all = new Float64Array(places * width);
       setSeriesCotangents(traced, one.prepared, all);
-      return gatheredRows(all, one.places, width, result.times.length);
+      return {
+        series: gatheredRows(all, one.places, width, result.times.length),
+        happened: happenedCotangents(traced, one.prepared),
+      };
     });
     const gradient = this.pulled(asked, runs, cotangents, sums, 1 / asked.length);
     runs[0].ways?.record.offer();
@@ -191,7 +196,7 @@ class Batches {
   private pulled(
     asked: readonly Asked[],
     runs: readonly MemberRun[],
-    cotangents: readonly (Float64Array | undefined)[],
+    cotangents: readonly (RunCotangents | undefined)[],
     sums: readonly SourceCotangents[],
     share: number,
   ): MembersGradient {
@@ -283,9 +288,9 @@ class Batches {
     return traced;
   }
 
-  private packed({prepared, places}: Asked, {run: {times}}: MemberRun, cotangent: Cotangent, i: number): Float64Array {
-    const all = inOne(i, () => packCotangent(prepared, cotangent, places?.length ?? times.length));
-    return gatheredRows(all, places, widthOf(prepared), times.length);
+  private packed({prepared, places}: Asked, {run: result}: MemberRun, cotangent: Cotangent, i: number): RunCotangents {
+    const {series, happened} = inOne(i, () => runCotangents(prepared, result, cotangent, places?.length));
+    return {series: gatheredRows(series, places, widthOf(prepared), result.times.length), happened};
   }
 
   /** What loss and encoder add: to sums that the members share, or to their own. */

@@ -110,6 +110,12 @@ export function seriesValues(prepared: Runnable, path: Path): Float64Array {
     : beside(prepared, path.states, observedValues(prepared, path));
 }
 
+/** Cotangents of a run: of its whole matrix, and of the times of its events. */
+export interface RunCotangents {
+  readonly series: Float64Array;
+  readonly happened?: Float64Array;
+}
+
 /**
  * The gradient for a cotangent of the whole matrix.
  * @param happened cotangents of the times of the run's events

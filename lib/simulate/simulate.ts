@@ -17,7 +17,7 @@ import type {
   SavedTangent,
   Tangent,
 } from './kinds.js';
-import {eventCotangent, namedGradient, namedTangents, packCotangent, packDirections} from './named.js';
+import {namedGradient, namedTangents, packDirections, runCotangents} from './named.js';
 import {taping} from './operation.js';
 import type {SimulateOptions, Stretch} from './options.js';
 import type {Prepared} from './prepare.js';
@@ -305,16 +305,9 @@ function vjpOn(prepared: Prepared): Vjp {
   return {
     trajectory: finish(prepared, result, false),
     pullback(cotangent) {
-      requireValue(cotangent, object, 'a cotangent', 'bad-cotangent');
       throwIfAborted(prepared.options.signal);
-      const {events, ...saved} = cotangent;
-      return namedGradient(
-        prepared,
-        pull(
-          packCotangent(prepared, saved, result.times.length),
-          events === undefined ? undefined : eventCotangent(result, events),
-        ),
-      );
+      const {series, happened} = runCotangents(prepared, result, cotangent);
+      return namedGradient(prepared, pull(series, happened));
     },
   };
 }

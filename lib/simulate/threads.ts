@@ -2,7 +2,7 @@
 import {requireValue, whole} from '../checks.js';
 import {Ensemble, type Done} from './ensemble.js';
 import type {Cotangent, NamedValues, Pullback, Tangent} from './kinds.js';
-import {namedGradient, namedTangents, packCotangent, packDirections} from './named.js';
+import {namedGradient, namedTangents, packDirections, runCotangents} from './named.js';
 import {asTensors} from './operation.js';
 import type {Prepared} from './prepare.js';
 import type {AnyTrajectory} from './trajectory.js';
@@ -35,7 +35,7 @@ export async function vjpThere(
   return {
     trajectory: trajectory(prepared, done),
     pullback(cotangent) {
-      const row = packCotangent(prepared, cotangent, done.run.times.length);
+      const row = runCotangents(prepared, done.run, cotangent);
       const pulled = last.then(() => ensemble.pullAsync([row])).then(([gradient]) => namedGradient(prepared, gradient));
       last = pulled.catch(() => undefined);
       return pulled;

@@ -6,6 +6,7 @@ import type {AnySystem, Initial, ObjectiveAt, PreparedBatch, SimulateOptions, Ti
 import {
   adaptive,
   batch,
+  batchAsync,
   dopri5,
   event,
   implicitAdjoint,
@@ -240,6 +241,43 @@ describe('batch.prepare', () => {
     prepared.run(own);
     prepared.run(own.map(one => ({...one, saveAt: [0.77, 1.03]})));
     expect(calls).to.equal(traced);
+  });
+
+  it('times of events have derivatives, in losses and by cotangents, also where members differ in what happens', async () => {
+    const fall = ode<Rate>(({y, params: {rate}}) => tf.neg(tf.mul(rate, y)));
+    const crossing = event({when: ({y}: {y: tf.Tensor}) => tf.sub(y, 0.5), then: 'record'});
+    const settings = {scheme: tsit5(), dt: 0.05, t1: 2, params: {rate: 1}, events: [crossing], saveAt: 'end'} as never;
+    const prepared = batch.prepare(fall, {y: 1}, settings);
+    // y = y₀ e^(−r t) is 0.5 at t* = ln(2 y₀)/r: ∂t*/∂r = −t*/r, ∂t*/∂y₀ = 1/(r y₀). The third never is.
+    const members = [{initial: {y: 1}}, {initial: {y: 3}}, {initial: {y: 0.4}}];
+    const times = [1, 3].map(y => Math.log(2 * y));
+    const byRate = -(times[0] + times[1]);
+    const near = (found: unknown, exact: number): void => {
+      expect((found as Float64Array)[0]).to.be.closeTo(exact, 1e-6);
+    };
+    const loss = ({y, events}: {y: tf.Tensor; events: tf.Tensor}): tf.Tensor =>
+      tf.add(tf.sum(events), tf.sum(tf.square(tf.gather(y, 1))));
+    const {gradient, values} = prepared.valueAndGrad(loss as never, members);
+    members.forEach(({initial: {y}}, i) => {
+      const end = y * Math.exp(-2);
+      const happened = i < 2;
+      expect(values[i]).to.be.closeTo((happened ? times[i] : 0) + end ** 2, 1e-6);
+      const {initial} = gradient.members[i] as {initial: {y: Float64Array}};
+      near(initial.y, ((happened ? 1 / y : 0) + 2 * end * Math.exp(-2)) / 3);
+    });
+    const square = members.reduce((sum, {initial: {y}}) => sum - 4 * (y * Math.exp(-2)) ** 2, 0);
+    near(gradient.params.rate, (byRate + square) / 3);
+    const cotangents = [{events: [1]}, {events: [1]}, {events: []}] as never[];
+    const {trajectories, pullback} = prepared.vjp(members);
+    near(pullback(cotangents).params.rate, byRate);
+    const starts = members.map(({initial}) => initial);
+    const {trajectories: others, pullback: back} = batch.vjp(fall, starts, settings);
+    near(back(cotangents).params.rate, byRate);
+    const later = await batchAsync.vjp(fall, starts, settings);
+    near((await later.pullback(cotangents)).params.rate, byRate);
+    for (const path of [...trajectories, ...others, ...later.trajectories]) path.dispose();
+    expect(() => back([{events: [1, 2]}] as never)).to.throw(/3 members need one cotangent each/);
+    expect(() => back([{events: [1, 2]}, undefined, undefined] as never)).to.throw(/events has 2 numbers; 1 events/);
   });
 
   it('inputs that jump: members start, end and are saved on any side of the jumps', () => {
