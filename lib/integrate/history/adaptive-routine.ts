@@ -163,8 +163,8 @@ export function attemptsRoutine(
         () => {
           w.if(w.op('f64.lt', w.get(length), f('max', numbers.given('least'), smallest(w.get(t)))), () => leave());
           const halved = w.op('f64.gt', f('mul', w.number(2), w.get(length)), w.get(left));
-          w.set(h, w.choose(halved, f('div', w.get(left), w.number(2)), w.get(length)));
-          w.set(stop, f('add', w.get(t), w.get(h)));
+          w.set(stop, f('add', w.get(t), w.choose(halved, f('div', w.get(left), w.number(2)), w.get(length))));
+          w.set(h, f('sub', w.get(stop), w.get(t)));
         },
       );
     };

@@ -177,9 +177,10 @@ export class AdaptivePace implements Pace {
       return {h: left, end};
     }
     if (next < Math.max(this.least, smallestStep(t), revisits ? pathRounding * Math.abs(t) : 0)) return undefined;
-    const h = 2 * next > left ? left / 2 : next;
-    this.proposed = t + h;
-    return {h, end: t + h};
+    const after = t + (2 * next > left ? left / 2 : next);
+    this.proposed = after;
+    // The length is that of the clock's step: far from t = 0 the rounding of t + h would add up between state and time.
+    return {h: after - t, end: after};
   }
 
   /** The next time that a step may not go beyond. */

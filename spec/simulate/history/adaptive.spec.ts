@@ -4,6 +4,7 @@ import {expect} from 'chai';
 import type {AdaptiveOptions, Scheme, RunSettings, SimulateOptions, Trajectory} from '../../../lib/index.js';
 import {
   adaptive,
+  batch,
   bdf2,
   constant,
   defineScheme,
@@ -393,6 +394,25 @@ describe('adaptive steps', () => {
       'bad-adjoint',
     ],
   ];
+  it('far from t = 0, as of Unix seconds, take no other time than the clock', () => {
+    // x' = 1 beside an oscillator that sets the steps: x is the time that has passed, to the rounding of its own sum.
+    const clocked = ode(({y}) => {
+      const [, a, b] = tf.unstack(y);
+      return tf.stack([tf.scalar(1), tf.mul(30, b), tf.mul(-30, a)]);
+    });
+    for (const scheme of [tsit5(), kvaerno3(), trapezoid()])
+      for (const t of [2 ** 20, 1.7e9])
+        for (const engine of ['wasm', 'interpreter'] as const) {
+          const options = {scheme, engine, dt: 0.01, t1: t + 4, saveAt: 'end', control: adaptive({rtol: 1e-5, max: 0.0371})} as const; // prettier-ignore
+          const path = simulate(clocked, {y: [0, 0, 1], t}, options);
+          expect(path.values('y')[3], `${scheme.name}, ${t}, ${engine}`).to.be.closeTo(4, 1e-12);
+          path.dispose();
+          const {trajectories: [member]} = batch.prepare(clocked, {y: [0, 0, 1], t}, options).vjp([{}]); // prettier-ignore
+          expect(member.values('y')[3], `${scheme.name}, ${t}, in a batch`).to.be.closeTo(4, 1e-12);
+          member.dispose();
+        }
+  });
+
   for (const [title, f, code] of refused) {
     it(`refuses ${title}`, () => {
       expect(f).to.throw(OptionError).with.property('code', code);
