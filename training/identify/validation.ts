@@ -30,7 +30,8 @@ export interface ValidateOptions {
   readonly warmUp?: number;
   /**
    * Predictions so many samples ahead, each from the state that the `warmUp` samples before it tell (1 is enough where the
-   * whole state is measured); default: one simulation of the whole record.
+   * whole state is measured: each then starts at a sample, and those that start at a missing one are left out); default: one
+   * simulation of the whole record.
    */
   readonly horizon?: number;
   /** Of predictions: the samples from one to the next. Default 1; each takes a fit of its start. */
@@ -128,6 +129,20 @@ const shared = ({parameters}: Model): Values =>
 
 const blocksOf = ({system}: Model): readonly Block[] => stateNames(system);
 
+/** The record with its start at its first sample, which is the whole state. */
+function startedBySample(model: Model, values: Values, record: CheckedRecord): CheckedRecord {
+  const given = blocksOf(model).every(block => givenBlock(record.initial, block) !== undefined);
+  const starts = blocksOf(model).map(block => {
+    const {guess, shape} = guessOf(model, values, record, block);
+    return [`initial.${block}`, {...free(guess), shape}] as const;
+  });
+  return {
+    ...record,
+    initial: {t: given ? record.initial?.t : record.t[0]},
+    parameters: {...record.parameters, ...Object.fromEntries(starts)},
+  };
+}
+
 /** The record with its start among its own parameters, to be found; those it has already stay as they are. */
 function withFreeStart(model: Model, values: Values, record: CheckedRecord, warm?: Values): CheckedRecord {
   const starts = blocksOf(model)
@@ -175,25 +190,39 @@ function guessOf(
   return {guess: measured.measured.slice(0, measured.outputs), shape: known?.shape ?? measured.shape};
 }
 
-/** What the first samples tell of the record's own parameters; one sample is a start by itself. */
+/** What the first samples tell of the record's own parameters. */
 function warmedUp(model: Model, record: CheckedRecord, samples: number): Float64Array {
-  if (samples === 1) return wholeState(model, record);
   const fit = new Fit(model, [slicedRecord(record, 0, samples)]);
   return fit.space.size === 0
     ? fit.space.start
     : minimized(levenbergMarquardt({maxIterations: WARM_UP_STEPS}), fit, fit.space.start).x;
 }
 
-/** @throws OptionError where one sample does not tell the whole state */
-function wholeState(model: Model, record: CheckedRecord): Float64Array {
-  const missing = blocksOf(model).find(block => !record.channels.some(({simulated}) => simulated === block));
-  if (missing !== undefined)
-    throw new OptionError(
-      'bad-option',
-      `validate: ${missing} of ${record.name} is not measured, and one sample does not determine it: give a longer warmUp.`,
-      {record: record.name, warmUp: 1},
-    );
-  return new Fit(model, [record]).space.start;
+/** Blocks of the state that the sample has to tell, as the record does not give them. */
+const asked = (model: Model, {initial}: CheckedRecord): readonly Block[] =>
+  blocksOf(model).filter(block => givenBlock(initial, block) === undefined);
+
+/** @throws OptionError where one sample does not tell the whole state, or the record has more to find */
+function requireWholeState(model: Model, record: CheckedRecord): void {
+  const refuse = (what: string): OptionError =>
+    new OptionError('bad-option', `validate: ${what}: give a longer warmUp.`, {record: record.name, warmUp: 1});
+  const unknown = asked(model, record).find(block => !record.channels.some(({simulated}) => simulated === block));
+  if (unknown !== undefined)
+    throw refuse(`${unknown} of ${record.name} is not measured, and one sample does not determine it`);
+  const own = Object.entries(record.parameters).find(
+    ([name, {kind}]) => kind !== 'fixed' && !name.startsWith('initial.'),
+  );
+  if (own !== undefined) throw refuse(`${own[0]} is ${record.name}'s own, and one sample does not determine it`);
+}
+
+/** Whether a sample that is to be the state was measured. */
+function isMeasured(model: Model, record: CheckedRecord, sample: number): boolean {
+  const blocks = asked(model, record);
+  return record.channels.every(
+    ({simulated, weights, outputs}) =>
+      !blocks.some(block => block === simulated)
+      || weights.subarray(sample * outputs, (sample + 1) * outputs).every(weight => weight > 0),
+  );
 }
 
 interface FreeRun {
@@ -203,14 +232,28 @@ interface FreeRun {
 }
 
 function run(model: Model, values: Values, record: CheckedRecord, warmUp: number, warm?: Values): FreeRun {
-  const whole = warmUp === 0 ? record : withFreeStart(model, values, record, warm);
+  const whole =
+    warmUp === 0
+      ? record
+      : warmUp === 1
+        ? startedBySample(model, values, record)
+        : withFreeStart(model, values, record, warm);
   const held = heldModel(model, values, whole);
   const fit = new Fit(held, [whole]);
-  const x = warmUp === 0 ? fit.space.start : warmedUp(held, whole, warmUp);
+  const x = warmUp < 2 ? fit.space.start : warmedUp(held, whole, warmUp);
   return {fit, x, trajectory: fit.trajectories(x)[0]};
 }
 
 function freeRun(model: Model, values: Values, record: CheckedRecord, warmUp: number): Validation {
+  if (warmUp === 1) {
+    requireWholeState(model, record);
+    if (!isMeasured(model, record, 0))
+      throw new OptionError(
+        'bad-option',
+        `validate: the first sample of ${record.name} is missing, and cannot be its start: give a longer warmUp.`,
+        {record: record.name, warmUp},
+      );
+  }
   const {fit, x, trajectory} = run(model, values, record, warmUp);
   const series = fit.fittedSeries([trajectory]).map(one => from(one, record.t[warmUp]));
   trajectory.dispose();
@@ -228,7 +271,13 @@ async function predicted(
   const points: FittedSeries[][] = [];
   let warm: Values | undefined;
   let last: FreeRun | undefined;
+  let skipped = 0;
+  if (window === 1) requireWholeState(model, record);
   for (let from = 0; from + window - 1 + horizon < record.t.length; from += every) {
+    if (window === 1 && !isMeasured(model, record, from)) {
+      skipped++;
+      continue;
+    }
     last = run(
       model,
       values,
@@ -250,13 +299,25 @@ async function predicted(
     trajectory.dispose();
     if (points.length % 50 === 0) await new Promise(resolve => setTimeout(resolve, 0));
   }
+  if (last === undefined)
+    throw new OptionError(
+      'bad-option',
+      `validate: no sample of ${record.name} that a prediction starts from was measured whole: give a longer warmUp.`,
+      {record: record.name, warmUp},
+    );
   const series = points[0].map((one, k) =>
     joined(
       points.map(all => all[k]),
       one.name,
     ),
   );
-  return validationOf(record.name, series, last === undefined ? {} : ownValues(last.fit, last.x, record.name), []);
+  const warnings =
+    skipped === 0
+      ? []
+      : [
+          `${skipped} of ${skipped + points.length} predictions of ${record.name} were left out, as the sample that each starts from is missing. A warmUp of 2 or more starts from those that are there.`,
+        ];
+  return validationOf(record.name, series, ownValues(last.fit, last.x, record.name), warnings);
 }
 
 const rowOf = (values: Float64Array, row: number, rows: number): Float64Array =>
