@@ -133,21 +133,68 @@ export function likeliest(series: readonly Series[], order: number): Float64Arra
 }
 
 /**
- * The first partial autocorrelation without what the fit and the estimate take from it: each smooth regressor takes (1 + φ)/n, as
- * a mean does, and the estimate 2φ/n (Marriott & Pope, Biometrika 1954). Where most samples are k after the one before, it
- * is φᵏ that they tell, and from which it is taken. Higher ones are left as they are found.
+ * Partial autocorrelations without what the fit and the estimate take from them.
  * @param share of parameters in the residuals
  */
 export function unbiased(partial: Float64Array, series: readonly Series[], share: number): Float64Array {
   const samples = series.reduce((sum, {values}) => sum + values.length, 0);
   if (partial.length === 0 || samples === 0) return partial;
+  return partial.length === 1
+    ? Float64Array.of(unbiasedFirst(partial[0], series, share, samples))
+    : unbiasedSeveral(partial, share, samples);
+}
+
+/**
+ * Of order 1: each smooth regressor takes (1 + φ)/n, as a mean does, and the estimate 2φ/n (Marriott & Pope, Biometrika 1954). Where
+ * most samples are k after the one before, it is φᵏ that they tell, and from which it is taken.
+ */
+function unbiasedFirst(found: number, series: readonly Series[], share: number, samples: number): number {
   const k = medianLag(series);
-  const told = partial[0] ** k;
+  const told = found ** k;
   const corrected = told + share * (1 + told) + (2 * told) / samples;
   const bounded = Math.min(Math.max(corrected, -LARGEST_MEMORY), LARGEST_MEMORY);
-  const negative = k % 2 === 0 ? partial[0] < 0 : bounded < 0;
-  const phi = (negative ? -1 : 1) * Math.abs(bounded) ** (1 / k);
-  return Float64Array.from(partial, (value, i) => (i > 0 ? value : phi));
+  const negative = k % 2 === 0 ? found < 0 : bounded < 0;
+  return (negative ? -1 : 1) * Math.abs(bounded) ** (1 / k);
+}
+
+/**
+ * Of higher order: a smooth regressor takes what there is at low frequency, the sum f of all autocovariances, over n from each of
+ * them; of order 1 that is the (1 + φ)/n above. From the estimate itself φ₂ loses (1 + 3φ₂)/n and φ₁ φ₁/n where the order is 2
+ * (Shaman & Stine, The bias of autoregressive coefficient estimators, JASA 83, 1988); beyond it is left.
+ */
+function unbiasedSeveral(partial: Float64Array, share: number, samples: number): Float64Array {
+  const {weights} = predictorsOf(partial);
+  const order = partial.length;
+  // Autocorrelations 1 … p by the predictors of each order, and f over the variance.
+  const rho = new Float64Array(order + 1);
+  rho[0] = 1;
+  for (let k = 1; k <= order; k++) rho[k] = weights[k].reduce((sum, weight, i) => sum + weight * rho[k - 1 - i], 0);
+  const innovation = partial.reduce((product, kappa) => product * (1 - kappa * kappa), 1);
+  const low = innovation / (1 - weights[order].reduce((sum, weight) => sum + weight, 0)) ** 2;
+  // At most as much as there is: φ near 1 sums up to more than the samples hold.
+  const taken = Math.min(share * low, 1);
+  const whole = partialOf(rho.map(value => (value + taken) / (1 + taken)));
+  if (order === 2) {
+    const [first, second] = whole;
+    whole[0] += (first * (2 + 3 * second)) / ((1 - second) * samples);
+    whole[1] += (1 + 3 * second) / samples;
+  }
+  return whole.map(kappa => Math.min(Math.max(kappa, -LARGEST_MEMORY), LARGEST_MEMORY));
+}
+
+/** Levinson's recursion. @param rho autocorrelations of lags 0 … p */
+function partialOf(rho: Float64Array): Float64Array {
+  const partial = new Float64Array(rho.length - 1);
+  for (let m = 1; m < rho.length; m++) {
+    const {weights} = predictorsOf(partial.subarray(0, m - 1));
+    const last = weights[m - 1];
+    const [told, left] = last.reduce(
+      ([sum, rest], weight, i) => [sum + weight * rho[m - 1 - i], rest - weight * rho[i + 1]],
+      [0, 1],
+    );
+    partial[m - 1] = (rho[m] - told) / left;
+  }
+  return partial;
 }
 
 function medianLag(series: readonly Series[]): number {

@@ -190,8 +190,8 @@ export async function replicate(
     only: false,
   });
   if ('failure' in found) return found;
-  const {standardError} = uncertaintyOf(problem, again, found.solved);
-  return {estimate: space.natural(found.solved.x), ...space.intervals(standardError, found.solved.x)};
+  const uncertain = uncertaintyOf(problem, again, found.solved);
+  return {estimate: space.natural(found.solved.x), ...space.intervals(uncertain, found.solved.x)};
 }
 
 /** The records with what the fit would have measured. */

@@ -19,6 +19,7 @@ import type {Model} from './model.js';
 import type {Values} from './bindings.js';
 import {recordKey} from './bindings.js';
 import {RecordModel} from './record-model.js';
+import {numberText} from '../report/number-text.js';
 import type {Channel, CheckedRecord, MeasuredRecord, SeriesName} from './records.js';
 import {checkRecord, stateNames} from './records.js';
 import type {Whole} from './cut-record.js';
@@ -178,8 +179,8 @@ export class Fit implements EvaluatedProblem {
 
   /** By record, in its rows: of each output those that were measured. @throws OptionError where samples are not even */
   stretches(): WhitenedStretch[][] {
+    requireAlike(this.models.map(({record}) => record));
     return this.models.map(model => {
-      requireEven(model.record);
       return Array.from({length: model.width}, (_, group) => measuredStretch(model, group)).filter(
         ({rows}) => rows.length > 0,
       );
@@ -295,8 +296,30 @@ export class Fit implements EvaluatedProblem {
 /** Intervals within this part of their mean count as even: a clock written with six digits. */
 const EVEN = 1e-3;
 
-function requireEven({name, t}: CheckedRecord): void {
-  const mean = (t[t.length - 1] - t[0]) / (t.length - 1);
+/** Sampling intervals of records that differ by less are one: a correlation of 0.9 from sample to sample is 0.89 at the other. */
+const ALIKE = 1.1;
+
+/** The coefficients of an autoregression belong to one interval. */
+function requireAlike(records: readonly CheckedRecord[]): void {
+  for (const record of records) requireEven(record);
+  const sampled = records.filter(({t}) => t.length > 1);
+  const other = sampled.find(record => {
+    const ratio = meanInterval(record) / meanInterval(sampled[0]);
+    return Math.max(ratio, 1 / ratio) > ALIKE;
+  });
+  if (other !== undefined)
+    throw new OptionError(
+      'bad-noise',
+      `identify: an autoregression of the noise needs records with one sampling interval, but it is ${numberText(meanInterval(sampled[0]))} in ${sampled[0].name} and ${numberText(meanInterval(other))} in ${other.name}: correlation from sample to sample differs between them. Use resample, separate fits, or residuals: 'correlated' with noise: white().`,
+      {record: other.name},
+    );
+}
+
+const meanInterval = ({t}: CheckedRecord): number => (t[t.length - 1] - t[0]) / (t.length - 1);
+
+function requireEven(record: CheckedRecord): void {
+  const {name, t} = record;
+  const mean = meanInterval(record);
   const odd = t.findIndex((time, i) => i > 0 && Math.abs(time - t[i - 1] - mean) > EVEN * mean);
   if (odd > 0)
     throw new OptionError(

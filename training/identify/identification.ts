@@ -44,8 +44,8 @@ export interface Found<E, D, R> {
   /** Like the estimate, without fixed parameters; infinite for parameters that the data do not determine. */
   readonly standardError: D;
   /**
-   * The 95 % interval of each number, by the labels of `correlation`, from its standard error. That of a positive or a
-   * bounded parameter lies inside its domain and is not symmetric.
+   * The 95 % interval of each number, by the labels of `correlation`: as many standard errors to each side as `uncertainty.quantile`
+   * says. That of a positive or a bounded parameter lies inside its domain and is not symmetric.
    */
   readonly interval: {readonly [label: string]: readonly [low: number, high: number]};
   /** Of the parameters that move: labels, and their matrix, row-major. */
@@ -451,23 +451,19 @@ function reportOf(
   };
 }
 
-function intervalsOf(
-  space: Fit['space'],
-  {standardError}: Pick<Uncertainty, 'standardError'>,
-  x: Float64Array,
-): Identification['interval'] {
-  const {low, high} = space.intervals(standardError, x);
+function intervalsOf(space: Fit['space'], uncertain: Uncertainty, x: Float64Array): Identification['interval'] {
+  const {low, high} = space.intervals(uncertain, x);
   return Object.fromEntries(space.labels.map((label, i) => [label, [low[i], high[i]] as const]));
 }
 
 function reportParameters(
   {space, parameters}: Fit,
   {x}: LeastSquaresResult,
-  {standardError}: Uncertainty,
+  uncertain: Uncertainty,
 ): ReportParameter[] {
-  const interval = intervalsOf(space, {standardError}, x);
+  const interval = intervalsOf(space, uncertain, x);
   const natural = space.natural(x);
-  const errors = space.naturalErrors(standardError, x);
+  const errors = space.naturalErrors(uncertain.standardError, x);
   const fixed = Object.entries(parameters)
     .filter(([, {kind}]) => kind === 'fixed')
     .flatMap(([name, {guess}]) =>

@@ -215,16 +215,13 @@ export class ParameterSpace {
     );
   }
 
-  /**
-   * The interval x ± z·σ carried over to θ, which stays inside the domain where θ ± z·σ would not.
-   * z = 1.96 for 95 % of a normal distribution.
-   */
+  /** The interval of 95 %, x ± z σ, carried over to θ: it stays inside the domain where θ ± z σ would not. */
   intervals(
-    standardError: Float64Array,
+    {standardError, quantile: z}: {readonly standardError: Float64Array; readonly quantile: Float64Array},
     x: Float64Array,
-    z = 1.959963984540054,
   ): {low: Float64Array; high: Float64Array} {
-    const at = (sign: number): Float64Array => this.natural(x.map((value, i) => value + sign * z * standardError[i]));
+    const at = (sign: number): Float64Array =>
+      this.natural(x.map((value, i) => value + sign * z[i] * standardError[i]));
     return {low: at(-1), high: at(1)};
   }
 

@@ -33,8 +33,8 @@ export interface ProfileOptions {
   /** Number of points on each side of the estimate; default 6. */
   readonly points?: number;
   /**
-   * Largest distance from the estimate, in standard errors; default 3. Without a standard error, in units of the
-   * estimate. For a positive parameter the steps are equal in its logarithm.
+   * Largest distance from the estimate, in standard errors; default 3, and more where few degrees of freedom make the interval wider.
+   * Without a standard error, in units of the estimate. For a positive parameter the steps are equal in its logarithm.
    */
   readonly reach?: number;
   /** Where its two sides are computed: made by `fitSweep` of stiffgrad/sweep. */
@@ -52,14 +52,16 @@ export interface LikelihoodProfile extends Shows {
    * the residuals (Heritier & Ronchetti, JASA 89, 1994).
    */
   readonly deviance: Float64Array;
-  /** Where the deviance crosses 3.84, the 95 % point of χ²; ±Infinity if it does not within `reach`. */
+  /** The 95 % point of the deviance: the square of `uncertainty.quantile`, 3.84 where the variance is known well. */
+  readonly level: number;
+  /** Where the deviance crosses `level`; ±Infinity if it does not within `reach`. */
   readonly interval: readonly [number, number];
   /** Warnings: the data do not bound the parameter; a lower cost than the estimate's was found. */
   readonly warnings: readonly string[];
 }
 
-/** The square of 1.96: 95 % of χ² with one degree of freedom. */
-const CHI = 3.841458820694124;
+/** A profile reaches beyond the interval by half of it, so that it shows whether it is a parabola: by default 3 standard errors of a known variance. */
+const REACH = 1.53;
 
 /** Below the estimate's cost by this deviance, another minimum has been found; less is what a fit leaves. */
 const LOWER = 0.01;
@@ -80,14 +82,16 @@ export async function likelihoodProfile<T extends Parameters, E, D, R>(
 ): Promise<LikelihoodProfile> {
   const identification = found as unknown as Identification;
   refuseUnknownOptions(options, {points: count, reach: positive, sweep: sweepCheck}, 'likelihoodProfile');
-  const {points = 6, reach = 3, sweep} = options;
+  const {points = 6, sweep} = options;
   const held = heldProblem(problem);
   const {space} = held.fit;
   const index = space.labels.indexOf(name);
   if (index < 0) throw noProfile(held.fit, name);
   const x = startAt(held.fit, identification.estimate);
   const estimate = space.natural(x)[index];
-  const {variance, inflation, standardError} = identification.uncertainty;
+  const {variance, inflation, standardError, quantile} = identification.uncertainty;
+  const {reach = REACH * quantile[index]} = options;
+  const level = quantile[index] ** 2;
   const lambda = inflation[index];
   const steepness = evaluate(new Objective(held.fit, problem.noise ?? white(), identification.noise).steepness(x));
   const scale = variance * steepness * (Number.isFinite(lambda) ? lambda : 1); // unidentified: the profile is flat, whatever it is divided by
@@ -105,11 +109,12 @@ export async function likelihoodProfile<T extends Parameters, E, D, R>(
       ? [await profileSide(held, sides[0]), await profileSide(held, sides[1])]
       : await swept<[number, number][]>(sweep, 'side', held, sides);
   const all: readonly (readonly [number, number])[] = [...[...below].reverse(), [estimate, 0], ...above];
-  const interval = [crossing(estimate, below, -Infinity), crossing(estimate, above, Infinity)] as const;
+  const interval = [crossing(estimate, below, level, -Infinity), crossing(estimate, above, level, Infinity)] as const;
   return shownProfile({
     name,
     values: Float64Array.from(all, ([value]) => value),
     deviance: Float64Array.from(all, ([, deviance]) => deviance),
+    level,
     interval,
     warnings: warningsOf(name, interval, all),
   });
@@ -212,12 +217,12 @@ async function refit(
   return best;
 }
 
-/** Where the root of the deviance, a straight line for a parabola, passes that of χ². */
-function crossing(estimate: number, side: readonly (readonly [number, number])[], open: number): number {
+/** Where the root of the deviance, a straight line for a parabola, passes that of the level. */
+function crossing(estimate: number, side: readonly (readonly [number, number])[], level: number, open: number): number {
   let [last, height] = [estimate, 0];
   for (const [value, deviance] of side) {
     const next = Math.sqrt(Math.max(deviance, 0));
-    if (deviance >= CHI) return last + ((value - last) * (Math.sqrt(CHI) - height)) / (next - height);
+    if (deviance >= level) return last + ((value - last) * (Math.sqrt(level) - height)) / (next - height);
     [last, height] = [value, next];
   }
   return open;
@@ -248,12 +253,12 @@ function warningsOf(
 }
 
 /** For a report's `charts`. */
-export function profileChart({name, values, deviance}: Omit<LikelihoodProfile, 'html'>, unit?: string): Chart {
+export function profileChart({name, values, deviance, level}: Omit<LikelihoodProfile, 'html'>, unit?: string): Chart {
   return {
     title: `Profile of the likelihood along ${name}`,
     x: {label: name, unit},
     y: {label: 'deviance'},
-    levels: [{y: CHI, name: '95 %'}],
+    levels: [{y: level, name: '95 %'}],
     series: [
       {name: 'deviance', x: values, y: deviance},
       {name: 'fits', x: values, y: deviance, style: 'points', color: 0},

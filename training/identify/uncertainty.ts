@@ -14,7 +14,7 @@ import {longRunCovariance} from './long-run-covariance.js';
 import {RowQr} from './row-qr.js';
 import type {OutputGroup, ResidualSeries} from './measured-samples.js';
 import {measuredSamples} from './measured-samples.js';
-import {degreesOf, unleveraged, widening} from './small-sample.js';
+import {degreesOf, unleveraged, widening, Z} from './small-sample.js';
 import {singularValues, type SingularValues} from './singular-values.js';
 
 export type {ResidualSeries} from './measured-samples.js';
@@ -77,6 +77,11 @@ export interface Uncertainty {
   readonly inflation: Float64Array;
   /** [p], degrees of freedom to which each variance is known: few of a short record; `degreesOfFreedom` where residuals are independent. */
   readonly degrees: Float64Array;
+  /**
+   * [p], standard errors to each side of an estimate that hold 95 %: Student's quantile of `degrees`, or 1.96 where the variance is known
+   * and where the errors are wide enough already, as those of residuals that may be correlated.
+   */
+  readonly quantile: Float64Array;
   readonly rank: number;
   /** Greatest over least singular value of the scaled Jacobian. */
   readonly condition: number;
@@ -159,6 +164,10 @@ export function uncertainty(
     correlation,
     inflation,
     degrees: correlated?.degrees ?? new Float64Array(p).fill(degreesOfFreedom),
+    quantile:
+      correlated !== undefined || options.variance !== undefined || !(degreesOfFreedom > 0)
+        ? new Float64Array(p).fill(Z)
+        : studentQuantiles(root, prior, degreesOfFreedom, p),
     rank,
     condition: p === 0 ? 1 : decomposition.values[0] / decomposition.values[p - 1],
     unidentified,
@@ -169,6 +178,25 @@ export function uncertainty(
         : [...unidentifiedWarnings(unidentified, names), ...strongPairs(correlation, names)],
   };
 }
+
+/** What the priors tell is known; of what the data tell the error is known to so many degrees of freedom. */
+function studentQuantiles(root: Float64Array, prior: Float64Array, degrees: number, p: number): Float64Array {
+  const rank = p === 0 ? 0 : root.length / p;
+  const [all, known] = [new Float64Array(p), new Float64Array(p)];
+  for (let j = 0; j < p; j++) {
+    for (let i = 0; i < rank; i++) all[j] += root[i * p + j] ** 2;
+    for (let row = 0; row < prior.length; row += rank) {
+      let along = 0;
+      for (let i = 0; i < rank; i++) along += prior[row + i] * root[i * p + j];
+      known[j] += along ** 2;
+    }
+  }
+  const wide = widening(degrees);
+  return all.map((value, j) => Z * widened(wide, value > 0 ? (value - known[j]) / value : 0));
+}
+
+/** A factor of the error of which this share, of its square, is to be widened. */
+const widened = (wide: number, share: number): number => Math.sqrt(1 + (wide ** 2 - 1) * share);
 
 /** R with columns of unit length; a column of zeros stays. */
 function scaledColumns({r, p}: RowQr, norms: Float64Array): Float64Array {
@@ -247,9 +275,7 @@ function sandwich(
   const half = halfOf(factor.r, root, p);
   // What the priors tell is known; of what the data tell the error is known to so many degrees of freedom.
   const [all, told] = [diagonalOf(half, p), diagonalOf(byData, p)];
-  const wide = all.map((value, j) =>
-    Math.sqrt(1 + (widening(degrees[j]) ** 2 - 1) * (value > 0 ? told[j] / value : 0)),
-  );
+  const wide = all.map((value, j) => widened(widening(degrees[j]), value > 0 ? told[j] / value : 0));
   return {
     covariance: gram(
       half.map((value, index) => value * wide[index % p]),

@@ -142,10 +142,10 @@ describe('identify', () => {
       [0.007852457173035255, 0.004383034192743478, 0.0030502052895988218, 0.005758755368226031],
       1e-6,
     );
-    // c ± z·0.00438303…, and k·exp(±z·0.00785245…/k), with z of 95 % of a normal distribution: 1.95996398454.
+    // c ± z·0.00438303…, and k·exp(±z·0.00785245…/k), with z of 95 % of Student's distribution of 402 − 4 degrees: 1.96594232.
     expect(Object.keys(interval)).to.deep.equal(names);
-    near(interval.c, [0.39022990467028784, 0.40741108299185746], 1e-7);
-    near(interval.k, [3.9892141924817817, 4.0199953347555795], 1e-7);
+    near(interval.c, [0.3902037014041231, 0.4074372862580222], 1e-7);
+    near(interval.k, [3.989167428174696, 4.020042460452784], 1e-7);
     expect(correlation.labels).to.deep.equal(names);
     [1, 0.0338140681, 0.0527977844, 0.7062242689, 0.0338140681, 1, 0.7470989749, -0.3076430135].forEach((value, i) =>
       expect(correlation.values[i]).to.be.closeTo(value, 1e-6),

@@ -283,7 +283,7 @@ describe('multiple shooting', () => {
 });
 
 describe('the profile of the likelihood', () => {
-  it('of a linear model is the parabola of the standard error, its interval 1.96 of it', async () => {
+  it('of a linear model is the parabola of the standard error, its interval Student’s quantile of it', async () => {
     // y″ = a + b t from rest: q = a t²/2 + b t³/6, linear in both.
     const system = mechanics({
       mass: 1,
@@ -298,14 +298,19 @@ describe('the profile of the likelihood', () => {
       parameters: {a: free(0.5), b: free(0.5)},
     });
     const fit = await identify(linear);
-    const {values, deviance, interval, warnings} = await likelihoodProfile(linear, fit, 'a', {points: 3});
+    const {values, deviance, level, interval, warnings} = await likelihoodProfile(linear, fit, 'a', {points: 3});
     const [estimate, error] = [fit.estimate.a as number, fit.standardError.a as number];
     expect(values).to.have.length(7);
     values.forEach((value, i) => expect(deviance[i]).to.be.closeTo(((value - estimate) / error) ** 2, 1e-6));
-    expect(interval[0]).to.be.closeTo(estimate - 1.959964 * error, 1e-5 * error);
-    expect(interval[1]).to.be.closeTo(estimate + 1.959964 * error, 1e-5 * error);
+    // Of 39 degrees of freedom (scipy.stats.t.ppf).
+    const quantile = 2.02269092;
+    expect(level).to.be.closeTo(quantile ** 2, 1e-4);
+    for (const [low, high] of [interval, fit.interval.a]) {
+      expect(low).to.be.closeTo(estimate - quantile * error, 1e-5 * error);
+      expect(high).to.be.closeTo(estimate + quantile * error, 1e-5 * error);
+    }
     expect(warnings).to.deep.equal([]);
-    expect(profileChart({name: 'a', values, deviance, interval, warnings}, 'm/s²').levels).to.have.length(1);
+    expect(profileChart({name: 'a', values, deviance, level, interval, warnings}, 'm/s²').levels).to.have.length(1);
     fit.trajectory.dispose();
   });
 
@@ -388,8 +393,10 @@ describe('the profile of the likelihood', () => {
         const {
           interval: [low, high],
         } = await likelihoodProfile(held, fit, 'initial.y', {points: 1});
-        // The cost is a parabola: the interval is that of the standard error, of whichever residuals.
-        const half = 1.959963984540054 * (fit.standardError['initial.y'] as number);
+        // The cost is a parabola: the interval is that of the standard error, of whichever residuals; by Student's quantile of 299
+        // degrees, or as wide already.
+        const half =
+          (residuals === 'correlated' ? 1.959963984540054 : 1.96792967) * (fit.standardError['initial.y'] as number);
         expect([low, high].map(value => Math.abs(value - (fit.estimate['initial.y'] as number)) / half)).satisfies(
           (ends: number[]) => ends.every(end => Math.abs(end - 1) < 1e-6),
         );

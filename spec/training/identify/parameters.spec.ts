@@ -128,11 +128,12 @@ describe('parameters', () => {
         const errors = space.naturalErrors(uncertainty(fit).standardError, fit.x);
         certified.forEach((value, i) => expect(estimate[i] / value).to.be.closeTo(1, 1e-8));
         deviation.forEach((value, i) => expect(errors[i] / value).to.be.closeTo(1, 1e-8));
-        const {low, high} = space.intervals(uncertainty(fit).standardError, fit.x);
+        const uncertain = uncertainty(fit);
+        const {low, high} = space.intervals(uncertain, fit.x);
         // The deviations are about 1 %: intervals differ from θ ± 1.96σ by the curvature, 1 % of their width.
         certified.forEach((value, i) => {
-          expect((value - low[i]) / deviation[i]).to.be.closeTo(1.96, 0.05);
-          expect((high[i] - value) / deviation[i]).to.be.closeTo(1.96, 0.05);
+          expect((value - low[i]) / deviation[i]).to.be.closeTo(uncertain.quantile[i], 0.05);
+          expect((high[i] - value) / deviation[i]).to.be.closeTo(uncertain.quantile[i], 0.05);
         });
       });
     }
@@ -140,7 +141,8 @@ describe('parameters', () => {
 
   it('an infinite standard error gives the whole domain as interval', () => {
     const space = new ParameterSpace({m: positive(1), s: bounded(-2, 3, 0), f: free(0)});
-    const {low, high} = space.intervals(Float64Array.of(Infinity, Infinity, Infinity), space.start);
+    const standardError = Float64Array.of(Infinity, Infinity, Infinity);
+    const {low, high} = space.intervals({standardError, quantile: Float64Array.of(1.96, 1.96, 1.96)}, space.start);
     expect([...low]).to.deep.equal([0, -2, -Infinity]);
     expect([...high]).to.deep.equal([Infinity, 3, Infinity]);
   });
