@@ -10,7 +10,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
-import {concat, input, neg, reshape, slice} from '../graph/build.js';
+import {concat, constant, input, neg, reshape, slice} from '../graph/build.js';
 import {orZeros, pullback} from '../graph/differentiate.js';
 import type {Node} from '../graph/node.js';
 import {settled} from '../graph/newton-matrix.js';
@@ -26,6 +26,7 @@ import type {OwnBlock} from '../system/equations.js';
 import type {Blocks, Equations} from '../system/equations.js';
 import {linalg} from '../linalg/index.js';
 import {sameShape} from '../graph/node.js';
+import {atStage, duringStep, stepNow} from '../system/breaks.js';
 import type {OdeSystem} from '../system/ode.js';
 import {ode} from '../system/ode.js';
 import type {Leaf, Params} from '../system/params.js';
@@ -61,16 +62,21 @@ export function adjointSystem(
         leaves,
         leaves.map((_, i) => at[`p.${i}`]),
       ) as Params;
-      return {rate: joinBlocks(own, rateOf(equationsOf(system, params, blocks), splitBlocks(own, at.x), at.t), 'rate')};
+      const rate = (): Blocks => rateOf(equationsOf(system, params, blocks), splitBlocks(own, at.x), at.t);
+      // Inputs that jump are looked up inside a step, of which the way back has its own.
+      const blocksOfRate = duringStep(at.begin, at.length, new Set(), () => atStage(at.t, rate));
+      return {rate: joinBlocks(own, blocksOfRate, 'rate')};
     },
     [
       {name: 'x', shape: [own.size]},
       {name: 't', shape: []},
+      {name: 'begin', shape: []},
+      {name: 'length', shape: []},
       ...leaves.map((leaf, i) => ({name: `p.${i}`, shape: leaf.shape})),
     ],
   );
   const [rate] = settled([graph.outputs[0].node], 'value');
-  const [x, t, ...sources] = graph.inputs;
+  const [x, t, begin, length, ...sources] = graph.inputs;
   const cotangent = input('cotangent', [own.size]);
   const [xCotangent, ...cotangents] = pullback([rate], [x, ...sources], [cotangent]);
   const tensors = [...leaves.map(() => undefined), ...captured.map(({tensor}) => tensor)];
@@ -89,10 +95,14 @@ export function adjointSystem(
   const at = ({y, t: s, params}: {y: tf.Tensor; t: tf.Tensor; params: Params}): tf.Tensor => {
     const whole = nodeOf(y);
     const part = (from: number): Node => slice(whole, [from], [own.size]);
+    const inUserTime = (time: Node): Node => (isBackwards ? time : neg(time));
+    const step = stepNow();
     const place = new Map<Node, Node>([
       [x, part(0)],
       [cotangent, part(own.size)],
-      [t, isBackwards ? nodeOf(s) : neg(nodeOf(s))],
+      [t, inUserTime(nodeOf(s))],
+      [begin, inUserTime(nodeOf(step?.t ?? s))],
+      [length, inUserTime(step === undefined ? constant(Float64Array.of(1), []) : nodeOf(step.h))],
     ]);
     leaves.forEach((leaf, i) => place.set(sources[i], nodeOf(leafOf(params, leaf))));
     captured.forEach(({node, tensor}) => place.set(node, nodeOf(tensor)));

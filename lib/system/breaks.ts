@@ -40,6 +40,9 @@ export function duringStep<T>(t: tf.Tensor, h: tf.Tensor, found: Set<Breaks>, f:
   }
 }
 
+/** The step that is traced, if one is: its beginning and its length, []. */
+export const stepNow = (): Pick<Step, 't' | 'h'> | undefined => step;
+
 /** Calls f, which reads functions of time at one time, outside of a step. */
 export function atInstant<T>(found: Set<Breaks>, f: () => T): T {
   const before = noted;

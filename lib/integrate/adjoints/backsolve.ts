@@ -210,14 +210,27 @@ class WayBack {
   /** From saved state `from` to the one before, which is known: how far it is missed is noted. */
   private back(from: number, to: number, known: Float64Array): void {
     const {
-      augmented: {runnable, source},
-      now,
       times,
-      runnable: {parameterValues, t0},
+      runnable: {options, t0},
     } = this;
     const end = to < 0 ? t0 : times[to];
     const begin = times[from];
-    const {grid, plan} = this.span(from, to, begin, end);
+    // Over a jump of an input nothing is carried: another start.
+    const between = (options.plan?.breaks?.restarts ?? none).filter(t => t > end && t < begin).reverse();
+    let at = begin;
+    for (const next of [...between, end]) {
+      this.piece(this.span(from, to, at, next), at, next);
+      at = next;
+    }
+    this.note(known, end);
+  }
+
+  private piece({grid, plan}: {readonly grid: Grid; readonly plan?: Plan}, begin: number, end: number): void {
+    const {
+      augmented: {runnable, source},
+      now,
+      runnable: {parameterValues},
+    } = this;
     const done = run({
       ...runnable,
       given: now,
@@ -230,7 +243,6 @@ class WayBack {
     this.taken += done.counters.steps;
     this.pace = done.standing?.pace;
     now.set((done.standing as Standing).x.subarray(0, now.length));
-    this.note(known, end);
   }
 
   private require({status, error}: Run, begin: number, end: number): void {
