@@ -22,7 +22,7 @@ const innerBlock = 256;
 /** Rows of the left operand's block, 128 KiB in double precision, for the second level. */
 const rowBlock = 64;
 /** Columns of the right operand's, 512 KiB: read once for all rows of a block. Twice as many were no faster. */
-const columnBlock = 256;
+export const columnBlock = 256;
 
 /** Bytes in which the blocks are packed, and the tile at an edge. */
 export function workspaceBytes({bytes, lanes}: Format): number {

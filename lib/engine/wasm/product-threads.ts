@@ -7,6 +7,7 @@
  */
 import {nodeThreads} from '../../builtin.js';
 import {OptionError} from '../../errors.js';
+import {columnBlock} from './blocked-product.js';
 import {argumentCount, closed, helperText, mostParts, mostThreads, place} from './product-helper.js';
 
 /** A blocked product of the module by the name of its import and export, and each thread's workspace. */
@@ -225,22 +226,29 @@ class Crew {
 
 const operations = ([, , , , , , , , m, k, n]: readonly number[]): number => 2 * m * k * n;
 
-/** The calls that a product is made of: blocks of its rows, or of its columns where there are more of these. */
+/**
+ * The calls that a product is made of. A part packs all of its right operand, and its left one once for each block of its
+ * columns: to divide columns by whole blocks packs nothing twice, so that comes first.
+ */
 function partsOf(given: readonly number[], threads: number): number[][] {
   const [a, aRow, aColumn, b, bRow, bColumn, c, cRow, m, k, n] = given;
-  const byRows = m >= n;
-  const total = byRows ? m : n;
-  const least = Math.max(total / (partsEach * threads), total / mostParts);
-  const size = block * Math.ceil(least / block);
+  const wanted = Math.min(partsEach * threads, mostParts);
+  const [across, down] = [Math.floor(n / columnBlock), Math.ceil(m / block)];
+  // As many columns of parts as divide the parts evenly; more where there are not enough rows.
+  let columns = 1;
+  for (let some = 2; some <= wanted; some++)
+    if (wanted % some === 0 && (some <= across || wanted / columns > down)) columns = some;
+  const width = block * Math.ceil(n / columns / block);
+  const height = block * Math.ceil((m * columns) / wanted / block);
   // Columns of the result are contiguous, and so wide: 2³² bytes of a row are more than a memory has.
   const bytes = cRow / n;
-  return Array.from({length: Math.ceil(total / size)}, (_, i) => {
-    const from = i * size;
-    const some = Math.min(size, total - from);
-    return byRows
-      ? [a + from * aRow, aRow, aColumn, b, bRow, bColumn, c + from * cRow, cRow, some, k, n]
-      : [a, aRow, aColumn, b + from * bColumn, bRow, bColumn, c + from * bytes, cRow, m, k, some];
-  });
+  const parts: number[][] = [];
+  for (let row = 0; row < m; row += height)
+    for (let column = 0; column < n; column += width) {
+      const [rows, some] = [Math.min(height, m - row), Math.min(width, n - column)];
+      parts.push([a + row * aRow, aRow, aColumn, b + column * bColumn, bRow, bColumn, c + row * cRow + column * bytes, cRow, rows, k, some]); // prettier-ignore
+    }
+  return parts;
 }
 
 /** Started with the first program that asks for it, and again after `setThreadsCount`. */
