@@ -31,7 +31,7 @@ const looks = 2000;
 /** A thread that has not finished a part for so long is taken for dead: seconds, and operations a second, a hundredth of what one does. */
 const patience = {seconds: 10, rate: 1e8};
 
-/** One, unless asked for: two were up to 1.7 times as fast in single precision, and no faster in double (docs/precision.md). */
+/** One, unless asked for: two are 1.85 times as fast on idle cores, and slower than one on a busy machine (docs/precision.md). */
 let count = 1;
 
 /** Whether threads may share memory here, and this is not itself one of several. */
