@@ -28,11 +28,22 @@ const nothing = new Float64Array(0);
 /** 'halve' gives up below dt/2^10: a step that fails there fails for another reason than its length. */
 const deepestHalving = 10;
 
+/** RADAU5's: Newton's iteration never leaves a greater share of the tolerance. */
+const largestShare = 0.03;
+
+/** Rounding holds corrections up at so much of the state (RADAU5). */
+const rounding = 10 * Number.EPSILON;
+
 /**
  * The share of the tolerance that Newton's iteration may leave: RADAU5's min(0.03, √rtol), so that the error of
- * many steps is that of the scheme. Without a relative tolerance, what that is for one of 1e-6.
+ * many steps is that of the scheme, but no less than rounding. Without a relative tolerance, what that is for one of 1e-6.
  */
-const toleranceShare = (rtol: number): number => (rtol > 0 ? Math.min(0.03, Math.sqrt(rtol)) : 1e-3);
+const toleranceShare = (rtol: number): number =>
+  rtol > 0 ? Math.max(Math.min(largestShare, Math.sqrt(rtol)), Math.min(1, rounding / rtol)) : 1e-3;
+
+/** In systems of bad condition, as of index 1 with short steps, rounding holds corrections up at so many times as much, which may be this share of the tolerance. */
+const badCondition = 1e4;
+const mostOfRounding = 0.3;
 
 export class Stepper {
   /** Where the steps are recorded, if anywhere. */
@@ -89,16 +100,17 @@ export class Stepper {
   ) {
     const {compiled, options} = prepared;
     if (compiled.implicit && solvesToTolerance(prepared)) {
-      const kappa = toleranceShare(options.plan?.control.rtol ?? 0);
-      const tight = repeatable
-        ? (4 * prepared.engine.epsilon) / Math.max(options.plan?.control.rtol ?? 0, 4 * prepared.engine.epsilon)
-        : kappa;
+      const rtol = options.plan?.control.rtol ?? 0;
+      const kappa = toleranceShare(rtol);
+      const tight = repeatable ? (4 * prepared.engine.epsilon) / Math.max(rtol, 4 * prepared.engine.epsilon) : kappa;
+      const kappaOfRounding = rounding / Math.max(rtol, rounding);
       this.sequential = new SequentialStages(prepared, kappa);
       this.simplified = new SimplifiedNewton(
         this.sequential,
         {
           kappa: Math.min(tight, kappa),
           coarsest: kappa,
+          stalled: Math.max(Math.min(mostOfRounding, badCondition * kappaOfRounding), repeatable ? 0 : largestShare),
           repeatable,
           maxIterations: repeatable ? options.newton.maxIterations : fewIterations,
         },

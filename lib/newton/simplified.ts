@@ -41,6 +41,8 @@ export interface SimplifiedOptions {
   readonly kappa: number;
   /** What is left where corrections no longer shrink, or iterations are used up, may be this much; at least κ. */
   readonly coarsest: number;
+  /** The same with a matrix that is not an older step's: what holds corrections up may then be rounding, which a shorter step does not lessen. */
+  readonly stalled: number;
   /** Nothing is reused from one step to the next. */
   readonly repeatable: boolean;
   readonly maxIterations: number;
@@ -150,10 +152,12 @@ export class SimplifiedNewton {
   private solve(factor: Factor): NewtonStatus {
     const {
       system,
-      options: {kappa, coarsest, maxIterations},
+      options: {kappa, coarsest, stalled, maxIterations},
       counters,
     } = this;
     const {z, residual, delta, weights, vectors} = system;
+    // With the matrix of this very step there is none that would do better.
+    const least = this.fresh ? Math.max(coarsest, stalled) : coarsest;
     let last = 0;
     let left = this.expected();
     for (let done = 1; done <= maxIterations; done++) {
@@ -168,16 +172,16 @@ export class SimplifiedNewton {
       if (size === 0) return 'converged';
       if (done > 1) {
         const rate = size / last;
-        if (rate >= 1) return last <= coarsest ? 'converged' : 'newton-diverged';
+        if (rate >= 1) return last <= least ? 'converged' : 'newton-diverged';
         this.slowest = Math.max(this.slowest, rate);
         left = rate / (1 - rate);
         // The error that would remain after the iterations that are left.
-        if (left * size * rate ** (maxIterations - done) > coarsest) return 'newton-diverged';
+        if (left * size * rate ** (maxIterations - done) > coarsest && size > least) return 'newton-diverged';
       }
       if (left * size <= kappa) return 'converged';
       last = size;
     }
-    return left * last <= coarsest ? 'converged' : 'newton-diverged';
+    return left * last <= coarsest || last <= least ? 'converged' : 'newton-diverged';
   }
 }
 

@@ -63,7 +63,7 @@ function system({f, guess, slope, blocks, tolerance, matrixWork = 4}: Scalars): 
   return {turns, found};
 }
 
-const options = {kappa: 1e-2, coarsest: 1e-2, repeatable: false, maxIterations: 7};
+const options = {kappa: 1e-2, coarsest: 1e-2, stalled: 1e-2, repeatable: false, maxIterations: 7};
 
 describe('newton: simplified iterations', () => {
   // zₖ² = k + 2 + zₖ₋₁: nested roots.
@@ -93,7 +93,7 @@ describe('newton: simplified iterations', () => {
     const counters = noCounts();
     const {turns, found} = system(nested);
     expect(
-      new SimplifiedNewton(turns, {kappa: 1e-30, coarsest: 1e-2, repeatable: true, maxIterations: 80}, counters).find(),
+      new SimplifiedNewton(turns, {kappa: 1e-30, coarsest: 1e-2, stalled: 1e-2, repeatable: true, maxIterations: 80}, counters).find(),
     ).to.equal('converged');
     found.forEach((z, k) => expect(z).to.be.closeTo(exact()[k], 1e-15 * 4));
   });
