@@ -31,15 +31,15 @@ const deepestHalving = 10;
 /** RADAU5's: Newton's iteration never leaves a greater share of the tolerance. */
 const largestShare = 0.03;
 
-/** Rounding holds corrections up at so much of the state (RADAU5). */
-const rounding = 10 * Number.EPSILON;
+/** Rounding holds corrections up at so much of the state (RADAU5): as a share of the tolerance; of an absolute one it is not known. */
+const roundingShare = (rtol: number): number => (rtol > 0 ? Math.min(1, (10 * Number.EPSILON) / rtol) : 0);
 
 /**
  * The share of the tolerance that Newton's iteration may leave: RADAU5's min(0.03, √rtol), so that the error of
  * many steps is that of the scheme, but no less than rounding. Without a relative tolerance, what that is for one of 1e-6.
  */
 const toleranceShare = (rtol: number): number =>
-  rtol > 0 ? Math.max(Math.min(largestShare, Math.sqrt(rtol)), Math.min(1, rounding / rtol)) : 1e-3;
+  rtol > 0 ? Math.max(Math.min(largestShare, Math.sqrt(rtol)), roundingShare(rtol)) : 1e-3;
 
 /** In systems of bad condition, as of index 1 with short steps, rounding holds corrections up at so many times as much, which may be this share of the tolerance. */
 const badCondition = 1e4;
@@ -103,14 +103,16 @@ export class Stepper {
       const rtol = options.plan?.control.rtol ?? 0;
       const kappa = toleranceShare(rtol);
       const tight = repeatable ? (4 * prepared.engine.epsilon) / Math.max(rtol, 4 * prepared.engine.epsilon) : kappa;
-      const kappaOfRounding = rounding / Math.max(rtol, rounding);
       this.sequential = new SequentialStages(prepared, kappa);
       this.simplified = new SimplifiedNewton(
         this.sequential,
         {
           kappa: Math.min(tight, kappa),
           coarsest: kappa,
-          stalled: Math.max(Math.min(mostOfRounding, badCondition * kappaOfRounding), repeatable ? 0 : largestShare),
+          stalled: Math.max(
+            Math.min(mostOfRounding, badCondition * roundingShare(rtol)),
+            repeatable ? 0 : largestShare,
+          ),
           repeatable,
           maxIterations: repeatable ? options.newton.maxIterations : fewIterations,
         },

@@ -129,16 +129,36 @@ const shared = ({parameters}: Model): Values =>
 
 const blocksOf = ({system}: Model): readonly Block[] => stateNames(system);
 
+/** Whether the first sample of a record has all numbers of a block. */
+const hasFirst = ({channels}: CheckedRecord, block: Block): boolean =>
+  channels.some(
+    ({simulated, weights, outputs}) => simulated === block && weights.subarray(0, outputs).every(weight => weight > 0),
+  );
+
+/** Of the start that a record gives, what its first sample does not tell: nothing where it is that of another time. */
+function untold(model: Model, record: CheckedRecord): readonly Block[] {
+  const {initial, t} = record;
+  const isThere = initial?.t === undefined || initial.t === t[0];
+  return blocksOf(model).filter(
+    block => isThere && !hasFirst(record, block) && givenBlock(initial, block) !== undefined,
+  );
+}
+
 /** The record with its start at its first sample, which is the whole state. */
 function startedBySample(model: Model, values: Values, record: CheckedRecord): CheckedRecord {
-  const given = blocksOf(model).every(block => givenBlock(record.initial, block) !== undefined);
+  const given = untold(model, record);
   const starts = blocksOf(model).map(block => {
-    const {guess, shape} = guessOf(model, values, record, block);
+    const {guess, shape} = guessOf(
+      model,
+      values,
+      given.includes(block) ? record : {...record, initial: undefined},
+      block,
+    );
     return [`initial.${block}`, {...free(guess), shape}] as const;
   });
   return {
     ...record,
-    initial: {t: given ? record.initial?.t : record.t[0]},
+    initial: {t: record.t[0]},
     parameters: {...record.parameters, ...Object.fromEntries(starts)},
   };
 }
@@ -198,15 +218,14 @@ function warmedUp(model: Model, record: CheckedRecord, samples: number): Float64
     : minimized(levenbergMarquardt({maxIterations: WARM_UP_STEPS}), fit, fit.space.start).x;
 }
 
-/** Blocks of the state that the sample has to tell, as the record does not give them. */
-const asked = (model: Model, {initial}: CheckedRecord): readonly Block[] =>
-  blocksOf(model).filter(block => givenBlock(initial, block) === undefined);
-
 /** @throws OptionError where one sample does not tell the whole state, or the record has more to find */
 function requireWholeState(model: Model, record: CheckedRecord): void {
   const refuse = (what: string): OptionError =>
     new OptionError('bad-option', `validate: ${what}: give a longer warmUp.`, {record: record.name, warmUp: 1});
-  const unknown = asked(model, record).find(block => !record.channels.some(({simulated}) => simulated === block));
+  const given = untold(model, record);
+  const unknown = blocksOf(model).find(
+    block => !given.includes(block) && !record.channels.some(({simulated}) => simulated === block),
+  );
   if (unknown !== undefined)
     throw refuse(`${unknown} of ${record.name} is not measured, and one sample does not determine it`);
   const own = Object.entries(record.parameters).find(
@@ -215,15 +234,9 @@ function requireWholeState(model: Model, record: CheckedRecord): void {
   if (own !== undefined) throw refuse(`${own[0]} is ${record.name}'s own, and one sample does not determine it`);
 }
 
-/** Whether a sample that is to be the state was measured. */
-function isMeasured(model: Model, record: CheckedRecord, sample: number): boolean {
-  const blocks = asked(model, record);
-  return record.channels.every(
-    ({simulated, weights, outputs}) =>
-      !blocks.some(block => block === simulated)
-      || weights.subarray(sample * outputs, (sample + 1) * outputs).every(weight => weight > 0),
-  );
-}
+/** Whether the first sample, with what the record gives beside it, is a whole state. */
+const isWhole = (model: Model, record: CheckedRecord): boolean =>
+  blocksOf(model).every(block => hasFirst(record, block) || untold(model, record).includes(block));
 
 interface FreeRun {
   readonly fit: Fit;
@@ -247,7 +260,7 @@ function run(model: Model, values: Values, record: CheckedRecord, warmUp: number
 function freeRun(model: Model, values: Values, record: CheckedRecord, warmUp: number): Validation {
   if (warmUp === 1) {
     requireWholeState(model, record);
-    if (!isMeasured(model, record, 0))
+    if (!isWhole(model, record))
       throw new OptionError(
         'bad-option',
         `validate: the first sample of ${record.name} is missing, and cannot be its start: give a longer warmUp.`,
@@ -272,22 +285,18 @@ async function predicted(
   let warm: Values | undefined;
   let last: FreeRun | undefined;
   let skipped = 0;
-  if (window === 1) requireWholeState(model, record);
+  // A prediction from one sample starts at it, whatever the record's start.
+  if (window === 1) requireWholeState(model, {...record, initial: undefined});
   for (let from = 0; from + window - 1 + horizon < record.t.length; from += every) {
-    if (window === 1 && !isMeasured(model, record, from)) {
+    const part: CheckedRecord = {
+      ...slicedRecord(record, from, from + window + horizon),
+      initial: from === 0 && window > 1 ? record.initial : {t: record.t[from]},
+    };
+    if (window === 1 && !isWhole(model, part)) {
       skipped++;
       continue;
     }
-    last = run(
-      model,
-      values,
-      {
-        ...slicedRecord(record, from, from + window + horizon),
-        initial: from === 0 ? record.initial : {t: record.t[from]},
-      },
-      window,
-      window === 1 ? undefined : warm,
-    );
+    last = run(model, values, part, window, window === 1 ? undefined : warm);
     const {fit, trajectory} = last;
     points.push(fit.fittedSeries([trajectory]).map(one => lastOf(one, record.t[from + window - 1 + horizon])));
     warm = Object.fromEntries(

@@ -143,6 +143,9 @@ describe('validation', () => {
       );
     const late = {t, y: other.map((value, i) => (i === 0 ? NaN : value)), missing: 'skip'} as const;
     expect(await refused(fit.validate(late, {warmUp: 1}))).to.match(/the first sample of record 1 is missing/);
+    // The sample is the start, in place of what the record gives.
+    for (const options of [{warmUp: 1}, {horizon: 1}])
+      expect((await fit.validate({t, y: other, initial: {y: 9}}, options))[0].rmse).to.be.below(1e-5);
     const none = {t, y: other.map((value, i) => (i < 30 ? NaN : value)), missing: 'skip'} as const;
     expect(await refused(fit.validate(none, {horizon: 1}))).to.match(/no sample of record 1 .* was measured whole/);
     expect(await refused(fit.validate({t, y: other, parameters: {a: positive(1)}}, {warmUp: 1}))).to.match(
