@@ -137,7 +137,12 @@ function* iterate(
     if (problem.bound?.(point.x) !== undefined) return 'bound';
     return status === 'step' ? 'no-progress' : undefined; // a cost that hardly falls may fall by longer steps again
   };
-  let status = statusOfPoint(point, leastCost, settings);
+  /** Where a coordinate has run off, residuals do not depend on it any more, and a gradient of zero says nothing. */
+  const statusAt = (): EndStatus | undefined => {
+    const found = statusOfPoint(point, leastCost, settings);
+    return found === 'gradient' && problem.bound?.(point.x) !== undefined ? 'bound' : found;
+  };
+  let status = problem.bound?.(point.x) === undefined ? statusAt() : 'bound';
   while (status === undefined && history.length <= settings.maxIterations) {
     const trial = yield* tryStep(evaluator, point, scale, damping.mu);
     const gainRatio = trial.actual / trial.predicted;
@@ -161,7 +166,7 @@ function* iterate(
     });
     yield history[history.length - 1];
     const short = statusOfTrial(trial, point, reference, settings);
-    status = statusOfPoint(point, leastCost, settings) ?? (short === undefined ? undefined : judged(short));
+    status = statusAt() ?? (short === undefined ? undefined : judged(short));
   }
   return resultOf(point, status ?? 'max-iterations', history, evaluator, settings, problem.bound?.(point.x));
 }

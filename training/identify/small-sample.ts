@@ -107,7 +107,6 @@ const MANY = 10;
 
 /** Student's quantile of 97.5 % over the normal one's, by Cornish and Fisher's expansion (Abramowitz & Stegun, 26.7.5): 1 where there are many degrees. */
 export function widening(degrees: number): number {
-  if (degrees < MANY) return quantileOfFew(Math.max(degrees, 1)) / Z;
   const z2 = Z * Z;
   const terms = [
     (z2 + 1) / 4,
@@ -115,33 +114,32 @@ export function widening(degrees: number): number {
     (((3 * z2 + 19) * z2 + 17) * z2 - 15) / 384,
     ((((79 * z2 + 776) * z2 + 1482) * z2 - 1920) * z2 - 945) / 92160,
   ];
-  return 1 + terms.reduceRight((sum, term) => (sum + term) / degrees, 0);
+  const known = Math.max(degrees, 1);
+  const expanded = 1 + terms.reduceRight((sum, term) => (sum + term) / known, 0);
+  return known < MANY ? quantileOfFew(known, Z * expanded) / Z : expanded;
 }
 
-/** Parts of Simpson's rule below: with them the quantile of one degree, 12.706, is right to 1e-6. */
-const PARTS = 512;
+/** Of Simpson's rule below. With them, and as many steps of Newton's method as the guess of one degree takes, the quantile is right to 1e-6. */
+const PARTS = 128;
+const NEWTON_STEPS = 6;
 
 /** Student's t is √ν tan θ, with θ distributed as cos^(ν − 1) θ: the quantile of 97.5 % leaves a twentieth of that between θ and π/2. */
-function quantileOfFew(degrees: number): number {
-  const total = beyond(degrees, 0);
-  let [low, high] = [0, Math.PI / 2];
-  while (high - low > 4 * Number.EPSILON) {
-    const middle = (low + high) / 2;
-    if (middle === low || middle === high) break;
-    if (beyond(degrees, middle) > 0.05 * total) low = middle;
-    else high = middle;
-  }
-  return Math.sqrt(degrees) * Math.tan(low);
+function quantileOfFew(degrees: number, guess: number): number {
+  const wanted = 0.05 * beyond(degrees, 0);
+  let theta = Math.atan(guess / Math.sqrt(degrees));
+  for (let step = 0; step < NEWTON_STEPS; step++)
+    theta += (beyond(degrees, theta) - wanted) / Math.cos(theta) ** (degrees - 1);
+  return Math.sqrt(degrees) * Math.tan(theta);
 }
 
-/** ∫ cos^(ν − 1) from θ to π/2. */
+/** ∫ cos^(ν − 1) from θ to π/2, as ∫ sin^(ν − 1) over a square, whose integrand is smooth at its end. */
 function beyond(degrees: number, from: number): number {
-  const step = (Math.PI / 2 - from) / PARTS;
+  const length = Math.PI / 2 - from;
   let sum = 0;
-  for (let i = 0; i <= PARTS; i++) {
-    const weight = i === 0 || i === PARTS ? 1 : i % 2 === 1 ? 4 : 2;
-    // By the sine of the rest, which is exact at its end.
-    sum += weight * Math.sin((PARTS - i) * step) ** (degrees - 1);
+  for (let i = 1; i <= PARTS; i++) {
+    const weight = i === PARTS ? 1 : i % 2 === 1 ? 4 : 2;
+    const w = i / PARTS;
+    sum += weight * 2 * w * Math.sin(length * w * w) ** (degrees - 1);
   }
-  return (sum * step) / 3;
+  return (length * sum) / (3 * PARTS);
 }
