@@ -45,7 +45,7 @@ export interface PosteriorOptions extends SamplingOptions {
 /**
  * Draws from the posterior of a fit.
  * @param problem the same that was identified; parameters without a prior have a flat one, positive ones in their logarithm
- * @throws OptionError if data and priors do not determine a direction; errors of `simulate` at the estimate
+ * @throws OptionError if data and priors do not determine a direction, or a parameter lies at its bound; errors of `simulate` at the estimate
  */
 export async function posterior<T extends Parameters, E, D, R>(
   problem: AnyProblem<T>,
@@ -139,6 +139,12 @@ function targetOf(
   const centre = space.coordinates(
     Object.fromEntries(Object.entries(guessing(fit.parameters, estimate)).map(([name, {guess}]) => [name, guess])),
   );
+  const against = space.runaway(centre);
+  if (against !== undefined)
+    throw new OptionError(
+      'at-bound',
+      `posterior: ${against} in the fit, and there is nothing to start chains from: the posterior lies against the bound. Widen the bound, or fix the parameter there.`,
+    );
   const p = space.size;
   const told = choleskyFactor(covariance, p);
   const sharp = inflation.some(value => value !== 1) ? choleskyFactor(independent, p) : told;

@@ -239,5 +239,9 @@ describe('posteriors', function () {
     const fit = await identify(problem);
     const refused = await posterior(problem, fit).catch((error: unknown) => error as OptionError);
     expect((refused as OptionError).code).to.equal('not-identified');
+    const held = {...base, parameters: {'initial.y': free(0), slope: bounded(0.9, 2, 1)}};
+    const atBound = await identify(held);
+    const against = await posterior(held, atBound).catch((error: unknown) => error as OptionError);
+    expect((against as OptionError).message).to.match(/^posterior: slope runs towards its lower bound 0.9 in the fit/);
   });
 });
