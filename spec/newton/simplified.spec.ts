@@ -93,7 +93,11 @@ describe('newton: simplified iterations', () => {
     const counters = noCounts();
     const {turns, found} = system(nested);
     expect(
-      new SimplifiedNewton(turns, {kappa: 1e-30, coarsest: 1e-2, stalled: 1e-2, repeatable: true, maxIterations: 80}, counters).find(),
+      new SimplifiedNewton(
+        turns,
+        {kappa: 1e-30, coarsest: 1e-2, stalled: 1e-2, repeatable: true, maxIterations: 80},
+        counters,
+      ).find(),
     ).to.equal('converged');
     found.forEach((z, k) => expect(z).to.be.closeTo(exact()[k], 1e-15 * 4));
   });
