@@ -101,7 +101,7 @@ describe('sweep', function () {
     const store = openStore(folder());
     const cases = grid({how: ['fine', 'throw', 'hang', 'wait', 'buffers', 'exit', 'kill', 'function', 'good'], x: [1]});
     const task = {module, export: 'misbehave'};
-    const run = await sweep({task, cases, store, engine: local({workers: 2}), timeout: 4, memory: 400e6});
+    const run = await sweep({task, cases, store, engine: local({workers: 2}), timeout: 8, memory: 400e6});
     expect(run).to.include({done: 2, failed: 7});
     const causes = Object.fromEntries(
       (await all(run.failures())).map(({case: one, cause, attempt}) => [one.how, `${cause} ${attempt}`]),
