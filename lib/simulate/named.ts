@@ -20,13 +20,16 @@ export function runCotangents(
   cotangent: Cotangent,
   saved = run.times.length,
 ): RunCotangents {
-  requireValue(cotangent, object, 'a cotangent', 'bad-cotangent');
+  requireCotangent(cotangent);
   const {events, ...series} = cotangent;
   return {
     series: packCotangent(prepared, series, saved),
     happened: events === undefined ? undefined : eventCotangent(run, events),
   };
 }
+
+const requireCotangent = (cotangent: Cotangent): void =>
+  requireValue(cotangent, object, 'a cotangent', 'bad-cotangent');
 
 function eventCotangent({events = []}: Run, given: Numeric): Float64Array {
   const {values} = readNumeric(given, 'cotangent.events');
@@ -40,6 +43,7 @@ function eventCotangent({events = []}: Run, given: Numeric): Float64Array {
 
 /** A cotangent of saved values as a matrix (series.ts). */
 export function packCotangent(prepared: Prepared, cotangent: Cotangent, saved: number): Float64Array {
+  requireCotangent(cotangent);
   const {blocks, width} = seriesOf(prepared);
   const packed = new Float64Array(saved * width);
   for (const [name, value] of Object.entries(cotangent)) {

@@ -301,6 +301,13 @@ describe('products with the Hessian', () => {
       }
   });
 
+  it('of a loss whose cotangent is none say so', () => {
+    const options: SimulateOptions = {scheme: trapezoid(), dt: 0.05, steps: 20, params: {k: [3, 5]}};
+    expect(() => simulate.hvps(stiff, start, options, {cotangent: () => undefined as never}, two))
+      .to.throw(OptionError)
+      .with.property('code', 'bad-cotangent');
+  });
+
   it('of a loss by cotangents are those of the traced one; by itself it is linear', () => {
     const options: SimulateOptions = {scheme: trapezoid(), dt: 0.05, steps: 20, params: {k: [3, 5]}};
     const traced = secondOrder(options);

@@ -141,6 +141,7 @@ export function uncertainty(
           rank - byPriors,
           prior.map(value => value * Math.sqrt(variance)),
         );
+  const degrees = correlated?.degrees ?? new Float64Array(p).fill(degreesOfFreedom);
   const independent = gram(root, p).map(value => value * variance);
   const covariance = correlated?.covariance ?? independent;
   // Before `forget`: of what is not identified there is neither.
@@ -163,11 +164,11 @@ export function uncertainty(
     standardError,
     correlation,
     inflation,
-    degrees: correlated?.degrees ?? new Float64Array(p).fill(degreesOfFreedom),
+    degrees,
     quantile:
       correlated !== undefined || options.variance !== undefined || !(degreesOfFreedom > 0)
         ? new Float64Array(p).fill(Z)
-        : studentQuantiles(root, prior, degreesOfFreedom, p),
+        : studentQuantiles(root, prior, degrees),
     rank,
     condition: p === 0 ? 1 : decomposition.values[0] / decomposition.values[p - 1],
     unidentified,
@@ -179,24 +180,25 @@ export function uncertainty(
   };
 }
 
-/** What the priors tell is known; of what the data tell the error is known to so many degrees of freedom. */
-function studentQuantiles(root: Float64Array, prior: Float64Array, degrees: number, p: number): Float64Array {
-  const rank = p === 0 ? 0 : root.length / p;
-  const [all, known] = [new Float64Array(p), new Float64Array(p)];
-  for (let j = 0; j < p; j++) {
-    for (let i = 0; i < rank; i++) all[j] += root[i * p + j] ** 2;
-    for (let row = 0; row < prior.length; row += rank) {
-      let along = 0;
-      for (let i = 0; i < rank; i++) along += prior[row + i] * root[i * p + j];
-      known[j] += along ** 2;
-    }
-  }
-  const wide = widening(degrees);
-  return all.map((value, j) => Z * widened(wide, value > 0 ? (value - known[j]) / value : 0));
+/** Student's quantiles of independent residuals. @param prior its rows times Bᵀ */
+function studentQuantiles(root: Float64Array, prior: Float64Array, degrees: Float64Array): Float64Array {
+  const p = degrees.length;
+  const all = diagonalOf(root, p);
+  if (prior.length === 0) return widened(degrees, all, all).map(wide => Z * wide);
+  const rank = root.length / p;
+  const factor = new RowQr(rank).append(prior, new Float64Array(prior.length / rank));
+  const byPriors = diagonalOf(halfOf(factor.r, root, p), p);
+  const told = all.map((value, j) => value - byPriors[j]);
+  return widened(degrees, all, told).map(wide => Z * wide);
 }
 
-/** A factor of the error of which this share, of its square, is to be widened. */
-const widened = (wide: number, share: number): number => Math.sqrt(1 + (wide ** 2 - 1) * share);
+/**
+ * By how much errors are widened: what the priors tell is known; of what the data tell the error is known to so many degrees of freedom.
+ * @param all variances, [p]
+ * @param told what the data tell of them
+ */
+const widened = (degrees: Float64Array, all: Float64Array, told: Float64Array): Float64Array =>
+  all.map((value, j) => Math.sqrt(1 + (widening(degrees[j]) ** 2 - 1) * (value > 0 ? told[j] / value : 0)));
 
 /** R with columns of unit length; a column of zeros stays. */
 function scaledColumns({r, p}: RowQr, norms: Float64Array): Float64Array {
@@ -273,9 +275,7 @@ function sandwich(
   const byData = halfOf(factor.r, root, p);
   if (prior.length > 0) factor.append(prior, new Float64Array(prior.length / rank));
   const half = halfOf(factor.r, root, p);
-  // What the priors tell is known; of what the data tell the error is known to so many degrees of freedom.
-  const [all, told] = [diagonalOf(half, p), diagonalOf(byData, p)];
-  const wide = all.map((value, j) => widened(widening(degrees[j]), value > 0 ? told[j] / value : 0));
+  const wide = widened(degrees, diagonalOf(half, p), diagonalOf(byData, p));
   return {
     covariance: gram(
       half.map((value, index) => value * wide[index % p]),

@@ -147,35 +147,32 @@ function untold(model: Model, record: CheckedRecord): readonly Block[] {
 /** The record with its start at its first sample, which is the whole state. */
 function startedBySample(model: Model, values: Values, record: CheckedRecord): CheckedRecord {
   const given = untold(model, record);
-  const starts = blocksOf(model).map(block => {
-    const {guess, shape} = guessOf(
-      model,
-      values,
-      given.includes(block) ? record : {...record, initial: undefined},
-      block,
-    );
-    return [`initial.${block}`, {...free(guess), shape}] as const;
-  });
-  return {
-    ...record,
-    initial: {t: record.t[0]},
-    parameters: {...record.parameters, ...Object.fromEntries(starts)},
-  };
+  const bySample = {...record, initial: undefined};
+  return withStarts(record, record.t[0], blocksOf(model), block =>
+    guessOf(model, values, given.includes(block) ? record : bySample, block),
+  );
 }
 
 /** The record with its start among its own parameters, to be found; those it has already stay as they are. */
 function withFreeStart(model: Model, values: Values, record: CheckedRecord, warm?: Values): CheckedRecord {
-  const starts = blocksOf(model)
-    .filter(block => !Object.hasOwn(record.parameters, `initial.${block}`))
-    .map(block => {
-      const {guess, shape} = guessOf(model, values, record, block);
-      return [`initial.${block}`, {...free(warm?.[`initial.${block}`] ?? guess), shape}] as const;
-    });
-  return {
-    ...record,
-    initial: {t: record.initial?.t},
-    parameters: {...record.parameters, ...Object.fromEntries(starts)},
-  };
+  const open = blocksOf(model).filter(block => !Object.hasOwn(record.parameters, `initial.${block}`));
+  return withStarts(record, record.initial?.t, open, block => {
+    const {guess, shape} = guessOf(model, values, record, block);
+    return {guess: warm?.[`initial.${block}`] ?? guess, shape};
+  });
+}
+
+function withStarts(
+  record: CheckedRecord,
+  t: number | undefined,
+  blocks: readonly Block[],
+  startOf: (block: Block) => Pick<Parameter, 'guess' | 'shape'>,
+): CheckedRecord {
+  const starts = blocks.map(block => {
+    const {guess, shape} = startOf(block);
+    return [`initial.${block}`, {...free(guess), shape}] as const;
+  });
+  return {...record, initial: {t}, parameters: {...record.parameters, ...Object.fromEntries(starts)}};
 }
 
 /** The record's own start; where it has none, what was measured; else the problem's, found or given. */
