@@ -12,9 +12,6 @@ for (const path of changed) {
   if (top === 'spec') folders.add(path.split('/').slice(0, -1).join('/'));
   else if (top === 'lib') {
     folders.add(`spec/${layer}`);
-    if (path.startsWith('lib/engine/wasm')) folders.add('spec/engine-wasm');
-    // The time loop is tested through the functions that users call.
-    if (layer === 'integrate') folders.add('spec/simulate');
   } else if (top === 'models' || top === 'training' || top === 'sweep' || top === 'examples')
     folders.add(`spec/${top}`);
   if (/\.ts$|\.md$/.test(path)) folders.add('spec/package');

@@ -1,7 +1,7 @@
 /** This project on the stiff problems, prepared once for each tolerance: the scheme is the argument. */
 import type {Scheme} from '../../lib/index.js';
 import {adaptive, kvaerno3, kvaerno5, radauIIA5, simulate} from '../../lib/index.js';
-import {stiffProblems} from '../../spec/simulate/stiff-problems.js';
+import {stiffProblems} from '../../spec/integrate/history/stiff-problems.js';
 import {serve} from './protocol.js';
 
 const schemes: Readonly<Record<string, () => Scheme>> = {kvaerno3, kvaerno5, radauIIA5};

@@ -1,4 +1,4 @@
-"""The stiff problems of spec/simulate/stiff-problems.ts, for numpy and jax.numpy: f(xp, y) and its Jacobian."""
+"""The stiff problems of spec/integrate/history/stiff-problems.ts, for numpy and jax.numpy: f(xp, y) and its Jacobian."""
 import numpy as np
 
 

@@ -13,7 +13,7 @@ import {orZeros, pullback, pushforward} from '../../lib/graph/differentiate.js';
 import type {Graph, Node} from '../../lib/graph/node.js';
 import {topological} from '../../lib/graph/node.js';
 import {simplify} from '../../lib/graph/simplify.js';
-import {compare} from '../engine-wasm/agreement.js';
+import {compare} from '../engine/wasm/agreement.js';
 import {Choices, generator} from '../graph/choices.js';
 import type {Program} from '../graph/programs.js';
 import {lightOps, program, programDraws} from '../graph/programs.js';

@@ -16,21 +16,27 @@ const LAYERS = {
         'graph',
         'ahead bicoloring differentiate functions narrowest-cut star-coloring contents masks scales edges programs',
       ),
+      ...specs('graph', 'hoist'),
       ...specs('linear', 'singularity'),
-      ...specs('engine-wasm', 'hoist'),
-      ...specs('simulate', 'scales cancellation rounding custom-gradients'),
+      ...specs('integrate', 'scales'),
+      ...specs('simulate', 'cancellation'),
+      ...specs('newton', 'rounding'),
+      ...specs('trace', 'custom-gradients'),
     ],
   },
   newton: {
     files: ['tolerances', 'noise', 'iteration', 'step-length'],
     specs: [
-      ...specs('newton', 'noise simplified step-length descent iteration strategies solvers forms unsymmetric-mesh'),
-      ...specs('simulate', 'cancellation rounding'),
+      ...specs(
+        'newton',
+        'noise simplified step-length descent iteration strategies solvers forms unsymmetric-mesh rounding',
+      ),
+      ...specs('simulate', 'cancellation'),
     ],
   },
   adjoint: {
     files: ['schedule', 'implicit', 'jacobian-factor', 'not-finite', 'within-step'],
-    specs: [...specs('adjoint', 'schedule'), ...specs('simulate', 'gradient-not-finite steady-matrix')],
+    specs: [...specs('adjoint', 'schedule gradient-not-finite'), ...specs('step', 'steady-matrix')],
   },
   linear: {
     files: ['refinement', 'lost-digits', 'sparse-ldlt', 'amd', 'pivots', 'equilibration', 'null-space'],
