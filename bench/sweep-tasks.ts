@@ -1,4 +1,6 @@
 /** Tasks of bench/sweeps.ts. */
+'use stiffgrad task';
+
 import * as tf from '@tensorflow/tfjs';
 import {mechanics, rk4, simulate} from '../lib/index.js';
 import type {TaskContext} from '../sweep/index.js';

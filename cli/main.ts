@@ -98,7 +98,7 @@ const commands: {readonly [name: string]: Command} = {
     usage: 'worker --tasks <folder> --store <folder> [--server redis://host:port]',
     what: 'computes cases from a queue until it is stopped',
     options: {
-      tasks: 'the folder whose modules it may load; several separated by commas',
+      tasks: "the folder of the tasks, modules that begin with 'use stiffgrad task'; several separated by commas",
       store: "the sweep's store",
       server: "the queue's server, redis://, rediss:// or postgres://; default STIFFGRAD_SERVER of the environment",
       queue: "the queue's name; default stiffgrad",

@@ -182,9 +182,7 @@ export async function worker(given: Given, out: Out): Promise<number> {
   const folders = text(given, 'tasks');
   const store = text(given, 'store');
   if (folders === undefined || store === undefined)
-    throw new Usage(
-      'worker needs --tasks, the folder whose modules it may load, and --store, the folder of the results.',
-    );
+    throw new Usage('worker needs --tasks, a folder of tasks alone, and --store, the folder of the results.');
   const running = await startWorker({
     connection: await connection(given),
     tasks: folders.split(','),

@@ -5,11 +5,11 @@
 import {count, object, positive, refuseUnknownOptions, text} from '../lib/checks.js';
 import {DataError, OptionError} from '../lib/errors.js';
 import {bullmqPackage, withDriver} from './bullmq-package.js';
-import {exhausted, type Engine, type EngineContext, type Settled} from './engine.js';
+import {exhausted, type Engine, type EngineContext, type FailedAttempt, type Settled} from './engine.js';
 import {inFlight} from './local.js';
-import {clientOptions, defaultQueue, queued, refusal, type QueueConnection, type QueuedAnswer} from './queue.js';
-import type {Cause} from './store.js';
-import type {Job} from './task.js';
+import {answerOf, clientOptions, defaultQueue, queued, refusal, type QueueConnection} from './queue.js';
+import type {Failure} from './store.js';
+import {requireTaskDirective, type Job} from './task.js';
 
 /** Options of `bullmq`. */
 export interface BullmqOptions {
@@ -82,8 +82,8 @@ class Coordinator {
     try {
       await reached([queue, events]);
       this.#add = jobs => queue.addBulk(jobs.map(job => this.#message(job)));
-      events.on('completed', ({jobId, returnvalue}) => this.#heard(jobId, answerOf(returnvalue)));
-      events.on('failed', ({failedReason, jobId}) => this.#heard(jobId, {kind: 'broken', reason: failedReason}));
+      events.on('completed', ({jobId, returnvalue}) => this.#heard(jobId, answerOf(returnvalue) ?? broken(foreign)));
+      events.on('failed', ({failedReason, jobId}) => this.#heard(jobId, broken(failedReason)));
       events.on('progress', ({data, jobId}) => {
         const one = this.#waiting.get(jobId);
         if (one !== undefined) context.progress(one.job, (data as {value?: unknown}).value);
@@ -94,7 +94,12 @@ class Coordinator {
       };
       context.signal.addEventListener('abort', onAbort);
       try {
-        await inFlight(context, this.#window, job => this.#done(job));
+        // Workers refuse a task without a mark: said once here, before each case is refused there.
+        let marked: Promise<void> | undefined;
+        await inFlight(context, this.#window, async job => {
+          await (marked ??= requireTaskDirective(job.task.module));
+          await this.#done(job);
+        });
         // What waits is not to be done; what is being done will be found in the store.
         if (context.signal.aborted)
           await Promise.race([
@@ -115,7 +120,7 @@ class Coordinator {
     const {rules, seed} = this.context;
     return {
       name: job.task.name,
-      data: queued(job, seed, rules.timeout, rules.attempts),
+      data: queued(job, seed, rules.timeout),
       opts: {jobId: job.name, removeOnComplete: true, removeOnFail: true},
     };
   }
@@ -151,15 +156,15 @@ class Coordinator {
     this.#adding = false;
   }
 
-  #heard(id: string, answer: QueuedAnswer | {readonly kind: 'broken'; readonly reason: string}): void {
+  #heard(id: string, answer: Settled): void {
     const one = this.#waiting.get(id);
     if (one === undefined || one.busy) return;
     one.busy = true;
-    const {job} = one;
     const after = async (): Promise<void> => {
-      if (answer.kind === 'broken') return this.#broken(one, answer.reason);
-      if (answer.kind === 'done') await this.#seen(job);
-      this.#settle(one, answer);
+      if (answer.kind === 'done') {
+        await this.#seen(one.job);
+        this.#settle(one, answer);
+      } else await this.#failed(one, answer.failure);
     };
     after()
       .catch(one.reject)
@@ -181,15 +186,14 @@ class Coordinator {
     }
   }
 
-  /** The queue gave a case up: its worker refused it, broke off, or was lost too often. */
-  async #broken(one: Waiting, reason: string): Promise<void> {
+  /** Workers store their failures; what the queue or another program says is stored here. */
+  async #failed(one: Waiting, failure: FailedAttempt): Promise<void> {
     const {rules, store} = this.context;
-    const refused = reason.startsWith(refusal);
-    const cause: Cause = refused ? 'refused' : 'lost';
-    const error = {name: 'QueueError', message: refused ? reason.slice(refusal.length) : reason};
-    await store.fail(one.job, cause, error);
-    if (exhausted(await store.failures(one.job.name), rules.attempts) === undefined) this.#queue(one);
-    else this.#settle(one, {kind: 'failed', failure: {cause, error}});
+    const {job} = one;
+    const isStored = ({attempt, cause}: Failure): boolean => attempt === failure.attempt && cause === failure.cause;
+    if (!(await store.failures(job.name)).some(isStored)) await store.fail(job, failure.cause, failure.error);
+    if (exhausted(await store.failures(job.name), rules.attempts) === undefined) this.#queue(one);
+    else this.#settle(one, {kind: 'failed', failure});
   }
 
   #settle(one: Waiting, how: Settled): void {
@@ -220,9 +224,16 @@ class Coordinator {
   }
 }
 
-/** BullMQ's events are texts of a stream, parsed where they are JSON. */
-const answerOf = (value: unknown): QueuedAnswer =>
-  typeof value === 'string' ? (JSON.parse(value) as QueuedAnswer) : (value as QueuedAnswer);
+/** What the queue says of a case that it gave up: its worker refused it, broke off, or was lost too often. */
+function broken(reason: string): Settled {
+  const [cause, message] = reason.startsWith(refusal)
+    ? (['refused', reason.slice(refusal.length)] as const)
+    : (['lost', reason] as const);
+  return {kind: 'failed', failure: {cause, error: {name: 'QueueError', message}}};
+}
+
+const foreign =
+  'A worker gave an answer that no worker of stiffgrad gives: another program takes jobs from this queue. Give the sweep and its workers a queue of their own (--queue).';
 
 /** Later losses of a connection are mended by the client itself; a server that is not there at first is an error. */
 export async function reached(

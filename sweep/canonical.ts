@@ -71,17 +71,27 @@ const noData = (value: unknown, where: string): OptionError =>
     `${where} is ${typeof value === 'object' && value !== null ? `a ${value.constructor.name}` : shown(value)}; cases and results are numbers, texts, true, false, null, and lists, typed arrays and plain objects of these.`,
   );
 
-/** The value that `canonical` wrote. @throws SyntaxError */
+/** The value that `canonical` wrote. @throws SyntaxError for any other text */
 export function parse(text: string): unknown {
   return JSON.parse(text, (_, value: unknown) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value) || !Object.hasOwn(value, mark))
       return value;
-    const {[mark]: name, of} = value as {readonly [mark]: string; readonly of?: readonly number[]};
-    if (of !== undefined) return typed[name as TypedName].from(of);
-    // The reviver would take undefined for a name to leave out: in a list that is a hole, which reads as undefined.
-    return name === 'undefined' ? undefined : Number(name);
+    const {[mark]: name, of} = value as {readonly [mark]: unknown; readonly of?: unknown};
+    if (of === undefined && special.has(name)) return special.get(name);
+    if (typeof name === 'string' && Object.hasOwn(typed, name) && isNumbers(of))
+      return typed[name as TypedName].from(of);
+    throw new SyntaxError(`There is no value with the mark ${JSON.stringify(name)}.`);
   });
 }
+
+/** The reviver would take undefined for a name to leave out: in a list that is a hole, which reads as undefined. */
+const special = new Map<unknown, number | undefined>([
+  ['undefined', undefined],
+  ...['-0', 'NaN', 'Infinity', '-Infinity'].map(name => [name, Number(name)] as const),
+]);
+
+const isNumbers = (value: unknown): value is number[] =>
+  Array.isArray(value) && value.every(entry => typeof entry === 'number');
 
 /** SHA-256 in hexadecimal digits. */
 export const hash = (text: string): string => createHash('sha256').update(text).digest('hex');

@@ -20,10 +20,12 @@ export interface Rules {
   readonly attempts: Attempts;
 }
 
+/** Why an attempt failed, and its number where it is in the store. */
+export type FailedAttempt = Pick<Failure, 'cause' | 'error'> & Partial<Pick<Failure, 'attempt'>>;
+
 /** How a case ended: the result in canonical form where this process saw it, or why there is none. */
 export type Settled =
-  | {readonly kind: 'done'; readonly result?: string}
-  | {readonly kind: 'failed'; readonly failure: Pick<Failure, 'cause' | 'error'>};
+  {readonly kind: 'done'; readonly result?: string} | {readonly kind: 'failed'; readonly failure: FailedAttempt};
 
 /** The argument of an engine. */
 export interface EngineContext {
@@ -59,28 +61,25 @@ export const attemptChecks: Checks = {
   refused: count,
   lost: count,
 };
-/**
- * Computes a case until it has a result or may not be tried again, and keeps either. A result that another process had
- * first is as good.
- */
-export async function settle(
+/** Computes a case once and stores what came of it; undefined where it was aborted. */
+export async function attempt(
   job: Job,
   pool: TaskPool,
-  {store, attempts, ...options}: AttemptOptions & {readonly store: Store; readonly attempts: Attempts},
+  store: Store,
+  options: AttemptOptions,
 ): Promise<Settled | undefined> {
-  const tried: Partial<Record<Cause, number>> = {};
-  for (const {cause} of await store.failures(job.name)) tried[cause] = (tried[cause] ?? 0) + 1;
-  for (;;) {
-    const outcome: Outcome = await pool.run(job, options);
-    if (outcome.kind === 'aborted') return undefined;
-    if (outcome.kind === 'done') {
+  const outcome: Outcome = await pool.run(job, options);
+  switch (outcome.kind) {
+    case 'aborted':
+      return undefined;
+    case 'done':
+      // A result that another process had first is as good.
       await store.accept(job, outcome.result, outcome.seconds);
       return {kind: 'done', result: outcome.result};
+    case 'failed': {
+      const {cause, error} = outcome;
+      return {kind: 'failed', failure: {cause, error, attempt: await store.fail(job, cause, error)}};
     }
-    const {cause, error} = outcome;
-    await store.fail(job, cause, error);
-    tried[cause] = (tried[cause] ?? 0) + 1;
-    if (tried[cause] >= attempts[cause]) return {kind: 'failed', failure: {cause, error}};
   }
 }
 

@@ -18,7 +18,7 @@ export {
 } from './cases.js';
 export {clusterScripts, type ClusterScript} from './cluster-script.js';
 export {collect, type CollectOptions} from './collect.js';
-export type {Attempts, Engine, EngineContext, Rules, Settled} from './engine.js';
+export type {Attempts, Engine, EngineContext, FailedAttempt, Rules, Settled} from './engine.js';
 export {fitSweep, type FitSweepOptions} from './fit-sweep.js';
 export {successiveHalving, type HalvingOptions} from './halving.js';
 export {indexed, local, type IndexedOptions, type LocalOptions} from './local.js';

@@ -4,7 +4,7 @@
  */
 import {whole, count, refuseUnknownOptions} from '../lib/checks.js';
 import {OptionError} from '../lib/errors.js';
-import {poolChecks, settle, type Engine, type EngineContext} from './engine.js';
+import {attempt, exhausted, poolChecks, type Engine, type EngineContext, type Settled} from './engine.js';
 import {TaskPool} from './task-pool.js';
 import type {Job} from './task.js';
 
@@ -68,12 +68,10 @@ async function runHere(context: EngineContext, {workers}: LocalOptions): Promise
   const {rules, signal, store} = context;
   const pool = new TaskPool({workers, memory: rules.memory, signal});
   const one = async (job: Job): Promise<void> => {
-    const how = await settle(job, pool, {
-      store,
-      attempts: rules.attempts,
-      timeout: rules.timeout,
-      progress: value => context.progress(job, value),
-    });
+    let how: Settled | undefined;
+    do {
+      how = await attempt(job, pool, store, {timeout: rules.timeout, progress: value => context.progress(job, value)});
+    } while (how?.kind === 'failed' && exhausted(await store.failures(job.name), rules.attempts) === undefined);
     if (how !== undefined) context.settled(job, how);
   };
   try {

@@ -8,8 +8,8 @@ export type Order =
       readonly name: string;
       readonly case: string;
       readonly seed: number;
-      /** Of the module's text, where it must be this one. */
-      readonly version?: string;
+      /** SHA-256 that the module's files must have. */
+      readonly hash: string;
     }
   | {readonly kind: 'abort'};
 
@@ -18,8 +18,8 @@ export type Answer =
   | {readonly kind: 'loaded'}
   | {readonly kind: 'progress'; readonly value: string}
   | {readonly kind: 'done'; readonly result: string; readonly seconds: number}
-  /** The module is another version than the one that names the case. */
-  | {readonly kind: 'refused'; readonly version: string}
+  /** The module's files are not those of the case. Nothing of them was run. */
+  | {readonly kind: 'refused'; readonly hash: string}
   | {
       readonly kind: 'failed';
       readonly error: {readonly name: string; readonly message: string; readonly stack?: string};

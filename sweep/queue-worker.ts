@@ -1,23 +1,29 @@
 /**
  * A worker of a queue: it computes the cases that come through it in processes of their own, so that its own thread can
- * keep telling the server that it lives, and writes results to the store. It loads tasks from the folders that it was
- * started for, and from nowhere else.
+ * keep telling the server that it lives, and writes results to the store. Whoever can write to the queue is not trusted: the
+ * worker decides what may run. It loads modules that mark themselves as tasks, below the folders that it was started for,
+ * never from node_modules, and only with the contents that the sweep has.
  */
-import {realpathSync} from 'node:fs';
+import {realpath} from 'node:fs/promises';
 import path from 'node:path';
-import {count, list, object, positive, refuseUnknownOptions, text} from '../lib/checks.js';
+import {count, list, object, positive, refuseUnknownOptions, shown, text} from '../lib/checks.js';
 import {OptionError} from '../lib/errors.js';
 import {closed, reached} from './bullmq.js';
 import {bullmqPackage, withDriver} from './bullmq-package.js';
-import {settle} from './engine.js';
+import {attempt} from './engine.js';
+import {absentAs} from './files.js';
 import {clientOptions, defaultQueue, refusal, unqueued, type QueueConnection, type QueuedAnswer} from './queue.js';
 import {Store} from './store.js';
 import {TaskPool} from './task-pool.js';
+import {requireTaskDirective, type Job} from './task.js';
 
 /** Options of a worker. */
 export interface WorkerOptions {
   readonly connection: QueueConnection;
-  /** The folders whose modules it may load as tasks. */
+  /**
+   * The folders of the tasks. The worker loads modules below them that begin with the directive 'use stiffgrad task', and
+   * calls any function that these export. It loads nothing from node_modules.
+   */
   readonly tasks: readonly string[];
   /**
    * The sweep's store: a folder that both can access, an address s3://bucket/prefix, or a store made by `openStore`.
@@ -75,7 +81,7 @@ export async function startWorker(options: WorkerOptions): Promise<QueueWorker> 
     'startWorker',
   );
   const {memory, rate, stalled = 30, workers} = options;
-  const folders = options.tasks.map(existing);
+  const folders = await Promise.all(options.tasks.map(existing));
   const {Worker, UnrecoverableError, backend} = await bullmqPackage(options.connection);
   const store = typeof options.store === 'string' ? new Store(options.store) : options.store;
   const ended = new AbortController();
@@ -86,14 +92,11 @@ export async function startWorker(options: WorkerOptions): Promise<QueueWorker> 
       new Worker(
         options.queue ?? defaultQueue,
         async (queuedJob): Promise<QueuedAnswer> => {
-          const {attempts, job, timeout} = refusing(UnrecoverableError, () =>
-            unqueued(queuedJob.data, queuedJob.id ?? ''),
+          const {job, timeout} = await refusing(UnrecoverableError, () =>
+            admitted(queuedJob.data, queuedJob.id ?? '', folders),
           );
           if (await store.has(job.name)) return {kind: 'done'};
-          const module = refusing(UnrecoverableError, () => allowed(job.task.module, folders));
-          const how = await settle({...job, task: {...job.task, module}}, pool, {
-            store,
-            attempts,
+          const how = await attempt(job, pool, store, {
             timeout,
             progress: value => void queuedJob.updateProgress({value}).catch(() => {}), // progress that is lost does no harm
           });
@@ -132,31 +135,53 @@ export async function startWorker(options: WorkerOptions): Promise<QueueWorker> 
   };
 }
 
-function existing(folder: unknown): string {
-  try {
-    return realpathSync(String(folder));
-  } catch {
+async function existing(folder: unknown): Promise<string> {
+  const file = await absentAs(undefined, realpath(String(folder)));
+  if (file === undefined)
     throw new OptionError('no-folder', `startWorker: there is no folder ${String(folder)} with tasks.`);
-  }
+  if (isInPackage(file))
+    throw new OptionError(
+      'no-folder',
+      `startWorker: ${file} is inside node_modules, from where a worker loads no task. Copy the tasks to a folder of your own.`,
+    );
+  return file;
 }
 
-/** The file of a task, links followed. @throws OptionError where it is in none of the folders */
-function allowed(module: string, folders: readonly string[]): string {
-  let file: string;
-  try {
-    file = realpathSync(path.resolve(module));
-  } catch {
-    throw new OptionError('no-task', `there is no module ${module} below the worker's working folder.`);
-  }
-  if (folders.some(folder => file.startsWith(folder + path.sep))) return file;
-  throw new OptionError('task-refused', `${module} is outside the folders that this worker was started for.`);
+const isInPackage = (file: string): boolean => file.split(path.sep).includes('node_modules');
+
+/**
+ * What came through the queue as a job that this worker may compute.
+ * @param folders their real paths
+ * @throws OptionError 'no-task' or 'task-refused', or as `unqueued`
+ */
+export async function admitted(
+  data: unknown,
+  name: string,
+  folders: readonly string[],
+): Promise<{readonly job: Job; readonly timeout?: number}> {
+  const {job, timeout} = unqueued(data, name);
+  const given = shown(job.task.module);
+  const refused = (why: string): OptionError => new OptionError('task-refused', `${given} ${why}.`);
+  // A path with a null character would be an error of another kind.
+  const file = job.task.module.includes('\0')
+    ? undefined
+    : await absentAs(undefined, realpath(path.resolve(job.task.module)), 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP');
+  if (file === undefined)
+    throw new OptionError('no-task', `there is no module ${given} below the worker's working folder.`);
+  // Links are followed first: what counts is where the module is.
+  if (!folders.some(folder => file.startsWith(folder.endsWith(path.sep) ? folder : folder + path.sep)))
+    throw refused('is outside the folders that this worker was started for');
+  if (isInPackage(file)) throw refused('is inside node_modules, from where a worker loads no task');
+  await requireTaskDirective(file);
+  return {job: {...job, task: {...job.task, module: file}}, ...(timeout === undefined ? {} : {timeout})};
 }
 
 /** What is refused once is refused always: the queue does not try it again. */
-function refusing<T>(Unrecoverable: new (message: string) => Error, run: () => T): T {
+async function refusing<T>(Unrecoverable: new (message: string) => Error, run: () => Promise<T>): Promise<T> {
   try {
-    return run();
+    return await run();
   } catch (error) {
-    throw new Unrecoverable(`${refusal}${(error as Error).message}`);
+    if (!(error instanceof OptionError)) throw error;
+    throw new Unrecoverable(`${refusal}${error.message}`);
   }
 }

@@ -3,12 +3,22 @@
  * packages, bullmq and ioredis or pg, are installed by those who use it.
  */
 import path from 'node:path';
-import {isDeepStrictEqual} from 'node:util';
-import {any, boolean, object, positive, refuseUnknownOptions, requireValue, text, whole} from '../lib/checks.js';
+import {
+  boolean,
+  object,
+  positive,
+  refuseUnknownOptions,
+  requireValue,
+  shown,
+  text,
+  whole,
+  type Check,
+} from '../lib/checks.js';
 import {OptionError} from '../lib/errors.js';
 import {parse} from './canonical.js';
 import type {Case} from './cases.js';
-import {attemptChecks, type Attempts, type Settled} from './engine.js';
+import type {FailedAttempt, Settled} from './engine.js';
+import {isCause} from './store.js';
 import {jobOf, type Job} from './task.js';
 
 /** Address and credentials of the server. */
@@ -40,14 +50,33 @@ export interface QueuedCase {
     readonly export: string;
     readonly name: string;
     readonly version: string;
-    readonly hashed: boolean;
+    readonly hash: string;
   };
   readonly timeout?: number;
-  readonly attempts: Attempts;
 }
 
 /** What a worker answers. */
 export type QueuedAnswer = Exclude<Settled, {kind: 'done'}> | {readonly kind: 'done'};
+
+/**
+ * What a worker answered, or undefined where it is no answer of a worker of stiffgrad. BullMQ's events are texts of a
+ * stream, parsed where they are JSON.
+ */
+export function answerOf(value: unknown): QueuedAnswer | undefined {
+  let given = value;
+  try {
+    if (typeof value === 'string') given = JSON.parse(value);
+  } catch {
+    return undefined;
+  }
+  const {kind, failure} = (given ?? {}) as {kind?: unknown; failure?: Partial<FailedAttempt> | null};
+  if (kind === 'done') return {kind};
+  const {attempt, cause, error} = failure ?? {};
+  if (kind !== 'failed' || !isCause(cause) || typeof error?.name !== 'string' || typeof error.message !== 'string')
+    return undefined;
+  const {message, name, stack} = error;
+  return {kind, failure: {attempt, cause, error: {name, message, ...(typeof stack === 'string' ? {stack} : {})}}};
+}
 
 export const defaultQueue = 'stiffgrad';
 /** How a refused case's reason begins, by which the other side knows it. */
@@ -129,35 +158,40 @@ function ofUrl(url: string): {
   };
 }
 
-/** A case as it goes through the queue. */
-export function queued(job: Job, seed: number, timeout: number | undefined, attempts: Attempts): QueuedCase {
+/** A case as it goes through the queue: one attempt. */
+export function queued(job: Job, seed: number, timeout: number | undefined): QueuedCase {
   const {module, ...task} = job.task;
   return {
     case: job.case,
     seed,
     task: {...task, module: path.relative(process.cwd(), module).split(path.sep).join('/')},
     ...(timeout === undefined ? {} : {timeout}),
-    attempts,
   };
 }
 
-/** What came through the queue as a job, whose module is still to be found. @throws OptionError where it is none, or its name is another's */
-export function unqueued(
-  data: unknown,
-  name: string,
-): {readonly job: Job; readonly timeout?: number; readonly attempts: Attempts} {
-  refuseUnknownOptions(
-    data as object,
-    {case: text, seed: whole, task: object, timeout: positive, attempts: object},
-    'A queued case',
-  );
-  const {attempts, case: content, seed, task, timeout} = data as QueuedCase;
-  refuseUnknownOptions(task, {module: text, export: text, name: text, version: text, hashed: boolean}, 'A queued task');
-  for (const key of ['module', 'export', 'name', 'version', 'hashed'] as const)
-    requireValue(task[key], {...any, test: value => value !== undefined}, `A queued task: ${key}`);
-  refuseUnknownOptions(attempts, attemptChecks, 'A queued case: attempts');
-  const job = jobOf(task, parse(content) as Case, seed);
-  if (!isDeepStrictEqual([job.name, job.case], [name, content]))
-    throw new OptionError('bad-case', `The content of the queued case ${name} does not match its name.`);
-  return {job, attempts, ...(timeout === undefined ? {} : {timeout})};
+const sha256: Check = {what: 'SHA-256 in hexadecimal digits', test: value => /^[0-9a-f]{64}$/.test(String(value))};
+const queuedChecks = {case: text, seed: whole, task: object, timeout: positive};
+const taskChecks = {module: text, export: text, name: text, version: text, hash: sha256};
+
+/**
+ * What came through the queue as a job, whose module is still to be found.
+ * @throws OptionError where it is no case, or does not match its name
+ */
+export function unqueued(data: unknown, name: string): {readonly job: Job; readonly timeout?: number} {
+  refuseUnknownOptions(data as object, queuedChecks, 'A queued case');
+  const {case: content, seed, task, timeout} = data as QueuedCase;
+  for (const key of ['case', 'seed', 'task'] as const)
+    requireValue((data as QueuedCase)[key], queuedChecks[key], `A queued case: ${key}`);
+  refuseUnknownOptions(task, taskChecks, 'A queued task');
+  for (const [key, check] of Object.entries(taskChecks))
+    requireValue(task[key as keyof typeof task], check, `A queued task: ${key}`);
+  let job: Job;
+  try {
+    job = jobOf(task, parse(content) as Case, seed);
+  } catch (error) {
+    throw new OptionError('bad-case', `The content of a queued case cannot be read: ${(error as Error).message}.`);
+  }
+  if (job.name !== name || job.case !== content)
+    throw new OptionError('bad-case', `The content of the queued case ${shown(name)} does not match its name.`);
+  return {job, ...(timeout === undefined ? {} : {timeout})};
 }

@@ -12,8 +12,10 @@ import {S3Texts, type S3Connection} from './s3-texts.js';
 import type {Job} from './task.js';
 import type {Texts} from './texts.js';
 
+const causes = ['thrown', 'timeout', 'memory', 'exited', 'lost', 'refused'] as const;
 /** Why a case has no result. */
-export type Cause = 'thrown' | 'timeout' | 'memory' | 'exited' | 'lost' | 'refused';
+export type Cause = (typeof causes)[number];
+export const isCause = (value: unknown): value is Cause => (causes as readonly unknown[]).includes(value);
 
 /** A case with its result. */
 export interface Row<C extends Case = Case, R = unknown> {

@@ -204,7 +204,10 @@ class Run<C extends Case, R> {
         if (waiting === undefined) this.#waiting.set(name, [resolve]);
         else waiting.push(resolve);
       }));
-    if (how.kind === 'failed') return {status: 'failed', case: one, ...how.failure};
+    if (how.kind === 'failed') {
+      const {cause, error} = how.failure;
+      return {status: 'failed', case: one, cause, error};
+    }
     const result = how.result === undefined ? (await this.store.read(name))?.result : parse(how.result);
     return {status: 'done', case: one, result: result as R};
   }

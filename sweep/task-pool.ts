@@ -128,7 +128,7 @@ class TaskProcess {
               cause: 'refused',
               error: {
                 name: 'TaskProcessError',
-                message: `${job.task.module} has version ${answer.version} here, but the case has version ${job.task.version}: every process needs the same files, and they must not change while a sweep runs.`,
+                message: `${job.task.module} and its files have the hash ${answer.hash} here, but ${job.task.hash} where the sweep was started: every process needs the same files, and they must not change while a sweep runs.`,
               },
             });
           case 'failed':
@@ -148,7 +148,7 @@ class TaskProcess {
         name,
         case: content,
         seed,
-        ...(task.hashed ? {version: task.version} : {}),
+        hash: task.hash,
       });
     });
   }

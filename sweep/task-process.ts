@@ -7,7 +7,7 @@ import {canonical, parse} from './canonical.js';
 import type {Case} from './cases.js';
 import {loadModule} from './load-module.js';
 import type {Answer, Order} from './messages.js';
-import {contentVersion, type TaskFunction} from './task.js';
+import {contentHash, type TaskFunction} from './task.js';
 
 /** A process that outgrows its memory says so on descriptor 4 and ends; one whose parent is gone ends, too. */
 const watch = `
@@ -25,25 +25,24 @@ const answer = (message: Answer): void => {
   process.send?.(message);
 };
 let abort = new AbortController();
-/** Versions of the modules as they were when they were loaded. */
-const versions = new Map<string, string>();
+/** Hashes of the modules as they were when they were loaded. */
+const hashes = new Map<string, string>();
 
 async function compute({
   case: content,
   export: exported,
+  hash,
   module,
   name,
   seed,
-  version,
 }: Order & {kind: 'compute'}): Promise<void> {
   try {
-    const task = (await loadModule(module))[exported];
+    const own = hashes.get(module) ?? (await contentHash(module)) ?? 'of no file';
+    if (own !== hash) return answer({kind: 'refused', hash: own});
+    hashes.set(module, own);
+    const all = await loadModule(module);
     answer({kind: 'loaded'});
-    if (version !== undefined) {
-      const own = versions.get(module) ?? (await contentVersion(module));
-      versions.set(module, own);
-      if (own !== version) return answer({kind: 'refused', version: own});
-    }
+    const task = Object.hasOwn(all, exported) ? all[exported] : undefined;
     if (typeof task !== 'function') throw new TypeError(`${module} exports no function '${exported}'.`);
     abort = new AbortController();
     const from = performance.now();

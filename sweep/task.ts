@@ -2,14 +2,15 @@
  * Tasks by name, so that any process can load them: a module, the name of a function that it exports, and a version.
  * With the case and the seed the version makes the case's name: work is never done twice, and changed work never mistaken.
  */
-import {existsSync} from 'node:fs';
+import {createHash} from 'node:crypto';
 import {readFile} from 'node:fs/promises';
 import path from 'node:path';
 import {fileURLToPath} from 'node:url';
-import {refuseUnknownOptions, text} from '../lib/checks.js';
+import {refuseUnknownOptions, shown, text} from '../lib/checks.js';
 import {OptionError} from '../lib/errors.js';
 import {canonical, hash} from './canonical.js';
 import type {Case} from './cases.js';
+import {absentAs} from './files.js';
 
 /** The second argument of a task. */
 export interface TaskContext {
@@ -36,7 +37,8 @@ export interface TaskReference {
   readonly export?: string;
   /**
    * A part of every case's name: what it computes has another version when it gives other results. Default: a hash of
-   * the module and of what it imports by relative paths. Packages count by a version that you give, not by themselves.
+   * the module, of what it imports by relative paths, and of the files that these name by
+   * `new URL('./…', import.meta.url)`. Packages count by a version that you give, not by themselves.
    */
   readonly version?: string;
   /** What it is called in names and tables; default the file's name without its ending, and the function's where it is not 'default'. */
@@ -50,8 +52,8 @@ export interface Task {
   readonly export: string;
   readonly name: string;
   readonly version: string;
-  /** The version is a hash of the module's text, which is checked when it is loaded. */
-  readonly hashed: boolean;
+  /** SHA-256 of the module and its files. Every process checks it before it loads the module. */
+  readonly hash: string;
 }
 
 /** A case to compute: its name, its task, and its seed. */
@@ -77,41 +79,88 @@ export async function findTask(given: TaskReference): Promise<Task> {
   );
   const {module: place, export: exported = 'default'} = given;
   const module = path.resolve(place instanceof URL || /^file:/.test(place) ? fileURLToPath(place) : place);
-  if (!existsSync(module)) throw new OptionError('no-task', `sweep: there is no module ${module}.`, {module});
+  const hash = await contentHash(module);
+  if (hash === undefined) throw new OptionError('no-task', `sweep: there is no module ${module}.`, {module});
   const stem = path.basename(module).replace(/\.[^.]+$/, '');
   return {
     module,
     export: exported,
     name: given.name ?? (exported === 'default' ? stem : `${stem}.${exported}`),
-    version: given.version ?? (await contentVersion(module)),
-    hashed: given.version === undefined,
+    // Enough digits that no two versions of one task ever meet.
+    version: given.version ?? hash.slice(0, 16),
+    hash,
   };
 }
 
-/** A hash of a module's text and of all that it imports by relative paths. */
-export async function contentVersion(module: string): Promise<string> {
-  const texts = new Map<string, string>();
-  const visit = async (file: string): Promise<void> => {
+/** What a module loads by relative paths: imports, and files that it names as bundlers expect. */
+const relative = [
+  /\b(?:from|import)\s*\(?\s*['"](\.{1,2}\/[^'"]+)['"]/g,
+  /\bnew\s+URL\(\s*['"](\.{1,2}\/[^'"]+)['"]\s*,\s*import\.meta\.url\s*\)/g,
+];
+
+/** SHA-256 of a module's bytes and of the files that it loads by relative paths; undefined where there is no module. */
+export async function contentHash(module: string): Promise<string | undefined> {
+  const hashes = new Map<string, string>();
+  /** Whether it is a file: it may be a folder that the module writes to. */
+  const visit = async (file: string): Promise<boolean> => {
     const from = path.relative(path.dirname(module), file);
-    if (texts.has(from)) return;
-    const source = await readFile(file, 'utf8');
-    texts.set(from, source);
-    for (const [, specifier] of source.matchAll(/\b(?:from|import)\s*\(?\s*['"](\.{1,2}\/[^'"]+)['"]/g)) {
-      const to = found(path.resolve(path.dirname(file), specifier));
-      if (to !== undefined) await visit(to);
-    }
+    if (hashes.has(from)) return true;
+    const bytes = await absentAs(undefined, readFile(file), 'EISDIR', 'ENOTDIR');
+    if (bytes === undefined) return false;
+    hashes.set(from, createHash('sha256').update(bytes).digest('hex'));
+    if (!/\.[mc]?[jt]sx?$/.test(file)) return true;
+    const source = bytes.toString();
+    for (const [, specifier] of relative.flatMap(pattern => [...source.matchAll(pattern)]))
+      for (const candidate of candidates(path.resolve(path.dirname(file), specifier)))
+        if (await visit(candidate)) break;
+    return true;
   };
-  await visit(module);
-  const parts = [...texts]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([file, source]) => [file.split(path.sep).join('/'), source]);
-  // Enough digits that no two versions of one task ever meet.
-  return hash(JSON.stringify(parts)).slice(0, 16);
+  if (!(await visit(module))) return undefined;
+  const parts = [...hashes].sort(([a], [b]) => (a < b ? -1 : 1));
+  return hash(JSON.stringify(parts.map(([file, content]) => [file.split(path.sep).join('/'), content])));
 }
 
-/** TypeScript writes './x.js' for ./x.ts. */
-const found = (file: string): string | undefined =>
-  [file, file.replace(/\.([mc]?)js$/, '.$1ts')].find(candidate => existsSync(candidate));
+/** TypeScript writes './x.js' for ./x.ts; loaders of TypeScript also find './x'. */
+const candidates = (file: string): string[] => [
+  file,
+  file.replace(/\.([mc]?)js$/, '.$1ts'),
+  ...['.ts', '.js', '/index.ts', '/index.js'].map(ending => `${file}${ending}`),
+];
+
+/** How a module begins that workers of a queue may load as a task: a directive before its first statement. */
+const taskDirective = 'use stiffgrad task';
+
+/**
+ * Reads a module's text, of which nothing runs.
+ * @throws OptionError 'task-refused' where the module does not mark itself as a task
+ */
+export async function requireTaskDirective(module: string): Promise<void> {
+  const source = await absentAs(undefined, readFile(module, 'utf8'), 'EISDIR');
+  if (source !== undefined && hasTaskDirective(source)) return;
+  throw new OptionError(
+    'task-refused',
+    `${shown(module)} does not mark itself as a task. Begin a module that workers of a queue may load with '${taskDirective}'; they may then call every function that it exports.`,
+    {module},
+  );
+}
+
+/**
+ * The directive stands where ECMAScript has its directive prologue: after comments, among other texts that are statements of
+ * their own.
+ */
+export function hasTaskDirective(source: string): boolean {
+  const blank = /(?:\s|\/\/.*|\/\*[^]*?\*\/)*/y;
+  const directive = /(?:'([^'\\\r\n]*)'|"([^"\\\r\n]*)")[^\S\r\n]*(?:;|$)/my;
+  let at = /^\uFEFF?(?:#!.*)?/.exec(source)?.[0].length ?? 0;
+  for (;;) {
+    blank.lastIndex = at;
+    directive.lastIndex = at + (blank.exec(source)?.[0].length ?? 0);
+    const found = directive.exec(source);
+    if (found === null) return false;
+    if ((found[1] ?? found[2]) === taskDirective) return true;
+    at = directive.lastIndex;
+  }
+}
 
 /** The job of one case: its seed depends on the case and the sweep's seed alone, its name on the task's version too. */
 export function jobOf(task: Task, one: Case, seed: number): Job {

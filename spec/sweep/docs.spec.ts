@@ -52,6 +52,7 @@ describe('docs/sweeps.md', function () {
     for (const {text} of blocks(page, 'typescript')) {
       const [, name] = /^\/\/ (\S+)/.exec(text)!;
       // Each of the five analyses starts processes anew: one is enough here.
+      await mkdir(path.dirname(path.join(place, name)), {recursive: true});
       await writeFile(path.join(place, name), text.replace('local({workers: 2})', 'local({workers: 1})'));
     }
   });

@@ -39,10 +39,9 @@ describe('what goes through a queue', () => {
   it('is names and numbers; a case that is not what its name says is refused', async () => {
     const task = await findTask({module, export: 'square'});
     const job = jobOf(task, {x: 0.1}, 5);
-    const attempts = {thrown: 1, timeout: 1, memory: 1, exited: 1, refused: 1, lost: 3};
-    const message = JSON.parse(JSON.stringify(queued(job, 5, 2, attempts))) as ReturnType<typeof queued>;
-    expect(Object.keys(message)).to.have.members(['case', 'seed', 'task', 'timeout', 'attempts']);
-    expect(message.task).to.include({export: 'square', version: task.version});
+    const message = JSON.parse(JSON.stringify(queued(job, 5, 2))) as ReturnType<typeof queued>;
+    expect(Object.keys(message)).to.have.members(['case', 'seed', 'task', 'timeout']);
+    expect(message.task).to.include({export: 'square', version: task.version, hash: task.hash});
     const back = unqueued(message, job.name);
     expect(back.job).to.deep.include({name: job.name, case: job.case, seed: job.seed});
     expect(back.timeout).to.equal(2);
@@ -165,7 +164,7 @@ describe('a sweep through BullMQ', function () {
       {throw: 'thrown', hang: 'timeout', exit: 'exited', kill: 'lost'},
     );
     const outside = path.join(place, 'outside.mjs');
-    await writeFile(outside, 'export default () => 1;\n');
+    await writeFile(outside, "'use stiffgrad task';\nexport default () => 1;\n");
     const refused = await sweep({task: {module: outside}, cases: [{x: 1}], store, engine});
     expect((await all(refused.failures())).map(({cause, error}) => `${cause}: ${error.message}`)[0]).to.match(
       /^refused: .*outside\.mjs is outside the folders/,
@@ -183,13 +182,13 @@ describe('a sweep through BullMQ', function () {
 
   it('a worker with other files than the sweep refuses its cases', async () => {
     const changing = path.join(place, 'changing.mjs');
-    await writeFile(changing, 'export default ({x}) => x;\n');
+    await writeFile(changing, "'use stiffgrad task';\nexport default ({x}) => x;\n");
     const store = path.join(place, 'versions');
     workers.push(await startWorker({connection, tasks: [place], store, queue: 'versions', workers: 1}));
     const engine = bullmq({connection, queue: 'versions'});
     expect(await sweep({task: {module: changing}, cases: [{x: 1}], store, engine})).to.include({done: 1});
     // The worker's process has the module as it was.
-    await writeFile(changing, 'export default ({x}) => 2 * x;\n');
+    await writeFile(changing, "'use stiffgrad task';\nexport default ({x}) => 2 * x;\n");
     const run = await sweep({task: {module: changing}, cases: [{x: 1}], store, engine});
     expect((await all(run.failures())).map(({cause}) => cause)).to.deep.equal(['refused']);
   });

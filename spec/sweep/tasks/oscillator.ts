@@ -1,4 +1,6 @@
 /** A small identification: the stiffness of a spring from its motion with noise, and what goes wrong on demand. */
+'use stiffgrad task';
+
 import type {TaskContext} from 'stiffgrad/sweep';
 
 /** A trajectory's stiffness by Newton's method on the sum of squares: q = cos(√k t), without a simulation, for speed. */
