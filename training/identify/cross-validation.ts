@@ -3,6 +3,7 @@
  * and tells how well that fit meets what it has not seen. Several records are left out whole; one record in blocks of samples.
  */
 import {OptionError} from '../../lib/errors.js';
+import {listed} from '../../lib/text.js';
 import {count, refuseUnknownOptions, whole} from '../../lib/checks.js';
 import {Fit} from './fit.js';
 import type {Identification} from './identification.js';
@@ -18,7 +19,8 @@ export interface CrossValidationOptions {
   readonly folds?: number;
   /**
    * Number of first samples of a left-out record that determine its own initial state and parameters, as in `validate`;
-   * default 0. Without effect for a single record.
+   * they are not compared. Default 0: the record's own parameters are estimated from all of its samples, with a warning.
+   * Without effect for a single record.
    */
   readonly warmUp?: number;
   /** Where the folds are computed: made by `fitSweep` of stiffgrad/sweep. */
@@ -35,6 +37,8 @@ export interface Fold {
   readonly samples: number;
   readonly estimate: Identification['estimate'];
   readonly converged: boolean;
+  /** Of the fit's validation on the left-out data. */
+  readonly warnings: readonly string[];
 }
 
 /** Errors of fits on data that they were not fitted to. */
@@ -79,7 +83,10 @@ export async function crossValidate<T extends Parameters>(
   return {
     folds,
     rmse: Math.sqrt(folds.reduce((sum, {rmse, samples}) => sum + samples * rmse ** 2, 0) / total),
-    warnings: lost.length === 0 ? [] : [`The fits without ${lost.slice(0, 4).join(', ')} did not converge.`],
+    warnings: [
+      ...(lost.length === 0 ? [] : [`The fits without ${listed(lost, 4)} did not converge.`]),
+      ...folds.flatMap(({warnings}) => warnings),
+    ],
   };
 }
 
@@ -134,6 +141,7 @@ async function withoutRecords({problem, fit}: HeldProblem<IdentificationProblem>
       .join(', '),
     estimate: {...found.estimate},
     converged: found.converged,
+    warnings: judged.flatMap(({warnings}) => warnings),
   };
 }
 
@@ -157,6 +165,7 @@ async function withoutSamples({problem, fit}: HeldProblem<IdentificationProblem>
     leftOut: `samples ${from} … ${to - 1}`,
     estimate: {...found.estimate},
     converged: found.converged,
+    warnings: [],
   };
 }
 

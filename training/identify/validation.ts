@@ -6,6 +6,7 @@
 import type {AnyTrajectory, Numeric} from '../../lib/index.js';
 import {OptionError, readNumeric} from '../../lib/index.js';
 import {count, refuseUnknownOptions, whole} from '../../lib/checks.js';
+import {listed} from '../../lib/text.js';
 import {correlatedShare, goodnessOfFit} from '../report/residual-statistics.js';
 import type {FittedSeries} from './fit.js';
 import {checkRecords, comparedSeries, Fit} from './fit.js';
@@ -24,8 +25,10 @@ import {checkRecord, givenBlock, slicedRecord, startOfState, stateNames} from '.
 /** How `validate` judges a model. */
 export interface ValidateOptions {
   /**
-   * So many samples at the beginning of a record find its start, and the record's own parameters, by least squares; they are
-   * not judged. Default 0: the start is that of the record, or of the problem.
+   * Number of samples at the beginning of a record that determine its start and its own parameters by least squares; they
+   * are excluded from the statistics. Default 0: the start is that of the record, or of the problem, and the record's own
+   * parameters that are not fixed are estimated from all of its samples, which are then not independent of them: a warning
+   * says so.
    */
   readonly warmUp?: number;
   /**
@@ -72,9 +75,19 @@ export interface Validation extends Pick<OutputValidation, 'samples' | 'rmse' | 
 /** Steps of the search for a start: its residuals are nearly linear in it, and a search that has not ended then goes on in vain. */
 const WARM_UP_STEPS = 50;
 
-/** A record simulated with the parameters found; it needs no measurements, only its times, and a start where the problem's is not its own. */
+/**
+ * A record simulated with the parameters found; it needs no measurements, only its times, and a start where the problem's is not its own.
+ * @throws OptionError where a parameter of the record's own is not fixed
+ */
 export function simulateRecord(model: Model, values: Values, record: MeasuredRecord): AnyTrajectory {
   const checked = checkRecord(record, 0, comparedSeries(model.system, model.observe !== undefined), true, model.system);
+  const open = Object.entries(checked.parameters).find(([, {kind}]) => kind !== 'fixed')?.[0];
+  if (open !== undefined)
+    throw new OptionError(
+      'unknown-parameter',
+      `simulate: ${open} is an unknown of ${checked.name}, and its measurements are not used here. Give its value by fixed(…); that of a fitted record is estimate['${checked.name}: ${open}'] of the fit, and validate(…) estimates it.`,
+      {record: checked.name, parameter: open},
+    );
   const held = heldModel(model, values, checked);
   const own = Object.fromEntries(
     Object.entries(checked.parameters).map(([name, {guess}]) => [`${checked.name}: ${name}`, guess]),
@@ -207,12 +220,17 @@ function guessOf(
   return {guess: measured.measured.slice(0, measured.outputs), shape: known?.shape ?? measured.shape};
 }
 
-/** What the first samples tell of the record's own parameters. */
-function warmedUp(model: Model, record: CheckedRecord, samples: number): Float64Array {
+/** A record's own parameters by its first samples. */
+function warmedUp(
+  model: Model,
+  record: CheckedRecord,
+  samples: number,
+): {readonly x: Float64Array; readonly determined: boolean} {
   const fit = new Fit(model, [slicedRecord(record, 0, samples)]);
-  return fit.space.size === 0
-    ? fit.space.start
-    : minimized(levenbergMarquardt({maxIterations: WARM_UP_STEPS}), fit, fit.space.start).x;
+  const {size, start} = fit.space;
+  if (size === 0) return {x: start, determined: true};
+  const {x, converged} = minimized(levenbergMarquardt({maxIterations: WARM_UP_STEPS}), fit, start);
+  return {x, determined: converged && fit.observations >= size};
 }
 
 /** @throws OptionError where one sample does not tell the whole state, or the record has more to find */
@@ -238,6 +256,7 @@ const isWhole = (model: Model, record: CheckedRecord): boolean =>
 interface FreeRun {
   readonly fit: Fit;
   readonly x: Float64Array;
+  readonly determined: boolean;
   readonly trajectory: AnyTrajectory;
 }
 
@@ -250,8 +269,12 @@ function run(model: Model, values: Values, record: CheckedRecord, warmUp: number
         : withFreeStart(model, values, record, warm);
   const held = heldModel(model, values, whole);
   const fit = new Fit(held, [whole]);
-  const x = warmUp < 2 ? fit.space.start : warmedUp(held, whole, warmUp);
-  return {fit, x, trajectory: fit.trajectories(x)[0]};
+  // One sample is the start itself; without a warm-up all samples determine the record's own parameters.
+  const {x, determined} =
+    warmUp === 1
+      ? {x: fit.space.start, determined: true}
+      : warmedUp(held, whole, warmUp === 0 ? whole.t.length : warmUp);
+  return {fit, x, determined, trajectory: fit.trajectories(x)[0]};
 }
 
 function freeRun(model: Model, values: Values, record: CheckedRecord, warmUp: number): Validation {
@@ -264,10 +287,20 @@ function freeRun(model: Model, values: Values, record: CheckedRecord, warmUp: nu
         {record: record.name, warmUp},
       );
   }
-  const {fit, x, trajectory} = run(model, values, record, warmUp);
+  const {fit, x, determined, trajectory} = run(model, values, record, warmUp);
   const series = fit.fittedSeries([trajectory]).map(one => from(one, record.t[warmUp]));
   trajectory.dispose();
-  return validationOf(record.name, series, ownValues(fit, x, record.name), fit.warnings);
+  const own = listed(fit.space.labels);
+  const warnings = [...fit.warnings];
+  if (!determined)
+    warnings.push(
+      `${own}: not determined by ${warmUp === 0 ? 'the samples' : `the first ${warmUp} samples`}, so the errors may be those of wrong values. Give better guesses, or a longer warmUp.`,
+    );
+  if (warmUp === 0 && fit.space.size > 0)
+    warnings.push(
+      `${own}: estimated from the samples that are compared, so errors on new data are larger. Give warmUp: that many first samples then determine the estimate, and only the others are compared.`,
+    );
+  return validationOf(record.name, series, ownValues(fit, x, record.name), warnings);
 }
 
 /** Each prediction is the last sample of a short free run. */
@@ -281,7 +314,7 @@ async function predicted(
   const points: FittedSeries[][] = [];
   let warm: Values | undefined;
   let last: FreeRun | undefined;
-  let skipped = 0;
+  let [skipped, undetermined] = [0, 0];
   // A prediction from one sample starts at it, whatever the record's start.
   if (window === 1) requireWholeState(model, {...record, initial: undefined});
   for (let from = 0; from + window - 1 + horizon < record.t.length; from += every) {
@@ -294,7 +327,8 @@ async function predicted(
       continue;
     }
     last = run(model, values, part, window, window === 1 ? undefined : warm);
-    const {fit, trajectory} = last;
+    const {fit, determined, trajectory} = last;
+    if (!determined) undetermined++;
     points.push(fit.fittedSeries([trajectory]).map(one => lastOf(one, record.t[from + window - 1 + horizon])));
     warm = Object.fromEntries(
       blocksOf(model).map(block => [
@@ -317,12 +351,15 @@ async function predicted(
       one.name,
     ),
   );
-  const warnings =
-    skipped === 0
-      ? []
-      : [
-          `${skipped} of ${skipped + points.length} predictions of ${record.name} were left out, as the sample that each starts from is missing. A warmUp of 2 or more starts from those that are there.`,
-        ];
+  const warnings: string[] = [];
+  if (undetermined > 0)
+    warnings.push(
+      `In ${undetermined} of ${points.length} predictions of ${record.name} the ${window} samples before do not determine ${listed(last.fit.space.labels)}. Give a longer warmUp.`,
+    );
+  if (skipped > 0)
+    warnings.push(
+      `${skipped} of ${skipped + points.length} predictions of ${record.name} were left out, as the sample that each starts from is missing. A warmUp of 2 or more starts from those that are there.`,
+    );
   return validationOf(record.name, series, ownValues(last.fit, last.x, record.name), warnings);
 }
 
