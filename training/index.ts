@@ -122,6 +122,7 @@ export type {ReadLimits} from './data/limits.js';
 export {
   neuralStateSpace,
   type FreeRun,
+  type FreeRunOutput,
   type NeuralStateSpace,
   type NeuralStateSpaceEpoch,
   type NeuralStateSpaceProblem,
@@ -147,6 +148,7 @@ export type {Covariance} from './estimate/noise.js';
 export type {EstimationProblem, ProcessNoise} from './estimate/problem.js';
 export type {Rows} from './estimate/roots.js';
 export {arraysOf, type ArrayOptions, type NumpyArray} from './data/npz.js';
+export type {SeriesValues} from './data/series.js';
 export {decimate, resample, stillSamples, upsample, type Resampled} from './data/resample.js';
 export {sampleTimes, type SampleTimesOptions, type TimeUnit} from './data/sample-times.js';
 export {signal, type Inputs, type Signal, type SignalKind, type SignalOptions} from '../lib/index.js';

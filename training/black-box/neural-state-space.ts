@@ -23,7 +23,7 @@ import {
   requireValue,
   throwIfAborted,
 } from '../../lib/checks.js';
-import {goodnessOfFit, type GoodnessOfFit} from '../report/residual-statistics.js';
+import {goodnessByOutput, together, type GoodnessOfFit} from '../report/residual-statistics.js';
 import {Random} from '../train/random.js';
 import {trainingStep} from '../train/training-step.js';
 import {adamW} from '../train/update-rules.js';
@@ -78,11 +78,20 @@ export interface NeuralStateSpaceEpoch {
   readonly validation: number;
 }
 
-/** Errors of a free run over a record, in the outputs' units; the samples of the encoder are excluded. */
-export interface FreeRun extends GoodnessOfFit {
-  readonly name: string;
-  /** rmse divided by the standard deviation of the measurements. */
+/** Errors of one output in a free run, in its unit. */
+export interface FreeRunOutput extends GoodnessOfFit {
+  /** rmse divided by the standard deviation of the measurements; NaN for a constant record. */
   readonly nrmse: number;
+}
+
+/**
+ * Errors of a free run over a record; the samples of the encoder are excluded. Those of several outputs together: `rmse` and
+ * `worst` over all numbers, whatever their units; `nrmse` is the root mean square of the outputs' own, and r2 = 1 − nrmse².
+ */
+export interface FreeRun extends FreeRunOutput {
+  readonly name: string;
+  /** Each output's own, in the order of the record. */
+  readonly outputs: readonly FreeRunOutput[];
 }
 
 /** A trained model. */
@@ -369,8 +378,13 @@ class Model {
           'validate: warmUp',
         );
         const measured = record.y.subarray(warmUp * record.outputs);
-        const judged = goodnessOfFit(measured, simulated.subarray((warmUp - past) * record.outputs));
-        return {name: record.name, ...judged, nrmse: Math.sqrt(Math.max(1 - judged.r2, 0))};
+        const outputs = goodnessByOutput(
+          measured,
+          simulated.subarray((warmUp - past) * record.outputs),
+          record.outputs,
+        ).map(one => ({...one, nrmse: Math.sqrt(1 - one.r2)}));
+        const all = together(outputs);
+        return {name: record.name, ...all, nrmse: Math.sqrt(1 - all.r2), outputs};
       },
       dispose: () => this.dispose(),
     };

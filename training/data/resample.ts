@@ -4,8 +4,9 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import type {Numeric, SignalKind} from '../../lib/index.js';
-import {explicitEuler, ode, OptionError, readNumeric, signal, simulate} from '../../lib/index.js';
+import {explicitEuler, ode, OptionError, signal, simulate} from '../../lib/index.js';
 import {count, nonNegative, positive, requireValue} from '../../lib/checks.js';
+import {columnOf, readSeries} from './series.js';
 
 /** A record at evenly spaced times. */
 export interface Resampled {
@@ -55,17 +56,18 @@ const tapsEach = 20;
  * scipy.signal.decimate(…, ftype='fir'). Beyond its ends the record is extended by reflection at its end points.
  * @param values [samples]
  * @returns the samples 0, factor, 2·factor, …
- * @throws OptionError if the record is shorter than half the filter
+ * @throws OptionError if the record is shorter than half the filter; ShapeError for several columns; DataError
+ *   'not-finite'
  */
 export function decimate(values: Numeric, factor: number): Float64Array {
   requireValue(factor, count, 'decimate: the factor');
-  const {values: samples, shape} = readNumeric(values, 'decimate: values');
+  const {values: samples} = readSeries(values, 'decimate: values', {outputs: 'one', missing: false});
   const half = (tapsEach / 2) * factor;
-  if (shape.length !== 1 || samples.length <= half)
+  if (samples.length <= half)
     throw new OptionError(
       'bad-option',
-      `decimate needs a series of more than ${half} numbers for a factor of ${factor}, not values of shape [${shape.join(', ')}].`,
-      {factor, shape: [...shape]},
+      `decimate needs a series of more than ${half} numbers for a factor of ${factor}, not ${samples.length}.`,
+      {factor, samples: samples.length},
     );
   if (factor === 1) return samples.slice();
   const filter = lowPass(half, factor);
@@ -96,15 +98,16 @@ const kaiserBeta = 8;
  * Beyond its ends the record is extended by reflection at its end points.
  * @param values [samples]
  * @returns [(samples − 1)·factor + 1]
+ * @throws OptionError if the record is shorter than the filter; ShapeError for several columns; DataError 'not-finite'
  */
 export function upsample(values: Numeric, factor: number): Float64Array {
   requireValue(factor, count, 'upsample: the factor');
-  const {values: samples, shape} = readNumeric(values, 'upsample: values');
-  if (shape.length !== 1 || samples.length <= reach)
+  const {values: samples} = readSeries(values, 'upsample: values', {outputs: 'one', missing: false});
+  if (samples.length <= reach)
     throw new OptionError(
       'bad-option',
-      `upsample needs a series of more than ${reach} numbers, not values of shape [${shape.join(', ')}].`,
-      {shape: [...shape]},
+      `upsample needs a series of more than ${reach} numbers, not ${samples.length}.`,
+      {samples: samples.length},
     );
   const at = reflected(samples);
   const between = Array.from({length: factor}, (_, phase) =>
@@ -143,18 +146,27 @@ const stillShare = 0.01;
 /**
  * The number of samples at the start during which a record does not move, for example until a pendulum is released;
  * they can be cut off.
- * @param values [samples]
- * @param tolerance allowed deviation from the first sample, in the unit of the values; default a hundredth of their
- *   range
+ * @param values [samples, ...]: still are samples of which no number moves. NaN is a missing number, which does not move.
+ * @param tolerance allowed deviation from the first measured number, in the unit of the values; default a hundredth of
+ *   the range, column by column
+ * @throws ShapeError for a single number; DataError 'not-finite' for an infinite value
  */
 export function stillSamples(values: Numeric, tolerance?: number): number {
   if (tolerance !== undefined) requireValue(tolerance, nonNegative, 'stillSamples: the tolerance');
-  const {values: samples} = readNumeric(values, 'stillSamples: values');
-  const [low, high] = samples.reduce(
+  const series = readSeries(values, 'stillSamples: values', {outputs: 'any', missing: true});
+  return Array.from({length: series.outputs}, (_, k) => stillIn(columnOf(series, k), tolerance)).reduce(
+    (least, still) => Math.min(least, still),
+    series.samples,
+  );
+}
+
+function stillIn(column: Float64Array, tolerance?: number): number {
+  const there = column.filter(value => !Number.isNaN(value));
+  const [low, high] = there.reduce(
     ([least, most], value) => [Math.min(least, value), Math.max(most, value)],
     [Infinity, -Infinity],
   );
   const allowed = tolerance ?? stillShare * (high - low);
-  const moved = samples.findIndex(value => Math.abs(value - samples[0]) > allowed);
-  return moved < 0 ? samples.length : moved;
+  const moved = column.findIndex(value => Math.abs(value - there[0]) > allowed);
+  return moved < 0 ? column.length : moved;
 }

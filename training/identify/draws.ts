@@ -3,13 +3,17 @@
  * tails (Vehtari, Gelman, Simpson, Carpenter & Bürkner, Rank-normalization, folding, and localization: an improved R̂,
  * Bayesian Analysis 16, 2021), with Geyer's initial monotone sequence (Statistical Science 7, 1992).
  */
+import {ShapeError} from '../../lib/errors.js';
 import {normalQuantile, quantile} from './quantiles.js';
 
-/** Draws of one number, by chain, all of the same length. */
+/**
+ * Draws of one number, by chain, all of the same length. Statistics are NaN where a draw is not finite,
+ * or chains have fewer than four. */
 export type Chains = readonly Float64Array[];
 
 /**
  * The larger of the R̂ of the ranks and of the folded ranks: 1 if all halves of all chains have the same distribution.
+ * @throws ShapeError 'chains' if there is no chain, or if their lengths differ
  */
 export function rHat(chains: Chains): number {
   const all = split(chains);
@@ -20,12 +24,12 @@ export function rHat(chains: Chains): number {
   );
 }
 
-/** Effective sample size of the bulk: the number of independent draws with the same accuracy of the centre. */
+/** Effective sample size of the bulk: the number of independent draws with the same accuracy of the centre. @throws ShapeError as `rHat` */
 export function bulkSize(chains: Chains): number {
   return effectiveSize(ranked(split(chains)));
 }
 
-/** Effective sample size of the tails: the smaller one of the 5 % and the 95 % quantile. */
+/** Effective sample size of the tails: the smaller one of the 5 % and the 95 % quantile. @throws ShapeError as `rHat` */
 export function tailSize(chains: Chains): number {
   const sorted = joined(chains).sort();
   const at = (p: number): number => {
@@ -35,15 +39,27 @@ export function tailSize(chains: Chains): number {
   return Math.min(at(0.05), at(0.95));
 }
 
-/** Effective sample size of the mean: its Monte Carlo error is sd/√size. */
+/** Effective sample size of the mean: its Monte Carlo error is sd/√size. @throws ShapeError as `rHat` */
 export function meanSize(chains: Chains): number {
   return effectiveSize(split(chains));
 }
 
 const joined = (chains: Chains): Float64Array => Float64Array.from(chains.flatMap(chain => [...chain]));
 
+/** Draws of a half chain have a variance from two on. */
+const FEWEST = 4;
+
 /** Each chain's halves; an odd draw in the middle is left out. */
 function split(chains: Chains): Float64Array[] {
+  const odd = chains.findIndex(({length}) => length !== chains[0].length);
+  if (chains.length === 0 || odd >= 0)
+    throw new ShapeError(
+      'chains',
+      `Statistics of draws need one or more chains of the same length; ${odd < 0 ? 'there is none' : `chain ${odd + 1} has ${chains[odd].length} draws, the first one ${chains[0].length}`}.`,
+      {lengths: chains.map(({length}) => length)},
+    );
+  if (chains[0].length < FEWEST || !chains.every(chain => chain.every(Number.isFinite)))
+    return chains.map(() => new Float64Array(FEWEST).fill(NaN));
   return chains.flatMap(chain => {
     const half = Math.floor(chain.length / 2);
     return [chain.slice(0, half), chain.slice(chain.length - half)];
@@ -53,6 +69,7 @@ function split(chains: Chains): Float64Array[] {
 /** Normal scores of the ranks among all draws, equal ones at their mean rank (Blom's 3/8). */
 function ranked(chains: Chains): Float64Array[] {
   const all = joined(chains);
+  if (all.some(Number.isNaN)) return [...chains];
   const order = Uint32Array.from(all.keys()).sort((i, j) => all[i] - all[j]);
   const scores = new Float64Array(all.length);
   for (let from = 0; from < order.length;) {

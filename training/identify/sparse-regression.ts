@@ -4,7 +4,8 @@
  * convergence: Zhang & Schaeffer 2019). For derivatives of measured states, and for what a network has learnt.
  */
 import {count as countCheck, nonNegative, object, refuseUnknownOptions, requireValue} from '../../lib/checks.js';
-import {DataError, OptionError, readNumeric, ShapeError, type Numeric} from '../../lib/index.js';
+import {DataError, OptionError, ShapeError, type Numeric} from '../../lib/index.js';
+import {readSeries} from '../data/series.js';
 import {RowQr} from './row-qr.js';
 import {singularValues} from './singular-values.js';
 
@@ -69,23 +70,9 @@ export function sparseRegression(problem: SparseRegressionProblem): {readonly [t
   requireValue(targets, object, 'sparseRegression: targets');
   if ((threshold === undefined) === (share === undefined))
     throw new OptionError('missing-option', 'sparseRegression needs one of threshold and share.');
-  const columns = read(features, 'features');
-  const wanted = read(targets, 'targets');
-  const samples = (columns[0] ?? wanted[0])?.values.length ?? 0;
-  for (const {name, values} of [...columns, ...wanted]) {
-    if (values.length !== samples)
-      throw new ShapeError(
-        'column-length',
-        `sparseRegression: ${name} has ${values.length} samples, others have ${samples}.`,
-        {name},
-      );
-    const bad = values.findIndex(value => !Number.isFinite(value));
-    if (bad >= 0)
-      throw new DataError('not-finite', `sparseRegression: sample ${bad} of ${name} is ${values[bad]}.`, {
-        name,
-        index: bad,
-      });
-  }
+  const columns = read(features, 'sparseRegression: features');
+  const wanted = read(targets, 'sparseRegression: targets');
+  const samples = requireAlike([...columns, ...wanted]);
   if (columns.length === 0 || samples < columns.length)
     throw new DataError(
       'too-few-samples',
@@ -105,8 +92,19 @@ const read = (columns: Columns, owner: string): Column[] =>
   Object.entries(columns).map(([key, given]) => ({
     key,
     name: `${owner}.${key}`,
-    values: readNumeric(given, `${owner}.${key}`).values,
+    values: readSeries(given, `${owner}.${key}`, {outputs: 'one', missing: false}).values,
   }));
+
+/** @returns how many samples all columns have @throws ShapeError where they differ */
+function requireAlike(columns: readonly Column[]): number {
+  const samples = columns[0]?.values.length ?? 0;
+  const other = columns.find(({values}) => values.length !== samples);
+  if (other !== undefined)
+    throw new ShapeError('column-length', `${other.name} has ${other.values.length} samples, others have ${samples}.`, {
+      name: other.name,
+    });
+  return samples;
+}
 
 /** The power of two below the largest number: divided by it, numbers of any magnitude keep their bits, and have squares. */
 function unitOf(values: Float64Array): number {
@@ -250,11 +248,13 @@ function textOf(names: readonly string[], coefficients: readonly number[]): stri
 /**
  * Products of powers of the variables up to a degree, by their names: '1', 'x', 'y', 'x²', 'x y', …
  * @param variables [samples] each
- * @throws OptionError if the degree is not a whole number of at least 1; 'name-clash' for a variable with the name of a product, such as 'x²'
+ * @throws ShapeError if their lengths differ; DataError where a number is not finite; OptionError if the degree is not a
+ *   whole number of at least 1; 'name-clash' for a variable with the name of a product, such as 'x²'
  */
 export function polynomials(variables: Columns, degree: number): {readonly [name: string]: Float64Array} {
   requireValue(degree, countCheck, 'polynomials: degree');
-  const own = read(variables, 'variables');
+  const own = read(variables, 'polynomials: variables');
+  requireAlike(own);
   if (own.length === 0) throw new OptionError('missing-option', 'polynomials needs at least one variable.');
   interface Product {
     readonly powers: readonly number[];
@@ -296,10 +296,14 @@ const superscript = (power: number): string => [...String(power)].map(digit => '
  * deviation s becomes one of about s/(√2 Δt): smooth noisy data, or use the rates of a fitted model.
  * @param t [samples], strictly increasing; at least three
  * @param values [samples]
- * @throws ShapeError if the lengths differ, or are less than three; DataError if times do not increase
+ * @throws ShapeError if the lengths differ, or are less than three; DataError if times do not increase, or a number is
+ *   not finite
  */
 export function differences(t: Numeric, values: Numeric): Float64Array {
-  const [times, y] = [readNumeric(t, 'differences: t').values, readNumeric(values, 'differences: values').values];
+  const [times, y] = [
+    readSeries(t, 'differences: t', {outputs: 'one', missing: false}).values,
+    readSeries(values, 'differences: values', {outputs: 'one', missing: false}).values,
+  ];
   if (times.length !== y.length || y.length < 3)
     throw new ShapeError(
       'column-length',

@@ -7,7 +7,7 @@ import type {AnyTrajectory, Numeric} from '../../lib/index.js';
 import {OptionError, readNumeric} from '../../lib/index.js';
 import {count, refuseUnknownOptions, whole} from '../../lib/checks.js';
 import {listed} from '../../lib/text.js';
-import {correlatedShare, goodnessOfFit} from '../report/residual-statistics.js';
+import {correlatedShare, goodnessOfFit, together} from '../report/residual-statistics.js';
 import type {FittedSeries} from './fit.js';
 import {checkRecords, comparedSeries, Fit} from './fit.js';
 import {evaluate} from './evaluation.js';
@@ -405,13 +405,16 @@ function validationOf(
   found: {readonly [name: string]: Float64Array},
   warnings: readonly string[],
 ): Validation {
-  const outputs = Object.fromEntries(series.map(one => [one.name, outputValidation(one)]));
-  const all = Object.values(outputs);
-  const samples = all.reduce((sum, one) => sum + one.samples, 0);
-  const rootMean = (of: (one: OutputValidation) => number): number =>
-    Math.sqrt(all.reduce((sum, one) => sum + one.samples * of(one) ** 2, 0) / samples);
-  const nrmse = rootMean(one => one.nrmse);
-  return {name, samples, rmse: rootMean(one => one.rmse), nrmse, r2: 1 - nrmse ** 2, outputs, series, found, warnings};
+  const judged = series.filter(({t}) => t.length > 0);
+  if (judged.length === 0)
+    throw new OptionError(
+      'no-data',
+      `validate: ${name} has no measurement to compare with after its warm-up: give a shorter warmUp.`,
+      {record: name},
+    );
+  const outputs = Object.fromEntries(judged.map(one => [one.name, outputValidation(one)]));
+  const {samples, rmse, r2} = together(judged.map(one => goodnessOfFit(one.measured, one.simulated)));
+  return {name, samples, rmse, nrmse: Math.sqrt(1 - r2), r2, outputs, series: judged, found, warnings};
 }
 
 function outputValidation({t, measured, simulated}: FittedSeries): OutputValidation {

@@ -103,7 +103,19 @@ describe('neuralStateSpace', () => {
       hidden: [8, 8],
       epochs: 2,
     });
-    expect(model.simulate(wide(5))).to.have.length(84 * 3);
+    // Each output is judged by its own mean: that they are far apart does not explain them.
+    const far = {...wide(5), y: (wide(5).y as number[][]).map(row => [row[0], row[1], row[2] + 50])};
+    const simulated = model.simulate(far);
+    expect(simulated).to.have.length(84 * 3);
+    const {nrmse, r2, outputs} = model.validate(far);
+    const own = [0, 1, 2].map(k => {
+      const column = (far.y as number[][]).slice(6).map(row => row[k]);
+      const squares = column.reduce((sum, value, i) => sum + (value - simulated[3 * i + k]) ** 2, 0);
+      return Math.sqrt(squares / 84) / deviation(column);
+    });
+    outputs.forEach((one, k) => expect(one.nrmse / own[k]).to.be.closeTo(1, 1e-9));
+    expect(nrmse / Math.sqrt((own[0] ** 2 + own[1] ** 2 + own[2] ** 2) / 3)).to.be.closeTo(1, 1e-9);
+    expect(r2).to.equal(1 - outputs.reduce((sum, one) => sum + (1 - one.r2), 0) / 3);
     model.dispose();
   });
 

@@ -1,6 +1,8 @@
 /** An even clock, decimation and the part held still, against scipy and closed forms. */
+import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {OptionError, signal} from '../../../lib/index.js';
+import fc from 'fast-check';
+import {DataError, OptionError, ShapeError, signal} from '../../../lib/index.js';
 import {decimate, resample, stillSamples, upsample} from '../../../training/data/resample.js';
 
 describe('resample', () => {
@@ -90,5 +92,46 @@ describe('stillSamples', () => {
     expect(stillSamples(held)).to.equal(43);
     expect(stillSamples(held, 1e-6)).to.equal(1);
     expect(stillSamples([2, 2, 2])).to.equal(3);
+  });
+
+  it('of several columns until the first of them moves; a missing number does not move', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.integer({min: 1, max: 9}), fc.integer({min: -5, max: 5})), {minLength: 1, maxLength: 4}),
+        fc.uniqueArray(fc.nat(29), {maxLength: 8}),
+        (columns, holes) => {
+          // Column k rests at its level for its number of samples, and then moves by 1, 2, 3, …
+          const rows = Array.from({length: 30}, (_, i) =>
+            columns.map(([still, level]) => level + Math.max(0, i - still + 1)),
+          );
+          const least = Math.min(...columns.map(([still]) => still));
+          expect(stillSamples(rows)).to.equal(least);
+          expect(stillSamples(tf.tensor(rows))).to.equal(least);
+          const kept = holes.filter(i => i > 0 && i !== least);
+          expect(stillSamples(rows.map((row, i) => (kept.includes(i) ? row.map(() => NaN) : row)))).to.equal(least);
+        },
+      ),
+    );
+    expect(stillSamples([NaN, 4, 4, NaN, 5])).to.equal(4);
+    expect(stillSamples([NaN, NaN])).to.equal(2);
+    expect(() => stillSamples([1, 1, Infinity])).to.throw(DataError, 'stillSamples: values is Infinity in sample 2');
+  });
+
+  it('filters of one series refuse columns and missing samples', () => {
+    const long = Array.from({length: 99}, (_, i) => Math.sin(i));
+    for (const filter of [decimate, upsample]) {
+      expect(() =>
+        filter(
+          long.map(x => [x, x]),
+          2,
+        ),
+      ).to.throw(ShapeError, 'one number per sample');
+      expect(() =>
+        filter(
+          long.map((x, i) => (i === 7 ? NaN : x)),
+          2,
+        ),
+      ).to.throw(DataError, 'values is NaN in sample 7');
+    }
   });
 });

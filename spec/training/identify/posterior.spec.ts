@@ -1,7 +1,7 @@
 /** The sampler against Gaussians and autoregressions of known moments, posteriors against closed forms, and a pendulum's friction. */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
-import {mechanics, ode, OptionError, rk4, simulate} from '../../../lib/index.js';
+import {mechanics, ode, OptionError, rk4, ShapeError, simulate} from '../../../lib/index.js';
 import {gaussian} from '../../../training/data/noise.js';
 import {bulkSize, meanSize, rHat, tailSize} from '../../../training/identify/draws.js';
 import {identify} from '../../../training/identify/identify.js';
@@ -48,6 +48,20 @@ describe('draws of chains', () => {
     });
     expect(rHat([...chains.slice(1), chains[0].map(value => value + 1)])).to.be.greaterThan(1.05);
     expect(rHat([...chains.slice(1), chains[0].map(value => 4 * value)])).to.be.greaterThan(1.05);
+  });
+});
+
+describe('statistics of chains', () => {
+  it('are NaN with a draw that is not finite or too few, and refuse chains of several lengths', () => {
+    const source = gaussian(3);
+    const chain = Float64Array.from({length: 60}, source);
+    for (const of of [rHat, bulkSize, tailSize, meanSize]) {
+      for (const broken of [NaN, Infinity])
+        expect(of([chain, chain.map((value, i) => (i === 31 ? broken : value))])).to.be.NaN;
+      expect(of([chain.slice(0, 3), chain.slice(0, 3)])).to.be.NaN;
+      expect(() => of([chain, chain.slice(1)])).to.throw(ShapeError, 'chain 2 has 59 draws, the first one 60');
+      expect(() => of([])).to.throw(ShapeError, 'there is none');
+    }
   });
 });
 

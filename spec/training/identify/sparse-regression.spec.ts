@@ -3,7 +3,13 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {brownianPath, DataError, ode, OptionError, rk4, ShapeError, simulate} from '../../../lib/index.js';
 import {gaussian} from '../../../training/data/noise.js';
-import {differences, polynomials, sparseRegression, type SparseRegressionProblem} from '../../../training/index.js';
+import {
+  differences,
+  polynomials,
+  sparseRegression,
+  type Columns,
+  type SparseRegressionProblem,
+} from '../../../training/index.js';
 
 const names = ['x', 'y', 'z'] as const;
 type Lorenz = {[K in (typeof names)[number]]: Float64Array};
@@ -108,6 +114,22 @@ describe('identify: sparse regression', () => {
     const found = sparseRegression({features, targets: noisy, threshold: 0.2});
     expectLorenz(found, 0.05);
     for (const name of names) expect(found[name].residual).to.be.closeTo(2, 0.1);
+  });
+
+  it('takes columns of one number per sample, and as many of each', () => {
+    const x = [1, 2, 3, 4];
+    const rows = x.map(value => [value, value]);
+    const regress = (features: Columns): unknown => sparseRegression({features, targets: {x}, threshold: 0});
+    for (const [of, name] of [
+      [regress, 'sparseRegression: features'],
+      [(columns: Columns): unknown => polynomials(columns, 2), 'polynomials: variables'],
+    ] as const) {
+      expect(() => of({rows})).to.throw(ShapeError, `${name}.rows has shape [4, 2]; give one number per sample`);
+      expect(() => of({x, short: [1, 2]})).to.throw(ShapeError, 'short has 2 samples, others have 4');
+      expect(() => of({gap: [1, NaN, 3, 4]})).to.throw(DataError, `${name}.gap is NaN in sample 1`);
+    }
+    expect(() => differences([0, 1, 2, 3, 4, 5, 6, 7], rows)).to.throw(ShapeError, 'differences: values has shape');
+    expect(() => differences(x, [0, 1, Infinity, 2])).to.throw(DataError, 'values is Infinity in sample 2');
   });
 
   describe('standard errors', () => {

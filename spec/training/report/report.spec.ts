@@ -4,7 +4,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {expect} from 'chai';
 import fc from 'fast-check';
-import {DataError, OptionError} from '../../../lib/errors.js';
+import {DataError, OptionError, ShapeError} from '../../../lib/errors.js';
 import {gaussian} from '../../../training/data/noise.js';
 import {errorText, fixedText, measuredText, numberText} from '../../../training/report/number-text.js';
 import {renderReport, writeReport, type Report} from '../../../training/report/report.js';
@@ -267,6 +267,69 @@ describe('report', () => {
         worstAt: 3,
       });
       expect(goodnessOfFit([1, 2], [1, NaN]).rmse).to.be.NaN;
+    });
+
+    it('judge columns each by its own mean, whatever their units', () => {
+      const measured = Array.from({length: 40}, (_, i) => [300 + Math.sin(i), 1e-3 * Math.cos(2 * i)]);
+      const simulated = measured.map(([a, b], i) => [a + (i % 2 === 0 ? 0.5 : -0.5), 0 * b]);
+      const {r2, rmse, samples, worstAt} = goodnessOfFit(measured, simulated);
+      const each = [0, 1].map(k =>
+        goodnessOfFit(
+          measured.map(row => row[k]),
+          simulated.map(row => row[k]),
+        ),
+      );
+      expect(samples).to.equal(80);
+      expect(r2).to.be.closeTo((each[0].r2 + each[1].r2) / 2, 1e-12);
+      expect(r2).to.be.below(0.5);
+      expect(rmse).to.be.closeTo(Math.hypot(each[0].rmse, each[1].rmse) / Math.SQRT2, 1e-12);
+      expect(worstAt).to.equal(each[0].worstAt);
+      // Flat numbers, as those of a trajectory, are taken as the rows they are compared with.
+      expect(goodnessOfFit(measured, Float64Array.from(simulated.flat()))).to.deep.equal({
+        ...{samples, rmse, r2, worstAt},
+        worst: each[0].worst,
+      });
+      for (const [a, b] of [
+        [
+          [1, 2, 3],
+          [0, 1, 2, 3],
+        ],
+        [measured, simulated.slice(1)],
+        [measured, simulated.map(row => [...row, 0])],
+      ] as const)
+        expect(() => goodnessOfFit(a, b)).to.throw(ShapeError, 'give as many of each');
+      expect(() => goodnessOfFit([1, Infinity], [1, 1])).to.throw(DataError, 'measured is Infinity in sample 1');
+    });
+
+    it('leave out what is missing, and refuse columns', () => {
+      const gap = fc.constant(NaN);
+      const value = fc.integer({min: -1000, max: 1000});
+      fc.assert(
+        fc.property(fc.array(fc.oneof({weight: 4, arbitrary: value}, gap), {minLength: 2, maxLength: 200}), values => {
+          const there = values.filter(one => !Number.isNaN(one));
+          if (there.length === 0) {
+            expect(() => histogram(values)).to.throw(DataError, 'no values');
+            return;
+          }
+          expect(histogram(values)).to.deep.equal(histogram(there));
+          const {values: found, band} = autocorrelation(values);
+          expect(band).to.equal(1.96 / Math.sqrt(there.length));
+          expect([...found].every(one => Math.abs(one) <= 1)).to.equal(true);
+        }),
+      );
+      // One gap in a slow wave leaves its correlation.
+      const wave = Float64Array.from({length: 300}, (_, i) => Math.sin(i / 25));
+      const [whole, some] = [wave, wave.map((x, i) => (i % 50 === 9 ? NaN : x))].map(autocorrelation);
+      whole.values.forEach((one, i) => expect(some.values[i]).to.be.closeTo(one, 0.03));
+      for (const of of [histogram, autocorrelation]) {
+        expect(() =>
+          of([
+            [1, 2],
+            [3, 4],
+          ]),
+        ).to.throw(ShapeError, 'one number per sample');
+        expect(() => of([1, -Infinity])).to.throw(DataError, '-Infinity in sample 1');
+      }
     });
 
     it('a histogram holds every value once', () => {
