@@ -8,8 +8,7 @@ import type {Bicoloring} from './bicoloring.js';
 import {bicolor} from './bicoloring.js';
 import {concat, constant, gather, input, reshape} from './build.js';
 import type {Coloring} from './coloring.js';
-import {dependents, orZeros, transposeLinear} from './differentiate.js';
-import {blockTangent} from './newton-matrix.js';
+import {dependents, orZeros, pushforward, transposeLinear} from './differentiate.js';
 import type {Node} from './node.js';
 import {isOp, topological} from './node.js';
 import {simplifyNodes, withSignsInside} from './simplify.js';
@@ -64,7 +63,7 @@ const mostSimplified = 1.5;
  */
 export function jacobian(residual: Node, z: Node, once = false): Jacobian {
   const direction = input('dz', z.shape);
-  const tangent = blockTangent(residual, z, direction);
+  const [tangent] = pushforward([residual], new Map([[z, direction]]));
   const long = once && tangent !== undefined && topological([tangent]).length > shortTangent;
   const entries = tangent === undefined || long ? undefined : entryByEntry(tangent, direction);
   return entries ?? byColors(tangent, direction, residual.size);

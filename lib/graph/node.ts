@@ -75,8 +75,8 @@ export interface Attributes {
   lu: Empty;
   /** A [b, n, n] → [b, n]: row i of the factored matrix is row p[i] of A. */
   luPermutation: Empty;
-  /** A [b, n, n] → the symmetric part of A with its negative eigenvalues kept, set to zero, or made positive: the blocks of Newton's matrix. */
-  semidefinite: {readonly negative: 'kept' | 'zero' | 'turned'};
+  /** A [b, n, n] → the symmetric part of A with its negative eigenvalues set to zero, or made positive: the blocks of Newton's matrix. */
+  semidefinite: {readonly negative: 'zero' | 'turned'};
   /** A [b, n, n] → [b, n + 1, n]: the eigenvalues of its symmetric part, ascending, above the vectors as columns. */
   eigen: Empty;
   /** A [b, m, n] → [b, …]: the singular values, descending, then U and V row by row, A = U diag(s) Vᵀ; all columns of both with fullMatrices. */

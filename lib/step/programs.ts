@@ -8,7 +8,6 @@ import {batch} from '../graph/batch.js';
 import {orZeros, pullback, pushforward, transposeLinear} from '../graph/differentiate.js';
 import type {Graph, Node} from '../graph/node.js';
 import {isOp, topological} from '../graph/node.js';
-import {blockTangent} from '../graph/newton-matrix.js';
 import {substitute} from '../graph/simplify.js';
 import type {BufferName, ProgramsOf} from './buffers.js';
 import {bufferInput, graphOf, lasts, seed} from './buffers.js';
@@ -205,9 +204,9 @@ export function productPrograms({
 }: TracedStep): ProgramsOf<'apply' | 'applyTransposed'> {
   if (residual === undefined || residualModel === undefined) return {};
   const direction = bufferInput('direction', z.shape);
-  const tangent = blockTangent(residualModel, z, direction);
+  const [tangent] = pushforward([residualModel], new Map([[z, direction]]));
   const argument = input('argument', z.shape);
-  const [cotangent] = transposeLinear([blockTangent(residualModel, z, argument)], [argument], [direction]);
+  const [cotangent] = transposeLinear(pushforward([residualModel], new Map([[z, argument]])), [argument], [direction]);
   return {apply: graphOf({Jd: orZeros(tangent, residual)}), applyTransposed: graphOf({JTd: orZeros(cotangent, z)})};
 }
 
@@ -222,7 +221,7 @@ export function transposedProductPrograms({
   if (residualBlocks === undefined) return {};
   const argument = input('argument', z.shape);
   const [product] = transposeLinear(
-    [blockTangent(residualBlocks, z, argument)],
+    pushforward([residualBlocks], new Map([[z, argument]])),
     [argument],
     [bufferInput('w', z.shape)],
   );

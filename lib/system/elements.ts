@@ -8,8 +8,19 @@ import * as tf from '@tensorflow/tfjs';
 import {OptionError, ShapeError} from '../errors.js';
 import {any, object, refuseUnknownOptions, shown, text} from '../checks.js';
 import {batch} from '../graph/batch.js';
-import {constant, gather, input, matMul, neg, reshape, scalar, scatter, semidefinite} from '../graph/build.js';
-import {orZeros, pullback, pushforward} from '../graph/differentiate.js';
+import {
+  constant,
+  declared,
+  gather,
+  input,
+  matMul,
+  neg,
+  reshape,
+  scalar,
+  scatter,
+  semidefinite,
+} from '../graph/build.js';
+import {orZeros, pullback, pushforward, transposeLinear} from '../graph/differentiate.js';
 import {modelled} from '../graph/newton-matrix.js';
 import type {Node, Shape} from '../graph/node.js';
 import {sizeOf} from '../graph/node.js';
@@ -34,7 +45,8 @@ export interface ElementsSpec<P = Params> {
   readonly energy: ElementEnergy<P>;
   /**
    * Data of the elements (stiffness, rest length, inverse reference shape): [elements, ...] each; the energy gets those
-   * of one element.
+   * of one element. A typed array has equally many numbers for each element, one element after another: the energy gets
+   * them as a list. Inside a force, tensors of the trace, such as a field from `params`, are data too.
    */
   readonly data?: {readonly [name: string]: Numeric};
   /**
@@ -74,20 +86,37 @@ export function elements<P extends ParamsLike<P> = Params>(spec: ElementsSpec<P>
       const shape = [nodes[0].length, ...q.shape.slice(1)];
       const gradient = elementGradient(energy, shape, rows, params);
       const x = gather(nodeOf(q), positions, [nodes.length, ...shape]);
-      const replacements = new Map<Node, Node>([[gradient.x, x]]);
-      rows.forEach(({tensor, values, shape: full}, i) =>
-        replacements.set(gradient.data[i], tensor === undefined ? constant(values, full) : nodeOf(tensor)),
+      const data = rows.map(({given, shape: row}) =>
+        given instanceof tf.Tensor ? nodeOf(given) : constant(given, [nodes.length, ...row]),
       );
-      const assembled = (all: Node): Node => neg(scatter(reshape(all, [all.size]), positions, q.shape));
+      const replacements = new Map<Node, Node>([
+        [gradient.x, x],
+        ...gradient.data.map((node, i) => [node, data[i]] as const),
+      ]);
       const [all] = batch([gradient.node], replacements, nodes.length);
       const [blocks] = batch([hessianOf(gradient)], replacements, nodes.length);
-      const column = reshape(x, [nodes.length, sizeOf(shape), 1]);
-      const byBlocks = (negative: 'kept' | 'zero' | 'turned'): Node =>
-        assembled(matMul(semidefinite(blocks, negative), column));
-      const exact = byBlocks('kept');
-      const model = hessian === 'exact' ? exact : byBlocks(hessian === 'projected' ? 'zero' : 'turned');
-      return tensorOf(modelled(assembled(all), exact, model));
+      const force = neg(scatter(reshape(all, [all.size]), positions, q.shape));
+      // What the energy reads beside positions may depend on the state, too.
+      const others = [...data, ...gradient.captured].filter(({op, dtype}) => op !== 'constant' && dtype === 'float');
+      /** The force, with these blocks for its derivative by x. */
+      const derivedBy = (curvature: Node): Node =>
+        declared(force, [x, ...others], cotangent => {
+          const pulled = neg(gather(cotangent, positions, x.shape));
+          const column = reshape(pulled, [nodes.length, sizeOf(shape), 1]);
+          return [reshape(matMul(curvature, column), x.shape), ...pulledPast(x, all, others, pulled)];
+        });
+      const exact = derivedBy(blocks);
+      const model =
+        hessian === 'exact' ? exact : derivedBy(semidefinite(blocks, hessian === 'projected' ? 'zero' : 'turned'));
+      return tensorOf(modelled(force, exact, model));
     });
+}
+
+/** Cotangents of `wrt` for a cotangent of a value that depends on x as well, which stays as it is. */
+function pulledPast(x: Node, value: Node, wrt: readonly Node[], cotangent: Node): Node[] {
+  const seeds = wrt.map((node, i) => input(`tangent.${i}`, node.shape));
+  const moving = new Map<Node, Node | undefined>([[x, undefined], ...wrt.map((node, i) => [node, seeds[i]] as const)]);
+  return transposeLinear(pushforward([value], moving), seeds, [cotangent]).map((found, i) => orZeros(found, wrt[i]));
 }
 
 function nodeTable(nodes: readonly (readonly number[])[]): Int32Array {
@@ -111,20 +140,29 @@ function nodeTable(nodes: readonly (readonly number[])[]): Int32Array {
 }
 
 interface DataRows {
-  readonly values: Float64Array;
+  readonly given: Float64Array | tf.Tensor;
+  /** Of the data of one element. */
   readonly shape: Shape;
-  readonly tensor?: tf.Tensor;
 }
 
 function dataRows(name: string, value: Numeric, count: number): DataRows {
-  const {values, shape, tensor} = readNumeric(value, `elements: data.${name}`);
+  // Tensors of a trace have no values yet.
+  const {given, shape} =
+    value instanceof tf.Tensor && !value.isDisposed ? {given: value, shape: value.shape} : readRows(name, value, count);
   if (shape[0] !== count)
     throw new ShapeError(
       'element-data',
       `elements: data.${name} has shape [${shape.join(', ')}]; its first axis must count the ${count} elements.`,
       {name},
     );
-  return {values, shape, tensor};
+  return {given, shape: shape.slice(1)};
+}
+
+/** A typed array has the numbers of one element after those of another. */
+function readRows(name: string, value: Numeric, count: number): {given: Float64Array; shape: Shape} {
+  const {values, shape} = readNumeric(value, `elements: data.${name}`);
+  const flat = ArrayBuffer.isView(value) && values.length !== count && values.length % count === 0;
+  return {given: values, shape: flat ? [count, values.length / count] : shape};
 }
 
 /** Flat positions in q of every element's coordinates, [elements, nodes, ...]. */
@@ -149,6 +187,8 @@ interface ElementGradient {
   readonly node: Node;
   readonly x: Node;
   readonly data: readonly Node[];
+  /** Values of the surrounding trace that the energy reads. */
+  readonly captured: readonly Node[];
 }
 
 function elementGradient<P>(
@@ -167,13 +207,13 @@ function elementGradient<P>(
       }
       return {energy: tf.reshape(value, [])};
     },
-    [{name: 'x', shape}, ...rows.map(row => ({name: `data.${row.name}`, shape: row.shape.slice(1)}))],
+    [{name: 'x', shape}, ...rows.map(row => ({name: `data.${row.name}`, shape: row.shape}))],
   );
   const [x, ...data] = graph.inputs.slice(0, 1 + rows.length);
   const [gradient] = pullback([graph.outputs[0].node], [x], [scalar(1)]);
   // What the energy captured (parameters, variables) are values of the surrounding trace, the same for every element.
   const outer = new Map<Node, Node>(captured.map(({node, tensor}) => [node, nodeOf(tensor)]));
-  return {node: substitute([orZeros(gradient, x)], outer)[0], x, data};
+  return {node: substitute([orZeros(gradient, x)], outer)[0], x, data, captured: [...outer.values()]};
 }
 
 /** The Hessian of one element as a matrix: its gradient's tangents along all unit vectors at once. */

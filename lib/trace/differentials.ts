@@ -7,6 +7,7 @@ import type * as tf from '@tensorflow/tfjs';
 import {orZeros, pullback, pushforward, transposeLinear} from '../graph/differentiate.js';
 import {add, gather, input, mul, sum, zeros} from '../graph/build.js';
 import {jacobian} from '../graph/jacobian.js';
+import {settled} from '../graph/newton-matrix.js';
 import type {Node} from '../graph/node.js';
 import {topological} from '../graph/node.js';
 import {substitute} from '../graph/simplify.js';
@@ -42,7 +43,9 @@ function isolate(f: (at: Tensors) => tf.Tensor, at: Tensors): Isolated {
     names.map(name => ({name, shape: at[name].shape})),
   );
   const inputs = Object.fromEntries(names.map((name, i) => [name, graph.inputs[i]]));
-  return {inputs, output: graph.outputs[0].node, captured, lifts: lifted !== undefined};
+  // Derivatives of derivatives are those of the value itself.
+  const [output] = settled([graph.outputs[0].node], 'value');
+  return {inputs, output, captured, lifts: lifted !== undefined};
 }
 
 /** Functions that were traced by themselves, by owner and name; none where they have to be traced each time. */

@@ -290,7 +290,7 @@ const recipes: {readonly [O in Op]: Recipe} = {
     ),
   lu: (x, _, choices) => ofMatrix(choices, (b, n) => scale(lu(dominant(x, b, n)), 0.25)),
   semidefinite: (x, _, choices) =>
-    ofMatrix(choices, (b, n) => semidefinite(dominant(x, b, n), choices.pick(['kept', 'zero', 'turned'] as const))),
+    ofMatrix(choices, (b, n) => semidefinite(dominant(x, b, n), choices.pick(['zero', 'turned'] as const))),
   eigen: (x, _, choices) => ofMatrix(choices, (b, n) => eigen(spaced(x, b, n, n))),
   svd: (x, _, choices) =>
     ofMatrix(choices, (b, n) => {

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {StiffgradError} from '../../lib/index.js';
-import {elements, implicitMidpoint, mechanics, simulate} from '../../lib/index.js';
+import {elements, equilibrium, implicitMidpoint, mechanics, simulate} from '../../lib/index.js';
 import type {Node} from '../../lib/graph/node.js';
 import {topological} from '../../lib/graph/node.js';
 import {jacobianProgram} from '../../lib/step/jacobian-program.js';
@@ -204,6 +204,35 @@ describe('elements', () => {
     factor.dispose();
   });
 
+  it('takes data from params inside a force, and flat arrays with a row for each element', () => {
+    // Two bars of stiffness k·L², held at one end and loaded at the other: x₁ = F/K₁, x₂ = F/K₂.
+    const flat = Float64Array.of(0, 2, 0, 3);
+    const system = mechanics<{k: tf.Tensor}>({
+      mass: 1,
+      forces: [
+        at =>
+          elements<{k: tf.Tensor}>({
+            nodes: [[0], [1]],
+            data: {k: at.params.k, row: flat, twice: tf.mul(2, at.params.k)},
+            energy: ({x, data: {k, row, twice}}) => {
+              const [rest, length] = tf.unstack(row);
+              const shape = tf.mul(tf.square(length), tf.add(tf.mul(0.25, k), tf.mul(0.125, twice)));
+              return tf.mul(shape, tf.square(tf.sub(tf.reshape(x, []), rest)));
+            },
+          })(at),
+        ({q}) => tf.onesLike(q),
+      ],
+    });
+    const {equilibrium: state, pullback} = equilibrium.vjp(system, {q: [0.1, 0.1]}, {params: {k: [5, 7]}});
+    const [first, second] = [5 * 4, 7 * 9];
+    expect(state.values('q')[0]).to.be.closeTo(1 / first, 1e-15);
+    expect(state.values('q')[1]).to.be.closeTo(1 / second, 1e-15);
+    // d(1/(k L²))/dk = −1/(k² L²).
+    const {k} = pullback({q: [1, 1]}).params;
+    expect(k[0]).to.be.closeTo(-1 / (25 * 4), 1e-15);
+    expect(k[1]).to.be.closeTo(-1 / (49 * 9), 1e-15);
+  });
+
   it('refuses what it cannot be, by name', () => {
     const codeOf = (make: () => unknown): string => {
       try {
@@ -228,6 +257,19 @@ describe('elements', () => {
     expect(codeOf(() => elements({nodes: [[0, 1]], energy: springEnergy, data: {rest: [1, 2]}}))).to.equal(
       'element-data',
     );
+    const thirds = {rest: Float64Array.of(1, 2, 3)};
+    expect(
+      codeOf(() =>
+        elements({
+          nodes: [
+            [0, 1],
+            [1, 0],
+          ],
+          energy: springEnergy,
+          data: thirds,
+        }),
+      ),
+    ).to.equal('element-data');
     expect(codeOf(() => run({nodes: [[0, 2]], energy: springEnergy, data: {rest: [1]}}))).to.equal('element-node');
     expect(codeOf(() => run({nodes: [[0, 1]], energy: ({x}) => x}))).to.equal('element-energy');
   });

@@ -63,7 +63,7 @@ function semidefiniteKernel(node: Node<'semidefinite'>): Kernel {
           out[at + i * n + j] = out[at + j * n + i] = block[i * n + j] = block[j * n + i] = value;
         }
       }
-      if (negative === 'kept' || isSemidefinite(block, work, n)) continue;
+      if (isSemidefinite(block, work, n)) continue;
       diagonalize(block, vectors, n);
       for (let k = 0; k < n; k++) {
         const lacking = -gain * block[k * n + k];
@@ -110,7 +110,6 @@ export const semidefinitePrimitive: Primitive<'semidefinite'> = {
     const s = symmetricPart(node.operands[0]);
     const ds = symmetricPart(da);
     const {negative} = node.attributes;
-    if (negative === 'kept') return ds;
     const absolute = negative === 'turned' ? node : sub(scale(node, 2), s);
     const moved = sylvester(absolute, add(matMul(s, ds), matMul(ds, s)));
     return negative === 'turned' ? moved : scale(add(ds, moved), 0.5);
