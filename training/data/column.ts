@@ -28,8 +28,11 @@ const wholeDigits = /^[+-]?\d+$/;
 /** A number in either way of writing. */
 export const isNumeral = (cell: string): boolean => pointed.test(cell) || withComma.test(cell);
 
-/** Words that programs write for a number that is none: a number column's, not a text column's. */
-const notANumber = /^[+-]?(?:nan|inf|infinity|na|n\/a|null|none|#n\/a|-+)$/i;
+/** Words that programs write for a missing number. */
+const missingWord = /^[+-]?(?:nan|na|n\/a|null|none|#n\/a|-+)$/i;
+
+/** Words for a number that overflowed: a value, but none to compute with. */
+const infiniteWord = /^[+-]?(?:inf|infinity|∞)$/i;
 
 /** A column, or a stretch of one, once it is read. */
 export interface ReadColumn {
@@ -54,7 +57,7 @@ export class Column {
   constructor(
     readonly name: string,
     kind: 'undecided' | 'text' | 'ignored' = 'undecided',
-    /** Cells without a number become NaN. */
+    /** Missing numbers become NaN. */
     private readonly lenient = false,
     private readonly decimal: '.' | ',' = '.',
   ) {
@@ -127,7 +130,8 @@ export class Column {
   private decide(cell: string, line: number): void {
     if (cell === '' || (this.lenient && isGap(cell))) return;
     this.decidedAt = line;
-    if (this.kind === 'undecided') this.kind = this.isNumber(cell) || notANumber.test(cell) ? 'number' : 'text';
+    if (this.kind === 'undecided')
+      this.kind = this.isNumber(cell) || missingWord.test(cell) || infiniteWord.test(cell) ? 'number' : 'text';
   }
 
   private isNumber(cell: string): boolean {
@@ -138,7 +142,8 @@ export class Column {
     if (cell === '') return blank;
     if (this.isNumber(cell))
       return {what: 'is larger than a double can hold', remedy: 'Correct the cell or choose another unit.'};
-    return notANumber.test(cell) ? notFinite : (otherDecimal(cell) ?? notNumeric);
+    if (infiniteWord.test(cell)) return notFinite(Infinity);
+    return missingWord.test(cell) ? notFinite(NaN) : (otherDecimal(cell) ?? notNumeric);
   }
 
   private grow(): void {
@@ -148,7 +153,7 @@ export class Column {
   }
 }
 
-const isGap = (cell: string): boolean => cell === '' || notANumber.test(cell);
+const isGap = (cell: string): boolean => cell === '' || missingWord.test(cell);
 
 const blank: CellComplaint = {
   what: 'is empty where a number is needed',
@@ -162,10 +167,13 @@ const rounded: CellComplaint = {
     'Read the column as text by the option `text`, and subtract an offset as BigInt; leave it out by naming the others in `columns`; or, if rounding does not matter, write a decimal point behind it.',
 };
 
-const notFinite: CellComplaint = {
+/** What to do about NaN or an infinity; an infinity is not a missing value, and is never read as one. */
+export const notFinite = (value: number): CellComplaint => ({
   what: 'is not a finite number',
-  remedy: "Remove the row, fill the gap with a measured value, or read it as NaN with missing: 'nan'.",
-};
+  remedy: Number.isNaN(value)
+    ? "Remove the row, fill the gap with a measured value, or read it as NaN with missing: 'nan'."
+    : 'An infinity is no measurement: correct the cell, or remove the row.',
+});
 
 const notNumeric: CellComplaint = {
   what: 'is not a number',

@@ -4,7 +4,7 @@
  * before anything is allocated; of an archive only the members that are asked for are unpacked.
  */
 import {DataError} from '../../lib/errors.js';
-import type {ReadColumn} from './column.js';
+import {notFinite, type ReadColumn} from './column.js';
 import {excerpt} from './excerpt.js';
 import {Budget, type ReadLimits} from './limits.js';
 import {missingColumn} from './table-errors.js';
@@ -105,7 +105,7 @@ export function arrayColumns(
       if (row >= 0)
         throw new DataError(
           'table-cell',
-          `${file}, row ${row + 1}, column '${excerpt(name)}' is ${values[row]}, not a finite number. Remove the row, fill the gap, or read NaN with missing: 'nan'.`,
+          `${file}, row ${row + 1}, column '${excerpt(name)}' is ${values[row]}, not a finite number. ${notFinite(values[row]).remedy}`,
           {file, row: row + 1, column: name},
         );
       return {name, values, kind: 'number', decidedAt: 1, isBlank: false, text: []};
@@ -169,7 +169,8 @@ function parseNpy(bytes: Uint8Array, name: string, budget: Budget): NumpyArray {
   if (read === undefined)
     throw malformed(
       file,
-      `${called} is of type ${excerpt(type)}; only numbers of 8 to 64 bits and booleans are supported. Convert it with .astype('f8')`,
+      `column ${called} is of type ${excerpt(type)}; only numbers of 8 to 64 bits and booleans are supported. Convert it with .astype('f8')`,
+      name,
     );
   const width = Number(type.slice(2));
   const size = shape.reduce((product, n) => product * n, 1);
@@ -183,33 +184,33 @@ function parseNpy(bytes: Uint8Array, name: string, budget: Budget): NumpyArray {
   const values = new Float64Array(size);
   for (let i = 0; i < size; i++) values[i] = read(view, start + length + i * width, little);
   // Beyond 2⁵³ doubles are whole numbers with gaps between: what is read is equal only if nothing was rounded.
-  if (width === 8 && type[1] !== 'f') requireExact(view, start + length, values, type, called, file);
-  return {name, shape, values: /'fortran_order':\s*True/.test(header) ? rowMajor(values, shape) : values};
+  const fortran = /'fortran_order':\s*True/.test(header);
+  if (width === 8 && type[1] !== 'f') {
+    const index = firstRounded(view, start + length, values, type);
+    const [rows = 1] = shape;
+    if (index >= 0)
+      throw rounded(file, name, fortran ? index % rows : Math.floor((index * rows) / size), values[index]);
+  }
+  return {name, shape, values: fortran ? rowMajor(values, shape) : values};
 }
 
-function requireExact(
-  view: DataView,
-  start: number,
-  values: Float64Array,
-  type: string,
-  called: string,
-  file: string,
-): void {
-  const index = values.findIndex((value, i) => {
+/** The first whole number that is not equal to its double; −1 if there is none. */
+function firstRounded(view: DataView, start: number, values: Float64Array, type: string): number {
+  const little = !type.startsWith('>');
+  return values.findIndex((value, i) => {
     if (Number.isSafeInteger(value)) return false;
-    const whole =
-      type[1] === 'u'
-        ? view.getBigUint64(start + 8 * i, !type.startsWith('>'))
-        : view.getBigInt64(start + 8 * i, !type.startsWith('>'));
-    return BigInt(value) !== whole;
+    const at = start + 8 * i;
+    return BigInt(value) !== (type[1] === 'u' ? view.getBigUint64(at, little) : view.getBigInt64(at, little));
   });
-  if (index < 0) return;
-  throw new DataError(
-    'npz-integer',
-    `${file}: ${called} holds a whole number near ${values[index]}, which a double cannot represent exactly. If rounding does not matter, convert it with .astype('f8'); or leave the array out by naming the others.`,
-    {file, column: called, index},
-  );
 }
+
+/** @param row from 0 */
+const rounded = (file: string, name: string, row: number, value: number): DataError =>
+  new DataError(
+    'npz-integer',
+    `${file}, row ${row + 1}, column '${excerpt(name)}' holds a whole number near ${value}, which a double cannot represent exactly. If rounding does not matter, convert it with .astype('f8'); or leave the array out by naming the others.`,
+    {file, row: row + 1, column: name},
+  );
 
 type Read = (view: DataView, at: number, little: boolean) => number;
 
@@ -240,5 +241,5 @@ function rowMajor(values: Float64Array, shape: readonly number[]): Float64Array 
   return result;
 }
 
-const malformed = (file: string, what: string): DataError =>
-  new DataError('npz-malformed', `${file}: ${what}.`, {file});
+const malformed = (file: string, what: string, column?: string): DataError =>
+  new DataError('npz-malformed', `${file}: ${what}.`, {file, column});

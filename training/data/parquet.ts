@@ -6,7 +6,7 @@
  */
 import {DataError} from '../../lib/errors.js';
 import {arrowDurations} from './arrow-durations.js';
-import type {ReadColumn} from './column.js';
+import {notFinite, type CellComplaint, type ReadColumn} from './column.js';
 import {excerpt} from './excerpt.js';
 import type {Budget} from './limits.js';
 import {readParquet} from './parquet-thread.js';
@@ -65,7 +65,7 @@ function columnOf(
   lenient: boolean,
 ): ReadColumn {
   let first = 0;
-  while (first < cells.length && (cells[first] === null || cells[first] === undefined)) first++;
+  while (first < cells.length && isEmpty(cells[first])) first++;
   const column = {name, decidedAt: first < cells.length ? first + 1 : 0, isBlank: first === cells.length};
   if (asText || typeof cells[first] === 'string')
     return {
@@ -76,20 +76,8 @@ function columnOf(
     };
   const values = Float64Array.from(cells, (cell, i) => {
     const value = numberOf(cell, perSecond);
-    // Beyond 2⁵³ there are whole numbers that no double is equal to.
-    const rounded = perSecond === undefined && typeof cell === 'bigint' && BigInt(value) !== cell;
-    if (!rounded && (Number.isFinite(value) || (lenient && Number.isNaN(value)))) return value;
-    const [what, remedy] = rounded
-      ? [
-          `is ${cell}, which a double cannot represent exactly`,
-          `Read it as text with text: ['${excerpt(name)}'], or leave the column out.`,
-        ]
-      : [
-          cell === null || cell === undefined
-            ? 'is empty where a number is needed'
-            : `is ${typeof cell === 'object' ? 'not a single number' : excerpt(textOf(cell, perSecond))}, not a finite number`,
-          "Remove the row, fill the gap, or read it as NaN with missing: 'nan'.",
-        ];
+    if (value !== undefined && (Number.isFinite(value) || (lenient && Number.isNaN(value)))) return value;
+    const {what, remedy} = complaint(name, cell, value);
     throw new DataError('table-cell', `${file}, row ${i + 1}, column '${excerpt(name)}' ${what}. ${remedy}`, {
       file,
       row: i + 1,
@@ -99,19 +87,40 @@ function columnOf(
   return {...column, kind: 'number', values, text: []};
 }
 
-/** Seconds where the cell is a count of parts of a second, rounded to the nearest double: whole seconds are taken apart first. */
-function numberOf(cell: unknown, perSecond = 1): number {
-  if (typeof cell === 'bigint' && perSecond !== 1)
+/**
+ * Seconds where the cell is a count of parts of a second, rounded to the nearest double: whole seconds are taken apart first.
+ * NaN where it is empty; undefined where it is no number, or a whole number that no double is equal to.
+ */
+function numberOf(cell: unknown, perSecond?: number): number | undefined {
+  if (isEmpty(cell)) return NaN;
+  if (typeof cell === 'bigint' && perSecond !== undefined)
     return Number(cell / BigInt(perSecond)) + Number(cell % BigInt(perSecond)) / perSecond;
-  return typeof cell === 'number' || typeof cell === 'bigint' || typeof cell === 'boolean'
-    ? Number(cell) / perSecond
-    : NaN;
+  if (typeof cell === 'bigint') return BigInt(Number(cell)) === cell ? Number(cell) : undefined;
+  return typeof cell === 'number' || typeof cell === 'boolean' ? Number(cell) / (perSecond ?? 1) : undefined;
+}
+
+const isEmpty = (cell: unknown): boolean => cell === null || cell === undefined;
+
+/** @param value the cell as `numberOf` reads it */
+function complaint(name: string, cell: unknown, value: number | undefined): CellComplaint {
+  const asText = `Read it as text with text: ['${excerpt(name)}'], or leave the column out by naming the others in \`columns\`.`;
+  if (isEmpty(cell))
+    return {
+      what: 'is empty where a number is needed',
+      remedy: "Remove the row, fill the gap, or read it as NaN with missing: 'nan'.",
+    };
+  if (value !== undefined) return {what: `is ${value}, not a finite number`, remedy: notFinite(value).remedy};
+  if (typeof cell === 'bigint') return {what: `is ${cell}, which a double cannot represent exactly`, remedy: asText};
+  return {
+    what: `is ${excerpt(textOf(cell))}, not a single number`,
+    remedy: `Write each of its numbers as a column of its own. ${asText}`,
+  };
 }
 
 /** Seconds in all their digits where the cell is a count of parts of a second. */
 function textOf(cell: unknown, perSecond = 1): string {
   if (typeof cell === 'string') return cell;
-  if (cell === null || cell === undefined) return '';
+  if (isEmpty(cell)) return '';
   if (typeof cell === 'bigint' && perSecond !== 1) {
     const [size, per] = [cell < 0n ? -cell : cell, BigInt(perSecond)];
     const parts = String(per + (size % per)).slice(1);

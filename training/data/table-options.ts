@@ -19,7 +19,10 @@ export interface TableOptions {
   readonly text?: readonly string[];
   /** Only these columns are read; the contents of others are neither kept nor checked. Default: all. */
   readonly columns?: readonly string[];
-  /** A cell without a number in a column of numbers (blank, NaN, NA, null, …): an error (default), or NaN. */
+  /**
+   * A missing number in a column of numbers (blank, NaN, NA, null, …): an error (default), or NaN. Infinities, text and
+   * nested values in such a column are errors in either case.
+   */
   readonly missing?: 'error' | 'nan';
   /** Limits of reading; beyond them a DataError 'table-limit' is thrown before the memory is allocated. */
   readonly limits?: Partial<ReadLimits>;
