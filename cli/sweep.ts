@@ -135,6 +135,7 @@ function line({best, done, failed, left, rate, total}: SweepProgress): string {
 
 async function status(folder: string, given: Given, out: Out): Promise<number> {
   const store = openStore(folder);
+  await store.requireThere();
   const counts = await store.status();
   const page = text(given, 'page');
   if (page !== undefined) await writePage(store, page);
@@ -155,7 +156,9 @@ async function collected(folder: string, given: Given, out: Out): Promise<number
 
 async function prune(folder: string, given: Given, out: Out): Promise<number> {
   const versions = text(given, 'versions')?.split(',');
-  const files = await openStore(folder).prune({failures: given.values.failures === true, versions});
+  const store = openStore(folder);
+  await store.requireThere();
+  const files = await store.prune({failures: given.values.failures === true, versions});
   out.json({files});
   out.text(`${files} files removed`);
   return 0;

@@ -1,12 +1,13 @@
 /** All results of a store as one table: JSON lines, or columns in CSV or Parquet, which readTable of stiffgrad/training reads. */
 import {createWriteStream} from 'node:fs';
-import {mkdir, rename, rm} from 'node:fs/promises';
 import path from 'node:path';
 import {Readable} from 'node:stream';
 import {pipeline} from 'node:stream/promises';
 import {listOf, refuseUnknownOptions, requireValue, text, type Check} from '../lib/checks.js';
 import {DataError, OptionError} from '../lib/errors.js';
 import {canonical} from './canonical.js';
+import {csvLine} from './csv.js';
+import {writeWhole} from './files.js';
 import {Store, type Row} from './store.js';
 
 /** Options of `collect`. */
@@ -19,10 +20,11 @@ export interface CollectOptions {
  * Writes all results in the order of their names, one row per line; the file appears when it is complete.
  * @param given a store made by `openStore`, or its folder or address, as `sweep` takes it
  * @param to '.jsonl': the whole rows; '.csv': the numbers of cases and results by name, 'result.loss', 'case.k[0]', and the seed;
- *   '.parquet': these, the texts, and the case's name
+ *   '.parquet': these, the texts, and the case's name. A name with a dot or a bracket is in brackets: 'case["a.b"]'
  * @returns the number of rows
  * @throws OptionError if the file has another extension, or there is no store
- * @throws DataError 'several-versions' where the columns would hold results of several versions of a task, which nothing there tells apart
+ * @throws DataError 'damaged-result' where results are damaged, which are moved aside: the next call writes the others;
+ *   'file-unwritable'; 'several-versions' where the columns would hold results of several versions of a task, which nothing there tells apart
  */
 export async function collect(given: Store | string, to: string, options: CollectOptions = {}): Promise<number> {
   refuseUnknownOptions(options, {versions: listOf('versions', text)}, 'collect');
@@ -32,17 +34,13 @@ export async function collect(given: Store | string, to: string, options: Collec
   const ending = path.extname(to);
   if (ending !== '.jsonl' && ending !== '.csv' && ending !== '.parquet')
     throw new OptionError('bad-ending', `collect writes .jsonl, .csv and .parquet, not ${to}.`);
-  await mkdir(path.dirname(path.resolve(to)), {recursive: true});
-  const partial = `${to}.partial`;
-  const rows = (): Rows => chosen(store, options);
-  try {
-    const count = ending === '.parquet' ? await writeParquet(rows, partial) : await writeLines(rows, ending, partial);
-    await rename(partial, to);
-    return count;
-  } catch (error) {
-    await rm(partial, {force: true});
-    throw error;
-  }
+  await store.requireThere();
+  return writeWhole(to, async partial => {
+    const seen = new Set<string>();
+    const rows = chosen(store, options, seen);
+    if (ending === '.jsonl') return writeLines(jsonLines(rows()), partial);
+    return ending === '.csv' ? writeLines(csv(rows), partial) : writeParquet(rows, partial);
+  });
 }
 
 const aStore: Check = {
@@ -52,8 +50,18 @@ const aStore: Check = {
 
 type Rows = AsyncGenerator<Row, void>;
 
-async function* chosen(store: Store, {versions}: CollectOptions): Rows {
-  for await (const row of store.rows()) if (versions?.includes(row.task.version) ?? true) yield row;
+/** The rows of the versions; the second time, the same ones, though a sweep that goes on may have added others. */
+function chosen(store: Store, {versions}: CollectOptions, seen: Set<string>): () => Rows {
+  let isFirst = true;
+  return async function* () {
+    const chooses = isFirst;
+    isFirst = false;
+    for await (const row of store.rows()) {
+      if (chooses ? versions?.includes(row.task.version) === false : !seen.has(row.name)) continue;
+      seen.add(row.name);
+      yield row;
+    }
+  };
 }
 
 /** The same rows; at their end it is seen whether they are of one version of each task. */
@@ -74,9 +82,8 @@ async function* ofOneVersion(rows: Rows): Rows {
       );
 }
 
-async function writeLines(rows: () => Rows, ending: '.jsonl' | '.csv', file: string): Promise<number> {
+async function writeLines(lines: AsyncGenerator<Line, void>, file: string): Promise<number> {
   let count = 0;
-  const lines = ending === '.csv' ? csv(rows) : jsonLines(rows());
   const counted = async function* (): AsyncGenerator<string, void> {
     for await (const {line, size} of lines) {
       count += size;
@@ -101,15 +108,13 @@ async function* jsonLines(rows: Rows): AsyncGenerator<Line, void> {
 async function* csv(rows: () => Rows): AsyncGenerator<Line, void> {
   const columns = new Set<string>();
   for await (const row of ofOneVersion(rows())) for (const name of numbersOf(row).keys()) columns.add(name);
-  const names = [...columns].sort();
-  yield {line: `${names.map(quoted).join(',')}\n`, size: 0};
+  const names = [...columns].sort(byPath);
+  yield {line: csvLine(names), size: 0};
   for await (const row of rows()) {
     const numbers = numbersOf(row);
-    yield {line: `${names.map(name => numbers.get(name) ?? '').join(',')}\n`, size: 1};
+    yield {line: csvLine(names.map(name => numbers.get(name) ?? '')), size: 1};
   }
 }
-
-const quoted = (name: string): string => (/[",\n]/.test(name) ? `"${name.replace(/"/g, '""')}"` : name);
 
 /** Numbers that are written at once: some ten megabytes. */
 const groupNumbers = 1_000_000;
@@ -122,7 +127,7 @@ async function writeParquet(all: () => Rows, file: string): Promise<number> {
     for (const [name, value] of valuesOf(row))
       if (typeof value === 'string' || !kinds.has(name))
         kinds.set(name, typeof value === 'string' ? 'STRING' : 'DOUBLE');
-  const columns = [...kinds].sort(([a], [b]) => (a < b ? -1 : 1));
+  const columns = [...kinds].sort(([a], [b]) => byPath(a, b));
   const writer = new ParquetWriter({
     writer: fileWriter(file),
     schema: [
@@ -166,7 +171,7 @@ export function numbersOf(row: Pick<Row, 'case' | 'result' | 'seed'>): Map<strin
   return new Map([...valuesOf(row)].filter((entry): entry is [string, number] => typeof entry[1] === 'number'));
 }
 
-/** The numbers and texts of a row by their paths; truth values are 0 and 1. */
+/** The numbers and texts of a row by their paths, no two of which have the same name; truth values are 0 and 1. */
 function valuesOf(row: Pick<Row, 'case' | 'result' | 'seed'>): Map<string, number | string> {
   const found = new Map<string, number | string>();
   const visit = (value: unknown, name: string): void => {
@@ -175,10 +180,27 @@ function valuesOf(row: Pick<Row, 'case' | 'result' | 'seed'>): Map<string, numbe
     else if (Array.isArray(value) || ArrayBuffer.isView(value))
       Array.from(value as number[]).forEach((entry, i) => visit(entry, `${name}[${i}]`));
     else if (typeof value === 'object' && value !== null)
-      for (const [key, entry] of Object.entries(value)) visit(entry, `${name}.${key}`);
+      for (const [key, entry] of Object.entries(value)) visit(entry, `${name}${step(key)}`);
   };
   visit(row.case, 'case');
   visit(row.result, 'result');
   found.set('seed', row.seed);
   return found;
 }
+
+/** From an object to its entry: '.k', or '["k.0"]' where the name could be read as a path. */
+const step = (key: string): string => (/^[^.[\]]+$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`);
+
+/** Orders names of columns as text, but their numbers in brackets as numbers: 'k[2]' before 'k[10]'. */
+export function byPath(a: string, b: string): number {
+  const [x, y] = [a, b].map(name => name.match(/\[\d+\]|[^[]+|\[/g) ?? []);
+  for (let i = 0; i < Math.min(x.length, y.length); i++) {
+    const [m, n] = [indexOf(x[i]), indexOf(y[i])];
+    if (m !== n) return m - n;
+    if (x[i] !== y[i]) return x[i] < y[i] ? -1 : 1;
+  }
+  return x.length - y.length;
+}
+
+/** A text comes after all numbers. */
+const indexOf = (part: string): number => (/^\[\d+\]$/.test(part) ? Number(part.slice(1, -1)) : Number.MAX_VALUE);

@@ -5,8 +5,10 @@
 import {randomBytes} from 'node:crypto';
 import {link, mkdir, open, readdir, readFile, rename, rm, stat, unlink} from 'node:fs/promises';
 import path from 'node:path';
-import {patiently} from './patience.js';
-import type {Texts} from './texts.js';
+import {DataError} from '../lib/errors.js';
+import {absentAs, codeOf} from './files.js';
+import {patiently, storeError} from './patience.js';
+import {isShard, type Texts} from './texts.js';
 
 /** A disk that is full, over its quota, or away for the moment. */
 const passing = new Set([
@@ -24,13 +26,10 @@ const passing = new Set([
 /** File systems without hard links. */
 const linkless = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
-const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? '';
-
-const exists = (file: string): Promise<boolean> =>
-  stat(file).then(
-    () => true,
-    () => false,
-  );
+/** Seconds for which reading is retried: what reads is no computation that would be lost. */
+const readPatience = 1;
+/** How often a folder that was pruned meanwhile is made again for one text; a link to nowhere stays one. */
+const mostRemakes = 3;
 
 export class FolderTexts implements Texts {
   readonly place: string;
@@ -49,26 +48,48 @@ export class FolderTexts implements Texts {
     return path.join(this.place, name);
   }
 
+  /** What is not there reads as `absent`: nothing else does. */
+  async #reading<T, U>(file: string, absent: U, read: (file: string) => Promise<T>): Promise<T | U> {
+    const isPassing = (error: unknown): boolean => passing.has(codeOf(error));
+    const what = `${file} cannot be read`;
+    try {
+      const patience = Math.min(readPatience, this.patience);
+      return await patiently(() => absentAs(absent, read(file)), isPassing, patience, what, 'store-unreadable');
+    } catch (error) {
+      throw error instanceof DataError ? error : storeError('store-unreadable', what, error as Error);
+    }
+  }
+
   async has(name: string): Promise<boolean> {
-    return exists(this.#file(name));
+    return (await this.#reading(this.#file(name), undefined, file => stat(file))) !== undefined;
   }
 
   async read(name: string): Promise<string | undefined> {
-    return readFile(this.#file(name), 'utf8').catch((error: unknown) => {
-      if (codeOf(error) === 'ENOENT') return undefined;
-      throw error;
-    });
+    return this.#reading(this.#file(name), undefined, file => readFile(file, 'utf8'));
+  }
+
+  async isThere(): Promise<boolean> {
+    return (await this.#folders('')).some(name => name === 'done' || name === 'failed');
+  }
+
+  #folders(folder: string): Promise<string[]> {
+    return this.#reading(this.#file(folder), [], file => readdir(file));
   }
 
   async write(name: string, text: string): Promise<boolean> {
     const file = this.#file(name);
+    let remakes = 0;
     const mayPass = (error: unknown): boolean => {
-      // A folder that was pruned meanwhile is made again.
-      const gone = codeOf(error) === 'ENOENT';
+      const gone = codeOf(error) === 'ENOENT' && remakes++ < mostRemakes;
       if (gone) this.#made.clear();
       return gone || passing.has(codeOf(error));
     };
-    return patiently(() => this.#writeOnce(file, text), mayPass, this.patience, `${file} cannot be written`);
+    const what = `${file} cannot be written`;
+    try {
+      return await patiently(() => this.#writeOnce(file, text), mayPass, this.patience, what);
+    } catch (error) {
+      throw error instanceof DataError ? error : storeError('store-unwritable', what, error as Error);
+    }
   }
 
   async #writeOnce(file: string, text: string): Promise<boolean> {
@@ -103,25 +124,23 @@ export class FolderTexts implements Texts {
 
   async setAside(name: string): Promise<string> {
     const aside = `${name}.damaged`;
-    await rename(this.#file(name), this.#file(aside));
+    // Another reader may have moved it.
+    await absentAs(undefined, rename(this.#file(name), this.#file(aside)));
     return path.basename(aside);
   }
 
   async *list(folder: 'done' | 'failed'): AsyncGenerator<string[], void> {
-    const shards = await readdir(this.#file(folder)).catch(() => []);
-    for (const shard of shards.sort()) {
-      const files = await readdir(path.join(this.#file(folder), shard)).catch(() => []);
-      yield files.sort().map(file => `${shard}/${file}`);
-    }
+    for (const shard of (await this.#folders(folder)).filter(isShard).sort())
+      yield (await this.#folders(path.join(folder, shard))).sort().map(file => `${shard}/${file}`);
   }
 
   async removeParts(older: number): Promise<number> {
-    const parts = this.#file('tmp');
     let gone = 0;
-    for (const file of await readdir(parts).catch(() => [])) {
-      const at = await stat(path.join(parts, file)).catch(() => undefined);
+    for (const file of await this.#folders('tmp')) {
+      const part = path.join(this.#file('tmp'), file);
+      const at = await absentAs(undefined, stat(part));
       if (at === undefined || Date.now() - at.mtimeMs < 1000 * older) continue;
-      await rm(path.join(parts, file), {force: true});
+      await rm(part, {force: true});
       gone++;
     }
     return gone;
@@ -138,7 +157,7 @@ async function place(partial: string, file: string): Promise<boolean> {
     if (!linkless.has(codeOf(error))) throw error;
   }
   // Without links the last of two writers at the same moment would stay, with the same numbers.
-  if (await exists(file)) return false;
+  if ((await absentAs(undefined, stat(file))) !== undefined) return false;
   await rename(partial, file);
   return true;
 }

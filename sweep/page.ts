@@ -3,10 +3,11 @@
  * coordinates (Inselberg 1985) of cases and results. It is written anew as the sweep goes and asks its reader's browser to
  * load it again; nothing serves it.
  */
-import {mkdir, rename, writeFile} from 'node:fs/promises';
-import path from 'node:path';
+import {writeFile} from 'node:fs/promises';
 import {callable, nonNegative, object, refuseUnknownOptions} from '../lib/checks.js';
+import {DataError} from '../lib/errors.js';
 import {numbersOf} from './collect.js';
+import {writeWhole} from './files.js';
 import type {Row, Store} from './store.js';
 import type {SweepProgress} from './sweep.js';
 
@@ -31,9 +32,7 @@ const [width, height, margin] = [900, 300, 40];
 /** Writes the complete page to a file. @throws OptionError */
 export async function writePage(store: Store, file: string, options: PageOptions = {}): Promise<void> {
   const html = await sweepPage(store, options);
-  await mkdir(path.dirname(path.resolve(file)), {recursive: true});
-  await writeFile(`${file}.partial`, html);
-  await rename(`${file}.partial`, file);
+  await writeWhole(file, partial => writeFile(partial, html));
 }
 
 /** The page as text. @throws OptionError */
@@ -44,10 +43,16 @@ export async function sweepPage(store: Store, options: PageOptions = {}): Promis
   const ofSweep = ({task}: Pick<Row, 'task'>): boolean =>
     progress === undefined || (task.name === progress.task.name && task.version === progress.task.version);
   const rows: {readonly row: Row; readonly value: number}[] = [];
-  for await (const row of store.rows()) {
-    if (!ofSweep(row)) continue;
-    rows.push({row, value: objective?.(row.result, row.case) ?? firstNumber(row)});
-    if (rows.length === mostRows) break;
+  let damaged: string | undefined;
+  try {
+    for await (const row of store.rows()) {
+      if (!ofSweep(row)) continue;
+      rows.push({row, value: objective?.(row.result, row.case) ?? firstNumber(row)});
+      if (rows.length === mostRows) break;
+    }
+  } catch (error) {
+    if (!(error instanceof DataError) || error.code !== 'damaged-result') throw error;
+    damaged = error.message;
   }
   const causes = new Map<string, number>();
   const failures: string[] = [];
@@ -68,6 +73,7 @@ export async function sweepPage(store: Store, options: PageOptions = {}): Promis
     ['failed', `${failed}${[...causes].map(([cause, count]) => `, ${count} ${cause}`).join('')}`],
     ...(progress === undefined ? [] : ([['rate', `${progress.rate.toPrecision(3)} a second`]] as [string, string][])),
     ...(progress?.left === undefined ? [] : ([['time left', duration(progress.left)]] as [string, string][])),
+    ...(damaged === undefined ? [] : ([['damaged', damaged]] as [string, string][])),
     ...(ranked.length === 0
       ? []
       : ([

@@ -5,6 +5,17 @@ import {DataError} from '../lib/errors.js';
 const firstWait = 100;
 const longestWait = 5000;
 
+/** What an operation does when it fails, as the code of its error, and what to do then. */
+const advice = {
+  'store-unreadable': 'Make it readable and run the sweep again: it continues from here.',
+  'store-unwritable': 'Free some space, or allow writing there, and run the sweep again: it continues from here.',
+} as const;
+
+/** A failed operation of a store as an error with a sentence. */
+export function storeError(code: keyof typeof advice, what: string, {message}: Error): DataError {
+  return new DataError(code, `${what}: ${message}. ${advice[code]}`, {cause: message});
+}
+
 /**
  * @param passing whether an error may be gone at the next attempt
  * @param patience seconds
@@ -16,6 +27,7 @@ export async function patiently<T>(
   passing: (error: unknown) => boolean,
   patience: number,
   what: string,
+  code: keyof typeof advice = 'store-unwritable',
 ): Promise<T> {
   const until = performance.now() + 1000 * patience;
   for (let wait = firstWait; ; wait = Math.min(2 * wait, longestWait)) {
@@ -23,12 +35,7 @@ export async function patiently<T>(
       return await act();
     } catch (error) {
       if (!passing(error)) throw error;
-      if (performance.now() + wait > until)
-        throw new DataError(
-          'store-unwritable',
-          `${what}: ${(error as Error).message}. Free some space and run the sweep again: it continues from here.`,
-          {cause: (error as Error).message},
-        );
+      if (performance.now() + wait > until) throw storeError(code, what, error as Error);
       await new Promise(resolve => setTimeout(resolve, wait));
     }
   }

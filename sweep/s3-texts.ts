@@ -115,6 +115,15 @@ export class S3Texts implements Texts {
     }, 'cannot be read');
   }
 
+  async isThere(): Promise<boolean> {
+    const {Bucket, Key: Prefix} = this.#key('');
+    const page = await this.#ask(
+      (s3, client) => client.send(new s3.ListObjectsV2Command({Bucket, Prefix, MaxKeys: 1})),
+      'cannot be read',
+    );
+    return (page.Contents ?? []).length > 0;
+  }
+
   async write(name: string, text: string): Promise<boolean> {
     let unsure = false;
     return this.#ask(async (s3, client) => {
@@ -139,8 +148,10 @@ export class S3Texts implements Texts {
   async setAside(name: string): Promise<string> {
     const aside = `${name}.damaged`;
     const text = await this.read(name);
+    // Another reader may have moved it.
+    if (text === undefined) return aside;
     await this.#ask(
-      (s3, client) => client.send(new s3.PutObjectCommand({...this.#key(aside), Body: text ?? ''})),
+      (s3, client) => client.send(new s3.PutObjectCommand({...this.#key(aside), Body: text})),
       'cannot be written',
     );
     await this.remove(name);

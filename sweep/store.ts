@@ -3,14 +3,14 @@
  * its content. A text is there whole or not at all, and the first result of a case is the one that stays, so that any number of
  * processes and machines may write at once.
  */
-import {boolean, nonNegative, object, refuseUnknownOptions} from '../lib/checks.js';
+import {boolean, count, nonNegative, object, real, refuseUnknownOptions, text, whole} from '../lib/checks.js';
 import {DataError, OptionError} from '../lib/errors.js';
 import {canonical, hash, parse} from './canonical.js';
 import type {Case} from './cases.js';
 import {FolderTexts} from './folder-texts.js';
 import {S3Texts, type S3Connection} from './s3-texts.js';
 import type {Job} from './task.js';
-import type {Texts} from './texts.js';
+import {shardDigits, type Texts} from './texts.js';
 
 const causes = ['thrown', 'timeout', 'memory', 'exited', 'lost', 'refused'] as const;
 /** Why a case has no result. */
@@ -65,8 +65,6 @@ export interface StoreOptions {
   readonly s3?: S3Connection;
 }
 
-/** Folders that a store's results are spread over: 4096, so that a million files are some 250 a folder. */
-const shardDigits = 3;
 /** Results read at once: enough to keep a disk or a connection busy. */
 const readers = 16;
 
@@ -94,19 +92,29 @@ export class Store {
     return this.#texts.has(done(name));
   }
 
+  /** @throws OptionError 'no-store' where no sweep has written anything */
+  async requireThere(): Promise<void> {
+    if (!(await this.#texts.isThere()))
+      throw new OptionError('no-store', `There is no store at ${this.folder}: no sweep has written anything there.`, {
+        folder: this.folder,
+      });
+  }
+
   /**
-   * A case's result, or undefined if there is none. @throws DataError if its text is damaged, which is then moved aside
+   * A case's result, or undefined if there is none.
+   * @throws DataError 'damaged-result' if its text is damaged or that of another case; it is then moved aside
    */
   async read(name: string): Promise<Row | undefined> {
     const text = await this.#texts.read(done(name));
     if (text === undefined) return undefined;
-    const content = verified(text);
-    if (content !== undefined) return parse(content) as Row;
+    const row = contentOf(text, isRow);
+    if (row?.name === name) return row;
     const file = `${this.folder}/${done(name)}`;
     const aside = await this.#texts.setAside(done(name));
+    const why = row === undefined ? 'is damaged' : `holds the result of another case, ${row.name},`;
     throw new DataError(
       'damaged-result',
-      `${file} is damaged and was moved to ${aside}. Run the sweep again: it computes this case again.`,
+      `${file} ${why} and was moved to ${aside}. Run the sweep again: it computes this case again.`,
       {file},
     );
   }
@@ -131,14 +139,14 @@ export class Store {
     }
   }
 
-  /** All failures of a case, in order. */
+  /** All failures of a case, in order. Damaged ones are omitted: the case is then tried again. */
   async failures(name: string): Promise<Failure[]> {
     const found: Failure[] = [];
     for (let attempt = 1; ; attempt++) {
       const text = await this.#texts.read(failed(name, attempt));
       if (text === undefined) return found;
-      const content = verified(text);
-      if (content !== undefined) found.push(parse(content) as Failure);
+      const failure = contentOf(text, isFailure);
+      if (failure?.name === name) found.push(failure);
     }
   }
 
@@ -148,26 +156,48 @@ export class Store {
 
   /** Names of all cases with a result, in batches, in the order of names. */
   async *names(): AsyncGenerator<string[], void> {
-    for await (const names of this.#texts.list('done')) yield names.filter(isResult).map(caseOf);
+    for await (const texts of this.#texts.list('done')) yield texts.flatMap(text => doneText.exec(text)?.[2] ?? []);
+  }
+
+  /** The attempts of all cases with failures, with or without a result. */
+  async #attempts(): Promise<Map<string, number[]>> {
+    const attempts = new Map<string, number[]>();
+    for await (const texts of this.#texts.list('failed'))
+      for (const text of texts) {
+        const [, , name, attempt] = failedText.exec(text) ?? [];
+        if (name !== undefined) attempts.set(name, [...(attempts.get(name) ?? []), Number(attempt)]);
+      }
+    return attempts;
   }
 
   /** Names of all cases with failures, with or without a result, and the number of failures. */
   async failedNames(): Promise<Map<string, number>> {
-    const counts = new Map<string, number>();
-    for await (const names of this.#texts.list('failed'))
-      for (const name of names.filter(isResult).map(caseOf)) counts.set(name, (counts.get(name) ?? 0) + 1);
-    return counts;
+    return new Map([...(await this.#attempts())].map(([name, attempts]) => [name, attempts.length]));
   }
 
-  /** All results, in the order of names, which depends only on the cases. Damaged ones are moved aside and omitted. */
+  /**
+   * All results, in the order of names, which depends only on the cases.
+   * @throws DataError 'damaged-result' after the last one, where some are damaged and were moved aside
+   */
   async *rows(): AsyncGenerator<Row, void> {
+    const damaged: DataError[] = [];
+    yield* this.#soundRows(damaged);
+    if (damaged.length > 0)
+      throw new DataError(
+        'damaged-result',
+        `${damaged.length} of the results could not be read, the first because ${damaged[0].message}`,
+        damaged[0].data,
+      );
+  }
+
+  async *#soundRows(damaged: DataError[]): AsyncGenerator<Row, void> {
     for await (const names of this.names()) {
       for (let i = 0; i < names.length; i += readers) {
         const some = await Promise.all(
           names.slice(i, i + readers).map(name =>
             this.read(name).catch((error: unknown) => {
-              if (error instanceof DataError) return undefined;
-              throw error;
+              if (!(error instanceof DataError) || error.code !== 'damaged-result') throw error;
+              damaged.push(error);
             }),
           ),
         );
@@ -221,11 +251,12 @@ export class Store {
       await this.#texts.remove(name);
       gone++;
     };
-    for (const [name, count] of await this.failedNames())
+    for (const [name, attempts] of await this.#attempts())
       if (failures || (await this.has(name)) || !(await this.#isOf(versions, name)))
-        for (let attempt = 1; attempt <= count; attempt++) await remove(failed(name, attempt));
+        for (const attempt of attempts) await remove(failed(name, attempt));
     if (versions !== undefined)
-      for await (const {name, task} of this.rows()) if (!versions.includes(task.version)) await remove(done(name));
+      for await (const {name, task} of this.#soundRows([]))
+        if (!versions.includes(task.version)) await remove(done(name));
     return gone;
   }
 
@@ -240,17 +271,42 @@ export class Store {
 const done = (name: string): string => `done/${name.slice(0, shardDigits)}/${name}.json`;
 const failed = (name: string, attempt: number): string =>
   `failed/${name.slice(0, shardDigits)}/${name}.${attempt}.json`;
-/** What was set aside ends otherwise. */
-const isResult = (name: string): boolean => name.endsWith('.json');
-const caseOf = (name: string): string => name.slice(name.lastIndexOf('/') + 1).split('.')[0];
+/** Texts that the store wrote: not what was set aside, nor what other programs leave, such as ._x.json. */
+const textOf = (ending: string): RegExp =>
+  new RegExp(`^([0-9a-f]{${shardDigits}})/(\\1[0-9a-f]{${64 - shardDigits}})${ending}\\.json$`);
+const doneText = textOf('');
+const failedText = textOf('\\.([1-9]\\d*)');
 
 const taskText = ({name, version}: Job['task']): string => canonical({name, version}, 'task');
 
-/** The content of a file whose last line is its hash. */
-function verified(text: string): string | undefined {
-  const [content, sum, end] = text.split('\n');
-  return end === '' && sum === hash(content) ? content : undefined;
+/** The content of a text whose last line is its hash; undefined where the text is damaged or means something else. */
+function contentOf<T>(text: string, isContent: (value: unknown) => value is T): T | undefined {
+  const [content, sum, end, ...more] = text.split('\n');
+  if (end !== '' || more.length > 0 || sum !== hash(content)) return undefined;
+  const value = parsed(content);
+  return isContent(value) ? value : undefined;
 }
+
+function parsed(content: string): unknown {
+  try {
+    return parse(content);
+  } catch {
+    return undefined;
+  }
+}
+
+type Named = Pick<Row, 'name' | 'case' | 'seed' | 'task'>;
+
+const isNamed = (value: unknown): value is Named => {
+  const {case: one, name, seed, task} = (value ?? {}) as Partial<Named>;
+  return text.test(name) && object.test(one) && whole.test(seed) && text.test(task?.name) && text.test(task?.version);
+};
+/** A result that is undefined is left out. */
+const isRow = (value: unknown): value is Row => isNamed(value) && real.test((value as Partial<Row>).seconds);
+const isFailure = (value: unknown): value is Failure => {
+  const {attempt, cause, error} = (value ?? {}) as Partial<Failure>;
+  return isNamed(value) && isCause(cause) && count.test(attempt) && text.test(error?.name) && text.test(error?.message);
+};
 
 /**
  * Opens a store of results, existing or new.

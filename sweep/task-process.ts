@@ -60,7 +60,11 @@ async function compute({
       message,
       stack,
     } = error instanceof Error ? error : {name: 'Error', message: String(error), stack: undefined};
-    answer({kind: 'failed', error: {name: kind, message, ...(stack === undefined ? {} : {stack})}});
+    // A task may throw an error whose name is no text.
+    answer({
+      kind: 'failed',
+      error: {name: String(kind), message: String(message), ...(stack === undefined ? {} : {stack: String(stack)})},
+    });
   }
 }
 
