@@ -22,6 +22,13 @@ const still = 64 * Number.EPSILON;
 /** A function of time jumps within a millionth of the distance of its samples (system/signal.ts): this share of it, or of the step, is the same time. */
 const sampleShare = 1e-5;
 
+/** A step that ends at an event, and what it shows of the events. */
+interface Cut {
+  readonly step: Taken;
+  readonly crossing: Crossing;
+  readonly watch: Watch;
+}
+
 /** The loop in which events happen. */
 export interface EventfulLoop {
   readonly integrator: Integrator;
@@ -52,15 +59,17 @@ export interface EventfulLoop {
 export class LoopEvents {
   /** Events whose function counts as zero at present. */
   private settled = new Set<number>();
-  /** The signs of the events' functions, where a whole step has ended. */
-  private sides: Int8Array | undefined;
+  /** The side of zero on which each event's function is at present: 0 where it is not known, or counts as zero. */
+  private sides: Int8Array;
   /** Of those settled, the ones whose jump is to have ended their crossing. */
   private jumped = new Set<number>();
 
   constructor(
     private readonly loop: EventfulLoop,
     private readonly events: readonly PlannedEvent[],
-  ) {}
+  ) {
+    this.sides = new Int8Array(events.length);
+  }
 
   /** Where a run stands that goes on from another's end; it may have fewer events than that one. */
   goOn({settled, jumped}: Pick<Standing, 'settled' | 'jumped'>): void {
@@ -71,7 +80,16 @@ export class LoopEvents {
   }
 
   get standing(): Pick<Standing, 'settled' | 'jumped'> {
-    return {settled: [...this.settled], jumped: [...this.jumped]};
+    return {settled: this.atZero, jumped: [...this.jumped]};
+  }
+
+  /** Events that count as zero for a run that goes on from here: those that have, and those that have just crossed. */
+  private get atZero(): number[] {
+    const {events, settled, sides} = this;
+    if (events.length === 0) return [];
+    const {e, rates} = this.loop.integrator.events(this.loop.integrator.state, this.loop.t);
+    const isCrossed = (j: number): boolean => sides[j] * rates[j] > 0 && touches(e[j], rates[j], this.simultaneous(j));
+    return [...events.keys()].filter(j => settled.has(j) || isCrossed(j));
   }
 
   /** After a step that became part of the history. */
@@ -91,47 +109,79 @@ export class LoopEvents {
   /** Looks for events in a step. Those that cut it short are gone through, and true is returned; what the others note is noted. */
   cutShort(step: Taken): boolean {
     const {integrator} = this.loop;
-    const {events, tolerance} = this;
-    const {found: all, sides, lost} = this.crossingsIn(step, this.sides);
-    const found = all.filter(({event}) => !this.isStillSettled(event, step));
-    this.refuseSticking(step, found);
+    const watch = this.crossingsIn(step);
+    this.refuseSticking(step, watch.found);
     if (this.loop.status !== 'completed') return true;
-    this.sides = undefined;
-    for (const crossing of found) {
-      if (events[crossing.event].then === 'record') continue;
-      const located =
-        crossing.high === 0 || crossing.theta * step.h <= smallestStep(step.t)
-          ? {step: this.instantStep(step)}
-          : crossing.least === fixedTime
-            ? this.until(step, crossing.theta)
-            : locate(integrator, step, crossing, tolerance(crossing.event));
-      if (located === 'none') continue;
-      if ('failed' in located) {
-        this.loop.counters.failures[located.failed] = (this.loop.counters.failures[located.failed] ?? 0) + 1;
-        integrator.state.set(step.x);
-        this.loop.fail(located.failed, step.t, step.h);
-        return true;
-      }
-      // A step of no length has no dense output, on which others may be noted.
-      const ending = located.step.h === 0 ? this.instantStep(step) : located.step;
-      this.loop.error = this.unresolved(ending, crossing);
+    const cut = this.firstCut(step, watch);
+    if (cut !== undefined && 'failed' in cut) {
+      this.loop.counters.failures[cut.failed] = (this.loop.counters.failures[cut.failed] ?? 0) + 1;
       integrator.state.set(step.x);
-      if (this.loop.error !== undefined) this.loop.status = 'step-too-small';
-      else this.end(ending, crossing, step.h);
+      this.loop.fail(cut.failed, step.t, step.h);
       return true;
     }
-    this.note(found, step);
-    this.sides = sides;
-    for (const event of lost) this.loop.log.lose(event, step.end);
+    if (cut !== undefined) {
+      this.loop.error = this.unresolved(cut.step, cut.crossing);
+      integrator.state.set(step.x);
+      if (this.loop.error !== undefined) this.loop.status = 'step-too-small';
+      else this.end(cut, step.h);
+      return true;
+    }
+    this.note(watch.found, step);
+    this.sides = watch.sides;
+    for (const event of watch.lost) this.loop.log.lose(event, step.end);
     integrator.state.set(step.next);
     return false;
   }
 
+  /**
+   * The first of the crossings that end a step early, and the step that ends there. The order on the dense output may be another
+   * than that of the scheme's own states: what crosses in the shorter step comes before its end.
+   */
+  private firstCut(step: Taken, watch: Watch): Cut | {readonly failed: Failure} | undefined {
+    let cut: Cut | undefined;
+    let [within, whole] = [watch, step];
+    for (let k = 0; k < this.events.length; k++) {
+      const next = this.located(whole, within.found, cut?.crossing.event);
+      if (next === undefined || 'failed' in next) return cut ?? next;
+      // A step of no length has no dense output, on which others may be noted.
+      whole = next.step.h === 0 ? this.instantStep(step) : next.step;
+      within = this.crossingsIn(whole);
+      cut = {step: whole, crossing: next.crossing, watch: within};
+    }
+    return cut;
+  }
+
+  private located(
+    step: Taken,
+    found: readonly Crossing[],
+    except: number | undefined,
+  ): Omit<Cut, 'watch'> | {readonly failed: Failure} | undefined {
+    for (const crossing of found) {
+      if (this.events[crossing.event].then === 'record' || crossing.event === except) continue;
+      if (except !== undefined && crossing.theta === 1) continue;
+      const located = this.stepTo(step, crossing);
+      if (located !== 'none') return 'failed' in located ? located : {...located, crossing};
+    }
+    return undefined;
+  }
+
+  private stepTo(step: Taken, crossing: Crossing): Located {
+    if (crossing.high === 0 || crossing.theta * step.h <= smallestStep(step.t)) return {step: this.instantStep(step)};
+    if (crossing.theta === 1) return {step};
+    if (crossing.least === fixedTime) return this.until(step, crossing.theta);
+    return locate(this.loop.integrator, step, crossing, this.tolerance(crossing.event));
+  }
+
   /** Those of a step. The time of one whose function jumps is that of the function of time that jumps, or has no derivative that is known. */
-  private crossingsIn(step: Taken, sides: Int8Array | undefined): Watch {
-    const {events, tolerance} = this;
-    const watch = crossings(this.loop.integrator, events, step, this.settled, sides, tolerance);
-    return {...watch, found: watch.found.map(crossing => (crossing.jumps ? this.timed(crossing, step) : crossing))};
+  private crossingsIn(step: Taken): Watch {
+    const {events, tolerance, settled, sides, rounding} = this;
+    const watch = crossings(this.loop.integrator, events, step, settled, sides, tolerance, rounding);
+    return {
+      ...watch,
+      found: watch.found
+        .filter(({event}) => !this.isStillSettled(event, step))
+        .map(crossing => (crossing.jumps ? this.timed(crossing, step) : crossing)),
+    };
   }
 
   private timed(crossing: Crossing, {t, h}: Taken): Crossing {
@@ -243,12 +293,10 @@ export class LoopEvents {
   }
 
   /** A step that ends at an event, and everything that happens there. */
-  private end(step: Taken, {event, rising, least, jumps}: Crossing, whole: number): void {
+  private end({step, crossing: {event, rising, least, jumps}, watch}: Cut, whole: number): void {
     const {integrator, pace} = this.loop;
     const noted = this.note(
-      this.crossingsIn(step, undefined).found.filter(
-        ({event: other}) => other !== event && !this.isStillSettled(other, step),
-      ),
+      watch.found.filter(({event: other}) => other !== event),
       step,
     );
     integrator.state.set(step.next);
@@ -257,6 +305,7 @@ export class LoopEvents {
     const queue = [...ready.filter(other => !noted.has(other)), event].sort((a, b) => a - b);
     const first = queue[0];
     this.loop.commit(step, first, first === event ? least / whole : 0);
+    this.sides = watch.sides;
     this.happen(queue, first, noted, jumps ? event : undefined, other => (other === event ? rising : this.rates[other] > 0)); // prettier-ignore
     if (this.loop.status === 'completed' && pace.interrupt(this.loop.t)) this.loop.boundary();
     if (this.loop.status === 'event') this.loop.saver.finish(this.loop.t, true, this.loop.moment);
@@ -283,10 +332,12 @@ export class LoopEvents {
 
   /** Times this close are the same. */
   private simultaneous(event: number): number {
-    return Math.max(
-      this.events[event].tolerance ?? 0,
-      smallestStep(Math.max(Math.abs(this.loop.t), this.loop.pace.length)),
-    );
+    return Math.max(this.events[event].tolerance ?? 0, this.rounding);
+  }
+
+  /** Times this close differ by rounding. */
+  private get rounding(): number {
+    return smallestStep(Math.max(Math.abs(this.loop.t), this.loop.pace.length));
   }
 
   /** All that happens at the present time: events in the order of their numbers, and those that their jumps bring about. */
@@ -300,9 +351,7 @@ export class LoopEvents {
     const {integrator, log, history} = this.loop;
     const {events} = this;
     const fired = new Set(noted);
-    const residue = integrator.events(integrator.state, this.loop.t).e.slice();
-    // What has jumped through zero is not zero.
-    if (jumped !== undefined) residue[jumped] = 0;
+    const reached = integrator.events(integrator.state, this.loop.t).e;
     this.jumped = new Set();
     let atMoment = true;
     while (queue.length > 0) {
@@ -338,11 +387,12 @@ export class LoopEvents {
       queue = this.present(this.loop.t, fired, turned).filter(other => other !== event);
     }
     const {e, rates} = integrator.events(integrator.state, this.loop.t);
-    // What fired is zero as far as it was then, unless a jump has moved it away.
-    const left = (j: number): number => (fired.has(j) ? 2 * Math.abs(residue[j]) : 0);
-    this.settled = new Set(
-      events.flatMap((_, j) => (Math.abs(e[j]) <= left(j) || touches(e[j], rates[j], this.simultaneous(j)) ? [j] : [])),
-    );
+    const changed = (j: number): boolean => fired.has(j) || e[j] !== reached[j];
+    // What fired is zero as far as it was then, unless a jump has moved it away. What has jumped through zero is not zero.
+    const left = (j: number): number => (fired.has(j) && j !== jumped ? 2 * Math.abs(reached[j]) : 0);
+    const isZero = (j: number): boolean => Math.abs(e[j]) <= left(j) || touches(e[j], rates[j], this.simultaneous(j));
+    this.settled = new Set(events.flatMap((_, j) => (changed(j) && isZero(j) ? [j] : [])));
+    this.sides = this.sides.map((side, j) => (this.settled.has(j) ? 0 : changed(j) ? Math.sign(e[j]) || 0 : side));
   }
 }
 

@@ -183,7 +183,7 @@ function isMet(b: readonly number[], from: Node, to: Node, middle: Node): boolea
 /** What a step shows of its events. */
 export interface Watch {
   readonly found: Crossing[];
-  /** The sign of every event's function at the step's end: 0 where it is zero or not finite. */
+  /** The side of zero on which each event's function is at the step's end, crossings there included: 0 where none is known. */
   readonly sides: Int8Array;
   /** Events whose function is not finite at the end of the step. */
   readonly lost: readonly number[];
@@ -193,18 +193,21 @@ export interface Watch {
 const beyond = 2 ** -10;
 
 /**
- * The crossings of each event within a step, in its direction, by place and then by number.
+ * The crossings of each event within a step, in its direction, by place and then by number. A function that is zero but for
+ * the rounding of the time at the step's end crosses there.
  * @param settled events that count as zero at the step's beginning: their sign is that of their derivative
- * @param sides signs at the step's beginning that the step before it ended with, where there was one: rounding may show others
+ * @param sides of zero at the step's beginning, as the step before it left them; rounding may show others, and 0 is not known
  * @param tolerance of an event's time
+ * @param rounding times this close are the same
  */
 export function crossings(
   integrator: Integrator,
   events: readonly PlannedEvent[],
   step: Taken,
   settled: ReadonlySet<number>,
-  sides: Int8Array | undefined,
+  sides: Int8Array,
   tolerance: (event: number) => number,
+  rounding: number,
 ): Watch {
   integrator.load(step);
   const copy = ({
@@ -218,59 +221,77 @@ export function crossings(
   const end = copy(integrator.watch(1));
   const found: Crossing[] = [];
   const lost: number[] = [];
-  events.forEach((event, i) => {
+  const ends = events.map((event, i) => {
     if (!Number.isFinite(end.g[i])) lost.push(i);
     const watched = new Watched(integrator, i, tolerance(i) / Math.abs(step.h));
-    const known = sides?.[i] ?? 0;
-    const first = {
-      theta: 0,
-      g: known !== 0 && Math.sign(start.g[i]) === -known ? -start.g[i] : start.g[i],
-      dg: start.dg[i],
-    };
+    const isSettled = settled.has(i) || (start.g[i] === 0 && sides[i] === 0);
+    const first = {theta: 0, g: isSettled ? start.g[i] : onSide(start.g[i], sides[i]), dg: start.dg[i]};
     const last = {theta: 1, g: end.g[i], dg: end.dg[i]};
-    for (const crossing of crossingsOf(watched, first, last, settled.has(i) || first.g === 0))
-      if (accepts(event, crossing.rising)) found.push(crossing);
+    const least = touch(first.dg, last.dg);
+    const reaches = Math.abs(last.dg) > least && Math.abs(last.g) <= Math.abs(last.dg) * (rounding / Math.abs(step.h));
+    const {inside, side} = crossingsOf(watched, first, last, isSettled, reaches, least);
+    for (const crossing of inside) if (accepts(event, crossing.rising)) found.push(crossing);
+    return side;
   });
   return {
     found: found.sort((a, b) => a.theta - b.theta || a.event - b.event),
-    sides: Int8Array.from(end.g, g => Math.sign(g) || 0),
+    sides: Int8Array.from(ends),
     lost,
   };
 }
 
-function crossingsOf(watched: Watched, start: Node, end: Node, settled: boolean): Crossing[] {
-  const least = touch(start.dg, end.dg);
+/** A value on a known side of zero, where rounding may have moved it to the other one. */
+const onSide = (g: number, side: number): number =>
+  side === 0 || Math.sign(g) === side || Number.isNaN(g) ? g : side * Math.max(Math.abs(g), Number.MIN_VALUE);
+
+interface Sides {
+  readonly inside: readonly Crossing[];
+  /** On which the function is in the end; 0 where it is not known. */
+  readonly side: number;
+}
+
+function crossingsOf(
+  watched: Watched,
+  start: Node,
+  end: Node,
+  settled: boolean,
+  reaches: boolean,
+  least: number,
+): Sides {
   let first = start;
   if (settled && isFinite(end)) {
     const sign = Math.sign(start.dg) || Math.sign(end.g);
     const theta = watched.before(sign, 1, start.dg, end.dg);
     if (theta === undefined) {
+      const side = Math.sign(end.g);
       // From zero to the other side at once: there is nothing between.
-      return Math.sign(end.g) === sign
-        ? []
-        : [
-            {
-              event: watched.event,
-              theta: 0,
-              rising: sign < 0,
-              slope: start.dg,
-              low: 0,
-              high: 0,
-              later: false,
-              least,
-              jumps: false,
-            },
-          ];
+      const inside =
+        side === sign
+          ? []
+          : [
+              {
+                event: watched.event,
+                theta: 0,
+                rising: sign < 0,
+                slope: start.dg,
+                low: 0,
+                high: 0,
+                later: false,
+                least,
+                jumps: false,
+              },
+            ];
+      return {inside, side};
     }
     first = watched.node(theta);
   }
   const nodes = [first];
-  watched.divide(first, end, deepest, nodes);
+  watched.divide(first, reaches ? {...end, g: 0} : end, deepest, nodes);
   return changesOf(watched, nodes, least);
 }
 
 /** Changes of sign from node to node; nodes that are zero or not finite have none, but for the last. */
-function changesOf(watched: Watched, nodes: readonly Node[], least: number): Crossing[] {
+function changesOf(watched: Watched, nodes: readonly Node[], least: number): Sides {
   const runs: {readonly first: Node; last: Node; readonly after?: Node}[] = [];
   let gap = false;
   for (const node of nodes) {
@@ -288,11 +309,13 @@ function changesOf(watched: Watched, nodes: readonly Node[], least: number): Cro
   if (end.g === 0 && reaching !== undefined && !gap) {
     const side = Math.sign(reaching.last.g);
     const way = Math.sign(end.dg) || Math.sign(watched.node(1 + beyond).g);
-    if (way === -side) runs.push({first: end, last: end, after: reaching.last});
+    if (way === -side) runs.push({first: end, last: {...end, g: way}, after: reaching.last});
   }
-  return runs.flatMap(({first, last, after}, k) =>
+  const inside = runs.flatMap(({first, last, after}, k) =>
     after === undefined
       ? []
       : [watched.crossing(after, first, {low: runs[k - 1].first.theta, high: last.theta}, k > 1, least, size)],
   );
+  const reached = runs.at(-1);
+  return {inside, side: gap || reached === undefined ? 0 : Math.sign(reached.last.g)};
 }
