@@ -71,8 +71,11 @@ async function run(options: SweepOptions, given: Given, out: Out): Promise<numbe
   let writing = Promise.resolve();
   const store = typeof options.store === 'string' ? openStore(options.store) : options.store;
   const showPage = (progress: SweepProgress, refresh?: number): void => {
-    if (page !== undefined)
-      writing = writing.then(() => writePage(store, page, {progress, objective: options.objective, refresh}));
+    if (page === undefined) return;
+    // A page that cannot be written is no reason to end the sweep.
+    writing = writing
+      .then(() => writePage(store, page, {progress, objective: options.objective, refresh}))
+      .catch((error: unknown) => out.progress(`The page was not written: ${(error as Error).message}`));
   };
   let drawn = -Infinity;
   try {

@@ -9,6 +9,7 @@ import {exhausted, type Engine, type EngineContext, type FailedAttempt, type Set
 import {inFlight} from './local.js';
 import {answerOf, clientOptions, defaultQueue, queued, refusal, type QueueConnection} from './queue.js';
 import type {Failure} from './store.js';
+import {longestTimer} from './task-pool.js';
 import {requireTaskDirective, type Job} from './task.js';
 
 /** Options of `bullmq`. */
@@ -88,7 +89,7 @@ class Coordinator {
         const one = this.#waiting.get(jobId);
         if (one !== undefined) context.progress(one.job, (data as {value?: unknown}).value);
       });
-      const looking = setInterval(() => void this.#look(), (1000 * this.#recheck) / 2);
+      const looking = setInterval(() => void this.#look(), Math.min(500 * this.#recheck, longestTimer));
       const onAbort = (): void => {
         for (const one of this.#waiting.values()) one.resolve();
       };

@@ -87,19 +87,32 @@ export async function inFlight(
   most: number,
   start: (job: Job) => Promise<void>,
 ): Promise<void> {
+  const ending = new AbortController();
+  const ended = AbortSignal.any([signal, ending.signal]);
+  const running = new Set<Promise<void>>();
+  let broken: {readonly error: unknown} | undefined;
   const lane = async (): Promise<void> => {
-    while (!signal.aborted && !broken) {
-      const job = await next();
-      if (job === undefined) return;
-      try {
-        await start(job);
-      } catch (error) {
-        broken = true;
-        throw error;
+    try {
+      while (!ended.aborted) {
+        const job = await next();
+        if (job === undefined || ended.aborted) return;
+        const started = start(job);
+        running.add(started);
+        await started.finally(() => running.delete(started));
       }
+    } catch (error) {
+      broken ??= {error};
+      ending.abort();
     }
   };
-  let broken = false;
-  const ended = await Promise.allSettled(Array.from({length: most}, lane));
-  for (const one of ended) if (one.status === 'rejected') throw one.reason;
+  // Once it has ended, a generator of cases may wait for a result that does not come any more.
+  const aborted = new Promise<void>(resolve => {
+    if (ended.aborted) resolve();
+    else ended.addEventListener('abort', () => resolve());
+  });
+  await Promise.race([Promise.all(Array.from({length: most}, lane)), aborted]);
+  await Promise.allSettled(running);
+  // A lane records its error after its job has ended.
+  await new Promise(resolve => setImmediate(resolve));
+  if (broken !== undefined) throw broken.error;
 }

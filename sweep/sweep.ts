@@ -72,9 +72,9 @@ export interface SweepOptions<C extends Case = Case, R = unknown> {
    * Number of attempts of a case, by cause of failure; default one, and three if its process was killed from outside.
    */
   readonly attempts?: Partial<Attempts>;
-  /** The objective, a number from a result; the smallest is best. */
+  /** The objective, a number from a result; the smallest is best. If it throws, the sweep ends with its error. */
   readonly objective?: (result: R, one: C) => number;
-  /** At most every `every` seconds, and at the end. */
+  /** Called at most every `every` seconds, and at the end. If it throws, or rejects, the sweep ends with its error. */
   readonly onProgress?: (progress: SweepProgress) => void;
   /** Default 1. */
   readonly every?: number;
@@ -98,7 +98,8 @@ export interface Sweep<C extends Case = Case, R = unknown> extends SweepProgress
 
 /**
  * Computes every case that has no result in the store. A case that fails is stored with its error; the others continue.
- * @throws OptionError if an option is wrong, or the task does not exist; DataError if the store cannot be written
+ * @throws OptionError if an option is wrong, or the task does not exist; DataError if the store cannot be read or written;
+ *   what `objective` or `onProgress` throws, after which no further case is started
  */
 export async function sweep<C extends Case = Case, R = unknown>(options: SweepOptions<C, R>): Promise<Sweep<C, R>> {
   checkOptions(options);
@@ -155,10 +156,14 @@ class Run<C extends Case, R> {
   #best?: {value: number; case: C};
   #told?: {case: Case; value: unknown};
   readonly #from = performance.now();
-  #shown = -Infinity;
+  #showed = -Infinity;
+  #shown: Promise<unknown> = Promise.resolve();
   #waiting = new Map<string, ((how: Settled) => void)[]>();
   #settled = new Map<string, Settled>();
   readonly #generated: boolean;
+  /** What a caller's function threw first. It ends the sweep wherever the function was called from. */
+  #thrown?: {readonly error: unknown};
+  readonly #ending = new AbortController();
 
   constructor(
     readonly options: SweepOptions<C, R>,
@@ -236,13 +241,14 @@ class Run<C extends Case, R> {
 
   async all(): Promise<void> {
     const jobs = this.#jobs();
-    const {memory, signal = new AbortController().signal, timeout} = this.options;
+    const {memory, signal, timeout} = this.options;
+    const signals = [this.#ending.signal, ...(signal === undefined ? [] : [signal])];
     try {
       await this.engine.run({
         store: this.store,
         rules: {timeout, memory, attempts: this.#attempts()},
         seed: this.options.seed ?? 0,
-        signal,
+        signal: AbortSignal.any(signals),
         next: async () => {
           const next = await jobs.next();
           return next.done === true ? undefined : next.value;
@@ -256,6 +262,23 @@ class Run<C extends Case, R> {
     } finally {
       this.#show(true);
     }
+    await this.#shown;
+    if (this.#thrown !== undefined) throw this.#thrown.error;
+  }
+
+  #end = (error: unknown): void => {
+    this.#thrown ??= {error};
+    this.#ending.abort();
+  };
+
+  /** Calls a caller's function. */
+  #called<T>(call: () => T): T | undefined {
+    try {
+      return call();
+    } catch (error) {
+      this.#end(error);
+      return undefined;
+    }
   }
 
   #count(job: Job, how: Settled): void {
@@ -264,8 +287,9 @@ class Run<C extends Case, R> {
     const {objective} = this.options;
     if (objective !== undefined && how.kind === 'done' && how.result !== undefined) {
       const one = parse(job.case) as C;
-      const value = objective(parse(how.result) as R, one);
-      if (this.#best === undefined || value < this.#best.value) this.#best = {value, case: one};
+      const value = this.#called(() => objective(parse(how.result!) as R, one));
+      if (value !== undefined && (this.#best === undefined || value < this.#best.value))
+        this.#best = {value, case: one};
     }
     if (this.#generated) {
       this.#settled.set(job.name, how);
@@ -278,9 +302,11 @@ class Run<C extends Case, R> {
   #show(last: boolean): void {
     const {every = 1, onProgress} = this.options;
     const now = performance.now();
-    if (onProgress === undefined || (!last && now - this.#shown < 1000 * every)) return;
-    this.#shown = now;
-    onProgress(this.#progress());
+    if (onProgress === undefined || this.#thrown !== undefined || (!last && now - this.#showed < 1000 * every)) return;
+    this.#showed = now;
+    // The type lets an asynchronous function pass.
+    const shown: unknown = this.#called(() => onProgress(this.#progress()));
+    this.#shown = Promise.all([this.#shown, shown]).catch(this.#end);
   }
 
   #progress(): SweepProgress {

@@ -36,6 +36,9 @@ const grace = 1;
 /** Seconds in which a module must be loaded: far more than any takes, so that one that hangs is found. */
 const loading = 120;
 
+/** Milliseconds, 25 days; setTimeout takes more for none. */
+export const longestTimer = 2 ** 31 - 1;
+
 const described: Readonly<Record<Exclude<Cause, 'thrown' | 'refused'>, string>> = {
   timeout: 'The task exceeded its time limit and was killed.',
   memory: 'The task exceeded its memory limit, and its process was killed.',
@@ -108,7 +111,8 @@ class TaskProcess {
         resolve(killedFor === 'timeout' ? failed('timeout') : killedFor === 'aborted' ? {kind: 'aborted'} : outcome);
       };
       const startClock = (): void => {
-        if (timeout !== undefined) timers.push(setTimeout(() => stopFor('timeout'), 1000 * timeout));
+        if (timeout !== undefined)
+          timers.push(setTimeout(() => stopFor('timeout'), Math.min(1000 * timeout, longestTimer)));
       };
       this.#ended = (code, signal) => settle(failed(this.#causeOf(code, signal), code ?? signal));
       this.#answer = answer => {

@@ -16,7 +16,10 @@ export interface Note {
   readonly text: string;
 }
 
-/** @throws DataError 'bad-xml' */
+/** Nested elements at most. A chain of 2000 bodies was read with Node's usual stack, one of 4000 overflowed it. */
+const deepest = 2048;
+
+/** @throws DataError 'bad-xml' where it is not XML, or its elements are nested more than 2048 deep */
 export function readXml(text: string, file: string): Element {
   const starts = [0];
   for (let i = text.indexOf('\n'); i >= 0; i = text.indexOf('\n', i + 1)) starts.push(i + 1);
@@ -29,16 +32,27 @@ export function readXml(text: string, file: string): Element {
     }
     return low + 1;
   };
-  const convert = (element: XmlElement): Element => ({
-    tag: element.name,
-    line: lineAt(element.start),
-    attributes: element.attributes,
-    children: element.children.filter(child => child instanceof XmlElement).map(convert),
-  });
+  const tooDeep = (where = ''): DataError =>
+    new DataError('bad-xml', `${file}${where}: elements are nested more than ${deepest} deep. Divide the model.`, {
+      file,
+    });
+  const convert = (element: XmlElement, depth: number): Element => {
+    const line = lineAt(element.start);
+    if (depth > deepest) throw tooDeep(`, line ${line}`);
+    const children = element.children.filter(child => child instanceof XmlElement);
+    return {
+      tag: element.name,
+      line,
+      attributes: element.attributes,
+      children: children.map(child => convert(child, depth + 1)),
+    };
+  };
   try {
     const {root} = parseXml(text, {includeOffsets: true});
-    if (root !== null) return convert(root);
+    if (root !== null) return convert(root, 1);
   } catch (error) {
+    // The parser calls itself for each level, and overflows the stack far beyond the limit.
+    if (error instanceof RangeError) throw tooDeep();
     if (!(error instanceof XmlError)) throw error;
     const [what] = error.message.split('\n');
     throw new DataError('bad-xml', `${file}, line ${error.line}: this is not valid XML: ${what}`, {

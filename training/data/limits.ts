@@ -32,6 +32,9 @@ export interface ReadLimits {
 /** Below this much nobody asks for the ratio: a few zeros pack well. */
 const SMALL = 2 ** 26;
 
+/** Milliseconds, 25 days; setTimeout takes more for none. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
 const names = ['bytes', 'memory', 'rows', 'columns', 'record', 'ratio', 'seconds'] as const;
 
 /** What one reading may cost, and when it began. @throws OptionError for limits that are not positive */
@@ -93,6 +96,21 @@ export class Budget {
   /** @throws DataError 'table-limit' once the time is over */
   requireTime(bytes: number): void {
     if (performance.now() - this.began > 1000 * this.seconds(bytes)) throw this.overtime(bytes);
+  }
+
+  /** What `reading` gives, if it comes in time. @throws DataError 'table-limit' once the time is over, though no byte comes */
+  async within<T>(bytes: number, reading: Promise<T>): Promise<T> {
+    const left = 1000 * this.seconds(bytes) - (performance.now() - this.began);
+    if (left > LONGEST_TIMER) return reading;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(this.overtime(bytes)), left);
+    });
+    try {
+      return await Promise.race([reading, late]);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   overtime(bytes: number): DataError {

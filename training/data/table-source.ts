@@ -36,7 +36,9 @@ export async function* chunksOf(source: TableSource, budget: Budget): AsyncGener
       ? new TextEncoder().encode(source)
       : source instanceof Uint8Array
         ? source
-        : new Uint8Array(source instanceof ArrayBuffer ? source : await source.arrayBuffer());
+        : new Uint8Array(
+            source instanceof ArrayBuffer ? source : await budget.within(source.size, source.arrayBuffer()),
+          );
   budget.require('bytes', bytes.length, 'it has');
   // In parts, as a file comes: the first one decides the delimiter.
   for (let i = 0; i === 0 || i < bytes.length; i += 2 ** 16) yield bytes.subarray(i, i + 2 ** 16);
@@ -52,15 +54,22 @@ async function* fileChunks(path: string, budget: Budget): AsyncGenerator<Uint8Ar
     );
   }
   let bytes = 0;
+  const stream = nodeFs.createReadStream(path);
   try {
-    for await (const chunk of nodeFs.createReadStream(path) as AsyncIterable<Uint8Array>) {
-      bytes += chunk.length;
+    const chunks = (stream as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
+    for (;;) {
+      // A pipe, or a file system that has stalled, may give no byte at all.
+      const {done, value} = await budget.within(bytes, chunks.next());
+      if (done === true) return;
+      bytes += value.length;
       budget.require('bytes', bytes, 'the file has at least');
       budget.requireTime(bytes);
-      yield chunk;
+      yield value;
     }
   } catch (cause) {
     throw cause instanceof DataError ? cause : unreadable(path, cause);
+  } finally {
+    stream.destroy();
   }
 }
 

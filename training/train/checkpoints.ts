@@ -69,17 +69,19 @@ export class Checkpoints {
     return {file, content: await readCheckpoint(file)};
   }
 
+  /** @throws CheckpointError 'checkpoint-unwritable', 'checkpoint-locked' */
   async write(step: number, content: CheckpointContent): Promise<void> {
     const fs = files();
     const {rm} = fs;
     const bytes = await encodeCheckpoint(content);
-    if ((await this.lock?.isHeld()) !== true) throw locked(this.directory, 'another run, which took it from this one,');
     try {
+      if ((await this.lock?.isHeld()) !== true)
+        throw locked(this.directory, 'another run, which took it from this one,');
       await writeWhole(fs, this.path(nameOf(step)), bytes);
       const steps = await this.steps();
       for (const old of steps.slice(0, -this.keep)) await rm(this.path(nameOf(old)), {force: true});
     } catch (cause) {
-      throw unusable(this.directory, cause);
+      throw cause instanceof CheckpointError ? cause : unusable(this.directory, cause);
     }
   }
 

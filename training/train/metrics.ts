@@ -39,8 +39,9 @@ export type Metrics = StepMetrics | EpochMetrics;
 
 export interface MetricsSink {
   write(line: Metrics): void;
-  /** Everything so far is on the disk; its length in bytes. */
+  /** Everything so far is on the disk; its length in bytes. @throws DataError 'metrics-unwritable'; the next flush tries again */
   flush(): Promise<number>;
+  /** Flushes once more, if that is possible. */
   close(): Promise<void>;
 }
 
@@ -90,19 +91,23 @@ class MetricsFile implements MetricsSink {
   async flush(): Promise<number> {
     if (this.lines.length === 0) return this.length;
     const text = Buffer.from(this.lines.join(''));
-    this.lines = [];
     try {
       await this.file.appendFile(text);
       await this.file.datasync();
     } catch (cause) {
+      // What was written of the text, if anything, is written again.
+      await this.file.truncate(this.length).catch(() => {}); // the first failure is the one to tell
       throw unwritable(this.path, cause);
     }
+    this.lines = [];
     return (this.length += text.length);
   }
 
   async close(): Promise<void> {
     try {
       await this.flush();
+    } catch {
+      // The run has said so already, or ends with an error of its own.
     } finally {
       await this.file.close();
     }

@@ -120,6 +120,8 @@ export interface TrainingProgress {
   /** Steps per second, in this process. */
   readonly rate: number;
   readonly secondsLeft: number;
+  /** What the training could not write so far, for example checkpoints to a full disk. It goes on, and tries again. */
+  readonly warnings?: readonly string[];
 }
 
 const examples: Check = {

@@ -112,6 +112,15 @@ async function keepingOf<T>(problem: AnyTraining<T>, learner: Learner<T>, checkp
   return {checkpoints, identity, probe};
 }
 
+/** What could not be written while the training went on. */
+interface Unwritten {
+  readonly what: 'checkpoints' | 'metrics';
+  /** The step of the first one. */
+  readonly step: number;
+  readonly message: string;
+  readonly count: number;
+}
+
 /** Between yields to the event loop, in ms: a terminal or a page stays alive, and waiting costs nothing that shows. */
 const YIELD = 50;
 
@@ -122,6 +131,7 @@ class Run<T> {
   private readonly steps: number;
   private yielded = performance.now();
   private savedStep = -1;
+  private readonly unwritten = new Map<string, Unwritten>();
 
   constructor(
     private readonly problem: AnyTraining<T>,
@@ -215,6 +225,7 @@ class Run<T> {
       learningRate,
       rate,
       secondsLeft: (this.steps - step) / rate,
+      ...(this.unwritten.size === 0 ? {} : {warnings: this.unwrittenWarnings}),
     });
   }
 
@@ -241,7 +252,7 @@ class Run<T> {
     this.metrics.write(line);
     if (problem.validation === undefined || due) this.judge(epoch, validation ?? loss);
     Object.assign(counters, {position: 0, lossSum: 0, lossCount: 0});
-    await this.metrics.flush();
+    await this.written('metrics', async () => void (await this.metrics.flush()));
   }
 
   private judge(epoch: number, loss: number): void {
@@ -279,9 +290,32 @@ class Run<T> {
     // An epoch's end is another state than its last step's.
     const mark = 2 * step + (position === 0 ? 1 : 0);
     if (keeping === undefined || mark === this.savedStep) return;
-    this.savedStep = mark;
     const probe = keeping.probe({step, epoch, random: state.random.copy()});
-    await keeping.checkpoints.write(step, state.save(keeping.identity, probe, await this.metrics.flush()));
+    await this.written('checkpoints', async () => {
+      await keeping.checkpoints.write(step, state.save(keeping.identity, probe, await this.metrics.flush()));
+      this.savedStep = mark;
+    });
+  }
+
+  /** A full disk does not end a training: its state is in memory, and the next checkpoint may find room. */
+  private async written(what: Unwritten['what'], write: () => Promise<void>): Promise<void> {
+    try {
+      await write();
+    } catch (error) {
+      if (!(error instanceof StiffgradError) || !/^(checkpoint|metrics)-unwritable$/.test(error.code)) throw error;
+      const {step} = this.state.counters;
+      const before = this.unwritten.get(what) ?? {what, step, message: error.message, count: 0};
+      this.unwritten.set(what, {...before, count: before.count + 1});
+    }
+  }
+
+  private get unwrittenWarnings(): string[] {
+    const latest = Math.floor(this.savedStep / 2);
+    const has = this.savedStep >= 0 ? `The latest checkpoint is that of step ${latest}.` : 'There is no checkpoint.';
+    return [...this.unwritten.values()].map(
+      ({what, step, message, count}) =>
+        `${count === 1 ? 'Once' : `${count} times`} the ${what} were not written, at first after step ${step}: ${message}${this.keeping === undefined ? '' : ` ${has}`}`,
+    );
   }
 
   private async breathe(): Promise<void> {
@@ -292,7 +326,8 @@ class Run<T> {
 
   private get warnings(): string[] {
     const {learner} = this;
-    if (this.state.counters.step === this.firstStep) return [...learner.warnings];
+    const own = [...learner.warnings, ...this.unwrittenWarnings];
+    if (this.state.counters.step === this.firstStep) return own;
     const still = learner.variables.flatMap(({name}, i) =>
       learner.moved.has(i)
         ? []
@@ -300,7 +335,7 @@ class Run<T> {
             `variables[${i}] ('${name}') never got a gradient: no loss depended on it. Remove it from the list, or check where the loss should use it.`,
           ],
     );
-    return [...learner.warnings, ...still];
+    return [...own, ...still];
   }
 
   private result(): TrainingResult {

@@ -1,4 +1,5 @@
 /** Files that state too much, lie about their size, or would be rounded: a DataError each, before the memory is taken. */
+import {execFileSync} from 'node:child_process';
 import {mkdtemp, rm, writeFile} from 'node:fs/promises';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
@@ -194,6 +195,21 @@ describe('limits of reading', () => {
       const table = await readTable(await made(`${names.join()}\n${names.map((_, i) => i).join()}\n`));
       expect(names.every((name, i) => table.column(name)[0] === i)).to.equal(true);
     });
+  });
+
+  it('the time holds though no byte comes: of a pipe that nobody writes to, or a Blob that never ends', async () => {
+    const pipe = join(folder, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const limits = {seconds: 0.02};
+    expect((await failure(readTable(pipe, {limits}))).data).to.include({limit: 'seconds', most: 0.02});
+    // The operating system's call that waits for a writer ends with one.
+    await writeFile(pipe, '');
+    const blob = Object.assign(new Blob(['t,x\n1,2\n']), {arrayBuffer: () => new Promise<never>(() => {})});
+    expect((await failure(readTable(blob, {limits}))).data).to.include({limit: 'seconds'});
+    expect((await readTable(new Blob(['t,x\n1,2\n']), {limits: {seconds: Infinity}})).rows).to.equal(1);
+    const written = readTable(pipe, {limits: {seconds: 5}});
+    await writeFile(pipe, 't,x\n1,2\n');
+    expect([...(await written).column('x')]).to.deep.equal([2]);
   });
 
   it('are positive numbers with names', async () => {

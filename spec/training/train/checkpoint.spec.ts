@@ -399,6 +399,74 @@ describe('checkpoints', () => {
     expect((await failure(run(directory, optimizers.sgd))).message).to.match(/process \d+ on elsewhere\.example/);
   });
 
+  it('that find no room do not end the run: it says so, has its weights, and is resumed from the latest', async () => {
+    const whole = await run(fresh(), optimizers.adam);
+    const {rename} = fs;
+    const full = (): Promise<never> =>
+      Promise.reject(Object.assign(new Error('ENOSPC: no space left on device'), {code: 'ENOSPC'}));
+    const directory = fresh();
+    const metrics = path.join(place, 'full.jsonl');
+    const seen: (readonly string[])[] = [];
+    try {
+      const filled = await run(directory, optimizers.adam, {
+        metrics,
+        onProgress: ({step, warnings = []}) => {
+          seen.push(warnings);
+          if (step === 6) fs.rename = full;
+          if (step === 9) fs.rename = rename;
+          if (step === 15) fs.rename = full;
+        },
+      });
+      expect(filled.weights).to.deep.equal(whole.weights);
+      const [warning, ...more] = filled.result!.warnings;
+      expect(more).to.deep.equal([]);
+      expect(warning).to.match(/checkpoints were not written, at first after step 6: .*ENOSPC.* that of step 14\.$/);
+      expect(seen[6][0]).to.match(/^Once the checkpoints .* that of step 5\.$/);
+      expect(seen[4]).to.deep.equal([]);
+    } finally {
+      fs.rename = rename;
+    }
+    expect((await readdir(directory)).sort()).to.deep.equal([
+      'checkpoint-000000000013.sgc',
+      'checkpoint-000000000014.sgc',
+    ]);
+    const again = await run(directory, optimizers.adam, {metrics});
+    expect(again.result).to.include({resumedFrom: 14});
+    expect(again.result!.warnings).to.deep.equal([]);
+    expect(again.weights).to.deep.equal(whole.weights);
+    const steps = (await readFile(metrics, 'utf8')).split('\n').filter(line => line.includes('"step",'));
+    expect(steps).to.have.length(again.result!.steps);
+  });
+
+  it('metrics that find no room are written later, each line once', async () => {
+    const metrics = path.join(place, 'late.jsonl');
+    const handle = await fs.open(metrics, 'a');
+    const prototype = Object.getPrototypeOf(handle) as fs.FileHandle;
+    await handle.close();
+    const {appendFile} = prototype;
+    try {
+      const {result} = await run(undefined, optimizers.sgd, {
+        metrics,
+        onProgress: ({step}) => {
+          // The disk takes a part of the text.
+          if (step === 5)
+            prototype.appendFile = async function (text) {
+              await appendFile.call(this, (text as Buffer).subarray(0, 7));
+              throw Object.assign(new Error('ENOSPC: no space left on device'), {code: 'ENOSPC'});
+            };
+          if (step === 9) prototype.appendFile = appendFile;
+        },
+      });
+      expect(result!.warnings[0]).to.match(/^Once the metrics were not written, at first after step 8: /);
+      const lines = (await readFile(metrics, 'utf8')).trim().split('\n');
+      const steps = lines.map(line => JSON.parse(line) as {kind: string; step: number}).filter(({kind}) => kind === 'step'); // prettier-ignore
+      expect(steps.map(({step}) => step)).to.deep.equal(steps.map((_, i) => i + 1));
+      expect(steps).to.have.length(result!.steps);
+    } finally {
+      prototype.appendFile = appendFile;
+    }
+  });
+
   it('cannot be kept where a file stands', async () => {
     const directory = fresh();
     await writeFile(directory, '');
