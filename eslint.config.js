@@ -45,6 +45,22 @@ export default tseslint.config(
     },
   },
   {
+    // Elements around values: what is not escaped there is markup by somebody else.
+    files: ['lib/**', 'training/**', 'plot/**', 'sweep/**', 'cli/**', 'examples/**', 'bench/**'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        ...[
+          ':not(TaggedTemplateExpression) > TemplateLiteral[expressions.length>0] > TemplateElement[value.raw=/<\\/?[a-z]\\w*[ >\\/]/]',
+          "BinaryExpression[operator='+'] > Literal[value=/<\\/?[a-z]\\w*[ >\\/]/]",
+        ].map(selector => ({
+          selector,
+          message: 'Elements with values in them are written with markup of lib/markup.ts.',
+        })),
+      ],
+    },
+  },
+  {
     // chai asserts by properties; callbacks that must be asynchronous need not wait; a type said twice does no harm here.
     files: ['spec/**', 'bench/**'],
     rules: {
@@ -89,7 +105,8 @@ export default tseslint.config(
           patterns: [
             noNode,
             {
-              regex: '/lib/(?!index\\.js$|errors\\.js$|checks\\.js$|builtin\\.js$|random\\.js$|read\\.js$|text\\.js$)',
+              regex:
+                '/lib/(?!index\\.js$|errors\\.js$|checks\\.js$|markup\\.js$|builtin\\.js$|random\\.js$|read\\.js$|text\\.js$)',
               message: "training knows lib's public API only.",
             },
           ],
@@ -106,7 +123,7 @@ export default tseslint.config(
           patterns: [
             noNode,
             {
-              regex: '/(lib/(?!index\\.js$|errors\\.js$|checks\\.js$)|(models|training)/(?!index\\.js$))',
+              regex: '/(lib/(?!index\\.js$|errors\\.js$|checks\\.js$|markup\\.js$)|(models|training)/(?!index\\.js$))',
               message: 'plot knows the public API of what it shows.',
             },
           ],
@@ -123,7 +140,8 @@ export default tseslint.config(
         {
           patterns: [
             {
-              regex: '/(lib/(?!errors\\.js$|checks\\.js$|random\\.js$)|models/|plot/|training/(?!index\\.js$))',
+              regex:
+                '/(lib/(?!errors\\.js$|checks\\.js$|markup\\.js$|random\\.js$)|models/|plot/|training/(?!index\\.js$))',
               message: 'sweep loads no tfjs.',
             },
           ],

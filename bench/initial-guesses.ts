@@ -7,6 +7,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {mkdirSync, writeFileSync} from 'node:fs';
 import {fileURLToPath} from 'node:url';
+import {lines, markup, verbatim} from '../lib/markup.js';
 import {StepRecord} from '../lib/adjoint/record.js';
 import type {ForceTerm, MechanicalSystem, Newton, Scheme, StepPoint} from '../lib/index.js';
 import {defineScheme, implicitMidpoint, mechanics, newton, simulate} from '../lib/index.js';
@@ -263,7 +264,6 @@ function chart(rows: readonly Row[], load: Load): string {
   });
   return lineChart({
     title: `${load.name}: error of a step after one iteration`,
-    id: `guess-${slug(load.name)}`,
     bare: true,
     height: chartHeight,
     series: [
@@ -278,13 +278,13 @@ function chart(rows: readonly Row[], load: Load): string {
 }
 
 const chartHeight = 280;
-const slug = (name: string): string => name.replace(/[^a-z]+/g, '-');
-
 /** The charts of all loads, one below the other, in one SVG. */
 function figure(rows: readonly Row[]): string {
   const height = chartHeight * loads.length;
-  const charts = loads.map((load, i) => chart(rows, load).replace('<svg ', `<svg y="${i * chartHeight}" `));
-  return `<svg class="chart" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 ${height}" width="720" height="${height}"><style>${chartStyle}</style>\n${charts.join('\n')}\n</svg>\n`;
+  const charts = loads.map((load, i) => chart(rows, load).replace('<svg ', `$&y="${i * chartHeight}" `));
+  return String(
+    markup`<svg class="chart" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 ${height}" width="720" height="${height}"><style>${verbatim(chartStyle)}</style>\n${lines(charts.map(verbatim))}\n</svg>\n`,
+  );
 }
 
 function page(rows: readonly Row[]): string {

@@ -4,11 +4,12 @@ import {createRequire} from 'node:module';
 import path from 'node:path';
 import {integrationOptions} from '../lib/checks.js';
 import {simulate as simulateSystem, type AnyTrajectory} from '../lib/index.js';
-import {animate, energyPlot, figure, jacobianPattern, phasePortrait, plot, sparsityPlot} from '../plot/index.js';
+import {animate, plot} from '../plot/index.js';
 import {identify as identifyParameters, readTable} from '../training/index.js';
 import {checkModel} from './check/check.js';
 import {measured} from './measured.js';
 import {loadModel, type ModelFile} from './model.js';
+import {runPage} from './run-page.js';
 import {filesOf, templates, type TemplateName} from './templates.js';
 import {Usage} from './usage.js';
 
@@ -150,33 +151,10 @@ export async function check(given: Given, out: Out): Promise<number> {
 
 export async function report(given: Given, out: Out): Promise<number> {
   const file = argument(given, 0, 'a model, such as model.ts');
-  const page = option(given, 'output') ?? 'report.html';
+  const page = option(given, 'output') ?? 'run.html';
   const model = await loadModel(file);
   const run = runOf(model);
-  const {system, initial, options} = model;
-  const pictures: [string, () => string][] = [
-    ['Over time', () => plot(run)],
-    ['Phase portrait', () => phasePortrait(run)],
-    ['Energy', () => energyPlot(run)],
-    [
-      "The step's matrix",
-      () => sparsityPlot(jacobianPattern(system, initial as never, {...options, steps: 1, t1: undefined} as never)),
-    ],
-    ['Motion', () => animate(run, {params: options.params as never}).strip()],
-  ];
-  const shown: string[] = [];
-  const left: string[] = [];
-  for (const [title, draw] of pictures) {
-    try {
-      shown.push(`<h2>${title}</h2>${figure(draw())}`);
-    } catch (error) {
-      left.push(`${title}: ${(error as Error).message}`);
-    }
-  }
-  const text = (words: string): string => words.replace(/&/g, '&amp;').replace(/</g, '&lt;');
-  const html = `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${text(path.basename(file))}</title>
-<style>body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color-scheme: light dark; } .soft { opacity: 0.7; }</style></head>
-<body><h1>${text(path.basename(file))}</h1><p>${text(String(run))}</p>${shown.join('\n')}${left.length === 0 ? '' : `<h2>Not shown</h2><ul class="soft">${left.map(line => `<li>${text(line)}</li>`).join('')}</ul>`}</body></html>\n`;
+  const {html, left} = runPage(path.basename(file), model, run);
   await save(page, html);
   out.json({...run.toJSON(), report: page, left});
   out.text(`${String(run)}\nwrote ${page}`);

@@ -68,7 +68,7 @@ const commands: {readonly [name: string]: Command} = {
     most: 1,
     usage: 'report <model.ts> [--output page.html]',
     what: 'runs a model and shows it on a page: series, phases, matrix, motion',
-    options: {output: 'file for the page; default report.html'},
+    options: {output: 'file for the page; default run.html'},
   },
   sweep: {
     run: sweep,

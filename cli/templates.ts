@@ -186,7 +186,7 @@ export function filesOf(template: TemplateName, name: string, from: string): {re
   };
   return {
     'package.json': `${JSON.stringify(manifest, null, 2)}\n`,
-    '.gitignore': 'node_modules/\nreport.html\nanimation.html\nwww/main.js\n',
+    '.gitignore': 'node_modules/\nreport.html\nrun.html\nanimation.html\nwww/main.js\n',
     ...own[template],
   };
 }

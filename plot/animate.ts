@@ -3,6 +3,7 @@
  * One animation is a page with a player, a cell of a notebook, a strip of frames for a paper, an SVG that moves by itself.
  */
 import {any, callable, count, object, oneOf, positive, refuseUnknownOptions, text} from '../lib/checks.js';
+import {markup} from '../lib/markup.js';
 import type {AnyTrajectory, Numeric} from '../lib/index.js';
 import {OptionError} from '../lib/index.js';
 import type {Figure, Ground, NearRun} from '../models/index.js';
@@ -92,9 +93,11 @@ export function animate(run: AnyTrajectory | NearRun, options: AnimateOptions = 
   const description =
     options.description
     ?? `${frames.points} points from t = ${frames.t[0].toPrecision(3)} to ${frames.t[frames.t.length - 1].toPrecision(3)} ${frames.unit}`;
-  const page = (): string => playerPage(frames, escaped(title), escaped(description), theme);
+  const page = (): string => playerPage(frames, title, description, theme);
   const cell = (): string =>
-    `<iframe srcdoc="${escaped(page())}" sandbox="allow-scripts" title="${escaped(title)}" style="width:100%;height:34rem;border:0"></iframe>`;
+    String(
+      markup`<iframe srcdoc="${page()}" sandbox="allow-scripts" title="${title}" style="width:100%;height:34rem;border:0"></iframe>`,
+    );
   const words = `Animation: ${description}`;
   return Object.defineProperties(
     {
@@ -115,9 +118,6 @@ export function animate(run: AnyTrajectory | NearRun, options: AnimateOptions = 
     },
   );
 }
-
-const escaped = (words: string): string =>
-  words.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/"/g, '&quot;');
 
 /** The chosen states as points on the grid. */
 function framesOf(run: AnyTrajectory | NearRun, figure: Figure, options: AnimateOptions): Frames {

@@ -3,6 +3,8 @@
  * picture's size, which is finer than a pixel. In space the view is axonometric and turned by the pointer or the arrow keys.
  */
 
+import {htmlPage, markup, scriptJson, verbatim} from '../lib/markup.js';
+
 /** What the script draws from. */
 export interface Frames {
   /** [frames] */
@@ -131,11 +133,7 @@ ${theme === 'auto' ? `@media (prefers-color-scheme: dark) { .player { ${dark} } 
 .player div { display: flex; gap: 10px; align-items: center; } .player button { font: inherit; width: 2.4rem; height: 2.2rem; color: inherit; background: none; border: 1px solid var(--soft); border-radius: 6px; } .player input { flex: 1; min-width: 4rem; accent-color: var(--spring); } .player output { min-width: 7.5em; font-variant-numeric: tabular-nums; text-align: right; }
 .player p { color: var(--soft); margin: 8px 0 0; font-size: 12px; }`;
 
-/** Only its own style and script run, and nothing is loaded. */
-const POLICY =
-  "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
-
-/** The page, whole. @param title and description as escaped text */
+/** The page, whole. */
 export function playerPage(
   frames: Frames,
   title: string,
@@ -146,19 +144,10 @@ export function playerPage(
     frames.dim === 3
       ? 'Space plays, Shift with ← → steps, arrows or dragging turn the view.'
       : 'Space plays, ← → step, Home and End.';
-  return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta http-equiv="Content-Security-Policy" content="${POLICY}">
-<title>${title}</title><style>
-${style(theme)}
-</style></head>
-<body class="player">
-<h1>${title}</h1>
+  const body = markup`<h1>${title}</h1>
 <canvas tabindex="0" role="img" aria-label="${description}"></canvas>
 <div><button type="button" aria-label="Play"><svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true"><path fill="currentColor" d="M4 2v12l10-6z"/></svg></button><input type="range" min="0" max="${frames.t.length - 1}" value="0" aria-label="Time"><output></output></div>
-<p>${keys}</p>
-<script>
-(${script})(document.body, ${JSON.stringify(frames)});
-</script>
-</body></html>
-`;
+<p>${keys}</p>`;
+  const start = markup`(${verbatim(script)})(document.body, ${scriptJson(frames)});`;
+  return htmlPage({title, style: style(theme), body, name: 'player', script: start});
 }

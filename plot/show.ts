@@ -1,5 +1,6 @@
 /** Pictures where they are looked at: with a caption in a page, as the value of a notebook's cell. */
 import {requireValue, text} from '../lib/checks.js';
+import {markup, verbatim} from '../lib/markup.js';
 import type {MediaBundle} from '../training/index.js';
 
 /** A cell value that a Jupyter kernel shows as HTML. */
@@ -22,11 +23,10 @@ const style = `.stiffgrad-figure { margin: 0; padding: 8px; overflow-x: auto; ba
 export function figure(picture: string, caption = ''): string {
   requireValue(picture, text, 'figure: the picture');
   requireValue(caption, text, 'figure: the caption');
-  return `<figure class="stiffgrad-figure"><style>${style}</style>${picture}${caption === '' ? '' : `<figcaption>${escaped(caption)}</figcaption>`}</figure>`;
+  return String(
+    markup`<figure class="stiffgrad-figure"><style>${verbatim(style)}</style>${verbatim(picture)}${caption === '' ? '' : markup`<figcaption>${caption}</figcaption>`}</figure>`,
+  );
 }
-
-const escaped = (sentence: string): string =>
-  sentence.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
 
 /** SVG or HTML, a `plot(…)` or `fit.html({fragment: true})`, as the value of a cell: the kernel renders it. */
 export function show(picture: string, caption = ''): Shown {

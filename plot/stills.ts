@@ -1,4 +1,5 @@
 /** Frames of an animation as SVG: side by side for a paper, and one that moves by itself (SMIL's `animate`, without a script). */
+import {markup, verbatim, type Content, type Markup} from '../lib/markup.js';
 import type {Frames} from './player.js';
 
 /** What a picture says of itself, and its colours. */
@@ -14,14 +15,17 @@ const rules = `.still path { fill: none; stroke-linejoin: round; stroke-linecap:
 .still .balls { stroke: var(--ball); } .still .fixed { stroke: var(--soft); stroke-width: 8; stroke-linecap: square; } .still .ground { stroke: var(--soft); stroke-width: 1.5; } .still .grid { stroke-width: 0.5; } .still .trail { stroke: var(--trail); stroke-width: 1.2; } .still .forces { fill: var(--force); }
 .still text { fill: var(--soft); font: 12px system-ui, sans-serif; }`;
 
-const styleOf = (theme: Words['theme']): string =>
-  `<style>.still { ${theme === 'dark' ? dark : light} }${theme === 'auto' ? ` @media (prefers-color-scheme: dark) { .still { ${dark} } }` : ''}\n${rules}</style>`;
+const styleOf = (theme: Words['theme']): Markup => {
+  const colours = `.still { ${theme === 'dark' ? dark : light} }`;
+  const dimmed = theme === 'auto' ? ` @media (prefers-color-scheme: dark) { .still { ${dark} } }` : '';
+  return markup`<style>${verbatim(`${colours}${dimmed}\n${rules}`)}</style>`;
+};
 
-const escaped = (words: string): string =>
-  words.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;').replace(/"/g, '&quot;');
-
-const open = (width: number, height: number, {title, description, theme}: Words): string =>
-  `<svg class="still" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img"><title>${escaped(title)}</title><desc>${escaped(description)}</desc>${styleOf(theme)}`;
+/** A picture with its name, its description and its style. */
+const picture = (width: number, height: number, {title, description, theme}: Words, content: Content): string =>
+  String(
+    markup`<svg class="still" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img"><title>${title}</title><desc>${description}</desc>${styleOf(theme)}${content}</svg>`,
+  );
 
 /** The view of figures in space, as the player begins. */
 const [TURN, TILT] = [-0.6, 0.35];
@@ -105,7 +109,7 @@ const WOUND = 40;
 
 interface Layer {
   readonly name: 'springs' | 'rods' | 'balls' | 'fixed' | 'forces';
-  readonly style: string;
+  readonly style: Content;
   readonly d: (frame: number) => string;
 }
 
@@ -124,14 +128,14 @@ function layersOf(frames: Frames, view: View): Layer[] {
     {name: 'rods', style: '', d: k => rods.map(([i, j]) => join([view.place(k, i), view.place(k, j)])).join('')},
     ...sizes.map((size): Layer => ({
       name: 'balls',
-      style: ` style="stroke-width:${size > 0 ? px(2 * size * view.scale) : thin ? 3 : 9}"`,
+      style: markup` style="stroke-width:${size > 0 ? px(2 * size * view.scale) : thin ? 3 : 9}"`,
       d: k =>
         dots(
           free.filter(i => radius[i] === size),
           k,
         ),
     })),
-    {name: 'fixed', style: thin ? ' style="stroke-width:4"' : '', d: k => dots(fixed, k)},
+    {name: 'fixed', style: thin ? verbatim(' style="stroke-width:4"') : '', d: k => dots(fixed, k)},
     {
       name: 'forces',
       style: '',
@@ -144,18 +148,16 @@ function layersOf(frames: Frames, view: View): Layer[] {
   return layers.filter(({d}) => d(0) !== '');
 }
 
-const ground = (frames: Frames, view: View): string =>
-  frames.ground
-    .map(
-      (_, line) =>
-        `<path class="${frames.dim === 2 ? 'ground' : 'ground grid'}" d="${join([view.ground(line, 0), view.ground(line, 1)])}"/>`,
-    )
-    .join('');
+const ground = (frames: Frames, view: View): Markup[] =>
+  frames.ground.map(
+    (_, line) =>
+      markup`<path class="${frames.dim === 2 ? 'ground' : 'ground grid'}" d="${join([view.ground(line, 0), view.ground(line, 1)])}"/>`,
+  );
 
-function trail(frames: Frames, view: View, to: number): string {
-  return frames.trails
-    .map(i => `<path class="trail" d="${join(Array.from({length: to + 1}, (_, k) => view.place(k, i)))}"/>`)
-    .join('');
+function trail(frames: Frames, view: View, to: number): Markup[] {
+  return frames.trails.map(
+    i => markup`<path class="trail" d="${join(Array.from({length: to + 1}, (_, k) => view.place(k, i)))}"/>`,
+  );
 }
 
 /** The frames with each kept one's forces as their mean since the kept one before: no impact falls between two pictures. */
@@ -191,10 +193,12 @@ export function strip(frames: Frames, count: number, words: Words): string {
   const {height} = viewOf(frames, CELL);
   const pictures = kept.map((frame, k) => {
     const view = viewOf(frames, CELL, k * CELL);
-    const layers = layersOf(frames, view).map(({name, style, d}) => `<path class="${name}"${style} d="${d(frame)}"/>`);
-    return `<svg x="0" y="0" width="${kept.length * CELL}" height="${height}">${ground(frames, view)}${trail(frames, view, frame)}${layers.join('')}</svg><text x="${k * CELL + CELL / 2}" y="${height + 14}" text-anchor="middle">${frames.t[frame].toFixed(2)} ${escaped(frames.unit)}</text>`;
+    const layers = layersOf(frames, view).map(
+      ({name, style, d}) => markup`<path class="${name}"${style} d="${d(frame)}"/>`,
+    );
+    return markup`<svg x="0" y="0" width="${kept.length * CELL}" height="${height}">${ground(frames, view)}${trail(frames, view, frame)}${layers}</svg><text x="${k * CELL + CELL / 2}" y="${height + 14}" text-anchor="middle">${frames.t[frame].toFixed(2)} ${frames.unit}</text>`;
   });
-  return `${open(kept.length * CELL, height + 20, words)}${pictures.join('')}</svg>`;
+  return picture(kept.length * CELL, height + 20, words, pictures);
 }
 
 /** One picture whose paths take the forms of all frames, over and over. */
@@ -206,10 +210,10 @@ export function moving(all: Frames, count: number, width: number, words: Words):
   const layers = layersOf(frames, view).map(({name, style, d}) => {
     const values = kept.map(d);
     const moves = values.some(value => value !== values[0]);
-    const start = `<path class="${name}"${style} d="${values[0]}"`;
+    const start = markup`<path class="${name}"${style} d="${values[0]}"`;
     return moves
-      ? `${start}><animate attributeName="d" dur="${seconds}s" repeatCount="indefinite" values="${values.join(';')}"/></path>`
-      : `${start}/>`;
+      ? markup`${start}><animate attributeName="d" dur="${seconds}s" repeatCount="indefinite" values="${values.join(';')}"/></path>`
+      : markup`${start}/>`;
   });
-  return `${open(width, view.height, words)}${ground(frames, view)}${layers.join('')}</svg>`;
+  return picture(width, view.height, words, [ground(frames, view), layers]);
 }

@@ -7,6 +7,7 @@ import path from 'node:path';
 import * as tf from '@tensorflow/tfjs';
 import {scenes} from '../demo/src/scenes.js';
 import {simulate} from '../lib/index.js';
+import {markup, verbatim} from '../lib/markup.js';
 import {animate, plot} from '../plot/index.js';
 
 const root = path.join(import.meta.dirname, '..');
@@ -58,10 +59,10 @@ const unescaped = (text: string): string =>
     .replace(/&lt;/g, '<')
     .replace(/&gt;/g, '>')
     .replace(/&quot;/g, '"')
+    .replace(/&#39;/g, "'")
     .replace(/&amp;/g, '&');
 
-const attribute = (text: string): string =>
-  text.replace(/&/g, '&amp;').replace(/"/g, '&quot;').replace(/</g, '&lt;').replace(/\s+/g, ' ').trim();
+const attribute = (text: string): string => text.replace(/\s+/g, ' ').trim();
 
 /** The pictures of a text one after the other; a strip of frames has others inside. */
 function picturesOf(html: string): string[] {
@@ -84,17 +85,21 @@ async function shown({text, data}: Output, name: string): Promise<string> {
     const parts: string[] = [];
     for (const [k, svg] of picturesOf(html).entries()) {
       await save(at('public/notebooks', `${name}-${k}.svg`), svg);
-      parts.push(`<PictureOf src="/notebooks/${name}-${k}.svg" alt="${attribute(words)}" />`);
+      parts.push(String(markup`<PictureOf src="/notebooks/${name}-${k}.svg" alt="${attribute(words)}" />`));
     }
     const caption = /<figcaption>([^<]*)<\/figcaption>/.exec(html)?.[1];
     return [...parts, ...(caption === undefined ? [] : [`*${caption}*`])].join('\n\n');
   }
   const whole =
     player === undefined
-      ? `<!doctype html><html lang="en"><meta charset="utf-8"><title>${attribute(words)}</title><body style="font:15px/1.5 system-ui,sans-serif;color-scheme:light dark">${html}</body></html>`
+      ? String(
+          markup`<!doctype html><html lang="en"><meta charset="utf-8"><title>${attribute(words)}</title><body style="font:15px/1.5 system-ui,sans-serif;color-scheme:light dark">${verbatim(html)}</body></html>`,
+        )
       : unescaped(player);
   await save(at('public/notebooks', `${name}.html`), whole);
-  return `<FrameOf src="/notebooks/${name}.html" title="${attribute(words).slice(0, 160)}" height="${player === undefined ? 900 : 480}" />`;
+  return String(
+    markup`<FrameOf src="/notebooks/${name}.html" title="${attribute(words).slice(0, 160)}" height="${player === undefined ? 900 : 480}" />`,
+  );
 }
 
 /** What a cell prints while it runs comes in pieces. */
@@ -143,7 +148,9 @@ async function gallery(): Promise<void> {
     for (const [k, picture] of pictures.entries()) {
       await save(at('public/gallery', `${id}-${k}.svg`), picture);
       parts.push(
-        `<PictureOf src="/gallery/${id}-${k}.svg" alt="${attribute(`${title}: ${pictures.length > 1 && k === 0 ? 'its motion' : what.label}`)}" />`,
+        String(
+          markup`<PictureOf src="/gallery/${id}-${k}.svg" alt="${title}: ${pictures.length > 1 && k === 0 ? 'its motion' : what.label}" />`,
+        ),
       );
     }
     run.dispose();

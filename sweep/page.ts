@@ -6,6 +6,7 @@
 import {writeFile} from 'node:fs/promises';
 import {callable, nonNegative, object, refuseUnknownOptions} from '../lib/checks.js';
 import {DataError} from '../lib/errors.js';
+import {htmlPage, markup, type Markup} from '../lib/markup.js';
 import {numbersOf} from './collect.js';
 import {writeWhole} from './files.js';
 import type {Row, Store} from './store.js';
@@ -55,15 +56,13 @@ export async function sweepPage(store: Store, options: PageOptions = {}): Promis
     damaged = error.message;
   }
   const causes = new Map<string, number>();
-  const failures: string[] = [];
+  const failures: Markup[] = [];
   for await (const failure of store.unresolved()) {
     if (!ofSweep(failure)) continue;
     const {case: one, cause, error} = failure;
     causes.set(cause, (causes.get(cause) ?? 0) + 1);
     if (failures.length < mostFailures)
-      failures.push(
-        `<tr><td>${cause}</td><td>${escaped(JSON.stringify(one))}</td><td>${escaped(error.message)}</td></tr>`,
-      );
+      failures.push(markup`<tr><td>${cause}</td><td>${JSON.stringify(one)}</td><td>${error.message}</td></tr>`);
   }
   const failed = [...causes.values()].reduce((sum, count) => sum + count, 0);
   const done = progress?.done ?? (await store.status()).done;
@@ -83,16 +82,15 @@ export async function sweepPage(store: Store, options: PageOptions = {}): Promis
           ],
         ] as [string, string][])),
   ];
-  return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">${refresh > 0 ? `<meta http-equiv="refresh" content="${refresh}">` : ''}<title>${done} done</title>
-<style>body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color-scheme: light dark; } td, th { padding: 0 1rem 0 0; text-align: left; vertical-align: top; } svg { max-width: 100%; } svg text { fill: currentColor; font-size: 12px; }</style></head>
-<body><h1>Sweep</h1>
-<table>${facts.map(([name, value]) => `<tr><th>${name}</th><td>${escaped(value)}</td></tr>`).join('')}</table>
+  const body = markup`<h1>Sweep</h1>
+<table>${facts.map(([name, value]) => markup`<tr><th>${name}</th><td>${value}</td></tr>`)}</table>
 ${ranked.length > 1 ? parallelCoordinates(ranked) : ''}
-${failures.length === 0 ? '' : `<h2>Failures</h2><table>${failures.join('')}</table>`}
-</body></html>
-`;
+${failures.length === 0 ? '' : markup`<h2>Failures</h2><table>${failures}</table>`}`;
+  return htmlPage({title: `${done} done`, style: STYLE, body, refresh: refresh > 0 ? refresh : undefined});
 }
+
+const STYLE = `body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color-scheme: light dark; }
+td, th { padding: 0 1rem 0 0; text-align: left; vertical-align: top; } svg { max-width: 100%; } svg text { fill: currentColor; font-size: 12px; }`;
 
 /** The first number of a result by its name, or NaN. */
 function firstNumber(row: Row): number {
@@ -101,7 +99,7 @@ function firstNumber(row: Row): number {
 }
 
 /** One axis a number of the cases, the last one for the objective; good lines are drawn over bad ones. */
-function parallelCoordinates(ranked: readonly {readonly row: Row; readonly value: number}[]): string {
+function parallelCoordinates(ranked: readonly {readonly row: Row; readonly value: number}[]): Markup {
   const finite = ranked.filter(({value}) => Number.isFinite(value));
   // The best ones, and a fair sample of the others.
   const stride = Math.max(1, Math.ceil(finite.length / mostLines));
@@ -131,13 +129,13 @@ function parallelCoordinates(ranked: readonly {readonly row: Row; readonly value
     );
     // From blue, bad, to red, good.
     const hue = 220 + (140 * i) / Math.max(1, lines.length - 1);
-    return `<polyline points="${points.join(' ')}" fill="none" stroke="hsl(${hue.toFixed(0)} 70% 50%)" stroke-opacity="0.5"/>`;
+    return markup`<polyline points="${points.join(' ')}" fill="none" stroke="hsl(${hue.toFixed(0)} 70% 50%)" stroke-opacity="0.5"/>`;
   });
   const ruled = shown.map(
     ({high, low, name, x}) =>
-      `<line x1="${x}" x2="${x}" y1="${margin}" y2="${height - margin}" stroke="currentColor"/><text x="${x}" y="15" text-anchor="middle">${escaped(name)}</text><text x="${x}" y="30" text-anchor="middle">${high.toPrecision(4)}</text><text x="${x}" y="${height - 20}" text-anchor="middle">${low.toPrecision(4)}</text>`,
+      markup`<line x1="${x}" x2="${x}" y1="${margin}" y2="${height - margin}" stroke="currentColor"/><text x="${x}" y="15" text-anchor="middle">${name}</text><text x="${x}" y="30" text-anchor="middle">${high.toPrecision(4)}</text><text x="${x}" y="${height - 20}" text-anchor="middle">${low.toPrecision(4)}</text>`,
   );
-  return `<h2>Cases and results</h2><svg viewBox="0 0 ${width} ${height}" role="img" aria-label="Parallel coordinates of ${lines.length} cases">${paths.join('')}${ruled.join('')}</svg>`;
+  return markup`<h2>Cases and results</h2><svg viewBox="0 0 ${width} ${height}" role="img" aria-label="Parallel coordinates of ${lines.length} cases">${paths}${ruled}</svg>`;
 }
 
 /** Seconds in the units of a reader. */
@@ -145,5 +143,3 @@ export function duration(seconds: number): string {
   if (seconds < 90) return `${Math.ceil(seconds)} s`;
   return seconds < 5400 ? `${Math.ceil(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
 }
-
-const escaped = (text: string): string => text.replace(/&/g, '&amp;').replace(/</g, '&lt;');

@@ -2,6 +2,7 @@
  * How a notebook shows a run: as stiffgrad/plot draws it where that is loaded, as a line where it is not. Nothing is
  * loaded from here: a second copy of this library, which a bundle beside an installed package would be, must not arise.
  */
+import {markup} from '../markup.js';
 
 /** The form that notebooks display: texts by media type. */
 export interface DisplayedTexts {
@@ -19,11 +20,11 @@ export function displayRunsWith<Run>(display: (run: Run) => DisplayedTexts): voi
 }
 
 export function displayed(run: {toString(): string}): DisplayedTexts {
-  const text = String(run);
-  return (
-    drawn?.(run as never) ?? {
-      'text/plain': text,
-      'text/html': `<p><code>${text.replace(/&/g, '&amp;').replace(/</g, '&lt;')}</code></p><p>Import stiffgrad/plot once to see it as a picture.</p>`,
-    }
-  );
+  return drawn?.(run as never) ?? written(String(run));
 }
+
+/** The sentence of a run. */
+export const written = (text: string): DisplayedTexts => ({
+  'text/plain': text,
+  'text/html': String(markup`<p><code>${text}</code></p><p>Import stiffgrad/plot once to see it as a picture.</p>`),
+});

@@ -1,7 +1,7 @@
 /** A strict reader of markup, for tests: every tag closed in order, every attribute quoted, no stray character. */
 
 /** HTML elements that are never closed. */
-const empty = new Set(['meta', 'br', 'hr', 'link', 'img']);
+const empty = new Set(['meta', 'br', 'hr', 'link', 'img', 'input']);
 
 /** Names of the elements in document order; throws where the markup is not well formed. */
 export function elementsOf(markup: string): string[] {

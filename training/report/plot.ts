@@ -19,6 +19,7 @@ import {
   text,
   type Checks,
 } from '../../lib/checks.js';
+import {lines, markup, verbatim, type Content, type Markup} from '../../lib/markup.js';
 import {decimate, distinctPixels} from './decimate.js';
 import {numberText} from './number-text.js';
 import {layAxis, type Axis, type LaidAxis} from './plot-axis.js';
@@ -65,7 +66,7 @@ export interface Chart {
   /** In CSS pixels; default 720 × 300. */
   readonly width?: number;
   readonly height?: number;
-  /** Prefix of the ids inside; needed where one page holds two charts of one title. */
+  /** Of the `<svg>` element; default none. Nothing in a chart refers to an id, so that a page may hold any number of charts. */
   readonly id?: string;
   /** Without its own style rules, for a page that has `chartStyle` already. */
   readonly bare?: boolean;
@@ -107,8 +108,13 @@ interface Frame {
  * @throws OptionError 'bad-option' for what would not be such text: a chart may come from JSON that nobody checked
  */
 export function lineChart(chart: Chart): string {
+  return String(chartElement(chart));
+}
+
+/** The same as an element for a page. */
+export function chartElement(chart: Chart): Markup {
   check(chart);
-  const {width = 720, height = 300, id = slug(chart.title), theme = 'auto'} = chart;
+  const {width = 720, height = 300, id, theme = 'auto'} = chart;
   const legend = legendRows(chart, width);
   const [xRange, yRange] = ranges(chart);
   const top = MARGIN.top + LEGEND_LINE * legend.length;
@@ -118,16 +124,17 @@ export function lineChart(chart: Chart): string {
   const left = 26 + TICK_CHARACTER * Math.max(...y.ticks.map(({text}) => text.length), 6);
   const {x, right} = layHorizontal(chart.x, xRange, left, width);
   const frame: Frame = {left, right, top, bottom};
-  const clip = `${id}-clip`;
-  return [
-    `<svg class="chart${theme === 'auto' ? '' : ` ${theme}`}" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-labelledby="${id}-title ${id}-desc">`,
-    `<title id="${id}-title">${escapeXml(chart.title)}</title><desc id="${id}-desc">${escapeXml(chart.description ?? describe(chart, x, y))}</desc>`,
-    chart.bare === true ? '' : `<style>${chartStyle}</style>`,
-    `<clipPath id="${clip}"><rect x="${px(frame.left - 3)}" y="${frame.top - 3}" width="${px(frame.right - frame.left + 6)}" height="${frame.bottom - frame.top + 6}"/></clipPath>`,
-    `<text class="heading" x="${px(frame.left)}" y="14">${escapeXml(chart.title)}</text>`,
+  const [from, above] = [frame.left - 3, frame.top - 3];
+  const [across, down] = [frame.right - frame.left + 6, frame.bottom - frame.top + 6];
+  return lines([
+    markup`<svg class="chart${theme === 'auto' ? '' : ` ${theme}`}"${id === undefined ? '' : markup` id="${id}"`} xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img">`,
+    markup`<title>${chart.title}</title><desc>${chart.description ?? describe(chart, x, y)}</desc>`,
+    chart.bare === true ? '' : markup`<style>${verbatim(chartStyle)}</style>`,
+    markup`<text class="heading" x="${px(frame.left)}" y="14">${chart.title}</text>`,
     ...drawLegend(legend, frame),
     ...drawAxes(x, y, frame, height),
-    `<g clip-path="url(#${clip})">`,
+    // What is drawn ends at the frame. A clipPath would need an id, of which one page may hold two; the style keeps rules of the page for svg away.
+    markup`<svg x="${px(from)}" y="${above}" width="${px(across)}" height="${down}" viewBox="${px(from)} ${above} ${px(across)} ${down}" style="width:${px(across)}px;height:${down}px;max-width:none;overflow:hidden">`,
     ...chart.series.map((series, i) =>
       drawSeries(
         series,
@@ -138,10 +145,8 @@ export function lineChart(chart: Chart): string {
       ),
     ),
     ...(chart.levels ?? []).filter(level => Number.isFinite(level.y)).map(level => drawLevel(level, y, frame)),
-    '</g></svg>',
-  ]
-    .filter(part => part !== '')
-    .join('\n');
+    verbatim('</svg></svg>'),
+  ]);
 }
 
 const styles: readonly string[] = [
@@ -315,69 +320,69 @@ function legendRows({series, legend = series.length > 1}: Chart, width: number):
   return rows;
 }
 
-function drawLegend(rows: readonly (readonly LegendEntry[])[], {left}: Frame): string[] {
+function drawLegend(rows: readonly (readonly LegendEntry[])[], {left}: Frame): Markup[] {
   return rows.flatMap((row, r) =>
     row.map(({name, style, color, x, shaded}) => {
       const [from, y] = [left + x, MARGIN.top + 6 + LEGEND_LINE * r];
       if (shaded)
-        return `${CIVIDIS.map((shade, i) => `<path class="s cells" style="fill:${shade}" d="M${px(from + 5 * i)} ${y + 5}v-10h5v10z"/>`).join('')}<text x="${px(from + 34)}" y="${y + 4}">${escapeXml(name)}</text>`;
+        return markup`${CIVIDIS.map((shade, i) => markup`<path class="s cells" style="fill:${shade}" d="M${px(from + 5 * i)} ${y + 5}v-10h5v10z"/>`)}<text x="${px(from + 34)}" y="${y + 4}">${name}</text>`;
       const sample =
         style === 'points'
           ? `M${px(from + 14)} ${y}h0`
           : style === 'bars' || style === 'band' || style === 'cells'
             ? `M${px(from + 3)} ${y + 5}v-10h22v10z`
             : `M${px(from)} ${y}h28`;
-      return `<path class="s ${style}" ${paint(style, color)} d="${sample}"/><text x="${px(from + 34)}" y="${y + 4}">${escapeXml(name)}</text>`;
+      return markup`<path class="s ${style}" ${paint(style, color)} d="${sample}"/><text x="${px(from + 34)}" y="${y + 4}">${name}</text>`;
     }),
   );
 }
 
-function drawAxes(x: LaidAxis, y: LaidAxis, {left, right, top, bottom}: Frame, height: number): string[] {
+function drawAxes(x: LaidAxis, y: LaidAxis, {left, right, top, bottom}: Frame, height: number): Markup[] {
   const horizontal = y.ticks.map(({value}) => `M${px(left)} ${px(y.at(value))}H${px(right)}`).join('');
   const vertical = x.ticks.map(({value}) => `M${px(x.at(value))} ${bottom}v5`).join('');
   const middle = (top + bottom) / 2;
   return [
-    `<path class="grid" d="${horizontal}"/><path class="frame" d="M${px(left)} ${bottom}H${px(right)}${vertical}"/>`,
+    markup`<path class="grid" d="${horizontal}"/><path class="frame" d="M${px(left)} ${bottom}H${px(right)}${vertical}"/>`,
     ...y.ticks.map(
       ({value, text}) =>
-        `<text class="tick" x="${px(left - 6)}" y="${px(y.at(value) + 4)}" text-anchor="end">${escapeXml(text)}</text>`,
+        markup`<text class="tick" x="${px(left - 6)}" y="${px(y.at(value) + 4)}" text-anchor="end">${text}</text>`,
     ),
     ...x.ticks.map(
       ({value, text}) =>
-        `<text class="tick" x="${px(x.at(value))}" y="${bottom + 18}" text-anchor="middle">${escapeXml(text)}</text>`,
+        markup`<text class="tick" x="${px(x.at(value))}" y="${bottom + 18}" text-anchor="middle">${text}</text>`,
     ),
-    `<text x="${px((left + right) / 2)}" y="${height - 4}" text-anchor="middle">${escapeXml(x.title)}</text>`,
-    `<text transform="translate(12 ${px(middle)}) rotate(-90)" text-anchor="middle">${escapeXml(y.title)}</text>`,
+    markup`<text x="${px((left + right) / 2)}" y="${height - 4}" text-anchor="middle">${x.title}</text>`,
+    markup`<text transform="translate(12 ${px(middle)}) rotate(-90)" text-anchor="middle">${y.title}</text>`,
   ];
 }
 
-function drawLevel({y: value, name}: Level, y: LaidAxis, {left, right}: Frame): string {
+function drawLevel({y: value, name}: Level, y: LaidAxis, {left, right}: Frame): Markup {
   const at = px(y.at(value));
   const text =
     name === undefined
       ? ''
-      : `<text class="level" x="${px(right - 4)}" y="${px(y.at(value) - 5)}" text-anchor="end">${escapeXml(name)}</text>`;
-  return `<path class="levelline" d="M${px(left)} ${at}H${px(right)}"/>${text}`;
+      : markup`<text class="level" x="${px(right - 4)}" y="${px(y.at(value) - 5)}" text-anchor="end">${name}</text>`;
+  return markup`<path class="levelline" d="M${px(left)} ${at}H${px(right)}"/>${text}`;
 }
 
 /** On colours of a scale a line has a casing, as roads have on maps. */
-function drawSeries(series: Series, index: number, x: LaidAxis, y: LaidAxis, cased: boolean): string {
+function drawSeries(series: Series, index: number, x: LaidAxis, y: LaidAxis, cased: boolean): Markup {
   const {style = 'line'} = series;
   const xs = Float64Array.from(series.x, x.at);
   const ys = Float64Array.from(series.y, value => (Number.isFinite(value) ? y.at(value) : NaN));
-  const name = `<title>${escapeXml(series.name)}</title>`;
-  if (style === 'cells') return drawCells(series, colorOf(series.color, index), x, y, name);
+  const name = markup`<title>${series.name}</title>`;
+  if (style === 'cells') return markup`${drawCells(series, colorOf(series.color, index), x, y, name)}`;
   if (style === 'band')
-    return `<path class="s band" ${paint(style, colorOf(series.color, index))} d="${bandShape(
+    return markup`<path class="s band" ${paint(style, colorOf(series.color, index))} d="${bandShape(
       xs,
       ys,
       Float64Array.from(series.low ?? [], value => (Number.isFinite(value) ? y.at(value) : NaN)),
     )}">${name}</path>`;
   const d = shape(style, xs, ys, y.at(Math.max(0, y.domain[0])));
   const casing = cased
-    ? `<path class="s casing" style="stroke:var(--halo);stroke-width:${style === 'points' ? 8 : 5}" d="${d}"/>`
+    ? markup`<path class="s casing" style="stroke:var(--halo);stroke-width:${style === 'points' ? 8 : 5}" d="${d}"/>`
     : '';
-  return `${casing}<path class="s ${style}" ${paint(style, colorOf(series.color, index))} d="${d}">${name}</path>`;
+  return markup`${casing}<path class="s ${style}" ${paint(style, colorOf(series.color, index))} d="${d}">${name}</path>`;
 }
 
 /** Between two lines; of long records as many places as there are pixels. */
@@ -403,7 +408,7 @@ const shadeOf = scaleLinear<string>(
 );
 
 /** Squares of a grid, in data's own size; those of one shade are one path. */
-function drawCells({x, y, value}: Series, color: number, xAxis: LaidAxis, yAxis: LaidAxis, name: string): string {
+function drawCells({x, y, value}: Series, color: number, xAxis: LaidAxis, yAxis: LaidAxis, name: Markup): Markup[] {
   const [width, height] = [spacing(x), spacing(y)];
   const [low, high] = value === undefined ? [0, 1] : range([value], false);
   const shades = new Map<number, string[]>();
@@ -418,11 +423,10 @@ function drawCells({x, y, value}: Series, color: number, xAxis: LaidAxis, yAxis:
     if (same === undefined) shades.set(shade, [d]);
     else same.push(d);
   }
-  const paths = [...shades].map(
+  return [...shades].map(
     ([shade, d]) =>
-      `<path class="s cells" style="fill:${shade < 0 ? `var(--c${color})` : shadeOf(shade)}" d="${d.join('')}">${name}</path>`,
+      markup`<path class="s cells" style="fill:${shade < 0 ? `var(--c${color})` : shadeOf(shade)}" d="${d.join('')}">${name}</path>`,
   );
-  return paths.join('');
 }
 
 function shape(style: SeriesStyle, x: Float64Array, y: Float64Array, zero: number): string {
@@ -451,11 +455,11 @@ function isAscending(x: Float64Array): boolean {
   return true;
 }
 
-function paint(style: SeriesStyle, color: number): string {
+function paint(style: SeriesStyle, color: number): Content {
   if (style === 'underlay') return '';
   const stroke = `stroke:var(--c${color})`;
-  if (style === 'band' || style === 'cells') return `style="fill:var(--c${color})"`;
-  return style === 'bars' ? `style="${stroke};fill:var(--c${color})"` : `style="${stroke}"`;
+  if (style === 'band' || style === 'cells') return markup`style="fill:var(--c${color})"`;
+  return style === 'bars' ? markup`style="${stroke};fill:var(--c${color})"` : markup`style="${stroke}"`;
 }
 
 function colorOf(color: number | undefined, index: number): number {
@@ -473,26 +477,4 @@ function describe({series}: Chart, x: LaidAxis, y: LaidAxis): string {
 /** A tenth of a pixel is finer than a screen shows. */
 function px(value: number): string {
   return String(Math.round(value * 10) / 10);
-}
-
-function slug(title: string): string {
-  return `chart-${title
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-|-$/g, '')}`;
-}
-
-/** Text as it may stand in XML and HTML, in an element or a quoted attribute. */
-export function escapeXml(text: string): string {
-  const entities: Readonly<Record<string, string>> = {
-    '&': '&amp;',
-    '<': '&lt;',
-    '>': '&gt;',
-    '"': '&quot;',
-    "'": '&#39;',
-  };
-  // Control characters other than tab and line ends are forbidden in XML 1.0.
-  return text
-    .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, '\ufffd')
-    .replace(/[&<>"']/g, character => entities[character]);
 }

@@ -15,10 +15,11 @@ import {
   text,
   type Checks,
 } from '../../lib/checks.js';
+import {htmlPage, lines, markup, verbatim, type Content, type Markup} from '../../lib/markup.js';
 import {filesystem, nodePath, reasonOf} from '../data/filesystem.js';
 import {writeWhole} from '../data/write-whole.js';
 import {errorText, fixedText, measuredText, numberText} from './number-text.js';
-import {escapeXml, lineChart, type Chart, type Series} from './plot.js';
+import {chartElement, type Chart, type Series} from './plot.js';
 import {reportStyle} from './report-style.js';
 import {autocorrelation, goodnessOfFit, histogram} from './residual-statistics.js';
 import {quantityText} from './units.js';
@@ -76,42 +77,41 @@ const Z95 = 1.959963984540054;
 
 /** The page as text. */
 export function renderReport(report: Report): string {
-  const main = mainPart(report);
-  return [
-    `<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta http-equiv="Content-Security-Policy" content="${POLICY}">`,
-    `<title>${escapeXml(report.title)}</title>\n<style>\n${reportStyle}\n</style>\n</head>\n<body class="report">`,
-    main,
-    '</body>\n</html>\n',
-  ].join('\n');
+  return htmlPage({title: report.title, style: reportStyle, body: mainPart(report), name: 'report'});
 }
 
 /** The same as a fragment with its own style, for a cell of a notebook or a place in a page. */
 export function renderFragment(report: Report): string {
-  return `<div class="report">\n<style>\n${reportStyle}\n.report { main { padding: 1rem 1.25rem 1.5rem; } }\n</style>\n${mainPart(report)}\n</div>\n`;
+  return String(markup`<div class="report">
+<style>
+${verbatim(reportStyle)}
+.report { main { padding: 1rem 1.25rem 1.5rem; } }
+</style>
+${mainPart(report)}
+</div>
+`);
 }
 
-function mainPart(report: Report): string {
+function mainPart(report: Report): Markup {
   check(report);
   const {title, description, fits, history = [], correlation} = report;
-  return [
-    '<main>',
-    `<header><h1>${escapeXml(title)}</h1>${description === undefined ? '' : `<p class="soft">${escapeXml(description)}</p>`}</header>`,
+  return lines([
+    verbatim('<main>'),
+    markup`<header><h1>${title}</h1>${description === undefined ? '' : markup`<p class="soft">${description}</p>`}</header>`,
     warnings(report),
     facts(report),
     report.parameters.length === 0 ? '' : section('Parameters', parameterTable(report)),
-    ...(report.charts ?? []).map((chart, i) => chartSection(chart, i)),
-    ...fits.map((fit, i) => section(fits.length > 1 ? `Fit: ${fit.name}` : 'Fit', fitFigures(fit, i))),
+    ...(report.charts ?? []).map(chartSection),
+    ...fits.map(fit => section(fits.length > 1 ? `Fit: ${fit.name}` : 'Fit', fitFigures(fit))),
     fits.length === 0 ? '' : section('Goodness of fit', goodnessTable(fits)),
     history.length < 2 ? '' : section('Convergence', convergence(history)),
     correlation === undefined || correlation.labels.length < 2
       ? ''
       : section('Correlation of the estimates', heatTable(correlation.labels, correlation.values)),
     bulletSection('Notes', report.notes),
-    `<footer>Made by stiffgrad.${report.parameters.length === 0 ? '' : ' Intervals hold for a model that is right except for random noise; they do not include errors of the model that the residuals show.'}</footer>`,
-    '</main>',
-  ]
-    .filter(part => part !== '')
-    .join('\n');
+    markup`<footer>Made by stiffgrad.${report.parameters.length === 0 ? '' : ' Intervals hold for a model that is right except for random noise; they do not include errors of the model that the residuals show.'}</footer>`,
+    verbatim('</main>'),
+  ]);
 }
 
 /**
@@ -139,43 +139,37 @@ export async function writeReport(path: string, report: Report): Promise<void> {
   }
 }
 
-/** Nothing is loaded and nothing runs: the page has neither scripts nor pictures, only its own style. */
-const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
-
-function section(heading: string, content: string): string {
-  return `<section>\n<h2>${escapeXml(heading)}</h2>\n${content}\n</section>`;
+function section(heading: string, content: Content): Markup {
+  return markup`<section>\n<h2>${heading}</h2>\n${content}\n</section>`;
 }
 
-function warnings({warnings: sentences = []}: Report): string {
+function warnings({warnings: sentences = []}: Report): Content {
   if (sentences.length === 0) return '';
-  return `<section class="warnings" role="note">\n<h2>${sentences.length === 1 ? 'A warning' : 'Warnings'}</h2>\n${bullets(sentences)}\n</section>`;
+  return markup`<section class="warnings" role="note">\n<h2>${sentences.length === 1 ? 'A warning' : 'Warnings'}</h2>\n${bullets(sentences)}\n</section>`;
 }
 
-function chartSection(chart: Chart, index: number): string {
-  return section(
-    chart.title,
-    `<figure>${lineChart({width: WIDTH, height: 280, ...chart, id: `chart${index}`, bare: true})}</figure>`,
-  );
+function chartSection(chart: Chart): Markup {
+  return section(chart.title, figure({width: WIDTH, height: 280, ...chart}));
 }
 
-function bulletSection(heading: string, sentences: readonly string[] = []): string {
+function bulletSection(heading: string, sentences: readonly string[] = []): Content {
   return sentences.length === 0 ? '' : section(heading, bullets(sentences));
 }
 
-function bullets(sentences: readonly string[]): string {
-  return `<ul>${sentences.map(sentence => `<li>${escapeXml(sentence)}</li>`).join('')}</ul>`;
+function bullets(sentences: readonly string[]): Markup {
+  return markup`<ul>${sentences.map(sentence => markup`<li>${sentence}</li>`)}</ul>`;
 }
 
-function facts({statistics = []}: Report): string {
+function facts({statistics = []}: Report): Content {
   if (statistics.length === 0) return '';
   const items = statistics.map(
     ({name, value, unit}) =>
-      `<div><dt>${escapeXml(name)}</dt><dd>${escapeXml(typeof value === 'string' ? value : Number.isInteger(value) ? countText(value) : numberText(value))}${unitText(unit)}</dd></div>`,
+      markup`<div><dt>${name}</dt><dd>${typeof value === 'string' ? value : Number.isInteger(value) ? countText(value) : numberText(value)}${unitText(unit)}</dd></div>`,
   );
-  return `<dl class="facts">${items.join('')}</dl>`;
+  return markup`<dl class="facts">${items}</dl>`;
 }
 
-function parameterTable({parameters, referenceName = 'reference'}: Report): string {
+function parameterTable({parameters, referenceName = 'reference'}: Report): Markup {
   const compared = parameters.some(({reference}) => reference !== undefined);
   const head = [
     'parameter',
@@ -186,17 +180,17 @@ function parameterTable({parameters, referenceName = 'reference'}: Report): stri
     ...(compared ? [referenceName, 'difference', 'in std. errors'] : []),
   ];
   const rows = parameters.map(parameter => parameterRow(parameter, compared));
-  return `<div class="scroll"><table>${headRow(head)}<tbody>${rows.join('')}</tbody></table></div>`;
+  return markup`<div class="scroll"><table>${headRow(head)}<tbody>${rows}</tbody></table></div>`;
 }
 
 function parameterRow(
   {name, unit, description, estimate, standardError, interval, reference}: ReportParameter,
   compared: boolean,
-): string {
+): Markup {
   const fixed = standardError === undefined;
   const error = standardError ?? NaN;
   const [low, high] = interval ?? [estimate - Z95 * error, estimate + Z95 * error];
-  const label = `${escapeXml(name)}${unitText(unit)}${description === undefined ? '' : `<br><span class="unit">${escapeXml(description)}</span>`}`;
+  const label = markup`${name}${unitText(unit)}${description === undefined ? '' : markup`<br><span class="unit">${description}</span>`}`;
   const cells = [
     measuredText(estimate, error),
     fixed ? 'fixed' : errorText(error),
@@ -208,7 +202,7 @@ function parameterRow(
         : `${numberText(low)} … ${numberText(high)}`,
   ];
   if (compared) cells.push(...(reference === undefined ? ['', '', ''] : comparison(estimate, error, reference)));
-  return `<tr><th scope="row">${label}</th>${cells.map((cell, i) => `<td${i === 3 ? ' class="interval"' : ''}>${cell}</td>`).join('')}</tr>`;
+  return markup`<tr><th scope="row">${label}</th>${cells.map((cell, i) => markup`<td${i === 3 ? verbatim(' class="interval"') : ''}>${cell}</td>`)}</tr>`;
 }
 
 function comparison(estimate: number, error: number, reference: number): string[] {
@@ -227,7 +221,7 @@ function percent(ratio: number): string {
   return Number.isFinite(ratio) ? `${numberText(100 * ratio, 2)} %` : '∞';
 }
 
-function fitFigures(fit: ReportFit, index: number): string {
+function fitFigures(fit: ReportFit): Markup {
   const {name, unit, t, measured, simulated, timeUnit = 's'} = fit;
   const residuals = Float64Array.from(measured, (value, i) => value - simulated[i]);
   const time = {label: 'time', unit: timeUnit};
@@ -243,11 +237,9 @@ function fitFigures(fit: ReportFit, index: number): string {
   const closer = (series: readonly Series[]): Series[] =>
     series.map(one => ({...one, x: slice(one.x, from, to), y: slice(one.y, from, to)}));
   const visible = worst > VISIBLE * extent(slice(measured, from, to));
-  const chart = (suffix: string, options: Parameters<typeof lineChart>[0]): string =>
-    `<figure>${lineChart({width: WIDTH, height: 260, ...options, id: `fit${index}-${suffix}`, bare: true})}</figure>`;
-  return [
-    chart('whole', {title: 'Measured and simulated', x: time, y: value, series: both}),
-    chart('residual', {
+  return lines([
+    figure({title: 'Measured and simulated', x: time, y: value, series: both}),
+    figure({
       title: 'Residual: measured − simulated (dashed: ± RMSE)',
       height: 220,
       x: time,
@@ -256,7 +248,7 @@ function fitFigures(fit: ReportFit, index: number): string {
       series: error,
     }),
     t.length > CLOSE
-      ? chart('closer', {
+      ? figure({
           title: 'Where the model is furthest off',
           height: 220,
           x: time,
@@ -266,19 +258,19 @@ function fitFigures(fit: ReportFit, index: number): string {
     // A simulation that broke off has neither distribution nor memory to show.
     !complete
       ? ''
-      : `<div class="pair">${distribution(residuals, rmse, unit, chart)}${memory(residuals, t, timeUnit, chart)}</div>`,
-  ]
-    .filter(part => part !== '')
-    .join('\n');
+      : markup`<div class="pair">${distribution(residuals, rmse, unit)}${memory(residuals, t, timeUnit)}</div>`,
+  ]);
 }
 
-type DrawChart = (suffix: string, options: Parameters<typeof lineChart>[0]) => string;
+/** A chart as wide as the page, which has its style rules. */
+const figure = (chart: Chart): Markup =>
+  markup`<figure>${chartElement({width: WIDTH, height: 260, ...chart, bare: true})}</figure>`;
 
 /** The page's column, and half of it for charts two abreast, in CSS pixels (62 rem less the padding). */
 const WIDTH = 950;
 const HALF = {width: 467, height: 240};
 
-function distribution(residuals: Float64Array, rmse: number, unit: string | undefined, chart: DrawChart): string {
+function distribution(residuals: Float64Array, rmse: number, unit: string | undefined): Markup {
   const {centers, share, width} = histogram(residuals);
   const normalX = Float64Array.from(
     {length: 121},
@@ -287,7 +279,7 @@ function distribution(residuals: Float64Array, rmse: number, unit: string | unde
   const normal = normalX.map(x => ((100 * width) / (rmse * Math.sqrt(2 * Math.PI))) * Math.exp(-0.5 * (x / rmse) ** 2));
   const series: Series[] = [{name: 'residuals', x: centers, y: share.map(part => 100 * part), style: 'bars', color: 1}];
   if (rmse > 0) series.push({name: 'normal of the same RMS', x: normalX, y: normal, color: 0});
-  return chart('histogram', {
+  return figure({
     ...HALF,
     title: 'Distribution of the residual',
     x: {label: 'residual', unit},
@@ -296,10 +288,10 @@ function distribution(residuals: Float64Array, rmse: number, unit: string | unde
   });
 }
 
-function memory(residuals: Float64Array, t: ArrayLike<number>, unit: string, chart: DrawChart): string {
+function memory(residuals: Float64Array, t: ArrayLike<number>, unit: string): Markup {
   const {lags, values, band} = autocorrelation(residuals);
   const spacing = t.length > 1 ? (t[t.length - 1] - t[0]) / (t.length - 1) : 1;
-  return chart('memory', {
+  return figure({
     ...HALF,
     title: 'Autocorrelation of the residual',
     x: {label: 'lag', unit},
@@ -331,7 +323,7 @@ function slice(values: ArrayLike<number>, from: number, to: number): Float64Arra
   return Float64Array.from({length: to - from}, (_, i) => values[from + i]);
 }
 
-function goodnessTable(fits: readonly ReportFit[]): string {
+function goodnessTable(fits: readonly ReportFit[]): Markup {
   const rows = fits.map(({name, unit, measured, simulated, t, timeUnit = 's'}) => {
     const {samples, rmse, worst, worstAt, r2} = goodnessOfFit(measured, simulated);
     const cells = [
@@ -341,9 +333,9 @@ function goodnessTable(fits: readonly ReportFit[]): string {
       `${numberText(t[worstAt])} ${timeUnit}`,
       determinationText(r2),
     ];
-    return `<tr><th scope="row">${escapeXml(name)}</th>${cells.map(cell => `<td>${escapeXml(cell)}</td>`).join('')}</tr>`;
+    return markup`<tr><th scope="row">${name}</th>${cells.map(cell => markup`<td>${cell}</td>`)}</tr>`;
   });
-  return `<div class="scroll"><table>${headRow(['output', 'samples', 'RMSE', 'largest', 'at', 'R²'])}<tbody>${rows.join('')}</tbody></table></div>`;
+  return markup`<div class="scroll"><table>${headRow(['output', 'samples', 'RMSE', 'largest', 'at', 'R²'])}<tbody>${rows}</tbody></table></div>`;
 }
 
 /** R², told by what it lacks to 1 where it is nearer than four digits can show. */
@@ -356,7 +348,7 @@ function countText(count: number): string {
   return count.toLocaleString('en-US');
 }
 
-function convergence(history: NonNullable<Report['history']>): string {
+function convergence(history: NonNullable<Report['history']>): Markup {
   const series: Series[] = [
     {name: 'cost', x: history.map(({iteration}) => iteration), y: history.map(({cost}) => cost)},
     {
@@ -367,32 +359,39 @@ function convergence(history: NonNullable<Report['history']>): string {
       color: 0,
     },
   ];
-  return `<figure>${lineChart({title: 'Cost after each iteration', width: WIDTH, height: 220, x: {label: 'iteration', integer: true}, y: {label: 'cost', scale: 'log'}, series, legend: false, id: 'convergence', bare: true})}</figure>`;
+  return figure({
+    title: 'Cost after each iteration',
+    height: 220,
+    x: {label: 'iteration', integer: true},
+    y: {label: 'cost', scale: 'log'},
+    series,
+    legend: false,
+  });
 }
 
-function heatTable(labels: readonly string[], values: ArrayLike<number>): string {
+function heatTable(labels: readonly string[], values: ArrayLike<number>): Markup {
   const p = labels.length;
   const rows = labels.map((label, i) => {
     const cells = labels.map((_, j) => heatCell(values[i * p + j], i === j));
-    return `<tr><th scope="row">${escapeXml(label)}</th>${cells.join('')}</tr>`;
+    return markup`<tr><th scope="row">${label}</th>${cells}</tr>`;
   });
-  return `<div class="scroll"><table class="heat">${headRow(['', ...labels])}<tbody>${rows.join('')}</tbody></table></div>`;
+  return markup`<div class="scroll"><table class="heat">${headRow(['', ...labels])}<tbody>${rows}</tbody></table></div>`;
 }
 
 /** Blue for positive, orange for negative; at most 60 % opaque, so that the number stays legible on either ground. */
-function heatCell(value: number, diagonal: boolean): string {
-  if (diagonal) return '<td class="soft">1</td>';
-  if (!Number.isFinite(value)) return '<td class="soft">–</td>';
+function heatCell(value: number, diagonal: boolean): Markup {
+  if (diagonal) return verbatim('<td class="soft">1</td>');
+  if (!Number.isFinite(value)) return verbatim('<td class="soft">–</td>');
   const color = value > 0 ? '0,114,178' : '213,94,0';
-  return `<td style="background:rgba(${color},${(0.6 * Math.abs(value)).toFixed(2)})">${fixedText(value, 2)}</td>`;
+  return markup`<td style="background:rgba(${color},${(0.6 * Math.abs(value)).toFixed(2)})">${fixedText(value, 2)}</td>`;
 }
 
-function headRow(cells: readonly string[]): string {
-  return `<thead><tr>${cells.map(cell => `<th scope="col">${escapeXml(cell)}</th>`).join('')}</tr></thead>`;
+function headRow(cells: readonly string[]): Markup {
+  return markup`<thead><tr>${cells.map(cell => markup`<th scope="col">${cell}</th>`)}</tr></thead>`;
 }
 
-function unitText(unit: string | undefined): string {
-  return unit === undefined || unit === '' ? '' : ` <span class="unit">${escapeXml(unit)}</span>`;
+function unitText(unit: string | undefined): Content {
+  return unit === undefined || unit === '' ? '' : markup` <span class="unit">${unit}</span>`;
 }
 
 /** What a report may have. */

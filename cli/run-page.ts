@@ -1,0 +1,41 @@
+/** A run of a model as a page: its series, its phases, its energy, the step's matrix and its motion. */
+import {htmlPage, markup, verbatim, type Markup} from '../lib/markup.js';
+import type {AnyTrajectory} from '../lib/index.js';
+import {animate, energyPlot, figure, jacobianPattern, phasePortrait, plot, sparsityPlot} from '../plot/index.js';
+import type {ModelFile} from './model.js';
+
+/** @returns the page, and a sentence for each picture that this model has not */
+export function runPage(
+  title: string,
+  {system, initial, options}: ModelFile,
+  run: AnyTrajectory,
+): {readonly html: string; readonly left: readonly string[]} {
+  const pictures: [string, () => string][] = [
+    ['Over time', () => plot(run)],
+    ['Phase portrait', () => phasePortrait(run)],
+    ['Energy', () => energyPlot(run)],
+    [
+      "The step's matrix",
+      () => {
+        const pattern = jacobianPattern(system, initial as never, {...options, steps: 1, t1: undefined} as never);
+        if (pattern.n === 1) throw new Error('it is one number, which has no pattern.');
+        return sparsityPlot(pattern);
+      },
+    ],
+    ['Motion', () => animate(run, {params: options.params as never}).strip()],
+  ];
+  const shown: Markup[] = [];
+  const left: string[] = [];
+  for (const [heading, draw] of pictures) {
+    try {
+      shown.push(markup`<h2>${heading}</h2>${verbatim(figure(draw()))}\n`);
+    } catch (error) {
+      left.push(`${heading}: ${(error as Error).message}`);
+    }
+  }
+  const body = markup`<h1>${title}</h1><p>${String(run)}</p>${shown}${left.length === 0 ? '' : markup`<h2>Not shown</h2><ul class="soft">${left.map(line => markup`<li>${line}</li>`)}</ul>`}`;
+  return {html: htmlPage({title, style: STYLE, body}), left};
+}
+
+const STYLE = `body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color-scheme: light dark; }
+.soft { opacity: 0.7; }`;
