@@ -84,7 +84,7 @@ const plotOptions: Checks = {
   measured: object,
 };
 
-/** Lines that are told apart by colour: there are six colours (Okabe & Ito). */
+/** Lines that are told apart: there are six colours. */
 const LINES = 6;
 
 /**

@@ -123,7 +123,7 @@ const script = `(root, data) => {
 const light =
   '--paper: #ffffff; --ink: #1f2328; --soft: #59636e; --rod: #1f2328; --spring: #0072b2; --ball: #d55e00; --trail: #56b4e9; --force: #009e73';
 const dark =
-  '--paper: #0d1117; --ink: #e6edf3; --soft: #9198a1; --rod: #e6edf3; --spring: #56b4e9; --ball: #f28e4b; --trail: #1f6f9f; --force: #2cc295';
+  '--paper: #0d1117; --ink: #e6edf3; --soft: #9198a1; --rod: #e6edf3; --spring: #56b4e9; --ball: #f28e4b; --trail: #1f6f9f; --force: #65eeb6';
 
 const style = (
   theme: string,

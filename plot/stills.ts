@@ -10,7 +10,7 @@ export interface Words {
 }
 
 const light = '--ink: #1f2328; --soft: #59636e; --spring: #0072b2; --ball: #d55e00; --trail: #7cc4ee; --force: #009e73';
-const dark = '--ink: #e6edf3; --soft: #9198a1; --spring: #56b4e9; --ball: #f28e4b; --trail: #1f6f9f; --force: #2cc295';
+const dark = '--ink: #e6edf3; --soft: #9198a1; --spring: #56b4e9; --ball: #f28e4b; --trail: #1f6f9f; --force: #65eeb6';
 const rules = `.still path { fill: none; stroke-linejoin: round; stroke-linecap: round; } .still .rods { stroke: var(--ink); stroke-width: 2.5; } .still .springs { stroke: var(--spring); stroke-width: 1.2; }
 .still .balls { stroke: var(--ball); } .still .fixed { stroke: var(--soft); stroke-width: 8; stroke-linecap: square; } .still .ground { stroke: var(--soft); stroke-width: 1.5; } .still .grid { stroke-width: 0.5; } .still .trail { stroke: var(--trail); stroke-width: 1.2; } .still .forces { fill: var(--force); }
 .still text { fill: var(--soft); font: 12px system-ui, sans-serif; }`;

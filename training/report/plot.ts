@@ -1,8 +1,9 @@
 /**
  * Charts as SVG text, without a document and without scripts: for reports and for figures in the docs. Scales,
  * ticks and curves come from d3-scale and d3-shape; what a charting library would add (a browser's DOM,
- * interaction) has no use in a file. Colours are Okabe and Ito's, told apart by colour-blind readers too, and lie in
- * style rules, so that one figure serves light and dark pages.
+ * interaction) has no use in a file. The first colours are Okabe and Ito's; any two differ for colour-blind readers too
+ * (spec/training/report/palette.spec.ts), and lines of different colours have different dashes. They lie in style
+ * rules, so that one figure serves light and dark pages.
  */
 import {area, line} from 'd3-shape';
 import {scaleLinear} from 'd3-scale';
@@ -79,13 +80,13 @@ export type Theme = 'auto' | 'light' | 'dark';
 
 /** The rules for all charts of a page. Contrast of each colour to the ground is at least 3:1 (WCAG 1.4.11). */
 export const chartStyle = `
-.chart { --ink: #1f2328; --halo: #ffffffd9; --soft: #59636e; --grid: #d8dee4; --pale: #b4bcc6; --c0: #0072b2; --c1: #d55e00; --c2: #00805d; --c3: #b0518a; --c4: #9a6700; --c5: #6e5bd0;
+.chart { --ink: #1f2328; --halo: #ffffffd9; --soft: #59636e; --grid: #d8dee4; --pale: #b4bcc6; --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #7251cf; --c4: #8f5a28; --c5: #858be8;
   color: var(--ink); font: 12px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
-@media (prefers-color-scheme: dark) { .chart:not(.light) { --ink: #e6edf3; --halo: #0d1117d9; --soft: #9198a1; --grid: #30363d; --pale: #606a76; --c0: #56b4e9; --c1: #f28e4b; --c2: #2fbf94; --c3: #e092c1; --c4: #e6b450; --c5: #a79bf0; } }
-.chart.dark { --ink: #e6edf3; --halo: #0d1117d9; --soft: #9198a1; --grid: #30363d; --pale: #606a76; --c0: #56b4e9; --c1: #f28e4b; --c2: #2fbf94; --c3: #e092c1; --c4: #e6b450; --c5: #a79bf0; }
+@media (prefers-color-scheme: dark) { .chart:not(.light) { --ink: #e6edf3; --halo: #0d1117d9; --soft: #9198a1; --grid: #30363d; --pale: #606a76; --c0: #56b4e9; --c1: #f28e4b; --c2: #65eeb6; --c3: #d389b1; --c4: #dac329; --c5: #8679f1; } }
+.chart.dark { --ink: #e6edf3; --halo: #0d1117d9; --soft: #9198a1; --grid: #30363d; --pale: #606a76; --c0: #56b4e9; --c1: #f28e4b; --c2: #65eeb6; --c3: #d389b1; --c4: #dac329; --c5: #8679f1; }
 .chart text { fill: var(--ink); } .chart .heading { font-weight: 600; font-size: 13px; } .chart .tick, .chart .level { fill: var(--soft); font-size: 11px; font-variant-numeric: tabular-nums; }
 .chart .grid { stroke: var(--grid); stroke-width: 1; } .chart .frame { stroke: var(--soft); stroke-width: 1; fill: none; } .chart .level { paint-order: stroke; stroke: var(--halo); stroke-width: 4; } .chart .levelline { stroke: var(--ink); stroke-width: 1; stroke-dasharray: 4 3; }
-.chart .s { fill: none; stroke-width: 1.5; stroke-linejoin: round; stroke-linecap: round; } .chart .underlay { stroke: var(--pale); stroke-width: 4; } .chart .dashed { stroke-dasharray: 6 4; }
+.chart .s { fill: none; stroke-width: 1.5; stroke-linejoin: round; stroke-linecap: round; } .chart .underlay { stroke: var(--pale); stroke-width: 4; } .chart .dashed { stroke-dasharray: 6 4; } .chart .dash1 { stroke-dasharray: 10 3; } .chart .dash2 { stroke-dasharray: 2 4; } .chart .dash3 { stroke-dasharray: 10 4 2 4; } .chart .dash4 { stroke-dasharray: 6 2; } .chart .dash5 { stroke-dasharray: 10 4 2 4 2 4; }
 .chart .points { stroke-width: 4; } .chart .bars { fill-opacity: 0.35; stroke-width: 1; } .chart .band { fill-opacity: 0.22; stroke: none; } .chart .cells { stroke: none; shape-rendering: crispEdges; }
 `.trim();
 
@@ -115,7 +116,8 @@ export function lineChart(chart: Chart): string {
 export function chartElement(chart: Chart): Markup {
   check(chart);
   const {width = 720, height = 300, id, theme = 'auto'} = chart;
-  const legend = legendRows(chart, width);
+  const dashes = dashesOf(chart);
+  const legend = legendRows(chart, width, dashes);
   const [xRange, yRange] = ranges(chart);
   const top = MARGIN.top + LEGEND_LINE * legend.length;
   const bottom = height - MARGIN.bottom;
@@ -141,6 +143,7 @@ export function chartElement(chart: Chart): Markup {
         i,
         x,
         y,
+        dashes[i],
         chart.series.slice(0, i).some(one => one.value !== undefined),
       ),
     ),
@@ -293,17 +296,29 @@ function range(columns: readonly ArrayLike<number>[], positive: boolean): [numbe
   return low <= high ? [low, high] : positive ? [1, 10] : [0, 1]; // nothing to show: an empty frame
 }
 
+/** Lines of the first colour are whole; those of each further one have dashes of their own. */
+function dashesOf({series}: Chart): string[] {
+  const lines = series.map(({style = 'line', color}, i) => (style === 'line' ? colorOf(color, i) : -1));
+  const colors = [...new Set(lines)].filter(color => color >= 0);
+  return lines.map(color => (colors.indexOf(color) > 0 ? ` dash${colors.indexOf(color)}` : ''));
+}
+
 interface LegendEntry {
   readonly name: string;
   readonly style: SeriesStyle;
   readonly color: number;
+  readonly dash: string;
   readonly x: number;
   /** In all the colours of a scale. */
   readonly shaded: boolean;
 }
 
 /** Rows as wide as the chart. One series needs none by itself: the heading and the axis say what it is. */
-function legendRows({series, legend = series.length > 1}: Chart, width: number): LegendEntry[][] {
+function legendRows(
+  {series, legend = series.length > 1}: Chart,
+  width: number,
+  dashes: readonly string[],
+): LegendEntry[][] {
   if (!legend) return [];
   const rows: LegendEntry[][] = [[]];
   let x = 0;
@@ -314,7 +329,14 @@ function legendRows({series, legend = series.length > 1}: Chart, width: number):
       rows.push([]);
       x = 0;
     }
-    rows[rows.length - 1].push({name, style, color: colorOf(color, i), x, shaded: value !== undefined});
+    rows[rows.length - 1].push({
+      name,
+      style,
+      color: colorOf(color, i),
+      dash: dashes[i],
+      x,
+      shaded: value !== undefined,
+    });
     x += space;
   });
   return rows;
@@ -322,7 +344,7 @@ function legendRows({series, legend = series.length > 1}: Chart, width: number):
 
 function drawLegend(rows: readonly (readonly LegendEntry[])[], {left}: Frame): Markup[] {
   return rows.flatMap((row, r) =>
-    row.map(({name, style, color, x, shaded}) => {
+    row.map(({name, style, color, dash, x, shaded}) => {
       const [from, y] = [left + x, MARGIN.top + 6 + LEGEND_LINE * r];
       if (shaded)
         return markup`${CIVIDIS.map((shade, i) => markup`<path class="s cells" style="fill:${shade}" d="M${px(from + 5 * i)} ${y + 5}v-10h5v10z"/>`)}<text x="${px(from + 34)}" y="${y + 4}">${name}</text>`;
@@ -332,7 +354,7 @@ function drawLegend(rows: readonly (readonly LegendEntry[])[], {left}: Frame): M
           : style === 'bars' || style === 'band' || style === 'cells'
             ? `M${px(from + 3)} ${y + 5}v-10h22v10z`
             : `M${px(from)} ${y}h28`;
-      return markup`<path class="s ${style}" ${paint(style, color)} d="${sample}"/><text x="${px(from + 34)}" y="${y + 4}">${name}</text>`;
+      return markup`<path class="s ${style}${dash}" ${paint(style, color)} d="${sample}"/><text x="${px(from + 34)}" y="${y + 4}">${name}</text>`;
     }),
   );
 }
@@ -366,7 +388,7 @@ function drawLevel({y: value, name}: Level, y: LaidAxis, {left, right}: Frame): 
 }
 
 /** On colours of a scale a line has a casing, as roads have on maps. */
-function drawSeries(series: Series, index: number, x: LaidAxis, y: LaidAxis, cased: boolean): Markup {
+function drawSeries(series: Series, index: number, x: LaidAxis, y: LaidAxis, dash: string, cased: boolean): Markup {
   const {style = 'line'} = series;
   const xs = Float64Array.from(series.x, x.at);
   const ys = Float64Array.from(series.y, value => (Number.isFinite(value) ? y.at(value) : NaN));
@@ -382,7 +404,7 @@ function drawSeries(series: Series, index: number, x: LaidAxis, y: LaidAxis, cas
   const casing = cased
     ? markup`<path class="s casing" style="stroke:var(--halo);stroke-width:${style === 'points' ? 8 : 5}" d="${d}"/>`
     : '';
-  return markup`${casing}<path class="s ${style}" ${paint(style, colorOf(series.color, index))} d="${d}">${name}</path>`;
+  return markup`${casing}<path class="s ${style}${dash}" ${paint(style, colorOf(series.color, index))} d="${d}">${name}</path>`;
 }
 
 /** Between two lines; of long records as many places as there are pixels. */
