@@ -103,17 +103,27 @@ export class Objective implements EvaluatedProblem {
   }
 
   /**
-   * ln of the likelihood at a scale of the noise and of the priors, up to constants, with its gradient in the coordinates and
-   * in ln of the scale: −n ln s − Σ ρ(e/s) + ln prior.
+   * ln of the likelihood with the priors at a state of the noise, up to constants: −n ln s − Σ ρ(e/s) + ln det W + ln prior, e = W r
+   * the whitened residuals; with its gradient in the coordinates, in ln s and in the partial autocorrelations.
    */
-  logLikelihood(x: Float64Array, sd: number): {value: number; gradient: Float64Array; byLogScale: number} {
+  logLikelihood(
+    x: Float64Array,
+    noise: NoiseState,
+  ): {value: number; gradient: Float64Array; byLogScale: number; byPartial: Float64Array[]} {
     const {fit, weighing} = this;
-    let tension = 0;
-    const {cost, gradient} = weighing.at(sd, () =>
+    const {sd} = noise;
+    let [tension, logDeterminant] = [0, 0];
+    const byPartial = noise.partial.map(values => new Float64Array(values.length));
+    const {cost, gradient} = weighing.at(noise, () =>
       evaluate(
         fit.gradient(x, (residuals, record) => {
-          const measured = weighing.measure(residuals, this.stretches[record]);
+          const stretches = this.stretches[record];
+          const measured = weighing.measure(residuals, stretches);
           tension += measured.tension;
+          logDeterminant += measured.logDeterminant;
+          weighing
+            .byPartial(residuals, stretches)
+            .forEach((part, group) => part.forEach((value, i) => (byPartial[group][i] += value)));
           return measured;
         }),
       ),
@@ -125,7 +135,12 @@ export class Objective implements EvaluatedProblem {
     const n = fit.observations;
     const rest = lossAt(this.noise, 0, sd).tension;
     const ground = n * (Math.log(sd) + groundOf(this.noise, sd));
-    return {value: -cost / variance - ground - priorCost(rows), gradient: total, byLogScale: tension + n * (rest - 1)};
+    return {
+      value: -cost / variance + logDeterminant - ground - priorCost(rows),
+      gradient: total,
+      byLogScale: tension + n * (rest - 1),
+      byPartial,
+    };
   }
 
   bound(x: Float64Array): string | undefined {

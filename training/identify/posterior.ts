@@ -3,8 +3,10 @@
  * the fit, or by Laplace's approximation. The chains run in coordinates in which the fit's own covariance is the unit
  * matrix. Where the fit takes its residuals to be related in time, the likelihood of independent ones is stretched about
  * the estimate until its curvature is that of the robust covariance (Ribatet, Cooley & Davison, Bayesian inference from
- * composite likelihoods, Statistica Sinica 22, 2012), so that posterior and standard errors are of one model. A scale of the
- * noise that is not known is drawn too, with the prior 1/s.
+ * composite likelihoods, Statistica Sinica 22, 2012), so that posterior and standard errors are of one model. What is not
+ * known of the noise is drawn too: its scale with the prior 1/s, partial autocorrelations with a flat one (Barndorff-Nielsen
+ * & Schou, On the parametrization of autoregressive models by partial autocorrelations, Journal of Multivariate Analysis 3,
+ * 1973), which for order 1 is flat in φ.
  */
 import {OptionError} from '../../lib/errors.js';
 import {oneOf, refuseUnknownOptions} from '../../lib/checks.js';
@@ -158,17 +160,40 @@ function targetOf(
       for (let j = 0; j <= i; j++) sum += factor[i * p + j] * z[j];
       return sum;
     });
+  const orders = noise.partial.flatMap((values, group) => Array.from(values.keys(), i => ({group, i})));
+  const scaled = known === undefined ? 1 : 0;
+  // ar tanh κ has the deviation 1/√(n (1 − κ²)), n the samples of one output (of order 1: Fisher's information).
+  const samples = fit.observations / Math.max(1, noise.partial.length);
+  const centreOf = ({group, i}: (typeof orders)[number]): number => Math.atanh(noise.partial[group][i]);
+  const spreadOf = ({group, i}: (typeof orders)[number]): number =>
+    1 / Math.sqrt(samples * (1 - noise.partial[group][i] ** 2));
+  const stateAt = (z: Float64Array): NoiseState => {
+    const partial = noise.partial.map(values => values.slice());
+    orders.forEach((one, k) => {
+      partial[one.group][one.i] = Math.tanh(centreOf(one) + spreadOf(one) * z[p + scaled + k]);
+    });
+    return {sd: known ?? sd * Math.exp(spread * z[p]), partial};
+  };
   const density: LogDensity = z => {
     const x = at(sharp, z);
-    const scale = known === undefined ? sd * Math.exp(spread * z[p]) : sd;
+    const state = stateAt(z);
+    // tanh rounds to 1 where nothing but rounding is left of the noise.
+    if (!state.partial.every(values => values.every(kappa => Math.abs(kappa) < 1))) return undefined;
     try {
-      const {value, gradient, byLogScale} = objective.logLikelihood(x, scale);
+      const {value, gradient, byLogScale, byPartial} = objective.logLikelihood(x, state);
       const volume = space.logVolume(x);
       const bar = gradient.map((g, i) => g + volume.gradient[i]);
       const back = new Float64Array(z.length);
       for (let j = 0; j < p; j++) for (let i = j; i < p; i++) back[j] += sharp[i * p + j] * bar[i];
       if (known === undefined) back[p] = spread * byLogScale;
-      return {value: value + volume.value, gradient: back};
+      let ofNoise = 0;
+      orders.forEach((one, k) => {
+        // dκ = (1 − κ²) d ar tanh κ, and its logarithm is in the density.
+        const kappa = state.partial[one.group][one.i];
+        ofNoise += Math.log1p(-kappa * kappa);
+        back[p + scaled + k] = spreadOf(one) * ((1 - kappa * kappa) * byPartial[one.group][one.i] - 2 * kappa);
+      });
+      return {value: value + volume.value + ofNoise, gradient: back};
     } catch (error) {
       if (isFailedSimulation(error)) return undefined;
       throw error;
@@ -177,7 +202,7 @@ function targetOf(
   return {
     labels: space.labels,
     density,
-    scales: new Float64Array(p + (known === undefined ? 1 : 0)).fill(1),
+    scales: new Float64Array(p + scaled + orders.length).fill(1),
     natural: z => space.natural(at(told, z)),
     warnings: priorWarnings(space, centre, {
       inflation,

@@ -130,11 +130,11 @@ describe('posteriors', function () {
       const held = {sd: 0.4, partial: noise.order > 0 ? [Float64Array.of(0.5, -0.2)] : []};
       const objective = new Objective(fit, noise, held);
       const x = fit.space.start;
-      const at = objective.logLikelihood(x, 0.4);
-      const value = (dx: Float64Array, sd: number): number =>
+      const at = objective.logLikelihood(x, held);
+      const value = (dx: Float64Array, sd: number, partial = held.partial): number =>
         objective.logLikelihood(
           x.map((xi, i) => xi + dx[i]),
-          sd,
+          {sd, partial},
         ).value;
       const h = 1e-5;
       for (let i = 0; i < 2; i++) {
@@ -153,7 +153,97 @@ describe('posteriors', function () {
       const byScale = (value(zero, 0.4 * Math.exp(h)) - value(zero, 0.4 * Math.exp(-h))) / (2 * h);
       // The prior does not depend on the scale.
       expect(at.byLogScale).to.be.closeTo(byScale, 1e-6 * Math.abs(byScale) + 1e-7);
+      held.partial.forEach((partial, group) =>
+        partial.forEach((_, i) => {
+          const moved = (by: number): number =>
+            value(zero, 0.4, [partial.map((kappa, k) => (k === i ? kappa + by : kappa))]);
+          const difference = (moved(h) - moved(-h)) / (2 * h);
+          expect(at.byPartial[group][i]).to.be.closeTo(difference, 1e-6 * Math.abs(difference) + 1e-7);
+        }),
+      );
     }
+  });
+
+  describe('under an autoregression', () => {
+    // y = 1 + slope·t + e, e an AR(1) with φ = 0.7.
+    const source = gaussian(8);
+    let e = source() / Math.sqrt(1 - 0.49);
+    const times = Float64Array.from({length: 30}, (_, i) => i * dt);
+    const clean = times.map(time => {
+      e = 0.7 * e + source();
+      return 1 + 2 * time + 0.2 * e;
+    });
+    const problemOf = (isGap: (i: number) => boolean) =>
+      ({
+        ...base,
+        data: {t: times, y: clean.map((value, i) => (isGap(i) ? NaN : value)), missing: 'skip'},
+        initial: {y: 1},
+        parameters: {slope: free(1)},
+        noise: autoregressive(),
+      }) as const;
+    /** Over the samples that are there: Σ e²/(s² variance) of innovations e, and Σ ln of their variances, in that of the last predictor. */
+    const sums = (there: readonly number[], slope: number, phi: number): {squares: number; logs: number} => {
+      let [squares, logs] = [0, 0];
+      there.forEach((i, j) => {
+        const r = (at: number): number => clean[at] - 1 - slope * times[at];
+        const lag = j === 0 ? Infinity : i - there[j - 1];
+        const variance = (1 - phi ** (2 * lag)) / (1 - phi ** 2);
+        squares += (r(i) - (j === 0 ? 0 : phi ** lag * r(there[j - 1]))) ** 2 / variance;
+        logs += Math.log(variance);
+      });
+      return {squares, logs};
+    };
+
+    it('the likelihood is that of the series, by φ too, with and without gaps', () => {
+      for (const isGap of [(): boolean => false, (i: number): boolean => i % 7 === 3]) {
+        const problem = problemOf(isGap);
+        const fit = new Fit(problem as never, checkRecords(problem as never, problem.data));
+        const objective = new Objective(fit, problem.noise, {sd: 1, partial: [Float64Array.of(0)]});
+        const there = Array.from(times.keys()).filter(i => !isGap(i));
+        const told = (slope: number, phi: number, sd: number): number =>
+          objective.logLikelihood(Float64Array.of(slope), {sd, partial: [Float64Array.of(phi)]}).value;
+        const known = (slope: number, phi: number, sd: number): number => {
+          const {squares, logs} = sums(there, slope, phi);
+          return -there.length * Math.log(sd) - logs / 2 - squares / (2 * sd ** 2);
+        };
+        const constant = told(2, 0, 1) - known(2, 0, 1);
+        for (const [slope, phi, sd] of [
+          [1.9, 0.7, 0.2],
+          [2.3, -0.4, 0.5],
+          [1, 0.97, 0.1],
+        ] as const)
+          expect(told(slope, phi, sd) - known(slope, phi, sd)).to.be.closeTo(constant, 1e-8);
+      }
+    });
+
+    it('it is integrated over φ, and wider than with φ held', async () => {
+      const problem = problemOf(() => false);
+      const fit = await identify(problem);
+      const drawn = await posterior(problem, fit, {chains: 2, draws: 600, warmUp: 150, seed: 1});
+      const width = (phis: readonly number[]): number => {
+        // The scale integrated, ∝ Σ^−n/2; a flat prior of φ.
+        const weights: [number, number][] = [];
+        for (const phi of phis)
+          for (let k = -120; k <= 120; k++) {
+            const slope = fit.estimate.slope + k * 0.1 * fit.standardError.slope;
+            const {squares, logs} = sums([...times.keys()], slope, phi);
+            weights.push([slope, Math.exp(-logs / 2 - 15 * Math.log(squares))]);
+          }
+        weights.sort(([one], [other]) => one - other);
+        const total = weights.reduce((sum, [, weight]) => sum + weight, 0);
+        const at = (p: number): number => {
+          let sum = 0;
+          return weights.find(([, weight]) => (sum += weight / total) >= p)![0];
+        };
+        return at(0.975) - at(0.025);
+      };
+      const integrated = width(Array.from({length: 200}, (_, i) => -0.995 + i * 0.01));
+      const told = drawn.interval.slope[1] - drawn.interval.slope[0];
+      // Quantiles of 600 effective draws: 6 % of the width, one standard deviation.
+      expect(told / integrated).to.be.within(0.85, 1.15);
+      expect(integrated).to.be.above(1.12 * width([fit.noise.coefficients[0][0]]));
+      expect(drawn.warnings.join()).to.not.match(/diverged/);
+    });
   });
 
   it('of a line with known noise it is the conjugate normal one; Laplace gives the same', async () => {

@@ -188,8 +188,9 @@ describe('noise that was rounded', () => {
     const weights = {y: t.map((_, i) => (i % 7 === 0 ? 0 : 1))};
     const problem = {...base, data: {t, y, weights}};
     const objective = new Objective(new Fit(problem, checkRecords(problem, problem.data)), quantized({step: 1}));
-    const at = (x: number, s: number): number => objective.logLikelihood(Float64Array.of(x), s).value;
-    const {gradient, byLogScale} = objective.logLikelihood(Float64Array.of(0.4), 0.3);
+    const at = (x: number, s: number): number =>
+      objective.logLikelihood(Float64Array.of(x), {sd: s, partial: []}).value;
+    const {gradient, byLogScale} = objective.logLikelihood(Float64Array.of(0.4), {sd: 0.3, partial: []});
     const h = 1e-4;
     expect(gradient[0]).to.be.closeTo((at(0.4 + h, 0.3) - at(0.4 - h, 0.3)) / (2 * h), 1e-4 * Math.abs(gradient[0]));
     const moved = (at(0.4, 0.3 * Math.exp(h)) - at(0.4, 0.3 * Math.exp(-h))) / (2 * h);
