@@ -9,12 +9,13 @@ import {topological} from '../../lib/graph/node.js';
 import {withoutDeclarations} from '../../lib/graph/declarations.js';
 import {primitiveOf} from '../../lib/graph/primitives/index.js';
 import {simplifyNodes} from '../../lib/graph/simplify.js';
-import {Choices, draws, runs} from '../graph/choices.js';
+import {Choices, draws} from '../graph/choices.js';
 import {vectors} from '../graph/evaluate.js';
 import {program, programDraws} from '../graph/programs.js';
 import {graph} from './contract.js';
 import type {Allocations} from './allocation-rows.js';
 import {allocationRows, allowed} from './allocation-rows.js';
+import {runs} from '../property.js';
 
 /** Every node on its own, each into an array of its own: no memory is used twice. */
 function plainly(programs: readonly Node[], values: ReadonlyMap<Node, Float64Array>): Float64Array[] {

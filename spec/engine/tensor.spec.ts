@@ -29,11 +29,12 @@ import {withoutDeclarations} from '../../lib/graph/declarations.js';
 import {primitiveOf, primitives} from '../../lib/graph/primitives/index.js';
 import type {Case} from '../graph/cases.js';
 import {binaryCase, cases, unaryCase} from '../graph/cases.js';
-import {Choices, draws, runs} from '../graph/choices.js';
+import {Choices, draws} from '../graph/choices.js';
 import type {Values} from '../graph/evaluate.js';
 import {asFunction, largest, vectors} from '../graph/evaluate.js';
 import {program, programDraws} from '../graph/programs.js';
 import {graph} from './contract.js';
+import {runs} from '../property.js';
 
 const rows: readonly (readonly [name: string, build: (choices: Choices) => Case, count: number])[] = [
   ...(Object.keys(primitives) as Op[])

@@ -7,6 +7,7 @@ import type {Node} from '../../lib/graph/node.js';
 import {topological} from '../../lib/graph/node.js';
 import {workOf} from '../../lib/graph/work.js';
 import {graphOf} from '../../lib/step/buffers.js';
+import {runs} from '../property.js';
 
 const changing = new Set(['z']);
 const prices = {runs: 1, store: ({size}: Node): number => 3 * size};
@@ -99,7 +100,7 @@ describe('ahead', () => {
           expect(none - saved).to.equal(least);
         },
       ),
-      {numRuns: 300},
+      runs(300),
     );
   });
 

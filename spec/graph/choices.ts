@@ -86,9 +86,3 @@ export class Choices {
 
 export const draws = (length: number): fc.Arbitrary<number[]> =>
   fc.array(fc.nat(2 ** 31 - 2), {minLength: length, maxLength: length});
-
-/** Options of a property test: RUNS multiplies the runs and lets the seed vary, for a search by hand. */
-export function runs(numRuns: number): {numRuns: number; seed?: number} {
-  const more = Number(process.env['RUNS'] ?? 0);
-  return more > 0 ? {numRuns: numRuns * more} : {numRuns, seed: 1};
-}

@@ -7,7 +7,7 @@ import {contentsHash, ContentsTable, sameContents} from '../../lib/graph/content
 import {KeyedCache, programKey, sameKey} from '../../lib/graph/key.js';
 import type {Node} from '../../lib/graph/node.js';
 import {simplifyNodes} from '../../lib/graph/simplify.js';
-import {runs} from './choices.js';
+import {runs} from '../property.js';
 
 /** The bytes, as the specification of equality reads them. */
 const bytes = (array: Contents): string =>

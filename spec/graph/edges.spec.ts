@@ -41,9 +41,10 @@ import {pullback, pushforward} from '../../lib/graph/differentiate.js';
 import type {DType, Node, Op} from '../../lib/graph/node.js';
 import {topological} from '../../lib/graph/node.js';
 import {cases} from './cases.js';
-import {Choices, draws, runs} from './choices.js';
+import {Choices, draws} from './choices.js';
 import {expectDefined} from './definitions.js';
 import {evaluate} from './evaluate.js';
+import {runs} from '../property.js';
 
 function refused(build: () => Node): void {
   expect(build).to.throw(ShapeError);

@@ -9,6 +9,7 @@ import {interpreter} from '../../lib/engine/interpreter.js';
 import {wasm} from '../../lib/engine/wasm/wasm.js';
 import {compare, execute} from '../engine/wasm/agreement.js';
 import {graphs} from './programs.js';
+import {runs} from '../property.js';
 
 describe('hoist', () => {
   it('leaves nothing in `each` that depends on no changing input but views', () => {
@@ -73,7 +74,7 @@ describe('hoist', () => {
           parts.run('each');
           for (const {name} of graph.outputs) compare(name, parts.buffer(name), whole.buffer(name), 'exact');
         }),
-        {numRuns: 150},
+        runs(150),
       );
     });
   }

@@ -34,6 +34,7 @@ import type {Node} from '../../lib/graph/node.js';
 import {topological} from '../../lib/graph/node.js';
 import {generator} from './choices.js';
 import {asFunction, differences, dot} from './evaluate.js';
+import {runs} from '../property.js';
 
 const n = 4;
 const x = input('x', [n]);
@@ -235,7 +236,7 @@ describe('graph: derivatives of what is not chosen', () => {
           expect(value_).to.be.closeTo(found.reverseOverForward[i], 1e-10 * size),
         );
       }),
-      {seed: 7, numRuns: 40},
+      runs(40, 7),
     );
   });
 });

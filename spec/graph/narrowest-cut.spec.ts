@@ -4,6 +4,7 @@ import {add, concat, input, slice, unary} from '../../lib/graph/build.js';
 import {worthAhead} from '../../lib/graph/ahead.js';
 import type {Node} from '../../lib/graph/node.js';
 import {topological} from '../../lib/graph/node.js';
+import {runs} from '../property.js';
 
 const total = (nodes: readonly Node[]): number => nodes.reduce((sum, node) => sum + node.size, 0);
 
@@ -55,7 +56,7 @@ describe('graph: the fewest numbers to keep', () => {
         }
         expect(total(found)).to.equal(best);
       }),
-      {numRuns: 300},
+      runs(300),
     );
   });
 

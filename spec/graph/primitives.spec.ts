@@ -10,10 +10,11 @@ import {primitiveOf, primitives} from '../../lib/graph/primitives/index.js';
 import type {Relation} from '../../lib/graph/primitives/primitive.js';
 import type {Case, CaseInput} from './cases.js';
 import {binaryCase, cases, unaryCase} from './cases.js';
-import {Choices, draws, runs} from './choices.js';
+import {Choices, draws} from './choices.js';
 import {expectDefined} from './definitions.js';
 import type {Values} from './evaluate.js';
 import {asFunction, differences, dot, dotSize, evaluate, largest, vectors} from './evaluate.js';
+import {runs} from '../property.js';
 
 /** Everything there is to apply: a row for each primitive, and one for each function of one or two numbers. */
 const rows: readonly (readonly [name: string, build: (choices: Choices) => Case, count: number])[] = [

@@ -13,11 +13,12 @@ import {primitives} from '../../lib/graph/primitives/index.js';
 import {simplify, simplifyNodes, substitute} from '../../lib/graph/simplify.js';
 import type {SparsityPattern} from '../../lib/graph/sparsity.js';
 import {sparsityPattern, transposePattern} from '../../lib/graph/sparsity.js';
-import {Choices, draws, runs} from './choices.js';
+import {Choices, draws} from './choices.js';
 import type {Values} from './evaluate.js';
 import {asFunction, differences, dot, dotSize, evaluate, largest, vectors} from './evaluate.js';
 import type {Program} from './programs.js';
 import {program, programDraws} from './programs.js';
+import {runs} from '../property.js';
 
 function forAll(count: number, property: (given: Program, values: Float64Array[], random: () => number) => void): void {
   fc.assert(

@@ -28,9 +28,10 @@ import {isOp, topological} from '../../lib/graph/node.js';
 import {lateScales, withLateScales} from '../../lib/graph/scales.js';
 import {simplifyNodes} from '../../lib/graph/simplify.js';
 import {countWork} from '../../lib/graph/work.js';
-import {Choices, draws, runs} from './choices.js';
+import {Choices, draws} from './choices.js';
 import {evaluate, largest, vectors} from './evaluate.js';
 import {program, programDraws} from './programs.js';
+import {runs} from '../property.js';
 
 const n = 12;
 const shifted = (x: Node): Node => concat([zeros([1]), slice(x, [0], [n - 1])], 0);

@@ -30,6 +30,7 @@ import {interpreter} from '../../lib/engine/interpreter.js';
 import {wasm} from '../../lib/engine/wasm/wasm.js';
 import {compare, execute} from '../engine/wasm/agreement.js';
 import {graphs} from './programs.js';
+import {runs} from '../property.js';
 
 function jacobianOf(
   output: Node,
@@ -192,7 +193,7 @@ describe('sparse Jacobian', () => {
             expect(allowed.has(column)).to.equal(true);
         }
       }),
-      {numRuns: 150},
+      runs(150),
     );
     expect(made).to.be.greaterThan(20);
   });

@@ -10,6 +10,7 @@ import type {SparsityPattern} from '../../lib/graph/sparsity.js';
 import {starColoring, starPays, starPlaces} from '../../lib/graph/star-coloring.js';
 import {jacobianProgram} from '../../lib/step/jacobian-program.js';
 import {evaluate} from './evaluate.js';
+import {runs} from '../property.js';
 
 function patternOf(n: number, has: (row: number, column: number) => boolean): SparsityPattern {
   const rows = Array.from({length: n}, (_, row) =>
@@ -77,7 +78,7 @@ describe('star colouring', () => {
           expect(found).to.deep.equal(given);
         },
       ),
-      {numRuns: 300},
+      runs(300),
     );
   });
 

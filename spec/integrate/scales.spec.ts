@@ -23,6 +23,7 @@ import {
   trapezoid,
   unilateral,
 } from '../../lib/index.js';
+import {runs} from '../property.js';
 
 const exponent = fc.integer({min: -60, max: 60});
 
@@ -77,8 +78,7 @@ describe('constant steps without a unit', () => {
           expect(run(2 ** s, 2 ** t)).to.deep.equal(unit);
         }),
         {
-          numRuns: 8,
-          seed: 4,
+          ...runs(8, 4),
           examples: [
             [-60, 60],
             [60, -60],
@@ -121,8 +121,7 @@ describe('constant steps without a unit', () => {
           expect(run(2 ** s, 2 ** t, 2 ** m)).to.deep.equal(unit);
         }),
         {
-          numRuns: 8,
-          seed: 4,
+          ...runs(8, 4),
           examples: [
             [-60, 0, 0],
             [0, -60, 0],

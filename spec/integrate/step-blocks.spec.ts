@@ -36,9 +36,10 @@ import {
 } from '../../lib/index.js';
 import {Pace} from '../../lib/integrate/pace.js';
 import {StepBlocks} from '../../lib/integrate/step-blocks.js';
-import {runs} from '../linear/matrices.js';
+
 import {draw, stream} from '../simulate/numbers.js';
 import {coupled, stepByStep} from '../simulate/step-by-step.js';
+import {runs} from '../property.js';
 
 const apart = stepByStep(wasm, 'step by step');
 

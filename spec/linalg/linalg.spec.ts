@@ -6,6 +6,7 @@ import {ShapeError, SingularMatrixError} from '../../lib/errors.js';
 import {linalg} from '../../lib/linalg/index.js';
 import {checkDerivatives, inDouble, point, stream} from '../tfjs/finite-differences.js';
 import type {Point} from '../tfjs/finite-differences.js';
+import {runs} from '../property.js';
 
 /** Half a unit in the last place of float32, relative: the error of rounding an exact result once. */
 const ROUNDING = 2 ** -24;
@@ -106,7 +107,7 @@ describe('linalg', () => {
             }
           }),
         ),
-        {numRuns: 60},
+        runs(60),
       );
     });
 
@@ -216,7 +217,7 @@ describe('linalg', () => {
             }
           }),
         ),
-        {numRuns: 40},
+        runs(40),
       );
     });
 
@@ -246,7 +247,7 @@ describe('linalg', () => {
             expectSolves(adjoint ? transpose(triangle, n) : triangle, doubles(x), doubles(b), n, 2);
           }),
         ),
-        {numRuns: 40},
+        runs(40),
       );
     });
 
@@ -274,7 +275,7 @@ describe('linalg', () => {
             }
           }),
         ),
-        {numRuns: 40},
+        runs(40),
       );
     });
 
@@ -602,7 +603,7 @@ describe('linalg', () => {
             expect(error.data.rows).to.deep.equal([n - 1]);
           }),
         ),
-        {numRuns: 40},
+        runs(40),
       );
     });
 

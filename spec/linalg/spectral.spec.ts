@@ -7,6 +7,7 @@ import {OptionError, ShapeError, SingularMatrixError, StiffgradError} from '../.
 import {linalg, ode, rk4, simulate} from '../../lib/index.js';
 import {checkDerivatives, inDouble, point, stream} from '../tfjs/finite-differences.js';
 import type {Point} from '../tfjs/finite-differences.js';
+import {runs} from '../property.js';
 
 const seeds = fc.integer({min: 1, max: 1e6});
 const orders = fc.integer({min: 1, max: 7});
@@ -84,7 +85,7 @@ describe('linalg: eigenvalues, singular values, least squares', () => {
             list.forEach((value, i) => (i % n === 0 ? undefined : expect(value).to.be.at.least(list[i - 1])));
           }),
         ),
-        {numRuns: 60},
+        runs(60),
       );
     });
 
@@ -158,7 +159,7 @@ describe('linalg: eigenvalues, singular values, least squares', () => {
               list.forEach((value, i) => expect(value).to.be.within(0, i % k === 0 ? Infinity : list[i - 1]));
             }),
         ),
-        {numRuns: 80},
+        runs(80),
       );
     });
 
@@ -217,7 +218,7 @@ describe('linalg: eigenvalues, singular values, least squares', () => {
               expect(difference(linalg.lstsq(a, tf.broadcastTo(tf.eye(m), [...batch, m, m])), p)).to.be.below(1e-9);
           }),
         ),
-        {numRuns: 60},
+        runs(60),
       );
     });
 

@@ -2,7 +2,8 @@
 import {expect} from 'chai';
 import fc from 'fast-check';
 import {auto, sparseLdlt, sparseLu} from '../../lib/linear/index.js';
-import {backwardError, fromEntries, type Matrix, permuted, random, runs, shuffle, vector} from './matrices.js';
+import {backwardError, fromEntries, type Matrix, permuted, random, shuffle, vector} from './matrices.js';
+import {runs} from '../property.js';
 
 /** A tridiagonal, dominant chain of n with these rows and columns full; `symmetric`: the rows are the columns' mirror. */
 function chainWith(

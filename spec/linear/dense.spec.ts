@@ -12,10 +12,10 @@ import {
   random,
   randomDefinite,
   randomMatrix,
-  runs,
   scaled,
   vector,
 } from './matrices.js';
+import {runs} from '../property.js';
 
 /**
  * Gaussian elimination with partial pivoting has a backward error of a few n ε in practice (Higham,

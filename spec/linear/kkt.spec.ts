@@ -9,12 +9,12 @@ import {
   type Matrix,
   permuted,
   random,
-  runs,
   scaled,
   shuffle,
   unsymmetric,
   vector,
 } from './matrices.js';
+import {runs} from '../property.js';
 
 /** As in sparse.spec.ts. */
 const bound = (n: number): number => 40 * Math.max(n, 4) * Number.EPSILON;

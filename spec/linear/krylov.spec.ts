@@ -2,7 +2,8 @@ import {expect} from 'chai';
 import fc from 'fast-check';
 import {StiffgradError} from '../../lib/errors.js';
 import {cg, CsrOperator, gmres, type KrylovSolver, lu, minres, type Operator} from '../../lib/linear/index.js';
-import {fromRows, grid, type Matrix, multiply, random, randomDefinite, randomMatrix, runs, vector} from './matrices.js';
+import {fromRows, grid, type Matrix, multiply, random, randomDefinite, randomMatrix, vector} from './matrices.js';
+import {runs} from '../property.js';
 
 function relativeResidual(matrix: Matrix, x: Float64Array, b: Float64Array, transposed = false): number {
   const residual = multiply(matrix, x, transposed).map((value, i) => b[i] - value);

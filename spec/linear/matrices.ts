@@ -9,12 +9,6 @@ export interface Matrix {
   readonly values: Float64Array;
 }
 
-/** Options of a property test: RUNS multiplies the runs and lets the seed vary, for a search by hand. */
-export function runs(numRuns: number): {numRuns: number; seed?: number} {
-  const more = Number(process.env.RUNS ?? 0);
-  return more > 0 ? {numRuns: numRuns * more} : {numRuns, seed: 1};
-}
-
 /** Mulberry32: 32 bits of state are plenty for test matrices, and the same everywhere. */
 export function random(seed: number): () => number {
   let state = seed >>> 0;

@@ -20,11 +20,11 @@ import {
   permuted,
   random,
   randomMatrix,
-  runs,
   saddle,
   shuffle,
 } from './matrices.js';
 import {pairedOrdering} from '../../lib/linear/kkt-ordering.js';
+import {runs} from '../property.js';
 
 const graphOf = (matrix: Matrix): Graph => symmetricGraph(matrix.pattern);
 

@@ -2,7 +2,8 @@ import {expect} from 'chai';
 import fc from 'fast-check';
 import {StiffgradError} from '../../lib/errors.js';
 import {auto, band, type LinearSolver, lu, sparseLdlt, sparseLu, supernodalLu} from '../../lib/linear/index.js';
-import {fromEntries, grid, type Matrix, runs} from './matrices.js';
+import {fromEntries, grid, type Matrix} from './matrices.js';
+import {runs} from '../property.js';
 
 /** Columns in which some vector of the null space is not zero, by reduction to echelon form. */
 function nullSupport(rows: readonly (readonly number[])[]): number[] {

@@ -17,7 +17,6 @@ import {
   random,
   randomDefinite,
   randomMatrix,
-  runs,
   rowOf,
   saddle,
   scaled,
@@ -25,6 +24,7 @@ import {
   unsymmetric,
   vector,
 } from './matrices.js';
+import {runs} from '../property.js';
 
 /**
  * As for dense LU, with the growth that threshold pivoting allows: 0.1 admits multipliers of 10, which

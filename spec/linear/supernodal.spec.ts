@@ -13,12 +13,12 @@ import {
   permuted,
   random,
   randomDefinite,
-  runs,
   saddle,
   scaled,
   shuffle,
   vector,
 } from './matrices.js';
+import {runs} from '../property.js';
 
 /** As in sparse.spec.ts. */
 const bound = (n: number): number => 40 * Math.max(n, 4) * Number.EPSILON;

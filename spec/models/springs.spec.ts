@@ -18,6 +18,7 @@ import {
 } from '../../models/index.js';
 import {draw, largest, relative, stream} from '../simulate/numbers.js';
 import {gradientOf, shaped, valueOf} from './evaluate.js';
+import {runs} from '../property.js';
 
 /** A rope: pulls, does not push. */
 const rope: SpringLaw = {tension: e => tf.mul(7, tf.relu(e)), energy: e => tf.mul(3.5, tf.square(tf.relu(e)))};
@@ -372,7 +373,7 @@ describe('springs and dampers', () => {
             expect(largest(sum)).to.be.below(1e-9 * Math.max(1, largest(f)));
           }
         }),
-        {numRuns: 15, seed: 1},
+        runs(15),
       );
     });
 

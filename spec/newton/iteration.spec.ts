@@ -8,6 +8,7 @@ import type {Factor, LinearSolver} from '../../lib/linear/index.js';
 import type {NewtonOptions} from '../../lib/newton/index.js';
 import {backtracking, full, subSteps} from '../../lib/newton/index.js';
 import {bisect, broyden, scalar, solve} from './equations.js';
+import {runs} from '../property.js';
 
 const epsilon = Number.EPSILON;
 
@@ -75,7 +76,7 @@ describe('newton: the iteration', () => {
             expect(Math.abs(z[0] - root)).to.be.at.most(1e-14 * (1 + Math.abs(root)) + (4 * epsilon * Math.abs(c)) / a);
           },
         ),
-        {numRuns: 300, seed: 1},
+        runs(300),
       );
     });
   });

@@ -21,9 +21,10 @@ import {
   simulate,
   trapezoid,
 } from '../../lib/index.js';
-import {runs} from '../linear/matrices.js';
+
 import {draw, stream} from '../simulate/numbers.js';
 import {coupled, stepByStep} from '../simulate/step-by-step.js';
+import {runs} from '../property.js';
 
 /** The engine with another `newtonCalls`, and every step by itself. */
 const withCalls = (name: string, calls: (executable: Executable) => Executable['newtonCalls']): Engine =>

@@ -4,6 +4,7 @@ import * as fc from 'fast-check';
 import {OptionError} from '../../lib/errors.js';
 import type {StepLength} from '../../lib/newton/index.js';
 import {backtracking, full, newton, subSteps} from '../../lib/newton/index.js';
+import {runs} from '../property.js';
 
 interface Chosen {
   readonly length: number;
@@ -68,7 +69,7 @@ describe('newton: step length', () => {
           expect(merit(length)).to.be.at.most(merit(0));
           expect(tried[tried.length - 1]).to.equal(length);
         }),
-        {numRuns: 200, seed: 1},
+        runs(200),
       );
     });
   });
@@ -100,7 +101,7 @@ describe('newton: step length', () => {
           for (let k = 1; k < tried.length && tried[k] > 0; k++)
             expect(tried[k] / tried[k - 1]).to.be.within(0.1 - 1e-15, 0.5 + 1e-15);
         }),
-        {numRuns: 500, seed: 1},
+        runs(500),
       );
     });
 
@@ -112,7 +113,7 @@ describe('newton: step length', () => {
           expect(merit(length)).to.be.at.most(merit(0) - 2 * decrease * length * merit(0));
           expect(tried[tried.length - 1]).to.equal(length);
         }),
-        {numRuns: 500, seed: 1},
+        runs(500),
       );
     });
 

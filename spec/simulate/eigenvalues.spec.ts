@@ -2,6 +2,7 @@
 import {expect} from 'chai';
 import fc from 'fast-check';
 import {eigenvaluesOf} from '../../lib/simulate/eigenvalues.js';
+import {runs} from '../property.js';
 
 const M = [
   [-1, 3, 0.5, -2],
@@ -43,7 +44,7 @@ describe('eigenvalues', () => {
           expect(sum(found.map(({real}) => real ** 2))).to.be.closeTo(sum(even.flat().map(x => x * x)), 1e-12);
         },
       ),
-      {numRuns: 2000},
+      runs(2000),
     );
   });
 
@@ -67,7 +68,7 @@ describe('eigenvalues', () => {
         const [here, there] = [even, scaled].map(eigenvaluesOf);
         here.forEach(({real}, i) => expect(there[i].real).to.be.closeTo(real, 1e-9));
       }),
-      {numRuns: 2000},
+      runs(2000),
     );
     const scaled = (d: readonly number[]): number[][] => M.map((row, i) => row.map((x, j) => (x * d[i]) / d[j]));
     for (const d of [

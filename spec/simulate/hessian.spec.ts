@@ -49,6 +49,7 @@ import {doubleEngines} from './engines.js';
 import {difference, dot, moved, norm, order, relative, slope} from './numbers.js';
 import type {Recipe, Sample} from './random.js';
 import {directionOf, evaluate, gradientOf, hessianOf, pointOf, recipe, sampleOf, weightsOf} from './random.js';
+import {runs} from '../property.js';
 
 type Evaluated = ReturnType<typeof evaluate>;
 type P = Readonly<Record<string, tf.Tensor>>;
@@ -75,7 +76,6 @@ const cotangentOf = (series: Evaluated, weights: Evaluated): Evaluated =>
     Object.entries(series).map(([name, y]) => [name, y.map((value, i) => weights[name][i] + value + value ** 2 / 2)]),
   );
 
-const runs = {numRuns: Number(process.env.RUNS ?? 15), seed: Number(process.env.SEED ?? 20240229)};
 /** As in adjoint.spec.ts. */
 const apart = 2 ** -10;
 const away = 2 ** -7;
@@ -134,7 +134,7 @@ describe('products with the Hessian', () => {
         // Where third derivatives cancel, the remainder falls faster or is rounding.
         if (fine > 1e-9 * Math.abs(value)) expect(order(coarse, fine)).to.be.above(2.8);
       }),
-      runs,
+      runs(15, 20240229),
     );
   });
 

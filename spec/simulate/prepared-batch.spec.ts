@@ -20,6 +20,7 @@ import {
   tsit5,
   verlet,
 } from '../../lib/index.js';
+import {runs} from '../property.js';
 
 type Rate = {readonly rate: tf.Tensor};
 
@@ -194,7 +195,7 @@ describe('batch.prepare', () => {
           compare(system, {...options, ...more}, random, 'y', 1e-9, lanes);
         },
       ),
-      {numRuns: 20, seed: 5},
+      runs(20, 5),
     );
   });
 

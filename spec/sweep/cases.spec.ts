@@ -9,6 +9,7 @@ import {canonical, hash, parse} from '../../sweep/canonical.js';
 import {grid, latinHypercube, linspace, logspace, sobol, tableCases, uniform} from '../../sweep/index.js';
 import {findTask, jobOf} from '../../sweep/task.js';
 import {readTable} from '../../training/index.js';
+import {runs} from '../property.js';
 
 describe('lists of cases', () => {
   it('a grid has all combinations, the last name fastest, every time it is gone through', () => {
@@ -141,7 +142,7 @@ describe('canonical texts', () => {
           expect(canonical(parse(text), 'x')).to.equal(text);
         },
       ),
-      {numRuns: 500},
+      runs(500),
     );
     const special = {z: [-0, NaN, Infinity, -Infinity, 5e-324], a: new Float32Array([0.1, -0]), b: 'ü\n'};
     const back = parse(canonical(special, 'x')) as typeof special;

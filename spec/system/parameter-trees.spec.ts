@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import type {Numeric, NumericParams} from '../../lib/index.js';
 import {MemoryError, mechanics, ode, OptionError, ShapeError, simulate, StiffgradError} from '../../lib/index.js';
 import {readParams, toTree} from '../../lib/system/params.js';
+import {runs} from '../property.js';
 
 // Whatever the names are, they are looked at.
 const decay = ode(({y, params}) => (Object.entries(params).length < 0 ? y : tf.neg(y)));
@@ -83,7 +84,7 @@ describe('trees of parameters', () => {
         if (leaves.length > 0) expect(withoutEmpty(JSON.stringify(back))).to.equal(JSON.stringify(given));
         clean();
       }),
-      {seed: 26, numRuns: 300},
+      runs(300, 26),
     );
   });
 

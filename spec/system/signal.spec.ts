@@ -19,6 +19,7 @@ import {trace} from '../../lib/trace/trace.js';
 import type {Signal, SignalKind} from '../../lib/system/signal.js';
 import {signal} from '../../lib/system/signal.js';
 import {asFunction, evaluate} from '../graph/evaluate.js';
+import {runs} from '../property.js';
 
 const kinds: readonly SignalKind[] = ['linear', 'hold', 'cubic', 'hermite'];
 const t = [0, 0.3, 1, 1.2, 2.5];
@@ -192,7 +193,7 @@ describe('signal', () => {
           times.forEach((sample, i) => expect(at(sample), kind).to.be.closeTo(numbers[i], 1e-12));
         }
       }),
-      {numRuns: 30},
+      runs(30),
     );
   });
 

@@ -6,6 +6,7 @@ import {repaired, repairGradients} from '../../lib/tfjs/repair.js';
 import {cases} from './cases.js';
 import {checkDerivatives, inDouble, point, stream} from './finite-differences.js';
 import type {Point} from './finite-differences.js';
+import {runs} from '../property.js';
 
 /** Random shapes are small: a second derivative costs a gradient for each entry, twice. */
 const shapes = (rank: {min: number; max: number}): fc.Arbitrary<number[]> =>
@@ -25,7 +26,7 @@ const smooth = (shape: number[], seed: number, phase: 0 | 1 = 0): Point => {
 const property = <T extends [unknown, ...unknown[]]>(
   arbitraries: {[K in keyof T]: fc.Arbitrary<T[K]>},
   check: (...values: T) => void,
-): void => fc.assert(fc.property(...arbitraries, check), {numRuns: 12, seed: 20240607});
+): void => fc.assert(fc.property(...arbitraries, check), runs(12, 20240607));
 
 const seeds = fc.integer({min: 1, max: 1e6});
 

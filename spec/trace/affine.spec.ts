@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import {interpreter} from '../../lib/engine/interpreter.js';
 import {affineIn, type Tensors} from '../../lib/trace/differentials.js';
 import {constantTensor, trace} from '../../lib/trace/trace.js';
+import {runs} from '../property.js';
 
 interface Products {
   readonly value: Float64Array;
@@ -53,7 +54,7 @@ describe('functions that are affine in a tensor', () => {
         for (let j = 0; j < columns; j++)
           expect(found.transposed[j]).to.be.closeTo(a.reduce((sum, row, i) => sum + row[j] * w[i], 0), 1e-12); // prettier-ignore
       }),
-      {numRuns: 20},
+      runs(20),
     );
 
   it('have the products of their entries: two numbers a row, and an offset', () => {

@@ -8,6 +8,7 @@ import {topological} from '../../lib/graph/node.js';
 import {refusals, supportedKernels, trace} from '../../lib/trace/trace.js';
 import {agree, choice, flag, floats, integer, shapeOf, truths, wholes} from './agreement.js';
 import type {Case, Draw, Drawn} from './agreement.js';
+import {runs} from '../property.js';
 
 type Op = (x: tf.Tensor) => tf.Tensor;
 
@@ -716,7 +717,7 @@ describe('trace: kernels against tfjs', () => {
     it(kernel, () =>
       fc.assert(
         fc.property(fc.gen(), g => agree(kernel, draw(g))),
-        {numRuns: 15},
+        runs(15),
       ),
     );
   }

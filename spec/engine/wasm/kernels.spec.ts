@@ -16,6 +16,7 @@ import {
   tridiagonalSound,
 } from '../../../lib/engine/wasm/kernels/tridiagonal-ends.js';
 import {compare, fill} from './agreement.js';
+import {runs} from '../../property.js';
 
 /** Arrays one after another in a memory, filled up to its last byte so that reading past an end would trap. */
 class Arrays {
@@ -86,6 +87,7 @@ describe('wasm kernels: vectors', () => {
           Math.max(0, ...x.map((value, i) => Math.abs(value) / y[i])),
         );
       }),
+      runs(),
     );
   });
 
@@ -137,6 +139,7 @@ describe('wasm kernels: vectors', () => {
         kernels.copy(at(out), at(z), n);
         compare('copy', out, z, 'exact');
       }),
+      runs(),
     );
   });
 });
@@ -202,6 +205,7 @@ describe('wasm kernels: linear systems', () => {
         kernels.denseSolveTransposed(at(a), n, at(pivots), at(x));
         compare('transposed solution', x, reference, solved);
       }),
+      runs(),
     );
   });
 
@@ -260,6 +264,7 @@ describe('wasm kernels: linear systems', () => {
         compare('solution of the transposed at once', x, reference, 'exact');
         compare('right-hand side', from, b, 'exact');
       }),
+      runs(),
     );
   });
 
@@ -293,7 +298,7 @@ describe('wasm kernels: linear systems', () => {
           }
         },
       ),
-      {numRuns: 2000},
+      runs(2000),
     );
     // Of 4000 judgements; with no other than such matrices the comparison would say nothing of those that are taken.
     expect(refused).to.be.within(1000, 3900);

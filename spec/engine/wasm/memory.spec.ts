@@ -27,6 +27,7 @@ import {bare} from '../../../lib/engine/wasm/view.js';
 import {wasm} from '../../../lib/engine/wasm/wasm.js';
 import {agree, compare, execute} from './agreement.js';
 import {graphs} from '../../graph/programs.js';
+import {runs} from '../../property.js';
 
 describe('wasm engine: memory plan', () => {
   it('hands out blocks that never overlap and takes them back', () => {
@@ -47,6 +48,7 @@ describe('wasm engine: memory plan', () => {
           }
         },
       ),
+      runs(),
     );
   });
 
@@ -85,7 +87,7 @@ describe('wasm engine: memory plan', () => {
           }
         }
       }),
-      {numRuns: 200},
+      runs(200),
     );
   });
 
@@ -138,7 +140,7 @@ describe('wasm engine: memory plan', () => {
         const [expected, actual] = [interpreter, wasm].map(engine => execute(engine, programs, seed));
         for (const {name} of outputs) compare(name, actual.buffer(name), expected.buffer(name), 'exact');
       }),
-      {numRuns: 300},
+      runs(300),
     );
   });
 

@@ -8,6 +8,7 @@ import {generate, wasm, wasmSupported} from '../../../lib/engine/wasm/wasm.js';
 import {compare, execute, fill} from './agreement.js';
 import {interpreter} from '../../../lib/engine/interpreter.js';
 import {graphs} from '../../graph/programs.js';
+import {runs} from '../../property.js';
 
 describe('wasm engine: modules', () => {
   it('are valid', async () => {
@@ -19,7 +20,7 @@ describe('wasm engine: modules', () => {
         module.validate();
         module.destroy();
       }),
-      {numRuns: 100},
+      runs(100),
     );
   });
 

@@ -5,13 +5,14 @@ import type {Graph} from '../../../lib/graph/node.js';
 import {binaryNames, unaryNames} from '../../../lib/graph/node.js';
 import {agree} from './agreement.js';
 import {cases, graphOf, long, x, y} from './cases.js';
+import {runs} from '../../property.js';
 
 describe('wasm engine: primitives', () => {
   for (const [op, graphs] of Object.entries(cases)) {
     it(`${op} gives what the interpreter gives`, () => {
       fc.assert(
         fc.property(graphs, fc.nat(100), (graph, seed) => agree(graph, seed)),
-        {numRuns: 120},
+        runs(120),
       );
     });
   }
@@ -36,7 +37,7 @@ describe('wasm engine: primitives', () => {
           seed,
         );
       }),
-      {numRuns: 30},
+      runs(30),
     );
   });
 
@@ -61,7 +62,7 @@ describe('wasm engine: primitives', () => {
         );
         agree({inputs: [m] as unknown as Graph['inputs'], outputs: [{name: 'x', node: unary('softplus', m)}]}, seed);
       }),
-      {numRuns: 30},
+      runs(30),
     );
   });
 

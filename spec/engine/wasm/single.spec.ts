@@ -13,6 +13,7 @@ import {add, broadcastTo, input, matMul, mul, slice, sum, transpose, unary} from
 import type {Graph, UnaryName} from '../../../lib/graph/node.js';
 import {compare, execute} from './agreement.js';
 import {cases, graphOf, long, x, y} from './cases.js';
+import {runs} from '../../property.js';
 
 /** Single precision's unit roundoff. */
 const epsilon = 2 ** -24;
@@ -54,7 +55,7 @@ describe('wasm engine in single precision', () => {
         fc.property(graphs, fc.nat(100), (graph, seed) =>
           agreeInSingle(graph, seed, loose.has(op) ? 64 : 16, op === 'sum'),
         ),
-        {numRuns: 60},
+        runs(60),
       );
     });
   }
@@ -67,7 +68,7 @@ describe('wasm engine in single precision', () => {
         const outputs = [bent, sum(bent, [0]), sum(bent, [1]), sum(mul(m, bent), [0, 1]), transpose(bent, [1, 0])];
         agreeInSingle(graphOf([m, y([columns])], ...outputs), seed, 300);
       }),
-      {numRuns: 30},
+      runs(30),
     );
   });
 
@@ -149,9 +150,10 @@ describe('wasm engine in single precision', () => {
 
     it('of every small size', () => {
       const size = fc.integer({min: 1, max: 19});
-      fc.assert(fc.property(size, fc.integer({min: 1, max: 40}), size, fc.boolean(), fc.boolean(), agreeProduct), {
-        numRuns: 150,
-      });
+      fc.assert(
+        fc.property(size, fc.integer({min: 1, max: 40}), size, fc.boolean(), fc.boolean(), agreeProduct),
+        runs(150),
+      );
     });
 
     for (const [m, k, n] of [

@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import {unrolledKernels, unrolledSizes} from '../../../lib/engine/wasm/kernels/unrolled.js';
 import {densePattern, lu} from '../../../lib/linear/index.js';
 import {SUSPICIOUS_PIVOT} from '../../../lib/linear/singularity.js';
-import {backwardError, fromRows, random, runs, vector} from '../../linear/matrices.js';
+import {backwardError, fromRows, random, vector} from '../../linear/matrices.js';
+import {runs} from '../../property.js';
 
 const memory = new WebAssembly.Memory({initial: 1, maximum: 1});
 const doubles = new Float64Array(memory.buffer);

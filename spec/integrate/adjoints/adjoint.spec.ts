@@ -33,9 +33,7 @@ import {
   tangentOf,
   weightsOf,
 } from '../../simulate/random.js';
-
-/** The same samples at every run of the tests; RUNS and SEED in the environment ask for more and for others. */
-const runs = {numRuns: Number(process.env.RUNS ?? 30), seed: Number(process.env.SEED ?? 20240229), endOnFailure: false};
+import {runs} from '../../property.js';
 
 /** Differences of 2⁻¹⁰: truncation 2⁻⁴⁰ of the fifth derivative (a cubic spring, four times in rk4, has large ones), rounding 2⁻⁵²/2⁻¹⁰. */
 const apart = 2 ** -10;
@@ -67,7 +65,7 @@ describe('derivatives of random runs', () => {
         // Where second derivatives cancel along the direction, the remainder falls faster or is rounding.
         if (fine > 1e-10 * scale) expect(order(coarse, fine)).to.be.above(1.9);
       }),
-      runs,
+      runs(30, 20240229),
     );
   });
 
@@ -86,7 +84,7 @@ describe('derivatives of random runs', () => {
         const scale = forward.reduce((sum, {tangent, w}) => sum + norm(tangent) * norm(w), 0);
         expect(Math.abs(left - right)).to.be.below(1e-12 * scale);
       }),
-      runs,
+      runs(30, 20240229),
     );
   });
 
@@ -106,7 +104,7 @@ describe('derivatives of random runs', () => {
           ),
         ).to.be.below(1e-5);
       }),
-      runs,
+      runs(30, 20240229),
     );
   });
 
@@ -119,7 +117,7 @@ describe('derivatives of random runs', () => {
         const unrolled = gradientOf(sample, point, () => weights, {newton: newton(), adjoint: unrolledAdjoint()});
         expect(norm(difference(implicit, unrolled))).to.be.below(1e-10 * norm(implicit));
       }),
-      runs,
+      runs(30, 20240229),
     );
   });
 
@@ -139,7 +137,7 @@ describe('derivatives of random runs', () => {
       fc.property(recipe, fc.constantFrom(1, 2, 3), (chosen, iterations) => {
         expect(truncatedError(chosen, iterations)).to.be.below(1e-8);
       }),
-      runs,
+      runs(30, 20240229),
     );
   });
 

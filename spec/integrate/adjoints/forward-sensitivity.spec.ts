@@ -24,6 +24,7 @@ import {hit, pass, swing, times} from '../history/swing.js';
 import {doubleEngines} from '../../simulate/engines.js';
 import {norm, relative} from '../../simulate/numbers.js';
 import {evaluate, gradientOf, pointOf, recipe, sampleOf, weightsOf} from '../../simulate/random.js';
+import {runs} from '../../property.js';
 
 /** All numbers of a gradient. */
 const flat = ({initial, params}: Pullback): Float64Array =>
@@ -44,7 +45,7 @@ describe('forward sensitivities', () => {
         // Newton's 1e-14 a step: Jacobians that were kept from step to step leave another last bit.
         expect(norm(forward.map((g, i) => g - implicit[i]))).to.be.below(1e-11 * norm(implicit));
       }),
-      {numRuns: Number(process.env.RUNS ?? 12), seed: Number(process.env.SEED ?? 20240229)},
+      runs(12, 20240229),
     );
   });
 

@@ -13,8 +13,9 @@ import {interpreter} from '../../../lib/engine/interpreter.js';
 import type {AdaptiveOptions, SaveAt, SimulateOptions} from '../../../lib/index.js';
 import {adaptive, dopri5, event, implicitAdjoint, mechanics, ode, simulate, tsit5} from '../../../lib/index.js';
 import {stepByStep} from '../../simulate/step-by-step.js';
+import {cases, runs} from '../../property.js';
 
-const runs = {numRuns: Number(process.env.RUNS ?? 60), seed: Number(process.env.SEED ?? 20240229), endOnFailure: false};
+const count = cases(60);
 
 type P = Readonly<Record<string, tf.Tensor>>;
 
@@ -175,11 +176,11 @@ describe('adaptive steps in blocks', () => {
           expect(outcome(run(together), s.seed)).to.deep.equal(outcome(run(apart), s.seed));
         },
       ),
-      runs,
+      runs(60, 20240229),
     );
-    expect(completed).to.be.above(runs.numRuns);
-    expect(called.steps).to.be.above(runs.numRuns);
-    expect(called.pulls).to.be.above(runs.numRuns / 4);
+    expect(completed).to.be.above(count);
+    expect(called.steps).to.be.above(count);
+    expect(called.pulls).to.be.above(count / 4);
   });
 
   it('give the bits of the interpreter', () => {

@@ -18,6 +18,7 @@ import {
   StiffgradError,
   trapezoid,
 } from '../../../lib/index.js';
+import {runs} from '../../property.js';
 
 const driven = mechanics({
   mass: 1,
@@ -89,7 +90,7 @@ describe('a saved state as JSON', () => {
         path.dispose();
         again.dispose();
       }),
-      {seed: 30, numRuns: 100},
+      runs(100, 30),
     );
   });
 });
@@ -191,7 +192,7 @@ describe("a saved state that is damaged or another's", () => {
           `${at.join('.')} = ${JSON.stringify(value)} is taken`,
         ).to.equal(true);
       }),
-      {seed: 31, numRuns: 250},
+      runs(250, 31),
     );
   });
 });

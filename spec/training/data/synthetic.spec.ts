@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import {OptionError} from '../../../lib/errors.js';
 import {gaussian} from '../../../training/data/noise.js';
 import {noisy, positioningReference} from '../../../training/data/synthetic.js';
+import {runs} from '../../property.js';
 
 describe('synthetic record', () => {
   it('the reference keeps to its travel, its acceleration and its speeds, from rest', () => {
@@ -26,7 +27,7 @@ describe('synthetic record', () => {
         }
         expect(speeds.size).to.be.at.most(3);
       }),
-      {numRuns: 5},
+      runs(5),
     );
   });
 

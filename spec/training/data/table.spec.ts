@@ -12,6 +12,7 @@ import {DataError, OptionError} from '../../../lib/errors.js';
 import {readTable, tableChunks, type Table} from '../../../training/data/table.js';
 import {type TableOptions} from '../../../training/data/table-options.js';
 import {saved} from './numpy-files.js';
+import {runs} from '../../property.js';
 
 let folder = '';
 
@@ -217,7 +218,7 @@ describe('readTable', () => {
           const table = await made(`x\n${values.map(String).join('\n')}\n`);
           expect([...table.column('x')].map(x => x + 0)).to.deep.equal(values.map(x => x + 0)); // "-0" is written "0"
         }),
-        {numRuns: 30},
+        runs(30),
       );
     });
   });

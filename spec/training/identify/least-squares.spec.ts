@@ -13,6 +13,7 @@ import {singularValues} from '../../../training/identify/singular-values.js';
 import {widening} from '../../../training/identify/small-sample.js';
 import {uncertainty} from '../../../training/identify/uncertainty.js';
 import {referenceProblems, type ReferenceProblem} from './nist-regression.js';
+import {runs} from '../../property.js';
 
 /** r_i = f(b, x_i) − y_i for a model that returns [f, ∂f/∂b...]. */
 function regression(model: ReferenceProblem['model'], x: ArrayLike<number>, y: ArrayLike<number>): LeastSquaresProblem {
@@ -507,7 +508,7 @@ describe('least squares', () => {
             }
           },
         ),
-        {numRuns: 50},
+        runs(50),
       );
     });
 
@@ -550,7 +551,7 @@ describe('least squares', () => {
             }
           },
         ),
-        {numRuns: 200},
+        runs(200),
       );
     });
 

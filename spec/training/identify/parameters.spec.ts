@@ -9,6 +9,7 @@ import {levenbergMarquardt} from '../../../training/identify/least-squares.js';
 import {ParameterSpace, bounded, fixed, free, positive, type Parameter} from '../../../training/identify/parameters.js';
 import {uncertainty} from '../../../training/identify/uncertainty.js';
 import {referenceProblems} from './nist-regression.js';
+import {runs} from '../../property.js';
 
 describe('parameters', () => {
   const number = fc.double({min: -1e3, max: 1e3, noNaN: true});
@@ -35,6 +36,7 @@ describe('parameters', () => {
             ),
         );
       }),
+      runs(),
     );
   });
 
@@ -53,6 +55,7 @@ describe('parameters', () => {
         );
         expect(Math.abs(derivative - slope)).to.be.below(1e-11 * size + 1e-10 * Math.abs(derivative));
       }),
+      runs(),
     );
   });
 

@@ -7,6 +7,7 @@ import {DataError, OptionError, ShapeError, StiffgradError} from '../../../lib/i
 import type {CheckedRecord, MeasuredRecord} from '../../../training/identify/records.js';
 import {checkRecord} from '../../../training/identify/records.js';
 import {commonStep, requireFewSteps, requireGrid} from '../../../training/identify/sampling.js';
+import {runs} from '../../property.js';
 
 const mechanical = {q: 'q', v: 'v'} as const;
 const read = (record: MeasuredRecord): CheckedRecord => checkRecord(record, 1, mechanical);
@@ -297,6 +298,7 @@ describe('sampling', () => {
           requireGrid(times, 0, step as number, 'r');
         },
       ),
+      runs(),
     );
   });
 

@@ -5,6 +5,7 @@ import {OptionError} from '../../../lib/errors.js';
 import {decimate, distinctPixels} from '../../../training/report/decimate.js';
 import {lineChart, type Chart} from '../../../training/report/plot.js';
 import {elementsOf} from '../well-formed.js';
+import {runs} from '../../property.js';
 
 const plain: Chart = {
   title: 'Position',
@@ -105,6 +106,7 @@ describe('plots', () => {
         ];
         elementsOf(lineChart({title, x: {label}, y: {label, unit: name}, series, levels: [{y: 1.5, name: title}]}));
       }),
+      runs(),
     );
   });
 
@@ -188,6 +190,7 @@ describe('plots', () => {
           for (const start of left) expect(start).to.be.above(14); // right of the axis title
         },
       ),
+      runs(),
     );
   });
 
@@ -250,6 +253,7 @@ describe('plots', () => {
             }
           },
         ),
+        runs(),
       );
     });
 

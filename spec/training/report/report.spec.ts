@@ -11,6 +11,7 @@ import {renderReport, writeReport, type Report} from '../../../training/report/r
 import {autocorrelation, goodnessOfFit, histogram} from '../../../training/report/residual-statistics.js';
 import {quantityText} from '../../../training/report/units.js';
 import {elementsOf} from '../well-formed.js';
+import {runs} from '../../property.js';
 
 function sample(n: number): Report {
   const noise = gaussian(1);
@@ -239,6 +240,7 @@ describe('report', () => {
             0.500001 * 10 ** (Math.floor(Math.log10(Math.abs(value) || 1)) + 1 - digits),
           );
         }),
+        runs(),
       );
     });
 
@@ -339,6 +341,7 @@ describe('report', () => {
           expect(share.reduce((sum, part) => sum + part, 0)).to.be.closeTo(1, 1e-9);
           expect(share.length).to.be.at.most(60);
         }),
+        runs(),
       );
     });
 
