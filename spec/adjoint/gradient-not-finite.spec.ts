@@ -16,6 +16,7 @@ import {
   simulate,
   unrolledAdjoint,
 } from '../../lib/index.js';
+import {slow} from '../tiers.js';
 
 const caught = (f: () => unknown): GradientError => {
   try {
@@ -84,7 +85,7 @@ describe('gradients that are not finite', () => {
     expect(step).to.equal(Math.round(t / 0.01));
   }).timeout(20_000);
 
-  it('by every adjoint, tangents, second derivatives, batches, adaptive steps and the tape', () => {
+  slow('by every adjoint, tangents, second derivatives, batches, adaptive steps and the tape', () => {
     // √k at k = 0: the states and their own derivatives are finite.
     const source = ode(({y, params}) => tf.sub(tf.sqrt(params['k'] as tf.Tensor), y));
     const given = {...options, params: {k: 0}};

@@ -27,6 +27,7 @@ import {prepare} from '../../lib/simulate/prepare.js';
 import {doubleEngines} from '../simulate/engines.js';
 import {dot, slope} from '../simulate/numbers.js';
 import {counted} from '../engine/counted.js';
+import {slow} from '../tiers.js';
 
 const n = 4;
 type Matrices = Readonly<Record<'l' | 'c', number[][]>>;
@@ -132,7 +133,7 @@ const cases: readonly (readonly [string, Options])[] = [
 describe('gradients through what depends on parameters alone', () => {
   for (const {name: engine} of doubleEngines) {
     for (const [name, options] of cases) {
-      it(`${name}: ${engine}`, () => {
+      slow(`${name}: ${engine}`, () => {
         const all = {...options, engine};
         const expected = slope(s => value(all, moved(s)), apart);
         expect(Math.abs(expected)).to.be.above(1e-3);
@@ -141,7 +142,7 @@ describe('gradients through what depends on parameters alone', () => {
       });
     }
 
-    it(`along adaptive steps, forwards as backwards: ${engine}`, () => {
+    slow(`along adaptive steps, forwards as backwards: ${engine}`, () => {
       for (const scheme of [kvaerno3(), tsit5()]) {
         const all = {
           scheme,
@@ -161,7 +162,7 @@ describe('gradients through what depends on parameters alone', () => {
       }
     });
 
-    it(`of the second order: ${engine}`, () => {
+    slow(`of the second order: ${engine}`, () => {
       for (const options of [
         {...grid, scheme: implicitMidpoint()},
         {...grid, scheme: kvaerno3(), saveAt: [0.02, 0.13, 0.3]},
@@ -205,7 +206,7 @@ describe('gradients through what depends on parameters alone', () => {
     });
   }
 
-  it('takes them once a run, however many steps', () => {
+  slow('takes them once a run, however many steps', () => {
     // Kernels are counted from where they are compiled on: a structure of its own.
     const fresh = systemOf(2.5);
     const runs: readonly (readonly [string, (steps: number) => void])[] = [

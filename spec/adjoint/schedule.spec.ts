@@ -3,6 +3,7 @@ import {expect} from 'chai';
 import * as tf from '@tensorflow/tfjs';
 import {firstPass, leastRecomputation, reach, revolve, split} from '../../lib/adjoint/schedule.js';
 import {implicitAdjoint, implicitMidpoint, mechanics, newton, simulate} from '../../lib/index.js';
+import {slow} from '../tiers.js';
 
 /** Griewank & Walther's t(n, s) by its own recursion: t(1, s) = 0, t(n, 1) = n(n−1)/2, t(n, s) = min_m m + t(n−m, s−1) + t(m, s). */
 function leastByRecursion(steps: number, states: number, known: Map<string, number>): number {
@@ -31,7 +32,7 @@ describe('checkpoint schedule', () => {
     expect(reach(3, 2)).to.equal(10);
   });
 
-  it('goes back over every step once, last first, within its states and its count', () => {
+  slow('goes back over every step once, last first, within its states and its count', () => {
     for (let steps = 1; steps <= 50; steps++) {
       for (let states = 1; states <= steps + 1; states++) {
         const first = firstPass(steps, states);
@@ -64,7 +65,7 @@ describe('checkpoint schedule', () => {
     }
   });
 
-  it('has room for as many states as there are: what waits is not on the stack of calls', () => {
+  slow('has room for as many states as there are: what waits is not on the stack of calls', () => {
     const [steps, states] = [200_000, 100_000];
     const kept = new Set(firstPass(steps, states));
     let next = steps;
@@ -125,7 +126,7 @@ describe('checkpointed gradients', () => {
     };
   };
 
-  it('are the same to the bit under every budget, at the count the formula gives', () => {
+  slow('are the same to the bit under every budget, at the count the formula gives', () => {
     const all = gradient(undefined, 'fresh');
     expect(all.recomputed).to.equal(0);
     // The state here has q, v and what the guess carries: nine numbers.
@@ -142,7 +143,7 @@ describe('checkpointed gradients', () => {
     }
   });
 
-  it('are the same to the bit along many steps, from room for 42 states to room for all', () => {
+  slow('are the same to the bit along many steps, from room for 42 states to room for all', () => {
     const pendulum = mechanics({mass: 1, forces: ({q, params}) => tf.mul(tf.neg(params.k as tf.Tensor), tf.sin(q))});
     const many = (memory: number): number[] => {
       const {trajectory, pullback} = simulate.vjp(

@@ -21,6 +21,7 @@ import {
 } from '../../lib/index.js';
 import {chain, doublePendulum} from '../../models/index.js';
 import {root} from '../package/sources.js';
+import {slow} from '../tiers.js';
 
 const spring: ForceTerm = ({q}) => tf.mul(q, -4);
 const two = {initial: {q: [1, 0.5], v: [0, 0]}, options: {dt: 0.01, steps: 50}};
@@ -28,7 +29,7 @@ const wrongIn = (forces: readonly ForceTerm[]): Finding[] =>
   checkModel({system: mechanics({mass: 1, forces}), ...two}).filter(({ok}) => !ok);
 
 describe('stiffgrad check', () => {
-  it('finds nothing wrong with right models', () => {
+  slow('finds nothing wrong with right models', () => {
     expect(
       wrongIn([
         spring,
@@ -53,7 +54,7 @@ describe('stiffgrad check', () => {
     ).to.deep.equal([]);
   });
 
-  it('says that explicit schemes have no matrix, and still finds what is wrong with a model', () => {
+  slow('says that explicit schemes have no matrix, and still finds what is wrong with a model', () => {
     const checked = (scheme: Scheme, forces: readonly ForceTerm[]): Finding[] =>
       checkModel({system: mechanics({mass: 1, forces}), initial: two.initial, options: {...two.options, scheme}});
     const ofSteps = (findings: readonly Finding[]): Finding[] =>
@@ -97,7 +98,7 @@ describe('stiffgrad check', () => {
     gradFunc: (dy: tf.Tensor) => tf.mul(dy, tf.mul(3, x as tf.Tensor)),
   }));
 
-  it('finds wrong derivatives of a mass, and a mass that is not symmetric', () => {
+  slow('finds wrong derivatives of a mass, and a mass that is not symmetric', () => {
     const massOf = (mass: (at: {q: tf.Tensor}) => tf.Tensor): Finding[] =>
       checkModel({system: mechanics({mass, forces: spring}), ...two}).filter(({ok}) => !ok);
     expect(massOf(({q}) => tf.add(2, tf.square(q)))).to.deep.equal([]);
@@ -116,7 +117,7 @@ describe('stiffgrad check', () => {
     expect(negative.message).to.match(/not positive definite/);
   });
 
-  it('finds wrong derivatives of a gap; a pendulum held by a right one and minimal coordinates pass', () => {
+  slow('finds wrong derivatives of a gap; a pendulum held by a right one and minimal coordinates pass', () => {
     const pendulum = (gap: (q: tf.Tensor) => tf.Tensor): Finding[] =>
       checkModel({
         system: mechanics<{l: tf.Tensor}>({
@@ -208,7 +209,7 @@ describe('the command', function () {
   };
   const at = (file: string): string => path.join(place, file);
 
-  it('identifies the model of its template: k = 40, c = 0.6', async () => {
+  slow('identifies the model of its template: k = 40, c = 0.6', async () => {
     const {code, out, err} = await said(
       'identify',
       at('model.ts'),
@@ -230,7 +231,7 @@ describe('the command', function () {
     expect(spoken.err).to.match(/iteration 1, cost/);
   });
 
-  it('checks, simulates and reports it', async () => {
+  slow('checks, simulates and reports it', async () => {
     expect(await said('check', at('model.ts'))).to.deep.include({code: 0, err: ''});
     const {code, out} = await said(
       'simulate',
@@ -272,7 +273,7 @@ describe('the command', function () {
     });
   });
 
-  it('refuses arguments that it would not read', async () => {
+  slow('refuses arguments that it would not read', async () => {
     for (const [args, pattern] of [
       [
         ['identify', 'model.ts', 'a.csv', 'b.csv'],
@@ -296,7 +297,7 @@ describe('the command', function () {
     expect((await said('check', 'a', 'b', '--help')).code).to.equal(0);
   });
 
-  it('says what it cannot do, with exit codes', async () => {
+  slow('says what it cannot do, with exit codes', async () => {
     expect((await said()).code).to.equal(2);
     expect((await said('--help')).out).to.include('npx stiffgrad new demo');
     expect((await said('check', '--help')).out).to.match(/^stiffgrad check <model.ts>/);

@@ -16,6 +16,7 @@ import {graph} from './contract.js';
 import type {Allocations} from './allocation-rows.js';
 import {allocationRows, allowed} from './allocation-rows.js';
 import {runs} from '../property.js';
+import {slow} from '../tiers.js';
 
 /** Every node on its own, each into an array of its own: no memory is used twice. */
 function plainly(programs: readonly Node[], values: ReadonlyMap<Node, Float64Array>): Float64Array[] {
@@ -32,7 +33,7 @@ function plainly(programs: readonly Node[], values: ReadonlyMap<Node, Float64Arr
 }
 
 describe('engine: interpreter', () => {
-  it('gives with reused memory what every node gives on its own, and the same again', () => {
+  slow('gives with reused memory what every node gives on its own, and the same again', () => {
     fc.assert(
       fc.property(draws(programDraws), list => {
         const choices = new Choices(list);

@@ -35,6 +35,7 @@ import {asFunction, largest, vectors} from '../graph/evaluate.js';
 import {program, programDraws} from '../graph/programs.js';
 import {graph} from './contract.js';
 import {runs} from '../property.js';
+import {slow} from '../tiers.js';
 
 const rows: readonly (readonly [name: string, build: (choices: Choices) => Case, count: number])[] = [
   ...(Object.keys(primitives) as Op[])
@@ -177,7 +178,7 @@ function agreement(): void {
     );
   });
 
-  it('random programs', () => {
+  slow('random programs', () => {
     fc.assert(
       fc.property(draws(programDraws), list => {
         const choices = new Choices(list);

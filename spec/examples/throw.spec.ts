@@ -13,11 +13,12 @@ import {
   trueLanding,
   trueMiss,
 } from '../../examples/throw.js';
+import {slow} from '../tiers.js';
 
 describe('a throw through two impacts', () => {
   const [coarse, fine] = [1e-2, 5e-3].map(dt => ({land: landings(dt), ...optimized(guess, landings(dt))}));
 
-  it('derivatives are those of differences, sticking and sliding', () => {
+  slow('derivatives are those of differences, sticking and sliding', () => {
     for (const at of [coarse.best, guess, {vx: 6, vy: -3, spin: 60}])
       expect(
         apart(

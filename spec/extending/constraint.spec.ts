@@ -25,6 +25,7 @@ import {
   type Scheme,
   type SimulateOptions,
 } from '../../lib/index.js';
+import {slow} from '../tiers.js';
 
 /** a + b − √((a − b)² + 4ε²), zero where ab = ε² (Chen & Harker 1993; Kanzow 1996); a = gap and b = λ·give are lengths. */
 const chenHarkerKanzowSmale =
@@ -99,20 +100,23 @@ describe('a kind of constraint from outside', () => {
     const thrown = (constraint: Constraint): MechanicalSystem =>
       mechanics({mass: 0.3, forces: weight, constraints: [constraint]});
     for (const scheme of [implicitEuler(), implicitMidpoint(), generalizedAlpha({rhoInf: 0.6})]) {
-      it(`${scheme.name}: moves as a smoothed unilateral constraint, whose function is another with the same zeros`, () => {
-        const options: SimulateOptions = {scheme, dt: 0.01, steps: 60, params: {g: 9.81}};
-        const start = {q: [0.5, 0.4], v: [1, 0.5]};
-        const [mine, theirs] = [
-          rope(0.02),
-          (gap: Constraint['gap']) => unilateral(gap as never, {smoothing: 0.02}),
-        ].map(kind => run(thrown(kind(slack)), start, options));
-        // It goes taut on the way.
-        expect(Math.max(...(mine.lambda as Float64Array))).to.be.greaterThan(1);
-        mine.lambda?.forEach((x, i) =>
-          expect(x).to.be.closeTo(theirs.lambda?.[i] ?? NaN, 1e-6 * Math.max(1, Math.abs(x))),
-        );
-        same(mine, theirs);
-      });
+      slow(
+        `${scheme.name}: moves as a smoothed unilateral constraint, whose function is another with the same zeros`,
+        () => {
+          const options: SimulateOptions = {scheme, dt: 0.01, steps: 60, params: {g: 9.81}};
+          const start = {q: [0.5, 0.4], v: [1, 0.5]};
+          const [mine, theirs] = [
+            rope(0.02),
+            (gap: Constraint['gap']) => unilateral(gap as never, {smoothing: 0.02}),
+          ].map(kind => run(thrown(kind(slack)), start, options));
+          // It goes taut on the way.
+          expect(Math.max(...(mine.lambda as Float64Array))).to.be.greaterThan(1);
+          mine.lambda?.forEach((x, i) =>
+            expect(x).to.be.closeTo(theirs.lambda?.[i] ?? NaN, 1e-6 * Math.max(1, Math.abs(x))),
+          );
+          same(mine, theirs);
+        },
+      );
     }
 
     it('hangs where its tension is the weight', () => {
@@ -123,7 +127,7 @@ describe('a kind of constraint from outside', () => {
     });
   });
 
-  it('a hard contact: lands, stops at once and rests, as unilateral() does', () => {
+  slow('a hard contact: lands, stops at once and rests, as unilateral() does', () => {
     const ball = (constraint: Constraint): MechanicalSystem =>
       mechanics({mass: 2, forces: weight, constraints: [constraint]});
     for (const scheme of [implicitEuler(), generalizedAlpha({rhoInf: 0.8})]) {
@@ -189,7 +193,7 @@ describe('a kind of constraint from outside', () => {
       expect(Math.log2(coarse / fine), scheme.name).to.be.closeTo(scheme.order, 0.2);
     };
 
-    it('one that slips is the force −ψ/c across the blade', () => {
+    slow('one that slips is the force −ψ/c across the blade', () => {
       for (const scheme of [implicitEuler(), theta(0.7)]) {
         const options: SimulateOptions = {scheme, dt: 0.02, steps: 50, params: {g: 0.8}};
         same(run(sleigh(dullEdge(across, {compliance: 0.1})), start, options), run(pushed(0.1), start, options));

@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {InconsistentStateError, OptionError, ShapeError, simulate} from '../../lib/index.js';
 import {customJoint, multibody, revolute, spherical, type Joint, type Multibody} from '../../models/index.js';
+import {slow} from '../tiers.js';
 
 const g = 9.81;
 const [x, y, z] = [0, 1, 2];
@@ -23,7 +24,7 @@ const pendulum = (elbow: Joint, coordinates: 'maximal' | 'minimal'): Multibody =
   });
 
 describe('a joint from outside', () => {
-  it('moves as the joint that it repeats, on a body that turns: motion and reactions', () => {
+  slow('moves as the joint that it repeats, on a body that turns: motion and reactions', () => {
     const at: [number, number, number] = [0.6, 0, -0.8];
     const own = customJoint('upper', 'lower', {
       points: [at],
@@ -49,7 +50,7 @@ describe('a joint from outside', () => {
     }
   });
 
-  it('a bead on a parabola z = x²: energy, and the speed at the bottom', () => {
+  slow('a bead on a parabola z = x²: energy, and the speed at the bottom', () => {
     for (const coordinates of ['maximal', 'minimal'] as const) {
       const bead = multibody({
         gravity: [0, 0, -g],

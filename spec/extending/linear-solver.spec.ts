@@ -16,6 +16,7 @@ import {
   type Pattern,
   type Scheme,
 } from '../../lib/index.js';
+import {slow} from '../tiers.js';
 
 class QrFactor implements Factor {
   readonly kind = 'qr';
@@ -174,7 +175,7 @@ const options = (linear: LinearSolver, scheme: Scheme): Parameters<typeof simula
 describe('a linear solver from outside: QR', () => {
   for (const scheme of [implicitMidpoint(), radauIIA5()]) {
     for (const engine of ['wasm', 'interpreter'] as const) {
-      it(`${scheme.name}, ${engine}: gives the motion and the gradient of lu()`, () => {
+      slow(`${scheme.name}, ${engine}: gives the motion and the gradient of lu()`, () => {
         const [mine, theirs] = [qr, lu()].map(linear => {
           const {trajectory, pullback} = simulate.vjp(rods(false), start, {...options(linear, scheme), engine});
           const q = trajectory.values('q');

@@ -4,12 +4,13 @@ import {topological} from '../../lib/graph/node.js';
 import {primitives} from '../../lib/graph/primitives/index.js';
 import {failureOf, fuzz, randomProgram} from './graphs.js';
 import {cases, startSeed} from '../property.js';
+import {slow} from '../tiers.js';
 
 /** The seed of which a reverse's gradient, written over what it reads, was the first to be wrong. */
 const reversed = 171;
 
 describe('fuzz: graphs', () => {
-  it('agree, compiled and interpreted, in value and derivatives', async () => {
+  slow('agree, compiled and interpreted, in value and derivatives', async () => {
     const count = cases(200);
     const {tried, failures} = await fuzz({count, seed: startSeed(1_000_000), log: () => undefined});
     expect(failures).to.deep.equal([]);

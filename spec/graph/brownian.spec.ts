@@ -2,6 +2,7 @@
 import {expect} from 'chai';
 import {brownianPath, treeTime} from '../../lib/graph/primitives/brownian-path.js';
 import {normalQuantile, threefry} from '../../lib/graph/primitives/threefry.js';
+import {slow} from '../tiers.js';
 
 const wordsOf = (...[key0, key1, counter0, counter1]: number[]): string => {
   const out = new Int32Array(2);
@@ -56,7 +57,7 @@ describe('graph: Brownian paths', () => {
     [3.1, 17.7],
     [1e-5, 1.3e-5],
   ]) {
-    it(`have the covariances min(s, t), s²(3t − s)/6 of W and its integral at ${s} and ${t}`, () => {
+    slow(`have the covariances min(s, t), s²(3t − s)/6 of W and its integral at ${s} and ${t}`, () => {
       const [at, later] = [pathAt(5, s, count), pathAt(5, t, count)];
       expect(meanProduct(at.w, at.w) / s).to.be.closeTo(1, within);
       expect(meanProduct(at.w, later.w) / s).to.be.closeTo(1, within * Math.sqrt(t / s));
@@ -76,7 +77,7 @@ describe('graph: Brownian paths', () => {
     });
   }
 
-  it('are normal: Kolmogorov and Smirnov', () => {
+  slow('are normal: Kolmogorov and Smirnov', () => {
     const {w} = pathAt(3, 0.4, count);
     const sorted = w.map(value => value / Math.sqrt(0.4)).sort();
     let largest = 0;

@@ -12,6 +12,7 @@ import {
   simulate,
 } from '../../lib/index.js';
 import type {Scheme} from '../../lib/index.js';
+import {slow} from '../tiers.js';
 
 describe('equality by contents', () => {
   it('keeps two masks of one long array apart', () => {
@@ -88,7 +89,7 @@ describe('equality by contents', () => {
   }
 
   for (const rows of [256, 512, 768, 1024]) {
-    it(`solves a network's batch of ${rows} under kvaerno5 as its members`, () => {
+    slow(`solves a network's batch of ${rows} under kvaerno5 as its members`, () => {
       expect(batchError(kvaerno5(), rows)).to.be.at.most(tolerance);
     });
   }

@@ -10,6 +10,7 @@ import {wasm} from '../../lib/engine/wasm/wasm.js';
 import {compare, execute} from '../engine/wasm/agreement.js';
 import {graphs} from './programs.js';
 import {runs} from '../property.js';
+import {slow} from '../tiers.js';
 
 describe('hoist', () => {
   it('leaves nothing in `each` that depends on no changing input but views', () => {
@@ -63,7 +64,7 @@ describe('hoist', () => {
   });
 
   for (const engine of [interpreter, wasm]) {
-    it(`gives the program's outputs when both parts run, whatever changes (${engine.name})`, () => {
+    slow(`gives the program's outputs when both parts run, whatever changes (${engine.name})`, () => {
       fc.assert(
         fc.property(graphs(8), fc.subarray(['x0', 'x1', 'x2']), fc.nat(1000), (graph, changing, seed) => {
           const whole = execute(engine, {main: graph}, seed);

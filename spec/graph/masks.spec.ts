@@ -35,6 +35,7 @@ import {topological} from '../../lib/graph/node.js';
 import {generator} from './choices.js';
 import {asFunction, differences, dot} from './evaluate.js';
 import {runs} from '../property.js';
+import {slow} from '../tiers.js';
 
 const n = 4;
 const x = input('x', [n]);
@@ -195,7 +196,7 @@ describe('graph: derivatives of what is not chosen', () => {
     expect(topological([gradient]).some(node => node.op === 'select')).to.equal(false);
   });
 
-  it('random compositions of choices have finite derivatives, those that differences give', () => {
+  slow('random compositions of choices have finite derivatives, those that differences give', () => {
     fc.assert(
       fc.property(fc.array(fc.nat({max: 1e6}), {minLength: 12, maxLength: 12}), fc.integer(), (draws, seed) => {
         const random = generator(seed);

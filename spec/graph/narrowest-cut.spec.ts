@@ -5,6 +5,7 @@ import {worthAhead} from '../../lib/graph/ahead.js';
 import type {Node} from '../../lib/graph/node.js';
 import {topological} from '../../lib/graph/node.js';
 import {runs} from '../property.js';
+import {slow} from '../tiers.js';
 
 const total = (nodes: readonly Node[]): number => nodes.reduce((sum, node) => sum + node.size, 0);
 
@@ -42,7 +43,7 @@ const narrowestCut = (outputs: readonly Node[], past: readonly Node[], later: re
   worthAhead(outputs, new Set(later), {runs: 1, store: ({size}) => size, work: () => 0, past}).values;
 
 describe('graph: the fewest numbers to keep', () => {
-  it('is as small as the best of all cuts, and a cut', () => {
+  slow('is as small as the best of all cuts, and a cut', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(30), {minLength: 6, maxLength: 30}), choices => {
         const {outputs, sources, later} = program(choices);

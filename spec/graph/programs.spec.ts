@@ -19,6 +19,7 @@ import {asFunction, differences, dot, dotSize, evaluate, largest, vectors} from 
 import type {Program} from './programs.js';
 import {program, programDraws} from './programs.js';
 import {runs} from '../property.js';
+import {slow} from '../tiers.js';
 
 function forAll(count: number, property: (given: Program, values: Float64Array[], random: () => number) => void): void {
   fc.assert(
@@ -80,7 +81,7 @@ describe('graph: random programs', () => {
     expect([...used]).to.have.members(Object.keys(primitives));
   });
 
-  it('have the tangent that differences give', () => {
+  slow('have the tangent that differences give', () => {
     let [trusted, all] = [0, 0];
     forAll(150, (given, values, random) => {
       const directions = seedsOf(given.inputs, 'd');
@@ -93,7 +94,7 @@ describe('graph: random programs', () => {
     expect(trusted).to.be.at.least(0.8 * all);
   });
 
-  it('have the gradient that ⟨Jv, w⟩ = ⟨v, Jᵀw⟩ asks for', () => {
+  slow('have the gradient that ⟨Jv, w⟩ = ⟨v, Jᵀw⟩ asks for', () => {
     forAll(150, (given, values, random) => {
       const [directions, cotangents] = [seedsOf(given.inputs, 'd'), seedsOf(given.outputs, 'w')];
       const [v, w] = [vectors(directions, random), vectors(cotangents, random)];
@@ -104,33 +105,36 @@ describe('graph: random programs', () => {
     });
   });
 
-  it('have second derivatives: the tangent of the gradient by differences, symmetric, and the same as the gradient of the tangent', () => {
-    let [trusted, all] = [0, 0];
-    forAll(60, (given, values, random) => {
-      const [directions, cotangents] = [seedsOf(given.inputs, 'd'), seedsOf(given.outputs, 'w')];
-      const [v, u, w] = [vectors(directions, random), vectors(directions, random), vectors(cotangents, random)];
-      const gradients = gradientsOf(given, cotangents);
-      const forwardOverReverse = tangentsOf({...given, outputs: gradients}, directions);
-      const reverseOverForward = gradientsOf({...given, outputs: tangentsOf(given, directions)}, cotangents);
-      const all3 = [...given.inputs, ...directions, ...cotangents];
-      const products = evaluate(forwardOverReverse, all3, [...values, ...v, ...w]);
-      const other = evaluate(reverseOverForward, all3, [...values, ...v, ...w]);
-      const turned = evaluate(forwardOverReverse, all3, [...values, ...u, ...w]);
-      const scale = 1 + dotSize(products, u) + dotSize(turned, v);
-      expect(dot(products, u)).to.be.closeTo(dot(turned, v), 1e-11 * scale);
-      products.forEach((x, k) =>
-        x.forEach((value, i) => expect(value).to.be.closeTo(other[k][i], 1e-11 * (1 + largest(x)))),
-      );
-      const gradientAt = asFunction(gradients, [...given.inputs, ...cotangents]);
-      const [ok, of] = expectDerivatives(
-        products,
-        differences(moved => gradientAt([...moved, ...w]), values, v),
-      );
-      trusted += ok;
-      all += of;
-    });
-    expect(trusted).to.be.at.least(0.7 * all);
-  });
+  slow(
+    'have second derivatives: the tangent of the gradient by differences, symmetric, and the same as the gradient of the tangent',
+    () => {
+      let [trusted, all] = [0, 0];
+      forAll(60, (given, values, random) => {
+        const [directions, cotangents] = [seedsOf(given.inputs, 'd'), seedsOf(given.outputs, 'w')];
+        const [v, u, w] = [vectors(directions, random), vectors(directions, random), vectors(cotangents, random)];
+        const gradients = gradientsOf(given, cotangents);
+        const forwardOverReverse = tangentsOf({...given, outputs: gradients}, directions);
+        const reverseOverForward = gradientsOf({...given, outputs: tangentsOf(given, directions)}, cotangents);
+        const all3 = [...given.inputs, ...directions, ...cotangents];
+        const products = evaluate(forwardOverReverse, all3, [...values, ...v, ...w]);
+        const other = evaluate(reverseOverForward, all3, [...values, ...v, ...w]);
+        const turned = evaluate(forwardOverReverse, all3, [...values, ...u, ...w]);
+        const scale = 1 + dotSize(products, u) + dotSize(turned, v);
+        expect(dot(products, u)).to.be.closeTo(dot(turned, v), 1e-11 * scale);
+        products.forEach((x, k) =>
+          x.forEach((value, i) => expect(value).to.be.closeTo(other[k][i], 1e-11 * (1 + largest(x)))),
+        );
+        const gradientAt = asFunction(gradients, [...given.inputs, ...cotangents]);
+        const [ok, of] = expectDerivatives(
+          products,
+          differences(moved => gradientAt([...moved, ...w]), values, v),
+        );
+        trusted += ok;
+        all += of;
+      });
+      expect(trusted).to.be.at.least(0.7 * all);
+    },
+  );
 
   it('batched are a loop, with any of the inputs shared', () => {
     forAll(60, ({inputs, outputs}, values, random) => {
@@ -161,7 +165,7 @@ const work = (outputs: readonly Node[]): number =>
   topological(outputs).filter(node => !['constant', 'broadcast', 'input', 'reshape'].includes(node.op)).length;
 
 describe('graph: simplification', () => {
-  it('keeps every value to the last bit, and never adds work', () => {
+  slow('keeps every value to the last bit, and never adds work', () => {
     forAll(150, (given, values, random) => {
       const [directions, cotangents] = [seedsOf(given.inputs, 'd'), seedsOf(given.outputs, 'w')];
       const inputs = [...given.inputs, ...directions, ...cotangents];
@@ -301,7 +305,7 @@ const has = (pattern: SparsityPattern, row: number, column: number): boolean =>
   pattern.indices.subarray(pattern.pointers[row], pattern.pointers[row + 1]).includes(column);
 
 describe('graph: sparsity and colouring', () => {
-  it('patterns have all that is observed, in order; no row has two columns of one colour', () => {
+  slow('patterns have all that is observed, in order; no row has two columns of one colour', () => {
     forAll(60, (given, values) => {
       const directions = seedsOf(given.inputs, 'd');
       const tangents = pushforward(given.outputs, new Map(given.inputs.map((node, k) => [node, directions[k]])));

@@ -32,6 +32,7 @@ import {Choices, draws} from './choices.js';
 import {evaluate, largest, vectors} from './evaluate.js';
 import {program, programDraws} from './programs.js';
 import {runs} from '../property.js';
+import {slow} from '../tiers.js';
 
 const n = 12;
 const shifted = (x: Node): Node => concat([zeros([1]), slice(x, [0], [n - 1])], 0);
@@ -98,7 +99,7 @@ describe('graph: late scales', () => {
     );
   };
 
-  it('leave the values of random programs as they are', () => {
+  slow('leave the values of random programs as they are', () => {
     fc.assert(
       fc.property(draws(programDraws), list => {
         const choices = new Choices(list);
@@ -110,7 +111,7 @@ describe('graph: late scales', () => {
     );
   });
 
-  it('leave the values of random linear programs as they are, and save work more often than not', () => {
+  slow('leave the values of random linear programs as they are, and save work more often than not', () => {
     let [less, more] = [0, 0];
     const inputs = [x, y, p, h, m];
     fc.assert(

@@ -30,6 +30,7 @@ import {
   unrolledAdjoint,
 } from '../../lib/index.js';
 import {largest, order, slope} from '../simulate/numbers.js';
+import {slow} from '../tiers.js';
 
 const parts = (y: tf.Tensor): tf.Tensor[] => tf.split(y, y.size);
 
@@ -138,7 +139,7 @@ describe("M y' = f(y, t) with a singular mass", function () {
       }
     });
 
-    it('states between steps and events are of the order of dense output', () => {
+    slow('states between steps and events are of the order of dense output', () => {
       for (const [scheme, tolerance] of [
         [radauIIA5(), 1e-6],
         [kvaerno5(), 5e-6],
@@ -178,7 +179,7 @@ describe("M y' = f(y, t) with a singular mass", function () {
       expect(y[5]).to.be.closeTo(0.999999979166505, 1e-14);
     });
 
-    it('the transistor amplifier, a mass of rank 5 in farads', () => {
+    slow('the transistor amplifier, a mass of rank 5 in farads', () => {
       // IVP Test Set, problem TRANSAMP: y(0.2).
       const [ub, uf, alpha, beta, r] = [6, 0.026, 0.99, 1e-6, 9000];
       const diode = (a: tf.Tensor, b: tf.Tensor): tf.Tensor =>
@@ -248,7 +249,7 @@ describe("M y' = f(y, t) with a singular mass", function () {
       },
       mass: [1, 1, 1, 1, 0],
     });
-    it('the pendulum of index 2 against its angle, in few steps', () => {
+    slow('the pendulum of index 2 against its angle, in few steps', () => {
       const angle = ode(({y}) => {
         const [phi, omega] = parts(y);
         return tf.concat([omega, tf.neg(tf.cos(phi))]);
@@ -393,7 +394,7 @@ describe("M y' = f(y, t) with a singular mass", function () {
       });
     }
 
-    it('with index 2 along consistent starts, forwards and back', () => {
+    slow('with index 2 along consistent starts, forwards and back', () => {
       // (a, 1/a², z): consistent where d/dt(d₁²d₂) = 0, that is 2d₁²d₂³z² + d₁⁴d₂² − 3d₁²d₂²z = 0.
       const z = (a: number): number => {
         const b = a ** -2;

@@ -41,6 +41,7 @@ import {
   verlet,
 } from '../../lib/index.js';
 import {relative} from '../simulate/numbers.js';
+import {slow} from '../tiers.js';
 
 /** Of errors at h and h/2. */
 const observedOrder = ([coarse, fine]: readonly number[]): number => Math.log2(coarse / fine);
@@ -129,7 +130,7 @@ describe('runs backwards in time', () => {
       });
     }
 
-    it('takes the adaptive steps of the mirrored system', () => {
+    slow('takes the adaptive steps of the mirrored system', () => {
       for (const scheme of [tsit5(), bdf2(), radauIIA5(), kvaerno3()]) {
         const options = {scheme, control: adaptive({rtol: 1e-4, first: 'auto'})};
         const [back, forth] = [
@@ -228,7 +229,7 @@ describe('runs backwards in time', () => {
       });
     }
 
-    it('holds constraints, and gives their multipliers', () => {
+    slow('holds constraints, and gives their multipliers', () => {
       const swing = mechanics({
         mass: 1,
         forces: () => tf.tensor1d([0, -9.81]),
@@ -410,7 +411,7 @@ describe('runs backwards in time', () => {
     const late = (sign: number) =>
       event<P>({when: ({t}) => tf.sub(tf.mul(sign, t), -0.45), then: 'record', direction: 'rising', name: 'late'});
 
-    it('are those of the mirrored system at their own times, and so are their gradients', () => {
+    slow('are those of the mirrored system at their own times, and so are their gradients', () => {
       for (const control of [undefined, adaptive({rtol: 1e-7})]) {
         const [back, forth] = [
           simulate.vjp(field, from, there({scheme: tsit5(), control, events: [jump, late(-1)]})),
@@ -522,7 +523,7 @@ describe('runs backwards in time', () => {
   });
 
   describe('what runs are made of', () => {
-    it('a run that is gone on with, from its state as JSON, bit for bit', () => {
+    slow('a run that is gone on with, from its state as JSON, bit for bit', () => {
       for (const options of [
         {scheme: bdf2()},
         {scheme: generalizedAlpha()},
@@ -550,7 +551,7 @@ describe('runs backwards in time', () => {
       }
     });
 
-    it('prepared ones over other stretches, batches, members with times of their own, threads', async () => {
+    slow('prepared ones over other stretches, batches, members with times of their own, threads', async () => {
       const options = there({scheme: tsit5(), saveAt: 'end'});
       const prepared = simulate.prepare(field, from, options);
       const over = prepared.over({t0: 1, t1: 0.35}).run();

@@ -9,6 +9,7 @@ import type {ForceTerm, RunSettings} from '../../lib/index.js';
 import {implicitMidpoint, mechanics, newton, simulate} from '../../lib/index.js';
 import {engines} from '../simulate/engines.js';
 import {draw, moved, norm, relative, slope, stream} from '../simulate/numbers.js';
+import {slow} from '../tiers.js';
 
 const chainForce =
   (n: number): ForceTerm =>
@@ -63,7 +64,7 @@ describe('W1, the chain', () => {
   for (const {name, double} of engines) {
     describe(`on the ${name}`, () => {
       for (const {n, loss, gradient} of published) {
-        it(`n = ${n}: loss ${loss}, gradient norm ${gradient}${double ? '' : ', to what float32 holds'}`, () => {
+        slow(`n = ${n}: loss ${loss}, gradient norm ${gradient}${double ? '' : ', to what float32 holds'}`, () => {
           const run = chain(n, stiffness(n), {engine: name});
           const found = norm(run.gradient());
           if (double) {

@@ -4,6 +4,7 @@ import {expect} from 'chai';
 import type {SaveAt, RunSettings, SimulateOptions, Trajectory} from '../../lib/index.js';
 import {mechanics, newton, OptionError, simulate, trapezoid} from '../../lib/index.js';
 import {largest} from '../simulate/numbers.js';
+import {slow} from '../tiers.js';
 
 const spring = mechanics({mass: 1, forces: ({q}) => tf.neg(q)});
 
@@ -155,7 +156,7 @@ describe('times of a run', () => {
     expect(told[told.length - 1]).to.equal(20);
   });
 
-  it('a run inside the progress of another does not disturb it', () => {
+  slow('a run inside the progress of another does not disturb it', () => {
     const stiffness = mechanics({mass: 1, forces: ({q, params}) => tf.neg(tf.mul(params.k as tf.Tensor, q))});
     const outer = (onProgress?: () => void): Trajectory =>
       simulate(

@@ -32,6 +32,7 @@ import {
   tsit5,
   verlet,
 } from '../../lib/index.js';
+import {slow} from '../tiers.js';
 
 const knots = Array.from({length: 9}, (_, i) => i * 0.5);
 const levels = knots.map((_, i) => Math.sin(3 * i) + (i % 2));
@@ -79,7 +80,7 @@ describe('an input that jumps at the ends of steps', () => {
     ['radauIIA5', radauIIA5(), 5],
   ];
   for (const [name, scheme, order] of ofOdes)
-    it(`leaves ${name} its order ${order}: y' = u − y`, () => {
+    slow(`leaves ${name} its order ${order}: y' = u − y`, () => {
       const error = (dt: number): number =>
         Math.abs(
           last(simulate(filter, {y: 0}, {scheme, dt, t1: 4, saveAt: 'end', inputs: {u: held}}), 'y') - filtered(4),
@@ -101,7 +102,7 @@ describe('an input that jumps at the ends of steps', () => {
     ['tsit5', tsit5()],
   ];
   for (const [name, scheme] of ofMechanics)
-    it(`leaves ${name} its order in q and v: q'' = u − 4q`, () => {
+    slow(`leaves ${name} its order in q and v: q'' = u − 4q`, () => {
       const error = (dt: number): number => {
         const path = simulate(oscillator, {q: 0, v: 0}, {scheme, dt, t1: 4, saveAt: 'end', inputs: {u: held}});
         const {q, v} = swung(4);
@@ -110,7 +111,7 @@ describe('an input that jumps at the ends of steps', () => {
       expect(orderOf(error, 0.0625 / 2)).to.be.greaterThan(scheme.order - 0.35);
     });
 
-  it('is met by adaptive steps, read as an input or inside the force, to their tolerance', () => {
+  slow('is met by adaptive steps, read as an input or inside the force, to their tolerance', () => {
     const inside = ode(({y, t}) => tf.sub(held.at(t), y));
     for (const scheme of [tsit5(), kvaerno5(), radauIIA5(), bdf2()]) {
       const rtol = scheme.order > 2 ? 1e-9 : 1e-6;
@@ -301,7 +302,7 @@ describe('gradients over jumps of an input', () => {
     ],
   ];
   for (const [name, options] of cases)
-    it(`vjp, jvp and differences agree: ${name}`, () => {
+    slow(`vjp, jvp and differences agree: ${name}`, () => {
       const run = {dt: 0.05, t1: 4, saveAt: 'end', inputs: {u: held}, ...options} as const;
       const params = {k: 4, c: 0.2};
       const start = {q: 0.3, v: -0.1};

@@ -22,6 +22,7 @@ import {
   theta,
   trapezoid,
 } from '../../lib/index.js';
+import {slow} from '../tiers.js';
 
 const g = 9.81;
 const weight = ({q}: {q: tf.Tensor}): tf.Tensor => tf.add(tf.zerosLike(q), tf.tensor1d([0, -g]));
@@ -182,7 +183,7 @@ describe('mechanisms by default', () => {
       },
     ],
   ] as const) {
-    it(`${name}: every scheme of second order or more, constant and adaptive`, () => {
+    slow(`${name}: every scheme of second order or more, constant and adaptive`, () => {
       for (const [scheme] of schemes.filter(([, order]) => order >= 2)) {
         for (const control of [undefined, adaptive({rtol: 1e-4})]) {
           const path = simulate(system, initial, {scheme, dt: 2e-3, t1: 0.5, control, consistent: 'project'});

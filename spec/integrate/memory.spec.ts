@@ -16,6 +16,7 @@ import {
   simulate,
 } from '../../lib/index.js';
 import {readGrid, savedSteps} from '../../lib/integrate/grid.js';
+import {slow} from '../tiers.js';
 
 const spring = mechanics({mass: 1, forces: ({q}) => tf.neg(q)});
 const start = {q: 1, v: 0};
@@ -29,7 +30,7 @@ describe('memory of a run', () => {
     expect(tf.memory().numTensors).to.equal(before);
   };
 
-  it('is refused at once where there is no such machine, with how much it is and what to change', () => {
+  slow('is refused at once where there is no such machine, with how much it is and what to change', () => {
     for (const steps of [1e12, 1e15])
       refused(
         () => simulate(spring, start, {dt: 1e-3, steps}),

@@ -40,6 +40,7 @@ import {StepBlocks} from '../../lib/integrate/step-blocks.js';
 import {draw, stream} from '../simulate/numbers.js';
 import {coupled, stepByStep} from '../simulate/step-by-step.js';
 import {runs} from '../property.js';
+import {slow} from '../tiers.js';
 
 const apart = stepByStep(wasm, 'step by step');
 
@@ -145,7 +146,7 @@ describe('integrate: several steps in one call', () => {
     for (const [name, scheme] of Object.entries(mechanical)) {
       // Two stages of a row are a band, which has no kernels.
       if (kind === 'tridiagonal' && name === 'gauss') continue;
-      it(`${kind}, ${name}: the same bits as step by step`, () => {
+      slow(`${kind}, ${name}: the same bits as step by step`, () => {
         const size = fc.integer({min: sizes[0], max: sizes[1]});
         fc.assert(
           fc.property(size, fc.nat(1e6), saves, budgets, fc.boolean(), (n, seed, saveAt, memory, cut) => {
@@ -172,7 +173,7 @@ describe('integrate: several steps in one call', () => {
     }
 
   for (const [name, scheme] of Object.entries({tsit5: tsit5(), rk4: rk4(), explicitEuler: explicitEuler()}))
-    it(`${name}: the same bits as step by step`, () => {
+    slow(`${name}: the same bits as step by step`, () => {
       fc.assert(
         fc.property(fc.integer({min: 1, max: 9}), fc.nat(1e6), saves, budgets, (n, seed, saveAt, memory) => {
           const next = stream(seed);

@@ -7,6 +7,7 @@ import {linalg} from '../../lib/linalg/index.js';
 import {checkDerivatives, inDouble, point, stream} from '../tfjs/finite-differences.js';
 import type {Point} from '../tfjs/finite-differences.js';
 import {runs} from '../property.js';
+import {slow} from '../tiers.js';
 
 /** Half a unit in the last place of float32, relative: the error of rounding an exact result once. */
 const ROUNDING = 2 ** -24;
@@ -446,7 +447,7 @@ describe('linalg', () => {
       },
     };
     for (const [name, {f, xs}] of Object.entries(cases)) {
-      it(name, () => checkDerivatives(name, f, xs));
+      slow(name, () => checkDerivatives(name, f, xs));
     }
 
     it("det: the gradient is det(A)·A⁻ᵀ (Jacobi's formula), and the cofactors where A is singular", () => {

@@ -8,6 +8,7 @@ import {linalg, ode, rk4, simulate} from '../../lib/index.js';
 import {checkDerivatives, inDouble, point, stream} from '../tfjs/finite-differences.js';
 import type {Point} from '../tfjs/finite-differences.js';
 import {runs} from '../property.js';
+import {slow} from '../tiers.js';
 
 const seeds = fc.integer({min: 1, max: 1e6});
 const orders = fc.integer({min: 1, max: 7});
@@ -349,7 +350,7 @@ describe('linalg: eigenvalues, singular values, least squares', () => {
       },
     };
     for (const [name, {f, xs}] of Object.entries(cases)) {
-      it(name, () => checkDerivatives(name, f as (...xs: tf.Tensor[]) => tf.Tensor, xs));
+      slow(name, () => checkDerivatives(name, f as (...xs: tf.Tensor[]) => tf.Tensor, xs));
     }
 
     it('of equal values: finite, and right where it does not matter which vectors were taken', () =>
@@ -407,7 +408,7 @@ describe('linalg: eigenvalues, singular values, least squares', () => {
     const options = {scheme: rk4(), dt: 0.02, steps: 5, saveAt: 'end'} as const;
 
     for (const engine of ['wasm', 'interpreter'] as const) {
-      it(`gradients as differences give them: ${engine}`, () => {
+      slow(`gradients as differences give them: ${engine}`, () => {
         const end = (values: number[]): number => {
           const path = simulate(system, {y: [1, -0.5]}, {...options, engine, params: {p: values}});
           const [a, b] = path.values('y').slice(-2);

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import {auto, sparseLdlt, sparseLu} from '../../lib/linear/index.js';
 import {backwardError, fromEntries, type Matrix, permuted, random, shuffle, vector} from './matrices.js';
 import {runs} from '../property.js';
+import {slow} from '../tiers.js';
 
 /** A tridiagonal, dominant chain of n with these rows and columns full; `symmetric`: the rows are the columns' mirror. */
 function chainWith(
@@ -78,7 +79,7 @@ describe('linear: dense rows and columns', () => {
     });
   }
 
-  it('L D Lᵀ likewise, and auto() counts it as sparse', () => {
+  slow('L D Lᵀ likewise, and auto() counts it as sparse', () => {
     fc.assert(
       fc.property(lines, fc.integer(), (rows, seed) => {
         const next = random(seed);

@@ -10,6 +10,7 @@ import {SpecialFactor} from '../../lib/linear/direct.js';
 import {FallbackFactor} from '../../lib/linear/fallback.js';
 import {densePattern, lu as denseLu} from '../../lib/linear/index.js';
 import {throwInaccurate} from '../../lib/linear/refinement.js';
+import {slow} from '../tiers.js';
 
 /** A strip of springs along rows, columns and diagonals of a grid, its left edge held, unit masses that weigh 1. */
 function strip(columns: number, rows: number): {system: MechanicalSystem; q: number[][]} {
@@ -124,7 +125,7 @@ describe('A mesh held by constraints', () => {
     ['elements', 4, 2, plate],
     ['elements', 12, 3, plate],
   ] as const) {
-    it(`rests and moves by auto() as by lu(): ${columns} × ${rows} ${what}`, () => {
+    slow(`rests and moves by auto() as by lu(): ${columns} × ${rows} ${what}`, () => {
       const {system, q} = mesh(columns, rows);
       const v = q.map(() => [0, 0]);
       const resting = [auto(), lu()].map(linear => equilibrium(system, {q}, {newton: newton({linear})}).values('q'));

@@ -15,6 +15,7 @@ import {
   vector,
 } from './matrices.js';
 import {runs} from '../property.js';
+import {slow} from '../tiers.js';
 
 /** As in sparse.spec.ts. */
 const bound = (n: number): number => 40 * Math.max(n, 4) * Number.EPSILON;
@@ -149,7 +150,7 @@ describe('linear: KKT matrices', () => {
     });
   }
 
-  it('the Newton matrix of a step, [A −hGᵀ; G 0] with G in other units, is refused and solved alike', () => {
+  slow('the Newton matrix of a step, [A −hGᵀ; G 0] with G in other units, is refused and solved alike', () => {
     fc.assert(
       fc.property(size, fc.integer(), (n, seed) => {
         const next = random(seed);

@@ -16,6 +16,7 @@ import {
 } from '../../lib/linear/index.js';
 import {LU_IN_REACH} from '../../lib/linear/static-null.js';
 import {fromEntries, grid, type Matrix, mirror, refusal, saddle, random, unsymmetric} from './matrices.js';
+import {slow} from '../tiers.js';
 
 const direct: readonly LinearSolver[] = [
   auto(),
@@ -143,7 +144,7 @@ describe('linear: refusals', () => {
     const matrix = fromEntries(n + rows.length, base, true);
     const analysis = sparseLdlt().analyze(matrix.pattern);
 
-    it('is singular in these rows, without an LU', () => {
+    slow('is singular in these rows, without an LU', () => {
       expect(analysis.work).to.be.above(LU_IN_REACH);
       for (const of of [analysis, auto().analyze({...matrix.pattern, symmetric: false})]) {
         const error = refusal(() => of.factor(matrix.values));
@@ -152,7 +153,7 @@ describe('linear: refusals', () => {
       }
     });
 
-    it('or too far from what it can take, which is told as such', () => {
+    slow('or too far from what it can take, which is told as such', () => {
       // Entries over twenty decades, of any sign: regular, but no pivot on the diagonal is sound.
       const scattered = base
         .filter(([i, j]) => j <= i)

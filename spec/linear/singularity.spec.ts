@@ -4,6 +4,7 @@ import {StiffgradError} from '../../lib/errors.js';
 import {auto, band, type LinearSolver, lu, sparseLdlt, sparseLu, supernodalLu} from '../../lib/linear/index.js';
 import {fromEntries, grid, type Matrix} from './matrices.js';
 import {runs} from '../property.js';
+import {slow} from '../tiers.js';
 
 /** Columns in which some vector of the null space is not zero, by reduction to echelon form. */
 function nullSupport(rows: readonly (readonly number[])[]): number[] {
@@ -67,7 +68,7 @@ const square = fc
   .chain(n => fc.array(fc.array(entry, {minLength: n, maxLength: n}), {minLength: n, maxLength: n}));
 
 describe('linear: singular matrices', () => {
-  it('are refused, and no others, with the rows and columns of their null vectors: by every general solver', () => {
+  slow('are refused, and no others, with the rows and columns of their null vectors: by every general solver', () => {
     fc.assert(
       fc.property(square, rows => {
         for (const solver of [lu(), sparseLu(), sparseLu({ordering: 'column'}), band(), auto(), supernodalLu()])
@@ -77,7 +78,7 @@ describe('linear: singular matrices', () => {
     );
   });
 
-  it('are refused with the same names when symmetric', () => {
+  slow('are refused with the same names when symmetric', () => {
     fc.assert(
       fc.property(square, rows => {
         const symmetric = rows.map((row, i) => row.map((value, j) => value + rows[j][i]));

@@ -23,6 +23,7 @@ import {
   vector,
 } from './matrices.js';
 import {runs} from '../property.js';
+import {slow} from '../tiers.js';
 
 /** As in sparse.spec.ts. */
 const bound = (n: number): number => 40 * Math.max(n, 4) * Number.EPSILON;
@@ -80,7 +81,7 @@ function mesh(k: number, size: number, next: () => number, share = 0): Matrix {
 describe('linear: LU in supernodes', () => {
   const size = fc.integer({min: 1, max: 60});
 
-  it('solves random systems of any pattern, well and badly scaled', () => {
+  slow('solves random systems of any pattern, well and badly scaled', () => {
     fc.assert(
       fc.property(size, fc.double({min: 0, max: 0.3, noNaN: true}), fc.integer(), (n, density, seed) => {
         const next = random(seed);
@@ -123,7 +124,7 @@ describe('linear: LU in supernodes', () => {
     expect([...kinds].sort()).to.deep.equal(['lu', 'supernodal-lu']);
   });
 
-  it('solves meshes of all shapes of blocks, a fifth of their diagonal entries zeros', () => {
+  slow('solves meshes of all shapes of blocks, a fifth of their diagonal entries zeros', () => {
     fc.assert(
       fc.property(
         fc.integer({min: 2, max: 6}),
@@ -235,7 +236,7 @@ describe('linear: LU in supernodes', () => {
     const row = (i: number): number[] =>
       Array.from({length: pattern.rowPointers[i + 1] - pattern.rowPointers[i]}, (_, p) => pattern.rowPointers[i] + p);
 
-    it('names dependent rows without the scalar LU', () => {
+    slow('names dependent rows without the scalar LU', () => {
       expect(analysis.work / 2).to.be.above(LU_IN_REACH);
       // Two rows are left with the entry of the corner's column alone.
       const singular = values.slice();
@@ -247,7 +248,7 @@ describe('linear: LU in supernodes', () => {
       }
     });
 
-    it('solves, and auto() says by what', () => {
+    slow('solves, and auto() says by what', () => {
       const chosen = auto().analyze(pattern);
       const b = vector(k * k, random(1));
       const x = new Float64Array(k * k);

@@ -19,6 +19,7 @@ import {
   vector,
 } from './matrices.js';
 import {runs} from '../property.js';
+import {slow} from '../tiers.js';
 
 /** As in sparse.spec.ts. */
 const bound = (n: number): number => 40 * Math.max(n, 4) * Number.EPSILON;
@@ -65,7 +66,7 @@ describe('linear: supernodes in WebAssembly', () => {
     module.destroy();
   });
 
-  it('solves definite matrices of all shapes of blocks, as plain loops do to the last bit', () => {
+  slow('solves definite matrices of all shapes of blocks, as plain loops do to the last bit', () => {
     const size = fc.integer({min: 1, max: 7});
     fc.assert(
       fc.property(
@@ -227,7 +228,7 @@ describe('linear: supernodes in WebAssembly', () => {
     }
   });
 
-  it('a net of 40² masses: what plain loops give, to rounding', () => {
+  slow('a net of 40² masses: what plain loops give, to rounding', () => {
     const matrix = mesh(40, 40, 3, random(9));
     const b = vector(matrix.pattern.n, random(10));
     const [plain, compiled] = solutions(matrix, b);

@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {derivativeAlong, OptionError, ShapeError, simulate, TraceError, tsit5} from '../../lib/index.js';
 import {flow, logNormal, mlp, rademacher} from '../../models/index.js';
+import {slow} from '../tiers.js';
 
 const size = 3;
 const network = mlp({sizes: [size + 1, 8, size], seed: 4});
@@ -34,7 +35,7 @@ describe('models: flow', () => {
     expect(y[5]).to.be.closeTo(0.7, 1e-13);
   });
 
-  it('a network: the determinant of the derivative of the map, by differences', () => {
+  slow('a network: the determinant of the derivative of the map, by differences', () => {
     const run = (y: number[][]): Float64Array => simulate(flow({size, field}), {y}, options).values('y').slice(8);
     const h = 1e-5;
     logarithms().forEach((l, row) => {
@@ -72,7 +73,7 @@ describe('models: flow', () => {
     });
   });
 
-  it('is differentiated exactly, trace and all', () => {
+  slow('is differentiated exactly, trace and all', () => {
     const w = network.variables[0];
     const {pullback} = simulate.vjp(flow({size, field}), {y: start}, options);
     const cotangent = new Float64Array(16);

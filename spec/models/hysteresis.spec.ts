@@ -17,6 +17,7 @@ import {
 } from '../../models/index.js';
 import type {Numeric, Params} from '../../lib/index.js';
 import {valueOf} from './evaluate.js';
+import {slow} from '../tiers.js';
 
 /** A term with states of any names. */
 interface Term {
@@ -241,7 +242,7 @@ describe('actuators', () => {
   ): {t: Float64Array; force: Float64Array} =>
     along({states: line.states, force: (at: never) => line.output(at)}, {t1, dt});
 
-  it("Padé's delay passes a ramp unchanged but for its time, at every order", () => {
+  slow("Padé's delay passes a ramp unchanged but for its time, at every order", () => {
     for (const order of [1, 2, 3, 4, 6, 8, 10]) {
       const {t, force} = delayed(delayLine({input: ({t: time}) => time, delay: 0.2, order}), 3, 0.01);
       expect(last(force), `order ${order}`).to.be.closeTo(last(t) - 0.2, 1e-6);

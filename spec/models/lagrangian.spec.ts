@@ -4,6 +4,7 @@ import {expect} from 'chai';
 import {bilateral, gaussLegendre, NewtonError, OptionError, ShapeError, simulate} from '../../lib/index.js';
 import {damper, doublePendulum, lagrangian, mlp, neuralMass, type Lagrangian} from '../../models/index.js';
 import {difference, largest} from '../simulate/numbers.js';
+import {slow} from '../tiers.js';
 
 const part = (x: tf.Tensor, i: number): tf.Tensor => tf.reshape(tf.slice(x, [i], [1]), []);
 const half = (x: tf.Tensor): tf.Tensor => tf.mul(0.5, tf.sum(tf.square(x)));
@@ -20,7 +21,7 @@ const exact = gaussLegendre({stages: 3});
 const swing = {q: [2, 2.5], v: [0.3, -1]};
 
 describe('lagrangian', () => {
-  it('moves a double pendulum as the equations by hand do', () => {
+  slow('moves a double pendulum as the equations by hand do', () => {
     const options = {scheme: exact, dt: 0.01, steps: 100, params: {g: 9.81}};
     const byHand = doublePendulum({lengths: [1, 1], g: ({g}) => g as tf.Tensor});
     const system = lagrangian(twoBobs);
@@ -30,7 +31,7 @@ describe('lagrangian', () => {
     expect(Math.max(...energy) - Math.min(...energy)).to.be.below(1e-8);
   });
 
-  it('has the gradients of its parameters', () => {
+  slow('has the gradients of its parameters', () => {
     const end = (g: number): number =>
       simulate(lagrangian(twoBobs), swing, {scheme: exact, dt: 0.02, steps: 20, params: {g}, saveAt: 'end'}).values(
         'q',
@@ -117,7 +118,7 @@ describe('neuralMass', () => {
     expect([...run.values('v').slice(2)]).to.deep.equal([1, -1]);
   });
 
-  it('keeps the energy of a Lagrangian network, whatever its weights', () => {
+  slow('keeps the energy of a Lagrangian network, whatever its weights', () => {
     const inertia = neuralMass(mlp({sizes: [2, 8, 3], activation: 'tanh', seed: 1}), {least: 0.3});
     const potential = mlp({sizes: [2, 8, 1], activation: 'tanh', seed: 2});
     const system = lagrangian(({q, v, params}) => {

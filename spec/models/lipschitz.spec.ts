@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {brownianPath, mechanics, OptionError, simulate, trapezoid} from '../../lib/index.js';
 import {layersModel, lipschitz, lipschitzBound, mlp, type Mlp} from '../../models/index.js';
+import {slow} from '../tiers.js';
 
 /** The network with weights so many times as large. */
 function scaled(network: Mlp, factor: number): Mlp {
@@ -24,7 +25,7 @@ const steepest = (network: Mlp): number =>
   });
 
 describe('models: lipschitz', () => {
-  it('bounds how a network moves, whatever its weights', () => {
+  slow('bounds how a network moves, whatever its weights', () => {
     for (const activation of ['tanh', 'sigmoid', 'softplus', 'elu', 'relu'] as const) {
       for (const factor of [0.1, 1, 30]) {
         const network = scaled(mlp({sizes: [3, 16, 16, 2], activation, seed: 2}), factor);

@@ -19,6 +19,7 @@ import {readParams} from '../../lib/system/params.js';
 import {bodyPoints, fourBars, pins, rodChain, distanceConstraints, sliderCrank} from '../../models/index.js';
 import {largest, order} from '../simulate/numbers.js';
 import {valueOf} from './evaluate.js';
+import {slow} from '../tiers.js';
 
 const g = 9.81;
 
@@ -145,13 +146,16 @@ describe('N-four-bar', () => {
     [10, 500, [0.2043535609897709854665091, 0.9788971458283040423029771]],
     [40, 500, [0.1805122266867283901031787, 0.9835727405823115748813225]],
   ] as const) {
-    it(`N = ${windows}: order 2 at t = 10, again and again through the singular position, every redundant pin kept`, () => {
-      const [far, near] = [steps, 2 * steps].map(n =>
-        run(windows, {scheme: implicitMidpoint(), dt: 10 / n, steps: n, newton: newton({onFailure: 'halve'})}),
-      );
-      expect(order(error(far.place, exact), error(near.place, exact))).to.be.closeTo(2, 0.1);
-      expect(order(far.energyError, near.energyError)).to.be.closeTo(2, 0.1);
-    });
+    slow(
+      `N = ${windows}: order 2 at t = 10, again and again through the singular position, every redundant pin kept`,
+      () => {
+        const [far, near] = [steps, 2 * steps].map(n =>
+          run(windows, {scheme: implicitMidpoint(), dt: 10 / n, steps: n, newton: newton({onFailure: 'halve'})}),
+        );
+        expect(order(error(far.place, exact), error(near.place, exact))).to.be.closeTo(2, 0.1);
+        expect(order(far.energyError, near.energyError)).to.be.closeTo(2, 0.1);
+      },
+    );
   }
 });
 
@@ -161,7 +165,7 @@ describe('N-four-bar with generalized-α, ρ∞ = 0.95', () => {
     [1000, 0.1140507007],
     [10000, 0.001143193966],
   ] as const) {
-    it(`h = ${10 / steps}: the published energy error, ${published} J`, () => {
+    slow(`h = ${10 / steps}: the published energy error, ${published} J`, () => {
       const mechanism = fourBars({windows: 2, g});
       const path = simulate(mechanism, mechanism.initial, {
         scheme: generalizedAlpha({rhoInf: 0.95}),
@@ -310,7 +314,7 @@ describe('a long chain of rods', () => {
     return {nonzeros: path.stats.nonzeros, linear: path.stats.linear, nodes: topological([residual as Node]).length};
   };
 
-  it('costs the same for every link: a band, 15 numbers of the factor each, from a graph that does not grow', () => {
+  slow('costs the same for every link: a band, 15 numbers of the factor each, from a graph that does not grow', () => {
     const [few, some, many] = [10, 100, 1000].map(size);
     expect(many.nodes).to.equal(few.nodes);
     for (const {linear} of [few, some, many]) expect(linear).to.equal('band');

@@ -76,7 +76,7 @@ const cotangentOf = (series: Evaluated, weights: Evaluated): Evaluated =>
     Object.entries(series).map(([name, y]) => [name, y.map((value, i) => weights[name][i] + value + value ** 2 / 2)]),
   );
 
-/** As in adjoint.spec.ts. */
+/** As in spec/integrate/adjoints/adjoint.slow.spec.ts. */
 const apart = 2 ** -10;
 const away = 2 ** -7;
 

@@ -28,6 +28,7 @@ import {wasm} from '../../../lib/engine/wasm/wasm.js';
 import {agree, compare, execute} from './agreement.js';
 import {graphs} from '../../graph/programs.js';
 import {runs} from '../../property.js';
+import {slow} from '../../tiers.js';
 
 describe('wasm engine: memory plan', () => {
   it('hands out blocks that never overlap and takes them back', () => {
@@ -52,7 +53,7 @@ describe('wasm engine: memory plan', () => {
     );
   });
 
-  it('keeps values apart from the step that writes them to the last that reads them', () => {
+  slow('keeps values apart from the step that writes them to the last that reads them', () => {
     fc.assert(
       fc.property(graphs(12), graph => {
         const lowered = lower(graph);
@@ -126,7 +127,7 @@ describe('wasm engine: memory plan', () => {
     }
   });
 
-  it('agrees with the interpreter when outputs are inputs as well', () => {
+  slow('agrees with the interpreter when outputs are inputs as well', () => {
     fc.assert(
       fc.property(graphs(8), fc.nat(1000), (graph, seed) => {
         const taken = new Set<string>();

@@ -9,9 +9,10 @@ import {compare, execute, fill} from './agreement.js';
 import {interpreter} from '../../../lib/engine/interpreter.js';
 import {graphs} from '../../graph/programs.js';
 import {runs} from '../../property.js';
+import {slow} from '../../tiers.js';
 
 describe('wasm engine: modules', () => {
-  it('are valid', async () => {
+  slow('are valid', async () => {
     const toolkit = await wabt();
     fc.assert(
       fc.property(graphs(8), main => {

@@ -23,6 +23,7 @@ import {partsByOthers} from '../../../lib/engine/wasm/product-threads.js';
 import {helperText, place} from '../../../lib/engine/wasm/product-helper.js';
 import type {WasmEngine, WasmExecutable} from '../../../lib/engine/wasm/wasm.js';
 import {wasm, wasmSingle} from '../../../lib/engine/wasm/wasm.js';
+import {slow} from '../../tiers.js';
 
 const threads = createRequire(import.meta.url)('node:worker_threads') as {Worker: typeof NodeWorker};
 const Original = threads.Worker;
@@ -80,7 +81,7 @@ describe('wasm engine: products on several threads', function () {
     setThreadsCount(1);
   });
 
-  it('have the bits of one thread, for any shape, transposed or not, in both precisions', async () => {
+  slow('have the bits of one thread, for any shape, transposed or not, in both precisions', async () => {
     const shapes: Shape[] = [
       square,
       {...square, m: 1000, n: 37, k: 301, transposeA: true},
@@ -122,7 +123,7 @@ describe('wasm engine: products on several threads', function () {
     expect(small.memory.buffer).to.be.an.instanceOf(ArrayBuffer);
   });
 
-  it('serve two programs in turn, and what was compiled for fewer or more', async () => {
+  slow('serve two programs in turn, and what was compiled for fewer or more', async () => {
     const shapes = [square, {...square, m: 320, k: 200}, {...square, n: 300}];
     const alone = shapes.map(shape => result(compiledFor(1, product(shape))));
     const together = shapes.map((shape, i) => compiledFor(2 + (i % 2), product(shape)));
@@ -134,7 +135,7 @@ describe('wasm engine: products on several threads', function () {
     }
   });
 
-  it('leave an implicit step its kernels, on the memory that threads share', () => {
+  slow('leave an implicit step its kernels, on the memory that threads share', () => {
     const side = 260;
     const wide = tf.tensor2d(
       Float32Array.from({length: side * side}, (_, i) => Math.sin(i * i) / side),
@@ -177,7 +178,7 @@ describe('wasm engine: products on several threads', function () {
   }
 
   for (const [what, make] of Object.entries(misbehaving)) {
-    it(`do not wait for threads that ${what}`, async () => {
+    slow(`do not wait for threads that ${what}`, async () => {
       const alone = result(compiledFor(1, product(square)));
       threads.Worker = make();
       const executable = compiledFor(2, product(square));
@@ -188,7 +189,7 @@ describe('wasm engine: products on several threads', function () {
     });
   }
 
-  it('go on after a while where a thread died in the midst of a part', async () => {
+  slow('go on after a while where a thread died in the midst of a part', async () => {
     const alone = result(compiledFor(1, product(square)));
     threads.Worker = scripted(helperText.replace('product(given);', 'process.exit(1);'));
     const executable = compiledFor(2, product(square));
@@ -205,7 +206,7 @@ describe('wasm engine: products on several threads', function () {
     expect(performance.now() - begin).to.be.below(5000);
   });
 
-  it('are made in one thread within the threads of a batch', async () => {
+  slow('are made in one thread within the threads of a batch', async () => {
     setThreadsCount(2);
     const weights = tf.tensor2d(
       Array.from({length: 512 * 512}, (_, i) => Math.sin(i) / 512),
@@ -229,7 +230,7 @@ describe('wasm engine: products on several threads', function () {
     expect([getThreadsCount(), count]).to.deep.equal([2, 1]);
   });
 
-  it('let the program end, in work or at rest', () => {
+  slow('let the program end, in work or at rest', () => {
     const source = JSON.stringify(new URL('../../../lib/engine/wasm/', import.meta.url).href);
     const graph = JSON.stringify(new URL('../../../lib/graph/build.ts', import.meta.url).href);
     const program = `

@@ -7,6 +7,7 @@ import {add, input, matMul, slice} from '../../../lib/graph/build.js';
 import type {Graph, Node} from '../../../lib/graph/node.js';
 import {interpreter} from '../../../lib/engine/interpreter.js';
 import {agree, compare, execute} from './agreement.js';
+import {slow} from '../../tiers.js';
 
 /** x·w, of that ·w and so on: so many products of the same shape. */
 function chained(count: number, rows: number, size: number): Graph {
@@ -25,7 +26,7 @@ async function functionsOf(programs: {readonly [name: string]: Graph}, format = 
 
 describe('wasm engine: products of one shape', () => {
   for (const format of [double, single]) {
-    it(`are one function, however many there are, in ${format.name} precision`, async () => {
+    slow(`are one function, however many there are, in ${format.name} precision`, async () => {
       const [one, five] = [
         await functionsOf({main: chained(1, 8, 16)}, format),
         await functionsOf({main: chained(5, 8, 16)}, format),

@@ -14,6 +14,7 @@ import type {Graph, UnaryName} from '../../../lib/graph/node.js';
 import {compare, execute} from './agreement.js';
 import {cases, graphOf, long, x, y} from './cases.js';
 import {runs} from '../../property.js';
+import {slow} from '../../tiers.js';
 
 /** Single precision's unit roundoff. */
 const epsilon = 2 ** -24;
@@ -50,7 +51,7 @@ describe('wasm engine in single precision', () => {
   // The linear algebra of ill-conditioned matrices loses digits that single precision has fewer of from the start.
   const loose = new Set(['leastSquares', 'eigen', 'svd', 'semidefinite', 'solve', 'triangularSolve', 'cholesky']);
   for (const [op, graphs] of Object.entries(cases)) {
-    it(`${op} gives the interpreter's numbers, rounded`, () => {
+    slow(`${op} gives the interpreter's numbers, rounded`, () => {
       fc.assert(
         fc.property(graphs, fc.nat(100), (graph, seed) =>
           agreeInSingle(graph, seed, loose.has(op) ? 64 : 16, op === 'sum'),
@@ -60,7 +61,7 @@ describe('wasm engine in single precision', () => {
     });
   }
 
-  it('sums along either axis and functions of functions, four side by side', () => {
+  slow('sums along either axis and functions of functions, four side by side', () => {
     fc.assert(
       fc.property(long, long, fc.nat(100), (rows, columns, seed) => {
         const m = x([rows, columns]);
@@ -148,7 +149,7 @@ describe('wasm engine in single precision', () => {
       agreeInSingle(graph, 7, 4 * Math.sqrt(k) + 16);
     }
 
-    it('of every small size', () => {
+    slow('of every small size', () => {
       const size = fc.integer({min: 1, max: 19});
       fc.assert(
         fc.property(size, fc.integer({min: 1, max: 40}), size, fc.boolean(), fc.boolean(), agreeProduct),

@@ -34,6 +34,7 @@ import {
 } from '../../../lib/index.js';
 import {doubleEngines} from '../../simulate/engines.js';
 import {order, relative} from '../../simulate/numbers.js';
+import {slow} from '../../tiers.js';
 
 type P = Readonly<Record<string, tf.Tensor>>;
 
@@ -101,7 +102,7 @@ describe('the continuous adjoint', () => {
     [tsit5(), 5],
   ];
   for (const [scheme, p] of schemes) {
-    it(`has the order of ${scheme.name}, ${p}, in every part of the gradient`, () => {
+    slow(`has the order of ${scheme.name}, ${p}, in every part of the gradient`, () => {
       const error = (steps: number): number => {
         const options = {scheme, dt: 1.5 / steps, steps, saveAt: 'end'} as const;
         const exact = gradient({
@@ -119,7 +120,7 @@ describe('the continuous adjoint', () => {
     });
   }
 
-  it('begins anew at every saved state, on the grid, beside it, and where steps are not equal', () => {
+  slow('begins anew at every saved state, on the grid, beside it, and where steps are not equal', () => {
     const exact = (options: SimulateOptions): Float64Array =>
       gradient({...options, scheme: gaussLegendre({stages: 2}), adjoint: implicitAdjoint()});
     const cases: readonly SimulateOptions[] = [
@@ -149,7 +150,7 @@ describe('the continuous adjoint', () => {
     expect(relative(gradient({...options, adjoint: backsolveAdjoint()}), gradient(options))).to.be.below(1e-6);
   });
 
-  it('keeps the order of the scheme where a held input jumps at the end of a step, whatever it carries', () => {
+  slow('keeps the order of the scheme where a held input jumps at the end of a step, whatever it carries', () => {
     // y' = k u − y, u = 1 up to t = 1 and 3 from there on: ∂y(2)/∂k = (1 − 1/e)/e + 3 (1 − 1/e), and as much with time turned.
     const held = signal([-3, -1, 1, 3], [3, 1, 3, 3], 'hold');
     const forced = (sign: number) =>
@@ -214,7 +215,7 @@ describe('the continuous adjoint', () => {
     return pullback({q: trajectory.values('q'), v: trajectory.values('v')});
   };
 
-  it('of mechanics, by every scheme that integrates its first-order form, whatever solves its steps', () => {
+  slow('of mechanics, by every scheme that integrates its first-order form, whatever solves its steps', () => {
     const all = ({initial: start, params: at}: Pullback): Float64Array =>
       Float64Array.from([
         ...(start.q as Float64Array),

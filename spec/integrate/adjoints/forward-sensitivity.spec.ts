@@ -25,6 +25,7 @@ import {doubleEngines} from '../../simulate/engines.js';
 import {norm, relative} from '../../simulate/numbers.js';
 import {evaluate, gradientOf, pointOf, recipe, sampleOf, weightsOf} from '../../simulate/random.js';
 import {runs} from '../../property.js';
+import {slow} from '../../tiers.js';
 
 /** All numbers of a gradient. */
 const flat = ({initial, params}: Pullback): Float64Array =>
@@ -34,7 +35,7 @@ const flat = ({initial, params}: Pullback): Float64Array =>
   ]);
 
 describe('forward sensitivities', () => {
-  it("of random runs are the implicit adjoint's", () => {
+  slow("of random runs are the implicit adjoint's", () => {
     fc.assert(
       fc.property(recipe, chosen => {
         const sample = sampleOf(chosen);
@@ -66,7 +67,7 @@ describe('forward sensitivities', () => {
     'observed on the grid': {dt: 0.1, steps: 20, observe, saveAt: {every: 3}},
   };
   for (const [name, options] of Object.entries(histories)) {
-    it(`along ${name}, times of events among what is asked`, () => {
+    slow(`along ${name}, times of events among what is asked`, () => {
       for (const scheme of [trapezoid(), tsit5(), kvaerno3()]) {
         for (const {name: engine} of doubleEngines) {
           const all = {...options, scheme, engine, params: {k: [3, 5], c: 0.4, e: 0.7}};
@@ -92,7 +93,7 @@ describe('forward sensitivities', () => {
     });
   }
 
-  it('with constraints, the start and the multipliers with them', () => {
+  slow('with constraints, the start and the multipliers with them', () => {
     const pendulum = mechanics({
       mass: ({params}) => (params as P).m,
       forces: ({params}) => tf.mul((params as P).m, tf.concat([tf.zeros([1]), tf.neg((params as P).g)])),

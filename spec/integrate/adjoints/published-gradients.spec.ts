@@ -23,6 +23,7 @@ import {
   unrolledAdjoint,
 } from '../../../lib/index.js';
 import {order} from '../../simulate/numbers.js';
+import {slow} from '../../tiers.js';
 
 type P = Readonly<Record<string, tf.Tensor>>;
 
@@ -71,7 +72,7 @@ const gradient = (options: SimulateOptions, component = 3): {end: Float64Array; 
 
 describe('published sensitivities', () => {
   for (const [name, adjoint] of Object.entries(adjoints)) {
-    it(`cvsHessian: the gradient of G and of the end state, ${name}`, () => {
+    slow(`cvsHessian: the gradient of G and of the end state, ${name}`, () => {
       const {end, slope} = gradient({...fine, adjoint});
       ['2.2732e-01', '1.3534e-01', '3.1472e-02', '5.3088e-01'].forEach((text, i) => printed(end[i], text));
       printed(slope[0], '-1.2838e-01');
@@ -112,7 +113,7 @@ describe('published sensitivities', () => {
     }
   });
 
-  it("cvsHessian: the error that backsolve makes falls with the scheme's order", () => {
+  slow("cvsHessian: the error that backsolve makes falls with the scheme's order", () => {
     for (const scheme of [trapezoid(), kvaerno3(), rk4()]) {
       const error = (steps: number): number => {
         const options = {...fine, scheme, dt: 2 / steps, steps};
@@ -244,7 +245,7 @@ describe('published sensitivities', () => {
    * cvsPendulum: (x, y) on the unit circle from (1, 0) at rest. Its motion is one function of t√g, so that with v(2) = 0
    * the state at t = 2 has dq/dg = 0 and dv/dg = (t/2g) a = (0, −t/2).
    */
-  it('cvsPendulum: its period, and what that is by g', () => {
+  slow('cvsPendulum: its period, and what that is by g', () => {
     const g = 13.750371636040745654980191559621114395801712;
     const circle = mechanics({
       mass: 1,

@@ -25,6 +25,7 @@ import {readNumeric} from '../../../lib/system/numeric.js';
 import type {EngineCase} from '../../simulate/engines.js';
 import {doubleEngines} from '../../simulate/engines.js';
 import {largest, order, richardson, slope} from '../../simulate/numbers.js';
+import {slow} from '../../tiers.js';
 
 /** A scalar problem whose first coordinate's sensitivities are known at some times. */
 interface Problem {
@@ -285,7 +286,7 @@ describe('sensitivities in closed form', () => {
       });
     }
 
-    it(`the Hessian of cvsHessian's G, as differences of gradients (${engine})`, () => {
+    slow(`the Hessian of cvsHessian's G, as differences of gradients (${engine})`, () => {
       // To 1e-8: the printed Hessian has ten digits, the difference of step 1e-3 an error of 1e-12.
       const exact = [
         [0.15628043082, -0.0786778066],

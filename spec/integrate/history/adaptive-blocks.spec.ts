@@ -14,6 +14,7 @@ import type {AdaptiveOptions, SaveAt, SimulateOptions} from '../../../lib/index.
 import {adaptive, dopri5, event, implicitAdjoint, mechanics, ode, simulate, tsit5} from '../../../lib/index.js';
 import {stepByStep} from '../../simulate/step-by-step.js';
 import {cases, runs} from '../../property.js';
+import {slow} from '../../tiers.js';
 
 const count = cases(60);
 
@@ -130,7 +131,7 @@ describe('adaptive steps in blocks', () => {
     TimedBlocks.prototype.pull = pull;
   });
 
-  it('are those taken one by one, to the bit', function () {
+  slow('are those taken one by one, to the bit', function () {
     this.timeout(600_000);
     fc.assert(
       fc.property(
@@ -183,7 +184,7 @@ describe('adaptive steps in blocks', () => {
     expect(called.pulls).to.be.above(count / 4);
   });
 
-  it('give the bits of the interpreter', () => {
+  slow('give the bits of the interpreter', () => {
     const run = (engine: Engine): Parameters<typeof simulate.vjp> => [
       network(3, true),
       {y: [0.3, -0.4, 1]},

@@ -20,6 +20,7 @@ import {
   stochasticHeun,
 } from '../../../lib/index.js';
 import {AdaptivePace} from '../../../lib/integrate/history/pace.js';
+import {slow} from '../../tiers.js';
 
 interface Seeded {
   seed: tf.Tensor;
@@ -74,7 +75,7 @@ describe('simulate: sde with adaptive steps', () => {
       [sri1(), 'ito', 0.4, 0.8],
     ];
     for (const [scheme, calculus, low, high] of rows)
-      it(scheme.name, () => {
+      slow(scheme.name, () => {
         const [coarse, fine] = [1e-2, 1e-4].map(rtol => errorOf(scheme, calculus, rtol));
         expect(Math.log10(coarse.error / fine.error) / 2).within(low, high);
         expect(fine.steps).above(3 * coarse.steps);

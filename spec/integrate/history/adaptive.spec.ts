@@ -32,6 +32,7 @@ import {
 } from '../../../lib/index.js';
 import {doubleEngines} from '../../simulate/engines.js';
 import {largest, order} from '../../simulate/numbers.js';
+import {slow} from '../../tiers.js';
 
 const oscillator = mechanics({mass: [1, 4], forces: ({q}) => tf.neg(tf.mul(q, [1, 36]))});
 const start = {q: [1, 0.5], v: [0, -1]};
@@ -121,7 +122,7 @@ describe('adaptive steps', () => {
       [radauIIA5(), 4, 1e-6],
     ];
     for (const [scheme, power, most] of cases) {
-      it(`${scheme.name}: falls with its power of h, and is bounded where the step resolves nothing`, () => {
+      slow(`${scheme.name}: falls with its power of h, and is bounded where the step resolves nothing`, () => {
         expect(order(estimate(scheme, -0.1), estimate(scheme, -0.05))).to.be.within(power - 0.2, power + 0.2);
         expect(estimate(scheme, -1e8)).to.be.below(most);
       });
@@ -394,7 +395,7 @@ describe('adaptive steps', () => {
       'bad-adjoint',
     ],
   ];
-  it('far from t = 0, as of Unix seconds, take no other time than the clock', () => {
+  slow('far from t = 0, as of Unix seconds, take no other time than the clock', () => {
     // x' = 1 beside an oscillator that sets the steps: x is the time that has passed, to the rounding of its own sum.
     const clocked = ode(({y}) => {
       const [, a, b] = tf.unstack(y);

@@ -28,6 +28,7 @@ import {doubleEngines} from '../../simulate/engines.js';
 import {dot, slope} from '../../simulate/numbers.js';
 import type {P} from './swing.js';
 import {hit, pass, swing, times} from './swing.js';
+import {slow} from '../../tiers.js';
 
 const kick = event({when: ({v}) => tf.sum(v), then: ({v}) => ({v: tf.add(v, [0.1, -0.3])})});
 const halt = event({when: ({q, t}) => tf.sub(tf.sum(q), tf.add(-0.9, tf.mul(0.1, t))), then: 'stop'});
@@ -100,7 +101,7 @@ describe('gradients along a history', () => {
     gaussLegendre({stages: 4}),
   ];
   for (const scheme of schemes) {
-    it(`${scheme.name}: jumps, noted events and states between steps`, () => {
+    slow(`${scheme.name}: jumps, noted events and states between steps`, () => {
       const {pulled, pushed, difference, happened} = derivatives({
         scheme,
         dt: 0.1,
@@ -129,7 +130,7 @@ describe('gradients along a history', () => {
     });
   }
 
-  it('tangent and cotangent are of the same map where steps are adaptive', () => {
+  slow('tangent and cotangent are of the same map where steps are adaptive', () => {
     for (const scheme of [...schemes.slice(0, 4), sdirk2(), kvaerno5(), radauIIA5()]) {
       const {pulled, pushed} = derivatives({
         scheme,
@@ -153,7 +154,7 @@ describe('gradients along a history', () => {
     }
   });
 
-  it('the same bit for bit within every budget of memory', () => {
+  slow('the same bit for bit within every budget of memory', () => {
     for (const [control, scheme] of [
       [undefined, newmark()],
       [adaptive({rtol: 1e-4}), trapezoid()],

@@ -26,6 +26,7 @@ import {
 } from '../../../lib/index.js';
 import {doubleEngines} from '../../simulate/engines.js';
 import {dot, slope} from '../../simulate/numbers.js';
+import {slow} from '../../tiers.js';
 
 const driven = mechanics({
   mass: 1,
@@ -62,7 +63,7 @@ describe('a run that stops and goes on', () => {
     }
   }
 
-  it('with adaptive steps, and in the middle of their bounces', () => {
+  slow('with adaptive steps, and in the middle of their bounces', () => {
     const ball = mechanics({mass: 1, forces: ({q, v}) => tf.sub(tf.mul(v, -0.05), tf.add(tf.zerosLike(q), 8))});
     const bounce = event({when: ({q}) => q, direction: 'falling', then: ({v}) => ({v: tf.mul(v, -0.9)})});
     for (const scheme of [newmark(), rk4(), trapezoid(), dopri5(), tsit5()]) {
@@ -84,7 +85,7 @@ describe('a run that stops and goes on', () => {
     }
   });
 
-  it('with adaptive implicit Runge–Kutta steps, whose guesses and matrices come from the step before', () => {
+  slow('with adaptive implicit Runge–Kutta steps, whose guesses and matrices come from the step before', () => {
     const oscillator = ode(({y}) => {
       const [a, b] = [tf.slice(y, [0], [1]), tf.slice(y, [1], [1])];
       return tf.concat([b, tf.sub(tf.mul(tf.mul(tf.sub(1, tf.square(a)), b), 20), a)]);

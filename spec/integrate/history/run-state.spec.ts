@@ -19,6 +19,7 @@ import {
   trapezoid,
 } from '../../../lib/index.js';
 import {runs} from '../../property.js';
+import {slow} from '../../tiers.js';
 
 const driven = mechanics({
   mass: 1,
@@ -76,7 +77,7 @@ describe('the state where an event ended a run on a grid', () => {
 });
 
 describe('a saved state as JSON', () => {
-  it('carries every bit: negative zeros, the smallest and the largest numbers', () => {
+  slow('carries every bit: negative zeros, the smallest and the largest numbers', () => {
     const number = fc.oneof(
       fc.constantFrom(0, -0, 5e-324, -5e-324, 1.7976931348623157e308, 0.1),
       fc.double({noNaN: true, noDefaultInfinity: true}),
@@ -163,7 +164,7 @@ describe("a saved state that is damaged or another's", () => {
     prepared.run({initial: onGrid}).dispose();
   });
 
-  it('never runs wrongly nor throws anything raw, wherever one value is another', () => {
+  slow('never runs wrongly nor throws anything raw, wherever one value is another', () => {
     type Json = {[name: string]: Json} | Json[] | string | number | boolean | null;
     const paths = (value: Json, at: (string | number)[] = []): (string | number)[][] => [
       at,

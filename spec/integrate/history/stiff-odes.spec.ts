@@ -6,6 +6,7 @@ import {adaptive, kvaerno3, kvaerno5, newton, ode, radauIIA5, sdirk2, simulate} 
 import type {StiffProblem} from './stiff-problems.js';
 import {hires, rober, robertson, robertsonRates, stiffProblems, vanDerPol} from './stiff-problems.js';
 import {doubleEngines} from '../../simulate/engines.js';
+import {slow} from '../../tiers.js';
 
 function end(
   problem: StiffProblem,
@@ -177,7 +178,7 @@ describe('sensitivities of a stiff ode', () => {
   const place = [0, 2, 1];
 
   for (const scheme of [kvaerno5(), radauIIA5()]) {
-    it(`${scheme.name}: those that SUNDIALS prints, by the adjoint`, () => {
+    slow(`${scheme.name}: those that SUNDIALS prints, by the adjoint`, () => {
       for (const [t, table] of published) {
         const own = byAdjoint(t, scheme, 1e-7);
         // Its errors are some times its tolerance of 1e-4.
@@ -189,7 +190,7 @@ describe('sensitivities of a stiff ode', () => {
       }
     });
 
-    it(`${scheme.name}: those of the variational equations, by the adjoint`, () => {
+    slow(`${scheme.name}: those of the variational equations, by the adjoint`, () => {
       const exact = byVariation(4e3);
       byAdjoint(4e3, scheme, 1e-9).forEach((row, i) =>
         row.forEach((value, k) => expect(value / exact[i][k]).to.be.closeTo(1, 2e-6)),

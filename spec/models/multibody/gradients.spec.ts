@@ -14,6 +14,7 @@ import {
 import {identify, positive} from '../../../training/index.js';
 import {largest, slope, stream} from '../../simulate/numbers.js';
 import {valueOf} from '../evaluate.js';
+import {slow} from '../../tiers.js';
 
 type P = {theta: tf.Tensor; friction: tf.Tensor; stiffness: tf.Tensor};
 const of = (name: keyof P) => (params: {readonly [name: string]: unknown}) => params[name] as tf.Tensor;
@@ -50,7 +51,7 @@ const theta = logCholeskyOf({
 }).slice(0, 7);
 
 describe('gradients through joints', () => {
-  it('of inertia, friction and stiffness are those of differences', () => {
+  slow('of inertia, friction and stiffness are those of differences', () => {
     const options = {scheme: implicitMidpoint(), dt: 0.02, steps: 25, saveAt: 'end'} as const;
     const weights = [0.3, -1, 0.7, 0.2, 0.5, -0.4, 0.9];
     const base = {theta, friction: 0.3, stiffness: 20};
@@ -132,7 +133,7 @@ describe('log-Cholesky parameters', () => {
 });
 
 describe('identification in maximal coordinates', () => {
-  it('finds mass and friction of a made record', async () => {
+  slow('finds mass and friction of a made record', async () => {
     const pendulum = multibody({
       gravity: [0, 0, -9.81],
       bodies: {rod: {mass: params => params.mass as tf.Tensor, inertia: [0.01, 0.05, 0.05], position: [0.6, 0, 0]}},

@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {linearize, ode} from '../../../lib/index.js';
 import {motor, multibody, prismatic, revolute, spherical, springDamper} from '../../../models/index.js';
+import {slow} from '../../tiers.js';
 
 describe('motion linearized about steady rotation', () => {
   const [W, k] = [3, 50];
@@ -43,7 +44,7 @@ describe('motion linearized about steady rotation', () => {
       joints: {hinge: spherical('ground', 'bob', {at: [0, 0, 0]})},
     });
 
-  it('a ball on a slide that turns: √(k/m − Ω²)', () => {
+  slow('a ball on a slide that turns: √(k/m − Ω²)', () => {
     const minimal = slide('minimal');
     const {eigenvalues, warnings} = linearize(minimal, minimal.initial);
     expect(eigenvalues[0].imaginary).to.be.closeTo(Math.sqrt(k - W * W), 1e-12);
@@ -52,7 +53,7 @@ describe('motion linearized about steady rotation', () => {
     expect(linearize(maximal, maximal.initial).warnings.join()).to.match(/not steady at this state: v' is up to 4.5\./);
   });
 
-  it('a conical pendulum', () => {
+  slow('a conical pendulum', () => {
     const minimal = conical('minimal');
     const {eigenvalues, warnings} = linearize(minimal, minimal.initial);
     const frequencies = eigenvalues.map(({imaginary}) => imaginary);

@@ -19,6 +19,7 @@ import {
 } from '../../../models/index.js';
 import {eliminationOf} from '../../../models/multibody/tree-elimination.js';
 import {dot, largest, moved, slope, stream} from '../../simulate/numbers.js';
+import {slow} from '../../tiers.js';
 
 /** Parents by body, −1 for the ground. */
 const shapes: {readonly [name: string]: (i: number, next: () => number) => number} = {
@@ -99,7 +100,7 @@ describe('elimination along a tree', () => {
 });
 
 describe('minimal coordinates of large trees', () => {
-  it('every kind of joint in one tree: reactions in motion are those of maximal coordinates to 1e-8', () => {
+  slow('every kind of joint in one tree: reactions in motion are those of maximal coordinates to 1e-8', () => {
     const next = stream(3);
     const spec = treeOf(22, shapes['a random tree'], everyKind);
     const minimal = multibody({...spec, coordinates: 'minimal'});
@@ -137,7 +138,7 @@ describe('minimal coordinates of large trees', () => {
     expect(largest(found.map((x, i) => x - expected[i]))).to.be.below(1e-8 * largest(expected));
   });
 
-  it('the gradient of a chain of 45 hinges is that of differences', () => {
+  slow('the gradient of a chain of 45 hinges is that of differences', () => {
     const chain = multibody({...treeOf(45, shapes['a chain'], ['revolute']), coordinates: 'minimal'});
     const v = (chain.initial.v as number[]).map((_, i) => 0.5 * Math.sin(i));
     const options = {scheme: explicitEuler(), dt: 0.02, steps: 3, saveAt: 'end'} as const;
@@ -154,7 +155,7 @@ describe('minimal coordinates of large trees', () => {
     expect(Math.abs(dot(gradient, direction) - along)).to.be.below(1e-9 * Math.abs(along));
   });
 
-  it('a step of the midpoint rule on a tree with every kind of joint is off by the third power of its length', () => {
+  slow('a step of the midpoint rule on a tree with every kind of joint is off by the third power of its length', () => {
     const next = stream(7);
     const system = multibody({...treeOf(22, shapes['a random tree'], everyKind), coordinates: 'minimal'});
     const start = {q: system.initial.q as number[], v: (system.initial.v as number[]).map(() => 0.3 * next())};
@@ -171,7 +172,7 @@ describe('minimal coordinates of large trees', () => {
     expect(whole / half).to.be.within(7, 9);
   });
 
-  it('matrices of implicit steps are as sparse as the tree: entries and their factor grow with the bodies', () => {
+  slow('matrices of implicit steps are as sparse as the tree: entries and their factor grow with the bodies', () => {
     const nonzeros = [40, 80, 160].map(count => {
       const chain = multibody({...treeOf(count + 5, shapes['a chain'], ['revolute']), coordinates: 'minimal'});
       const path = simulate(chain, chain.initial, {dt: 0.001, steps: 1, saveAt: 'end'});
@@ -181,47 +182,50 @@ describe('minimal coordinates of large trees', () => {
     expect((nonzeros[2] - nonzeros[1]) / (nonzeros[1] - nonzeros[0])).to.be.within(1.9, 2.1);
   });
 
-  it("implicit steps: the gradient of a branched tree by its start and a spring's stiffness is that of differences", () => {
-    const spec = treeOf(21, shapes['a binary tree'], ['revolute', 'spherical']);
-    const tree = multibody({
-      ...spec,
-      coordinates: 'minimal',
-      forces: [
-        ...(spec.forces ?? []),
-        springDamper('b5', 'b20', {
-          from: [5.5, 0, 0],
-          to: [20.5, 0, 0],
-          stiffness: ({k}: {k: tf.Tensor}) => k,
-          damping: 0.3,
-          length: 12,
-        }),
-      ],
-    });
-    const v = (tree.initial.v as number[]).map((_, i) => 0.5 * Math.sin(i));
-    const q = tree.initial.q as number[];
-    const c = Float64Array.from({length: 2 * q.length}, (_, i) => (i < q.length ? 0 : Math.cos(i)));
-    const direction = v.map((_, i) => Math.sin(3 * i));
-    const options = {
-      scheme: implicitMidpoint(),
-      dt: 0.02,
-      steps: 3,
-      saveAt: 'end',
-      params: {k: tf.scalar(30)},
-    } as const;
-    const prepared = simulate.prepare(tree, {q, v}, options);
-    const {trajectory, pullback} = prepared.vjp();
-    const gradient = pullback({q: c});
-    trajectory.dispose();
-    const end = (by: number, k: number): number => {
-      const path = prepared.run({initial: {q, v: moved(v, by, direction)}, params: {k: tf.scalar(k)}});
-      path.dispose();
-      return dot(c, path.values('q'));
-    };
-    const byStart = slope(by => end(by, 30), 1e-3);
-    expect(Math.abs(dot(gradient.initial.v as Float64Array, direction) - byStart)).to.be.below(
-      1e-8 * Math.abs(byStart),
-    );
-    const byStiffness = slope(by => end(0, 30 + by), 3);
-    expect(Math.abs((gradient.params.k as Float64Array)[0] - byStiffness)).to.be.below(1e-6 * Math.abs(byStiffness));
-  });
+  slow(
+    "implicit steps: the gradient of a branched tree by its start and a spring's stiffness is that of differences",
+    () => {
+      const spec = treeOf(21, shapes['a binary tree'], ['revolute', 'spherical']);
+      const tree = multibody({
+        ...spec,
+        coordinates: 'minimal',
+        forces: [
+          ...(spec.forces ?? []),
+          springDamper('b5', 'b20', {
+            from: [5.5, 0, 0],
+            to: [20.5, 0, 0],
+            stiffness: ({k}: {k: tf.Tensor}) => k,
+            damping: 0.3,
+            length: 12,
+          }),
+        ],
+      });
+      const v = (tree.initial.v as number[]).map((_, i) => 0.5 * Math.sin(i));
+      const q = tree.initial.q as number[];
+      const c = Float64Array.from({length: 2 * q.length}, (_, i) => (i < q.length ? 0 : Math.cos(i)));
+      const direction = v.map((_, i) => Math.sin(3 * i));
+      const options = {
+        scheme: implicitMidpoint(),
+        dt: 0.02,
+        steps: 3,
+        saveAt: 'end',
+        params: {k: tf.scalar(30)},
+      } as const;
+      const prepared = simulate.prepare(tree, {q, v}, options);
+      const {trajectory, pullback} = prepared.vjp();
+      const gradient = pullback({q: c});
+      trajectory.dispose();
+      const end = (by: number, k: number): number => {
+        const path = prepared.run({initial: {q, v: moved(v, by, direction)}, params: {k: tf.scalar(k)}});
+        path.dispose();
+        return dot(c, path.values('q'));
+      };
+      const byStart = slope(by => end(by, 30), 1e-3);
+      expect(Math.abs(dot(gradient.initial.v as Float64Array, direction) - byStart)).to.be.below(
+        1e-8 * Math.abs(byStart),
+      );
+      const byStiffness = slope(by => end(0, 30 + by), 3);
+      expect(Math.abs((gradient.params.k as Float64Array)[0] - byStiffness)).to.be.below(1e-6 * Math.abs(byStiffness));
+    },
+  );
 });

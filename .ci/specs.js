@@ -1,0 +1,25 @@
+/** The spec files of a tier, the longest first: processes that each take the next file then end at about the same time. */
+import {existsSync, readdirSync, readFileSync} from 'node:fs';
+import {fileURLToPath} from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+/** Written by `npm run test:measure`: seconds of every file, and milliseconds of quick tests that take 100 or more. */
+export const durationsFile = `${root}spec/durations.json`;
+
+export function longestFirst(files) {
+  const durations = existsSync(durationsFile) ? JSON.parse(readFileSync(durationsFile, 'utf8')).files : {};
+  // A new file goes first: how long it takes is not known.
+  const seconds = file => durations[file] ?? Infinity;
+  return files.sort((a, b) => (seconds(a) === seconds(b) ? (a < b ? -1 : 1) : seconds(b) - seconds(a)));
+}
+
+const all = () =>
+  readdirSync(`${root}spec`, {recursive: true})
+    .map(file => `spec/${file.replaceAll('\\', '/')}`)
+    .filter(file => file.endsWith('.spec.ts'));
+
+export const specsOf = tier => longestFirst(all().filter(file => tier !== 'quick' || !file.endsWith('.slow.spec.ts')));
+
+/** Those whose cases are random. */
+export const randomSpecs = () =>
+  longestFirst(all().filter(file => readFileSync(root + file, 'utf8').includes("/property.js'")));

@@ -1,0 +1,69 @@
+/**
+ * Runs a tier of the tests (docs/testing.md): `node .ci/test.js quick`, `all`, `nightly` or `measure`, with further options
+ * for mocha. As many processes as there are cores each take the next file, the longest first by spec/durations.json.
+ */
+import {spawnSync} from 'node:child_process';
+import {mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
+import {availableParallelism, tmpdir, totalmem} from 'node:os';
+import {join} from 'node:path';
+import {durationsFile, randomSpecs, specsOf} from './specs.js';
+
+const [tier, ...options] = process.argv.slice(2);
+
+/** A process grows to 1.5 GB over the whole suite. */
+const jobs = Math.max(1, Math.min(availableParallelism(), Math.floor(totalmem() / 2 ** 31)));
+
+function mocha(files, settings = {}, more = []) {
+  const parallel = jobs > 1 ? ['--parallel', '--jobs', String(jobs)] : ['--no-parallel'];
+  const args = ['node_modules/mocha/bin/mocha.js', ...parallel, ...more, ...options, ...files];
+  return spawnSync(process.execPath, args, {stdio: 'inherit', env: {...process.env, ...settings}}).status ?? 1;
+}
+
+/** Random tests with many cases, and the searches of spec/fuzz. RUNS sets how many; about an hour with the default. */
+function nightly() {
+  const times = Number(process.env.RUNS ?? 20);
+  let status = mocha(randomSpecs(), {RUNS: String(times)}, ['--timeout', '0']);
+  for (const [search, count] of Object.entries({graphs: 5000, systems: 500, readers: 50})) {
+    const seed = String(process.env.SEED ?? Math.floor(Date.now() / 1000));
+    const args = ['--import', 'tsx', 'spec/fuzz/run.ts', search, '--count', String(count * times), '--seed', seed];
+    status ||= spawnSync(process.execPath, args, {stdio: 'inherit'}).status ?? 1;
+  }
+  return status;
+}
+
+/** Runs everything and stores how long it took. */
+function measure() {
+  const folder = mkdtempSync(join(tmpdir(), 'stiffgrad-durations-'));
+  try {
+    const status = mocha(specsOf('all'), {DURATIONS: folder}, ['--require', './.ci/durations.js']);
+    const lines = readdirSync(folder).flatMap(name => readFileSync(join(folder, name), 'utf8').trim().split('\n'));
+    store(lines.map(line => JSON.parse(line)));
+    return status;
+  } finally {
+    rmSync(folder, {recursive: true, force: true});
+  }
+}
+
+function store(tests) {
+  const files = {};
+  const quick = {};
+  for (const {path, title, slow, before, took} of tests) {
+    files[path] = (files[path] ?? 0) + (before + took) / 1000;
+    if (!slow && took >= 100) (quick[path] ??= {})[title] = Math.round(took);
+  }
+  const sorted = object => Object.fromEntries(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1)));
+  for (const path of Object.keys(files)) files[path] = Number(files[path].toFixed(1));
+  const count = {quick: tests.filter(({slow}) => !slow).length, all: tests.length};
+  writeFileSync(durationsFile, `${JSON.stringify({tests: count, files: sorted(files), quick: sorted(quick)}, null, 1)}\n`);
+}
+
+const tiers = {
+  quick: () => mocha(specsOf('quick'), {TIER: 'quick'}),
+  all: () => mocha(specsOf('all')),
+  nightly,
+  measure,
+};
+if (!Object.hasOwn(tiers, tier)) {
+  console.error(`node .ci/test.js <${Object.keys(tiers).join(' | ')}> [options of mocha]`);
+  process.exitCode = 2;
+} else process.exitCode = tiers[tier]();
