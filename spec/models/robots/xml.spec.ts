@@ -23,7 +23,8 @@ describe('XML', () => {
     }
     expect(depth).to.equal(2000);
     expect(codeOf(() => readXml(nested(2100), 'deep.xml'))).to.match(/^bad-xml deep\.xml, line 2049: .*2048 deep/);
-    for (const levels of [1e4, 1e5]) expect(codeOf(() => readXml(nested(levels), 'deep.xml'))).to.match(/^bad-xml deep/);
+    for (const levels of [1e4, 1e5])
+      expect(codeOf(() => readXml(nested(levels), 'deep.xml'))).to.match(/^bad-xml deep/);
     const bodies = `<mujoco><worldbody>${'<body>'.repeat(9000)}${'</body>'.repeat(9000)}</worldbody></mujoco>`;
     expect(codeOf(() => readMjcf(bodies))).to.match(/^bad-xml .*Divide the model/);
   });
