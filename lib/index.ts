@@ -128,6 +128,7 @@ export type {
   Tangent,
   TangentFrom,
 } from './simulate/kinds.js';
+export type {SimulationContents} from './simulate/contents.js';
 export {
   simulate,
   type AsyncRunValues,

@@ -431,7 +431,7 @@ function readLeaves({params}: {readonly params: NumericParams}): Leaf[] {
 }
 
 /** Leaves come first among a step's parameters, in their order; captured tensors follow. */
-function readParameters(
+export function readParameters(
   traced: TracedStep,
   leaves: readonly Leaf[],
   variables?: ReadonlyMap<tf.Variable, Float64Array>,

@@ -2,6 +2,7 @@
 import {abortSignal, any, finite, object, refuseUnknownOptions, requireValue, throwIfAborted} from '../checks.js';
 import type {System} from '../step/formulation.js';
 import type {NumericParamsOf, Params} from '../system/params.js';
+import {contentsOf, type SimulationContents} from './contents.js';
 import {finish} from './finish.js';
 import type {CotangentLoss, Hvp, Hvps} from './hessian.js';
 import {hvpsOn} from './hessian.js';
@@ -245,6 +246,12 @@ export interface Simulation<S extends AnySystem = System> {
    */
   over(stretch: Stretch): Simulation<S>;
   /**
+   * What was traced, as data: equal for simulations whose system, scheme, observations, events, inputs and parameters
+   * compute the same. A hash of it tells whether a stored result is that of this simulation. The initial state, the times
+   * and the tolerances are not part of it.
+   */
+  contents(): SimulationContents;
+  /**
    * As `run`, asynchronously in a worker thread: the same numbers to the last bit. Several concurrent runs
    * share the threads. If none can be started, or the run cannot be sent to one (see `batch`), it runs in this thread.
    * @throws (rejects) as `run`; OptionError 'bad-workers'
@@ -279,6 +286,7 @@ function simulationOf(made: Prepared): Simulation {
     vjp: values => vjpOn(filled(values)),
     jvps: (directions, values) => jvpsOn(filled(values), directions),
     hvps: (loss, directions, values) => hvpsOn(filled(values), loss, directions),
+    contents: () => contentsOf(prepared),
     runAsync: async values => runThere(...onThreads(values)),
     vjpAsync: async values => vjpThere(...onThreads(values)),
     jvpsAsync: async (directions, values) => jvpsThere(...onThreads(values), directions),

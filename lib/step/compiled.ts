@@ -416,16 +416,21 @@ const groupKey = (name: string, analysis: Analysis | undefined): string => `${na
 const keptSteps = 32;
 const kept = new KeyedCache<CompiledStep>(keptSteps);
 
+/** All functions of a step as one graph. */
+export const stepGraph = (step: TracedStep): Graph => ({
+  inputs: [...inputsOf(step.inputs), ...step.parameters.map(({node}) => node)],
+  outputs: namedFunctions(step.functions),
+});
+
 /** What tells compiled steps apart. */
 export function stepKey(step: TracedStep, engine: Engine): Key {
-  const inputs = [...inputsOf(step.inputs), ...step.parameters.map(({node}) => node)];
   const more = [
     engineKey(engine),
     step.linearized ?? false,
     step.once ?? false,
     step.unknown.blocks.map(({size}) => size),
   ];
-  return programKey(JSON.stringify(more), [{inputs, outputs: namedFunctions(step.functions)}]);
+  return programKey(JSON.stringify(more), [stepGraph(step)]);
 }
 
 /** The compiled step of this structure: a kept one, or a new one. */

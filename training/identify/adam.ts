@@ -43,7 +43,7 @@ export function adam(options: AdamOptions = {}): LeastSquaresMethod & UpdateRule
       throw new OptionError('least-squares-option', `adam: ${name} is ${value}, but must be positive.`, {name, value});
   return {
     ...adamRule({name: 'adam', rate, beta1, beta2, epsilon, decay: 0}),
-    ...methodOf('adam', (problem, start) => iterate(problem, Float64Array.from(start), settings)),
+    ...methodOf('adam', settings, (problem, start) => iterate(problem, Float64Array.from(start), settings)),
   };
 }
 

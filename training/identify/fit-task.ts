@@ -41,7 +41,7 @@ export function fitTask<T extends Parameters, S extends AnySystem, Q = ParamsOf<
   };
   return async (part, {signal}) => {
     const held = await (made ??= make());
-    requireSameProblem(held, part);
+    await requireSameProblem(held, part);
     if (!Object.hasOwn(parts, part.part))
       throw new OptionError('bad-part', `fitTask has no part '${part.part}'; it has ${Object.keys(parts).join(', ')}.`);
     return parts[part.part]({...held, problem: {...held.problem, signal}}, part);

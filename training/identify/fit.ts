@@ -1,5 +1,5 @@
 /** All records of an identification as one least-squares problem in the coordinates of its parameters. */
-import type {StiffgradError, System, AnyTrajectory} from '../../lib/index.js';
+import type {AnyTrajectory, SimulationContents, StiffgradError, System} from '../../lib/index.js';
 import {
   EventError,
   GradientError,
@@ -100,6 +100,12 @@ export class Fit implements EvaluatedProblem {
   finer(): Fit | undefined {
     const {model} = this;
     return model.control?.kind === 'adaptive' ? undefined : new Fit({...model, dt: model.dt / 2}, this.measured);
+  }
+
+  /** What is simulated for each record, as data. @throws StiffgradError where it cannot be simulated at the guess */
+  contents(): SimulationContents[] {
+    const values = this.space.values(this.space.start);
+    return this.models.map(model => model.contents(values));
   }
 
   /** Measurements that count: their weight is not 0. */

@@ -59,7 +59,7 @@ export function lbfgs(options: LbfgsOptions = {}): LeastSquaresMethod & QuasiNew
       );
   }
   return {
-    ...methodOf('lbfgs', (problem, start) => iterate(problem, Float64Array.from(start), settings)),
+    ...methodOf('lbfgs', settings, (problem, start) => iterate(problem, Float64Array.from(start), settings)),
     memory: settings.memory,
   };
 }

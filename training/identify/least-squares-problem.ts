@@ -100,6 +100,8 @@ export interface LeastSquaresResult extends Linearization {
 /** Made by `levenbergMarquardt`, `lbfgs` or `adam`. */
 export interface LeastSquaresMethod {
   readonly name: string;
+  /** Its options, with defaults filled in. */
+  readonly settings?: object;
   /** A generator of the iteration, for callers that report, wait or stop between steps; returns the result. */
   iterate(
     problem: LeastSquaresProblem,
@@ -129,12 +131,13 @@ type MethodSteps = (
 /** Of the methods that were made here: they wait for their simulations wherever those are made. */
 const waiting = new WeakMap<LeastSquaresMethod['iterate'], MethodSteps>();
 
-/** A method from its iteration. */
-export function methodOf(name: string, steps: MethodSteps): LeastSquaresMethod {
+/** A method from its iteration with these settings. */
+export function methodOf(name: string, settings: object, steps: MethodSteps): LeastSquaresMethod {
   const iterate: LeastSquaresMethod['iterate'] = (problem, start) => toldHere(steps(evaluated(problem), start));
   waiting.set(iterate, steps);
   return {
     name,
+    settings,
     iterate,
     minimize(problem, start, onIteration) {
       const iterations = iterate(problem, start);

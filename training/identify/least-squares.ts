@@ -61,7 +61,7 @@ export function levenbergMarquardt(options: LevenbergMarquardtOptions = {}): Lea
   refuseUnknownOptions(options, {tolerance: object, maxIterations: whole, damping: any}, 'levenbergMarquardt');
   refuseUnknownOptions(options.tolerance ?? {}, {gradient: any, step: any, cost: any}, 'levenbergMarquardt: tolerance');
   const settings = settingsOf(options);
-  return methodOf('levenbergMarquardt', (problem, start) => iterate(problem, start, settings));
+  return methodOf('levenbergMarquardt', settings, (problem, start) => iterate(problem, start, settings));
 }
 
 /** A point that has been evaluated: everything the next step needs. */

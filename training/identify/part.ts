@@ -3,8 +3,9 @@
  * a posterior. A part is a function of the problem and of plain data, so that it can be computed wherever a module that
  * exports the same problem can be loaded; `sweep` of these analyses says where, and changes no bit of what they find.
  */
-import {OptionError} from '../../lib/errors.js';
+import {OptionError, StiffgradError} from '../../lib/errors.js';
 import type {Checks} from '../../lib/checks.js';
+import {Contents} from '../data/fingerprint.js';
 import {checkRecords, Fit} from './fit.js';
 import type {Solvable} from './solve.js';
 import type {MeasuredRecord} from './records.js';
@@ -12,7 +13,7 @@ import type {MeasuredRecord} from './records.js';
 /** One part of an analysis: its kind, its problem, and its data. */
 export interface PartCase {
   readonly part: string;
-  /** Fingerprint of the problem's records and parameters: a task with another problem refuses the part. */
+  /** What identifies the problem, by the contents of its options: a task with another problem refuses the part. */
   readonly of: string;
   readonly [name: string]: unknown;
 }
@@ -38,44 +39,74 @@ export interface DividedProblem extends Solvable {
 export interface HeldProblem<P extends DividedProblem = DividedProblem> {
   readonly problem: P;
   readonly fit: Fit;
-  readonly of: string;
+  /** What identifies the problem, made at the first call. */
+  readonly of: () => Promise<string>;
 }
 
 export function heldProblem<P extends DividedProblem>(
   problem: P,
   fit = new Fit(problem, checkRecords(problem, problem.data)),
 ): HeldProblem<P> {
-  const {scheme, dt, method, noise, shooting, events, control, stabilization, consistent, precision} = problem;
-  const {space, observations, magnitude} = fit;
-  const of = JSON.stringify([
-    space.labels,
-    Array.from(space.start),
-    [observations, magnitude, dt, shooting?.segments ?? 1],
-    [scheme?.name, method?.name, noise?.name].map(name => name ?? 'default'),
-    ...(events === undefined ? [] : [events.map(({name, direction}) => [name, direction])]),
-    ...[control, stabilization, consistent, precision].filter(option => option !== undefined),
-  ]);
-  return {problem, fit, of};
+  let of: Promise<string> | undefined;
+  return {problem, fit, of: () => (of ??= contentsOf(problem, fit))};
+}
+
+/** What a part has of its own, and what changes no number. */
+const notOfProblem = ['sweep', 'starts', 'seed', 'workers', 'signal', 'onProgress'];
+/** Options whose functions are traced: they count by their graphs. */
+const traced = ['system', 'observe', 'events', 'scheme', 'inputs', 'initial', 'data', 'earlyStopping'];
+/** Digits of each option's hash: no two problems ever meet. */
+const digits = 16;
+
+/** By option a hash of its contents, 'data=0123456789abcdef dt=…'. */
+async function contentsOf(problem: DividedProblem, fit: Fit): Promise<string> {
+  const options = Object.entries(problem).filter(
+    ([name, value]) => value !== undefined && !notOfProblem.includes(name),
+  );
+  const hashes = [...options, ['simulation', simulationOf(fit)] as const].map(async ([name, value]) => {
+    const contents = new Contents();
+    // A method of this package has its settings as data. What else has functions counts by their text.
+    const isKnown = traced.includes(name) || (name === 'method' && 'settings' in (value as object));
+    await contents.add(value, isKnown ? undefined : String);
+    return `${name}=${(await contents.end()).slice(0, digits)}`;
+  });
+  return (await Promise.all(hashes)).sort().join(' ');
+}
+
+/** A guess at which the problem cannot be simulated is an error of its part, not of its identity. */
+function simulationOf(fit: Fit): unknown {
+  try {
+    return fit.contents();
+  } catch (error) {
+    if (!(error instanceof StiffgradError)) throw error;
+    return error.message;
+  }
 }
 
 /** The results of parts with these data, in their order. */
 export async function swept<R>(
   sweep: PartSweep,
   part: string,
-  {of, problem: {signal}}: HeldProblem,
+  held: HeldProblem,
   data: readonly object[],
 ): Promise<readonly R[]> {
+  const of = await held.of();
   return (await sweep.compute(
     data.map(one => ({...one, part, of})),
-    signal,
+    held.problem.signal,
   )) as readonly R[];
 }
 
 /** @throws OptionError 'other-problem' */
-export function requireSameProblem(held: HeldProblem, {of}: PartCase): void {
-  if (held.of === of) return;
+export async function requireSameProblem(held: HeldProblem, {of}: PartCase): Promise<void> {
+  const own = await held.of();
+  if (own === of) return;
+  const [here, there] = [own, of].map(text => text.split(' '));
+  const differ = [...here.filter(one => !there.includes(one)), ...there.filter(one => !here.includes(one))];
+  const names = [...new Set(differ.map(one => one.split('=')[0]))];
   throw new OptionError(
     'other-problem',
-    `The task's problem is not the analysed one: records, parameters, guesses, method or noise differ (${held.of} there, ${of} here). Import the same problem in both.`,
+    `The task's problem is not the analysed one: these options differ: ${names.join(', ')} (simulation: what its functions compute). Import the same problem in both, with the same files.`,
+    {differ: names},
   );
 }

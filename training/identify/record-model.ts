@@ -9,6 +9,7 @@ import type {
   NumericParams,
   Pullback,
   Simulation,
+  SimulationContents,
   Vjp,
   VjpAsync,
 } from '../../lib/index.js';
@@ -89,6 +90,11 @@ export class RecordModel {
       ),
       ...(adaptive ? [] : manySteps(t, this.start.t, dt, name)),
     ];
+  }
+
+  /** What is simulated, as data; traced as for any values. */
+  contents(values: Values): SimulationContents {
+    return this.simulation(values).contents();
   }
 
   *simulate(values: Values): Evaluation<AnyTrajectory> {

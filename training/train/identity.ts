@@ -5,7 +5,7 @@
 import type {Change} from './examples.js';
 import {CheckpointError, OptionError} from '../../lib/errors.js';
 import {refuseUnknownOptions, shown} from '../../lib/checks.js';
-import {fingerprint} from './fingerprint.js';
+import {fingerprint} from '../data/fingerprint.js';
 import type {Learner} from './learner.js';
 import type {AnyTraining, TrainingSettings} from './problem.js';
 import {isCompiledTraining} from './problem.js';

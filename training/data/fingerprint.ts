@@ -1,9 +1,8 @@
 /**
- * The content of examples as 64 hexadecimal digits: SHA-256 over their numbers, texts and names, in chained blocks, so
- * that a resumed run can tell that its data are the same. Functions count by being there; trained variables too.
+ * Contents as 64 hexadecimal digits: SHA-256 over numbers, texts and names, in chained blocks, so that a resumed run and
+ * a part of an analysis can tell that their data are the same.
  */
 import * as tf from '@tensorflow/tfjs';
-import type {Examples} from './examples.js';
 
 /** Of examples that are fetched one by one, so many are looked at, evenly spaced: fetching may be slow. */
 const FETCHED = 16;
@@ -11,33 +10,38 @@ const FETCHED = 16;
 /** Bytes between two rounds of the hash. */
 const BLOCK = 2 ** 20;
 
-/** Deeper than data is only what refers to itself. */
-const DEEPEST = 8;
+/** Examples, here or fetched one by one. */
+type Fetched<T> = readonly T[] | {readonly length: number; get(index: number): T | Promise<T>};
 
-export async function fingerprint<T>(data: Examples<T>): Promise<string> {
-  const content = new Content();
+/** Of examples. Functions and trained variables among them count by being there. */
+export async function fingerprint<T>(data: Fetched<T>): Promise<string> {
+  const content = new Contents();
   if ('get' in data) {
     const count = Math.min(FETCHED, data.length);
-    for (let i = 0; i < count; i++) {
-      content.add(await data.get(Math.round((i * (data.length - 1)) / Math.max(1, count - 1))), 0);
-      await content.round(BLOCK);
-    }
-  } else {
-    for (const example of data) {
-      content.add(example, 0);
-      await content.round(BLOCK);
-    }
-  }
+    for (let i = 0; i < count; i++)
+      await content.add(await data.get(Math.round((i * (data.length - 1)) / Math.max(1, count - 1))));
+  } else for (const example of data) await content.add(example);
   return content.end();
 }
 
-class Content {
+/** What a function is known by. */
+export type FunctionText = (given: (...args: never[]) => unknown) => string;
+const byPresence: FunctionText = () => 'function';
+
+/** Values one after another, and the hash of them all. */
+export class Contents {
   private parts: Uint8Array[] = [];
   private size = 0;
   private digest = new Uint8Array(32);
 
+  /** @param textOf of a function; default: it counts by being there */
+  async add(value: unknown, textOf: FunctionText = byPresence): Promise<void> {
+    this.addWithin(value, [], textOf);
+    await this.round(BLOCK);
+  }
+
   /** What was added so far is hashed, once it is more than `least` bytes. */
-  async round(least: number): Promise<void> {
+  private async round(least: number): Promise<void> {
     if (this.size <= least) return;
     const bytes = new Uint8Array(32 + this.size);
     bytes.set(this.digest);
@@ -56,15 +60,16 @@ class Content {
     return Array.from(this.digest, byte => byte.toString(16).padStart(2, '0')).join('');
   }
 
-  add(value: unknown, depth: number): void {
+  private addWithin(value: unknown, above: readonly object[], textOf: FunctionText): void {
     if (typeof value === 'number') this.numbers('number', Float64Array.of(value));
-    else if (typeof value !== 'object' || value === null)
-      this.text(typeof value === 'function' ? 'function' : `${typeof value} ${String(value)}`);
+    else if (typeof value === 'function') this.text(textOf(value as (...args: never[]) => unknown));
+    else if (typeof value !== 'object' || value === null) this.text(`${typeof value} ${String(value)}`);
     else if (value instanceof tf.Variable) this.text('variable');
     else if (value instanceof tf.Tensor) this.tensor(value as tf.Tensor);
     else if (ArrayBuffer.isView(value)) this.numbers(value.constructor.name, value);
     else if (value instanceof Date) this.text(`date ${value.getTime()}`);
-    else if (depth >= DEEPEST) this.text('deep');
+    // What refers to itself: by the level that it refers to.
+    else if (above.includes(value)) this.text(`above ${above.indexOf(value)}`);
     else if (Array.isArray(value) && value.every(entry => typeof entry === 'number'))
       this.numbers('numbers', Float64Array.from(value));
     else {
@@ -77,7 +82,7 @@ class Content {
       this.text(`${Array.isArray(value) ? 'list' : 'object'} ${entries.length}`);
       for (const [key, entry] of entries) {
         this.text(String(key));
-        this.add(entry, depth + 1);
+        this.addWithin(entry, [...above, value], textOf);
       }
     }
   }
