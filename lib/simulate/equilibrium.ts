@@ -4,7 +4,7 @@
  * residual is the force, so Newton, adjoint and tfjs operation are those of `simulate`.
  */
 import * as tf from '@tensorflow/tfjs';
-import {OptionError} from '../errors.js';
+import {NewtonError, OptionError} from '../errors.js';
 import {abortSignal, any, finite, object, oneOf, refuseUnknownOptions} from '../checks.js';
 import type {Newton} from '../newton/index.js';
 import {backtracking, newton} from '../newton/index.js';
@@ -29,7 +29,11 @@ export interface EquilibriumOptions<P = Params> {
   readonly params?: NumericParamsOf<P>;
   /** As in `simulate`, evaluated at the time of the initial state. */
   readonly inputs?: Inputs;
-  /** Default: Newton's method with backtracking, for guesses far from rest, and up to 200 iterations. */
+  /**
+   * Default: Newton's method with backtracking, for guesses far from rest, and up to 200 iterations. Where that does not
+   * converge, whole steps are tried from the guess: those of slender structures raise the residual by far before they
+   * lower it.
+   */
   readonly newton?: Newton;
   readonly engine?: SimulateOptions['engine'];
   readonly precision?: SimulateOptions['precision'];
@@ -204,6 +208,29 @@ function nested(flat: Float64Array, shape: readonly number[]): Numeric {
   );
 }
 
+/** The methods that are tried where the caller gives none. */
+const methods = (): readonly Newton[] => [newton({step: backtracking(), maxIterations: 200}), newton()];
+
+/**
+ * By the caller's method, or by the first that finds a state of rest.
+ * @throws what the first one threw, where none does
+ */
+function searched<T>(options: EquilibriumOptions, search: (given: SimulateOptions) => T): T {
+  const given = optionsOf(options);
+  if (given.newton !== undefined) return search(given);
+  const [damped, whole] = methods().map(method => (): T => search({...given, newton: method}));
+  try {
+    return damped();
+  } catch (error) {
+    if (!(error instanceof NewtonError)) throw error;
+    try {
+      return whole();
+    } catch {
+      throw error;
+    }
+  }
+}
+
 function optionsOf(options: EquilibriumOptions): SimulateOptions {
   refuseUnknownOptions(
     options,
@@ -228,7 +255,7 @@ function optionsOf(options: EquilibriumOptions): SimulateOptions {
     dt: 1,
     steps: 1,
     saveAt: 'end',
-    newton: method ?? newton({step: backtracking(), maxIterations: 200}),
+    newton: method,
   };
 }
 
@@ -270,10 +297,10 @@ function lastOf(trajectory: AnyTrajectory): AnyEquilibrium {
  */
 export const equilibrium: FindEquilibrium = /* @__PURE__ */ Object.assign(
   (system: System, start: EquilibriumStart, options: EquilibriumOptions = {}): AnyEquilibrium =>
-    lastOf(simulate(system, atRest(system, start), optionsOf(options))),
+    lastOf(searched(options, given => simulate(system, atRest(system, start), given))),
   {
     vjp(system: System, start: EquilibriumStart, options: EquilibriumOptions = {}): EquilibriumVjp {
-      const {trajectory, pullback} = simulate.vjp(system, atRest(system, start), optionsOf(options));
+      const {trajectory, pullback} = searched(options, given => simulate.vjp(system, atRest(system, start), given));
       return {
         equilibrium: lastOf(trajectory),
         pullback(cotangent) {
