@@ -1,5 +1,7 @@
 /** The spec files of a tier, the longest first: processes that each take the next file then end at about the same time. */
+import {spawnSync} from 'node:child_process';
 import {existsSync, readdirSync, readFileSync} from 'node:fs';
+import {availableParallelism, totalmem} from 'node:os';
 import {fileURLToPath} from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -23,3 +25,13 @@ export const specsOf = tier => longestFirst(all().filter(file => tier !== 'quick
 /** Those whose cases are random. */
 export const randomSpecs = () =>
   longestFirst(all().filter(file => readFileSync(root + file, 'utf8').includes("/property.js'")));
+
+/** A process grows to 1.5 GB over the whole suite. */
+const jobs = Math.max(1, Math.min(availableParallelism(), Math.floor(totalmem() / 2 ** 31)));
+
+/** Runs specs, in as many processes as there are cores. */
+export function mocha(files, settings = {}, options = []) {
+  const parallel = jobs > 1 ? ['--parallel', '--jobs', String(jobs)] : ['--no-parallel'];
+  const args = ['node_modules/mocha/bin/mocha.js', ...parallel, ...options, ...files];
+  return spawnSync(process.execPath, args, {stdio: 'inherit', env: {...process.env, ...settings}}).status ?? 1;
+}

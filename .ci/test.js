@@ -4,25 +4,16 @@
  */
 import {spawnSync} from 'node:child_process';
 import {mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
-import {availableParallelism, tmpdir, totalmem} from 'node:os';
+import {tmpdir} from 'node:os';
 import {join} from 'node:path';
-import {durationsFile, randomSpecs, specsOf} from './specs.js';
+import {durationsFile, mocha, randomSpecs, specsOf} from './specs.js';
 
 const [tier, ...options] = process.argv.slice(2);
-
-/** A process grows to 1.5 GB over the whole suite. */
-const jobs = Math.max(1, Math.min(availableParallelism(), Math.floor(totalmem() / 2 ** 31)));
-
-function mocha(files, settings = {}, more = []) {
-  const parallel = jobs > 1 ? ['--parallel', '--jobs', String(jobs)] : ['--no-parallel'];
-  const args = ['node_modules/mocha/bin/mocha.js', ...parallel, ...more, ...options, ...files];
-  return spawnSync(process.execPath, args, {stdio: 'inherit', env: {...process.env, ...settings}}).status ?? 1;
-}
 
 /** Random tests with many cases, and the searches of spec/fuzz. RUNS sets how many; about an hour with the default. */
 function nightly() {
   const times = Number(process.env.RUNS ?? 20);
-  let status = mocha(randomSpecs(), {RUNS: String(times)}, ['--timeout', '0']);
+  let status = mocha(randomSpecs(), {RUNS: String(times)}, ['--timeout', '0', ...options]);
   for (const [search, count] of Object.entries({graphs: 5000, systems: 500, readers: 50})) {
     const seed = String(process.env.SEED ?? Math.floor(Date.now() / 1000));
     const args = ['--import', 'tsx', 'spec/fuzz/run.ts', search, '--count', String(count * times), '--seed', seed];
@@ -35,7 +26,7 @@ function nightly() {
 function measure() {
   const folder = mkdtempSync(join(tmpdir(), 'stiffgrad-durations-'));
   try {
-    const status = mocha(specsOf('all'), {DURATIONS: folder}, ['--require', './.ci/durations.js']);
+    const status = mocha(specsOf('all'), {DURATIONS: folder}, ['--require', './.ci/durations.js', ...options]);
     const lines = readdirSync(folder).flatMap(name => readFileSync(join(folder, name), 'utf8').trim().split('\n'));
     store(lines.map(line => JSON.parse(line)));
     return status;
@@ -58,8 +49,8 @@ function store(tests) {
 }
 
 const tiers = {
-  quick: () => mocha(specsOf('quick'), {TIER: 'quick'}),
-  all: () => mocha(specsOf('all')),
+  quick: () => mocha(specsOf('quick'), {TIER: 'quick'}, options),
+  all: () => mocha(specsOf('all'), {}, options),
   nightly,
   measure,
 };

@@ -6,6 +6,7 @@ import {calibrated, delayLine, firstOrderLag} from '../../models/index.js';
 import type {Params} from '../../lib/index.js';
 import {free, identify, positive} from '../../training/index.js';
 import {gaussian} from '../../training/data/noise.js';
+import {slow} from '../tiers.js';
 
 type Named = {readonly [name: string]: tf.Tensor};
 const free1 = {mass: 1, forces: []} as const;
@@ -77,7 +78,7 @@ describe('sensors', () => {
     }
   });
 
-  it('one behind the other: their gradients against differences', () => {
+  slow('one behind the other: their gradients against differences', () => {
     const {system, observe, initial, params} = instrument();
     const options = {scheme: rk4(), dt: 0.01, t1: 2, saveAt: {every: 20}, observe: observe as never};
     const cost = (values: {[name: string]: number}): number => {
@@ -99,7 +100,7 @@ describe('sensors', () => {
     }
   });
 
-  it('are found with the mechanics, within errors', async () => {
+  slow('are found with the mechanics, within errors', async () => {
     const {system, observe, initial, params} = instrument();
     const dt = 0.02;
     const next = gaussian(4);

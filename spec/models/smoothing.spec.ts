@@ -11,6 +11,7 @@ import {
   unilateral,
 } from '../../lib/index.js';
 import {contact, coulomb, multibody, plane, sphere} from '../../models/index.js';
+import {slow} from '../tiers.js';
 
 const g = 9.81;
 const one = (x: unknown): number => (x as Float64Array)[0];
@@ -69,7 +70,7 @@ describe('the price of smoothing', () => {
     }); // prettier-ignore
   });
 
-  it('contact, μN w/√(w² + w₀²): a stop is w₀² (½ + ln(2v/w₀))/2μg too late, and ∂/∂μ off by as much over μ', () => {
+  slow('contact, μN w/√(w² + w₀²): a stop is w₀² (½ + ln(2v/w₀))/2μg too late, and ∂/∂μ off by as much over μ', () => {
     // A ball that hardly turns slides like a block.
     const [mu, v, mass, stiffness, radius, inertia] = [0.5, 1, 1, 1e6, 0.1, 1e9];
     const sunk = ((mass * g) / stiffness) ** (2 / 3);

@@ -19,6 +19,7 @@ import {
 import {draw, largest, relative, stream} from '../simulate/numbers.js';
 import {gradientOf, shaped, valueOf} from './evaluate.js';
 import {runs} from '../property.js';
+import {slow} from '../tiers.js';
 
 /** A rope: pulls, does not push. */
 const rope: SpringLaw = {tension: e => tf.mul(7, tf.relu(e)), energy: e => tf.mul(3.5, tf.square(tf.relu(e)))};
@@ -341,7 +342,7 @@ describe('springs and dampers', () => {
       return sum;
     };
 
-    it('between particles, no springs and dampers whatever exert a net force or a net torque', () => {
+    slow('between particles, no springs and dampers whatever exert a net force or a net torque', () => {
       const coordinate = fc.double({min: -10, max: 10, noNaN: true});
       const state = fc
         .integer({min: 2, max: 6})

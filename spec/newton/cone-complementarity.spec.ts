@@ -2,6 +2,7 @@
 import {expect} from 'chai';
 import {ConeComplementarity} from '../../lib/newton/cone-complementarity.js';
 import {ConeSweeps} from '../../lib/newton/cone-sweeps.js';
+import {slow} from '../tiers.js';
 
 type V3 = readonly [number, number, number];
 const cross = (a: readonly number[], b: readonly number[]): number[] => [
@@ -225,11 +226,11 @@ describe('cone complementarity', () => {
     }
   }
 
-  it('a heap of 64 balls in a corner, thrown about: momentum, gaps, cones, complementarity and dissipation', () => {
+  slow('a heap of 64 balls in a corner, thrown about: momentum, gaps, cones, complementarity and dissipation', () => {
     heap(7, false, 0.4, 4);
   });
 
-  it('contacts that press in one step and do not count in the next leave nothing behind', () => {
+  slow('contacts that press in one step and do not count in the next leave nothing behind', () => {
     const {v, touches} = thrown(7, true);
     const far = touches.map((touch, i) => (i % 3 === 0 ? {...touch, apart: 50} : touch));
     const solved = (made: ReturnType<typeof balls>): Float64Array => {
@@ -246,7 +247,7 @@ describe('cone complementarity', () => {
     expect(solved(used)).to.deep.equal(solved(balls(v, far, 0.4)));
   });
 
-  it('64 balls jammed between four walls: the same', () => {
+  slow('64 balls jammed between four walls: the same', () => {
     for (const seed of [7, 21, 35]) heap(seed, true, 0.4, 1);
     heap(35, true, 0.1, 1);
   });

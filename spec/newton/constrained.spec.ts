@@ -25,6 +25,7 @@ import {
   unilateral,
 } from '../../lib/index.js';
 import {doubleEngines} from '../simulate/engines.js';
+import {slow} from '../tiers.js';
 
 const g = 9.81;
 const gravity = ({q}: {q: tf.Tensor}): tf.Tensor => tf.add(tf.zerosLike(q), tf.tensor1d([0, -g]));
@@ -115,7 +116,7 @@ for (const {name: engine} of doubleEngines) {
       expect(perSolve(100, 1e-2, inexact)).to.be.below(0.6 * steps[0]);
     });
 
-    it('contact is solved the same way', () => {
+    slow('contact is solved the same way', () => {
       const n = 5;
       const floor = unilateral(({q}) => tf.add(tf.reshape(tf.slice(q, [0, 1], [n, 1]), [n]), 0.1));
       const swinging = chain(n);
@@ -173,7 +174,7 @@ for (const {name: engine} of doubleEngines) {
       [1, 0.6],
     ]) {
       for (const stabilization of ['none', 'projection', 'projection-before'] as const) {
-        it(`α = ${alpha}, β = ${beta}, ${stabilization}: one motion with every unknown and step length`, () => {
+        slow(`α = ${alpha}, β = ${beta}, ${stabilization}: one motion with every unknown and step length`, () => {
           const paths = (['velocity', 'increment', 'acceleration'] as const).flatMap(unknown =>
             [full(), backtracking(), subSteps(0.5)].map(step =>
               run(system, start, {
@@ -342,7 +343,7 @@ describe('constrained steps that fail', () => {
     expect(() => newton({forcing: 0.1 as never})).to.throw(OptionError, /eisenstatWalker/);
   });
 
-  it('a batch on worker threads gives the same bits, forcing and warnings included', function () {
+  slow('a batch on worker threads gives the same bits, forcing and warnings included', function () {
     this.timeout(20000);
     const members = [1, 2, 3].map(k => ({q: [[k / 4, -Math.sqrt(1 - (k / 4) ** 2)]], v: [[0, 0]]}));
     const system = chain(1);

@@ -17,6 +17,7 @@ import {
   trapezoid,
 } from '../../lib/index.js';
 import type {GuessName, ThetaOptions} from '../../lib/scheme/index.js';
+import {slow} from '../tiers.js';
 
 const guesses: readonly GuessName[] = ['rest', 'current', 'consistent', 'linearized', 'extrapolated'];
 
@@ -66,7 +67,7 @@ describe('newton: condensed and coupled form', () => {
   for (const {title: massTitle, system} of systems) {
     describe(massTitle, () => {
       for (const {title, make} of schemes) {
-        it(title, () => {
+        slow(title, () => {
           for (const guess of guesses) {
             for (const iterations of [1, 2, 3, undefined]) {
               const condensed = states(system, make({guess}), iterations, 5);
@@ -101,7 +102,7 @@ describe('newton: condensed and coupled form', () => {
     converged.forEach(a => expect(distance(a, converged[0])).to.be.below(1e-13));
   });
 
-  it('linearized with k iterations is current with k + 1', () => {
+  slow('linearized with k iterations is current with k + 1', () => {
     for (const {system} of systems) {
       for (const {make} of schemes) {
         // The very same operations: bit for bit.

@@ -9,6 +9,7 @@ import type {NewtonOptions} from '../../lib/newton/index.js';
 import {backtracking, full, subSteps} from '../../lib/newton/index.js';
 import {bisect, broyden, scalar, solve} from './equations.js';
 import {runs} from '../property.js';
+import {slow} from '../tiers.js';
 
 const epsilon = Number.EPSILON;
 
@@ -176,7 +177,7 @@ describe('newton: the iteration', () => {
       expect(counters.factorizations).to.be.below(counters.newtonIterations);
     });
 
-    it('allocates no vector in an iteration', () => {
+    slow('allocates no vector in an iteration', () => {
       setFlagsFromString('--expose-gc');
       const collect = runInNewContext('gc') as () => void;
       // 2zᵢ = cos zᵢ with its constant Jacobian: the factor below allocates nothing itself.

@@ -5,6 +5,7 @@ import type {Scheme} from '../../lib/index.js';
 import {implicitEuler, implicitMidpoint, mechanics, newmark, simulate, trapezoid} from '../../lib/index.js';
 import {doubleEngines, engines} from '../simulate/engines.js';
 import {largest} from '../simulate/numbers.js';
+import {slow} from '../tiers.js';
 
 const schemes: readonly Scheme[] = [
   implicitMidpoint(),
@@ -33,7 +34,7 @@ describe('at the level of rounding', () => {
       });
     }
 
-    it(`a swing through zero, many times (${engine})`, () => {
+    slow(`a swing through zero, many times (${engine})`, () => {
       // Ten coordinates with frequencies 1 … 10: at all times one of them is near zero.
       const stiffness = Array.from({length: 10}, (_, i) => (i + 1) ** 2);
       const system = mechanics({mass: 1, forces: ({q}) => tf.neg(tf.mul(stiffness, tf.sin(q)))});

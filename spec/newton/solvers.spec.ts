@@ -27,6 +27,7 @@ import {
 } from '../../lib/index.js';
 import {springMesh} from '../../models/index.js';
 import {relative} from '../simulate/numbers.js';
+import {slow} from '../tiers.js';
 
 const n = 6;
 const initial = {q: [0.1, -0.2, 0.05, 0, 0.3, -0.1], v: new Float64Array(n)};
@@ -226,77 +227,83 @@ describe('newton: linear solvers', () => {
       }
     });
 
-    it('a derivative that is infinite: the same failure from every solver, and a shorter step where that is asked for', () => {
-      // 1 + √q is finite in 0, its slope is not.
-      const root = mechanics({mass: 1, forces: ({q}) => tf.add(tf.sqrt(q), 1)});
-      const options = {scheme: implicitMidpoint(), dt: 0.05, steps: 1} as const;
-      for (const linear of [...general, ...symmetric, sparseLu(), sparseLdlt()]) {
-        for (const size of [1, 3, 12, 40]) {
-          const path = simulate(
-            root,
-            {q: new Float64Array(size), v: new Float64Array(size)},
-            {...options, throw: false, newton: newton({linear})},
-          );
-          path.dispose();
-          expect(path.status, `${linear.name}, ${size}`).to.equal('not-finite');
-          const halved = simulate(
-            root,
-            {q: new Float64Array(size), v: new Float64Array(size)},
-            {...options, throw: false, newton: newton({linear, onFailure: 'halve'})},
-          );
-          halved.dispose();
-          expect(halved.status, `${linear.name}, ${size}, halved`).to.equal('step-too-small');
-          expect(halved.stats.failures['not-finite'], `${linear.name}, ${size}, halved`).to.equal(11);
+    slow(
+      'a derivative that is infinite: the same failure from every solver, and a shorter step where that is asked for',
+      () => {
+        // 1 + √q is finite in 0, its slope is not.
+        const root = mechanics({mass: 1, forces: ({q}) => tf.add(tf.sqrt(q), 1)});
+        const options = {scheme: implicitMidpoint(), dt: 0.05, steps: 1} as const;
+        for (const linear of [...general, ...symmetric, sparseLu(), sparseLdlt()]) {
+          for (const size of [1, 3, 12, 40]) {
+            const path = simulate(
+              root,
+              {q: new Float64Array(size), v: new Float64Array(size)},
+              {...options, throw: false, newton: newton({linear})},
+            );
+            path.dispose();
+            expect(path.status, `${linear.name}, ${size}`).to.equal('not-finite');
+            const halved = simulate(
+              root,
+              {q: new Float64Array(size), v: new Float64Array(size)},
+              {...options, throw: false, newton: newton({linear, onFailure: 'halve'})},
+            );
+            halved.dispose();
+            expect(halved.status, `${linear.name}, ${size}, halved`).to.equal('step-too-small');
+            expect(halved.stats.failures['not-finite'], `${linear.name}, ${size}, halved`).to.equal(11);
+          }
         }
-      }
-    });
+      },
+    );
   });
 
-  it('a cloth that buckles in a step far too long: Newton fails, and every matrix on the way is factored as the symmetric one it is', () => {
-    // Its tangent stiffness cancels where springs slacken, and rounding then differs between mirrored entries.
-    const rows = 24;
-    const cloth = springMesh({
-      rows,
-      columns: rows,
-      spacing: 1 / (rows - 1),
-      held: [
-        [0, 0],
-        [0, rows - 1],
-      ],
-      mass: 1 / rows ** 2,
-      g: 9.81,
-      stiffness: 100,
-    });
-    const kinds = new Map<string, number>();
-    const watched: LinearSolver = {
-      name: 'auto, watched',
-      analyze(pattern) {
-        const analysis = auto().analyze(pattern);
-        return {
-          ...analysis,
-          kind: analysis.kind,
-          n: analysis.n,
-          nonzeros: analysis.nonzeros,
-          work: analysis.work,
-          createFactor: () => analysis.createFactor(),
-          factor(values) {
-            const factor = analysis.factor(values);
-            kinds.set(factor.kind, (kinds.get(factor.kind) ?? 0) + 1);
-            return factor;
-          },
-        };
-      },
-    };
-    const q = cloth.positions;
-    const run = simulate(
-      cloth,
-      {q, v: q.map(() => [0, 0, 0])},
-      {scheme: implicitMidpoint(), dt: 0.2, steps: 6, throw: false, newton: newton({linear: watched})},
-    );
-    run.dispose();
-    expect(run.status).to.equal('newton-diverged');
-    expect([...kinds.keys()]).to.deep.equal(['ldlt']);
-    // The fifty of the step that fails, at least.
-    expect(kinds.get('ldlt')).to.be.at.least(50);
-  });
+  slow(
+    'a cloth that buckles in a step far too long: Newton fails, and every matrix on the way is factored as the symmetric one it is',
+    () => {
+      // Its tangent stiffness cancels where springs slacken, and rounding then differs between mirrored entries.
+      const rows = 24;
+      const cloth = springMesh({
+        rows,
+        columns: rows,
+        spacing: 1 / (rows - 1),
+        held: [
+          [0, 0],
+          [0, rows - 1],
+        ],
+        mass: 1 / rows ** 2,
+        g: 9.81,
+        stiffness: 100,
+      });
+      const kinds = new Map<string, number>();
+      const watched: LinearSolver = {
+        name: 'auto, watched',
+        analyze(pattern) {
+          const analysis = auto().analyze(pattern);
+          return {
+            ...analysis,
+            kind: analysis.kind,
+            n: analysis.n,
+            nonzeros: analysis.nonzeros,
+            work: analysis.work,
+            createFactor: () => analysis.createFactor(),
+            factor(values) {
+              const factor = analysis.factor(values);
+              kinds.set(factor.kind, (kinds.get(factor.kind) ?? 0) + 1);
+              return factor;
+            },
+          };
+        },
+      };
+      const q = cloth.positions;
+      const run = simulate(
+        cloth,
+        {q, v: q.map(() => [0, 0, 0])},
+        {scheme: implicitMidpoint(), dt: 0.2, steps: 6, throw: false, newton: newton({linear: watched})},
+      );
+      run.dispose();
+      expect(run.status).to.equal('newton-diverged');
+      expect([...kinds.keys()]).to.deep.equal(['ldlt']);
+      // The fifty of the step that fails, at least.
+      expect(kinds.get('ldlt')).to.be.at.least(50);
+    },
+  );
 });

@@ -21,6 +21,7 @@ import {
 } from '../../lib/index.js';
 import {relative, slope} from '../simulate/numbers.js';
 import {bisect} from './equations.js';
+import {slow} from '../tiers.js';
 
 /** A block on a driven spring with dry friction, 5 N within ±1 mm/s: the slope of its force jumps by a factor 100 where it sticks. */
 const stickSlip = mechanics({
@@ -154,7 +155,7 @@ describe('newton: kept Jacobians through a run', () => {
     for (const {stats} of [fresh, chord, auto]) expect(stats.jacobianEvaluations).to.equal(stats.factorizations);
   });
 
-  it('a linear system is factored once by auto, each step one iteration and its test', () => {
+  slow('a linear system is factored once by auto, each step one iteration and its test', () => {
     // Of springs that are no stiffer at any time but might be, as far as a program tells.
     const changing = ({q, t}: {q: tf.Tensor; t: tf.Tensor}): tf.Tensor =>
       tf.mul(tf.mul(q, tf.cos(tf.mul(t, 1e-12))), [-100, -1e6]);
@@ -353,7 +354,7 @@ describe('newton: the limits of the arithmetic', () => {
     }
   });
 
-  it('float32 (the tensor engine): as many iterations, and results to its seven digits', () => {
+  slow('float32 (the tensor engine): as many iterations, and results to its seven digits', () => {
     const pendulum = mechanics({mass: 1, forces: ({q}) => tf.mul(-9.81, tf.sin(q))});
     const contact = mechanics({
       mass: 1,

@@ -23,6 +23,7 @@ import {
 } from '../../lib/index.js';
 import type {GuessName, ThetaOptions} from '../../lib/scheme/index.js';
 import {dot, relative, slope} from '../simulate/numbers.js';
+import {slow} from '../tiers.js';
 
 const guesses: readonly GuessName[] = ['rest', 'current', 'consistent', 'linearized', 'extrapolated'];
 
@@ -90,7 +91,7 @@ const families: readonly (readonly [string, (options: ThetaOptions) => Scheme])[
 
 describe('newton: truncated steps', () => {
   for (const [title, make] of families) {
-    it(`${title}: the unrolled gradient is that of finite differences, from every guess and in both forms`, () => {
+    slow(`${title}: the unrolled gradient is that of finite differences, from every guess and in both forms`, () => {
       for (const guess of guesses) {
         const how = newton({iterations: 1});
         const expected = byDifferences(make({guess}), how);
@@ -106,7 +107,7 @@ describe('newton: truncated steps', () => {
     });
   }
 
-  it('also with two and three iterations', () => {
+  slow('also with two and three iterations', () => {
     for (const iterations of [2, 3]) {
       for (const guess of ['rest', 'consistent'] as const) {
         const scheme = trapezoid({guess});
@@ -118,7 +119,7 @@ describe('newton: truncated steps', () => {
     }
   });
 
-  it('also in the acceleration form, Newmark, and a velocity increment', () => {
+  slow('also in the acceleration form, Newmark, and a velocity increment', () => {
     const how = newton({iterations: 1});
     for (const scheme of [
       implicitEuler({unknown: 'acceleration'}),
@@ -163,7 +164,7 @@ describe('newton: truncated steps', () => {
     expect(found[3]).to.be.below(1e-11);
   });
 
-  it('where Newton converged they agree, in every guess, form and strategy', () => {
+  slow('where Newton converged they agree, in every guess, form and strategy', () => {
     for (const guess of guesses) {
       for (const form of ['condensed', 'coupled'] as const) {
         for (const how of [newton(), newton({step: backtracking()})]) {
@@ -181,7 +182,7 @@ describe('newton: truncated steps', () => {
     }
   });
 
-  it("an ode, truncated: van der Pol's equation", () => {
+  slow("an ode, truncated: van der Pol's equation", () => {
     const vanDerPol = ode(({y, params}) => {
       const [a, b] = tf.split(y, 2);
       return tf.concat([b, tf.sub(tf.mul(params.mu as tf.Tensor, tf.mul(tf.sub(1, tf.square(a)), b)), a)]);

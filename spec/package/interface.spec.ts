@@ -6,6 +6,7 @@ import path from 'node:path';
 import {expect} from 'chai';
 import ts from 'typescript';
 import {entries, nodeEntries, root} from './sources.js';
+import {slow} from '../tiers.js';
 
 const sources = [...Object.values(entries), ...Object.values(nodeEntries)].map(entry => path.join(root, entry));
 let program: ts.Program;
@@ -79,7 +80,7 @@ describe('the interface', function () {
     checker = program.getTypeChecker();
   });
 
-  it('exports every type that an exported signature names', () => {
+  slow('exports every type that an exported signature names', () => {
     // What one entry exports may be named by another; a local alias is taken apart like the type that names it.
     const all = new Set(sources.flatMap(exportsOf).map(aliased));
     const missing = new Set<string>();

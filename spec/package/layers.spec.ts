@@ -1,6 +1,7 @@
 /** Layers: imports run downwards, models and training know only lib's public API, and nothing goes in circles. */
 import {expect} from 'chai';
 import {filesBelow, importsOf, parse, type Import} from './sources.js';
+import {slow} from '../tiers.js';
 
 /** From the ground up: a layer may import from those before it. */
 const order = [
@@ -97,7 +98,7 @@ describe('the layers', () => {
     expect(circles).to.deep.equal([]);
   });
 
-  it('every file opens with what it is', () => {
+  slow('every file opens with what it is', () => {
     const silent = files.filter(file => !/^(#!.*\n)?\s*\/\*\*/.test(parse(file).text));
     expect(silent).to.deep.equal([]);
   });

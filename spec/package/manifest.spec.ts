@@ -14,6 +14,7 @@ import {
   readText,
   root,
 } from './sources.js';
+import {slow} from '../tiers.js';
 
 interface Manifest {
   readonly name: string;
@@ -104,7 +105,7 @@ describe('the package', () => {
     }
   });
 
-  it('names the modules that act when they are loaded, and only those', () => {
+  slow('names the modules that act when they are loaded, and only those', () => {
     expect(
       published.filter(acts).filter(file => !listed(file)),
       'act and are not named',
@@ -119,7 +120,7 @@ describe('the package', () => {
     );
   });
 
-  it('depends on what its sources import, and on nothing else', () => {
+  slow('depends on what its sources import, and on nothing else', () => {
     const packageOf = (specifier: string): string =>
       specifier
         .split('/')
@@ -140,7 +141,7 @@ describe('the package', () => {
     ).to.deep.equal([]);
   });
 
-  it('imports nothing of Node, neither when it is loaded nor at a call', () => {
+  slow('imports nothing of Node, neither when it is loaded nor at a call', () => {
     const node = reachable(Object.values(entries))
       .flatMap(importsOf)
       .filter(({to}) => to.startsWith('node:'));

@@ -16,6 +16,7 @@ import {
 import {animate} from '../../plot/index.js';
 import {chromiumOrSkip, pageText} from '../package/chromium.js';
 import {elementsOf} from '../training/well-formed.js';
+import {slow} from '../tiers.js';
 
 const pointsOf = ({figure}: Drawn, q: number | number[] | number[][], params = {}): number[][] =>
   tf.tidy(() => figure.points({q: tf.tensor(q), t: tf.scalar(0), params}).arraySync()) as number[][];
@@ -314,7 +315,7 @@ describe('an animation', () => {
     expect(tf.memory().numTensors).to.equal(before);
   });
 
-  it('plays, steps and jumps by its keys in Chromium', async function () {
+  slow('plays, steps and jumps by its keys in Chromium', async function () {
     this.timeout(100_000);
     const chromium = await chromiumOrSkip(this);
     const html = animate(swing()).html();
@@ -337,7 +338,7 @@ describe('an animation', () => {
     expect(text).to.equal('t = 2.00 s|t = 1.99 s|t = 0.00 s|t = 0.01 s|t = 0.02 s|t = 0.02 s|Pause');
   });
 
-  it('in space draws the balls behind first, as the view is turned, in Chromium', async function () {
+  slow('in space draws the balls behind first, as the view is turned, in Chromium', async function () {
     this.timeout(100_000);
     const chromium = await chromiumOrSkip(this);
     const path = simulate(mechanics({mass: 1, forces: () => tf.zeros([2, 3])}), {q: [[0, -1, 0], [0, 1, 0]], v: [[0, 0, 0], [0, 0, 0]]}, {dt: 0.1, steps: 1}); // prettier-ignore

@@ -20,6 +20,7 @@ import {
 } from '../../lib/index.js';
 import {largest} from '../simulate/numbers.js';
 import {firstOrder, mechanical} from './problems.js';
+import {slow} from '../tiers.js';
 
 interface Path {
   readonly q: Float64Array;
@@ -273,7 +274,7 @@ describe('very short steps', () => {
     blendedEuler({alpha: 0.3, beta: 0.9, unknown: 'increment'}),
   ];
   for (const scheme of schemes) {
-    it(`${scheme.name} tends to the derivative`, () => {
+    slow(`${scheme.name} tends to the derivative`, () => {
       for (const {system, initial, title} of [...mechanical, ...firstOrder]) {
         if (scheme[system.kind] === undefined) continue;
         const series = (dt: number, by: Scheme): Float64Array => {

@@ -14,6 +14,7 @@ import {
   type Scheme,
   type SimulateOptions,
 } from '../../lib/index.js';
+import {slow} from '../tiers.js';
 
 const schemes: readonly Scheme[] = [
   implicitEuler(),
@@ -31,7 +32,7 @@ describe('simulate: λ as the mean force of a step', () => {
     ['inside a circle', unilateral],
     ['on a circle', bilateral],
   ] as const)
-    it(`is m v²/R of a bead ${name}, whatever the stabilization, to the first order at least`, () => {
+    slow(`is m v²/R of a bead ${name}, whatever the stabilization, to the first order at least`, () => {
       const [mass, radius] = [1.5, 0.8];
       // |∂φ/∂q| = 1 on the circle.
       const bead = mechanics({

@@ -22,6 +22,7 @@ import {
   theta,
 } from '../../lib/index.js';
 import {largest, order} from '../simulate/numbers.js';
+import {slow} from '../tiers.js';
 
 /** Those that carry a past. */
 const remembering = [
@@ -261,7 +262,7 @@ describe('gradients through the start', () => {
   ];
   for (const [title, system, initial, k, schemes, more] of cases) {
     for (const scheme of schemes) {
-      it(`${scheme.name}: ${title}`, () => {
+      slow(`${scheme.name}: ${title}`, () => {
         const block = system.kind === 'ode' ? 'y' : 'q';
         const options = (value: number): SimulateOptions => ({
           scheme,

@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {batch, implicitAdjoint, mechanics, simulate} from '../../lib/index.js';
+import {slow} from '../tiers.js';
 
 const system = mechanics({mass: 1, forces: ({q, params}) => tf.neg(tf.mul(params.k as tf.Tensor, tf.sinh(q)))});
 const options = {dt: 0.05, steps: 40, params: {k: 3}};
@@ -43,7 +44,7 @@ describe('batch', () => {
     expect(tf.memory().numTensors).to.equal(before);
   });
 
-  it('keeps the steps of all runs within one budget, with the same gradients', () => {
+  slow('keeps the steps of all runs within one budget, with the same gradients', () => {
     const members = [0.4, 0.8, 1.2, 1.6].map(q => ({q: [q], v: [0]}));
     const pulled = (memory: number, workers: number) => {
       const {trajectories, pullback} = batch.vjp(system, members, {

@@ -25,6 +25,7 @@ import {
 import {prepare} from '../../lib/simulate/prepare.js';
 import {pullSeries} from '../../lib/simulate/series.js';
 import {root} from '../package/sources.js';
+import {slow} from '../tiers.js';
 
 const spring = mechanics({mass: 1, forces: ({q}) => tf.neg(tf.sinh(q))});
 const start = {q: 1, v: 0};
@@ -149,7 +150,7 @@ describe('a batch on worker threads', function () {
   this.timeout(120_000);
   after(() => batch.end());
 
-  it('is ended by its signal within its steps, and its threads work on', async () => {
+  slow('is ended by its signal within its steps, and its threads work on', async () => {
     for (const more of [{}, {scheme: implicitEuler()}]) {
       const controller = new AbortController();
       const pending = errorOf(() =>
@@ -172,7 +173,7 @@ describe('a batch on worker threads', function () {
     await expectWorking();
   });
 
-  it('is ended on its way back', async () => {
+  slow('is ended on its way back', async () => {
     const controller = new AbortController();
     // With room for two states 10⁶ steps are taken again a thousand times each.
     const {trajectories, pullback} = await batchAsync.vjp(spring, starts.slice(0, 2), {
@@ -231,25 +232,28 @@ describe('a batch on worker threads', function () {
     await expectWorking();
   });
 
-  it('... where no memory is shared: its threads are ended, others take their places, and other batches go on', async () => {
-    const shared = globalThis.SharedArrayBuffer;
-    const controller = new AbortController();
-    let ended: Promise<unknown>;
-    let beside: Promise<void>;
-    try {
-      (globalThis as {SharedArrayBuffer?: unknown}).SharedArrayBuffer = undefined;
-      ended = batchAsync(spring, starts, {...endless, workers: 2, signal: controller.signal}).catch(
-        (error: unknown) => error,
-      );
-      beside = expectWorking();
-    } finally {
-      globalThis.SharedArrayBuffer = shared;
-    }
-    controller.abort(reason);
-    expect(await ended).to.be.instanceOf(AbortError);
-    await beside;
-    await expectWorking();
-  });
+  slow(
+    '... where no memory is shared: its threads are ended, others take their places, and other batches go on',
+    async () => {
+      const shared = globalThis.SharedArrayBuffer;
+      const controller = new AbortController();
+      let ended: Promise<unknown>;
+      let beside: Promise<void>;
+      try {
+        (globalThis as {SharedArrayBuffer?: unknown}).SharedArrayBuffer = undefined;
+        ended = batchAsync(spring, starts, {...endless, workers: 2, signal: controller.signal}).catch(
+          (error: unknown) => error,
+        );
+        beside = expectWorking();
+      } finally {
+        globalThis.SharedArrayBuffer = shared;
+      }
+      controller.abort(reason);
+      expect(await ended).to.be.instanceOf(AbortError);
+      await beside;
+      await expectWorking();
+    },
+  );
 
   it('whose threads do not start is run here, and says so', async () => {
     await batch.end();
@@ -278,7 +282,7 @@ describe('a batch on worker threads', function () {
     tf.dispose([...here, ...paths].map(({t, q, v}) => [t, q, v]));
   });
 
-  it('holds the program until it is done, after one that failed too', () => {
+  slow('holds the program until it is done, after one that failed too', () => {
     const program = `
       import {batchAsync, mechanics} from ${JSON.stringify(new URL('../../lib/index.ts', import.meta.url).href)};
       const s = mechanics({mass: 1, forces: ({q}) => q.neg()});

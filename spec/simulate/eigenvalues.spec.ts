@@ -3,6 +3,7 @@ import {expect} from 'chai';
 import fc from 'fast-check';
 import {eigenvaluesOf} from '../../lib/simulate/eigenvalues.js';
 import {runs} from '../property.js';
+import {slow} from '../tiers.js';
 
 const M = [
   [-1, 3, 0.5, -2],
@@ -27,7 +28,7 @@ describe('eigenvalues', () => {
     });
   });
 
-  it('of symmetric matrices are real, and their sums those of the entries, down to the smallest of numbers', () => {
+  slow('of symmetric matrices are real, and their sums those of the entries, down to the smallest of numbers', () => {
     fc.assert(
       fc.property(
         size.chain(n => square(n, fc.double({min: -2, max: 2, noNaN: true}))),
@@ -48,7 +49,7 @@ describe('eigenvalues', () => {
     );
   });
 
-  it('are the same in other units', () => {
+  slow('are the same in other units', () => {
     // Units of powers of two round nothing: the matrices are exactly similar. No entry is small beside the others: what couples two
     // close eigenvalues weakly does not show in the sums that balancing goes by.
     const matrix = size.chain(n =>

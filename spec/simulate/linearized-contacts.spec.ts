@@ -15,6 +15,7 @@ import {
   type MechanicalSystem,
 } from '../../lib/index.js';
 import {multibody, plane, revolute, rigidContact, sphere} from '../../models/index.js';
+import {slow} from '../tiers.js';
 
 const [spring, weight, compliance] = [4, 1, 0.01];
 const own = ({q}: {q: tf.Tensor}): tf.Tensor => tf.sub(tf.mul(q, -spring), weight);
@@ -56,7 +57,7 @@ describe('contacts, linearized', () => {
     expect(frequency(soft, 0.5)).to.be.closeTo(2, 1e-12);
   });
 
-  it('a rigid one that is open has no part', () => {
+  slow('a rigid one that is open has no part', () => {
     expect(frequency(stopped({}), 0.5)).to.be.closeTo(2, 1e-12);
     const pendulum = (least: number) =>
       multibody({

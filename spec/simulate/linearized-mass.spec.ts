@@ -14,6 +14,7 @@ import {
   simulate,
 } from '../../lib/index.js';
 import {relative} from './numbers.js';
+import {slow} from '../tiers.js';
 
 const parts = (y: tf.Tensor): tf.Tensor[] => tf.unstack(y);
 const close = (
@@ -164,7 +165,7 @@ describe('M y′ = f', () => {
     }
   });
 
-  it('the continuous adjoint goes through a mass with an inverse, and refuses one without', () => {
+  slow('the continuous adjoint goes through a mass with an inverse, and refuses one without', () => {
     type P = {readonly a: tf.Tensor};
     const derivative = ({y, t, params: {a}}: {readonly y: tf.Tensor; readonly t: tf.Tensor; readonly params: P}) =>
       tf.sub(tf.mul(a, tf.sin(t)), tf.mul(y, tf.tensor1d([0.5, 0.8])));

@@ -3,6 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {event, implicitAdjoint, moreau, simulate} from '../../../lib/index.js';
 import {box, multibody, plane, rigidContact, sphere} from '../../../models/index.js';
+import {slow} from '../../tiers.js';
 
 const [g, mass, radius] = [9.81, 2, 0.3];
 const inertia = 0.4 * mass * radius ** 2;
@@ -58,7 +59,7 @@ describe('friction against rolling and spinning', () => {
     ]);
   });
 
-  it('a ball that rolls is slowed by 5/7 μ_r g / r, stops, and stays', () => {
+  slow('a ball that rolls is slowed by 5/7 μ_r g / r, stops, and stays', () => {
     const [rolling, speed] = [0.02, 1];
     const slowing = (5 * rolling * g) / (7 * radius);
     const rolls = ball({velocity: [speed, 0, 0], angularVelocity: [0, speed / radius, 0]});
@@ -78,7 +79,7 @@ describe('friction against rolling and spinning', () => {
     expect(q[7 * 300]).to.be.closeTo(q[7 * 260], 1e-10);
   });
 
-  it('on a slope it stands while tan α < μ_r / r, and rolls with 5/7 (g sin α − μ_r g cos α / r) beyond', () => {
+  slow('on a slope it stands while tan α < μ_r / r, and rolls with 5/7 (g sin α − μ_r g cos α / r) beyond', () => {
     const rolling = 0.03;
     const border = Math.atan(rolling / radius);
     for (const [slope, acceleration] of [
@@ -104,7 +105,7 @@ describe('friction against rolling and spinning', () => {
     for (let i = 0; i < 6; i++) expect(v[1200 + i]).to.be.closeTo(0, 1e-9);
   });
 
-  it('the derivative by μ_r of its speed is −5/7 g t / r, and none once it stands', () => {
+  slow('the derivative by μ_r of its speed is −5/7 g t / r, and none once it stands', () => {
     const rolls = ball({velocity: [1, 0, 0], angularVelocity: [0, 1 / radius, 0]});
     for (const [steps, expected] of [
       [100, (-5 * g * 1) / (7 * radius)],
@@ -144,7 +145,7 @@ describe('friction against rolling and spinning', () => {
     expect(about[2]).to.be.closeTo(4 - 0.02 * slowing * 0.4, 1e-9);
   });
 
-  it('boxes on their corners and balls at once: each by its own coefficient, and 40 balls roll as one does', () => {
+  slow('boxes on their corners and balls at once: each by its own coefficient, and 40 balls roll as one does', () => {
     const count = 40;
     const bodies = Object.fromEntries(
       Array.from({length: count}, (_, i) => [
@@ -169,52 +170,62 @@ describe('friction against rolling and spinning', () => {
     expect(v[6 * count]).to.be.closeTo(1 - 0.2 * g * 0.2, 1e-8);
   });
 
-  it('a box that slides on four corners, which all resist rolling as far as they can: derivatives are those of differences, with events and checkpoints too', () => {
-    // How the weight is spread over the corners is not unique, and friction depends on it: forces stay nearest to the last step's, on a border of the laws.
-    const sliding = multibody({
-      gravity: [0, 0, -g],
-      bodies: {box: {mass: 1, inertia: [0.01, 0.012, 0.013], position: [0, 0, 0.1]}},
-      contacts: [
-        rigidContact('ground', 'box', {
-          shapes: [plane(), box({size: [0.3, 0.25, 0.2]})],
-          friction: ({mu}) => mu as tf.Tensor,
-          rolling: 0.005,
-        }),
-      ],
-    });
-    const start = (by: number) => ({
-      ...sliding.initial,
-      v: [[0.9 + 0.4 * by, 0.3 + 0.7 * by, 0, 0, 0, 1.1 - 0.6 * by]],
-    });
-    const weights = [0.3, -0.8, 0.5, 0.7, -0.2, 0.9];
-    const steps = 5;
-    const tolerance = 1e-5; // derivatives let forces yield by 1e-8, which five steps add up
-    const late = event({when: ({t}) => tf.sub(t, 0.034), then: 'record'});
-    for (const more of [{}, {adjoint: implicitAdjoint({memory: 1})}, {events: [late]}]) {
-      const made = simulate.prepare(sliding, start(0), {scheme, dt, steps, saveAt: 'end', params: {mu: 0.7}, ...more});
-      const value = (by: number, mu: number): number => {
-        const path = made.run({initial: start(by), params: {mu: 0.7 + mu}});
-        path.dispose();
-        return path
-          .values('v')
-          .slice(-6)
-          .reduce((sum, x, i) => sum + weights[i] * x, 0);
-      };
-      const {trajectory, pullback} = made.vjp();
-      trajectory.dispose();
-      expect(trajectory.warnings[0]).to.match(/rolling/u);
-      const {initial, params} = pullback({v: [[[0, 0, 0, 0, 0, 0]], [weights]]});
-      const byV = initial.v as Float64Array;
-      const d = 1e-5;
-      const slope = (f: (x: number) => number): number => (f(d) - f(-d)) / (2 * d);
-      expect(0.4 * byV[0] + 0.7 * byV[1] - 0.6 * byV[5]).to.be.closeTo(
-        slope(by => value(by, 0)),
-        tolerance,
-      );
-      expect((params.mu as Float64Array)[0]).to.be.closeTo(
-        slope(mu => value(0, mu)),
-        tolerance,
-      );
-    }
-  });
+  slow(
+    'a box that slides on four corners, which all resist rolling as far as they can: derivatives are those of differences, with events and checkpoints too',
+    () => {
+      // How the weight is spread over the corners is not unique, and friction depends on it: forces stay nearest to the last step's, on a border of the laws.
+      const sliding = multibody({
+        gravity: [0, 0, -g],
+        bodies: {box: {mass: 1, inertia: [0.01, 0.012, 0.013], position: [0, 0, 0.1]}},
+        contacts: [
+          rigidContact('ground', 'box', {
+            shapes: [plane(), box({size: [0.3, 0.25, 0.2]})],
+            friction: ({mu}) => mu as tf.Tensor,
+            rolling: 0.005,
+          }),
+        ],
+      });
+      const start = (by: number) => ({
+        ...sliding.initial,
+        v: [[0.9 + 0.4 * by, 0.3 + 0.7 * by, 0, 0, 0, 1.1 - 0.6 * by]],
+      });
+      const weights = [0.3, -0.8, 0.5, 0.7, -0.2, 0.9];
+      const steps = 5;
+      const tolerance = 1e-5; // derivatives let forces yield by 1e-8, which five steps add up
+      const late = event({when: ({t}) => tf.sub(t, 0.034), then: 'record'});
+      for (const more of [{}, {adjoint: implicitAdjoint({memory: 1})}, {events: [late]}]) {
+        const made = simulate.prepare(sliding, start(0), {
+          scheme,
+          dt,
+          steps,
+          saveAt: 'end',
+          params: {mu: 0.7},
+          ...more,
+        });
+        const value = (by: number, mu: number): number => {
+          const path = made.run({initial: start(by), params: {mu: 0.7 + mu}});
+          path.dispose();
+          return path
+            .values('v')
+            .slice(-6)
+            .reduce((sum, x, i) => sum + weights[i] * x, 0);
+        };
+        const {trajectory, pullback} = made.vjp();
+        trajectory.dispose();
+        expect(trajectory.warnings[0]).to.match(/rolling/u);
+        const {initial, params} = pullback({v: [[[0, 0, 0, 0, 0, 0]], [weights]]});
+        const byV = initial.v as Float64Array;
+        const d = 1e-5;
+        const slope = (f: (x: number) => number): number => (f(d) - f(-d)) / (2 * d);
+        expect(0.4 * byV[0] + 0.7 * byV[1] - 0.6 * byV[5]).to.be.closeTo(
+          slope(by => value(by, 0)),
+          tolerance,
+        );
+        expect((params.mu as Float64Array)[0]).to.be.closeTo(
+          slope(mu => value(0, mu)),
+          tolerance,
+        );
+      }
+    },
+  );
 });

@@ -6,13 +6,14 @@ import {gaussLegendre, generalizedAlpha, implicitMidpoint, kvaerno5, simulate} f
 import {multibody, spherical} from '../../../models/index.js';
 import {largest, order} from '../../simulate/numbers.js';
 import {freeRotation} from './elliptic.js';
+import {slow} from '../../tiers.js';
 
 describe('free rotation', () => {
   const inertia = [0.3, 0.35, 0.4] as const;
   const start = [0.1, 15, 0.1] as const;
   const card = multibody({bodies: {card: {mass: 1, inertia: [...inertia], angularVelocity: start}}});
 
-  it("Dzhanibekov's body tumbles as elliptic functions say, to 1e-9 over three turns", () => {
+  slow("Dzhanibekov's body tumbles as elliptic functions say, to 1e-9 over three turns", () => {
     const exact = freeRotation(inertia, start);
     expect(largest(exact(0).map((w, i) => w - start[i]))).to.be.below(1e-11);
     const path = simulate(card, card.initial, {
@@ -162,13 +163,13 @@ describe('the heavy top', () => {
     ];
   };
 
-  it('in constrained form is of order 2 in position, velocity and force', () => {
+  slow('in constrained form is of order 2 in position, velocity and force', () => {
     const [coarse, fine] = [400, 800].map(steps => errors(generalizedAlpha(), steps));
     coarse.forEach((error, i) => expect(order(error, fine[i]), `${i}`).to.be.within(1.8, 2.2));
     expect(fine[0]).to.be.below(1e-3);
   });
 
-  it('Gauss meets the reference to rounding', () => {
+  slow('Gauss meets the reference to rounding', () => {
     const [position, velocity, lambda] = errors(gaussLegendre({stages: 3}), 200);
     expect(position).to.be.below(1e-8);
     expect(velocity).to.be.below(1e-6);
@@ -240,7 +241,7 @@ describe('a top between its steps', () => {
   const saveAt = [0.312, 0.551, 0.807, 0.963];
   const run = (scheme: Scheme, dt: number) => simulate(top, top.initial, {scheme, dt, t1: 1, saveAt});
 
-  it('has its pose with order 5 and its velocity with 4, of schemes with as much', () => {
+  slow('has its pose with order 5 and its velocity with 4, of schemes with as much', () => {
     const exact = run(gaussLegendre({stages: 4}), 0.005);
     for (const scheme of [kvaerno5(), gaussLegendre({stages: 3})]) {
       const errors = [0.1, 0.025].map(dt => {
@@ -253,7 +254,7 @@ describe('a top between its steps', () => {
     }
   });
 
-  it('has derivatives there that are those of differences', () => {
+  slow('has derivatives there that are those of differences', () => {
     const options = {scheme: kvaerno5(), dt: 0.05, t1: 1, saveAt};
     const [q, v] = [top.initial.q as number[][], top.initial.v as number[][]];
     const prepared = simulate.prepare(top, top.initial, {...options, consistent: 'project'});

@@ -8,6 +8,7 @@ import {frictionalContact, mechanics, moreau, OptionError, simulate, type Simula
 import type {BodySpec, Coefficient} from '../../../models/index.js';
 import {multibody, plane, rigidContact, simulateNear, sphere} from '../../../models/index.js';
 import {lawsOfBalls} from './laws-of-balls.js';
+import {slow} from '../../tiers.js';
 
 type V3 = readonly [number, number, number];
 const [g, scheme] = [9.81, moreau()];
@@ -21,7 +22,7 @@ const onFloor = (name: string, compliance: Coefficient, friction: Coefficient = 
   rigidContact('ground', name, {shapes: [plane(), sphere({radius})], friction, compliance});
 
 describe('contacts that are springs', () => {
-  it('rebound elastically as h → 0, after the time π √(m C), from the depth v √(m C), by the first order', () => {
+  slow('rebound elastically as h → 0, after the time π √(m C), from the depth v √(m C), by the first order', () => {
     const [c, m, v] = [1e-4, 2, 3];
     const bouncing = multibody({
       bodies: {ball: ball([0, 0, radius], [0, 0, -v], m)},
@@ -48,7 +49,7 @@ describe('contacts that are springs', () => {
     expect(errors[2][0] / v).to.be.closeTo(((-Math.PI / 2) * (1.5 * Math.PI)) / 800, 5e-4);
   });
 
-  it('carry what is redundant as springs do: a plate off centre on four, two of them softer', () => {
+  slow('carry what is redundant as springs do: a plate off centre on four, two of them softer', () => {
     const [m, soft, stiff] = [4, 2e-4, 1e-4];
     const corners: readonly V3[] = [[-0.5, -0.3, 0], [0.5, -0.3, 0], [-0.5, 0.3, 0], [0.5, 0.3, 0]]; // prettier-ignore
     const compliances = [stiff, soft, soft, stiff];
@@ -100,7 +101,7 @@ describe('contacts that are springs', () => {
     expect(velocity.at(-3)).to.be.closeTo((5 / 7) * v, 1e-6);
   });
 
-  it('have derivatives by compliance, friction and start that are those of differences', () => {
+  slow('have derivatives by compliance, friction and start that are those of differences', () => {
     const scene = multibody({
       gravity,
       bodies: {
@@ -154,7 +155,7 @@ describe('contacts that are springs', () => {
     );
   });
 
-  it('are found the same by their impulses alone, as for many, and by the whole step', () => {
+  slow('are found the same by their impulses alone, as for many, and by the whole step', () => {
     const balls = 40;
     const scene = (count: number, firstOne: number) =>
       multibody({
@@ -185,7 +186,7 @@ describe('contacts that are springs', () => {
     }
   });
 
-  it('store φ²/2C, which the energy of the bodies counts', () => {
+  slow('store φ²/2C, which the energy of the bodies counts', () => {
     const [c, v] = [1e-3, 2];
     const bouncing = multibody({
       bodies: {ball: ball([0, 0, radius], [0, 0, -v], 1.5)},
@@ -204,7 +205,7 @@ describe('contacts that are springs', () => {
     for (const energy of energies) expect(energy).to.be.within(0.75 * v ** 2 * 0.99, 0.75 * v ** 2 + 1e-12);
   });
 
-  it('have no part of Poisson’s law of impact either', () => {
+  slow('have no part of Poisson’s law of impact either', () => {
     const falling = multibody({
       gravity,
       bodies: {ball: ball([0, 0, 0.15], [1, 0, 0])},
@@ -218,7 +219,7 @@ describe('contacts that are springs', () => {
     one.forEach((value, i) => expect(other[i]).to.be.closeTo(value, 1e-9));
   });
 
-  it('let balls poured into a box come to rest, each step within its laws', () => {
+  slow('let balls poured into a box come to rest, each step within its laws', () => {
     const [count, across, h, compliance, mu] = [36, 3, 0.01, 1e-7, 0.4];
     const half = 0.115 * across;
     const normals: readonly V3[] = [[0, 0, 1], [1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]]; // prettier-ignore

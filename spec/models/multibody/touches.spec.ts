@@ -18,6 +18,7 @@ import {
 } from '../../../models/index.js';
 import {largest} from '../../simulate/numbers.js';
 import {forcesOf, gradientOf, valueOf} from '../evaluate.js';
+import {slow} from '../../tiers.js';
 
 type V3 = [number, number, number];
 type Q4 = [number, number, number, number];
@@ -58,14 +59,14 @@ const rod = capsule({radius: 0.2, from: [-1, 0, 0], to: [1, 0, 0]});
 const crate = box({size: [2, 1, 0.6]});
 
 describe('signed distances', () => {
-  it('of a ball and a capsule: beside it, and beyond its end; in either order', () => {
+  slow('of a ball and a capsule: beside it, and beyond its end; in either order', () => {
     close(gaps([rod, ball], {}, {position: [0.4, 0, 0.5]}), [0.2]);
     close(gaps([rod, ball], {}, {position: [1.3, 0, 0.4]}), [0.5 - 0.3]);
     close(gaps([ball, rod], {position: [1.3, 0.4, 0]}, {}), [0.2]);
     close(gaps([ball, rod], {position: [1.3, 0.4, 0]}, {rotation: about([0, 0, 1], Math.PI / 2)}), [Math.hypot(1.3, 0) - 0.3]); // prettier-ignore
   });
 
-  it('of two capsules: crossing at an angle, along each other, end to end', () => {
+  slow('of two capsules: crossing at an angle, along each other, end to end', () => {
     const [nearest, ...ends] = gaps([rod, rod], {}, {position: [0.3, 0.1, 0.7], rotation: about([0, 0, 1], 0.5)});
     expect(nearest).to.be.closeTo(0.7 - 0.4, 1e-12);
     expect(Math.min(...ends)).to.be.greaterThan(0.3);
@@ -95,7 +96,7 @@ describe('signed distances', () => {
     }
   });
 
-  it('of two capsules at angles from none to rounding: gaps, forces and their derivatives are finite', () => {
+  slow('of two capsules at angles from none to rounding: gaps, forces and their derivatives are finite', () => {
     const bodies = {a: {mass: 1, inertia}, b: {mass: 1, inertia}};
     const shapes = [rod, rod] as const;
     const [rigid] = pair(shapes).constraints;
@@ -108,7 +109,7 @@ describe('signed distances', () => {
     }
   });
 
-  it('of a ball and a box: before a face, an edge and a corner, and inside', () => {
+  slow('of a ball and a box: before a face, an edge and a corner, and inside', () => {
     const gap = (position: V3): number[] => gaps([crate, ball], {}, {position});
     close(gap([0.5, 0.2, 0.7]), [0.3]);
     close(gap([1.3, 0.2, 0.7]), [0.5 - 0.1]);
@@ -124,7 +125,7 @@ describe('signed distances', () => {
     const far = 2;
     const points = (a: Pose, b: Pose, shapes: readonly [Shape, Shape] = [cube, cube]): number[] => there(gaps(shapes, a, b), far); // prettier-ignore
 
-    it('straight on each other: four corners; turned by 45°: eight; a corner over: four', () => {
+    slow('straight on each other: four corners; turned by 45°: eight; a corner over: four', () => {
       close(points({}, {position: [0, 0, 1.1]}), [0.1, 0.1, 0.1, 0.1]);
       close(points({}, {position: [0, 0, 0.99]}), Array<number>(4).fill(-0.01));
       close(points({}, {position: [0, 0, 1.1], rotation: about([0, 0, 1], Math.PI / 4)}), Array<number>(8).fill(0.1));
@@ -132,7 +133,7 @@ describe('signed distances', () => {
       close(points({}, {position: [0, 1.05, 0.3]}), Array<number>(4).fill(0.05));
     });
 
-    it('planks laid across: four; small under large and large under small: four', () => {
+    slow('planks laid across: four; small under large and large under small: four', () => {
       const plank = box({size: [3, 0.2, 0.1]});
       const across = there(gaps([plank, plank], {}, {position: [0, 0, 0.15], rotation: about([0, 0, 1], Math.PI / 2)}), 3); // prettier-ignore
       close(across, Array<number>(4).fill(0.05));
@@ -175,7 +176,7 @@ describe('signed distances', () => {
     });
   });
 
-  it('of an ellipsoid and a plane: the least of n·x of its points; of a hull: its corners', () => {
+  slow('of an ellipsoid and a plane: the least of n·x of its points; of a hull: its corners', () => {
     const radii: V3 = [0.3, 0.2, 0.1];
     const rotation = about([1, 2, 3], 1.1);
     const normal: V3 = [0.2, -0.3, 1];
@@ -199,7 +200,7 @@ describe('signed distances', () => {
       value: ({x, y, z}) => tf.sub(tf.addN([tf.square(tf.div(x, a)), tf.square(tf.div(y, b)), tf.square(tf.div(z, c))]), 1), // prettier-ignore
     });
 
-    it('is the way along the normal of an ellipsoid, outside and inside', () => {
+    slow('is the way along the normal of an ellipsoid, outside and inside', () => {
       for (const [u, w] of [
         [0.3, 1],
         [1.2, 4],
@@ -214,7 +215,7 @@ describe('signed distances', () => {
       }
     });
 
-    it('finds a bowl and a pipe that the ball nearly fills, from near their middles', () => {
+    slow('finds a bowl and a pipe that the ball nearly fills, from near their middles', () => {
       const squares = (...all: readonly tf.Tensor[]): tf.Tensor => tf.addN(all.map(x => tf.square(x)));
       const bowl = implicitSurface({value: ({x, y, z}) => tf.sub(1, squares(x, y, z))});
       const pipe = implicitSurface({value: ({x, y}) => tf.sub(1, squares(x, y))});
@@ -238,7 +239,7 @@ describe('signed distances', () => {
       close(gaps([ball, grown], {position: [1, 2, 3.7]}, {position: [1, 2, 3], rotation: about([1, 1, 0], 1)}, {r: 0.5}), [0.1]); // prettier-ignore
     });
 
-    it('of heights on a grid: slopes and parabolas are what they are', () => {
+    slow('of heights on a grid: slopes and parabolas are what they are', () => {
       const [nodes, size] = [9, 2];
       const heights = (f: (x: number, y: number) => number): number[][] =>
         Array.from({length: nodes}, (_, j) =>
@@ -290,7 +291,7 @@ describe('signed distances', () => {
     hills: [[hills, sphere({radius: 0.3})], {position: [0.3, 0.2, 0.15]}],
   };
   for (const [name, [shapes, pose]] of Object.entries(touching))
-    it(`forces are gradients of the energy: ${name}`, () => {
+    slow(`forces are gradients of the energy: ${name}`, () => {
       const bodies = {a: {mass: 1, inertia}, b: {mass: 1, inertia}};
       const system = multibody({bodies, contacts: [contact('a', 'b', {shapes, stiffness: 1000})]});
       const state = poses({rotation: about([1, 0, 0], 0)}, pose);

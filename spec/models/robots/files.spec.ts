@@ -5,6 +5,7 @@ import {expect} from 'chai';
 import {DataError, explicitEuler, implicitEuler, newmark, simulate} from '../../../lib/index.js';
 import {readMjcf, readUrdf, type RobotModel} from '../../../models/robots/index.js';
 import {largest} from '../../simulate/numbers.js';
+import {slow} from '../../tiers.js';
 
 const text = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
 const still = {scheme: newmark(), dt: 1e-3, steps: 0} as const;
@@ -33,7 +34,7 @@ describe('models from files', () => {
     expect(humanoid.solids).to.have.length(15);
   });
 
-  it('frames of links are found again after a turn', () => {
+  slow('frames of links are found again after a turn', () => {
     const robot = readUrdf(text('urdf/gripper.urdf'), {limits: false});
     const path = simulate(robot, robot.state({position: [0, 0, 0.1]}), still);
     path.dispose();
@@ -45,7 +46,7 @@ describe('models from files', () => {
     expect(largest([...finger.rotation].map((x, i) => x - hand.rotation[i]))).to.be.below(1e-12);
   });
 
-  it('a joint that is limited stops, by the file of either kind', () => {
+  slow('a joint that is limited stops, by the file of either kind', () => {
     const fallen = (robot: RobotModel): number => {
       const run = simulate(robot, robot.initial, {scheme: implicitEuler(), dt: 0.01, t1: 1});
       run.dispose();
@@ -133,7 +134,7 @@ describe('models from files', () => {
     expect(named.joints.map(({name}) => name)).to.deep.equal(['toString']);
   });
 
-  it('controls are numbers or read parameters, within the ranges of drive and control', () => {
+  slow('controls are numbers or read parameters, within the ranges of drive and control', () => {
     const drives =
       '</worldbody><actuator><motor name="m" joint="j" gear="3" ctrlrange="-2 2"/><position name="p" joint="j" kp="10" kv="1" forcerange="-4 4"/></actuator><worldbody>';
     const torque = (controls: object, params: object = {}): number => {
@@ -151,7 +152,7 @@ describe('models from files', () => {
     expect(() => torque({servo: 1})).to.throw(/'servo'.*m, p/);
   });
 
-  it('a weld holds two bodies, a keyframe is a start', () => {
+  slow('a weld holds two bodies, a keyframe is a start', () => {
     const two = `${hinge}<body name="b" pos="0 0 1"><joint name="k" axis="0 1 0"/><geom size="0.1" pos="1 0 0" mass="1"/></body>`;
     const key = '<keyframe><key name="up" qpos="0.5 0.25" qvel="1 2"/></keyframe>';
     const robot = readMjcf(mjcf(two, `<equality><weld body1="a" body2="b"/></equality>${key}`));
@@ -168,7 +169,7 @@ describe('models from files', () => {
     expect(sum).to.be.closeTo(3 * 9.81, 1e-6);
   });
 
-  it('a weld without torquescale holds a point, of the axes of its second body; a part of it all', () => {
+  slow('a weld without torquescale holds a point, of the axes of its second body; a part of it all', () => {
     const box = '<geom type="box" size=".1 .2 .3"';
     const arm = `<body name="a" euler="0 0 90"><joint axis="1 0 0"/>${box} pos="0 -1 0"/></body>`;
     const free = `<body name="b" pos="2 0 0"><freejoint/>${box}/></body>`;
@@ -227,7 +228,7 @@ describe('models from files', () => {
     expect(Object.keys(robot.spec.joints as object).slice(-2)).to.deep.equal(['connect 2', 'connect 2 (2)']);
   });
 
-  it('a planar joint slides along the axes that MuJoCo has, the shortest turn of x, y and z to its own', () => {
+  slow('a planar joint slides along the axes that MuJoCo has, the shortest turn of x, y and z to its own', () => {
     const inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>';
     const robot = readUrdf(
       `<robot name="r"><link name="a"/><link name="b">${inertial}</link><joint name="j" type="planar"><parent link="a"/><child link="b"/><axis xyz="1 2 3"/></joint></robot>`,
@@ -244,7 +245,7 @@ describe('models from files', () => {
     });
   });
 
-  it('a free base is asked for, a fixed one is the default', () => {
+  slow('a free base is asked for, a fixed one is the default', () => {
     const robot = readUrdf(text('urdf/gripper.urdf'), {base: 'free', gravity: [0, 0, -2], limits: false});
     expect(robot.joints[0]).to.include({name: 'root', kind: 'free'});
     const run = simulate(robot, robot.initial, {scheme: explicitEuler(), dt: 0.5, steps: 1, saveAt: 'end'});

@@ -6,6 +6,7 @@ import {neuralStateSpace} from '../../../training/index.js';
 import type {InputOutputRecord} from '../../../training/index.js';
 import {scaleOf} from '../../../training/black-box/sections.js';
 import {gaussian} from '../../../training/data/noise.js';
+import {slow} from '../../tiers.js';
 
 /** A mass on a hardening spring with a filtered random load, sampled ten times a second. */
 function record(seed: number, samples: number, noise = 0): InputOutputRecord {
@@ -27,26 +28,29 @@ function record(seed: number, samples: number, noise = 0): InputOutputRecord {
 const small = {states: 2, hidden: [16], past: 6, section: 30, timeConstant: 1, batchSize: 16, rate: 1e-2};
 
 describe('neuralStateSpace', () => {
-  it('learns a hardening oscillator from its input and output, and runs freely over a record it has not seen', async () => {
-    const data = record(1, 700, 0.02);
-    const test = record(3, 300);
-    const model = await neuralStateSpace({...small, data, validation: record(2, 300), epochs: 25, seed: 3});
-    const {nrmse, r2, samples} = model.validate(test);
-    expect(samples).to.equal(294);
-    // By weights of three seeds 0.11 to 0.29 after as few epochs.
-    expect(nrmse).to.be.below(0.15);
-    expect(r2).to.be.closeTo(1 - nrmse ** 2, 1e-12);
-    // A linear model of the same form, which its residual part is at first, cannot: least squares on five past samples of both.
-    const linear = arx(data, test, 5);
-    expect(nrmse).to.be.below(linear / 2);
-    // What simulate gives is what validate judged.
-    const y = test.y as number[];
-    const simulated = model.simulate(test);
-    const rms = Math.sqrt(simulated.reduce((sum, value, i) => sum + (value - y[i + 6]) ** 2, 0) / samples);
-    expect(model.validate(test).rmse).to.be.closeTo(rms, 1e-12);
-    expect(model.validate(test, {warmUp: 50}).samples).to.equal(250);
-    model.dispose();
-  });
+  slow(
+    'learns a hardening oscillator from its input and output, and runs freely over a record it has not seen',
+    async () => {
+      const data = record(1, 700, 0.02);
+      const test = record(3, 300);
+      const model = await neuralStateSpace({...small, data, validation: record(2, 300), epochs: 25, seed: 3});
+      const {nrmse, r2, samples} = model.validate(test);
+      expect(samples).to.equal(294);
+      // By weights of three seeds 0.11 to 0.29 after as few epochs.
+      expect(nrmse).to.be.below(0.15);
+      expect(r2).to.be.closeTo(1 - nrmse ** 2, 1e-12);
+      // A linear model of the same form, which its residual part is at first, cannot: least squares on five past samples of both.
+      const linear = arx(data, test, 5);
+      expect(nrmse).to.be.below(linear / 2);
+      // What simulate gives is what validate judged.
+      const y = test.y as number[];
+      const simulated = model.simulate(test);
+      const rms = Math.sqrt(simulated.reduce((sum, value, i) => sum + (value - y[i + 6]) ** 2, 0) / samples);
+      expect(model.validate(test).rmse).to.be.closeTo(rms, 1e-12);
+      expect(model.validate(test, {warmUp: 50}).samples).to.equal(250);
+      model.dispose();
+    },
+  );
 
   it('a channel that does not move is not divided by its rounding', () => {
     for (const level of [0, 0.1, 3]) {
@@ -58,7 +62,7 @@ describe('neuralStateSpace', () => {
     }
   });
 
-  it('keeps the weights of the best free run, ends early, repeats by its seed, and leaves no tensors', async () => {
+  slow('keeps the weights of the best free run, ends early, repeats by its seed, and leaves no tensors', async () => {
     const problem = {...small, data: record(1, 120, 0.5), validation: record(2, 100), epochs: 12, patience: 4, seed: 3};
     const before = tf.memory().numTensors;
     const model = await neuralStateSpace(problem);
@@ -76,7 +80,7 @@ describe('neuralStateSpace', () => {
     expect(tf.memory().numTensors).to.equal(before);
   });
 
-  it('holds its matrices down by a ridge', async () => {
+  slow('holds its matrices down by a ridge', async () => {
     const problem = {...small, data: record(1, 120), validation: record(2, 100), epochs: 12, seed: 3};
     const size = async (ridge: number): Promise<number> => {
       const model = await neuralStateSpace({...problem, ridge});
@@ -91,7 +95,7 @@ describe('neuralStateSpace', () => {
     expect(await size(100)).to.be.below(0.8 * (await size(0)));
   });
 
-  it('takes several inputs, outputs and records', async () => {
+  slow('takes several inputs, outputs and records', async () => {
     const wide = (seed: number): InputOutputRecord => {
       const {t, u, y} = record(seed, 90) as {t: number[]; u: number[]; y: number[]};
       return {t, u: u.map((value, k) => [value, Math.sin(k)]), y: y.map((value, k) => [value, 2 * u[k], value + 1])};

@@ -8,6 +8,7 @@ import {DataError, mechanics, OptionError} from '../../../lib/index.js';
 import {spring} from '../../../models/index.js';
 import {arraysOf, identify, positive, readTable, sampleTimes, signal, tableChunks} from '../../../training/index.js';
 import {compressed, saved, savez} from './numpy-files.js';
+import {slow} from '../../tiers.js';
 
 let folder = '';
 const made = async (name: string, content: string | Uint8Array): Promise<string> => {
@@ -70,7 +71,7 @@ describe('data', () => {
   });
 
   describe('tables', () => {
-    it('come in chunks, which together are the table', async () => {
+    slow('come in chunks, which together are the table', async () => {
       const rows = Array.from({length: 2500}, (_, i) => `${i},${Math.sin(i)},word`);
       const path = await made('long.csv', ['t,q,name', ...rows].join('\n'));
       const table = await readTable(path);

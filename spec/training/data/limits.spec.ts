@@ -9,6 +9,7 @@ import {DataError, OptionError} from '../../../lib/index.js';
 import {arraysOf, readTable, tableChunks, type TableOptions} from '../../../training/index.js';
 import {column, doubles, npy, npz, repeated} from './archives.js';
 import {parquet} from './parquet-file.js';
+import {slow} from '../../tiers.js';
 
 describe('limits of reading', () => {
   let folder = '';
@@ -97,7 +98,7 @@ describe('limits of reading', () => {
   describe('NPZ', () => {
     const zeros = (size: number): Uint8Array => npy({descr: '|u1', shape: `${size},`, content: new Uint8Array(size)});
 
-    it('members that unpack to a thousand times their size, unless what is asked for does not', async () => {
+    slow('members that unpack to a thousand times their size, unless what is asked for does not', async () => {
       const some = npz({t: column(0, 1), ballast: zeros(2 ** 26)});
       expect(some.length).to.be.below(70_000);
       expect((await refused(some)).data).to.include({limit: 'ratio'});
