@@ -18,6 +18,7 @@ import {detailed, reportDetails, TIME_STEP, type ReportDetails} from './report-d
 import {noiseNotes, priorNotes, priorWarnings, minimaChart} from './report-notes.js';
 import type {Fitted} from './rounds.js';
 import type {Minimum} from './starts.js';
+import {assumptionText, otherErrors, otherErrorText, type OtherError} from './error-assumption.js';
 import {stepWarnings} from './step-error.js';
 import type {Uncertainty} from './uncertainty.js';
 import {uncertainty} from './uncertainty.js';
@@ -73,6 +74,11 @@ export interface Found<E, D, R> {
   readonly trajectory: R;
   /** The trajectories of all records. */
   readonly trajectories: readonly R[];
+  /**
+   * What the standard errors assume of the residuals, in a sentence: `residuals` of the problem. `String(fit)` and the
+   * report give the error under the other assumption too where the two differ by more than a factor of 2.
+   */
+  readonly assumption: string;
   /** At a minimum: no small step of any parameter lowers the cost significantly, compared with the standard errors. */
   readonly converged: boolean;
   /** How the iteration ended; 'gradient', 'step', 'cost' and 'zero-residual' are convergence. */
@@ -136,6 +142,7 @@ export interface IdentificationSummary {
   /** By name: a number, a short list, or the number of values of a long one. */
   readonly estimate: {readonly [name: string]: number | readonly number[] | string};
   readonly standardError: {readonly [name: string]: number | readonly number[] | string};
+  readonly assumption: string;
   readonly rmse: {readonly [series: string]: number};
   readonly r2: {readonly [series: string]: number};
   readonly converged: boolean;
@@ -146,6 +153,8 @@ export interface IdentificationSummary {
 
 type Actions = Pick<Identification, 'simulate' | 'validate' | 'derived'> & {
   readonly page: (details: ReportDetails) => Report;
+  /** By label, where the other assumption on residuals gives another error. */
+  readonly otherErrors: () => ReadonlyMap<string, OtherError>;
 };
 type Numbers = Omit<Identification, 'simulate' | 'validate' | 'derived' | 'report' | 'html' | 'toJSON'>;
 
@@ -192,10 +201,11 @@ class Identified {
   }
 
   toJSON(): IdentificationSummary {
-    const {estimate, standardError, rmse, r2, converged, status, message, warnings} = this.#found;
+    const {estimate, standardError, assumption, rmse, r2, converged, status, message, warnings} = this.#found;
     return {
       estimate: shown(estimate),
       standardError: shown(standardError),
+      assumption,
       rmse,
       r2,
       converged,
@@ -207,17 +217,20 @@ class Identified {
 
   /** One line per parameter, with its standard error. */
   toString(): string {
-    const {estimate, standardError, rmse, message, warnings} = this.#found;
+    const {estimate, standardError, assumption, rmse, message, warnings} = this.#found;
     const errors = shown(standardError);
+    const others = this.#actions.otherErrors();
     const lines = Object.entries(shown(estimate)).map(([name, value]) => {
       const error = errors[name];
+      const other = others.get(name);
       if (typeof value === 'number' && typeof error === 'number')
-        return `${name} = ${measuredText(value, error)} ± ${errorText(error)}`;
+        return `${name} = ${measuredText(value, error)} ± ${errorText(error)}${other === undefined ? '' : ` (${otherErrorText(other)})`}`;
       return `${name} = ${typeof value === 'number' ? `${numberText(value, 6)} (fixed)` : typeof value === 'string' ? value : value.map(one => numberText(one, 6)).join(', ')}`;
     });
     return [
       `Identification: ${message}`,
       ...lines,
+      ...(Object.keys(errors).length === 0 ? [] : [`±: standard errors if ${assumption}`]),
       ...Object.entries(rmse).map(([name, value]) => `rmse of ${name}: ${numberText(value)}`),
       ...warnings.map(warning => `warning: ${warning}`),
     ].join('\n  ');
@@ -322,9 +335,17 @@ export function identificationOf(problem: Judged, fit: Fit, found: Solved, aroun
     converged: found.converged,
     status: found.status,
     message,
+    assumption: assumptionText(problem.residuals, objective.noise.order),
     warnings,
     uncertainty: judged,
   };
+  const otherErrorsOf = (): ReadonlyMap<string, OtherError> =>
+    new Map(
+      otherErrors(fit, found.x, judgeable, judged, {
+        residuals: problem.residuals,
+        variance: objective.knownVariance,
+      }).flatMap((other, i) => (other === undefined ? [] : [[space.labels[i], other] as const])),
+    );
   const identification: Identification = Object.assign(
     new Identified(results, {
       simulate: record => simulateRecord(problem, values, record),
@@ -337,7 +358,15 @@ export function identificationOf(problem: Judged, fit: Fit, found: Solved, aroun
           size: space.size,
           toCoordinates: jacobian => space.toCoordinates(jacobian, found.x),
         }),
-      page: details => detailed(reportOf(problem, fit, found, identification, series, around.milliseconds), details),
+      otherErrors: otherErrorsOf,
+      page: details =>
+        detailed(
+          reportOf(problem, fit, found, identification, series, {
+            milliseconds: around.milliseconds,
+            others: otherErrorsOf(),
+          }),
+          details,
+        ),
     }),
     results,
   );
@@ -412,13 +441,17 @@ function reportOf(
   found: Solved,
   identification: Identification,
   fits: readonly FittedSeries[],
-  milliseconds: number,
+  {milliseconds, others}: {readonly milliseconds: number; readonly others: ReadonlyMap<string, OtherError>},
 ): Report {
   const {history, evaluations} = found;
-  const {uncertainty: judged, correlation, warnings, message, minima, noise} = identification;
+  const {uncertainty: judged, correlation, warnings, message, minima, noise, assumption} = identification;
   return {
     title: 'Identified parameters',
-    parameters: reportParameters(fit, found, judged),
+    parameters: reportParameters(fit, found, judged).map(one => {
+      const other = others.get(one.name);
+      return other === undefined ? one : {...one, otherError: otherErrorText(other)};
+    }),
+    parameterNote: `Standard errors and intervals if ${assumption}.`,
     fits,
     history,
     correlation,

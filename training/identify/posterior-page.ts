@@ -14,13 +14,14 @@ const PICTURED = 12;
 const SHOWN = 500;
 
 export function posteriorText(found: Numbers): string {
-  const {labels, mean, sd, interval, rHat, effectiveSize, divergences, warnings, method} = found;
+  const {labels, mean, sd, interval, rHat, effectiveSize, divergences, warnings, method, assumption} = found;
   return [
     `Posterior (${method === 'nuts' ? 'No-U-Turn sampler' : "Laplace's approximation"}), ${found.chains} chains, ${divergences} divergences`,
     ...labels.map(
       label =>
         `${label} = ${measuredText(mean[label], sd[label])} ± ${errorText(sd[label])} (95 %: ${numberText(interval[label][0])} … ${numberText(interval[label][1])}; R̂ ${rHat[label].toFixed(3)}, ${Math.round(effectiveSize[label])} effective draws)`,
     ),
+    `±: standard deviations of the draws, if ${assumption}`,
     ...warnings.map(warning => `warning: ${warning}`),
   ].join('\n  ');
 }
@@ -30,11 +31,12 @@ export function posteriorPage(found: Numbers, fragment: boolean): string {
 }
 
 function posteriorReport(found: Numbers): Report {
-  const {labels, mean, sd, interval, warnings, divergences, evaluations, method, chains} = found;
+  const {labels, mean, sd, assumption, interval, warnings, divergences, evaluations, method, chains} = found;
   const least = (of: {readonly [label: string]: number}): number => Math.min(...labels.map(label => of[label]));
   return {
     title: 'Posterior',
     parameters: labels.map(name => ({name, estimate: mean[name], standardError: sd[name], interval: interval[name]})),
+    parameterNote: `Standard deviations and intervals of the draws, if ${assumption}.`,
     fits: [],
     statistics: [
       {name: 'method', value: method === 'nuts' ? 'No-U-Turn sampler' : "Laplace's approximation"},

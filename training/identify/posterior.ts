@@ -66,7 +66,7 @@ export async function posterior<T extends Parameters, E, D, R>(
       : sweep === undefined
         ? await sampleDensity(target.density, startsOf(target, sampling), sampling)
         : await sweptChains(problem, centre, target, sampling, sweep);
-  return posteriorOf(target, drawn, method);
+  return posteriorOf(target, drawn, method, found.assumption);
 }
 
 interface Target {
@@ -257,6 +257,7 @@ function posteriorOf(
   {labels, natural, warnings: ofTarget}: Target,
   chains: readonly Chain[],
   method: 'nuts' | 'laplace',
+  assumption: string,
 ): Posterior {
   const theta = chains.map(({draws}) => draws.map(natural));
   const series = labels.map((_, i) => theta.map(chain => Float64Array.from(chain, draw => draw[i])));
@@ -308,6 +309,7 @@ function posteriorOf(
     chains: chains.length,
     mean: byLabel(i => means[i]),
     sd: byLabel(i => sds[i]),
+    assumption,
     median: byLabel(i => quantile(sorted[i], 0.5)),
     interval: byLabel(i => [quantile(sorted[i], 0.025), quantile(sorted[i], 0.975)] as const),
     rHat: byLabel(i => hats[i]),

@@ -32,6 +32,8 @@ export interface ReportParameter {
   readonly estimate: number;
   /** None for a fixed parameter; Infinity for one that the data cannot tell. */
   readonly standardError?: number;
+  /** The error under another assumption, as text that follows the standard error: '± 0.06 if the residuals are independent'. */
+  readonly otherError?: string;
   /** The 95 % interval, where it is not estimate ± 1.96 standard errors. */
   readonly interval?: readonly [number, number];
   /** What others found, or the truth of a synthetic record. */
@@ -54,6 +56,8 @@ export interface Report {
   readonly title: string;
   readonly description?: string;
   readonly parameters: readonly ReportParameter[];
+  /** A sentence below the table of parameters: what the standard errors assume. */
+  readonly parameterNote?: string;
   /** The heading of the reference column: 'published', 'truth'. */
   readonly referenceName?: string;
   /** One for each output and record. */
@@ -169,7 +173,7 @@ function facts({statistics = []}: Report): Content {
   return markup`<dl class="facts">${items}</dl>`;
 }
 
-function parameterTable({parameters, referenceName = 'reference'}: Report): Markup {
+function parameterTable({parameters, parameterNote, referenceName = 'reference'}: Report): Markup {
   const compared = parameters.some(({reference}) => reference !== undefined);
   const head = [
     'parameter',
@@ -180,11 +184,12 @@ function parameterTable({parameters, referenceName = 'reference'}: Report): Mark
     ...(compared ? [referenceName, 'difference', 'in std. errors'] : []),
   ];
   const rows = parameters.map(parameter => parameterRow(parameter, compared));
-  return markup`<div class="scroll"><table>${headRow(head)}<tbody>${rows}</tbody></table></div>`;
+  const note = parameterNote === undefined ? '' : markup`\n<p class="soft">${parameterNote}</p>`;
+  return markup`<div class="scroll"><table>${headRow(head)}<tbody>${rows}</tbody></table></div>${note}`;
 }
 
 function parameterRow(
-  {name, unit, description, estimate, standardError, interval, reference}: ReportParameter,
+  {name, unit, description, estimate, standardError, otherError, interval, reference}: ReportParameter,
   compared: boolean,
 ): Markup {
   const fixed = standardError === undefined;
@@ -193,7 +198,7 @@ function parameterRow(
   const label = markup`${name}${unitText(unit)}${description === undefined ? '' : markup`<br><span class="unit">${description}</span>`}`;
   const cells = [
     measuredText(estimate, error),
-    fixed ? 'fixed' : errorText(error),
+    fixed ? 'fixed' : `${errorText(error)}${otherError === undefined ? '' : ` (${otherError})`}`,
     fixed || estimate === 0 ? '' : percent(error / Math.abs(estimate)),
     fixed
       ? ''
@@ -399,6 +404,7 @@ export const reportOptions = {
   title: text,
   description: text,
   parameters: list,
+  parameterNote: text,
   referenceName: text,
   fits: list,
   history: list,
@@ -415,6 +421,7 @@ const parts: {readonly [part in 'parameters' | 'fits' | 'history' | 'statistics'
     description: text,
     estimate: real,
     standardError: real,
+    otherError: text,
     interval: numbers,
     reference: real,
   },
