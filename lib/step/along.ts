@@ -72,7 +72,7 @@ export class AlongTrace {
   outputs(at: StepPoint, params: Params, z: Blocks, tensors: Blocks, seen: Blocks, breaks: Set<Breaks>): Traced {
     return {
       ...duringStep(at.t, at.h, breaks, () => this.stepTensors(at, z, tensors)),
-      ...(this.along.events.length === 0 ? {} : atInstant(breaks, () => this.eventTensors(at, params, seen))),
+      ...(this.along.events.length === 0 ? {} : atInstant(at.t, breaks, () => this.eventTensors(at, params, seen))),
       ...(this.along.events.length > 0 || this.along.slope === true ? {rate: this.rateTensor(at)} : {}),
     };
   }

@@ -5,6 +5,9 @@
  * step is traced, so that runs can end their steps there (`jump_ts` of diffrax, tstop of SUNDIALS).
  */
 import * as tf from '@tensorflow/tfjs';
+import {full, uniformValue} from '../graph/build.js';
+import {simplifyNodes, substitute} from '../graph/simplify.js';
+import {nodeOf} from '../trace/trace.js';
 
 /** Times of one function, ascending. */
 export interface Breaks {
@@ -24,8 +27,8 @@ interface Step {
 }
 
 let step: Step | undefined;
-/** Breaks of what is read outside of steps, by events. */
-let noted: Set<Breaks> | undefined;
+/** What is read outside of steps, by events: its breaks, and the time there, []. */
+let instant: {readonly t: tf.Tensor; readonly found: Set<Breaks>} | undefined;
 /** The time within the step at which a function of the system is evaluated, []. */
 let stage: tf.Tensor | undefined;
 
@@ -43,14 +46,14 @@ export function duringStep<T>(t: tf.Tensor, h: tf.Tensor, found: Set<Breaks>, f:
 /** The step that is traced, if one is: its beginning and its length, []. */
 export const stepNow = (): Pick<Step, 't' | 'h'> | undefined => step;
 
-/** Calls f, which reads functions of time at one time, outside of a step. */
-export function atInstant<T>(found: Set<Breaks>, f: () => T): T {
-  const before = noted;
-  noted = found;
+/** Calls f, which reads functions of time at the time t, outside of a step. */
+export function atInstant<T>(t: tf.Tensor, found: Set<Breaks>, f: () => T): T {
+  const before = instant;
+  instant = {t, found};
   try {
     return f();
   } finally {
-    noted = before;
+    instant = before;
   }
 }
 
@@ -70,10 +73,42 @@ let readings = 0;
 
 export const breaksRead = (): number => readings;
 
-/** A step reads a function that has these. */
-export function noteBreaks(breaks: () => Breaks): void {
+/** A step reads a function that has these, at a time of its own: at(t − 0.4) jumps 0.4 later than its samples are. */
+export function noteBreaks(breaks: () => Breaks, time: tf.Tensor): void {
   readings++;
-  (step?.found ?? noted)?.add(breaks());
+  const found = (step ?? instant)?.found;
+  if (found === undefined) return;
+  const now = step === undefined ? instant?.t : stage;
+  const line = now === undefined ? undefined : lineIn(time, now);
+  found.add(line === undefined ? breaks() : movedBy(breaks(), line));
+}
+
+/** time = rate · now + offset */
+interface Line {
+  readonly rate: number;
+  readonly offset: number;
+}
+
+/** Rates that differ from 1 by rounding are 1. */
+const rateRounding = 16 * Number.EPSILON;
+
+/** A time as a line in another one; undefined where it is none, depends on anything else, or is the same. */
+function lineIn(time: tf.Tensor, now: tf.Tensor): Line | undefined {
+  const [node, base] = [nodeOf(time), nodeOf(now)];
+  if (node === base) return undefined;
+  const at = (value: number): number =>
+    uniformValue(simplifyNodes(substitute([node], new Map([[base, full(value, [])]])))[0]) ?? NaN;
+  const [before, offset, after, beyond] = [at(-1), at(0), at(1), at(3)];
+  const slope = after - offset;
+  const close = (a: number, b: number): boolean =>
+    Math.abs(a - b) <= rateRounding * (Math.abs(offset) + Math.abs(slope));
+  if (slope === 0 || !close(offset - before, slope) || !close(beyond - offset, 3 * slope)) return undefined;
+  return {rate: close(slope, 1) ? 1 : slope, offset};
+}
+
+function movedBy({jumps, onsets, ends}: Breaks, {rate, offset}: Line): Breaks {
+  const moved = (times: Float64Array): Float64Array => times.map(time => (time - offset) / rate).sort();
+  return {jumps: moved(jumps), onsets: moved(onsets), ends: moved(ends)};
 }
 
 /**
@@ -87,9 +122,11 @@ export function timeOfPiece(time: tf.Tensor, slack: number): tf.Tensor | undefin
   const {t, h} = step;
   const share = tf.div(tf.sub(stage, t), h);
   const within = tf.clipByValue(share, 0, 1);
-  const most = tf.clipByValue(tf.div(h, 4), -slack, slack);
+  const {rate} = lineIn(time, stage) ?? {rate: 1};
+  const length = rate === 1 ? h : tf.mul(h, rate);
+  const most = tf.clipByValue(tf.div(length, 4), -slack, slack);
   const inwards = tf.mul(most, tf.sub(1, tf.mul(2, within)));
-  return tf.add(time, tf.add(tf.mul(h, tf.sub(within, share)), inwards));
+  return tf.add(time, tf.add(tf.mul(length, tf.sub(within, share)), inwards));
 }
 
 /** The times from one on, before another, each once, ascending. */

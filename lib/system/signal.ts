@@ -259,8 +259,11 @@ interface Place {
   readonly known: tf.Tensor;
 }
 
-/** Times computed as t₀ + n·h meet a sample's time up to rounding: this share of the shortest interval counts as met. */
+/** Times within a step are moved into it by this share of the shortest interval: at the step's ends they choose the piece inside. */
 const sampleSlack = 1e-6;
+
+/** Outside of steps, times computed as t₀ + n·h meet a sample's time up to so many roundings. */
+const timeSlack = 4;
 
 /** Slopes of neighbouring pieces that differ by less, as a share of the larger one, are those of one line. */
 const sameSlope = 1e-9;
@@ -271,6 +274,8 @@ class Knots {
   /** Of each sample to the next, in time. */
   readonly widths: Float64Array;
   readonly slack: number;
+  /** Of the samples' times. */
+  private readonly rounding: number;
 
   /** @param values undefined where they are unknowns */
   constructor(
@@ -281,9 +286,8 @@ class Knots {
     this.count = t.length;
     this.widths = differences(t, 1);
     const shortest = this.widths.reduce((least, width) => Math.min(least, width), Infinity);
-    this.slack = Number.isFinite(shortest)
-      ? Math.max(sampleSlack * shortest, 4 * Number.EPSILON * Math.max(Math.abs(t[0]), Math.abs(t[t.length - 1])))
-      : 0;
+    this.rounding = timeSlack * Number.EPSILON * Math.max(Math.abs(t[0]), Math.abs(t[t.length - 1]));
+    this.slack = Number.isFinite(shortest) ? Math.max(sampleSlack * shortest, this.rounding) : 0;
   }
 
   /** Samples that differ from the one before. */
@@ -345,9 +349,9 @@ class Knots {
     return false;
   }
 
-  /** A time by which the piece is chosen, of what jumps at samples; outside of steps `met` counts as a sample's time. */
-  timeOfPiece(time: tf.Tensor, met = 0): tf.Tensor {
-    return timeOfPiece(time, this.slack) ?? (met === 0 ? time : tf.add(time, met));
+  /** A time by which the piece is chosen; outside of steps what is less than a sample's time by rounding counts as that, if `met`. */
+  timeOfPiece(time: tf.Tensor, met = false): tf.Tensor {
+    return timeOfPiece(time, this.slack) ?? (met ? tf.add(time, this.rounding) : time);
   }
 
   /** The last sample at or before a time, −1 before the first; not an integer tensor, which has no arithmetic with others. */
@@ -372,7 +376,7 @@ class Knots {
 
   /** A rate of change, zero beyond the samples. */
   rate(time: tf.Tensor, breaks: () => Breaks, of: (place: Place) => tf.Tensor): tf.Tensor {
-    noteBreaks(breaks);
+    noteBreaks(breaks, time);
     const place = this.place(time);
     const rate = of(place);
     return tf.where(place.known, rate, tf.zerosLike(rate));
@@ -405,8 +409,8 @@ function hold(knots: Knots): Interpolator {
   const {count, table} = knots;
   return {
     at(time) {
-      noteBreaks(knots.steps);
-      return table.value(tf.clipByValue(knots.lastUpTo(knots.timeOfPiece(time, knots.slack)), 0, count - 1));
+      noteBreaks(knots.steps, time);
+      return table.value(tf.clipByValue(knots.lastUpTo(knots.timeOfPiece(time, true)), 0, count - 1));
     },
     rate: () => tf.zeros([...table.shape]),
   };
@@ -417,7 +421,7 @@ function linear(knots: Knots): Interpolator {
   const {table} = knots;
   return {
     at(time) {
-      noteBreaks(knots.onsets);
+      noteBreaks(knots.onsets, time);
       const {index, share} = knots.place(time);
       return tf.add(table.value(index), tf.mul(share, table.rise(index)));
     },
@@ -429,12 +433,12 @@ function linear(knots: Knots): Interpolator {
 function cubic(knots: Knots): Interpolator {
   if (knots.count < 3) return linear(knots);
   const {table} = knots;
-  const moving = (): void => noteBreaks(knots.onsets);
+  const moving = (time: tf.Tensor): void => noteBreaks(knots.onsets, time);
   const hump = (x: tf.Tensor): tf.Tensor => tf.sub(tf.mul(x, tf.square(x)), x);
   const slope = (x: tf.Tensor): tf.Tensor => tf.sub(tf.mul(3, tf.square(x)), 1);
   return {
     at(time) {
-      moving();
+      moving(time);
       const {index, share: u, width} = knots.place(time);
       const next = tf.add(index, 1);
       const w = tf.sub(1, u);
@@ -443,7 +447,7 @@ function cubic(knots: Knots): Interpolator {
       return tf.add(line, tf.mul(tf.div(tf.square(width), 6), bend));
     },
     rate(time) {
-      moving();
+      moving(time);
       return knots.rate(time, knots.edges, ({index, share: u, width}) => {
         const bend = tf.sub(
           tf.mul(slope(u), table.bend(tf.add(index, 1))),
@@ -465,7 +469,7 @@ function hermite(knots: Knots): Interpolator {
   };
   return {
     at(time) {
-      noteBreaks(knots.onsets);
+      noteBreaks(knots.onsets, time);
       const place = knots.place(time);
       const {index, share: u} = place;
       const {rise, before} = rises(place);
@@ -473,7 +477,7 @@ function hermite(knots: Knots): Interpolator {
       return tf.add(tf.add(table.value(index), tf.mul(u, rise)), tf.mul(bend, tf.sub(before, rise)));
     },
     rate(time) {
-      noteBreaks(knots.onsets);
+      noteBreaks(knots.onsets, time);
       return knots.rate(time, knots.edges, place => {
         const {share: u, width} = place;
         const {rise, before} = rises(place);

@@ -352,6 +352,7 @@ export class LoopEvents {
     const {events} = this;
     const fired = new Set(noted);
     const reached = integrator.events(integrator.state, this.loop.t).e;
+    const ratesBefore = new Map<number, number>();
     this.jumped = new Set();
     let atMoment = true;
     while (queue.length > 0) {
@@ -375,6 +376,7 @@ export class LoopEvents {
         break;
       }
       const way = rising(event);
+      ratesBefore.set(event, this.rates[event]);
       const turned = new Set(events.flatMap((other, j) => (fired.has(j) && !leaves(other, this.rates[j]) ? [j] : [])));
       this.loop.jump(event, before);
       log.note(this.loop.t, event, way, before, integrator.state);
@@ -392,6 +394,9 @@ export class LoopEvents {
     const left = (j: number): number => (fired.has(j) && j !== jumped ? 2 * Math.abs(reached[j]) : 0);
     const isZero = (j: number): boolean => Math.abs(e[j]) <= left(j) || touches(e[j], rates[j], this.simultaneous(j));
     this.settled = new Set(events.flatMap((_, j) => (changed(j) && isZero(j) ? [j] : [])));
+    for (const [event, rate] of ratesBefore)
+      if (this.settled.has(event) && events[event].direction === 'both' && rate * rates[event] < 0)
+        log.turnsBack(event, this.loop.t);
     this.sides = this.sides.map((side, j) => (this.settled.has(j) ? 0 : changed(j) ? Math.sign(e[j]) || 0 : side));
   }
 }

@@ -31,6 +31,7 @@ export class EventLog {
   readonly records: EventRecord[] = [];
   readonly warnings: string[] = [];
   private readonly lost = new Set<number>();
+  private readonly turned = new Set<number>();
   private readonly recent: number[][];
 
   constructor(
@@ -61,6 +62,15 @@ export class EventLog {
     this.lost.add(event);
     this.warnings.push(
       `The function of ${this.title(event)} is not a finite number at t = ${this.short(t)}: there it crosses nothing, and nothing is looked for until it is finite again. Write it so that it is finite wherever the motion goes, as q in place of sqrt(q).`,
+    );
+  }
+
+  /** The jump of an event in both directions made its function go back to where it came from; told once. */
+  turnsBack(event: number, t: number): void {
+    if (this.turned.has(event)) return;
+    this.turned.add(event);
+    this.warnings.push(
+      `The jump of ${this.title(event)} at t = ${this.short(t)} turned its function back: it reaches zero and leaves on the side it came from, which counted as one event, though its direction is 'both'. Give its direction as 'rising' or 'falling' if that is meant, as for a bounce. If the jump switches a mode, the motion pushes towards the border from both sides: the true motion stays on it, and the run leaves it in the mode of the other side. Make the border a constraint, or give the mode a hysteresis.`,
     );
   }
 

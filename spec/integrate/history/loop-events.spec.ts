@@ -196,3 +196,41 @@ describe('two events closer than dense output tells', () => {
     });
   }
 });
+
+describe('a jump that turns the function of its own event back', () => {
+  // x' = 0.2 − 0.9 m, with the mode m toggled at x = 0, a border that both modes push towards.
+  const relay = ode(({y}) => {
+    const [x, m] = tf.unstack(y);
+    return tf.stack([tf.sub(0.2, tf.mul(0.9, m)), tf.zerosLike(x)]);
+  });
+  const border = (direction?: 'rising' | 'falling', mode?: number) =>
+    event({
+      name: direction ?? 'toggle',
+      direction,
+      when: ({y}) => tf.gather(y, 0),
+      then: ({y}) => ({y: mode === undefined ? tf.mul(y, [1, -1]) : tf.concat([tf.slice(y, [0], [1]), [mode]])}),
+    });
+  const run = (events: ReturnType<typeof border>[]) => {
+    const path = simulate(relay, {y: [0.4, 1]}, {scheme: rk4(), dt: 0.05, t1: 2, saveAt: 'end', events});
+    path.dispose();
+    return path.warnings;
+  };
+
+  it('is told, with its name, where both directions count', () => {
+    const told = run([border()]);
+    expect(told).to.have.lengthOf(1);
+    expect(told[0]).to.match(/^The jump of events\[0\] \(toggle\) at t = 0.571428571429 turned its function back/);
+  });
+
+  it('is an error that names the event where each direction has one', () => {
+    for (const events of [
+      [border('rising', 1), border('falling', -1)],
+      [border('falling', -1), border('rising', 1)],
+    ])
+      expect(() => run(events)).to.throw(/events\[[01]\] \((rising|falling)\) happened/);
+  });
+
+  it('and is what a bounce does, in its direction', () => {
+    expect(run([border('falling')])).to.deep.equal([]);
+  });
+});
