@@ -7,6 +7,7 @@ import {simulate as simulateSystem, type AnyTrajectory} from '../lib/index.js';
 import {animate, plot} from '../plot/index.js';
 import {identify as identifyParameters, readTable} from '../training/index.js';
 import {checkModel} from './check/check.js';
+import {shellWord} from '../lib/text.js';
 import {measured} from './measured.js';
 import {loadModel, type ModelFile} from './model.js';
 import {runPage} from './run-page.js';
@@ -45,7 +46,10 @@ export async function newProject(given: Given, out: Out): Promise<number> {
   const template = option(given, 'template') ?? 'identify';
   if (!(templates as readonly string[]).includes(template))
     throw new Usage(`There is no template '${template}'; choose one of ${templates.join(', ')}.`);
-  const there = await readdir(folder).catch(() => []);
+  const there = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw new Usage(`${folder} cannot be read: ${error.message}. Choose another name.`);
+  });
   if (there.length > 0) throw new Usage(`${folder} is not empty: choose another name.`);
   const {version} = createRequire(import.meta.url)('stiffgrad/package.json') as {version: string};
   const name = path
@@ -55,7 +59,7 @@ export async function newProject(given: Given, out: Out): Promise<number> {
   const files = filesOf(template as TemplateName, name, option(given, 'from') ?? `^${version}`);
   for (const [file, content] of Object.entries(files)) await save(path.join(folder, file), content);
   out.json({folder, template, files: Object.keys(files)});
-  out.text(`${folder} has ${Object.keys(files).join(', ')}.\n\n  cd ${folder} && npm install && npm start`);
+  out.text(`${folder} has ${Object.keys(files).join(', ')}.\n\n  cd ${shellWord(folder)} && npm install && npm start`);
   return 0;
 }
 

@@ -172,8 +172,7 @@ function script(file: string, given: Given, out: Out): number {
   if (!Object.hasOwn(clusterScripts, kind))
     throw new Usage(`There is no script for '${kind}'; choose one of ${Object.keys(clusterScripts).join(', ')}.`);
   const shards = number(given, 'of');
-  if (shards === undefined || !Number.isSafeInteger(shards) || shards < 1)
-    throw new Usage('--script needs --of, the number of shares.');
+  if (shards === undefined) throw new Usage('--script needs --of, the number of shares.');
   const written = clusterScripts[kind as keyof typeof clusterScripts]({
     file,
     shards,

@@ -25,3 +25,6 @@ export function identityKeys<T extends object & {readonly name: string}>(): (obj
     return key;
   };
 }
+
+/** A word of a command line of a POSIX shell, whatever characters it has: between single quotes only such a quote is special. */
+export const shellWord = (word: string): string => (/^[\w-]+$/.test(word) ? word : `'${word.replace(/'/g, `'\\''`)}'`);

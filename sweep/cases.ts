@@ -62,13 +62,13 @@ export function grid<V extends Readonly<Record<string, readonly unknown[]>>>(
   const length = names.reduce((product, name) => product * values[name].length, 1);
   return listed(length, function* () {
     for (let index = 0; index < length; index++) {
-      const one: Record<string, unknown> = {};
+      const one = new Map<string, unknown>();
       let rest = index;
       for (const name of [...names].reverse()) {
-        one[name] = values[name][rest % values[name].length];
+        one.set(name, values[name][rest % values[name].length]);
         rest = Math.floor(rest / values[name].length);
       }
-      yield Object.fromEntries(names.map(name => [name, one[name]])) as {readonly [N in keyof V]: V[N][number]};
+      yield Object.fromEntries(names.map(name => [name, one.get(name)])) as {readonly [N in keyof V]: V[N][number]};
     }
   });
 }

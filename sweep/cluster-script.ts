@@ -1,4 +1,7 @@
 /** Scripts that have a cluster run a sweep's shares: a job array of Slurm, an indexed job of Kubernetes. To be fitted to the place. */
+import {count, refuseUnknownOptions, requireValue, text} from '../lib/checks.js';
+import {OptionError} from '../lib/errors.js';
+import {shellWord} from '../lib/text.js';
 
 /** The arguments of a cluster script. */
 export interface ClusterScript {
@@ -10,35 +13,73 @@ export interface ClusterScript {
   readonly workers: number;
 }
 
-const stem = (file: string): string =>
-  (file.split('/').at(-1) ?? 'sweep')
+const checks = {file: text, shards: count, workers: count};
+
+/**
+ * The command that computes one share, word by word.
+ * @param index what the cluster replaces by the number of the share
+ * @throws OptionError
+ */
+function wordsOf(given: ClusterScript, index: string): readonly string[] {
+  refuseUnknownOptions(given, checks, 'clusterScripts');
+  for (const name of ['file', 'shards', 'workers'] as const)
+    requireValue(given[name], checks[name], `clusterScripts: ${name}`);
+  const {file, shards, workers} = given;
+  if (file === '' || file.includes('\0'))
+    throw new OptionError(
+      'bad-option',
+      `clusterScripts: file must be the path of a file, not ${JSON.stringify(file)}.`,
+    );
+  // A name that begins like an option is none as a path.
+  const path = file.startsWith('-') ? `./${file}` : file;
+  return ['npx', 'stiffgrad', 'sweep', path, '--index', index, '--of', String(shards), '--workers', String(workers)];
+}
+
+/** A text as a scalar of YAML: JSON, with what YAML calls unprintable escaped, too. */
+const yamlText = (given: string): string =>
+  JSON.stringify(given).replace(
+    /[\u007f-\u009f\u2028\u2029\ufeff\ufffe\uffff]/g,
+    letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+
+/** A name for a job, as Kubernetes asks for it: at most 63 small letters, digits and dashes, none at its ends. */
+const jobName = (file: string): string =>
+  (file.split('/').at(-1) ?? '')
     .replace(/\.[^.]+$/, '')
     .toLowerCase()
-    .replace(/[^a-z0-9-]+/g, '-');
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, 63)
+    .replace(/^-+|-+$/g, '') || 'sweep';
 
 /** One task of the array a share. The number of shares stands in the line itself: an array that is run in part has another count. */
-function slurm({file, shards, workers}: ClusterScript): string {
+function slurm(given: ClusterScript): string {
+  const index = '$SLURM_ARRAY_TASK_ID';
+  const words = wordsOf(given, index);
+  const line = words.map(word => (word === index ? `"${index}"` : shellWord(word))).join(' ');
   return `#!/bin/bash
-#SBATCH --job-name=${stem(file)}
-#SBATCH --array=0-${shards - 1}
-#SBATCH --cpus-per-task=${workers}
+#SBATCH --job-name=${jobName(given.file)}
+#SBATCH --array=0-${given.shards - 1}
+#SBATCH --cpus-per-task=${given.workers}
 #SBATCH --time=24:00:00
 #SBATCH --requeue
 # Submit with sbatch from the project's folder. Run again, it goes on where it was.
-srun npx stiffgrad sweep '${file}' --index "$SLURM_ARRAY_TASK_ID" --of ${shards} --workers ${workers}
+srun ${line}
 `;
 }
 
 /** One pod a share; the volume claim is the folder that all of them see. */
-function kubernetes({file, shards, workers}: ClusterScript): string {
+function kubernetes(given: ClusterScript): string {
+  const index = '$(JOB_COMPLETION_INDEX)';
+  // Kubernetes replaces $(NAME) by a variable, and $$ by $.
+  const words = wordsOf(given, index).map(word => yamlText(word === index ? word : word.replace(/\$/g, '$$$$')));
   return `apiVersion: batch/v1
 kind: Job
 metadata:
-  name: ${stem(file)}
+  name: ${jobName(given.file)}
 spec:
   completionMode: Indexed
-  completions: ${shards}
-  parallelism: ${shards}
+  completions: ${given.shards}
+  parallelism: ${given.shards}
   backoffLimitPerIndex: 3
   template:
     spec:
@@ -47,10 +88,10 @@ spec:
         - name: sweep
           image: node:22 # or one with the project in it
           workingDir: /project
-          command: ["npx", "stiffgrad", "sweep", ${JSON.stringify(file)}, "--index", "$(JOB_COMPLETION_INDEX)", "--of", "${shards}", "--workers", "${workers}"]
+          command: [${words.join(', ')}]
           resources:
             requests:
-              cpu: "${workers}"
+              cpu: "${given.workers}"
           volumeMounts:
             - name: project
               mountPath: /project
@@ -61,5 +102,5 @@ spec:
 `;
 }
 
-/** By the cluster's kind: the text of a script. */
+/** By the cluster's kind: the text of a script. @throws OptionError for a file that can have no such name, or counts that are none */
 export const clusterScripts = {slurm, kubernetes} as const;

@@ -188,8 +188,9 @@ function valuesOf(row: Pick<Row, 'case' | 'result' | 'seed'>): Map<string, numbe
   return found;
 }
 
-/** From an object to its entry: '.k', or '["k.0"]' where the name could be read as a path. */
-const step = (key: string): string => (/^[^.[\]]+$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`);
+/** From an object to its entry: '.k', or '["k.0"]' where the name could be read as a path, or loses blanks at its ends. */
+const step = (key: string): string =>
+  /^[^.[\]]+$/.test(key) && key.trim() === key ? `.${key}` : `[${JSON.stringify(key)}]`;
 
 /** Orders names of columns as text, but their numbers in brackets as numbers: 'k[2]' before 'k[10]'. */
 export function byPath(a: string, b: string): number {

@@ -21,7 +21,8 @@ async function registerTsx(file: string): Promise<void> {
       .replace(/\.cjs$/, '.mjs');
     const {register} = (await import(pathToFileURL(place).href)) as {register: () => unknown};
     register();
-  } catch {
+  } catch (error) {
+    if (!/MODULE_NOT_FOUND$/.test((error as NodeJS.ErrnoException).code ?? '')) throw error;
     throw new OptionError(
       'no-tsx',
       `${file} is TypeScript, which this Node (${process.version}) cannot load by itself. Install tsx here (npm install -D tsx), or use Node 22.18 or later.`,

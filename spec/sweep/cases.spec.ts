@@ -1,5 +1,5 @@
 /** Lists of cases, and what a case's name depends on. */
-import {mkdtemp, rm, writeFile} from 'node:fs/promises';
+import {mkdir, mkdtemp, rm, writeFile} from 'node:fs/promises';
 import {tmpdir} from 'node:os';
 import path from 'node:path';
 import {expect} from 'chai';
@@ -24,6 +24,14 @@ describe('lists of cases', () => {
     expect([...cases]).to.deep.equal(expected);
     expect(cases.length).to.equal(4);
     expect(() => grid({k: []})).to.throw(OptionError, /k must be a list of at least one value/);
+  });
+
+  it('a grid takes any name for a name', () => {
+    const values = JSON.parse('{"__proto__": [1, 2], "constructor": [3]}') as Record<string, number[]>;
+    expect([...grid(values)].map(one => Object.entries(one))).to.deep.equal([
+      [['__proto__', 1], ['constructor', 3]],
+      [['__proto__', 2], ['constructor', 3]],
+    ]); // prettier-ignore
   });
 
   it('linspace and logspace include both ends exactly', () => {
@@ -199,6 +207,31 @@ describe("a case's name", () => {
     expect(
       jobOf(await findTask({module: path.join(place, 'task.mjs'), export: 'run', version: '1'}), {k: 1}, 0).name,
     ).to.equal(byHand.name);
+  });
+
+  it('depends on the files that the module names beside itself, to the byte', async () => {
+    const module = path.join(place, 'reads.mjs');
+    await mkdir(path.join(place, 'results'), {recursive: true});
+    await writeFile(
+      module,
+      `const file = new URL('./record.bin', import.meta.url), folder = new URL("./results", import.meta.url);
+       export {a} from './part-2'; export default () => [file, folder];\n`,
+    );
+    const version = async (): Promise<string> => (await findTask({module})).version;
+    const versions = [await version()];
+    for (const [file, bytes] of [
+      ['record.bin', [1, 255]],
+      ['record.bin', [1, 254]],
+      ['part-2.ts', [10]],
+    ] as const) {
+      // prettier-ignore
+      await writeFile(path.join(place, file), Uint8Array.from(bytes));
+      versions.push(await version());
+    }
+    expect(new Set(versions).size).to.equal(4);
+    // What the task writes to a folder is not its own.
+    await writeFile(path.join(place, 'results/a.json'), '1');
+    expect(await version()).to.equal(versions[3]);
   });
 
   it('a task that is not there is told', async () => {

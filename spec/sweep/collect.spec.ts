@@ -92,6 +92,18 @@ describe('collected columns', () => {
     expect(both).to.have.deep.members([[4, NaN], [NaN, 3]]); // prettier-ignore
   });
 
+  it('are told apart by readTable, which leaves out blanks at the ends of names', async () => {
+    const store = newStore();
+    await filled(store, [[{h: 1, 'h\n': 2, ' h': 3, 'h\u00a0': 4}, 5]]);
+    const to = file('.csv');
+    await collect(store, to);
+    const table = await readTable(to);
+    const names = table.columns.filter(name => name.startsWith('case'));
+    expect(names.map(name => [pathOf(name)[1], table.column(name)[0]])).to.have.deep.members(
+      Object.entries({h: 1, 'h\n': 2, ' h': 3, 'h\u00a0': 4}),
+    );
+  });
+
   it('come in the order of their numbers, which is one of all names', () => {
     const names = Array.from({length: 12}, (_, i) => `result.x[${i}]`);
     expect([...names].sort().sort(byPath)).to.deep.equal(names);

@@ -59,7 +59,7 @@ async function* fileChunks(path: string, budget: Budget): AsyncGenerator<Uint8Ar
     const chunks = (stream as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
     for (;;) {
       // A pipe, or a file system that has stalled, may give no byte at all.
-      const {done, value}: IteratorResult<Uint8Array, unknown> = await budget.within(bytes, chunks.next());
+      const {done, value} = await budget.within<IteratorResult<Uint8Array, void>>(bytes, chunks.next());
       if (done === true) return;
       bytes += value.length;
       budget.require('bytes', bytes, 'the file has at least');

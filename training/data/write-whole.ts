@@ -18,7 +18,10 @@ export function randomName(digits: number): string {
  * to, not replaced.
  */
 export async function writeWhole(fs: FileSystem, path: string, content: Uint8Array | string): Promise<void> {
-  const there = await fs.stat(path).catch(() => undefined);
+  const there = await fs.stat(path).catch((error: {readonly code?: string}) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
   if (there !== undefined && !there.isFile() && !there.isDirectory()) return fs.writeFile(path, content);
   const partial = `${path}.${randomName(16)}.partial`;
   try {
