@@ -141,7 +141,7 @@ export default tseslint.config(
           patterns: [
             {
               regex:
-                '/(lib/(?!errors\\.js$|checks\\.js$|markup\\.js$|random\\.js$)|models/|plot/|training/(?!index\\.js$))',
+                '/(lib/(?!errors\\.js$|checks\\.js$|markup\\.js$|random\\.js$|text\\.js$)|models/|plot/|training/(?!index\\.js$))',
               message: 'sweep loads no tfjs.',
             },
           ],
