@@ -1,6 +1,104 @@
-/** Compiled code, and the interpreter for what has no room in one memory of WebAssembly: 4 GiB, or what the system gives. */
-import type {Engine} from './engine.js';
-import {interpreter} from './interpreter.js';
-import {wasm} from './wasm/wasm.js';
+/**
+ * Programs run interpreted until that has taken about what compiling them takes, and compiled from then on: the choice of
+ * a just-in-time compiler with two tiers, which is never more than twice as slow as the better one (the ski rental problem; Karlin
+ * et al. 1988). Both give the same bits, in the same buffers, so that nobody sees which of them runs. What is known to run
+ * often is compiled at once, and what has no room in WebAssembly's memory (4 GiB, or what the system gives) is interpreted.
+ */
+import {MemoryError} from '../errors.js';
+import {isOp, topological} from '../graph/node.js';
+import type {CompileOptions, Engine, Executable, Programs} from './engine.js';
+import {interpreted, interpreter} from './interpreter.js';
+import {getThreadsCount} from './wasm/product-threads.js';
+import {roomFor, wasm, type WasmExecutable} from './wasm/wasm.js';
 
-export const automatic: Engine = {...wasm, instead: interpreter};
+/** Compiling takes so many nanoseconds of processor time a node, V8's own compilers included (four-bar mechanism, box on box, 256 terms: 33 to 110 µs). */
+const compiling = 50_000;
+/** Interpreting takes so many nanoseconds a node, and an element of its value (measured of the same). */
+const interpreting = 100;
+const interpretingElement = 1;
+
+/** Programs with more elements in their values than this are compiled at once: a few calls take longer than that. */
+const mostElements = 2 ** 21;
+
+/** Bytes that compiled code needs for a value at most: its block, once more where outputs change places, and an entry in a table. */
+const bytesOfElement = 3 * Float64Array.BYTES_PER_ELEMENT;
+/** The ends of blocks, and the distances between long ones (wasm/memory.ts). */
+const bytesOfNode = 640;
+/** Constants of functions, workspaces of products. */
+const bytesOfModule = 2 ** 20;
+
+interface Size {
+  readonly nodes: number;
+  readonly elements: number;
+}
+
+function sizeOf(programs: Programs): Size {
+  let [nodes, elements] = [0, 0];
+  for (const {outputs} of Object.values(programs))
+    for (const node of topological(outputs.map(output => output.node))) {
+      nodes++;
+      elements += node.size;
+      if (isOp(node, 'gather') || isOp(node, 'scatter')) elements += node.attributes.table.length;
+    }
+  return {nodes, elements};
+}
+
+export const automatic: Engine = {
+  ...wasm,
+  instead: interpreter,
+  compile(programs: Programs, options?: CompileOptions): Executable {
+    const {nodes, elements} = sizeOf(programs);
+    const call = interpreting * nodes + interpretingElement * elements;
+    const rounds = (compiling * nodes) / call;
+    const isOften = (calls = 0): boolean => calls >= rounds;
+    if (isOften(options?.calls) || elements > mostElements || getThreadsCount() > 1)
+      return wasm.compile(programs, options);
+    const room = roomFor(programs, options, bytesOfModule + bytesOfNode * nodes + bytesOfElement * elements);
+    const functions = new Map<string, () => void>();
+    let isCompiled = false;
+    let left = rounds * Object.keys(programs).length;
+    const compile = (): void => {
+      left = Infinity;
+      try {
+        const compiled = room.compile();
+        isCompiled = compiled !== undefined;
+        for (const [name, run] of compiled ?? []) functions.set(name, run);
+      } catch (error) {
+        if (!(error instanceof MemoryError)) throw error;
+      }
+    };
+    for (const [name, graph] of Object.entries(programs)) {
+      const first = interpreted(graph, room.views);
+      let run = first;
+      const counted = (): void => {
+        if (--left < 0) compile();
+        if (isCompiled && run === first) run = functions.get(name) ?? first;
+        run();
+      };
+      functions.set(name, counted);
+    }
+    const executable = room.holding(functions);
+    const {has, program, run, buffer, find, factorization, transposedSolve} = executable;
+    const tiered: Executable & Partial<Pick<WasmExecutable, 'routines'>> = {
+      has,
+      program,
+      run,
+      buffer,
+      find,
+      factorization,
+      transposedSolve,
+      get vectors() {
+        return executable.vectors;
+      },
+      // These call programs from compiled code.
+      newtonCalls: analysis => (isCompiled ? executable.newtonCalls?.(analysis) : undefined),
+      get routines() {
+        return isCompiled ? executable.routines : undefined;
+      },
+      expect(calls) {
+        if (!isCompiled && left !== Infinity && isOften(calls)) compile();
+      },
+    };
+    return tiered;
+  },
+};

@@ -43,6 +43,8 @@ export interface CompileOptions {
    * it.
    */
   readonly analysis?: Analysis;
+  /** How often each program will be called, as far as is known: it may be that only then compiling it pays. */
+  readonly calls?: number;
 }
 
 /** Graphs by program name. */
@@ -65,6 +67,8 @@ export interface Executable<Program extends string = string, Buffer extends stri
   run(program: Program): void;
   /** The same as a function, for inner loops: `program(name)()` is `run(name)` without the look-up. */
   program(name: Program): () => void;
+  /** Each program will be called so often from now on: see `CompileOptions.calls`. */
+  expect?(calls: number): void;
   /** Vector arithmetic on the executable's buffers. */
   readonly vectors: Vectors;
   /**

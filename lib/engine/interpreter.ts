@@ -28,7 +28,7 @@ export const interpreter: Engine = {
     for (const [name, size] of bufferSizes(programs, options))
       buffers.set(name, newNumbers(size, `${name} of a step`, 'Take a smaller system.'));
     const programFunctions = new Map(
-      Object.entries(programs).map(([name, graph]) => [name, sequence(compileGraph(valuesOf(graph), buffers))]),
+      Object.entries(programs).map(([name, graph]) => [name, interpreted(graph, buffers)]),
     );
     const program = (name: string): (() => void) => {
       const found = programFunctions.get(name);
@@ -46,6 +46,15 @@ export const interpreter: Engine = {
     };
   },
 };
+
+/** A program as a function on buffers, laid out when it is first called. */
+export function interpreted(graph: Graph, buffers: ReadonlyMap<string, Float64Array>): () => void {
+  let run: (() => void) | undefined;
+  return () => {
+    run ??= sequence(compileGraph(valuesOf(graph), buffers));
+    run();
+  };
+}
 
 /** Instructions one after another, as a function. */
 function sequence(instructions: readonly Instruction[]): () => void {

@@ -28,67 +28,77 @@ export interface Ahead {
   readonly saved: number;
 }
 
-/** @param changing names of the inputs that change from run to run */
+/**
+ * A network of two vertices for each value that does not change, otherwise linear in the nodes.
+ * @param changing names of the inputs that change from run to run
+ */
 export function worthAhead(outputs: readonly Node[], changing: ReadonlySet<string>, prices: Prices): Ahead {
   const {runs, store, work = workOf, past = []} = prices;
   const order = topological(outputs);
-  const {changes, given} = kinds(order, changing, past);
-  const steady = order.filter(node => !changes.has(node) && !given.has(node));
+  const kinds = kindsOf(order, changing, past);
+  const places: number[] = [];
+  for (let i = 0; i < order.length; i++) if (kinds[i] === steady) places.push(i);
+  if (places.length === 0) return {values: [], saved: 0};
   const flow = new Flow();
   const source = flow.vertex();
   const sink = flow.vertex();
   // On the sink's side of the cut: a value is computed in every run; a value is there in every run.
-  const computed = new Map(steady.map(node => [node, flow.vertex()] as const));
-  const there = new Map(steady.map(node => [node, flow.vertex()] as const));
-  for (const node of steady) {
-    const [own, ready] = [computed.get(node) as number, there.get(node) as number];
-    flow.arc(source, own, past.includes(node) ? Infinity : runs * work(node));
-    flow.arc(own, ready, store(node));
-    for (const operand of new Set(node.operands)) {
-      const operandReady = there.get(operand);
-      if (operandReady !== undefined) flow.arc(operandReady, own, Infinity);
-    }
+  const computed = new Int32Array(order.length).fill(-1);
+  const there = new Int32Array(order.length).fill(-1);
+  for (const i of places) [computed[i], there[i]] = [flow.vertex(), flow.vertex()];
+  const again = (node: Node): number => (past.includes(node) ? Infinity : runs * work(node));
+  for (const i of places) {
+    const node = order[i];
+    flow.arc(source, computed[i], again(node));
+    flow.arc(computed[i], there[i], store(node));
+    for (const operand of node.operands)
+      if (there[operand.notes.place] >= 0) flow.arc(there[operand.notes.place], computed[i], Infinity);
   }
-  for (const node of readByRuns(order, outputs, changes)) {
-    const ready = there.get(node);
-    if (ready !== undefined) flow.arc(ready, sink, Infinity);
-  }
+  const read = new Uint8Array(order.length);
+  for (let i = 0; i < order.length; i++)
+    if (kinds[i] === changes) for (const operand of order[i].operands) read[operand.notes.place] = 1;
+  for (const node of outputs) read[node.notes.place] = 1;
+  for (const i of places) if (read[i] === 1) flow.arc(there[i], sink, Infinity);
   flow.fill(source, sink);
   const inRuns = flow.reaching(sink);
-  const again = (node: Node): boolean => inRuns.has(computed.get(node) as number);
-  const values = steady.filter(node => !again(node) && inRuns.has(there.get(node) as number));
-  const spared = steady.reduce((sum, node) => sum + (again(node) || past.includes(node) ? 0 : runs * work(node)), 0);
-  return {values, saved: values.reduce((left, node) => left - store(node), spared)};
+  const values: Node[] = [];
+  let saved = 0;
+  for (const i of places) {
+    const node = order[i];
+    if (inRuns[computed[i]] === 1) continue;
+    if (!past.includes(node)) saved += runs * work(node);
+    if (inRuns[there[i]] === 0) continue;
+    values.push(node);
+    saved -= store(node);
+  }
+  return {values, saved};
 }
 
-/**
- * Nodes that depend on a changing input, and nodes that are available without computing: the other inputs, and nodes
- * that depend on no input, which engines compute once.
- */
-function kinds(
-  order: readonly Node[],
-  changing: ReadonlySet<string>,
-  past: readonly Node[],
-): {readonly changes: ReadonlySet<Node>; readonly given: ReadonlySet<Node>} {
-  const changes = new Set<Node>();
-  const given = new Set<Node>();
-  const varies = new Set<Node>();
-  for (const node of order) {
+/** Depends on no input that changes, and has to be computed. */
+const steady = 0;
+/** Available without computing: an input that does not change, and what depends on no input, which engines compute once. */
+const given = 1;
+/** Depends on an input that changes. */
+const changes = 2;
+
+/** By place in the order. */
+function kindsOf(order: readonly Node[], changing: ReadonlySet<string>, past: readonly Node[]): Uint8Array {
+  const kinds = new Uint8Array(order.length);
+  const varies = new Uint8Array(order.length);
+  for (let i = 0; i < order.length; i++) {
+    const node = order[i];
     if (isOp(node, 'input')) {
-      varies.add(node);
-      if (changing.has(node.attributes.name)) changes.add(node);
-      else if (!past.includes(node)) given.add(node);
+      varies[i] = 1;
+      kinds[i] = changing.has(node.attributes.name) ? changes : past.includes(node) ? steady : given;
       continue;
     }
-    if (node.operands.some(operand => varies.has(operand))) varies.add(node);
-    else given.add(node);
-    if (node.operands.some(operand => changes.has(operand))) changes.add(node);
+    for (const {notes} of node.operands) {
+      if (varies[notes.place] === 1) varies[i] = 1;
+      if (kinds[notes.place] === changes) kinds[i] = changes;
+    }
+    if (varies[i] === 0) kinds[i] = given;
   }
-  return {changes, given};
-}
-
-function readByRuns(order: readonly Node[], outputs: readonly Node[], changes: ReadonlySet<Node>): ReadonlySet<Node> {
-  return new Set([...order.filter(node => changes.has(node)).flatMap(({operands}) => operands), ...outputs]);
+  return kinds;
 }
 
 /** Programs whose common values are each one node. */

@@ -1,7 +1,7 @@
 /**
  * One node for all that are equal: of one primitive, with the same operands, attributes, shape and type. A hash finds the
- * candidates; comparing them decides. Every pass over a program looks each of its nodes up, and text to look it up by
- * would be most of the work.
+ * candidates; comparing them decides. The part of the hash that is the node's own is kept at the node, as every pass
+ * over a program asks for it again. Constant time a node.
  */
 import type {Contents} from './contents.js';
 import {contentsHash, sameContents} from './contents.js';
@@ -23,9 +23,13 @@ const isContents = (value: unknown): value is Contents => value instanceof Float
 const mixed = (hash: number, more: number): number => Math.imul(hash ^ more, 0x9e3779b1) ^ (hash >>> 15);
 
 function attributeHash(hash: number, value: unknown): number {
-  if (isContents(value)) return mixed(hash, contentsHash(value));
-  if (Array.isArray(value)) return (value as readonly number[]).reduce(mixed, hash);
-  return mixed(hash, typeof value === 'string' ? numberOf(value) : Number(value));
+  if (typeof value === 'string') return mixed(hash, numberOf(value));
+  if (Array.isArray(value)) {
+    let all = hash;
+    for (const entry of value as readonly number[]) all = mixed(all, entry);
+    return all;
+  }
+  return mixed(hash, isContents(value) ? contentsHash(value) : Number(value));
 }
 
 function sameAttribute(a: unknown, b: unknown): boolean {
@@ -39,50 +43,61 @@ function isCommutative(node: Node): boolean {
   return isOp(node, 'binary') && (node.attributes.fn === 'add' || node.attributes.fn === 'mul');
 }
 
-function sameOperands(a: Node, b: Node): boolean {
-  const [x, y] = [a.operands, b.operands];
-  if (x.length === y.length && x.every((operand, i) => operand === y[i])) return true;
-  return isCommutative(a) && x[0] === y[1] && x[1] === y[0];
+function sameOperands({operands: x}: Node, {operands: y}: Node, commutative: boolean): boolean {
+  if (x.length !== y.length) return false;
+  if (commutative && x[0] === y[1] && x[1] === y[0]) return true;
+  for (let i = 0; i < x.length; i++) if (x[i] !== y[i]) return false;
+  return true;
 }
 
 function equal(a: Node, b: Node): boolean {
-  if (a.op !== b.op || a.dtype !== b.dtype || !sameShape(a.shape, b.shape)) return false;
+  if (a.notes.hash !== b.notes.hash || a.op !== b.op || a.dtype !== b.dtype) return false;
+  if (!sameOperands(a, b, isCommutative(a)) || !sameShape(a.shape, b.shape)) return false;
   const [x, y] = [a.attributes, b.attributes] as Readonly<Record<string, unknown>>[];
   for (const name in x) if (!sameAttribute(x[name], y[name])) return false;
-  return sameOperands(a, b);
+  return true;
+}
+
+/** Of all but the operands; never 0. */
+function ownHash(node: Node): number {
+  const {notes} = node;
+  if (notes.hash === 0) {
+    let hash = mixed(numberOf(node.op), node.size);
+    for (const name in node.attributes)
+      hash = attributeHash(hash, (node.attributes as Readonly<Record<string, unknown>>)[name]);
+    notes.hash = hash | 0 || 1;
+  }
+  return notes.hash;
+}
+
+function hashOf(node: Node): number {
+  let hash = ownHash(node);
+  const {operands} = node;
+  // A sum of both is the same with the two exchanged.
+  if (isCommutative(node)) return (hash + Math.imul(operands[0].notes.id + operands[1].notes.id, 0x85ebca6b)) | 0;
+  for (const operand of operands) hash = mixed(hash, operand.notes.id);
+  return hash | 0;
 }
 
 export class Interned {
-  private readonly numbers = new Map<Node, number>();
-  private readonly byHash = new Map<number, Node[]>();
-
-  /** A node that is equal only to itself, as inputs are, which are told apart by identity. */
-  adopt(node: Node): Node {
-    this.numbers.set(node, this.numbers.size);
-    return node;
-  }
+  /** One node, or more where hashes are the same. */
+  private readonly byHash = new Map<number, Node | Node[]>();
 
   /** The first of the nodes equal to this one that was asked for. Its operands are such nodes. */
   of(node: Node): Node {
-    const hash = this.hash(node);
-    const candidates = this.byHash.get(hash);
-    const known = candidates?.find(candidate => equal(candidate, node));
-    if (known !== undefined) return known;
-    if (candidates === undefined) this.byHash.set(hash, [node]);
-    else candidates.push(node);
-    return this.adopt(node);
-  }
-
-  private hash(node: Node): number {
-    let hash = mixed(numberOf(node.op), node.size);
-    for (const operand of node.operands) {
-      const number = this.numbers.get(operand);
-      if (number === undefined) throw new Error(`a ${operand.op} that was not numbered before its user`);
-      // A sum of both is the same with the two exchanged.
-      hash = isCommutative(node) ? hash + Math.imul(number + 1, 0x85ebca6b) : mixed(hash, number);
+    const hash = hashOf(node);
+    const found = this.byHash.get(hash);
+    if (found === undefined) {
+      this.byHash.set(hash, node);
+      return node;
     }
-    for (const name in node.attributes)
-      hash = attributeHash(hash, (node.attributes as Readonly<Record<string, unknown>>)[name]);
-    return hash | 0;
+    if (!Array.isArray(found)) {
+      if (equal(found, node)) return found;
+      this.byHash.set(hash, [found, node]);
+      return node;
+    }
+    const known = found.find(candidate => equal(candidate, node));
+    if (known === undefined) found.push(node);
+    return known ?? node;
   }
 }

@@ -12,6 +12,7 @@ import {
   broadcastTo,
   constant,
   full,
+  make,
   rebuild,
   reshape,
   select,
@@ -28,21 +29,26 @@ import {primitiveOf} from './primitives/index.js';
 /** False where an element is zero by construction; undefined is true everywhere. */
 export type Mask = Node | undefined;
 
-/** A property of nodes that follows from that of their operands, computed once per node. */
+/** Properties so far. */
+let properties = 0;
+
+/** A property of nodes that follows from that of their operands, computed once per node and kept there. */
 function property<T>(rule: (node: Node, of: (operand: Node) => T) => T): (node: Node) => T {
-  const known = new WeakMap<Node, {readonly value: T}>();
-  const of = (node: Node): T => (known.get(node) as {value: T}).value;
+  const number = properties++;
+  /** Where the property is undefined, its rule has been asked and said so. */
+  const isKnown = ({notes: {facts}}: Node): boolean => facts !== undefined && number in facts;
+  const of = ({notes: {facts}}: Node): T => facts?.[number] as T;
   return node => {
+    if (isKnown(node)) return of(node);
     // Iterative: graphs may be deep.
     const stack = [node];
     while (stack.length > 0) {
       const top = stack[stack.length - 1];
-      const missing = known.has(top) ? [] : top.operands.filter(operand => !known.has(operand));
-      if (missing.length > 0) stack.push(...missing);
-      else {
-        if (!known.has(top)) known.set(top, {value: rule(top, of)});
-        stack.pop();
-      }
+      const before = stack.length;
+      if (!isKnown(top)) for (const operand of top.operands) if (!isKnown(operand)) stack.push(operand);
+      if (stack.length > before) continue;
+      if (!isKnown(top)) (top.notes.facts ??= [])[number] = rule(top, of);
+      stack.pop();
     }
     return of(node);
   };
@@ -285,7 +291,13 @@ export function transposed(node: Node, cotangent: Masked, linear: readonly boole
   if (isOp(node, 'matMul')) {
     const [left, right] = operandsOf(node);
     const [rows, columns] = [anyAlong(mask, [2]), anyAlong(mask, [1])];
-    const clean: Node = {...node, operands: linear[0] ? [a, met(columns, right)] : [met(rows, left), b]};
+    const clean = make(
+      node.op,
+      linear[0] ? [a, met(columns, right)] : [met(rows, left), b],
+      node.attributes,
+      node.shape,
+      node.dtype,
+    );
     return masked(rule(clean, value, linear), k =>
       settledMask(spread(k === 0 ? rows : columns, k === 0 ? left : right)),
     );

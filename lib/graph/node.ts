@@ -176,6 +176,23 @@ export interface Node<O extends Op = Op> {
   /** Number of elements: the product of the shape. */
   readonly size: number;
   readonly dtype: DType;
+  /** What passes over programs note of it, which is no part of its meaning. */
+  readonly notes: Notes;
+}
+
+/** Notes of passes over programs: kept at the node, as a map of nodes for each pass was most of the time of most. */
+export interface Notes {
+  /** Nodes are numbered as they are made. */
+  readonly id: number;
+  /** The last traversal that met it, and its place there (`topological`). */
+  traversal: number;
+  place: number;
+  /** Of its primitive, attributes, shape and type; 0 before it is asked for (interned.ts). */
+  hash: number;
+  /** The canonicalizer that it last stood for itself in; 0 for none (simplify.ts). */
+  canonicalIn: number;
+  /** What follows from its operands, by the property's number (masks.ts). */
+  facts: unknown[] | undefined;
 }
 
 /** A program: named inputs, named outputs. */
@@ -216,32 +233,38 @@ export function sameShape(a: Shape, b: Shape): boolean {
   return a.length === b.length && a.every((n, axis) => n === b[axis]);
 }
 
-/** Every node the given ones need, operands before their users. Iterative: graphs may be deep. */
+/** Traversals so far. */
+let traversals = 0;
+
+/**
+ * Every node the given ones need, operands before their users; their notes say their places in it until the next
+ * traversal. Iterative, as graphs may be deep; linear in the nodes and their operands.
+ */
 export function topological(outputs: readonly Node[]): Node[] {
+  const now = ++traversals;
   const order: Node[] = [];
-  const seen = new Set<Node>();
   // The path down to a node, and the operand of each on it that comes next.
   const path: Node[] = [];
   const next: number[] = [];
   for (const output of outputs) {
-    if (seen.has(output)) continue;
-    seen.add(output);
-    path.push(output);
-    next.push(0);
-    while (path.length > 0) {
-      const last = path.length - 1;
+    if (output.notes.traversal === now) continue;
+    output.notes.traversal = now;
+    path[0] = output;
+    next[0] = 0;
+    let last = 0;
+    while (last >= 0) {
       const node = path[last];
-      if (next[last] < node.operands.length) {
-        const operand = node.operands[next[last]++];
-        if (!seen.has(operand)) {
-          seen.add(operand);
-          path.push(operand);
-          next.push(0);
-        }
+      const {operands} = node;
+      if (next[last] < operands.length) {
+        const operand = operands[next[last]++];
+        if (operand.notes.traversal === now) continue;
+        operand.notes.traversal = now;
+        last++;
+        path[last] = operand;
+        next[last] = 0;
       } else {
-        order.push(node);
-        path.pop();
-        next.pop();
+        node.notes.place = order.push(node) - 1;
+        last--;
       }
     }
   }

@@ -22,32 +22,47 @@ export function simplify(graph: Graph): Graph {
   return {inputs: graph.inputs, outputs: graph.outputs.map((output, i) => ({name: output.name, node: outputs[i]}))};
 }
 
-/** Inputs are kept as they are (they are compared by identity, their names may repeat). */
+/** Inputs are kept as they are (they are compared by identity, their names may repeat). Linear in the nodes. */
 export function simplifyNodes(outputs: readonly Node[], inputs: readonly Node[] = []): Node[] {
+  const order = topological(outputs);
+  if (isSimple(order)) return [...outputs];
   const canonical = canonicalizer(inputs);
   // Operands first, so that the recursion below goes only through what a constructor has just built.
-  for (const node of topological(outputs)) canonical(node);
+  for (const node of order) canonical(node);
   return outputs.map(canonical);
 }
 
+/** Whether all these stood for themselves in one simplification: then so they do here. */
+function isSimple(order: readonly Node[]): boolean {
+  let whose = 0;
+  for (const {op, notes} of order) {
+    if (op === 'input') continue;
+    if (notes.canonicalIn === 0 || (whose !== 0 && notes.canonicalIn !== whose)) return false;
+    whose = notes.canonicalIn;
+  }
+  return true;
+}
+
+/** Canonicalizers so far. */
+let canonicalizers = 0;
+
 /** A function that gives the one node that stands for every node equal to its argument, simplified all the way down. */
 export function canonicalizer(inputs: readonly Node[]): (node: Node) => Node {
+  const own = ++canonicalizers;
   const results = new Map<Node, Node>();
   const interned = new Interned();
-  const adopt = (node: Node): Node => {
-    results.set(node, node);
-    return interned.adopt(node);
-  };
-  inputs.forEach(adopt);
+  for (const node of inputs) results.set(node, node);
 
   const canonical = (node: Node): Node => {
+    if (node.notes.canonicalIn === own || node.op === 'input') return node;
     const done = results.get(node);
     if (done !== undefined) return done;
-    if (node.op === 'input') return adopt(node);
     const operands = node.operands.map(canonical);
     const changed = operands.some((operand, i) => operand !== node.operands[i]);
-    const reduced = changed ? rebuild(node, operands) : reduce(node);
+    // What stood for itself before has nothing to be reduced.
+    const reduced = changed ? rebuild(node, operands) : node.notes.canonicalIn > 0 ? node : reduce(node);
     const result = reduced === node ? interned.of(node) : canonical(reduced);
+    if (result === node) node.notes.canonicalIn = own;
     results.set(node, result);
     return result;
   };

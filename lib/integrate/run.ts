@@ -8,6 +8,7 @@ import {turned} from '../step/clock.js';
 import {inUserTime} from './path.js';
 import {GridLoop} from './grid-loop.js';
 import {HistoryLoop} from './history/loop.js';
+import {knownSteps} from './history/plan.js';
 import type {Loop} from './loop.js';
 import type {Keeping, Run} from './path.js';
 import type {Runnable} from './runnable.js';
@@ -28,6 +29,7 @@ export function run(prepared: Runnable, keeping?: Keeping): Run {
   throwIfAborted(signal);
   const keeps = keeping?.keeps?.(prepared);
   compiled.busy = true;
+  compiled.expected = knownSteps(prepared.options);
   try {
     return relieved(prepared, context => drive(keeps === context.keeps ? context : {...context, keeps}, keeping));
   } finally {

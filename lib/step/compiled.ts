@@ -46,7 +46,7 @@ import type {SequentialProgram, SequentialBlocks} from './sequential-programs.js
 type Extra = NonNullable<CompileOptions['extra']>;
 
 /** Those of a group of programs; what it needs beside them is asked for when it is compiled, while every run asks for the group. */
-export interface GroupOptions extends Pick<CompileOptions, 'analysis'> {
+export interface GroupOptions extends Pick<CompileOptions, 'analysis' | 'calls'> {
   readonly extra?: () => Extra;
 }
 
@@ -75,6 +75,8 @@ export class CompiledStep {
   private ownDerived: Derived | undefined;
   /** A run is using the buffers: another one of the same structure, started by its progress, takes a step of its own. */
   busy = false;
+  /** Steps that the present run takes at least, as far as that is known. */
+  expected = 0;
   /** Adaptive steps attempted one by one, in all runs. */
   attempts = 0;
   /** Transitions of the last run whose steps were recorded without a grid: the next record has room for as many at once. */
@@ -166,7 +168,10 @@ export class CompiledStep {
       ? undefined
       : (this.groups.get(groupKey('keeping', analysis))
         ?? (keeps === 'narrow' ? undefined : this.groups.get(groupKey('forward', analysis))));
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      known.expect?.(this.expected);
+      return known;
+    }
     const extra = (): Extra => {
       const n = this.traced.unknown.size;
       const work = this.matrices.matrix === undefined ? [] : workVectors.map(name => [name, n] as const);
@@ -202,6 +207,7 @@ export class CompiledStep {
     const {state, functions} = this.step;
     return this.group('adaptiveSteps', () => this.programsOfAttempts(undefined), {
       extra: () => adaptiveBuffers(state.size, functions.error?.size ?? 0),
+      calls: Infinity,
     });
   }
 
@@ -361,15 +367,17 @@ export class CompiledStep {
   group<Name extends string>(
     name: string,
     build: () => ProgramsOf<Name>,
-    {analysis, extra}: GroupOptions = {},
+    {analysis, extra, calls = this.expected}: GroupOptions = {},
   ): StepExecutable<Name> {
     const key = groupKey(name, analysis);
-    let known = this.groups.get(key);
-    if (known === undefined) {
-      known = this.timed(() => this.compile(this.ahead(present(build())), {analysis, extra: extra?.()}));
-      this.groups.set(key, known);
+    const known = this.groups.get(key);
+    if (known !== undefined) {
+      if (known.expect !== undefined) this.timed(() => known.expect?.(calls));
+      return known;
     }
-    return known;
+    const made = this.timed(() => this.compile(this.ahead(present(build())), {analysis, extra: extra?.(), calls}));
+    this.groups.set(key, made);
+    return made;
   }
 
   /** By the engine, or by the one that takes what does not fit into it. */

@@ -53,7 +53,7 @@ export function ahead(outputs: readonly Node[], lifetime: Lasting): readonly Nod
   const names = topological(outputs).flatMap(node => (isOp(node, 'input') ? [node.attributes.name] : []));
   const changing = new Set(names.filter(name => !lasts(name, lifetime)));
   const {values, saved} = worthAhead(outputs, changing, {runs: 1, store: ({size}) => price[lifetime] * size});
-  return saved >= leastShare * countWork(outputs) ? values : [];
+  return values.length > 0 && saved >= leastShare * countWork(outputs) ? values : [];
 }
 
 type Buffers = ReadonlyMap<Node, Node<'input'>>;

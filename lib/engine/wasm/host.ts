@@ -4,7 +4,7 @@
  * beside a factorization's thousands of operations.
  */
 import type {Node, Op} from '../../graph/node.js';
-import {input} from '../../graph/build.js';
+import {input, make} from '../../graph/build.js';
 import {primitiveOf} from '../../graph/primitives/index.js';
 
 export const hostOps: ReadonlySet<Op> = new Set<Op>([
@@ -30,7 +30,8 @@ export interface HostKernel {
 }
 
 export function withoutGraph(node: Node): Node {
-  return {...node, operands: node.operands.map((operand, i) => input(String(i), operand.shape, operand.dtype))};
+  const operands = node.operands.map((operand, i) => input(String(i), operand.shape, operand.dtype));
+  return make(node.op, operands, node.attributes, node.shape, node.dtype);
 }
 
 /** The function a module imports for a kernel. */

@@ -30,7 +30,7 @@ import {factorSize, memoryFactor} from './factors.js';
 import {firstAddress, link, pageBytes} from './link.js';
 import {lower} from './lower.js';
 import type {MemoryUse} from './memory.js';
-import {ordinary} from './memory.js';
+import {blockBytes, ordinary} from './memory.js';
 import {computedOnce} from './precise.js';
 import type {Vectors} from '../vectors.js';
 import {newtonCalls, newtonNumbers} from './newton-calls.js';
@@ -247,8 +247,8 @@ export function generate(
     }
     parts.set(name, each);
   }
-  const sizes = bufferSizes(Object.fromEntries(parts));
-  for (const [name, size] of bufferSizes(programs, options)) sizes.set(name, size);
+  // Those of the programs lie first, so that their addresses are known before anything is compiled (`roomFor`).
+  const sizes = new Map([...bufferSizes(programs, options), ...bufferSizes(Object.fromEntries(parts))]);
   const lowered = new Map([...parts].map(([name, graph]) => [name, lower(graph, format === single)]));
   return {...link(lowered, sizes, memory, format, threads, begin), beginnings};
 }
@@ -262,10 +262,9 @@ function mathFunction(fn: FunctionName | BinaryName): (a: number, b: number) => 
   return isBinary.has(fn) ? binaryRules[fn as BinaryName].value : valueOf(fn as FunctionName);
 }
 
-/** @param given the memory that others lie in too */
-function instantiate({module, layout, beginnings}: Compiled, given?: WebAssembly.Memory): WasmExecutable {
-  const {pages, products} = layout;
-  const memory = given ?? new WebAssembly.Memory({initial: pages, maximum: pages, shared: products.length > 0});
+/** The functions of the programs in a memory, after those that run once. */
+function functionsOf({module, layout, beginnings}: Compiled, memory: WebAssembly.Memory): Map<string, () => void> {
+  const {products} = layout;
   const threads = products.length > 0 ? productThreads(module, memory, products) : undefined;
   const instance = new WebAssembly.Instance(module, {
     env: {memory},
@@ -284,15 +283,28 @@ function instantiate({module, layout, beginnings}: Compiled, given?: WebAssembly
     const exported = instance.exports[name];
     if (typeof exported === 'function') functions.set(program, exported as () => void);
   }
-  const views = new Map<string, Float64Array>();
-  for (const [name, {address, size}] of layout.buffers) views.set(name, new Float64Array(memory.buffer, address, size));
+  for (const name of beginnings) functions.get(name)?.();
+  return functions;
+}
 
+/** @param given the memory that others lie in too */
+function instantiate(compiled: Compiled, given?: WebAssembly.Memory): WasmExecutable {
+  const {pages, products, buffers} = compiled.layout;
+  const memory = given ?? new WebAssembly.Memory({initial: pages, maximum: pages, shared: products.length > 0});
+  return executableIn(memory, viewsOf(memory, buffers), functionsOf(compiled, memory));
+}
+
+/** An executable of programs in a memory, whatever runs them, with the kernels that work there. */
+function executableIn(
+  memory: WebAssembly.Memory,
+  views: ReadonlyMap<string, Float64Array>,
+  functions: ReadonlyMap<string, () => void>,
+): WasmExecutable {
   const program = (name: string): (() => void) => {
     const found = functions.get(name);
     if (found === undefined) throw new Error(`no program is called ${name}`);
     return found;
   };
-  for (const name of beginnings) program(name)();
   let kernels: NumericKernels | undefined;
   let vectors: Vectors | undefined;
   let factor: MemoryFactor | undefined;
@@ -357,9 +369,53 @@ function instantiate({module, layout, beginnings}: Compiled, given?: WebAssembly
       },
     },
     address(name) {
-      const found = layout.buffers.get(name);
+      const found = views.get(name);
       if (found === undefined) throw new Error(`no buffer is called ${name}`);
-      return found.address;
+      return found.byteOffset;
     },
+  };
+}
+
+function viewsOf(memory: WebAssembly.Memory, buffers: Layout['buffers']): Map<string, Float64Array> {
+  return new Map(
+    [...buffers].map(([name, {address, size}]) => [name, new Float64Array(memory.buffer, address, size)]),
+  );
+}
+
+/** A memory for programs that are not compiled yet. */
+export interface Room {
+  /** The buffers, where compiled code will look for them. */
+  readonly views: ReadonlyMap<string, Float64Array>;
+  /** With functions that are looked up by name whenever a program is asked for. */
+  holding(functions: ReadonlyMap<string, () => void>): WasmExecutable;
+  /**
+   * The programs compiled into this memory; undefined where they need more of it.
+   * @throws MemoryError
+   */
+  compile(): ReadonlyMap<string, () => void> | undefined;
+}
+
+/**
+ * @param more bytes that compiled code may need beside the buffers
+ * @throws MemoryError
+ */
+export function roomFor(programs: Programs, given: CompileOptions | undefined, more: number): Room {
+  const options = withFactor(given);
+  const buffers = new Map<string, {address: number; size: number}>();
+  let end: number = firstAddress.double;
+  for (const [name, size] of bufferSizes(programs, options)) {
+    buffers.set(name, {address: end, size});
+    end += blockBytes(Float64Array.BYTES_PER_ELEMENT * size);
+  }
+  const memory = requireRoom(() => new WebAssembly.Memory({initial: Math.ceil((end + more) / pageBytes)}));
+  const views = viewsOf(memory, buffers);
+  return {
+    views,
+    holding: functions => executableIn(memory, views, functions),
+    compile: () =>
+      requireRoom(() => {
+        const found = compiled(programs, options, double, firstAddress.double);
+        return found.layout.end <= memory.buffer.byteLength ? functionsOf(found, memory) : undefined;
+      }),
   };
 }

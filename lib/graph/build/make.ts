@@ -3,6 +3,9 @@ import {ShapeError} from '../../errors.js';
 import type {Attributes, DType, Node, Op, Shape} from '../node.js';
 import {isOp, sizeOf} from '../node.js';
 
+/** Nodes so far. */
+let count = 0;
+
 export function make<O extends Op>(
   op: O,
   operands: readonly Node[],
@@ -10,7 +13,8 @@ export function make<O extends Op>(
   shape: Shape,
   dtype: DType,
 ): Node<O> {
-  return {op, operands, attributes, shape, size: sizeOf(shape), dtype};
+  const notes = {id: ++count, traversal: 0, place: -1, hash: 0, canonicalIn: 0, facts: undefined};
+  return {op, operands, attributes, shape, size: sizeOf(shape), dtype, notes};
 }
 
 export function mismatch(what: string, ...nodes: readonly Node[]): ShapeError {
