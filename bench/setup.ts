@@ -36,7 +36,8 @@ interface Parts {
 function gradientOf({simulate}: Lib, system: never, initial: never, options: object): void {
   const {trajectory, pullback} = simulate.vjp(system, initial, {saveAt: 'end', ...options} as never);
   const name = 'y' in (initial as object) ? 'y' : 'q';
-  pullback({[name]: new Float64Array(trajectory.values(name).length).fill(1)});
+  const {length} = trajectory.values(name as 'y');
+  pullback({[name]: new Float64Array(length).fill(1)});
   trajectory.dispose();
 }
 
@@ -139,7 +140,7 @@ function forces({lib}: Parts, count: number): void {
     forces: Array.from(
       {length: count},
       (_, i) =>
-        ({q, params}) =>
+        ({q, params}: {q: tf.Tensor; params: {[name: string]: unknown}}) =>
           tf.neg(tf.mul(params.k as tf.Tensor, tf.tanh(tf.sub(q, i / count)))),
     ) as never,
   });

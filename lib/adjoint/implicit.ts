@@ -78,10 +78,11 @@ export function stepwise(
   return {pull, together};
 }
 
-/** Back over a grid, by what is kept of its steps (step/kept.ts). */
+/** Back over a grid, by what is kept of its steps (step/kept.ts), or by whole ones. */
 export function implicitBack(context: StepContext): TransitionPull {
-  const {compiled, linear} = context;
-  const executable = compiled.adjoint(compiled.matrices.sweepSolver(linear));
+  const {compiled, keeps, linear} = context;
+  const solver = compiled.matrices.sweepSolver(linear);
+  const executable = keeps === 'narrow' ? compiled.adjoint(solver) : compiled.wholeAdjoint(solver);
   loadParameters(executable, context);
   const cotangents = new ParameterCotangents(context, executable, compiled.addsUp);
   const jacobian = jacobianFactor(context, executable);

@@ -3,7 +3,8 @@
  * nodes themselves, but cloning recurses into operands, and graphs are deep.
  */
 import type {Attributes, DType, Node, Op, Shape} from './node.js';
-import {sizeOf, topological} from './node.js';
+import {make} from './build.js';
+import {topological} from './node.js';
 
 interface PlainNode {
   readonly op: Op;
@@ -40,7 +41,15 @@ export function plainNodes(roots: readonly Node[]): PlainNodes {
 export function nodesFromPlain({nodes, roots}: PlainNodes): Node[] {
   const made: Node[] = [];
   for (const {op, operands, attributes, shape, dtype} of nodes) {
-    made.push({op, operands: operands.map(at => made[at]), attributes, shape, size: sizeOf(shape), dtype});
+    made.push(
+      make(
+        op,
+        operands.map(at => made[at]),
+        attributes,
+        shape,
+        dtype,
+      ),
+    );
   }
   return roots.map(at => made[at]);
 }

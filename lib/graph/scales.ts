@@ -360,11 +360,15 @@ export function lateScales(outputs: readonly Node[], inputs: readonly Node[] = [
   return outputs.map(node => scales.value(node));
 }
 
+/** By output, as a matrix is a program of several modules. */
+const found = new WeakMap<Node, Node>();
+
 /** The graph with its scales late, where that is less to compute by counted work. */
 export function withLateScales(graph: Graph): Graph {
   const before = graph.outputs.map(({node}) => node);
-  const after = lateScales(before, graph.inputs);
-  return countWork(after) < countWork(before)
-    ? {inputs: graph.inputs, outputs: graph.outputs.map(({name}, i) => ({name, node: after[i]}))}
-    : graph;
+  const known = before.length === 1 ? found.get(before[0]) : undefined;
+  const late = known === undefined ? lateScales(before, graph.inputs) : [known];
+  const after = known !== undefined || countWork(late) < countWork(before) ? late : before;
+  if (before.length === 1) found.set(before[0], after[0]).set(after[0], after[0]);
+  return {inputs: graph.inputs, outputs: graph.outputs.map(({name}, i) => ({name, node: after[i]}))};
 }

@@ -31,7 +31,7 @@ import type {Runnable} from './runnable.js';
 /** How the steps of a grid are recorded and pulled back. */
 export interface GridSteps extends Required<Pick<Keeping, 'iterations'>> {
   /** Whether they are recorded by what the implicit adjoint needs of them alone (step/kept.ts). */
-  narrow(context: StepContext): boolean;
+  narrow(prepared: Runnable): boolean;
   pull(context: StepContext): TransitionPull;
 }
 
@@ -51,10 +51,11 @@ export function newRecord(prepared: Runnable, expected: number, most = Infinity)
   return new StepRecord(state, beside, expected, most);
 }
 
-/** How steps are recorded for a gradient. @param timed they do not lie on a grid, or states between them are saved */
-function keepsOf(prepared: Runnable, grid: GridSteps | undefined, timed: boolean): Keeps | undefined {
+/** How steps are recorded for a gradient. */
+function keepsOf(prepared: Runnable, grid: GridSteps | undefined): Keeps | undefined {
   if (grid === undefined) return undefined;
-  if (timed) return prepared.compiled.layers === undefined ? undefined : 'layers';
+  // Steps do not lie on a grid, or states between them are saved.
+  if (prepared.options.plan !== undefined) return prepared.compiled.layers === undefined ? undefined : 'layers';
   return grid.narrow(prepared) ? 'narrow' : undefined;
 }
 
@@ -65,7 +66,7 @@ const roomFor = (memory: number, size: number, least: number): number =>
 /** How steps are kept within so many bytes. @param grid for gradients; tangents need whole steps, and no way back */
 export function keepSteps(memory: number, grid?: GridSteps): Keeping {
   return {
-    keeps: prepared => keepsOf(prepared, grid, prepared.options.plan !== undefined),
+    keeps: prepared => keepsOf(prepared, grid),
     iterations: grid?.iterations,
     requireMemory(prepared) {
       requireHistoryMemory(prepared);
@@ -163,6 +164,7 @@ class Checkpointer implements Companion {
       for (const at of states.keys()) if (at > 0) states.delete(at);
     return new KeptSteps(
       grid,
+      prepared.keeps,
       n,
       record ?? {states, room},
       history === undefined ? undefined : {history, end: state.slice()},
@@ -196,6 +198,7 @@ class KeptSteps implements Kept {
   /** @param timed where the times of transitions are written down, and may move: their history, and the state at their end */
   constructor(
     private readonly grid: GridSteps | undefined,
+    private readonly keeps: Keeps | undefined,
     private readonly count: number,
     private readonly kept: StepRecord | Checkpoints,
     private readonly timed: {readonly history: StepHistory; readonly end: Float64Array} | undefined,
@@ -205,19 +208,15 @@ class KeptSteps implements Kept {
     return this.kept instanceof StepRecord ? this.kept : undefined;
   }
 
-  pull(prepared: Runnable, {start}: Path, cotangents: RunCotangents, watch?: Watch): Gradient {
-    const {grid, timed} = this;
+  pull(given: Runnable, {start}: Path, cotangents: RunCotangents, watch?: Watch): Gradient {
+    const {grid, keeps, timed} = this;
     if (grid === undefined) throw new Error('a run kept for its tangents has no way back');
+    const prepared = given.keeps === keeps ? given : {...given, keeps};
     const saved = timed?.history.saved ?? {after: prepared.options.saved};
     const pull =
       timed === undefined
         ? grid.pull(prepared)
-        : new TimedPull(
-            {...prepared, keeps: keepsOf(prepared, grid, true)},
-            timed.history,
-            restart(prepared, noCounts()),
-            cotangents,
-          );
+        : new TimedPull(prepared, timed.history, restart(prepared, noCounts()), cotangents);
     const backwards: Backwards = (visit, together) => this.backwards(prepared, visit, together);
     return sweepBack(prepared, saved, start, backwards, pull, cotangents, watch);
   }
@@ -242,8 +241,8 @@ class KeptSteps implements Kept {
   }
 
   plain(): PlainKept {
-    const {kept} = this;
-    return kept instanceof StepRecord ? {record: kept.plain()} : kept;
+    const {kept, keeps} = this;
+    return kept instanceof StepRecord ? {keeps, record: kept.plain()} : {keeps, ...kept};
   }
 
   private backwards(prepared: Runnable, visit: Visit, together?: VisitTogether): number {
@@ -283,11 +282,10 @@ class KeptSteps implements Kept {
 
   private takeAgain(prepared: Runnable, {states, room}: Checkpoints, visit: Visit): number {
     const {grid, timed, count} = this;
-    const context = {...prepared, keeps: keepsOf(prepared, grid, timed !== undefined)};
     const run =
-      timed === undefined ? repeatGrid(context, grid?.iterations === true) : repeatHistory(context, timed.history);
+      timed === undefined ? repeatGrid(prepared, grid?.iterations === true) : repeatHistory(prepared, timed.history);
     const {state} = run;
-    const piece = newRecord(context, 1);
+    const piece = newRecord(prepared, 1);
     return reverseAll(states, count, room, {
       restore: kept => state.set(kept),
       keep: () => state.slice(),
@@ -305,12 +303,13 @@ const nothing = new Float64Array(0);
 
 /** What `plain` gave of a run on its grid. */
 export function keptStepsOf(
-  {record, states = new Map(), room = states.size}: PlainKept,
+  {keeps, record, states = new Map(), room = states.size}: PlainKept,
   grid: GridSteps,
   completed: number,
 ): Kept {
   return new KeptSteps(
     grid,
+    keeps,
     completed,
     record === undefined ? {states, room} : StepRecord.fromPlain(record),
     undefined,

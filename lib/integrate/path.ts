@@ -62,6 +62,7 @@ export interface Kept {
 
 /** What a message carries of it; its memory may be moved. */
 export interface PlainKept {
+  readonly keeps?: Keeps | undefined;
   readonly record?: PlainRecord;
   readonly states?: ReadonlyMap<number, Float64Array>;
   readonly room?: number;

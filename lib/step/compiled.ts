@@ -48,6 +48,8 @@ type Extra = NonNullable<CompileOptions['extra']>;
 /** Those of a group of programs; what it needs beside them is asked for when it is compiled, while every run asks for the group. */
 export interface GroupOptions extends Pick<CompileOptions, 'analysis' | 'calls'> {
   readonly extra?: () => Extra;
+  /** Signs and scalar factors are late already. */
+  readonly isLate?: boolean;
 }
 
 /** Below, blocks of steps (adaptive-block.ts), whose rows are states alone, spare more than what is kept would: some 40 a member and step. */
@@ -65,6 +67,8 @@ export type SequentialExecutable = StepExecutable<'update' | 'estimate' | 'filte
 
 export class CompiledStep {
   private readonly groups = new Map<string, Executable>();
+  private ownWholeAdjoint: ProgramsOf<AdjointProgram> | undefined;
+  private ownWholeProduct: ProgramsOf<'transposedProduct'> | undefined;
   private ownKept: Kept | undefined;
   /** null where there is no such thing. */
   private ownLayers: LayersKept | undefined | null;
@@ -77,6 +81,8 @@ export class CompiledStep {
   busy = false;
   /** Steps that the present run takes at least, as far as that is known. */
   expected = 0;
+  /** Steps of grids that were recorded for gradients, while these are few (integrate/adjoints/implicit.ts). */
+  recorded = 0;
   /** Adaptive steps attempted one by one, in all runs. */
   attempts = 0;
   /** Transitions of the last run whose steps were recorded without a grid: the next record has room for as many at once. */
@@ -113,11 +119,26 @@ export class CompiledStep {
     return this.engine.distant === true;
   }
 
-  /** What a step leaves for `adjoint`. */
-  get kept(): Kept {
-    return (this.ownKept ??= this.timed(() =>
-      narrowed(adjointPrograms(this.step, this.matrices.jacobian, this.addsUp), this.step, this.isDistant),
+  /** The way back from a step's state and unknown. */
+  private get wholeAdjointPrograms(): ProgramsOf<AdjointProgram> {
+    return (this.ownWholeAdjoint ??= this.timed(() =>
+      this.late(adjointPrograms(this.step, this.matrices.jacobian, this.addsUp)),
     ));
+  }
+
+  /** Products with the transposed Jacobian, from the same. */
+  private get wholeProductPrograms(): ProgramsOf<'transposedProduct'> {
+    return (this.ownWholeProduct ??= this.timed(() => this.late(transposedProductPrograms(this.step))));
+  }
+
+  /** What a step leaves for `adjoint`. Scales are late before that is chosen, so that both ways back give the same bits. */
+  get kept(): Kept {
+    return (this.ownKept ??= this.timed(() => narrowed(this.wholeAdjointPrograms, this.step, this.isDistant)));
+  }
+
+  /** With signs and scalar factors late, which a device takes no time for. */
+  private late<Name extends string>(programs: ProgramsOf<Name>): ProgramsOf<Name> {
+    return this.isDistant ? programs : (latePrograms(present(programs)) as ProgramsOf<Name>);
   }
 
   /** The way back through a step whose time and length have derivatives, derived once. */
@@ -270,25 +291,26 @@ export class CompiledStep {
     return this.group('adjoint', () => this.kept.programs, {
       analysis: this.matrices.analysisOf(solver, 'jacobian'),
       extra,
+      isLate: true,
     });
   }
 
   /** Whether `adjoint` pulls a step back so that the step before it, of the same length, need not begin anew. */
   get carriesOn(): boolean {
-    return carriesOn(this.kept.programs);
+    return carriesOn(this.wholeAdjointPrograms);
   }
 
   /** Products with the transposed Jacobian, from what `keep` left of a step; undefined where that does not tell them. */
   get keptProduct(): StepExecutable<'transposedProduct'> | undefined {
     if (this.ownKeptProduct === undefined)
-      this.ownKeptProduct = this.timed(() => this.kept.reading(transposedProductPrograms(this.step))) ?? null;
+      this.ownKeptProduct = this.timed(() => this.kept.reading(this.wholeProductPrograms)) ?? null;
     const programs = this.ownKeptProduct;
-    return programs === null ? undefined : this.group('keptProduct', () => programs);
+    return programs === null ? undefined : this.group('keptProduct', () => programs, {isLate: true});
   }
 
   /** The same from their state and unknown. */
   get wholeProduct(): StepExecutable<'transposedProduct'> {
-    return this.group('wholeProduct', () => transposedProductPrograms(this.step));
+    return this.group('wholeProduct', () => this.wholeProductPrograms, {isLate: true});
   }
 
   /** What the tangents of a step's equation leave, with its time and length among their arguments or without. */
@@ -305,8 +327,9 @@ export class CompiledStep {
 
   /** The same from its state and unknown. */
   wholeAdjoint(solver: LinearSolver): StepExecutable<AdjointProgram> {
-    return this.group('wholeAdjoint', () => adjointPrograms(this.step, this.matrices.jacobian, this.addsUp), {
+    return this.group('wholeAdjoint', () => this.wholeAdjointPrograms, {
       analysis: this.matrices.analysisOf(solver, 'jacobian'),
+      isLate: true,
     });
   }
 
@@ -346,6 +369,8 @@ export class CompiledStep {
     this.matrices.shareWith(other.matrices);
     other.ownDerived = this.ownDerived;
     if (other.isDistant === this.isDistant) {
+      other.ownWholeAdjoint = this.ownWholeAdjoint;
+      other.ownWholeProduct = this.ownWholeProduct;
       other.ownKept = this.ownKept;
       other.ownLayers = this.ownLayers;
       other.ownLaneAdjoint = this.ownLaneAdjoint;
@@ -367,7 +392,7 @@ export class CompiledStep {
   group<Name extends string>(
     name: string,
     build: () => ProgramsOf<Name>,
-    {analysis, extra, calls = this.expected}: GroupOptions = {},
+    {analysis, extra, calls = this.expected, isLate = false}: GroupOptions = {},
   ): StepExecutable<Name> {
     const key = groupKey(name, analysis);
     const known = this.groups.get(key);
@@ -375,7 +400,7 @@ export class CompiledStep {
       if (known.expect !== undefined) this.timed(() => known.expect?.(calls));
       return known;
     }
-    const made = this.timed(() => this.compile(this.ahead(present(build())), {analysis, extra: extra?.(), calls}));
+    const made = this.timed(() => this.compile(this.ahead(present(build()), isLate), {analysis, extra: extra?.(), calls}));
     this.groups.set(key, made);
     return made;
   }
@@ -393,9 +418,9 @@ export class CompiledStep {
   }
 
   /** With what is computed once a run and once a step apart; on a device a number that is handed over goes there and back, which costs more than most programs. */
-  private ahead(programs: Programs): Programs {
+  private ahead(programs: Programs, isLate: boolean): Programs {
     if (this.isDistant) return withParameterProgram(programs, this.derived.values);
-    const late = latePrograms(programs);
+    const late = isLate ? programs : latePrograms(programs);
     // `keep` begins with the update of its step. Of an explicit one that is all of the work, and would be compiled twice.
     const isTwice = late.keep !== undefined && !this.implicit;
     return precomputed(

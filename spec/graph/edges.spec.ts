@@ -17,6 +17,7 @@ import {
   gather,
   gatherAt,
   input,
+  make,
   matMul,
   max,
   mul,
@@ -189,7 +190,7 @@ describe('graph: constructors', () => {
 });
 
 function node(op: 'lu', a: Node): Node {
-  return {op, operands: [a], attributes: {}, shape: a.shape, size: a.size, dtype: 'float'};
+  return make(op, [a], {}, a.shape, 'float');
 }
 
 describe('graph: types', () => {

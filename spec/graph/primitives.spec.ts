@@ -2,7 +2,7 @@
 import {expect} from 'chai';
 import fc from 'fast-check';
 import {batch} from '../../lib/graph/batch.js';
-import {input} from '../../lib/graph/build.js';
+import {constant, input} from '../../lib/graph/build.js';
 import {pullback, pushforward} from '../../lib/graph/differentiate.js';
 import type {Node, Op} from '../../lib/graph/node.js';
 import {binaryNames, unaryNames} from '../../lib/graph/node.js';
@@ -217,14 +217,7 @@ describe('graph: every primitive', () => {
 });
 
 function zerosLike(node: Node): Node {
-  return {
-    op: 'constant',
-    operands: [],
-    attributes: {values: new Float64Array(node.size)},
-    shape: node.shape,
-    size: node.size,
-    dtype: 'float',
-  };
+  return constant(new Float64Array(node.size), node.shape);
 }
 
 /** 1e-8 of the largest: what `differences` vouches for where it is reliable. */

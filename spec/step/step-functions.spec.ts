@@ -1,7 +1,7 @@
 /** Key, substitution and messages reach every function of a step: asked of each name of the table, whatever it holds. */
 import {expect} from 'chai';
 import {interpreter} from '../../lib/engine/interpreter.js';
-import {constant, input, matMul, mul, reshape, unary} from '../../lib/graph/build.js';
+import {constant, input, make, matMul, mul, reshape, unary} from '../../lib/graph/build.js';
 import {sameKey} from '../../lib/graph/key.js';
 import type {Node} from '../../lib/graph/node.js';
 import {topological} from '../../lib/graph/node.js';
@@ -92,7 +92,7 @@ describe('step: the table of its functions', () => {
     });
 
     it(`${name}: a function of the user's own keeps a step in its thread`, () => {
-      const own = {op: 'mapped', operands: [x], attributes: {fn: 0}, shape: [n], size: n, dtype: 'float'} as const;
+      const own = make('mapped', [x], {fn: 0}, [n], 'float');
       expect([whole, stepWith(new Map(all).set(name, own))].map(isPlain)).to.deep.equal([true, false]);
     });
   }
