@@ -153,7 +153,10 @@ function network({lib}: Parts): void {
   const sizes = [2, 64, 64, 2];
   const params = Object.fromEntries(
     sizes.slice(1).flatMap((to, i) => [
-      [`w${i}`, Array.from({length: sizes[i]}, (_, r) => Array.from({length: to}, (_c, c) => Math.sin(r + 3 * c) / to))],
+      [
+        `w${i}`,
+        Array.from({length: sizes[i]}, (_, r) => Array.from({length: to}, (_c, c) => Math.sin(r + 3 * c) / to)),
+      ],
       [`b${i}`, new Float64Array(to)],
     ]),
   );
@@ -251,7 +254,9 @@ if (first === 'one') {
   const rounds = Number(process.env.ROUNDS ?? 5);
   const roots = [here, ...(process.env.BASE === undefined ? [] : [process.env.BASE])];
   console.log('| case | ms | MiB | base, ms | MiB | ratio |\n| --- | --: | --: | --: | --: | --: |');
-  for (const name of names.flatMap(given => Object.keys(cases).filter(each => each === given || each.startsWith(given)))) {
+  for (const name of names.flatMap(given =>
+    Object.keys(cases).filter(each => each === given || each.startsWith(given)),
+  )) {
     const least = roots.map(() => ({milliseconds: Infinity, mebibytes: Infinity}));
     for (let round = 0; round < rounds; round++)
       roots.forEach((root, i) => {

@@ -68,14 +68,17 @@ export const automatic: Engine = {
       }
     };
     for (const [name, graph] of Object.entries(programs)) {
-      const first = interpreted(graph, room.views);
-      let run = first;
-      const counted = (): void => {
+      let run: (() => void) | undefined;
+      let isLast = false;
+      functions.set(name, () => {
         if (--left < 0) compile();
-        if (isCompiled && run === first) run = functions.get(name) ?? first;
+        if (isCompiled && !isLast) {
+          isLast = true;
+          run = functions.get(name);
+        }
+        run ??= interpreted(graph, room.views);
         run();
-      };
-      functions.set(name, counted);
+      });
     }
     const executable = room.holding(functions);
     const {has, program, run, buffer, find, factorization, transposedSolve} = executable;

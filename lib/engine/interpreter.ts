@@ -6,7 +6,7 @@
 import {newNumbers} from '../memory.js';
 import type {Graph, Node} from '../graph/node.js';
 import {valuesOf} from '../graph/declarations.js';
-import {topological} from '../graph/node.js';
+import {isOp, topological} from '../graph/node.js';
 import {primitiveOf} from '../graph/primitives/index.js';
 import type {Kernel} from '../graph/primitives/primitive.js';
 import type {CompileOptions, Engine, Executable, Programs} from './engine.js';
@@ -47,14 +47,9 @@ export const interpreter: Engine = {
   },
 };
 
-/** A program as a function on buffers, laid out when it is first called. */
-export function interpreted(graph: Graph, buffers: ReadonlyMap<string, Float64Array>): () => void {
-  let run: (() => void) | undefined;
-  return () => {
-    run ??= sequence(compileGraph(valuesOf(graph), buffers));
-    run();
-  };
-}
+/** A program as a function on buffers. @throws Error where it reads an input that is missing from its list */
+export const interpreted = (graph: Graph, buffers: ReadonlyMap<string, Float64Array>): (() => void) =>
+  sequence(compileGraph(valuesOf(graph), buffers));
 
 /** Instructions one after another, as a function. */
 function sequence(instructions: readonly Instruction[]): () => void {
@@ -65,12 +60,19 @@ function sequence(instructions: readonly Instruction[]): () => void {
 
 const copy: Kernel = ([x], out) => out.set(x);
 
+/** By the places of nodes in their order, which their notes say as long as nothing else goes through them. */
 function compileGraph(graph: Graph, buffers: ReadonlyMap<string, Float64Array>): Instruction[] {
   const outputs = graph.outputs.map(output => output.node);
-  const order = readNodes(outputs);
+  const order = topological(outputs);
+  const inputs = new Set(graph.inputs);
   const inputNames = new Set(graph.inputs.map(node => node.attributes.name));
-  const arrays = new Map<Node, Float64Array>();
-  for (const node of graph.inputs) arrays.set(node, namedBuffer(buffers, node.attributes.name));
+  const arrays = new Array<Float64Array | undefined>(order.length).fill(undefined);
+  const arrayOf = (node: Node): Float64Array => {
+    const found = arrays[node.notes.place];
+    if (found === undefined)
+      throw new Error(`${node.op} is used before it is computed; is an input missing from the graph's list?`);
+    return found;
+  };
 
   // A result goes straight to its output's buffer, unless that buffer is read by this very program.
   const direct = new Map<Node, Float64Array>();
@@ -79,57 +81,81 @@ function compileGraph(graph: Graph, buffers: ReadonlyMap<string, Float64Array>):
       direct.set(node, namedBuffer(buffers, name));
   }
 
-  const memory = new MemoryPlan(order, outputs);
-  const known = new Set<Node>();
+  const uses = usesOf(order, outputs);
+  const memory = new Arrays();
+  const known = new Uint8Array(order.length);
   const before: Instruction[] = [];
   const program: Instruction[] = [];
-  for (const node of order) {
-    const isKnown = sources(node).every(source => known.has(source));
-    if (node.op === 'reshape') {
-      arrays.set(node, arrayOf(arrays, node.operands[0]));
-      if (isKnown) known.add(node);
-    } else {
-      const fixed = isKnown && !direct.has(node);
-      const out = direct.get(node) ?? (fixed ? new Float64Array(node.size) : memory.take(node));
-      arrays.set(node, out);
-      if (fixed) known.add(node);
-      (fixed ? before : program).push(instruction(node, arrays, out));
+  for (let place = 0; place < order.length; place++) {
+    const node = order[place];
+    if (isOp(node, 'input')) {
+      if (inputs.has(node)) arrays[place] = namedBuffer(buffers, node.attributes.name);
+      continue;
     }
-    memory.release(node, arrays);
+    // Whose numbers no instruction reads, and no output shows.
+    if (uses[place] === 0) continue;
+    const {operands} = node;
+    let isKnown = true;
+    for (let k = 0; k < operands.length; k++) isKnown &&= known[source(node, k).notes.place] === 1;
+    if (isKnown) known[place] = 1;
+    if (node.op === 'reshape') {
+      arrays[place] = arrayOf(operands[0]);
+      continue;
+    }
+    const fixed = isKnown && !direct.has(node);
+    const out = direct.get(node) ?? (fixed ? new Float64Array(node.size) : memory.take(node.size));
+    arrays[place] = out;
+    const read: Float64Array[] = [];
+    for (let k = 0; k < operands.length; k++) read.push(arrayOf(source(node, k)));
+    (fixed ? before : program).push({kernel: primitiveOf(node).evaluate(node), operands: read, out});
+    for (let k = 0; k < operands.length; k++) {
+      const value = storage(source(node, k)).notes.place;
+      const array = arrays[value];
+      if (--uses[value] === 0 && array !== undefined) memory.give(array);
+    }
   }
   // What depends on no input is computed once, now.
   for (const {kernel, operands, out} of before) kernel(operands, out);
-  return [...program, ...copies(graph, arrays, buffers)];
+  return [
+    ...program,
+    ...copies(graph.outputs.map(({name, node}) => ({source: arrayOf(node), target: namedBuffer(buffers, name)}))),
+  ];
 }
 
-/** The nodes whose numbers some instruction reads or an output shows, operands first; inputs are there already. */
-function readNodes(outputs: readonly Node[]): Node[] {
-  const order = topological(outputs);
-  const read = new Set(outputs);
-  for (let i = order.length - 1; i >= 0; i--) {
-    if (read.has(order[i])) for (const source of sources(order[i])) read.add(source);
+/** How often the array of each node is read, by instructions and as an output; 0 where none of them is needed. */
+function usesOf(order: readonly Node[], outputs: readonly Node[]): Int32Array {
+  const uses = new Int32Array(order.length);
+  const isRead = new Uint8Array(order.length);
+  for (const node of outputs) {
+    isRead[node.notes.place] = 1;
+    uses[storage(node).notes.place]++;
   }
-  return order.filter(node => node.op !== 'input' && read.has(node));
+  for (let place = order.length - 1; place >= 0; place--) {
+    const node = order[place];
+    if (isRead[place] === 0) continue;
+    for (let k = 0; k < node.operands.length; k++) {
+      const value = source(node, k);
+      isRead[value.notes.place] = 1;
+      if (node.op !== 'reshape') uses[storage(value).notes.place]++;
+    }
+    // A reshape has no array of its own.
+    if (node.op === 'reshape') uses[place] = 1;
+  }
+  return uses;
 }
 
 /**
  * Results that are not yet in their outputs' buffers. All outputs change at once: where one takes its
  * value from an input's buffer that another overwrites (an exchange), that value is set aside first.
  */
-function copies(
-  graph: Graph,
-  arrays: ReadonlyMap<Node, Float64Array>,
-  buffers: ReadonlyMap<string, Float64Array>,
-): Instruction[] {
-  const moves = graph.outputs
-    .map(({name, node}) => ({source: arrayOf(arrays, node), target: namedBuffer(buffers, name)}))
-    .filter(({source, target}) => source !== target);
+function copies(results: readonly {readonly source: Float64Array; readonly target: Float64Array}[]): Instruction[] {
+  const moves = results.filter(({source: from, target}) => from !== target);
   const overwritten = new Set(moves.map(({target}) => target));
   const aside: Instruction[] = [];
-  const last = moves.map(({source, target}): Instruction => {
-    if (!overwritten.has(source)) return {kernel: copy, operands: [source], out: target};
-    const kept = new Float64Array(source.length);
-    aside.push({kernel: copy, operands: [source], out: kept});
+  const last = moves.map(({source: from, target}): Instruction => {
+    if (!overwritten.has(from)) return {kernel: copy, operands: [from], out: target};
+    const kept = new Float64Array(from.length);
+    aside.push({kernel: copy, operands: [from], out: kept});
     return {kernel: copy, operands: [kept], out: target};
   });
   return [...aside, ...last];
@@ -141,70 +167,37 @@ function namedBuffer(buffers: ReadonlyMap<string, Float64Array>, name: string): 
   return found;
 }
 
-function arrayOf(arrays: ReadonlyMap<Node, Float64Array>, node: Node): Float64Array {
-  const found = arrays.get(node);
-  if (found === undefined)
-    throw new Error(`${node.op} is used before it is computed; is an input missing from the graph's list?`);
-  return found;
-}
-
-/** The nodes whose numbers a node's instruction reads; a repeated scalar beside an array is read in place, not spread out first. */
-function sources(node: Node): readonly Node[] {
-  return node.op === 'binary'
-    ? node.operands.map(operand => (isRepeatedScalar(operand) ? operand.operands[0] : operand))
-    : node.operands;
-}
-
-function isRepeatedScalar(node: Node): boolean {
-  return node.op === 'broadcast' && node.operands[0].size === 1;
-}
-
-function instruction(node: Node, arrays: ReadonlyMap<Node, Float64Array>, out: Float64Array): Instruction {
-  return {
-    kernel: primitiveOf(node).evaluate(node),
-    operands: sources(node).map(source => arrayOf(arrays, source)),
-    out,
-  };
+/** The node whose numbers a node's instruction reads for an operand; a repeated scalar beside an array is read in place, not spread out first. */
+function source(node: Node, k: number): Node {
+  const operand = node.operands[k];
+  return node.op === 'binary' && operand.op === 'broadcast' && operand.operands[0].size === 1
+    ? operand.operands[0]
+    : operand;
 }
 
 /** The node whose array a value lives in: a reshape shows its operand's. */
 function storage(node: Node): Node {
-  return node.op === 'reshape' ? storage(node.operands[0]) : node;
+  let found = node;
+  while (found.op === 'reshape') found = found.operands[0];
+  return found;
 }
 
 /** Hands out arrays for intermediate values, and takes them back after their last use. */
-class MemoryPlan {
-  private readonly uses = new Map<Node, number>();
+class Arrays {
   private readonly free = new Map<number, Float64Array[]>();
   private readonly owned = new Set<Float64Array>();
 
-  constructor(order: readonly Node[], outputs: readonly Node[]) {
-    for (const node of order) for (const source of sources(node)) this.use(storage(source));
-    for (const node of outputs) this.use(storage(node));
-  }
-
-  private use(node: Node): void {
-    this.uses.set(node, (this.uses.get(node) ?? 0) + 1);
-  }
-
-  take(node: Node): Float64Array {
-    const array =
-      this.free.get(node.size)?.pop() ?? newNumbers(node.size, 'a value of a step', 'Take a smaller system.');
+  take(size: number): Float64Array {
+    const array = this.free.get(size)?.pop() ?? newNumbers(size, 'a value of a step', 'Take a smaller system.');
     this.owned.add(array);
     return array;
   }
 
-  /** Counts this node's use of what it reads; a value nobody needs again gives its array back. */
-  release(node: Node, arrays: ReadonlyMap<Node, Float64Array>): void {
-    for (const source of sources(node)) {
-      const value = storage(source);
-      const left = (this.uses.get(value) ?? 0) - 1;
-      this.uses.set(value, left);
-      const array = arrays.get(value);
-      if (left > 0 || array === undefined || !this.owned.delete(array)) continue;
-      const list = this.free.get(array.length);
-      if (list === undefined) this.free.set(array.length, [array]);
-      else list.push(array);
-    }
+  /** Of those that were taken. */
+  give(array: Float64Array): void {
+    if (!this.owned.delete(array)) return;
+    const list = this.free.get(array.length);
+    if (list === undefined) this.free.set(array.length, [array]);
+    else list.push(array);
   }
 }

@@ -81,9 +81,11 @@ export function isLinearIn(outputs: readonly Node[], of: Node, depends: Readonly
 }
 
 /** The same nodes without declared derivatives, for programs that are not differentiated further. */
-export function withoutDeclarations(outputs: readonly Node[]): Node[] {
-  const nodes = topological(outputs);
-  if (!nodes.some(node => node.op === 'declared')) return [...outputs];
+export function withoutDeclarations(
+  outputs: readonly Node[],
+  nodes: readonly Node[] = topological(outputs),
+): readonly Node[] {
+  if (!nodes.some(({op}) => op === 'declared')) return outputs;
   const bare = new Map<Node, Node>();
   const of = (node: Node): Node => bare.get(node) ?? node;
   for (const node of nodes) {
@@ -97,7 +99,10 @@ export function withoutDeclarations(outputs: readonly Node[]): Node[] {
 }
 
 /** The same of a program. */
-export function valuesOf({inputs, outputs}: Graph): Graph {
-  const nodes = withoutDeclarations(outputs.map(({node}) => node));
-  return {inputs, outputs: outputs.map(({name}, i) => ({name, node: nodes[i]}))};
+export function valuesOf(graph: Graph): Graph {
+  const nodes = graph.outputs.map(({node}) => node);
+  const values = withoutDeclarations(nodes);
+  return values === nodes
+    ? graph
+    : {inputs: graph.inputs, outputs: graph.outputs.map(({name}, i) => ({name, node: values[i]}))};
 }

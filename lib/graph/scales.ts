@@ -39,7 +39,8 @@ interface Scaled extends Scale {
   readonly core: Node;
 }
 
-const one: Scale = {constant: 1, factors: []};
+const none: readonly Node[] = [];
+const one: Scale = {constant: 1, factors: none};
 
 /**
  * What a scale may hold: constants whose products, and their products with values, stay far from the ends of the
@@ -49,13 +50,14 @@ const largestExponent = 64;
 const mostFactors = 4;
 
 const isModest = ({constant, factors}: Scale): boolean =>
-  Math.abs(Math.log2(Math.abs(constant))) <= largestExponent && factors.length <= mostFactors;
+  (constant === 1 || Math.abs(Math.log2(Math.abs(constant))) <= largestExponent) && factors.length <= mostFactors;
 
 /** Exactly a power of two: dividing by it rounds nothing. */
 const isPowerOfTwo = (x: number): boolean => Number.isInteger(Math.log2(Math.abs(x)));
 
 /** The part of `all` that is not in `some`, by multiplicity. */
-function without(all: readonly Node[], some: readonly Node[]): Node[] {
+function without(all: readonly Node[], some: readonly Node[]): readonly Node[] {
+  if (all.length === 0 || some.length === 0) return all;
   const left = [...some];
   return all.filter(node => {
     const at = left.indexOf(node);
@@ -138,18 +140,19 @@ class Scales {
     return place;
   }
 
+  /** All scales applied. */
+  private whole(node: Node): Scaled {
+    const {operands} = node;
+    let others: Node[] | undefined;
+    for (let i = 0; i < operands.length; i++) {
+      const operand = this.value(operands[i]);
+      if (operand !== operands[i]) (others ??= operands.slice())[i] = operand;
+    }
+    return {core: others === undefined ? node : rebuild(node, others), constant: 1, factors: none};
+  }
+
   private split(node: Node): Scaled {
-    const whole = (): Scaled => ({
-      core:
-        node.operands.length === 0
-          ? node
-          : rebuild(
-              node,
-              node.operands.map(operand => this.value(operand)),
-            ),
-      ...one,
-    });
-    if (node.dtype !== 'float' || node.operands.some(({dtype}) => dtype !== 'float')) return whole();
+    if (node.dtype !== 'float' || node.operands.some(({dtype}) => dtype !== 'float')) return this.whole(node);
     const known = uniformValue(node);
     if (known !== undefined)
       return known < 0 ? {core: broadcastTo(scalar(-known), node.shape), ...one, constant: -1} : {core: node, ...one};
@@ -158,19 +161,19 @@ class Scales {
       const {core, ...scale} = this.form(first);
       const inside = isOp(node, 'slice') ? withinPart(core, node) : undefined;
       if (inside !== undefined) return this.rescaled(this.form(inside), scale);
-      return node.size <= mostGrowth * first.size ? {core: rebuild(node, [core]), ...scale} : whole();
+      return node.size <= mostGrowth * first.size ? {core: rebuild(node, [core]), ...scale} : this.whole(node);
     }
-    if (isOp(node, 'concat')) return this.together(node) ?? whole();
+    if (isOp(node, 'concat')) return this.together(node) ?? this.whole(node);
     if (isOp(node, 'matMul')) return this.product(node, first, second);
     if (node.op === 'solve' || node.op === 'triangularSolve') {
       const {core, ...scale} = this.form(second);
       return {core: rebuild(node, [this.value(first), core]), ...scale};
     }
     // A scalar is computed once for a whole loop.
-    if (node.size === 1) return whole();
-    if (isOp(node, 'unary')) return this.ofOne(node) ?? whole();
-    if (isOp(node, 'binary')) return this.ofTwo(node, first, second) ?? whole();
-    return whole();
+    if (node.size === 1) return this.whole(node);
+    if (isOp(node, 'unary')) return this.ofOne(node) ?? this.whole(node);
+    if (isOp(node, 'binary')) return this.ofTwo(node, first, second) ?? this.whole(node);
+    return this.whole(node);
   }
 
   /** Parts of one scale, zeros aside. */
@@ -321,7 +324,9 @@ const negated = (x: Node): Node =>
   isOp(x, 'binary') && x.attributes.fn === 'sub' ? sub(x.operands[1], x.operands[0]) : neg(x);
 
 function times(a: Scale, b: Scale): Scale {
-  return {constant: a.constant * b.constant, factors: [...a.factors, ...b.factors]};
+  const factors =
+    a.factors.length === 0 ? b.factors : b.factors.length === 0 ? a.factors : [...a.factors, ...b.factors];
+  return {constant: a.constant * b.constant, factors};
 }
 
 /** Multiples of one value. */
@@ -353,8 +358,9 @@ function withinPart(of: Node, {shape, attributes: {begin, strides}}: Node<'slice
 export function lateScales(outputs: readonly Node[], inputs: readonly Node[] = []): Node[] {
   const order = topological(outputs);
   const uses = new Map<Node, number>();
-  for (const node of [...outputs, ...order.flatMap(({operands}) => operands)])
-    uses.set(node, (uses.get(node) ?? 0) + 1);
+  const use = (node: Node): unknown => uses.set(node, (uses.get(node) ?? 0) + 1);
+  outputs.forEach(use);
+  for (const {operands} of order) operands.forEach(use);
   const scales = new Scales(inputs, uses);
   for (const node of order) scales.form(node);
   return outputs.map(node => scales.value(node));

@@ -14,17 +14,23 @@ export {substitute} from './substitute.js';
  * save work, not trade a small table for a large one. 4096 doubles fit a first-level cache. */
 const foldedSizeLimit = 4096;
 
-export function simplify(graph: Graph): Graph {
-  const outputs = simplifyNodes(
-    graph.outputs.map(output => output.node),
-    graph.inputs,
+export function simplify({inputs, outputs}: Graph): Graph {
+  const nodes = simplifyNodes(
+    outputs.map(({node}) => node),
+    inputs,
   );
-  return {inputs: graph.inputs, outputs: graph.outputs.map((output, i) => ({name: output.name, node: outputs[i]}))};
+  return {inputs, outputs: outputs.map(({name}, i) => ({name, node: nodes[i]}))};
 }
 
-/** Inputs are kept as they are (they are compared by identity, their names may repeat). Linear in the nodes. */
-export function simplifyNodes(outputs: readonly Node[], inputs: readonly Node[] = []): Node[] {
-  const order = topological(outputs);
+/**
+ * Inputs are kept as they are (they are compared by identity, their names may repeat). Linear in the nodes.
+ * @param order all nodes of the outputs, where it is known
+ */
+export function simplifyNodes(
+  outputs: readonly Node[],
+  inputs: readonly Node[] = [],
+  order: readonly Node[] = topological(outputs),
+): Node[] {
   if (isSimple(order)) return [...outputs];
   const canonical = canonicalizer(inputs);
   // Operands first, so that the recursion below goes only through what a constructor has just built.
@@ -57,10 +63,14 @@ export function canonicalizer(inputs: readonly Node[]): (node: Node) => Node {
     if (node.notes.canonicalIn === own || node.op === 'input') return node;
     const done = results.get(node);
     if (done !== undefined) return done;
-    const operands = node.operands.map(canonical);
-    const changed = operands.some((operand, i) => operand !== node.operands[i]);
+    const {operands} = node;
+    let others: Node[] | undefined;
+    for (let i = 0; i < operands.length; i++) {
+      const operand = canonical(operands[i]);
+      if (operand !== operands[i]) (others ??= operands.slice())[i] = operand;
+    }
     // What stood for itself before has nothing to be reduced.
-    const reduced = changed ? rebuild(node, operands) : node.notes.canonicalIn > 0 ? node : reduce(node);
+    const reduced = others !== undefined ? rebuild(node, others) : node.notes.canonicalIn > 0 ? node : reduce(node);
     const result = reduced === node ? interned.of(node) : canonical(reduced);
     if (result === node) node.notes.canonicalIn = own;
     results.set(node, result);

@@ -10,8 +10,14 @@ export function substitute(outputs: readonly Node[], replacements: ReadonlyMap<N
   const results = new Map<Node, Node>(replacements);
   for (const node of topological(outputs)) {
     if (results.has(node)) continue;
-    const operands = node.operands.map(operand => results.get(operand) ?? operand);
-    results.set(node, operands.some((operand, i) => operand !== node.operands[i]) ? rebuild(node, operands) : node);
+    const {operands} = node;
+    let others: Node[] | undefined;
+    for (let i = 0; i < operands.length; i++) {
+      const other = results.get(operands[i]);
+      if (other !== undefined && other !== operands[i]) (others ??= operands.slice())[i] = other;
+    }
+    // What is not changed needs no entry.
+    if (others !== undefined) results.set(node, rebuild(node, others));
   }
   return outputs.map(output => results.get(output) ?? output);
 }

@@ -31,7 +31,7 @@ import type {Runnable} from './runnable.js';
 /** How the steps of a grid are recorded and pulled back. */
 export interface GridSteps extends Required<Pick<Keeping, 'iterations'>> {
   /** Whether they are recorded by what the implicit adjoint needs of them alone (step/kept.ts). */
-  narrow(prepared: Runnable): boolean;
+  narrow(context: StepContext): boolean;
   pull(context: StepContext): TransitionPull;
 }
 
@@ -51,12 +51,26 @@ export function newRecord(prepared: Runnable, expected: number, most = Infinity)
   return new StepRecord(state, beside, expected, most);
 }
 
-/** How steps are recorded for a gradient. */
-function keepsOf(prepared: Runnable, grid: GridSteps | undefined): Keeps | undefined {
+/**
+ * To find what implicit steps leave for a gradient takes about a quarter of the time to the first one of a mechanism:
+ * until so many have been recorded, whole ones are. Both give the same bits.
+ */
+const fewSteps = 256;
+
+/** How steps are recorded for a gradient, within so many bytes. */
+function keepsOf(prepared: Runnable, grid: GridSteps | undefined, memory: number): Keeps | undefined {
   if (grid === undefined) return undefined;
+  const {
+    compiled,
+    options: {plan, grid: along},
+  } = prepared;
   // Steps do not lie on a grid, or states between them are saved.
-  if (prepared.options.plan !== undefined) return prepared.compiled.layers === undefined ? undefined : 'layers';
-  return grid.narrow(prepared) ? 'narrow' : undefined;
+  if (plan !== undefined) return compiled.layers === undefined ? undefined : 'layers';
+  if (!grid.narrow(prepared)) return undefined;
+  const whole = along.steps * rowSize({...prepared, keeps: undefined}) * bytesPerNumber;
+  if (!compiled.implicit || whole > memory || compiled.recorded > fewSteps) return 'narrow';
+  compiled.recorded += along.steps;
+  return compiled.recorded > fewSteps ? 'narrow' : undefined;
 }
 
 /** States that a budget in bytes holds. */
@@ -66,7 +80,7 @@ const roomFor = (memory: number, size: number, least: number): number =>
 /** How steps are kept within so many bytes. @param grid for gradients; tangents need whole steps, and no way back */
 export function keepSteps(memory: number, grid?: GridSteps): Keeping {
   return {
-    keeps: prepared => keepsOf(prepared, grid),
+    keeps: prepared => keepsOf(prepared, grid, memory),
     iterations: grid?.iterations,
     requireMemory(prepared) {
       requireHistoryMemory(prepared);

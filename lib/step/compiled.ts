@@ -81,7 +81,7 @@ export class CompiledStep {
   busy = false;
   /** Steps that the present run takes at least, as far as that is known. */
   expected = 0;
-  /** Steps of grids that were recorded for gradients, while these are few (integrate/adjoints/implicit.ts). */
+  /** Steps of grids that were recorded for gradients, while these are few (integrate/checkpointer.ts). */
   recorded = 0;
   /** Adaptive steps attempted one by one, in all runs. */
   attempts = 0;
@@ -400,7 +400,9 @@ export class CompiledStep {
       if (known.expect !== undefined) this.timed(() => known.expect?.(calls));
       return known;
     }
-    const made = this.timed(() => this.compile(this.ahead(present(build()), isLate), {analysis, extra: extra?.(), calls}));
+    const made = this.timed(() =>
+      this.compile(this.ahead(present(build()), isLate), {analysis, extra: extra?.(), calls}),
+    );
     this.groups.set(key, made);
     return made;
   }

@@ -59,11 +59,14 @@ export function ahead(outputs: readonly Node[], lifetime: Lasting): readonly Nod
 type Buffers = ReadonlyMap<Node, Node<'input'>>;
 
 /** By value that is worth it, the input that stands for it. */
-function buffersFor({outputs}: Graph, lifetime: Lasting, prefix: string): Buffers {
-  const values = ahead(
-    outputs.map(({node}) => node),
-    lifetime,
-  );
+function buffersFor({inputs, outputs}: Graph, lifetime: Lasting, prefix: string): Buffers {
+  // Most programs read nothing that lasts.
+  const values = inputs.some(({attributes: {name}}) => lasts(name, lifetime))
+    ? ahead(
+        outputs.map(({node}) => node),
+        lifetime,
+      )
+    : [];
   return new Map(values.map((node, i) => [node, input(`${prefix}.${i}`, node.shape, node.dtype)]));
 }
 

@@ -2,12 +2,12 @@
 import {expect} from 'chai';
 import fc from 'fast-check';
 import {batch} from '../../lib/graph/batch.js';
-import {full, gather, input, sub, sum, unary} from '../../lib/graph/build.js';
+import {full, gather, input, make, sub, sum, unary} from '../../lib/graph/build.js';
 import {colorColumns} from '../../lib/graph/coloring.js';
 import {orZeros, pullback, pushforward} from '../../lib/graph/differentiate.js';
 import type {Key} from '../../lib/graph/key.js';
 import {programKey, sameKey} from '../../lib/graph/key.js';
-import type {Graph, Node} from '../../lib/graph/node.js';
+import type {Graph, Node, Op} from '../../lib/graph/node.js';
 import {topological} from '../../lib/graph/node.js';
 import {primitives} from '../../lib/graph/primitives/index.js';
 import {simplify, simplifyNodes, substitute} from '../../lib/graph/simplify.js';
@@ -219,10 +219,8 @@ function program2({outputs}: Program): Node[] {
     else {
       const operands = node.operands.map(operand => copies.get(operand) ?? operand);
       const {fn} = node.attributes as {fn?: string};
-      copies.set(node, {
-        ...node,
-        operands: node.op === 'binary' && (fn === 'add' || fn === 'mul') ? operands.reverse() : operands,
-      });
+      const exchanged = node.op === 'binary' && (fn === 'add' || fn === 'mul') ? operands.reverse() : operands;
+      copies.set(node, make<Op>(node.op, exchanged, node.attributes, node.shape, node.dtype));
     }
   }
   return outputs.map(node => copies.get(node) ?? node);
@@ -270,10 +268,11 @@ describe('graph: keys', () => {
       graph.outputs.forEach(({node}, k) => {
         const replaced = (variant: Node): void =>
           add({...graph, outputs: graph.outputs.map((output, i) => (i === k ? {...output, node: variant} : output))});
-        replaced({...node, dtype: 'bool'});
-        replaced({...node, shape: [...node.shape, 1]});
-        for (const [name, value] of Object.entries(node.attributes) as [string, unknown][])
-          replaced({...node, attributes: {...node.attributes, [name]: changed(value)}} as Node);
+        const {op, operands, attributes, shape, dtype} = node;
+        replaced(make<Op>(op, operands, attributes, shape, 'bool'));
+        replaced(make<Op>(op, operands, attributes, [...shape, 1], dtype));
+        for (const [name, value] of Object.entries(attributes) as [string, unknown][])
+          replaced(make<Op>(op, operands, {...attributes, [name]: changed(value)} as typeof attributes, shape, dtype));
         add({...graph, outputs: graph.outputs.map((output, i) => (i === k ? {...output, name: 'renamed'} : output))});
       });
     });

@@ -377,9 +377,7 @@ function executableIn(
 }
 
 function viewsOf(memory: WebAssembly.Memory, buffers: Layout['buffers']): Map<string, Float64Array> {
-  return new Map(
-    [...buffers].map(([name, {address, size}]) => [name, new Float64Array(memory.buffer, address, size)]),
-  );
+  return new Map([...buffers].map(([name, {address, size}]) => [name, new Float64Array(memory.buffer, address, size)]));
 }
 
 /** A memory for programs that are not compiled yet. */
