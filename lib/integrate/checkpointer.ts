@@ -53,7 +53,7 @@ export function newRecord(prepared: Runnable, expected: number, most = Infinity)
 
 /**
  * To find what implicit steps leave for a gradient takes about a quarter of the time to the first one of a mechanism:
- * until so many have been recorded, whole ones are. Both give the same bits.
+ * until so many have been recorded, whole ones are. Both give the same bits in double precision.
  */
 const fewSteps = 256;
 
@@ -68,7 +68,7 @@ function keepsOf(prepared: Runnable, grid: GridSteps | undefined, memory: number
   if (plan !== undefined) return compiled.layers === undefined ? undefined : 'layers';
   if (!grid.narrow(prepared)) return undefined;
   const whole = along.steps * rowSize({...prepared, keeps: undefined}) * bytesPerNumber;
-  if (!compiled.implicit || whole > memory || compiled.recorded > fewSteps) return 'narrow';
+  if (!compiled.implicit || compiled.isSingle || whole > memory || compiled.recorded > fewSteps) return 'narrow';
   compiled.recorded += along.steps;
   return compiled.recorded > fewSteps ? 'narrow' : undefined;
 }

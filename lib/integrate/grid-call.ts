@@ -42,6 +42,8 @@ function isPlain(prepared: Runnable): boolean {
   if (plan !== undefined || grid.backwards === true || grid.steps === 0 || !savesAll(saved, grid.steps)) return false;
   if (traced.functions.touching !== undefined || redundancy.regularization > 0) return false;
   if (compiled.derived.parameters.length > 0) return false;
+  // What an iteration is made of is told by compiled programs.
+  compiled.expected = Infinity;
   const stepper = new Stepper(prepared, new Float64Array(traced.state.size), false, newton.jacobian === 'by-cost');
   return stepper.alike !== undefined;
 }

@@ -97,7 +97,12 @@ export function visitExpressions(
     if (seen.has(e)) return;
     seen.add(e);
     visit(e);
-    for (const child of children(e)) walk(child);
+    // By kind, without a list of the branches: every expression of every loop is met here.
+    if (e.kind === 'binary') {
+      walk(e.a);
+      walk(e.b);
+    } else if (e.kind === 'unary') walk(e.x);
+    else if (e.kind !== 'load' && e.kind !== 'constant') for (const child of children(e)) walk(child);
   };
   for (const {assignments} of pieces) {
     for (let i = from; i < assignments.length; i++) {

@@ -5,6 +5,7 @@
 import type {Node} from '../../graph/node.js';
 import type {Access} from './access.js';
 import {double} from './format.js';
+import type {Loop} from './fuse.js';
 import {visitExpressions} from './fuse.js';
 import {Held} from './held.js';
 import type {Lowered, Step} from './lower.js';
@@ -204,26 +205,18 @@ class Placing {
  */
 function mayOverwrite(step: Step, written: Node, read: Node): boolean {
   if (step.kind !== 'loop' || written.size !== read.size) return false;
-  const {nest, built} = step;
+  const {nest} = step;
   if (
     step.writes.has(read)
     || nest.roots.some(root => root.node === written && (root.clear || root.combine !== 'store'))
   )
     return false;
-  const pieces = built.pieces.map(piece => {
-    const loads: Access[] = [];
-    let scattered = false;
-    visitExpressions({pieces: [piece]}, e => {
-      if (e.kind === 'load' && e.of === read) loads.push(e.access);
-      else if ((e.kind === 'lookup' || e.kind === 'loadAt') && e.of === read) scattered = true;
-    });
-    return {
-      sizes: piece.sizes,
-      loads,
-      scattered,
-      stores: piece.assignments.filter(({root}) => root.node === written).map(({target}) => target),
-    };
-  });
+  const pieces = readsOf(step).map(({sizes, loads, scattered, stores}) => ({
+    sizes,
+    loads: loads.get(read) ?? [],
+    scattered: scattered.has(read),
+    stores: stores.get(written) ?? [],
+  }));
   // The pieces of one axis follow each other; those of several may take turns.
   const inOrder = nest.axes.length <= 1;
   return pieces.every(
@@ -238,6 +231,41 @@ function mayOverwrite(step: Step, written: Node, read: Node): boolean {
         );
       }),
   );
+}
+
+/** Where a piece of a loop reads and writes, by value. */
+interface PieceReads {
+  readonly sizes: readonly number[];
+  readonly loads: ReadonlyMap<Node, readonly Access[]>;
+  /** What it looks up anywhere. */
+  readonly scattered: ReadonlySet<Node>;
+  readonly stores: ReadonlyMap<Node, readonly Access[]>;
+}
+
+/** Each loop is gone through once, whatever number of values may be overwritten there. */
+const reads = new WeakMap<Loop, readonly PieceReads[]>();
+
+function readsOf(loop: Loop): readonly PieceReads[] {
+  let found = reads.get(loop);
+  if (found === undefined) {
+    found = loop.built.pieces.map(piece => {
+      const [loads, stores] = [new Map<Node, Access[]>(), new Map<Node, Access[]>()];
+      const scattered = new Set<Node>();
+      const add = (to: Map<Node, Access[]>, node: Node, access: Access): void => {
+        const list = to.get(node);
+        if (list === undefined) to.set(node, [access]);
+        else list.push(access);
+      };
+      visitExpressions({pieces: [piece]}, e => {
+        if (e.kind === 'load') add(loads, e.of, e.access);
+        else if (e.kind === 'lookup' || e.kind === 'loadAt') scattered.add(e.of);
+      });
+      for (const {root, target} of piece.assignments) add(stores, root.node, target);
+      return {sizes: piece.sizes, loads, scattered, stores};
+    });
+    reads.set(loop, found);
+  }
+  return found;
 }
 
 function sameAccess(a: Access, b: Access): boolean {

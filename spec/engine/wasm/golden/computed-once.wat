@@ -14,7 +14,7 @@
     (local.set 4
       (i32.const 5))
     (loop  ;; label = @1
-      (f64.store offset=16
+      (f64.store offset=112
         (local.get 2)
         (local.tee 3
           (f64.add
@@ -43,12 +43,12 @@
     (local.set 0
       (i32.const 0))
     (loop  ;; label = @1
-      (v128.store offset=112
+      (v128.store offset=64
         (local.get 0)
         (f64x2.mul
-          (v128.load offset=64
-            (local.get 0))
           (v128.load offset=16
+            (local.get 0))
+          (v128.load offset=112
             (local.get 0))))
       (br_if 0 (;@1;)
         (i32.lt_u
@@ -57,10 +57,10 @@
               (local.get 0)
               (i32.const 16)))
           (i32.const 32))))
-    (f64.store offset=112
+    (f64.store offset=64
       (local.get 0)
       (f64.mul
-        (f64.load offset=64
-          (local.get 0))
         (f64.load offset=16
+          (local.get 0))
+        (f64.load offset=112
           (local.get 0))))))
