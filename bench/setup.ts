@@ -8,10 +8,13 @@ import {spawnSync} from 'node:child_process';
 import {existsSync, readFileSync} from 'node:fs';
 import {fileURLToPath, pathToFileURL} from 'node:url';
 import * as tf from '@tensorflow/tfjs';
+import type * as lib from '../lib/index.js';
+import type * as models from '../models/index.js';
+import type * as robots from '../models/robots/index.js';
 
-type Lib = typeof import('../lib/index.js');
-type Models = typeof import('../models/index.js');
-type Robots = typeof import('../models/robots/index.js');
+type Lib = typeof lib;
+type Models = typeof models;
+type Robots = typeof robots;
 type Vector = readonly [number, number, number];
 
 /** The checkout that is measured, and the one whose files a case reads. */
@@ -151,7 +154,7 @@ function forces({lib}: Parts, count: number): void {
 
 function network({lib}: Parts): void {
   const sizes = [2, 64, 64, 2];
-  const params = Object.fromEntries(
+  const params = Object.fromEntries<number[][] | Float64Array>(
     sizes.slice(1).flatMap((to, i) => [
       [
         `w${i}`,
@@ -161,7 +164,7 @@ function network({lib}: Parts): void {
     ]),
   );
   const system = lib.ode(({y, params: all}) => {
-    let x = y;
+    let x: tf.Tensor = y;
     for (let i = 0; i < 3; i++) {
       x = tf.add(tf.matMul(x as tf.Tensor2D, all[`w${i}`] as tf.Tensor2D), all[`b${i}`] as tf.Tensor);
       if (i < 2) x = tf.tanh(x);

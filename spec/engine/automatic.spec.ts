@@ -9,7 +9,7 @@ import {full, input, mul, sub} from '../../lib/graph/build.js';
 import {namedGraph} from '../../lib/graph/named-graph.js';
 import {implicitMidpoint, mechanics, simulate} from '../../lib/index.js';
 import {graphs} from '../graph/programs.js';
-import {runs} from '../graph/choices.js';
+import {runs} from '../property.js';
 import {compare, fill} from './wasm/agreement.js';
 
 const isCompiled = (executable: Executable): boolean => routinesOf(executable) !== undefined;
