@@ -37,7 +37,11 @@ async function connection(given: Given): Promise<QueueConnection> {
       'No server was given for the queue: use --server redis://host:port or postgres://host/database, or set STIFFGRAD_SERVER, with user and password, in the environment.',
     );
   const ca = text(given, 'ca');
-  return {url, ...(ca === undefined ? {} : {tls: {ca: await readFile(ca, 'utf8')}})};
+  if (ca === undefined) return {url};
+  const certificate = await readFile(ca, 'utf8').catch((error: Error) => {
+    throw new Usage(`--ca: ${ca} cannot be read: ${error.message}.`);
+  });
+  return {url, tls: {ca: certificate}};
 }
 
 export async function sweep(given: Given, out: Out): Promise<number> {

@@ -87,7 +87,7 @@ class Coordinator {
       events.on('failed', ({failedReason, jobId}) => this.#heard(jobId, broken(failedReason)));
       events.on('progress', ({data, jobId}) => {
         const one = this.#waiting.get(jobId);
-        if (one !== undefined) context.progress(one.job, (data as {value?: unknown}).value);
+        if (one !== undefined) context.progress(one.job, (data as {value?: unknown} | null | undefined)?.value);
       });
       const looking = setInterval(() => void this.#look(), Math.min(500 * this.#recheck, longestTimer));
       const onAbort = (): void => {

@@ -103,7 +103,10 @@ export class S3Texts implements Texts {
 
   async has(name: string): Promise<boolean> {
     return this.#ask(async (s3, client) => {
-      const found = await absentAs(undefined, client.send(new s3.HeadObjectCommand(this.#key(name))));
+      // Of its first byte: what a HEAD answers does not tell a missing bucket from a missing object.
+      const request = new s3.GetObjectCommand({...this.#key(name), Range: 'bytes=0-0'});
+      const found = await absentAs(undefined, client.send(request));
+      await found?.Body?.transformToString('utf-8');
       return found !== undefined;
     }, 'cannot be reached');
   }

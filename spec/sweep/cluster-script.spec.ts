@@ -62,7 +62,7 @@ describe('scripts of clusters', () => {
         expect(words.slice(3, 6)).to.deep.equal([named(name), '--index', '<JOB_COMPLETION_INDEX>']);
         expect(script).to.match(/\n {2}name: [a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\n/);
         // Unprintable characters would be no YAML.
-         
+
         expect(script).not.to.match(/[\u0000-\u0008\u000b-\u001f\u007f-\u0084\u0086-\u009f\ufffe\uffff]/);
       }),
     );

@@ -15,7 +15,9 @@ import {
   type QueueConnection,
   type Sweep,
 } from '../../sweep/index.js';
-import {clientOptions} from '../../sweep/queue.js';
+import {bullmqPackage} from '../../sweep/bullmq-package.js';
+import {clientOptions, queued} from '../../sweep/queue.js';
+import {findTask, jobOf} from '../../sweep/task.js';
 import {root} from '../package/sources.js';
 import {
   certificate,
@@ -111,6 +113,71 @@ describe('a queue in PostgreSQL', function () {
         expect(causes).to.deep.equal(['thrown', 'exited']);
       } finally {
         await worker.close();
+      }
+    });
+
+    it('a message of another program runs nothing, and the worker goes on', async () => {
+      const connection = {url: url()};
+      const store = path.join(place, 'foreign');
+      const {Queue, backend} = await bullmqPackage(connection);
+      const queue = new Queue('foreign', {connection: clientOptions(connection)}, backend);
+      const worker = await startWorker({connection, tasks, store, queue: 'foreign', workers: 1});
+      try {
+        const unmarked = jobOf(await findTask({module: new URL('./tasks/swing.ts', import.meta.url)}), {x: 1}, 0);
+        const {name, ...good} = {
+          ...queued(jobOf(await findTask({module, export: 'square'}), {x: 1}, 0), 0, 1),
+          name: 'x',
+        };
+        const messages = [
+          queued(unmarked, 0, 1),
+          {...good, attempts: {}},
+          {...good, task: {...good.task, module: 'node_modules/esbuild/lib/main.js', export: 'build'}},
+          {...good, task: {...good.task, hashed: false}},
+          ...[null, 5, 'x', [], {}, {...good, task: null}, {...good, case: '[1]'}, {...good, seed: 1e308}],
+        ];
+        for (const [i, message] of messages.entries()) {
+          const jobId = i === 0 ? unmarked.name : `${name}-${i}`;
+          await queue.add('x', message, {jobId, removeOnComplete: true});
+        }
+        // One worker takes them in their order: when this case is done, all others have been seen.
+        const engine = bullmq({connection, queue: 'foreign'});
+        const run = await sweep({task: {module, export: 'square'}, cases: [{x: 5}], store, engine});
+        expect(run).to.include({done: 1, failed: 0});
+        const failed = await queue.getFailed();
+        expect(failed).to.have.length(messages.length);
+        for (const {failedReason} of failed) expect(failedReason).to.match(/^refused: /);
+        expect(await run.store.status()).to.deep.equal({done: 1, failed: 0, causes: {}});
+      } finally {
+        await worker.close();
+        await queue.close();
+      }
+    });
+
+    it("what a worker of another program answers is a failure of the case, in the sweep's store", async () => {
+      const connection = {url: url()};
+      const {Worker, backend} = await bullmqPackage(connection);
+      const answers = [undefined, null, 'hello', {}, {kind: 'failed'}];
+      for (const [i, answer] of answers.entries()) {
+        const queue = `answers-${i}`;
+        const foreign = new Worker(
+          queue,
+          () => Promise.resolve(answer),
+          {connection: clientOptions(connection)},
+          backend,
+        );
+        const run = await sweep({
+          task: {module, export: 'square'},
+          cases: [{x: i}],
+          store: path.join(place, 'answers'),
+          engine: bullmq({connection, queue}),
+          attempts: {lost: 2},
+        });
+        await foreign.close();
+        expect(run).to.include({done: 0, failed: 1});
+        for await (const {attempt, cause, error} of run.failures()) {
+          expect({attempt, cause}).to.deep.equal({attempt: 2, cause: 'lost'});
+          expect(error.message).to.include('another program takes jobs from this queue');
+        }
       }
     });
 

@@ -104,6 +104,15 @@ describe('a store in an object store', function () {
     expect(await code(open(0, 's3://other').accept(job, '1', 0))).to.match(
       /^store-refused .*NoSuchBucket.*bucket's name/,
     );
+    for (const ask of [() => open(0, 's3://other').has(job.name), () => open(0, 's3://other').status()])
+      expect(await code(ask())).to.match(/^store-refused .*NoSuchBucket/);
+    for (const isThere of [true, false]) {
+      const address = `s3://results/there-${isThere}`;
+      if (isThere) await open(0, address).accept(job, '1', 0);
+      expect(await open(0, address).has(job.name)).to.equal(isThere);
+      const end = await collect(open(0, address), path.join(place, 'there.jsonl')).catch((e: OptionError) => e.code);
+      expect(end).to.equal(isThere ? 1 : 'no-store');
+    }
     const stranger = openStore('s3://results', {s3: {endpoint, credentials: {accessKeyId: 'x', secretAccessKey: 'y'}}});
     expect(await code(stranger.status())).to.match(/^store-refused .*InvalidAccessKeyId.*credentials/);
     expect(() => openStore('s3://')).to.throw(OptionError, 's3://bucket/prefix');
