@@ -1,15 +1,17 @@
 /** What each command does: results to the terminal and to files. A command gives its exit code: 0 done, 1 something is wrong with the model or its fit. */
 import {mkdir, readdir, writeFile} from 'node:fs/promises';
+import {existsSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import path from 'node:path';
-import {integrationOptions} from '../lib/checks.js';
 import {simulate as simulateSystem, type AnyTrajectory} from '../lib/index.js';
 import {animate, plot} from '../plot/index.js';
-import {identify as identifyParameters, readTable} from '../training/index.js';
+import {identify as identifyParameters} from '../training/index.js';
 import {checkModel} from './check/check.js';
 import {shellWord} from '../lib/text.js';
-import {measured} from './measured.js';
-import {loadModel, type ModelFile} from './model.js';
+import {loadModel} from './model.js';
+import type {ModelFile} from './model-file.js';
+import {runOptions} from './options.js';
+import {problemOf, recordOf} from './problem.js';
 import {runPage} from './run-page.js';
 import {filesOf, templates, type TemplateName} from './templates.js';
 import {Usage} from './usage.js';
@@ -35,11 +37,9 @@ function argument({positionals}: Given, place: number, what: string): string {
   return given;
 }
 
-/** A file whole, its folder too. */
-async function save(file: string, content: string): Promise<void> {
-  await mkdir(path.dirname(path.resolve(file)), {recursive: true});
-  await writeFile(file, content);
-}
+/** The version of this package. */
+export const packageVersion = (): string =>
+  (createRequire(import.meta.url)('stiffgrad/package.json') as {version: string}).version;
 
 export async function newProject(given: Given, out: Out): Promise<number> {
   const folder = argument(given, 0, 'a folder for the project');
@@ -51,13 +51,15 @@ export async function newProject(given: Given, out: Out): Promise<number> {
     throw new Usage(`${folder} cannot be read: ${error.message}. Choose another name.`);
   });
   if (there.length > 0) throw new Usage(`${folder} is not empty: choose another name.`);
-  const {version} = createRequire(import.meta.url)('stiffgrad/package.json') as {version: string};
   const name = path
     .basename(path.resolve(folder))
     .toLowerCase()
     .replace(/[^a-z0-9-]+/g, '-');
-  const files = filesOf(template as TemplateName, name, option(given, 'from') ?? `^${version}`);
-  for (const [file, content] of Object.entries(files)) await save(path.join(folder, file), content);
+  const files = filesOf(template as TemplateName, name, option(given, 'from') ?? `^${packageVersion()}`);
+  for (const [file, content] of Object.entries(files)) {
+    await mkdir(path.dirname(path.resolve(folder, file)), {recursive: true});
+    await writeFile(path.join(folder, file), content);
+  }
   out.json({folder, template, files: Object.keys(files)});
   out.text(`${folder} has ${Object.keys(files).join(', ')}.\n\n  cd ${shellWord(folder)} && npm install && npm start`);
   return 0;
@@ -65,39 +67,26 @@ export async function newProject(given: Given, out: Out): Promise<number> {
 
 export async function identify(given: Given, out: Out): Promise<number> {
   const model = await loadModel(argument(given, 0, 'a model, such as model.ts'));
-  const table = await readTable(argument(given, 1, 'a record, such as record.csv'), model.table);
-  const {
-    system,
-    initial,
-    parameters,
-    options: {dt, events},
-  } = model;
-  if (parameters === undefined)
-    throw new Usage(
-      'The model has no parameters to identify: add parameters: {k: positive(1)} to its default export, with positive, free or bounded of stiffgrad/training.',
-    );
+  const record = argument(given, 1, 'a record, such as record.csv');
+  if (!existsSync(record)) throw new Usage(`There is no file ${record}.`);
   const fit = await identifyParameters({
-    system,
-    initial: initial,
-    parameters,
-    ...integrationOptions(model.options),
-    dt,
-    events,
-    data: measured(model, table),
-    inputs: model.inputs?.(table),
-    observe: model.observe,
+    ...problemOf(model, await recordOf(model, record)),
     onProgress: ({iteration, cost}) => out.progress(`iteration ${iteration}, cost ${cost.toPrecision(6)}`),
   });
   const report = option(given, 'report');
-  if (report !== undefined) await fit.report(report);
+  if (report !== undefined) await fit.report(report, {fits: unitsOf(fit, model)});
   out.json({...fit.toJSON(), report});
   out.text(`${String(fit)}${report === undefined ? '' : `\n\n${report} shows the fit.`}`);
   return fit.converged ? 0 : 1;
 }
 
+/** The unit of time for each series of a fit. */
+const unitsOf = ({rmse}: {readonly rmse: object}, {timeUnit}: ModelFile): {[series: string]: {timeUnit: string}} =>
+  timeUnit === undefined ? {} : Object.fromEntries(Object.keys(rmse).map(name => [name, {timeUnit}]));
+
 /** The run of a model, whole or as far as it came. */
 const runOf = ({system, initial, options}: ModelFile): AnyTrajectory =>
-  simulateSystem(system, initial as never, {...options, throw: false} as never);
+  simulateSystem(system, initial as never, {...runOptions(options), throw: false} as never);
 
 function csvOf(run: AnyTrajectory): string {
   const t = run.values('t');
@@ -127,12 +116,12 @@ export async function simulate(given: Given, out: Out): Promise<number> {
   const write = async (name: string, content: () => string): Promise<void> => {
     const file = option(given, name);
     if (file === undefined) return;
-    await save(file, content());
+    await writeFile(file, content());
     written.push(file);
   };
   await write('csv', () => csvOf(run));
-  await write('plot', () => plot(run));
-  await write('animate', () => animate(run, {params: model.options.params as never}).html());
+  await write('plot', () => plot(run, {timeUnit: model.timeUnit}));
+  await write('animate', () => animate(run, {params: model.options.params as never, timeUnit: model.timeUnit}).html());
   out.json({...run.toJSON(), files: written});
   out.text([String(run), ...run.warnings, ...written.map(file => `wrote ${file}`)].join('\n'));
   return ended(run);
@@ -159,7 +148,7 @@ export async function report(given: Given, out: Out): Promise<number> {
   const model = await loadModel(file);
   const run = runOf(model);
   const {html, left} = runPage(path.basename(file), model, run);
-  await save(page, html);
+  await writeFile(page, html);
   out.json({...run.toJSON(), report: page, left});
   out.text(`${String(run)}\nwrote ${page}`);
   return ended(run);

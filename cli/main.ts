@@ -3,12 +3,15 @@
  * npx stiffgrad: projects, fits, runs and checks of models from the terminal. Arguments are read by node:util's parseArgs;
  * results go to standard output, progress and errors to standard error.
  */
-import {realpathSync} from 'node:fs';
+import {realpathSync, statSync} from 'node:fs';
+import path from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {parseArgs} from 'node:util';
 import * as tf from '@tensorflow/tfjs';
+import {nearestName} from '../lib/checks.js';
 import {StiffgradError} from '../lib/index.js';
-import {check, identify, newProject, report, simulate, type Given, type Out} from './commands.js';
+import {check, identify, newProject, packageVersion, report, simulate, type Given, type Out} from './commands.js';
+import {placeOf} from './loaded.js';
 import {sweep, worker} from './sweep.js';
 import {Usage} from './usage.js';
 
@@ -23,6 +26,8 @@ interface Command {
   readonly options: {readonly [name: string]: string};
   /** Options without a text. */
   readonly flags?: {readonly [name: string]: string};
+  /** Options that name a file to be written. */
+  readonly files?: readonly string[];
 }
 
 const commands: {readonly [name: string]: Command} = {
@@ -44,6 +49,7 @@ const commands: {readonly [name: string]: Command} = {
     usage: 'identify <model.ts> <record.csv> [--report page.html]',
     what: "finds a model's parameters from a record, with their standard errors",
     options: {report: 'file for a page that shows the fit'},
+    files: ['report'],
   },
   simulate: {
     run: simulate,
@@ -55,6 +61,7 @@ const commands: {readonly [name: string]: Command} = {
       plot: 'file for a plot over time',
       animate: 'file for a page with a player',
     },
+    files: ['csv', 'plot', 'animate'],
   },
   check: {
     run: check,
@@ -69,6 +76,7 @@ const commands: {readonly [name: string]: Command} = {
     usage: 'report <model.ts> [--output page.html]',
     what: 'runs a model and shows it on a page: series, phases, matrix, motion',
     options: {output: 'file for the page; default run.html'},
+    files: ['output'],
   },
   sweep: {
     run: sweep,
@@ -87,6 +95,7 @@ const commands: {readonly [name: string]: Command} = {
       to: 'for collect: file.jsonl, file.csv or file.parquet',
       versions: 'for collect and prune: the versions of tasks to write or keep, separated by commas',
     },
+    files: ['page', 'to'],
     flags: {
       failures: 'for prune: also remove failures, so that their cases are tried again',
       'on-queue': 'distribute the cases through the queue of --server or STIFFGRAD_SERVER',
@@ -117,7 +126,7 @@ ${Object.values(commands)
   .map(({usage, what}) => `  stiffgrad ${usage}\n      ${what}`)
   .join('\n')}
 
-Every command takes --json (its result as one JSON object) and --help. Exit codes: 0 done; 1 the model or its fit is wrong;
+Every command takes --json (its result as one JSON object) and --help; stiffgrad --version prints the version. Exit codes: 0 done; 1 the model or its fit is wrong;
 2 wrong usage; 3 a run ended with an error.
 
 A model is a file with one default export:
@@ -148,6 +157,10 @@ export async function main(
     write.out(help);
     return name === undefined ? 2 : 0;
   }
+  if (name === '--version' || name === '-v' || name === 'version') {
+    write.out(packageVersion());
+    return 0;
+  }
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   // tfjs advertises its native backend on the first use of another. Results are the same here with either, and what a command prints is to be read by programs.
   tf.enableProdMode();
@@ -155,15 +168,16 @@ export async function main(
   try {
     if (command === undefined)
       throw new Usage(
-        `There is no command '${name}'; choose one of ${Object.keys(commands).join(', ')}. See stiffgrad --help.`,
+        `There is no command '${name}'; choose one of ${Object.keys(commands).join(', ')}.${suggestion(nearestName(name, Object.keys(commands)))} See stiffgrad --help.`,
       );
-    const given = parsed(command, rest);
-    if (given.values.help === true) {
+    if (rest.some(word => word === '--help' || word === '-h')) {
       write.out(helpOf(command));
       return 0;
     }
+    const given = parsed(name, command, rest);
     json = given.values.json === true;
     refuseMore(name, command, given);
+    refuseMissingFolders(command, given);
     return await command.run(given, {
       text: lines => {
         if (!json) write.out(lines);
@@ -205,18 +219,55 @@ function refuseMore(name: string, {most, more, usage}: Command, {positionals}: G
   );
 }
 
-function parsed({flags, options}: Command, args: readonly string[]): Given {
-  try {
-    const texts = Object.fromEntries(Object.keys(options).map(name => [name, {type: 'string'} as const]));
-    const bare = Object.fromEntries(Object.keys(flags ?? {}).map(name => [name, {type: 'boolean'} as const]));
-    const {positionals, values} = parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {...texts, ...bare, json: {type: 'boolean'}, help: {type: 'boolean', short: 'h'}},
-    });
-    return {positionals, values: values};
-  } catch (error) {
-    throw new Usage((error as Error).message);
+/** @throws Usage where an option is unknown, lacks its text, has one that it does not take, or is given twice */
+function parsed(name: string, {flags = {}, options}: Command, args: readonly string[]): Given {
+  const bare = {...flags, json: '', help: ''};
+  const type = (names: object, kind: 'string' | 'boolean'): {[option: string]: {type: 'string' | 'boolean'}} =>
+    Object.fromEntries(Object.keys(names).map(option => [option, {type: kind}]));
+  const {positionals, values, tokens} = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+    options: {...type(options, 'string'), ...type(bare, 'boolean')},
+  });
+  const known = Object.keys({...options, ...bare});
+  const seen = new Set<string>();
+  const refuse = (what: string): never => {
+    throw new Usage(`${what} See stiffgrad ${name} --help.`);
+  };
+  for (const token of tokens) {
+    if (token.kind !== 'option') continue;
+    const {name: option, rawName, value} = token;
+    if (!known.includes(option)) {
+      const nearest = nearestName(option, known);
+      refuse(`${name} has no option '${rawName}'.${suggestion(nearest === undefined ? undefined : `--${nearest}`)}`);
+    }
+    if (seen.has(option)) refuse(`${rawName} is given twice; give it once.`);
+    seen.add(option);
+    if (Object.hasOwn(options, option) && (value === undefined || value === ''))
+      refuse(`${rawName} needs a text: ${options[option]}.`);
+    if (Object.hasOwn(bare, option) && value !== undefined)
+      refuse(`${rawName} takes no text, and has no use for '${value}'.`);
+  }
+  return {positionals, values};
+}
+
+const suggestion = (nearest: string | undefined): string =>
+  nearest === undefined ? '' : ` Did you mean '${nearest}'?`;
+
+/** A folder that is not there is a misspelling more often than a wish; and it is told before anything is computed. */
+function refuseMissingFolders({files = []}: Command, {values}: Given): void {
+  for (const option of files) {
+    const file = values[option];
+    if (typeof file !== 'string') continue;
+    const folder = path.dirname(path.resolve(file));
+    if (!statSync(folder, {throwIfNoEntry: false})?.isDirectory())
+      throw new Usage(
+        `There is no folder ${path.dirname(file)} for --${option} ${file}: create it, or correct the path.`,
+      );
+    if (statSync(file, {throwIfNoEntry: false})?.isDirectory())
+      throw new Usage(`--${option} ${file} is a folder: name a file.`);
   }
 }
 
@@ -226,7 +277,8 @@ if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLTo
       process.exitCode = code;
     },
     (error: unknown) => {
-      console.error(error);
+      // Neither a wrong usage nor an error of the library: a function of the model threw it, or it is a fault of ours.
+      console.error(error instanceof Error ? `${error.name}: ${error.message}${placeOf(error)}` : error);
       process.exitCode = 3;
     },
   );

@@ -1,6 +1,6 @@
 /** What of a table was measured: as a model's file says, or its columns of the usual names. */
 import type {IdentificationProblem, Table} from '../training/index.js';
-import type {ModelFile} from './model.js';
+import type {ModelFile} from './model-file.js';
 import {Usage} from './usage.js';
 
 /** @throws Usage where the model does not say and the columns' names do not */

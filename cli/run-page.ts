@@ -2,27 +2,32 @@
 import {htmlPage, markup, verbatim, type Markup} from '../lib/markup.js';
 import type {AnyTrajectory} from '../lib/index.js';
 import {animate, energyPlot, figure, jacobianPattern, phasePortrait, plot, sparsityPlot} from '../plot/index.js';
-import type {ModelFile} from './model.js';
+import type {ModelFile} from './model-file.js';
+import {runOptions} from './options.js';
 
 /** @returns the page, and a sentence for each picture that this model has not */
 export function runPage(
   title: string,
-  {system, initial, options}: ModelFile,
+  {system, initial, options, timeUnit}: ModelFile,
   run: AnyTrajectory,
 ): {readonly html: string; readonly left: readonly string[]} {
   const pictures: [string, () => string][] = [
-    ['Over time', () => plot(run)],
+    ['Over time', () => plot(run, {timeUnit})],
     ['Phase portrait', () => phasePortrait(run)],
-    ['Energy', () => energyPlot(run)],
+    ['Energy', () => energyPlot(run, {timeUnit})],
     [
       "The step's matrix",
       () => {
-        const pattern = jacobianPattern(system, initial as never, {...options, steps: 1, t1: undefined} as never);
+        const pattern = jacobianPattern(
+          system,
+          initial as never,
+          {...runOptions(options), steps: 1, t1: undefined} as never,
+        );
         if (pattern.n === 1) throw new Error('it is one number, which has no pattern.');
         return sparsityPlot(pattern);
       },
     ],
-    ['Motion', () => animate(run, {params: options.params as never}).strip()],
+    ['Motion', () => animate(run, {params: options.params as never, timeUnit}).strip()],
   ];
   const shown: Markup[] = [];
   const left: string[] = [];

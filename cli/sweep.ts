@@ -15,7 +15,7 @@ import {
   type SweepOptions,
   type SweepProgress,
 } from '../sweep/index.js';
-import {loadModule} from '../sweep/load-module.js';
+import {loaded} from './loaded.js';
 import type {Given, Out} from './commands.js';
 import {Usage} from './usage.js';
 
@@ -58,10 +58,7 @@ export async function sweep(given: Given, out: Out): Promise<number> {
       `sweep takes one file, and has no use for '${second}'; before a store's folder it takes one of ${Object.keys(verbs).join(', ')}.`,
     );
   if (text(given, 'script') !== undefined) return script(first, given, out);
-  const {default: options} = await loadModule(first).catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    throw new Usage(`${first} cannot be loaded: ${(error as Error).message}`);
-  });
+  const {default: options} = await loaded(first);
   if (typeof options !== 'object' || options === null || !('task' in options))
     throw new Usage(`${first} has no sweep: it should have export default {task, cases, store}.`);
   return run(options as SweepOptions, given, out);

@@ -95,7 +95,8 @@ const by = id => document.getElementById(id);
 function show() {
   const l = Number(by('length').value);
   const {trajectory, pullback} = simulate.vjp(system, {q: 2, v: 0}, {dt: 0.01, t1: 6, params: {l}});
-  const last = Float64Array.from(trajectory.values('q'), (_, i, all) => (i === all.length - 1 ? 1 : 0));
+  const last = new Float64Array(trajectory.values('q').length);
+  last[last.length - 1] = 1;
   by('told').textContent = l.toFixed(2) + ' m';
   by('picture').innerHTML = plot(trajectory, {unit: 'rad', title: 'Angle over time'});
   by('gradient').textContent = 'The last angle changes by ' + Number(pullback({q: last}).params.l).toFixed(3) + ' rad per metre of length.';

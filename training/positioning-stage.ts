@@ -120,7 +120,7 @@ function follow(
 ): {position: Float64Array; voltage: Float64Array} {
   const path = simulate(stage, start, {
     scheme,
-    dt: sampleInterval(t),
+    dt: sampleInterval(t) / 4,
     t1: t[t.length - 1],
     saveAt: Array.from(t),
     params,
@@ -192,7 +192,7 @@ export function identifyStage(
     observe,
     initial: start,
     scheme,
-    dt: sampleInterval(t),
+    dt: sampleInterval(t) / 4,
     inputs: {reference: signal(t, reference)},
     data: {
       name: title,

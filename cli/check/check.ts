@@ -6,7 +6,8 @@
 import {OptionError, simulate, StiffgradError, type AnyTrajectory} from '../../lib/index.js';
 import {jacobianPattern, type JacobianPattern} from '../../plot/index.js';
 import {numberText} from '../../training/index.js';
-import type {ModelFile} from '../model.js';
+import type {ModelFile} from '../model-file.js';
+import {runOptions} from '../options.js';
 import {derivatives, massMatrix} from './derivatives.js';
 import {jumps} from './jumps.js';
 import type {Finding} from './finding.js';
@@ -21,13 +22,15 @@ export function checkModel(model: ModelFile): Finding[] {
     try {
       findings.push(...work());
     } catch (error) {
-      if (!(error instanceof StiffgradError)) throw error;
-      // A term alone is the derivative of an ode.
-      findings.push({check, ok: false, where, message: error.message.replace(/^derivative/, where)});
+      // A term alone is the derivative of an ode. What the model's own functions throw is a finding, too.
+      const {name, message} = error as Error;
+      const said = error instanceof StiffgradError ? message.replace(/^derivative/, where) : `${name}: ${message}`;
+      findings.push({check, ok: false, where, message: said});
     }
   };
-  const {system, initial, options} = model;
-  const start: Start = {initial, params: options.params ?? {}};
+  const {system, initial} = model;
+  const options = runOptions(model.options);
+  const start: Start = {initial, params: options.params ?? {}, inputs: options.inputs ?? {}};
   for (const part of partsOf(system)) {
     attempt('trace', part.where, () => {
       const term = tracedTerm(part, start);
@@ -51,7 +54,7 @@ export function checkModel(model: ModelFile): Finding[] {
 }
 
 function firstStep({system, initial, options}: ModelFile): Finding[] {
-  const {t1: _, ...rest} = options;
+  const {t1: _, ...rest} = runOptions(options);
   let pattern: JacobianPattern;
   try {
     pattern = jacobianPattern(system, initial as never, {...rest, steps: 1});

@@ -4,7 +4,7 @@
  * parameters are the parameters p of that ode.
  */
 import * as tf from '@tensorflow/tfjs';
-import {explicitEuler, ode, readNumeric, simulate, type Params, type System} from '../../lib/index.js';
+import {explicitEuler, ode, readNumeric, simulate, type Inputs, type Params, type System} from '../../lib/index.js';
 
 /** Numbers by names: 'q', 'v', 'params.spring.k'. */
 export type Named = {readonly [name: string]: Float64Array};
@@ -13,6 +13,8 @@ export type Named = {readonly [name: string]: Float64Array};
 export interface Start {
   readonly initial: {readonly [name: string]: unknown};
   readonly params: {readonly [name: string]: unknown};
+  /** Functions of time that the parts read among their parameters, but for a mass and a compliance. */
+  readonly inputs: Inputs;
 }
 
 /** A function of named vectors with derivatives, both ways. */
@@ -137,8 +139,21 @@ function shaped(values: Float64Array, shape: readonly number[]): unknown {
   });
 }
 
+/** Parameters with the inputs among them, as their values at a time; 'wind.speed' is params.wind.speed. */
+function withInputs(params: Params, inputs: Inputs, t: tf.Tensor): Params {
+  const put = (tree: Branch, [first, ...rest]: readonly string[], value: tf.Tensor): Branch => ({
+    ...tree,
+    [first]: rest.length === 0 ? value : put((tree[first] ?? {}) as Branch, rest, value),
+  });
+  return Object.entries(inputs).reduce(
+    (tree, [name, input]) => put(tree, name.split('.'), input.at(t)),
+    params as Branch,
+  ) as Params;
+}
+
 /** @throws StiffgradError where the term cannot be traced */
-export function tracedTerm({where, evaluate}: Part, {initial, params}: Start): Term {
+export function tracedTerm({where, evaluate: evaluateAt}: Part, {initial, params, inputs}: Start): Term {
+  const evaluate: Part['evaluate'] = at => evaluateAt({...at, params: withInputs(at.params, inputs, at.t)});
   const {t = 0, ...state} = initial as {t?: number};
   const leaves = leavesOf({state, params}, []);
   const size = sizeOf(evaluate, leaves, t);

@@ -1,32 +1,46 @@
 /** The command: what it prints, its exit codes, and what its check says of broken models. */
 import {execFile} from 'node:child_process';
+import {existsSync} from 'node:fs';
 import {mkdtemp, mkdir, readFile, rm, writeFile} from 'node:fs/promises';
 import path from 'node:path';
+import {build} from 'esbuild';
 import {expect} from 'chai';
 import * as tf from '@tensorflow/tfjs';
-import {checkModel} from '../../cli/check/check.js';
+import {checkModel as check} from '../../cli/check/check.js';
 import type {Finding} from '../../cli/check/finding.js';
+import {packageVersion} from '../../cli/commands.js';
 import {main} from '../../cli/main.js';
+import {loaded} from '../../cli/loaded.js';
+import {checkModel, type ModelFile} from '../../cli/model-file.js';
+import {runOptions} from '../../cli/options.js';
+import {problemOf} from '../../cli/problem.js';
+import {runPage} from '../../cli/run-page.js';
+import {Usage} from '../../cli/usage.js';
 import {filesOf, templates} from '../../cli/templates.js';
 import {
   bilateral,
   explicitEuler,
+  gaussLegendre,
   mechanics,
   ode,
+  OptionError,
   rk4,
+  signal,
+  simulate,
   trapezoid,
   tsit5,
   type ForceTerm,
   type Scheme,
 } from '../../lib/index.js';
-import {chain, doublePendulum} from '../../models/index.js';
+import {chain, doublePendulum, pendulum} from '../../models/index.js';
+import {fixed, identify as identifyParameters, positive, readTable} from '../../training/index.js';
 import {root} from '../package/sources.js';
 import {slow} from '../tiers.js';
 
 const spring: ForceTerm = ({q}) => tf.mul(q, -4);
 const two = {initial: {q: [1, 0.5], v: [0, 0]}, options: {dt: 0.01, steps: 50}};
 const wrongIn = (forces: readonly ForceTerm[]): Finding[] =>
-  checkModel({system: mechanics({mass: 1, forces}), ...two}).filter(({ok}) => !ok);
+  check({system: mechanics({mass: 1, forces}), ...two}).filter(({ok}) => !ok);
 
 describe('stiffgrad check', () => {
   slow('finds nothing wrong with right models', () => {
@@ -39,14 +53,14 @@ describe('stiffgrad check', () => {
       ]),
     ).to.deep.equal([]);
     expect(
-      checkModel({
+      check({
         system: chain({count: 4, stiffness: ({k}) => k as tf.Tensor, cubic: 3, damping: 0.1}),
         initial: {q: [1, 0, 0, 0], v: [0, 0, 0, 0]},
         options: {dt: 0.01, t1: 0.5, params: {k: 4}},
       }).filter(({ok}) => !ok),
     ).to.deep.equal([]);
     expect(
-      checkModel({
+      check({
         system: ode(({y}) => tf.neg(tf.pow(y, 3))),
         initial: {y: [1, 2]},
         options: {dt: 0.01, steps: 50},
@@ -56,7 +70,7 @@ describe('stiffgrad check', () => {
 
   slow('says that explicit schemes have no matrix, and still finds what is wrong with a model', () => {
     const checked = (scheme: Scheme, forces: readonly ForceTerm[]): Finding[] =>
-      checkModel({system: mechanics({mass: 1, forces}), initial: two.initial, options: {...two.options, scheme}});
+      check({system: mechanics({mass: 1, forces}), initial: two.initial, options: {...two.options, scheme}});
     const ofSteps = (findings: readonly Finding[]): Finding[] =>
       findings.filter(({check}) => check === 'matrix' || check === 'newton');
     for (const scheme of [tsit5(), rk4(), explicitEuler()]) {
@@ -100,7 +114,7 @@ describe('stiffgrad check', () => {
 
   slow('finds wrong derivatives of a mass, and a mass that is not symmetric', () => {
     const massOf = (mass: (at: {q: tf.Tensor}) => tf.Tensor): Finding[] =>
-      checkModel({system: mechanics({mass, forces: spring}), ...two}).filter(({ok}) => !ok);
+      check({system: mechanics({mass, forces: spring}), ...two}).filter(({ok}) => !ok);
     expect(massOf(({q}) => tf.add(2, tf.square(q)))).to.deep.equal([]);
     const [wrong] = massOf(({q}) => tf.add(2, square(q)));
     expect(wrong).to.include({check: 'gradient', where: 'mass'});
@@ -119,7 +133,7 @@ describe('stiffgrad check', () => {
 
   slow('finds wrong derivatives of a gap; a pendulum held by a right one and minimal coordinates pass', () => {
     const pendulum = (gap: (q: tf.Tensor) => tf.Tensor): Finding[] =>
-      checkModel({
+      check({
         system: mechanics<{l: tf.Tensor}>({
           mass: 1,
           forces: ({q}) => tf.sub(tf.mul(0, q), tf.tensor1d([0, 9.81])),
@@ -131,7 +145,7 @@ describe('stiffgrad check', () => {
     expect(pendulum(q => tf.square(q))).to.deep.equal([]);
     expect(pendulum(square)[0]).to.include({check: 'gradient', where: 'constraints[0] (bilateral): gap'});
     expect(
-      checkModel({
+      check({
         system: doublePendulum({lengths: [1, 1]}),
         initial: {q: [1, 0.5], v: [0, 0]},
         options: {dt: 0.01, steps: 50},
@@ -148,7 +162,7 @@ describe('stiffgrad check', () => {
       initial: {q: 1, v: 0},
       options: {dt: 0.01, steps: 10, params: {spring: {k: 2}}},
     };
-    const [wrong] = checkModel(model as never).filter(({ok}) => !ok);
+    const [wrong] = check(model as never).filter(({ok}) => !ok);
     expect(wrong.message).to.match(/with respect to params\.spring\.k is declared/);
   });
 
@@ -252,6 +266,154 @@ describe('the command', function () {
     expect(await said('report', at('model.ts'), '--output', at('report.html'))).to.deep.include({code: 0});
     const page = await readFile(at('report.html'), 'utf8');
     for (const title of ['Over time', 'Phase portrait', 'Motion', 'Not shown']) expect(page).to.include(title);
+  });
+
+  it('takes for a fit all options of identify, constants of params, and refuses what nothing reads', async () => {
+    const damped = mechanics<{k: tf.Tensor; c: tf.Tensor}>({mass: 1, forces: ({q, v, params: {k, c}}) => tf.neg(tf.add(tf.mul(k, q), tf.mul(c, v)))}); // prettier-ignore
+    const model = (options: object): ModelFile =>
+      ({system: damped, initial: {q: 0.1, v: 0}, options: {dt: 0.01, t1: 4, params: {k: 30, c: 0.6}, ...options}, parameters: {k: positive(30)}}) as never; // prettier-ignore
+    const table = await readTable(new TextEncoder().encode(filesOf('identify', 'demo', '')['record.csv']));
+    const own = model({residuals: 'independent', scheme: gaussLegendre()});
+    checkModel(own, 'The model');
+    const found = await identifyParameters(problemOf(own, table) as never);
+    const fit = await identifyParameters({
+      system: damped,
+      initial: {q: 0.1, v: 0},
+      dt: 0.01,
+      scheme: gaussLegendre(),
+      residuals: 'independent',
+      data: {t: table.column('t'), q: table.column('q')},
+      parameters: {k: positive(30), c: fixed(0.6)},
+    });
+    expect(JSON.stringify(found.estimate)).to.equal(JSON.stringify({c: 0.6, k: fit.estimate.k}));
+    expect((found.standardError as {k: number}).k).to.equal(fit.standardError.k);
+    for (const [option, nearest] of [
+      ['noize', 'noise'],
+      ['t_1', 't1'],
+      ['residual', 'residuals'],
+      ['shoting', 'shooting'],
+    ])
+      expect(() => checkModel(model({[option]: 1}), 'The model')).to.throw(
+        OptionError,
+        new RegExp(`^The model: options has no option '${option}'.*Did you mean '${nearest}'`, 's'),
+      );
+    // Each has its own: what the other knows is no error there.
+    const run = simulate(damped, {q: 0.1, v: 0}, runOptions(own.options) as never);
+    expect(run.status).to.equal('completed');
+    run.dispose();
+  });
+
+  it('checks a model with inputs, by names and in trees', () => {
+    const input = signal([0, 0.3, 1], [0, 1, -2]);
+    const system = mechanics<{k: tf.Tensor; drive: {u: tf.Tensor}}>({
+      mass: 1,
+      forces: ({q, params: {k, drive}}) => tf.sub(drive.u, tf.mul(k, q)),
+    });
+    const findings = check({
+      system: system as never,
+      initial: {q: 0.1, v: 0, t: 0.2},
+      options: {dt: 0.01, t1: 0.5, params: {k: 30}, inputs: {'drive.u': input}},
+    });
+    expect(
+      findings.filter(({ok}) => !ok && ok !== undefined).map(({check, message}) => `${check}: ${message}`),
+    ).to.deep.equal([]);
+    expect(findings.map(({check}) => check)).to.include.members(['gradient', 'second derivative', 'run']);
+  });
+
+  it('tells as a finding what a function of the model throws', () => {
+    const broken: ForceTerm = () => (undefined as unknown as {q: tf.Tensor}).q;
+    expect(wrongIn([broken])[0]).to.include({check: 'trace', ok: false}).and.to.have.property('message').that.match(/undefined/); // prettier-ignore
+  });
+
+  it('says in sentences of its own what is wrong with a file or a command line, and writes nothing', async () => {
+    await writeFile(at('syntax.ts'), 'export default {\n  system: ,\n};\n');
+    await writeFile(at('imports.ts'), "import './not-there.js';\nexport default {};\n");
+    await writeFile(at('throws.ts'), "throw new RangeError('of mine');\n");
+    for (const [file, pattern] of [
+      ['syntax.ts', /syntax\.ts cannot be loaded: line 2, column 11: Unexpected ","/],
+      ['imports.ts', /imports\.ts cannot be loaded: it imports .*not-there\.js, which is not there/],
+      ['throws.ts', /throws\.ts cannot be loaded: RangeError: of mine \(.*throws\.ts:1/],
+    ] as const) {
+      const reason: unknown = await loaded(at(file)).catch((error: unknown) => error);
+      expect(reason, file).to.be.instanceOf(Usage);
+      expect((reason as Usage).message).to.match(pattern);
+    }
+    for (const [args, pattern] of [
+      [['check', at('none.mts')], /^There is no file .*none\.mts\.$/],
+      [['sweep', at('none.mts')], /^There is no file .*none\.mts\.$/],
+      [
+        ['simulate', 'm', '--plto', 'x'],
+        /^simulate has no option '--plto'\. Did you mean '--plot'\? See stiffgrad simulate --help\.$/,
+      ],
+      [['simulate', 'm', '-x'], /^simulate has no option '-x'\./],
+      [['simulate', 'm', '--csv'], /^--csv needs a text: file for the saved states/],
+      [['simulate', 'm', '--csv='], /^--csv needs a text/],
+      [['simulate', 'm', '--csv', 'a', '--csv', 'b'], /^--csv is given twice/],
+      [['simulate', 'm', '--json=yes'], /^--json takes no text, and has no use for 'yes'/],
+      [['simulate', 'm', '--csv', at('no/such/x.csv')], /^There is no folder .*no\/such for --csv/],
+      [['report', 'm', '--output', place], /is a folder: name a file/],
+    ] as const) {
+      const {code, err} = await said(...args);
+      expect(code, args.join(' ')).to.equal(2);
+      expect(err, args.join(' ')).to.match(pattern);
+    }
+    expect(existsSync(at('no'))).to.equal(false);
+    for (const word of ['--version', 'version'])
+      expect(await said(word)).to.deep.equal({code: 0, out: packageVersion(), err: ''});
+    expect(packageVersion()).to.match(/^\d+\.\d+\.\d+/);
+  });
+
+  it('reports a run beside the page of a fit, without a picture of a matrix of one number', async () => {
+    const options = {dt: 0.01, steps: 5};
+    const run = simulate(mechanics({mass: 1, forces: spring}), {q: 0.1, v: 0}, options);
+    const one = runPage('one', {system: run.system, initial: {q: 0.1, v: 0}, options}, run);
+    expect(one.left.join()).to.match(/matrix: it is one number/);
+    expect(one.html).not.to.include('1 entries of 1 × 1');
+    expect((await said('report', '--help')).out).to.match(/default run\.html/);
+    expect(filesOf('identify', 'demo', '')['package.json']).not.to.include('run.html');
+  });
+
+  it('has a page in its template that shows the angle and its derivative', async () => {
+    const {outputFiles} = await build({
+      stdin: {contents: filesOf('page', 'demo', '')['main.js'], resolveDir: root, loader: 'js'},
+      alias: Object.fromEntries(
+        ['', '/models', '/plot'].map(part => [
+          `stiffgrad${part}`,
+          path.join(root, part === '' ? 'lib' : part, 'index.ts'),
+        ]),
+      ),
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      external: ['@tensorflow/tfjs'],
+      write: false,
+      banner: {
+        js: "globalThis.shownParts = {length: {value: '1.3'}, told: {}, picture: {}, gradient: {}};\nglobalThis.document = {getElementById: id => globalThis.shownParts[id]};",
+      },
+      footer: {js: 'console.log(JSON.stringify(globalThis.shownParts));'},
+      logLevel: 'silent',
+    });
+    await writeFile(at('page.mjs'), outputFiles[0].text);
+    const {out, err, code} = await new Promise<{out: string; err: string; code: unknown}>(resolve => {
+      execFile(process.execPath, [at('page.mjs')], {cwd: root}, (error, stdout, stderr) =>
+        resolve({out: stdout, err: stderr, code: error?.code}),
+      );
+    });
+    expect(code, err).to.equal(undefined);
+    const {told, picture, gradient} = JSON.parse(out.trim().split('\n').at(-1)!) as {
+      [part: string]: {textContent: string; innerHTML: string};
+    };
+    expect(told.textContent).to.equal('1.30 m');
+    expect(picture.innerHTML).to.match(/^<svg/);
+    // Central differences of the last angle by the length.
+    const last = (l: number): number => {
+      const run = simulate(pendulum({length: l, damping: 0.2}), {q: 2, v: 0}, {dt: 0.01, t1: 6, saveAt: 'end'});
+      const angle = run.values('q')[1];
+      run.dispose();
+      return angle;
+    };
+    const slope = (last(1.3 + 1e-5) - last(1.3 - 1e-5)) / 2e-5;
+    expect(Number(/by (-?[\d.]+) rad/.exec(gradient.textContent)![1])).to.be.closeTo(slope, 6e-4);
   });
 
   it('makes projects whose files are there', async () => {

@@ -1,0 +1,75 @@
+/** A model's options by who takes them: those of runs and those of fits. */
+import {any, refuseUnknownOptions} from '../lib/checks.js';
+import type {RunSettings} from '../lib/index.js';
+import type {IdentificationProblem} from '../training/index.js';
+
+/** Those of `simulate`: dt, steps or t1, scheme, params, …. */
+export type RunOptions = RunSettings & {readonly steps?: number; readonly t1?: number};
+
+/** Those of `identify` that stand in no other place of a model. */
+export type FitOptions = Omit<IdentificationProblem, 'system' | 'initial' | 'parameters' | 'data'>;
+
+/** Options of `simulate` and of `identify`: each command takes its own. */
+export type ModelOptions = RunOptions & Omit<FitOptions, keyof RunOptions>;
+
+type Names<T> = {readonly [name in keyof Required<T>]: typeof any};
+
+// The types name every option: one that is added there is missing here, and does not compile.
+const ofRuns: Names<RunOptions> = {
+  dt: any,
+  steps: any,
+  t1: any,
+  scheme: any,
+  params: any,
+  inputs: any,
+  control: any,
+  events: any,
+  saveAt: any,
+  newton: any,
+  adjoint: any,
+  observe: any,
+  stabilization: any,
+  consistent: any,
+  engine: any,
+  precision: any,
+  onProgress: any,
+  signal: any,
+  throw: any,
+};
+const ofFits: Names<FitOptions> = {
+  dt: any,
+  scheme: any,
+  inputs: any,
+  control: any,
+  events: any,
+  newton: any,
+  adjoint: any,
+  observe: any,
+  stabilization: any,
+  consistent: any,
+  engine: any,
+  precision: any,
+  onProgress: any,
+  signal: any,
+  offGrid: any,
+  method: any,
+  shooting: any,
+  residuals: any,
+  noise: any,
+  earlyStopping: any,
+  starts: any,
+  seed: any,
+  workers: any,
+  sweep: any,
+};
+
+/** @throws OptionError where neither a run nor a fit has an option; values are checked by what takes them */
+export function refuseUnknownModelOptions(options: object, owner: string): void {
+  refuseUnknownOptions(options, {...ofRuns, ...ofFits}, owner);
+}
+
+const picked = (options: object, names: object): object =>
+  Object.fromEntries(Object.entries(options).filter(([name]) => Object.hasOwn(names, name)));
+
+export const runOptions = (options: ModelOptions): RunOptions => picked(options, ofRuns) as RunOptions;
+export const fitOptions = (options: ModelOptions): FitOptions => picked(options, ofFits) as FitOptions;
