@@ -59,6 +59,12 @@ export function declarations() {
       entries.map(name => [name === 'lib' ? '.' : `./${name}`, {types: `./${name}/index.d.ts`}]),
     ),
   });
+  // A model here is JavaScript, which cannot say that the k of its parameters is a tensor and no tree.
+  const params = '/node_modules/stiffgrad/lib/system/params.d.ts';
+  const declared = /readonly \[name: string\]: tf\.Tensor \| Params;/;
+  if (!declared.test(found[params]))
+    throw new Error(`${params} declares Params in another way than the editor expects`);
+  found[params] = found[params].replace(declared, 'readonly [name: string]: any;');
   const language = name => {
     if (found[`/lib/${name}`] !== undefined) return;
     const text = ts.sys.readFile(path.join(libraries, name));

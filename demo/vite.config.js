@@ -15,6 +15,29 @@ const withoutThreads = {
       : undefined,
 };
 
+/**
+ * Nothing is loaded from elsewhere and nothing is sent: scripts are the page's own and its workers', which compile models; styles are
+ * also the editor's; pictures are data. Only the built page has it, for the server of the sources has scripts and a socket of its own.
+ */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self' blob: 'unsafe-eval'",
+  "worker-src 'self' blob:",
+  "style-src 'self' 'unsafe-inline'",
+  'img-src data:',
+  "connect-src 'none'",
+  "base-uri 'none'",
+  "form-action 'none'",
+].join('; ');
+
+const withPolicy = {
+  name: 'with-policy',
+  apply: 'build',
+  transformIndexHtml: () => [
+    {tag: 'meta', attrs: {'http-equiv': 'Content-Security-Policy', content: POLICY}, injectTo: 'head-prepend'},
+  ],
+};
+
 const resolve = {
   alias: [
     {find: /^stiffgrad$/, replacement: source('lib/index.ts')},
@@ -28,7 +51,7 @@ const rolldownOptions = {checks: {ineffectiveDynamicImport: false, pluginTimings
 export default defineConfig({
   base: './',
   resolve,
-  plugins: [withoutThreads, editorTypes()],
+  plugins: [withoutThreads, editorTypes(), withPolicy],
   worker: {format: 'es', plugins: () => [withoutThreads, editorTypes()], rolldownOptions},
   // tfjs is 1.5 MB and the compiler 3.4 MB, each in a worker of its own; the page itself is small.
   build: {outDir: 'dist', target: 'es2022', chunkSizeWarningLimit: 4000, rolldownOptions},

@@ -3,3 +3,9 @@ declare module 'virtual:declarations' {
   const declarations: {readonly [path: string]: string};
   export default declarations;
 }
+
+/** The address of a worker's file, by Vite. */
+declare module '*?worker&url' {
+  const address: string;
+  export default address;
+}

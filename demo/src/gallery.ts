@@ -1,13 +1,15 @@
 /** The gallery's side of the page: sliders, and what the worker draws for them; the last move wins. */
 import {by, widthOf} from './by.js';
-import type {Answer, Request, SceneCard} from './messages.js';
+import {isAnswer, type Answer, type Request, type SceneCard} from './messages.js';
+import {showPictures, still, stillPreferred} from './picture.js';
 
 export function galleryIn(make: () => Worker): {open(): void} {
   let worker: Worker | undefined;
   let cards: readonly SceneCard[] = [];
   let values: {[name: string]: number} = {};
   let moved = '';
-  let [running, wanted, paused] = [false, false, matchMedia('(prefers-reduced-motion: reduce)').matches];
+  let motion = '';
+  let [running, wanted, paused] = [false, false, stillPreferred()];
   const choice = by<HTMLSelectElement>('scene');
   const send = (request: Request): void => worker?.postMessage(request);
 
@@ -58,32 +60,33 @@ export function galleryIn(make: () => Worker): {open(): void} {
     running = false;
     if (answer.kind === 'scene') {
       by('scene-status').textContent = answer.sentence;
-      by('scene-curve').innerHTML = answer.curve;
-      by('scene-gradient').innerHTML = answer.gradient;
-      by('motion').innerHTML = answer.motion;
-      by('pause').hidden = answer.motion === '';
-      pause();
+      showPictures(by('scene-curve'), [answer.curve]);
+      showPictures(by('scene-gradient'), [answer.gradient]);
+      motion = answer.motion;
+      by('pause').hidden = motion === '';
+      move();
     } else if (answer.kind === 'failed') by('scene-status').textContent = answer.message;
     if (wanted) draw();
   }
 
-  function pause(): void {
-    const moving = by('motion').querySelector('svg');
-    if (paused) moving?.pauseAnimations();
-    else moving?.unpauseAnimations();
+  /** An image cannot be stopped: paused, its first picture stands. */
+  function move(): void {
+    showPictures(by('motion'), motion === '' ? [] : [paused ? still(motion) : motion]);
     by('pause').setAttribute('aria-pressed', String(paused));
   }
 
   choice.onchange = choose;
   by('pause').onclick = () => {
     paused = !paused;
-    pause();
+    move();
   };
   return {
     open: () => {
       if (worker !== undefined) return;
       worker = make();
-      worker.onmessage = ({data}: MessageEvent<Answer>) => show(data);
+      worker.onmessage = ({data}: MessageEvent<unknown>) => {
+        if (isAnswer(data)) show(data);
+      };
       send({kind: 'scenes'});
     },
   };

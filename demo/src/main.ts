@@ -1,13 +1,16 @@
 /** The page: what is chosen, what is shown. It computes nothing itself. */
 import {editorIn} from './editor.js';
 import {galleryIn} from './gallery.js';
-import type {Answer, Request, Row} from './messages.js';
+import {confinedWorker} from './confined.js';
+import {isAnswer, type Answer, type Request, type Row} from './messages.js';
+import {showPictures, still, stillPreferred} from './picture.js';
 import {samples} from './samples.js';
 import {addressOf, LONGEST, sharedIn} from './share.js';
 import {typesBy} from './types.js';
+import address from './worker.ts?worker&url';
 import {by, widthOf} from './by.js';
 
-const computing = (): Worker => new Worker(new URL('./worker.ts', import.meta.url), {type: 'module'});
+const computing = (): Worker => confinedWorker(address);
 const compiling = (): Worker => new Worker(new URL('./types-worker.ts', import.meta.url), {type: 'module'});
 
 let worker: Worker | undefined;
@@ -28,19 +31,42 @@ function busy(now: boolean): void {
 function fit(): void {
   if (by<HTMLButtonElement>('start').disabled) return;
   busy(true);
-  by('failure').textContent = '';
-  by('pictures').replaceChildren();
+  clear();
   by('status').textContent = 'The model is compiled …';
   worker ??= computing();
-  worker.onmessage = ({data}: MessageEvent<Answer>) => show(data);
+  worker.onmessage = ({data}: MessageEvent<unknown>) => take(data);
   worker.onerror = event => show({kind: 'failed', message: event.message});
   worker.postMessage({kind: 'fit', code: editor.text(), csv: record.csv, width: widthOf('curve')} satisfies Request);
 }
 
-function stop(): void {
+/** What an earlier fit left: no curve and no table stand beside another model. */
+function clear(): void {
+  by('failure').textContent = '';
+  by('curve').replaceChildren();
+  by('pictures').replaceChildren();
+  by('estimates').hidden = true;
+}
+
+function end(): void {
   worker?.terminate();
   worker = undefined;
   busy(false);
+}
+
+/** A model may send anything, also when its fit is over. */
+function take(message: unknown): void {
+  if (by<HTMLButtonElement>('start').disabled === false) return;
+  try {
+    if (!isAnswer(message)) throw new Error('The model sent a message that this page does not know; it was stopped.');
+    show(message);
+  } catch (error) {
+    end();
+    show({kind: 'failed', message: (error as Error).message});
+  }
+}
+
+function stop(): void {
+  end();
   by('status').textContent = 'Stopped.';
   by('start').focus();
 }
@@ -49,19 +75,20 @@ function show(answer: Answer): void {
   switch (answer.kind) {
     case 'progress':
       by('status').textContent = `Iteration ${answer.iteration}, cost ${answer.cost.toPrecision(5)}`;
-      by('curve').innerHTML = answer.curve;
+      showPictures(by('curve'), [answer.curve]);
       rows(answer.rows);
       break;
     case 'fitted':
       busy(false);
       by('status').textContent = answer.sentence;
-      by('curve').innerHTML = answer.curve;
-      by('pictures').innerHTML = answer.pictures.join('');
-      quiet(by('pictures'));
+      showPictures(by('curve'), [answer.curve]);
+      // Moving pictures stand where the reader prefers them to.
+      showPictures(by('pictures'), stillPreferred() ? answer.pictures.map(still) : answer.pictures);
       rows(answer.rows);
       break;
     case 'failed':
       busy(false);
+      clear();
       by('status').textContent = 'This could not be fitted.';
       by('failure').textContent = answer.message;
       break;
@@ -69,12 +96,6 @@ function show(answer: Answer): void {
     case 'scene':
       break;
   }
-}
-
-/** Moving pictures stand where the reader prefers them to. */
-function quiet(parent: HTMLElement): void {
-  if (matchMedia('(prefers-reduced-motion: reduce)').matches)
-    parent.querySelectorAll('svg').forEach(svg => svg.pauseAnimations());
 }
 
 function rows(list: readonly Row[]): void {
@@ -96,7 +117,7 @@ function rows(list: readonly Row[]): void {
     );
 }
 
-function take(next: typeof record): void {
+function takeRecord(next: typeof record): void {
   record = next;
   const lines = next.csv.trim().split(/\r?\n/);
   by('record').textContent = `${next.name}: ${lines.length - 1} rows; ${lines[0].slice(0, 120)}`;
@@ -104,13 +125,14 @@ function take(next: typeof record): void {
 
 function takeSample(place: number): void {
   const {name, csv, code} = samples[place];
-  take({name, csv, sample: place});
+  takeRecord({name, csv, sample: place});
   editor.show(code);
+  by('foreign').hidden = true;
 }
 
 async function takeFile(file: File | undefined): Promise<void> {
   if (file === undefined) return;
-  take({name: file.name, csv: await file.text()});
+  takeRecord({name: file.name, csv: await file.text()});
   by('status').textContent = `${file.name} is here. Fit fits the model to it.`;
 }
 
@@ -159,18 +181,35 @@ function begin(): void {
   by('start').onclick = fit;
   by('stop').onclick = stop;
   by('share').onclick = () => void share();
-  addEventListener('hashchange', route);
-  const shared = sharedIn(location.hash);
-  takeSample(shared?.sample ?? 0);
+  addEventListener('hashchange', () => {
+    route();
+    if (location.hash.startsWith('#fit=')) open(sharedIn(location.hash));
+  });
   route();
-  if (shared === undefined) {
-    if (location.hash !== '#gallery') fit();
+  const shared = sharedIn(location.hash);
+  if (shared !== undefined) {
+    open(shared);
     return;
   }
-  // A program that came with an address does not run before its reader has seen it.
-  if (shared.csv !== undefined) take({name: shared.name ?? 'A record', csv: shared.csv});
+  takeSample(0);
+  if (location.hash !== '#gallery') fit();
+}
+
+/** What came with an address: a program of somebody, which does not run before its reader has seen it. */
+function open(shared: ReturnType<typeof sharedIn>): void {
+  end();
+  clear();
+  if (shared === 'broken' || shared === undefined) {
+    takeSample(0);
+    by('status').textContent =
+      'This link is broken: no model can be read from it. Ask for it again, or fit the model that stands here, which is ours.';
+    return;
+  }
+  takeSample(shared.sample ?? 0);
+  if (shared.csv !== undefined) takeRecord({name: shared.name ?? 'A record', csv: shared.csv});
   editor.show(shared.code);
-  choice.value = String(shared.sample ?? 0);
+  by<HTMLSelectElement>('sample').value = String(shared.sample ?? 0);
+  by('foreign').hidden = false;
   by('status').textContent = 'This model came with the link. Look at it, then press Fit.';
 }
 

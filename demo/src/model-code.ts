@@ -2,7 +2,7 @@
  * A model's text as an object. Imports become names bound to the modules that the worker has; everything else runs as it stands,
  * in the worker: line numbers stay.
  */
-import type {ModelFile} from '../../cli/model.js';
+import {checkModel, type ModelFile} from '../../cli/model-file.js';
 
 const importLine = /^[ \t]*import\s+(?:\*\s+as\s+(\w+)|\{([^}]*)\})\s+from\s+(['"])([^'"]+)\3;?/gm;
 
@@ -25,5 +25,6 @@ export async function modelOf(code: string, modules: {readonly [name: string]: o
   const model = found.default as ModelFile | undefined;
   if (typeof model !== 'object' || model === null || !('system' in model) || !('parameters' in model))
     throw new Error('The model has no default export of the form {system, initial, options: {dt}, parameters}.');
+  checkModel(model, 'The model');
   return model;
 }

@@ -21,13 +21,14 @@ const system = mechanics({
 export default {
   // How it is drawn: the mass, and a wall 0.3 m away.
   system: withFigure(system, {
-    points: ({q}) => tf.tensor2d([[q.arraySync(), 0], [-0.3, 0]]),
+    points: ({q}) => tf.tensor2d([[q.dataSync()[0], 0], [-0.3, 0]]),
     springs: [[1, 0]],
     fixed: [1],
   }),
   initial: {q: 0.1, v: 0}, // m, m/s
   options: {dt: 0.0025},
   parameters: {k: positive(30), c: positive(1)}, // the guesses: N/m, N·s/m
+  timeUnit: 's',
 };
 `;
 
@@ -55,6 +56,7 @@ export default {
     reproduction: positive(0.03),
     'initial.y': free([3.4, 1.4]), // the first catch is no more exact than others
   },
+  timeUnit: 'years after 1900',
   data: table => {
     const [hare, lynx] = [table.column('hare'), table.column('lynx')];
     return {

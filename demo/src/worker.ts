@@ -4,8 +4,9 @@ import * as lib from 'stiffgrad';
 import * as models from 'stiffgrad/models';
 import * as plots from 'stiffgrad/plot';
 import * as training from 'stiffgrad/training';
-import {measured} from '../../cli/measured.js';
-import type {ModelFile} from '../../cli/model.js';
+import type {ModelFile} from '../../cli/model-file.js';
+import {runOptions} from '../../cli/options.js';
+import {problemOf, recordOf} from '../../cli/problem.js';
 import type {Answer, Request, Row} from './messages.js';
 import {modelOf} from './model-code.js';
 import {scenes, type Scene} from './scenes.js';
@@ -54,7 +55,7 @@ const flat = (values: ArrayLike<number> | readonly (readonly number[])[]): numbe
   (Array.from(values as ArrayLike<number>) as (number | number[])[]).flat();
 
 /** What was measured as points, a run as lines through them. */
-function curve(data: Data, run: lib.AnyTrajectory, title: string, wide: number): string {
+function curve({timeUnit}: ModelFile, data: Data, run: lib.AnyTrajectory, title: string, wide: number): string {
   const series = (['q', 'v', 'y'] as const).find(name => data[name] !== undefined);
   if (series === undefined) throw new Error('The record has neither q nor v nor y.');
   const values = flat(data[series]);
@@ -67,7 +68,7 @@ function curve(data: Data, run: lib.AnyTrajectory, title: string, wide: number):
   const column = (all: ArrayLike<number>, k: number): number[] => Array.from(all).filter((_, i) => i % width === k);
   return training.lineChart({
     title,
-    x: {label: 'time'},
+    x: {label: 'time', unit: timeUnit},
     y: {label: series},
     width: wide,
     height: 340,
@@ -88,9 +89,12 @@ function curve(data: Data, run: lib.AnyTrajectory, title: string, wide: number):
 }
 
 /** @param found by the names of `parameters`: 'k', and 'initial.q' for a start that is looked for */
-function simulated({system, initial, options}: ModelFile, data: Data, found: object): lib.AnyTrajectory {
-  const {dt, scheme} = options;
-  const t = Array.from(data.t);
+function simulated(
+  {system, initial, options}: ModelFile,
+  {data, inputs}: training.IdentificationProblem,
+  found: object,
+): lib.AnyTrajectory {
+  const t = Array.from((data as unknown as Data).t);
   const [starts, params] = [true, false].map(start =>
     Object.fromEntries(
       Object.entries(found)
@@ -101,56 +105,53 @@ function simulated({system, initial, options}: ModelFile, data: Data, found: obj
   return lib.simulate(
     system,
     {...initial, ...starts, t: t[0]} as never,
-    {dt, scheme, t1: t[t.length - 1], params: {...options.params, ...params}, throw: false} as never,
+    {
+      ...runOptions(options),
+      inputs,
+      steps: undefined,
+      saveAt: undefined,
+      t1: t[t.length - 1],
+      params: {...options.params, ...params},
+      throw: false,
+    } as never,
   );
 }
 
 async function fitted(code: string, csv: string, width: number): Promise<Answer> {
   const model = await modelOf(code, modules);
-  const table = await training.readTable(new TextEncoder().encode(csv));
-  const data = measured(model, table) as unknown as Data;
-  const {
-    system,
-    initial,
-    parameters,
-    observe,
-    options: {dt, scheme},
-  } = model;
+  const problem = problemOf(model, await recordOf(model, new TextEncoder().encode(csv)));
+  const data = problem.data as unknown as Data;
   const began = performance.now();
   const fit = await training.identify({
-    system,
-    initial,
-    parameters,
-    dt,
-    scheme,
-    data,
-    inputs: model.inputs?.(table),
-    observe,
+    ...problem,
     onProgress: ({iteration, cost, values}: training.LeastSquaresIteration & {readonly values: object}) => {
-      const run = simulated(model, data, plain(values));
+      const run = simulated(model, problem, plain(values));
       say({
         kind: 'progress',
         iteration,
         cost,
-        curve: curve(data, run, `Iteration ${iteration}`, width),
+        curve: curve(model, data, run, `Iteration ${iteration}`, width),
         rows: rowsOf(values),
       });
       run.dispose();
     },
   } as never);
   const seconds = ((performance.now() - began) / 1000).toFixed(1);
-  const best = simulated(model, data, fit.estimate);
+  const best = simulated(model, problem, fit.estimate);
   const pictures = [
-    () => residuals(data, fit.trajectory, width),
+    () => residuals(model, data, fit.trajectory, width),
     () => plots.lossCurve(fit, {width}),
     () => plots.phasePortrait(best, {width: Math.min(420, width)}),
-    () => plots.animate(best, {params: fit.estimate as never, title: 'The motion'}).svg({width: Math.min(420, width)}),
+    () =>
+      plots
+        .animate(best, {params: fit.estimate as never, title: 'The motion', timeUnit: model.timeUnit ?? ''})
+        .svg({width: Math.min(420, width)}),
   ].flatMap(draw => drawn(draw));
   return {
     kind: 'fitted',
     sentence:
       `${fit.converged ? 'Converged' : 'Ended'} after ${fit.history.length - 1} iterations, ${seconds} s. ${fit.warnings.join(' ')}`.trim(),
-    curve: curve(data, best, 'Record and fitted model', width),
+    curve: curve(model, data, best, 'Record and fitted model', width),
     rows: rowsOf(fit.estimate, fit.standardError),
     pictures,
   };
@@ -166,7 +167,7 @@ function drawn(draw: () => string): string[] {
   }
 }
 
-function residuals(data: Data, run: lib.AnyTrajectory, wide: number): string {
+function residuals({timeUnit = ''}: ModelFile, data: Data, run: lib.AnyTrajectory, wide: number): string {
   const series = (['q', 'v', 'y'] as const).find(name => data[name] !== undefined) ?? 'q';
   const values = flat(data[series]);
   const width = values.length / data.t.length;
@@ -177,6 +178,7 @@ function residuals(data: Data, run: lib.AnyTrajectory, wide: number): string {
       measured: first(values),
       simulated: first(run.values(series)),
       name: width === 1 ? series : `${series}[0]`,
+      timeUnit,
     },
     {width: wide, title: 'Residual, and ± its root mean square'},
   );
