@@ -1,4 +1,6 @@
 /** A posterior as text and as a page: a row and two pictures for each parameter, its distribution and its chains. */
+import {nearestName, object, requireValue, shown} from '../../lib/checks.js';
+import {OptionError} from '../../lib/errors.js';
 import {errorText, measuredText, numberText} from '../report/number-text.js';
 import type {Chart} from '../report/plot.js';
 import {renderFragment, renderReport, type Report} from '../report/report.js';
@@ -56,8 +58,23 @@ function posteriorReport(found: Numbers): Report {
   };
 }
 
-/** The histogram of a parameter's draws and its chains, for a report's `charts`. */
-export function posteriorCharts({draws, chains}: Numbers, label: string): Chart[] {
+/**
+ * The histogram of a parameter's draws and its chains, for a report's `charts`.
+ * @param label one of the posterior's `labels`
+ * @throws OptionError 'bad-option' for what is no posterior, 'unknown-option' for a label that it has not
+ */
+export function posteriorCharts(found: Numbers, label: string): Chart[] {
+  requireValue((found as Partial<Numbers> | undefined)?.draws, object, 'posteriorCharts: draws of the posterior');
+  const {draws, chains} = found;
+  if (!Object.hasOwn(draws, label)) {
+    const labels = Object.keys(draws);
+    const nearest = nearestName(String(label), labels);
+    throw new OptionError(
+      'unknown-option',
+      `posteriorCharts: label must be that of a parameter, ${labels.join(', ')}, not ${shown(label)}.${nearest === undefined ? '' : ` Did you mean '${nearest}'?`}`,
+      {label},
+    );
+  }
   const values = draws[label];
   const {centers, share, width} = histogram(values);
   const length = values.length / chains;
