@@ -40,7 +40,10 @@ export function failedStep(failed: FailedStep): StiffgradError {
       : `Step ${step} of ${scheme.name}, from t = ${short(t)} with h = ${short(h)}`;
   const causeRows = ((cause?.data.rows as readonly number[] | undefined) ?? []).map(failed.rowName);
   const data = {status, step, t, h, history, rows: status === 'singular' ? causeRows : worst};
-  const sentence = `${where}: ${reason(failed, causeRows)} ${advice(failed)}`.trimEnd();
+  const sentence = `${where}: ${reason(failed, causeRows)} ${advice(
+    failed,
+    causeRows.some(row => row.startsWith('y')),
+  )}`.trimEnd();
   const error =
     status === 'singular'
       ? new SingularMatrixError('singular-step', sentence, data)
@@ -76,11 +79,13 @@ function reason({status, history, worst, cause}: FailedStep, causeRows: readonly
   }
 }
 
-function advice({status, scheme, step, newton, history, cause}: FailedStep): string {
+function advice({status, scheme, step, newton, history, cause}: FailedStep, firstOrder: boolean): string {
   switch (status) {
     case 'singular':
       return scheme.name === equilibrium
-        ? 'A motion that no force resists has no place of its own: hold it, or add a spring.'
+        ? firstOrder
+          ? 'A quantity that the equations conserve, such as the total of a reaction, leaves one of them without information: replace it by the total, 0 = Σ y − total, in ode({derivative, mass}) with mass 0 in its row.'
+          : 'A motion that no force resists has no place of its own: hold it, or add a spring.'
         : `Check masses, units and terms that say the same twice.${step === 0 ? '' : passing}`;
     case 'not-finite':
       return history.length === 0

@@ -16,6 +16,8 @@ export interface Arithmetic {
   /** For runs that are not a grid of steps: adaptive, with events, or saved between steps. Then nothing is in `saved`. */
   readonly plan?: Plan;
   readonly newton: Newton;
+  /** The scheme is the default one: its order was not chosen to suit the tolerance. */
+  readonly usualScheme?: boolean;
   /** Every iteration of Newton's method has a Jacobian of its own, whatever that costs. */
   readonly ownJacobians?: boolean;
   /** A start that breaks its constraints is refused, or was moved. */

@@ -47,6 +47,18 @@ export function delayWarnings(prepared: Runnable): string[] {
   return sentences;
 }
 
+/** Below the default rtol, steps of order 2 are ten times those of order 5 and more. */
+const TIGHT = 1e-6;
+
+/** A tight tolerance with the scheme that nobody chose for it. */
+function orderWarnings({traced: {name, order}, options: {plan, usualScheme}}: Runnable): string[] {
+  const control = plan?.control;
+  if (usualScheme !== true || control?.kind !== 'adaptive' || control.rtol >= TIGHT || order > 2) return [];
+  return [
+    `The default scheme, ${name}, has order ${order}, and needs many short steps for rtol ${control.rtol}. Choose a scheme of higher order: tsit5() if the system is not stiff, kvaerno5() if it is stiff or has constraints.`,
+  ];
+}
+
 /** Looks at the contacts after every step: does a row neither press nor stand apart? */
 export class ContactWatch {
   private readonly found = new Map<number, {readonly t: number; count: number}>();
@@ -91,6 +103,7 @@ export class ContactWatch {
       sentences.push(
         `stabilization 'none': with steps of changing length the multipliers of ${traced.name} are off by a share of each change of length, at any tolerance. Leave the option out, or take 'ggl'.`,
       );
+    sentences.push(...orderWarnings(this.prepared));
     if (traced.backwards === true && traced.dissipative === true)
       sentences.push(
         `Time runs backwards, and ${traced.name} takes out fast motion whichever way it goes: what damping forwards had taken out does not come back where steps are long for it. Compare with a shorter dt, or take a scheme that damps nothing, as trapezoid(), gaussLegendre() or an explicit one.`,

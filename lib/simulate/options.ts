@@ -69,7 +69,11 @@ export type SimulateOptions<P = Params, Z extends string = never> = RunSettings<
 
 /** The options of a run except its span. */
 export interface RunSettings<P = Params, Z extends string = never> {
-  /** Default implicitMidpoint(): second order, symplectic, no damping, any stiffness; radauIIA5() for an ode with a mass. */
+  /**
+   * Default implicitMidpoint(): second order, symplectic, no damping, any stiffness; radauIIA5() for an ode with a mass.
+   * For adaptive steps choose one of higher order, tsit5(), or kvaerno5() for stiff systems: with the default one a
+   * tolerance below 1e-6 is a warning.
+   */
   readonly scheme?: Scheme;
   /** Values of the system's `params`, by name. */
   readonly params?: NumericParamsOf<P>;
@@ -100,8 +104,10 @@ export interface RunSettings<P = Params, Z extends string = never> {
    * velocity projection after every step, of contacts that closed too), 'projection-before'
    * (the same before every step: the same positions), or 'ggl' (positions and velocities together, with one more
    * multiplier in the kinematics: Gear, Gupta & Leimkuhler 1985).
-   * Default 'none'; 'projection' if there are unilateral rows without compliance and smoothing, whose
-   * impacts are then inelastic in every scheme.
+   * Default: 'ggl' for bilateral constraints where steps change their length (`adaptive`) or the scheme needs it
+   * (`newmark`); otherwise 'projection' if there are unilateral rows without compliance and smoothing, whose impacts are
+   * then inelastic in every scheme; otherwise 'none'. Schemes that satisfy positions and velocities by themselves have
+   * none of these.
    */
   readonly stabilization?: 'none' | 'projection' | 'projection-before' | 'ggl';
   /**
@@ -193,6 +199,7 @@ export function readOptions(options: SimulateOptions, t0: number, from?: RunStat
   const adjoint = readAdjoint(options.adjoint ?? implicitAdjoint());
   return {
     scheme: readScheme(options.scheme ?? implicitMidpoint()),
+    usualScheme: options.scheme === undefined,
     params: options.params ?? {},
     grid,
     saved: plan === undefined ? savedSteps(saveAt ?? 'all', grid) : new Float64Array(0),

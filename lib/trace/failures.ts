@@ -24,8 +24,8 @@ export function valueRead(term: string, producer: string | undefined): TraceErro
   return traceError(
     'value-read',
     term,
-    `reads the value ${what} while it is traced (dataSync, arraySync, data, array or print). Tensors have no values then: `
-      + 'choose between values with tf.where instead of if, and read what does not change before, outside the function.',
+    `reads the value ${what} while it is traced (dataSync, arraySync, data, array, print, or an operator of JavaScript such as -3 * q, q + 1 or q > 0). `
+      + 'Operators do not work on tensors: write tf.mul(-3, q), tf.add(q, 1), tf.greater(q, 0). Tensors have no values in a trace: choose between values with tf.where instead of if, and read what does not change before, outside the function.',
     {producer},
   );
 }

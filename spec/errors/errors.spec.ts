@@ -393,6 +393,17 @@ describe('errors: numbers', () => {
 });
 
 describe('errors: traces', () => {
+  it("JavaScript's operators on tensors", () => {
+    type Force = (at: {readonly q: tf.Tensor}) => tf.Tensor;
+    for (const force of [
+      ({q}: {q: number}): number => -3 * q,
+      ({q}: {q: number}): number => q + 1,
+      ({q}: {q: number}): number => (q > 0 ? 1 : q),
+      ({q}: {q: number}): string => `${q}`,
+    ])
+      expectError(run(force as unknown as Force), TraceError, 'value-read', /operator of JavaScript.*tf\.mul\(-3, q\)/);
+  });
+
   it('reading a value in a force or a mass', () => {
     const words = [/^forces\[0\] reads the value of a tensor \(Multiply\)/, /tf\.where instead of if/];
     expectError(

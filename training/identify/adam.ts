@@ -32,7 +32,7 @@ export interface AdamOptions {
 
 /**
  * Adam (Kingma & Ba 2015) on the gradient of the cost, for fits of many parameters by `identify`; and for `trainingStep`,
- * where the rate is constant unless a schedule changes it, and `iterations` has no effect.
+ * where the rate is constant unless a schedule changes it, and `iterations` is an error: each call is one.
  */
 export function adam(options: AdamOptions = {}): LeastSquaresMethod & UpdateRule {
   refuseUnknownOptions(options, {rate: any, iterations: count, beta1: any, beta2: any, epsilon: any}, 'adam');
@@ -43,6 +43,7 @@ export function adam(options: AdamOptions = {}): LeastSquaresMethod & UpdateRule
       throw new OptionError('least-squares-option', `adam: ${name} is ${value}, but must be positive.`, {name, value});
   return {
     ...adamRule({name: 'adam', rate, beta1, beta2, epsilon, decay: 0}),
+    ...(options.iterations === undefined ? {} : {searchOptions: ['iterations']}),
     ...methodOf('adam', settings, (problem, start) => iterate(problem, Float64Array.from(start), settings)),
   };
 }

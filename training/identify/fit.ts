@@ -8,7 +8,7 @@ import {
   OptionError,
   SingularMatrixError,
 } from '../../lib/index.js';
-import {input as isInput, requireValue} from '../../lib/checks.js';
+import {input as isInput, nearestName, requireValue} from '../../lib/checks.js';
 import {joined} from '../data/joined.js';
 import {evaluate, type Evaluation} from './evaluation.js';
 import type {EvaluatedProblem, Linearization} from './least-squares-problem.js';
@@ -389,18 +389,24 @@ export function comparedSeries(
   return kind === 'ode' ? {y: 'y', ...y} : {q: 'q', v: 'v', ...y};
 }
 
-/** A start that the system does not have would be ignored in silence. */
+/** A start that the system does not have would be ignored in silence, and one that is misspelt would be a parameter that nothing reads. */
 function requireBlocks(parameters: Parameters, system: System): void {
-  const blocks = stateNames(system).map(name => `initial.${name}`);
-  const odd = Object.keys(parameters).find(
-    key => /(^|: )initial\./.test(key) && !blocks.some(block => key === block || key.endsWith(`: ${block}`)),
-  );
-  if (odd !== undefined)
+  const blocks = stateNames(system);
+  for (const key of Object.keys(parameters)) {
+    const [, owner, block] = /(?:^|: )([^.: ]+)\.([^.]+)$/.exec(key) ?? [];
+    if (block === undefined || (owner === 'initial' && blocks.includes(block))) continue;
+    // Of one letter every other one is a slip away.
+    const meant =
+      block.length > 1 ? nearestName(block, blocks) : blocks.find(name => name.toLowerCase() === block.toLowerCase());
+    // Another name is that of a parameter in a group, unless both its parts are those of a start but for a slip.
+    if (owner !== 'initial' && (meant === undefined || nearestName(owner, ['initial']) === undefined)) continue;
+    const hint = meant === undefined ? '' : ` Did you mean 'initial.${meant}'?`;
     throw new OptionError(
       'bad-initial',
-      `identify: there is no ${odd} to estimate; this system starts from ${blocks.join(' and ')}.`,
-      {name: odd},
+      `identify: there is no ${key} to estimate; this system starts from ${blocks.map(name => `initial.${name}`).join(' and ')}.${hint}`,
+      {name: key, nearest: meant === undefined ? undefined : `initial.${meant}`},
     );
+  }
 }
 
 /** 'q', or 'q[1]', 'q[0,2]' where a sample has several numbers. */

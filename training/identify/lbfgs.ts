@@ -35,11 +35,13 @@ export interface LbfgsOptions {
 /** `lbfgs` for `trainingStep`: the number of stored steps. */
 export interface QuasiNewton {
   readonly memory: number;
+  /** Given options that end a search: `trainingStep`, of which each call is one step, refuses them. */
+  readonly searchOptions?: readonly string[];
 }
 
 /**
  * For `identify`, or by itself: for many parameters, when a Jacobian would be too expensive. Also for `trainingStep`,
- * which uses only its memory.
+ * which takes only its memory and refuses the options that end a search.
  */
 export function lbfgs(options: LbfgsOptions = {}): LeastSquaresMethod & QuasiNewton {
   refuseUnknownOptions(options, {memory: any, maxIterations: whole, tolerance: object}, 'lbfgs');
@@ -61,7 +63,13 @@ export function lbfgs(options: LbfgsOptions = {}): LeastSquaresMethod & QuasiNew
   return {
     ...methodOf('lbfgs', settings, (problem, start) => iterate(problem, Float64Array.from(start), settings)),
     memory: settings.memory,
+    ...searchOptionsOf(options),
   };
+}
+
+function searchOptionsOf({maxIterations, tolerance}: LbfgsOptions): Pick<QuasiNewton, 'searchOptions'> {
+  const given = Object.entries({maxIterations, tolerance}).filter(([, value]) => value !== undefined);
+  return given.length === 0 ? {} : {searchOptions: given.map(([name]) => name)};
 }
 
 interface Settings {

@@ -51,8 +51,8 @@ export interface MeasuredRecord {
   readonly y?: Numeric;
   /**
    * Inverse standard deviations: one number, one per output, one per sample or one per measurement; by series,
-   * or the same for all. Zero excludes a measurement. If the numbers of outputs and samples are equal, they are
-   * taken as one per output. Default 1.
+   * or the same for all. Zero excludes a measurement. If a list could be one per output and one per sample, because there
+   * are as many of each, give its shape: [1, outputs] or [samples, 1]. Default 1.
    */
   readonly weights?: Numeric | {readonly q?: Numeric; readonly v?: Numeric; readonly y?: Numeric};
   /** A measurement that is NaN: 'refuse' (default) is an error; 'skip' gives it weight 0. */
@@ -252,6 +252,12 @@ function readWeights(
       {record, series, index: bad},
     );
   const total = samples * outputs;
+  if (shape.length === 1 && values.length > 1 && values.length === outputs && outputs === samples)
+    throw new ShapeError(
+      'weights-shape',
+      `${record}: ${values.length} weights for ${series} of ${samples} samples and ${outputs} outputs may be one per output or one per sample: give them with the shape [1, ${outputs}] for outputs, or [${samples}, 1] for samples.`,
+      {record, series, shape: [...shape]},
+    );
   const spread = spreadWeights({values, shape}, samples, outputs);
   if (spread === undefined) {
     throw new ShapeError(

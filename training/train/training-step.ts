@@ -464,6 +464,13 @@ function check<S extends AnySystem>(model: StepModel<S>, options: TrainingStepOp
       'trainingStep: optimizer must be adam(), adamW(), sgd() or lbfgs() of stiffgrad/training; for an optimizer of tfjs use train({loss, variables, optimizer}).',
       {option: 'optimizer'},
     );
+  const [unused] = optimizer.searchOptions ?? [];
+  if (unused !== undefined)
+    throw new OptionError(
+      'bad-option',
+      `trainingStep: ${optimizer.name}({${unused}}) ends a search of identify, but each call of a training step is one step: leave ${unused} out, and stop calling.`,
+      {option: unused},
+    );
   if (isLineSearch && (schedule !== undefined || options.clip !== undefined))
     throw new OptionError(
       'bad-option',

@@ -16,6 +16,8 @@ export interface UpdateRule {
   readonly rate: number;
   /** Its options, except the rate. */
   readonly hyperparameters: {readonly [name: string]: number | boolean};
+  /** Given options that end a search of `identify`: `trainingStep`, of which each call is one step, refuses them. */
+  readonly searchOptions?: readonly string[];
   /** Names of its state vectors, as long as the values and initially zero. */
   readonly state: readonly string[];
   /** Numbers that depend on the number of updates, including this one. */

@@ -86,7 +86,11 @@ describe('records', () => {
       [4, 5, 6],
       [7, 8, 9],
     ];
-    expect([...read({t, q: square, weights: [1, 2, 3]}).channels[0].weights]).to.deep.equal([
+    expect(() => read({t, q: square, weights: [1, 2, 3]})).to.throw(
+      ShapeError,
+      'give them with the shape [1, 3] for outputs, or [3, 1] for samples',
+    );
+    expect([...read({t, q: square, weights: [[1, 2, 3]]}).channels[0].weights]).to.deep.equal([
       1, 2, 3, 1, 2, 3, 1, 2, 3,
     ]);
     expect([...read({t, q: square, weights: [[1], [2], [3]]}).channels[0].weights]).to.deep.equal([

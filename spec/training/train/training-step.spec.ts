@@ -159,6 +159,15 @@ describe('trainingStep', () => {
     );
   });
 
+  it('refuses options of an optimizer that end a search, as it has none', () => {
+    for (const [optimizer, option] of [
+      [adam({iterations: 30}), 'iterations'],
+      [lbfgs({maxIterations: 9}), 'maxIterations'],
+      [lbfgs({memory: 4, tolerance: {cost: 1e-4}}), 'tolerance'],
+    ] as const)
+      expect(() => stepOf(optimizer)).to.throw(OptionError, `({${option}}) ends a search of identify`);
+  });
+
   it('finds a minimum by L-BFGS in a few steps', () => {
     // Targets by closed form: the minimum's loss is the scheme's error squared, of some 1e-8 each.
     const separate = {target: exact(1, 1).map((y, n) => [y, exact(1.2, 2)[n]])};
