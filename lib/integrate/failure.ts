@@ -11,7 +11,7 @@ import type {Counters} from './counters.js';
 export interface FailedStep {
   readonly status: 'newton-diverged' | 'step-too-small' | 'singular' | 'not-finite';
   /** Its name and its direction. */
-  readonly scheme: Pick<TracedStep, 'name' | 'backwards'>;
+  readonly scheme: Pick<TracedStep, 'name' | 'backwards' | 'notFinite'>;
   /** Number of the grid's step. */
   readonly step: number;
   /** Of the attempt that failed, by the clock: within the grid's step where that was halved. */
@@ -88,6 +88,7 @@ function advice({status, scheme, step, newton, history, cause}: FailedStep, firs
           : 'A motion that no force resists has no place of its own: hold it, or add a spring.'
         : `Check masses, units and terms that say the same twice.${step === 0 ? '' : passing}`;
     case 'not-finite':
+      if (scheme.notFinite !== undefined) return scheme.notFinite;
       return history.length === 0
         ? 'Explicit schemes need a dt below 2 over the highest frequency: take a smaller dt, or an implicit scheme.'
         : 'Check the model near this state (divisions, roots, logarithms), or take a smaller dt.';
@@ -145,7 +146,7 @@ export function historyFailure(
   const least = plan?.control.min ?? 0;
   return new NewtonError(
     'step-too-small',
-    `The next step of ${traced.name}, from t = ${short(t)}, would be shorter than allowed: h = ${short(h)}${least > Math.abs(h) ? `, and adaptive has min: ${least}. Lower it, or take larger tolerances` : ''}. Steps were rejected: ${causes === '' ? 'none' : causes}. The motion may have a jump or a pole here (say so by an event), or the tolerances ask for more than the arithmetic can hold.${stiff === undefined ? '' : ` ${stiff}`}`,
+    `The next step of ${traced.name}, from t = ${short(t)}, would be shorter than allowed: h = ${short(h)}${least > Math.abs(h) ? `, and adaptive has min: ${least}. Lower it, or take larger tolerances` : ''}. Steps were rejected: ${causes === '' ? 'none' : causes}. The motion may have a jump or a pole here (say so by an event), or the tolerances ask for more than the arithmetic can hold.${[failures['not-finite'] === undefined ? undefined : traced.notFinite, stiff].map(more => (more === undefined ? '' : ` ${more}`)).join('')}`,
     data,
   );
 }

@@ -238,6 +238,7 @@ function traceFormulation(
     order: subject.scheme.order,
     ...(subject.backwards === true ? {backwards: true, dissipative: subject.scheme.dissipative} : {}),
     positionsAlone: formulation.positionsAlone,
+    ...(subject.system.kind === 'mechanics' ? {notFinite: subject.system.notFinite} : {}),
     divides: formulation.divides,
     state,
     unknown,

@@ -74,6 +74,8 @@ export interface TracedStep extends Directed {
   readonly functions: StepFunctions;
   /** The shape of `observed`, which is flat. */
   readonly observedShape?: Shape;
+  /** See `MechanicalSystem.notFinite`. */
+  readonly notFinite?: string;
   /** See `Scheme.dissipative`. */
   readonly dissipative?: boolean;
   /** See `Guess.linearized`. */

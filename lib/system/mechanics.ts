@@ -62,6 +62,8 @@ export interface MechanicalSystem<P = Params, Z extends string = never> {
   readonly constraints: readonly Constraint<P, Z>[];
   readonly states?: HiddenStates<P, Z>;
   readonly kinematics?: CheckedKinematics<P>;
+  /** A sentence for errors of runs in which a force becomes infinite or NaN: what that means. */
+  readonly notFinite?: string;
 }
 
 /**

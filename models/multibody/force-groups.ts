@@ -9,10 +9,10 @@ import type {Coefficient, Sign} from '../coefficient.js';
 import {coefficient} from '../coefficient.js';
 import type {Place} from './bodies.js';
 import type {AxisTorque, SpringDamper, TorsionSpring} from './forces.js';
-import {minus, outer, turnedBack, type V3} from './numbers.js';
+import {composed, conjugate, minus, outer, turnedBack, type Q4, type V3} from './numbers.js';
 import {turningAbout, turns, type Turning} from './rows.js';
 import {Choice, constants, difference, pointOf, pointVelocity, type Pose, type Twist, type Wrench} from './state.js';
-import {cross, dot, length, neg, rotate, rotateBack, scale, sub, type Vec} from './vectors.js';
+import {cross, dot, length, neg, product, rotate, rotateBack, scale, sub, type Quat, type Vec} from './vectors.js';
 
 /** Forces that name two bodies. */
 export type BetweenBodies = SpringDamper | TorsionSpring | AxisTorque;
@@ -146,9 +146,21 @@ function springGroup(springs: readonly SpringDamper[], place: (name: string) => 
   };
 }
 
+/** Torques that differ by less of their size are the same: rounding of a sine some turns away. */
+const sameTorque = 1e-9;
+
+/** To here angles are continuous, so that Newton's iterates may lie beyond half a turn. */
+const farthest = Math.PI + 0.5;
+
+/** What a force that is not finite may mean. */
+export const turnedTooFar =
+  "A torque that depends on an angle, and not by its sine and cosine, is not defined beyond half a turn from the start: bodies' poses do not count turns. jointForce with coordinates: 'minimal' does.";
+
 /** The turns of bodies b against a about axes of a, and what torques about those are on the bodies. */
 export class Axes {
   private readonly rows: readonly {readonly a: number; readonly b: number; readonly turning: Turning}[];
+  /** Rotations of b in axes of a, at the start. */
+  private readonly started: readonly Q4[];
   private readonly a: Choice;
   private readonly b: Choice;
   constructor(
@@ -156,6 +168,7 @@ export class Axes {
     private readonly ground: number,
   ) {
     this.rows = pairs.map(({a, b, axis}) => ({a: a.index, b: b.index, turning: turningAbout(axis, a, b)}));
+    this.started = pairs.map(({a, b}) => composed(conjugate(a.rotation), b.rotation));
     this.a = new Choice(
       pairs.map(({a}) => a.index),
       ground,
@@ -168,6 +181,42 @@ export class Axes {
   angle(pose: Pose): tf.Tensor {
     const [c, s] = turns(this.rows, this.ground)(pose);
     return tf.atan2(s, c);
+  }
+  /**
+   * A torque [rows] as a function of the angles [rows]. Poses tell angles up to full turns, and the signs of quaternions,
+   * which go on along a motion, up to two of them: so angles are continuous to somewhat beyond half a turn. From there
+   * on a torque that is another one a full turn away is NaN, which ends a run.
+   */
+  torqueOf(pose: Pose, torque: (angle: () => tf.Tensor) => tf.Tensor): tf.Tensor {
+    const principal = this.angle(pose);
+    const half = this.halfCosine(pose);
+    const on = tf.sub(principal, tf.mul(2 * Math.PI, tf.sign(principal)));
+    let read = false;
+    const found = torque(() => {
+      read = true;
+      return tf.where(tf.less(half, 0), on, principal);
+    });
+    if (!read) return found;
+    const others = [principal, on, tf.add(principal, 1)].map(angle => torque(() => angle));
+    const size = others.reduce((sum, one) => tf.add(sum, tf.abs(one)), tf.abs(found));
+    const jumps = tf.greater(tf.abs(tf.sub(others[0], others[1])), tf.mul(sameTorque, size));
+    return tf.where(tf.logicalAnd(tf.less(half, Math.cos(farthest / 2)), jumps), tf.fill(found.shape, NaN), found);
+  }
+  /** cos ½θ, the scalar part of the rotation since the start, [rows]. */
+  private halfCosine(pose: Pose): tf.Tensor {
+    const [a, b] = [this.a.rotation(pose), this.b.rotation(pose)];
+    const back: Quat | undefined = a && [a[0], ...neg([a[1], a[2], a[3]])];
+    const now = back === undefined ? (b as Quat) : b === undefined ? back : product(back, b);
+    const columns = now.map((column, i) =>
+      tf.mul(
+        column,
+        constantTensor(
+          Float64Array.from(this.started, start => start[i]),
+          [this.started.length],
+        ),
+      ),
+    );
+    return tf.addN(columns);
   }
   private axis(pose: Pose): Vec {
     const local = constants(this.rows.map(({turning}) => outer(turning.firstOfA, turning.secondOfA)));
@@ -196,9 +245,8 @@ function torsionGroup(springs: readonly TorsionSpring[], place: (name: string) =
   const [stiffness, damping, rest] = columnsOf(springs, 'torsionSpring', ['stiffness', 'damping', 'angle']);
   return {
     wrench: ({pose, twist, params}) => {
-      const twisted = tf.sub(axes.angle(pose), rest(params));
-      const torque = tf.add(tf.mul(stiffness(params), twisted), tf.mul(damping(params), axes.rate(pose, twist)));
-      return axes.wrench(pose, tf.neg(torque));
+      const spring = axes.torqueOf(pose, angle => tf.mul(stiffness(params), tf.sub(angle(), rest(params))));
+      return axes.wrench(pose, tf.neg(tf.add(spring, tf.mul(damping(params), axes.rate(pose, twist)))));
     },
     energy: ({pose, params}) =>
       tf.mul(0.5, tf.sum(tf.mul(stiffness(params), tf.square(tf.sub(axes.angle(pose), rest(params)))))),
@@ -212,11 +260,22 @@ function torqueGroup(torques: readonly AxisTorque[], place: (name: string) => Pl
   );
   return {
     wrench: ({pose, twist, t, params}) => {
-      const [angles, rates] = [tf.unstack(axes.angle(pose)), tf.unstack(axes.rate(pose, twist))];
-      const values = torques.map(({torque}, i) =>
-        tf.reshape(torque({angle: angles[i], rate: rates[i], t, params}), []),
-      );
-      return axes.wrench(pose, tf.stack(values));
+      const rates = tf.unstack(axes.rate(pose, twist));
+      const of = (angles: () => tf.Tensor): tf.Tensor =>
+        tf.stack(
+          torques.map(({torque}, i) => {
+            const state = {
+              get angle() {
+                return tf.unstack(angles())[i];
+              },
+              rate: rates[i],
+              t,
+              params,
+            };
+            return tf.reshape(torque(state), []);
+          }),
+        );
+      return axes.wrench(pose, axes.torqueOf(pose, of));
     },
   };
 }

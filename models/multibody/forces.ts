@@ -60,7 +60,7 @@ export interface AxisTorque {
 
 /** How b has turned against a about an axis, and how fast: scalars, radians. */
 export interface AxisState {
-  /** In (−π, π], zero at the start. */
+  /** Zero at the start; beyond half a turn by more than half a radian only torques of its sine and cosine are defined. */
   readonly angle: tf.Tensor;
   readonly rate: tf.Tensor;
   readonly t: tf.Tensor;
@@ -100,8 +100,9 @@ export function springDamper(
 }
 
 /**
- * A torsion spring with a damper about an axis of a: torque −stiffness·(θ − angle) − damping·θ' on b, θ in (−π, π] the
- * turn of b against a since the start. It is for bodies that a joint holds on that axis.
+ * A torsion spring with a damper about an axis of a: torque −stiffness·(θ − angle) − damping·θ' on b, θ the turn of b
+ * against a since the start. It is for bodies that a joint holds on that axis. A run ends in an error ('not-finite')
+ * where θ passes half a turn by half a radian: poses do not count turns.
  * @param spec.angle at which the spring is not stressed; default 0, the start
  * @throws OptionError 'bad-multibody'
  */

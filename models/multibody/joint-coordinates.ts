@@ -3,10 +3,10 @@
  * the poses of their bodies, with the forces that act on them and their stops.
  */
 import * as tf from '@tensorflow/tfjs';
-import {constantTensor, OptionError, unilateral, type Constraint, type Params} from '../../lib/index.js';
+import {constantTensor, OptionError, unilateral, type Constraint} from '../../lib/index.js';
 import type {Place} from './bodies.js';
 import {Axes, type ForceGroup, type Instant} from './force-groups.js';
-import {coordinatesOf, requireCoordinate, type JointForce} from './joint-forces.js';
+import {coordinatesOf, requireCoordinate, type JointForce, type JointState} from './joint-forces.js';
 import {limitName, type KnownJoint} from './joints.js';
 import {minus, turnedBack, type V3} from './numbers.js';
 import {pointOfJoint} from './rows.js';
@@ -25,6 +25,8 @@ interface Axis {
 interface Coordinates {
   position(pose: Pose): tf.Tensor;
   rate(pose: Pose, twist: Twist): tf.Tensor;
+  /** Forces [joints] as a function of the coordinates [joints]. */
+  force(pose: Pose, of: (position: () => tf.Tensor) => tf.Tensor): tf.Tensor;
   wrench(pose: Pose, force: tf.Tensor): Wrench;
 }
 
@@ -70,6 +72,9 @@ class Slides implements Coordinates {
       return own && add(own.velocity, cross(choice.spin(pose, twist) as Vec, arm));
     };
     return dot(this.axis(pose), difference(velocity(this.b, fromB), velocity(this.a, fromA)));
+  }
+  force(pose: Pose, of: (position: () => tf.Tensor) => tf.Tensor): tf.Tensor {
+    return of(() => this.position(pose));
   }
   wrench(pose: Pose, force: tf.Tensor): Wrench {
     const [fromA, fromB] = this.arms(pose);
@@ -162,27 +167,29 @@ const turnsOf = (axes: readonly Axis[], ground: number): Coordinates => {
   return {
     position: pose => of.angle(pose),
     rate: (pose, twist) => of.rate(pose, twist),
+    force: (pose, torque) => of.torqueOf(pose, torque),
     wrench: (pose, torque) => of.wrench(pose, torque),
   };
 };
 
 function groupOf(forces: readonly JointForce[], coordinates: Coordinates): ForceGroup {
-  const states = ({
-    pose,
-    twist,
-    t,
-    params,
-  }: Instant): {position: tf.Tensor; rate: tf.Tensor; t: tf.Tensor; params: Params}[] => {
-    const [positions, rates] = [tf.unstack(coordinates.position(pose)), tf.unstack(coordinates.rate(pose, twist))];
-    return positions.map((position, i) => ({position, rate: rates[i], t, params}));
-  };
+  const statesAt = ({pose, twist, t, params}: Instant, positions: () => tf.Tensor): JointState[] =>
+    tf.unstack(coordinates.rate(pose, twist)).map((rate, i) => ({
+      get position() {
+        return tf.unstack(positions())[i];
+      },
+      rate,
+      t,
+      params,
+    }));
   return {
     wrench: at => {
-      const values = states(at).map((state, i) => tf.reshape(forces[i].force(state), []));
-      return coordinates.wrench(at.pose, tf.stack(values));
+      const values = (positions: () => tf.Tensor): tf.Tensor =>
+        tf.stack(statesAt(at, positions).map((state, i) => tf.reshape(forces[i].force(state), [])));
+      return coordinates.wrench(at.pose, coordinates.force(at.pose, values));
     },
     energy: at => {
-      const all = states(at);
+      const all = statesAt(at, () => coordinates.position(at.pose));
       const terms = forces.flatMap(({energy}, i) => (energy === undefined ? [] : [tf.reshape(energy(all[i]), [])]));
       return terms.length === 0 ? constantTensor(0, []) : tf.addN(terms);
     },

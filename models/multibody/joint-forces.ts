@@ -32,7 +32,8 @@ export interface JointForce {
 
 /**
  * A force or torque on the coordinate of a joint: on b, and the opposite one on a. Angles count full turns in minimal
- * coordinates; in maximal ones they are in (−π, π], and joints are revolute or prismatic.
+ * coordinates. In maximal ones joints are revolute or prismatic, and a run ends in an error ('not-finite') where an angle
+ * passes half a turn by half a radian and the torque is another one a full turn away.
  * @param joint its name in `joints`
  * @param spec.step which coordinate of a joint that has several, from a to b; default 0
  * @param spec.force [] or of a ball [3]; its sign is that of the coordinate

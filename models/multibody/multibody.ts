@@ -17,7 +17,7 @@ import {bilateral, freeBodies, mechanics, nonholonomic, OptionError, constantTen
 import type {Drawn} from '../figure.js';
 import {readBodies, type Bodies, type BodySpec, type Place} from './bodies.js';
 import {contactGroups, type BodyContact} from './contacts.js';
-import {forceGroups, type BetweenBodies, type ForceGroup, type Instant} from './force-groups.js';
+import {forceGroups, turnedTooFar, type BetweenBodies, type ForceGroup, type Instant} from './force-groups.js';
 import type {BodyForce, WrenchTerm} from './forces.js';
 import {contactOutlines, figureOf, groundOf, outlinesOf} from './drawing.js';
 import {axisCoordinate, maximalJointTerms} from './joint-coordinates.js';
@@ -165,8 +165,12 @@ export function multibody(spec: MultibodySpec): Multibody {
     const all = whole(q, v);
     return {pose: poseOf(all.q), twist: twistOf(all.v), t, params};
   };
+  const turning = (spec.forces ?? []).some(
+    force => typeof force !== 'function' && ['torsionSpring', 'axisTorque', 'jointForce'].includes(force.kind),
+  );
   return {
     ...system,
+    ...(turning ? {notFinite: turnedTooFar} : {}),
     initial,
     body: name => {
       if (name === 'ground') throw new OptionError('unknown-body', "multibody: 'ground' has no row; it does not move.");
