@@ -25,6 +25,7 @@ import type {Failure, Row, Store} from '../sweep/store.js';
 import {renderFragment, renderReport, type Report} from '../training/report/report.js';
 import {filesBelow, readText} from './package/sources.js';
 import {elementsOf} from './training/well-formed.js';
+import {runs} from './property.js';
 
 const swing = simulate(pendulum({length: 1}), {q: 1, v: 0}, {dt: 0.1, steps: 6});
 const observed = simulate(mechanics({mass: 1, forces: ({q}) => tf.neg(q)}), {q: 1, v: 0}, {dt: 0.1, steps: 6, observe: ({v}) => tf.sum(tf.square(v))}); // prettier-ignore
@@ -151,6 +152,7 @@ describe('text in HTML and SVG', () => {
         const html = String(markup`<p title="${text}">${[text, markup`<b>${text}</b>`]}</p>`);
         expect(structureOf(html).tags).to.deep.equal(['p title', 'b']);
       }),
+      runs(),
     );
     expect(String(markup`a${undefined}<i>${[1, 2]}</i>`)).to.equal('a<i>12</i>');
     expect(String(lines(['<', '', markup`<hr>`, undefined]))).to.equal('&lt;\n<hr>');
@@ -163,6 +165,7 @@ describe('text in HTML and SVG', () => {
         expect(script).not.to.include('<');
         expect(JSON.parse(script)).to.deep.equal({text: `</script><!--${text}`});
       }),
+      runs(),
     );
   });
 

@@ -50,6 +50,7 @@ import {difference, dot, moved, norm, order, relative, slope} from './numbers.js
 import type {Recipe, Sample} from './random.js';
 import {directionOf, evaluate, gradientOf, hessianOf, pointOf, recipe, sampleOf, weightsOf} from './random.js';
 import {runs} from '../property.js';
+import {slow} from '../tiers.js';
 
 type Evaluated = ReturnType<typeof evaluate>;
 type P = Readonly<Record<string, tf.Tensor>>;
@@ -97,46 +98,49 @@ function prepared(chosen: Recipe): {
 }
 
 describe('products with the Hessian', () => {
-  it('of random runs are those of differences of gradients, symmetric, with a Taylor remainder of third order', () => {
-    fc.assert(
-      fc.property(recipe, chosen => {
-        const {
-          sample,
-          point,
-          directions: [u, v],
-          weights,
-        } = prepared(chosen);
-        const {
-          value,
-          gradient,
-          products: [hu, hv],
-        } = hessianOf(sample, point, tensorLoss(weights), [u, v]);
-        expect(value).to.be.closeTo(lossOf(evaluate(sample, point), weights), 1e-12 * (1 + Math.abs(value)));
-        const gradientAt = (s: number): Float64Array =>
-          gradientOf(sample, moved(point, s, u), series => cotangentOf(series, weights));
-        // With a gradient to come a step keeps no Jacobian of another: the last bits are others where that is asked for.
-        expect(relative(gradient, gradientAt(0))).to.be.below(1e-11);
+  slow(
+    'of random runs are those of differences of gradients, symmetric, with a Taylor remainder of third order',
+    () => {
+      fc.assert(
+        fc.property(recipe, chosen => {
+          const {
+            sample,
+            point,
+            directions: [u, v],
+            weights,
+          } = prepared(chosen);
+          const {
+            value,
+            gradient,
+            products: [hu, hv],
+          } = hessianOf(sample, point, tensorLoss(weights), [u, v]);
+          expect(value).to.be.closeTo(lossOf(evaluate(sample, point), weights), 1e-12 * (1 + Math.abs(value)));
+          const gradientAt = (s: number): Float64Array =>
+            gradientOf(sample, moved(point, s, u), series => cotangentOf(series, weights));
+          // With a gradient to come a step keeps no Jacobian of another: the last bits are others where that is asked for.
+          expect(relative(gradient, gradientAt(0))).to.be.below(1e-11);
 
-        const scale = norm(hu) + 1e-3 * norm(gradient);
-        const byDifferences = hu.map((_, i) => slope(s => gradientAt(s)[i], apart));
-        expect(norm(difference(hu, byDifferences))).to.be.below(1e-7 * scale);
-        const [uhv, vhu] = [dot(u, hv), dot(v, hu)];
-        expect(Math.abs(uhv - vhu)).to.be.below(1e-10 * (norm(u) * norm(hv) + norm(v) * norm(hu)));
+          const scale = norm(hu) + 1e-3 * norm(gradient);
+          const byDifferences = hu.map((_, i) => slope(s => gradientAt(s)[i], apart));
+          expect(norm(difference(hu, byDifferences))).to.be.below(1e-7 * scale);
+          const [uhv, vhu] = [dot(u, hv), dot(v, hu)];
+          expect(Math.abs(uhv - vhu)).to.be.below(1e-10 * (norm(u) * norm(hv) + norm(v) * norm(hu)));
 
-        const remainder = (s: number): number =>
-          Math.abs(
-            lossOf(evaluate(sample, moved(point, s, u)), weights)
-              - value
-              - s * dot(gradient, u)
-              - ((s * s) / 2) * dot(hu, u),
-          );
-        const [coarse, fine] = [remainder(away), remainder(away / 2)];
-        // Where third derivatives cancel, the remainder falls faster or is rounding.
-        if (fine > 1e-9 * Math.abs(value)) expect(order(coarse, fine)).to.be.above(2.8);
-      }),
-      runs(15, 20240229),
-    );
-  });
+          const remainder = (s: number): number =>
+            Math.abs(
+              lossOf(evaluate(sample, moved(point, s, u)), weights)
+                - value
+                - s * dot(gradient, u)
+                - ((s * s) / 2) * dot(hu, u),
+            );
+          const [coarse, fine] = [remainder(away), remainder(away / 2)];
+          // Where third derivatives cancel, the remainder falls faster or is rounding.
+          if (fine > 1e-9 * Math.abs(value)) expect(order(coarse, fine)).to.be.above(2.8);
+        }),
+        runs(15, 20240229),
+      );
+    },
+  );
 
   /** A pendulum of two masses, stiff rods or soft ones, with everything about it a parameter. */
   const pendulum = (soft: boolean): MechanicalSystem => {
@@ -160,7 +164,7 @@ describe('products with the Hessian', () => {
     'compliant rods, trapezoid': {soft: true, options: {scheme: trapezoid()}},
   };
   for (const [name, {soft, options}] of Object.entries(held)) {
-    it(`with constraints, the start and the multipliers with them: ${name}`, () => {
+    slow(`with constraints, the start and the multipliers with them: ${name}`, () => {
       const system = pendulum(soft);
       const all: SimulateOptions = {dt: 0.02, steps: 6, saveAt: {every: 3}, consistent: 'project', ...options};
       const loss: SeriesLoss = ({q, v}) => tf.add(tf.sum(tf.mul(q, tf.square(q))), tf.sum(tf.square(v)));
@@ -204,7 +208,7 @@ describe('products with the Hessian', () => {
     return result;
   };
 
-  it('are the same to the last bit for every budget of memory', () => {
+  slow('are the same to the last bit for every budget of memory', () => {
     const cases: readonly SimulateOptions[] = [
       {scheme: implicitMidpoint(), dt: 0.05, steps: 40},
       {scheme: trapezoid(), dt: 0.05, steps: 40, saveAt: 'end', engine: 'interpreter'},
@@ -233,7 +237,7 @@ describe('products with the Hessian', () => {
     }
   });
 
-  it('through states between steps are those of differences of gradients', () => {
+  slow('through states between steps are those of differences of gradients', () => {
     for (const scheme of [trapezoid(), rk4(), tsit5(), newmark(), gaussLegendre({stages: 2}), kvaerno5()]) {
       for (const {name: engine} of doubleEngines) {
         const options: SimulateOptions = {scheme, engine, dt: 0.1, t1: 1, saveAt: [0.05, 0.21, 0.29, 0.5, 0.97]};
@@ -260,7 +264,7 @@ describe('products with the Hessian', () => {
     }
   });
 
-  it('along adaptive steps are those of the same steps on a grid', () => {
+  slow('along adaptive steps are those of the same steps on a grid', () => {
     const grid: SimulateOptions = {scheme: kvaerno3(), dt: 0.0625, t1: 2};
     // So tolerant that every step is as long as it may be; the grid saves between its steps too. Newton's last bits are others.
     const loose = {...grid, control: adaptive({rtol: 0.9, atol: 1e3, max: 0.0625})};
@@ -285,7 +289,7 @@ describe('products with the Hessian', () => {
     expect(relative(product, exact)).to.be.below(1e-5);
   });
 
-  it('along adaptive steps of which the first was refused have the gradient of vjp', () => {
+  slow('along adaptive steps of which the first was refused have the gradient of vjp', () => {
     // The rate that these carry from the start on is made for the length of the first step that is taken.
     for (const scheme of [bdf2(), generalizedAlpha(), newmark({beta: 0.36, gamma: 0.7})])
       for (const first of [0.6, 'auto'] as const) {
@@ -308,7 +312,7 @@ describe('products with the Hessian', () => {
       .with.property('code', 'bad-cotangent');
   });
 
-  it('of a loss by cotangents are those of the traced one; by itself it is linear', () => {
+  slow('of a loss by cotangents are those of the traced one; by itself it is linear', () => {
     const options: SimulateOptions = {scheme: trapezoid(), dt: 0.05, steps: 20, params: {k: [3, 5]}};
     const traced = secondOrder(options);
     const given = simulate.hvps(
@@ -427,7 +431,7 @@ describe('products with the Hessian', () => {
     expect(product('projected') / product('exact')).to.be.closeTo(1, 1e-10);
   });
 
-  it('of a prepared simulation, a run that goes on, and the tensor engine', () => {
+  slow('of a prepared simulation, a run that goes on, and the tensor engine', () => {
     const options: SimulateOptions = {scheme: newmark(), dt: 0.05, steps: 12, params: {k: [3, 5]}};
     const simulation = simulate.prepare(stiff, start, options);
     const again = simulation.hvps(quadratic, two, {params: {k: [4, 2]}});
@@ -478,7 +482,7 @@ describe('products with the Hessian', () => {
       for (const then of ['stop', 'record'] as const)
         refused(() => hvp({events: [event({when: ({q}) => tf.sum(q), then})]}), 'bad-hvp', /does not support events/);
     });
-    it('inputs that jump, where the scheme carries something; of others the product is that of differences', () => {
+    slow('inputs that jump, where the scheme carries something; of others the product is that of differences', () => {
       const pushed = ode<{k: tf.Tensor; u: tf.Tensor}>(({y, params: {k, u}}) =>
         tf.sub(u, tf.mul(k, tf.mul(y, tf.square(y)))),
       );

@@ -21,6 +21,7 @@ import {
   verlet,
 } from '../../lib/index.js';
 import {runs} from '../property.js';
+import {slow} from '../tiers.js';
 
 type Rate = {readonly rate: tf.Tensor};
 
@@ -112,11 +113,11 @@ describe('batch.prepare', () => {
   const members = Array.from({length: 9}, (_, i) => member(i));
   const options = {dt: 0.05, t1: 1, params: {rate: 0.1}};
 
-  it('in lanes: every member is its own run, at its own times, with its own gradient', () => {
+  slow('in lanes: every member is its own run, at its own times, with its own gradient', () => {
     for (const scheme of [tsit5(), rk4()]) compare(system, {...options, scheme}, members, 'y', 1e-12);
   });
 
-  it('with steps by their error, each member by its own', () => {
+  slow('with steps by their error, each member by its own', () => {
     // Digits in which tsit5's steps differ are those of its error estimates.
     const control = adaptive({rtol: 1e-6, atol: 1e-8});
     compare(system, {...options, scheme: tsit5(), control}, members, 'y', 1e-9);
@@ -138,7 +139,7 @@ describe('batch.prepare', () => {
     expect(new Set(runs.map(({stats}) => stats.steps)).size).to.equal(4);
   });
 
-  it('attempts that overflow, in their end or on the way to it, add nothing to the gradient', () => {
+  slow('attempts that overflow, in their end or on the way to it, add nothing to the gradient', () => {
     const control = adaptive({rtol: 1e-6, atol: 1e-8});
     const options = {scheme: tsit5(), dt: 1, t1: 2, params: {rate: 1}, control};
     const cubic = ode<Rate>(({y, params: {rate}}) => tf.neg(tf.mul(rate, tf.mul(y, tf.square(y)))));
@@ -158,14 +159,14 @@ describe('batch.prepare', () => {
     }
   });
 
-  it('within a budget: what steps kept is left where it has no room, and the gradient is the same', () => {
+  slow('within a budget: what steps kept is left where it has no room, and the gradient is the same', () => {
     const control = adaptive({rtol: 1e-7, atol: 1e-9});
     for (const memory of [1e3, 8e3, 2e4])
       for (const more of [{}, {control}])
         compare(system, {...options, ...more, scheme: tsit5(), adjoint: implicitAdjoint({memory})}, members, 'y', 1e-9);
   });
 
-  it('any members in any number of lanes, by random', () => {
+  slow('any members in any number of lanes, by random', () => {
     fc.assert(
       fc.property(
         fc.record({
@@ -216,7 +217,7 @@ describe('batch.prepare', () => {
     }
   });
 
-  it('mechanics, implicit schemes, constraints of steps and events: one after another, without another trace', () => {
+  slow('mechanics, implicit schemes, constraints of steps and events: one after another, without another trace', () => {
     let calls = 0;
     const spring = mechanics<{k: tf.Tensor}>({
       mass: [1, 2],
@@ -281,7 +282,7 @@ describe('batch.prepare', () => {
     expect(() => back([{events: [1, 2]}, undefined, undefined] as never)).to.throw(/events has 2 numbers; 1 events/);
   });
 
-  it('inputs that jump: members start, end and are saved on any side of the jumps', () => {
+  slow('inputs that jump: members start, end and are saved on any side of the jumps', () => {
     const held = signal([0, 0.33, 0.8], [1, -1, 2], 'hold');
     const driven = ode<{u: tf.Tensor}>(({y, params: {u}}) => tf.sub(u, y));
     const own = [0, 0.4, 0.33].map(t => ({initial: {y: [0], t}, saveAt: [t + 0.1, 1.1]}));
@@ -518,7 +519,7 @@ describe('batch.prepare', () => {
     expect(tf.memory().numTensors).to.equal(before);
   });
 
-  it('a member that fails has its status, or its error says which it is', () => {
+  slow('a member that fails has its status, or its error says which it is', () => {
     const burst = ode<Rate>(({y, params: {rate}}) => tf.mul(rate, tf.square(y)));
     const own = [0.1, 1e9, 0.2].map(rate => ({initial: {y: [1]}, params: {rate}}));
     const base = {scheme: rk4(), dt: 0.1, t1: 1, params: {rate: 1}};

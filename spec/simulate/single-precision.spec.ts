@@ -24,6 +24,7 @@ import {
   tsit5,
   verlet,
 } from '../../lib/index.js';
+import {slow} from '../tiers.js';
 
 const layer = (rows: number, columns: number): number[][] =>
   Array.from({length: rows}, (_, i) => Array.from({length: columns}, (__, j) => Math.sin(3 * i + 7 * j + 1) / rows));
@@ -149,7 +150,7 @@ const cases: readonly (readonly [string, AnySystem, object, object, string])[] =
 
 describe("precision: 'single'", () => {
   for (const [name, system, initial, options, state] of cases) {
-    it(`${name}: states and gradient are double precision's to five digits`, () => {
+    slow(`${name}: states and gradient are double precision's to five digits`, () => {
       const double = runIn('double', system, initial, options, state);
       const single = runIn('single', system, initial, options, state);
       // A hundred roundings of 2⁻²³: what was measured is 1e-7 to 3e-6.
@@ -158,7 +159,7 @@ describe("precision: 'single'", () => {
     });
   }
 
-  it('runs in batches on threads', () => {
+  slow('runs in batches on threads', () => {
     const members = [starts, starts.map(([a, b]) => [b, a])].map(y => ({initial: {y}}));
     const [double, single] = (['double', 'single'] as const).map(precision => {
       const options = {scheme: tsit5(), dt: 0.1, steps: 10, params: weights, precision, workers: 2};
@@ -254,7 +255,7 @@ describe("precision: 'single'", () => {
     });
 
     for (const scheme of [rk4(), tsit5()])
-      it(`${scheme.name}: breaking points of a delay, at which the state jumps from its history`, () => {
+      slow(`${scheme.name}: breaking points of a delay, at which the state jumps from its history`, () => {
         const delayed = dde<{rate: tf.Tensor; delay: tf.Tensor}>({
           derivative: ({y, delayed: [past], params}) => tf.sub(tf.mul(params.rate, tf.tanh(past)), y),
           delays: [({delay}) => delay],

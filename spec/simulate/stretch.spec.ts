@@ -22,6 +22,7 @@ import {
   simulate,
   trapezoid,
 } from '../../lib/index.js';
+import {slow} from '../tiers.js';
 
 const times = Array.from({length: 41}, (_, i) => i * 0.25);
 const levels = times.map((_, i) => (i < 20 ? 0 : Math.sin(3 * i) + (i % 2)));
@@ -81,7 +82,7 @@ const stretches: readonly Stretch[] = [
 
 describe('a prepared simulation over other stretches of time', () => {
   for (const [name, options] of Object.entries(cases))
-    it(`is to the bit what one prepared for it is: ${name}`, () => {
+    slow(`is to the bit what one prepared for it is: ${name}`, () => {
       const prepared = simulate.prepare(oscillator, start, {...options, t1: 1, params} as SimulateOptions);
       for (const {t0, ...span} of stretches) {
         const anew = simulate.prepare(oscillator, {...start, t: t0}, {...options, ...span, params} as SimulateOptions);

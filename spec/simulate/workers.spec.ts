@@ -29,6 +29,7 @@ import {programKey} from '../../lib/graph/key.js';
 import {input, mul, sub} from '../../lib/graph/build.js';
 import {nodesFromPlain, plainNodes} from '../../lib/graph/plain.js';
 import {importsOf, reachable, root} from '../package/sources.js';
+import {slow} from '../tiers.js';
 
 /** Everything of a batch and its gradient as one list of numbers. */
 function numbers(
@@ -143,7 +144,7 @@ describe('batch on worker threads', function () {
   before(threadsStarted);
   after(() => batch.end());
 
-  it('of schemes that take their start from a first step, which is tried with half its length where it fails', () => {
+  slow('of schemes that take their start from a first step, which is tried with half its length where it fails', () => {
     const stiff = mechanics({mass: 1, forces: ({q}) => tf.mul(tf.sinh(tf.mul(q, 2)), -20)});
     for (const scheme of [bdf2(), generalizedAlpha({rhoInf: 0.5})]) {
       same(
@@ -191,26 +192,35 @@ describe('batch on worker threads', function () {
     weights.dispose();
   });
 
-  it('... with checkpoints, with the unrolled adjoint, on the interpreter, with Krylov methods, line searches and halved steps', () => {
-    same(spring, starts, {...options, adjoint: implicitAdjoint({memory: 200})});
-    same(spring, starts, {...options, adjoint: unrolledAdjoint(), newton: newton({iterations: 2})});
-    same(spring, starts, {...options, engine: 'interpreter', steps: 5});
-    same(spring, starts, {
-      ...options,
-      newton: newton({linear: gmres({preconditioner: 'diagonal'}), step: backtracking({decrease: 1e-3})}),
-    });
-    same(
-      spring,
-      [
-        {q: [9, 1], v: [0, 0]},
-        {q: [12, 0], v: [0, 1]},
-        {q: [1, 1], v: [0, 0]},
-      ],
-      {...options, dt: 0.5, newton: newton({maxIterations: 5, onFailure: 'halve'}), scheme: implicitEuler(), steps: 3},
-    );
-  });
+  slow(
+    '... with checkpoints, with the unrolled adjoint, on the interpreter, with Krylov methods, line searches and halved steps',
+    () => {
+      same(spring, starts, {...options, adjoint: implicitAdjoint({memory: 200})});
+      same(spring, starts, {...options, adjoint: unrolledAdjoint(), newton: newton({iterations: 2})});
+      same(spring, starts, {...options, engine: 'interpreter', steps: 5});
+      same(spring, starts, {
+        ...options,
+        newton: newton({linear: gmres({preconditioner: 'diagonal'}), step: backtracking({decrease: 1e-3})}),
+      });
+      same(
+        spring,
+        [
+          {q: [9, 1], v: [0, 0]},
+          {q: [12, 0], v: [0, 1]},
+          {q: [1, 1], v: [0, 0]},
+        ],
+        {
+          ...options,
+          dt: 0.5,
+          newton: newton({maxIterations: 5, onFailure: 'halve'}),
+          scheme: implicitEuler(),
+          steps: 3,
+        },
+      );
+    },
+  );
 
-  it('... where the sparse LU keeps pivots: what ran before a run is not seen in it', () => {
+  slow('... where the sparse LU keeps pivots: what ran before a run is not seen in it', () => {
     const lu = {dt: 0.5, steps: 6, newton: newton({linear: sparseLu()}), scheme: implicitMidpoint()};
     same(rotating, rotated, lu);
     const forwards = numbers(rotating, rotated, {...lu, workers: 0});
@@ -296,7 +306,7 @@ describe('batch on worker threads', function () {
     expect(() => batch(spring, starts, {...options, workers: -1})).to.throw(/workers must be a whole number/);
   });
 
-  it('without waiting: the same bits, several at once, progress, and errors as rejections', async () => {
+  slow('without waiting: the same bits, several at once, progress, and errors as rejections', async () => {
     const here = batch(spring, starts, {...options, workers: 0});
     let told = 0;
     const [first, second] = await Promise.all([
@@ -349,7 +359,7 @@ describe('batch on worker threads', function () {
     same(spring, starts, options);
   });
 
-  it('goes on where its threads are ended, and starts new ones', async () => {
+  slow('goes on where its threads are ended, and starts new ones', async () => {
     const under = batchAsync(spring, starts, options);
     await batch.end();
     const here = batch(spring, starts, {...options, workers: 0});
@@ -358,7 +368,7 @@ describe('batch on worker threads', function () {
     same(spring, starts.slice(0, 2), options);
   });
 
-  it('keeps no program from ending', () => {
+  slow('keeps no program from ending', () => {
     const lines = printed(`
       import {batch, mechanics} from ${JSON.stringify(new URL('../../lib/index.ts', import.meta.url).href)};
       const oscillator = mechanics({mass: 1, forces: ({q}) => q.neg()});
@@ -369,7 +379,7 @@ describe('batch on worker threads', function () {
     expect(lines.at(-1)).to.equal('done');
   });
 
-  it('gives work to threads that answer after it has given them up', () => {
+  slow('gives work to threads that answer after it has given them up', () => {
     const lines = printed(`
       import threads from 'node:worker_threads';
       import {batch, mechanics} from ${JSON.stringify(new URL('../../lib/index.ts', import.meta.url).href)};
@@ -395,7 +405,7 @@ describe('batch on worker threads', function () {
     expect(lines.slice(-2)).to.deep.equal(['own,own', 'true']);
   });
 
-  it('its threads load neither tfjs nor anything of models and training', () => {
+  slow('its threads load neither tfjs nor anything of models and training', () => {
     for (const entry of ['node', 'page']) {
       const files = reachable([`lib/simulate/workers/${entry}-worker.ts`]);
       const foreign = files.flatMap(importsOf).filter(({local, types}) => !types && !local);
@@ -411,7 +421,7 @@ describe('batch on worker threads', function () {
 });
 
 describe('a graph as plain values', () => {
-  it('comes back as the same graph from a copy of the message, however deep', () => {
+  slow('comes back as the same graph from a copy of the message, however deep', () => {
     const x = input('x', [2]);
     let node = mul(x, x);
     for (let i = 0; i < 20_000; i++) node = sub(mul(node, x), x);

@@ -29,6 +29,7 @@ import {hessianPrograms} from '../../lib/step/hessian-programs.js';
 import {historyTangentPrograms} from '../../lib/step/history-programs.js';
 import {wholeDense} from '../../lib/step/inside.js';
 import type {TracedStep} from '../../lib/step/traced-step.js';
+import {slow} from '../tiers.js';
 
 /** Directions, and states that are observed, in numbers that nothing else has. */
 const [directions, states] = [7, 11];
@@ -154,7 +155,7 @@ const named = ({inputs, outputs}: Graph): [name: string, node: Node][] => [
 
 describe('step: the table of buffers', () => {
   for (const [name, compiled] of runs) {
-    it(`tells the shape of every buffer: ${name}`, () => {
+    slow(`tells the shape of every buffer: ${name}`, () => {
       const {step, traced, own, groups} = compiled();
       const {functions, inputs, state, unknown, parameters} = traced;
       const {derived} = step;
@@ -203,7 +204,7 @@ describe('step: the table of buffers', () => {
       expect(count).to.be.above(100);
     });
 
-    it(`what is computed ahead changes as seldom as its buffer: ${name}`, () => {
+    slow(`what is computed ahead changes as seldom as its buffer: ${name}`, () => {
       const families = [
         'parameters',
         'derived',

@@ -20,6 +20,7 @@ import {Stepper} from '../../lib/integrate/stepper.js';
 import {loadParameters} from '../../lib/step/context.js';
 import {directSolver} from '../../lib/step/solvers.js';
 import {mlp, springMesh} from '../../models/index.js';
+import {slow} from '../tiers.js';
 
 /** Unit masses in a row on springs k(d + d³/2). */
 const chain = (n: number) =>
@@ -186,7 +187,7 @@ describe('step: what is kept of a step', () => {
     expect([...vjp(bytes - 1)]).to.deep.equal([...vjp(2 ** 30)]);
   });
 
-  it('does not change the step: states, and gradients from states or from records, are the same to the bit', () => {
+  slow('does not change the step: states, and gradients from states or from records, are the same to the bit', () => {
     // Of this step what is kept costs less with factors late, the update does not.
     const cloth = springMesh({
       rows: 3,

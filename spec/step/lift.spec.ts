@@ -13,6 +13,7 @@ import {
   simulate,
 } from '../../lib/index.js';
 import {largest} from '../simulate/numbers.js';
+import {slow} from '../tiers.js';
 
 /** Masses that are pushed by the sum of sines of all before them. */
 const summed = (lifts: boolean) =>
@@ -35,7 +36,7 @@ const start = (n: number) => ({
 
 describe('lifted values', () => {
   for (const scheme of [implicitMidpoint(), generalizedAlpha(), newmark(), radauIIA5(), kvaerno5()])
-    it(`${scheme.name}: motion and gradient are those without, to 1e-11`, () => {
+    slow(`${scheme.name}: motion and gradient are those without, to 1e-11`, () => {
       const [plain, own] = [false, true].map(lifts => {
         const {trajectory, pullback} = simulate.vjp(summed(lifts), start(12), {
           scheme,

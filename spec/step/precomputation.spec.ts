@@ -33,6 +33,7 @@ import {graphOf} from '../../lib/step/buffers.js';
 import {linearization, withLinearization, withParameterProgram, withStepStart} from '../../lib/step/precomputation.js';
 import {forwardPrograms, productPrograms} from '../../lib/step/programs.js';
 import {counted} from '../engine/counted.js';
+import {slow} from '../tiers.js';
 
 const n = 4;
 const weights = Array.from({length: n}, (_, i) => Array.from({length: n}, (__, j) => Math.sin(1 + i + 3 * j)));
@@ -152,7 +153,7 @@ describe('step: what depends on the beginning alone', () => {
     radauIIA5(),
   ];
   for (const engine of [interpreter, wasm] as readonly Engine[]) {
-    it(`changes no bit of any program: ${engine.name}`, () => {
+    slow(`changes no bit of any program: ${engine.name}`, () => {
       for (const scheme of schemes) {
         const whole = programsOf(scheme);
         const [plain, apart] = [engine.compile(whole), engine.compile(withStepStart(whole))];

@@ -21,6 +21,7 @@ import {StepRecord} from '../../lib/adjoint/record.js';
 import {prepare} from '../../lib/simulate/prepare.js';
 import {loadParameters} from '../../lib/step/context.js';
 import {doubleEngines} from '../simulate/engines.js';
+import {slow} from '../tiers.js';
 
 type Slope = (y: tf.Tensor, c: tf.Tensor) => tf.Tensor;
 
@@ -112,7 +113,7 @@ describe('a Newton matrix that is the same in all steps', () => {
 
   for (const {name: engine} of doubleEngines) {
     for (const [name, slope, shape] of cases) {
-      it(`${name}, ${engine}: is factored once, and gives the same`, () => {
+      slow(`${name}, ${engine}: is factored once, and gives the same`, () => {
         for (const [scheme, method] of Object.entries(schemes)) {
           const options = {scheme: method, dt: 0.05, steps: 6, engine};
           const [steady, moving] = [true, false].map(isSteady => outcome(systemOf(slope, isSteady), shape, options));
@@ -136,7 +137,7 @@ describe('a Newton matrix that is the same in all steps', () => {
     expect(outcome(drive, [3], {scheme: implicitMidpoint(), dt: 0.05, steps: 5}).factorizations).to.equal(5);
   });
 
-  it('leaves gradients the same for every budget of memory, and by Newton’s own iterations', () => {
+  slow('leaves gradients the same for every budget of memory, and by Newton’s own iterations', () => {
     for (const [name, slope, shape] of cases) {
       const of = (adjoint: SimulateOptions['adjoint'], more: Partial<RunSettings> = {}): ReturnType<typeof outcome> =>
         outcome(systemOf(slope, true), shape, {scheme: implicitMidpoint(), dt: 0.05, steps: 9, ...more, adjoint});

@@ -10,6 +10,7 @@ import {csvLine} from '../../sweep/csv.js';
 import {collect, openStore} from '../../sweep/index.js';
 import {readTable} from '../../training/index.js';
 import {fakeJob, filled} from './jobs.js';
+import {runs} from '../property.js';
 
 /** 'case.a["b.c"][2]' as ['case', 'a', 'b.c', 2]. */
 function pathOf(name: string): (string | number)[] {
@@ -74,7 +75,7 @@ describe('collected columns', () => {
           expect(Object.is(table.column(name)[0], value), name).to.equal(true);
         });
       }),
-      {numRuns: 10},
+      runs(10),
     );
   });
 
@@ -117,6 +118,7 @@ describe('collected columns', () => {
         if (a !== b) expect(byPath(a, b)).not.to.equal(0);
         if (byPath(a, b) < 0 && byPath(b, c) < 0) expect(byPath(a, c)).to.be.below(0);
       }),
+      runs(),
     );
   });
 
@@ -164,7 +166,7 @@ describe('a line of CSV', () => {
           expect(parseCsv(csvLine(fields))).to.deep.equal([fields]);
         },
       ),
-      {numRuns: 50},
+      runs(50),
     );
     expect(csvLine([-0, 5e-324, 'a b', 'k[0]'])).to.equal('-0,5e-324,"a b",k[0]\n');
   });

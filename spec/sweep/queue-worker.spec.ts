@@ -10,6 +10,7 @@ import {answerOf, queued, type QueuedCase} from '../../sweep/queue.js';
 import {admitted} from '../../sweep/queue-worker.js';
 import {TaskPool} from '../../sweep/task-pool.js';
 import {findTask, hasTaskDirective, jobOf} from '../../sweep/task.js';
+import {runs} from '../property.js';
 
 const marked = (code: string): string => `'use stiffgrad task';\n${code}\n`;
 const codeOf = (run: Promise<unknown>): Promise<string> =>
@@ -97,7 +98,7 @@ describe('a worker of a queue', () => {
         expect(outcome).not.to.match(/^raw/);
         if (outcome === 'admitted') expect((sent as QueuedCase).case).to.equal(data.case);
       }),
-      {numRuns: 200},
+      runs(200),
     );
   });
 
@@ -144,6 +145,9 @@ describe("a worker's answer", () => {
     expect(answerOf({kind: 'failed', failure})).to.deep.equal({kind: 'failed', failure});
     for (const other of [undefined, null, 'null', 'hello', '{', 3, [], {}, {kind: 'failed'}, {kind: 'weird'}])
       expect(answerOf(other)).to.equal(undefined);
-    fc.assert(fc.property(fc.anything(), value => ['done', 'failed', undefined].includes(answerOf(value)?.kind)));
+    fc.assert(
+      fc.property(fc.anything(), value => ['done', 'failed', undefined].includes(answerOf(value)?.kind)),
+      runs(),
+    );
   });
 });

@@ -9,6 +9,7 @@ import {main} from '../../cli/main.js';
 import {DataError, StiffgradError} from '../../lib/index.js';
 import {collect, openStore, sweepPage, type Row, type Store} from '../../sweep/index.js';
 import {fakeJob, fileOf, filled} from './jobs.js';
+import {runs} from '../property.js';
 
 const codeOf = (run: Promise<unknown>): Promise<unknown> =>
   run.then(
@@ -85,7 +86,7 @@ describe('a store', () => {
         if (row instanceof Error) expect(row).to.have.property('code', 'damaged-result');
         else expect(row).to.have.property('name', name);
       }),
-      {numRuns: 50},
+      runs(50),
     );
   });
 

@@ -20,6 +20,7 @@ import {
 import {canonical} from '../../sweep/canonical.js';
 import {findTask, jobOf} from '../../sweep/task.js';
 import {readTable} from '../../training/index.js';
+import {slow} from '../tiers.js';
 
 const module = new URL('./tasks/oscillator.ts', import.meta.url);
 const identifyStiffness = {module, export: 'identifyStiffness'};
@@ -42,7 +43,7 @@ describe('sweep', function () {
   });
   after(() => rm(place, {recursive: true}));
 
-  it('gives the same results to the bit with one process, with two, and in shares', async () => {
+  slow('gives the same results to the bit with one process, with two, and in shares', async () => {
     const cases = grid({k: linspace(10, 20, 40), noise: [0, 0.01]});
     const two = await sweep({task: identifyStiffness, cases, store: folder(), engine: local({workers: 2})});
     expect(two).to.include({done: 80, failed: 0, resumed: 0, aborted: false});
@@ -66,7 +67,7 @@ describe('sweep', function () {
     expect(bits(await all(whole.results()))).to.deep.equal(bits(rows));
   });
 
-  it('is ended by its signal and goes on where it was; equal cases are one', async () => {
+  slow('is ended by its signal and goes on where it was; equal cases are one', async () => {
     const cases = Array.from({length: 40}, (_, x) => ({x: x % 30, ms: 20}));
     const store = folder();
     const task = {module, export: 'slow'};
@@ -97,7 +98,7 @@ describe('sweep', function () {
     );
   });
 
-  it('names a task that throws, hangs, exhausts memory, exits or is killed; the others go on', async () => {
+  slow('names a task that throws, hangs, exhausts memory, exits or is killed; the others go on', async () => {
     const store = openStore(folder());
     const cases = grid({how: ['fine', 'throw', 'hang', 'wait', 'buffers', 'exit', 'kill', 'function', 'good'], x: [1]});
     const task = {module, export: 'misbehave'};
@@ -133,7 +134,7 @@ describe('sweep', function () {
     expect(await store.status()).to.deep.equal({done: 2, failed: 0, causes: {}});
   });
 
-  it('a heap that overflows is named, too', async () => {
+  slow('a heap that overflows is named, too', async () => {
     const run = await sweep({
       task: {module, export: 'misbehave'},
       cases: [{how: 'heap', x: 1}],
@@ -143,7 +144,7 @@ describe('sweep', function () {
     expect((await all(run.failures())).map(({cause}) => cause)).to.deep.equal(['memory']);
   });
 
-  it('halves successively: few cases have the whole budget, and the best has', async () => {
+  slow('halves successively: few cases have the whole budget, and the best has', async () => {
     // (1 − rate)^(2 budget) is least for the rate nearest to 1.
     const run = await sweep<{rate: number}, number>({
       task: {module, export: 'descent'},
@@ -233,7 +234,7 @@ describe('the store', () => {
     expect(await readdir(path.join(place, 'first', 'tmp'))).to.deep.equal([]);
   });
 
-  it('sets a damaged file aside, and its case is made again', async () => {
+  slow('sets a damaged file aside, and its case is made again', async () => {
     const folder = path.join(place, 'damaged');
     const run = await sweep({task: {module, export: 'square'}, cases: [{x: 3}, {x: 4}], store: folder});
     const [{name}] = await all(run.results());
@@ -247,81 +248,87 @@ describe('the store', () => {
     expect((await all(again.results())).map(({result}) => result)).to.deep.equal([9, 16]);
   });
 
-  it('collects to JSON lines, and to CSV and Parquet that readTable reads, in an order that depends on the cases alone', async () => {
-    const cases = grid({k: [10, 11, 12]});
-    const files: string[] = [];
-    for (const name of ['a', 'b']) {
-      const {store} = await sweep({
-        task: identifyStiffness,
-        cases: name === 'a' ? cases : [...cases].reverse(),
-        store: path.join(place, name),
-      });
-      expect(await collect(store, path.join(place, `${name}.jsonl`))).to.equal(3);
-      await collect(store, path.join(place, `${name}.csv`));
-      files.push(await readFile(path.join(place, `${name}.csv`), 'utf8'));
-    }
-    expect(files[0]).to.equal(files[1]);
-    const table = await readTable(path.join(place, 'a.csv'));
-    expect(table.columns).to.deep.equal(['case.k', 'result.cost', 'result.k', 'seed']);
-    table.column('case.k').forEach((k, i) => expect(table.column('result.k')[i]).to.be.closeTo(k, 1e-11));
-    await collect(openStore(path.join(place, 'a')), path.join(place, 'a.parquet'));
-    // By its folder, as sweep takes it; what is no store is refused before a file is written.
-    expect(await collect(path.join(place, 'a'), path.join(place, 'by-folder.jsonl'))).to.equal(3);
-    for (const none of [undefined, {}, ''])
-      expect(await collect(none as never, path.join(place, 'none.csv')).catch((reason: unknown) => reason))
-        .to.be.instanceOf(OptionError)
-        .with.property('message')
-        .that.matches(/^collect: the store must be a folder's path, or a store made by openStore, not /);
-    const same = await readTable(path.join(place, 'a.parquet'), {text: ['name']});
-    expect(same.columns).to.deep.equal(['case.k', 'name', 'result.cost', 'result.k', 'seed']);
-    for (const column of table.columns) expect([...same.column(column)]).to.deep.equal([...table.column(column)]);
-    const lines = (await readFile(path.join(place, 'a.jsonl'), 'utf8'))
-      .trim()
-      .split('\n')
-      .map(line => JSON.parse(line) as Row);
-    expect(lines.map(({name}) => name)).to.deep.equal(lines.map(({name}) => name).sort());
-    expect(lines.map(({name}) => name)).to.deep.equal([...same.text('name')]);
-  });
+  slow(
+    'collects to JSON lines, and to CSV and Parquet that readTable reads, in an order that depends on the cases alone',
+    async () => {
+      const cases = grid({k: [10, 11, 12]});
+      const files: string[] = [];
+      for (const name of ['a', 'b']) {
+        const {store} = await sweep({
+          task: identifyStiffness,
+          cases: name === 'a' ? cases : [...cases].reverse(),
+          store: path.join(place, name),
+        });
+        expect(await collect(store, path.join(place, `${name}.jsonl`))).to.equal(3);
+        await collect(store, path.join(place, `${name}.csv`));
+        files.push(await readFile(path.join(place, `${name}.csv`), 'utf8'));
+      }
+      expect(files[0]).to.equal(files[1]);
+      const table = await readTable(path.join(place, 'a.csv'));
+      expect(table.columns).to.deep.equal(['case.k', 'result.cost', 'result.k', 'seed']);
+      table.column('case.k').forEach((k, i) => expect(table.column('result.k')[i]).to.be.closeTo(k, 1e-11));
+      await collect(openStore(path.join(place, 'a')), path.join(place, 'a.parquet'));
+      // By its folder, as sweep takes it; what is no store is refused before a file is written.
+      expect(await collect(path.join(place, 'a'), path.join(place, 'by-folder.jsonl'))).to.equal(3);
+      for (const none of [undefined, {}, ''])
+        expect(await collect(none as never, path.join(place, 'none.csv')).catch((reason: unknown) => reason))
+          .to.be.instanceOf(OptionError)
+          .with.property('message')
+          .that.matches(/^collect: the store must be a folder's path, or a store made by openStore, not /);
+      const same = await readTable(path.join(place, 'a.parquet'), {text: ['name']});
+      expect(same.columns).to.deep.equal(['case.k', 'name', 'result.cost', 'result.k', 'seed']);
+      for (const column of table.columns) expect([...same.column(column)]).to.deep.equal([...table.column(column)]);
+      const lines = (await readFile(path.join(place, 'a.jsonl'), 'utf8'))
+        .trim()
+        .split('\n')
+        .map(line => JSON.parse(line) as Row);
+      expect(lines.map(({name}) => name)).to.deep.equal(lines.map(({name}) => name).sort());
+      expect(lines.map(({name}) => name)).to.deep.equal([...same.text('name')]);
+    },
+  );
 
-  it('does not mix the results of two versions of a task: in columns, and on the page of a sweep that goes on', async () => {
-    const store = openStore(path.join(place, 'versions'));
-    const run = (exported: string, version: string): ReturnType<typeof sweep> =>
-      sweep({cases: [{x: 2}, {x: 3}], store, task: {module, export: exported, name: 'power', version}});
-    await run('square', '1');
-    await collect(store, path.join(place, 'one.csv'));
-    await store.fail(
-      jobOf(await findTask({module, export: 'square', name: 'power', version: '1'}), {x: 9}, 0),
-      'thrown',
-      {
-        name: 'Error',
-        message: 'of the first version',
-      },
-    );
-    const second = await run('square', '2');
-    for (const ending of ['csv', 'parquet']) {
-      const error = await collect(store, path.join(place, `two.${ending}`)).catch((reason: unknown) => reason);
-      expect(error).to.be.instanceOf(DataError);
-      expect((error as DataError).code).to.equal('several-versions');
-      expect((error as DataError).message).to.match(/'power': (1|2) \(2\), (1|2) \(2\)/);
-      expect(await collect(store, path.join(place, `two.${ending}`), {versions: ['2']})).to.equal(2);
-    }
-    expect((await readdir(place)).filter(name => name.endsWith('.partial'))).to.deep.equal([]);
-    const rows = await readTable(path.join(place, 'two.csv'));
-    expect([...rows.column('case.x')].sort()).to.deep.equal([2, 3]);
-    expect(await collect(store, path.join(place, 'two.jsonl'))).to.equal(4);
-    const whole = await sweepPage(store);
-    expect(whole).to.match(/of the first version/);
-    const ours = await sweepPage(store, {progress: second});
-    expect(ours).not.to.match(/of the first version/);
-    expect(ours.match(/<polyline/g)?.length).to.equal(2);
-    expect(whole.match(/<polyline/g)?.length).to.equal(4);
-    // Failures of a version that goes, go.
-    expect(await store.prune({versions: ['2']})).to.equal(3);
-    expect(await store.status()).to.deep.equal({done: 2, failed: 0, causes: {}});
-    expect(await collect(store, path.join(place, 'left.csv'))).to.equal(2);
-  });
+  slow(
+    'does not mix the results of two versions of a task: in columns, and on the page of a sweep that goes on',
+    async () => {
+      const store = openStore(path.join(place, 'versions'));
+      const run = (exported: string, version: string): ReturnType<typeof sweep> =>
+        sweep({cases: [{x: 2}, {x: 3}], store, task: {module, export: exported, name: 'power', version}});
+      await run('square', '1');
+      await collect(store, path.join(place, 'one.csv'));
+      await store.fail(
+        jobOf(await findTask({module, export: 'square', name: 'power', version: '1'}), {x: 9}, 0),
+        'thrown',
+        {
+          name: 'Error',
+          message: 'of the first version',
+        },
+      );
+      const second = await run('square', '2');
+      for (const ending of ['csv', 'parquet']) {
+        const error = await collect(store, path.join(place, `two.${ending}`)).catch((reason: unknown) => reason);
+        expect(error).to.be.instanceOf(DataError);
+        expect((error as DataError).code).to.equal('several-versions');
+        expect((error as DataError).message).to.match(/'power': (1|2) \(2\), (1|2) \(2\)/);
+        expect(await collect(store, path.join(place, `two.${ending}`), {versions: ['2']})).to.equal(2);
+      }
+      expect((await readdir(place)).filter(name => name.endsWith('.partial'))).to.deep.equal([]);
+      const rows = await readTable(path.join(place, 'two.csv'));
+      expect([...rows.column('case.x')].sort()).to.deep.equal([2, 3]);
+      expect(await collect(store, path.join(place, 'two.jsonl'))).to.equal(4);
+      const whole = await sweepPage(store);
+      expect(whole).to.match(/of the first version/);
+      const ours = await sweepPage(store, {progress: second});
+      expect(ours).not.to.match(/of the first version/);
+      expect(ours.match(/<polyline/g)?.length).to.equal(2);
+      expect(whole.match(/<polyline/g)?.length).to.equal(4);
+      // Failures of a version that goes, go.
+      expect(await store.prune({versions: ['2']})).to.equal(3);
+      expect(await store.status()).to.deep.equal({done: 2, failed: 0, causes: {}});
+      expect(await collect(store, path.join(place, 'left.csv'))).to.equal(2);
+    },
+  );
 
-  it('prunes parts that were left, old versions, and failures that were overcome', async () => {
+  slow('prunes parts that were left, old versions, and failures that were overcome', async () => {
     const store = openStore(path.join(place, 'pruned'));
     const cases = [{x: 1}, {x: 2}];
     const options = {cases, store};

@@ -26,6 +26,7 @@ import {
 } from '../../lib/index.js';
 import {doubleEngines} from '../simulate/engines.js';
 import {order} from '../simulate/numbers.js';
+import {slow} from '../tiers.js';
 
 const g = 9.81;
 const gravity = ({q}: {q: tf.Tensor}): tf.Tensor => tf.add(tf.zerosLike(q), tf.tensor1d([0, -g]));
@@ -62,7 +63,7 @@ for (const {name: engine} of doubleEngines) {
       ['Newmark, projection', newmark(), 'projection', 2],
     ];
     for (const [name, scheme, stabilization, expected] of cases) {
-      it(`${name}: order ${expected} towards the elliptic functions, on the circle all the way`, () => {
+      slow(`${name}: order ${expected} towards the elliptic functions, on the circle all the way`, () => {
         const error = (n: number): number => {
           const {q, v} = ends(pendulum, {q: [-1, 0], v: [0, 0]}, {scheme, stabilization, dt: 1 / n, steps: n, engine});
           expect(Math.hypot(q[0], q[1])).to.be.closeTo(1, 1e-14);
@@ -185,7 +186,7 @@ for (const {name: engine} of doubleEngines) {
       ],
     });
     for (const scheme of [implicitMidpoint(), trapezoid(), newmark(), generalizedAlpha(), bdf2()]) {
-      it(`${scheme.name}: a skate on an incline turns back on a cycloid, order 2`, () => {
+      slow(`${scheme.name}: a skate on an incline turns back on a cycloid, order 2`, () => {
         const omega = 1.5;
         const t = 1;
         const error = (n: number): number => {
@@ -237,66 +238,69 @@ for (const {name: engine} of doubleEngines) {
       ['redundant, GGL', newmark(), 'ggl', 2, implicitAdjoint()],
     ];
     for (const [name, scheme, stabilization, copies, adjoint] of cases) {
-      it(`${name}: lengths, masses, initial velocities; loss on q, v and λ; differences within 1e-6, Taylor order 2`, () => {
-        const system = doublePendulum(copies);
-        const initial = (x: Float64Array): Initial => ({
-          q: [
-            [1, 0],
-            [1, 0.7],
-          ],
-          v: [
-            [0, x[4]],
-            [x[5], x[4]],
-          ],
-        });
-        const options = (x: Float64Array): SimulateOptions => ({
-          scheme,
-          stabilization,
-          adjoint,
-          engine,
-          consistent: 'project',
-          dt: 0.02,
-          steps: 20,
-          saveAt: {every: 10},
-          params: {l1: x[0], l2: x[1], m: [x[2], x[3]]},
-        });
-        // λ weighs less: its rounding is that of positions over h².
-        const weights = (size: number, share: number): Float64Array =>
-          Float64Array.from({length: size}, (_, i) => share * Math.sin(1 + i));
-        const shares = {q: 1, v: 1, lambda: 0.01};
-        const loss = (x: Float64Array): number => {
-          const path = simulate(system, initial(x), options(x));
-          path.dispose();
-          return Object.entries(shares).reduce((sum, [block, share]) => {
-            const values = path.values(block as 'q');
-            return sum + weights(values.length, share).reduce((part, w, i) => part + w * values[i], 0);
-          }, 0);
-        };
-        const {trajectory, pullback} = simulate.vjp(system, initial(point), options(point));
-        trajectory.dispose();
-        const gradient = pullback(
-          Object.fromEntries(
-            Object.entries(shares).map(([block, share]) => [
-              block,
-              weights(trajectory.values(block as 'q').length, share),
-            ]),
-          ),
-        );
-        const {l1, l2, m} = gradient.params as {[name: string]: Float64Array};
-        const v = gradient.initial.v as Float64Array;
-        const found = Float64Array.of(l1[0], l2[0], m[0], m[1], v[1] + v[3], v[2]);
-        const moved = (i: number, by: number): Float64Array => point.map((x, k) => (k === i ? x + by : x));
-        found.forEach((value, i) => {
-          const h = 1e-3;
-          const [one, two] = [h, 2 * h].map(step => (loss(moved(i, step)) - loss(moved(i, -step))) / (2 * step));
-          // Richardson's extrapolation; the next term is about h⁴ of it.
-          expect(value, `component ${i}`).to.be.closeTo((4 * one - two) / 3, 1e-6 * Math.max(1, Math.abs(value)));
-        });
-        const along = found.reduce((sum, value, i) => sum + value * Math.cos(i), 0);
-        const remainder = (s: number): number =>
-          Math.abs(loss(point.map((x, i) => x + s * Math.cos(i))) - loss(point) - s * along);
-        expect(order(remainder(2e-3), remainder(1e-3))).to.be.closeTo(2, 0.05);
-      });
+      slow(
+        `${name}: lengths, masses, initial velocities; loss on q, v and λ; differences within 1e-6, Taylor order 2`,
+        () => {
+          const system = doublePendulum(copies);
+          const initial = (x: Float64Array): Initial => ({
+            q: [
+              [1, 0],
+              [1, 0.7],
+            ],
+            v: [
+              [0, x[4]],
+              [x[5], x[4]],
+            ],
+          });
+          const options = (x: Float64Array): SimulateOptions => ({
+            scheme,
+            stabilization,
+            adjoint,
+            engine,
+            consistent: 'project',
+            dt: 0.02,
+            steps: 20,
+            saveAt: {every: 10},
+            params: {l1: x[0], l2: x[1], m: [x[2], x[3]]},
+          });
+          // λ weighs less: its rounding is that of positions over h².
+          const weights = (size: number, share: number): Float64Array =>
+            Float64Array.from({length: size}, (_, i) => share * Math.sin(1 + i));
+          const shares = {q: 1, v: 1, lambda: 0.01};
+          const loss = (x: Float64Array): number => {
+            const path = simulate(system, initial(x), options(x));
+            path.dispose();
+            return Object.entries(shares).reduce((sum, [block, share]) => {
+              const values = path.values(block as 'q');
+              return sum + weights(values.length, share).reduce((part, w, i) => part + w * values[i], 0);
+            }, 0);
+          };
+          const {trajectory, pullback} = simulate.vjp(system, initial(point), options(point));
+          trajectory.dispose();
+          const gradient = pullback(
+            Object.fromEntries(
+              Object.entries(shares).map(([block, share]) => [
+                block,
+                weights(trajectory.values(block as 'q').length, share),
+              ]),
+            ),
+          );
+          const {l1, l2, m} = gradient.params as {[name: string]: Float64Array};
+          const v = gradient.initial.v as Float64Array;
+          const found = Float64Array.of(l1[0], l2[0], m[0], m[1], v[1] + v[3], v[2]);
+          const moved = (i: number, by: number): Float64Array => point.map((x, k) => (k === i ? x + by : x));
+          found.forEach((value, i) => {
+            const h = 1e-3;
+            const [one, two] = [h, 2 * h].map(step => (loss(moved(i, step)) - loss(moved(i, -step))) / (2 * step));
+            // Richardson's extrapolation; the next term is about h⁴ of it.
+            expect(value, `component ${i}`).to.be.closeTo((4 * one - two) / 3, 1e-6 * Math.max(1, Math.abs(value)));
+          });
+          const along = found.reduce((sum, value, i) => sum + value * Math.cos(i), 0);
+          const remainder = (s: number): number =>
+            Math.abs(loss(point.map((x, i) => x + s * Math.cos(i))) - loss(point) - s * along);
+          expect(order(remainder(2e-3), remainder(1e-3))).to.be.closeTo(2, 0.05);
+        },
+      );
     }
   });
 }

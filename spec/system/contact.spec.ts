@@ -21,6 +21,7 @@ import {
   unrolledAdjoint,
 } from '../../lib/index.js';
 import {doubleEngines} from '../simulate/engines.js';
+import {slow} from '../tiers.js';
 
 const g = 9.81;
 const schemes: readonly Scheme[] = [
@@ -139,7 +140,7 @@ for (const {name: engine} of doubleEngines) {
       constraints: [unilateral(({q}) => tf.sub(q, tf.concat([tf.zeros([1]), tf.add(tf.slice(q, 0, 2), thickness)])))],
     });
     for (const scheme of schemes) {
-      it(`${scheme.name}: a stack of three carries the weight above, and loses its uppermost`, () => {
+      slow(`${scheme.name}: a stack of three carries the weight above, and loses its uppermost`, () => {
         const {q, v, lambda, iterations} = run(
           stack,
           {q: [0.05, 0.3, 0.6], v: [0, 0, 0]},
@@ -177,7 +178,7 @@ for (const {name: engine} of doubleEngines) {
       expect(run(pulled(1), {q: 0, v: 0}, {dt: 0.001, steps: 50, engine}).warnings).to.deep.equal([]);
     });
 
-    it('a corner: two walls at once, and the rod of a pendulum that meets a stop', () => {
+    slow('a corner: two walls at once, and the rod of a pendulum that meets a stop', () => {
       const corner = mechanics({
         mass: 1,
         forces: ({q}) => tf.add(tf.zerosLike(q), tf.tensor1d([-3, -g])),
@@ -326,7 +327,7 @@ for (const {name: engine} of doubleEngines) {
       ],
     ];
     for (const [name, scheme, floor, adjoint, stabilization] of cases) {
-      it(`${name}: masses, drag, slope, compliance, start; differences within 1e-6, jvp = vjp`, () => {
+      slow(`${name}: masses, drag, slope, compliance, start; differences within 1e-6, jvp = vjp`, () => {
         const system = slide(floor, true);
         const params = (x: Float64Array): {[name: string]: number} => ({m: x[0], drag: x[1], slope: x[2], c: x[3]});
         const options = (x: Float64Array): SimulateOptions => ({

@@ -33,6 +33,7 @@ import {
   unrolledAdjoint,
 } from '../../lib/index.js';
 import {bounded, free, identify, kalmanFilter, multiple} from '../../training/index.js';
+import {slow} from '../tiers.js';
 
 /** y' = −y(t − τ). */
 const falling = dde<{tau: tf.Tensor}>({
@@ -105,7 +106,7 @@ describe('simulate: dde', () => {
       [kvaerno3(), 3e-3, 0.1],
       [radauIIA5(), 1e-5, 1e-2],
     ] as const)
-      it(`${scheme.name}: breaking points just beyond those of the grid, by value and derivative`, () => {
+      slow(`${scheme.name}: breaking points just beyond those of the grid, by value and derivative`, () => {
         const hutchinson = dde({
           derivative: ({y, delayed: [late]}) => tf.mul(tf.mul(1.2, y), tf.sub(1, late)),
           delays: [({tau}: {tau: tf.Tensor}) => tau],
@@ -128,7 +129,7 @@ describe('simulate: dde', () => {
         }
       });
 
-    it('a jump of a held input is a breaking point one delay later, and two: polynomials are met to rounding', () => {
+    slow('a jump of a held input is a breaking point one delay later, and two: polynomials are met to rounding', () => {
       // y' = y(t − τ) + u(t), u = 0 and 1 from s on: y = Σ ((t − s − kτ)₊)^(k+1)/(k+1)!.
       const [tau, s] = [0.73, 0.4];
       const driven = dde<{u: tf.Tensor}>({
@@ -147,7 +148,7 @@ describe('simulate: dde', () => {
       }
     });
 
-    it('many jumps: as many parts in a step as jumps may fall into one, and no more', () => {
+    slow('many jumps: as many parts in a step as jumps may fall into one, and no more', () => {
       const samples = Array.from({length: 300}, (_, i) => i / 100);
       const driven = dde<{u: tf.Tensor}>({
         derivative: ({delayed: [late], params: {u}}) => tf.sub(u, late),
@@ -164,7 +165,7 @@ describe('simulate: dde', () => {
       expect(end(0.01)).to.be.closeTo(end(0.005), 1e-9);
     });
 
-    it('tsit5: 5, of the blood cell model', () => {
+    slow('tsit5: 5, of the blood cell model', () => {
       const off = (steps: number): number => {
         const run = simulate(mackeyGlass, {y: 0.5}, {scheme: tsit5(), dt: 51 / steps, steps, saveAt: 'end'});
         return Math.abs(run.values('y')[1] - 0.6016548043231787);
@@ -173,16 +174,19 @@ describe('simulate: dde', () => {
     });
   });
 
-  it('the blood cell model, by Chebyshev collocation of the integral equation on intervals of 17/34, 17/51 and 17/68', () => {
-    // All three gave these numbers, but for the last digit written here.
-    const run = simulate(mackeyGlass, {y: 0.5}, {scheme: tsit5(), dt: 0.47, t1: 170, saveAt: [51, 102, 170]});
-    const [a, b, c] = run.values('y');
-    expect(a).closeTo(0.60165480432318, 1e-8);
-    expect(b).closeTo(0.95417153859494, 1e-8);
-    expect(c).closeTo(0.90965426974626, 1e-8);
-  });
+  slow(
+    'the blood cell model, by Chebyshev collocation of the integral equation on intervals of 17/34, 17/51 and 17/68',
+    () => {
+      // All three gave these numbers, but for the last digit written here.
+      const run = simulate(mackeyGlass, {y: 0.5}, {scheme: tsit5(), dt: 0.47, t1: 170, saveAt: [51, 102, 170]});
+      const [a, b, c] = run.values('y');
+      expect(a).closeTo(0.60165480432318, 1e-8);
+      expect(b).closeTo(0.95417153859494, 1e-8);
+      expect(c).closeTo(0.90965426974626, 1e-8);
+    },
+  );
 
-  it('Example 1 of Shampine & Thompson (2001), whose solution is made of polynomials', () => {
+  slow('Example 1 of Shampine & Thompson (2001), whose solution is made of polynomials', () => {
     const chain = dde({
       derivative({y, delayed: [one, fifth]}) {
         const [first, second] = [tf.slice(one, 0, 1), tf.slice(fifth, 1, 1)];
@@ -213,7 +217,7 @@ describe('simulate: dde', () => {
 
   describe('gradients', () => {
     for (const dt of [0.1, 0.083])
-      it(`by the delay, against the closed form, with steps of ${dt}`, () => {
+      slow(`by the delay, against the closed form, with steps of ${dt}`, () => {
         // Of 0.1 the delay is a multiple: breaking points are ends of steps up to rounding.
         for (const tau of [0.8, 1]) {
           const options = {scheme: tsit5(), dt, t1: 4.1, saveAt: 'end', params: {tau}} as const;
@@ -225,17 +229,20 @@ describe('simulate: dde', () => {
       });
 
     for (const start of [[1, 1.5] as const, [1.3, 1] as const])
-      it(`by delays, parameters and the history's own, ${start[1] === 1.5 ? 'from its end' : 'y jumping at the start'}`, () => {
-        const model = simulate.prepare(several, {y: start}, {...settings, params: at});
-        const {gradient} = model.valueAndGrad(loss);
-        for (const name of ['tau', 'late', 'a', 'b'] as const) {
-          const moved = (by: number): number => model.value(loss, {params: {...at, [name]: at[name] + by}});
-          // A difference of fourth order, so small that no breaking point leaves its step of 0.1.
-          const h = 2e-4;
-          const difference = (8 * (moved(h) - moved(-h)) - (moved(2 * h) - moved(-2 * h))) / (12 * h);
-          expect(gradient.params[name][0], name).closeTo(difference, 1e-8);
-        }
-      });
+      slow(
+        `by delays, parameters and the history's own, ${start[1] === 1.5 ? 'from its end' : 'y jumping at the start'}`,
+        () => {
+          const model = simulate.prepare(several, {y: start}, {...settings, params: at});
+          const {gradient} = model.valueAndGrad(loss);
+          for (const name of ['tau', 'late', 'a', 'b'] as const) {
+            const moved = (by: number): number => model.value(loss, {params: {...at, [name]: at[name] + by}});
+            // A difference of fourth order, so small that no breaking point leaves its step of 0.1.
+            const h = 2e-4;
+            const difference = (8 * (moved(h) - moved(-h)) - (moved(2 * h) - moved(-2 * h))) / (12 * h);
+            expect(gradient.params[name][0], name).closeTo(difference, 1e-8);
+          }
+        },
+      );
 
     it('leave Taylor remainders of second order', () => {
       const model = simulate.prepare(several, {y: [1, 1.5]}, {...settings, params: at});
@@ -250,7 +257,7 @@ describe('simulate: dde', () => {
       expect(Math.log2(rest(4e-4) / rest(2e-4))).closeTo(2, 0.02);
     });
 
-    it('are those of an implicit scheme, by every adjoint, and by little memory', () => {
+    slow('are those of an implicit scheme, by every adjoint, and by little memory', () => {
       const run = {...settings, scheme: trapezoid(), params: at} as const;
       const by = (adjoint: ReturnType<typeof implicitAdjoint>): number[] => {
         const {params, initial} = simulate.vjp(several, {y: [1, 1.5]}, {...run, adjoint}).pullback({
@@ -305,7 +312,7 @@ describe('simulate: dde', () => {
       [exact(2, 0.7), exact(1.77, 1.1), exact(2, 0.7)].forEach(({y}, i) => expect(last[i]).closeTo(y, 1e-5));
     });
 
-    it('keep their past where an input jumps', () => {
+    slow('keep their past where an input jumps', () => {
       const driven = dde<{u: tf.Tensor}>({
         derivative: ({delayed: [late], params: {u}}) => tf.sub(u, late),
         delays: [1],
@@ -328,7 +335,7 @@ describe('simulate: dde', () => {
     });
   });
 
-  it('a delay is found from a record', async () => {
+  slow('a delay is found from a record', async () => {
     const t = Array.from({length: 61}, (_, i) => i / 10);
     const fit = await identify({
       system: dde<{tau: tf.Tensor; rate: tf.Tensor}>({
@@ -357,22 +364,25 @@ describe('simulate: dde', () => {
     const said = (tau: number, options: object, system = close): readonly string[] =>
       simulate(system, {y: 1}, {scheme: rk4(), steps: 9, dt: 0.45, params: {tau}, ...options} as never).warnings;
 
-    it('by hand: of τ = 1 and 1.07 the step from 1.8 to 2.25 holds 2, 2.07 and 2.14, and two of them divide it', () => {
-      expect(said(1.07, {})).to.have.length(1);
-      expect(said(1.07, {})[0]).to.match(/^dde: a step, the first from t = 1\.8, holds more .* the 2 at which/);
-      // The third derivative of y jumps at 3, …, 3.21 only, the fourth one later: of no account to order 4, but to order 5.
-      expect(said(1.07, {scheme: tsit5()})[0]).to.match(/^dde: 2 steps, the first from t = 1\.8, hold /);
-      // With a history that y may jump from it is a derivative less.
-      const own = dde<P>({
-        derivative: ({delayed: [a, b]}) => tf.sub(tf.mul(b, 0.5), a),
-        delays: [1, ({tau}) => tau],
-        longest: 2,
-        history: () => tf.scalar(1),
-      });
-      expect(said(1.07, {}, own)[0]).to.match(/^dde: 2 steps/);
-    });
+    slow(
+      'by hand: of τ = 1 and 1.07 the step from 1.8 to 2.25 holds 2, 2.07 and 2.14, and two of them divide it',
+      () => {
+        expect(said(1.07, {})).to.have.length(1);
+        expect(said(1.07, {})[0]).to.match(/^dde: a step, the first from t = 1\.8, holds more .* the 2 at which/);
+        // The third derivative of y jumps at 3, …, 3.21 only, the fourth one later: of no account to order 4, but to order 5.
+        expect(said(1.07, {scheme: tsit5()})[0]).to.match(/^dde: 2 steps, the first from t = 1\.8, hold /);
+        // With a history that y may jump from it is a derivative less.
+        const own = dde<P>({
+          derivative: ({delayed: [a, b]}) => tf.sub(tf.mul(b, 0.5), a),
+          delays: [1, ({tau}) => tau],
+          longest: 2,
+          history: () => tf.scalar(1),
+        });
+        expect(said(1.07, {}, own)[0]).to.match(/^dde: 2 steps/);
+      },
+    );
 
-    it('and nothing where there are none: other steps, delays far apart, order 2, one delay', () => {
+    slow('and nothing where there are none: other steps, delays far apart, order 2, one delay', () => {
       expect(said(1.07, {dt: 0.3})).to.deep.equal([]);
       expect(said(1.61, {})).to.deep.equal([]);
       expect(said(1.07, {scheme: trapezoid()})).to.deep.equal([]);
@@ -381,7 +391,7 @@ describe('simulate: dde', () => {
       expect(said(1.07, {dt: 0.41, steps: 10})).to.deep.equal([]);
     });
 
-    it('of runs that go on, and of members of batches', () => {
+    slow('of runs that go on, and of members of batches', () => {
       const run = {scheme: rk4(), dt: 0.45, steps: 3, params: {tau: 1.07}} as const;
       const half = simulate(close, {y: 1}, run);
       expect(half.warnings).to.deep.equal([]);
@@ -402,7 +412,7 @@ describe('simulate: dde', () => {
       return {by: pullback({y: [0, 1]}).params.tau[0], warnings: trajectory.warnings};
     };
 
-    it('are told where they move with a delay: the derivative is one of two, or between them', () => {
+    slow('are told where they move with a delay: the derivative is one of two, or between them', () => {
       const [left, right] = sides(0.3);
       expect(Math.abs(right - left)).to.be.above(5e-3);
       const {by, warnings} = derivative(0.3);
@@ -414,7 +424,7 @@ describe('simulate: dde', () => {
       expect(derivative(0.55).warnings[0]).to.match(/^dde: at t = 1\.1 a breaking point /);
     });
 
-    it('and where they lie on one another within a step, and move otherwise', () => {
+    slow('and where they lie on one another within a step, and move otherwise', () => {
       const two = dde<{a: tf.Tensor; b: tf.Tensor}>({
         derivative: ({delayed: [first, second]}) => tf.sub(first, tf.mul(0.7, second)),
         delays: [({a}) => a, ({b}) => b],
@@ -455,7 +465,7 @@ describe('simulate: dde', () => {
     const byDelay = (t: number, tau: number): number => -0.8 - (t - tau);
 
     for (const scheme of [rk4(), explicitEuler(), trapezoid(), gaussLegendre({stages: 2}), radauIIA5(), kvaerno3()])
-      it(`${scheme.name}: as the closed form, by every route`, () => {
+      slow(`${scheme.name}: as the closed form, by every route`, () => {
         // Of 0.03 the delay 0.4137 lies in a step. The others are ends, that of the first step also, some up to rounding.
         for (const [dt, taus] of [
           [0.05, [0.4, 0.35]],
@@ -509,7 +519,7 @@ describe('simulate: dde', () => {
       return (['tau', 'late'] as const).map(name => (end({[name]: params[name] + d}) - end({})) / d);
     };
 
-    it('of two delays whose points lie on one another, or on the grid, or both: as differences to both sides', () => {
+    slow('of two delays whose points lie on one another, or on the grid, or both: as differences to both sides', () => {
       for (const model of [sum, product].map(prepared))
         for (const params of [
           {tau: 0.4137, late: 0.8274},
@@ -524,7 +534,7 @@ describe('simulate: dde', () => {
         }
     });
 
-    it('of equal delays: each has its own part of the jump', () => {
+    slow('of equal delays: each has its own part of the jump', () => {
       // The sum is that of the two as one, and the parts are as their factors: y = 0.2 − 1.5 τ − 1.5 ∫(0.2 − 1.5 s) ds up to 2τ.
       const [ofSum, ofProduct] = [sum, product].map(prepared);
       for (const tau of [0.6, 0.6137]) {
@@ -539,7 +549,7 @@ describe('simulate: dde', () => {
       }
     });
 
-    it('and second derivatives, in steps and at their ends', () => {
+    slow('and second derivatives, in steps and at their ends', () => {
       // d²y/dτ² = 1.
       for (const tau of [0.4, 0.4137]) {
         const options = {scheme: rk4(), dt: 0.05, saveAt: [0.69], params: {tau}} as const;
@@ -562,7 +572,7 @@ describe('simulate: dde', () => {
       return y;
     };
 
-    it('are refused once it does not reach back as far as a delay; the last piece was read beyond its end', () => {
+    slow('are refused once it does not reach back as far as a delay; the last piece was read beyond its end', () => {
       for (const scheme of [tsit5(), gaussLegendre({stages: 2})]) {
         expect(() => parts(0.05, 1, scheme))
           .to.throw(InconsistentStateError, /delays\[0\] is 1, and the saved state knows y from t = 0\.05 on only/)
@@ -573,7 +583,7 @@ describe('simulate: dde', () => {
       expect(parts(0.3, 1, tsit5())).to.be.closeTo(exact(3, 1).y, 1e-9);
     });
 
-    it('as members of a batch, too', () => {
+    slow('as members of a batch, too', () => {
       const short = dde<{tau: tf.Tensor}>({
         derivative: ({delayed: [late]}) => tf.neg(late),
         delays: [({tau}) => tau],

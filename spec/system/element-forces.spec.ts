@@ -19,6 +19,7 @@ import {
   trapezoid,
   verlet,
 } from '../../lib/index.js';
+import {runs} from '../property.js';
 
 type Hessian = NonNullable<ElementsSpec['hessian']>;
 type P = {readonly k: tf.Tensor};
@@ -221,7 +222,7 @@ describe('elements as a force', () => {
             compare(numbersOf(byElements(hessian), schemes[scheme], dt, k, false), wanted);
           },
         ),
-        {numRuns: 1},
+        runs(1),
       );
     });
 });

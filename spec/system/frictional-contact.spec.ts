@@ -17,6 +17,7 @@ import {
   type MechanicalSystem,
   type Params,
 } from '../../lib/index.js';
+import {slow} from '../tiers.js';
 
 const g = 9.81;
 const read = (params: Params, name: string): tf.Tensor => params[name] as tf.Tensor;
@@ -200,7 +201,7 @@ describe('moreau: contacts with friction', () => {
     [0, 0.5, 2 * 0.105, 0.5 * 0.095].forEach((x, i) => expect(caught[i]).to.be.closeTo(x, 1e-5));
   });
 
-  it('joints: a pendulum strikes a wall as the same pendulum in its angle does, with the same derivative', () => {
+  slow('joints: a pendulum strikes a wall as the same pendulum in its angle does, with the same derivative', () => {
     const options = {scheme, dt: 0.001, t1: 1, params: {g: 9}, saveAt: 'end' as const};
     const wall = {restitution: 0.5};
     const maximal = mechanics({
@@ -307,7 +308,7 @@ describe('moreau: contacts with friction', () => {
     );
   });
 
-  it('coefficients by params, tensors and variables are looked at where a run starts, by their rows', () => {
+  slow('coefficients by params, tensors and variables are looked at where a run starts, by their rows', () => {
     const floor = (spec: object): MechanicalSystem =>
       mechanics({
         mass: 1,
@@ -414,7 +415,7 @@ describe('moreau: contacts with friction', () => {
     });
   });
 
-  it('a double pendulum that hits a wall twenty times: derivatives are those of differences to 1e-6', () => {
+  slow('a double pendulum that hits a wall twenty times: derivatives are those of differences to 1e-6', () => {
     const pendulum = mechanics({
       mass: 1,
       forces: ({params}) => tf.reshape(tf.mul(tf.tensor1d([0, -1, 0, -1]), read(params, 'g')), [2, 2]),

@@ -22,6 +22,7 @@ import {
   unrolledAdjoint,
 } from '../../lib/index.js';
 import {apart, cross, crossed, gyroscopic, last, rotate, rotated, solved, turned, turning} from './rotations.js';
+import {slow} from '../tiers.js';
 
 describe('a heavy top held at its point', () => {
   const [m, g] = [1.5, 9.81];
@@ -75,17 +76,20 @@ describe('a heavy top held at its point', () => {
     [radauIIA5(), 'ggl', 5, 2.9],
   ];
   for (const [scheme, stabilization, order, ofLambda] of cases) {
-    it(`${scheme.name}${stabilization === undefined ? '' : `, ${stabilization}`}: order ${order}, λ as well as in a plane`, () => {
-      const errors = [0.01, 0.005].map(dt => {
-        const run = simulate(held, start, {scheme, dt, t1, saveAt: 'end', stabilization});
-        const found = [last(run.values('q')), last(run.values('v')), last(run.values('lambda'))];
-        run.dispose();
-        return [apart([...found[0], ...found[1]], end), apart(found[2], lambda)];
-      });
-      const orders = [0, 1].map(i => Math.log2(errors[0][i] / errors[1][i]));
-      expect(orders[0], 'motion').greaterThan(order - 0.2);
-      expect(orders[1], 'λ').greaterThan(ofLambda);
-    });
+    slow(
+      `${scheme.name}${stabilization === undefined ? '' : `, ${stabilization}`}: order ${order}, λ as well as in a plane`,
+      () => {
+        const errors = [0.01, 0.005].map(dt => {
+          const run = simulate(held, start, {scheme, dt, t1, saveAt: 'end', stabilization});
+          const found = [last(run.values('q')), last(run.values('v')), last(run.values('lambda'))];
+          run.dispose();
+          return [apart([...found[0], ...found[1]], end), apart(found[2], lambda)];
+        });
+        const orders = [0, 1].map(i => Math.log2(errors[0][i] / errors[1][i]));
+        expect(orders[0], 'motion').greaterThan(order - 0.2);
+        expect(orders[1], 'λ').greaterThan(ofLambda);
+      },
+    );
   }
 
   const adjoints: readonly (readonly [string, Adjoint])[] = [
@@ -112,7 +116,7 @@ describe('a heavy top held at its point', () => {
     ['held', held, implicitMidpoint()],
     ['held', held, radauIIA5()],
   ] as const) {
-    it(`${scheme.name}, ${name}: gradients by every adjoint are those of differences`, () => {
+    slow(`${scheme.name}, ${name}: gradients by every adjoint are those of differences`, () => {
       const options = {scheme, dt: 0.02, steps: 15, saveAt: 'end' as const};
       const bars = {q: start.q.map((_, i) => Math.cos(i)), v: start.v.map((_, i) => Math.sin(i + 1))};
       const cotangent = {q: [...start.q.map(() => 0), ...bars.q], v: [...start.v.map(() => 0), ...bars.v]};
@@ -144,7 +148,7 @@ describe('a heavy top held at its point', () => {
     });
   }
 
-  it('products with the Hessian are differences of gradients', () => {
+  slow('products with the Hessian are differences of gradients', () => {
     for (const scheme of [implicitMidpoint(), generalizedAlpha(), radauIIA5()]) {
       const options = {scheme, dt: 0.02, steps: 10, saveAt: 'end' as const};
       const gradient = (s: number): number[] => {

@@ -24,6 +24,7 @@ import {jacobianProgram} from '../../lib/step/jacobian-program.js';
 import {traceRun} from '../../lib/step/trace-step.js';
 import {readParams} from '../../lib/system/params.js';
 import {evaluate} from '../graph/evaluate.js';
+import {slow} from '../tiers.js';
 
 type Hessian = NonNullable<ElementsSpec['hessian']>;
 
@@ -166,7 +167,7 @@ describe('elements, hessian', () => {
     expect(bars.k[0]).to.be.closeTo(0, 1e-14);
   });
 
-  it('lets a compressed net buckle into a stable shape, with both engines alike', () => {
+  slow('lets a compressed net buckle into a stable shape, with both engines alike', () => {
     const method = newton({step: backtracking(), maxIterations: 200});
     const found = (['wasm', 'interpreter'] as const).map(engine => {
       const {system, q} = pushedNet(4, 0.8, 'projected');
@@ -182,7 +183,7 @@ describe('elements, hessian', () => {
     found[0].forEach((value, i) => expect(value).to.be.closeTo(found[1][i], 1e-11));
   });
 
-  it('takes implicit steps by a positive definite matrix, which the exact one is not', () => {
+  slow('takes implicit steps by a positive definite matrix, which the exact one is not', () => {
     const options = {scheme: implicitEuler(), dt: 0.2, steps: 3, params: {k: 1e3}, saveAt: 'end'} as const;
     const run = (hessian: Hessian) => {
       const {system, q} = pushedNet(4, 0.8, hessian);
@@ -212,7 +213,7 @@ describe('elements, hessian', () => {
     direct.forEach((value, i) => expect(products[i]).to.be.closeTo(value, 1e-12));
   });
 
-  it('leaves gradients of steps exact: finite differences, forwards and backwards', () => {
+  slow('leaves gradients of steps exact: finite differences, forwards and backwards', () => {
     const system = truss('projected');
     const initial = {q: [[0.05, 0.1]], v: [[0, 0.2]]};
     const run = (k: number, rest: number) =>

@@ -41,6 +41,7 @@ import {
   verlet,
 } from '../../lib/index.js';
 import {free, identify, multiple} from '../../training/index.js';
+import {slow} from '../tiers.js';
 
 const part = (x: tf.Tensor, from: number, size: number): tf.Tensor => tf.slice(x, [from], [size]);
 const largest = (values: Iterable<number>): number => Math.max(...Array.from(values, Math.abs));
@@ -143,7 +144,7 @@ describe('hidden states', () => {
   ];
   const cotangent = {q: [0, 0, 1, 2], v: [0, 0, 0.3, -1], lag: [0, 0, 1, 0.5], warm: [0, 0.7]};
   for (const scheme of [verlet(), trapezoid(), generalizedAlpha(), bdf2(), kvaerno3(), radauIIA5(), dopri5()]) {
-    it(`${scheme.name}: gradients by every adjoint are those of differences`, () => {
+    slow(`${scheme.name}: gradients by every adjoint are those of differences`, () => {
       const options = {scheme, dt: 0.02, steps: 30, saveAt: 'end' as const};
       const loss = (from: typeof start, k: number): number => {
         const run = simulate(system, from, {...options, params: {...params, k}});
@@ -172,7 +173,7 @@ describe('hidden states', () => {
     });
   }
 
-  it('the continuous adjoint goes back over them, and products with the Hessian are differences of gradients', () => {
+  slow('the continuous adjoint goes back over them, and products with the Hessian are differences of gradients', () => {
     const options = {scheme: radauIIA5(), dt: 0.02, steps: 30, saveAt: 'end' as const};
     const gradient = (s: number, adjoint: Adjoint = implicitAdjoint()): number[] => {
       const {trajectory, pullback} = simulate.vjp(
@@ -203,41 +204,44 @@ describe('hidden states', () => {
     expect(largest(found.map((value, i) => value - (above[i] - below[i]) / (2 * e)))).lessThan(1e-8);
   });
 
-  it('adaptive steps judge them, each by its tolerance; times between steps, events, jumps and observe see them', () => {
-    for (const scheme of [trapezoid(), generalizedAlpha(), bdf2(), radauIIA5(), dopri5()]) {
+  slow(
+    'adaptive steps judge them, each by its tolerance; times between steps, events, jumps and observe see them',
+    () => {
+      for (const scheme of [trapezoid(), generalizedAlpha(), bdf2(), radauIIA5(), dopri5()]) {
+        const run = simulate(system, start, {
+          scheme,
+          dt: 0.01,
+          t1: 2,
+          control: adaptive({rtol: 1e-7, atol: {q: 1e-9, v: 1e-9, lag: 1e-9, warm: 1e-8}}),
+          saveAt: [1.234, 2],
+          params,
+          events: [event({when: ({lag}) => tf.sum(lag), then: 'record', name: 'even'})],
+          observe: ({q, lag}) => tf.mul(q, lag),
+        });
+        const end = blocks.flatMap(name => {
+          const both = run.values(name);
+          return [...both.slice(both.length / 2)];
+        });
+        expect(largest(end.map((value, i) => value - exact[7 + i])), scheme.name).lessThan(2e-5);
+        const [q, lag, observed] = [run.values('q'), run.values('lag'), run.values('observed')];
+        expect(largest(observed.map((value, i) => value - q[i] * lag[i]))).lessThan(1e-15);
+        expect(run.events).length(1);
+        expect(run.events[0].after.lag[0] + run.events[0].after.lag[1]).closeTo(0, 1e-7);
+        run.dispose();
+      }
       const run = simulate(system, start, {
-        scheme,
+        scheme: radauIIA5(),
         dt: 0.01,
-        t1: 2,
-        control: adaptive({rtol: 1e-7, atol: {q: 1e-9, v: 1e-9, lag: 1e-9, warm: 1e-8}}),
-        saveAt: [1.234, 2],
+        t1: 1,
         params,
-        events: [event({when: ({lag}) => tf.sum(lag), then: 'record', name: 'even'})],
-        observe: ({q, lag}) => tf.mul(q, lag),
+        events: [event({when: ({t}) => tf.sub(t, 0.5), then: ({warm}) => ({warm: tf.add(warm, 1)})})],
       });
-      const end = blocks.flatMap(name => {
-        const both = run.values(name);
-        return [...both.slice(both.length / 2)];
-      });
-      expect(largest(end.map((value, i) => value - exact[7 + i])), scheme.name).lessThan(2e-5);
-      const [q, lag, observed] = [run.values('q'), run.values('lag'), run.values('observed')];
-      expect(largest(observed.map((value, i) => value - q[i] * lag[i]))).lessThan(1e-15);
-      expect(run.events).length(1);
-      expect(run.events[0].after.lag[0] + run.events[0].after.lag[1]).closeTo(0, 1e-7);
+      expect(run.events[0].after.warm[0] - run.events[0].before.warm[0]).closeTo(1, 1e-14);
       run.dispose();
-    }
-    const run = simulate(system, start, {
-      scheme: radauIIA5(),
-      dt: 0.01,
-      t1: 1,
-      params,
-      events: [event({when: ({t}) => tf.sub(t, 0.5), then: ({warm}) => ({warm: tf.add(warm, 1)})})],
-    });
-    expect(run.events[0].after.warm[0] - run.events[0].before.warm[0]).closeTo(1, 1e-14);
-    run.dispose();
-  });
+    },
+  );
 
-  it('only a scheme that estimates them takes short steps where nothing else moves', () => {
+  slow('only a scheme that estimates them takes short steps where nothing else moves', () => {
     const alone = mechanics({
       mass: 1,
       states: {z: {initial: 1, rate: ({z, t}) => tf.neg(tf.mul(tf.mul(50, z), tf.sin(tf.mul(20, t))))}},
@@ -254,7 +258,7 @@ describe('hidden states', () => {
     }
   });
 
-  it('worker threads, runs that go on, inputs and identification', async () => {
+  slow('worker threads, runs that go on, inputs and identification', async () => {
     const options = {scheme: trapezoid(), dt: 0.01, params, saveAt: 'end' as const};
     const one = simulate(system, start, {...options, steps: 100});
     const many = await batchAsync(system, [start, start, start, start], {...options, steps: 100});
@@ -358,7 +362,7 @@ describe('constraints that see hidden states', () => {
     [radauIIA5(), 'ggl', 5],
   ];
   for (const [scheme, stabilization, order] of cases) {
-    it(`${scheme.name}${stabilization === undefined ? '' : `, ${stabilization}`}: order ${order}`, () => {
+    slow(`${scheme.name}${stabilization === undefined ? '' : `, ${stabilization}`}: order ${order}`, () => {
       const errors = [0.05, 0.025].map(dt => {
         const run = simulate(slider, {q: [0.2, p0], v: [v0, 0]}, {scheme, dt, t1: 1, saveAt: 'end', stabilization});
         const [q, v, z] = [run.values('q'), run.values('v'), run.values('z')];

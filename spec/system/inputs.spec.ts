@@ -24,6 +24,7 @@ import {
   simulate,
   trapezoid,
 } from '../../lib/index.js';
+import {slow} from '../tiers.js';
 
 const t = [0, 0.3, 1, 1.2, 2.5];
 const values = [1.1, -0.4, 0.7, 2.3, 0.2];
@@ -163,7 +164,7 @@ describe('inputs', () => {
     expect(equilibrium(spring, {q: 0, t: 1}, {inputs: {u: ramp}}).values('q')[0]).to.be.closeTo(1 / 9, 1e-15);
   });
 
-  it('jump at the ends of steps for constraints as for forces', () => {
+  slow('jump at the ends of steps for constraints as for forces', () => {
     // A held input at the end of a step that ends at its jump is that of the piece before.
     const u = signal([0, 1, 2, 3, 4], [0, 1, -1, 2, 0], 'hold');
     const k = 20;

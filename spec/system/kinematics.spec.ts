@@ -27,6 +27,7 @@ import {
   verlet,
 } from '../../lib/index.js';
 import {apart, gyroscopic, last, rotated, times, turned, turning} from './rotations.js';
+import {slow} from '../tiers.js';
 
 const schemes: readonly Scheme[] = [
   explicitEuler(),
@@ -116,7 +117,7 @@ describe('q′ = N(q)v', () => {
     expect(turns).greaterThan(0);
   });
 
-  it('adaptive steps and times between steps: the same motion, on the manifold', () => {
+  slow('adaptive steps and times between steps: the same motion, on the manifold', () => {
     for (const scheme of [implicitMidpoint(), generalizedAlpha(), bdf2(), radauIIA5(), kvaerno3(), dopri5()]) {
       const run = simulate(
         spins[0],

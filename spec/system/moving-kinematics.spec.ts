@@ -31,6 +31,7 @@ import {
   trapezoid,
   verlet,
 } from '../../lib/index.js';
+import {slow} from '../tiers.js';
 
 type P = {readonly omega: tf.Tensor};
 
@@ -107,7 +108,7 @@ describe('q′ = N(q, t) v', () => {
     }
   });
 
-  it('between steps, with adaptive ones', () => {
+  slow('between steps, with adaptive ones', () => {
     for (const scheme of [newmark(), generalizedAlpha(), bdf2(), radauIIA5(), dopri5()]) {
       const run = simulate(free, start, {
         scheme,
@@ -124,7 +125,7 @@ describe('q′ = N(q, t) v', () => {
     }
   });
 
-  it('constraints hold positions, push along Nᵀ, and have their multipliers', () => {
+  slow('constraints hold positions, push along Nᵀ, and have their multipliers', () => {
     // Round the circle at speed 2: q'' = −4q = 2λq.
     const at = (t: number): number[] => [Math.cos(2 * (t - t0)), Math.sin(2 * (t - t0))];
     const speed = (t: number): number[] => [-2 * Math.sin(2 * (t - t0)), 2 * Math.cos(2 * (t - t0))];
@@ -174,7 +175,7 @@ describe('q′ = N(q, t) v', () => {
       .with.property('code', 'input-in-mass');
   });
 
-  it('gradients by the parameters of N agree with differences', () => {
+  slow('gradients by the parameters of N agree with differences', () => {
     for (const scheme of [trapezoid(), generalizedAlpha(), kvaerno3()]) {
       const end = (w: number): number =>
         simulate(onCircle, {q: [1, 0], v: [0, 2]}, {scheme, dt: 0.05, t1, params: {omega: w}, saveAt: 'end'})

@@ -21,6 +21,7 @@ import {
   trapezoid,
 } from '../../lib/index.js';
 import {relative} from '../simulate/numbers.js';
+import {slow} from '../tiers.js';
 
 type P = {readonly a: tf.Tensor};
 
@@ -120,7 +121,7 @@ describe('M(y, t) y′ = f', () => {
     }
   });
 
-  it('adaptive steps keep their tolerance, forwards and backwards in time', () => {
+  slow('adaptive steps keep their tolerance, forwards and backwards in time', () => {
     for (const scheme of [radauIIA5(), kvaerno5(), bdf2()]) {
       const control = adaptive({rtol: 1e-6, atol: 1e-8});
       for (const [from, to] of [
@@ -137,7 +138,7 @@ describe('M(y, t) y′ = f', () => {
     }
   });
 
-  it('reads inputs, and starts that are projected', () => {
+  slow('reads inputs, and starts that are projected', () => {
     const driven = ode<{readonly m: tf.Tensor}>({
       derivative: ({y}) => tf.neg(y),
       mass: ({params: {m}}) => m,
@@ -161,7 +162,7 @@ describe('M(y, t) y′ = f', () => {
     expect(run.values('t')[1]).closeTo(Math.log(2), 1e-6);
   });
 
-  it('gradients agree with differences, through M and by the start', () => {
+  slow('gradients agree with differences, through M and by the start', () => {
     const massed = ode<P>({
       derivative: ({y, t}) => tf.mul(tf.neg(y), tf.add(1, t)),
       mass: ({y, t, params: {a}}) => tf.addN([tf.mul(a, tf.square(y)), tf.add(1, t)]),

@@ -24,6 +24,7 @@ import {
   unilateral,
 } from '../../lib/index.js';
 import {order, slope} from '../simulate/numbers.js';
+import {slow} from '../tiers.js';
 
 type Mu = {mu: tf.Tensor};
 const friction = (mu: tf.Tensor, lambda: tf.Tensor, v: tf.Tensor): tf.Tensor =>
@@ -57,7 +58,7 @@ describe('forces that read multipliers', function () {
   ];
   for (const [scheme, expected, more = {}] of schemes) {
     const title = `${scheme.name} ${Object.values(more).join()}`.trim();
-    it(`${title}: order ${expected} on a hoop, gradients to 1e-8`, () => {
+    slow(`${title}: order ${expected} on a hoop, gradients to 1e-8`, () => {
       const errors = [20, 40].map(n => {
         const run = simulate(hoop, start, {scheme, params: {mu: 0.3}, dt: 1 / n, steps: n, saveAt: 'end', ...more});
         return Math.abs(speed(run.values('v')) - 2 / 1.6);

@@ -30,6 +30,7 @@ import {
   trapezoid,
   unrolledAdjoint,
 } from '../../lib/index.js';
+import {slow} from '../tiers.js';
 
 const [mu, sigma] = [0.5, 0.4];
 const paths = 2000;
@@ -97,7 +98,7 @@ describe('simulate: sde', () => {
       });
     }
 
-    it('sra1: 1.5, of a nonlinear drift, against steps eight times as fine', () => {
+    slow('sra1: 1.5, of a nonlinear drift, against steps eight times as fine', () => {
       const process = sde({
         drift: ({y}) => tf.mul(tf.sin(tf.mul(y, 2)), -2),
         diffusion: ({t}) => tf.mul(tf.add(1, t), ones as never),
@@ -113,7 +114,7 @@ describe('simulate: sde', () => {
       expect(half).to.be.below(0.15);
     });
 
-    it('two noises that both act on both numbers: general, Euler–Maruyama ½, Heun 1', () => {
+    slow('two noises that both act on both numbers: general, Euler–Maruyama ½, Heun 1', () => {
       const s = [0.5, 0.3];
       const two = (calculus: Calculus): SdeSystem =>
         sde({
@@ -175,7 +176,7 @@ describe('simulate: sde', () => {
       [milstein(), 1, 32],
       [sri1(), 2, 8],
     ] as const) {
-      it(`${scheme.name}: ${expected}`, () => {
+      slow(`${scheme.name}: ${expected}`, () => {
         // On one path the mean of the error has a small interval.
         const errors = (steps: number): Float64Array =>
           end(strong, scheme, ones, steps).map((value, i) => solution[i] - value);
@@ -185,7 +186,7 @@ describe('simulate: sde', () => {
       });
     }
 
-    it('sri1: 1.5, where noise is not linear in y', () => {
+    slow('sri1: 1.5, where noise is not linear in y', () => {
       // dy = −(a + b² y)(1 − y²) dt + b (1 − y²) dW (Kloeden & Platen 1992, §4.4): with z = e^(2bW − 2at), y = ((1 + y₀) z + y₀ − 1)/((1 + y₀) z + 1 − y₀).
       const [a, b, y0, many] = [0.3, 0.7, 0.2, 12000];
       const z = brownianPath(seed, [many])

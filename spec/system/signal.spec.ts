@@ -20,6 +20,7 @@ import type {Signal, SignalKind} from '../../lib/system/signal.js';
 import {signal} from '../../lib/system/signal.js';
 import {asFunction, evaluate} from '../graph/evaluate.js';
 import {runs} from '../property.js';
+import {slow} from '../tiers.js';
 
 const kinds: readonly SignalKind[] = ['linear', 'hold', 'cubic', 'hermite'];
 const t = [0, 0.3, 1, 1.2, 2.5];
@@ -130,7 +131,7 @@ describe('signal', () => {
 
   /** y' = −0.7 x' y has the end 1.5 exp(−0.7 (x(2) − x(0))); one stage of kvaerno5 lies beyond the end of each step. */
   for (const kind of ['cubic', 'hermite'] as const)
-    it(`the rate of '${kind}' up to the last sample leaves a method its order`, () => {
+    slow(`the rate of '${kind}' up to the last sample leaves a method its order`, () => {
       const times = [0, 0.3, 0.5, 1.1, 1.6, 2];
       const x = times.map(time => Math.sin(3 * time) + time ** 2 / 3);
       const system = ode(({y, params}) => tf.mul(tf.mul(-0.7, y), params.x as tf.Tensor));
@@ -144,7 +145,7 @@ describe('signal', () => {
       expect(Math.log2(coarse / fine)).to.be.closeTo(5, 0.2);
     });
 
-  it('a method of high order integrates lines exactly from sample to sample, the last one too', () => {
+  slow('a method of high order integrates lines exactly from sample to sample, the last one too', () => {
     const times = [0, 0.5, 1];
     const rising = signal(times, [0, 1.5, 3]);
     const bent = signal(times, [0, 1.5, 0.5]);
@@ -177,7 +178,7 @@ describe('signal', () => {
     expect(rate(signal(t, values, 'hold'), 0.1)).to.equal(0);
   });
 
-  it('meets every sample, whatever the times', () => {
+  slow('meets every sample, whatever the times', () => {
     const record = fc.array(
       fc.tuple(fc.double({min: 1e-3, max: 10, noNaN: true}), fc.double({min: -1e3, max: 1e3, noNaN: true})),
       {minLength: 1, maxLength: 8},
@@ -292,7 +293,7 @@ describe('signal', () => {
     expect(tangent.y[1]).to.be.closeTo(expected, 1e-6);
   });
 
-  it('of 25,000 samples costs a step little', function () {
+  slow('of 25,000 samples costs a step little', function () {
     const n = 25000;
     const times = Float64Array.from({length: n}, (_, i) => i * 1e-3);
     const run = (samples: number): number => {

@@ -12,6 +12,7 @@ import {
   type ObjectiveAt,
   type Params,
 } from '../../lib/index.js';
+import {slow} from '../tiers.js';
 
 /** Prey and predator, and heat along a rod of four cells that they warm. */
 const layout = stateTree({animals: {prey: [], predator: []}, rod: [2, 2]});
@@ -63,7 +64,7 @@ describe('a state that is a tree', () => {
     expect(animals.prey[10]).to.equal(expected[60]);
   });
 
-  it('has gradients by its parts, in a loss too', () => {
+  slow('has gradients by its parts, in a loss too', () => {
     const y = layout.flat(start);
     const loss = ({y: series}: ObjectiveAt<Params>) => tf.sum(tf.square(layout.parts(series).rod.gather(10)));
     const {value, gradient} = simulate.prepare(asTree, {y}, options).valueAndGrad(loss);

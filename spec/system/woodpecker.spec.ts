@@ -6,6 +6,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {frictionalContact, mechanics, moreau, simulate, type ImpactLaw} from '../../lib/index.js';
+import {slow} from '../tiers.js';
 
 // Sleeve M and woodpecker S, SI units. The stiffness is not printed in the paper; it gives their 72.91 Hz.
 const [mM, JM, mS, JS, g, stiffness] = [3e-4, 5e-9, 4.5e-3, 7e-7, 9.81, 5.6e-3];
@@ -218,7 +219,7 @@ describe('a woodpecker on a pole', () => {
     expect(fallen(0.2845)).to.be.lessThan(-1e-6);
   });
 
-  it('pecks in the published sequence and period, and that of events to the first order of the step', () => {
+  slow('pecks in the published sequence and period, and that of events to the first order of the step', () => {
     const log: string[] = [];
     const exact = cycle(byEvents);
     byEvents(exact.angle, log);
@@ -246,13 +247,13 @@ describe('a woodpecker on a pole', () => {
     }
   });
 
-  it("goes the same way by Poisson's law, which the paper takes: no impact turns its slip round", () => {
+  slow("goes the same way by Poisson's law, which the paper takes: no impact turns its slip round", () => {
     const [a, b] = (['moreau', 'poisson'] as const).map(law => byStepping(5e-5, -0.53, law));
     expect(b.time).to.be.closeTo(a.time, 1e-5);
     expect(b.angle).to.be.closeTo(a.angle, 1e-5);
   });
 
-  it('derivatives through a period are those of differences, and give the slope of the map', () => {
+  slow('derivatives through a period are those of differences, and give the slope of the map', () => {
     const [dt, angle] = [2.5e-5, -0.5299];
     const {time} = byStepping(dt, angle);
     const options = (friction: number) =>

@@ -7,6 +7,7 @@ import {cases} from './cases.js';
 import {checkDerivatives, inDouble, point, stream} from './finite-differences.js';
 import type {Point} from './finite-differences.js';
 import {runs} from '../property.js';
+import {slow} from '../tiers.js';
 
 /** Random shapes are small: a second derivative costs a gradient for each entry, twice. */
 const shapes = (rank: {min: number; max: number}): fc.Arbitrary<number[]> =>
@@ -57,7 +58,7 @@ describe('gradients of tfjs, repaired', () => {
       }
     });
 
-    it('prod, max and min over any axes', () => {
+    slow('prod, max and min over any axes', () => {
       property<[number[], number, boolean, number]>(
         [shapes({min: 1, max: 3}), fc.nat(), fc.boolean(), seeds],
         (shape, pick, keep, seed) => {
@@ -70,7 +71,7 @@ describe('gradients of tfjs, repaired', () => {
       );
     });
 
-    it('broadcast maximum, minimum, squaredDifference, prelu, pow, atan2', () => {
+    slow('broadcast maximum, minimum, squaredDifference, prelu, pow, atan2', () => {
       property<[number[], number, number, number]>(
         [shapes({min: 1, max: 3}), fc.nat(), fc.nat(), seeds],
         (shape, ones, drop, seed) => {
@@ -85,7 +86,7 @@ describe('gradients of tfjs, repaired', () => {
       );
     });
 
-    it('mirrorPad of any width the mode allows', () => {
+    slow('mirrorPad of any width the mode allows', () => {
       property<[number[], number, boolean, number]>(
         [shapes({min: 1, max: 3}), fc.nat(), fc.boolean(), seeds],
         (shape, widths, reflect, seed) => {
@@ -109,7 +110,7 @@ describe('gradients of tfjs, repaired', () => {
       });
     });
 
-    it('tile of any rank', () => {
+    slow('tile of any rank', () => {
       property<[number[], number, number]>([shapes({min: 1, max: 5}), fc.nat(), seeds], (shape, pick, seed) => {
         const reps = shape.map((_, axis) => 1 + ((pick >> axis) & 1));
         checkDerivatives('tile', x => tf.tile(x, reps), [smooth(shape, seed)]);
@@ -135,7 +136,7 @@ describe('gradients of tfjs, repaired', () => {
       );
     });
 
-    it('gatherND and scatterND of entries, rows and planes', () => {
+    slow('gatherND and scatterND of entries, rows and planes', () => {
       property<[number[], number, number]>([shapes({min: 1, max: 3}), fc.nat(), seeds], (shape, pick, seed) => {
         const depth = 1 + (pick % shape.length);
         const next = stream(seed + 3);
@@ -148,7 +149,7 @@ describe('gradients of tfjs, repaired', () => {
       });
     });
 
-    it('matMul with broadcast batches and either transpose', () => {
+    slow('matMul with broadcast batches and either transpose', () => {
       property<[number, boolean, boolean, number]>(
         [fc.nat(2), fc.boolean(), fc.boolean(), seeds],
         (batch, ta, tb, seed) => {
@@ -164,7 +165,7 @@ describe('gradients of tfjs, repaired', () => {
       );
     });
 
-    it('einsum with every split of its labels', () => {
+    slow('einsum with every split of its labels', () => {
       // labels of both operands and the result, of both only, and of one and the result: what tfjs's kernel gets right
       for (const equation of [
         'ab,bc->ac',

@@ -6,6 +6,7 @@ import {interpreter} from '../../lib/engine/interpreter.js';
 import {affineIn, type Tensors} from '../../lib/trace/differentials.js';
 import {constantTensor, trace} from '../../lib/trace/trace.js';
 import {runs} from '../property.js';
+import {slow} from '../tiers.js';
 
 interface Products {
   readonly value: Float64Array;
@@ -70,7 +71,7 @@ describe('functions that are affine in a tensor', () => {
     );
   });
 
-  it('have more rows than numbers, or fewer, also where a product is too wide for entries one by one', () => {
+  slow('have more rows than numbers, or fewer, also where a product is too wide for entries one by one', () => {
     const weight = (i: number, j: number): number => Math.cos(i + 2 * j);
     for (const [rows, columns] of [
       [23, 14],

@@ -251,6 +251,8 @@ describe('wasm engine: products on several threads', function () {
   });
 
   it('are refused for numbers of threads that are none', () => {
+    setThreadsCount(3);
+    expect(getThreadsCount()).to.equal(3);
     for (const count of [0, 1.5, NaN, place.status])
       expect(() => setThreadsCount(count)).to.throw(/whole number from 1 to 24/);
   });

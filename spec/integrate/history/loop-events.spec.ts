@@ -19,6 +19,7 @@ import {
   trapezoid,
   tsit5,
 } from '../../../lib/index.js';
+import {runs} from '../../property.js';
 
 interface Places {
   readonly at: tf.Tensor;
@@ -118,7 +119,7 @@ describe('an event at the end of a step happens once', () => {
         fc.property(given, fc.boolean(), ({k, case: each}, parted) =>
           once(times(scheme, of, each, parted ? [{steps: k}, {steps: 2}] : [{steps: k + 2}]), each),
         ),
-        {numRuns: 15},
+        runs(15),
       );
     });
   }
@@ -130,7 +131,7 @@ describe('an event at the end of a step happens once', () => {
         const t1 = Math.max(t0 + (k + more) * dt, each.at);
         once(times(tsit5(), 't', each, [{t1, control: adaptive({rtol: 1e-6, max: dt})}]), each);
       }),
-      {numRuns: 15},
+      runs(15),
     );
   });
 

@@ -25,6 +25,7 @@ import {
 } from '../../../training/benchmarks/protocol.js';
 import {circuit, observe as circuitOutput, silverbox} from '../../../training/benchmarks/silverbox.js';
 import {gaussian} from '../../../training/data/noise.js';
+import {slow} from '../../tiers.js';
 
 const clock = (samples: number, dt: number): Float64Array => Float64Array.from({length: samples}, (_, i) => i * dt);
 
@@ -84,7 +85,7 @@ async function judged({learn}: typeof emps, train: readonly Experiment[], test: 
 describe('the benchmarks', function () {
   this.timeout(120_000);
 
-  it('cascaded tanks: what is left is the noise', async () => {
+  slow('cascaded tanks: what is left is the noise', async () => {
     const tank = (seed: number): Experiment => {
       const t = clock(500, 4);
       const wave = multisine(seed, 12, line => (line + 1) / 2000);
@@ -125,7 +126,7 @@ describe('the benchmarks', function () {
     ]);
   });
 
-  it('EMPS, open loop: half a millimetre after six seconds', async () => {
+  slow('EMPS, open loop: half a millimetre after six seconds', async () => {
     const record = (seed: number, samples: number): Experiment => {
       const t = clock(samples, 1e-3);
       const wave = multisine(seed, 10, line => 0.1 * (line + 1));
@@ -152,7 +153,7 @@ describe('the benchmarks', function () {
     expect(await judged(emps, [record(1, 16_000)], test)).to.be.below(5e-4);
   });
 
-  it('Silverbox: what is left is the noise, on a larger amplitude too', async () => {
+  slow('Silverbox: what is left is the noise, on a larger amplitude too', async () => {
     const dt = 2 ** 14 / 1e7;
     const record = (samples: number, amplitude: (i: number) => number, seed: number): Experiment => {
       const t = clock(samples, dt);
@@ -197,7 +198,7 @@ describe('the benchmarks', function () {
     ]);
   });
 
-  it('coupled drives: what is left is the noise, from either direction', async () => {
+  slow('coupled drives: what is left is the noise, from either direction', async () => {
     const truth = {
       ...{gain: 0.25, bias: 0, growing: 0.34, lag: 0.76, pace: 2.37, stiffening: 0.25},
       ...{damping: 0.055, slipping: 0.35, bend: 3.6, filter: 3.4},
@@ -214,7 +215,7 @@ describe('the benchmarks', function () {
     expect(await judged(coupledDrives, [record(1, 1, 400), record(2, 0.5, 400)], part(test, 80))).to.be.below(0.1);
   });
 
-  it('Bouc and Wen: the equations themselves, to a micrometre of noiseless motion', async () => {
+  slow('Bouc and Wen: the equations themselves, to a micrometre of noiseless motion', async () => {
     const record = (seed: number, deviation: number): Experiment => {
       const t = clock(3000, 1 / 750);
       const wave = multisine(seed, 60, line => 5 + 2.4 * line);
@@ -282,7 +283,7 @@ describe('the benchmarks', function () {
       }
     });
 
-    it('loses to its elements what slips: little of a small motion, more of a large one', () => {
+    slow('loses to its elements what slips: little of a small motion, more of a large one', () => {
       const gripping = {
         ...linear,
         damping: linear.damping.map(() => 0.5),
@@ -366,7 +367,7 @@ describe('the benchmarks', function () {
     }
   });
 
-  it('the measured Bouc–Wen record: its noise, and the numbers that its makers gave', async function () {
+  slow('the measured Bouc–Wen record: its noise, and the numbers that its makers gave', async function () {
     const file = fileURLToPath(new URL('../../../../shared/measured/bouc-wen/train.csv', import.meta.url));
     if (!existsSync(file)) {
       console.log('      skipped: bouc-wen/train.csv is not here');

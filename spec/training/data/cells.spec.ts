@@ -5,6 +5,7 @@ import {parquetWriteBuffer} from 'hyparquet-writer';
 import {DataError} from '../../../lib/index.js';
 import {readTable} from '../../../training/index.js';
 import {doubles, npy, npz} from './archives.js';
+import {runs} from '../../property.js';
 
 type Kind = 'number' | 'missing' | 'infinite' | 'other';
 interface Cell {
@@ -96,7 +97,7 @@ describe('cells of tables', () => {
           const rows = cells.map(({text}, i) => `${i}${delimiter}${text}${delimiter}0`);
           return judge([`t${delimiter}x${delimiter}z`, ...rows].join('\n') + '\n', cells, allowed, 2);
         }),
-        {numRuns: 60},
+        runs(60),
       ));
 
   it('of NPZ and NPY', () =>
@@ -110,7 +111,7 @@ describe('cells of tables', () => {
           1,
         );
       }),
-      {numRuns: 60},
+      runs(60),
     ));
 
   it('of NPZ that are no real numbers name the array; whole numbers that are rounded, the row', async () => {
@@ -152,7 +153,7 @@ describe('cells of tables', () => {
           1,
         ),
       ),
-      {numRuns: 6},
+      runs(6),
     ));
 
   it('of Parquet that are truth values are 0 and 1', async () => {

@@ -169,7 +169,7 @@ describe('limits of reading', () => {
       );
     });
 
-    it('chunks have no limit but for a chunk', async () => {
+    slow('chunks have no limit but for a chunk', async () => {
       const path = await made(`t\n${'1\n'.repeat(40_000)}`);
       let rows = 0;
       // 8,192 numbers a chunk take 64 KiB; all take half a megabyte.
@@ -189,7 +189,7 @@ describe('limits of reading', () => {
       expect((await failure(Promise.resolve().then(() => named.column(long)))).code).to.equal('table-text');
     });
 
-    it('a long cell and a wide header take time in proportion', async () => {
+    slow('a long cell and a wide header take time in proportion', async () => {
       // Quadratic work would be 10¹² and 10¹⁰ comparisons: minutes, beyond the time a test has.
       expect((await refused(`t\n1\n${'1'.repeat(1e6)}x\n`)).data).to.include({line: 3});
       const names = Array.from({length: 60_000}, (_, i) => `c${i}`);

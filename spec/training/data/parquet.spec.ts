@@ -7,6 +7,7 @@ import {parquetWriteBuffer} from 'hyparquet-writer';
 import {DataError} from '../../../lib/index.js';
 import {readTable, sampleTimes, tableChunks} from '../../../training/index.js';
 import {arrowParquet, parquet} from './parquet-file.js';
+import {slow} from '../../tiers.js';
 
 describe('Parquet', () => {
   let folder: string;
@@ -123,7 +124,7 @@ describe('Parquet', () => {
       expect((await readTable(damaged, {missing: 'nan'})).column('since_us')[1]).to.equal(2500);
     });
 
-    it('of the older kinds, times of day and dates are seconds too', async () => {
+    slow('of the older kinds, times of day and dates are seconds too', async () => {
       const cases: [Omit<Schema, 'name'>, (bigint | number)[], number[]][] = [
         [{type: 'INT64', converted_type: 'TIMESTAMP_MILLIS'}, [-1n, 1500n], [-0.001, 1.5]],
         [{type: 'INT64', converted_type: 'TIMESTAMP_MICROS'}, [-1n, 2500n], [-1e-6, 0.0025]],

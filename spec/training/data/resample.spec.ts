@@ -4,6 +4,7 @@ import {expect} from 'chai';
 import fc from 'fast-check';
 import {DataError, OptionError, ShapeError, signal} from '../../../lib/index.js';
 import {decimate, resample, stillSamples, upsample} from '../../../training/data/resample.js';
+import {runs} from '../../property.js';
 
 describe('resample', () => {
   it('takes an uneven record to an even clock, as a signal of its kind', () => {
@@ -111,6 +112,7 @@ describe('stillSamples', () => {
           expect(stillSamples(rows.map((row, i) => (kept.includes(i) ? row.map(() => NaN) : row)))).to.equal(least);
         },
       ),
+      runs(),
     );
     expect(stillSamples([NaN, 4, 4, NaN, 5])).to.equal(4);
     expect(stillSamples([NaN, NaN])).to.equal(2);

@@ -5,9 +5,10 @@ import {OptionError} from '../../../lib/errors.js';
 import {gaussian} from '../../../training/data/noise.js';
 import {noisy, positioningReference} from '../../../training/data/synthetic.js';
 import {runs} from '../../property.js';
+import {slow} from '../../tiers.js';
 
 describe('synthetic record', () => {
-  it('the reference keeps to its travel, its acceleration and its speeds, from rest', () => {
+  slow('the reference keeps to its travel, its acceleration and its speeds, from rest', () => {
     fc.assert(
       fc.property(fc.integer(), seed => {
         const dt = 1e-3;

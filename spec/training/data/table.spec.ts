@@ -13,6 +13,7 @@ import {readTable, tableChunks, type Table} from '../../../training/data/table.j
 import {type TableOptions} from '../../../training/data/table-options.js';
 import {saved} from './numpy-files.js';
 import {runs} from '../../property.js';
+import {slow} from '../../tiers.js';
 
 let folder = '';
 
@@ -33,7 +34,7 @@ async function failure(attempt: Promise<unknown> | (() => unknown)): Promise<Dat
 }
 
 describe('readTable', () => {
-  it('reads text, bytes and blobs as it reads files', async () => {
+  slow('reads text, bytes and blobs as it reads files', async () => {
     const text = '# a remark\nt;y\n0;1.5\n1;2,5\n'.replace(',', '.');
     const bytes = new TextEncoder().encode(text);
     for (const source of [text, bytes, bytes.buffer, new Blob([text])]) {
@@ -65,7 +66,7 @@ describe('readTable', () => {
     const measured = new URL('../../../../shared/measured/', import.meta.url).pathname;
 
     function record(name: string, check: (table: Table) => void): void {
-      it(name, async function () {
+      slow(name, async function () {
         const path = join(measured, name);
         if (!existsSync(path)) {
           console.log(`      skipped: ${name} is not here`);

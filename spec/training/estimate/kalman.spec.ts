@@ -29,6 +29,7 @@ import {extended, kalmanFilter, kalmanSmoother, unscented} from '../../../traini
 import {gaussian} from '../../../training/data/noise.js';
 import {byJacobian, byPoints, columnOf, filterOf, inverse, plus, smootherOf, times, transposed} from './textbook.js';
 import type {Matrix} from './textbook.js';
+import {slow} from '../../tiers.js';
 
 const still = ode(({y}) => tf.zerosLike(y));
 
@@ -193,7 +194,7 @@ describe('kalmanFilter', () => {
       closeTo(filtered.mean, t.flatMap(at => [1 + 0.5 * (at + at ** 2 / 2), 0.5]), 1e-9, 'mean'); // prettier-ignore
     });
 
-    it('for slips that are: a puck rides on a belt of speed t', () => {
+    slow('for slips that are: a puck rides on a belt of speed t', () => {
       const belt = frictionalContact(({q}) => tf.gather(q, 2), {
         slip: ({v, t: at}) => tf.sub(tf.slice(v, [0], [2]), tf.stack([at, tf.zerosLike(at)])),
         friction: 0.4,
@@ -446,7 +447,7 @@ describe('kalmanFilter', () => {
     expect(seen(unscented({beta: 0, kappa: 1}))[1]).to.be.closeTo(Math.exp(-(sigma ** 2) / 2), 2e-5);
   });
 
-  it('keeps a covariance that a thousand precise measurements would make negative', () => {
+  slow('keeps a covariance that a thousand precise measurements would make negative', () => {
     // Bierman's example of a variance that rounding loses: measurements 1e12 times more precise than the start.
     const {filtered} = kalmanFilter({
       system: cart,
@@ -463,7 +464,7 @@ describe('kalmanFilter', () => {
     expect(filtered.covariance[4 * 999 + 3] / ((12 * 1e-18) / (1e-6 * n * (n ** 2 - 1)))).to.be.closeTo(1, 1e-6);
   });
 
-  it('follows a pendulum in Cartesian coordinates, its rod a constraint, as the one in an angle', () => {
+  slow('follows a pendulum in Cartesian coordinates, its rod a constraint, as the one in an angle', () => {
     const g = 9.81;
     const rod = mechanics({
       mass: 1,

@@ -13,6 +13,7 @@ import {
   type IdentificationProblem,
 } from '../../../training/index.js';
 import {gaussian} from '../../../training/data/noise.js';
+import {slow} from '../../tiers.js';
 
 /** y = a + b t, from a state that is the time. */
 const line: Pick<IdentificationProblem, 'system' | 'initial' | 'observe' | 'parameters' | 'scheme' | 'dt'> = {
@@ -44,7 +45,7 @@ describe('bootstrap', function () {
   };
 
   for (const errors of ['model', 'residuals'] as const) {
-    it(`of a line, by its ${errors}: deviations of the closed form, no bias, and coverage as claimed`, async () => {
+    slow(`of a line, by its ${errors}: deviations of the closed form, no bias, and coverage as claimed`, async () => {
       const fit = await fitted(problem);
       const replicates = 200;
       const before = tf.memory().numTensors;
@@ -68,28 +69,31 @@ describe('bootstrap', function () {
     });
   }
 
-  it('of correlated errors is as wide as they make it: with their model and in blocks, and not by single residuals', async () => {
-    const phi = 0.8;
-    const [own, samples] = [gaussian(11), 300];
-    let error = 0;
-    const times = Float64Array.from({length: samples}, (_, i) => i / 10);
-    const y = times.map(x => {
-      error = phi * error + 0.1 * own();
-      return 1 + 2 * x + error;
-    });
-    const correlated: IdentificationProblem = {...line, data: {t: times, y}, noise: autoregressive()};
-    const fit = await fitted(correlated);
-    const sdOf = async (options: BootstrapOptions): Promise<number> =>
-      (await bootstrap(correlated, fit, {replicates: 60, ...options})).sd.b;
-    const byModel = await sdOf({});
-    // The fit's own errors are those of the same model; 60 draws are off by a tenth.
-    expect(byModel / (fit.standardError.b as number)).to.be.closeTo(1, 0.4);
-    const inBlocks = await sdOf({errors: 'residuals', block: 20});
-    const single = await sdOf({errors: 'residuals', block: 1});
-    // Of independent errors it would be √((1 − φ)/(1 + φ)) = 1/3 as wide.
-    expect(single / byModel).to.be.below(0.6);
-    expect(inBlocks / byModel).to.be.above(0.6);
-  });
+  slow(
+    'of correlated errors is as wide as they make it: with their model and in blocks, and not by single residuals',
+    async () => {
+      const phi = 0.8;
+      const [own, samples] = [gaussian(11), 300];
+      let error = 0;
+      const times = Float64Array.from({length: samples}, (_, i) => i / 10);
+      const y = times.map(x => {
+        error = phi * error + 0.1 * own();
+        return 1 + 2 * x + error;
+      });
+      const correlated: IdentificationProblem = {...line, data: {t: times, y}, noise: autoregressive()};
+      const fit = await fitted(correlated);
+      const sdOf = async (options: BootstrapOptions): Promise<number> =>
+        (await bootstrap(correlated, fit, {replicates: 60, ...options})).sd.b;
+      const byModel = await sdOf({});
+      // The fit's own errors are those of the same model; 60 draws are off by a tenth.
+      expect(byModel / (fit.standardError.b as number)).to.be.closeTo(1, 0.4);
+      const inBlocks = await sdOf({errors: 'residuals', block: 20});
+      const single = await sdOf({errors: 'residuals', block: 1});
+      // Of independent errors it would be √((1 − φ)/(1 + φ)) = 1/3 as wide.
+      expect(single / byModel).to.be.below(0.6);
+      expect(inBlocks / byModel).to.be.above(0.6);
+    },
+  );
 
   it('refuses what it does not know', async () => {
     const fit = await fitted(problem);
@@ -106,7 +110,7 @@ describe('bootstrap', function () {
 describe('cross-validation', function () {
   this.timeout(60_000);
 
-  it('of a line, each sample left out once: the residuals of the fit over 1 − their leverage', async () => {
+  slow('of a line, each sample left out once: the residuals of the fit over 1 − their leverage', async () => {
     const draw = gaussian(5);
     const y = t.map(x => 1 + 2 * x + 0.1 * draw());
     const problem: IdentificationProblem = {...line, data: {t, y}, residuals: 'independent'};

@@ -8,6 +8,7 @@ import {identify} from '../../../training/identify/identify.js';
 import {free, positive} from '../../../training/identify/parameters.js';
 import {RowQr} from '../../../training/identify/row-qr.js';
 import {multiple} from '../../../training/identify/shooting.js';
+import {slow} from '../../tiers.js';
 
 describe('the factorization of multiple shooting', () => {
   const [shared, n, segments, rows] = [3, 2, 4, 7];
@@ -55,7 +56,7 @@ describe('the factorization of multiple shooting', () => {
     expect(mine.rank).to.equal(other.rank);
   });
 
-  it('finds what single shooting finds, over twenty segments, with a spline among the inputs', async function () {
+  slow('finds what single shooting finds, over twenty segments, with a spline among the inputs', async function () {
     this.timeout(60_000);
     const system = mechanics({
       mass: 1,
@@ -108,7 +109,7 @@ describe('the factorization of multiple shooting', () => {
     expect(fit.estimate.k).to.be.closeTo(1, 0.03);
   });
 
-  it('traces a record once, however many its segments', async () => {
+  slow('traces a record once, however many its segments', async () => {
     let traced = 0;
     const system = mechanics({
       mass: 1,

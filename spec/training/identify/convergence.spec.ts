@@ -18,6 +18,7 @@ import {
 import {offsetOf} from '../../../training/identify/convergence.js';
 import {RowQr} from '../../../training/identify/row-qr.js';
 import {gaussian} from '../../../training/data/noise.js';
+import {slow} from '../../tiers.js';
 
 const named = (name: string) => (params: Params) => params[name] as tf.Tensor;
 const times = (samples: number, dt: number): Float64Array => Float64Array.from({length: samples}, (_, i) => i * dt);
@@ -59,7 +60,7 @@ describe('convergence is judged at the end', () => {
     expect(message).to.match(/did not lower the cost, though its gradient is not zero/);
   });
 
-  it('a double pendulum that a long simulation loses is told of, with what helps', async () => {
+  slow('a double pendulum that a long simulation loses is told of, with what helps', async () => {
     const {mass, forces} = doublePendulum({lengths: named('l'), g: 98.1});
     const system = mechanics({mass, forces});
     const start = {q: [2.5, 2.5], v: [0, 0]};
@@ -115,7 +116,7 @@ describe('convergence is judged at the end', () => {
     }
   });
 
-  it('more numbers than residuals are one sentence, with every error infinite', async () => {
+  slow('more numbers than residuals are one sentence, with every error infinite', async () => {
     const powers = ode(({y, params}) =>
       tf.sum(
         tf.mul(params.w as tf.Tensor, tf.stack(Array.from({length: 100}, (_, i) => tf.pow(tf.add(y, 0.1), i % 7)))),

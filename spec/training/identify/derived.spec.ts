@@ -5,6 +5,7 @@ import {mechanics, rk4, simulate, StiffgradError} from '../../../lib/index.js';
 import {gaussian} from '../../../training/data/noise.js';
 import {identify} from '../../../training/identify/identify.js';
 import {fixed, free, positive} from '../../../training/identify/parameters.js';
+import {slow} from '../../tiers.js';
 
 type Known = {mass: tf.Tensor; rates: tf.Tensor};
 const system = mechanics<Known>({
@@ -30,7 +31,7 @@ describe('derived', () => {
     ['free', free([7, 0.2])],
     ['positive', positive([7, 0.2])],
   ] as const) {
-    it(`gives functions of ${kind} parameters with their standard errors`, async () => {
+    slow(`gives functions of ${kind} parameters with their standard errors`, async () => {
       const fit = await identify({...problem, parameters: {mass: fixed(2), rates}});
       const [k, c] = fit.estimate.rates;
       const [sk, sc] = fit.standardError.rates;

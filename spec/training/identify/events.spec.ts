@@ -7,6 +7,7 @@ import {identify} from '../../../training/identify/identify.js';
 import {lbfgs} from '../../../training/identify/lbfgs.js';
 import {bounded} from '../../../training/identify/parameters.js';
 import {multiple} from '../../../training/identify/shooting.js';
+import {slow} from '../../tiers.js';
 
 const g = 9.81;
 const ball = mechanics<{e: tf.Tensor}>({mass: 1, forces: ({q}) => tf.mul(tf.onesLike(q), -g)});
@@ -56,7 +57,7 @@ function closedForm(e: number): {step: number; standardError: number} {
 }
 
 describe('identify with events', () => {
-  it('finds a restitution, with the standard error of the closed form', async () => {
+  slow('finds a restitution, with the standard error of the closed form', async () => {
     const fit = await identify(problem);
     const {step, standardError} = closedForm(fit.estimate.e);
     expect(fit.converged).to.equal(true);
@@ -69,7 +70,7 @@ describe('identify with events', () => {
     expect(judged.rmse).to.be.below(1e-3);
   });
 
-  it('finds the same by one backward pass an iteration, and from segments', async () => {
+  slow('finds the same by one backward pass an iteration, and from segments', async () => {
     const {estimate, standardError} = await identify(problem);
     for (const other of [{method: lbfgs()}, {shooting: multiple({segments: 4})}]) {
       const again = await identify({...problem, ...other});

@@ -37,6 +37,7 @@ import {bounded, fixed, free, positive, type Parameter} from '../../../training/
 import {likelihoodProfile} from '../../../training/identify/profile.js';
 import {signal} from '../../../lib/index.js';
 import {elementsOf} from '../well-formed.js';
+import {slow} from '../../tiers.js';
 
 /** m q″ + c q′ + k q = force, with what is known written in. */
 function oscillator(mass = 1.3): MechanicalSystem {
@@ -157,7 +158,7 @@ describe('identify', () => {
     expect(warnings).to.deep.equal([]);
   });
 
-  it('gives standard errors that the spread over many records confirms', async () => {
+  slow('gives standard errors that the spread over many records confirms', async () => {
     const {q} = motion({...truth, q: 0.5, v: 0}, 100, 0.1);
     const deviations: {[how in 'independent' | 'correlated']: number[]} = {independent: [], correlated: []};
     for (let seed = 1; seed <= 30; seed++) {
@@ -179,7 +180,7 @@ describe('identify', () => {
     }
   });
 
-  it("allows by default for residuals that last, where 'independent' is far too sure", async () => {
+  slow("allows by default for residuals that last, where 'independent' is far too sure", async () => {
     const {q} = motion({...truth, q: 0.5, v: 0}, 400, 0.05);
     const squares = {independent: 0, correlated: 0};
     const seeds = 20;
@@ -207,7 +208,7 @@ describe('identify', () => {
   });
 
   describe('parameters', () => {
-    it('may be free, positive, bounded or fixed, to one and the same estimate', async () => {
+    slow('may be free, positive, bounded or fixed, to one and the same estimate', async () => {
       const plain = (await found()).estimate;
       for (const k of [free(3), positive(30), bounded(0.1, 50, 10)]) {
         const {estimate, standardError} = await found({parameters: {k, c: free(0.2)}});
@@ -447,7 +448,7 @@ describe('identify', () => {
       expect([...tail.trajectory.values('t').slice(0, 2)]).to.deep.equal([2, t[41]]);
     });
 
-    it('may have an uneven clock, read between the steps', async () => {
+    slow('may have an uneven clock, read between the steps', async () => {
       // m q″ + c q′ + k q = 0 in closed form, at times that no grid meets: 0.07 apart, give or take 0.03.
       const {k, c, q: q0, v: v0} = truth;
       const [decay, m] = [c / 2.6, 1.3];
@@ -518,7 +519,7 @@ describe('identify', () => {
       expect(trajectories).to.have.length(2);
     });
 
-    it('with one input between them, seen by observe too', async () => {
+    slow('with one input between them, seen by observe too', async () => {
       const t = times(101, 0.1);
       const base = signal(
         t,

@@ -12,6 +12,7 @@ import {
   rankExperiments,
 } from '../../../training/index.js';
 import {gaussian} from '../../../training/data/noise.js';
+import {slow} from '../../tiers.js';
 
 const range = (n: number, step = 1): number[] => Array.from({length: n}, (_, i) => i * step);
 const p = (params: unknown, name: string): tf.Tensor => (params as {[name: string]: tf.Tensor})[name];
@@ -58,7 +59,7 @@ describe('fisherInformation', () => {
     expect(correlation[1]).to.be.closeTo(-M[0][1] / Math.sqrt(M[0][0] * M[1][1]), 1e-8);
   });
 
-  it('bounds what fits of made records then scatter by', async () => {
+  slow('bounds what fits of made records then scatter by', async () => {
     const t = range(40, 0.1);
     const {standardError} = fisherInformation(decay, {t});
     const noise = gaussian(8);
@@ -115,7 +116,7 @@ describe('rankExperiments', () => {
     },
   };
 
-  it('prefers what shakes near the resonance to what hardly moves it', () => {
+  slow('prefers what shakes near the resonance to what hardly moves it', () => {
     for (const criterion of ['D', 'A', 'E'] as const) {
       const ranked = rankExperiments(problem, candidates, {criterion});
       const names = ranked.map(({name}) => name);
@@ -152,7 +153,7 @@ describe('rankExperiments', () => {
 });
 
 describe('identifiability', () => {
-  it('names what a free oscillation leaves open: mass, stiffness and damping by a common factor', () => {
+  slow('names what a free oscillation leaves open: mass, stiffness and damping by a common factor', () => {
     const problem = {system: oscillator(0), parameters: mkc, initial: {q: 1, v: 0}, dt: 0.05, noise: {q: 1}};
     const found = identifiability(problem, {t: range(100, 0.1)});
     expect(found.identifiable).to.equal(false);

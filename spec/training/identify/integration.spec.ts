@@ -21,6 +21,7 @@ import {fisherInformation} from '../../../training/identify/information.js';
 import {lbfgs} from '../../../training/identify/lbfgs.js';
 import {free, positive} from '../../../training/identify/parameters.js';
 import {multiple} from '../../../training/identify/shooting.js';
+import {slow} from '../../tiers.js';
 
 /** Verhulst's growth from 0.1, with the rate r = 1.5. */
 const growth = ode<{r: tf.Tensor}>(({y, params}) => tf.mul(tf.mul(params.r, y), tf.sub(1, y)));
@@ -38,7 +39,7 @@ const grown = {
 const tight = adaptive({rtol: 1e-9, atol: 1e-11});
 
 describe('identify with adaptive steps', () => {
-  it('finds a rate as exactly as the tolerance says, at times on no grid', async () => {
+  slow('finds a rate as exactly as the tolerance says, at times on no grid', async () => {
     const fit = await identify({...grown, control: tight});
     expect(fit.converged).to.equal(true);
     expect(Math.abs(fit.estimate.r - 1.5)).to.be.below(1e-7);
@@ -47,7 +48,7 @@ describe('identify with adaptive steps', () => {
     expect(Math.abs(coarse.estimate.r - 1.5)).to.be.above(1e-5);
   });
 
-  it('by one backward pass an iteration, from segments, and back along the state too', async () => {
+  slow('by one backward pass an iteration, from segments, and back along the state too', async () => {
     for (const other of [
       {method: lbfgs()},
       {shooting: multiple({segments: 2})},
@@ -68,7 +69,7 @@ describe('identify with adaptive steps', () => {
     expect(fit.trajectory.stats.steps).to.be.below(200);
   });
 
-  it('that ends where the tolerance hides the cost says so, in place of advising shorter pieces', async () => {
+  slow('that ends where the tolerance hides the cost says so, in place of advising shorter pieces', async () => {
     const clock = Array.from({length: 201}, (_, i) => 0.05 * i);
     const push = clock.map(time => Math.sin(3 * time) + (time > 4 ? 0.5 : 0));
     const spring = ({k, c}: {k: number; c: number}) =>
@@ -166,7 +167,7 @@ describe('identify with constraints', () => {
     return clock.reduce((most, _, i) => Math.max(most, Math.abs(q[2 * i] * v[2 * i] + q[2 * i + 1] * v[2 * i + 1])), 0);
   };
 
-  it('holds velocities as `stabilization` says, and finds g', async () => {
+  slow('holds velocities as `stabilization` says, and finds g', async () => {
     const [none, ggl] = [
       await identify({...problem, stabilization: 'none'}),
       await identify({...problem, stabilization: 'ggl'}),
@@ -179,7 +180,7 @@ describe('identify with constraints', () => {
     expect(judged.nrmse).to.be.below(0.02);
   });
 
-  it('starts from the nearest state on the constraints, if it is asked to', async () => {
+  slow('starts from the nearest state on the constraints, if it is asked to', async () => {
     const off = {...problem, initial: {q: [1.05 * Math.sin(1), -1.05 * Math.cos(1)], v: [0, 0]}};
     const refusal = await identify(off).then(
       () => undefined,

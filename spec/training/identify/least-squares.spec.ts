@@ -14,6 +14,7 @@ import {widening} from '../../../training/identify/small-sample.js';
 import {uncertainty} from '../../../training/identify/uncertainty.js';
 import {referenceProblems, type ReferenceProblem} from './nist-regression.js';
 import {runs} from '../../property.js';
+import {slow} from '../../tiers.js';
 
 /** r_i = f(b, x_i) − y_i for a model that returns [f, ∂f/∂b...]. */
 function regression(model: ReferenceProblem['model'], x: ArrayLike<number>, y: ArrayLike<number>): LeastSquaresProblem {
@@ -327,7 +328,7 @@ describe('least squares', () => {
   });
 
   describe('residuals correlated in time', () => {
-    it('one mean under first-order autoregressive noise has the variance σ²/(1−φ)²/n', () => {
+    slow('one mean under first-order autoregressive noise has the variance σ²/(1−φ)²/n', () => {
       const [phi, n, records] = [0.95, 4000, 40];
       const ratios = Array.from({length: records}, (_, record) => {
         const noise = gaussian(record + 1);
@@ -367,7 +368,7 @@ describe('least squares', () => {
       [0.7, 1000],
       [-0.4, 200],
     ])
-      it(`intervals of 95 % hold the truth in 95 ± 3 % of 400 records: φ = ${phi}, ${samples} samples`, () => {
+      slow(`intervals of 95 % hold the truth in 95 ± 3 % of 400 records: φ = ${phi}, ${samples} samples`, () => {
         const basis = (k: number): number[] => {
           const t = k / samples;
           return [1, t, Math.sin(6 * t), Math.cos(9 * t)];

@@ -27,6 +27,7 @@ import {MultipleShooting} from '../../../training/identify/shooting.js';
 import {evaluate} from '../../../training/identify/evaluation.js';
 import {wolfeStep} from '../../../training/identify/wolfe.js';
 import {gaussian} from '../../../training/data/noise.js';
+import {slow} from '../../tiers.js';
 
 const named = (name: string) => (params: Params) => params[name] as tf.Tensor;
 const oscillator = mechanics({mass: 1, forces: [spring({stiffness: named('k')}), damper({coefficient: named('c')})]});
@@ -143,7 +144,7 @@ describe('methods of identify', () => {
     }
   });
 
-  it('adam comes near the minimum, and keeps the best point', async () => {
+  slow('adam comes near the minimum, and keeps the best point', async () => {
     const plain = await found();
     const {estimate, history, message} = await found({method: adam({rate: 0.05, iterations: 250})});
     for (const name of ['k', 'c'])
@@ -200,7 +201,7 @@ describe('multiple shooting', () => {
   const long = record(401, 0.05, {k: 4, c: 0.02, noise: 0.01});
   const far = {data: long, parameters: {k: positive(9), c: fixed(0.02)}};
 
-  it('finds a frequency from a guess that single shooting cannot use', async () => {
+  slow('finds a frequency from a guess that single shooting cannot use', async () => {
     const one = await found({...far, shooting: single()});
     const many = await found({...far, shooting: multiple({segments: 20})});
     // Nine periods against six: the single fit ends in another minimum.
@@ -211,7 +212,7 @@ describe('multiple shooting', () => {
     expect(many.standardError.k).to.be.closeTo(near.standardError.k as number, 1e-6);
   });
 
-  it('works on states that were not measured, on odes, and with parameters of single records', async () => {
+  slow('works on states that were not measured, on odes, and with parameters of single records', async () => {
     const path = simulate(pendulum({length: 1, g: 9}), {q: 2, v: 0}, {dt: 0.02, steps: 200});
     const q = path.values('q');
     path.dispose();
@@ -373,40 +374,43 @@ describe('the profile of the likelihood', () => {
     expect((interval[1] - interval[0]) / (2 * 1.96 * error)).to.be.within(0.99, 1.05);
   });
 
-  it('covers the truth 19 times in 20 under residuals that last, where independent ones are far too sure', async () => {
-    // A constant under first-order autoregressive noise, φ = 0.9: the mean's error is √((1 + φ)/(1 − φ)) = 4.4 times that of
-    // independent noise, whose interval then covers 2Φ(1.96/4.4) − 1 = 35 %.
-    const [phi, samples, seeds] = [0.9, 300, 24];
-    const constant = ode(({y}) => tf.zerosLike(y));
-    const covered = {correlated: 0, independent: 0};
-    for (let seed = 1; seed <= seeds; seed++) {
-      const noise = gaussian(400 + seed);
-      let state = noise() / Math.sqrt(1 - phi * phi);
-      const data = {
-        t: times(samples, 1),
-        y: Float64Array.from({length: samples}, () => 3 + 0.1 * (state = phi * state + noise())),
-      };
-      for (const residuals of ['correlated', 'independent'] as const) {
-        const held = {system: constant, data, dt: 1, scheme: rk4(), parameters: {'initial.y': free(2)}, residuals};
-        const fit = await identify(held);
-        for (const trajectory of fit.trajectories) trajectory.dispose();
-        const {
-          interval: [low, high],
-        } = await likelihoodProfile(held, fit, 'initial.y', {points: 1});
-        // The cost is a parabola: the interval is that of the standard error, of whichever residuals; by Student's quantile of 299
-        // degrees, or as wide already.
-        const half =
-          (residuals === 'correlated' ? 1.959963984540054 : 1.96792967) * (fit.standardError['initial.y'] as number);
-        expect([low, high].map(value => Math.abs(value - (fit.estimate['initial.y'] as number)) / half)).satisfies(
-          (ends: number[]) => ends.every(end => Math.abs(end - 1) < 1e-6),
-        );
-        if (low < 3 && 3 < high) covered[residuals]++;
+  slow(
+    'covers the truth 19 times in 20 under residuals that last, where independent ones are far too sure',
+    async () => {
+      // A constant under first-order autoregressive noise, φ = 0.9: the mean's error is √((1 + φ)/(1 − φ)) = 4.4 times that of
+      // independent noise, whose interval then covers 2Φ(1.96/4.4) − 1 = 35 %.
+      const [phi, samples, seeds] = [0.9, 300, 24];
+      const constant = ode(({y}) => tf.zerosLike(y));
+      const covered = {correlated: 0, independent: 0};
+      for (let seed = 1; seed <= seeds; seed++) {
+        const noise = gaussian(400 + seed);
+        let state = noise() / Math.sqrt(1 - phi * phi);
+        const data = {
+          t: times(samples, 1),
+          y: Float64Array.from({length: samples}, () => 3 + 0.1 * (state = phi * state + noise())),
+        };
+        for (const residuals of ['correlated', 'independent'] as const) {
+          const held = {system: constant, data, dt: 1, scheme: rk4(), parameters: {'initial.y': free(2)}, residuals};
+          const fit = await identify(held);
+          for (const trajectory of fit.trajectories) trajectory.dispose();
+          const {
+            interval: [low, high],
+          } = await likelihoodProfile(held, fit, 'initial.y', {points: 1});
+          // The cost is a parabola: the interval is that of the standard error, of whichever residuals; by Student's quantile of 299
+          // degrees, or as wide already.
+          const half =
+            (residuals === 'correlated' ? 1.959963984540054 : 1.96792967) * (fit.standardError['initial.y'] as number);
+          expect([low, high].map(value => Math.abs(value - (fit.estimate['initial.y'] as number)) / half)).satisfies(
+            (ends: number[]) => ends.every(end => Math.abs(end - 1) < 1e-6),
+          );
+          if (low < 3 && 3 < high) covered[residuals]++;
+        }
       }
-    }
-    // Of 24 at 95 %, 19 or fewer are more than three standard deviations off; Newey & West's errors come out some per cent small at 300 samples.
-    expect(covered.correlated).to.be.above(19);
-    expect(covered.independent).to.be.below(15);
-  });
+      // Of 24 at 95 %, 19 or fewer are more than three standard deviations off; Newey & West's errors come out some per cent small at 300 samples.
+      expect(covered.correlated).to.be.above(19);
+      expect(covered.independent).to.be.below(15);
+    },
+  );
 
   it('of a parameter that another makes up for is flat, and says so', async () => {
     const system = mechanics({

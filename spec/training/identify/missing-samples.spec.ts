@@ -9,6 +9,7 @@ import {measuredSamples} from '../../../training/identify/measured-samples.js';
 import {RowQr} from '../../../training/identify/row-qr.js';
 import {uncertainty} from '../../../training/identify/uncertainty.js';
 import {Weighing} from '../../../training/identify/weighing.js';
+import {slow} from '../../tiers.js';
 
 /** y = b t of each of its numbers. */
 const line = ode(({y, params: {b}}) => tf.add(tf.zerosLike(y), b as tf.Tensor));
@@ -156,7 +157,7 @@ describe('missing samples', () => {
     };
 
     for (const [name, measured] of Object.entries(rates))
-      it(name, () => {
+      slow(name, () => {
         const weights = new Float64Array(2 * samples).fill(1);
         for (let k = 0; k < samples; k++) if (!measured(k)) weights[2 * k + 1] = 0;
         const jacobian = Float64Array.from(weights, (_, row) => row).reduce(
@@ -318,7 +319,7 @@ describe('missing samples', () => {
       'every second one missing': (k: number): boolean => k % 2 === 0,
       'one of five missing': (k: number): boolean => k % 5 !== 3,
     }))
-      it(`intervals of 95 % hold the truth, ${name}`, () => {
+      slow(`intervals of 95 % hold the truth, ${name}`, () => {
         const [samples, records] = [200, 100];
         const at = Array.from({length: samples}, (_, k) => k).filter(kept);
         const rows = Array.from(at.keys());

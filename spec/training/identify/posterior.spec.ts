@@ -11,6 +11,7 @@ import {Objective} from '../../../training/identify/objective.js';
 import {bounded, fixed, free, positive} from '../../../training/identify/parameters.js';
 import {posterior} from '../../../training/identify/posterior.js';
 import {sampleDensity} from '../../../training/identify/sample-density.js';
+import {slow} from '../../tiers.js';
 
 const dt = 0.1;
 const line = ode<{slope: tf.Tensor}>(({params}) => params.slope);
@@ -68,7 +69,7 @@ describe('statistics of chains', () => {
 describe('the No-U-Turn sampler', function () {
   this.timeout(60_000);
 
-  it('a Gaussian of condition 1e4: moments within their Monte Carlo error', async () => {
+  slow('a Gaussian of condition 1e4: moments within their Monte Carlo error', async () => {
     const n = 10;
     const variance = Float64Array.from({length: n}, (_, i) => 10 ** ((-4 * i) / (n - 1)));
     // Turned by a reflection I − 2uuᵀ, so that no axis is one of its own.
@@ -246,7 +247,7 @@ describe('posteriors', function () {
     });
   });
 
-  it('of a line with known noise it is the conjugate normal one; Laplace gives the same', async () => {
+  slow('of a line with known noise it is the conjugate normal one; Laplace gives the same', async () => {
     const problem = {
       ...base,
       parameters: {'initial.y': free(0), slope: free(0, {prior: {mean: 0.5, sd: 0.1}})},
@@ -265,7 +266,7 @@ describe('posteriors', function () {
     }
   });
 
-  it('of noise whose size is not known it is Student’s t with n − p degrees of freedom', async () => {
+  slow('of noise whose size is not known it is Student’s t with n − p degrees of freedom', async () => {
     const problem = {...base, parameters: {'initial.y': free(0), slope: free(0)}};
     const fit = await identify(problem);
     const found = await posterior(problem, fit, {chains: 2, draws: 1500, warmUp: 150, seed: 7});
@@ -275,7 +276,7 @@ describe('posteriors', function () {
     expect((found.quantile('slope', 0.975) - fit.estimate.slope) / fit.standardError.slope).to.be.closeTo(2.093, 0.15);
   });
 
-  it("a pendulum's friction", async () => {
+  slow("a pendulum's friction", async () => {
     const pendulum = mechanics<{length: tf.Tensor; friction: tf.Tensor}>({
       mass: 1,
       forces: ({q, v, params}) =>
@@ -319,7 +320,7 @@ describe('posteriors', function () {
     expect(again.draws).to.deep.equal(other.draws);
   });
 
-  it('correlated residuals: its deviation is the robust standard error', async () => {
+  slow('correlated residuals: its deviation is the robust standard error', async () => {
     const source = gaussian(21);
     let error = 0;
     const times = Float64Array.from({length: 201}, (_, i) => i * dt);

@@ -9,6 +9,7 @@ import {autoregressive, huber, studentT, white} from '../../../training/identify
 import {freeTree} from '../../../training/identify/parameter-trees.js';
 import {bounded, fixed, free, positive} from '../../../training/identify/parameters.js';
 import {likelihoodProfile} from '../../../training/identify/profile.js';
+import {slow} from '../../tiers.js';
 
 const dt = 0.1;
 const line = ode<{slope: tf.Tensor}>(({params}) => params.slope);
@@ -56,7 +57,7 @@ describe('what is known beforehand', () => {
     expect(fit.cost).to.be.closeTo(cost, 1e-9 * cost);
   });
 
-  it('of noise whose size is not known: the estimate is the posterior of the size found', async () => {
+  slow('of noise whose size is not known: the estimate is the posterior of the size found', async () => {
     const parameters = {
       'initial.y': free(0, {prior: {mean: 2, sd: 0.1}}),
       slope: free(0, {prior: {mean: 0.2, sd: 0.02}}),
@@ -148,7 +149,7 @@ describe('what is known beforehand', () => {
     expect(() => free(1, {prior: {mean: 0, sdd: 1} as never})).to.throw(OptionError, 'sdd');
   });
 
-  it('records held out end the fit of a flexible model, which is then nearer to them', async () => {
+  slow('records held out end the fit of a flexible model, which is then nearer to them', async () => {
     const wave = (from: number): {t: Float64Array; y: Float64Array; initial: {y: number}} => {
       const draw = gaussian(from);
       return {t, y: t.map(time => Math.sin(time) + 0.3 * draw()), initial: {y: 0}};
@@ -175,7 +176,7 @@ describe('what is known beforehand', () => {
 });
 
 describe('models of the noise', () => {
-  it('of few independent residuals the interval is by Student’s quantile', async () => {
+  slow('of few independent residuals the interval is by Student’s quantile', async () => {
     // Of 5 − 2 degrees, of the tables. Of 300 lines 95 % ± 1.3 % hold; by 1.96 it would be 86 % ± 2 %.
     const line = ode<{slope: tf.Tensor}>(({params: {slope}}) => slope);
     const t = Float64Array.of(0, 1, 2, 3, 4);
@@ -196,7 +197,7 @@ describe('models of the noise', () => {
     expect(held / 300).to.be.within(0.905, 0.99);
   });
 
-  it('an autoregression of second order that swings: errors are those that estimates scatter by', async () => {
+  slow('an autoregression of second order that swings: errors are those that estimates scatter by', async () => {
     // φ = (1.6, −0.8): almost a sine of the period 13, of which a trend takes little. Their ratio was 2.7 with the first-order bias of φ.
     const trend = ode<{b: tf.Tensor; c: tf.Tensor}>(({t, params: {b, c}}) => tf.add(b, tf.mul(tf.mul(2, c), t)));
     const t = Float64Array.from({length: 100}, (_, i) => i / 8);
@@ -311,7 +312,7 @@ describe('models of the noise', () => {
 });
 
 describe('many starts', () => {
-  it('of a cost with four minima finds all, and the lowest', async () => {
+  slow('of a cost with four minima finds all, and the lowest', async () => {
     // Residuals x² − 1 and (x − 1)/10 of each of two numbers: minima where (x − 1)(2x² + 2x + 1/100) is 0, at 1 and −0.995.
     const rest = ode<{a: tf.Tensor; b: tf.Tensor}>(({y: state}) => tf.mul(0, state));
     const problem = {

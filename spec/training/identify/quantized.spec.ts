@@ -12,6 +12,7 @@ import {Objective} from '../../../training/identify/objective.js';
 import {free} from '../../../training/identify/parameters.js';
 import {likelihoodProfile} from '../../../training/identify/profile.js';
 import {millsRatio, roundedGround, roundedLoss} from '../../../training/identify/rounded-normal.js';
+import {slow} from '../../tiers.js';
 
 /** ∫ φ √(2π) over [l, u] in units of exp(−m²/2), by Simpson's rule. */
 function mass(l: number, u: number, m: number): number {
@@ -83,7 +84,7 @@ describe('noise that was rounded', () => {
     residuals: 'independent',
   } as const;
 
-  it('is fitted without the bias that rounding has, with errors from Fisher’s information', async () => {
+  slow('is fitted without the bias that rounding has, with errors from Fisher’s information', async () => {
     const fit = await identify({...base, noise: quantized({step: 1})});
     const cdf = (x: number): number => (x < 0 ? millsRatio(-x) * normal(x) : 1 - millsRatio(x) * normal(x));
     const ks = [-3, -2, -1, 0, 1, 2, 3, 4];
@@ -141,30 +142,33 @@ describe('noise that was rounded', () => {
   const cost = (readings: readonly number[], x: number, spread: number): number =>
     readings.reduce((sum, k) => sum - Math.log(cdfOf((k + 0.5 - x) / spread) - cdfOf((k - 0.5 - x) / spread)), 0);
 
-  it('tells of each level as much as its readings do, near the border of a step more than in the middle of one', async () => {
-    const spread = 0.25;
-    const {problem} = two(5, spread);
-    const fit = await identify(problem);
-    fit.trajectory.dispose();
-    const [found, errors] = [fit.estimate, fit.standardError].map(of => of['initial.y'] as unknown as Float64Array);
-    for (const i of [0, 1]) {
-      const readings = problem.data.y.map(row => row[i]);
-      const h = 1e-3;
-      const [below, here, above] = [-h, 0, h].map(d => cost(readings, found[i] + d, spread));
-      expect((above - below) / (2 * h)).to.be.closeTo(0, 1e-2);
-      expect(errors[i]).to.be.closeTo(1 / Math.sqrt((above - 2 * here + below) / h ** 2), 1e-3 * errors[i]);
-    }
-    // One average of both was 0.037 for each.
-    expect(errors[1] / errors[0]).to.be.above(1.3);
-    const profile = await likelihoodProfile(problem, fit, 'initial.y[1]', {points: 3, reach: 2});
-    const readings = problem.data.y.map(row => row[1]);
-    profile.values.forEach((value, k) => {
-      const deviance = 2 * (cost(readings, value, spread) - cost(readings, found[1], spread));
-      expect(profile.deviance[k]).to.be.closeTo(deviance, 1e-4 * Math.max(deviance, 1));
-    });
-  });
+  slow(
+    'tells of each level as much as its readings do, near the border of a step more than in the middle of one',
+    async () => {
+      const spread = 0.25;
+      const {problem} = two(5, spread);
+      const fit = await identify(problem);
+      fit.trajectory.dispose();
+      const [found, errors] = [fit.estimate, fit.standardError].map(of => of['initial.y'] as unknown as Float64Array);
+      for (const i of [0, 1]) {
+        const readings = problem.data.y.map(row => row[i]);
+        const h = 1e-3;
+        const [below, here, above] = [-h, 0, h].map(d => cost(readings, found[i] + d, spread));
+        expect((above - below) / (2 * h)).to.be.closeTo(0, 1e-2);
+        expect(errors[i]).to.be.closeTo(1 / Math.sqrt((above - 2 * here + below) / h ** 2), 1e-3 * errors[i]);
+      }
+      // One average of both was 0.037 for each.
+      expect(errors[1] / errors[0]).to.be.above(1.3);
+      const profile = await likelihoodProfile(problem, fit, 'initial.y[1]', {points: 3, reach: 2});
+      const readings = problem.data.y.map(row => row[1]);
+      profile.values.forEach((value, k) => {
+        const deviance = 2 * (cost(readings, value, spread) - cost(readings, found[1], spread));
+        expect(profile.deviance[k]).to.be.closeTo(deviance, 1e-4 * Math.max(deviance, 1));
+      });
+    },
+  );
 
-  it('is drawn anew as it is read, in steps: the spread of refits is that of refits to new records', async () => {
+  slow('is drawn anew as it is read, in steps: the spread of refits is that of refits to new records', async () => {
     const spread = 0.25;
     const {problem, levels} = two(7, spread);
     const fit = await identify({...problem, parameters: {'initial.y': free(levels)}});

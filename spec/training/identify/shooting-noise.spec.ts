@@ -20,6 +20,7 @@ import type {Parameters} from '../../../training/identify/parameters.js';
 import {bounded, free, positive} from '../../../training/identify/parameters.js';
 import {rounds} from '../../../training/identify/rounds.js';
 import {multiple, MultipleShooting, shoot} from '../../../training/identify/shooting.js';
+import {slow} from '../../tiers.js';
 
 const dt = 0.1;
 type Spring = {readonly k: tf.Tensor; readonly c: tf.Tensor};
@@ -124,7 +125,7 @@ function requireConsistent(shooting: MultipleShooting, at: Float64Array): void {
 
 describe('multiple shooting with priors and models of the noise', () => {
   for (const [name, noise, parameters] of cases) {
-    it(`weighs residuals as the whole record does: ${name}`, () => {
+    slow(`weighs residuals as the whole record does: ${name}`, () => {
       const problem = problemOf(noise, parameters, {missing: noise.order > 0 ? [] : gaps});
       const fit = fitOf(problem);
       const x = fit.space.start;
@@ -150,7 +151,7 @@ describe('multiple shooting with priors and models of the noise', () => {
       requireConsistent(shooting, at);
     });
 
-    it(`ends where the single fit ends: ${name}`, () => {
+    slow(`ends where the single fit ends: ${name}`, () => {
       const problem = problemOf(noise, parameters, {missing: noise.order > 0 ? [] : gaps});
       const fit = fitOf(problem);
       const objective = new Objective(fit, noise);
@@ -170,7 +171,7 @@ describe('multiple shooting with priors and models of the noise', () => {
     });
   }
 
-  it('begins an autoregression anew behind a gap on the way, and ends with what reaches over it', async () => {
+  slow('begins an autoregression anew behind a gap on the way, and ends with what reaches over it', async () => {
     const problem = problemOf(autoregressive({order: 2}), vague, {missing: gaps});
     const fit = fitOf(problem);
     const shooting = new MultipleShooting(fit.wholes(fit.space.start, 2), fit.parameters, 7, problem.noise);
@@ -184,7 +185,7 @@ describe('multiple shooting with priors and models of the noise', () => {
     }
   });
 
-  it('follows a prior that the data contradict, with any method', async () => {
+  slow('follows a prior that the data contradict, with any method', async () => {
     const sure = {...known, k: positive(1.8, {prior: {mean: 2.3, sd: 0.002}})};
     const problem = problemOf(white({sd: 0.03}), sure);
     const fit = await identify({...problem, shooting: multiple({segments: 7})} as never);

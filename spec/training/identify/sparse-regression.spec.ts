@@ -10,6 +10,7 @@ import {
   type Columns,
   type SparseRegressionProblem,
 } from '../../../training/index.js';
+import {slow} from '../../tiers.js';
 
 const names = ['x', 'y', 'z'] as const;
 type Lorenz = {[K in (typeof names)[number]]: Float64Array};
@@ -174,14 +175,14 @@ describe('identify: sparse regression', () => {
     }
 
     // A scatter of 2000 is known to 1/√4000 = 1.6 %: three of these.
-    it('are what coefficients of kept terms scatter by', () => {
+    slow('are what coefficients of kept terms scatter by', () => {
       // t has no part in it, and is dropped in each of the records.
       const ratios = overScatter({features, threshold: 0.3}, 0.2);
       expect(ratios).to.have.all.keys('one', 'wave');
       for (const ratio of Object.values(ratios)) expect(ratio).to.be.within(0.95, 1.05);
     });
 
-    it('are those of a ridge, which scatters less: by 1.5 of least squares here', () => {
+    slow('are those of a ridge, which scatters less: by 1.5 of least squares here', () => {
       const {one, wave} = features;
       const ratios = overScatter({features: {one, wave}, threshold: 0, ridge: 0.5}, 3);
       for (const ratio of Object.values(ratios)) expect(ratio).to.be.within(0.95, 1.06);

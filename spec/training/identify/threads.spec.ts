@@ -14,6 +14,7 @@ import {
   type Identification,
   type IdentificationProblem,
 } from '../../../training/index.js';
+import {slow} from '../../tiers.js';
 
 /** All numbers of a fit, bit for bit. */
 function numbers({minima, cost, estimate, standardError, correlation, history, noise, rmse}: Identification): unknown {
@@ -72,7 +73,7 @@ describe('starts on worker threads', function () {
   this.timeout(60_000);
   after(() => batch.end());
 
-  it('twenty of a problem with four minima: the table is right, and the same bits as on one thread', async () => {
+  slow('twenty of a problem with four minima: the table is right, and the same bits as on one thread', async () => {
     const here = await fitted(problem, 0);
     expect(here.minima).to.have.length(4);
     for (const [signA, signB] of [
@@ -109,7 +110,7 @@ describe('starts on worker threads', function () {
       method: levenbergMarquardt({maxIterations: 8}),
     },
   } satisfies {readonly [name: string]: Partial<IdentificationProblem>})) {
-    it(`... ${name}`, async () => {
+    slow(`... ${name}`, async () => {
       const changed = {...problem, starts: 4, ...changes};
       const here = await fitted(changed, 0);
       expect(numbers(await fitted(changed, 2))).to.deep.equal(numbers(here));
@@ -176,7 +177,7 @@ describe('runs of a prepared simulation by a worker thread', function () {
   this.timeout(60_000);
   after(() => batch.end());
 
-  it('the same run, gradient and tangents to the last bit, observed too; several at once', async () => {
+  slow('the same run, gradient and tangents to the last bit, observed too; several at once', async () => {
     const model = simulate.prepare(chain, start, {
       scheme,
       dt: 0.05,

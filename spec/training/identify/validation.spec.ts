@@ -9,6 +9,7 @@ import {gaussian} from '../../../training/data/noise.js';
 import {crossValidate} from '../../../training/identify/cross-validation.js';
 import {identify} from '../../../training/identify/identify.js';
 import {fixed, free, positive} from '../../../training/identify/parameters.js';
+import {slow} from '../../tiers.js';
 
 const dt = 0.05;
 const truth = {k: 9, c: 0.4};
@@ -85,7 +86,7 @@ describe('validation', () => {
     trajectory.dispose();
   });
 
-  it('predicts k samples ahead, from the states before', async () => {
+  slow('predicts k samples ahead, from the states before', async () => {
     const fit = await fitted(0);
     const exact = record(1, {q: 0.7, v: -1}, 0);
     // A force that the model does not know: one sample ahead it does little harm, ten ahead more.
@@ -118,41 +119,44 @@ describe('validation', () => {
     expect(ahead.rmse).to.be.below(1e-5);
   });
 
-  it('by one sample starts there, also where the record has a start of its own, and never at a missing one', async () => {
-    const t = Float64Array.from({length: 31}, (_, i) => 0.1 * i);
-    const decaying = (from: number): Float64Array => t.map(time => from * Math.exp(-0.8 * time));
-    const problem = {
-      ...{scheme: rk4(), dt: 0.1, initial: {y: 2}, data: {t, y: decaying(2)}, parameters: {a: positive(1)}},
-      system: ode<{a: tf.Tensor}>(({y: state, params: {a}}) => tf.neg(tf.mul(a, state))),
-    };
-    const fit = await identify(problem);
-    const other = decaying(5);
-    const holey = other.map((value, i) => (i % 10 === 4 ? NaN : value));
-    for (const own of [{}, {parameters: {'initial.y': positive(1)}}])
-      for (const options of [{warmUp: 1}, {horizon: 1}, {warmUp: 1, horizon: 3}]) {
-        const [whole] = await fit.validate({t, y: other, ...own}, options);
-        expect(whole.rmse, JSON.stringify([own, options])).to.be.below(1e-5);
-        const [some] = await fit.validate({t, y: holey, missing: 'skip', ...own}, options);
-        expect(some.rmse, JSON.stringify([own, options, 'missing'])).to.be.below(1e-5);
-        if ('horizon' in options)
-          expect(some.warnings.join()).to.match(/^3 of \d+ predictions of record 1 were left out/);
-      }
-    const refused = async (work: Promise<unknown>): Promise<string> =>
-      work.then(
-        () => 'nothing was thrown',
-        (error: unknown) => (error as Error).message,
+  slow(
+    'by one sample starts there, also where the record has a start of its own, and never at a missing one',
+    async () => {
+      const t = Float64Array.from({length: 31}, (_, i) => 0.1 * i);
+      const decaying = (from: number): Float64Array => t.map(time => from * Math.exp(-0.8 * time));
+      const problem = {
+        ...{scheme: rk4(), dt: 0.1, initial: {y: 2}, data: {t, y: decaying(2)}, parameters: {a: positive(1)}},
+        system: ode<{a: tf.Tensor}>(({y: state, params: {a}}) => tf.neg(tf.mul(a, state))),
+      };
+      const fit = await identify(problem);
+      const other = decaying(5);
+      const holey = other.map((value, i) => (i % 10 === 4 ? NaN : value));
+      for (const own of [{}, {parameters: {'initial.y': positive(1)}}])
+        for (const options of [{warmUp: 1}, {horizon: 1}, {warmUp: 1, horizon: 3}]) {
+          const [whole] = await fit.validate({t, y: other, ...own}, options);
+          expect(whole.rmse, JSON.stringify([own, options])).to.be.below(1e-5);
+          const [some] = await fit.validate({t, y: holey, missing: 'skip', ...own}, options);
+          expect(some.rmse, JSON.stringify([own, options, 'missing'])).to.be.below(1e-5);
+          if ('horizon' in options)
+            expect(some.warnings.join()).to.match(/^3 of \d+ predictions of record 1 were left out/);
+        }
+      const refused = async (work: Promise<unknown>): Promise<string> =>
+        work.then(
+          () => 'nothing was thrown',
+          (error: unknown) => (error as Error).message,
+        );
+      const late = {t, y: other.map((value, i) => (i === 0 ? NaN : value)), missing: 'skip'} as const;
+      expect(await refused(fit.validate(late, {warmUp: 1}))).to.match(/the first sample of record 1 is missing/);
+      // The sample is the start, in place of what the record gives.
+      for (const options of [{warmUp: 1}, {horizon: 1}])
+        expect((await fit.validate({t, y: other, initial: {y: 9}}, options))[0].rmse).to.be.below(1e-5);
+      const none = {t, y: other.map((value, i) => (i < 30 ? NaN : value)), missing: 'skip'} as const;
+      expect(await refused(fit.validate(none, {horizon: 1}))).to.match(/no sample of record 1 .* was measured whole/);
+      expect(await refused(fit.validate({t, y: other, parameters: {a: positive(1)}}, {warmUp: 1}))).to.match(
+        /a is record 1's own, and one sample does not determine it: give a longer warmUp/,
       );
-    const late = {t, y: other.map((value, i) => (i === 0 ? NaN : value)), missing: 'skip'} as const;
-    expect(await refused(fit.validate(late, {warmUp: 1}))).to.match(/the first sample of record 1 is missing/);
-    // The sample is the start, in place of what the record gives.
-    for (const options of [{warmUp: 1}, {horizon: 1}])
-      expect((await fit.validate({t, y: other, initial: {y: 9}}, options))[0].rmse).to.be.below(1e-5);
-    const none = {t, y: other.map((value, i) => (i < 30 ? NaN : value)), missing: 'skip'} as const;
-    expect(await refused(fit.validate(none, {horizon: 1}))).to.match(/no sample of record 1 .* was measured whole/);
-    expect(await refused(fit.validate({t, y: other, parameters: {a: positive(1)}}, {warmUp: 1}))).to.match(
-      /a is record 1's own, and one sample does not determine it: give a longer warmUp/,
-    );
-  });
+    },
+  );
 
   it('estimates the own parameters of a record, with a warm-up from its first samples, without one from all', async () => {
     const t = Array.from({length: 25}, (_, i) => 0.4 * i);

@@ -12,6 +12,7 @@ import {autocorrelation, goodnessOfFit, histogram} from '../../../training/repor
 import {quantityText} from '../../../training/report/units.js';
 import {elementsOf} from '../well-formed.js';
 import {runs} from '../../property.js';
+import {slow} from '../../tiers.js';
 
 function sample(n: number): Report {
   const noise = gaussian(1);
@@ -90,7 +91,7 @@ describe('report', () => {
     expect(html).to.contain('24,840').and.contain('The data do not depend on idle.').and.contain('−0.90');
   });
 
-  it('of the longest record stays below 2 MB', () => {
+  slow('of the longest record stays below 2 MB', () => {
     const noise = gaussian(2);
     const n = 131_072;
     const t = Float64Array.from({length: n}, (_, i) => i / 610.35);
@@ -318,6 +319,7 @@ describe('report', () => {
           expect(band).to.equal(1.96 / Math.sqrt(there.length));
           expect([...found].every(one => Math.abs(one) <= 1)).to.equal(true);
         }),
+        runs(),
       );
       // One gap in a slow wave leaves its correlation.
       const wave = Float64Array.from({length: 300}, (_, i) => Math.sin(i / 25));

@@ -4,6 +4,7 @@ import {expect} from 'chai';
 import type {ObjectiveAt, Params} from '../../../lib/index.js';
 import {batch, ode, ShapeError, simulate, tsit5} from '../../../lib/index.js';
 import {adam, maskedDifference, maskedMeanSquare, trainingStep} from '../../../training/index.js';
+import {slow} from '../../tiers.js';
 
 type Data = {readonly seen: tf.Tensor};
 
@@ -29,7 +30,7 @@ describe('a training step over a prepared batch', () => {
     data: {seen: [0.5, 1].map(t => [Math.cos(i - t), Math.sin(i - t)])},
   }));
 
-  it('takes the steps of a list of runs, at common times', () => {
+  slow('takes the steps of a list of runs, at common times', () => {
     const options = {scheme: tsit5(), dt: 0.1, t1: 1, saveAt: [0.5, 1]};
     const [one, other] = [linear(wrong), linear(wrong)];
     const singly = trainingStep(simulate.prepare(one.field, {y: [0, 0]}, options), {
@@ -51,7 +52,7 @@ describe('a training step over a prepared batch', () => {
     expect(together.loss(members)).to.be.closeTo(singly.loss(members), 1e-10);
   });
 
-  it('finds a field from members seen at times of their own, some not at all', () => {
+  slow('finds a field from members seen at times of their own, some not at all', () => {
     const {matrix, field} = linear(wrong);
     const own = [0, 1, 2, 3, 4, 5].map(i => {
       const times = [0, 1, 2].map(k => 0.4 + 0.9 * k + 0.3 * Math.sin(5 * i + k)).sort((a, b) => a - b);

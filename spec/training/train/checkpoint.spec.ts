@@ -13,6 +13,7 @@ import {cosineDecay, readCheckpoint, train} from '../../../training/index.js';
 import {FolderLock} from '../../../training/data/folder-lock.js';
 import type {CheckpointContent} from '../../../training/train/checkpoint-file.js';
 import {decodeCheckpoint, encodeCheckpoint} from '../../../training/train/checkpoint-file.js';
+import {slow} from '../../tiers.js';
 
 const optimizers: {readonly [name: string]: () => tf.Optimizer} = {
   sgd: () => tf.train.sgd(0.05),
@@ -79,17 +80,20 @@ describe('checkpoints', () => {
   }
 
   for (const [name, optimizer] of Object.entries(optimizers)) {
-    it(`${name}: broken off thrice, in the middle of an epoch and at its ends, it comes to the same weights`, async () => {
-      const straight = await run(undefined, optimizer);
-      const directory = fresh();
-      // Four steps an epoch: 6 is in the middle, 12 the last of one, 13 the first of the next.
-      for (const until of [6, 12, 13]) expect((await run(directory, optimizer, {until})).result).to.equal(undefined);
-      const resumed = await run(directory, optimizer);
-      expect(resumed.result?.resumedFrom).to.equal(13);
-      expect(resumed.weights).to.deep.equal(straight.weights);
-      expect(resumed.result?.history).to.deep.equal(straight.result?.history);
-      expect(resumed.result?.best).to.deep.equal(straight.result?.best);
-    });
+    slow(
+      `${name}: broken off thrice, in the middle of an epoch and at its ends, it comes to the same weights`,
+      async () => {
+        const straight = await run(undefined, optimizer);
+        const directory = fresh();
+        // Four steps an epoch: 6 is in the middle, 12 the last of one, 13 the first of the next.
+        for (const until of [6, 12, 13]) expect((await run(directory, optimizer, {until})).result).to.equal(undefined);
+        const resumed = await run(directory, optimizer);
+        expect(resumed.result?.resumedFrom).to.equal(13);
+        expect(resumed.weights).to.deep.equal(straight.weights);
+        expect(resumed.result?.history).to.deep.equal(straight.result?.history);
+        expect(resumed.result?.best).to.deep.equal(straight.result?.best);
+      },
+    );
   }
 
   it('of a run that is done give its result again, and more epochs go on from it', async () => {
@@ -374,7 +378,7 @@ describe('checkpoints', () => {
     expect(await readdir(directory)).not.to.include('lock.json');
   });
 
-  it('whose run is dead are taken over, by one run', async () => {
+  slow('whose run is dead are taken over, by one run', async () => {
     const dead = spawnSync(process.execPath, ['-e', '']).pid;
     const owner = JSON.stringify({pid: dead, host: hostname(), started: '', token: 'ended'});
     // Of a process that had this one's number, and one that was killed before it wrote its name.

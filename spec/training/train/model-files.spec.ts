@@ -6,6 +6,7 @@ import type * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {DataError} from '../../../lib/index.js';
 import {modelFiles} from '../../../training/index.js';
+import {slow} from '../../tiers.js';
 
 describe('model files', () => {
   let place: string;
@@ -77,7 +78,7 @@ describe('model files', () => {
     expect((await failure(load(one))).message).to.match(/checksum/);
   });
 
-  it('any changed bit and any cut of either file is refused', async () => {
+  slow('any changed bit and any cut of either file is refused', async () => {
     const directory = fresh();
     await save(directory, 1);
     for (const name of ['model.json', 'weights.bin']) {
@@ -98,7 +99,7 @@ describe('model files', () => {
     expect(await load(directory)).to.equal(1);
   });
 
-  it('twenty savers at once: each is done, and what is there is one of them', async () => {
+  slow('twenty savers at once: each is done, and what is there is one of them', async () => {
     const directory = fresh();
     await Promise.all(Array.from({length: 20}, (_, i) => save(directory, i)));
     expect(await load(directory)).to.be.within(0, 19);

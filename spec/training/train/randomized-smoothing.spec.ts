@@ -12,6 +12,7 @@ import {
   trapezoid,
 } from '../../../lib/index.js';
 import {randomizedSmoothing, type ObjectiveEvaluation} from '../../../training/index.js';
+import {slow} from '../../tiers.js';
 
 type F = (x: Float64Array) => {readonly value: number; readonly gradient: Float64Array};
 type Loose = (objective: unknown, options: unknown) => unknown;
@@ -63,7 +64,7 @@ describe('randomized smoothing', () => {
     expect([first.gradient[0], first.gradientError[0]]).to.deep.equal([0, 0]);
   });
 
-  it("of a step, interpolated: it stays within two errors of 'zeroth', and α vanishes as those do", () => {
+  slow("of a step, interpolated: it stays within two errors of 'zeroth', and α vanishes as those do", () => {
     const [few, many] = [1000, 64_000].map(samples => {
       const options = {at: Float64Array.of(0.3), sigma: 0.5, samples};
       const zeroth = randomizedSmoothing(step, options);
@@ -123,7 +124,7 @@ describe('randomized smoothing', () => {
       );
   });
 
-  it('its standard errors cover as they should, over seeds', () => {
+  slow('its standard errors cover as they should, over seeds', () => {
     const seeds = 1000;
     const exact = smoothedAbsolute(0.4, 0.5);
     for (const order of orders) {
@@ -267,7 +268,7 @@ const part = (x: tf.Tensor, i: number): tf.Tensor => tf.gather(x, i);
 describe('randomized smoothing of runs through contact', function () {
   this.timeout(60_000);
 
-  it('a throw that may fly over a wall: its gradient is that of the jump, which first order does not see', () => {
+  slow('a throw that may fly over a wall: its gradient is that of the jump, which first order does not see', () => {
     const flight = mechanics({mass: 1, forces: () => tf.tensor1d([0, -10])});
     const events = [
       event({when: ({q}) => part(q, 1), direction: 'falling', then: ({v}) => ({v: tf.mul(v, [1, -0.8])})}),
@@ -302,7 +303,7 @@ describe('randomized smoothing of runs through contact', function () {
     expect(Math.abs(mixed.gradient[0] - exact.slope)).to.be.below((2 + 4) * zeroth.gradientError[0]);
   });
 
-  it('a ball that bounces once or twice, by Moreau’s steps: continuous, and right by every order', () => {
+  slow('a ball that bounces once or twice, by Moreau’s steps: continuous, and right by every order', () => {
     const ball = mechanics({
       mass: 1,
       forces: () => tf.tensor1d([-8]),

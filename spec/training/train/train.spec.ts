@@ -21,6 +21,7 @@ import type {Metrics, TrainingProblem, TrainingProgress} from '../../../training
 import {trainingReport} from '../../../training/train/training-report.js';
 import {renderReport} from '../../../training/report/report.js';
 import {elementsOf} from '../well-formed.js';
+import {slow} from '../../tiers.js';
 
 interface Point {
   readonly x: number;
@@ -85,7 +86,7 @@ describe('train', () => {
     expect(values(own.variables)).to.deep.equal(values(byHand.variables));
   });
 
-  it('finds a line, and a stiffness through implicit steps', async () => {
+  slow('finds a line, and a stiffness through implicit steps', async () => {
     const own = problem({epochs: 60});
     const {history, best, steps} = await train(own);
     values(own.variables).forEach((value, i) => expect(value).to.be.closeTo([2, -1][i], 1e-3));

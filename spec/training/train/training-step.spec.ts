@@ -11,6 +11,7 @@ import {Calls} from '../../../lib/simulate/loss-call.js';
 import {mlp} from '../../../models/index.js';
 import {adam, adamW, cosineDecay, exponentialDecay, lbfgs, sgd, train, trainingStep} from '../../../training/index.js';
 import type {StepInputs, StepState, TrainingStepOptions, UpdateRule} from '../../../training/index.js';
+import {slow} from '../../tiers.js';
 
 type With<Name extends string> = {readonly [name in Name]: tf.Tensor};
 
@@ -400,7 +401,7 @@ describe('trainingStep', () => {
     expect([...step.values(k as tf.Variable)]).to.deep.equal([0.5, 1.5]);
   });
 
-  it('trains an encoder, a network and a decoder together along irregular times, traced once', () => {
+  slow('trains an encoder, a network and a decoder together along irregular times, traced once', () => {
     const network = mlp({sizes: [2, 8, 2], activation: 'tanh', seed: 3});
     const encoder = mlp({sizes: [3, 2], seed: 4});
     const decoder = mlp({sizes: [2, 1], seed: 5});

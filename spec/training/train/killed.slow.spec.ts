@@ -1,6 +1,6 @@
 /**
  * Training killed by SIGKILL at random moments, and resumed: no checkpoint is ever corrupt, and the weights are
- * in the end those of a run that nobody killed. Three kills here; `STIFFGRAD_KILLS=50 npx mocha spec/training/train/killed.spec.ts` for more.
+ * in the end those of a run that nobody killed. Three kills here; RUNS=20 makes them sixty.
  */
 import {spawn, type ChildProcess} from 'node:child_process';
 import {mkdtemp, readdir, readFile, rm} from 'node:fs/promises';
@@ -12,8 +12,9 @@ import {expect} from 'chai';
 import {build} from 'esbuild';
 import {readCheckpoint} from '../../../training/train/checkpoints.js';
 import {Random} from '../../../training/train/random.js';
+import {cases, startSeed} from '../../property.js';
 
-const kills = Number(process.env.STIFFGRAD_KILLS ?? 3);
+const kills = cases(3);
 const here = path.dirname(fileURLToPath(import.meta.url));
 
 type Way = 'tape' | 'compiled';
@@ -64,7 +65,7 @@ describe('a training that is killed', function () {
 
   for (const way of ['tape', 'compiled'] as const)
     it(`${kills} times, ${way}: every checkpoint is whole, and the weights are the same to the bit`, async () => {
-      const random = new Random(Date.now() % 2 ** 31);
+      const random = new Random(startSeed(1));
       // Some ten steps between kills; three steps an epoch.
       const epochs = 10 * kills;
       const straight = await run(path.join(place, `straight-${way}`), epochs, way, () => {});
