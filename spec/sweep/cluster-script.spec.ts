@@ -4,6 +4,7 @@ import {expect} from 'chai';
 import fc from 'fast-check';
 import {OptionError} from '../../lib/index.js';
 import {clusterScripts} from '../../sweep/index.js';
+import {runs} from '../property.js';
 
 /** Names that a file may have, hostile ones above all. */
 const file = fc
@@ -65,6 +66,7 @@ describe('scripts of clusters', () => {
 
         expect(script).not.to.match(/[\u0000-\u0008\u000b-\u001f\u007f-\u0084\u0086-\u009f\ufffe\uffff]/);
       }),
+      runs(),
     );
   });
 

@@ -186,13 +186,17 @@ describe('a queue in PostgreSQL', function () {
       const store = path.join(place, 'killed');
       const worker = await startWorker({connection, tasks, store, workers: 2, stalled: 2});
       try {
+        let tell = (): void => undefined;
+        const underWay = new Promise<void>(resolve => (tell = resolve));
         const running = sweep({
           task: {module, export: 'slow'},
           cases: grid({x: linspace(1, 60, 60), ms: [50]}),
           store,
           engine: bullmq({connection, recheck: 1}),
+          every: 0,
+          onProgress: ({done}) => done >= 5 && tell(),
         });
-        await new Promise(resolve => setTimeout(resolve, 700));
+        await Promise.race([underWay, running]);
         await server.stop('SIGQUIT');
         server = await startPostgres(data(), port);
         expect(await running).to.include({done: 60, failed: 0});

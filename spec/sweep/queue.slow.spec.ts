@@ -200,13 +200,17 @@ describe('a sweep through BullMQ', function () {
     const plain = {url: `redis://127.0.0.1:${port}`};
     const worker = await startWorker({connection: plain, tasks: [folder], store, workers: 2, stalled: 2});
     try {
+      let tell = (): void => undefined;
+      const underWay = new Promise<void>(resolve => (tell = resolve));
       const running = sweep({
         task: {module, export: 'slow'},
         cases: grid({x: linspace(1, 60, 60), ms: [50]}),
         store,
         engine: bullmq({connection: plain, recheck: 1}),
+        every: 0,
+        onProgress: ({done}) => done >= 5 && tell(),
       });
-      await new Promise(resolve => setTimeout(resolve, 700));
+      await Promise.race([underWay, running]);
       await own.stop('SIGKILL');
       own = await startServer(port);
       const run = await running;
