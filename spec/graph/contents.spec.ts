@@ -123,7 +123,7 @@ describe('graph: equality by contents', () => {
     );
   });
 
-  it('shares sums and products with their operands exchanged, and nothing that differs in shape, type, order or attribute', () => {
+  it('shares sums and products with their operands exchanged, and nothing that differs', () => {
     const [x, y] = [input('x', [2, 2]), input('y', [2, 2])];
     const shared = (a: Node, b: Node): boolean => {
       const [one, other] = simplifyNodes([a, b], [x, y]);

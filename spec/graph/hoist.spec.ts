@@ -30,7 +30,7 @@ describe('hoist', () => {
     expect(each.inputs.map(node => node.attributes.name)).to.deep.equal(['x', 'hoisted.0', 'hoisted.1']);
   });
 
-  it('keeps the least of what does not change: nothing of a view of what is given, below a repetition the value, of a part the part', () => {
+  it('keeps the least of what does not change', () => {
     const [x, p, c] = [input('x', [2, 3]), input('p', [3, 2]), input('c', [])];
     const q = unary('softplus', p);
     const one = unary('softplus', c);

@@ -70,7 +70,7 @@ describe('memory of a run', () => {
     );
   });
 
-  it('counts what gradients keep of adaptive steps: their times and lengths, records of tangents, tangents of what is saved', () => {
+  it('counts what gradients keep of adaptive steps', () => {
     const options = {dt: 1e-3, steps: 1e12, saveAt: 'end', control: adaptive()} as const;
     // Two numbers a step.
     refused(() => simulate.vjp(spring, start, options), /times and lengths of 1000000000000 steps/, /about 16 TB/);

@@ -90,7 +90,7 @@ describe('linalg: eigenvalues, singular values, least squares', () => {
       );
     });
 
-    it('svd: of [[1, 1], [0, 1]] the golden ratio and its reciprocal, of the magic numbers 1 … 9 the roots of x² − 285 x + 324', () =>
+    it('svd: the golden ratio of [[1, 1], [0, 1]], and roots of x² − 285 x + 324 of 1 … 9', () =>
       inDouble(() => {
         const golden = (1 + Math.sqrt(5)) / 2;
         const s = linalg

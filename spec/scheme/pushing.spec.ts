@@ -90,37 +90,34 @@ describe('moreau: what is pushed, and what rolls', () => {
     });
   });
 
-  slow(
-    'a ball set down with speed v slides for 2v/(7μg) and rolls with 5v/7: the steps in closed form, and their derivatives by μ and v',
-    () => {
-      const [radius, h, steps, mu, v] = [0.1, 0.004, 150, 0.3, 2];
-      const J = 0.4 * radius ** 2;
-      const ball = multibody({
-        gravity: [0, 0, -g],
-        bodies: {ball: {mass: 1, inertia: [J, J, J], position: [0, 0, radius], velocity: [v, 0, 0]}},
-        contacts: [
-          rigidContact('ground', 'ball', {
-            shapes: [plane(), sphere({radius})],
-            friction: (({mu: value}: {mu: tf.Tensor}) => value) as never as number,
-          }),
-        ],
-      });
-      const sliding = Math.floor((2 * v) / (7 * mu * g) / h);
-      const place = h * (sliding * v - (h * mu * g * sliding * (sliding + 1)) / 2 + ((steps - sliding) * 5 * v) / 7);
-      const {trajectory, pullback} = simulate.vjp(ball, ball.initial, {
-        scheme: moreau(),
-        dt: h,
-        steps,
-        saveAt: 'end',
-        params: {mu},
-      });
-      trajectory.dispose();
-      expect(trajectory.values('q')[7]).to.be.closeTo(place, 1e-8);
-      const {params, initial} = pullback({q: [[[0, 0, 0, 0, 0, 0, 0]], [[1, 0, 0, 0, 0, 0, 0]]]}); // prettier-ignore
-      expect(one(params.mu)).to.be.closeTo((-h * h * g * sliding * (sliding + 1)) / 2, 1e-6);
-      expect(one(initial.v)).to.be.closeTo(h * (sliding + ((steps - sliding) * 5) / 7), 1e-6);
-      // Without steps: x = 5vT/7 + 2v²/(49μg).
-      expect(place).to.be.closeTo((5 * v * steps * h) / 7 + (2 * v ** 2) / (49 * mu * g), h * v);
-    },
-  );
+  slow('a ball set down with speed v slides for 2v/(7μg) and rolls with 5v/7, with derivatives', () => {
+    const [radius, h, steps, mu, v] = [0.1, 0.004, 150, 0.3, 2];
+    const J = 0.4 * radius ** 2;
+    const ball = multibody({
+      gravity: [0, 0, -g],
+      bodies: {ball: {mass: 1, inertia: [J, J, J], position: [0, 0, radius], velocity: [v, 0, 0]}},
+      contacts: [
+        rigidContact('ground', 'ball', {
+          shapes: [plane(), sphere({radius})],
+          friction: (({mu: value}: {mu: tf.Tensor}) => value) as never as number,
+        }),
+      ],
+    });
+    const sliding = Math.floor((2 * v) / (7 * mu * g) / h);
+    const place = h * (sliding * v - (h * mu * g * sliding * (sliding + 1)) / 2 + ((steps - sliding) * 5 * v) / 7);
+    const {trajectory, pullback} = simulate.vjp(ball, ball.initial, {
+      scheme: moreau(),
+      dt: h,
+      steps,
+      saveAt: 'end',
+      params: {mu},
+    });
+    trajectory.dispose();
+    expect(trajectory.values('q')[7]).to.be.closeTo(place, 1e-8);
+    const {params, initial} = pullback({q: [[[0, 0, 0, 0, 0, 0, 0]], [[1, 0, 0, 0, 0, 0, 0]]]}); // prettier-ignore
+    expect(one(params.mu)).to.be.closeTo((-h * h * g * sliding * (sliding + 1)) / 2, 1e-6);
+    expect(one(initial.v)).to.be.closeTo(h * (sliding + ((steps - sliding) * 5) / 7), 1e-6);
+    // Without steps: x = 5vT/7 + 2v²/(49μg).
+    expect(place).to.be.closeTo((5 * v * steps * h) / 7 + (2 * v ** 2) / (49 * mu * g), h * v);
+  });
 });

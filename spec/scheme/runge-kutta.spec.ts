@@ -82,7 +82,7 @@ describe('implicit Runge–Kutta methods', () => {
   });
 
   for (const stages of [1, 2, 3]) {
-    it(`gaussLegendre with ${stages} stages conserves quadratic invariants to rounding: the angular momentum of Kepler's problem`, () => {
+    it(`gaussLegendre with ${stages} stages conserves Kepler's angular momentum to rounding`, () => {
       const kepler = mechanics({mass: 1, forces: ({q}) => tf.neg(tf.div(q, tf.pow(tf.sum(tf.square(q)), 1.5)))});
       const exact = newton({tolerance: {absolute: 1e-15, relative: 1e-15}});
       const path = simulate(

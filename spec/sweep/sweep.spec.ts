@@ -248,44 +248,41 @@ describe('the store', () => {
     expect((await all(again.results())).map(({result}) => result)).to.deep.equal([9, 16]);
   });
 
-  slow(
-    'collects to JSON lines, and to CSV and Parquet that readTable reads, in an order that depends on the cases alone',
-    async () => {
-      const cases = grid({k: [10, 11, 12]});
-      const files: string[] = [];
-      for (const name of ['a', 'b']) {
-        const {store} = await sweep({
-          task: identifyStiffness,
-          cases: name === 'a' ? cases : [...cases].reverse(),
-          store: path.join(place, name),
-        });
-        expect(await collect(store, path.join(place, `${name}.jsonl`))).to.equal(3);
-        await collect(store, path.join(place, `${name}.csv`));
-        files.push(await readFile(path.join(place, `${name}.csv`), 'utf8'));
-      }
-      expect(files[0]).to.equal(files[1]);
-      const table = await readTable(path.join(place, 'a.csv'));
-      expect(table.columns).to.deep.equal(['case.k', 'result.cost', 'result.k', 'seed']);
-      table.column('case.k').forEach((k, i) => expect(table.column('result.k')[i]).to.be.closeTo(k, 1e-11));
-      await collect(openStore(path.join(place, 'a')), path.join(place, 'a.parquet'));
-      // By its folder, as sweep takes it; what is no store is refused before a file is written.
-      expect(await collect(path.join(place, 'a'), path.join(place, 'by-folder.jsonl'))).to.equal(3);
-      for (const none of [undefined, {}, ''])
-        expect(await collect(none as never, path.join(place, 'none.csv')).catch((reason: unknown) => reason))
-          .to.be.instanceOf(OptionError)
-          .with.property('message')
-          .that.matches(/^collect: the store must be a folder's path, or a store made by openStore, not /);
-      const same = await readTable(path.join(place, 'a.parquet'), {text: ['name']});
-      expect(same.columns).to.deep.equal(['case.k', 'name', 'result.cost', 'result.k', 'seed']);
-      for (const column of table.columns) expect([...same.column(column)]).to.deep.equal([...table.column(column)]);
-      const lines = (await readFile(path.join(place, 'a.jsonl'), 'utf8'))
-        .trim()
-        .split('\n')
-        .map(line => JSON.parse(line) as Row);
-      expect(lines.map(({name}) => name)).to.deep.equal(lines.map(({name}) => name).sort());
-      expect(lines.map(({name}) => name)).to.deep.equal([...same.text('name')]);
-    },
-  );
+  slow('collects to JSON lines, CSV and Parquet, in an order of the cases alone', async () => {
+    const cases = grid({k: [10, 11, 12]});
+    const files: string[] = [];
+    for (const name of ['a', 'b']) {
+      const {store} = await sweep({
+        task: identifyStiffness,
+        cases: name === 'a' ? cases : [...cases].reverse(),
+        store: path.join(place, name),
+      });
+      expect(await collect(store, path.join(place, `${name}.jsonl`))).to.equal(3);
+      await collect(store, path.join(place, `${name}.csv`));
+      files.push(await readFile(path.join(place, `${name}.csv`), 'utf8'));
+    }
+    expect(files[0]).to.equal(files[1]);
+    const table = await readTable(path.join(place, 'a.csv'));
+    expect(table.columns).to.deep.equal(['case.k', 'result.cost', 'result.k', 'seed']);
+    table.column('case.k').forEach((k, i) => expect(table.column('result.k')[i]).to.be.closeTo(k, 1e-11));
+    await collect(openStore(path.join(place, 'a')), path.join(place, 'a.parquet'));
+    // By its folder, as sweep takes it; what is no store is refused before a file is written.
+    expect(await collect(path.join(place, 'a'), path.join(place, 'by-folder.jsonl'))).to.equal(3);
+    for (const none of [undefined, {}, ''])
+      expect(await collect(none as never, path.join(place, 'none.csv')).catch((reason: unknown) => reason))
+        .to.be.instanceOf(OptionError)
+        .with.property('message')
+        .that.matches(/^collect: the store must be a folder's path, or a store made by openStore, not /);
+    const same = await readTable(path.join(place, 'a.parquet'), {text: ['name']});
+    expect(same.columns).to.deep.equal(['case.k', 'name', 'result.cost', 'result.k', 'seed']);
+    for (const column of table.columns) expect([...same.column(column)]).to.deep.equal([...table.column(column)]);
+    const lines = (await readFile(path.join(place, 'a.jsonl'), 'utf8'))
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line) as Row);
+    expect(lines.map(({name}) => name)).to.deep.equal(lines.map(({name}) => name).sort());
+    expect(lines.map(({name}) => name)).to.deep.equal([...same.text('name')]);
+  });
 
   slow(
     'does not mix the results of two versions of a task: in columns, and on the page of a sweep that goes on',

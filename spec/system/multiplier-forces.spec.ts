@@ -136,7 +136,7 @@ describe('forces that read multipliers', function () {
     expect((rest.pullback({q: [1, 0]}).params.mu as Float64Array)[0]).to.be.closeTo(-9.81 / 50, 1e-12);
   });
 
-  it('are of first order with a projection after steps of second order; of those of first order λ is a part, and refused', () => {
+  it('are of first order with a projection after steps of second order', () => {
     const end = (scheme: Scheme, n: number): number => {
       const options = {scheme, params: {mu: 0.3}, dt: 1 / n, steps: n, stabilization: 'projection' as const};
       return Math.abs(speed(simulate(hoop, start, {...options, saveAt: 'end'}).values('v')) - 1.25);

@@ -86,7 +86,7 @@ describe('layers of convolution and pooling in a traced function', () => {
       model.dispose();
     });
 
-  it('tf.grad through the largest of a window, of what is a view of something: a reshape, a convolution, an image alone', () => {
+  it('tf.grad through the largest of a window, of a view', () => {
     const kernel = tf.tensor4d([1, 0.5, 0.25, -1], [2, 2, 1, 1]);
     const image = (q: tf.Tensor): tf.Tensor4D => tf.reshape(q, [1, 4, 4, 1]);
     const pools: readonly ((q: tf.Tensor) => tf.Tensor)[] = [

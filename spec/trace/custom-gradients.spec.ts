@@ -61,7 +61,7 @@ describe('tf.customGrad in a system', () => {
     });
   }
 
-  it('a clipped gradient is clipped in a sweep backward; where a derivative along a direction is asked for, the error says why there is none', () => {
+  it('a clipped gradient is clipped in a sweep backward, and refused along a direction', () => {
     // One step: the cotangent of f(k) is −h y₀ = −0.1·5, clipped to −0.25.
     const one = {...options, steps: 1};
     expect(numberOf(simulate.vjp(decay(clipped), {y: [5]}, one).pullback(end).params['k'])).to.equal(-0.25);

@@ -183,7 +183,7 @@ describe('the scripts', function () {
     expect(error(longer)).to.be.below(error(short) / 3);
   });
 
-  it('latent-sde: the bound lies below the likelihood that a Kalman filter knows, and near it; the posterior is the smoother', async () => {
+  it('latent-sde: the bound is just below that of a Kalman filter; the posterior is the smoother', async () => {
     const {bound, likelihood, mean, smoothed, deviations} = await latentSde.trained(latentSde.made(8, 5), 400, 32);
     expect(bound.mean).to.be.below(likelihood + 3 * bound.error);
     expect(bound.mean).to.be.above(likelihood - 1.5);
@@ -214,7 +214,7 @@ describe('the scripts', function () {
   });
 
   for (const estimated of [false, true]) {
-    it(`two-moons, with ${estimated ? "Hutchinson's traces" : 'exact traces'}: a density of mass 1 ± 0.01 that knows the moons`, async () => {
+    it(`two-moons, with ${estimated ? "Hutchinson's traces" : 'exact traces'}: a density of mass 1 ± 0.01`, async () => {
       const {mass, surprise, network} = await twoMoons.learnt(twoMoons.made(1000, 1), twoMoons.made(1000, 2), {
         steps: 100,
         estimated,

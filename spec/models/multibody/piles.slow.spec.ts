@@ -74,7 +74,7 @@ describe('piles', () => {
     for (let i = 0; i < 7; i++) expect(q.at(i - 7 * (rests.count + 1))).to.be.closeTo(q[i], 1e-8);
   });
 
-  it('a box on 25 balls, pushed: it rolls twice as fast as they do, with the acceleration of rolling, and so has its derivative', () => {
+  it('a box on 25 balls, pushed: the acceleration of rolling, and its derivative', () => {
     // leggedrobotics/SimBenchmark's box of 10 kg and push of 150 N; rolling takes 0.71 of a ball's load as friction.
     const [push, h, steps] = [150, 0.005, 20];
     const rolls = carried(5, {mass: 10, friction: 1});
@@ -143,7 +143,7 @@ describe('piles', () => {
     expect(deepest).to.be.lessThan(5e-3);
   });
 
-  it('five balls that wedge each other in a narrow box: the same laws, where a share of the largest force breaks them', () => {
+  it('five balls that wedge each other in a narrow box: the same laws', () => {
     const half = 0.17;
     let seed = 68;
     const next = (): number => ((seed = (seed * 16807) % 2147483647) / 2147483647) * 2 - 1;

@@ -92,7 +92,7 @@ describe('contacts that do not yield', () => {
     }
   });
 
-  it("boxes that tumble: the natural map of Coulomb's and Moreau's laws is zero to 1e-8 in every step, by a count of its own", () => {
+  it('boxes that tumble: the laws of Coulomb and Moreau hold to 1e-8 in every step', () => {
     const [h, mu, e, J] = [0.01, 0.5, 0.2, [0.01, 0.012, 0.015]];
     // As the library takes a box's corners does not matter: the multipliers are matched by their number.
     const corners = size.reduce<number[][]>(
@@ -154,7 +154,7 @@ describe('contacts that do not yield', () => {
     }
   });
 
-  it("a box that lands flat, by Poisson's law: a corner that the others hold keeps its impulse of compression, in derivatives too", () => {
+  it("a box that lands flat, by Poisson's law: impulses of corners, and derivatives", () => {
     const incline = 0.41833;
     const normal: V3 = [Math.sin(incline), 0, Math.cos(incline)];
     const landing = multibody({

@@ -170,62 +170,59 @@ describe('friction against rolling and spinning', () => {
     expect(v[6 * count]).to.be.closeTo(1 - 0.2 * g * 0.2, 1e-8);
   });
 
-  slow(
-    'a box that slides on four corners, which all resist rolling as far as they can: derivatives are those of differences, with events and checkpoints too',
-    () => {
-      // How the weight is spread over the corners is not unique, and friction depends on it: forces stay nearest to the last step's, on a border of the laws.
-      const sliding = multibody({
-        gravity: [0, 0, -g],
-        bodies: {box: {mass: 1, inertia: [0.01, 0.012, 0.013], position: [0, 0, 0.1]}},
-        contacts: [
-          rigidContact('ground', 'box', {
-            shapes: [plane(), box({size: [0.3, 0.25, 0.2]})],
-            friction: ({mu}) => mu as tf.Tensor,
-            rolling: 0.005,
-          }),
-        ],
+  slow('a box that slides on four corners that resist rolling: derivatives by differences', () => {
+    // How the weight is spread over the corners is not unique, and friction depends on it: forces stay nearest to the last step's, on a border of the laws.
+    const sliding = multibody({
+      gravity: [0, 0, -g],
+      bodies: {box: {mass: 1, inertia: [0.01, 0.012, 0.013], position: [0, 0, 0.1]}},
+      contacts: [
+        rigidContact('ground', 'box', {
+          shapes: [plane(), box({size: [0.3, 0.25, 0.2]})],
+          friction: ({mu}) => mu as tf.Tensor,
+          rolling: 0.005,
+        }),
+      ],
+    });
+    const start = (by: number) => ({
+      ...sliding.initial,
+      v: [[0.9 + 0.4 * by, 0.3 + 0.7 * by, 0, 0, 0, 1.1 - 0.6 * by]],
+    });
+    const weights = [0.3, -0.8, 0.5, 0.7, -0.2, 0.9];
+    const steps = 5;
+    const tolerance = 1e-5; // derivatives let forces yield by 1e-8, which five steps add up
+    const late = event({when: ({t}) => tf.sub(t, 0.034), then: 'record'});
+    for (const more of [{}, {adjoint: implicitAdjoint({memory: 1})}, {events: [late]}]) {
+      const made = simulate.prepare(sliding, start(0), {
+        scheme,
+        dt,
+        steps,
+        saveAt: 'end',
+        params: {mu: 0.7},
+        ...more,
       });
-      const start = (by: number) => ({
-        ...sliding.initial,
-        v: [[0.9 + 0.4 * by, 0.3 + 0.7 * by, 0, 0, 0, 1.1 - 0.6 * by]],
-      });
-      const weights = [0.3, -0.8, 0.5, 0.7, -0.2, 0.9];
-      const steps = 5;
-      const tolerance = 1e-5; // derivatives let forces yield by 1e-8, which five steps add up
-      const late = event({when: ({t}) => tf.sub(t, 0.034), then: 'record'});
-      for (const more of [{}, {adjoint: implicitAdjoint({memory: 1})}, {events: [late]}]) {
-        const made = simulate.prepare(sliding, start(0), {
-          scheme,
-          dt,
-          steps,
-          saveAt: 'end',
-          params: {mu: 0.7},
-          ...more,
-        });
-        const value = (by: number, mu: number): number => {
-          const path = made.run({initial: start(by), params: {mu: 0.7 + mu}});
-          path.dispose();
-          return path
-            .values('v')
-            .slice(-6)
-            .reduce((sum, x, i) => sum + weights[i] * x, 0);
-        };
-        const {trajectory, pullback} = made.vjp();
-        trajectory.dispose();
-        expect(trajectory.warnings[0]).to.match(/rolling/u);
-        const {initial, params} = pullback({v: [[[0, 0, 0, 0, 0, 0]], [weights]]});
-        const byV = initial.v as Float64Array;
-        const d = 1e-5;
-        const slope = (f: (x: number) => number): number => (f(d) - f(-d)) / (2 * d);
-        expect(0.4 * byV[0] + 0.7 * byV[1] - 0.6 * byV[5]).to.be.closeTo(
-          slope(by => value(by, 0)),
-          tolerance,
-        );
-        expect((params.mu as Float64Array)[0]).to.be.closeTo(
-          slope(mu => value(0, mu)),
-          tolerance,
-        );
-      }
-    },
-  );
+      const value = (by: number, mu: number): number => {
+        const path = made.run({initial: start(by), params: {mu: 0.7 + mu}});
+        path.dispose();
+        return path
+          .values('v')
+          .slice(-6)
+          .reduce((sum, x, i) => sum + weights[i] * x, 0);
+      };
+      const {trajectory, pullback} = made.vjp();
+      trajectory.dispose();
+      expect(trajectory.warnings[0]).to.match(/rolling/u);
+      const {initial, params} = pullback({v: [[[0, 0, 0, 0, 0, 0]], [weights]]});
+      const byV = initial.v as Float64Array;
+      const d = 1e-5;
+      const slope = (f: (x: number) => number): number => (f(d) - f(-d)) / (2 * d);
+      expect(0.4 * byV[0] + 0.7 * byV[1] - 0.6 * byV[5]).to.be.closeTo(
+        slope(by => value(by, 0)),
+        tolerance,
+      );
+      expect((params.mu as Float64Array)[0]).to.be.closeTo(
+        slope(mu => value(0, mu)),
+        tolerance,
+      );
+    }
+  });
 });

@@ -40,7 +40,7 @@ describe('free rotation', () => {
     expect(largest(energy.map(e => e - energy[0]))).to.be.below(1e-10);
   });
 
-  it('a symmetric body: ω goes round its axis in 2π J₁/(ω₃ |J₃ − J₁|), also where the axes are turned and the inertia has products', () => {
+  it('a symmetric body: ω goes round its axis in 2π J₁/(ω₃ |J₃ − J₁|)', () => {
     const [across, axial, spin] = [0.3, 0.5, 4];
     const period = (2 * Math.PI * across) / (spin * (axial - across));
     // The axis of symmetry is (1, 0, 1)/√2: J = across·1 + (axial − across) e eᵀ.

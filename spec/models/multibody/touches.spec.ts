@@ -85,7 +85,7 @@ describe('signed distances', () => {
     expect(gaps([rod, rod], {rotation: a}, {position: at, rotation: b})[0]).to.be.closeTo(least - 0.4, 1e-5);
   });
 
-  it('of two capsules that cross: the distance of the axes from an angle of 10⁻³ on, and the ends before it below that', () => {
+  it('of two capsules that cross: the distance of the axes, and of the ends where they are parallel', () => {
     const across = (sine: number): number[] => gaps([rod, rod], {}, {position: [0, 0, 0.5], rotation: about([0, 0, 1], Math.asin(sine))}); // prettier-ignore
     for (const sine of [1.0001e-3, 0.01, 0.5]) expect(across(sine)[0]).to.be.closeTo(0.1, 1e-15);
     for (const share of [0.1, 0.5, 0.9]) {

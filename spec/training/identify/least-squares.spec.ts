@@ -289,7 +289,7 @@ describe('least squares', () => {
       expect(warnings[0]).to.match(/do not depend on idle/);
     });
 
-    it('takes nothing from what the data do tell, where residuals may be correlated: the error is that of the fit without it', () => {
+    it('takes nothing from what the data do tell, where residuals may be correlated', () => {
       const series = [{start: 0, samples: x.length, outputs: 1}];
       const [alone, ...others] = [0, 1, 9].map(count => {
         const idle: ReferenceProblem['model'] = ([a], at) => [a * at, at, ...new Array<number>(count).fill(0)];
