@@ -105,7 +105,7 @@ const once = (found: readonly number[], {at}: Case): void => {
 
 describe('an event at the end of a step happens once', () => {
   const given = fc.tuple(place, crossing).map(([{k, ...where}, how]) => ({k, case: {...where, ...how}}));
-  const runs: readonly (readonly [Scheme, 't' | 'y' | 'q'])[] = [
+  const motions: readonly (readonly [Scheme, 't' | 'y' | 'q'])[] = [
     [rk4(), 't'],
     [tsit5(), 'y'],
     [trapezoid(), 'y'],
@@ -113,7 +113,7 @@ describe('an event at the end of a step happens once', () => {
     [newmark(), 'q'],
     [generalizedAlpha(), 'q'],
   ];
-  for (const [scheme, of] of runs) {
+  for (const [scheme, of] of motions) {
     it(`${scheme.name}, ${of}: on the grid, in one run or one that ends there and goes on`, () => {
       fc.assert(
         fc.property(given, fc.boolean(), ({k, case: each}, parted) =>
