@@ -30,7 +30,7 @@ import {atStage, duringStep, stepNow} from '../system/breaks.js';
 import type {OdeSystem} from '../system/ode.js';
 import {ode} from '../system/ode.js';
 import type {Leaf, Params} from '../system/params.js';
-import {toTree} from '../system/params.js';
+import {typedTree} from '../system/params.js';
 import {nodeOf, tensorOf, trace} from '../trace/trace.js';
 
 /** The ode of (y, ȳ, p̄) in the time of the backward pass, flat. */
@@ -58,10 +58,10 @@ export function adjointSystem(
   const own = new Layout(blocks.map(({name, shape}) => ({name, shape, of: partOf(system, {}, name)})));
   const {graph, captured} = trace(
     at => {
-      const params = toTree(
+      const params = typedTree(
         leaves,
         leaves.map((_, i) => at[`p.${i}`]),
-      ) as Params;
+      );
       const rate = (): Blocks => rateOf(equationsOf(system, params, blocks), splitBlocks(own, at.x), at.t);
       // Inputs that jump are looked up inside a step, of which the way back has its own.
       const blocksOfRate = duringStep(at.begin, at.length, new Set(), () => atStage(at.t, rate));

@@ -14,7 +14,7 @@ import {loadParameters} from '../step/context.js';
 import type {Numeric} from '../system/numeric.js';
 import {lentNumeric, readNumericInto} from '../system/numeric.js';
 import type {Leaf, NumericParams} from '../system/params.js';
-import {readParams} from '../system/params.js';
+import {readParams, wholeTypeOf} from '../system/params.js';
 import type {Slot} from './loss-routine.js';
 import {LossRoutine} from './loss-routine.js';
 import type {AnyEncoder, AnyValues, LossArgument} from './objective-kinds.js';
@@ -112,9 +112,9 @@ export class LossCall {
       gradient,
       zeros,
     });
-    const places = data.map(({name, shape}, i): DataPlace => {
+    const places = data.map(({name, shape, dtype}, i): DataPlace => {
       const [first, ...others] = [ofLoss, ofEncoder].flatMap(one => one?.executable.find(`data.${i}`) ?? []);
-      return {name, shape, to: first ?? new Float64Array(sizeOf(shape)), others};
+      return {name, shape, dtype, to: first ?? new Float64Array(sizeOf(shape)), others};
     });
     return new LossCall(
       prepared,
@@ -175,11 +175,13 @@ export class LossCall {
     if (typeof given !== 'object' || given === null) return false;
     if ((leaves ?? Object.keys(given)).length !== data.length) return false;
     for (let i = 0; i < data.length; i++) {
-      const {name, shape, to, others} = data[i];
+      const {name, shape, dtype, to, others} = data[i];
       const isLike =
         leaves === undefined
-          ? Object.hasOwn(given, name) && readNumericInto(given[name] as Numeric, shape, to)
-          : leaves[i].name === name && sameShape(leaves[i].shape, shape);
+          ? Object.hasOwn(given, name)
+            && wholeTypeOf(given[name] as Numeric) === dtype
+            && readNumericInto(given[name] as Numeric, shape, to)
+          : leaves[i].name === name && leaves[i].dtype === dtype && sameShape(leaves[i].shape, shape);
       if (!isLike) return false;
       if (leaves !== undefined) to.set(leaves[i].values);
       for (let k = 0; k < others.length; k++) others[k].set(to);
@@ -212,8 +214,7 @@ const both = (a: Float64Array, b: Float64Array): Float64Array =>
   new Float64Array(a.buffer, a.byteOffset, a.length + b.length);
 
 /** Where an entry of the data is put, and again. */
-interface DataPlace {
-  readonly name: string;
+interface DataPlace extends Pick<Leaf, 'name' | 'dtype'> {
   readonly shape: Shape;
   readonly to: Float64Array;
   readonly others: readonly Float64Array[];

@@ -17,7 +17,7 @@ import {settled} from '../graph/newton-matrix.js';
 import {pushMany} from '../step/programs.js';
 import type {Parameter} from '../step/traced-step.js';
 import type {Lenient, Params} from '../system/params.js';
-import {toTree} from '../system/params.js';
+import {typedTree} from '../system/params.js';
 import {immediate, trace, within} from '../trace/trace.js';
 import type {Prepared} from './prepare.js';
 import {column, seriesOf, setColumn} from './series.js';
@@ -83,10 +83,10 @@ export class TracedLoss {
     const {graph, captured} = trace(
       at =>
         within('loss', () => {
-          const params = toTree(
+          const params = typedTree(
             leaves,
             leaves.map((_, i) => at[`p.${i}`]),
-          ) as Params;
+          );
           const series = Object.fromEntries(['t', ...names].map(name => [name, at[name]]));
           return {value: scalarLoss(immediate(loss({...series, params} as unknown as SavedSeries)))};
         }),

@@ -1,4 +1,4 @@
-/** What is made once for a function of a user's, by the shapes of what it is given. */
+/** What is made once for a function of a user's, by the shapes and types of what it is given. */
 import {sameShape} from '../graph/node.js';
 import type {Leaf} from '../system/params.js';
 
@@ -15,12 +15,13 @@ export class Made<T> {
     if (its === undefined) this.all.set(by, (its = []));
     for (const one of its) if (sameShape(one.counts, counts) && sameShapes(one.data, data)) return one.made;
     const made = make();
-    its.push({counts, data: data.map(({name, shape}) => ({name, shape})), made});
+    its.push({counts, data: data.map(({name, shape, dtype}) => ({name, shape, dtype})), made});
     return made;
   }
 }
 
-type Shaped = readonly Pick<Leaf, 'name' | 'shape'>[];
+type Shaped = readonly Pick<Leaf, 'name' | 'shape' | 'dtype'>[];
 
 const sameShapes = (a: Shaped, b: Shaped): boolean =>
-  a.length === b.length && a.every(({name, shape}, i) => name === b[i].name && sameShape(shape, b[i].shape));
+  a.length === b.length
+  && a.every(({name, shape, dtype}, i) => name === b[i].name && dtype === b[i].dtype && sameShape(shape, b[i].shape));

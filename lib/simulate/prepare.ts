@@ -20,7 +20,7 @@ import {InputReads} from '../system/inputs.js';
 import type {NumericValue} from '../system/numeric.js';
 import {requireFinite} from '../system/numeric.js';
 import type {Leaf, NumericParams} from '../system/params.js';
-import {readParams} from '../system/params.js';
+import {isOfType, readParams} from '../system/params.js';
 import {firstNotFinite} from '../system/places.js';
 import type {PreparedAdjoint} from '../integrate/adjoints/index.js';
 import {absoluteTolerances} from '../integrate/control.js';
@@ -398,7 +398,10 @@ export function readNumbers(
   const same =
     leaves.length === prepared.leaves.length
     && leaves.every(
-      (leaf, i) => leaf.name === prepared.leaves[i].name && sameShape(leaf.shape, prepared.leaves[i].shape),
+      (leaf, i) =>
+        leaf.name === prepared.leaves[i].name
+        && sameShape(leaf.shape, prepared.leaves[i].shape)
+        && isOfType(leaf, prepared.leaves[i].dtype),
     );
   if (!same) {
     throw new ShapeError(
@@ -422,7 +425,8 @@ export function readNumbers(
   };
 }
 
-const describeLeaf = ({name, shape}: Leaf): string => `${name} [${shape.join(', ')}]`;
+const describeLeaf = ({name, shape, dtype}: Leaf): string =>
+  `${name} [${shape.join(', ')}]${dtype === undefined ? '' : ` of ${dtype}`}`;
 
 function readLeaves({params}: {readonly params: NumericParams}): Leaf[] {
   const leaves = readParams(params);

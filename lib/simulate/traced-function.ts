@@ -12,7 +12,7 @@ import {namedGraph} from '../graph/named-graph.js';
 import {settled} from '../graph/newton-matrix.js';
 import type {Graph, Node} from '../graph/node.js';
 import type {Leaf, Params} from '../system/params.js';
-import {toTree} from '../system/params.js';
+import {typedTree} from '../system/params.js';
 import type {Captured, Traced, TraceInput} from '../trace/trace.js';
 import {trace, within} from '../trace/trace.js';
 
@@ -171,12 +171,11 @@ function compiled(
   return made;
 }
 
-function treeOf(name: string, leaves: readonly Leaf[], at: {readonly [name: string]: tf.Tensor}): Params {
-  return toTree(
+const treeOf = (name: string, leaves: readonly Leaf[], at: {readonly [name: string]: tf.Tensor}): Params =>
+  typedTree(
     leaves,
     leaves.map((_, i) => at[`${name}.${i}`]),
   );
-}
 
 function add(total: Float64Array, more: Float64Array | undefined): void {
   if (more !== undefined) for (let i = 0; i < total.length; i++) total[i] += more[i];

@@ -6,7 +6,7 @@ import type {Node} from '../graph/node.js';
 import {simplifyNodes, substitute} from '../graph/simplify.js';
 import type {Blocks} from '../system/equations.js';
 import type {Leaf, Params} from '../system/params.js';
-import {toTree} from '../system/params.js';
+import {typedTree} from '../system/params.js';
 import type {Trace, TraceInput} from '../trace/trace.js';
 import {ParameterReads} from './parameter-reads.js';
 import type {Parameter} from './traced-step.js';
@@ -30,7 +30,7 @@ export class ParameterList {
 
   tree(tensors: Blocks): Params {
     return this.reads.watched(
-      toTree(
+      typedTree(
         this.leaves,
         this.leaves.map((_, i) => tensors[`p.${i}`]),
       ),

@@ -1,5 +1,5 @@
 /** Parameters are trees of tensors; inside, they are a list of named leaves. */
-import type * as tf from '@tensorflow/tfjs';
+import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
 import {shown} from '../checks.js';
 import type {Numeric, NumericValue} from './numeric.js';
@@ -45,7 +45,28 @@ export interface Leaf extends NumericValue {
   readonly path: readonly string[];
   /** The path as one writes it: 'spring.stiffness'. */
   readonly name: string;
+  /** Of a tensor that is not of float32: functions get it as it is. */
+  readonly dtype?: WholeType;
 }
+
+/** Types of tensors that hold whole numbers, by which nothing has a derivative. */
+export type WholeType = 'int32' | 'bool';
+
+export const wholeTypeOf = (value: Numeric): WholeType | undefined =>
+  value instanceof tf.Tensor && (value.dtype === 'int32' || value.dtype === 'bool') ? value.dtype : undefined;
+
+/** Whether a value may stand for one of another call: a tensor of its type, or, for whole numbers, numbers that are whole. */
+export const isOfType = (given: Leaf, dtype: WholeType | undefined): boolean =>
+  given.dtype === dtype
+  || (given.dtype === undefined
+    && given.values.every(dtype === 'bool' ? x => x === 0 || x === 1 : x => Number.isInteger(x)));
+
+/** The tree that functions get in a trace: leaves are inputs of numbers, and have their type from here on. */
+export const typedTree = (leaves: readonly Leaf[], inputs: readonly tf.Tensor[]): Params =>
+  toTree(
+    leaves,
+    leaves.map(({dtype}, i) => (dtype === undefined ? inputs[i] : tf.cast(inputs[i], dtype))),
+  );
 
 /** Levels of a tree at most: far more than anyone writes, and far fewer than a stack holds. */
 const deepest = 100;
@@ -80,7 +101,8 @@ function readTree(
     const at = [...path, key];
     const name = at.join('.');
     if (isNumeric(value)) {
-      leaves.push({path: at, name, ...read(value, `${root}.${name}`)});
+      const dtype = wholeTypeOf(value);
+      leaves.push({path: at, name, ...read(value, `${root}.${name}`), ...(dtype === undefined ? {} : {dtype})});
       continue;
     }
     if (!isTree(value))
