@@ -12,10 +12,18 @@ import {S3Texts, type S3Connection} from './s3-texts.js';
 import type {Job} from './task.js';
 import {shardDigits, type Texts} from './texts.js';
 
-const causes = ['thrown', 'timeout', 'memory', 'exited', 'lost', 'refused'] as const;
 /** Why a case has no result. */
-export type Cause = (typeof causes)[number];
-export const isCause = (value: unknown): value is Cause => (causes as readonly unknown[]).includes(value);
+export type Cause = 'thrown' | 'timeout' | 'memory' | 'exited' | 'lost' | 'refused';
+
+const causes: {readonly [C in Cause]: true} = {
+  thrown: true,
+  timeout: true,
+  memory: true,
+  exited: true,
+  lost: true,
+  refused: true,
+};
+export const isCause = (value: unknown): value is Cause => typeof value === 'string' && Object.hasOwn(causes, value);
 
 /** A case with its result. */
 export interface Row<C extends Case = Case, R = unknown> {
