@@ -798,9 +798,9 @@ describe('identify', () => {
       });
       const html = await readFile(path, 'utf8');
       expect(await readdir(join(folder, 'deep'))).to.deep.equal(['report.html']);
-      const elements = elementsOf(html);
+      elementsOf(html);
       expect(
-        elements.filter(name => name === 'svg').length,
+        html.match(/<svg class="chart"/g)?.length,
         'fit, residuals, distribution, memory of two series; convergence',
       ).to.be.at.least(9);
       expect(html.replaceAll('http://www.w3.org/2000/svg', '')).to.not.match(/https?:|<script|<link|src=/);

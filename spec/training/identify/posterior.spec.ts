@@ -10,6 +10,7 @@ import {checkRecords, Fit} from '../../../training/identify/fit.js';
 import {Objective} from '../../../training/identify/objective.js';
 import {bounded, fixed, free, positive} from '../../../training/identify/parameters.js';
 import {posterior} from '../../../training/identify/posterior.js';
+import {posteriorCharts} from '../../../training/identify/posterior-page.js';
 import {sampleDensity} from '../../../training/identify/sample-density.js';
 import {slow} from '../../tiers.js';
 
@@ -63,6 +64,21 @@ describe('statistics of chains', () => {
       expect(() => of([chain, chain.slice(1)])).to.throw(ShapeError, 'chain 2 has 59 draws, the first one 60');
       expect(() => of([])).to.throw(ShapeError, 'there is none');
     }
+  });
+});
+
+describe('charts of a posterior', () => {
+  it('are of one of its parameters, named', () => {
+    const found = {draws: {k: Float64Array.of(1, 2, 3, 4), c: Float64Array.of(4, 3, 2, 1)}, chains: 2} as never;
+    expect(posteriorCharts(found, 'k').map(({title}) => title)).to.deep.equal(['Posterior of k', 'Chains of k']);
+    for (const [label, told] of [
+      [undefined, /a parameter, k, c, not undefined\.$/],
+      ['stiffness', /a parameter, k, c, not 'stiffness'\.$/],
+      ['K', /not 'K'\. Did you mean 'k'\?$/],
+    ] as const)
+      expect(() => posteriorCharts(found, label as never)).to.throw(OptionError, told);
+    expect(() => posteriorCharts({} as never, 'k')).to.throw(OptionError, /draws of the posterior/);
+    expect(() => posteriorCharts(undefined as never, 'k')).to.throw(OptionError, /draws of the posterior/);
   });
 });
 
