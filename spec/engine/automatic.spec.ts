@@ -11,6 +11,7 @@ import {implicitMidpoint, mechanics, simulate} from '../../lib/index.js';
 import {graphs} from '../graph/programs.js';
 import {runs} from '../property.js';
 import {compare, fill} from './wasm/agreement.js';
+import {slow} from '../tiers.js';
 
 const isCompiled = (executable: Executable): boolean => routinesOf(executable) !== undefined;
 
@@ -57,7 +58,7 @@ describe('engine: automatic', () => {
     expect(x[0]).to.be.within(0.1, 0.95);
   });
 
-  it('random programs: the bits of compiled code before and after, in the room that was left for it', () => {
+  slow('random programs: the bits of compiled code before and after, in the room that was left for it', () => {
     fc.assert(
       fc.property(graphs(12), graph => {
         const [tiered, compiled] = [automatic.compile({main: graph}), wasm.compile({main: graph})];

@@ -238,7 +238,7 @@ describe('what a scheme carries from a start that is made ahead', () => {
 
   for (const {title, run, free} of cases) {
     for (const control of [constant(), adaptive({rtol: 1e-2, atol: 1e-2})])
-      it(`does not reach over a jump, after an event shortly before: ${title}, ${control.kind} steps`, () => {
+      slow(`does not reach over a jump, after an event shortly before: ${title}, ${control.kind} steps`, () => {
         for (const [dt, t1] of [
           [0.1, 1.2],
           [0.05, 1.2],

@@ -190,7 +190,7 @@ describe('a batch on worker threads', function () {
     await expectWorking();
   });
 
-  it('... where this thread waits for it, by what a callback does', async () => {
+  slow('... where this thread waits for it, by what a callback does', async () => {
     const controller = new AbortController();
     await expectAborted(() =>
       batch(spring, starts, {

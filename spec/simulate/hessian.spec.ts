@@ -397,7 +397,7 @@ describe('products with the Hessian', () => {
     penalty.dispose();
   });
 
-  it("of energies over elements are those of the energy, not of the model that Newton's matrix is made of", () => {
+  slow("of energies over elements are those of the energy, not of the model that Newton's matrix is made of", () => {
     const chain = (hessian: 'exact' | 'projected'): MechanicalSystem =>
       mechanics({
         mass: 1,

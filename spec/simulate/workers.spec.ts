@@ -159,7 +159,7 @@ describe('batch on worker threads', function () {
     }
   });
 
-  it('gives the same bits on none, two and three, paths, gradients and sums, and those of simulate', () => {
+  slow('gives the same bits on none, two and three, paths, gradients and sums, and those of simulate', () => {
     same(spring, starts, options);
     const [first] = batch(spring, starts, {...options, workers: 2});
     const alone = simulate(spring, {q: [1, 0], v: [0, 1]}, options);

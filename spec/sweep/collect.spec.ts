@@ -11,6 +11,7 @@ import {collect, openStore} from '../../sweep/index.js';
 import {readTable} from '../../training/index.js';
 import {fakeJob, filled} from './jobs.js';
 import {runs} from '../property.js';
+import {slow} from '../tiers.js';
 
 /** 'case.a["b.c"][2]' as ['case', 'a', 'b.c', 2]. */
 function pathOf(name: string): (string | number)[] {
@@ -45,7 +46,7 @@ describe('collected columns', () => {
   const file = (ending: string): string => path.join(place, `${count++}${ending}`);
   const newStore = () => openStore(path.join(place, `store-${count++}`), {durable: false});
 
-  it('hold every number of a case and a result under a name of its own', async () => {
+  slow('hold every number of a case and a result under a name of its own', async () => {
     const names = fc.oneof(
       fc.constantFrom('a', 'b', 'a.b', 'a[0]', '0', '["a"]', '', '.', 'c\rd', 'e"f', 'x,y', ' g ', 'h\n', '__proto__', 'constructor', 'ü'), // prettier-ignore
       fc.string({maxLength: 3}),
@@ -122,7 +123,7 @@ describe('collected columns', () => {
     );
   });
 
-  it('are those of the first look, though results come in meanwhile', async () => {
+  slow('are those of the first look, though results come in meanwhile', async () => {
     const store = newStore();
     await filled(
       store,

@@ -244,7 +244,7 @@ describe('simulate: dde', () => {
         },
       );
 
-    it('leave Taylor remainders of second order', () => {
+    slow('leave Taylor remainders of second order', () => {
       const model = simulate.prepare(several, {y: [1, 1.5]}, {...settings, params: at});
       const {value, gradient} = model.valueAndGrad(loss);
       const rest = (h: number): number =>

@@ -20,6 +20,7 @@ import {
   verlet,
 } from '../../lib/index.js';
 import {runs} from '../property.js';
+import {slow} from '../tiers.js';
 
 type Hessian = NonNullable<ElementsSpec['hessian']>;
 type P = {readonly k: tf.Tensor};
@@ -192,7 +193,7 @@ const schemes: {readonly [name: string]: Scheme} = {
 
 describe('elements as a force', () => {
   for (const [name, scheme] of Object.entries(schemes))
-    it(`is the force by hand: ${name}`, () => {
+    slow(`is the force by hand: ${name}`, () => {
       const {byHand, byElements} = uses.plain;
       const wanted = numbersOf(byHand, scheme, 0.03, 200, true);
       const found = numbersOf(byElements('exact'), scheme, 0.03, 200, true);
@@ -203,14 +204,14 @@ describe('elements as a force', () => {
 
   for (const name of ['generalizedAlpha', 'bdf2', 'trapezoid'])
     for (const hessian of ['projected', 'absolute'] as const)
-      it(`is the force by hand: ${name}, ${hessian}`, () => {
+      slow(`is the force by hand: ${name}, ${hessian}`, () => {
         const {byHand, byElements} = uses.plain;
         const scheme = schemes[name];
         compare(numbersOf(byElements(hessian), scheme, 0.03, 200, true), numbersOf(byHand, scheme, 0.03, 200, true));
       });
 
   for (const [name, {byHand, byElements}] of Object.entries(uses))
-    it(`is the force by hand: ${name}`, () => {
+    slow(`is the force by hand: ${name}`, () => {
       fc.assert(
         fc.property(
           fc.constantFrom('trapezoid', 'hht', 'implicitEuler', 'bdf2'),

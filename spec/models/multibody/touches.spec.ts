@@ -232,7 +232,7 @@ describe('signed distances', () => {
       }
     });
 
-    it('turns and moves with its body, and reads params', () => {
+    slow('turns and moves with its body, and reads params', () => {
       const grown = implicitSurface({
         value: ({x, y, z, params}) => tf.sub(tf.addN([tf.square(x), tf.square(y), tf.square(z)]), tf.square((params as {r: tf.Tensor}).r)), // prettier-ignore
       });

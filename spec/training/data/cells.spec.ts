@@ -6,6 +6,7 @@ import {DataError} from '../../../lib/index.js';
 import {readTable} from '../../../training/index.js';
 import {doubles, npy, npz} from './archives.js';
 import {runs} from '../../property.js';
+import {slow} from '../../tiers.js';
 
 type Kind = 'number' | 'missing' | 'infinite' | 'other';
 interface Cell {
@@ -140,7 +141,7 @@ describe('cells of tables', () => {
   });
 
   // A thread for each file: few runs.
-  it('of Parquet', () =>
+  slow('of Parquet', () =>
     fc.assert(
       fc.asyncProperty(tables(missing, infinite), lenient, (cells, allowed) =>
         judge(
@@ -154,7 +155,8 @@ describe('cells of tables', () => {
         ),
       ),
       runs(6),
-    ));
+    ),
+  );
 
   it('of Parquet that are truth values are 0 and 1', async () => {
     const truth = parquet([true, null, false], {name: 'x', type: 'BOOLEAN', repetition_type: 'OPTIONAL'});

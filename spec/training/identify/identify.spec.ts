@@ -741,7 +741,7 @@ describe('identify', () => {
     );
   });
 
-  it('warns where residuals that are taken as independent are not', async () => {
+  slow('warns where residuals that are taken as independent are not', async () => {
     const t = times(200, 0.02);
     const system = ode<{rate: tf.Tensor}>(({y, params: {rate}}) => tf.neg(tf.mul(rate, y)));
     const z = 0.8 * 0.02;
