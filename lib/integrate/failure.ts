@@ -38,7 +38,7 @@ export function failedStep(failed: FailedStep): StiffgradError {
     scheme.name === equilibrium
       ? 'The equilibrium'
       : `Step ${step} of ${scheme.name}, from t = ${short(t)} with h = ${short(h)}`;
-  const causeRows = ((cause?.data.rows as readonly number[] | undefined) ?? []).map(failed.rowName);
+  const causeRows = ((cause?.data.rows as readonly number[] | undefined) ?? []).map(row => spoken(failed.rowName(row)));
   const data = {status, step, t, h, history, rows: status === 'singular' ? causeRows : worst};
   const sentence = `${where}: ${reason(failed, causeRows)} ${advice(
     failed,
@@ -52,14 +52,23 @@ export function failedStep(failed: FailedStep): StiffgradError {
   return error;
 }
 
+/** Unknowns that only a start has, as users know them. */
+const startNames: readonly (readonly [string, string])[] = [
+  ['jerkOnce', 'the initial jerk'],
+  ['lambdaRateOnce', 'the initial rate of lambda'],
+];
+
+const spoken = (name: string): string =>
+  startNames.reduce((text, [block, words]) => (text.startsWith(block) ? words + text.slice(block.length) : text), name);
+
 function reason({status, history, worst, cause}: FailedStep, causeRows: readonly string[]): string {
   const rows = worst
     .filter(({residual}) => residual !== 0)
-    .map(({name, residual}) => `${name} (${residual.toExponential(2)})`)
+    .map(({name, residual}) => `${spoken(name)} (${residual.toExponential(2)})`)
     .join(', ');
   const notFinite = worst
     .filter(({residual}) => !Number.isFinite(residual))
-    .map(({name, residual}) => `${name} (${residual})`)
+    .map(({name, residual}) => `${spoken(name)} (${residual})`)
     .join(', ');
   switch (status) {
     case 'singular':
