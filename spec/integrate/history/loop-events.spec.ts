@@ -20,6 +20,7 @@ import {
   tsit5,
 } from '../../../lib/index.js';
 import {runs} from '../../property.js';
+import {slow} from '../../tiers.js';
 
 interface Places {
   readonly at: tf.Tensor;
@@ -176,7 +177,7 @@ describe('two events closer than dense output tells', () => {
     then: () => ({}),
   });
   for (const scheme of [implicitEuler(), trapezoid(), rk4(), explicitEuler()]) {
-    it(`each happens once, at its time: ${scheme.name}`, () => {
+    slow(`each happens once, at its time: ${scheme.name}`, () => {
       const options = {scheme, dt: 1, steps: 3, saveAt: 'end'} as const;
       const [{t}] = simulate(decay, {y: 1}, {...options, events: [level]}).events;
       for (const gap of [-0.01, -1e-4, 1e-9, 1e-3]) {
