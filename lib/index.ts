@@ -226,7 +226,13 @@ export {brownianPath, sde, type BrownianPath, type SdeSpec, type SdeSystem, type
 export {signal, type Input, type Signal, type SignalKind, type SignalOptions} from './system/signal.js';
 // What docs/extending.md invites to: a scheme's view of a step,
 export type {Ahead} from './scheme/scheme.js';
-export {defineConstraint, type GapAndMultiplier, type MakesConstraints} from './system/constraint-kinds.js';
+export {
+  complementarity,
+  defineConstraint,
+  type GapAndMultiplier,
+  type MakesConstraints,
+} from './system/constraint-kinds.js';
+export {rowScale} from './scheme/constrained.js';
 export type {CoefficientName, Coefficients, CoefficientValues} from './system/coefficients.js';
 export type {Constraints, ImpactMultipliers, ImpactStep, Place, RowScale, Yielding} from './system/constraints.js';
 export type {

@@ -254,7 +254,11 @@ function readScheme(scheme: Scheme): Scheme {
   const given: unknown = scheme;
   if (typeof given === 'function')
     throw new OptionError('bad-scheme', `scheme is the function ${given.name}: call it, scheme: ${given.name}().`);
-  if (typeof given !== 'object' || given === null || (scheme.mechanics ?? scheme.ode) === undefined) {
+  if (
+    typeof given !== 'object'
+    || given === null
+    || (scheme.mechanics ?? scheme.ode ?? scheme.constrained) === undefined
+  ) {
     throw new OptionError(
       'bad-scheme',
       `scheme must be one of the schemes, as scheme: trapezoid(), not ${shown(given)}.`,

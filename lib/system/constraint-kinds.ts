@@ -299,8 +299,13 @@ function pushingSpring(gap: tf.Tensor, compliance: tf.Tensor, smoothing: number)
  * 2(ab − ε²)/(a + b + √…): the difference would round at ε|a| beside a far contact, whose b is zero. With a row at rest
  * exactly between contact and none the root is zero and has no derivative: the one taken is (1, 1), one of the
  * generalized ones.
+ * @param gap [m]
+ * @param lambda [m]
+ * @param give [], as `condition` of `defineConstraint` receives it
+ * @param smoothing ε; default 0
+ * @returns [m], zero where gap ≥ 0, λ ≥ 0 and one of them is 0
  */
-export function complementarity(gap: tf.Tensor, lambda: tf.Tensor, give: tf.Tensor, smoothing: number): tf.Tensor {
+export function complementarity(gap: tf.Tensor, lambda: tf.Tensor, give: tf.Tensor, smoothing = 0): tf.Tensor {
   const root = tf.sqrt(give);
   const a = tf.div(gap, root);
   const b = tf.mul(lambda, root);
