@@ -60,14 +60,17 @@ export function build(described: Description, reader: FileReader, options: Build
     start.push(within(parent === undefined ? here : start[parent], link.place));
     const rides = parent !== undefined && link.freedoms.length === 0;
     owner.push(rides ? owner[parent] : i);
-    if (link.name === 'ground' && link.parent !== undefined)
+    if (link.name === 'ground' && link.parent !== undefined && !rides)
       reader.fail(link.element, "a body is named 'ground', which is reserved for the world.");
     const name = link.parent === undefined ? 'ground' : link.name;
     parts.push(
       rides ? {body: parts[parent].body, place: within(parts[parent].place, link.place)} : {body: name, place: here},
     );
   });
-  for (const link of links) link.weights.forEach(weight => checkWeight(weight, link, reader));
+  links.forEach((link, i) => {
+    // What rides on the world does not move, whatever its mass.
+    if (parts[i].body !== 'ground') link.weights.forEach(weight => checkWeight(weight, link, reader));
+  });
   links.forEach(link => {
     if (link.parent !== undefined) checkFreedoms(link, parts[link.parent].body, reader);
   });
@@ -133,9 +136,7 @@ export function build(described: Description, reader: FileReader, options: Build
   return {spec: {gravity, bodies: specs, joints, forces, coordinates: options.coordinates}, coordinates, parts, bodies};
 }
 
-/** The world needs no mass: it does not move. */
-function checkWeight({mass, inertia}: Weight, {name, parent, element}: Link, reader: FileReader): void {
-  if (parent === undefined) return;
+function checkWeight({mass, inertia}: Weight, {name, element}: Link, reader: FileReader): void {
   if (!(mass >= 0)) reader.fail(element, `the mass of body ${name} must not be negative, but it is ${mass}.`);
   const fault = inertiaFault(inertia);
   if (fault !== undefined) reader.fail(element, `the inertia of body ${name}, [${inertia.join('; ')}]: ${fault}.`);

@@ -197,13 +197,14 @@ export class BodyReader {
       reader.unsupported(element, 'align="true"');
     const type = freed ? 'free' : reader.word(element, 'type', ['hinge', 'slide', 'ball', 'free'], 'hinge');
     const angular = type === 'hinge' || type === 'ball' ? this.compiler.degree : 1;
-    const range = this.range(element, 'range', 'limited');
+    // A free joint has no limit, whatever its default class says.
+    const range = type === 'free' ? undefined : this.range(element, 'range', 'limited');
     const stiffness = reader.number(element, 'stiffness', 0);
     if (type === 'ball' && range !== undefined) reader.unsupported(element, 'the limit of a ball joint');
     if ((type === 'ball' || type === 'free') && stiffness !== 0)
       reader.unsupported(element, `stiffness of a ${type} joint`);
     const axis = reader.vector(element, 'axis') ?? [0, 0, 1];
-    if (norm(axis) === 0) reader.fail(element, 'axis must not be zero.');
+    if ((type === 'hinge' || type === 'slide') && norm(axis) === 0) reader.fail(element, 'axis must not be zero.');
     const reference = reader.number(element, 'ref', 0) * angular;
     const scalar = type === 'hinge' || type === 'slide';
     // MuJoCo holds a joint by its margin within its range, in radians for all files.
@@ -273,8 +274,6 @@ export class BodyReader {
     const ends = reader.numbers(element, 'fromto', 6);
     const sizes = {sphere: 1, capsule: 2, cylinder: 2, box: 3, ellipsoid: 3, plane: 3}[kind];
     if (ends !== undefined && (kind === 'sphere' || kind === 'plane')) reader.fail(element, `a ${kind} has no fromto.`);
-    if (ends !== undefined && element.attributes.pos !== undefined)
-      reader.fail(element, '<geom> cannot have both fromto and pos.');
     const size = reader.numbers(element, 'size', 1, 3) ?? reader.fail(element, '<geom> has no size.');
     let place = this.place(element);
     if (ends !== undefined) {

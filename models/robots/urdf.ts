@@ -156,8 +156,10 @@ class UrdfReader {
     if (inertials.length > 1) reader.fail(inertials[1], `link ${name} has two of <inertial>.`);
     const weights = inertials.map(inertial => this.weight(inertial));
     weights.forEach(({mass, inertia}, i) => {
-      if (mass === 0 && inertia.some(row => row.some(x => x !== 0)))
+      if (mass !== 0 || inertia.every(row => row.every(x => x === 0))) return;
+      if (freedoms.length > 0 || this.moves(parent))
         reader.fail(inertials[i], `link ${name} has an inertia, but its mass is 0.`);
+      reader.note(inertials[i], `the inertia of link ${name}, whose mass is 0, is left out`);
     });
     const solids = element.children.filter(({tag}) => tag === 'visual').flatMap(visual => this.solid(visual));
     for (const child of element.children)
@@ -166,6 +168,11 @@ class UrdfReader {
     const number = this.links.length;
     this.links.push({name, element, parent, place, weights: weights.filter(({mass}) => mass !== 0), freedoms, solids});
     this.carry(name, number);
+  }
+
+  private moves(number: number): boolean {
+    const {parent, freedoms} = this.links[number];
+    return parent !== undefined && (freedoms.length > 0 || this.moves(parent));
   }
 
   private place(element: Element): Place {
@@ -211,7 +218,9 @@ class UrdfReader {
     const given = one(joint, 'axis');
     if (given !== undefined) reader.expect(given, ['xyz']);
     const axis: V3 = (given === undefined ? undefined : reader.vector(given, 'xyz')) ?? [1, 0, 0];
-    if (norm(axis) === 0) reader.fail(joint, 'axis must not be zero.');
+    // The others have no axis.
+    if (['revolute', 'continuous', 'prismatic', 'planar'].includes(type) && norm(axis) === 0)
+      reader.fail(joint, 'axis must not be zero.');
     const dynamics = one(joint, 'dynamics');
     if (dynamics !== undefined) reader.expect(dynamics, ['damping', 'friction']);
     const bounds = one(joint, 'limit');

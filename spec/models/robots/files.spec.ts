@@ -76,6 +76,24 @@ describe('models from files', () => {
     expect(() => readUrdf(urdf(2))).not.to.throw();
   });
 
+  it('attributes without effect may have any value', () => {
+    const inertial = (mass: number, ixx: number): string =>
+      `<inertial><mass value="${mass}"/><inertia ixx="${ixx}" iyy="1" izz="3" ixy="0" ixz="0" iyz="0"/></inertial>`;
+    const arm = `<link name="arm">${inertial(2, 2.5)}</link><joint name="j" type="continuous"><parent link="ground"/><child link="arm"/></joint>`;
+    const urdf = (part: string, joint: string): string =>
+      `<robot name="r"><link name="ground">${inertial(1, 1)}</link>${arm}<link name="b">${part}</link><joint name="f" type="fixed"><parent link="ground"/><child link="b"/>${joint}</joint></robot>`;
+    // The ground's inertia is that of no body, the axis is zero, and a part of it without mass has an inertia.
+    const robot = readUrdf(urdf(inertial(0, 2), '<axis xyz="0 0 0"/>'));
+    expect(robot.spec.bodies.arm.mass).to.equal(2);
+    expect(robot.notes.some(({text}) => text.includes('link b, whose mass is 0'))).to.equal(true);
+    expect(() => readUrdf(urdf('', '').replace('continuous"', 'continuous"').replace('<child link="arm"/>', '<child link="arm"/><axis xyz="0 0 0"/>'))).to.throw(DataError, 'axis must not be zero'); // prettier-ignore
+    // MuJoCo: with fromto all other attributes of the place are ignored; a free joint has neither axis nor limit.
+    const limited = '<default><joint limited="true" axis="0 0 0"/></default>';
+    const rod = '<geom type="capsule" size="0.1" fromto="0 0 0 1 0 0" pos="5 6 7"/>';
+    const free = readMjcf(mjcf(`<body name="a"><joint type="free"/>${rod}</body>`, limited));
+    expect(free.spec.bodies.a.position).to.deep.equal([0.5, 0, 0]);
+  });
+
   it('a solid fitted to a mesh has not the size that its attributes give, nor a motor two joints', () => {
     const fitted = (geom: string): string =>
       mjcf(hinge.replace('<geom', '<geom type="box" mesh="m"').replace('0.1', '0.1 0.2 0.3').replace('<geom', geom));
