@@ -1,7 +1,7 @@
 /**
- * Runs the specs that reach what differs from the last commit, or from a commit that is named: `npm run test:changed -- main`.
- * First all tests of specs that import a changed file, themselves or through one other; then the quick tier of those that
- * reach one through more.
+ * Runs the specs that reach what differs from the last commit, or from one that is named: `npm run test:changed --
+ * main`. First all tests of the specs that import a changed file, themselves or through one other; then the quick tier
+ * of those that reach one through more.
  */
 import {execFileSync} from 'node:child_process';
 import {existsSync, readFileSync} from 'node:fs';
@@ -21,9 +21,12 @@ const sources = [...git('ls-files', '*.ts'), ...untracked.filter(file => file.en
 function filesNamed(file) {
   const text = readFileSync(file, 'utf8');
   const found = new Set();
-  for (const [, name] of text.matchAll(/['"`]((?:\.{1,2}\/|[a-z]+\/)?[^'"`\s]*\.(?:js|ts|json|md|wat|xml|urdf))['"`]/g)) {
+  for (const [, name] of text.matchAll(
+    /['"`]((?:\.{1,2}\/|[a-z]+\/)?[^'"`\s]*\.(?:js|ts|json|md|wat|xml|urdf))['"`]/g,
+  )) {
     const near = posix.join(posix.dirname(file), name);
-    for (const path of [near, near.replace(/\.js$/, '.ts'), name]) if (path !== file && existsSync(path)) found.add(path);
+    for (const path of [near, near.replace(/\.js$/, '.ts'), name])
+      if (path !== file && existsSync(path)) found.add(path);
   }
   return found;
 }
@@ -41,11 +44,16 @@ function exportsOf(file, seen = new Set()) {
     if (list === '*') for (const [name, origin] of below) names.set(name, origin);
     else
       for (const item of list.slice(1, -1).split(',')) {
-        const [inner, outer = inner] = item.trim().replace(/^type /, '').split(' as ');
+        const [inner, outer = inner] = item
+          .trim()
+          .replace(/^type /, '')
+          .split(' as ');
         names.set(outer, below.get(inner) ?? to);
       }
   }
-  for (const [, name] of text.matchAll(/^export (?:async |abstract )?(?:function\*?|const|class|interface|type) (\w+)/gm))
+  for (const [, name] of text.matchAll(
+    /^export (?:async |abstract )?(?:function\*?|const|class|interface|type) (\w+)/gm,
+  ))
     names.set(name, file);
   return names;
 }
@@ -61,7 +69,10 @@ function imports(file) {
     if (names === undefined) continue;
     found.delete(to);
     for (const item of list.split(',')) {
-      const name = item.trim().replace(/^type /, '').split(' as ')[0];
+      const name = item
+        .trim()
+        .replace(/^type /, '')
+        .split(' as ')[0];
       if (names.has(name)) found.add(names.get(name));
     }
   }

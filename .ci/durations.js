@@ -1,13 +1,13 @@
 /**
- * Mocha's hooks of `npm run test:measure`: each worker appends a line for every test to a file of its own. Times are the
- * process's own and its children's processor time in milliseconds, which other work on the machine changes little.
+ * Mocha's hooks of `npm run test:measure`: each worker appends a line for every test to a file of its own. Times are
+ * the process's own and its children's processor time in milliseconds, which other work on the machine changes little.
  */
 import {appendFileSync, readFileSync} from 'node:fs';
 import {join, relative} from 'node:path';
 
 const file = join(process.env.DURATIONS, `${process.pid}.jsonl`);
 
-/** Children that have ended, in clock ticks of 10 ms: fields 16 and 17 of proc(5)'s stat, after the name in parentheses. */
+/** Children that have ended, in ticks of 10 ms: fields 16 and 17 of proc(5)'s stat, behind the name in parentheses. */
 function ofChildren() {
   const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1].split(' ');
   return 10 * (Number(fields[13]) + Number(fields[14]));

@@ -1,4 +1,4 @@
-/** The spec files of a tier, the longest first: processes that each take the next file then end at about the same time. */
+/** The spec files of a tier, the longest first: processes that each take the next file end at about the same time. */
 import {spawnSync} from 'node:child_process';
 import {existsSync, readdirSync, readFileSync} from 'node:fs';
 import {availableParallelism, totalmem} from 'node:os';

@@ -1,6 +1,7 @@
 /**
- * Runs a tier of the tests (docs/testing.md): `node .ci/test.js quick`, `all`, `nightly` or `measure`, with further options
- * for mocha. As many processes as there are cores each take the next file, the longest first by spec/durations.json.
+ * Runs a tier of the tests (docs/testing.md): `node .ci/test.js quick`, `all`, `nightly` or `measure`, with further
+ * options for mocha. As many processes as there are cores each take the next file, the longest first by
+ * spec/durations.json.
  */
 import {spawnSync} from 'node:child_process';
 import {mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
@@ -45,7 +46,10 @@ function store(tests) {
   const sorted = object => Object.fromEntries(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1)));
   for (const path of Object.keys(files)) files[path] = Number(files[path].toFixed(1));
   const count = {quick: tests.filter(({slow}) => !slow).length, all: tests.length};
-  writeFileSync(durationsFile, `${JSON.stringify({tests: count, files: sorted(files), quick: sorted(quick)}, null, 1)}\n`);
+  writeFileSync(
+    durationsFile,
+    `${JSON.stringify({tests: count, files: sorted(files), quick: sorted(quick)}, null, 1)}\n`,
+  );
 }
 
 const tiers = {

@@ -1,5 +1,8 @@
-/** Numbers of a graphics processor that is gone are an error. Backends in a browser: spec/package/graphics.slow.spec.ts. */
-import * as tf from '@tensorflow/tfjs';
+/**
+ * Numbers of a graphics processor that is gone are an error. Backends in a browser:
+ * spec/package/graphics.slow.spec.ts.
+ */
+import type * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {DeviceError} from '../lib/index.js';
 import {readFrom} from '../lib/read.js';

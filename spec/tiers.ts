@@ -1,6 +1,7 @@
 /**
- * The tiers of the tests (docs/testing.md). `npm test` runs those that are quick; `npm run test:all`, and mocha by hand,
- * run all. A file whose name ends in .slow.spec.ts is of the second tier as a whole, and `npm test` does not load it.
+ * The tiers of the tests (docs/testing.md). `npm test` runs those that are quick; `npm run test:all`, and mocha by
+ * hand, run all. A file whose name ends in .slow.spec.ts is of the second tier as a whole, and `npm test` does not
+ * load it.
  */
 
 /** A test of the second tier. `.ci/durations.js` asks for it. */

@@ -1,4 +1,7 @@
-/** Every exported value of every entry point is called by a test of the quick tier, whose stored durations keep to its limit. */
+/**
+ * Every exported value of every entry point is called by a test of the quick tier, whose stored durations keep to its
+ * limit.
+ */
 import {expect} from 'chai';
 import * as stiffgrad from '../../lib/index.js';
 import * as models from '../../models/index.js';

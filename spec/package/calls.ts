@@ -1,6 +1,7 @@
 /**
- * What the quick tier calls of the public interface, read from the sources of its specs. Code counts as run where it stands
- * at the top of a file, in a callback, or in a function that such code names; bodies of `slow(...)` do not run in this tier.
+ * What the quick tier calls of the public interface, read from the sources of its specs. Code counts as run where it
+ * stands at the top of a file, in a callback, or in a function that such code names; bodies of `slow(...)` do not run
+ * in this tier.
  */
 import path from 'node:path';
 import ts from 'typescript';

@@ -1,4 +1,7 @@
-/** One part of a multibody system at a time, in one short step and closed form. Motions: joints.slow.spec.ts and its neighbours. */
+/**
+ * One part of a multibody system at a time, in one short step and closed form. Motions: joints.slow.spec.ts and its
+ * neighbours.
+ */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {implicitMidpoint, rk4, simulate} from '../../../lib/index.js';
