@@ -153,7 +153,7 @@ describe('starts on worker threads', function () {
     expect(numbers(there)).to.deep.equal(numbers(here));
   });
 
-  it('end when they are told to', async () => {
+  slow('end when they are told to', async () => {
     const controller = new AbortController();
     const seen = new Set<number>();
     const failure = await identify({
@@ -210,7 +210,7 @@ describe('runs of a prepared simulation by a worker thread', function () {
     for (const path of [run, vjp.trajectory, jvps.trajectory]) path.dispose();
   });
 
-  it('errors are those of the run by itself', async () => {
+  slow('errors are those of the run by itself', async () => {
     const model = simulate.prepare(chain, start, {scheme, dt: 0.05, steps: 40, params: truth});
     const values = {initial: {q: start.q, v: start.v.map(() => 1e200)}};
     const told = async (work: () => unknown): Promise<unknown> => {

@@ -48,7 +48,7 @@ const fitted = (deviation: number): ReturnType<typeof identify> => {
 };
 
 describe('validation', () => {
-  it('finds a start from the first samples and judges the rest: what remains is the noise', async () => {
+  slow('finds a start from the first samples and judges the rest: what remains is the noise', async () => {
     const fit = await fitted(0.01);
     const other = record(1, {q: 0.7, v: -1}, 0.01);
     const [judged] = await fit.validate(other, {warmUp: 60});
@@ -158,59 +158,62 @@ describe('validation', () => {
     },
   );
 
-  it('estimates the own parameters of a record, with a warm-up from its first samples, without one from all', async () => {
-    const t = Array.from({length: 25}, (_, i) => 0.4 * i);
-    const noise = gaussian(5);
-    // y′ = slope + load·t: each record has its own start and its own load.
-    const records = [
-      [3, 0.2],
-      [-4, 0.6],
-      [9, -0.3],
-    ].map(([start, load], i) => ({
-      t,
-      y: t.map(time => start + 0.7 * time + (load * time ** 2) / 2 + 0.02 * noise()),
-      name: `run ${i}`,
-      parameters: {'initial.y': free(0), load: free(0)},
-    }));
-    const problem = {
-      system: ode<{slope: tf.Tensor; load: tf.Tensor}>(({y, t: time, params}) =>
-        tf.add(tf.mul(0, y), tf.add(params.slope, tf.mul(params.load, time))),
-      ),
-      ...{scheme: rk4(), dt: 0.2, initial: {y: 0}, residuals: 'independent' as const},
-      parameters: {slope: free(0), load: fixed(0)},
-    };
-    const fit = await identify({...problem, data: records.slice(0, 2)});
-    const [judged] = await fit.validate(records[2]);
-    expect(judged.samples).to.equal(25);
-    // 25 residuals without two degrees of freedom know 0.02 to 15 %; two of these.
-    expect(judged.rmse).to.be.closeTo(0.02, 0.006);
-    expect(judged.found['initial.y'][0]).to.be.closeTo(9, 0.04);
-    expect(judged.found.load[0]).to.be.closeTo(-0.3, 0.02);
-    expect(judged.warnings.join()).to.match(
-      /^run 2: initial\.y, run 2: load: estimated from the samples that are compared/,
-    );
-    const [ahead] = await fit.validate(records[2], {warmUp: 15});
-    expect(ahead.samples).to.equal(10);
-    expect(ahead.rmse).to.be.below(0.08);
-    expect(ahead.warnings).to.deep.equal([]);
-    // Two measurements are one too few for a start, and the load, and noise; one is too few for both.
-    const holey = {...records[2], y: records[2].y.map((y, i) => (i === 1 ? NaN : y)), missing: 'skip' as const};
-    expect((await fit.validate(holey, {warmUp: 2}))[0].warnings.join()).to.match(
-      /not determined by the first 2 samples/,
-    );
-    expect(() => fit.simulate(records[0])).to.throw(OptionError, /initial\.y is an unknown of run 0.*fixed/);
-    const known = {'initial.y': fixed(fit.estimate['run 0: initial.y']), load: fixed(fit.estimate['run 0: load'])};
-    const trajectory = fit.simulate({...records[0], parameters: known});
-    expect(trajectory.values('y')[24]).to.be.closeTo(records[0].y[24], 0.1);
-    trajectory.dispose();
-    const crossed = await crossValidate({...problem, data: records});
-    expect(crossed.rmse).to.be.closeTo(0.02, 0.004);
-    expect(crossed.warnings).to.have.length(3);
-    expect(crossed.folds[1].warnings.join()).to.match(/^run 1: initial\.y/);
-    const warmed = await crossValidate({...problem, data: records}, {warmUp: 15});
-    expect(warmed.warnings).to.deep.equal([]);
-    expect(warmed.rmse).to.be.below(0.08);
-  });
+  slow(
+    'estimates the own parameters of a record, with a warm-up from its first samples, without one from all',
+    async () => {
+      const t = Array.from({length: 25}, (_, i) => 0.4 * i);
+      const noise = gaussian(5);
+      // y′ = slope + load·t: each record has its own start and its own load.
+      const records = [
+        [3, 0.2],
+        [-4, 0.6],
+        [9, -0.3],
+      ].map(([start, load], i) => ({
+        t,
+        y: t.map(time => start + 0.7 * time + (load * time ** 2) / 2 + 0.02 * noise()),
+        name: `run ${i}`,
+        parameters: {'initial.y': free(0), load: free(0)},
+      }));
+      const problem = {
+        system: ode<{slope: tf.Tensor; load: tf.Tensor}>(({y, t: time, params}) =>
+          tf.add(tf.mul(0, y), tf.add(params.slope, tf.mul(params.load, time))),
+        ),
+        ...{scheme: rk4(), dt: 0.2, initial: {y: 0}, residuals: 'independent' as const},
+        parameters: {slope: free(0), load: fixed(0)},
+      };
+      const fit = await identify({...problem, data: records.slice(0, 2)});
+      const [judged] = await fit.validate(records[2]);
+      expect(judged.samples).to.equal(25);
+      // 25 residuals without two degrees of freedom know 0.02 to 15 %; two of these.
+      expect(judged.rmse).to.be.closeTo(0.02, 0.006);
+      expect(judged.found['initial.y'][0]).to.be.closeTo(9, 0.04);
+      expect(judged.found.load[0]).to.be.closeTo(-0.3, 0.02);
+      expect(judged.warnings.join()).to.match(
+        /^run 2: initial\.y, run 2: load: estimated from the samples that are compared/,
+      );
+      const [ahead] = await fit.validate(records[2], {warmUp: 15});
+      expect(ahead.samples).to.equal(10);
+      expect(ahead.rmse).to.be.below(0.08);
+      expect(ahead.warnings).to.deep.equal([]);
+      // Two measurements are one too few for a start, and the load, and noise; one is too few for both.
+      const holey = {...records[2], y: records[2].y.map((y, i) => (i === 1 ? NaN : y)), missing: 'skip' as const};
+      expect((await fit.validate(holey, {warmUp: 2}))[0].warnings.join()).to.match(
+        /not determined by the first 2 samples/,
+      );
+      expect(() => fit.simulate(records[0])).to.throw(OptionError, /initial\.y is an unknown of run 0.*fixed/);
+      const known = {'initial.y': fixed(fit.estimate['run 0: initial.y']), load: fixed(fit.estimate['run 0: load'])};
+      const trajectory = fit.simulate({...records[0], parameters: known});
+      expect(trajectory.values('y')[24]).to.be.closeTo(records[0].y[24], 0.1);
+      trajectory.dispose();
+      const crossed = await crossValidate({...problem, data: records});
+      expect(crossed.rmse).to.be.closeTo(0.02, 0.004);
+      expect(crossed.warnings).to.have.length(3);
+      expect(crossed.folds[1].warnings.join()).to.match(/^run 1: initial\.y/);
+      const warmed = await crossValidate({...problem, data: records}, {warmUp: 15});
+      expect(warmed.warnings).to.deep.equal([]);
+      expect(warmed.rmse).to.be.below(0.08);
+    },
+  );
 
   it('adds its sections to the report', async () => {
     const place = await mkdtemp(path.join(tmpdir(), 'stiffgrad-validation-'));
