@@ -2,14 +2,17 @@
  * The gradient of a run: cotangents of the saved states are propagated backwards, transition by transition, each
  * pulled back by the transition's rule (equations.md §5 and §7).
  */
+import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters, startOf} from '../step/context.js';
+import type {AdjointProgram} from '../step/programs.js';
 import {addTo} from './add-to.js';
 import type {Gradient, Looked, PullTogether, TransitionPull} from './gradient.js';
-import {implicitPull} from './implicit.js';
+import {implicitPull, stepwise} from './implicit.js';
 import type {Watch} from './not-finite.js';
 import {ParameterCotangents} from './parameter-cotangents.js';
 import type {StepRecord} from './record.js';
+import {stepBuffers} from './record.js';
 import type {Backwards, Saved, Visit, VisitTogether} from './step-history.js';
 import {SavedCursor} from './step-history.js';
 
@@ -117,13 +120,43 @@ export function pullStart(
   totals: readonly Float64Array[],
 ): Float64Array {
   if (context.resumed === true) return xCotangent.slice();
-  const adjoint = context.compiled.wholeAdjoint(context.linear);
+  const direct = pulledDirectly(context, record, xCotangent);
+  const adjoint = direct ?? context.compiled.wholeAdjoint(context.linear);
   loadParameters(adjoint, context);
   const {addsUp, derived} = context.compiled;
-  const direct = derived.parameters.length === 0;
-  const ofParameters = new ParameterCotangents(context, adjoint, addsUp, false, direct ? totals : undefined);
-  implicitPull(context, adjoint, ofParameters)(record, 0, xCotangent, true);
+  const isOwn = derived.parameters.length === 0;
+  const ofParameters = new ParameterCotangents(
+    context,
+    adjoint,
+    addsUp && direct === undefined,
+    false,
+    isOwn ? totals : undefined,
+  );
+  const pull =
+    direct === undefined
+      ? implicitPull(context, adjoint, ofParameters)
+      : stepwise(context, direct, ofParameters, undefined).pull;
+  pull(record, 0, xCotangent, true);
   const own = ofParameters.finish();
-  if (!direct) own.forEach((cotangent, i) => addTo(totals[i], cotangent));
+  if (!isOwn) own.forEach((cotangent, i) => addTo(totals[i], cotangent));
   return xCotangent.slice(0, context.given.length);
+}
+
+/**
+ * The programs of a start whose unknown has cotangents of zero, as where a scheme takes the accelerations and multipliers there
+ * for a guess alone; undefined where they are not zero, or there is no unknown.
+ */
+function pulledDirectly(
+  context: StepContext,
+  record: StepRecord,
+  xCotangent: Float64Array,
+): StepExecutable<AdjointProgram> | undefined {
+  if (!context.compiled.implicit) return undefined;
+  const executable = context.compiled.directAdjoint;
+  loadParameters(executable, context);
+  record.load(0, stepBuffers(executable));
+  executable.find('nextCotangent')?.set(xCotangent);
+  executable.run('pullUnknown');
+  const isZero = executable.buffer('zCotangent').every(cotangent => cotangent === 0);
+  return isZero ? (executable as StepExecutable<AdjointProgram>) : undefined;
 }

@@ -29,6 +29,7 @@ import type {AdjointProgram, ForwardProgram, ObserveProgram, TangentProgram, Unr
 import {
   adjointPrograms,
   carriesOn,
+  directAdjointPrograms,
   forwardPrograms,
   observePrograms,
   productPrograms,
@@ -331,6 +332,11 @@ export class CompiledStep {
       analysis: this.matrices.analysisOf(solver, 'jacobian'),
       isLate: true,
     });
+  }
+
+  /** The same where the step's end does not depend on its unknown, which its `pullUnknown` tells. */
+  get directAdjoint(): StepExecutable<'pullUnknown' | 'pullStep'> {
+    return this.group('directAdjoint', () => directAdjointPrograms(this.step));
   }
 
   get unrolled(): StepExecutable<UnrolledProgram | AdjointProgram> {

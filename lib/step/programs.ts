@@ -248,6 +248,23 @@ export function tangentLeftPrograms(
   return {tangentLeft: graphOf({left: neg(pushMany([residual], new Map(seeds), count)[0])})};
 }
 
+/**
+ * The way back through a step whose end depends on its unknown with cotangents of zero: pullUnknown: nextCotangent → zCotangent,
+ * which tells; pullStep: nextCotangent → xCotangent, pCotangent.i. What the unknown solves is not asked.
+ */
+export function directAdjointPrograms({
+  functions: {update},
+  inputs: {x, z},
+  parameters,
+}: TracedStep): ProgramsOf<'pullUnknown' | 'pullStep'> {
+  const nextCotangent = bufferInput('nextCotangent', update.shape);
+  const wrt = [x, ...parameters.map(({node}) => node)];
+  return {
+    pullUnknown: graphOf({zCotangent: orZeros(pullback([update], [z], [nextCotangent])[0], z)}),
+    pullStep: graphOf(cotangentOutputs('xCotangent', wrt, pullback([update], wrt, [nextCotangent]))),
+  };
+}
+
 function cotangentOutputs(
   first: BufferName,
   wrt: readonly Node<'input'>[],
