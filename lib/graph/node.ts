@@ -176,23 +176,23 @@ export interface Node<O extends Op = Op> {
   /** Number of elements: the product of the shape. */
   readonly size: number;
   readonly dtype: DType;
-  /** What passes over programs note of it, which is no part of its meaning. */
-  readonly notes: Notes;
-}
-
-/** Notes of passes over programs: kept at the node, as a map of nodes for each pass was most of the time of most. */
-export interface Notes {
-  /** Nodes are numbered as they are made. */
-  readonly id: number;
-  /** The last traversal that met it, and its place there (`topological`). */
-  traversal: number;
-  place: number;
-  /** Of its primitive, attributes, shape and type; 0 before it is asked for (interned.ts). */
-  hash: number;
-  /** The canonicalizer that it last stood for itself in; 0 for none (simplify.ts). */
-  canonicalIn: number;
-  /** What follows from its operands, by the property's number (masks.ts). */
-  facts: unknown[] | undefined;
+  /**
+   * What passes over programs note of it, which is no part of its meaning: kept at the node, as a map of nodes for each pass
+   * was most of the time of most.
+   */
+  readonly notes: {
+    /** Nodes are numbered as they are made. */
+    readonly id: number;
+    /** The last traversal that met it, and its place there (`topological`). */
+    traversal: number;
+    place: number;
+    /** Of its primitive, attributes, shape and type; 0 before it is asked for (interned.ts). */
+    hash: number;
+    /** The canonicalizer that it last stood for itself in; 0 for none (simplify.ts). */
+    canonicalIn: number;
+    /** What follows from its operands, by the property's number (masks.ts). */
+    facts: unknown[] | undefined;
+  };
 }
 
 /** A program: named inputs, named outputs. */
