@@ -117,6 +117,7 @@ class Pool {
 
   /** Ends all threads; the next batch starts new ones. */
   async end(): Promise<void> {
+    warned = false;
     this.broken = false;
     const ended = this.workers.splice(0);
     for (const {jobs} of ended) this.returnJobs(jobs);
@@ -282,6 +283,7 @@ class Pool {
   }
 }
 
+/** Until the pool is ended. */
 let warned = false;
 
 /** Where a program may run on for hours in one thread, and only its slowness would show it. */
