@@ -81,7 +81,8 @@ const Z95 = 1.959963984540054;
 
 /** The page as text. */
 export function renderReport(report: Report): string {
-  return htmlPage({title: report.title, style: reportStyle, body: mainPart(report), name: 'report'});
+  const body = mainPart(report);
+  return htmlPage({title: report.title, style: reportStyle, body, name: 'report'});
 }
 
 /** The same as a fragment with its own style, for a cell of a notebook or a place in a page. */
