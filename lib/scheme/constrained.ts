@@ -14,7 +14,10 @@ export function constraintsOf({constraints}: StepPoint): Constraints {
   return constraints;
 }
 
-/** @param position what rows of positions are divided by: h for unknown velocities, βh² for accelerations; `velocity` likewise */
+/**
+ * What the rows of constraints are divided by.
+ * @param position for rows of positions: h for unknown velocities, βh² for accelerations; `velocity` likewise
+ */
 export function rowScale(
   {x, h, typicalMass, regularization}: StepPoint,
   position: tf.Tensor | number,

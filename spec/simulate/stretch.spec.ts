@@ -96,12 +96,15 @@ describe('a prepared simulation over other stretches of time', () => {
   it('traces nothing anew', () => {
     const prepared = simulate.prepare(oscillator, start, {...cases['a grid'], steps: 20, params} as SimulateOptions);
     const before = traced;
+    let least = Infinity;
     for (let n = 1; n < 100; n++) {
       const {stats, ...rest} = prepared.over({t0: n * 0.1, steps: 20}).run();
-      expect(stats.milliseconds.trace + stats.milliseconds.compile).to.be.lessThan(1);
+      least = Math.min(least, stats.milliseconds.trace + stats.milliseconds.compile);
       Object.values(rest).forEach(value => value instanceof tf.Tensor && value.dispose());
     }
     expect(traced).to.equal(before);
+    // The least of many: other work on the machine may hold up some.
+    expect(least).to.be.lessThan(1);
   });
 
   it('takes other starts, parameters and losses', () => {
