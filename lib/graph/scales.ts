@@ -354,7 +354,7 @@ function withinPart(of: Node, {shape, attributes: {begin, strides}}: Node<'slice
   return binary(of.attributes.fn, a, b);
 }
 
-/** Values with their scales late, whether that is less to compute or not. */
+/** Values with their scales late, whether that is less to compute or not. Linear in the nodes. */
 export function lateScales(outputs: readonly Node[], inputs: readonly Node[] = []): Node[] {
   const order = topological(outputs);
   const uses = new Map<Node, number>();

@@ -5,7 +5,7 @@ import {rebuild} from './build.js';
 import type {Node} from './node.js';
 import {topological} from './node.js';
 
-/** Replaces nodes by others of the same shape throughout. */
+/** Replaces nodes by others of the same shape throughout. Linear in the nodes. */
 export function substitute(outputs: readonly Node[], replacements: ReadonlyMap<Node, Node>): Node[] {
   const results = new Map<Node, Node>(replacements);
   for (const node of topological(outputs)) {

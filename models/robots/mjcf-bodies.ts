@@ -274,6 +274,8 @@ export class BodyReader {
     const ends = reader.numbers(element, 'fromto', 6);
     const sizes = {sphere: 1, capsule: 2, cylinder: 2, box: 3, ellipsoid: 3, plane: 3}[kind];
     if (ends !== undefined && (kind === 'sphere' || kind === 'plane')) reader.fail(element, `a ${kind} has no fromto.`);
+    if (ends !== undefined && norm(reader.vector(element, 'pos') ?? [0, 0, 0]) > 0)
+      reader.fail(element, '<geom> cannot have both fromto and pos.');
     const size = reader.numbers(element, 'size', 1, 3) ?? reader.fail(element, '<geom> has no size.');
     let place = this.place(element);
     if (ends !== undefined) {

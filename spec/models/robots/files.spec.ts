@@ -87,9 +87,9 @@ describe('models from files', () => {
     expect(robot.spec.bodies.arm.mass).to.equal(2);
     expect(robot.notes.some(({text}) => text.includes('link b, whose mass is 0'))).to.equal(true);
     expect(() => readUrdf(urdf('', '').replace('continuous"', 'continuous"').replace('<child link="arm"/>', '<child link="arm"/><axis xyz="0 0 0"/>'))).to.throw(DataError, 'axis must not be zero'); // prettier-ignore
-    // MuJoCo: with fromto all other attributes of the place are ignored; a free joint has neither axis nor limit.
+    // MuJoCo: beside fromto a pos of zeros is ignored, and an orientation; a free joint has neither axis nor limit.
     const limited = '<default><joint limited="true" axis="0 0 0"/></default>';
-    const rod = '<geom type="capsule" size="0.1" fromto="0 0 0 1 0 0" pos="5 6 7"/>';
+    const rod = '<geom type="capsule" size="0.1" fromto="0 0 0 1 0 0" pos="0 0 0" euler="10 0 0"/>';
     const free = readMjcf(mjcf(`<body name="a"><joint type="free"/>${rod}</body>`, limited));
     expect(free.spec.bodies.a.position).to.deep.equal([0.5, 0, 0]);
   });
