@@ -6,6 +6,7 @@
  */
 import {MemoryError} from '../errors.js';
 import {isOp, topological} from '../graph/node.js';
+import {workOf} from '../graph/work.js';
 import type {CompileOptions, Engine, Executable, Programs} from './engine.js';
 import {interpreted, interpreter} from './interpreter.js';
 import {getThreadsCount} from './wasm/product-threads.js';
@@ -13,11 +14,14 @@ import {roomFor, wasm, type WasmExecutable} from './wasm/wasm.js';
 
 /** Compiling takes so many nanoseconds of processor time a node, V8's own compilers included (four-bar mechanism, box on box, 256 terms: 33 to 110 µs). */
 const compiling = 50_000;
-/** Interpreting takes so many nanoseconds a node, and an element of its value (measured of the same). */
+/** Interpreting takes so many nanoseconds a node, and an operation on numbers or a number that is moved (measured of the same). */
 const interpreting = 100;
-const interpretingElement = 1;
+const operation = 1;
 
-/** Programs with more elements in their values than this are compiled at once: a few calls take longer than that. */
+/** Programs that pay after fewer calls than this are compiled at once, as V8 would compile the interpreter's loops for them too (networks on batches). */
+const fewestRounds = 16;
+
+/** So are those with more elements in their values, which would ask for a large memory before it is known what of it is needed. */
 const mostElements = 2 ** 21;
 
 /** Bytes that compiled code needs for a value at most: its block, once more where outputs change places, and an entry in a table. */
@@ -30,28 +34,31 @@ const bytesOfModule = 2 ** 20;
 interface Size {
   readonly nodes: number;
   readonly elements: number;
+  /** Counted operations. */
+  readonly work: number;
 }
 
 function sizeOf(programs: Programs): Size {
-  let [nodes, elements] = [0, 0];
+  let [nodes, elements, work] = [0, 0, 0];
   for (const {outputs} of Object.values(programs))
     for (const node of topological(outputs.map(output => output.node))) {
       nodes++;
       elements += node.size;
+      work += workOf(node);
       if (isOp(node, 'gather') || isOp(node, 'scatter')) elements += node.attributes.table.length;
     }
-  return {nodes, elements};
+  return {nodes, elements, work};
 }
 
 export const automatic: Engine = {
   ...wasm,
   instead: interpreter,
   compile(programs: Programs, options?: CompileOptions): Executable {
-    const {nodes, elements} = sizeOf(programs);
-    const call = interpreting * nodes + interpretingElement * elements;
+    const {nodes, elements, work} = sizeOf(programs);
+    const call = interpreting * nodes + operation * (elements + work);
     const rounds = (compiling * nodes) / call;
     const isOften = (calls = 0): boolean => calls >= rounds;
-    if (isOften(options?.calls) || elements > mostElements || getThreadsCount() > 1)
+    if (isOften(options?.calls) || rounds < fewestRounds || elements > mostElements || getThreadsCount() > 1)
       return wasm.compile(programs, options);
     const room = roomFor(programs, options, bytesOfModule + bytesOfNode * nodes + bytesOfElement * elements);
     const functions = new Map<string, () => void>();
