@@ -149,7 +149,7 @@ describe('docs/sweeps.md', function () {
         () => '',
         (error: Error) => error.message,
       );
-    expect(await said(['sweep', 'nowhere.ts'])).to.include('cannot be loaded');
+    expect(await said(['sweep', 'nowhere.ts'])).to.include('There is no file');
     expect(await said(['sweep', 'study.ts', '--on-queue'])).to.include('No server was given for the queue');
     expect(await said(['worker', '--tasks', '.'])).to.include('--store');
     expect(await said(['sweep', 'study.ts', '--script', 'pbs', '--of', '2'])).to.include("no script for 'pbs'");
