@@ -158,5 +158,5 @@ function pulledDirectly(
   executable.find('nextCotangent')?.set(xCotangent);
   executable.run('pullUnknown');
   const isZero = executable.buffer('zCotangent').every(cotangent => cotangent === 0);
-  return isZero ? (executable) : undefined;
+  return isZero ? executable : undefined;
 }
