@@ -4,7 +4,10 @@
  */
 import {appendFileSync, readFileSync} from 'node:fs';
 import {join, relative} from 'node:path';
+import {fileURLToPath} from 'node:url';
 
+/** A test may stand in another folder while it runs. */
+const root = fileURLToPath(new URL('..', import.meta.url));
 const file = join(process.env.DURATIONS, `${process.pid}.jsonl`);
 
 /** Children that have ended, in ticks of 10 ms: fields 16 and 17 of proc(5)'s stat, behind the name in parentheses. */
@@ -32,7 +35,7 @@ export const mochaHooks = {
   },
   afterEach() {
     const test = this.currentTest;
-    const path = relative(process.cwd(), test.file).replaceAll('\\', '/');
+    const path = relative(root, test.file).replaceAll('\\', '/');
     const slow = test.tier === 'slow' || path.endsWith('.slow.spec.ts');
     appendFileSync(file, `${JSON.stringify({path, title: test.fullTitle(), slow, before, took: lap()})}\n`);
     last = now();

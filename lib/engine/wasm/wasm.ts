@@ -202,27 +202,34 @@ function requireRoom<T>(work: () => T): T {
   }
 }
 
-/** @param begin where it begins in a memory that others lie in too */
-function compiled(programs: Programs, options: CompileOptions, format: Format, begin?: number): Compiled {
+/**
+ * @param begin where it begins in a memory that others lie in too
+ * @param threads that take products; more than one need a memory that is shared
+ */
+function compiled(
+  programs: Programs,
+  options: CompileOptions,
+  format: Format,
+  begin?: number,
+  threads = getThreadsCount(),
+): Compiled {
   const key = programKey(
-    JSON.stringify([
-      Object.keys(programs),
-      options.extra ?? {},
-      memoryUse,
-      format.name,
-      format.fused,
-      getThreadsCount(),
-      begin,
-    ]),
+    JSON.stringify([Object.keys(programs), options.extra ?? {}, memoryUse, format.name, format.fused, threads, begin]),
     Object.values(programs),
   );
   let found = cache.get(key);
-  if (found === undefined) cache.add(key, (found = compileAnew(programs, options, format, begin)));
+  if (found === undefined) cache.add(key, (found = compileAnew(programs, options, format, threads, begin)));
   return found;
 }
 
-function compileAnew(programs: Programs, options: CompileOptions, format: Format, begin?: number): Compiled {
-  const {bytes, layout, beginnings} = generate(programs, options, memoryUse, format, getThreadsCount(), begin);
+function compileAnew(
+  programs: Programs,
+  options: CompileOptions,
+  format: Format,
+  threads: number,
+  begin?: number,
+): Compiled {
+  const {bytes, layout, beginnings} = generate(programs, options, memoryUse, format, threads, begin);
   return {module: new WebAssembly.Module(bytes), layout, beginnings};
 }
 
@@ -412,7 +419,7 @@ export function roomFor(programs: Programs, given: CompileOptions | undefined, m
     holding: functions => executableIn(memory, views, functions),
     compile: () =>
       requireRoom(() => {
-        const found = compiled(programs, options, double, firstAddress.double);
+        const found = compiled(programs, options, double, firstAddress.double, 1);
         return found.layout.end <= memory.buffer.byteLength ? functionsOf(found, memory) : undefined;
       }),
   };
