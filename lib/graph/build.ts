@@ -44,4 +44,4 @@ export {
 } from './build/algebra.js';
 export {brownian} from './build/brownian.js';
 export {declared} from './build/declared.js';
-export {rebuild} from './build/rebuild.js';
+export {otherOperands, rebuild} from './build/rebuild.js';

@@ -14,6 +14,7 @@ import {
   broadcastTo,
   mul,
   neg,
+  otherOperands,
   partRead,
   rebuild,
   reshape,
@@ -142,12 +143,7 @@ class Scales {
 
   /** All scales applied. */
   private whole(node: Node): Scaled {
-    const {operands} = node;
-    let others: Node[] | undefined;
-    for (let i = 0; i < operands.length; i++) {
-      const operand = this.value(operands[i]);
-      if (operand !== operands[i]) (others ??= operands.slice())[i] = operand;
-    }
+    const others = otherOperands(node, operand => this.value(operand));
     return {core: others === undefined ? node : rebuild(node, others), constant: 1, factors: none};
   }
 

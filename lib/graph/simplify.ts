@@ -2,7 +2,7 @@
  * Simplifies a program: constants are folded, equal subexpressions shared, computed
  * positions that turn out to be known are replaced by tables, and unused values removed.
  */
-import {add, constant, gather, neg, rebuild, scatter, uniformValue} from './build.js';
+import {add, constant, gather, neg, otherOperands, rebuild, scatter, uniformValue} from './build.js';
 import type {Graph, Node} from './node.js';
 import {isOp, topological} from './node.js';
 import {Interned} from './interned.js';
@@ -63,12 +63,7 @@ export function canonicalizer(inputs: readonly Node[]): (node: Node) => Node {
     if (node.notes.canonicalIn === own || node.op === 'input') return node;
     const done = results.get(node);
     if (done !== undefined) return done;
-    const {operands} = node;
-    let others: Node[] | undefined;
-    for (let i = 0; i < operands.length; i++) {
-      const operand = canonical(operands[i]);
-      if (operand !== operands[i]) (others ??= operands.slice())[i] = operand;
-    }
+    const others = otherOperands(node, canonical);
     // What stood for itself before has nothing to be reduced.
     const reduced = others !== undefined ? rebuild(node, others) : node.notes.canonicalIn > 0 ? node : reduce(node);
     const result = reduced === node ? interned.of(node) : canonical(reduced);

@@ -1,7 +1,7 @@
 /**
  * Programs with some of their nodes replaced; separate from simplify.ts, because rules of primitives replace nodes too.
  */
-import {rebuild} from './build.js';
+import {otherOperands, rebuild} from './build.js';
 import type {Node} from './node.js';
 import {topological} from './node.js';
 
@@ -10,12 +10,7 @@ export function substitute(outputs: readonly Node[], replacements: ReadonlyMap<N
   const results = new Map<Node, Node>(replacements);
   for (const node of topological(outputs)) {
     if (results.has(node)) continue;
-    const {operands} = node;
-    let others: Node[] | undefined;
-    for (let i = 0; i < operands.length; i++) {
-      const other = results.get(operands[i]);
-      if (other !== undefined && other !== operands[i]) (others ??= operands.slice())[i] = other;
-    }
+    const others = otherOperands(node, operand => results.get(operand) ?? operand);
     // What is not changed needs no entry.
     if (others !== undefined) results.set(node, rebuild(node, others));
   }

@@ -190,10 +190,7 @@ export class CompiledStep {
       ? undefined
       : (this.groups.get(groupKey('keeping', analysis))
         ?? (keeps === 'narrow' ? undefined : this.groups.get(groupKey('forward', analysis))));
-    if (known !== undefined) {
-      known.expect?.(this.expected);
-      return known;
-    }
+    if (known !== undefined) return this.again(known, this.expected);
     const extra = (): Extra => {
       const n = this.traced.unknown.size;
       const work = this.matrices.matrix === undefined ? [] : workVectors.map(name => [name, n] as const);
@@ -402,15 +399,18 @@ export class CompiledStep {
   ): StepExecutable<Name> {
     const key = groupKey(name, analysis);
     const known = this.groups.get(key);
-    if (known !== undefined) {
-      if (known.expect !== undefined) this.timed(() => known.expect?.(calls));
-      return known;
-    }
+    if (known !== undefined) return this.again(known, calls);
     const made = this.timed(() =>
       this.compile(this.ahead(present(build()), isLate), {analysis, extra: extra?.(), calls}),
     );
     this.groups.set(key, made);
     return made;
+  }
+
+  /** What was compiled before, told how often it will be called. */
+  private again(known: Executable, calls: number): Executable {
+    if (known.expect !== undefined) this.timed(() => known.expect?.(calls));
+    return known;
   }
 
   /** By the engine, or by the one that takes what does not fit into it. */

@@ -35,3 +35,13 @@ export function rebuild(node: Node, operands: readonly Node[]): Node {
   })();
   return relabel(built, node.dtype);
 }
+
+/** A node's operands by a function; undefined where all stay, and no other node is needed. */
+export function otherOperands({operands}: Node, of: (operand: Node) => Node): Node[] | undefined {
+  let others: Node[] | undefined;
+  for (let i = 0; i < operands.length; i++) {
+    const operand = of(operands[i]);
+    if (operand !== operands[i]) (others ??= operands.slice())[i] = operand;
+  }
+  return others;
+}
