@@ -84,9 +84,16 @@ export async function identify(given: Given, out: Out): Promise<number> {
 const unitsOf = ({rmse}: {readonly rmse: object}, {timeUnit}: ModelFile): {[series: string]: {timeUnit: string}} =>
   timeUnit === undefined ? {} : Object.fromEntries(Object.keys(rmse).map(name => [name, {timeUnit}]));
 
-/** The run of a model, whole or as far as it came. */
-const runOf = ({system, initial, options}: ModelFile): AnyTrajectory =>
-  simulateSystem(system, initial as never, {...runOptions(options), throw: false} as never);
+/** The run of a model, whole or as far as it came. @throws its error where it could not begin */
+function runOf({system, initial, options}: ModelFile): AnyTrajectory {
+  const run: AnyTrajectory = simulateSystem(system, initial as never, {...runOptions(options), throw: false} as never);
+  if (run.error !== undefined && run.t.size === 0) throw run.error;
+  return run;
+}
+
+/** Its summary, and why it failed where it did. */
+const summary = (run: AnyTrajectory): string =>
+  [String(run), ...(run.error === undefined ? [] : [run.error.message])].join('\n');
 
 function csvOf(run: AnyTrajectory): string {
   const t = run.values('t');
@@ -123,7 +130,7 @@ export async function simulate(given: Given, out: Out): Promise<number> {
   await write('plot', () => plot(run, {timeUnit: model.timeUnit}));
   await write('animate', () => animate(run, {params: model.options.params as never, timeUnit: model.timeUnit}).html());
   out.json({...run.toJSON(), files: written});
-  out.text([String(run), ...run.warnings, ...written.map(file => `wrote ${file}`)].join('\n'));
+  out.text([summary(run), ...run.warnings, ...written.map(file => `wrote ${file}`)].join('\n'));
   return ended(run);
 }
 
@@ -150,6 +157,6 @@ export async function report(given: Given, out: Out): Promise<number> {
   const {html, left} = runPage(path.basename(file), model, run);
   await writeFile(page, html);
   out.json({...run.toJSON(), report: page, left});
-  out.text(`${String(run)}\nwrote ${page}`);
+  out.text(`${summary(run)}\nwrote ${page}`);
   return ended(run);
 }

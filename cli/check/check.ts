@@ -44,7 +44,7 @@ export function checkModel(model: ModelFile): Finding[] {
   attempt('run', 'the run', () => {
     path = simulate(system, initial as never, {...options, throw: false} as never);
     const ok = path.status === 'completed' || path.status === 'event';
-    return [{check: 'run', ok, where: 'the run', message: String(path)}];
+    return [{check: 'run', ok, where: 'the run', message: path.error?.message ?? String(path)}];
   });
   if (path !== undefined) {
     for (const part of partsOf(system)) attempt('continuity', part.where, () => jumps(tracedTerm(part, start), path));

@@ -172,7 +172,8 @@ class LanePull implements LaneGradients {
     const i = order.pop();
     if (i === undefined) return undefined;
     const {count, saved} = this.ways.paths[i];
-    const cursor = this.cotangents[i] === undefined ? undefined : new SavedCursor(saved, true);
+    const cursor =
+      this.cotangents[i] === undefined || saved.after.length === 0 ? undefined : new SavedCursor(saved, true);
     return {i, k: count - 1, cursor, after: undefined};
   }
 

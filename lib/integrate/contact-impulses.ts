@@ -12,7 +12,7 @@ import {StiffgradError} from '../errors.js';
 import type {Pattern} from '../linear/index.js';
 import type {StepExecutable} from '../step/buffers.js';
 import {contactSoftness} from '../system/contact-softness.js';
-import {contactLaws} from '../system/contact-laws.js';
+import {contactLaws, impactBlocks} from '../system/contact-laws.js';
 import type {Counters} from './counters.js';
 import type {Runnable} from './runnable.js';
 import type {StepSystem} from './step-system.js';
@@ -83,7 +83,9 @@ export class ContactImpulses {
       || compiled.matrices.matrix === undefined
     )
       return undefined;
-    const [v, mean, lambda, pi] = ['v', 'mean', 'lambda', 'pi'].map(name => traced.unknown.block(name));
+    const [v, mean, lambda, pi] = ['v', impactBlocks.mean, 'lambda', impactBlocks.pi].map(name =>
+      traced.unknown.block(name),
+    );
     if (v === undefined || mean === undefined || lambda === undefined || pi === undefined) return undefined;
     const at = {v: v.offset, mean: mean.offset, lambda: lambda.offset, pi: pi.offset};
     const entries = entriesOf(compiled.matrices.matrix.pattern, at, v.size, lambda.size);

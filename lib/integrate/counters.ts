@@ -3,10 +3,17 @@ import type {NewtonCounters} from '../newton/index.js';
 
 /** How a run ended: at its end, at an event, or with a failure. */
 export type Status =
-  'completed' | 'event' | 'newton-diverged' | 'step-too-small' | 'singular' | 'not-finite' | 'too-many-steps';
+  | 'completed'
+  | 'event'
+  | 'newton-diverged'
+  | 'step-too-small'
+  | 'singular'
+  | 'not-finite'
+  | 'inconsistent'
+  | 'too-many-steps';
 
 /** How a step fails. */
-export type Failure = Exclude<Status, 'completed' | 'event' | 'too-many-steps'>;
+export type Failure = Exclude<Status, 'completed' | 'event' | 'inconsistent' | 'too-many-steps'>;
 
 export interface Counters extends NewtonCounters {
   steps: number;

@@ -2,16 +2,16 @@
 import type {StiffgradError} from '../errors.js';
 import {turned} from '../step/clock.js';
 import type {TracedStep} from '../step/traced-step.js';
-import {NewtonError, SingularMatrixError} from '../errors.js';
+import {InconsistentStateError, NewtonError, SingularMatrixError} from '../errors.js';
 import type {Newton} from '../newton/index.js';
 import {listed} from '../text.js';
 import type {Runnable} from './runnable.js';
-import type {Counters} from './counters.js';
+import type {Counters, Failure, Status} from './counters.js';
 
 export interface FailedStep {
-  readonly status: 'newton-diverged' | 'step-too-small' | 'singular' | 'not-finite';
+  readonly status: Failure;
   /** Its name and its direction. */
-  readonly scheme: Pick<TracedStep, 'name' | 'backwards' | 'notFinite'>;
+  readonly scheme: Pick<TracedStep, 'name' | 'backwards' | 'notFinite' | 'once'>;
   /** Number of the grid's step. */
   readonly step: number;
   /** Of the attempt that failed, by the clock: within the grid's step where that was halved. */
@@ -28,6 +28,33 @@ export interface FailedStep {
   readonly cause?: StiffgradError;
 }
 
+/** How a run ends whose start, or whose state after a jump, is none that it could go on from. */
+export class FailedStart {
+  constructor(
+    readonly status: Status,
+    readonly error: StiffgradError,
+  ) {}
+}
+
+/**
+ * What is made of a start, or its failure: equations without a solution, and a state that does not obey the system's own.
+ * @throws what else is thrown: what is wrong of a model or an option is no failure of a run
+ */
+export function started<T>(make: () => T): T | FailedStart {
+  try {
+    return make();
+  } catch (error) {
+    if (error instanceof NewtonError) return new FailedStart(error.code as Failure, error);
+    if (error instanceof SingularMatrixError) return new FailedStart('singular', error);
+    if (!(error instanceof InconsistentStateError)) throw error;
+    const {code} = error;
+    return new FailedStart(
+      code === 'contradictory' ? 'singular' : code === 'not-finite' ? code : 'inconsistent',
+      error,
+    );
+  }
+}
+
 /** The scheme whose one step lands on a state of rest. */
 const equilibrium = 'equilibrium';
 
@@ -37,8 +64,10 @@ export function failedStep(failed: FailedStep): StiffgradError {
   const where =
     scheme.name === equilibrium
       ? 'The equilibrium'
-      : `Step ${step} of ${scheme.name}, from t = ${short(t)} with h = ${short(h)}`;
-  const causeRows = ((cause?.data.rows as readonly number[] | undefined) ?? []).map(row => spoken(failed.rowName(row)));
+      : scheme.once === true
+        ? `${scheme.name[0].toUpperCase()}${scheme.name.slice(1)}, at t = ${short(t)}`
+        : `Step ${step} of ${scheme.name}, from t = ${short(t)} with h = ${short(h)}`;
+  const causeRows = ((cause?.data.rows as readonly number[] | undefined) ?? []).map(failed.rowName);
   const data = {status, step, t, h, history, rows: status === 'singular' ? causeRows : worst};
   const sentence = `${where}: ${reason(failed, causeRows)} ${advice(
     failed,
@@ -52,23 +81,14 @@ export function failedStep(failed: FailedStep): StiffgradError {
   return error;
 }
 
-/** Unknowns that only a start has, as users know them. */
-const startNames: readonly (readonly [string, string])[] = [
-  ['jerkOnce', 'the initial jerk'],
-  ['lambdaRateOnce', 'the initial rate of lambda'],
-];
-
-const spoken = (name: string): string =>
-  startNames.reduce((text, [block, words]) => (text.startsWith(block) ? words + text.slice(block.length) : text), name);
-
 function reason({status, history, worst, cause}: FailedStep, causeRows: readonly string[]): string {
   const rows = worst
     .filter(({residual}) => residual !== 0)
-    .map(({name, residual}) => `${spoken(name)} (${residual.toExponential(2)})`)
+    .map(({name, residual}) => `${name} (${residual.toExponential(2)})`)
     .join(', ');
   const notFinite = worst
     .filter(({residual}) => !Number.isFinite(residual))
-    .map(({name, residual}) => `${spoken(name)} (${residual})`)
+    .map(({name, residual}) => `${name} (${residual})`)
     .join(', ');
   switch (status) {
     case 'singular':

@@ -5,12 +5,14 @@
 import {SingularMatrixError} from '../errors.js';
 import {throwIfAborted} from '../checks.js';
 import {turned} from '../step/clock.js';
+import {StepRecord} from '../adjoint/record.js';
+import {noCounts} from './counters.js';
+import {FailedStart, started} from './failure.js';
 import {inUserTime} from './path.js';
 import {GridLoop} from './grid-loop.js';
 import {HistoryLoop} from './history/loop.js';
 import {knownSteps} from './history/plan.js';
-import type {Loop} from './loop.js';
-import type {Keeping, Run} from './path.js';
+import type {Kept, Keeping, Run} from './path.js';
 import type {Runnable} from './runnable.js';
 import {requireScaledRows} from './start.js';
 
@@ -46,7 +48,10 @@ function drive(prepared: Runnable, keeping: Keeping | undefined): Run {
   } = prepared;
   keeping?.requireMemory?.(prepared);
   compiled.matrices.recall(undefined);
-  const loop: Loop = plan === undefined ? new GridLoop(prepared, keeping) : new HistoryLoop(prepared, plan, keeping);
+  const loop = started(() =>
+    plan === undefined ? new GridLoop(prepared, keeping) : new HistoryLoop(prepared, plan, keeping),
+  );
+  if (loop instanceof FailedStart) return unstarted(prepared, loop, keeping, performance.now() - begin);
   let told = begin;
   for (;;) {
     poll?.();
@@ -84,6 +89,39 @@ function drive(prepared: Runnable, keeping: Keeping | undefined): Run {
   };
 }
 
+/** A run that has reached nothing. */
+const unstarted = (
+  {redundancy, compiled}: Runnable,
+  {status, error}: FailedStart,
+  keeping: Keeping | undefined,
+  milliseconds: number,
+): Run => ({
+  states: none,
+  times: none,
+  status,
+  error,
+  warnings: [],
+  counters: noCounts(),
+  milliseconds,
+  completed: 0,
+  start: new StepRecord(0, 0, 1),
+  redundancy,
+  kept: keeping === undefined ? undefined : keptNothing,
+  history: compiled.matrices.learned,
+});
+
+const none = new Float64Array(0);
+
+/** Of no saved states every derivative is zero. */
+const keptNothing: Kept = {
+  pull: ({given, parameterValues}) => ({
+    initial: new Float64Array(given.length),
+    parameters: parameterValues.map(({length}) => new Float64Array(length)),
+    recomputedSteps: 0,
+  }),
+  push: (_prepared, _path, {count}) => ({count, states: []}),
+};
+
 /**
  * Compliance given to every rigid row once some are found redundant, as a share of h²/m: it moves
  * positions by this share of what the multipliers do in a step, far below the error of any scheme. Where
@@ -100,24 +138,14 @@ const regularization = 3e-8;
  * its parameters.
  */
 function relieved(prepared: Runnable, attempt: (prepared: Runnable) => Run): Run {
-  const redundant = (error: unknown): Runnable | undefined => {
-    const singular =
-      error instanceof SingularMatrixError && error.code === 'singular-step'
-        ? (error.data.rows as readonly string[])
-        : [];
-    const rows = singular.filter(row => /^(lambda|mu|eta|to)/.test(row));
-    if (rows.length === 0) return undefined;
-    requireScaledRows(prepared);
-    return {...prepared, redundancy: {regularization, rows}};
-  };
-  let again: Runnable | undefined;
-  try {
-    const run = attempt(prepared);
-    again = redundant(run.error);
-    if (again === undefined) return run;
-  } catch (error) {
-    again = redundant(error);
-    if (again === undefined) throw error;
-  }
-  return attempt(again);
+  const run = attempt(prepared);
+  const {error} = run;
+  const singular =
+    error instanceof SingularMatrixError && error.code === 'singular-step'
+      ? (error.data.rows as readonly string[])
+      : [];
+  const rows = singular.filter(row => /^(the (initial|first step's) )?lambda/.test(row));
+  if (rows.length === 0) return run;
+  requireScaledRows(prepared);
+  return attempt({...prepared, redundancy: {regularization, rows}});
 }

@@ -16,6 +16,7 @@ import type {Layout} from '../step/layout.js';
 import type {TracedStep} from '../step/traced-step.js';
 import {firstNotFinite, indexText} from '../system/places.js';
 import {listed} from '../text.js';
+import {namedOnce} from './warnings.js';
 import {checkAlgebraic} from './algebraic.js';
 import {failedStep} from './failure.js';
 import type {Runnable} from './runnable.js';
@@ -259,7 +260,7 @@ export function contradiction(prepared: Runnable, x: Float64Array, clock: number
   const t = turned(prepared.traced, clock);
   return new InconsistentStateError(
     'contradictory',
-    `Constraints contradict each other at t = ${Number(t.toPrecision(12))}: the gap of ${constraintName(prepared.traced.state, row)} stays at ${gap.toExponential(3)}, and rows ${prepared.redundancy.rows.join(', ')} depend on others. Remove the constraints that cannot hold at the same time.`,
+    `Constraints contradict each other at t = ${Number(t.toPrecision(12))}: the gap of ${constraintName(prepared.traced.state, row)} stays at ${gap.toExponential(3)}, and rows ${listed(namedOnce(prepared.redundancy.rows))} depend on others. Remove the constraints that cannot hold at the same time.`,
     {row, gap, t, rows: prepared.redundancy.rows},
   );
 }

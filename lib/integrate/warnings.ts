@@ -113,8 +113,7 @@ export class ContactWatch {
   }
 }
 
-/** A constraint that a step enforces on positions and velocities has a row for each: it is named once, by its multiplier. */
-function namedOnce(rows: readonly string[]): readonly string[] {
-  const multipliers = rows.filter(row => row.startsWith('lambda'));
-  return multipliers.length > 0 ? multipliers : rows;
-}
+/** A constraint that a step enforces on positions and velocities, or in stages, has a row for each: it is named once, by its multiplier. */
+export const namedOnce = (rows: readonly string[]): readonly string[] => [
+  ...new Set(rows.map(row => row.replace(/^.*?lambda'?(\[[^\]]*\])?[^(]*/, 'lambda$1 ').trimEnd())),
+];

@@ -33,7 +33,7 @@ export function heldAlgebraic(tableau: Tableau): Formulation {
     update: ({y}) => ({y}),
     // The polynomial through the start, the stages and the end.
     dense: (theta, z, {x}, next) => {
-      const gains = [...tableau.c.map((_, i) => z[stageName('gain', i)]), tf.sub(next.y, x.y)];
+      const gains = [...tableau.c.map((_, i) => z[stageName('y', i)]), tf.sub(next.y, x.y)];
       const weights = solved(
         nodes.map((_, k) => nodes.map(node => node ** (k + 1))),
         identity(nodes.length),

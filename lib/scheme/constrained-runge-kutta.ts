@@ -11,11 +11,14 @@
 import * as tf from '@tensorflow/tfjs';
 import {forces, type Place} from '../system/constraints.js';
 import type {Blocks} from '../system/equations.js';
-import {constraintsOf, instantBalance, onto, projected, rowScale} from './constrained.js';
+import {constraintsOf, instantBalance, ofVelocities, onto, projected, rowScale} from './constrained.js';
 import {endPlace, stageName, stageNames, stagePlace} from './implicit-runge-kutta.js';
 import type {Formulation, StepPoint} from './scheme.js';
 import type {Tableau} from './tableau.js';
 import {implicitStages, isExplicit, sum} from './tableau.js';
+
+/** W of a stage, as messages say it. */
+const rateOfPosition = "q'";
 
 const byStage = (stages: readonly number[], rows: (i: number) => Blocks): Blocks =>
   Object.fromEntries(stages.flatMap(i => Object.entries(rows(i)).map(([block, row]) => [stageName(block, i), row])));
@@ -63,7 +66,7 @@ const summed = (tableau: Tableau): Places => ({
 function byRates(tableau: Tableau): Places {
   const stages = implicitStages(tableau);
   const rate = (z: Blocks, {x, t, positionRate}: StepPoint, j: number): tf.Tensor =>
-    isExplicit(tableau, j) ? positionRate(x.q, x.v, t) : z[stageName('w', j)];
+    isExplicit(tableau, j) ? positionRate(x.q, x.v, t) : z[stageName(rateOfPosition, j)];
   const place = (
     weights: readonly number[],
     z: Blocks,
@@ -75,14 +78,16 @@ function byRates(tableau: Tableau): Places {
     v: sum(at.x.v, at.h, weights, acceleration),
     t,
   });
-  const unknown = stageNames('w', stages);
+  const unknown = stageNames(rateOfPosition, stages);
   return {
-    blocks: {moves: true, unknown, ofPositions: unknown, derivatives: {w: 1}},
+    blocks: {moves: true, unknown, ofPositions: unknown, derivatives: {[rateOfPosition]: 1}},
     stage: (z, at, i, acceleration) =>
       place(tableau.a[i], z, at, tf.add(at.t, tf.mul(at.h, tableau.c[i])), acceleration),
     end: (z, at, acceleration) => place(tableau.b, z, at, tf.add(at.t, at.h), acceleration),
-    rows: (z, at, i, {q, v, t}) => ({w: tf.sub(z[stageName('w', i)], at.positionRate(q, v, t))}),
-    guess: ({x, t, positionRate}) => ({w: positionRate(x.q, x.v, t)}),
+    rows: (z, at, i, {q, v, t}) => ({
+      [rateOfPosition]: tf.sub(z[stageName(rateOfPosition, i)], at.positionRate(q, v, t)),
+    }),
+    guess: ({x, t, positionRate}) => ({[rateOfPosition]: positionRate(x.q, x.v, t)}),
   };
 }
 
@@ -131,28 +136,28 @@ function stabilizedStagesBy(tableau: Tableau, moves: boolean): Formulation {
   const stages = implicitStages(tableau);
   const last = stages.length - 1;
   const place = (z: Blocks, at: StepPoint, i: number): Place => ({
-    q: at.settled(sum(at.x.q, at.h, tableau.a[i], j => z[stageName('w', j)])),
+    q: at.settled(sum(at.x.q, at.h, tableau.a[i], j => z[stageName(rateOfPosition, j)])),
     v: sum(at.x.v, at.h, tableau.a[i], j => z[stageName('a', j)]),
     t: tf.add(at.t, tf.mul(at.h, tableau.c[i])),
   });
   const rows = (z: Blocks, at: StepPoint, i: number): Blocks => {
     const constraints = constraintsOf(at);
     const here = place(z, at, i);
-    const [a, w, lambda, mu] = ['a', 'w', 'lambda', 'mu'].map(block => z[stageName(block, i)]);
+    const [a, w, lambda, mu] = ['a', rateOfPosition, 'lambda', ofVelocities].map(block => z[stageName(block, i)]);
     return {
       ...held(at, here, a, lambda),
-      w: tf.sub(
+      [rateOfPosition]: tf.sub(
         w,
         at.positionRate(here.q, tf.add(here.v, constraints.reaction(here, mu, forces.heldPositions)), here.t),
       ),
-      mu: tf.add(constraints.velocities(here, mu, false), tf.mul(at.regularization, mu)),
+      [ofVelocities]: tf.add(constraints.velocities(here, mu, false), tf.mul(at.regularization, mu)),
     };
   };
   return {
-    ...(moves ? {moves, ofPositions: stageNames('w', stages)} : {}),
-    unknown: [...stageNames('a', stages), ...stageNames('w', stages)],
-    derivatives: {w: 1},
-    multipliers: [...stageNames('lambda', stages), ...stageNames('mu', stages)],
+    ...(moves ? {moves, ofPositions: stageNames(rateOfPosition, stages)} : {}),
+    unknown: [...stageNames('a', stages), ...stageNames(rateOfPosition, stages)],
+    derivatives: {[rateOfPosition]: 1},
+    multipliers: [...stageNames('lambda', stages), ...stageNames(ofVelocities, stages)],
     carry,
     residual: (z, at) => byStage(stages, i => rows(z, at, i)),
     update: (z, at) => {
@@ -163,7 +168,11 @@ function stabilizedStagesBy(tableau: Tableau, moves: boolean): Formulation {
       z: byStage(stages, i => ({
         a: x.a,
         lambda: x.lambda,
-        w: positionRate(x.q, tf.add(x.v, tf.mul(tf.mul(h, tableau.c[i]), x.a)), tf.add(t, tf.mul(h, tableau.c[i]))),
+        [rateOfPosition]: positionRate(
+          x.q,
+          tf.add(x.v, tf.mul(tf.mul(h, tableau.c[i]), x.a)),
+          tf.add(t, tf.mul(h, tableau.c[i])),
+        ),
       })),
     }),
   };

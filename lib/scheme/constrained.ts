@@ -26,8 +26,18 @@ export function rowScale(
   return {position, velocity, regularization, give: tf.div(tf.square(h), typicalMass(x.q))};
 }
 
+/** Blocks of an unknown beside q, v, a and λ have the names that messages give them. */
+const ofPositions = 'lambda of positions';
+export const ofVelocities = 'lambda of velocities';
+const inProjection = {
+  v: 'v in the projection',
+  a: 'a in the projection',
+  lambda: 'lambda in the projection',
+  reaction: 'the reaction in the projection',
+} as const;
+
 /** What `onto` adds to a formulation: unknown q and v, and two multipliers. */
-export const projected = {unknown: ['q', 'v'], multipliers: ['toPosition', 'toVelocity']} as const;
+export const projected = {unknown: ['q', 'v'], multipliers: [ofPositions, ofVelocities]} as const;
 
 /** M(q − q₀) = Gᵀμ with φ(q) = 0, and M(v − v₀) = Gᵀη with φ' = 0, ψ = 0: the state nearest to (q₀, v₀) that obeys at its time. */
 export function onto(z: Blocks, from: Place, at: StepPoint): Blocks {
@@ -41,11 +51,11 @@ export function onto(z: Blocks, from: Place, at: StepPoint): Blocks {
   return {
     q: tf.sub(
       mass(from.q, unknownPosition.increment(from.q, z.q)),
-      constraints.reaction(here, z.toPosition, forces.rigidPositions),
+      constraints.reaction(here, z[ofPositions], forces.rigidPositions),
     ),
-    v: tf.sub(mass(here.q, tf.sub(z.v, from.v)), constraints.reaction(here, z.toVelocity, forces.held)),
-    toPosition: tf.add(constraints.positions(here, z.toPosition, unit), tf.mul(soft, z.toPosition)),
-    toVelocity: tf.add(constraints.velocities(here, z.toVelocity, true), tf.mul(soft, z.toVelocity)),
+    v: tf.sub(mass(here.q, tf.sub(z.v, from.v)), constraints.reaction(here, z[ofVelocities], forces.held)),
+    [ofPositions]: tf.add(constraints.positions(here, z[ofPositions], unit), tf.mul(soft, z[ofPositions])),
+    [ofVelocities]: tf.add(constraints.velocities(here, z[ofVelocities], true), tf.mul(soft, z[ofVelocities])),
   };
 }
 
@@ -70,20 +80,26 @@ export function instantBalance(
 export function gearGuptaLeimkuhler(base: Formulation): Formulation {
   const settled = (z: Blocks, at: StepPoint): StepPoint => {
     const stabilizing = (q: tf.Tensor): tf.Tensor =>
-      tf.mul(at.h, constraintsOf(at).reaction({q, v: at.x.v, t: tf.add(at.t, at.h)}, z.mu, forces.heldPositions));
+      tf.mul(
+        at.h,
+        constraintsOf(at).reaction({q, v: at.x.v, t: tf.add(at.t, at.h)}, z[ofVelocities], forces.heldPositions),
+      );
     return {...at, stabilizing, stabilizePosition: q => at.moved(q, stabilizing(q))};
   };
   return {
     ...base,
     carriesNormalJerk: false,
-    multipliers: [...(base.multipliers ?? []), 'mu'],
+    multipliers: [...(base.multipliers ?? []), ofVelocities],
     residual: (z, at) => {
       const point = settled(z, at);
       const {q, v} = base.update(z, point);
-      const soft = tf.mul(at.regularization, z.mu);
+      const soft = tf.mul(at.regularization, z[ofVelocities]);
       return {
         ...base.residual?.(z, point),
-        mu: tf.add(constraintsOf(at).velocities({q, v, t: tf.add(at.t, at.h)}, z.mu, false), soft),
+        [ofVelocities]: tf.add(
+          constraintsOf(at).velocities({q, v, t: tf.add(at.t, at.h)}, z[ofVelocities], false),
+          soft,
+        ),
       };
     },
     update: (z, at) => base.update(z, settled(z, at)),
@@ -128,7 +144,7 @@ export function velocityProjectionBefore(base: Formulation, contacts = false): F
 /** A state whose λ has what the projection of the step pushed. */
 const withImpulse = (base: Formulation, z: Blocks, {h}: StepPoint, state: Blocks): Blocks =>
   base.meanForce === true && state.lambda !== undefined
-    ? {...state, lambda: tf.add(state.lambda, tf.div(z.eta, h))}
+    ? {...state, lambda: tf.add(state.lambda, tf.div(z[inProjection.lambda], h))}
     : state;
 
 /** The blocks that a projection adds, their rows for a state at time t, and the state they move. */
@@ -145,31 +161,42 @@ function projectionMoves(
     blocks: {
       ...base,
       carriesNormalJerk: false,
-      unknown: [...base.unknown, 'shift', ...(turned ? ['turn'] : [])],
-      derivatives: {...base.derivatives, shift: 1, turn: 2},
-      multipliers: [...(base.multipliers ?? []), 'eta', ...(turned ? ['zeta'] : [])],
+      unknown: [...base.unknown, inProjection.v, ...(turned ? [inProjection.a] : [])],
+      multipliers: [...(base.multipliers ?? []), inProjection.lambda, ...(turned ? [inProjection.reaction] : [])],
     },
     rows: (z, at, {q, v, a, lambda}, t) => {
       const constraints = constraintsOf(at);
-      const end = {q, v: tf.add(v, z.shift), t};
+      const end = {q, v: tf.add(v, z[inProjection.v]), t};
       const scale = rowScale(at, at.h, 1);
       const soft = tf.mul(at.regularization, tf.div(scale.give, tf.square(at.h)));
       const closed = contacts ? constraints.closed({q, v, t}, lambda, scale) : undefined;
       const rows = {
-        shift: tf.sub(at.mass(q, z.shift), constraints.reaction(end, z.eta, forces.rigidPositions)),
-        eta: tf.add(constraints.velocities(end, z.eta, false, closed), tf.mul(soft, z.eta)),
+        [inProjection.v]: tf.sub(
+          at.mass(q, z[inProjection.v]),
+          constraints.reaction(end, z[inProjection.lambda], forces.rigidPositions),
+        ),
+        [inProjection.lambda]: tf.add(
+          constraints.velocities(end, z[inProjection.lambda], false, closed),
+          tf.mul(soft, z[inProjection.lambda]),
+        ),
       };
       if (!turned || closed === undefined) return rows;
       return {
         ...rows,
-        turn: tf.sub(at.mass(q, z.turn), constraints.reaction(end, z.zeta, forces.rigidPositions)),
-        zeta: tf.add(constraints.accelerations(end, tf.add(a, z.turn), z.zeta, closed), tf.mul(soft, z.zeta)),
+        [inProjection.a]: tf.sub(
+          at.mass(q, z[inProjection.a]),
+          constraints.reaction(end, z[inProjection.reaction], forces.rigidPositions),
+        ),
+        [inProjection.reaction]: tf.add(
+          constraints.accelerations(end, tf.add(a, z[inProjection.a]), z[inProjection.reaction], closed),
+          tf.mul(soft, z[inProjection.reaction]),
+        ),
       };
     },
     moved: (z, at, state) => ({
       ...state,
-      v: tf.add(state.v, z.shift),
-      ...(turned ? {a: tf.add(state.a, z.turn), ...base.turned?.(state, z.turn, at)} : {}),
+      v: tf.add(state.v, z[inProjection.v]),
+      ...(turned ? {a: tf.add(state.a, z[inProjection.a]), ...base.turned?.(state, z[inProjection.a], at)} : {}),
     }),
   };
 }

@@ -22,8 +22,8 @@ import {identity, solved, times} from './small-matrix.js';
 import type {Tableau} from './tableau.js';
 import {implicitStages, isExplicit, isLowerTriangular, sum, twice} from './tableau.js';
 
-/** Names of blocks, one for each stage: a1, a2, … */
-export const stageName = (block: string, i: number): string => `${block}${i + 1}`;
+/** Names of blocks, one for each stage, as messages say them. */
+export const stageName = (block: string, i: number): string => `${block} in stage ${i + 1}`;
 export const stageNames = (block: string, stages: readonly number[]): string[] => stages.map(i => stageName(block, i));
 
 /** hK = inverse·Z − start·hk₀ of the implicit stages, k₀ the slope of an explicit first one. */
@@ -55,12 +55,11 @@ export function firstOrder(tableau: Tableau): Formulation {
   const {a, c} = tableau;
   const {inverse, start} = stageSlopes(tableau);
   const gains = tableau.gains ?? c.map((_, i) => (i === c.length - 1 ? 1 : 0));
-  const increment = (z: Blocks, i: number): tf.Tensor => z[stageName('gain', i)];
+  const increment = (z: Blocks, i: number): tf.Tensor => z[stageName('y', i)];
   // Rows of a diagonally implicit method begin with zᵢ itself.
   const scale = stages.map(i => (isLowerTriangular(tableau) ? a[i][i] : 1));
   return {
-    unknown: stageNames('gain', stages),
-    derivatives: {gain: 0},
+    unknown: stageNames('y', stages),
     sequential: isSinglyDiagonal(tableau),
     effects: {y: 0},
     masses: isLowerTriangular(tableau) || gains[gains.length - 1] === 1 ? 2 : 0,
@@ -87,7 +86,7 @@ export function firstOrder(tableau: Tableau): Formulation {
           const gain = mass(y, own === 1 ? increment(z, i) : tf.mul(increment(z, i), own), when);
           const linear = others.length === 0 ? gain : tf.add(tf.addN(others), gain);
           const slope = rightHandSide({y}, when).y;
-          return [stageName('gain', i), tf.sub(linear, tf.mul(tf.mul(h, scale[k]), slope))];
+          return [stageName('y', i), tf.sub(linear, tf.mul(tf.mul(h, scale[k]), slope))];
         }),
       );
     },

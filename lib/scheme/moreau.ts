@@ -7,8 +7,17 @@ import * as tf from '@tensorflow/tfjs';
 import {oneOf, refuseUnknownOptions} from '../checks.js';
 import type {ImpactStep} from '../system/constraints.js';
 import type {Blocks} from '../system/equations.js';
+import {impactBlocks} from '../system/contact-laws.js';
 import {constraintsOf, instantBalance, rowScale} from './constrained.js';
 import type {Formulation, Scheme, StepPoint} from './scheme.js';
+
+/** The unknown's blocks beside v, a and λ, by short names in equations. */
+const entries = Object.entries(impactBlocks);
+const short = (z: Blocks): Blocks => ({...z, ...Object.fromEntries(entries.map(([name, block]) => [name, z[block]]))});
+const named = (rows: Blocks): Blocks =>
+  Object.fromEntries(
+    Object.entries(rows).map(([name, row]) => [entries.find(([one]) => one === name)?.[1] ?? name, row]),
+  );
 
 /** The end of a step; q⁺ = q + h w. */
 const end = ({v, mean}: Blocks, {x, t, h, moved}: StepPoint) => ({q: moved(x.q, tf.mul(h, mean)), v, t: tf.add(t, h)});
@@ -59,17 +68,16 @@ const impacts = (z: Blocks, at: StepPoint, a: tf.Tensor): Blocks => {
 
 /** By Moreau's law of impact. */
 const constrained: Formulation = {
-  unknown: ['v', 'mean'],
-  multipliers: ['lambda', 'pi'],
-  derivatives: {mean: 1},
+  unknown: ['v', impactBlocks.mean],
+  multipliers: ['lambda', impactBlocks.pi],
   moves: true,
-  residual: (z, at) => impacts(z, at, at.acceleration(at.x.q, at.x.v, at.t)),
-  update: (z, at) => ({q: end(z, at).q, v: z.v, lambda: z.lambda}),
-  guess: ({x}) => ({z: {mean: x.v}}),
+  residual: (z, at) => named(impacts(short(z), at, at.acceleration(at.x.q, at.x.v, at.t))),
+  update: (z, at) => ({q: end(short(z), at).q, v: z.v, lambda: z.lambda}),
+  guess: ({x}) => ({z: {[impactBlocks.mean]: x.v}}),
   contactLaws: (z, at) =>
     constraintsOf(at).laws(
-      impactStep(z, at, at.acceleration(at.x.q, at.x.v, at.t)),
-      {lambda: z.lambda, pi: z.pi},
+      impactStep(short(z), at, at.acceleration(at.x.q, at.x.v, at.t)),
+      {lambda: z.lambda, pi: z[impactBlocks.pi]},
       rowScale(at, at.h, 1),
     ),
 };
@@ -77,10 +85,9 @@ const constrained: Formulation = {
 /** By Poisson's: the velocity at the end of compression, and the impulses that lead to it, are found with the step. */
 const inTwoPhases: Formulation = {
   ...constrained,
-  unknown: ['v', 'mean', 'compressed'],
-  multipliers: ['lambda', 'pi', 'compression'],
-  derivatives: {mean: 1, compressed: 1},
-  guess: ({x}) => ({z: {mean: x.v, compressed: x.v}}),
+  unknown: ['v', impactBlocks.mean, impactBlocks.compressed],
+  multipliers: ['lambda', impactBlocks.pi, impactBlocks.compression],
+  guess: ({x}) => ({z: {[impactBlocks.mean]: x.v, [impactBlocks.compressed]: x.v}}),
   contactLaws: undefined,
 };
 
@@ -89,10 +96,10 @@ const withJoints = (base: Formulation): Formulation => ({
   ...base,
   contactLaws: undefined,
   unknown: [...base.unknown, 'a'],
-  multipliers: [...(base.multipliers ?? []), 'bond'],
+  multipliers: [...(base.multipliers ?? []), impactBlocks.bond],
   residual: (z, at) => {
-    const bound = instantBalance(at, {q: at.x.q, v: at.x.v, t: at.t}, z.a, z.bond);
-    return {...impacts(z, at, z.a), a: bound.a, bond: bound.lambda};
+    const bound = instantBalance(at, {q: at.x.q, v: at.x.v, t: at.t}, z.a, z[impactBlocks.bond]);
+    return named({...impacts(short(z), at, z.a), a: bound.a, bond: bound.lambda});
   },
 });
 

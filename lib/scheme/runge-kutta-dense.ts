@@ -78,7 +78,7 @@ function stageRates(tableau: Tableau, z: Blocks, at: StepPoint): Blocks[] {
   if (at.kind === 'ode') {
     const {inverse} = stageSlopes(tableau);
     return inverse.map(row => ({
-      y: tf.div(tf.addN(row.map((weight, j) => tf.mul(z[stageName('gain', j)], weight))), at.h),
+      y: tf.div(tf.addN(row.map((weight, j) => tf.mul(z[stageName('y', j)], weight))), at.h),
     }));
   }
   const acceleration = accelerationsOf(tableau, z, at);

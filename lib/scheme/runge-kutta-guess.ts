@@ -27,13 +27,13 @@ export function predictIncrement(tableau: Tableau): NonNullable<Formulation['pre
   return (k, z, {x, t, h, rate, withMass}) => {
     const i = stages[k];
     const same = stages.find(j => j < i && c[j] === c[i]);
-    if (same !== undefined) return z[stageName('gain', same)];
+    if (same !== undefined) return z[stageName('y', same)];
     const before = placesBefore(tableau, i).filter(j => c[j] !== 0);
     if (withMass) return throughIncrements(before, i, z, tableau) ?? tf.zerosLike(x.y);
     // In p(θ)/θ, of which the slope is the value at 0.
     const nodes = [0, ...before.map(j => c[j])];
     const weights = nodes.map((_, j) => lagrange(nodes, j, c[i]) * c[i]);
-    const terms = before.map((j, l) => tf.mul(z[stageName('gain', j)], weights[l + 1] / c[j]));
+    const terms = before.map((j, l) => tf.mul(z[stageName('y', j)], weights[l + 1] / c[j]));
     return sumOf([tf.mul(tf.mul(h, weights[0]), rate({y: x.y}, t).y), ...terms]);
   };
 }
@@ -41,7 +41,7 @@ export function predictIncrement(tableau: Tableau): NonNullable<Formulation['pre
 /** Where a mass leaves slopes unknown: the polynomial through zero and the increments so far. */
 function throughIncrements(before: readonly number[], i: number, z: Blocks, {c}: Tableau): tf.Tensor | undefined {
   const nodes = [0, ...before.map(j => c[j])];
-  const terms = before.map((j, l) => tf.mul(z[stageName('gain', j)], lagrange(nodes, l + 1, c[i])));
+  const terms = before.map((j, l) => tf.mul(z[stageName('y', j)], lagrange(nodes, l + 1, c[i])));
   return terms.length === 0 ? undefined : sumOf(terms);
 }
 
@@ -77,14 +77,14 @@ export function extrapolateIncrements(
   const value = (last: Blocks, theta: tf.Tensor): tf.Tensor =>
     sumOf(
       weights.flatMap((coefficients, i) =>
-        coefficients === undefined ? [] : [tf.mul(last[stageName('gain', i)], polynomial(theta, coefficients))],
+        coefficients === undefined ? [] : [tf.mul(last[stageName('y', i)], polynomial(theta, coefficients))],
       ),
     );
   return (last, ahead, ratio) => {
     const start = value(last, ahead);
     return Object.fromEntries(
       implicitStages(tableau).map(i => [
-        stageName('gain', i),
+        stageName('y', i),
         tf.sub(value(last, tf.add(ahead, tf.mul(ratio, tableau.c[i]))), start),
       ]),
     );

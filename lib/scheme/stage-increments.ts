@@ -17,7 +17,7 @@ export interface Increments {
 }
 
 export function stageIncrements(tableau: Tableau, z: Blocks, at: StepPoint): Increments {
-  if (at.kind === 'ode') return {blocks: ['y'], of: (_, i) => z[stageName('gain', i)]};
+  if (at.kind === 'ode') return {blocks: ['y'], of: (_, i) => z[stageName('y', i)]};
   const {a, c} = tableau;
   const {x, h} = at;
   const acceleration = accelerationsOf(tableau, z, at);

@@ -21,8 +21,12 @@ import {constraintsOf, instantBalance, onto, projected, rowScale} from './constr
 import {unknownRank} from './unknown-rank.js';
 import type {Ahead, Formulation, StepPoint} from './scheme.js';
 
-/** A block of the first step on trial, among the unknowns of the start. */
-const ahead = (name: string): string => `${name}Ahead`;
+/** A block of the first step on trial, among the unknowns of the start. All of these have the names that messages give them. */
+const ahead = (name: string): string => `the first step's ${name}`;
+const jerk = 'the initial jerk';
+const jerkRate = "the initial lambda'";
+const normalJerk = 'the initial jerk of the constraints';
+const toNormal = 'lambda of the initial jerk';
 
 const named = (
   names: readonly string[],
@@ -50,7 +54,7 @@ export function startOfRun(formulation: Formulation, held: boolean, withMass: bo
     ...(settled ? ['y'] : []),
     ...(held ? ['a'] : []),
     ...jerks,
-    ...(across ? ['normal'] : []),
+    ...(across ? [normalJerk] : []),
     ...(startsAhead ? formulation.unknown.map(ahead) : []),
   ];
   const multipliers = !held
@@ -59,7 +63,7 @@ export function startOfRun(formulation: Formulation, held: boolean, withMass: bo
         ...(moved ? projected.multipliers : []),
         'lambda',
         ...jerks.map((_, i) => passes[i].lambdaRate),
-        ...(across ? ['toNormal'] : []),
+        ...(across ? [toNormal] : []),
         ...(startsAhead ? (formulation.multipliers ?? []).map(ahead) : []),
       ];
   /** The step's point at the start, from the start's unknown. */
@@ -70,8 +74,8 @@ export function startOfRun(formulation: Formulation, held: boolean, withMass: bo
   });
   const seen = (z: Blocks, {x}: StepPoint): Ahead => ({
     first: named(trial, z, ahead, own),
-    jerk: z.jerk,
-    normalJerk: () => (across ? z.normal : tf.zerosLike(x.v)),
+    jerk: z[jerks[jerks.length - 1]],
+    normalJerk: () => (across ? z[normalJerk] : tf.zerosLike(x.v)),
   });
   /** The state that the run begins with. */
   const begun = (z: Blocks, at: StepPoint): Blocks => {
@@ -82,7 +86,10 @@ export function startOfRun(formulation: Formulation, held: boolean, withMass: bo
   if (unknown.length === 0) return {unknown, update};
   return {
     unknown,
-    derivatives: {...formulation.derivatives, jerk: 3, normal: 3},
+    derivatives: {
+      ...formulation.derivatives,
+      ...Object.fromEntries([...jerks.slice(-1), normalJerk].map(name => [name, 3])),
+    },
     multipliers,
     update,
     residual: (z, at) => {
@@ -90,7 +97,7 @@ export function startOfRun(formulation: Formulation, held: boolean, withMass: bo
       return {
         ...(held ? instantBalance(at, {...here.x, t: at.t} as unknown as Place, z.a, z.lambda) : {}),
         ...(carriesJerk === undefined ? {} : jerkRows(z, here, held, passes)),
-        ...(across ? normalPart(here, z) : {}),
+        ...(across ? normalPart(here, z, jerks[jerks.length - 1]) : {}),
         ...(settled ? {y: algebraicRows(z.y, at)} : {}),
         ...(moved ? onto(z, {q: at.x.q, v: at.x.v, t: at.t}, at) : {}),
         ...(startsAhead
@@ -125,10 +132,10 @@ interface Pass {
 }
 
 /** x'' = J x', and J F² x'. */
-const exact: readonly Pass[] = [{jerk: 'jerk', lambdaRate: 'lambdaRate', implicit: false}];
+const exact: readonly Pass[] = [{jerk, lambdaRate: jerkRate, implicit: false}];
 const filter: readonly Pass[] = [
-  {jerk: 'jerkOnce', lambdaRate: 'lambdaRateOnce', implicit: true},
-  {jerk: 'jerk', lambdaRate: 'lambdaRate', implicit: true},
+  {jerk, lambdaRate: jerkRate, implicit: true},
+  {jerk: `${jerk}, filtered`, lambdaRate: `${jerkRate}, filtered`, implicit: true},
 ];
 
 /**
@@ -177,7 +184,8 @@ function jerkRows(z: Blocks, at: StepPoint, held: boolean, passes: readonly Pass
 }
 
 /** M w = Gᵀη with G w = G a': the part of the jerk that the constraints ask for. φ' is affine in v, so G is seen in differences of it. */
-function normalPart(at: StepPoint, {normal, jerk, toNormal}: Blocks): Blocks {
+function normalPart(at: StepPoint, z: Blocks, whole: string): Blocks {
+  const [normal, multiplier] = [z[normalJerk], z[toNormal]];
   const {
     x: {q},
     t,
@@ -185,17 +193,17 @@ function normalPart(at: StepPoint, {normal, jerk, toNormal}: Blocks): Blocks {
   const constraints = constraintsOf(at);
   const rate = (v: tf.Tensor, idle: tf.Tensor): tf.Tensor => constraints.velocities({q, v, t}, idle, false);
   const {give} = rowScale(at, at.h, 1);
-  const soft = tf.mul(tf.mul(at.regularization, tf.div(give, tf.square(at.h))), toNormal);
+  const soft = tf.mul(tf.mul(at.regularization, tf.div(give, tf.square(at.h))), multiplier);
   const {changes} = constraints;
   const rows =
     changes === undefined
-      ? [rate(normal, toNormal), tf.neg(rate(jerk, tf.zerosLike(toNormal)))]
-      : [changes({q, v: at.x.v, t}, tf.sub(normal, jerk), toNormal)];
+      ? [rate(normal, multiplier), tf.neg(rate(z[whole], tf.zerosLike(multiplier)))]
+      : [changes({q, v: at.x.v, t}, tf.sub(normal, z[whole]), multiplier)];
   return {
-    normal: tf.sub(
+    [normalJerk]: tf.sub(
       at.mass(q, normal),
-      constraints.reaction({q, v: changes === undefined ? normal : at.x.v, t}, toNormal, forces.heldPositions),
+      constraints.reaction({q, v: changes === undefined ? normal : at.x.v, t}, multiplier, forces.heldPositions),
     ),
-    toNormal: tf.addN([...rows, soft]),
+    [toNormal]: tf.addN([...rows, soft]),
   };
 }

@@ -131,7 +131,7 @@ export interface RunSettings<P = Params, Z extends string = never> {
    * `onProgress`, because nothing else runs meanwhile; worker threads check it before each step.
    */
   readonly signal?: AbortSignal;
-  /** Default true. false: a failed run returns its status and the states that it reached. */
+  /** Default true. false: a failed run returns its status, its error and the states that it reached. */
   readonly throw?: boolean;
 }
 

@@ -38,8 +38,8 @@ import type {AnyTrajectory, Trajectory} from './trajectory.js';
  * in the system's unit of time. Inside tf.grad, tf.variableGrads or optimizer.minimize the result
  * carries gradients to `initial`, `params` and every captured variable, through every implicit step.
  *
- * @throws ShapeError, TraceError, OptionError, InconsistentStateError, SingularMatrixError if the model
- *   or the options cannot be run; NewtonError if a step fails (unless `throw: false`); AbortError
+ * @throws ShapeError, TraceError, OptionError if the model or the options cannot be run; unless `throw: false`,
+ *   InconsistentStateError, SingularMatrixError and NewtonError if the start or a step fails; AbortError
  */
 export const simulate: Simulate = /* @__PURE__ */ Object.assign(
   (system: System, initial: Initial, options: SimulateOptions): AnyTrajectory =>
@@ -83,8 +83,8 @@ export interface Simulate {
    * in the system's unit of time. Inside tf.grad, tf.variableGrads or optimizer.minimize the result
    * carries gradients to `initial`, `params` and every captured variable, through every implicit step.
    *
-   * @throws ShapeError, TraceError, OptionError, InconsistentStateError, SingularMatrixError if the model
-   *   or the options cannot be run; NewtonError if a step fails (unless `throw: false`); AbortError
+   * @throws ShapeError, TraceError, OptionError if the model or the options cannot be run; unless `throw: false`,
+   *   InconsistentStateError, SingularMatrixError and NewtonError if the start or a step fails; AbortError
    */
   <S extends AnySystem>(
     system: S,

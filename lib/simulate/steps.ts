@@ -2,6 +2,7 @@
 import {turned} from '../step/clock.js';
 import {CompiledStep} from '../step/compiled.js';
 import type {System} from '../step/formulation.js';
+import {FailedStart, started} from '../integrate/failure.js';
 import {HistoryLoop} from '../integrate/history/loop.js';
 import {observedValues} from './observed.js';
 import type {SimulateOptions} from './options.js';
@@ -48,15 +49,20 @@ export function* steps(
     compiled: alone(shared),
     start: {...shared.start, compiled: alone(shared.start)},
   };
-  const loop = new HistoryLoop(prepared, plan, undefined);
+  const loop = started(() => new HistoryLoop(prepared, plan, undefined));
+  if (loop instanceof FailedStart) return ended(loop, options);
   for (let more = true; more;) {
     yield* taken(prepared, loop);
     throwIfAborted(signal);
     more = loop.advance();
   }
   yield* taken(prepared, loop);
-  if (loop.error !== undefined && options.throw !== false) throw loop.error;
-  return loop.status;
+  return ended(loop, options);
+}
+
+function ended({status, error}: Pick<HistoryLoop, 'status' | 'error'>, options: SimulateOptions): Status {
+  if (error !== undefined && options.throw !== false) throw error;
+  return status;
 }
 
 function* taken(prepared: Prepared, loop: HistoryLoop): Generator<SavedState, void, undefined> {

@@ -1,5 +1,6 @@
 /** What a run gives: saved states as tensors (float32) and as numbers (double), status and statistics. */
 import * as tf from '@tensorflow/tfjs';
+import type {StiffgradError} from '../errors.js';
 import {OptionError} from '../errors.js';
 import {beyondInputs} from '../system/inputs.js';
 import type {EventRecord} from '../integrate/history/records.js';
@@ -68,6 +69,8 @@ export interface AnyTrajectory {
    */
   values(name: string): Float64Array;
   readonly status: Status;
+  /** Why a run that failed did so, with `throw: false`. */
+  readonly error?: StiffgradError;
   readonly stats: Stats;
   /** The events that happened, in the order of their times. */
   readonly events: readonly EventRecord[];
@@ -167,6 +170,7 @@ class SavedRun implements AnyTrajectory {
   readonly t: tf.Tensor;
   readonly states?: {readonly [name: string]: tf.Tensor};
   readonly status: Status;
+  readonly error?: StiffgradError;
   readonly stats: Stats;
   readonly warnings: readonly string[];
   readonly events: readonly EventRecord[];
@@ -186,6 +190,7 @@ class SavedRun implements AnyTrajectory {
         : Object.fromEntries(Object.entries(tensors).filter(([name]) => !hidden.includes(name))),
     );
     this.status = run.status;
+    if (run.error !== undefined) this.error = run.error;
     this.stats = statsOf(prepared, run);
     const {inputs} = prepared;
     this.warnings = inputs === undefined ? run.warnings : [...run.warnings, ...beyondInputs(inputs, run.times)];
@@ -218,7 +223,12 @@ class SavedRun implements AnyTrajectory {
   get state(): () => RunState {
     return () => {
       if (this.#run.standing === undefined)
-        throw new OptionError('no-state', 'A run on a worker thread does not return its last state: use simulate.');
+        throw new OptionError(
+          'no-state',
+          this.#run.elsewhere === undefined
+            ? 'A run that could not begin has no state: its error says why.'
+            : 'A run on a worker thread does not return its last state: use simulate.',
+        );
       return runState(this.#prepared.traced, this.#run.standing);
     };
   }
@@ -235,6 +245,7 @@ class SavedRun implements AnyTrajectory {
     const {times} = this.#run;
     return {
       status: this.status,
+      ...(this.error === undefined ? {} : {error: this.error.message}),
       saved: times.length,
       from: times[0],
       to: times[times.length - 1],
@@ -262,7 +273,7 @@ class SavedRun implements AnyTrajectory {
     const series = Object.entries(shapes)
       .map(([name, shape]) => `, ${name} [${shape.join(', ')}]`)
       .join('');
-    return `Trajectory: ${status} after ${steps} steps, ${saved} saved from t = ${from} to ${to}${series}${some(events, 'event')}${some(warnings.length, 'warning')}`;
+    return `Trajectory: ${status} after ${steps} steps, ${saved} saved${saved === 0 ? '' : ` from t = ${from} to ${to}`}${series}${some(events, 'event')}${some(warnings.length, 'warning')}`;
   }
 
   /** What console.log shows on Node, Deno and Bun. */
@@ -279,6 +290,8 @@ class SavedRun implements AnyTrajectory {
 /** A trajectory without its numbers, for JSON. */
 export interface TrajectorySummary {
   readonly status: Status;
+  /** Why it failed. */
+  readonly error?: string;
   /** How many states were saved, and the first and the last of their times. */
   readonly saved: number;
   readonly from: number;

@@ -8,6 +8,8 @@ export interface Block {
   readonly shape: Shape;
   readonly offset: number;
   readonly size: number;
+  /** What a scheme carries from step to step, under a name of its own. */
+  readonly carried?: boolean;
   /** It is of multipliers: without a mass and an extent of its own. */
   readonly multiplies?: boolean;
   /** What the user calls each row, where that is not the block's name: of multipliers, their constraints. */
@@ -18,7 +20,7 @@ export interface Block {
   readonly of?: string;
 }
 
-export type Part = Pick<Block, 'name' | 'shape' | 'multiplies' | 'labels' | 'derivative' | 'of'>;
+export type Part = Omit<Block, 'offset' | 'size'>;
 
 export class Layout {
   /** As the user names them. */
@@ -29,8 +31,8 @@ export class Layout {
 
   constructor(parts: readonly Part[]) {
     let offset = 0;
-    this.blocks = parts.map(({name, shape, multiplies, labels, derivative, of}) => {
-      const block = {name, shape: [...shape], offset, size: sizeOf(shape), multiplies, labels, derivative, of};
+    this.blocks = parts.map(part => {
+      const block = {...part, shape: [...part.shape], offset, size: sizeOf(part.shape)};
       offset += block.size;
       return block;
     });
@@ -42,12 +44,21 @@ export class Layout {
     return this.blocks.find(block => block.name === name);
   }
 
-  /** What row i is: 'v[3]', 'q[0, 2]', 'lambda[4] (constraints[1] row 2)'. */
+  /**
+   * What row i is: 'v[3]', 'q[0, 2]', 'lambda[4] (constraints[1] row 2)'; of a block whose name says where it belongs, 'a[3] in stage
+   * 2'; of what a scheme carries for a velocity, 'what the scheme carries for v[3]'.
+   */
   rowName(row: number): string {
     const block = this.blocks.find(({offset, size}) => row >= offset && row < offset + size);
     if (block === undefined) return `row ${row}`;
+    const index = indexText(block.shape, row - block.offset);
+    if (block.carried === true) {
+      const own = this.blocks.find(({name, size}) => (name === 'v' || name === 'y') && size === block.size);
+      return `what the scheme carries${own === undefined ? '' : ` for ${own.name}${index}`}`;
+    }
     const label = block.labels?.[row - block.offset];
-    return `${block.name}${indexText(block.shape, row - block.offset)}${label === undefined ? '' : ` (${label})`}`;
+    const [, quantity, place] = /^(.*?)((?:,| at | in | of | over ).*)?$/.exec(block.name) ?? [];
+    return `${quantity}${index}${place ?? ''}${label === undefined ? '' : ` (${label})`}`;
   }
 }
 

@@ -59,16 +59,7 @@ export function isPlain({functions}: StepGraph): boolean {
 
 export function stepFacts(step: TracedStep): StepFacts {
   const {inputs: _inputs, parameters: _parameters, functions: _functions, state, unknown, ...facts} = step;
-  const parts = ({blocks}: Layout): Part[] =>
-    blocks.map(({name, shape, multiplies, labels, derivative, of}) => ({
-      name,
-      shape,
-      multiplies,
-      labels,
-      derivative,
-      of,
-    }));
-  return {...facts, state: parts(state), unknown: parts(unknown)};
+  return {...facts, state: state.blocks, unknown: unknown.blocks};
 }
 
 export function stepOf(graph: StepGraph, {state, unknown, ...facts}: StepFacts): TracedStep {

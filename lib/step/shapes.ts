@@ -32,10 +32,11 @@ export function carriedParts(
   {name, shape, derivative}: Pick<Part, 'name' | 'shape' | 'derivative'>,
 ): Part[] {
   const {velocity} = shapesOf([{name: 'q', shape: []}, v ?? {name: 'v', shape: []}, ...states], {});
-  if (states.length === 0 || formulation.whole === true || !sameShape(shape, velocity))
-    return [{name, shape, derivative}];
+  // Accelerations are shown.
+  const part = {name, shape, derivative, carried: name !== 'a'};
+  if (states.length === 0 || formulation.whole === true || !sameShape(shape, velocity)) return [part];
   return [
-    {name, shape: v.shape, of: name, derivative},
-    {name: `${name}.states`, shape: [sizeOf(velocity) - sizeOf(v.shape)], of: name, derivative},
+    {...part, shape: v.shape, of: name},
+    {...part, name: `${name}.states`, shape: [sizeOf(velocity) - sizeOf(v.shape)], of: name, carried: true},
   ];
 }

@@ -184,10 +184,10 @@ export function unknownLayout(subject: Subject, formulation: Formulation): Layou
   ]);
 }
 
-/** @param name of a block, with its stage's number where it has one */
+/** @param name of a block, with its stage or another place where it has one */
 export function derivativeOf({derivatives}: Formulation, name: string): number | undefined {
-  const block = name.replace(/\d+$/, '');
-  return derivatives?.[block] ?? standardDerivatives[block];
+  const block = name.replace(/(?: .*|\d+)$/, '');
+  return derivatives?.[name] ?? derivatives?.[block] ?? standardDerivatives[block];
 }
 
 const standardDerivatives: {readonly [block: string]: number | undefined} = {q: 0, y: 0, v: 1, a: 2};

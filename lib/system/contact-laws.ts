@@ -14,3 +14,12 @@ export const fewestRows = 100;
 
 /** A single contact in space has three rows, and Newton's method on the whole step finds its forces; from more on these are compiled for when it does not. */
 export const fewestTold = 4;
+
+/** Blocks of the unknown of a step with impacts beside v, a and λ, by the names that messages give them. */
+export const impactBlocks = {
+  mean: 'v over the step',
+  pi: 'the impulse of positions',
+  compressed: 'v in compression',
+  compression: 'the impulse of compression',
+  bond: 'the reaction of joints',
+} as const;

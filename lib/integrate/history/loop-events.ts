@@ -340,6 +340,13 @@ export class LoopEvents {
     return smallestStep(Math.max(Math.abs(this.loop.t), this.loop.pace.length));
   }
 
+  /** An event has happened. @param after the state that it made */
+  private told(event: number, rising: boolean, before: Float64Array, after = before): void {
+    const {log, history, t, moment} = this.loop;
+    log.note(t, event, rising, before, after);
+    history.happened.push(moment);
+  }
+
   /** All that happens at the present time: events in the order of their numbers, and those that their jumps bring about. */
   private happen(
     queue: number[],
@@ -348,7 +355,7 @@ export class LoopEvents {
     jumped: number | undefined,
     rising: (event: number) => boolean,
   ): void {
-    const {integrator, log, history} = this.loop;
+    const {integrator, log} = this.loop;
     const {events} = this;
     const fired = new Set(noted);
     const reached = integrator.events(integrator.state, this.loop.t).e;
@@ -360,17 +367,15 @@ export class LoopEvents {
       const {then} = events[event];
       const before = integrator.state.slice();
       if (then === 'record') {
-        log.note(this.loop.t, event, rising(event), before, before);
-        history.happened.push(this.loop.moment);
+        this.told(event, rising(event), before);
         fired.add(event);
         continue;
       }
       if (!(atMoment && event === first)) this.loop.commit(this.instantStep({t: this.loop.t, x: before}), event);
       atMoment = false;
       fired.add(event);
-      history.happened.push(this.loop.moment);
       if (then === 'stop') {
-        log.note(this.loop.t, event, rising(event), before, before);
+        this.told(event, rising(event), before);
         this.loop.status = 'event';
         // A run that goes on from here is past it.
         break;
@@ -379,7 +384,7 @@ export class LoopEvents {
       ratesBefore.set(event, this.rates[event]);
       const turned = new Set(events.flatMap((other, j) => (fired.has(j) && !leaves(other, this.rates[j]) ? [j] : [])));
       this.loop.jump(event, before);
-      log.note(this.loop.t, event, way, before, integrator.state);
+      this.told(event, way, before, integrator.state);
       this.loop.error = log.chatters(event, this.loop.t, this.loop.dt);
       if (this.loop.error !== undefined) {
         this.loop.status = 'step-too-small';

@@ -8,7 +8,7 @@ import type {StiffgradError} from '../../errors.js';
 import {turned} from '../../step/clock.js';
 import type {PlannedEvent} from './plan.js';
 import {stopsOf} from './plan.js';
-import {historyFailure} from '../failure.js';
+import {FailedStart, historyFailure, started} from '../failure.js';
 import type {Loop, LoopResult} from '../loop.js';
 import type {Companion, Keeping} from '../path.js';
 import type {Runnable} from '../runnable.js';
@@ -208,8 +208,16 @@ export class HistoryLoop implements Loop, EventfulLoop {
     };
   }
 
-  /** One more step, and the events in it; false where the run is over. */
   advance(): boolean {
+    const further = started(() => this.step());
+    if (!(further instanceof FailedStart)) return further;
+    ({status: this.status, error: this.error} = further);
+    this.saver.flush();
+    return false;
+  }
+
+  /** One more step, and the events in it; false where the run is over. */
+  private step(): boolean {
     const {pace, t} = this;
     // Without a gradient to come, little is kept of the way.
     if (this.keeping === undefined && this.count > longestHistory) this.history.forget();

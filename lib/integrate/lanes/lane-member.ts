@@ -3,7 +3,7 @@ import {StepRecord} from '../../adjoint/record.js';
 import type {StiffgradError} from '../../errors.js';
 import type {Counters, Status} from '../counters.js';
 import {noCounts} from '../counters.js';
-import {failedStep, historyFailure} from '../failure.js';
+import {FailedStart, failedStep, historyFailure} from '../failure.js';
 import {errorShare} from '../history/error-estimate.js';
 import {evaluationsOfFirst} from '../history/first-step.js';
 import type {Pace, Proposal} from '../history/pace.js';
@@ -40,14 +40,15 @@ export class LaneMember {
   private readonly stiff: StiffnessWatch;
   private readonly plan: Plan;
   private over = false;
+  private readonly begins: boolean;
 
   /**
-   * @param start the whole state that the run begins with
+   * @param start the whole state that the run begins with, if it can
    * @param first length of the first of adaptive steps
    */
   constructor(
     readonly prepared: Runnable,
-    readonly start: Float64Array,
+    start: Float64Array | FailedStart,
     first: number,
   ) {
     const {
@@ -71,6 +72,12 @@ export class LaneMember {
             plan.breaks?.stops ?? none,
           );
     this.saver = new LaneSaver(plan.saving, traced.state.size);
+    this.begins = !(start instanceof FailedStart);
+    if (start instanceof FailedStart) {
+      ({status: this.status, error: this.error} = start);
+      this.over = true;
+      return;
+    }
     this.saver.start(this.t, start);
     const {start: atStart, update} = prepared.start.traced.evaluations;
     const isSought = plan.control.kind === 'adaptive' && plan.control.first === 'auto';
@@ -137,14 +144,16 @@ export class LaneMember {
       completed: this.taken,
       start: begun,
       redundancy: prepared.redundancy,
-      standing: {
-        t,
-        x: state,
-        settled: [],
-        jumped: [],
-        pace: pace instanceof AdaptivePace ? pace.memory : undefined,
-        grid: pace instanceof GridPace ? pace.placeAt(t) : undefined,
-      },
+      standing: this.begins
+        ? {
+            t,
+            x: state,
+            settled: [],
+            jumped: [],
+            pace: pace instanceof AdaptivePace ? pace.memory : undefined,
+            grid: pace instanceof GridPace ? pace.placeAt(t) : undefined,
+          }
+        : undefined,
     };
   }
 

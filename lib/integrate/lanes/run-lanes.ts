@@ -14,6 +14,7 @@ import {auto} from '../../linear/index.js';
 import {firstStep} from '../history/first-step.js';
 import type {LaneWays} from '../../adjoint/pull-lanes.js';
 import {noCounts} from '../counters.js';
+import {FailedStart, started} from '../failure.js';
 import type {Run} from '../path.js';
 import type {Runnable} from '../runnable.js';
 import {startRun} from '../start.js';
@@ -119,21 +120,27 @@ class LaneLoop {
     loadParameters(forward, values);
     this.dense?.load(values);
     const starts = this.starts(from, to, values.parameterValues);
+    const usual = starts.find(start => !(start instanceof FailedStart)) as Float64Array | undefined;
     let next = from;
     const order = rows.map((): number[] => []);
     const begin = (l: number): void => {
       const i = next++;
-      const prepared = members[i];
-      active[l] = new LaneMember(prepared, starts[i - from], firstLength(prepared, starts[i - from]));
+      const [prepared, start] = [members[i], starts[i - from]];
       current[l] = i;
       order[l].push(i);
-      rows[l].x.set(starts[i - from]);
+      if (start instanceof FailedStart) {
+        active[l] = new LaneMember(prepared, start, prepared.h0);
+        this.idle(l, usual);
+        return;
+      }
+      active[l] = new LaneMember(prepared, start, firstLength(prepared, start));
+      rows[l].x.set(start);
     };
     const wanted = rows.map((): number[] => []);
     const good: number[] = [];
     for (let l = 0; l < lanes; l++) {
       if (next < to) begin(l);
-      else this.idle(l);
+      else this.idle(l, usual);
     }
     const {update, record} = this;
     const first = record?.count ?? 0;
@@ -213,20 +220,20 @@ class LaneLoop {
     x.set(before);
   }
 
-  /** A lane without a member stands where the first one began. */
-  private idle(l: number): void {
+  /** A lane without a member that runs stands where one began that does. */
+  private idle(l: number, usual: Float64Array | undefined): void {
     const {rows, t, active} = this;
-    rows[l].x.set(rows[0].x);
+    if (usual !== undefined) rows[l].x.set(usual);
     t[l] = active[0].t;
   }
 
   /** The whole states that members from..to−1 begin with. */
-  private starts(from: number, to: number, parameterValues: readonly Float64Array[]): Float64Array[] {
+  private starts(from: number, to: number, parameterValues: readonly Float64Array[]): (Float64Array | FailedStart)[] {
     const {step, members} = this;
     const {start, lanes} = step;
-    const own = (member: number): Float64Array => {
+    const own = (member: number): Float64Array | FailedStart => {
       try {
-        return startRun(members[member], noCounts()).x;
+        return started(() => startRun(members[member], noCounts()).x);
       } catch (error) {
         throw this.inMember(error, member);
       }
@@ -238,7 +245,7 @@ class LaneLoop {
     const x = laneViews(executable.buffer('x'), lanes);
     const next = laneViews(executable.buffer('next'), lanes);
     const [t, h] = [executable.find('t'), executable.find('h')];
-    const starts: Float64Array[] = [];
+    const starts: (Float64Array | FailedStart)[] = [];
     for (let first = from; first < to; first += lanes) {
       for (let l = 0; l < lanes; l++) {
         const member = members[first + l < to ? first + l : first];
