@@ -268,12 +268,13 @@ describe('the command', function () {
     for (const title of ['Over time', 'Phase portrait', 'Motion', 'Not shown']) expect(page).to.include(title);
   });
 
-  it('takes for a fit all options of identify, constants of params, and refuses what nothing reads', async () => {
-    const damped = mechanics<{k: tf.Tensor; c: tf.Tensor}>({mass: 1, forces: ({q, v, params: {k, c}}) => tf.neg(tf.add(tf.mul(k, q), tf.mul(c, v)))}); // prettier-ignore
-    const model = (options: object): ModelFile =>
-      ({system: damped, initial: {q: 0.1, v: 0}, options: {dt: 0.01, t1: 4, params: {k: 30, c: 0.6}, ...options}, parameters: {k: positive(30)}}) as never; // prettier-ignore
+  const damped = mechanics<{k: tf.Tensor; c: tf.Tensor}>({mass: 1, forces: ({q, v, params: {k, c}}) => tf.neg(tf.add(tf.mul(k, q), tf.mul(c, v)))}); // prettier-ignore
+  const model = (options: object): ModelFile =>
+    ({system: damped, initial: {q: 0.1, v: 0}, options: {dt: 0.01, t1: 4, params: {k: 30, c: 0.6}, ...options}, parameters: {k: positive(30)}}) as never; // prettier-ignore
+  const own = model({residuals: 'independent', scheme: gaussLegendre()});
+
+  it('takes for a fit all options of identify, and constants of params', async () => {
     const table = await readTable(new TextEncoder().encode(filesOf('identify', 'demo', '')['record.csv']));
-    const own = model({residuals: 'independent', scheme: gaussLegendre()});
     checkModel(own, 'The model');
     const found = await identifyParameters(problemOf(own, table) as never);
     const fit = await identifyParameters({
@@ -287,6 +288,9 @@ describe('the command', function () {
     });
     expect(JSON.stringify(found.estimate)).to.equal(JSON.stringify({c: 0.6, k: fit.estimate.k}));
     expect((found.standardError as {k: number}).k).to.equal(fit.standardError.k);
+  });
+
+  it('refuses options that neither a run nor a fit reads; each ignores those of the other', () => {
     for (const [option, nearest] of [
       ['noize', 'noise'],
       ['t_1', 't1'],
@@ -373,7 +377,7 @@ describe('the command', function () {
     expect(filesOf('identify', 'demo', '')['package.json']).not.to.include('run.html');
   });
 
-  it('has a page in its template that shows the angle and its derivative', async () => {
+  slow('has a page in its template that shows the angle and its derivative', async () => {
     const {outputFiles} = await build({
       stdin: {contents: filesOf('page', 'demo', '')['main.js'], resolveDir: root, loader: 'js'},
       alias: Object.fromEntries(

@@ -112,7 +112,7 @@ for (const {name: engine} of doubleEngines) {
       expect(steps[1]).to.be.below(steps[0] / 2);
       expect(steps[2]).to.be.below(steps[1] + 1);
       expect(steps[2]).to.be.below(6);
-      expect(perSolve(100, 1e-3, krylov)).to.be.below(2 * perSolve(10, 1e-3, krylov));
+      expect(steps[1]).to.be.below(2 * perSolve(10, 1e-3, krylov));
       expect(perSolve(100, 1e-2, inexact)).to.be.below(0.6 * steps[0]);
     });
 

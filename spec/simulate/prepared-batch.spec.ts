@@ -125,16 +125,19 @@ describe('batch.prepare', () => {
     compare(system, {...options, scheme: dopri5(), control: first}, members, 'y', 1e-9);
   });
 
+  const pulse = ode<Rate>(({y, t, params: {rate}}) =>
+    tf.sub(tf.mul(tf.exp(tf.neg(tf.square(tf.mul(rate, tf.sub(t, 1))))), 3), y),
+  );
+  const rates = [1, 60, 5, 200].map((rate, i) => ({initial: {y: [1]}, params: {rate}, t1: 2 - 0.1 * i}));
+  const control = adaptive({rtol: 1e-7, atol: 1e-9});
+  const pulses = {scheme: tsit5(), dt: 0.3, t1: 2, params: {rate: 1}, control};
+
   it('members whose steps are refused do not hold up the others', () => {
-    const pulse = ode<Rate>(({y, t, params: {rate}}) =>
-      tf.sub(tf.mul(tf.exp(tf.neg(tf.square(tf.mul(rate, tf.sub(t, 1))))), 3), y),
-    );
-    const rates = [1, 60, 5, 200].map((rate, i) => ({initial: {y: [1]}, params: {rate}, t1: 2 - 0.1 * i}));
-    const control = adaptive({rtol: 1e-7, atol: 1e-9});
-    compare(pulse, {scheme: tsit5(), dt: 0.3, t1: 2, params: {rate: 1}, control, saveAt: 'all'}, rates, 'y', 1e-9);
-    const runs = batch
-      .prepare(pulse, {y: [1]}, {scheme: tsit5(), dt: 0.3, t1: 2, params: {rate: 1}, control})
-      .run(rates);
+    compare(pulse, {...pulses, saveAt: 'all'}, rates, 'y', 1e-9);
+  });
+
+  it('members refuse steps of their own', () => {
+    const runs = batch.prepare(pulse, {y: [1]}, pulses).run(rates);
     expect(runs.map(({stats}) => stats.rejectedSteps > 0)).to.include(true);
     expect(new Set(runs.map(({stats}) => stats.steps)).size).to.equal(4);
   });

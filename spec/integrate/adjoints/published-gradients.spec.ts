@@ -89,9 +89,12 @@ describe('published sensitivities', () => {
     });
   }
 
-  it('cvsHessian: the Hessian of G', () => {
-    const loss = ({y}: {y: tf.Tensor}): tf.Tensor => tf.sum(tf.slice(y, [1, 3], [1, 1]));
-    for (const adjoint of [implicitAdjoint(), implicitAdjoint({memory: 1})]) {
+  for (const [title, adjoint] of [
+    ['', implicitAdjoint()],
+    [', in no memory', implicitAdjoint({memory: 1})],
+  ] as const)
+    it(`cvsHessian: the Hessian of G${title}`, () => {
+      const loss = ({y}: {y: tf.Tensor}): tf.Tensor => tf.sum(tf.slice(y, [1, 3], [1, 1]));
       const {
         value,
         gradient: slope,
@@ -110,8 +113,7 @@ describe('published sensitivities', () => {
       printed(H[0][1], '-7.8678e-02');
       printed(H[1][0], '-7.8678e-02');
       printed(H[1][1], '8.9814e-02');
-    }
-  });
+    });
 
   slow("cvsHessian: the error that backsolve makes falls with the scheme's order", () => {
     for (const scheme of [trapezoid(), kvaerno3(), rk4()]) {
@@ -126,16 +128,12 @@ describe('published sensitivities', () => {
     }
   });
 
-  it('cvsHessian: one gradient to the last bit, whatever memory it is given', () => {
-    for (const scheme of [trapezoid(), kvaerno3(), rk4(), gaussLegendre({stages: 2})]) {
+  for (const scheme of [trapezoid(), kvaerno3(), rk4(), gaussLegendre({stages: 2})])
+    it(`cvsHessian: one gradient to the last bit, whatever memory it is given, by ${scheme.name}`, () => {
       const whole = gradient({...fine, scheme});
       for (const memory of [4000, 1000, 300, 1])
-        expect(
-          gradient({...fine, scheme, adjoint: implicitAdjoint({memory})}),
-          `${scheme.name}, ${memory}`,
-        ).to.deep.equal(whole);
-    }
-  });
+        expect(gradient({...fine, scheme, adjoint: implicitAdjoint({memory})}), String(memory)).to.deep.equal(whole);
+    });
 
   /** m x'' + c x' + k x = 0 from (1, 0.5): x and its derivatives by m, c, k, x₀, v₀. */
   const oscillations: readonly (readonly [t: number, x: number, derivatives: readonly number[]])[] = [

@@ -335,8 +335,9 @@ describe('the profile of the likelihood', () => {
         parameters: {p: free([0, 0])},
       },
     ];
-    const alone = await likelihoodProfile(apart, await identify(apart), 'y0', {points: 3});
-    const element = await likelihoodProfile(together, await identify(together), 'p[1]', {points: 3});
+    const [fit, fitTogether] = [await identify(apart), await identify(together)];
+    const alone = await likelihoodProfile(apart, fit, 'y0', {points: 3});
+    const element = await likelihoodProfile(together, fitTogether, 'p[1]', {points: 3});
     expect(element.name).to.equal('p[1]');
     alone.values.forEach((value, i) => {
       expect(element.values[i]).to.be.closeTo(value, 1e-6 * Math.abs(value));
@@ -344,8 +345,8 @@ describe('the profile of the likelihood', () => {
     });
     // ln of a positive parameter is its coordinate, so the steps are the same.
     const [k, logK] = [
-      await likelihoodProfile(apart, await identify(apart), 'k', {points: 3}),
-      await likelihoodProfile(together, await identify(together), 'p[0]', {points: 3}),
+      await likelihoodProfile(apart, fit, 'k', {points: 3}),
+      await likelihoodProfile(together, fitTogether, 'p[0]', {points: 3}),
     ];
     for (const side of [0, 1]) expect(Math.exp(logK.interval[side]) / k.interval[side]).to.be.within(0.9999, 1.0001);
   });
