@@ -11,7 +11,7 @@ const cotangents = (steps: number, share: number): Float64Array =>
 
 describe('the memory of records', () => {
   for (const adjoint of [undefined, unrolledAdjoint()]) {
-    it(`serves the next run; a gradient asked for again is the same to the bit (${adjoint?.name ?? 'implicitAdjoint'})`, () => {
+    it(`serves the next run; a second gradient is the same to the bit (${adjoint?.name ?? 'implicitAdjoint'})`, () => {
       const prepared = simulate.prepare(system, {q: 1, v: 0}, {...options, adjoint});
       const first = prepared.vjp();
       const once = first.pullback({q: cotangents(60, 1)});

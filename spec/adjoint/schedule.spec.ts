@@ -177,7 +177,7 @@ describe('checkpointed gradients', () => {
     );
   });
 
-  it('are the same to the bit where the Jacobian is dear and kept by default; without a gradient it serves many steps', () => {
+  it('are the same to the bit where a dear Jacobian is kept, which serves many steps without a gradient', () => {
     const weights = (rows: number, columns: number): number[][] =>
       Array.from({length: rows}, (_, i) =>
         Array.from({length: columns}, (__, j) => Math.sin(1 + 7 * i + 13 * j) / Math.sqrt(rows)),

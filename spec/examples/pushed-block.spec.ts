@@ -32,7 +32,7 @@ describe('a pushed block', () => {
     expect(byForce / ((far(F + 1e-4) - far(F - 1e-4)) / 2e-4)).to.be.closeTo(1, 0.01);
   });
 
-  it('derivatives through sliding, stopping and resting are those of differences; a block that does not move has none', () => {
+  it('derivatives through sliding, stopping and resting are those of differences; at rest there is none', () => {
     // Not the guess: its block stops at the very end of a step, where a little more force takes one more.
     const values = guess.map(u => 1.03 * u);
     const {gradient} = end(values);

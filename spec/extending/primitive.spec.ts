@@ -138,7 +138,7 @@ describe('a primitive from outside', () => {
     );
   });
 
-  it('takes any number of arguments, of which some have no derivative, and is left out where it is not chosen', () => {
+  it('takes any number of arguments, some without a derivative; left out where it is not chosen', () => {
     // −k(q − c)|q − c|^(p−1) with p fixed: √ has an infinite slope where q = c.
     const power = definePrimitive({
       name: 'power',

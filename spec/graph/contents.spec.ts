@@ -160,7 +160,7 @@ describe('graph: equality by contents', () => {
     expect(difference.op).to.not.equal('broadcast');
   });
 
-  it('a cache of programs answers by contents where texts and hashes agree, and forgets the least recently used', () => {
+  it('a cache of programs compares contents where hashes agree, and drops the least recently used', () => {
     const keyed = (text: string, ...numbers: number[]): ReturnType<typeof programKey> => ({
       text,
       arrays: [Float64Array.from(numbers)],

@@ -159,7 +159,7 @@ describe('graph: late scales', () => {
     expect(countWork([found])).to.equal(5 * n);
   });
 
-  it('leave a product of matrices where that makes fewer numbers, and stay with the operand where it makes more', () => {
+  it('leave a product of matrices where that makes fewer numbers, and stay where it makes more', () => {
     const scaled = (name: string, shape: readonly number[]): {matrix: Node; scaled: Node} => {
       const matrix = input(name, shape);
       return {matrix, scaled: mul(matrix, broadcastTo(h, shape))};

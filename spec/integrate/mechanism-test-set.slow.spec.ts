@@ -134,7 +134,7 @@ function fekete(n: number): {system: ReturnType<typeof mechanics>; q: number[][]
 
 describe('index-3 problems of the Test Set', () => {
   for (const scheme of [radauIIA5(), kvaerno5()]) {
-    it(`Andrews' squeezing mechanism, ${scheme.name}: the reference solution at t = 0.03, from a first step of 1e-8 or shorter`, function () {
+    it(`Andrews' squeezing mechanism, ${scheme.name}: the reference at t = 0.03, from a first step of 1e-8 or less`, function () {
       this.timeout(60000);
       for (const first of [1e-8, 1e-10]) {
         const path = simulate(
@@ -153,7 +153,7 @@ describe('index-3 problems of the Test Set', () => {
   }
 
   for (const scheme of [radauIIA5(), gaussLegendre({stages: 2}), kvaerno5(), generalizedAlpha()]) {
-    it(`Fekete's points, ${scheme.name}: steps of 1e-6 and 1e-8 run, the points stay on the sphere and λ is that of rest`, () => {
+    it(`Fekete's points, ${scheme.name}: steps of 1e-6 and 1e-8 stay on the sphere, with λ of rest`, () => {
       const {system, q} = fekete(6);
       for (const dt of [1e-6, 1e-8]) {
         const path = simulate(system, {q, v: q.map(() => [0, 0, 0])}, {scheme, dt, steps: 20});

@@ -65,7 +65,7 @@ describe('linalg: eigenvalues, singular values, least squares', () => {
         }
       }));
 
-    it('eigh: VΛVᵀ is the symmetric part, V orthonormal, values ascending; batches, equal values and zeros too', () => {
+    it('eigh: VΛVᵀ is the symmetric part, V orthonormal, values ascending; batches, equal values, zeros', () => {
       fc.assert(
         fc.property(batches, orders, fc.constantFrom('any', 'low rank', 'equal'), seeds, (batch, n, kind, seed) =>
           inDouble(() => {
@@ -239,7 +239,7 @@ describe('linalg: eigenvalues, singular values, least squares', () => {
         }
       }));
 
-    it('in single precision each is the exact one rounded once, and what has lost its rank to rounding has lost it', () => {
+    it('in single precision each is the exact one rounded once; rank lost to rounding is lost', () => {
       const before = tf.memory().numTensors;
       tf.tidy(() => {
         expect(

@@ -278,7 +278,7 @@ describe('linear: LU in supernodes', () => {
     expect(analysis.kind).to.equal('sparse');
   });
 
-  it('has the fill of its order, as an elimination without exchanges counts it, and the zeros that blocks may store', () => {
+  it('has the fill of its order, counted by elimination without exchanges, and the zeros of its blocks', () => {
     for (const k of [20, 40]) {
       const {pattern} = advection(k);
       const scalar = sparseLu({ordering: 'symmetric'}).analyze(pattern).nonzeros;

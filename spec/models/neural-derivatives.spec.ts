@@ -83,42 +83,39 @@ describe('neural terms', () => {
     const tolerance = activation === 'elu' ? 1e-6 : 1e-9;
 
     for (const {name, network, dispose} of both(n, 1, activation)) {
-      slow(
-        `neuralPotential, ${name}: force, its Jacobian (the potential's second derivatives), and no work around a loop`,
-        () => {
-          const term = neuralPotential(network);
-          const energy = (x: Float64Array): Float64Array => valueOf(term.energy, {q: x, v});
+      slow(`neuralPotential, ${name}: force, its Jacobian (second derivatives), and no work around a loop`, () => {
+        const term = neuralPotential(network);
+        const energy = (x: Float64Array): Float64Array => valueOf(term.energy, {q: x, v});
+        near(
+          valueOf(term, {q, v}),
+          differences(energy, q).map(([value]) => -value),
+          tolerance,
+          'force',
+        );
+        const hessian = jacobian(term);
+        differences(x => gradientOf(term.energy, {q: x, v}), q).forEach((row, i) =>
           near(
-            valueOf(term, {q, v}),
-            differences(energy, q).map(([value]) => -value),
+            hessian[i],
+            row.map(value => -value),
             tolerance,
-            'force',
-          );
-          const hessian = jacobian(term);
-          differences(x => gradientOf(term.energy, {q: x, v}), q).forEach((row, i) =>
-            near(
-              hessian[i],
-              row.map(value => -value),
-              tolerance,
-              `row ${i}`,
-            ),
-          );
-          hessian.forEach((row, i) => row.forEach((value, j) => expect(value).to.be.closeTo(hessian[j][i], 1e-13)));
-          // ∮ f·dq over a circle, by the trapezoidal rule, which is exact to roundoff for smooth periodic functions.
-          const points = 64;
-          const work =
-            Array.from({length: points}, (_, k) => {
-              const angle = (2 * Math.PI * k) / points;
-              const [x, along] = [
-                Float64Array.of(Math.cos(angle), Math.sin(angle), 0.3),
-                [-Math.sin(angle), Math.cos(angle), 0],
-              ];
-              return valueOf(term, {q: x, v}).reduce((sum, f, i) => sum + f * along[i], 0);
-            }).reduce((sum, one) => sum + one, 0) / points;
-          expect(Math.abs(work)).to.be.below(activation === 'elu' ? 1e-2 : 1e-9);
-          dispose();
-        },
-      );
+            `row ${i}`,
+          ),
+        );
+        hessian.forEach((row, i) => row.forEach((value, j) => expect(value).to.be.closeTo(hessian[j][i], 1e-13)));
+        // ∮ f·dq over a circle, by the trapezoidal rule, which is exact to roundoff for smooth periodic functions.
+        const points = 64;
+        const work =
+          Array.from({length: points}, (_, k) => {
+            const angle = (2 * Math.PI * k) / points;
+            const [x, along] = [
+              Float64Array.of(Math.cos(angle), Math.sin(angle), 0.3),
+              [-Math.sin(angle), Math.cos(angle), 0],
+            ];
+            return valueOf(term, {q: x, v}).reduce((sum, f, i) => sum + f * along[i], 0);
+          }).reduce((sum, one) => sum + one, 0) / points;
+        expect(Math.abs(work)).to.be.below(activation === 'elu' ? 1e-2 : 1e-9);
+        dispose();
+      });
     }
 
     for (const {name, network, dispose} of both(n, n * n, activation)) {

@@ -70,7 +70,7 @@ describe('the price of smoothing', () => {
     }); // prettier-ignore
   });
 
-  slow('contact, μN w/√(w² + w₀²): a stop is w₀² (½ + ln(2v/w₀))/2μg too late, and ∂/∂μ off by as much over μ', () => {
+  slow('contact, μN w/√(w² + w₀²): a stop is w₀² (½ + ln(2v/w₀))/2μg too late, and ∂/∂μ that over μ', () => {
     // A ball that hardly turns slides like a block.
     const [mu, v, mass, stiffness, radius, inertia] = [0.5, 1, 1, 1e6, 0.1, 1e9];
     const sunk = ((mass * g) / stiffness) ** (2 / 3);
@@ -125,7 +125,7 @@ describe('the price of smoothing', () => {
     }
   });
 
-  it('moreau: what sticks does not move, and its derivative by a load is 3·10⁻⁸ h²/m, the softness of derivatives', () => {
+  it('moreau: what sticks does not move; its derivative by a load is the softness, 3·10⁻⁸ h²/m', () => {
     const mass = 2;
     const block = mechanics<{load: tf.Tensor}>({
       mass,

@@ -121,7 +121,7 @@ describe('cone complementarity', () => {
     expect(made.cones.factorizations).to.be.at.most(6);
   });
 
-  it('sweeps alone come to the impulses of ten balls on each other, whose weights they carry, and keep v up', () => {
+  it('sweeps alone find the impulses of ten balls on each other: the weights above, and v up to date', () => {
     const n = 10;
     const touches: Touch[] = Array.from({length: n}, (_, i) => ({ball: i, other: i - 1, normal: [0, 0, 1], apart: 0}));
     const {cones} = balls(Array.from({length: n}, () => [0, 0, -0.1, 0, 0, 0]).flat(), touches, 0.5);

@@ -198,7 +198,7 @@ for (const {name: engine} of doubleEngines) {
       }
     }
 
-    it('projecting before a step is projecting after the one before: the same positions, another last velocity', () => {
+    it('projecting before a step is projecting after the last: the same positions, another last velocity', () => {
       const pendulum = mechanics({mass: 1, forces: gravity, constraints: [rod]});
       for (const scheme of [blendedEuler({alpha: 0.5, beta: 0.5}), implicitEuler(), newmark()]) {
         const [after, before] = (['projection', 'projection-before'] as const).map(stabilization =>

@@ -423,7 +423,7 @@ describe('newton: the iteration', () => {
       expect(z[0]).to.be.closeTo(last - power(last) / slope(before), 1e-14);
     });
 
-    it('end where they are below the tolerance, not where the residual is small beside a steep first Jacobian', () => {
+    it('end below the tolerance, not where the residual is small beside a steep first Jacobian', () => {
       // Beyond 1 the slope is 20: the first step goes from 1.05, where the function is 2, to 0.95.
       const {status, counters} = solve(
         scalar(

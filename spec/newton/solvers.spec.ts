@@ -227,33 +227,30 @@ describe('newton: linear solvers', () => {
       }
     });
 
-    slow(
-      'a derivative that is infinite: the same failure from every solver, and a shorter step where that is asked for',
-      () => {
-        // 1 + √q is finite in 0, its slope is not.
-        const root = mechanics({mass: 1, forces: ({q}) => tf.add(tf.sqrt(q), 1)});
-        const options = {scheme: implicitMidpoint(), dt: 0.05, steps: 1} as const;
-        for (const linear of [...general, ...symmetric, sparseLu(), sparseLdlt()]) {
-          for (const size of [1, 3, 12, 40]) {
-            const path = simulate(
-              root,
-              {q: new Float64Array(size), v: new Float64Array(size)},
-              {...options, throw: false, newton: newton({linear})},
-            );
-            path.dispose();
-            expect(path.status, `${linear.name}, ${size}`).to.equal('not-finite');
-            const halved = simulate(
-              root,
-              {q: new Float64Array(size), v: new Float64Array(size)},
-              {...options, throw: false, newton: newton({linear, onFailure: 'halve'})},
-            );
-            halved.dispose();
-            expect(halved.status, `${linear.name}, ${size}, halved`).to.equal('step-too-small');
-            expect(halved.stats.failures['not-finite'], `${linear.name}, ${size}, halved`).to.equal(11);
-          }
+    slow('an infinite derivative: the same failure from every solver, and a shorter step where asked for', () => {
+      // 1 + √q is finite in 0, its slope is not.
+      const root = mechanics({mass: 1, forces: ({q}) => tf.add(tf.sqrt(q), 1)});
+      const options = {scheme: implicitMidpoint(), dt: 0.05, steps: 1} as const;
+      for (const linear of [...general, ...symmetric, sparseLu(), sparseLdlt()]) {
+        for (const size of [1, 3, 12, 40]) {
+          const path = simulate(
+            root,
+            {q: new Float64Array(size), v: new Float64Array(size)},
+            {...options, throw: false, newton: newton({linear})},
+          );
+          path.dispose();
+          expect(path.status, `${linear.name}, ${size}`).to.equal('not-finite');
+          const halved = simulate(
+            root,
+            {q: new Float64Array(size), v: new Float64Array(size)},
+            {...options, throw: false, newton: newton({linear, onFailure: 'halve'})},
+          );
+          halved.dispose();
+          expect(halved.status, `${linear.name}, ${size}, halved`).to.equal('step-too-small');
+          expect(halved.stats.failures['not-finite'], `${linear.name}, ${size}, halved`).to.equal(11);
         }
-      },
-    );
+      }
+    });
   });
 
   slow('a cloth that buckles in a step far too long: every matrix is factored as symmetric', () => {

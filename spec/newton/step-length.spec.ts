@@ -105,7 +105,7 @@ describe('newton: step length', () => {
       );
     });
 
-    it("accepts on sufficient decrease alone: g(s) ≤ g(0) + 1e-4 s g'(0), and always finds it along a descent", () => {
+    it("accepts on sufficient decrease alone, g(s) ≤ g(0) + 1e-4 s g'(0), and finds it along a descent", () => {
       fc.assert(
         fc.property(residuals, fc.constantFrom(1e-4, 0.1, 0.4), (merit, decrease) => {
           const {length, tried} = choose(backtracking({decrease}), merit);

@@ -233,7 +233,7 @@ describe('very long steps', () => {
     });
   }
 
-  it('theta(θ) damps a decay at infinite stiffness by −(1 − θ)/θ: implicit Euler at once, the trapezoid never', () => {
+  it('theta(θ) damps an infinitely stiff decay by −(1 − θ)/θ: implicit Euler at once, trapezoid never', () => {
     const decay = ode(({y}) => tf.mul(y, -1e8));
     for (const value of [0.5, 0.6, 0.8, 1]) {
       const trajectory = simulate(decay, {y: 1}, {scheme: theta(value), dt: 1, steps: 1, engine: 'interpreter'});

@@ -107,7 +107,7 @@ const steps = ({order: p, mechanics, ode}: Scheme): number => {
 };
 
 describe('orders of convergence', () => {
-  it('every scheme of the face is measured, here, in explicit-orders.spec.ts or, for noise, in simulate/sde.spec.ts', () => {
+  it('every exported scheme is measured, here, in explicit-orders or, for noise, in simulate/sde', () => {
     const measured = new Set(
       [...schemes, face.dopri5(), face.tsit5(), ...stochastic].map(({name}) => name.replace(/\(.*/, '')),
     );

@@ -232,28 +232,25 @@ describe('a batch on worker threads', function () {
     await expectWorking();
   });
 
-  slow(
-    '... where no memory is shared: its threads are ended, others take their places, and other batches go on',
-    async () => {
-      const shared = globalThis.SharedArrayBuffer;
-      const controller = new AbortController();
-      let ended: Promise<unknown>;
-      let beside: Promise<void>;
-      try {
-        (globalThis as {SharedArrayBuffer?: unknown}).SharedArrayBuffer = undefined;
-        ended = batchAsync(spring, starts, {...endless, workers: 2, signal: controller.signal}).catch(
-          (error: unknown) => error,
-        );
-        beside = expectWorking();
-      } finally {
-        globalThis.SharedArrayBuffer = shared;
-      }
-      controller.abort(reason);
-      expect(await ended).to.be.instanceOf(AbortError);
-      await beside;
-      await expectWorking();
-    },
-  );
+  slow('... where no memory is shared: its threads end, others take their places, other batches go on', async () => {
+    const shared = globalThis.SharedArrayBuffer;
+    const controller = new AbortController();
+    let ended: Promise<unknown>;
+    let beside: Promise<void>;
+    try {
+      (globalThis as {SharedArrayBuffer?: unknown}).SharedArrayBuffer = undefined;
+      ended = batchAsync(spring, starts, {...endless, workers: 2, signal: controller.signal}).catch(
+        (error: unknown) => error,
+      );
+      beside = expectWorking();
+    } finally {
+      globalThis.SharedArrayBuffer = shared;
+    }
+    controller.abort(reason);
+    expect(await ended).to.be.instanceOf(AbortError);
+    await beside;
+    await expectWorking();
+  });
 
   it('whose threads do not start is run here, and says so', async () => {
     await batch.end();

@@ -98,49 +98,46 @@ function prepared(chosen: Recipe): {
 }
 
 describe('products with the Hessian', () => {
-  slow(
-    'of random runs are those of differences of gradients, symmetric, with a Taylor remainder of third order',
-    () => {
-      fc.assert(
-        fc.property(recipe, chosen => {
-          const {
-            sample,
-            point,
-            directions: [u, v],
-            weights,
-          } = prepared(chosen);
-          const {
-            value,
-            gradient,
-            products: [hu, hv],
-          } = hessianOf(sample, point, tensorLoss(weights), [u, v]);
-          expect(value).to.be.closeTo(lossOf(evaluate(sample, point), weights), 1e-12 * (1 + Math.abs(value)));
-          const gradientAt = (s: number): Float64Array =>
-            gradientOf(sample, moved(point, s, u), series => cotangentOf(series, weights));
-          // With a gradient to come a step keeps no Jacobian of another: the last bits are others where that is asked for.
-          expect(relative(gradient, gradientAt(0))).to.be.below(1e-11);
+  slow('of random runs are differences of gradients, symmetric, with a Taylor remainder of third order', () => {
+    fc.assert(
+      fc.property(recipe, chosen => {
+        const {
+          sample,
+          point,
+          directions: [u, v],
+          weights,
+        } = prepared(chosen);
+        const {
+          value,
+          gradient,
+          products: [hu, hv],
+        } = hessianOf(sample, point, tensorLoss(weights), [u, v]);
+        expect(value).to.be.closeTo(lossOf(evaluate(sample, point), weights), 1e-12 * (1 + Math.abs(value)));
+        const gradientAt = (s: number): Float64Array =>
+          gradientOf(sample, moved(point, s, u), series => cotangentOf(series, weights));
+        // With a gradient to come a step keeps no Jacobian of another: the last bits are others where that is asked for.
+        expect(relative(gradient, gradientAt(0))).to.be.below(1e-11);
 
-          const scale = norm(hu) + 1e-3 * norm(gradient);
-          const byDifferences = hu.map((_, i) => slope(s => gradientAt(s)[i], apart));
-          expect(norm(difference(hu, byDifferences))).to.be.below(1e-7 * scale);
-          const [uhv, vhu] = [dot(u, hv), dot(v, hu)];
-          expect(Math.abs(uhv - vhu)).to.be.below(1e-10 * (norm(u) * norm(hv) + norm(v) * norm(hu)));
+        const scale = norm(hu) + 1e-3 * norm(gradient);
+        const byDifferences = hu.map((_, i) => slope(s => gradientAt(s)[i], apart));
+        expect(norm(difference(hu, byDifferences))).to.be.below(1e-7 * scale);
+        const [uhv, vhu] = [dot(u, hv), dot(v, hu)];
+        expect(Math.abs(uhv - vhu)).to.be.below(1e-10 * (norm(u) * norm(hv) + norm(v) * norm(hu)));
 
-          const remainder = (s: number): number =>
-            Math.abs(
-              lossOf(evaluate(sample, moved(point, s, u)), weights)
-                - value
-                - s * dot(gradient, u)
-                - ((s * s) / 2) * dot(hu, u),
-            );
-          const [coarse, fine] = [remainder(away), remainder(away / 2)];
-          // Where third derivatives cancel, the remainder falls faster or is rounding.
-          if (fine > 1e-9 * Math.abs(value)) expect(order(coarse, fine)).to.be.above(2.8);
-        }),
-        runs(15, 20240229),
-      );
-    },
-  );
+        const remainder = (s: number): number =>
+          Math.abs(
+            lossOf(evaluate(sample, moved(point, s, u)), weights)
+              - value
+              - s * dot(gradient, u)
+              - ((s * s) / 2) * dot(hu, u),
+          );
+        const [coarse, fine] = [remainder(away), remainder(away / 2)];
+        // Where third derivatives cancel, the remainder falls faster or is rounding.
+        if (fine > 1e-9 * Math.abs(value)) expect(order(coarse, fine)).to.be.above(2.8);
+      }),
+      runs(15, 20240229),
+    );
+  });
 
   /** A pendulum of two masses, stiff rods or soft ones, with everything about it a parameter. */
   const pendulum = (soft: boolean): MechanicalSystem => {

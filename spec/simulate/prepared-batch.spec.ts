@@ -220,7 +220,7 @@ describe('batch.prepare', () => {
     }
   });
 
-  slow('mechanics, implicit schemes, constraints of steps and events: one after another, without another trace', () => {
+  slow('mechanics, implicit schemes, step constraints and events: one after another, in one trace', () => {
     let calls = 0;
     const spring = mechanics<{k: tf.Tensor}>({
       mass: [1, 2],
@@ -248,7 +248,7 @@ describe('batch.prepare', () => {
     expect(calls).to.equal(traced);
   });
 
-  it('times of events have derivatives, in losses and by cotangents, also where members differ in what happens', async () => {
+  it('times of events have derivatives, in losses and by cotangents, also where events differ', async () => {
     const fall = ode<Rate>(({y, params: {rate}}) => tf.neg(tf.mul(rate, y)));
     const crossing = event({when: ({y}: {y: tf.Tensor}) => tf.sub(y, 0.5), then: 'record'});
     const settings = {scheme: tsit5(), dt: 0.05, t1: 2, params: {rate: 1}, events: [crossing], saveAt: 'end'} as never;
@@ -341,7 +341,7 @@ describe('batch.prepare', () => {
     expect([calls, losses]).to.deep.equal(traced);
   });
 
-  it('order five between steps is not that of the step: errors at own times fall as h⁴ of the quartic, or faster', () => {
+  it('order five holds at steps only: errors between them fall as h⁴ of the quartic, or faster', () => {
     const still = ode(({y}) => tf.neg(y));
     const errors = [0.2, 0.1, 0.05].map(dt => {
       const prepared = batch.prepare(still, {y: [1]}, {scheme: tsit5(), dt, t1: 2});
@@ -473,7 +473,7 @@ describe('batch.prepare', () => {
     }
   });
 
-  it('a pullback after another batch, whose members have parameters of their own: encoders of all members count', () => {
+  it('a pullback after another batch, with parameters of each member, counts encoders of all members', () => {
     const falling = ode<Rate>(({y, params: {rate}}) => tf.neg(tf.mul(rate, y)));
     const encoder = ({params: {rate}}: {params: Rate}) => ({y: tf.reshape(tf.mul(rate, 2), [1])});
     const encoded = [0, 1, 2].map(() => ({initial: encoder}));

@@ -184,7 +184,7 @@ describe("precision: 'single'", () => {
   });
 
   describe('times and decisions are double', () => {
-    it('the phase of a drive at a late time: y′ = y sin(ωt), in single runs, in batches, and in what is observed', () => {
+    it('the phase of a drive at a late time, y′ = y sin(ωt), in runs, batches and observations', () => {
       const driven = ode(({y, t}) => tf.mul(y, tf.sin(tf.mul(10, t))));
       const observe = ({t}: {t: tf.Tensor}): tf.Tensor => tf.sin(tf.mul(10, t));
       // Single precision has steps of 1/16 at t = 10⁶: the phase would be off by up to 0.3.
@@ -284,7 +284,7 @@ describe("precision: 'single'", () => {
       Math.max(...slopes.map((slope, i) => Math.abs(ends[9 + i] - 1000 - slope)));
 
     for (const scheme of [rk4(), tsit5(), implicitMidpoint(), kvaerno5(), radauIIA5()])
-      it(`${scheme.name}: a state keeps what a step adds to it, though far less than the rounding of single precision`, () => {
+      it(`${scheme.name}: a state keeps what a step adds, though far below single precision's rounding`, () => {
         const line = ode<{slopes: tf.Tensor}>(({y, params}) => tf.add(tf.mul(y, 0), params.slopes));
         const run = simulate(line, {y: from}, {...steps, scheme});
         run.dispose();

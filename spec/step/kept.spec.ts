@@ -54,7 +54,7 @@ describe('step: what is kept of a step', () => {
     kept.forEach((twice, i) => expect(twice).to.be.closeTo(q[i] + stepper.state[i], 1e-15));
   });
 
-  it('is left by a program that takes the place of the update of an explicit step, which is all of its work', () => {
+  it('is left by a program that replaces the update of an explicit step, which is all of its work', () => {
     const network = mlp({sizes: [2, 16, 2], seed: 1});
     const prepared = prepare(
       ode(({y}) => network.apply(tf.reshape(y, [1, 2]))),
@@ -137,7 +137,7 @@ describe('step: what is kept of a step', () => {
 
   for (const activation of ['softplus', 'tanh', 'sigmoid'] as const) {
     for (const engine of ['interpreter', 'wasm'] as const) {
-      it(`is every layer of a network, from which the gradient is the same to the bit: ${activation}, ${engine}`, () => {
+      it(`is every layer of a network; the gradient is the same to the bit: ${activation}, ${engine}`, () => {
         const [rows, hidden] = [3, 8];
         const network = mlp({sizes: [2, hidden, hidden, 2], activation, seed: 4});
         const y = Array.from({length: rows}, (_, i) => [Math.sin(i), Math.cos(2 * i)]);

@@ -7,7 +7,7 @@ import {chain} from '../../models/index.js';
 describe('step: late factors', () => {
   for (const scheme of [kvaerno3(), kvaerno5()]) {
     // The slope at the start of the step is multiplied by h²k/m = 12000 in the update, whose unknown makes up for what that makes of its rounding.
-    it(`${scheme.name}: a hanging chain comes to rest where the springs carry it, to a few units in the last place`, () => {
+    it(`${scheme.name}: a hanging chain comes to rest where the springs carry it, to a few ulps`, () => {
       const [n, k, m, g] = [6, 6e7, 0.5, 9.81];
       const scalar = (name: string) => (params: {readonly [name: string]: unknown}) => params[name] as tf.Tensor;
       const system = chain({count: n, stiffness: scalar('k'), damping: scalar('c'), mass: scalar('m'), g: scalar('g')});

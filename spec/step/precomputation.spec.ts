@@ -76,7 +76,7 @@ function fill(executable: Executable, seed: number): void {
 }
 
 describe('step: what depends on the beginning alone', () => {
-  it('leaves one force to every residual of the trapezoidal rule, and to a residual of Kværnø’s what its stages take', () => {
+  it('leaves one force a residual to the trapezoidal rule, and to Kværnø’s what its stages take', () => {
     for (const [scheme, own] of [
       [trapezoid(), 1],
       [trapezoid({form: 'coupled'}), 1],

@@ -284,46 +284,43 @@ describe('the store', () => {
     expect(lines.map(({name}) => name)).to.deep.equal([...same.text('name')]);
   });
 
-  slow(
-    'does not mix the results of two versions of a task: in columns, and on the page of a sweep that goes on',
-    async () => {
-      const store = openStore(path.join(place, 'versions'));
-      const run = (exported: string, version: string): ReturnType<typeof sweep> =>
-        sweep({cases: [{x: 2}, {x: 3}], store, task: {module, export: exported, name: 'power', version}});
-      await run('square', '1');
-      await collect(store, path.join(place, 'one.csv'));
-      await store.fail(
-        jobOf(await findTask({module, export: 'square', name: 'power', version: '1'}), {x: 9}, 0),
-        'thrown',
-        {
-          name: 'Error',
-          message: 'of the first version',
-        },
-      );
-      const second = await run('square', '2');
-      for (const ending of ['csv', 'parquet']) {
-        const error = await collect(store, path.join(place, `two.${ending}`)).catch((reason: unknown) => reason);
-        expect(error).to.be.instanceOf(DataError);
-        expect((error as DataError).code).to.equal('several-versions');
-        expect((error as DataError).message).to.match(/'power': (1|2) \(2\), (1|2) \(2\)/);
-        expect(await collect(store, path.join(place, `two.${ending}`), {versions: ['2']})).to.equal(2);
-      }
-      expect((await readdir(place)).filter(name => name.endsWith('.partial'))).to.deep.equal([]);
-      const rows = await readTable(path.join(place, 'two.csv'));
-      expect([...rows.column('case.x')].sort()).to.deep.equal([2, 3]);
-      expect(await collect(store, path.join(place, 'two.jsonl'))).to.equal(4);
-      const whole = await sweepPage(store);
-      expect(whole).to.match(/of the first version/);
-      const ours = await sweepPage(store, {progress: second});
-      expect(ours).not.to.match(/of the first version/);
-      expect(ours.match(/<polyline/g)?.length).to.equal(2);
-      expect(whole.match(/<polyline/g)?.length).to.equal(4);
-      // Failures of a version that goes, go.
-      expect(await store.prune({versions: ['2']})).to.equal(3);
-      expect(await store.status()).to.deep.equal({done: 2, failed: 0, causes: {}});
-      expect(await collect(store, path.join(place, 'left.csv'))).to.equal(2);
-    },
-  );
+  slow('keeps results of two versions of a task apart, in columns and on the page of a resumed sweep', async () => {
+    const store = openStore(path.join(place, 'versions'));
+    const run = (exported: string, version: string): ReturnType<typeof sweep> =>
+      sweep({cases: [{x: 2}, {x: 3}], store, task: {module, export: exported, name: 'power', version}});
+    await run('square', '1');
+    await collect(store, path.join(place, 'one.csv'));
+    await store.fail(
+      jobOf(await findTask({module, export: 'square', name: 'power', version: '1'}), {x: 9}, 0),
+      'thrown',
+      {
+        name: 'Error',
+        message: 'of the first version',
+      },
+    );
+    const second = await run('square', '2');
+    for (const ending of ['csv', 'parquet']) {
+      const error = await collect(store, path.join(place, `two.${ending}`)).catch((reason: unknown) => reason);
+      expect(error).to.be.instanceOf(DataError);
+      expect((error as DataError).code).to.equal('several-versions');
+      expect((error as DataError).message).to.match(/'power': (1|2) \(2\), (1|2) \(2\)/);
+      expect(await collect(store, path.join(place, `two.${ending}`), {versions: ['2']})).to.equal(2);
+    }
+    expect((await readdir(place)).filter(name => name.endsWith('.partial'))).to.deep.equal([]);
+    const rows = await readTable(path.join(place, 'two.csv'));
+    expect([...rows.column('case.x')].sort()).to.deep.equal([2, 3]);
+    expect(await collect(store, path.join(place, 'two.jsonl'))).to.equal(4);
+    const whole = await sweepPage(store);
+    expect(whole).to.match(/of the first version/);
+    const ours = await sweepPage(store, {progress: second});
+    expect(ours).not.to.match(/of the first version/);
+    expect(ours.match(/<polyline/g)?.length).to.equal(2);
+    expect(whole.match(/<polyline/g)?.length).to.equal(4);
+    // Failures of a version that goes, go.
+    expect(await store.prune({versions: ['2']})).to.equal(3);
+    expect(await store.status()).to.deep.equal({done: 2, failed: 0, causes: {}});
+    expect(await collect(store, path.join(place, 'left.csv'))).to.equal(2);
+  });
 
   slow('prunes parts that were left, old versions, and failures that were overcome', async () => {
     const store = openStore(path.join(place, 'pruned'));

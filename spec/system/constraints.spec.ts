@@ -238,69 +238,66 @@ for (const {name: engine} of doubleEngines) {
       ['redundant, GGL', newmark(), 'ggl', 2, implicitAdjoint()],
     ];
     for (const [name, scheme, stabilization, copies, adjoint] of cases) {
-      slow(
-        `${name}: lengths, masses, initial velocities; loss on q, v and λ; differences within 1e-6, Taylor order 2`,
-        () => {
-          const system = doublePendulum(copies);
-          const initial = (x: Float64Array): Initial => ({
-            q: [
-              [1, 0],
-              [1, 0.7],
-            ],
-            v: [
-              [0, x[4]],
-              [x[5], x[4]],
-            ],
-          });
-          const options = (x: Float64Array): SimulateOptions => ({
-            scheme,
-            stabilization,
-            adjoint,
-            engine,
-            consistent: 'project',
-            dt: 0.02,
-            steps: 20,
-            saveAt: {every: 10},
-            params: {l1: x[0], l2: x[1], m: [x[2], x[3]]},
-          });
-          // λ weighs less: its rounding is that of positions over h².
-          const weights = (size: number, share: number): Float64Array =>
-            Float64Array.from({length: size}, (_, i) => share * Math.sin(1 + i));
-          const shares = {q: 1, v: 1, lambda: 0.01};
-          const loss = (x: Float64Array): number => {
-            const path = simulate(system, initial(x), options(x));
-            path.dispose();
-            return Object.entries(shares).reduce((sum, [block, share]) => {
-              const values = path.values(block as 'q');
-              return sum + weights(values.length, share).reduce((part, w, i) => part + w * values[i], 0);
-            }, 0);
-          };
-          const {trajectory, pullback} = simulate.vjp(system, initial(point), options(point));
-          trajectory.dispose();
-          const gradient = pullback(
-            Object.fromEntries(
-              Object.entries(shares).map(([block, share]) => [
-                block,
-                weights(trajectory.values(block as 'q').length, share),
-              ]),
-            ),
-          );
-          const {l1, l2, m} = gradient.params as {[name: string]: Float64Array};
-          const v = gradient.initial.v as Float64Array;
-          const found = Float64Array.of(l1[0], l2[0], m[0], m[1], v[1] + v[3], v[2]);
-          const moved = (i: number, by: number): Float64Array => point.map((x, k) => (k === i ? x + by : x));
-          found.forEach((value, i) => {
-            const h = 1e-3;
-            const [one, two] = [h, 2 * h].map(step => (loss(moved(i, step)) - loss(moved(i, -step))) / (2 * step));
-            // Richardson's extrapolation; the next term is about h⁴ of it.
-            expect(value, `component ${i}`).to.be.closeTo((4 * one - two) / 3, 1e-6 * Math.max(1, Math.abs(value)));
-          });
-          const along = found.reduce((sum, value, i) => sum + value * Math.cos(i), 0);
-          const remainder = (s: number): number =>
-            Math.abs(loss(point.map((x, i) => x + s * Math.cos(i))) - loss(point) - s * along);
-          expect(order(remainder(2e-3), remainder(1e-3))).to.be.closeTo(2, 0.05);
-        },
-      );
+      slow(`${name}: lengths, masses, initial v; loss on q, v and λ; differences within 1e-6, Taylor order 2`, () => {
+        const system = doublePendulum(copies);
+        const initial = (x: Float64Array): Initial => ({
+          q: [
+            [1, 0],
+            [1, 0.7],
+          ],
+          v: [
+            [0, x[4]],
+            [x[5], x[4]],
+          ],
+        });
+        const options = (x: Float64Array): SimulateOptions => ({
+          scheme,
+          stabilization,
+          adjoint,
+          engine,
+          consistent: 'project',
+          dt: 0.02,
+          steps: 20,
+          saveAt: {every: 10},
+          params: {l1: x[0], l2: x[1], m: [x[2], x[3]]},
+        });
+        // λ weighs less: its rounding is that of positions over h².
+        const weights = (size: number, share: number): Float64Array =>
+          Float64Array.from({length: size}, (_, i) => share * Math.sin(1 + i));
+        const shares = {q: 1, v: 1, lambda: 0.01};
+        const loss = (x: Float64Array): number => {
+          const path = simulate(system, initial(x), options(x));
+          path.dispose();
+          return Object.entries(shares).reduce((sum, [block, share]) => {
+            const values = path.values(block as 'q');
+            return sum + weights(values.length, share).reduce((part, w, i) => part + w * values[i], 0);
+          }, 0);
+        };
+        const {trajectory, pullback} = simulate.vjp(system, initial(point), options(point));
+        trajectory.dispose();
+        const gradient = pullback(
+          Object.fromEntries(
+            Object.entries(shares).map(([block, share]) => [
+              block,
+              weights(trajectory.values(block as 'q').length, share),
+            ]),
+          ),
+        );
+        const {l1, l2, m} = gradient.params as {[name: string]: Float64Array};
+        const v = gradient.initial.v as Float64Array;
+        const found = Float64Array.of(l1[0], l2[0], m[0], m[1], v[1] + v[3], v[2]);
+        const moved = (i: number, by: number): Float64Array => point.map((x, k) => (k === i ? x + by : x));
+        found.forEach((value, i) => {
+          const h = 1e-3;
+          const [one, two] = [h, 2 * h].map(step => (loss(moved(i, step)) - loss(moved(i, -step))) / (2 * step));
+          // Richardson's extrapolation; the next term is about h⁴ of it.
+          expect(value, `component ${i}`).to.be.closeTo((4 * one - two) / 3, 1e-6 * Math.max(1, Math.abs(value)));
+        });
+        const along = found.reduce((sum, value, i) => sum + value * Math.cos(i), 0);
+        const remainder = (s: number): number =>
+          Math.abs(loss(point.map((x, i) => x + s * Math.cos(i))) - loss(point) - s * along);
+        expect(order(remainder(2e-3), remainder(1e-3))).to.be.closeTo(2, 0.05);
+      });
     }
   });
 }

@@ -160,7 +160,7 @@ for (const {name: engine} of doubleEngines) {
       });
     }
 
-    it('a ball between two walls stops at the first it meets, which then neither presses nor is apart: told once', () => {
+    it('a ball between two walls stops at the first, which neither presses nor is apart: warned once', () => {
       const walls = mechanics({
         mass: 1,
         forces: [],

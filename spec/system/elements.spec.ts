@@ -85,7 +85,7 @@ describe('elements', () => {
     }
   });
 
-  it('is a graph whose size does not depend on the number of elements, and a Jacobian as sparse as the mesh', () => {
+  it('is a graph of a size without regard to the number of elements, with a Jacobian as sparse as the mesh', () => {
     const programOf = (count: number): {nonzeros: number; n: number} => {
       const nodes = Array.from({length: count - 1}, (_, i) => [i, i + 1]);
       const system = mechanics({
@@ -101,7 +101,7 @@ describe('elements', () => {
     expect(programOf(40).nonzeros).to.equal(4 * (40 + 2 * 39));
   });
 
-  it('has its Jacobian assembled from blocks in programs that do not grow with the mesh, for tetrahedra too', () => {
+  it('assembles its Jacobian from blocks in programs that do not grow with the mesh, also of tetrahedra', () => {
     const volume = ({x}: {x: tf.Tensor}): tf.Tensor => {
       const d = tf.sub(tf.slice(x, [1, 0], [3, 3]), tf.slice(x, [0, 0], [1, 3])) as tf.Tensor2D;
       return tf.sum(tf.square(tf.sub(tf.matMul(d, d, false, true), tf.eye(3))));

@@ -134,7 +134,7 @@ const codeOf = (run: () => unknown): string => {
 };
 
 describe('elements, hessian', () => {
-  it('is the matrix of the closed form: k nnᵀ for a compressed bar, the rest across it dropped or turned over', () => {
+  it('is that of the closed form: k nnᵀ for a compressed bar, the rest across it dropped or reversed', () => {
     // Two bars of length 1, L = 1.25: along x 2k, across 2k (1 − L/l) = −50.
     for (const [hessian, across] of [
       ['exact', -50],

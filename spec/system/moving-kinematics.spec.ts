@@ -191,7 +191,7 @@ describe('q′ = N(q, t) v', () => {
     }
   });
 
-  it('linearize takes what the frame does into account: deviations of a steady motion neither grow nor fade', () => {
+  it('linearize accounts for the frame: deviations of a steady motion neither grow nor fade', () => {
     // In the turning frame a deviation w of the position obeys w' = δv − ω × w, and δv' = −ω × δv: ±iω twice.
     const {eigenvalues} = linearize(free, {q: [1, 2], v: [0, 0], t: t0}, {params: {omega}});
     for (const {real, imaginary} of eigenvalues) {

@@ -167,7 +167,7 @@ describe('wasm engine: memory plan', () => {
     }
   });
 
-  it('treated for finding mistakes: the room of what is dead is NaN, and a value read before it is written shows', () => {
+  it('poisoned for tests: dead values are NaN, and a value read before it is written shows', () => {
     const x = input('x', [9]);
     const first = unary('tanh', x);
     const graph: Graph = {

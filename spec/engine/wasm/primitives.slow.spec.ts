@@ -41,7 +41,7 @@ describe('wasm engine: primitives', () => {
     );
   });
 
-  it('functions of functions agree, several pairs side by side: in sums, with their slopes, over what they read', () => {
+  it('nested functions agree, several pairs at once: in sums, with slopes, over what they read', () => {
     fc.assert(
       fc.property(fc.integer({min: 1, max: 5}), long, fc.nat(100), (rows, columns, seed) => {
         const m = x([rows, columns]);

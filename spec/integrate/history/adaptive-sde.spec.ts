@@ -196,7 +196,7 @@ describe('simulate: sde with adaptive steps', () => {
     expect(ends.at(-1)).equal(1);
   });
 
-  it('refuses schemes of less than first order where noise depends on y, and steps below what the path resolves', () => {
+  it('refuses schemes below first order where noise depends on y, and steps finer than the path', () => {
     const options = {dt: 0.01, t1: 1, control: adaptive({rtol: 1e-2}), params: {seed: 1, sigma}} as const;
     expect(() => simulate(geometric('ito'), {y: 1}, {...options, scheme: eulerMaruyama()})).to.throw(
       OptionError,

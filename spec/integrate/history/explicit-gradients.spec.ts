@@ -65,7 +65,7 @@ describe('gradients through explicit pairs', () => {
       }
 
       slow(
-        `${scheme.name}, ${engine}: cotangents are tangents transposed, through jumps, adaptive steps and every budget`,
+        `${scheme.name}, ${engine}: cotangents are transposed tangents, through jumps and adaptive steps, in every memory`,
         () => {
           const initial = {q: [1, -0.4], v: [0.2, 0.3]};
           const direction = {initial: {q: [0.3, -0.5], v: [0.2, 0.9]}, params: {k: [0.5, -1], e: -0.4}};
@@ -104,7 +104,7 @@ describe('gradients through explicit pairs', () => {
         },
       );
 
-      it(`${scheme.name}, ${engine}: differences and Taylor remainders of fixed steps, with jumps and states between`, () => {
+      it(`${scheme.name}, ${engine}: differences and Taylor remainders of fixed steps, with jumps and dense states`, () => {
         const options: SimulateOptions = {scheme, engine, dt: 0.05, t1: T, saveAt: times, events: [bounce]};
         const loss = (s: number): number => {
           const path = simulate(

@@ -218,7 +218,7 @@ describe('contacts that yield', () => {
       ],
     });
 
-  it('a ball that rolls with v stops after 7 r v²/(10 μ_r g); one that spins with w turns by J w²/(2 μ_s m g)', () => {
+  it('a ball that rolls stops after 7 r v²/(10 μ_r g); one that spins turns by J w²/(2 μ_s m g)', () => {
     const [v, rolling] = [0.5, 0.002];
     const rolls = turning({rolling, friction: 0.5}, {velocity: [v, 0, 0], angularVelocity: [0, v / radius, 0]});
     const slowing = (rolling * g) / (1.4 * radius);

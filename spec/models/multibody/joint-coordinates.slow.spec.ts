@@ -133,7 +133,7 @@ describe('coordinates of joints', () => {
     for (const other of others) expect(largest(other.map((x, i) => x - expected[i]))).to.be.below(1e-8);
   });
 
-  it('a rotor adds its inertia to that of what it turns, and its energy; the joint bears no torque about its axis', () => {
+  it('a rotor adds its inertia and its energy; the joint bears no torque about its axis', () => {
     const [mass, length, moment, rotor] = [2, 0.5, 0.3, 0.7];
     const system = multibody({
       gravity: [0, 0, -g],

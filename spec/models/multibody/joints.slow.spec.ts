@@ -85,7 +85,7 @@ describe('joints', () => {
     close(last(torque, 3), [4 * aside[1], 0, 0], 1e-8);
   });
 
-  it('fixed: a cantilever bears weight and moment; on the body a where b is the ground, with the other sign', () => {
+  it('fixed: a cantilever bears weight and moment, with the other sign where b is the ground', () => {
     const at: [number, number, number] = [0, 0, 0];
     const held = one({...box, position: [1.5, 0, 0]}, fixed('ground', 'body', {at}));
     const path = run(held, {t1: 0.1});
@@ -97,7 +97,7 @@ describe('joints', () => {
     close(last(holding.reaction(turned, 'joint').torque, 3), [0, 3 * g, 0], 1e-8);
   });
 
-  it("universal: the speed ratio of Hooke's joint, with both shafts in bearings, three rows more than needed", () => {
+  it("universal: the speed ratio of Hooke's joint, both shafts in bearings, three redundant rows", () => {
     const [speed, bend] = [3, 0.5];
     const [c, s] = [Math.cos(bend), Math.sin(bend)];
     const along: [number, number, number] = [c, s, 0];

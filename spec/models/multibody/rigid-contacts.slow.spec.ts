@@ -231,7 +231,7 @@ describe('contacts that do not yield', () => {
       }
     });
 
-    it('on a body that a joint holds as on the ground: accelerations without contacts, unknowns there, begin anywhere', () => {
+    it('on a body held by a joint as on the ground, from any initial guess of the accelerations', () => {
       const held = multibody({
         gravity,
         bodies: {lower: {mass: 1, inertia: [0.01, 0.01, 0.01]}, upper},
@@ -286,7 +286,7 @@ describe('contacts that do not yield', () => {
     expect(lying.pose(path, 'c').position[5]).to.be.closeTo(0.05, 1e-6);
   });
 
-  it('parallel logs of one length that meet: derivatives are those of balls at their ends, and of both sides', () => {
+  it('parallel logs of one length that meet: derivatives are those of balls at their ends, on both sides', () => {
     const log = (z: number) => capsule({radius: 0.06, from: [-0.15, 0, z], to: [0.15, 0, z]});
     const ball = (x: number, z: number) => sphere({radius: 0.06, at: [x, 0, z]});
     const found = [[[log(0), log(0.163)]], [-0.15, 0.15].map(x => [ball(x, 0), ball(x, 0.163)])].map(pairs => {
@@ -317,7 +317,7 @@ describe('contacts that do not yield', () => {
     expect(found[0]).to.be.closeTo(found[1], 1e-6);
   });
 
-  it('balls poured in a box: the laws of contact hold in every step, by a count of its own, and none lies in another', () => {
+  it('balls poured in a box: the laws of contact hold in every step, and none penetrates another', () => {
     const [radius, mu, h, n] = [0.1, 0.4, 0.01, 5];
     const next = random(7);
     const bodies: {[name: string]: BodySpec} = {};

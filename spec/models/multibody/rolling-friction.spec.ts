@@ -37,7 +37,7 @@ function ball({velocity = [0, 0, 0], angularVelocity = [0, 0, 0], slope = 0}: Th
 describe('friction against rolling and spinning', () => {
   const dt = 0.01;
 
-  it('rows are called by their bodies: a ball that begins within the ground, a box that lies on it by its corners', () => {
+  it('rows are named by their bodies: a ball that begins in the ground, a box on its corners', () => {
     const inside = multibody({
       bodies: {ball: {mass, inertia: [inertia, inertia, inertia], position: [0, 0, radius / 2]}},
       contacts: [rigidContact('ground', 'ball', {shapes: [plane(), sphere({radius})], friction: 0.8, rolling: 0.1})],

@@ -161,7 +161,7 @@ describe('signed distances', () => {
       close(points(below, above(1)), [0.03]);
     });
 
-    it('is never more than the distance of points of both, and the least of its points is that where they touch', () => {
+    it('is never more than the distance of points of both, and least where they touch', () => {
       let seed = 7;
       const next = (): number => ((seed = (seed * 16807) % 2147483647) / 2147483647) * 2 - 1;
       for (let i = 0; i < 6; i++) {

@@ -103,7 +103,7 @@ describe('models from files', () => {
     expect(() => readMjcf(mjcf(hinge + twice))).to.throw(DataError, /line 4: .* both joint and jointinparent/);
   });
 
-  it('of a URDF nothing that weighs or moves is passed over: MuJoCo refuses two links of a name, and two inertials', () => {
+  it('URDF: nothing that weighs or moves is passed over, as in MuJoCo: two links of a name, two inertials', () => {
     const link = (name: string, mass: number, more = ''): string =>
       `<link name="${name}"><inertial><mass value="${mass}"/><inertia ixx="1" iyy="1" izz="1" ${more}/></inertial></link>`;
     const joint = (type: string, parent: string, child: string, more = ''): string =>

@@ -323,7 +323,7 @@ describe('readTable', () => {
       expect(error.message).to.match(/line 3: field 2 \('5'\) has no name/);
     });
 
-    it('a header of numbers is a row that would be lost: refused, read without a header, or taken at its word', async () => {
+    it('a header of numbers, a row that would be lost: refused, read as a row, or taken at its word', async () => {
       const error = await failure(made('0,0.5\n0.1,0.4\n'));
       expect(error.code).to.equal('table-header');
       expect(error.message).to.match(/line 1: the header is a row of numbers \('0, 0.5'\).*\{header: false\}/);

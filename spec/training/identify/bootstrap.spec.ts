@@ -69,31 +69,28 @@ describe('bootstrap', function () {
     });
   }
 
-  slow(
-    'of correlated errors is as wide as they make it: with their model and in blocks, and not by single residuals',
-    async () => {
-      const phi = 0.8;
-      const [own, samples] = [gaussian(11), 300];
-      let error = 0;
-      const times = Float64Array.from({length: samples}, (_, i) => i / 10);
-      const y = times.map(x => {
-        error = phi * error + 0.1 * own();
-        return 1 + 2 * x + error;
-      });
-      const correlated: IdentificationProblem = {...line, data: {t: times, y}, noise: autoregressive()};
-      const fit = await fitted(correlated);
-      const sdOf = async (options: BootstrapOptions): Promise<number> =>
-        (await bootstrap(correlated, fit, {replicates: 60, ...options})).sd.b;
-      const byModel = await sdOf({});
-      // The fit's own errors are those of the same model; 60 draws are off by a tenth.
-      expect(byModel / (fit.standardError.b as number)).to.be.closeTo(1, 0.4);
-      const inBlocks = await sdOf({errors: 'residuals', block: 20});
-      const single = await sdOf({errors: 'residuals', block: 1});
-      // Of independent errors it would be √((1 − φ)/(1 + φ)) = 1/3 as wide.
-      expect(single / byModel).to.be.below(0.6);
-      expect(inBlocks / byModel).to.be.above(0.6);
-    },
-  );
+  slow('of correlated errors is as wide as they make it with their model and in blocks, not by residuals', async () => {
+    const phi = 0.8;
+    const [own, samples] = [gaussian(11), 300];
+    let error = 0;
+    const times = Float64Array.from({length: samples}, (_, i) => i / 10);
+    const y = times.map(x => {
+      error = phi * error + 0.1 * own();
+      return 1 + 2 * x + error;
+    });
+    const correlated: IdentificationProblem = {...line, data: {t: times, y}, noise: autoregressive()};
+    const fit = await fitted(correlated);
+    const sdOf = async (options: BootstrapOptions): Promise<number> =>
+      (await bootstrap(correlated, fit, {replicates: 60, ...options})).sd.b;
+    const byModel = await sdOf({});
+    // The fit's own errors are those of the same model; 60 draws are off by a tenth.
+    expect(byModel / (fit.standardError.b as number)).to.be.closeTo(1, 0.4);
+    const inBlocks = await sdOf({errors: 'residuals', block: 20});
+    const single = await sdOf({errors: 'residuals', block: 1});
+    // Of independent errors it would be √((1 − φ)/(1 + φ)) = 1/3 as wide.
+    expect(single / byModel).to.be.below(0.6);
+    expect(inBlocks / byModel).to.be.above(0.6);
+  });
 
   it('refuses what it does not know', async () => {
     const fit = await fitted(problem);

@@ -143,7 +143,7 @@ describe('noise that was rounded', () => {
     readings.reduce((sum, k) => sum - Math.log(cdfOf((k + 0.5 - x) / spread) - cdfOf((k - 0.5 - x) / spread)), 0);
 
   slow(
-    'tells of each level as much as its readings do, near the border of a step more than in the middle of one',
+    'tells of each level as much as its readings do: more near the border of a step than in its middle',
     async () => {
       const spread = 0.25;
       const {problem} = two(5, spread);

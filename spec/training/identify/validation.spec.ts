@@ -159,7 +159,7 @@ describe('validation', () => {
   );
 
   slow(
-    'estimates the own parameters of a record, with a warm-up from its first samples, without one from all',
+    'estimates own parameters of a record, with a warm-up from its first samples, without one from all',
     async () => {
       const t = Array.from({length: 25}, (_, i) => 0.4 * i);
       const noise = gaussian(5);
@@ -231,7 +231,7 @@ describe('validation', () => {
     }
   });
 
-  it('shows validations with the names and units of the fitted series, and a vector with those of its numbers', async () => {
+  it('shows validations with the names and units of the fitted series, vectors with those of each number', async () => {
     const t = Float64Array.from({length: 31}, (_, i) => 0.1 * i);
     const rows = Array.from(t, time => [2 * Math.exp(-0.8 * time), Math.exp(-0.3 * time)]);
     const fit = await identify({
