@@ -2,11 +2,10 @@
  * Notebooks as programs: the code cells one after the other, TypeScript as it stands, imports of stiffgrad from these sources.
  * What a cell prints and the value of its last expression are its outputs, as a Jupyter kernel has them.
  */
-import {execFile} from 'node:child_process';
 import {readFileSync} from 'node:fs';
 import {mkdir, mkdtemp, readFile, rm, writeFile} from 'node:fs/promises';
 import path from 'node:path';
-import {promisify} from 'node:util';
+import {pathToFileURL} from 'node:url';
 import ts from 'typescript';
 import {root} from '../package/sources.js';
 
@@ -68,11 +67,12 @@ export async function execute(notebook: Notebook): Promise<Output[][]> {
       `await (await import('node:fs/promises')).writeFile(${JSON.stringify(result)}, JSON.stringify(__kernel.outputs));`,
     ].join('\n');
     await writeFile(path.join(place, 'notebook.ts'), source);
-    await promisify(execFile)(process.execPath, ['--import', 'tsx', path.join(place, 'notebook.ts')], {
-      cwd: root,
-      maxBuffer: 1 << 26,
-      timeout: 120_000,
-    });
+    const {log} = console;
+    try {
+      await import(pathToFileURL(path.join(place, 'notebook.ts')).href);
+    } finally {
+      console.log = log;
+    }
     const outputs = JSON.parse(await readFile(result, 'utf8')) as {
       cell: number;
       text?: string;

@@ -18,6 +18,6 @@ for (const file of readdirSync(path.join(root, 'notebooks')).filter(
       `${file}, ${((performance.now() - start) / 1000).toFixed(1)} s: ${outputs.map(printed).join(' | ').slice(0, 400)}`,
     );
   } catch (error) {
-    console.log(`${file}: ${String((error as {stderr?: string}).stderr ?? error).slice(0, 900)}`);
+    console.log(`${file}: ${String(error).slice(0, 900)}`);
   }
 }
