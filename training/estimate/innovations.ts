@@ -19,7 +19,7 @@ import {
   throwIfAborted,
   whole,
 } from '../../lib/checks.js';
-import {isFailedSimulation, prefixed} from '../identify/fit.js';
+import {isFailedSimulation, prefixed} from '../identify/failed-simulation.js';
 import {nestedNumbers, withLeaf} from '../identify/nested.js';
 import type {Errors, Estimates, Parameter, Parameters} from '../identify/parameters.js';
 import {ParameterSpace, requireParameters} from '../identify/parameters.js';

@@ -3,7 +3,7 @@
  * what the backward pass of Rauch, Tung & Striebel (1965) needs of it. Continuous noise of density Q enters each step of
  * length h half before and half after it (Strang 1968): P⁺ = Φ(P + Qh/2)Φᵀ + Qh/2, of second order as the default scheme.
  */
-import {isFailedSimulation, prefixed} from '../identify/fit.js';
+import {isFailedSimulation, prefixed} from '../identify/failed-simulation.js';
 import type {Image} from './linearization.js';
 import type {CheckedProblem} from './problem.js';
 import type {Rows} from './roots.js';

@@ -76,7 +76,12 @@ function* iterate(
     const from = point;
     point = next ?? best;
     if (point.cost < best.cost) best = point;
-    history.push(descentIteration(n, point, relativeStep(from.x, point.x), {accepted: next !== undefined}));
+    history.push(
+      descentIteration(n, point, relativeStep(from.x, point.x), {
+        accepted: next !== undefined,
+        failure: next === undefined ? cost.failure : undefined,
+      }),
+    );
     yield history[n];
   }
   return yield* cost.result(

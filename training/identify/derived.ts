@@ -15,7 +15,7 @@ import {
   type Params,
 } from '../../lib/index.js';
 import {callable, requireValue} from '../../lib/checks.js';
-import {prefixed} from './fit.js';
+import {prefixed} from './failed-simulation.js';
 import {withLeaf} from './nested.js';
 import type {Parameter, Parameters} from './parameters.js';
 import {belongsToModel, nested, type Values} from './bindings.js';

@@ -1,11 +1,5 @@
 /** What methods that descend along gradients share: a cost ½‖r‖² with its gradient, and a result like that of least squares. */
-import {
-  GradientError,
-  InconsistentStateError,
-  NewtonError,
-  OptionError,
-  SingularMatrixError,
-} from '../../lib/errors.js';
+import {OptionError} from '../../lib/errors.js';
 import {DESCENT_OFFSET, isMinimum, offsetOf} from './convergence.js';
 import type {
   EvaluatedProblem,
@@ -14,6 +8,7 @@ import type {
   LeastSquaresStatus,
 } from './least-squares-problem.js';
 import type {Evaluation} from './evaluation.js';
+import {isFailedSimulation} from './failed-simulation.js';
 import {boundMessage} from './least-squares.js';
 import {denseFactor, factorized, isConverged} from './least-squares-problem.js';
 import type {Factorization} from './row-qr.js';
@@ -28,6 +23,8 @@ export interface CostPoint {
 export class Cost {
   evaluations = 0;
   failed = 0;
+  /** Why the last trial that failed did. */
+  failure: string | undefined;
 
   constructor(private readonly problem: EvaluatedProblem) {}
 
@@ -50,19 +47,14 @@ export class Cost {
   *at(x: Float64Array): Evaluation<CostPoint | undefined> {
     try {
       const point = yield* this.evaluate(x);
-      if (point === undefined) this.failed++;
-      return point;
+      if (point !== undefined) return point;
+      this.failure = notFinite;
     } catch (error) {
-      if (!(
-        error instanceof NewtonError
-        || error instanceof SingularMatrixError
-        || error instanceof InconsistentStateError
-        || error instanceof GradientError
-      ))
-        throw error;
-      this.failed++;
-      return undefined;
+      if (!isFailedSimulation(error)) throw error;
+      this.failure = error.message;
     }
+    this.failed++;
+    return undefined;
   }
 
   private *evaluate(x: Float64Array): Evaluation<CostPoint | undefined> {
@@ -111,7 +103,7 @@ export class Cost {
       ...this.judged(ended, factor, residuals, point, history[0].cost),
       history,
       factor: denseFactor(factor),
-      evaluations: {residuals: this.evaluations, jacobians: 1, failed: this.failed},
+      evaluations: {residuals: this.evaluations, jacobians: 1, failed: this.failed, failure: this.failure},
     };
   }
 
@@ -148,6 +140,8 @@ export class Cost {
     };
   }
 }
+
+const notFinite = 'the cost or its gradient is not finite';
 
 /** Of Gauss–Newton, relative, where the data are met but for rounding: as far as one goes by gradients of doubles, √ε. */
 const SMALL_STEP = 1.5e-8;

@@ -5,7 +5,8 @@
 import {OptionError} from '../../lib/errors.js';
 import {any, count, refuseUnknownOptions} from '../../lib/checks.js';
 import {evaluate, type Evaluation} from './evaluation.js';
-import {checkRecords, Fit, isFailedSimulation} from './fit.js';
+import {isFailedSimulation, prefixed} from './failed-simulation.js';
+import {checkRecords, Fit} from './fit.js';
 import type {LeastSquaresIteration, LeastSquaresResult} from './least-squares-problem.js';
 import type {Objective} from './objective.js';
 import type {Model} from './model.js';
@@ -61,7 +62,7 @@ export class HeldOut {
   /** @returns whether to go on */
   *judge({iteration, accepted, x}: LeastSquaresIteration): Evaluation<boolean> {
     if (!accepted) return true;
-    const cost = yield* this.cost(x);
+    const cost = yield* this.cost(x, iteration === 0);
     if (cost < (this.best?.cost ?? Infinity)) {
       this.best = {x, cost, iteration};
       this.since = 0;
@@ -90,15 +91,17 @@ export class HeldOut {
     };
   }
 
-  /** ½ Σ r² of a free run; infinite where it fails. */
-  private *cost(x: Float64Array): Evaluation<number> {
+  /** ½ Σ r² of a free run; infinite where it fails, but an error at the guess. */
+  private *cost(x: Float64Array, atGuess: boolean): Evaluation<number> {
     const {held, objective} = this;
     try {
       const residuals = yield* held.residuals(held.space.coordinates(objective.fit.space.values(x)));
       return residuals.reduce((sum, r) => sum + r * r, 0) / 2;
     } catch (error) {
-      if (isFailedSimulation(error)) return Infinity;
-      throw error;
+      if (!isFailedSimulation(error)) throw error;
+      if (atGuess)
+        throw prefixed(error, 'identify: earlyStopping: the held-out records cannot be simulated at the guess');
+      return Infinity;
     }
   }
 }

@@ -1,16 +1,10 @@
 /** All records of an identification as one least-squares problem in the coordinates of its parameters. */
-import type {AnyTrajectory, SimulationContents, StiffgradError, System} from '../../lib/index.js';
-import {
-  EventError,
-  GradientError,
-  InconsistentStateError,
-  NewtonError,
-  OptionError,
-  SingularMatrixError,
-} from '../../lib/index.js';
+import type {AnyTrajectory, SimulationContents, System} from '../../lib/index.js';
+import {OptionError} from '../../lib/index.js';
 import {input as isInput, nearestName, requireValue} from '../../lib/checks.js';
 import {joined} from '../data/joined.js';
 import {evaluate, type Evaluation} from './evaluation.js';
+import {isFailedSimulation, prefixed} from './failed-simulation.js';
 import type {EvaluatedProblem, Linearization} from './least-squares-problem.js';
 import type {Parameters} from './parameters.js';
 import {ParameterSpace} from './parameters.js';
@@ -360,25 +354,6 @@ function motionOf(model: RecordModel, values: Values): ReturnType<Whole['guess']
     if (isFailedSimulation(error)) return {};
     throw error;
   }
-}
-
-/** The model has an answer, but not at these values. */
-export function isFailedSimulation(error: unknown): error is StiffgradError {
-  return (
-    error instanceof NewtonError
-    || error instanceof SingularMatrixError
-    || error instanceof InconsistentStateError
-    || error instanceof GradientError
-    || error instanceof EventError
-  );
-}
-
-/** The same error, its sentence led by where it happened. */
-export function prefixed(error: StiffgradError, where: string): StiffgradError {
-  const Kind = error.constructor as new (code: string, message: string, data: StiffgradError['data']) => StiffgradError;
-  const again = new Kind(error.code, `${where}: ${error.message}`, error.data);
-  again.cause = error;
-  return again;
 }
 
 export function comparedSeries(

@@ -475,6 +475,11 @@ function reportOf(
     charts: minimaChart(minima),
     notes: [
       message,
+      ...(evaluations.failure === undefined
+        ? []
+        : [
+            `Trials that could not be simulated were rejected and shortened; the last one because: ${evaluations.failure}`,
+          ]),
       ...priorNotes(fit.space, found.x, judged.standardError),
       ...noiseNotes(noise),
       judged.bandwidth > 0

@@ -31,8 +31,8 @@ export const denseFactor = (factor: Factorization): RowQr => (factor instanceof 
 
 /**
  * A least-squares problem. Returned arrays belong to the solver: return new ones. Undefined, a
- * value that is not finite, or a NewtonError, SingularMatrixError or InconsistentStateError thrown on the
- * way means that the residuals cannot be evaluated at this x.
+ * value that is not finite, or an error of a run that has no answer (NewtonError, SingularMatrixError, InconsistentStateError,
+ * GradientError, EventError) thrown on the way means that the residuals cannot be evaluated at this x.
  */
 export interface LeastSquaresProblem {
   linearize(x: Float64Array): Linearization | Factorized | undefined;
@@ -94,7 +94,14 @@ export interface LeastSquaresResult extends Linearization {
   /** R of the final Jacobian and Qᵀr: what `uncertainty` starts from; without columns, and the Jacobian empty, where the problem gave a factorization of its own. */
   readonly factor: RowQr;
   readonly history: readonly LeastSquaresIteration[];
-  readonly evaluations: {readonly residuals: number; readonly jacobians: number; readonly failed: number};
+  readonly evaluations: {
+    readonly residuals: number;
+    readonly jacobians: number;
+    /** Trials that were rejected because they could not be evaluated. */
+    readonly failed: number;
+    /** Why the last one of them could not. */
+    readonly failure?: string;
+  };
 }
 
 /** Made by `levenbergMarquardt`, `lbfgs` or `adam`. */

@@ -6,16 +6,11 @@
  * small steps count only at a minimum (convergence.ts), for damping makes any step small.
  * A point where the simulation fails is a rejected step, not an error: the next step is shorter.
  */
-import {
-  GradientError,
-  InconsistentStateError,
-  NewtonError,
-  OptionError,
-  SingularMatrixError,
-} from '../../lib/errors.js';
+import {OptionError} from '../../lib/errors.js';
 import {any, nonNegative, object, refuseUnknownOptions, whole} from '../../lib/checks.js';
 import {GAUSS_NEWTON_OFFSET, isMinimum, isNegligible, offsetOf} from './convergence.js';
 import type {Evaluation, Steps} from './evaluation.js';
+import {isFailedSimulation} from './failed-simulation.js';
 import {
   denseFactor,
   factorized,
@@ -242,6 +237,8 @@ class Evaluator {
   residuals = 0;
   jacobians = 0;
   failed = 0;
+  /** Why the last trial that failed did. */
+  failure: string | undefined;
 
   constructor(private readonly problem: EvaluatedProblem) {}
 
@@ -288,17 +285,9 @@ class Evaluator {
 
   private fail(failure = 'unknown'): {failure: string} {
     this.failed++;
+    this.failure = failure;
     return {failure};
   }
-}
-
-function isFailedSimulation(error: unknown): error is Error {
-  return (
-    error instanceof NewtonError
-    || error instanceof SingularMatrixError
-    || error instanceof InconsistentStateError
-    || error instanceof GradientError
-  );
 }
 
 function notFinite({
@@ -337,7 +326,7 @@ function resultOf(
   point: Point,
   status: EndStatus,
   history: readonly LeastSquaresIteration[],
-  {residuals, jacobians, failed}: Evaluator,
+  {residuals, jacobians, failed, failure: lastFailure}: Evaluator,
   settings: Settings,
   bound: string | undefined,
 ): LeastSquaresResult {
@@ -362,7 +351,7 @@ function resultOf(
     converged: isConverged(status),
     message: sentences[status],
     history,
-    evaluations: {residuals, jacobians, failed},
+    evaluations: {residuals, jacobians, failed, failure: lastFailure},
   };
 }
 

@@ -5,7 +5,7 @@
  * So no step can leave the domain. The derivative dθ/dx carries Jacobians in and standard errors out (the delta method).
  */
 import {object, refuseUnknownOptions} from '../../lib/checks.js';
-import {OptionError} from '../../lib/errors.js';
+import {InconsistentStateError, OptionError} from '../../lib/errors.js';
 import type {ParameterKind, ParameterValue} from './parameter-value.js';
 import {flatten} from './parameter-value.js';
 import type {Prior, PriorGiven} from './prior.js';
@@ -79,14 +79,12 @@ function parameter<V extends ParameterValue>(
   return {kind, low, high, ...flat, ...prior} as Parameter<ShapeOf<V>>;
 }
 
-/** The parameters with other guesses; one that rounding has put onto its bound has no coordinate, and stays. */
+/** The parameters with other guesses. */
 export function guessing(parameters: Parameters, values: {readonly [name: string]: number | Float64Array}): Parameters {
   return Object.fromEntries(
     Object.entries(parameters).map(([name, parameter]) => {
       const value = values[name];
-      const guess = typeof value === 'number' ? Float64Array.of(value) : value;
-      const inside = guess.every(x => parameter.kind === 'fixed' || (x > parameter.low && x < parameter.high));
-      return [name, inside ? {...parameter, guess} : parameter];
+      return [name, {...parameter, guess: typeof value === 'number' ? Float64Array.of(value) : value}];
     }),
   );
 }
@@ -155,9 +153,13 @@ export class ParameterSpace {
     this.start = this.coordinates(Object.fromEntries(moving.map(({name, parameter}) => [name, parameter.guess])));
   }
 
-  /** Every parameter's value by name, row-major, the fixed ones too. */
+  /**
+   * Every parameter's value by name, row-major, the fixed ones too.
+   * @throws InconsistentStateError where rounding has put one onto its bound, or to infinity: there is no model
+   */
   values(x: Float64Array): {[name: string]: Float64Array} {
     const theta = this.natural(x);
+    this.requireInside(theta);
     const values: {[name: string]: Float64Array} = {};
     for (const [name, {kind, guess}] of Object.entries(this.parameters))
       if (kind === 'fixed') values[name] = guess.slice();
@@ -177,6 +179,21 @@ export class ParameterSpace {
   /** θ(x), entry by entry: the values of the parameters that move, [size]. */
   natural(x: Float64Array): Float64Array {
     return this.each((parameter, i) => fromCoordinate(parameter, x[i]));
+  }
+
+  private requireInside(theta: Float64Array): void {
+    let out = -1;
+    for (const {parameter, offset, size} of this.moving) {
+      const {low, high} = parameter;
+      for (let i = offset; i < offset + size; i++) if (!(theta[i] > low && theta[i] < high)) out = i;
+    }
+    if (out < 0) return;
+    const [parameter, value] = [this.labels[out], theta[out]];
+    throw new InconsistentStateError(
+      'out-of-domain',
+      `${parameter} is ${value}, which its kind of parameter excludes: the step was too long.`,
+      {parameter, value},
+    );
   }
 
   /** The coordinate i of a value θ. */

@@ -9,20 +9,22 @@ import type {
   NumericParams,
   Pullback,
   Simulation,
+  Stretch,
   SimulationContents,
   Vjp,
   VjpAsync,
 } from '../../lib/index.js';
-import {InconsistentStateError, OptionError, readNumeric, ShapeError, simulate} from '../../lib/index.js';
+import {InconsistentStateError, NewtonError, OptionError, readNumeric, ShapeError, simulate} from '../../lib/index.js';
 import {coversTimes, integrationOptions, requireOwnPlaces} from '../../lib/checks.js';
 import {bind, blocksOf, byKey, directionsOf, paramsOf, blockNames} from './bindings.js';
 import type {Binding, Direction, Values} from './bindings.js';
 import {requested, type Evaluation} from './evaluation.js';
+import {isFailedSimulation} from './failed-simulation.js';
 import type {Model} from './model.js';
 import {requireParameters} from './parameters.js';
 import type {Channel, CheckedRecord, Start} from './records.js';
 import {givenBlock, startOfState, stateNames} from './records.js';
-import {requireFewSteps, requireGrid, stepsASample, stepsEach} from './sampling.js';
+import {mostSteps, requireFewSteps, requireGrid, stepsASample, stepsEach} from './sampling.js';
 
 /** The simulation of records that differ in their times and starts alone: traced once, at the guess. */
 export interface Traced {
@@ -58,7 +60,10 @@ export class RecordModel {
   private readonly start: Start & {readonly t: number};
   /** Whether a worker thread has made one of its simulations. */
   elsewhere = false;
+  private readonly adaptive: boolean;
   private prepared: Simulation | undefined;
+  /** With adaptive steps: the same with as many of them as a trial may take. */
+  private limited: Simulation | undefined;
 
   /**
    * @param traced what it shares with records of the same model and inputs: segments, made records
@@ -79,7 +84,7 @@ export class RecordModel {
     this.start = {...initial, t: initial.t ?? t[0]};
     this.requireStart();
     const {dt, offGrid} = model;
-    const adaptive = model.control?.kind === 'adaptive';
+    const adaptive = (this.adaptive = model.control?.kind === 'adaptive');
     requireGrid(t, this.start.t, dt, name, adaptive ? 'interpolate' : offGrid);
     if (!adaptive) requireFewSteps(t, this.start.t, dt, name);
     this.width = channels.reduce((sum, {outputs}) => sum + outputs, 0);
@@ -98,9 +103,10 @@ export class RecordModel {
   }
 
   *simulate(values: Values): Evaluation<AnyTrajectory> {
-    const [simulation, at] = [this.simulation(values), this.at(values)];
+    const simulation = yield* this.trial(values);
+    const at = this.at(values);
     return this.checked(
-      yield* requested(
+      yield* this.made(
         () => simulation.run(at),
         workers => simulation.runAsync({...at, workers}),
       ),
@@ -160,8 +166,9 @@ export class RecordModel {
     atEnd?: (state: Float64Array) => {readonly cost: number; readonly gradient: Float64Array},
     metric: Metric = sumOfSquares,
   ): Evaluation<{readonly cost: number; readonly gradient: Values}> {
-    const [simulation, at] = [this.simulation(values), this.at(values)];
-    const {trajectory, pullback}: Vjp | VjpAsync = yield* requested<Vjp | VjpAsync>(
+    const simulation = yield* this.trial(values);
+    const at = this.at(values);
+    const {trajectory, pullback}: Vjp | VjpAsync = yield* this.made<Vjp | VjpAsync>(
       () => simulation.vjp(at),
       workers => simulation.vjpAsync({...at, workers}),
     );
@@ -277,8 +284,9 @@ export class RecordModel {
     const {directions} = this;
     if (directions.length === 0) return {trajectory: yield* this.simulate(values), tangents: []};
     const tangents = directions.map(({tangent}) => tangent);
-    const [simulation, at] = [this.simulation(values), this.at(values)];
-    const result = yield* requested(
+    const simulation = yield* this.trial(values);
+    const at = this.at(values);
+    const result = yield* this.made(
       () => simulation.jvps(tangents, at),
       workers => simulation.jvpsAsync(tangents, {...at, workers}),
     );
@@ -287,28 +295,72 @@ export class RecordModel {
   }
 
   private simulation(values: Values): Simulation {
-    const {
-      model,
-      inputs,
-      traced,
-      start,
-      record: {t},
-    } = this;
+    const {model, inputs, traced} = this;
     const {system, observe, dt, events} = model;
     if (this.prepared !== undefined) return this.prepared;
-    const [t1, saveAt] = [t[t.length - 1], Array.from(t)];
-    if (traced.simulation !== undefined) return (this.prepared = traced.simulation.over({t0: start.t, t1, saveAt}));
+    const {t0, ...span} = this.span(mostSteps);
+    if (traced.simulation !== undefined) return (this.prepared = traced.simulation.over({t0, ...span}));
     return (this.prepared = traced.simulation =
       simulate.prepare(system, this.initial(values), {
         ...integrationOptions(model),
         dt,
         events,
-        t1,
-        saveAt,
+        ...(span as {readonly t1: number}), // `steps` of adaptive steps alone
         params: this.params(values),
         inputs,
         observe,
       }));
+  }
+
+  /** @param steps the most that are taken, where a tolerance chooses them */
+  private span(steps: number): Stretch & {readonly t1: number} {
+    const {t} = this.record;
+    const span = {t0: this.start.t, t1: t[t.length - 1], saveAt: Array.from(t)};
+    return this.adaptive ? {...span, steps} : span;
+  }
+
+  /**
+   * The simulation as it is tried at these values. Where a tolerance chooses the steps there may be any number of them
+   * far from the guess, so that a trial would not end: it may take some times those of the run at the guess.
+   */
+  private *trial(values: Values): Evaluation<Simulation> {
+    const simulation = this.simulation(values);
+    if (!this.adaptive || this.isGuess(values)) return simulation;
+    const steps = this.limited === undefined ? yield* this.stepsAtGuess(simulation) : NaN;
+    return (this.limited ??= simulation.over(this.span(stepsOfTrial(steps, this.record.t.length))));
+  }
+
+  /** But for the rounding of coordinates. */
+  private isGuess(values: Values): boolean {
+    return this.bindings.every(({key, parameter: {guess}}) =>
+      guess.every((value, i) => Math.abs(value - values[key][i]) <= 1e-12 * Math.abs(value)),
+    );
+  }
+
+  /** 0 where it cannot be simulated. */
+  private *stepsAtGuess(simulation: Simulation): Evaluation<number> {
+    const at = this.at(Object.fromEntries(this.bindings.map(({key, parameter}) => [key, parameter.guess])));
+    try {
+      const trajectory = yield* requested(
+        () => simulation.run(at),
+        workers => simulation.runAsync({...at, workers}),
+      );
+      trajectory.dispose();
+      return trajectory.stats.steps;
+    } catch (error) {
+      if (isFailedSimulation(error)) return 0;
+      throw error;
+    }
+  }
+
+  /** A trial's simulation; of one that used up its steps the error says how many there are. */
+  private *made<T>(here: () => T, there: (workers: number | undefined) => Promise<T>): Evaluation<T> {
+    try {
+      return yield* requested(here, there);
+    } catch (error) {
+      if (!(error instanceof NewtonError && error.code === 'too-many-steps')) throw error;
+      throw new NewtonError(error.code, `${error.message} ${stepsSentence}`, error.data);
+    }
   }
 
   private at(values: Values): {readonly initial: Initial; readonly params: NumericParams} {
@@ -378,6 +430,17 @@ export class RecordModel {
     );
   }
 }
+
+/**
+ * The steps that a trial may take: a multiple of those at the guess; a number for each sample, as data that show a motion
+ * have one every few steps; a number where both are small.
+ */
+const [ofGuess, ofSample, ofAny] = [20, 50, 5000];
+
+const stepsOfTrial = (guess: number, samples: number): number =>
+  Math.min(Math.max(ofGuess * guess, ofSample * samples, ofAny), mostSteps);
+
+const stepsSentence = `A trial of a fit takes at most ${ofGuess} times the steps of the run at the guess, or ${ofSample} for each sample: start nearer, where the motion needs as many.`;
 
 function joined(parts: readonly Float64Array[]): Float64Array {
   return Float64Array.from(parts.flatMap(part => [...part]));

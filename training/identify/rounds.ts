@@ -22,7 +22,7 @@ export interface Fitted extends LeastSquaresResult {
   readonly remarks: readonly string[];
 }
 
-/** @returns the last round's result, with the history of all */
+/** @returns the last round's result, with the history and the evaluations of all */
 export function* rounds(
   objective: Objective,
   method: LeastSquaresMethod,
@@ -30,14 +30,24 @@ export function* rounds(
 ): Steps<LeastSquaresIteration, Fitted> {
   const history: LeastSquaresIteration[] = [];
   let x = start;
+  let evaluations: LeastSquaresResult['evaluations'] = {residuals: 0, jacobians: 0, failed: 0};
   for (let round = 1; ; round++) {
     const found = yield* numbered(stepsOf(method, objective, x), history);
+    const {residuals, jacobians, failed, failure = evaluations.failure} = found.evaluations;
+    evaluations = {
+      residuals: evaluations.residuals + residuals,
+      jacobians: evaluations.jacobians + jacobians,
+      failed: evaluations.failed + failed,
+      failure,
+    };
     const change = yield* objective.update(found);
-    if (change <= SETTLED || (!found.converged && round >= UNCONVERGED)) return {...found, history, remarks: []};
+    if (change <= SETTLED || (!found.converged && round >= UNCONVERGED))
+      return {...found, history, evaluations, remarks: []};
     if (round === ROUNDS)
       return {
         ...found,
         history,
+        evaluations,
         remarks: [
           `The noise was estimated ${ROUNDS} times and still changes by ${change.toPrecision(2)}: use a simpler model of the noise, or a known sd.`,
         ],

@@ -67,7 +67,7 @@ export function requireGrid(
 export const stepsASample = 500;
 
 /** And so many altogether would run for minutes an iteration, at a few microseconds for a step with its sensitivities, before the fit could say so. */
-const mostSteps = 1e7;
+export const mostSteps = 1e7;
 
 /** Steps from one sample to the next, on the average. */
 export function stepsEach(t: Float64Array, start: number, dt: number): number {

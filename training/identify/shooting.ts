@@ -368,6 +368,14 @@ interface Rows {
 const columnOfLink = ({own, size, next, nextSize}: Place, j: number): number =>
   j < size ? own + j : j < size + nextSize ? next + j - size : j - size - nextSize;
 
+/** What multiple shooting came to. */
+export interface Shot {
+  /** The parameters that were looked for, without the segments' starts. */
+  readonly values: Values;
+  /** Whether the segments are one motion. */
+  readonly closed: boolean;
+}
+
 /** Gaps closed to this part of the state's spread need no more rounds: single shooting starts from there. */
 const CLOSED = 1e-4;
 
@@ -381,14 +389,15 @@ const ROUNDS = 6;
  */
 const ENOUGH = 1e-3;
 
-/** The rounds, iteration by iteration, for callers that wait between them. @returns coordinates of the plain fit */
-export function* shoot(shooting: MultipleShooting, method: LeastSquaresMethod): Steps<LeastSquaresIteration, Values> {
+/** The rounds, iteration by iteration, for callers that wait between them. */
+export function* shoot(shooting: MultipleShooting, method: LeastSquaresMethod): Steps<LeastSquaresIteration, Shot> {
   let x = shooting.space.start;
-  for (let round = 0; round < ROUNDS; round++) {
+  let closed = false;
+  for (let round = 0; round < ROUNDS && !closed; round++) {
     x = yield* roundOf(shooting, method, x);
-    if ((yield* shooting.tighten(x)) < CLOSED) break;
+    closed = (yield* shooting.tighten(x)) < CLOSED;
   }
-  return shooting.estimate(x);
+  return {values: shooting.estimate(x), closed};
 }
 
 function* roundOf(

@@ -7,7 +7,8 @@ import {OptionError} from '../../lib/errors.js';
 import {parallelism} from '../../lib/builtin.js';
 import {HeldOut, type EarlyStopping} from './early-stopping.js';
 import {advanced, stepped, steppedThere, type Evaluation, type Steps, type Threads} from './evaluation.js';
-import {isFailedSimulation, prefixed, type Fit} from './fit.js';
+import {isFailedSimulation, prefixed} from './failed-simulation.js';
+import type {Fit} from './fit.js';
 import type {Solved} from './identification.js';
 import {levenbergMarquardt} from './least-squares.js';
 import {type LeastSquaresIteration, type LeastSquaresMethod} from './least-squares-problem.js';
@@ -189,16 +190,13 @@ function* fitSteps(problem: Solvable, fit: Fit, x: Float64Array, held: NoiseStat
   const objective = new Objective(fit, problem.noise ?? white(), held);
   const method = problem.method ?? levenbergMarquardt();
   const {segments} = problem.shooting ?? single();
-  let start = x;
-  if (segments > 1) {
-    const {noise} = objective;
-    const guess = guessing(fit.parameters, fit.space.values(x));
-    const shooting = new MultipleShooting(fit.wholes(x, noise.order), guess, segments, noise, held);
-    const found = yield* told(shoot(shooting, method), shooting.space);
-    start = fit.space.coordinates(found);
-  }
+  const {start, open} =
+    segments > 1 ? yield* bySegments(objective, method, x, segments, held) : {start: x, open: false};
   const iterations = rounds(objective, method, start);
-  if (problem.earlyStopping === undefined) return {...(yield* told(iterations, fit.space)), objective};
+  if (problem.earlyStopping === undefined) {
+    const found = yield* told(iterations, fit.space);
+    return {...found, remarks: [...found.remarks, ...(open && !found.converged ? [OPEN] : [])], objective};
+  }
   const heldOut = new HeldOut(problem, problem.earlyStopping, objective);
   const history: LeastSquaresIteration[] = [];
   const last = yield* toldWhile(iterations, fit.space, iteration => {
@@ -206,6 +204,41 @@ function* fitSteps(problem: Solvable, fit: Fit, x: Float64Array, held: NoiseStat
     return heldOut.judge(iteration);
   });
   return {...heldOut.result(history, last), objective};
+}
+
+const OPEN =
+  'Multiple shooting could not join its segments to one motion. Use more segments, a better guess, or other starts.';
+
+/**
+ * Where single shooting starts from: what the segments found, but where they are no one motion, or it cannot be simulated,
+ * the guess if that is nearer to the data.
+ */
+function* bySegments(
+  objective: Objective,
+  method: LeastSquaresMethod,
+  x: Float64Array,
+  segments: number,
+  held: NoiseState | undefined,
+): Steps<Step, {readonly start: Float64Array; readonly open: boolean}> {
+  const {fit, noise} = objective;
+  const guess = guessing(fit.parameters, fit.space.values(x));
+  const shooting = new MultipleShooting(fit.wholes(x, noise.order), guess, segments, noise, held);
+  const {values, closed} = yield* told(shoot(shooting, method), shooting.space);
+  const found = fit.space.coordinates(values);
+  const cost = yield* costAt(objective, found);
+  const open = !closed || cost === Infinity;
+  return {start: open && (yield* costAt(objective, x)) < cost ? x : found, open};
+}
+
+/** Infinite where it cannot be simulated. */
+function* costAt(objective: Objective, x: Float64Array): Evaluation<number> {
+  try {
+    const {cost} = yield* objective.gradient(x);
+    return Number.isFinite(cost) ? cost : Infinity;
+  } catch (error) {
+    if (!isFailedSimulation(error)) throw error;
+    return Infinity;
+  }
 }
 
 /** The steps of an iteration, in the coordinates of a space. */

@@ -3,7 +3,8 @@
  * estimates would move by −(JᵀJ)⁻¹JᵀΔ, where Δ is the change of the simulated outputs: one Gauss–Newton step.
  */
 import {evaluate} from './evaluation.js';
-import {isFailedSimulation, type Fit} from './fit.js';
+import {isFailedSimulation} from './failed-simulation.js';
+import type {Fit} from './fit.js';
 import type {Judgeable, Objective} from './objective.js';
 import type {Uncertainty} from './uncertainty.js';
 

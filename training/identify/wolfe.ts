@@ -1,7 +1,7 @@
 /**
  * A step length that satisfies the strong Wolfe conditions: the cost falls by at least c₁ of what the slope
  * promises, and the slope's size by c₂ (Nocedal & Wright, Numerical Optimization, 2nd ed., algorithms 3.5 and
- * 3.6, with the cubic of eq. 3.59). A length at which the simulation fails counts as too long.
+ * 3.6, with the cubic of eq. 3.59). A length at which the simulation fails, or gives no finite numbers, counts as too long.
  */
 import type {CostPoint} from './descent.js';
 import {evaluate as here, known, type Evaluation} from './evaluation.js';
@@ -36,7 +36,9 @@ export function* wolfeSearch(
 ): Evaluation<LinePoint | undefined> {
   const at = function* (length: number): Evaluation<LinePoint | undefined> {
     const point = yield* evaluate(along(from.x, length, direction));
-    return point && {...point, length, slope: dot(point.gradient, direction)};
+    if (point === undefined) return undefined;
+    const slope = dot(point.gradient, direction);
+    return Number.isFinite(point.cost) && Number.isFinite(slope) ? {...point, length, slope} : undefined;
   };
   const start: LinePoint = {...from, length: 0, slope: dot(from.gradient, direction)};
   let last = start;

@@ -2,17 +2,12 @@
 import * as tf from '@tensorflow/tfjs';
 import type {Executable} from '../../lib/index.js';
 import {compilePrograms} from '../../lib/index.js';
-import {
-  GradientError,
-  InconsistentStateError,
-  NewtonError,
-  SingularMatrixError,
-  StiffgradError,
-} from '../../lib/errors.js';
+import {StiffgradError} from '../../lib/errors.js';
 import type {CostPoint} from '../identify/descent.js';
 import type {Pair} from '../identify/lbfgs.js';
 import {descentDirection, firstLength, remembered} from '../identify/lbfgs.js';
 import {along} from '../identify/descent.js';
+import {isFailedSimulation} from '../identify/failed-simulation.js';
 import {wolfeStep} from '../identify/wolfe.js';
 import type {Clip} from './gradients.js';
 import type {UpdateRule} from './update-rules.js';
@@ -153,7 +148,7 @@ export class LineSearchUpdate implements StepUpdate {
       try {
         return {x, cost: evaluate(), gradient: gradient.slice()};
       } catch (error) {
-        if (failed(error)) return undefined;
+        if (isFailedSimulation(error)) return undefined;
         throw error;
       }
     };
@@ -204,11 +199,3 @@ export class LineSearchUpdate implements StepUpdate {
     }));
   }
 }
-
-/** A length at which the simulation fails counts as too long. */
-const failed = (error: unknown): boolean =>
-  error instanceof NewtonError
-  || error instanceof SingularMatrixError
-  || error instanceof InconsistentStateError
-  || error instanceof GradientError
-  || (error instanceof StiffgradError && error.code === 'not-finite');

@@ -3,8 +3,9 @@
  * an epoch, and checkpoints from which a killed run goes on to the very weights it would have had.
  */
 import type {TrainingResult} from './result.js';
-import {InconsistentStateError, NewtonError, SingularMatrixError, StiffgradError} from '../../lib/errors.js';
+import {StiffgradError} from '../../lib/errors.js';
 import {throwIfAborted} from '../../lib/checks.js';
+import {isFailedSimulation} from '../identify/failed-simulation.js';
 import type {AnySystem} from '../../lib/index.js';
 import {Checkpoints} from './checkpoints.js';
 import {acceptedChanges, identityOf, requireSame, type Identity} from './identity.js';
@@ -85,7 +86,7 @@ async function begin<T>(problem: CompiledTraining<T>): Promise<void> {
   try {
     step.loss(batch);
   } catch (error) {
-    if (!isFailure(error) || step.variables.length === 0) throw error;
+    if (!isFailedSimulation(error) || step.variables.length === 0) throw error;
   }
 }
 
@@ -103,7 +104,7 @@ async function keepingOf<T>(problem: AnyTraining<T>, learner: Learner<T>, checkp
       const value = learner.loss(batch, at);
       return Number.isFinite(value) ? value : null;
     } catch (error) {
-      if (isFailure(error)) return null;
+      if (isFailedSimulation(error)) return null;
       throw error;
     }
   };
@@ -197,7 +198,7 @@ class Run<T> {
     try {
       return this.learner.take(batch, at);
     } catch (error) {
-      if (this.problem.onFailure === 'skip' && isFailure(error)) return undefined;
+      if (this.problem.onFailure === 'skip' && isFailedSimulation(error)) return undefined;
       throw error;
     }
   }
@@ -360,14 +361,4 @@ async function examplesAt<T>(data: Examples<T>, indices: Uint32Array): Promise<T
   const batch: T[] = [];
   for (const index of indices) batch.push(await data.get(index));
   return batch;
-}
-
-function isFailure(error: unknown): boolean {
-  return (
-    error instanceof NewtonError
-    || error instanceof SingularMatrixError
-    || error instanceof InconsistentStateError
-    || (error instanceof StiffgradError
-      && ['not-finite', 'loss-not-finite', 'gradient-not-finite'].includes(error.code))
-  );
 }

@@ -157,7 +157,7 @@ describe('multiple shooting with priors and models of the noise', () => {
       const objective = new Objective(fit, noise);
       const {x, factor} = last(rounds(objective, levenbergMarquardt(), fit.space.start));
       const shooting = new MultipleShooting(fit.wholes(fit.space.start, noise.order), fit.parameters, 7, noise);
-      const found = fit.space.coordinates(last(shoot(shooting, levenbergMarquardt())));
+      const found = fit.space.coordinates(last(shoot(shooting, levenbergMarquardt())).values);
       // ‖R (x − x′)‖ / s, in standard errors of all parameters together
       const p = x.length;
       const distance = Math.hypot(
@@ -196,7 +196,7 @@ describe('multiple shooting with priors and models of the noise', () => {
     expect(of(fit) - of(free)).to.be.above(0.05);
     const whole = fitOf(problem);
     const shooting = new MultipleShooting(whole.wholes(whole.space.start), whole.parameters, 7, problem.noise);
-    expect(last(shoot(shooting, levenbergMarquardt())).k[0]).to.be.closeTo(of(single), 1e-3);
+    expect(last(shoot(shooting, levenbergMarquardt())).values.k[0]).to.be.closeTo(of(single), 1e-3);
     const byGradients = await identify({...problem, method: lbfgs(), shooting: multiple({segments: 7})} as never);
     expect(of(byGradients)).to.be.closeTo(of(single), 1e-6);
   });
