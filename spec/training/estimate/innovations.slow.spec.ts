@@ -84,7 +84,7 @@ describe('identifyByInnovations', () => {
   it('finds stiffness, damping, process and measurement noise of a made record within errors', async () => {
     const truth = [4, 0.6, 0.5, 0.1];
     const names = ['k', 'c', 'drive', 'noise'] as const;
-    const fit = await identifyByInnovations({...shakenProblem, data: shaken(1, 400, truth)});
+    const fit = await identifyByInnovations({...shakenProblem, data: shaken(1, 200, truth)});
     expect(fit.converged).to.equal(true);
     expect(fit.warnings).to.deep.equal([]);
     names.forEach((name, i) => {
@@ -116,7 +116,7 @@ describe('identifyByInnovations', () => {
   });
 
   it('ends where the likelihood of the filter has no slope', async () => {
-    const data = shaken(5, 80, [4, 0.6, 0.5, 0.1]);
+    const data = shaken(5, 50, [4, 0.6, 0.5, 0.1]);
     const method = unscented();
     const {estimate, logLikelihood, standardError} = await identifyByInnovations({...shakenProblem, data, method});
     const at = (change: object): number => {
