@@ -9,10 +9,10 @@ import {brownian} from '../graph/build.js';
 import {brownianPath as pathAt, isSeed, toTime, treeTime} from '../graph/primitives/brownian-path.js';
 import {sizeOf} from '../graph/node.js';
 import type {Shape} from '../graph/node.js';
-import {derivativeAlong, dependsOnItsOwn} from '../trace/differentials.js';
+import {derivativeAlong, dependsOn, dependsOnItsOwn} from '../trace/differentials.js';
 import {constantTensor, immediate, nodeOf, tensorOf, within} from '../trace/trace.js';
 import type {Calculus, Increments, NoiseEquations, NoiseKind} from './equations.js';
-import type {Derivative, DerivativeAt, Noise, OdeSystem} from './ode.js';
+import type {Derivative, Noise, OdeSystem} from './ode.js';
 import {ode} from './ode.js';
 import type {Params, ParamsLike} from './params.js';
 
@@ -55,7 +55,7 @@ const seedCheck = {
  *   require that g of a number depends on that number alone
  * - 'scalar': one noise per system, g of the shape of y
  * - 'general': m noises, g [...shape of y, m]
- * - 'additive': g does not depend on y; of either shape
+ * - 'additive': g does not depend on y but for its shape, as `tf.onesLike(y)`; of either shape
  *
  * A system of the kind 'ode', integrated by `eulerMaruyama`, `stochasticHeun`, `milstein`, `sra1` and `sri1`, in steps of constant
  * length, or adaptive ones if the scheme's strong order is at least 1 or the noise is additive. The gradient with
@@ -118,11 +118,18 @@ export function brownianPath(seed: number, shape: readonly number[] = []): Brown
 /** Only inside a trace. */
 export function noiseEquations({kind, calculus, diffusion, seed}: Noise, params: Params): NoiseEquations {
   const given = typeof seed === 'number' ? undefined : seedTensor(seed, params);
-  const g = (y: tf.Tensor, t: tf.Tensor): tf.Tensor =>
-    within('diffusion', () => {
-      const at = kind === 'additive' ? withoutState(t, params) : {y, t, params};
-      return checked(immediate(diffusion(at)), y, kind);
-    });
+  const traced = (y: tf.Tensor, t: tf.Tensor): tf.Tensor =>
+    within('diffusion', () => checked(immediate(diffusion({y, t, params})), y, kind));
+  let isJudged = kind !== 'additive';
+  const g = (y: tf.Tensor, t: tf.Tensor): tf.Tensor => {
+    if (!isJudged && dependsOn(at => traced(at.y, at.t), {y, t}, 'y'))
+      throw new OptionError(
+        'bad-sde',
+        "sde: the diffusion of additive noise reads y. Set noise: 'diagonal', 'scalar' or 'general'.",
+      );
+    isJudged = true;
+    return traced(y, t);
+  };
   const isMatrix = (of: tf.Tensor, y: tf.Tensor): boolean => of.rank > y.rank;
   const requireDiagonal = (y: tf.Tensor, t: tf.Tensor): void => {
     const together = kind === 'scalar' && y.rank > 0 ? y.shape[y.rank - 1] : 1;
@@ -162,17 +169,6 @@ export function noiseEquations({kind, calculus, diffusion, seed}: Noise, params:
     },
   };
 }
-
-/** What additive noise is told: y has no place in it, nor among what is copied. */
-const withoutState = (t: tf.Tensor, params: Params): DerivativeAt =>
-  Object.defineProperty({t, params} as DerivativeAt, 'y', {
-    get() {
-      throw new OptionError(
-        'bad-sde',
-        "sde: the diffusion of additive noise reads y. Set noise: 'diagonal', 'scalar' or 'general'.",
-      );
-    },
-  });
 
 /** @throws ShapeError */
 function checked(of: unknown, y: tf.Tensor, kind: NoiseKind): tf.Tensor {

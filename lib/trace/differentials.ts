@@ -10,7 +10,7 @@ import {jacobian} from '../graph/jacobian.js';
 import {settled} from '../graph/newton-matrix.js';
 import type {Node} from '../graph/node.js';
 import {topological} from '../graph/node.js';
-import {substitute} from '../graph/simplify.js';
+import {simplifyNodes, substitute} from '../graph/simplify.js';
 import {sparsityPattern} from '../graph/sparsity.js';
 import type {Captured} from './trace.js';
 import {isTracing, nodeOf, tensorOf, trace} from './trace.js';
@@ -103,6 +103,12 @@ export function dependsOnItsOwn(f: (at: Tensors) => tf.Tensor, y: tf.Tensor, siz
     for (let k = pointers[row]; k < pointers[row + 1]; k++)
       if (Math.floor(indices[k] / size) !== Math.floor(row / size)) return false;
   return true;
+}
+
+/** Whether the value of a function depends on one of its tensors, by its operations after simplification; a shape is no value. Only inside a trace. */
+export function dependsOn(f: (at: Tensors) => tf.Tensor, at: Tensors, name: string): boolean {
+  const {inputs, output} = isolate(f, at);
+  return topological(simplifyNodes([output], Object.values(inputs) as Node<'input'>[])).includes(inputs[name]);
 }
 
 /** Jᵀ·cotangent with J = ∂f/∂name: of the shape of `at[name]`. Only inside a trace. */

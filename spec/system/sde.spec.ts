@@ -484,6 +484,19 @@ describe('simulate: sde', () => {
       }
       const additive = sde({drift, diffusion: ({y}) => y, noise: 'additive', seed: 1});
       expect(() => simulate(additive, start, options)).to.throw(OptionError, 'reads y');
+      // Shapes of y are no values of it.
+      for (const scheme of [eulerMaruyama(), sra1()]) {
+        const end = (noisy: Parameters<typeof sde>[0]['diffusion']): number[] => {
+          const run = simulate(sde({drift, diffusion: noisy, noise: 'additive', seed: 7}), start, {...options, scheme});
+          run.dispose();
+          return [...run.values('y')];
+        };
+        const same = end(() => tf.fill([2], 0.4));
+        expect(end(({y}) => tf.mul(tf.onesLike(y), 0.4))).to.deep.equal(same);
+        expect(end(({y}) => tf.fill(y.shape, 0.4))).to.deep.equal(same);
+        expect(end(({y, t}) => tf.mul(tf.add(tf.zerosLike(y), tf.onesLike(t)), 0.4))).to.deep.equal(same);
+        expect(() => end(({y}) => tf.add(tf.onesLike(y), tf.mul(0.1, y)))).to.throw(OptionError, 'reads y');
+      }
       const shaped = sde({drift, diffusion: () => tf.zeros([2, 3]), calculus: 'ito', seed: 1});
       expect(() => simulate(shaped, start, options)).to.throw(ShapeError, '[2, 3]');
       const vector = sde({drift, diffusion, calculus: 'ito', noise: 'general', seed: 1});

@@ -110,6 +110,7 @@ export class LoopEvents {
   cutShort(step: Taken): boolean {
     const {integrator} = this.loop;
     const watch = this.crossingsIn(step);
+    for (const event of watch.begun) if (this.events[event].then === 'jump') this.loop.log.begins(event, step.t);
     this.refuseSticking(step, watch.found);
     if (this.loop.status !== 'completed') return true;
     const cut = this.firstCut(step, watch);

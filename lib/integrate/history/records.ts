@@ -30,8 +30,7 @@ const resolution = 64 * Number.EPSILON;
 export class EventLog {
   readonly records: EventRecord[] = [];
   readonly warnings: string[] = [];
-  private readonly lost = new Set<number>();
-  private readonly turned = new Set<number>();
+  private readonly told = new Set<string>();
   private readonly recent: number[][];
 
   constructor(
@@ -58,20 +57,35 @@ export class EventLog {
 
   /** The function of an event is not a finite number at t; told once. */
   lose(event: number, t: number): void {
-    if (this.lost.has(event)) return;
-    this.lost.add(event);
-    this.warnings.push(
+    this.tell(
+      'lost',
+      event,
       `The function of ${this.title(event)} is not a finite number at t = ${this.short(t)}: there it crosses nothing, and nothing is looked for until it is finite again. Write it so that it is finite wherever the motion goes, as q in place of sqrt(q).`,
     );
   }
 
   /** The jump of an event in both directions made its function go back to where it came from; told once. */
   turnsBack(event: number, t: number): void {
-    if (this.turned.has(event)) return;
-    this.turned.add(event);
-    this.warnings.push(
+    this.tell(
+      'turned',
+      event,
       `The jump of ${this.title(event)} at t = ${this.short(t)} turned its function back: it reaches zero and leaves on the side it came from, which counted as one event, though its direction is 'both'. Give its direction as 'rising' or 'falling' if that is meant, as for a bounce. If the jump switches a mode, the motion pushes towards the border from both sides: the true motion stays on it, and the run leaves it in the mode of the other side. Make the border a constraint, or give the mode a hysteresis.`,
     );
+  }
+
+  /** A zero where a run starts has not been crossed: a jump that the motion may ask for there is not made. */
+  begins(event: number, t: number): void {
+    this.tell(
+      'begun',
+      event,
+      `The function of ${this.title(event)} is zero at the start, t = ${this.short(t)}, and goes on in the event's direction: a zero at the start has not been crossed, and the state does not jump. If it should, start on the side that the event is reached from, or from the state after the jump. For a body that rests on a surface, use a unilateral constraint.`,
+    );
+  }
+
+  private tell(what: string, event: number, sentence: string): void {
+    const key = `${what} ${event}`;
+    if (!this.told.has(key)) this.warnings.push(sentence);
+    this.told.add(key);
   }
 
   /** The title of an event in a sentence. */

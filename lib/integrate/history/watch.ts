@@ -187,7 +187,12 @@ export interface Watch {
   readonly sides: Int8Array;
   /** Events whose function is not finite at the end of the step. */
   readonly lost: readonly number[];
+  /** Events whose function is zero where a run starts, and goes on from there in their direction. */
+  readonly begun: readonly number[];
 }
+
+/** A start is at zero within this share of what the function changes by in the first step: ten times what float32 loses where a state comes as a tensor. */
+const started = 1e-6;
 
 /** A function that is zero at a step's end, with a derivative of zero, has crossed if it has this far beyond. */
 const beyond = 2 ** -10;
@@ -220,7 +225,7 @@ export function crossings(
   const start = copy(integrator.watch(0));
   const end = copy(integrator.watch(1));
   const found: Crossing[] = [];
-  const lost: number[] = [];
+  const [lost, begun]: number[][] = [[], []];
   const ends = events.map((event, i) => {
     if (!Number.isFinite(end.g[i])) lost.push(i);
     const watched = new Watched(integrator, i, tolerance(i) / Math.abs(step.h));
@@ -231,12 +236,15 @@ export function crossings(
     const reaches = Math.abs(last.dg) > least && Math.abs(last.g) <= Math.abs(last.dg) * (rounding / Math.abs(step.h));
     const {inside, side} = crossingsOf(watched, first, last, isSettled, reaches, least);
     for (const crossing of inside) if (accepts(event, crossing.rising)) found.push(crossing);
+    const starts = sides[i] === 0 && !settled.has(i) && Math.abs(first.g) <= started * Math.abs(last.g - first.g);
+    if (starts && inside.length === 0 && event.direction === (side < 0 ? 'falling' : 'rising')) begun.push(i);
     return side;
   });
   return {
     found: found.sort((a, b) => a.theta - b.theta || a.event - b.event),
     sides: Int8Array.from(ends),
     lost,
+    begun,
   };
 }
 

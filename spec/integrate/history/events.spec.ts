@@ -361,6 +361,27 @@ describe('events', () => {
     ).to.be.closeTo(1, 1e-14);
   });
 
+  it('a jump whose function is zero at the start and goes on in its direction is told, other zeros there are not', () => {
+    const began = (q: number, v: number, events = [bounce(0.8)]): boolean =>
+      simulate(ball, {q, v}, {scheme: trapezoid(), dt: 0.1, t1: 0.3, events, throw: false}).warnings.some(warning =>
+        warning.includes('is zero at the start, t = 0, and goes on'),
+      );
+    expect([
+      began(0, 0),
+      began(0, -3),
+      began(-2e-13, -3),
+      began(0, 4),
+      began(2e-13, -3),
+      began(-0.01, -3),
+    ]).to.deep.equal([true, true, true, false, false, false]);
+    const section = event({when: ({q}) => q, direction: 'falling', then: 'record'});
+    expect([began(0, -3, [section]), began(0, -3, [event({...section, then: 'stop'})])]).to.deep.equal([false, false]);
+    // A run that goes on from an event's own jump has nothing to tell.
+    const first = simulate(ball, {q: 1, v: 0}, {scheme: trapezoid(), dt: 0.1, t1: 0.5, events: [bounce(0.8)]});
+    const on = simulate(ball, first.state(), {scheme: trapezoid(), dt: 0.1, t1: 0.7, events: [bounce(0.8)]});
+    expect([first.events.length, on.warnings]).to.deep.equal([1, []]);
+  });
+
   it('a switch that its jump does not turn around happens once', () => {
     const push = event({when: ({q}) => tf.sub(q, 0.5), direction: 'falling', then: ({v}) => ({v: tf.sub(v, 1)})});
     const path = simulate(ball, {q: 1, v: 0}, {scheme: trapezoid(), dt: 0.1, t1: 0.6, saveAt: 'end', events: [push]});
