@@ -7,6 +7,8 @@ import {routinesOf} from '../engine/routines.js';
 import type {RoutineFactor} from '../engine/wasm/routine.js';
 import type {Factor} from '../linear/index.js';
 import {LOSING, lostDigits, Rows, wholeOf, type LostDigits} from '../linear/index.js';
+import {linearFailure} from '../newton/failure.js';
+import {failedStep} from '../step/failed-step.js';
 import {solverKey} from '../step/solvers.js';
 import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
@@ -113,9 +115,32 @@ class SweepFactor implements JacobianFactor {
     kept?.forget();
     if (program === undefined) this.evaluate();
     else this.executable.run(program);
-    const factor = this.refactor(values);
+    const factor = this.attempted(values);
     if (program === undefined) kept?.keep(factor);
     return factor;
+  }
+
+  /** @throws the error of a failed step where the matrix has no factor */
+  private attempted(values: Float64Array): Factor {
+    try {
+      return this.refactor(values);
+    } catch (error) {
+      const {
+        context: {traced: scheme},
+        executable,
+        h: [h],
+      } = this;
+      const rowName = (row: number): string => scheme.unknown.rowName(row);
+      throw failedStep({
+        ...linearFailure(error),
+        scheme,
+        t: executable.find('t')?.[0],
+        h,
+        history: [],
+        worst: [],
+        rowName,
+      });
+    }
   }
 
   refresh(program?: 'startJacobian'): Factor {

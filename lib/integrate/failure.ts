@@ -1,32 +1,10 @@
-/** The error message of a failed step: where, why, the iteration's history, which rows, and what to change. */
+/** How runs fail: what a start that fails is to a run, and the error message of adaptive steps that cannot go on. */
 import type {StiffgradError} from '../errors.js';
-import {turned} from '../step/clock.js';
-import type {TracedStep} from '../step/traced-step.js';
 import {InconsistentStateError, NewtonError, SingularMatrixError} from '../errors.js';
-import type {Newton} from '../newton/index.js';
-import {listed} from '../text.js';
-import type {Runnable} from './runnable.js';
+import {turned} from '../step/clock.js';
+import {short} from '../step/failed-step.js';
 import type {Counters, Failure, Status} from './counters.js';
-
-export interface FailedStep {
-  readonly status: Failure;
-  /** Its name and its direction. */
-  readonly scheme: Pick<TracedStep, 'name' | 'backwards' | 'notFinite' | 'once'>;
-  /** Number of the grid's step. */
-  readonly step: number;
-  /** Of the attempt that failed, by the clock: within the grid's step where that was halved. */
-  readonly t: number;
-  readonly h: number;
-  readonly newton: Newton;
-  /** Residual norms of the attempt's iterations; none for an explicit scheme. */
-  readonly history: readonly number[];
-  /** The largest residuals, or the numbers that are not finite. */
-  readonly worst: readonly {readonly name: string; readonly residual: number}[];
-  /** The name of row i of the unknown. */
-  readonly rowName: (row: number) => string;
-  /** The failed factorization or linear solve, where there was one. */
-  readonly cause?: StiffgradError;
-}
+import type {Runnable} from './runnable.js';
 
 /** How a run ends whose start, or whose state after a jump, is none that it could go on from. */
 export class FailedStart {
@@ -54,100 +32,6 @@ export function started<T>(make: () => T): T | FailedStart {
     );
   }
 }
-
-/** The scheme whose one step lands on a state of rest. */
-const equilibrium = 'equilibrium';
-
-export function failedStep(failed: FailedStep): StiffgradError {
-  const {status, scheme, step, history, worst, cause} = failed;
-  const [t, h] = [turned(scheme, failed.t), turned(scheme, failed.h)];
-  const where =
-    scheme.name === equilibrium
-      ? 'The equilibrium'
-      : scheme.once === true
-        ? `${scheme.name[0].toUpperCase()}${scheme.name.slice(1)}, at t = ${short(t)}`
-        : `Step ${step} of ${scheme.name}, from t = ${short(t)} with h = ${short(h)}`;
-  const causeRows = ((cause?.data.rows as readonly number[] | undefined) ?? []).map(failed.rowName);
-  const data = {status, step, t, h, history, rows: status === 'singular' ? causeRows : worst};
-  const sentence = `${where}: ${reason(failed, causeRows)} ${advice(
-    failed,
-    causeRows.some(row => row.startsWith('y')),
-  )}`.trimEnd();
-  const error =
-    status === 'singular'
-      ? new SingularMatrixError('singular-step', sentence, data)
-      : new NewtonError(status, sentence, data);
-  if (cause !== undefined) error.cause = cause;
-  return error;
-}
-
-function reason({status, history, worst, cause}: FailedStep, causeRows: readonly string[]): string {
-  const rows = worst
-    .filter(({residual}) => residual !== 0)
-    .map(({name, residual}) => `${name} (${residual.toExponential(2)})`)
-    .join(', ');
-  const notFinite = worst
-    .filter(({residual}) => !Number.isFinite(residual))
-    .map(({name, residual}) => `${name} (${residual})`)
-    .join(', ');
-  switch (status) {
-    case 'singular':
-      return `the Newton matrix is singular; ${causeRows.length === 0 ? 'its rows' : listed(causeRows)} ${causeRows.length === 1 ? 'carries no information of its own' : 'depend on one another'}.`;
-    case 'not-finite':
-      if (causeRows.length > 0)
-        return `a derivative of the model is infinite or NaN, in the Newton matrix's rows ${listed(causeRows)}.`;
-      return history.length === 0
-        ? `the new state is infinite or NaN in ${notFinite}.`
-        : `the residual became infinite or NaN in iteration ${history.length}, in ${notFinite}.`;
-    case 'newton-diverged':
-      if (cause?.code === 'contacts-unsolved') return cause.message;
-      if (cause !== undefined) return `the linear solver failed in iteration ${history.length}. ${cause.message}`;
-      return `Newton did not converge in ${history.length} iterations (residual ${historyText(history)}). Worst rows: ${rows}.`;
-    case 'step-too-small':
-      return `the step fails even at this length, after halving it again and again (residual ${historyText(history)}).${rows === '' ? '' : ` Worst rows: ${rows}.`}`;
-  }
-}
-
-function advice({status, scheme, step, newton, history, cause}: FailedStep, firstOrder: boolean): string {
-  switch (status) {
-    case 'singular':
-      return scheme.name === equilibrium
-        ? firstOrder
-          ? 'A quantity that the equations conserve, such as the total of a reaction, leaves one of them without information: replace it by the total, 0 = Σ y − total, in ode({derivative, mass}) with mass 0 in its row.'
-          : 'A motion that no force resists has no place of its own: hold it, or add a spring.'
-        : `Check masses, units and terms that say the same twice.${step === 0 ? '' : passing}`;
-    case 'not-finite':
-      if (scheme.notFinite !== undefined) return scheme.notFinite;
-      return history.length === 0
-        ? 'Explicit schemes need a dt below 2 over the highest frequency: take a smaller dt, or an implicit scheme.'
-        : 'Check the model near this state (divisions, roots, logarithms), or take a smaller dt.';
-    case 'newton-diverged': {
-      // Another's own sentence says what to change.
-      if (cause !== undefined) return '';
-      if (scheme.name === equilibrium) return 'Start nearer to it, or load it in steps.';
-      const ways = ['a smaller dt'];
-      if (newton.step.name !== 'backtracking') ways.push('newton({step: backtracking()})');
-      if (newton.onFailure !== 'halve') ways.push("newton({onFailure: 'halve'})");
-      return `Take ${ways.length < 3 ? ways.join(' or ') : `${ways.slice(0, -1).join(', ')} or ${ways[ways.length - 1]}`}.`;
-    }
-    case 'step-too-small':
-      return 'A step this short fails for another reason than its length: check the model near this state for a jump, a pole, a force without a root, or a singular position of a mechanism, in which no step should end.';
-  }
-}
-
-/** Of a matrix that was not singular before. */
-const passing =
-  ' Earlier steps could be solved: if a mechanism is in a singular position here, such as a dead centre, take another dt, so that no step ends in it.';
-
-/** A long history by its beginning and its end; `data.history` has all of it. */
-function historyText(history: readonly number[]): string {
-  const text = history.map(residual => residual.toExponential(1));
-  return (text.length <= 8 ? text : [...text.slice(0, 4), '…', ...text.slice(-3)]).join(' → ');
-}
-
-/** A time without the digits of its rounding. */
-const short = (x: number): string => String(Number(x.toPrecision(12)));
-
 /**
  * What a run with adaptive steps says that cannot go on.
  * @param stiff what is known of its stiffness

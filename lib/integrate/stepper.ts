@@ -13,7 +13,7 @@ import type {Evaluations} from '../step/traced-step.js';
 import {ContactForces} from './contact-forces.js';
 import type {Counters, Failure, Status} from './counters.js';
 import {noCounts} from './counters.js';
-import {failedStep} from './failure.js';
+import {failedStep} from '../step/failed-step.js';
 import type {NewtonMemory} from './run-state.js';
 import type {Runnable} from './runnable.js';
 import type {Recorded} from './step-blocks.js';
