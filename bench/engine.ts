@@ -71,7 +71,7 @@ function workloads(n: number): {name: string; graph: Graph; elements: number}[] 
   const {inputs, residual, next, q0, v0, v1, k} = chain(n);
   const seed = input('seed', [n]);
   const tangent = orZeros(pushforward([residual], new Map([[v1, seed]]))[0], residual);
-  const entries = sparseJacobian(tangent, seed, 8);
+  const entries = sparseJacobian(tangent, seed, {terms: 8, cost: Infinity});
   if (entries === undefined) throw new Error('a chain has a sparse Jacobian');
   const [jacobian] = batch([tangent], new Map([[seed, colored(n)]]), 3);
   const adjoint = input('adjoint', [n]);

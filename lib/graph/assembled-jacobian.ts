@@ -10,7 +10,7 @@ import {concat, gather, mul, reshape, scatter, uniformValue} from './build.js';
 import {dependents} from './differentiate.js';
 import type {Node} from './node.js';
 import {isOp, topological} from './node.js';
-import type {SparseJacobian, Term} from './sparse-jacobian.js';
+import type {Limits, SparseJacobian, Term} from './sparse-jacobian.js';
 import {sparseJacobian, sparseTerms} from './sparse-jacobian.js';
 
 /** Entries to add to a matrix: row, column, and index in `values`; entries with a negative row are skipped. */
@@ -23,20 +23,23 @@ interface Block {
 /**
  * @returns undefined without a scatter, if a scatter is followed by more than a scaling of rows, or as `sparseJacobian`
  */
-export function assembledJacobian(tangent: Node, direction: Node, limit: number): SparseJacobian | undefined {
+export function assembledJacobian(tangent: Node, direction: Node, limits: Limits): SparseJacobian | undefined {
   const scatters = lastScatters(tangent, direction);
   if (scatters.length === 0) return undefined;
-  const rest = sparseJacobian(tangent, direction, limit, new Set<Node>(scatters));
+  const sums: {readonly node: Node<'scatter'>; readonly rows: Rows}[] = [];
+  for (const node of scatters) {
+    const rows = rowsOf(node, tangent);
+    if (rows === undefined) return undefined;
+    sums.push({node, rows});
+  }
+  const rest = sparseJacobian(tangent, direction, limits, new Set<Node>(scatters));
   if (rest === undefined) return undefined;
   const blocks: Block[] = [blockOf(rest)];
-  let terms = rest.terms;
-  for (const node of scatters) {
-    const after = sparseTerms(tangent, node, 1);
-    const elements = sparseTerms(node.operands[0], direction, limit);
-    if (after === undefined || elements === undefined) return undefined;
-    const placed = after.length === 0 ? [] : contributions(node, after[0], elements);
-    if (placed === undefined) return undefined;
-    blocks.push(...placed);
+  let {terms} = rest;
+  for (const {node, rows} of sums) {
+    const elements = sparseTerms(node.operands[0], direction, limits);
+    if (elements === undefined) return undefined;
+    blocks.push(...contributions(node, rows, elements));
     terms = Math.max(terms, elements.length);
   }
   return {...gatherUp(blocks, tangent.size, direction.size), terms};
@@ -61,19 +64,33 @@ function blockOf({pattern: {rows: count, pointers, indices}, values}: SparseJaco
   return {rows, columns: indices, values};
 }
 
-/** The blocks of all elements, computed column by column; undefined if a sum is used in several rows. */
-function contributions(node: Node<'scatter'>, after: Term, elements: readonly Term[]): Block[] | undefined {
-  const rowOf = new Int32Array(node.size).fill(-1);
-  for (let row = 0; row < after.table.length; row++) {
-    const sum = after.table[row];
+/** The row of the tangent that each sum goes to, or −1, and what it is multiplied by there, if by anything. */
+interface Rows {
+  readonly ofSum: Int32Array;
+  readonly scale: Node | undefined;
+}
+
+/** Undefined where more happens to a sum than that it is scaled, or if it is used in several rows. */
+function rowsOf(node: Node<'scatter'>, tangent: Node): Rows | undefined {
+  const after = sparseTerms(tangent, node, {terms: 1, cost: Infinity});
+  if (after === undefined) return undefined;
+  const ofSum = new Int32Array(node.size).fill(-1);
+  if (after.length === 0) return {ofSum, scale: undefined};
+  const [{table, coefficient}] = after;
+  for (let row = 0; row < table.length; row++) {
+    const sum = table[row];
     if (sum < 0) continue;
-    if (rowOf[sum] >= 0) return undefined;
-    rowOf[sum] = row;
+    if (ofSum[sum] >= 0) return undefined;
+    ofSum[sum] = row;
   }
-  const rows = node.attributes.table.map(to => (to < 0 ? -1 : rowOf[to]));
+  return {ofSum, scale: coefficient};
+}
+
+/** The blocks of all elements, computed column by column. */
+function contributions(node: Node<'scatter'>, {ofSum, scale}: Rows, elements: readonly Term[]): Block[] {
+  const rows = node.attributes.table.map(to => (to < 0 ? -1 : ofSum[to]));
   const size = rows.length;
-  const uniform = uniformValue(after.coefficient) === 1;
-  const factor = uniform ? undefined : gather(after.coefficient, rows, [size]);
+  const factor = scale === undefined || uniformValue(scale) === 1 ? undefined : gather(scale, rows, [size]);
   return elements.map(({coefficient, table}) => {
     const flat = reshape(coefficient, [size]);
     return {

@@ -16,7 +16,7 @@ import {sparseJacobian} from './sparse-jacobian.js';
 import type {SparsityPattern} from './sparsity.js';
 import {sparsityPattern} from './sparsity.js';
 import {starColoring, starPays, starPlaces} from './star-coloring.js';
-import {countWork, doesWork} from './work.js';
+import {costOf, workOf} from './work.js';
 
 /** ∂R/∂z: where it is not zero, and its values as a program. */
 export interface Jacobian {
@@ -34,16 +34,10 @@ export interface Jacobian {
  * Terms of a tangent that are followed entry by entry: as many as a node of a dense mesh in space has
  * neighbours' coordinates; with more, rows are dense enough for colours.
  */
-const termLimit = 64;
+const mostTerms = 64;
 /** Products with so many terms are written out: a tetrahedron's block in space has 12, a rotation or a strain fewer. */
 const widestProduct = 12;
 
-/**
- * What a node costs beside its arithmetic, in operations: loads, stores, its share of a loop's beginning, and code that a cache must
- * hold. Both ways were timed for six mechanisms, and 10 takes the faster one in each; without it a gripper on a free base (9 velocities)
- * had 17,000 nodes in place of 3,900, took a third longer for a step and twice as long to compile.
- */
-const nodeWork = 10;
 /**
  * What runs once a run costs what compiling it takes, some 50 µs a node: entries are written out only of tangents with fewer nodes. The start of a chain of six
  * hinges in maximal coordinates has 5,000 nodes, and ∂R/∂z 7,650 by colours and 29,000 by entries.
@@ -51,11 +45,11 @@ const nodeWork = 10;
 const shortTangent = 300;
 
 /**
- * What simplification may save: of chains and single bodies on six kinds of joints, those beyond the limit lost a
- * quarter of their cost at most. What costs more is not simplified, which took a tenth of the time to the first
- * gradient of a chain of ten hinges.
+ * Entries are taken where they cost at most this part of what tangents do. Their program is longer, and making it takes as much
+ * longer: for a four-bar with generalizedAlpha and `ggl` entries of nine tenths of the cost saved 4 % of a step of 0.24 ms, and
+ * were 29,000 nodes, which took 0.9 s to make.
  */
-const mostSimplified = 1.5;
+const worthEntries = 3 / 4;
 
 /**
  * ∂R/∂z, or Newton's matrix where R is a model of the residual. R may have more numbers than z, or fewer.
@@ -66,7 +60,7 @@ export function jacobian(residual: Node, z: Node, once = false): Jacobian {
   const [tangent] = pushforward([residual], new Map([[z, direction]]));
   const long = once && tangent !== undefined && topological([tangent]).length > shortTangent;
   const entries = tangent === undefined || long ? undefined : entryByEntry(tangent, direction);
-  return entries ?? byColors(tangent, direction, residual.size);
+  return entries ?? byColors(tangent, direction, residual.size, once);
 }
 
 /**
@@ -74,36 +68,37 @@ export function jacobian(residual: Node, z: Node, once = false): Jacobian {
  * fall below.
  */
 function entryByEntry(tangent: Node, direction: Node<'input'>): Jacobian | undefined {
+  const order = topological([tangent]);
   // Every entry of a large product depends on all that it multiplies: tangents do that as a product again.
-  const wide = topological([tangent]).some(
-    node => isOp(node, 'matMul') && node.operands[0].shape[node.attributes.transposeA ? 1 : 2] > widestProduct,
-  );
-  const found = wide
-    ? undefined
-    : (assembledJacobian(tangent, direction, termLimit) ?? sparseJacobian(tangent, direction, termLimit));
+  const isWide = (node: Node): boolean =>
+    isOp(node, 'matMul') && node.operands[0].shape[node.attributes.transposeA ? 1 : 2] > widestProduct;
+  if (order.some(isWide)) return undefined;
+  const linear = dependents([tangent], [direction]);
+  const cost = costOf(order);
+  const each = order.reduce((sum, node) => (linear.has(node) ? sum + workOf(node) : sum), 0);
+  const most = (products: number): number => worthEntries * (cost + (products - 1) * each);
+  const limits = {terms: mostTerms, cost: most(Math.min(direction.size, mostTerms))};
+  // Entries compute what is computed once, and what each tangent does at least once.
+  if (cost > limits.cost) return undefined;
+  const found = assembledJacobian(tangent, direction, limits) ?? sparseJacobian(tangent, direction, limits);
   if (found === undefined) return undefined;
   const {pattern} = found;
   let fullest = 0;
   for (let row = 0; row < pattern.rows; row++)
     fullest = Math.max(fullest, pattern.pointers[row + 1] - pattern.pointers[row]);
-  const linear = dependents([tangent], [direction]);
-  const once = countWork([tangent], node => !linear.has(node));
-  const each = countWork([tangent], node => linear.has(node));
-  const costs = (work: number, node: Node): number => work + nodeWork * topological([node]).filter(doesWork).length;
-  const most = costs(once + fullest * each, tangent);
-  if (costs(countWork([found.values]), found.values) > mostSimplified * most) return undefined;
+  if (costOf(topological([found.values])) > most(fullest)) return undefined;
   const [values] = simplifyNodes([found.values]);
-  return costs(countWork([values]), values) <= most ? {pattern, values, colors: 0, tangent, direction} : undefined;
+  return {pattern, values, colors: 0, tangent, direction};
 }
 
-function byColors(tangent: Node | undefined, direction: Node<'input'>, rows: number): Jacobian {
+function byColors(tangent: Node | undefined, direction: Node<'input'>, rows: number, once: boolean): Jacobian {
   const pattern = sparsityPattern(tangent, direction, rows);
   if (tangent === undefined || pattern.indices.length === 0) {
     return {pattern, values: constant(new Float64Array(0), [0]), colors: 0, tangent, direction};
   }
   const mixed = bicolor(pattern);
   const products = mixed.columns.colors + mixed.rows;
-  const star = symmetricColoring(tangent, direction, pattern, products);
+  const star = once ? undefined : symmetricColoring(tangent, direction, pattern, products);
   return {
     pattern,
     tangent,

@@ -30,6 +30,7 @@ import {
 import type {Node, Shape} from './node.js';
 import {isOp, sizeOf, stridesOf, topological} from './node.js';
 import type {SparsityPattern} from './sparsity.js';
+import {costOf} from './work.js';
 
 /** One term of a tangent: where the table is negative there is nothing, and the coefficient is 0. */
 export interface Term {
@@ -46,19 +47,24 @@ export interface SparseJacobian {
   readonly terms: number;
 }
 
+/** What is given up beyond: more terms of a value, or coefficients that cost more. */
+export interface Limits {
+  readonly terms: number;
+  readonly cost: number;
+}
+
 /**
  * ∂/∂direction of a tangent that is linear in it.
- * @param limit on the terms of any value; with more than that the result is undefined, as it is for
- *   primitives whose every result depends on all of an operand
+ * @returns undefined beyond the limits, or for primitives whose every result depends on all of an operand
  * @param without nodes that are taken for independent of the direction
  */
 export function sparseJacobian(
   tangent: Node,
   direction: Node,
-  limit: number,
+  limits: Limits,
   without?: ReadonlySet<Node>,
 ): SparseJacobian | undefined {
-  const terms = sparseTerms(tangent, direction, limit, without);
+  const terms = sparseTerms(tangent, direction, limits, without);
   return terms === undefined ? undefined : assemble(terms, tangent.size, direction.size);
 }
 
@@ -66,7 +72,7 @@ export function sparseJacobian(
 export function sparseTerms(
   tangent: Node,
   direction: Node,
-  limit: number,
+  limits: Limits,
   without?: ReadonlySet<Node>,
 ): readonly Term[] | undefined {
   const unit: Term = {
@@ -74,6 +80,7 @@ export function sparseTerms(
     table: Int32Array.from({length: direction.size}, (_, i) => i),
   };
   const known = new Map<Node, Tangent>([[direction, new Tangent([unit])]]);
+  let cost = 0;
   const of = (operand: Node): readonly Term[] | undefined => known.get(operand)?.expanded();
   for (const node of topological([tangent])) {
     if (known.has(node) || without?.has(node) === true || !node.operands.some(operand => known.has(operand))) continue;
@@ -82,8 +89,9 @@ export function sparseTerms(
       const terms = termsOf(node, of);
       if (terms === undefined) return undefined;
       found = new Tangent(merge(terms));
+      cost += costOf(terms.map(({coefficient}) => coefficient));
     }
-    if (found.terms.length > limit) return undefined;
+    if (found.terms.length > limits.terms || cost > limits.cost) return undefined;
     known.set(node, found);
   }
   return of(tangent) ?? [];

@@ -46,7 +46,12 @@ function jacobianOf(
     [wrt.size, ...wrt.shape],
   );
   const [dense] = batch([orZeros(tangent, output)], new Map([[direction, identity]]), wrt.size);
-  return {sparse: tangent === undefined ? undefined : method(tangent, direction, limit), dense, tangent, direction};
+  return {
+    sparse: tangent === undefined ? undefined : method(tangent, direction, {terms: limit, cost: Infinity}),
+    dense,
+    tangent,
+    direction,
+  };
 }
 
 /** Entries against the columns of the dense matrix; false where no sparse one was made. */
