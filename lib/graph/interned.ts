@@ -50,16 +50,18 @@ function sameOperands({operands: x}: Node, {operands: y}: Node, commutative: boo
   return true;
 }
 
-function equal(a: Node, b: Node): boolean {
-  if (a.notes.hash !== b.notes.hash || a.op !== b.op || a.dtype !== b.dtype) return false;
-  if (!sameOperands(a, b, isCommutative(a)) || !sameShape(a.shape, b.shape)) return false;
+/** One operation on whatever operands: equal but for these. */
+export function sameOperation(a: Node, b: Node): boolean {
+  if (ownHash(a) !== ownHash(b) || a.op !== b.op || a.dtype !== b.dtype || !sameShape(a.shape, b.shape)) return false;
   const [x, y] = [a.attributes, b.attributes] as Readonly<Record<string, unknown>>[];
   for (const name in x) if (!sameAttribute(x[name], y[name])) return false;
   return true;
 }
 
+const equal = (a: Node, b: Node): boolean => sameOperands(a, b, isCommutative(a)) && sameOperation(a, b);
+
 /** Of all but the operands; never 0. */
-function ownHash(node: Node): number {
+export function ownHash(node: Node): number {
   const {notes} = node;
   if (notes.hash === 0) {
     let hash = mixed(numberOf(node.op), node.size);

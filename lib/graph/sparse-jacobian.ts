@@ -24,6 +24,7 @@ import {
   slice,
   sliceTable,
   sub,
+  sum,
   viewTable,
   zeros,
 } from './build.js';
@@ -269,16 +270,17 @@ function summed(
     0,
     axes.map(axis => strides[axis]),
   );
-  return [...members].flatMap(member => {
-    const begin = shape.map((n, axis) => (axes.includes(axis) ? Math.floor(member / strides[axis]) % n : 0));
-    const size = shape.map((n, axis) => (axes.includes(axis) ? 1 : n));
-    return (
-      moved(
-        terms,
-        starts.map(at => at + member),
-        c => reshape(slice(c, begin, size), result),
-      ) ?? []
-    );
+  const tables = terms.map(({table}) => [...members].map(member => starts.map(at => table[at + member])));
+  const repeats = (k: number): boolean =>
+    members.length > 0 && tables[k].every(table => table.every((at, i) => at === tables[k][0][i]));
+  return terms.flatMap(({coefficient}, k): readonly Term[] => {
+    // Members that read one element each are one term: an axis along which the operand was repeated.
+    if (repeats(k)) return [{coefficient: sum(coefficient, axes), table: tables[k][0]}];
+    return [...members].map((member, m) => {
+      const begin = shape.map((n, axis) => (axes.includes(axis) ? Math.floor(member / strides[axis]) % n : 0));
+      const size = shape.map((n, axis) => (axes.includes(axis) ? 1 : n));
+      return {coefficient: reshape(slice(coefficient, begin, size), result), table: tables[k][m]};
+    });
   });
 }
 

@@ -3,6 +3,7 @@ import {input} from '../graph/build.js';
 import type {Form} from '../graph/newton-matrix.js';
 import {formsOf, settled} from '../graph/newton-matrix.js';
 import type {Node} from '../graph/node.js';
+import {rerolled} from '../graph/reroll.js';
 import {simplifyNodes, substitute} from '../graph/simplify.js';
 import type {Blocks} from '../system/equations.js';
 import type {Leaf, Params} from '../system/params.js';
@@ -71,10 +72,12 @@ export class ParameterList {
         form,
       ).map((node, i) => ({name: these[i].name, node}));
     });
-    const simplified = simplifyNodes(
+    const inputs = [...shared, ...this.parameters.map(({node}) => node)];
+    const plain = simplifyNodes(
       all.map(({node}) => node),
-      [...shared, ...this.parameters.map(({node}) => node)],
+      inputs,
     );
+    const simplified = simplifyNodes(rerolled(plain), inputs);
     return new Map(all.map(({name}, i) => [name, simplified[i]]));
   }
 }

@@ -4,6 +4,7 @@ import * as fc from 'fast-check';
 import {batch} from '../../lib/graph/batch.js';
 import {
   add,
+  broadcastTo,
   concat,
   constant,
   gather,
@@ -176,6 +177,38 @@ describe('sparse Jacobian', () => {
   it('is not made where a value has more terms than asked for', () => {
     expect(jacobianOf(sum(mul(x, x), [0]), x, n).sparse?.terms).to.equal(n);
     expect(jacobianOf(sum(mul(x, x), [0]), x, n - 1).sparse).to.equal(undefined);
+  });
+
+  it('is given up where its coefficients cost more than asked for', () => {
+    // Twelve sines of neighbours that differ: each has a coefficient of its own.
+    const [direction, limit] = [input('direction', [n]), 64];
+    const turned = (i: number): Node =>
+      gather(
+        x,
+        Int32Array.from({length: n}, (_, j) => (i * j + i) % n),
+        [n],
+      );
+    const total = Array.from({length: 12}, (_, i) => unary('sin', turned(i))).reduce((a, b) => add(a, b));
+    const [tangent] = pushforward([total], new Map([[x, direction]]));
+    const found = (cost: number): boolean =>
+      sparseJacobian(orZeros(tangent, total), direction, {terms: limit, cost}) !== undefined;
+    expect(found(Infinity)).to.equal(true);
+    expect(found(100)).to.equal(false);
+  });
+
+  it('has one term where a repeated value is summed', () => {
+    const repeated = unary(
+      'tanh',
+      sub(
+        broadcastTo(x, [30, n]),
+        constant(
+          Float64Array.from({length: 30 * n}, (_, i) => Math.sin(i)),
+          [30, n],
+        ),
+      ),
+    );
+    expect(jacobianOf(sum(repeated, [0]), x, 1).sparse?.terms).to.equal(1);
+    expect(check(sum(repeated, [0]), x, [x], 7, 1)).to.equal(true);
   });
 
   slow('agrees with the columns of random programs, and finds no entry outside the pattern of dependence', () => {

@@ -1,0 +1,193 @@
+/**
+ * Sums of many small terms of one form, as functions make them that add forces in a loop: the term once, with a leading
+ * axis for all of them, and one sum over it. What is derived from it, and the code of both, is then as short as for one
+ * term (loop rerolling, as compilers do it). Constants, parameters and the parts of values that are read may differ from
+ * term to term. Linear in the nodes.
+ */
+import {add, concat, constant, gather, neg, operandTable, otherOperands, rebuild, reshape, sub, sum} from './build.js';
+import {ownHash, sameOperation} from './interned.js';
+import type {Node} from './node.js';
+import {isOp, sameShape, topological} from './node.js';
+import {primitiveOf} from './primitives/index.js';
+import {doesWork} from './work.js';
+
+/** Below this the programs are short already, and terms written out run a few per cent faster (terms of four numbers with a tanh). */
+const fewestTerms = 16;
+
+/** Numbers in the terms of one axis: 32 KiB, a processor's fastest cache. Terms that are longer than a part of it are loops already. */
+const mostNumbers = 4096;
+
+interface Term {
+  readonly node: Node;
+  readonly isNegative: boolean;
+}
+
+/** The same outputs, and the same nodes where there are no such sums. */
+export function rerolled(outputs: readonly Node[]): readonly Node[] {
+  const order = topological(outputs);
+  const parts = partsOfLongSums(order, outputs);
+  if (parts === undefined) return outputs;
+  const forms = formsOf(order);
+  const results = new Map<Node, Node>();
+  const result = (node: Node): Node => results.get(node) ?? node;
+  for (const node of order) {
+    const terms = isSum(node) && !parts.has(node) ? termsOf(node, parts) : [];
+    const shorter = terms.length < fewestTerms ? undefined : sumOf(groupsOf(terms, forms), result);
+    if (shorter !== undefined) {
+      results.set(node, shorter);
+      continue;
+    }
+    const others = otherOperands(node, result);
+    if (others !== undefined) results.set(node, rebuild(node, others));
+  }
+  return outputs.map(result);
+}
+
+const isSum = (node: Node): boolean =>
+  node.dtype === 'float'
+  && ((isOp(node, 'binary') && (node.attributes.fn === 'add' || node.attributes.fn === 'sub'))
+    || (isOp(node, 'unary') && node.attributes.fn === 'neg'));
+
+/** Sums that are only a term of another sum; undefined where no sum has many terms. */
+function partsOfLongSums(order: readonly Node[], outputs: readonly Node[]): ReadonlySet<Node> | undefined {
+  const uses = new Int32Array(order.length);
+  for (const {operands} of order) for (const {notes} of operands) uses[notes.place]++;
+  // An output is never a part.
+  for (const {notes} of outputs) uses[notes.place] += 2;
+  const terms = new Int32Array(order.length).fill(1);
+  const parts = new Set<Node>();
+  let most = 0;
+  order.forEach((node, place) => {
+    if (!isSum(node)) return;
+    terms[place] = 0;
+    for (const operand of node.operands) {
+      const at = operand.notes.place;
+      const isPart = uses[at] === 1 && isSum(operand) && sameShape(operand.shape, node.shape);
+      if (isPart) parts.add(operand);
+      terms[place] += isPart ? terms[at] : 1;
+    }
+    most = Math.max(most, terms[place]);
+  });
+  return most < fewestTerms ? undefined : parts;
+}
+
+/** From left to right. */
+function termsOf(whole: Node, parts: ReadonlySet<Node>): Term[] {
+  const terms: Term[] = [];
+  const rest: Term[] = [{node: whole, isNegative: false}];
+  for (let term = rest.pop(); term !== undefined; term = rest.pop()) {
+    const {node, isNegative} = term;
+    if (node !== whole && !parts.has(node)) {
+      terms.push(term);
+      continue;
+    }
+    const [left, right] = node.operands;
+    const turns = !isOp(node, 'binary') || node.attributes.fn === 'sub';
+    if (right === undefined) rest.push({node: left, isNegative: !isNegative});
+    else rest.push({node: right, isNegative: isNegative !== turns}, {node: left, isNegative});
+  }
+  return terms;
+}
+
+/** Equal for values that are computed alike, whichever constants, inputs and parts of values they read. */
+function formsOf(order: readonly Node[]): ReadonlyMap<Node, number> {
+  const forms = new Map<Node, number>();
+  for (const node of order) {
+    const isRead = node.op === 'input' || node.op === 'constant' || node.op === 'slice' || node.op === 'gather';
+    let form = isRead ? 1 : ownHash(node);
+    for (const n of node.shape) form = Math.imul(form ^ n, 0x9e3779b1) ^ (form >>> 15);
+    if (!isRead)
+      for (const operand of node.operands)
+        form = Math.imul(form ^ (forms.get(operand) ?? 0), 0x9e3779b1) ^ (form >>> 15);
+    forms.set(node, form);
+  }
+  return forms;
+}
+
+/** Terms of one form and sign together, in the order of the first of them. */
+function groupsOf(terms: readonly Term[], forms: ReadonlyMap<Node, number>): readonly (readonly Term[])[] {
+  const all: Term[][] = [];
+  /** The last of each form. */
+  const groups = new Map<number, Term[]>();
+  const start = (form: number, term: Term): Term[] => {
+    const group = [term];
+    groups.set(form, group);
+    return group;
+  };
+  for (const term of terms) {
+    const form = (forms.get(term.node) ?? 0) ^ (term.isNegative ? 1 : 0);
+    const known = groups.get(form);
+    if (known === undefined || known.length * term.node.size >= mostNumbers) all.push(start(form, term));
+    else known.push(term);
+  }
+  return all;
+}
+
+/** Undefined where nothing is rerolled. */
+function sumOf(groups: readonly (readonly Term[])[], result: (node: Node) => Node): Node | undefined {
+  let isShorter = false;
+  const terms = groups.flatMap((group): readonly Term[] => {
+    const node = together(group.map(term => result(term.node)));
+    if (node === undefined) return group.map(term => ({...term, node: result(term.node)}));
+    isShorter = true;
+    return [{node, isNegative: group[0].isNegative}];
+  });
+  if (!isShorter) return undefined;
+  return terms
+    .map(({node, isNegative}) => (isNegative ? neg(node) : node))
+    .reduce((total, node) =>
+      isOp(node, 'unary') && node.attributes.fn === 'neg' ? sub(total, node.operands[0]) : add(total, node),
+    );
+}
+
+/** The sum of nodes of one form; undefined where their form has nothing to compute, or they are not alike after all. */
+function together(nodes: readonly Node[]): Node | undefined {
+  const count = nodes.length;
+  if (count < fewestTerms) return undefined;
+  const known = new Map<Node, {readonly each: readonly Node[]; readonly all: Node | undefined}>();
+  let [operations, copies, areAlike] = [0, 0, true];
+  /** With the leading axis; undefined where all are one node. */
+  const all = (each: readonly Node[]): Node | undefined => {
+    const [first] = each;
+    areAlike &&= each.every(node => node.dtype === first.dtype && sameShape(node.shape, first.shape));
+    if (!areAlike || each.every(node => node === first)) return undefined;
+    if (each.every(node => isOp(node, 'constant')))
+      return constant(
+        Float64Array.from(each.flatMap(node => [...(isOp(node, 'constant') ? node.attributes.values : [])])),
+        [count, ...first.shape],
+        first.dtype,
+      );
+    if (each.every(node => (node.op === 'slice' || node.op === 'gather') && node.operands[0] === first.operands[0])) {
+      const table = new Int32Array(count * first.size);
+      each.forEach((node, i) =>
+        table.set(isOp(node, 'gather') ? node.attributes.table : operandTable(node), i * first.size),
+      );
+      return gather(first.operands[0], table, [count, ...first.shape]);
+    }
+    const rule = primitiveOf(first).batch;
+    if (rule === undefined || first.op === 'declared' || !each.every(node => sameOperation(node, first))) {
+      copies++;
+      return concat(
+        each.map(node => reshape(node, [1, ...first.shape])),
+        0,
+      );
+    }
+    const before = known.get(first);
+    if (before !== undefined) {
+      areAlike = before.each.every((node, i) => node === each[i]);
+      return before.all;
+    }
+    const operands = first.operands.map((_, k) => all(each.map(node => node.operands[k])));
+    if (doesWork(first)) operations++;
+    const found = rule(
+      first,
+      operands.map((operand, k) => operand ?? first.operands[k]),
+      operands.map(operand => operand !== undefined),
+      count,
+    );
+    known.set(first, {each, all: found});
+    return found;
+  };
+  const values = all(nodes);
+  return areAlike && values !== undefined && operations > copies + 1 ? sum(values, [0]) : undefined;
+}
