@@ -9,18 +9,30 @@ import {Stepper} from './stepper.js';
 export interface Repeated {
   /** Where it stands: set it, and read it. */
   readonly state: Float64Array;
+  /** What the next transition goes on from, a copy: set it, and read it. */
+  place: Float64Array;
   /** Transition n, whose rows go to the record. */
   take(n: number, record: StepRecord | undefined): void;
 }
 
 const failed = 'a step that had succeeded failed when taken again';
 
-/** Steps of the grid. @param iterations Newton's are recorded, too */
-export function repeatGrid(prepared: Runnable, iterations: boolean): Repeated {
+/**
+ * Steps of the grid.
+ * @param iterations Newton's are recorded, too
+ * @param apart they depend on the state alone, not on the matrix of the step before
+ */
+export function repeatGrid(prepared: Runnable, iterations: boolean, apart: boolean): Repeated {
   const {poll} = prepared.options;
-  const stepper = new Stepper(prepared, new Float64Array(prepared.traced.state.size), iterations, true);
+  const stepper = new Stepper(prepared, new Float64Array(prepared.traced.state.size), iterations, apart);
   return {
     state: stepper.state,
+    get place() {
+      return stepper.place;
+    },
+    set place(place) {
+      stepper.place = place;
+    },
     take(n, record) {
       poll?.();
       stepper.record = record;
@@ -37,6 +49,12 @@ export function repeatHistory(prepared: Runnable, history: StepHistory): Repeate
   const before = new Float64Array(state.length);
   return {
     state,
+    get place() {
+      return state.slice();
+    },
+    set place(place) {
+      state.set(place);
+    },
     take(n, record) {
       poll?.();
       if (record !== undefined) before.set(state);

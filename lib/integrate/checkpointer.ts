@@ -27,6 +27,7 @@ import {bytesPerNumber, mostStates, requireMemory, withinMachine} from './memory
 import type {Companion, Keeping, Kept, Path, PlainKept} from './path.js';
 import {Pace} from './pace.js';
 import type {Runnable} from './runnable.js';
+import {leftMatrixSize} from './step-system.js';
 
 /** How the steps of a grid are recorded and pulled back. */
 export interface GridSteps extends Required<Pick<Keeping, 'iterations'>> {
@@ -109,7 +110,7 @@ export function requireHistoryMemory({options}: Runnable): void {
 
 class Checkpointer implements Companion {
   record: StepRecord | undefined;
-  readonly repeatable: boolean;
+  readonly repeatable = false;
   private readonly states = new Map<number, Float64Array>();
   /** Of a grid beyond the budget: the steps whose beginnings are kept. */
   private readonly schedule: readonly number[] | undefined;
@@ -130,7 +131,6 @@ class Checkpointer implements Companion {
     const {
       options: {
         grid: {steps},
-        newton,
       },
       traced: {state},
     } = prepared;
@@ -142,22 +142,22 @@ class Checkpointer implements Companion {
       this.record = newRecord(prepared, Math.min(prepared.compiled.transitions, this.most), this.most);
     } else {
       this.most = Infinity;
-      this.room = Math.min(steps, roomFor(budget, state.size, 2));
-      if (steps * row <= budget || steps <= 2) this.record = newRecord(prepared, steps);
+      const isWhole = steps * row <= budget || steps <= 2;
+      const matrix = isWhole ? 0 : leftMatrixSize(prepared);
+      this.room = Math.min(steps, roomFor(budget, state.size + (matrix === 0 ? 0 : 1 + matrix), 2));
+      if (isWhole) this.record = newRecord(prepared, steps);
       else this.schedule = firstPass(steps, this.room);
     }
-    this.repeatable = this.record === undefined || newton.jacobian === 'by-cost';
   }
 
-  reach(n: number, state: Float64Array): void {
+  reach(n: number, state: Float64Array, place = (): Float64Array => state.slice()): void {
     const {record, schedule} = this;
     if (record !== undefined) {
       if (record.count + 1 <= this.most) return;
       this.thin(record);
     }
     if (schedule !== undefined) while (schedule[this.reached] < n) this.reached++;
-    if (schedule === undefined ? n % this.stride === 0 : schedule[this.reached] === n)
-      this.states.set(n, state.slice());
+    if (schedule === undefined ? n % this.stride === 0 : schedule[this.reached] === n) this.states.set(n, place());
     if (schedule === undefined) while (this.states.size > this.room / 2) this.widen();
   }
 
@@ -297,12 +297,14 @@ class KeptSteps implements Kept {
   private takeAgain(prepared: Runnable, {states, room}: Checkpoints, visit: Visit): number {
     const {grid, timed, count} = this;
     const run =
-      timed === undefined ? repeatGrid(prepared, grid?.iterations === true) : repeatHistory(prepared, timed.history);
+      timed === undefined
+        ? repeatGrid(prepared, grid?.iterations === true, false)
+        : repeatHistory(prepared, timed.history);
     const {state} = run;
     const piece = newRecord(prepared, 1);
     return reverseAll(states, count, room, {
-      restore: kept => state.set(kept),
-      keep: () => state.slice(),
+      restore: kept => (run.place = kept),
+      keep: () => run.place,
       take: n => run.take(n, undefined),
       reverse(n) {
         piece.clear();

@@ -38,13 +38,13 @@ function savesAll(saved: Float64Array, steps: number): boolean {
 /** Steps go as most do, as far as that is known before them. */
 function isPlain(prepared: Runnable): boolean {
   const {compiled, traced, options, redundancy} = prepared;
-  const {plan, grid, saved, newton} = options;
+  const {plan, grid, saved} = options;
   if (plan !== undefined || grid.backwards === true || grid.steps === 0 || !savesAll(saved, grid.steps)) return false;
   if (traced.functions.touching !== undefined || redundancy.regularization > 0) return false;
   if (compiled.derived.parameters.length > 0) return false;
   // What an iteration is made of is told by compiled programs.
   compiled.expected = Infinity;
-  const stepper = new Stepper(prepared, new Float64Array(traced.state.size), false, newton.jacobian === 'by-cost');
+  const stepper = new Stepper(prepared, new Float64Array(traced.state.size), false, false);
   return stepper.alike !== undefined;
 }
 

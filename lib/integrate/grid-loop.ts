@@ -42,6 +42,7 @@ export class GridLoop implements Loop {
   /** Steps to be taken one by one, after some that a call had left. */
   private apart = 0;
   private lastApart = 0;
+  private readonly place = (): Float64Array => this.stepper.place;
 
   constructor(
     private readonly prepared: Runnable,
@@ -79,7 +80,7 @@ export class GridLoop implements Loop {
   advance(): boolean {
     const {stepper, prepared, grid, boundaries: n, companion} = this;
     if (n === grid.steps || this.status !== 'completed') return false;
-    companion?.reach(n, stepper.state);
+    companion?.reach(n, stepper.state, this.place);
     if (this.advanceTogether(n)) return true;
     const rows = stepper.record?.count ?? 0;
     this.status = stepper.step(n);

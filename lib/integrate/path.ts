@@ -38,10 +38,13 @@ export interface Keeping {
 export interface Companion {
   /** Where the rows of transitions are to be written, if anywhere. */
   readonly record: StepRecord | undefined;
-  /** Steps of a grid may not depend on those before them but through the state: what is taken again comes out the same to the bit. */
+  /** Steps of a grid may not depend on those before them but through the state. */
   readonly repeatable: boolean;
-  /** Transition n is about to be taken, from this state; what was saved up to here is noted. */
-  reach(n: number, state: Float64Array): void;
+  /**
+   * Transition n is about to be taken, from this state; what was saved up to here is noted.
+   * @param place a copy of what a step of a grid goes on from: the state, and what Newton's iteration keeps
+   */
+  reach(n: number, state: Float64Array, place?: () => Float64Array): void;
   /** How many transitions may be taken from n on without being told of those between; absent where of each. */
   together?(n: number): number;
   /** The run has ended after n transitions, in this state. */

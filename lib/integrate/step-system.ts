@@ -1,7 +1,7 @@
 /** The forward programs of a step as the nonlinear system that Newton's iteration solves. */
 import type {Analysis, Coupling, Factor, Pattern} from '../linear/index.js';
 import {auto, constraintCoupling} from '../linear/index.js';
-import type {NonlinearSystem} from '../newton/index.js';
+import {jacobiansOf, type NonlinearSystem} from '../newton/index.js';
 import type {CompiledStep, ForwardExecutable} from '../step/compiled.js';
 import {loadParameters} from '../step/context.js';
 import type {Block} from '../step/layout.js';
@@ -17,6 +17,23 @@ function largestIn(values: Float64Array, {offset, size}: Pick<Block, 'offset' | 
   let most = 0;
   for (let i = offset; i < offset + size; i++) most = Math.max(most, Math.abs(values[i]));
   return most;
+}
+
+/** Whether keeping a Jacobian from iteration to iteration, and from step to step, pays by counted work. */
+function isDear({compiled, traced, options: {newton, ownJacobians}}: Runnable): boolean {
+  return (
+    traced.functions.residualModel === undefined
+    && !isMatrixFree(newton.linear)
+    && ownJacobians !== true
+    && compiled.matrices.hasDearJacobian(newton.linear)
+  );
+}
+
+/** Numbers of the matrix that a step of a grid may leave to the next one; 0 where it leaves none. */
+export function leftMatrixSize(prepared: Runnable): number {
+  const {compiled, options} = prepared;
+  if (!compiled.implicit || jacobiansOf(options.newton, {dear: isDear(prepared)}) !== 'auto') return 0;
+  return compiled.matrices.matrix?.pattern.columns.length ?? 0;
 }
 
 export class StepSystem implements NonlinearSystem {
@@ -68,11 +85,7 @@ export class StepSystem implements NonlinearSystem {
     this.data = this.forward.find('x');
     this.values = this.forward.buffer('J');
     this.epsilon = engine.epsilon;
-    this.dear =
-      !this.modelled
-      && !isMatrixFree(linear)
-      && options.ownJacobians !== true
-      && compiled.matrices.hasDearJacobian(linear);
+    this.dear = isDear(prepared);
     // The estimate of an error has a matrix of its own, which would take the factor's place.
     const steady =
       !this.modelled && !isMatrixFree(linear) && traced.along === undefined && compiled.matrices.isSteady('matrix');
@@ -119,6 +132,17 @@ export class StepSystem implements NonlinearSystem {
     const factor = this.refactor(this.values);
     if (!apart) this.kept?.keep(factor);
     return factor;
+  }
+
+  /** Of the factor last made; undefined where that is of products alone. */
+  get matrixValues(): Float64Array | undefined {
+    return this.matrixAtHand ? this.values : undefined;
+  }
+
+  factorOf(values: Float64Array): Factor {
+    this.values.set(values);
+    this.matrixAtHand = true;
+    return this.refactor(this.values);
   }
 
   private check(): void {

@@ -325,6 +325,31 @@ export class Stepper {
     if (this.sequential !== undefined && !this.repeatable) this.sequential.last = step;
   }
 
+  /** What the next step of a grid goes on from: the state, and the matrix that Newton's iteration keeps, if it keeps one. */
+  get place(): Float64Array {
+    const {state, system, ownIteration, lastStep} = this;
+    const matrix = ownIteration?.keepsFactor === true ? system?.matrixValues : undefined;
+    // What is not kept here may not serve the next step either.
+    if (matrix === undefined) ownIteration?.forget();
+    const place = new Float64Array(state.length + (matrix === undefined ? 0 : 1 + matrix.length));
+    place.set(state);
+    if (matrix !== undefined) {
+      place[state.length] = lastStep;
+      place.set(matrix, state.length + 1);
+    }
+    return place;
+  }
+
+  set place(place: Float64Array) {
+    const {state, system} = this;
+    const {length} = state;
+    state.set(place.subarray(0, length));
+    this.ownIteration?.forget();
+    if (system === undefined || place.length === length) return;
+    this.lastStep = place[length];
+    this.iteration?.resume(system.factorOf(place.subarray(length + 1)));
+  }
+
   /** What the next step takes over from the last; undefined where it takes nothing. */
   get memory(): NewtonMemory | undefined {
     const {sequential, simplified, lastStep, repeatable} = this;

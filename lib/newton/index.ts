@@ -2,6 +2,7 @@
 export {eisenstatWalker, type Forcing} from './forcing.js';
 export {
   isStraight,
+  jacobiansOf,
   NewtonIteration,
   type IterationObserver,
   type NewtonCounters,

@@ -67,7 +67,7 @@ const patience = 2;
 const rateOf = (length: number, left: number, size: number): number =>
   length < 1 ? stagnation : left === 0 ? 0 : left / size;
 
-function jacobiansOf(options: Newton, system: NonlinearSystem): 'fresh' | 'chord' | 'auto' {
+export function jacobiansOf(options: Newton, system: Pick<NonlinearSystem, 'dear'>): 'fresh' | 'chord' | 'auto' {
   // Damped steps start far from the root, truncated ones are counted in Jacobians.
   const keep = system.dear === true && options.iterations === undefined && options.step.name === 'full';
   return options.jacobian !== 'by-cost' ? options.jacobian : keep ? 'auto' : 'fresh';
@@ -156,6 +156,16 @@ export class NewtonIteration {
   /** Drops the kept factor: the step length or the problem has changed. */
   forget(): void {
     this.factored = undefined;
+  }
+
+  /** The next step may begin with the factor of this one's last matrix. */
+  get keepsFactor(): boolean {
+    return this.jacobian === 'auto' && this.factored !== undefined;
+  }
+
+  /** Goes on with the factor of a matrix that an iteration kept. */
+  resume(factor: Factor): void {
+    this.factored = factor;
   }
 
   /**

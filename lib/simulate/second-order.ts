@@ -132,7 +132,7 @@ export class SecondOrderCheckpointer implements Companion {
 
   private takeAgain(prepared: Runnable, visit: (step: SecondOrderStep) => void): number {
     const {record, pairs, dx} = this;
-    const steps = repeatGrid(prepared, false);
+    const steps = repeatGrid(prepared, false, true);
     const {state} = steps;
     const stepFrom = (n: number): Float64Array[] => {
       const before: Float64Array[] = [];
