@@ -7,6 +7,7 @@ import * as training from 'stiffgrad/training';
 import type {ModelFile} from '../../cli/model-file.js';
 import {runOptions} from '../../cli/options.js';
 import {problemOf, recordOf} from '../../cli/problem.js';
+import {estimated} from './estimated.js';
 import type {Answer, Request, Row} from './messages.js';
 import {modelOf} from './model-code.js';
 import {scenes, type Scene} from './scenes.js';
@@ -95,23 +96,17 @@ function simulated(
   found: object,
 ): lib.AnyTrajectory {
   const t = Array.from((data as unknown as Data).t);
-  const [starts, params] = [true, false].map(start =>
-    Object.fromEntries(
-      Object.entries(found)
-        .filter(([name]) => name.startsWith('initial.') === start)
-        .map(([name, value]: [string, unknown]) => [name.replace(/^initial\./, ''), value]),
-    ),
-  );
+  const {initial: start, params} = estimated(found, initial, options.params);
   return lib.simulate(
     system,
-    {...initial, ...starts, t: t[0]} as never,
+    {...start, t: t[0]} as never,
     {
       ...runOptions(options),
       inputs,
       steps: undefined,
       saveAt: undefined,
       t1: t[t.length - 1],
-      params: {...options.params, ...params},
+      params,
       throw: false,
     } as never,
   );
@@ -144,7 +139,11 @@ async function fitted(code: string, csv: string, width: number): Promise<Answer>
     () => plots.phasePortrait(best, {width: Math.min(420, width)}),
     () =>
       plots
-        .animate(best, {params: fit.estimate as never, title: 'The motion', timeUnit: model.timeUnit ?? ''})
+        .animate(best, {
+          params: estimated(fit.estimate, {}, model.options.params).params as never,
+          title: 'The motion',
+          timeUnit: model.timeUnit ?? '',
+        })
         .svg({width: Math.min(420, width)}),
   ].flatMap(draw => drawn(draw));
   return {

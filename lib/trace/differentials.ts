@@ -108,7 +108,7 @@ export function dependsOnItsOwn(f: (at: Tensors) => tf.Tensor, y: tf.Tensor, siz
 /** Whether the value of a function depends on one of its tensors, by its operations after simplification; a shape is no value. Only inside a trace. */
 export function dependsOn(f: (at: Tensors) => tf.Tensor, at: Tensors, name: string): boolean {
   const {inputs, output} = isolate(f, at);
-  return topological(simplifyNodes([output], Object.values(inputs) as Node<'input'>[])).includes(inputs[name]);
+  return topological(simplifyNodes([output])).includes(inputs[name]);
 }
 
 /** Jᵀ·cotangent with J = ∂f/∂name: of the shape of `at[name]`. Only inside a trace. */
