@@ -1,8 +1,8 @@
 /** The page on sweeps: its files and its command lines, step after step, from a loop on a laptop to a queue. */
-import {execFile, spawn} from 'node:child_process';
+import {spawn} from 'node:child_process';
 import {mkdir, mkdtemp, readFile, rm, writeFile} from 'node:fs/promises';
 import path from 'node:path';
-import {promisify} from 'node:util';
+import {pathToFileURL} from 'node:url';
 import {expect} from 'chai';
 import {main} from '../../cli/main.js';
 import {readTable} from '../../training/index.js';
@@ -18,15 +18,17 @@ const [laptop, cluster, queue] = blocks(page, 'sh').map(({text}) =>
     .map(line => line.replace('npx stiffgrad ', '').split(' ')),
 );
 
-/** Of the analyses on the page: ŵ, the standard error of c, ŵ of each minimum, the profile's interval, deviations of c. */
-interface Found {
-  readonly w: number;
-  readonly c: number;
-  readonly minima: readonly number[];
-  readonly profile: readonly [number, number];
-  readonly replicates: number;
-  readonly folds: number;
-  readonly drawn: number;
+/** What is read of the page's analyses. */
+interface Analysed {
+  readonly fit: {
+    readonly estimate: {readonly w: number};
+    readonly standardError: {readonly c: number};
+    readonly minima: readonly {readonly estimate: {readonly w: number}}[];
+  };
+  readonly profile: {readonly interval: readonly [number, number]};
+  readonly replicates: {readonly sd: {readonly c: number}};
+  readonly folds: {readonly folds: readonly unknown[]};
+  readonly drawn: {readonly sd: {readonly c: number}};
 }
 
 describe('docs/sweeps.md', function () {
@@ -121,24 +123,18 @@ describe('docs/sweeps.md', function () {
   });
 
   it('fits in parts', async () => {
-    // In a process of its own: it traces with another copy of the library than the specs, and tfjs serves one.
-    const program = `import {analyse} from './fits.js';
-      const {fit: {estimate, standardError, minima}, profile, replicates, folds, drawn} = await analyse();
-      console.log(JSON.stringify({
-        w: estimate.w, c: standardError.c, minima: minima.map(one => one.estimate.w), profile: [...profile.interval],
-        replicates: replicates.sd.c, folds: folds.folds.length, drawn: drawn.sd.c,
-      }));`;
-    await writeFile(path.join(place, 'analysis.ts'), program);
-    const {stdout} = await promisify(execFile)(process.execPath, ['--import', 'tsx', 'analysis.ts'], {cwd: place});
-    const found = JSON.parse(stdout.slice(stdout.lastIndexOf('{"w"'))) as Found;
-    expect(Math.abs(found.w)).to.be.closeTo(2, 0.01);
-    expect(found.minima.map(Math.sign)).to.include.members([-1, 1]);
-    const {c: error, profile} = found;
-    expect((profile[1] - profile[0]) / (2 * 1.96 * error)).to.be.closeTo(1, 0.1);
+    const {analyse} = (await import(pathToFileURL(path.join(place, 'fits.ts')).href)) as {
+      analyse: () => Promise<Analysed>;
+    };
+    const {fit, profile, replicates, folds, drawn} = await analyse();
+    expect(Math.abs(fit.estimate.w)).to.be.closeTo(2, 0.01);
+    expect(fit.minima.map(({estimate}) => Math.sign(estimate.w))).to.include.members([-1, 1]);
+    const {c: error} = fit.standardError;
+    expect((profile.interval[1] - profile.interval[0]) / (2 * 1.96 * error)).to.be.closeTo(1, 0.1);
     // Forty replicates are off by a ninth, two hundred draws by a tenth at the least.
-    expect(found.replicates / error).to.be.closeTo(1, 0.45);
-    expect(found.drawn / error).to.be.closeTo(1, 0.4);
-    expect(found.folds).to.equal(4);
+    expect(replicates.sd.c / error).to.be.closeTo(1, 0.45);
+    expect(drawn.sd.c / error).to.be.closeTo(1, 0.4);
+    expect(folds.folds.length).to.equal(4);
     // 20 starts, 2 sides, 40 replicates, 4 folds, 2 chains.
     expect(await command(['sweep', 'status', 'fits'])).to.equal('68 done, 0 failed');
   });
