@@ -8,13 +8,13 @@ import type {Params} from '../../lib/index.js';
 import {constantTensor, OptionError} from '../../lib/index.js';
 import {coefficient, isZero, type Coefficient} from '../coefficient.js';
 import type {BodySpec} from '../multibody/bodies.js';
-import {inertiaFault} from '../multibody/inertia.js';
+import {inertiaFault, principalMoments} from '../multibody/inertia.js';
 import {jointForce, type JointForce} from '../multibody/joint-forces.js';
 import {compound, fixed, prismatic, revolute, spherical, type CompoundStep, type Joint} from '../multibody/joints.js';
 import type {MultibodySpec} from '../multibody/multibody.js';
 import {composed, conjugate, identity, plus, turned, type V3} from '../multibody/numbers.js';
 import {type Description, type Drive, type Freedom, type Link, type Place, type Weight} from './description.js';
-import {here, moved, together, within} from './rotations.js';
+import {diagonal, here, isDiagonal, moved, together, within} from './rotations.js';
 import {FreeNames, type FileReader} from './xml.js';
 
 /** Options of the model that a file's reader builds. */
@@ -67,10 +67,6 @@ export function build(described: Description, reader: FileReader, options: Build
       rides ? {body: parts[parent].body, place: within(parts[parent].place, link.place)} : {body: name, place: here},
     );
   });
-  links.forEach((link, i) => {
-    // What rides on the world does not move, whatever its mass.
-    if (parts[i].body !== 'ground') link.weights.forEach(weight => checkWeight(weight, link, reader));
-  });
   links.forEach(link => {
     if (link.parent !== undefined) checkFreedoms(link, parts[link.parent].body, reader);
   });
@@ -85,22 +81,30 @@ export function build(described: Description, reader: FileReader, options: Build
   links.forEach((link, i) => {
     if (owner[i] !== i || link.parent === undefined) return;
     const weights = links.flatMap((other, k) =>
-      owner[k] === i ? other.weights.map((weight): Weight => moved(parts[k].place, weight)) : [],
+      owner[k] === i
+        ? other.weights.map(weight => moved(parts[k].place, physical(weight, other, described.balance, reader)))
+        : [],
     );
     const whole = together(weights);
-    if (whole === undefined) return reader.fail(link.element, `body ${link.name} moves but has no mass.`);
+    if (whole === undefined)
+      return reader.fail(link.element, `body ${link.name} moves but has no mass: give it one, or fix its joint.`);
+    const [least, , greatest] = principalMoments(whole.inertia);
+    if (!(least > 1e-12 * greatest))
+      reader.fail(
+        link.element,
+        `body ${link.name} moves but has no inertia about some axis, which it needs: give it a small one.`,
+      );
     bodies[link.name] = {centre: whole.centre, start: start[i]};
     const rows = whole.inertia;
     specs[link.name] = {
       mass: whole.mass,
-      inertia: rows.every((row, k) => row.every((x, l) => k === l || x === 0))
-        ? [rows[0][0], rows[1][1], rows[2][2]]
-        : rows.map(row => [...row]),
+      inertia: isDiagonal(rows) ? [rows[0][0], rows[1][1], rows[2][2]] : rows.map(row => [...row]),
       position: plus(start[i].position, turned(start[i].rotation, whole.centre)),
       rotation: start[i].rotation,
     };
     return undefined;
   });
+  if (Object.keys(specs).length === 0) reader.fail(links[0].element, 'no body moves: none has a joint.');
   const joints: {[name: string]: Joint} = {};
   const coordinates: CoordinatePlace[] = [];
   // A compound is named for its link; the names of joints and of equalities in the file come first.
@@ -124,22 +128,41 @@ export function build(described: Description, reader: FileReader, options: Build
   const numbers = new Map(links.map((link, i) => [link.name, i]));
   for (const closure of closures) {
     const [a, b] = closure.links.map(
-      name => numbers.get(name) ?? reader.fail(closure.element, `there is no body ${name}.`),
+      name => numbers.get(name) ?? reader.fail(closure.element, `<${closure.element.tag}>: there is no body ${name}.`),
     );
     const {position, rotation} = start[closure.axesOf === 0 ? a : b];
     const at = plus(position, turned(rotation, closure.at));
     const between = [parts[a].body, parts[b].body] as const;
-    if (between[0] === between[1]) reader.fail(closure.element, `${closure.links.join(' and ')} are the same body.`);
+    if (a === b) reader.fail(closure.element, `an equality holds body ${closure.links[0]} to itself.`);
+    // Parts of one body do not move against each other.
+    if (between[0] === between[1]) continue;
     joints[unique(closure.name, closure)] = (closure.kind === 'point' ? spherical : fixed)(...between, {at});
   }
   const forces = [...passive(coordinates, options), ...driven(drives, coordinates, reader, options)];
   return {spec: {gravity, bodies: specs, joints, forces, coordinates: options.coordinates}, coordinates, parts, bodies};
 }
 
-function checkWeight({mass, inertia}: Weight, {name, element}: Link, reader: FileReader): void {
-  if (!(mass >= 0)) reader.fail(element, `the mass of body ${name} must not be negative, but it is ${mass}.`);
+/**
+ * A weight whose moments satisfy the triangle inequality: within the digits that files have, or, with `balance`, to the last
+ * one where the moments are those of the file, as in MuJoCo.
+ */
+function physical(weight: Weight, {name, element}: Link, balance: boolean, reader: FileReader): Weight {
+  const {inertia} = weight;
   const fault = inertiaFault(inertia);
-  if (fault !== undefined) reader.fail(element, `the inertia of body ${name}, [${inertia.join('; ')}]: ${fault}.`);
+  const trace = inertia[0][0] + inertia[1][1] + inertia[2][2];
+  const [least, , greatest] = principalMoments(inertia);
+  const breaks = isDiagonal(inertia) ? inertia.some((row, i) => row[i] > trace - row[i]) : fault !== undefined;
+  const heals = trace > 0 && least > -1e-6 * greatest;
+  if (balance && breaks && heals) {
+    const mean = trace / 3;
+    return {...weight, inertia: diagonal([mean, mean, mean])};
+  }
+  if (fault !== undefined)
+    reader.fail(
+      element,
+      `the inertia of body ${name}, [${inertia.join('; ')}]: ${fault}.${heals ? ' With balanceInertia: true each moment is the mean of the three.' : ''}`,
+    );
+  return weight;
 }
 
 /** A free joint is the only joint of a body on the ground. A joint that turns after a ball is refused: its axes are not defined. */
@@ -217,28 +240,44 @@ const units: readonly V3[] = [
 function passive(coordinates: readonly CoordinatePlace[], {frictionScale}: BuildOptions): JointForce[] {
   return coordinates.flatMap(({joint, step, freedom, start: {rotation}}) => {
     const {kind, damping, friction, stiffness, rest, reference} = freedom;
-    if (damping === 0 && friction === 0 && stiffness === 0) return [];
-    const dry = (rate: tf.Tensor): tf.Tensor => tf.mul(friction, tf.tanh(tf.div(rate, frictionScale)));
-    // Each component of a ball's angular velocity in the link's axes has its own friction; the rate is in the axes at the start.
+    const sprung = stiffness.some(x => x !== 0);
+    if (friction === 0 && !sprung && damping.every(x => x === 0)) return [];
+    const [linear = 0, ...powers] = damping;
+    const alike = friction === 0 && powers.every(x => x === 0);
+    const slowed = (rate: tf.Tensor): tf.Tensor => {
+      const viscous = tf.mul(linear, rate);
+      if (alike) return viscous;
+      const [square = 0, cube = 0] = powers;
+      const size = tf.abs(rate);
+      const curved = tf.mul(rate, tf.add(tf.mul(square, size), tf.mul(cube, tf.square(rate))));
+      return tf.addN([viscous, curved, tf.mul(friction, tf.tanh(tf.div(rate, frictionScale)))]);
+    };
+    // Each component of a ball's angular velocity in the link's axes is slowed by itself; the rate is in the axes at the start.
     const toLink = Float64Array.from(units.flatMap(axis => turned(rotation, axis)));
     const inLink = (rate: tf.Tensor): tf.Tensor => {
       const turn = constantTensor(toLink, [3, 3]);
       const own = tf.matMul(turn, tf.reshape(rate, [3, 1]));
-      return tf.reshape(tf.matMul(turn, dry(own), true), [3]);
+      return tf.reshape(tf.matMul(turn, slowed(own), true), [3]);
     };
-    const rubbed = (rate: tf.Tensor): tf.Tensor => {
-      const viscous = tf.mul(-damping, rate);
-      return friction === 0 ? viscous : tf.sub(viscous, rate.rank === 1 ? inLink(rate) : dry(rate));
-    };
+    const rubbed = (rate: tf.Tensor): tf.Tensor => tf.neg(alike || rate.rank === 0 ? slowed(rate) : inLink(rate));
     const steps = kind === 'free' ? [0, 1, 2, 3] : [0];
+    const [a = 0, b = 0, c = 0] = stiffness;
+    const stretch = (position: tf.Tensor): tf.Tensor => tf.add(position, reference - rest);
+    const factor = (x: tf.Tensor, [p, q, r]: V3): tf.Tensor => tf.add(p, tf.mul(x, tf.add(q, tf.mul(r, x))));
     return steps.map(more =>
-      stiffness === 0
-        ? jointForce(joint, {step: step + more, force: ({rate}) => rubbed(rate)})
-        : jointForce(joint, {
+      sprung
+        ? jointForce(joint, {
             step,
-            force: ({position, rate}) => tf.add(tf.mul(-stiffness, tf.add(position, reference - rest)), rubbed(rate)),
-            energy: ({position}) => tf.mul(stiffness / 2, tf.square(tf.add(position, reference - rest))),
-          }),
+            force: ({position, rate}) => {
+              const x = stretch(position);
+              return tf.sub(rubbed(rate), tf.mul(x, factor(x, [a, b, c])));
+            },
+            energy: ({position}) => {
+              const x = stretch(position);
+              return tf.mul(tf.square(x), factor(x, [a / 2, b / 3, c / 4]));
+            },
+          })
+        : jointForce(joint, {step: step + more, force: ({rate}) => rubbed(rate)}),
     );
   });
 }
@@ -257,27 +296,35 @@ function driven(
       `controls refers to drive '${odd}', but the file has ${names.length === 0 ? 'none' : names.join(', ')}.`,
       {name: odd},
     );
-  return drives.flatMap(drive => {
+  const forces = new Map<CoordinatePlace, DriveForce[]>();
+  for (const drive of drives) {
+    const {gear, gain, bias, controlRange, forceRange} = drive;
     const place = coordinates.find(({freedom}) => freedom.name === drive.joint);
-    if (place === undefined) return reader.fail(drive.element, `there is no joint ${drive.joint}.`);
-    const {freedom, joint, step} = place;
-    if (freedom.kind !== 'turn' && freedom.kind !== 'slide') {
+    if (place === undefined)
+      return reader.fail(drive.element, `<${drive.element.tag}>: there is no joint ${drive.joint}.`);
+    const {kind, reference} = place.freedom;
+    if (kind !== 'turn' && kind !== 'slide') {
       reader.unsupported(drive.element, `a drive on joint ${drive.joint}, which does not have exactly one coordinate`);
-      return [];
+      continue;
     }
     const {[drive.name]: control = 0} = controls;
-    const {gear, gain, bias, controlRange, forceRange} = drive;
-    if (isZero(control) && bias.every(x => x === 0)) return [];
+    if (gear === 0 || (isZero(control) && bias.every(x => x === 0))) continue;
     const read = coefficient(control, `controls.${drive.name}`);
-    const force = (position: tf.Tensor, rate: tf.Tensor, params: Params): tf.Tensor => {
+    const force: DriveForce = ({position, rate, params}) => {
       const given = clipped(tf.reshape(read(params), []), controlRange);
-      const length = tf.mul(gear, tf.add(position, freedom.reference));
+      const length = tf.mul(gear, tf.add(position, reference));
       const biased = tf.add(tf.add(bias[0], tf.mul(bias[1], length)), tf.mul(bias[2] * gear, rate));
       return tf.mul(gear, clipped(tf.add(tf.mul(gain, given), biased), forceRange));
     };
-    return [jointForce(joint, {step, force: ({position, rate, params}) => force(position, rate, params)})];
-  });
+    forces.set(place, [...(forces.get(place) ?? []), force]);
+  }
+  return [...forces].map(([{joint, step, freedom}, all]) =>
+    jointForce(joint, {step, force: at => clipped(tf.addN(all.map(force => force(at))), freedom.effort)}),
+  );
 }
+
+/** Of a drive, at a coordinate and its rate. */
+type DriveForce = (at: {readonly position: tf.Tensor; readonly rate: tf.Tensor; readonly params: Params}) => tf.Tensor;
 
 const clipped = (x: tf.Tensor, range: readonly [number, number] | undefined): tf.Tensor =>
   range === undefined ? x : tf.minimum(tf.maximum(x, range[0]), range[1]);

@@ -31,13 +31,29 @@ export interface Freedom {
   /** The file's value of the coordinate at which the model's is zero. */
   readonly reference: number;
   readonly range: readonly [number, number] | undefined;
+  /** Of the sum of all drives' forces. */
+  readonly effort: readonly [number, number] | undefined;
   readonly armature: number;
-  readonly damping: number;
+  /** [a, b, c] of the force a v + b v |v| + c v³; what is left out is zero. */
+  readonly damping: readonly number[];
   readonly friction: number;
-  readonly stiffness: number;
+  /** [a, b, c] of the force a x + b x² + c x³; what is left out is zero. */
+  readonly stiffness: readonly number[];
   /** Rest position of the spring, in the file's coordinate. */
   readonly rest: number;
 }
+
+/** A degree of freedom that nothing limits, slows or drives back. */
+export const still = {
+  reference: 0,
+  range: undefined,
+  effort: undefined,
+  armature: 0,
+  damping: [0],
+  friction: 0,
+  stiffness: [0],
+  rest: 0,
+} as const;
 
 /** A solid of a link, for pictures. */
 export interface Solid {
@@ -90,6 +106,8 @@ export interface Description {
   readonly drives: readonly Drive[];
   readonly closures: readonly Closure[];
   readonly gravity: V3;
+  /** Inertias that break the triangle inequality take the mean of their moments for each. */
+  readonly balance: boolean;
 }
 
 /** The name of the world in the file. */

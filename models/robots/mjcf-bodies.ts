@@ -1,14 +1,38 @@
 /** Bodies of an MJCF file: frames, inertias, joints and geoms, with MuJoCo's rules and default values. */
 import {principalMoments} from '../multibody/inertia.js';
-import {identity, minus, norm, origin, plus, scaled, turned, type Q4, type V3} from '../multibody/numbers.js';
-import {world, type Freedom, type Link, type M3, type Place, type Solid, type Weight} from './description.js';
-import {orientationOf, orientations, type Compiler, type Defaults} from './mjcf-settings.js';
-import {aboutAxis, alongZ, fromEuler, fromXY, here, moved, principal, together, unit, within} from './rotations.js';
+import {identity, minus, norm, origin, outer, plus, scaled, turned, type Q4, type V3} from '../multibody/numbers.js';
+import {still, world, type Freedom, type Link, type M3, type Place, type Solid, type Weight} from './description.js';
+import {known} from './mjcf-attributes.js';
+import {orientationOf, orientations, type Compiler, type Defaults, type Options} from './mjcf-settings.js';
+import {
+  aboutAxis,
+  alongZ,
+  fromEuler,
+  fromXY,
+  here,
+  isDiagonal,
+  moved,
+  principal,
+  together,
+  unit,
+  within,
+} from './rotations.js';
 import {weightOf} from './solids.js';
-import {FreeNames, namesWithin, type Element, type FileReader} from './xml.js';
+import {FreeNames, namesWithin, notNegative, positive, type Element, type FileReader} from './xml.js';
 
-/** Attributes that do not affect the motion. */
-const harmless = ['name', 'class', 'group', 'user', 'rgba', 'material'];
+/** An element of a body, with the frame and the default class in which it stands. */
+interface Part {
+  readonly element: Element;
+  readonly frame: Place;
+  readonly style: string | undefined;
+}
+
+/** A geom with its defaults. */
+interface Geom {
+  readonly element: Element;
+  readonly frame: Place;
+  readonly solid: Solid | undefined;
+}
 
 export class BodyReader {
   readonly links: Link[] = [];
@@ -19,156 +43,159 @@ export class BodyReader {
   constructor(
     private readonly reader: FileReader,
     private readonly compiler: Compiler,
+    private readonly options: Options,
     private readonly defaults: Defaults,
+    private readonly limits: boolean,
   ) {}
 
   readWorld(root: Element): readonly Link[] {
     const worlds = root.children.filter(({tag}) => tag === 'worldbody');
     if (worlds.length === 0) this.reader.fail(root, '<mujoco> has no <worldbody>.');
-    for (const one of worlds) this.reader.expect(one, []);
+    for (const one of worlds) this.reader.expect(one, '');
     const children = worlds.flatMap(element => element.children);
     this.bodyNames = new FreeNames(worlds.flatMap(one => namesWithin(one, ['body'])));
     this.jointNames = new FreeNames(worlds.flatMap(one => namesWithin(one, ['joint', 'freejoint'])));
     const assets = root.children.filter(({tag}) => tag === 'asset').flatMap(asset => asset.children);
     this.fields = assets.filter(({tag}) => tag === 'hfield');
-    this.body({...worlds[0], children}, undefined, here, undefined, world);
+    this.body({...worlds[0], children}, undefined, here, undefined, world, false);
     const {totalMass} = this.compiler;
     if (!(totalMass > 0)) return this.links;
     const sum = this.links.reduce((all, {weights}) => all + weights.reduce((s, {mass}) => s + mass, 0), 0);
     return this.links.map(link => ({...link, weights: link.weights.map(weight => heavier(weight, totalMass / sum))}));
   }
 
+  /** @param carried whether the body that carries it moves */
   private body(
     element: Element,
     parent: number | undefined,
     place: Place,
     around: string | undefined,
     name: string,
+    carried: boolean,
   ): void {
+    const {reader, defaults, compiler} = this;
     const number = this.links.length;
-    const [weights, freedoms, solids]: [Weight[], Freedom[], Solid[]] = [[], [], []];
-    const own: Link = {name, element, parent, place, weights, freedoms, solids};
-    this.links.push(own);
-    const inertials: Weight[] = [];
-    let meshes: Element | undefined;
-    const inner: (() => void)[] = [];
-    const visit = (children: readonly Element[], frame: Place, style: string | undefined): void => {
-      for (const child of children)
-        switch (child.tag) {
-          case 'body': {
-            this.reader.expect(
-              child,
-              ['name', 'pos', 'childclass', 'mocap', 'gravcomp', 'sleep', ...orientations],
-              ['user'],
-            );
-            if (child.attributes.sleep === 'init') this.reader.unsupported(child, 'sleep="init"');
-            if (this.reader.word(child, 'mocap', ['true', 'false'], 'false') === 'true')
-              this.reader.unsupported(child, 'a mocap body');
-            if (this.reader.number(child, 'gravcomp', 0) !== 0) this.reader.unsupported(child, 'gravcomp');
-            const there = within(frame, this.place(child));
-            const called = child.attributes.name ?? this.bodyNames.next(`body at line ${child.line}`);
-            inner.push(() => this.body(child, number, there, child.attributes.childclass ?? style, called));
-            break;
-          }
-          case 'frame':
-            this.reader.expect(child, ['name', 'pos', 'childclass', ...orientations]);
-            visit(child.children, within(frame, this.place(child)), child.attributes.childclass ?? style);
-            break;
-          case 'inertial':
-            if (inertials.length > 0) this.reader.fail(child, `body ${name} has two of <inertial>.`);
-            inertials.push(moved(frame, this.inertial(child)));
-            break;
-          case 'joint':
-          case 'freejoint':
-            if (parent === undefined) this.reader.fail(child, '<worldbody> cannot have joints.');
-            freedoms.push(this.joint(child, frame, style, `${name} joint ${freedoms.length + 1}`));
-            break;
-          case 'geom': {
-            const geom = this.geom(this.defaults.complete(child, style), frame);
-            if (geom === undefined) meshes ??= child;
-            else {
-              if (geom.solid !== undefined) solids.push(geom.solid);
-              weights.push(geom.weight);
-            }
-            break;
-          }
-          case 'site':
-          case 'camera':
-          case 'light':
-            break;
-          default:
-            this.reader.unsupported(child, `<${child.tag}>`);
-        }
-    };
-    visit(element.children, here, around);
-    this.settle(own, weights, inertials, meshes);
-    for (const read of inner) read();
+    const parts = this.parts(element, here, around);
+    const of = (...tags: string[]): Part[] => parts.filter(part => tags.includes(part.element.tag));
+    for (const {element: odd} of parts)
+      if (!['body', 'inertial', 'joint', 'freejoint', 'geom', 'site', 'camera', 'light'].includes(odd.tag))
+        reader.unsupported(odd, `<${odd.tag}>`);
+    const joints = of('joint', 'freejoint');
+    if (parent === undefined && joints.length > 0) reader.fail(joints[0].element, '<worldbody> cannot have joints.');
+    const freedoms = joints.map((joint, i) => this.joint(joint, `${name} joint ${i + 1}`));
+    const moves = carried || freedoms.length > 0;
+    if (moves && reader.number(element, 'gravcomp', 0) !== 0 && norm(this.options.gravity) > 0)
+      reader.unsupported(element, 'gravcomp');
+    const geoms = of('geom').map(({element: given, frame, style}): Geom => {
+      const geom = defaults.complete(given, style);
+      return {element: geom, frame, solid: this.solid(geom, frame)};
+    });
+    const solids = geoms.flatMap(({element: geom, solid}) => {
+      if (solid?.kind === 'plane' && moves) reader.fail(geom, `a plane cannot be on body ${name}, which moves.`);
+      return solid ?? [];
+    });
+    // The mass of what does not move acts on the total mass alone.
+    const weighs = moves || (parent !== undefined && compiler.totalMass > 0);
+    const weights = weighs ? this.weights(element, of('inertial'), geoms, name) : [];
+    if (weighs && !moves && compiler.fuses && weights.length > 0)
+      reader.unsupported(element, 'settotalmass with fusestatic and a static body that has a mass');
+    this.links.push({name, element, parent, place, weights, freedoms, solids});
+    for (const {element: child, frame, style} of of('body')) {
+      reader.expect(child, known.body);
+      if (child.attributes.sleep === 'init') reader.unsupported(child, 'sleep="init"');
+      if (reader.word(child, 'mocap', ['true', 'false'], 'false') === 'true') reader.unsupported(child, 'a mocap body');
+      const called = child.attributes.name ?? this.bodyNames.next(`body at line ${child.line}`);
+      this.body(child, number, within(frame, this.place(child)), child.attributes.childclass ?? style, called, moves);
+    }
   }
 
-  /** Whether the inertia comes from the geoms or is given, and its bounds. */
-  private settle(
-    {element, parent}: Link,
-    weights: Weight[],
-    inertials: readonly Weight[],
-    meshes: Element | undefined,
-  ): void {
-    const {inertiaFromGeom, boundMass, boundInertia, balance} = this.compiler;
-    const told = inertiaFromGeom !== 'true' && inertials.length > 0;
-    if (!told && meshes !== undefined && inertiaFromGeom !== 'false')
-      this.reader.unsupported(meshes, 'a mesh that defines the inertia of its body');
-    if (told) weights.splice(0, weights.length, ...inertials);
-    else if (inertiaFromGeom === 'false') weights.length = 0;
-    if (parent === undefined) weights.length = 0;
-    else if (boundMass > 0 || boundInertia > 0 || balance) {
-      const whole = together(weights) ?? weights.find(({inertia}) => inertia !== none);
-      // MuJoCo gives it the least mass, but at a point that depends on the body that carries it.
-      if (whole === undefined)
-        return boundMass > 0 || boundInertia > 0
-          ? this.reader.unsupported(element, 'bounds of a body without geoms and inertial')
-          : undefined;
-      const mass = Math.max(whole.mass, boundMass);
-      const [least, middle, greatest] = principalMoments(whole.inertia);
-      const holds = least >= boundInertia && !(balance && greatest > least + middle);
-      const plain = whole.inertia.every((row, i) => row.every((x, j) => i === j || x === 0));
-      if (!holds && !plain) return this.reader.unsupported(element, 'bounds of an inertia that is not diagonal');
-      let moments = whole.inertia.map((row, i) => Math.max(row[i], boundInertia)) as unknown as V3;
-      const sum = moments[0] + moments[1] + moments[2];
-      if (balance && moments.some(x => 2 * x > sum)) moments = [sum / 3, sum / 3, sum / 3];
-      const bounded = holds ? {...whole, mass} : principal(mass, moments, {position: whole.centre, rotation: identity});
-      weights.splice(0, weights.length, ...(mass > 0 ? [bounded] : []));
-    }
-    return undefined;
+  /** What a body has, in its frames and outside them. */
+  private parts({children}: Element, frame: Place, style: string | undefined): Part[] {
+    return children.flatMap(element => {
+      if (element.tag !== 'frame') return [{element, frame, style}];
+      this.reader.expect(element, known.frame);
+      return this.parts(element, within(frame, this.place(element)), element.attributes.childclass ?? style);
+    });
+  }
+
+  /** The inertia that is given or comes from the geoms, at least as large as the compiler's bounds. */
+  private weights(body: Element, inertials: readonly Part[], geoms: readonly Geom[], name: string): Weight[] {
+    const {reader} = this;
+    const {inertiaFromGeom, groups, boundMass, boundInertia} = this.compiler;
+    const [given, second] = inertials;
+    if (second !== undefined) reader.fail(second.element, `body ${name} has two of <inertial>.`);
+    const grouped = geoms.filter(({element}) => {
+      const group = reader.number(element, 'group', 0);
+      return group >= groups[0] && group <= groups[1];
+    });
+    const told = given !== undefined && (inertiaFromGeom !== 'true' || grouped.length === 0);
+    const weights = told
+      ? [moved(given.frame, this.inertial(given.element))]
+      : inertiaFromGeom === 'false'
+        ? []
+        : grouped.flatMap(geom => this.weight(geom));
+    if (!(boundMass > 0 || boundInertia > 0)) return weights;
+    const whole = together(weights) ?? weights[0];
+    // MuJoCo gives it the least mass, but at a point that depends on the body that carries it.
+    if (whole === undefined) reader.unsupported(body, 'bounds of a body without geoms and inertial');
+    if (whole === undefined) return weights;
+    const mass = Math.max(whole.mass, boundMass);
+    if (principalMoments(whole.inertia)[0] >= boundInertia) return mass > 0 ? [{...whole, mass}] : [];
+    const moments = whole.inertia.map((row, i) => Math.max(row[i], boundInertia)) as unknown as V3;
+    if (!isDiagonal(whole.inertia)) reader.unsupported(body, 'bounds of an inertia that is not diagonal');
+    return mass > 0 ? [principal(mass, moments, {position: whole.centre, rotation: identity})] : [];
+  }
+
+  private weight({element: geom, frame, solid: drawn}: Geom): Weight[] {
+    const {reader} = this;
+    const mass = reader.number(geom, 'mass', undefined, notNegative);
+    const density = mass === undefined ? reader.number(geom, 'density', 1000, notNegative) : 0;
+    if (mass === undefined ? density === 0 : mass === 0) return [];
+    if (reader.word(geom, 'shellinertia', ['true', 'false'], 'false') === 'true')
+      reader.unsupported(geom, 'shellinertia="true"');
+    const solid = geom.attributes.type === 'hfield' ? this.fieldBox(geom, frame) : drawn;
+    if (solid === undefined) reader.unsupported(geom, 'a mesh that defines the inertia of its body');
+    return solid === undefined ? [] : [weightOf(solid, mass === undefined ? {density} : {mass})];
   }
 
   private rotation(element: Element): Q4 {
     const {reader} = this;
-    orientationOf(element, reader);
-    const {degree, sequence} = this.compiler;
-    const quat = reader.numbers(element, 'quat', 4);
-    if (quat !== undefined) return unit(quat as unknown as Q4);
-    const turn = reader.numbers(element, 'axisangle', 4);
-    if (turn !== undefined) return aboutAxis([turn[0], turn[1], turn[2]], turn[3] * degree);
-    const axes = reader.numbers(element, 'xyaxes', 6);
-    if (axes !== undefined) return fromXY([axes[0], axes[1], axes[2]], [axes[3], axes[4], axes[5]]);
-    const z = reader.vector(element, 'zaxis');
-    if (z !== undefined) return alongZ(z);
-    const angles = reader.vector(element, 'euler');
-    return angles === undefined
-      ? identity
-      : fromEuler(
-          angles.map(x => x * degree),
-          sequence,
+    const kind = orientationOf(element, reader);
+    if (kind === undefined) return identity;
+    const numbers = (count: number): number[] => reader.numbers(element, kind, count) as number[];
+    const direct = (axis: readonly number[]): V3 =>
+      Math.hypot(...axis) >= 1e-10 ? (axis as unknown as V3) : reader.refuse(element, kind, 'must not be zero');
+    switch (kind) {
+      case 'axisangle': {
+        const [x, y, z, angle] = numbers(4);
+        return aboutAxis(direct([x, y, z]), angle * this.compiler.degree);
+      }
+      case 'xyaxes': {
+        const [x, y] = [numbers(6).slice(0, 3), numbers(6).slice(3)].map(direct);
+        if (!(norm(outer(x, y)) > 1e-10 * norm(x) * norm(y))) reader.refuse(element, kind, 'must be two directions');
+        return fromXY(x, y);
+      }
+      case 'zaxis':
+        return alongZ(direct(numbers(3)));
+      case 'euler':
+        return fromEuler(
+          numbers(3).map(x => x * this.compiler.degree),
+          this.compiler.sequence,
         );
+      default:
+        direct(numbers(4));
+        return unit(numbers(4) as unknown as Q4);
+    }
   }
   private place(element: Element): Place {
-    return {position: this.reader.vector(element, 'pos') ?? origin, rotation: this.rotation(element)};
+    return {position: this.reader.vector(element, 'pos'), rotation: this.rotation(element)};
   }
 
   private inertial(element: Element): Weight {
     const {reader} = this;
-    reader.expect(element, ['pos', 'mass', 'diaginertia', 'fullinertia', ...orientations]);
-    for (const name of ['mass', 'pos']) reader.required(element, name);
-    const mass = reader.number(element, 'mass', 0);
+    reader.expect(element, known.inertial);
+    reader.required(element, 'pos');
+    const mass = reader.requiredNumber(element, 'mass', notNegative);
     const place = this.place(element);
     const full = reader.numbers(element, 'fullinertia', 6);
     if (full !== undefined) {
@@ -182,72 +209,98 @@ export class BodyReader {
       ];
       return moved(place, {mass, centre: origin, inertia});
     }
-    const moments = reader.vector(element, 'diaginertia');
-    if (moments === undefined) return reader.fail(element, '<inertial> has neither diaginertia nor fullinertia.');
-    return principal(mass, moments, place);
+    if (element.attributes.diaginertia === undefined)
+      reader.fail(element, '<inertial> has neither diaginertia nor fullinertia.');
+    return principal(mass, reader.vector(element, 'diaginertia'), place);
   }
 
-  private joint(given: Element, frame: Place, around: string | undefined, otherwise: string): Freedom {
-    const {reader} = this;
+  private joint({element: given, frame, style}: Part, otherwise: string): Freedom {
+    const {reader, compiler, options} = this;
     const freed = given.tag === 'freejoint';
-    const element = freed ? given : this.defaults.complete(given, around);
-    const ignored = ['solreflimit', 'solimplimit', 'solreffriction', 'solimpfriction', 'actuatorfrclimited', 'actuatorgravcomp', 'align', ...harmless]; // prettier-ignore
-    reader.expect(element, ['type', 'pos', 'axis', 'stiffness', 'damping', 'frictionloss', 'armature', 'range', 'limited', 'margin', 'ref', 'springref'], ignored); // prettier-ignore
-    if (reader.word(element, 'align', ['true', 'false', 'auto'], 'auto') === 'true')
-      reader.unsupported(element, 'align="true"');
+    const element = freed ? given : this.defaults.complete(given, style);
+    reader.expect(element, freed ? known.freejoint : known.joint);
     const type = freed ? 'free' : reader.word(element, 'type', ['hinge', 'slide', 'ball', 'free'], 'hinge');
-    const angular = type === 'hinge' || type === 'ball' ? this.compiler.degree : 1;
-    // A free joint has no limit, whatever its default class says.
-    const range = type === 'free' ? undefined : this.range(element, 'range', 'limited');
-    const stiffness = reader.number(element, 'stiffness', 0);
-    if (type === 'ball' && range !== undefined) reader.unsupported(element, 'the limit of a ball joint');
-    if ((type === 'ball' || type === 'free') && stiffness !== 0)
-      reader.unsupported(element, `stiffness of a ${type} joint`);
-    const axis = reader.vector(element, 'axis') ?? [0, 0, 1];
-    if ((type === 'hinge' || type === 'slide') && norm(axis) === 0) reader.fail(element, 'axis must not be zero.');
-    const reference = reader.number(element, 'ref', 0) * angular;
-    const scalar = type === 'hinge' || type === 'slide';
-    // MuJoCo holds a joint by its margin within its range, in radians for all files.
-    const margin = reader.number(element, 'margin', 0);
-    const bounds = range && ([range[0] * angular + margin, range[1] * angular - margin] as const);
-    if (scalar && bounds !== undefined && !(bounds[0] < bounds[1]))
-      reader.fail(element, `margin ${margin} leaves nothing of the range.`);
-    return {
+    const list = (name: string): readonly number[] => reader.numbers(element, name, 1, 3) ?? [0];
+    const stiffness = options.acts('spring') ? list('stiffness') : [0];
+    const common: Freedom = {
+      ...still,
       name: element.attributes.name ?? this.jointNames.next(otherwise),
       element,
       kind: type === 'hinge' ? 'turn' : type,
-      axis: turned(frame.rotation, axis),
-      at:
-        type === 'free'
-          ? origin
-          : plus(frame.position, turned(frame.rotation, reader.vector(element, 'pos') ?? origin)),
-      reference: scalar ? reference : 0,
-      range: scalar ? bounds : undefined,
-      armature: reader.number(element, 'armature', 0),
-      damping: reader.number(element, 'damping', 0),
-      friction: reader.number(element, 'frictionloss', 0),
-      stiffness: scalar ? stiffness : 0,
-      rest: reader.number(element, 'springref', 0) * angular,
+      axis: [0, 0, 1],
+      at: origin,
+      armature: reader.number(element, 'armature', 0, notNegative),
+      damping: options.acts('damper') ? list('damping') : [0],
+      friction: options.acts('frictionloss') ? reader.number(element, 'frictionloss', 0) : 0,
+    };
+    const at = (): V3 => plus(frame.position, turned(frame.rotation, reader.vector(element, 'pos')));
+    if ((type === 'ball' || type === 'free') && stiffness.some(x => x !== 0))
+      reader.unsupported(element, `stiffness of a ${type} joint`);
+    // MuJoCo takes spring and damper from these where both are given.
+    if (reader.numbers(element, 'springdamper', 2)?.some(x => x !== 0) === true)
+      reader.unsupported(element, 'attribute springdamper of <joint>');
+    if (type === 'free') {
+      const align = freed ? reader.word(element, 'align', ['true', 'false', 'auto'], 'auto') : 'auto';
+      if (align === 'true' || (align === 'auto' && compiler.aligns)) reader.unsupported(element, 'align="true"');
+      return common;
+    }
+    const limited = this.limits && options.acts('limit');
+    const angular = type === 'slide' ? 1 : compiler.degree;
+    if (type === 'ball') {
+      if (limited && this.range(element, 'range', 'limited') !== undefined)
+        reader.unsupported(element, 'the limit of a ball joint');
+      return {...common, at: at()};
+    }
+    return {
+      ...common,
+      axis: turned(frame.rotation, reader.direction(element, 'axis', [0, 0, 1])),
+      // A slide moves all points alike.
+      at: type === 'slide' ? origin : at(),
+      reference: reader.number(element, 'ref', 0) * angular,
+      range: limited ? this.stops(element, angular) : undefined,
+      effort: this.range(element, 'actuatorfrcrange', 'actuatorfrclimited'),
+      stiffness,
+      rest: stiffness.some(x => x !== 0) ? reader.number(element, 'springref', 0) * angular : 0,
     };
   }
 
-  /** A range, if it applies: if `limited` says so, or with autolimits wherever one is given. */
-  range(element: Element, name: string, limited: string): readonly [number, number] | undefined {
-    const range = this.reader.numbers(element, name, 2);
-    const held = this.reader.word(element, limited, ['true', 'false', 'auto', '1', '0'], 'auto');
-    const holds = held === 'auto' ? range !== undefined : held === 'true' || held === '1';
-    if (held === 'auto' && range !== undefined && !this.compiler.autolimits)
-      this.reader.fail(element, `${name} is given without ${limited}, and autolimits is off.`);
-    if (!holds) return undefined;
-    if (range === undefined || !(range[0] < range[1]))
-      return this.reader.fail(element, `${name} must be two numbers, the smaller first.`);
-    return [range[0], range[1]];
+  /** Where the joint is stopped: MuJoCo holds it by its margin within its range, in radians for all files. */
+  private stops(element: Element, angular: number): readonly [number, number] | undefined {
+    const {reader} = this;
+    const range = this.range(element, 'range', 'limited');
+    if (range === undefined) return undefined;
+    const margin = reader.number(element, 'margin', 0);
+    const [low, high] = range.map(x => x * angular);
+    if (margin < (high - low) / 2) return [low + margin, high - margin];
+    reader.note(element, 'the joint is held in the middle of its range, as its margin is the larger');
+    // Two stops need a distance.
+    return [-0.5e-9, 0.5e-9].map(x => (low + high) / 2 + x * (high - low)) as [number, number];
   }
 
-  private geom(element: Element, frame: Place): {readonly solid?: Solid; readonly weight: Weight} | undefined {
+  /**
+   * A range, if it applies: if `limited` says so, or with autolimits wherever one is given whose first number is the smaller.
+   */
+  range(element: Element, name: string, limited: string): readonly [number, number] | undefined {
     const {reader} = this;
-    const ignored = ['contype', 'conaffinity', 'condim', 'priority', 'friction', 'solmix', 'solref', 'solimp', 'margin', 'gap', 'hfield', 'mesh', 'fitscale', ...harmless]; // prettier-ignore
-    reader.expect(element, ['type', 'size', 'pos', 'fromto', 'mass', 'density', ...orientations], ignored);
+    const held = reader.word(element, limited, ['true', 'false', 'auto', '1', '0'], 'auto');
+    if (held === 'false' || held === '0') return undefined;
+    const text = element.attributes[name] ?? '';
+    const [low, high] = (text.trim() === '' ? undefined : reader.numbers(element, name, 2)) ?? [0, 0];
+    if (held === 'auto' && !this.compiler.autolimits && (low !== 0 || high !== 0))
+      reader.fail(element, `${name} is given without ${limited}, and autolimits is off.`);
+    if (low < high) return [low, high];
+    if (held !== 'auto' && text === '')
+      reader.fail(element, `<${element.tag}> has ${limited}="${held}" and no ${name}.`);
+    if (held !== 'auto') reader.refuse(element, name, 'must be two numbers, the smaller first');
+    if (low !== 0 || high !== 0)
+      reader.note(element, `${name}="${text}" is no limit: the smaller number is not the first`);
+    return undefined;
+  }
+
+  /** The shape of a geom in its body; undefined for height fields, meshes, and what has the size that fits a mesh. */
+  private solid(element: Element, frame: Place): Solid | undefined {
+    const {reader} = this;
+    reader.expect(element, known.geom);
     const kinds = ['sphere', 'capsule', 'cylinder', 'box', 'ellipsoid', 'plane', 'mesh', 'hfield', 'sdf'] as const;
     const kind = reader.word(element, 'type', kinds, element.attributes.mesh === undefined ? 'sphere' : 'mesh');
     if (this.collide && element.attributes.contype !== '0') {
@@ -257,64 +310,49 @@ export class BodyReader {
         'geoms do not collide: they only define mass and shapes; for contacts use contact() of stiffgrad/models',
       );
     }
-    // A solid with a mesh has the size that fits the mesh.
-    if (kind === 'mesh' || kind === 'sdf' || element.attributes.mesh !== undefined) return undefined;
-    const mass = reader.number(element, 'mass', undefined);
-    const given = mass === undefined ? {density: reader.number(element, 'density', 1000)} : {mass};
-    if (kind === 'hfield') {
-      reader.note(element, 'a height field, which is not drawn');
-      const box: Solid = {
-        kind: 'box',
-        size: this.fieldBox(element),
-        place: within(frame, this.place(element)),
-        colour: undefined,
-      };
-      return {weight: weightOf(box, given)};
-    }
-    const ends = reader.numbers(element, 'fromto', 6);
-    const sizes = {sphere: 1, capsule: 2, cylinder: 2, box: 3, ellipsoid: 3, plane: 3}[kind];
-    if (ends !== undefined && (kind === 'sphere' || kind === 'plane')) reader.fail(element, `a ${kind} has no fromto.`);
-    if (ends !== undefined && norm(reader.vector(element, 'pos') ?? [0, 0, 0]) > 0)
-      reader.fail(element, '<geom> cannot have both fromto and pos.');
-    const size = reader.numbers(element, 'size', 1, 3) ?? reader.fail(element, '<geom> has no size.');
-    let place = this.place(element);
-    if (ends !== undefined) {
-      const [from, to]: [V3, V3] = [
-        [ends[0], ends[1], ends[2]],
-        [ends[3], ends[4], ends[5]],
-      ];
-      const along = minus(to, from);
-      place = {position: scaled(0.5, plus(from, to)), rotation: alongZ(scaled(-1, along))};
-      // The first size alone is read: boxes and ellipsoids are as wide across as that.
-      size.splice(0, size.length, ...(sizes === 3 ? [size[0], size[0]] : [size[0]]), norm(along) / 2);
-    }
-    if (kind !== 'plane' && (size.length < sizes || size.slice(0, sizes).some(x => !(x > 0))))
-      reader.fail(element, `size of a ${kind} must be ${sizes} positive number${sizes > 1 ? 's' : ''}.`);
+    if (kind === 'hfield') reader.note(element, 'a height field, which is not drawn');
+    if (kind === 'mesh' || kind === 'sdf' || kind === 'hfield' || element.attributes.mesh !== undefined)
+      return undefined;
     const colour = reader.numbers(element, 'rgba', 4);
-    const solid: Solid = {kind, size: size.slice(0, sizes), place: within(frame, place), colour};
-    return {solid, weight: weightOf(solid, given)};
+    const sizes = {sphere: 1, capsule: 2, cylinder: 2, box: 3, ellipsoid: 3, plane: 3}[kind];
+    const ends = reader.numbers(element, 'fromto', 6);
+    const sized = (count: number): number[] => {
+      const size = reader.numbers(element, 'size', 1, 3) ?? reader.fail(element, '<geom> has no size.');
+      // The first two numbers of a plane are for pictures, and zero where it has no end.
+      const holds = kind === 'plane' ? size[2] > 0 : size.length >= count && size.slice(0, count).every(positive.holds);
+      const needs =
+        kind === 'plane' ? 'three numbers, the last one positive' : `${count} positive number${count > 1 ? 's' : ''}`;
+      return holds ? size.slice(0, count) : reader.refuse(element, 'size', `must be ${needs} for a ${kind}`);
+    };
+    if (ends === undefined) return {kind, size: sized(sizes), place: within(frame, this.place(element)), colour};
+    if (kind === 'sphere' || kind === 'plane') return reader.fail(element, `a ${kind} has no fromto.`);
+    if (norm(reader.vector(element, 'pos')) > 0) reader.fail(element, '<geom> cannot have both fromto and pos.');
+    const [from, to] = [ends.slice(0, 3), ends.slice(3)] as unknown as [V3, V3];
+    const along = minus(to, from);
+    if (!(norm(along) > 0)) reader.refuse(element, 'fromto', 'must be two points');
+    const place = {position: scaled(0.5, plus(from, to)), rotation: alongZ(scaled(-1, along))};
+    // The first size alone is read: boxes and ellipsoids are as wide across as that.
+    const [width] = sized(1);
+    const size = [...(sizes === 3 ? [width, width] : [width]), norm(along) / 2];
+    return {kind, size, place: within(frame, place), colour};
   }
 
-  /**
-   * Half edges of the box whose mass and inertia MuJoCo gives a height field, whatever its elevations: as high as half of
-   * the greatest elevation and the base.
-   */
-  private fieldBox(element: Element): V3 {
+  /** The box whose mass and inertia MuJoCo gives a height field: as high as half of the greatest elevation and the base. */
+  private fieldBox(element: Element, frame: Place): Solid {
     const {reader} = this;
     const name = reader.required(element, 'hfield');
     const field =
       this.fields.find(one => fieldName(one) === name) ?? reader.fail(element, `there is no height field ${name}.`);
     const [x, y, elevation, base] =
       reader.numbers(field, 'size', 4) ?? reader.fail(field, `height field ${name} has no size.`);
-    return [x, y, elevation / 4 + base / 2];
+    const place = within(frame, this.place(element));
+    return {kind: 'box', size: [x, y, elevation / 4 + base / 2], place, colour: undefined};
   }
 }
 
 /** A height field without a name has that of its file, without folder and extension. */
 const fieldName = ({attributes: {name, file = ''}}: Element): string =>
   name ?? file.replace(/^.*[\\/]/, '').replace(/\.[^.]*$/, '');
-
-const none: M3 = [origin, origin, origin];
 
 const heavier = ({mass, centre, inertia}: Weight, by: number): Weight => ({
   mass: mass * by,

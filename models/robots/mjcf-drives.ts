@@ -4,18 +4,14 @@
  */
 import type {Drive} from './description.js';
 import type {BodyReader} from './mjcf-bodies.js';
-import type {Defaults} from './mjcf-settings.js';
-import type {Element, FileReader, FreeNames} from './xml.js';
+import {known} from './mjcf-attributes.js';
+import type {Defaults, Options} from './mjcf-settings.js';
+import {notNegative, type Element, type FileReader, type FreeNames} from './xml.js';
 
-/** Attributes of each kind that is read, beside those of all. */
-const kinds: {readonly [tag: string]: readonly string[]} = {
-  motor: [],
-  position: ['kp', 'kv', 'timeconst'],
-  velocity: ['kv'],
-  general: ['gainprm', 'biasprm', 'gaintype', 'biastype', 'dyntype', 'dynprm'],
-};
-const common = ['name', 'joint', 'jointinparent', 'gear', 'ctrlrange', 'ctrllimited', 'forcerange', 'forcelimited'];
-const harmless = ['class', 'group', 'user', 'lengthrange'];
+/** The kinds that are read. */
+const kinds = ['motor', 'position', 'velocity', 'general'] as const;
+type Kind = (typeof kinds)[number];
+const isKind = (tag: string): tag is Kind => (kinds as readonly string[]).includes(tag);
 
 /** What elements have set so far: force = gain₀ · control + bias₀ + bias₁ · length + bias₂ · rate, where the types are 'fixed' and 'affine'. */
 interface Setting {
@@ -42,11 +38,12 @@ export function driveOf(
   number: number,
   reader: FileReader,
   bodies: BodyReader,
+  options: Options,
   defaults: Defaults,
   names: FreeNames,
 ): Drive[] {
   const elements = [...defaults.elements(given).filter(({tag}) => actuators.has(tag)), given];
-  const odd = elements.find(({tag}) => !Object.hasOwn(kinds, tag));
+  const odd = elements.find(({tag}) => !isKind(tag));
   if (odd !== undefined) {
     reader.unsupported(odd, `actuator <${odd.tag}>`);
     return [];
@@ -63,6 +60,7 @@ export function driveOf(
   else if (!affine && biasType !== 'none') reader.unsupported(given, `biastype="${biasType}" of <${given.tag}>`);
   // MuJoCo takes a positive one of a servo for the ratio of its damping to the critical one.
   else if (affine && bias[2] > 0 && gain[0] === -bias[1]) reader.unsupported(given, 'a damping ratio (biasprm)');
+  else if (reader.number(element, 'inheritrange', 0) !== 0) reader.unsupported(given, `inheritrange of <${given.tag}>`);
   else if (joint === undefined) reader.unsupported(given, `actuator <${given.tag}> that drives no joint`);
   else
     return [
@@ -70,10 +68,10 @@ export function driveOf(
         name,
         element,
         joint,
-        gear: (reader.numbers(element, 'gear', 1, 6) ?? [1])[0],
+        gear: options.acts('actuation') ? (reader.numbers(element, 'gear', 1, 6) ?? [1])[0] : 0,
         gain: gain[0],
         bias: affine ? [bias[0], bias[1], bias[2]] : [0, 0, 0],
-        controlRange: bodies.range(element, 'ctrlrange', 'ctrllimited'),
+        controlRange: options.acts('clampctrl') ? bodies.range(element, 'ctrlrange', 'ctrllimited') : undefined,
         forceRange: bodies.range(element, 'forcerange', 'forcelimited'),
       },
     ];
@@ -81,26 +79,25 @@ export function driveOf(
 }
 
 /** All that MuJoCo has. */
-const actuators = new Set([...Object.keys(kinds), 'intvelocity', 'damper', 'cylinder', 'muscle', 'adhesion', 'dcmotor', 'plugin']); // prettier-ignore
+const actuators = new Set([...kinds, 'intvelocity', 'damper', 'cylinder', 'muscle', 'adhesion', 'dcmotor', 'plugin']); // prettier-ignore
 
 function changed(before: Setting, element: Element, reader: FileReader): Setting {
   const {tag} = element;
-  reader.expect(element, [...common, ...kinds[tag]], harmless);
+  reader.expect(element, known[tag as Kind]);
   const {gain, bias} = before;
   const attributes = {...before.attributes, ...element.attributes};
-  const positive = (name: string, otherwise: number): number => {
-    const value = reader.number(element, name, otherwise);
-    return value >= 0 ? value : reader.fail(element, `${name} of <${tag}> must not be negative.`);
-  };
+  const gauge = (name: string): number | undefined => reader.number(element, name, undefined, notNegative);
   switch (tag) {
     case 'motor':
       return {...before, attributes, gain: over(gain, [1]), gainType: 'fixed', biasType: 'none', dynType: 'none'};
     case 'position': {
       const kp = reader.number(element, 'kp', gain[0]);
-      const rate = element.attributes.kv === undefined ? bias[2] : -positive('kv', 0);
-      const {timeconst} = element.attributes;
-      const dynType =
-        timeconst === undefined ? before.dynType : positive('timeconst', 0) === 0 ? 'none' : 'filterexact';
+      const [kv, ratio, time] = [gauge('kv'), gauge('dampratio'), gauge('timeconst')];
+      if (kv !== undefined && ratio !== undefined)
+        reader.fail(element, '<position> cannot have both kv and dampratio.');
+      // A positive number is a damping ratio.
+      const rate = kv === undefined ? (ratio ?? bias[2]) : -kv;
+      const dynType = time === undefined ? before.dynType : time === 0 ? 'none' : 'filterexact';
       const set = {gain: over(gain, [kp]), bias: [bias[0], -kp, rate]};
       return {...before, ...set, attributes, gainType: 'fixed', biasType: 'affine', dynType};
     }

@@ -1,41 +1,71 @@
 /** Settings of an MJCF file: compiler, option, size and default classes. */
-import type {V3} from '../multibody/numbers.js';
-import type {Element, FileReader} from './xml.js';
+import {origin, type V3} from '../multibody/numbers.js';
+import {known} from './mjcf-attributes.js';
+import {type Element, type FileReader} from './xml.js';
 
-/** How the file is read. */
+/** How the file is read. Each setting is read, and checked, where it acts. */
 export interface Compiler {
   /** Radians per unit of the file's angles. */
   readonly degree: number;
   readonly sequence: string;
   readonly autolimits: boolean;
   readonly inertiaFromGeom: 'false' | 'true' | 'auto';
+  /** Of geoms that define inertias. */
+  readonly groups: readonly number[];
   readonly boundMass: number;
   readonly boundInertia: number;
   readonly balance: boolean;
   readonly totalMass: number;
+  /** Static bodies are merged with their parents, and leave the total mass where that is the world. */
+  readonly fuses: boolean;
+  /** Free bodies take the axes of their inertia. */
+  readonly aligns: boolean;
 }
 
 export function compilerOf(root: Element, reader: FileReader): Compiler {
   const merged = mergedOf(root, 'compiler');
-  reader.expect(
-    merged,
-    ['angle', 'coordinate', 'eulerseq', 'autolimits', 'inertiafromgeom', 'boundmass', 'boundinertia', 'balanceinertia', 'settotalmass'], // prettier-ignore
-    ['meshdir', 'texturedir', 'assetdir', 'strippath', 'discardvisual', 'usethread', 'convexhull', 'exactmeshinertia', 'fusestatic', 'saveinertial', 'conflict'], // prettier-ignore
-  );
-  if (merged.attributes.coordinate === 'global') reader.unsupported(merged, 'coordinate="global"');
-  const sequence = merged.attributes.eulerseq ?? 'xyz';
-  if (!/^[xyzXYZ]{3}$/.test(sequence)) reader.fail(merged, `eulerseq="${sequence}" must be three letters of x, y, z.`);
+  reader.expect(merged, known.compiler);
   const yes = (name: string, otherwise: 'true' | 'false'): boolean =>
     reader.word(merged, name, ['true', 'false'], otherwise) === 'true';
+  if (reader.word(merged, 'coordinate', ['local', 'global'], 'local') === 'global')
+    reader.unsupported(merged, 'coordinate="global" of <compiler>');
   return {
-    degree: reader.word(merged, 'angle', ['degree', 'radian'], 'degree') === 'degree' ? Math.PI / 180 : 1,
-    sequence,
-    autolimits: yes('autolimits', 'true'),
-    inertiaFromGeom: reader.word(merged, 'inertiafromgeom', ['false', 'true', 'auto'], 'auto'),
-    boundMass: reader.number(merged, 'boundmass', 0),
-    boundInertia: reader.number(merged, 'boundinertia', 0),
-    balance: yes('balanceinertia', 'false'),
-    totalMass: reader.number(merged, 'settotalmass', -1),
+    get degree() {
+      return reader.word(merged, 'angle', ['degree', 'radian'], 'degree') === 'degree' ? Math.PI / 180 : 1;
+    },
+    get sequence() {
+      const {eulerseq = 'xyz'} = merged.attributes;
+      return /^[xyzXYZ]{3}$/.test(eulerseq)
+        ? eulerseq
+        : reader.refuse(merged, 'eulerseq', 'must be three letters of x, y, z');
+    },
+    get autolimits() {
+      return yes('autolimits', 'true');
+    },
+    get inertiaFromGeom() {
+      return reader.word(merged, 'inertiafromgeom', ['false', 'true', 'auto'], 'auto');
+    },
+    get groups() {
+      return reader.numbers(merged, 'inertiagrouprange', 2) ?? [0, 5];
+    },
+    get boundMass() {
+      return reader.number(merged, 'boundmass', 0);
+    },
+    get boundInertia() {
+      return reader.number(merged, 'boundinertia', 0);
+    },
+    get balance() {
+      return yes('balanceinertia', 'false');
+    },
+    get totalMass() {
+      return reader.number(merged, 'settotalmass', -1);
+    },
+    get fuses() {
+      return yes('fusestatic', 'false');
+    },
+    get aligns() {
+      return yes('alignfree', 'false');
+    },
   };
 }
 
@@ -49,57 +79,44 @@ const mergedOf = (root: Element, tag: string): Element =>
         attributes: {...sum.attributes, ...child.attributes},
         children: [...sum.children, ...child.children],
       }),
-      {
-        tag,
-        line: root.line,
-        attributes: {},
-        children: [] as readonly Element[],
-      },
+      {...root, tag, attributes: {}, children: [] as readonly Element[]},
     );
 
-/** Settings of MuJoCo's own solver, which this package does not use. */
-const solver = ['timestep', 'apirate', 'impratio', 'tolerance', 'ls_tolerance', 'noslip_tolerance', 'ccd_tolerance', 'mpr_tolerance', 'o_margin', 'o_solref', 'o_solimp', 'o_friction', 'integrator', 'cone', 'jacobian', 'solver', 'iterations', 'ls_iterations', 'noslip_iterations', 'ccd_iterations', 'mpr_iterations', 'sdf_iterations', 'sdf_initpoints', 'sleep_tolerance', 'collision', 'magnetic', 'wind']; // prettier-ignore
+/** Flags by which MuJoCo leaves out forces of joints and equalities, and the flags that leave out several. */
+const leaving: {readonly [flag: string]: readonly string[]} = {
+  gravity: ['gravity'],
+  equality: ['equality', 'constraint'],
+  limit: ['limit', 'constraint'],
+  frictionloss: ['frictionloss', 'constraint'],
+  spring: ['spring', 'passive'],
+  damper: ['damper', 'passive'],
+  actuation: ['actuation'],
+  clampctrl: ['clampctrl'],
+};
 
-/** Flags of what would move the bodies otherwise, and of MuJoCo's solver. */
-const moving = [
-  'constraint',
-  'equality',
-  'frictionloss',
-  'limit',
-  'passive',
-  'spring',
-  'damper',
-  'clampctrl',
-  'actuation',
-];
-const solving = ['contact', 'warmstart', 'filterparent', 'refsafe', 'sensor', 'midphase', 'eulerdamp', 'autoreset', 'override', 'energy', 'fwdinv', 'invdiscrete', 'multiccd', 'island', 'nativeccd', 'diagexact', 'ipc', 'sleep']; // prettier-ignore
+/** What a file has of all that acts on the motion. */
+export interface Options {
+  readonly gravity: V3;
+  /** Whether flags leave that in: 'equality', 'limit', 'frictionloss', 'spring', 'damper', 'actuation', 'clampctrl'. */
+  acts(flag: string): boolean;
+}
 
-/** Gravity; default 9.81 downwards. */
-export function optionsOf(root: Element, reader: FileReader): {readonly gravity: V3} {
+/** Gravity's default is 9.81 downwards. */
+export function optionsOf(root: Element, reader: FileReader): Options {
   const merged = mergedOf(root, 'option');
-  reader.expect(merged, ['gravity', 'density', 'viscosity'], solver);
+  reader.expect(merged, known.option);
   for (const name of ['density', 'viscosity'])
     if (reader.number(merged, name, 0) !== 0) reader.unsupported(merged, `${name} of the medium`);
-  for (const flag of merged.children) {
-    if (flag.tag !== 'flag') {
-      reader.unsupported(flag, `<${flag.tag}> of <option>`);
-      continue;
-    }
-    reader.expect(flag, ['gravity', ...moving], solving);
-  }
+  for (const flag of merged.children)
+    if (flag.tag === 'flag') reader.expect(flag, known.flag);
+    else reader.unsupported(flag, `<${flag.tag}> of <option>`);
   // The last one that sets a flag holds.
-  const disabled = (name: string): Element | undefined => {
+  const disabled = (name: string): boolean => {
     const flag = merged.children.filter(({attributes}) => attributes[name] !== undefined).pop();
-    return flag !== undefined && reader.word(flag, name, ['enable', 'disable'], 'enable') === 'disable'
-      ? flag
-      : undefined;
+    return flag !== undefined && reader.word(flag, name, ['enable', 'disable'], 'enable') === 'disable';
   };
-  for (const name of moving) {
-    const flag = disabled(name);
-    if (flag !== undefined) reader.unsupported(flag, `flag ${name}="disable"`);
-  }
-  const weightless = disabled('gravity') !== undefined;
-  return {gravity: weightless ? [0, 0, 0] : (reader.vector(merged, 'gravity') ?? [0, 0, -9.81])};
+  const acts = (flag: string): boolean => !leaving[flag].some(disabled);
+  return {gravity: acts('gravity') ? reader.vector(merged, 'gravity', [0, 0, -9.81]) : origin, acts};
 }
 
 /** Elements allowed in default classes: without effect on the motion, or refused where the model uses them. */
@@ -121,6 +138,7 @@ export class Defaults {
       if (!defaultTags.includes(child.tag)) this.reader.unsupported(child, `<${child.tag}> of <default>`);
       if (child.tag !== 'default') elements.push(child);
     }
+    if (this.classes.has(name) && !top) this.reader.fail(element, `two default classes are named ${name}.`);
     this.classes.set(name, elements);
     if (top) this.classes.set('main', elements);
     for (const child of element.children) if (child.tag === 'default') this.read(child, name, false);
@@ -128,7 +146,9 @@ export class Defaults {
   /** Defaults for an element: of its class, or of the enclosing body's child class. Later ones override earlier ones. */
   elements(element: Element, around?: string): readonly Element[] {
     const name = element.attributes.class ?? around ?? 'main';
-    return this.classes.get(name) ?? this.reader.fail(element, `there is no default class '${name}'.`);
+    return (
+      this.classes.get(name) ?? this.reader.fail(element, `<${element.tag}>: there is no default class '${name}'.`)
+    );
   }
   /** The element with the defaults of its class, or of the enclosing body's child class. */
   complete(element: Element, around: string | undefined, tag = element.tag): Element {
@@ -151,23 +171,25 @@ export function orientationOf(element: Element, reader: FileReader): string | un
   return given[0];
 }
 
-/**
- * Of sizes, MuJoCo keeps the numbers that a shorter list does not name. Of orientations the last one holds, but a quaternion
- * does not replace one of another kind.
- */
+/** Lists of numbers of which MuJoCo keeps those that a shorter one does not name. */
+const lists = ['size', 'damping', 'stiffness'];
+
+/** Attributes after those of their defaults. Of orientations the last one holds, but a quaternion does not replace one of another kind. */
 function over(before: Element['attributes'], given: Element['attributes']): Element['attributes'] {
-  const {size = ''} = given;
   const words = (text = ''): string[] => text.split(/\s+/).filter(word => word !== '');
-  const rest = words(before.size).slice(words(size).length);
   const angular = (one: Element['attributes']): boolean =>
     orientations.some(name => name !== 'quat' && one[name] !== undefined);
   const dropped = angular(given) ? orientations : [];
   const replaced = !angular(given) && angular(before) ? ['quat'] : [];
   const without = (one: Element['attributes'], names: readonly string[]): Element['attributes'] =>
     Object.fromEntries(Object.entries(one).filter(([name]) => !names.includes(name)));
+  const kept = lists.flatMap(name => {
+    const rest = words(before[name]).slice(words(given[name]).length);
+    return rest.length === 0 ? [] : [[name, [...words(given[name]), ...rest].join(' ')]];
+  });
   return {
     ...without(before, dropped),
     ...without(given, replaced),
-    ...(size === '' || rest.length === 0 ? {} : {size: [size, ...rest].join(' ')}),
+    ...(Object.fromEntries(kept) as Element['attributes']),
   };
 }

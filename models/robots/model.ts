@@ -14,7 +14,7 @@ import {cornersOf} from '../multibody/drawing.js';
 import {build, type BuildOptions, type Built, type CoordinatePlace} from './build.js';
 import type {Description, Solid} from './description.js';
 import {here, within} from './rotations.js';
-import type {FileReader, Note} from './xml.js';
+import type {Element, FileReader, Note} from './xml.js';
 
 /** A system read from a file: a `Multibody` with the file's names. */
 export interface RobotModel extends Multibody {
@@ -76,6 +76,7 @@ export interface RobotSolid {
 /** A named state of the file. */
 export interface Keyframe {
   readonly name: string;
+  readonly element: Element;
   readonly position: readonly number[] | undefined;
   readonly velocity: readonly number[] | undefined;
 }
@@ -101,6 +102,13 @@ export function robotModel(
     refuseUnknownOptions(given, {position: any, velocity: any}, 'state', 'bad-option');
     return stateOf(table, given);
   };
+  const keyframe = ({name, element, ...given}: Keyframe): [string, MultibodyStart] => {
+    try {
+      return [name, state(given)];
+    } catch (error) {
+      return reader.fail(element, `key ${name}: ${(error as OptionError).message}`);
+    }
+  };
   const {links} = described;
   const solids = links.flatMap((link, i) => link.solids.map(solid => solidOf(solid, built, i)));
   const spec = {...built.spec, shapes: shapesOf(solids, built)};
@@ -113,8 +121,7 @@ export function robotModel(
     joints: table.joints,
     drives: described.drives.map(({name}) => name),
     solids,
-    keyframes:
-      options.coordinates === 'minimal' ? Object.fromEntries(keys.map(({name, ...key}) => [name, state(key)])) : {},
+    keyframes: options.coordinates === 'minimal' ? Object.fromEntries(keys.map(keyframe)) : {},
     state,
     coordinates: trajectory => {
       minimal('coordinates');

@@ -70,11 +70,13 @@ export const within = (outside: Place, {position, rotation}: Place): Place => ({
   rotation: composed(outside.rotation, rotation),
 });
 
-const diagonal = ([x, y, z]: V3): M3 => [
+export const diagonal = ([x, y, z]: V3): M3 => [
   [x, 0, 0],
   [0, y, 0],
   [0, 0, z],
 ];
+
+export const isDiagonal = (m: M3): boolean => m.every((row, i) => row.every((x, j) => i === j || x === 0));
 
 /** R M Rᵀ. */
 export function turnedMatrix(rotation: Q4, m: M3): M3 {

@@ -3,12 +3,12 @@
  * Links with inertias, joints with limits, damping and friction; drives are the efforts of joints.
  */
 import {any, oneOf, refuseUnknownOptions} from '../../lib/checks.js';
-import {norm, origin, requireVector, turned, type V3} from '../multibody/numbers.js';
-import {world, type Drive, type Freedom, type Link, type Place, type Solid, type Weight} from './description.js';
+import {origin, requireVector, turned, units} from '../multibody/numbers.js';
+import {still, world, type Drive, type Freedom, type Link, type Place, type Solid, type Weight} from './description.js';
 import {optionChecks, readOptions, type ReadOptions} from './mjcf.js';
 import {robotModel, type RobotModel} from './model.js';
 import {alongZ, fromEuler, here, moved} from './rotations.js';
-import {FileReader, readXml, type Element} from './xml.js';
+import {FileReader, notNegative, readXml, type Element} from './xml.js';
 
 /** Options of `readUrdf` besides `ReadOptions`. */
 export interface UrdfOptions extends ReadOptions {
@@ -39,43 +39,29 @@ export function readUrdf(text: string, options: UrdfOptions = {}): RobotModel {
     if (['transmission', 'gazebo'].includes(tag)) reader.note({tag, ...element}, `<${tag}> is left out`);
     else reader.unsupported({tag, ...element}, `<${tag}>`);
   }
-  refuseRepeated(root, reader);
-  const links = new UrdfReader(reader, root, base).read();
+  const read = readOptions(options);
+  const links = new UrdfReader(reader, root, base, read.limits).read();
   const drives = links.flatMap(({freedoms}): Drive[] => {
-    const [freedom] = freedoms;
-    if (freedoms.length !== 1 || (freedom.kind !== 'turn' && freedom.kind !== 'slide')) return [];
-    const limit = one(freedom.element, 'limit');
-    const effort = limit === undefined ? undefined : reader.number(limit, 'effort', undefined);
-    return [
-      {
-        name: freedom.name,
-        element: freedom.element,
-        joint: freedom.name,
-        gear: 1,
-        gain: 1,
-        bias: [0, 0, 0],
-        controlRange: undefined,
-        forceRange: effort === undefined || effort <= 0 ? undefined : [-effort, effort],
-      },
-    ];
+    if (freedoms.length !== 1 || (freedoms[0].kind !== 'turn' && freedoms[0].kind !== 'slide')) return [];
+    const [{name, element}] = freedoms;
+    const limit = reader.child(element, 'limit');
+    const effort = limit === undefined ? 0 : reader.number(limit, 'effort', 0);
+    const forceRange = effort > 0 ? ([-effort, effort] as const) : undefined;
+    return [{name, element, joint: name, gear: 1, gain: 1, bias: [0, 0, 0], controlRange: undefined, forceRange}];
   });
-  return robotModel({links, drives, closures: [], gravity}, reader, readOptions(options), []);
+  return robotModel({links, drives, closures: [], gravity, balance: read.balanceInertia}, reader, read, []);
 }
 
-const one = (element: Element, tag: string): Element | undefined => element.children.find(child => child.tag === tag);
-
-/** Of what stands once in its element. */
-const single = ['origin', 'parent', 'child', 'axis', 'limit', 'dynamics', 'mass', 'inertia', 'geometry'];
-
-function refuseRepeated({tag: around, children}: Element, reader: FileReader): void {
-  children.forEach((child, i) => {
-    if (single.includes(child.tag) && children.findIndex(({tag}) => tag === child.tag) < i)
-      reader.fail(child, `<${around}> has two of <${child.tag}>.`);
-    refuseRepeated(child, reader);
-  });
-}
-
-const still = {reference: 0, range: undefined, armature: 0, damping: 0, friction: 0, stiffness: 0, rest: 0} as const;
+/** Attributes that are known, by the elements that have them; those of a limit's rates are not read. */
+export const known = {
+  origin: 'xyz rpy',
+  mass: 'value',
+  inertia: 'ixx ixy ixz iyy iyz izz',
+  axis: 'xyz',
+  dynamics: 'damping friction',
+  limit: 'lower upper effort velocity acceleration deceleration jerk',
+} as const;
+const jointTags = ['origin', 'parent', 'child', 'axis', 'limit', 'dynamics', 'calibration', 'safety_controller'];
 
 class UrdfReader {
   private readonly links: Link[] = [];
@@ -85,6 +71,7 @@ class UrdfReader {
     private readonly reader: FileReader,
     private readonly root: Element,
     private readonly base: 'fixed' | 'free',
+    private readonly limits: boolean,
   ) {}
 
   /** The tree from its root; joints of a link in the order of the file. */
@@ -98,10 +85,9 @@ class UrdfReader {
         elements.set(name, element);
       }
       if (element.tag !== 'joint') continue;
-      const [parent, child] = ['parent', 'child'].map(side => {
-        const end = one(element, side) ?? reader.fail(element, `<joint> has no <${side}>.`);
-        return reader.required(end, 'link');
-      });
+      const [parent, child] = ['parent', 'child'].map(side =>
+        reader.required(reader.requiredChild(element, side), 'link'),
+      );
       if (carried.has(child))
         reader.fail(element, `link ${child} is the child of two joints; URDF does not support loops.`);
       carried.add(child);
@@ -129,7 +115,7 @@ class UrdfReader {
           elements.get(first) as Element,
           "base is 'free', but the root link is the world: name it otherwise.",
         );
-      this.carry(first, 0);
+      this.carry(first, 0, false);
     } else {
       const element = elements.get(first) as Element;
       const free: Freedom = {...still, name: 'root', element, kind: 'free', axis: [0, 0, 1], at: origin};
@@ -142,57 +128,53 @@ class UrdfReader {
     return this.links;
   }
 
-  private carry(name: string, number: number): void {
+  /** @param moves whether that link moves */
+  private carry(name: string, number: number, moves: boolean): void {
+    const {reader} = this;
     for (const joint of this.children.get(name) ?? []) {
-      const child = (one(joint, 'child') as Element).attributes.link;
-      const element = this.elements.get(child) ?? this.reader.fail(joint, `there is no link ${child}.`);
-      this.link(child, element, number, this.place(joint), this.freedoms(joint));
+      const child = reader.required(reader.requiredChild(joint, 'child'), 'link');
+      const element = this.elements.get(child) ?? reader.fail(joint, `there is no link ${child}.`);
+      this.link(child, element, number, this.place(joint), this.freedoms(joint), moves);
     }
   }
 
-  private link(name: string, element: Element, parent: number, place: Place, freedoms: readonly Freedom[]): void {
+  private link(
+    name: string,
+    element: Element,
+    parent: number,
+    place: Place,
+    freedoms: readonly Freedom[],
+    carried = false,
+  ): void {
     const {reader} = this;
-    const inertials = element.children.filter(({tag}) => tag === 'inertial');
-    if (inertials.length > 1) reader.fail(inertials[1], `link ${name} has two of <inertial>.`);
-    const weights = inertials.map(inertial => this.weight(inertial));
-    weights.forEach(({mass, inertia}, i) => {
-      if (mass !== 0 || inertia.every(row => row.every(x => x === 0))) return;
-      if (freedoms.length > 0 || this.moves(parent))
-        reader.fail(inertials[i], `link ${name} has an inertia, but its mass is 0.`);
-      reader.note(inertials[i], `the inertia of link ${name}, whose mass is 0, is left out`);
-    });
+    const moves = carried || freedoms.length > 0;
+    const inertial = moves ? reader.child(element, 'inertial') : undefined;
+    const weights = inertial === undefined ? [] : [this.weight(inertial)];
     const solids = element.children.filter(({tag}) => tag === 'visual').flatMap(visual => this.solid(visual));
     for (const child of element.children)
       if (!['inertial', 'visual', 'collision'].includes(child.tag))
         reader.unsupported(child, `<${child.tag}> of a link`);
     const number = this.links.length;
-    this.links.push({name, element, parent, place, weights: weights.filter(({mass}) => mass !== 0), freedoms, solids});
-    this.carry(name, number);
-  }
-
-  private moves(number: number): boolean {
-    const {parent, freedoms} = this.links[number];
-    return parent !== undefined && (freedoms.length > 0 || this.moves(parent));
+    this.links.push({name, element, parent, place, weights, freedoms, solids});
+    this.carry(name, number, moves);
   }
 
   private place(element: Element): Place {
-    const given = one(element, 'origin');
+    const {reader} = this;
+    const given = reader.child(element, 'origin');
     if (given === undefined) return here;
-    this.reader.expect(given, ['xyz', 'rpy']);
-    const angles = this.reader.vector(given, 'rpy') ?? origin;
-    return {position: this.reader.vector(given, 'xyz') ?? origin, rotation: fromEuler(angles, 'XYZ')};
+    reader.expect(given, known.origin);
+    return {position: reader.vector(given, 'xyz'), rotation: fromEuler(reader.vector(given, 'rpy'), 'XYZ')};
   }
 
   private weight(element: Element): Weight {
     const {reader} = this;
-    const mass = one(element, 'mass') ?? reader.fail(element, '<inertial> has no <mass>.');
-    const inertia = one(element, 'inertia') ?? reader.fail(element, '<inertial> has no <inertia>.');
+    const [mass, inertia] = ['mass', 'inertia'].map(tag => reader.requiredChild(element, tag));
     const of = (name: string): number => reader.number(inertia, name, 0);
-    reader.expect(mass, ['value']);
-    reader.expect(inertia, ['ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz']);
-    reader.required(mass, 'value');
+    reader.expect(mass, known.mass);
+    reader.expect(inertia, known.inertia);
     return moved(this.place(element), {
-      mass: reader.number(mass, 'value', 0),
+      mass: reader.requiredNumber(mass, 'value', notNegative),
       centre: origin,
       inertia: [
         [of('ixx'), of('ixy'), of('ixz')],
@@ -202,46 +184,36 @@ class UrdfReader {
     });
   }
 
+  /** What a type of joint has no use for is not read. */
   private freedoms(joint: Element): Freedom[] {
     const {reader} = this;
     const kinds = ['fixed', 'revolute', 'continuous', 'prismatic', 'floating', 'planar'] as const;
     reader.required(joint, 'type');
     const type = reader.word(joint, 'type', kinds, 'fixed');
-    for (const child of joint.children)
-      if (
-        !['origin', 'parent', 'child', 'axis', 'limit', 'dynamics', 'calibration', 'safety_controller'].includes(
-          child.tag,
-        )
-      )
-        reader.unsupported(child, `<${child.tag}> of a joint`);
     const name = reader.required(joint, 'name');
-    const given = one(joint, 'axis');
-    if (given !== undefined) reader.expect(given, ['xyz']);
-    const axis: V3 = (given === undefined ? undefined : reader.vector(given, 'xyz')) ?? [1, 0, 0];
-    // The others have no axis.
-    if (['revolute', 'continuous', 'prismatic', 'planar'].includes(type) && norm(axis) === 0)
-      reader.fail(joint, 'axis must not be zero.');
-    const dynamics = one(joint, 'dynamics');
-    if (dynamics !== undefined) reader.expect(dynamics, ['damping', 'friction']);
-    const bounds = one(joint, 'limit');
-    if (bounds !== undefined)
-      reader.expect(bounds, ['lower', 'upper', 'effort'], ['velocity', 'acceleration', 'deceleration', 'jerk']);
-    const rub = (key: string): number => {
-      if (dynamics === undefined) return 0;
-      const value = reader.number(dynamics, key, 0);
-      return value >= 0 ? value : reader.fail(dynamics, `${key} of joint ${name} must not be negative.`);
+    if (type === 'fixed') return [];
+    for (const {tag, ...child} of joint.children)
+      if (!jointTags.includes(tag)) reader.unsupported({tag, ...child}, `<${tag}> of a joint`);
+    const dynamics = reader.child(joint, 'dynamics') ?? {...joint, attributes: {}};
+    reader.expect(dynamics, known.dynamics);
+    const rub = (key: string): number => reader.number(dynamics, key, 0, notNegative);
+    const base = {...still, element: joint, at: origin, damping: [rub('damping')], friction: rub('friction')};
+    if (type === 'floating') return [{...base, name, kind: 'free', axis: [0, 0, 1]}];
+    const given = reader.child(joint, 'axis') ?? {...joint, attributes: {}};
+    reader.expect(given, known.axis);
+    const axis = reader.direction(given, 'xyz', [1, 0, 0]);
+    const limit = reader.child(joint, 'limit');
+    if (limit !== undefined) reader.expect(limit, known.limit);
+    const range = (): readonly [number, number] => {
+      const bounds = limit ?? reader.fail(joint, `a ${type} joint must have a <limit>.`);
+      return [reader.number(bounds, 'lower', 0), reader.number(bounds, 'upper', 0)];
     };
-    const base = {...still, element: joint, at: origin, damping: rub('damping'), friction: rub('friction')};
     switch (type) {
-      case 'fixed':
-        return [];
-      case 'floating':
-        return [{...base, name, kind: 'free', axis}];
       case 'planar': {
-        if (bounds !== undefined && reader.number(bounds, 'lower', 0) !== reader.number(bounds, 'upper', 0))
-          reader.unsupported(bounds, 'the limit of a planar joint');
+        if (this.limits && limit !== undefined && range()[0] !== range()[1])
+          reader.unsupported(limit, 'the limit of a planar joint');
         // Along x and y as the shortest turn of z to the axis leaves them, which is what MuJoCo does.
-        const [e, f, g] = ([[1, 0, 0], [0, 1, 0], [0, 0, 1]] as const).map(unit => turned(alongZ(axis), unit)); // prettier-ignore
+        const [e, f, g] = units.map(unit => turned(alongZ(axis), unit));
         return [
           {...base, name: `${name} x`, kind: 'slide', axis: e},
           {...base, name: `${name} y`, kind: 'slide', axis: f},
@@ -251,45 +223,39 @@ class UrdfReader {
       case 'continuous':
         return [{...base, name, kind: 'turn', axis}];
       default: {
-        const limit = bounds ?? reader.fail(joint, `a ${type} joint must have a <limit>.`);
-        const range = [reader.number(limit, 'lower', 0), reader.number(limit, 'upper', 0)] as const;
-        // Files without bounds leave both out, or give zero twice.
-        const bounded = range[0] < range[1];
-        if (range[0] > range[1]) reader.fail(limit, 'lower is greater than upper.');
-        return [
-          {...base, name, kind: type === 'revolute' ? 'turn' : 'slide', axis, range: bounded ? range : undefined},
-        ];
+        const kind = type === 'revolute' ? 'turn' : 'slide';
+        const [lower, upper] = this.limits ? range() : [0, 0];
+        if (lower > upper) reader.fail(limit as Element, `lower="${lower}" is greater than upper="${upper}".`);
+        // Files without bounds leave both out, or give one number twice.
+        return [{...base, name, kind, axis, range: lower < upper ? [lower, upper] : undefined}];
       }
     }
   }
 
   private solid(visual: Element): Solid[] {
     const {reader} = this;
-    const shape = one(visual, 'geometry')?.children[0] ?? reader.fail(visual, '<visual> has no geometry.');
-    const material = one(visual, 'material');
+    const [shape] = reader.requiredChild(visual, 'geometry').children;
+    if (shape === undefined) return reader.fail(visual, '<geometry> is empty.');
+    const size = (): readonly number[] => {
+      const number = (name: string): number => reader.requiredNumber(shape, name, notNegative);
+      if (shape.tag === 'sphere') return [number('radius')];
+      if (shape.tag !== 'box') return [number('radius'), number('length') / 2];
+      reader.required(shape, 'size');
+      return (reader.numbers(shape, 'size', 3, 3, notNegative) as number[]).map(x => x / 2);
+    };
+    const {tag: kind} = shape;
+    if (kind !== 'box' && kind !== 'sphere' && kind !== 'cylinder' && kind !== 'capsule') {
+      reader.note(shape, `<${kind}> is not drawn`);
+      return [];
+    }
+    const material = reader.child(visual, 'material');
     const colours = this.root.children.filter(
       ({tag, attributes}) => tag === 'material' && attributes.name === material?.attributes.name,
     );
     const colour = [material, ...colours]
-      .map(element => element && one(element, 'color'))
+      .map(element => element && reader.child(element, 'color'))
       .find(found => found !== undefined);
     const rgba = colour === undefined ? undefined : reader.numbers(colour, 'rgba', 4);
-    const place = this.place(visual);
-    const as = (kind: Solid['kind'], size: number[]): Solid[] => [{kind, size, place, colour: rgba}];
-    switch (shape.tag) {
-      case 'box':
-        return as(
-          'box',
-          (reader.vector(shape, 'size') ?? reader.fail(shape, '<box> has no size.')).map(x => x / 2),
-        );
-      case 'sphere':
-        return as('sphere', [reader.number(shape, 'radius', 0)]);
-      case 'cylinder':
-      case 'capsule':
-        return as(shape.tag, [reader.number(shape, 'radius', 0), reader.number(shape, 'length', 0) / 2]);
-      default:
-        reader.note(shape, `<${shape.tag}> is not drawn`);
-        return [];
-    }
+    return [{kind, size: size(), place: this.place(visual), colour: rgba}];
   }
 }

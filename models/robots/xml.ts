@@ -1,10 +1,12 @@
-/** XML as elements that know their lines, and attributes read as numbers, words and names, with errors that name the line. */
+/** XML as elements that know their files and lines, and attributes read as numbers, words and names, with errors that name the line. */
 import {parseXml, XmlElement, XmlError} from '@rgrove/parse-xml';
 import {DataError} from '../../lib/index.js';
+import {norm, origin, type V3} from '../multibody/numbers.js';
 
-/** An element with its line, counted from 1. */
+/** An element with its file and its line, counted from 1. */
 export interface Element {
   readonly tag: string;
+  readonly file: string;
   readonly line: number;
   readonly attributes: {readonly [name: string]: string};
   readonly children: readonly Element[];
@@ -12,6 +14,8 @@ export interface Element {
 
 /** A part of a file that the model does not represent. */
 export interface Note {
+  /** The file that the line is in, if it is an included one. */
+  readonly file?: string;
   readonly line: number;
   readonly text: string;
 }
@@ -42,6 +46,7 @@ export function readXml(text: string, file: string): Element {
     const children = element.children.filter(child => child instanceof XmlElement);
     return {
       tag: element.name,
+      file,
       line,
       attributes: element.attributes,
       children: children.map(child => convert(child, depth + 1)),
@@ -85,72 +90,117 @@ export const namesWithin = ({children}: Element, tags: readonly string[]): (stri
     ...namesWithin(child, tags),
   ]);
 
-/** Reads a file's elements. Unsupported parts are collected, and reported in one error. */
+/** What numbers must be, as the end of a sentence. */
+export interface Condition {
+  readonly must: string;
+  readonly holds: (x: number) => boolean;
+}
+export const positive: Condition = {must: 'must be positive', holds: x => x > 0};
+export const notNegative: Condition = {must: 'must not be negative', holds: x => x >= 0};
+
+/**
+ * Reads a file's elements. Attributes are read where they act, and checked there: those without effect may have any value.
+ * Unsupported parts are collected, and reported in one error.
+ */
 export class FileReader {
   private readonly missing: Note[] = [];
   private readonly told: Note[] = [];
   constructor(private readonly file: string) {}
 
   /** @throws DataError 'bad-model-file' */
-  fail({line}: Element, what: string): never {
-    throw new DataError('bad-model-file', `${this.file}, line ${line}: ${what}`, {file: this.file, line});
+  fail({file, line}: Element, what: string): never {
+    throw new DataError('bad-model-file', `${file}, line ${line}: ${what}`, {file, line});
+  }
+  /** @throws DataError 'bad-model-file', of an attribute's value */
+  refuse(element: Element, name: string, must: string): never {
+    return this.fail(element, `${name}="${element.attributes[name]}" of <${element.tag}> ${must}.`);
+  }
+  private remark(element: Element, text: string): Note {
+    const {file, line} = element;
+    return file === this.file ? {line, text} : {file, line, text};
   }
   /** Unsupported parts that would affect the motion. */
-  unsupported({line}: Element, text: string): void {
+  unsupported(element: Element, text: string): void {
+    const found = this.remark(element, text);
     // What a default class has is met wherever it is used.
-    if (!this.missing.some(one => one.line === line && one.text === text)) this.missing.push({line, text});
+    const known = this.missing.some(one => one.file === found.file && one.line === found.line && one.text === text);
+    if (!known) this.missing.push(found);
   }
   /** What a reader of the model should know. */
-  note({line}: Element, text: string): void {
-    this.told.push({line, text});
+  note(element: Element, text: string): void {
+    this.told.push(this.remark(element, text));
   }
-  /** Attributes beyond these are not supported; those of `harmless` do not move anything. */
-  expect(element: Element, known: readonly string[], harmless: readonly string[] = []): void {
+  /** Attributes beyond these, which blanks divide, are not supported. */
+  expect(element: Element, known: string): void {
+    const names = known.split(' ');
     for (const name of Object.keys(element.attributes))
-      if (!known.includes(name) && !harmless.includes(name))
-        this.unsupported(element, `attribute ${name} of <${element.tag}>`);
+      if (!names.includes(name)) this.unsupported(element, `attribute ${name} of <${element.tag}>`);
   }
   /** All remarks. Unsupported parts throw an error, or are listed with the remarks if the options allow it. */
   finish(unsupported: 'refuse' | 'note'): readonly Note[] {
-    if (unsupported === 'refuse' && this.missing.length > 0) {
-      const shown = this.missing.slice(0, 8).map(({line, text}) => `line ${line}: ${text}`);
-      const more = this.missing.length - shown.length;
+    const {file, missing, told} = this;
+    if (unsupported === 'refuse' && missing.length > 0) {
+      const shown = missing
+        .slice(0, 8)
+        .map(one => `${one.file === undefined ? '' : `${one.file}, `}line ${one.line}: ${one.text}`);
+      const more = missing.length - shown.length;
       throw new DataError(
         'unsupported-model-file',
-        `${this.file} has unsupported elements: ${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}. Use unsupported: 'note' to make the model without them.`,
-        {file: this.file, line: this.missing[0].line, unsupported: this.missing},
+        `${file} has unsupported elements: ${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}. Use unsupported: 'note' to make the model without them.`,
+        {file, line: missing[0].line, unsupported: missing},
       );
     }
-    return [...this.told, ...this.missing.map(({line, text}) => ({line, text: `not supported: ${text}`}))].sort(
+    return [...told, ...missing.map(one => ({...one, text: `not supported: ${one.text}`}))].sort(
       (a, b) => a.line - b.line,
     );
   }
 
+  /** The child of this tag; undefined where there is none. */
+  child(element: Element, tag: string): Element | undefined {
+    const [first, second] = element.children.filter(child => child.tag === tag);
+    const {name} = element.attributes;
+    if (second !== undefined)
+      this.fail(second, `<${element.tag}>${name === undefined ? '' : ` ${name}`} has two of <${tag}>.`);
+    return first;
+  }
+  requiredChild(element: Element, tag: string): Element {
+    return this.child(element, tag) ?? this.fail(element, `<${element.tag}> has no <${tag}>.`);
+  }
+
   /** Numbers of an attribute, `least` to `most` of them; undefined where it is absent. */
-  numbers(element: Element, name: string, least: number, most = least): number[] | undefined {
+  numbers(element: Element, name: string, least: number, most = least, condition?: Condition): number[] | undefined {
     const {[name]: text} = element.attributes;
     if (text === undefined) return undefined;
-    const words = text.trim().split(/\s+/);
+    const words = text.split(/\s+/).filter(word => word !== '');
     const values = words.map(Number);
-    if (text.trim() !== '' && values.length >= least && values.length <= most && values.every(Number.isFinite))
-      return values;
-    const count = least === most ? String(least) : `${least} to ${most}`;
-    return this.fail(element, `${name}="${text}" of <${element.tag}> must be ${count} finite numbers.`);
+    if (values.length < least || values.length > most || !values.every(Number.isFinite)) {
+      const count = most === Infinity ? '' : least === most ? `${least} ` : `${least} to ${most} `;
+      this.refuse(element, name, `must be ${count}finite number${most === 1 ? '' : 's'}`);
+    }
+    if (condition !== undefined && !values.every(condition.holds)) this.refuse(element, name, condition.must);
+    return values;
   }
-  number<T>(element: Element, name: string, otherwise: T): number | T {
-    return this.numbers(element, name, 1)?.[0] ?? otherwise;
+  number<T>(element: Element, name: string, otherwise: T, condition?: Condition): number | T {
+    return this.numbers(element, name, 1, 1, condition)?.[0] ?? otherwise;
   }
-  vector(element: Element, name: string): [number, number, number] | undefined {
-    return this.numbers(element, name, 3) as [number, number, number] | undefined;
+  requiredNumber(element: Element, name: string, condition?: Condition): number {
+    this.required(element, name);
+    return this.number(element, name, 0, condition);
+  }
+  vector(element: Element, name: string, otherwise: V3 = origin): V3 {
+    return (this.numbers(element, name, 3) ?? otherwise) as V3;
+  }
+  /** A vector that is not zero: MuJoCo's bound of its length. */
+  direction(element: Element, name: string, otherwise: V3): V3 {
+    const axis = this.vector(element, name, otherwise);
+    return norm(axis) >= 1e-14 ? axis : this.refuse(element, name, 'must not be zero');
   }
   word<W extends string>(element: Element, name: string, words: readonly W[], otherwise: W): W {
     const {[name]: text} = element.attributes;
     if (text === undefined) return otherwise;
-    const found = words.find(word => word === text);
-    return found ?? this.fail(element, `${name}="${text}" of <${element.tag}> must be one of ${words.join(', ')}.`);
+    return words.find(word => word === text) ?? this.refuse(element, name, `must be one of ${words.join(', ')}`);
   }
   required(element: Element, name: string): string {
-    const {[name]: text} = element.attributes;
-    return text ?? this.fail(element, `<${element.tag}> has no ${name}.`);
+    return element.attributes[name] ?? this.fail(element, `<${element.tag}> has no ${name}.`);
   }
 }
