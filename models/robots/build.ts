@@ -143,8 +143,8 @@ export function build(described: Description, reader: FileReader, options: Build
 }
 
 /**
- * A weight whose moments satisfy the triangle inequality: within the digits that files have, or, with `balance`, to the last
- * one where the moments are those of the file, as in MuJoCo.
+ * A weight whose moments satisfy the triangle inequality: within the digits that files have, or, with `balance`, to the
+ * last one where the moments are those of the file, as in MuJoCo.
  */
 function physical(weight: Weight, {name, element}: Link, balance: boolean, reader: FileReader): Weight {
   const {inertia} = weight;
@@ -157,11 +157,9 @@ function physical(weight: Weight, {name, element}: Link, balance: boolean, reade
     const mean = trace / 3;
     return {...weight, inertia: diagonal([mean, mean, mean])};
   }
+  const remedy = heals ? ' With balanceInertia: true each moment is the mean of the three.' : '';
   if (fault !== undefined)
-    reader.fail(
-      element,
-      `the inertia of body ${name}, [${inertia.join('; ')}]: ${fault}.${heals ? ' With balanceInertia: true each moment is the mean of the three.' : ''}`,
-    );
+    reader.fail(element, `the inertia of body ${name}, [${inertia.join('; ')}]: ${fault}.${remedy}`);
   return weight;
 }
 
@@ -252,7 +250,8 @@ function passive(coordinates: readonly CoordinatePlace[], {frictionScale}: Build
       const curved = tf.mul(rate, tf.add(tf.mul(square, size), tf.mul(cube, tf.square(rate))));
       return tf.addN([viscous, curved, tf.mul(friction, tf.tanh(tf.div(rate, frictionScale)))]);
     };
-    // Each component of a ball's angular velocity in the link's axes is slowed by itself; the rate is in the axes at the start.
+    // Each component of a ball's angular velocity in the link's axes is slowed by itself. The rate has the axes of the
+    // start.
     const toLink = Float64Array.from(units.flatMap(axis => turned(rotation, axis)));
     const inLink = (rate: tf.Tensor): tf.Tensor => {
       const turn = constantTensor(toLink, [3, 3]);

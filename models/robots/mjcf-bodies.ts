@@ -84,7 +84,7 @@ export class BodyReader {
     if (parent === undefined && joints.length > 0) reader.fail(joints[0].element, '<worldbody> cannot have joints.');
     const freedoms = joints.map((joint, i) => this.joint(joint, `${name} joint ${i + 1}`));
     const moves = carried || freedoms.length > 0;
-    if (moves && reader.number(element, 'gravcomp', 0) !== 0 && norm(this.options.gravity) > 0)
+    if (moves && norm(this.options.gravity) > 0 && reader.number(element, 'gravcomp', 0) !== 0)
       reader.unsupported(element, 'gravcomp');
     const geoms = of('geom').map(({element: given, frame, style}): Geom => {
       const geom = defaults.complete(given, style);
@@ -121,19 +121,20 @@ export class BodyReader {
   /** The inertia that is given or comes from the geoms, at least as large as the compiler's bounds. */
   private weights(body: Element, inertials: readonly Part[], geoms: readonly Geom[], name: string): Weight[] {
     const {reader} = this;
-    const {inertiaFromGeom, groups, boundMass, boundInertia} = this.compiler;
+    const {inertiaFromGeom, boundMass, boundInertia} = this.compiler;
     const [given, second] = inertials;
     if (second !== undefined) reader.fail(second.element, `body ${name} has two of <inertial>.`);
-    const grouped = geoms.filter(({element}) => {
-      const group = reader.number(element, 'group', 0);
-      return group >= groups[0] && group <= groups[1];
-    });
-    const told = given !== undefined && (inertiaFromGeom !== 'true' || grouped.length === 0);
+    const grouped = (): readonly Geom[] => {
+      const [first, last] = this.compiler.groups;
+      const group = (element: Element): number => reader.number(element, 'group', 0);
+      return geoms.filter(({element}) => group(element) >= first && group(element) <= last);
+    };
+    const told = given !== undefined && (inertiaFromGeom !== 'true' || grouped().length === 0);
     const weights = told
       ? [moved(given.frame, this.inertial(given.element))]
       : inertiaFromGeom === 'false'
         ? []
-        : grouped.flatMap(geom => this.weight(geom));
+        : grouped().flatMap(geom => this.weight(geom));
     if (!(boundMass > 0 || boundInertia > 0)) return weights;
     const whole = together(weights) ?? weights[0];
     // MuJoCo gives it the least mass, but at a point that depends on the body that carries it.
@@ -278,7 +279,8 @@ export class BodyReader {
   }
 
   /**
-   * A range, if it applies: if `limited` says so, or with autolimits wherever one is given whose first number is the smaller.
+   * A range, if it applies: if `limited` says so, or with autolimits wherever one is given whose first number is the
+   * smaller.
    */
   range(element: Element, name: string, limited: string): readonly [number, number] | undefined {
     const {reader} = this;
@@ -337,7 +339,7 @@ export class BodyReader {
     return {kind, size, place: within(frame, place), colour};
   }
 
-  /** The box whose mass and inertia MuJoCo gives a height field: as high as half of the greatest elevation and the base. */
+  /** The box by which a height field weighs in MuJoCo: as high as half of the greatest elevation and the base. */
   private fieldBox(element: Element, frame: Place): Solid {
     const {reader} = this;
     const name = reader.required(element, 'hfield');

@@ -107,11 +107,16 @@ function changed(before: Setting, element: Element, reader: FileReader): Setting
       return {...before, ...set, attributes, gainType: 'fixed', biasType: 'affine', dynType: 'none'};
     }
     default: {
-      const {
-        gaintype: gainType = before.gainType,
-        biastype: biasType = before.biasType,
-        dyntype: dynType = before.dynType,
-      } = element.attributes;
+      const word = (name: string, words: readonly string[], otherwise: string): string =>
+        reader.word(element, name, words, otherwise);
+      const gainType = word(
+        'gaintype',
+        ['fixed', 'affine', 'muscle', 'dcmotor', 'so3', 'pid', 'user'],
+        before.gainType,
+      );
+      const biasType = word('biastype', ['none', 'affine', 'muscle', 'dcmotor', 'so3', 'user'], before.biasType);
+      const dynTypes = ['none', 'integrator', 'filter', 'filterexact', 'muscle', 'dcmotor', 'pid', 'user'];
+      const dynType = word('dyntype', dynTypes, before.dynType);
       const read = (name: string): readonly number[] => reader.numbers(element, name, 1, 10) ?? [];
       return {
         gain: over(gain, read('gainprm')),

@@ -174,7 +174,10 @@ export function orientationOf(element: Element, reader: FileReader): string | un
 /** Lists of numbers of which MuJoCo keeps those that a shorter one does not name. */
 const lists = ['size', 'damping', 'stiffness'];
 
-/** Attributes after those of their defaults. Of orientations the last one holds, but a quaternion does not replace one of another kind. */
+/**
+ * Attributes after those of their defaults. The last orientation holds, but a quaternion does not replace one of another
+ * kind.
+ */
 function over(before: Element['attributes'], given: Element['attributes']): Element['attributes'] {
   const words = (text = ''): string[] => text.split(/\s+/).filter(word => word !== '');
   const angular = (one: Element['attributes']): boolean =>

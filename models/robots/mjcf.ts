@@ -25,8 +25,8 @@ export interface ReadOptions {
   /** Of v in the tanh(v/scale) by which dry friction is smoothed [radians/s, or length/s]; default 0.01. */
   readonly frictionScale?: number;
   /**
-   * Inertias that break the triangle inequality A + B ≥ C of rigid bodies take the mean of their moments for each, as MuJoCo
-   * does with `balanceinertia`; default false, by which they are an error.
+   * Inertias that break the triangle inequality A + B ≥ C of rigid bodies take the mean of their moments for each, as
+   * MuJoCo does with `balanceinertia`; default false, by which they are an error.
    */
   readonly balanceInertia?: boolean;
   /** What is done about what is not supported: an error that names all of it, or `notes`; default 'refuse'. */
@@ -66,7 +66,7 @@ const aside = ['compiler', 'option', 'default', 'worldbody', 'actuator', 'equali
 /**
  * A system of a file of MuJoCo. Its coordinates are MuJoCo's qpos and qvel but for their zero (`state`).
  * @param text the file's; those of the files that it includes are `files`
- * @throws DataError 'bad-xml', 'bad-model-file', 'unsupported-model-file', with `data.file` and `data.line`; OptionError
+ * @throws DataError 'bad-xml', 'bad-model-file', 'unsupported-model-file', with `data.file`, `data.line`; OptionError
  */
 export function readMjcf(text: string, options: MjcfOptions = {}): RobotModel {
   refuseUnknownOptions(options, {...optionChecks, files: object}, 'readMjcf', 'bad-option');
@@ -121,7 +121,7 @@ export function readMjcf(text: string, options: MjcfOptions = {}): RobotModel {
   return robotModel({links, drives, closures, gravity: settings.gravity, balance}, reader, read, keys);
 }
 
-/** Elements with a name of their own kind, which MuJoCo takes once; bodies, joints and drives are checked for all formats. */
+/** MuJoCo takes a name once for elements of a kind. Those of bodies, joints and drives are checked for all formats. */
 function refuseRepeatedNames(root: Element, reader: FileReader): void {
   const seen = new Set<string>();
   const visit = (element: Element, kind: string): void => {

@@ -1,4 +1,4 @@
-/** XML as elements that know their files and lines, and attributes read as numbers, words and names, with errors that name the line. */
+/** XML as elements with their files and lines, whose attributes are read as numbers, words and names. */
 import {parseXml, XmlElement, XmlError} from '@rgrove/parse-xml';
 import {DataError} from '../../lib/index.js';
 import {norm, origin, type V3} from '../multibody/numbers.js';
@@ -99,8 +99,8 @@ export const positive: Condition = {must: 'must be positive', holds: x => x > 0}
 export const notNegative: Condition = {must: 'must not be negative', holds: x => x >= 0};
 
 /**
- * Reads a file's elements. Attributes are read where they act, and checked there: those without effect may have any value.
- * Unsupported parts are collected, and reported in one error.
+ * Reads a file's elements. Attributes are read where they act, and checked there: those without effect may have any
+ * value. Unsupported parts are collected, and reported in one error.
  */
 export class FileReader {
   private readonly missing: Note[] = [];

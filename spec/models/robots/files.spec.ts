@@ -79,6 +79,73 @@ describe('models from files', () => {
     expect(() => readUrdf(urdf(2))).not.to.throw();
   });
 
+  it('balanceInertia gives each moment the mean, as MuJoCo does', () => {
+    const file = (moments: string, more = ''): string =>
+      mjcf(`<body name="a"><joint/><inertial pos="0 0 0" mass="1" ${moments}/></body>`, more);
+    const inertia = (text: string, balanceInertia = false): unknown =>
+      readMjcf(text, {balanceInertia}).spec.bodies.a.inertia;
+    const plain = 'diaginertia="1 1 2.5"';
+    expect(() => inertia(file(plain))).to.throw(DataError, /line 4: .* body a.* balanceInertia: true each moment/);
+    expect(inertia(file(plain), true)).to.deep.equal([1.5, 1.5, 1.5]);
+    expect(inertia(file(plain, '<compiler balanceinertia="true"/>'))).to.deep.equal([1.5, 1.5, 1.5]);
+    expect(inertia(file('fullinertia="1 1 2.5 .1 .2 .1"'), true)).to.deep.equal([1.5, 1.5, 1.5]);
+    // What six digits of a file leave is no fault; a negative moment is one that no mean mends.
+    expect(inertia(file('diaginertia="1 1 2.000001"'))).to.deep.equal([1, 1, 2.000001]);
+    expect(inertia(file('diaginertia="1 1 1.5"'), true)).to.deep.equal([1, 1, 1.5]);
+    expect(() => inertia(file('diaginertia="1 1 -1"'), true)).to.throw(DataError, /none can be negative\.$/);
+    const urdf =
+      '<robot name="r"><link name="w"/><link name="a"><inertial><mass value="1"/><inertia ixx="0.002" iyy="0.0002" izz="0.0002"/></inertial></link><joint name="j" type="continuous"><parent link="w"/><child link="a"/></joint></robot>';
+    expect(() => readUrdf(urdf)).to.throw(DataError, /balanceInertia: true/);
+    const [x] = readUrdf(urdf, {balanceInertia: true}).spec.bodies.a.inertia as number[];
+    expect(x).to.be.closeTo(0.0008, 1e-18);
+  });
+
+  it('repeated names, and planes on bodies that move, are refused as by MuJoCo', () => {
+    const refused = (inside: string, more = ''): string =>
+      refusal(() => readMjcf(mjcf(`${hinge.replace('</body>', `${inside}</body>`)}${more}`))).message;
+    for (const tag of ['geom', 'site', 'camera', 'light', 'frame'])
+      expect(refused(`<${tag} name="n" size="1"/>`, `\n<${tag} name="n" size="1"/>`)).to.match(
+        new RegExp(`line 5: two ${tag}s are named n`),
+      );
+    expect(refused('<geom type="plane" size="1 1 1"/>')).to.match(/line 4: a plane cannot be on body a, which moves/);
+    expect(refused('<body><geom type="plane" size="1 1 1"/></body>')).to.match(
+      /a plane cannot be on body body at line 4/,
+    );
+    const floor = '<body><geom name="n" type="plane" size="0 0 1"/></body>';
+    expect(() => readMjcf(mjcf(`${hinge}${floor}<site name="n"/>`))).not.to.throw();
+    expect(refused('', '<geom type="plane" size="1 1"/>')).to.match(/size="1 1" of <geom> must be three numbers/);
+    expect(refused('', '</worldbody><default><default class="c"/><default class="c"/></default><worldbody>')).to.match(
+      /two default classes are named c/,
+    );
+  });
+
+  it('a range whose first number is not the smaller is none, unless limited says so', () => {
+    const stops = (joint: string): unknown =>
+      (readMjcf(mjcf(hinge.replace('name="j"', `name="j" ${joint}`))).spec.joints as unknown as {j: {limits: unknown}})
+        .j.limits;
+    for (const range of ['0 0', '1 1', '2 1']) {
+      expect(stops(`range="${range}"`)).to.equal(undefined);
+      expect(() => stops(`range="${range}" limited="true"`)).to.throw(
+        DataError,
+        `range="${range}" of <joint> must be two`,
+      );
+    }
+    const without = '<compiler autolimits="false"/>';
+    expect(() => readMjcf(mjcf(hinge.replace('name="j"', 'name="j" range="0 0"'), without))).not.to.throw();
+    expect(() => readMjcf(mjcf(hinge.replace('name="j"', 'name="j" range="2 1"'), without))).to.throw(
+      DataError,
+      'autolimits',
+    );
+  });
+
+  it('what no body moves by is told', () => {
+    expect(refusal(() => readMjcf(mjcf('<body><geom size="1"/></body>'))).message).to.match(/no body moves/);
+    const point = hinge.replace(/<geom.*\/>/, '<inertial pos="0 0 0" mass="1" diaginertia="0 0 0"/>');
+    expect(refusal(() => readMjcf(mjcf(point))).message).to.match(/line 4: body a moves but has no inertia/);
+    const keyed = mjcf(hinge, '<keyframe>\n<key qpos="1 2"/></keyframe>');
+    expect(refusal(() => readMjcf(keyed)).message).to.match(/line 3: key key 1: .* 1 finite numbers, not 2/);
+  });
+
   it('attributes without effect may have any value', () => {
     const inertial = (mass: number, ixx: number): string =>
       `<inertial><mass value="${mass}"/><inertia ixx="${ixx}" iyy="1" izz="3" ixy="0" ixz="0" iyz="0"/></inertial>`;

@@ -26,6 +26,15 @@ def driven(defaults, drive):
     return model(hinged(weight), f"<default>{defaults}</default>", f"<actuator>{drive}</actuator>")
 
 
+def urdf(more):
+    return (
+        '<robot name="r"><link name="w"/><link name="b"><inertial><origin xyz=".4 -.2 .1"/><mass value="2"/>'
+        '<inertia ixx="1" iyy="1.1" izz="1.2" ixy=".1" ixz="0" iyz="0"/></inertial></link>'
+        '<joint name="j" type="continuous"><parent link="w"/><child link="b"/><axis xyz="1 2 3"/><dynamics damping=".5"/></joint>'
+        f"{more}</robot>"
+    )
+
+
 heavy = '<inertial pos=".4 -.2 .1" mass="2" diaginertia="1 1.1 1.2"/>'  # its centre is not on the hinge
 field = '<asset><hfield name="h" nrow="2" ncol="2" size="1 2 3 .5" elevation="0 1 2 3"/></asset>'
 general = '<general gear="2 3" gainprm="30 31" biastype="affine" biasprm="1 2 -3 4"/>'
@@ -83,6 +92,70 @@ files = {
     "attributes of the world": f'<mujoco><default><default class="c"><joint armature="3"/></default></default><worldbody childclass="c">{hinged(weight)}</worldbody></mujoco>',
     "two keys of a name": model(hinged(weight), "", '<keyframe><key name="k" qpos="1"/><key name="k" qpos="2"/></keyframe>'),
     "a joint that is named as a body with two": model(f'<body name="a"><joint axis="1 0 0"/><joint axis="0 1 0"/>{weight}<body name="b" pos="1 1 1"><joint name="a"/>{weight}</body></body>'),
+    "damping of three coefficients": model(hinged(heavy, 'damping="1 2 3"')),
+    "damping of two, of a slide": model(f'<body name="a"><joint type="slide" damping="10 20"/>{heavy}</body>'),
+    "damping of three, of a ball": model(f'<body name="a" euler="10 20 30"><joint type="ball" damping="1 2 3"/>{heavy}</body>'),
+    "damping of three, of a free body": model(f'<body name="a" euler="10 20 30"><joint type="free" damping="1 2 3"/>{heavy}</body>'),
+    "damping of four": model(hinged(heavy, 'damping="1 2 3 4"')),
+    "stiffness of three coefficients": model(hinged(heavy, 'stiffness="4 5 6" ref="10" springref="30"')),
+    "stiffness of two, of a slide": model(f'<body name="a"><joint type="slide" stiffness="10 20" ref=".3" springref=".5"/>{heavy}</body>'),
+    "a shorter list of coefficients leaves the rest": model(hinged(heavy, 'damping="7" stiffness="8 9"'), '<default><joint damping="1 2 3" stiffness="4 5 6"/></default>'),
+    "springs that are disabled": model(hinged(heavy, 'stiffness="5" damping="2"'), '<option><flag spring="disable"/></option>'),
+    "dampers that are disabled": model(hinged(heavy, 'stiffness="5" damping="2"'), '<option><flag damper="disable"/></option>'),
+    "friction loss that is disabled": model(hinged(heavy, 'frictionloss="5"'), '<option><flag frictionloss="disable"/></option>'),
+    "all constraints disabled": model(hinged(heavy, 'frictionloss="5" range="-1 1"'), '<option><flag constraint="disable"/></option>', '<equality><weld body1="a"/></equality>'),
+    "actuation that is disabled": driven("", '<motor name="m" joint="j"/>').replace("<option ", '<option><flag actuation="disable"/></option><option '),
+    "ranges of controls that are disabled": driven("", '<motor name="m" joint="j" ctrlrange="-.1 .1"/>').replace("<option ", '<option><flag clampctrl="disable"/></option><option '),
+    "a range of all drives of a joint": model(hinged(heavy, 'actuatorfrcrange="-.1 .2"'), "", '<actuator><motor joint="j" name="m"/><motor joint="j" name="n" gear="-3"/></actuator>'),
+    "a range of drives that does not hold": model(hinged(heavy, 'actuatorfrcrange="-.1 .2" actuatorfrclimited="false"'), "", '<actuator><motor joint="j" name="m"/></actuator>'),
+    "a range of drives of no width": model(hinged(heavy, 'actuatorfrcrange="0 0"'), "", '<actuator><motor joint="j" name="m"/></actuator>'),
+    "a range of controls of no width": driven("", '<motor name="m" joint="j" ctrlrange="1 1"/>'),
+    "a range of forces, the larger number first": driven("", '<motor name="m" joint="j" forcerange="1 -1"/>'),
+    "the same, as limited": driven("", '<motor name="m" joint="j" forcerange="1 -1" forcelimited="true"/>'),
+    "a range of no width": model(hinged(heavy, 'range="0 0"')),
+    "a range of no width, without autolimits": model(hinged(heavy, 'range="0 0"'), '<compiler autolimits="false"/>'),
+    "a limit that an inherited class gives a free joint": model(f'<body name="a"><joint type="free"/>{heavy}</body>', '<default><joint limited="true" axis="0 0 0" springref="3"/></default>'),
+    "spring and damper by their time, zero": model(hinged(heavy, 'springdamper="0 0" damping="3" stiffness="4"')),
+    "an inertia that breaks the triangle inequality": model(hinged('<inertial pos=".1 0 0" mass="2" diaginertia="1 1 2.5"/>')),
+    "its balance": model(hinged('<inertial pos=".1 0 0" mass="2" diaginertia="1 1 2.5"/>'), '<compiler balanceinertia="true"/>'),
+    "its balance, turned": model(hinged('<inertial pos=".1 0 0" mass="2" euler="10 20 30" diaginertia="1 1 2.5"/>'), '<compiler balanceinertia="true"/>'),
+    "its balance, of a body that rides": model(hinged(f'{heavy}<body pos="1 0 0" euler="30 20 10"><inertial pos=".1 0 0" mass="2" fullinertia="1 1.1 2.8 .1 .2 .1"/></body>'), '<compiler balanceinertia="true"/>'),
+    "its balance, by a hair": model(hinged('<inertial pos=".1 0 0" mass="2" diaginertia="1 1 2.0000001"/>'), '<compiler balanceinertia="true"/>'),
+    "an inertia without mass on a body that moves": model(hinged(f'{heavy}<body pos="1 0 0"><inertial pos="1 0 0" mass="0" diaginertia="1 2 2"/></body>')),
+    "an inertia without mass alone": model(hinged('<inertial pos="1 0 0" mass="0" diaginertia="1 2 2"/>')),
+    "an inertial that the geoms replace": model(hinged('<inertial pos="0 0 0" mass="-1" diaginertia="1 1 9"/><geom size=".2" pos="1 0 0"/>'), '<compiler inertiafromgeom="true"/>'),
+    "an inertial that no geom replaces": model(hinged(heavy), '<compiler inertiafromgeom="true"/>'),
+    "geoms of groups without inertia": model(hinged('<geom size=".2" pos="1 0 0" group="3"/><geom size=".1" pos="0 1 0"/><geom size=".3" group="9"/>'), '<compiler inertiagrouprange="0 2"/>'),
+    "bounds beside a body that stands": model('<body pos="1 0 0"/>' + hinged(heavy), '<compiler boundmass="3" boundinertia=".1"/>'),
+    "a mesh that stands": model('<body><geom type="mesh" mesh="m"/></body>' + hinged(heavy), '<asset><mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/></asset>'),
+    "a mesh without mass": model(hinged('<geom type="mesh" mesh="m" mass="0"/><geom size=".2" pos="1 0 0"/>'), '<asset><mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/></asset>'),
+    "a plane on a body that moves": model(hinged(heavy + '<geom type="plane" size="1 1 1"/>')),
+    "a plane of two sizes": model(hinged(heavy) + '<geom type="plane" size="1 1"/>'),
+    "two geoms of a name": model(hinged(heavy + '<geom name="g" size=".1"/>') + '<geom name="g" size=".1"/>'),
+    "two default classes of a name": model(hinged(heavy), '<default><default class="c"/><default class="c"/></default>'),
+    "points that are one": model(hinged(heavy + '<geom type="capsule" size=".2" fromto="0 0 1 0 0 1"/>')),
+    "a quaternion of zeros": model(hinged('<geom type="box" size=".1 .2 .3" quat="0 0 0 0"/>')),
+    "axes on one line": model(f'<body name="a" xyaxes="1 0 0 2 0 0"><joint/>{heavy}</body>'),
+    "axes that are not perpendicular": model(f'<body name="a" xyaxes="1 0 0 2 1 0.3"><joint axis="0 1 1"/>{heavy}</body>'),
+    "turns about axes that stay": model(f'<body name="a" euler="10 20 30"><joint axis="0 1 1"/>{heavy}</body>', '<compiler eulerseq="zXy"/>'),
+    "classes of bodies and frames": model(
+        '<body name="a" childclass="c"><frame childclass="d" pos=".1 0 0" euler="0 10 0"><joint axis="0 1 1"/><geom size=".2" pos="1 0 0"/></frame>'
+        '<body name="b" pos="1 0 0"><joint class="d" axis="1 1 0"/><geom size=".2" pos="0 1 0"/></body></body>',
+        '<default><joint damping="1"/><default class="c"><joint armature="1"/><default class="d"><joint stiffness="30"/><geom density="100"/></default></default></default>',
+    ),
+    "an equality of two that stand": model('<body name="s"/>' + hinged(heavy), "", '<equality><connect body1="s" anchor="0 0 0"/></equality>'),
+    "an equality of a body with itself": model(hinged(heavy), "", '<equality><connect body1="a" body2="a" anchor="0 0 0"/></equality>'),
+    "gravity of what stands": model('<body gravcomp="1"><geom size="1"/></body>' + hinged(heavy)),
+    "a damping ratio that a motor replaces": driven('<position dampratio="1"/>', '<motor name="m" joint="j"/>'),
+    "URDF: an inertia without mass on a link that moves": urdf(
+        '<joint name="f" type="fixed"><parent link="b"/><child link="c"/><origin xyz="1 0 0" rpy=".1 .2 .3"/></joint>'
+        '<link name="c"><inertial><mass value="0"/><inertia ixx="1" iyy="2" izz="2" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+    ),
+    "URDF: a fixed joint with an axis of zeros": urdf(
+        '<joint name="f" type="fixed"><parent link="b"/><child link="c"/><axis xyz="0 0 0"/></joint>'
+        '<link name="c"><inertial><mass value="1"/><inertia ixx="1" iyy="2" izz="2" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+    ),
+    "URDF: an axis of zeros": urdf("").replace('"1 2 3"', '"0 0 0"'),
 }
 found = {}
 for name, xml in files.items():

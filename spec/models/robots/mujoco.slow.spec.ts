@@ -86,9 +86,10 @@ describe('files against MuJoCo', function () {
 
   for (const [name, {xml, refused, controls, ...state}] of Object.entries(files))
     it(`${name}: ${refused === undefined ? 'accelerations to 1e-9' : 'is refused'}`, () => {
-      if (refused !== undefined) expect(() => readMjcf(xml, {controls})).to.throw(DataError, /line \d/);
+      const reader = xml.startsWith('<robot') ? readUrdf : readMjcf;
+      if (refused !== undefined) expect(() => reader(xml, {controls})).to.throw(DataError, /line \d/);
       else {
-        const model = readMjcf(xml, {controls});
+        const model = reader(xml, {controls});
         const a = asInFile(model, state, freeAcceleration(model, state));
         expect(difference(a, state.acceleration)).to.be.below(1e-9);
       }
