@@ -97,8 +97,9 @@ export class BodyReader {
     // The mass of what does not move acts on the total mass alone.
     const weighs = moves || (parent !== undefined && compiler.totalMass > 0);
     const weights = weighs ? this.weights(element, of('inertial'), geoms, name) : [];
-    if (weighs && !moves && compiler.fuses && weights.length > 0)
-      reader.unsupported(element, 'settotalmass with fusestatic and a static body that has a mass');
+    // MuJoCo leaves these out where it merges bodies, which depends on what refers to them.
+    if (weights.length > 0 && freedoms.length === 0 && (!moves || weights.every(({mass}) => mass === 0)) && compiler.fuses)
+      reader.unsupported(element, moves ? 'fusestatic and an inertia without mass' : 'fusestatic, settotalmass and a static body that has a mass'); // prettier-ignore
     this.links.push({name, element, parent, place, weights, freedoms, solids});
     for (const {element: child, frame, style} of of('body')) {
       reader.expect(child, known.body);

@@ -149,7 +149,12 @@ class UrdfReader {
     const {reader} = this;
     const moves = carried || freedoms.length > 0;
     const inertial = moves ? reader.child(element, 'inertial') : undefined;
-    const weights = inertial === undefined ? [] : [this.weight(inertial)];
+    const weights = (inertial === undefined ? [] : [this.weight(inertial)]).filter(({mass, inertia}) => {
+      if (mass > 0 || inertia.every(row => row.every(x => x === 0))) return mass > 0;
+      if (freedoms.length > 0) reader.fail(element, `link ${name} has an inertia, but its mass is 0.`);
+      reader.note(element, `the inertia of link ${name}, whose mass is 0, is left out`);
+      return false;
+    });
     const solids = element.children.filter(({tag}) => tag === 'visual').flatMap(visual => this.solid(visual));
     for (const child of element.children)
       if (!['inertial', 'visual', 'collision'].includes(child.tag))

@@ -200,7 +200,7 @@ describe('models from files', () => {
       [[link('world', 1), link('b', 1), joint('continuous', 'world', 'b')], /line 2: base is 'free', but the root/],
       [
         [link('a', 1), link('b', 1), link('c', 0), turning, joint('continuous', 'b', 'c')],
-        /line 4: body c moves but has no mass/,
+        /line 4: link c has an inertia, but its mass is 0/,
       ],
       [
         [link('a', 1), link('b', 1), link('c', 1), turning, joint('floating', 'b', 'c')],
@@ -216,9 +216,10 @@ describe('models from files', () => {
       ],
     ];
     for (const [parts, pattern] of refused) expect(() => read(...parts)).to.throw(DataError, pattern);
-    // MuJoCo 3.14 adds the inertia of a part without mass to that of the body that carries it.
+    // MuJoCo 3.14 leaves the inertia of a part without mass out where it merges it with the body that carries it.
     const massless = read(link('a', 1), link('b', 1), link('c', 0), turning, joint('fixed', 'b', 'c'));
-    expect(massless.spec.bodies.b.inertia).to.deep.equal([2, 2, 2]);
+    expect(massless.spec.bodies.b.inertia).to.deep.equal([1, 1, 1]);
+    expect(massless.notes.some(({text: said}) => said.includes('link c, whose mass is 0'))).to.equal(true);
     // A frame without inertia is common.
     const frame = link('c', 0).replaceAll('"1"', '"0"');
     expect(() => read(link('a', 1), link('b', 1), frame, turning, joint('fixed', 'b', 'c'))).not.to.throw();
