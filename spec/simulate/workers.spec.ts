@@ -251,7 +251,7 @@ describe('batch on worker threads', function () {
     expect(here[0]).to.be.closeTo(exact[0], 1e-6 * Math.abs(exact[0]));
   });
 
-  it('throws the error of the first member that has one, in its class and with its number; the next batch runs', () => {
+  it('throws the error of the first member that fails, with its class and number; the next batch runs', () => {
     const members = [
       {q: [1, 0], v: [0, 0]},
       {q: [1, 0], v: [0, 0]},

@@ -361,7 +361,7 @@ describe('events', () => {
     ).to.be.closeTo(1, 1e-14);
   });
 
-  it('a jump whose function is zero at the start and goes on in its direction is told, other zeros there are not', () => {
+  it('a jump that is zero at the start and goes on in its direction is told, other zeros there are not', () => {
     const began = (q: number, v: number, events = [bounce(0.8)]): boolean =>
       simulate(ball, {q, v}, {scheme: trapezoid(), dt: 0.1, t1: 0.3, events, throw: false}).warnings.some(warning =>
         warning.includes('is zero at the start, t = 0, and goes on'),

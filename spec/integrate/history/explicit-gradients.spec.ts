@@ -64,45 +64,42 @@ describe('gradients through explicit pairs', () => {
         });
       }
 
-      slow(
-        `${scheme.name}, ${engine}: cotangents are transposed tangents, through jumps and adaptive steps, in every memory`,
-        () => {
-          const initial = {q: [1, -0.4], v: [0.2, 0.3]};
-          const direction = {initial: {q: [0.3, -0.5], v: [0.2, 0.9]}, params: {k: [0.5, -1], e: -0.4}};
-          const base: SimulateOptions = {
-            scheme,
-            engine,
-            dt: 0.05,
-            t1: T,
-            saveAt: times,
-            events: [bounce],
-            params: {k: [3, 5], e: 0.7},
-          };
-          for (const options of [base, {...base, control: adaptive({rtol: 1e-5, atol: 1e-5})}]) {
-            const {trajectory, pullback} = simulate.vjp(pair, initial, options);
-            expect(trajectory.events).to.have.length.above(0);
-            const cotangent = Float64Array.from({length: 2 * times.length}, (_, i) => Math.sin(3 * i + 1));
-            const whole = pullback({q: cotangent, v: cotangent});
-            const {tangent} = simulate.jvp(pair, initial, options, direction);
-            const p = whole.params as Readonly<Record<string, Float64Array>>;
-            const pulled =
-              dot(whole.initial.q as Float64Array, direction.initial.q)
-              + dot(whole.initial.v as Float64Array, direction.initial.v)
-              + dot(p.k, direction.params.k)
-              + p.e[0] * direction.params.e;
-            expect(pulled / (dot(cotangent, tangent.q) + dot(cotangent, tangent.v))).to.be.closeTo(1, 1e-12);
-            // Half a kilobyte holds a few states: what is taken again comes out the same to the bit.
-            const frugal = simulate
-              .vjp(pair, initial, {...options, adjoint: implicitAdjoint({memory: 512})})
-              .pullback({q: cotangent, v: cotangent});
-            expect(frugal.recomputedSteps).to.be.above(0);
-            expect([...(frugal.initial.q as Float64Array), ...(frugal.params.k as Float64Array)]).to.deep.equal([
-              ...(whole.initial.q as Float64Array),
-              ...p.k,
-            ]);
-          }
-        },
-      );
+      slow(`${scheme.name}, ${engine}: cotangents are transposed tangents: jumps, adaptive steps, every memory`, () => {
+        const initial = {q: [1, -0.4], v: [0.2, 0.3]};
+        const direction = {initial: {q: [0.3, -0.5], v: [0.2, 0.9]}, params: {k: [0.5, -1], e: -0.4}};
+        const base: SimulateOptions = {
+          scheme,
+          engine,
+          dt: 0.05,
+          t1: T,
+          saveAt: times,
+          events: [bounce],
+          params: {k: [3, 5], e: 0.7},
+        };
+        for (const options of [base, {...base, control: adaptive({rtol: 1e-5, atol: 1e-5})}]) {
+          const {trajectory, pullback} = simulate.vjp(pair, initial, options);
+          expect(trajectory.events).to.have.length.above(0);
+          const cotangent = Float64Array.from({length: 2 * times.length}, (_, i) => Math.sin(3 * i + 1));
+          const whole = pullback({q: cotangent, v: cotangent});
+          const {tangent} = simulate.jvp(pair, initial, options, direction);
+          const p = whole.params as Readonly<Record<string, Float64Array>>;
+          const pulled =
+            dot(whole.initial.q as Float64Array, direction.initial.q)
+            + dot(whole.initial.v as Float64Array, direction.initial.v)
+            + dot(p.k, direction.params.k)
+            + p.e[0] * direction.params.e;
+          expect(pulled / (dot(cotangent, tangent.q) + dot(cotangent, tangent.v))).to.be.closeTo(1, 1e-12);
+          // Half a kilobyte holds a few states: what is taken again comes out the same to the bit.
+          const frugal = simulate
+            .vjp(pair, initial, {...options, adjoint: implicitAdjoint({memory: 512})})
+            .pullback({q: cotangent, v: cotangent});
+          expect(frugal.recomputedSteps).to.be.above(0);
+          expect([...(frugal.initial.q as Float64Array), ...(frugal.params.k as Float64Array)]).to.deep.equal([
+            ...(whole.initial.q as Float64Array),
+            ...p.k,
+          ]);
+        }
+      });
 
       it(`${scheme.name}, ${engine}: differences and Taylor remainders of fixed steps, with jumps and dense states`, () => {
         const options: SimulateOptions = {scheme, engine, dt: 0.05, t1: T, saveAt: times, events: [bounce]};
