@@ -8,7 +8,7 @@ import path from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {parseArgs} from 'node:util';
 import * as tf from '@tensorflow/tfjs';
-import {nearestName} from '../lib/checks.js';
+import {nearestName, wrongOption} from '../lib/checks.js';
 import {StiffgradError} from '../lib/index.js';
 import {check, identify, newProject, packageVersion, report, simulate, type Given, type Out} from './commands.js';
 import {placeOf} from './loaded.js';
@@ -231,25 +231,8 @@ function parsed(name: string, {flags = {}, options}: Command, args: readonly str
     tokens: true,
     options: {...type(options, 'string'), ...type(bare, 'boolean')},
   });
-  const known = Object.keys({...options, ...bare});
-  const seen = new Set<string>();
-  const refuse = (what: string): never => {
-    throw new Usage(`${what} See stiffgrad ${name} --help.`);
-  };
-  for (const token of tokens) {
-    if (token.kind !== 'option') continue;
-    const {name: option, rawName, value} = token;
-    if (!known.includes(option)) {
-      const nearest = nearestName(option, known);
-      refuse(`${name} has no option '${rawName}'.${suggestion(nearest === undefined ? undefined : `--${nearest}`)}`);
-    }
-    if (seen.has(option)) refuse(`${rawName} is given twice; give it once.`);
-    seen.add(option);
-    if (Object.hasOwn(options, option) && (value === undefined || value === ''))
-      refuse(`${rawName} needs a text: ${options[option]}.`);
-    if (Object.hasOwn(bare, option) && value !== undefined)
-      refuse(`${rawName} takes no text, and has no use for '${value}'.`);
-  }
+  const wrong = wrongOption(name, tokens, options, Object.keys(bare));
+  if (wrong !== undefined) throw new Usage(`${wrong} See stiffgrad ${name} --help.`);
   return {positionals, values};
 }
 

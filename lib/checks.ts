@@ -233,6 +233,43 @@ function editDistance(a: string, b: string): number {
   return last[b.length];
 }
 
+/** A part of a command line, as parseArgs of node:util tells it. */
+interface Token {
+  readonly kind: string;
+  readonly name?: string;
+  readonly rawName?: string;
+  readonly value?: string;
+}
+
+/**
+ * What is wrong of a command line, in a sentence: an option that is unknown, lacks its text, has one that it does not take, or is given
+ * twice.
+ * @param texts options with a text, and what it is
+ * @param flags options without
+ */
+export function wrongOption(
+  program: string,
+  tokens: readonly Token[],
+  texts: {readonly [option: string]: string},
+  flags: readonly string[],
+): string | undefined {
+  const known = [...Object.keys(texts), ...flags];
+  const seen = new Set<string>();
+  for (const {kind, name = '', rawName = '', value} of tokens) {
+    if (kind !== 'option') continue;
+    if (!known.includes(name)) {
+      const nearest = nearestName(name, known);
+      return `${program} has no option '${rawName}'.${nearest === undefined ? '' : ` Did you mean '--${nearest}'?`}`;
+    }
+    if (seen.has(name)) return `${rawName} is given twice; give it once.`;
+    seen.add(name);
+    if (Object.hasOwn(texts, name) && (value === undefined || value === ''))
+      return `${rawName} needs a text: ${texts[name]}.`;
+    if (flags.includes(name) && value !== undefined) return `${rawName} takes no text, and has no use for '${value}'.`;
+  }
+  return undefined;
+}
+
 export function aborted(reason: unknown): AbortError {
   const error = new AbortError('aborted', 'The run was aborted by its signal before it was complete.');
   error.cause = reason;

@@ -6,7 +6,6 @@
  *     npm start -- path/to/record.csv      a measured one, columns t_s, qg_ref_m, qm_meas_m, vir_V
  */
 import {pathToFileURL} from 'node:url';
-import {parseArgs} from 'node:util';
 import * as tf from '@tensorflow/tfjs';
 import type {Observe} from '../lib/index.js';
 import {DataError, implicitMidpoint, mechanics, OptionError, signal, simulate} from '../lib/index.js';
@@ -16,6 +15,7 @@ import {identify} from './identify/identify.js';
 import {errorText, fixedText, measuredText, numberText} from './report/number-text.js';
 import {free, positive} from './identify/parameters.js';
 import {progress} from './report/progress.js';
+import {scriptOptions} from './report/script.js';
 import {commonStep} from './identify/sampling.js';
 import {noisy, positioningNoise, positioningReference} from './data/synthetic.js';
 import {readTable} from './data/table.js';
@@ -290,20 +290,20 @@ vir_V (motor voltage). Without a record one is made, from known parameters; its 
 
 async function main(): Promise<void> {
   tf.enableProdMode(); // without tfjs's advertisement among the results
-  const {values, positionals} = parseArgs({
-    allowPositionals: true,
-    options: {
-      report: {type: 'string', default: 'reports/positioning-stage.html'},
-      seed: {type: 'string', default: String(defaultSeed)},
-      help: {type: 'boolean', short: 'h'},
-    },
+  const {
+    record: file,
+    texts,
+    flags,
+  } = scriptOptions('positioning-stage', {
+    report: 'the page to write, such as page.html',
+    seed: 'a whole number',
   });
-  if (values.help === true) {
+  const {report = 'reports/positioning-stage.html', seed = String(defaultSeed)} = texts;
+  if (flags.has('help')) {
     console.log(usage);
     return;
   }
-  const record =
-    positionals[0] === undefined ? syntheticRecord({seed: Number(values.seed)}) : await measuredRecord(positionals[0]);
+  const record = file === undefined ? syntheticRecord({seed: Number(seed)}) : await measuredRecord(file);
   console.log(
     `${record.title}: ${record.t.length} samples, ${numberText(record.t[record.t.length - 1] - record.t[0])} s.\n`,
   );
@@ -313,8 +313,8 @@ async function main(): Promise<void> {
   printErrors(record, identification);
   console.log(identification.message);
   for (const warning of identification.warnings) console.log(`Warning: ${warning}`);
-  await identification.report(values.report, reportDetails(record, identification));
-  console.log(`Report: ${values.report}`);
+  await identification.report(report, reportDetails(record, identification));
+  console.log(`Report: ${report}`);
 }
 
 /** The fit, with its progress on the terminal. */

@@ -3,6 +3,8 @@ import path from 'node:path';
 import {fileURLToPath, pathToFileURL} from 'node:url';
 import {parseArgs} from 'node:util';
 import * as tf from '@tensorflow/tfjs';
+import {wrongOption} from '../../lib/checks.js';
+import {OptionError} from '../../lib/errors.js';
 import type {IdentificationProgress} from '../identify/identify.js';
 import type {TrainingProgress} from '../train/problem.js';
 import {progress} from './progress.js';
@@ -28,16 +30,54 @@ export function script(url: string, name: string, what: string, run: (args: Scri
 
 /** @param program the script without its ending, under the folder it is in */
 async function started(program: string, what: string, run: (args: ScriptArguments) => Promise<void>): Promise<void> {
-  const {values, positionals} = parseArgs({
+  const {record, texts, flags} = scriptOptions(program, {report: 'the page to write, such as page.html'}, ['short']);
+  if (flags.has('help')) console.log(`npx tsx ${program}.ts [record] [--report page.html] [--short]\n\n${what}`);
+  else
+    await run({
+      path: record,
+      report: texts.report ?? `reports/${path.basename(program)}.html`,
+      short: flags.has('short'),
+    });
+}
+
+/**
+ * The command line of a script.
+ * @param texts options with a text, and what it is
+ * @param flags options without, beside --help
+ * @throws OptionError 'bad-argument'
+ */
+export function scriptOptions(
+  program: string,
+  texts: {readonly [option: string]: string},
+  flags: readonly string[] = [],
+  args: readonly string[] = process.argv.slice(2),
+): {
+  readonly record?: string;
+  readonly texts: {readonly [option: string]: string | undefined};
+  readonly flags: Set<string>;
+} {
+  const bare = [...flags, 'help'];
+  const {values, positionals, tokens} = parseArgs({
+    args: [...args],
     allowPositionals: true,
+    strict: false,
+    tokens: true,
     options: {
-      report: {type: 'string', default: `reports/${path.basename(program)}.html`},
-      short: {type: 'boolean', default: false},
-      help: {type: 'boolean', short: 'h'},
+      ...Object.fromEntries(Object.keys(texts).map(name => [name, {type: 'string'} as const])),
+      ...Object.fromEntries(
+        bare.map(name => [name, {type: 'boolean', ...(name === 'help' ? {short: 'h'} : {})} as const]),
+      ),
     },
   });
-  if (values.help === true) console.log(`npx tsx ${program}.ts [record] [--report page.html] [--short]\n\n${what}`);
-  else await run({path: positionals[0], report: values.report, short: values.short});
+  const more =
+    positionals.length > 1 ? `${program} takes one record, and has no use for '${positionals[1]}'.` : undefined;
+  const wrong = wrongOption(program, tokens, texts, bare) ?? more;
+  if (wrong !== undefined) throw new OptionError('bad-argument', `${wrong} See --help.`);
+  return {
+    record: positionals[0],
+    texts: values as {readonly [option: string]: string | undefined},
+    flags: new Set(bare.filter(name => values[name] === true)),
+  };
 }
 
 /** A fit or a training with its progress shown while it runs. */
