@@ -247,7 +247,8 @@ export class BodyReader {
       return common;
     }
     const limited = this.limits && options.acts('limit');
-    const angular = type === 'slide' ? 1 : compiler.degree;
+    // The unit of angles is read where there are any.
+    const inRadians = (x: number): number => (type === 'slide' || x === 0 ? x : x * compiler.degree);
     if (type === 'ball') {
       if (limited && this.range(element, 'range', 'limited') !== undefined)
         reader.unsupported(element, 'the limit of a ball joint');
@@ -258,21 +259,21 @@ export class BodyReader {
       axis: turned(frame.rotation, reader.direction(element, 'axis', [0, 0, 1])),
       // A slide moves all points alike.
       at: type === 'slide' ? origin : at(),
-      reference: reader.number(element, 'ref', 0) * angular,
-      range: limited ? this.stops(element, angular) : undefined,
+      reference: inRadians(reader.number(element, 'ref', 0)),
+      range: limited ? this.stops(element, inRadians) : undefined,
       effort: this.range(element, 'actuatorfrcrange', 'actuatorfrclimited'),
       stiffness,
-      rest: stiffness.some(x => x !== 0) ? reader.number(element, 'springref', 0) * angular : 0,
+      rest: stiffness.some(x => x !== 0) ? inRadians(reader.number(element, 'springref', 0)) : 0,
     };
   }
 
   /** Where the joint is stopped: MuJoCo holds it by its margin within its range, in radians for all files. */
-  private stops(element: Element, angular: number): readonly [number, number] | undefined {
+  private stops(element: Element, inRadians: (x: number) => number): readonly [number, number] | undefined {
     const {reader} = this;
     const range = this.range(element, 'range', 'limited');
     if (range === undefined) return undefined;
     const margin = reader.number(element, 'margin', 0);
-    const [low, high] = range.map(x => x * angular);
+    const [low, high] = range.map(inRadians);
     if (margin < (high - low) / 2) return [low + margin, high - margin];
     reader.note(element, 'the joint is held in the middle of its range, as its margin is the larger');
     // Two stops need a distance.
@@ -289,7 +290,7 @@ export class BodyReader {
     if (held === 'false' || held === '0') return undefined;
     const text = element.attributes[name] ?? '';
     const [low, high] = (text.trim() === '' ? undefined : reader.numbers(element, name, 2)) ?? [0, 0];
-    if (held === 'auto' && !this.compiler.autolimits && (low !== 0 || high !== 0))
+    if (held === 'auto' && (low !== 0 || high !== 0) && !this.compiler.autolimits)
       reader.fail(element, `${name} is given without ${limited}, and autolimits is off.`);
     if (low < high) return [low, high];
     if (held !== 'auto' && text === '')

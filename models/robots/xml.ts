@@ -193,7 +193,7 @@ export class FileReader {
   /** A vector that is not zero: MuJoCo's bound of its length. */
   direction(element: Element, name: string, otherwise: V3): V3 {
     const axis = this.vector(element, name, otherwise);
-    return norm(axis) >= 1e-14 ? axis : this.refuse(element, name, 'must not be zero');
+    return norm(axis) > 1e-7 ? axis : this.refuse(element, name, 'must not be zero');
   }
   word<W extends string>(element: Element, name: string, words: readonly W[], otherwise: W): W {
     const {[name]: text} = element.attributes;
