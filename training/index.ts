@@ -59,6 +59,7 @@ export type {EarlyStopping} from './identify/early-stopping.js';
 export type {NoiseFound} from './identify/objective.js';
 export type {NoiseState} from './identify/weighing.js';
 export type {Minimum} from './identify/starts.js';
+export type {MeasuredRows, NoiseDensity, NoiseModel} from './identify/density.js';
 export {autoregressive, huber, quantized, studentT, white, type Noise, type NoiseOptions} from './identify/noise.js';
 export {posterior, type PosteriorOptions} from './identify/posterior.js';
 export type {ByLabel, Posterior} from './identify/posterior-result.js';

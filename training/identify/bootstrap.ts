@@ -10,7 +10,8 @@ import {evaluate} from './evaluation.js';
 import {Fit} from './fit.js';
 import {uncertaintyOf, type Found} from './identification.js';
 import type {AnyProblem, IdentificationProblem} from './identify.js';
-import {isRobust, white, type Noise} from './noise.js';
+import {isDensity, modelOf} from './density.js';
+import {isRobust, type Noise} from './noise.js';
 import {guessing, type Parameters} from './parameters.js';
 import {heldProblem, swept, sweepCheck, type HeldProblem, type PartSweep} from './part.js';
 import {quantile} from './quantiles.js';
@@ -100,8 +101,14 @@ export async function bootstrap<T extends Parameters, E, D, R>(
     {replicates: count, seed: whole, errors: oneOf('model', 'residuals'), block: count, sweep: sweepCheck},
     'bootstrap',
   );
+  if (isDensity(problem.noise))
+    throw new OptionError(
+      'bad-option',
+      'bootstrap: a density of your own says how likely errors are, but not how to draw them: use likelihoodProfile or posterior.',
+      {option: 'noise'},
+    );
   const {replicates = 200, seed, sweep, errors = usualErrors(problem)} = options;
-  if (errors === 'model' && problem.noise?.name === 'huber')
+  if (errors === 'model' && modelOf(problem.noise).name === 'huber')
     throw new OptionError(
       'bad-option',
       "bootstrap: huber() bounds what outliers do and does not say how they are distributed, so there is no model to draw errors from: use errors: 'residuals'.",
@@ -123,10 +130,9 @@ export async function bootstrap<T extends Parameters, E, D, R>(
   return bootstrapOf(held.fit, parts[0], all);
 }
 
-function usualErrors({
-  noise = white(),
-  residuals,
-}: Pick<IdentificationProblem, 'noise' | 'residuals'>): 'model' | 'residuals' {
+function usualErrors(problem: Pick<IdentificationProblem, 'noise' | 'residuals'>): 'model' | 'residuals' {
+  const {residuals} = problem;
+  const noise = modelOf(problem.noise);
   if (noise.name === 'quantized') return 'model';
   return !isRobust(noise) && (noise.order > 0 || residuals === 'independent') ? 'model' : 'residuals';
 }
@@ -196,11 +202,12 @@ export async function replicate(
 
 /** The records with what the fit would have measured. */
 function remade(
-  {noise = white()}: Pick<IdentificationProblem, 'noise'>,
+  problem: Pick<IdentificationProblem, 'noise'>,
   fit: Fit,
   x: Float64Array,
   data: ReplicateData,
 ): CheckedRecord[] {
+  const noise = modelOf(problem.noise);
   const step = data.errors === 'model' && noise.name === 'quantized' ? noise.shape : undefined;
   const random = new Random(data.seed);
   const residuals = evaluate(fit.residuals(x));

@@ -107,6 +107,11 @@ export class Cost {
     };
   }
 
+  /** In a kink one of n scores may be of either sign; beside √n of all it is that many standard errors. */
+  private kink(residuals: Float64Array): number {
+    return this.problem.kinked === true ? 2 / Math.sqrt(residuals.reduce((n, r) => n + (r === 0 ? 0 : 1), 0)) : 0;
+  }
+
   private judged(
     ended: {readonly status: LeastSquaresStatus; readonly message: string},
     factor: Factorization,
@@ -124,7 +129,7 @@ export class Cost {
       isMinimum(
         offset,
         {start: Math.max(start, this.problem.magnitude ?? 0), end: cost},
-        {offset: DESCENT_OFFSET, step: SMALL_STEP},
+        {offset: DESCENT_OFFSET + this.kink(residuals), step: SMALL_STEP},
       )
     )
       return told;
@@ -135,7 +140,7 @@ export class Cost {
       : 'the residuals could still be lowered';
     return {
       status: 'no-progress',
-      message: `Not converged: the cost hardly decreases any more, but ${left}. Use levenbergMarquardt(), or start nearer.`,
+      message: `Not converged: the cost hardly decreases any more, but ${left}. ${this.problem.kinked === true ? 'Start' : 'Use levenbergMarquardt(), or start'} nearer.`,
       converged: false,
     };
   }
@@ -152,7 +157,10 @@ const SMALL_STEP = 1.5e-8;
  */
 export function relativeGradient({x, cost, gradient}: CostPoint): number {
   if (cost === 0) return 0;
-  return gradient.reduce((most, g, i) => Math.max(most, (Math.abs(g) * Math.max(Math.abs(x[i]), 1)) / cost), 0);
+  return gradient.reduce(
+    (most, g, i) => Math.max(most, (Math.abs(g) * Math.max(Math.abs(x[i]), 1)) / Math.abs(cost)),
+    0,
+  );
 }
 
 export function descentIteration(

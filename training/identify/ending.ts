@@ -1,10 +1,10 @@
 /** The end of a fit as plain data, which travels, and back: what the data do not carry is evaluated again at the same place, to the same bits. */
+import type {NoiseModel} from './density.js';
+import {objectiveOf} from './density-objective.js';
 import {evaluate} from './evaluation.js';
 import type {Fit} from './fit.js';
 import type {Solved} from './identification.js';
 import {denseFactor, factorized} from './least-squares-problem.js';
-import {white, type Noise} from './noise.js';
-import {Objective} from './objective.js';
 import type {NoiseState} from './weighing.js';
 
 /** What of an end travels. */
@@ -50,10 +50,10 @@ export function endingOf({
 /** The whole end again. */
 export function solvedOf(
   fit: Fit,
-  noise: Noise | undefined,
+  noise: NoiseModel | undefined,
   {noise: state, r: _r, rows: _rows, ...ending}: Ending,
 ): Solved {
-  const objective = new Objective(fit, noise ?? white(), state);
+  const objective = objectiveOf(fit, noise, state);
   const at = factorized(evaluate(objective.linearize(ending.x)), ending.x.length);
   return {...ending, ...at, factor: denseFactor(at.factor), objective};
 }

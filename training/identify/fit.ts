@@ -3,6 +3,7 @@ import type {AnyTrajectory, SimulationContents, System} from '../../lib/index.js
 import {OptionError} from '../../lib/index.js';
 import {input as isInput, nearestName, requireValue} from '../../lib/checks.js';
 import {joined} from '../data/joined.js';
+import {isDensity, readNames, type DensityRows} from './density.js';
 import {evaluate, type Evaluation} from './evaluation.js';
 import {isFailedSimulation, prefixed} from './failed-simulation.js';
 import type {EvaluatedProblem, Linearization} from './least-squares-problem.js';
@@ -52,6 +53,8 @@ export class Fit implements EvaluatedProblem {
   readonly parameters: Parameters;
   readonly space: ParameterSpace;
   readonly warnings: readonly string[];
+  /** Parameters that the density of the noise reads, and the system does not. */
+  readonly noiseNames: readonly string[];
   private readonly models: readonly RecordModel[];
   private readonly rows: number;
   private readonly columns = new Map<string, number>();
@@ -65,7 +68,11 @@ export class Fit implements EvaluatedProblem {
     records: readonly CheckedRecord[],
     like?: Fit,
   ) {
-    this.models = records.map((record, i) => new RecordModel(model, record, like?.models[i].traced));
+    const noise = isDensity(model.noise) ? readNames(model.noise, model.parameters) : [];
+    this.noiseNames = noise;
+    const parameters = Object.fromEntries(Object.entries(model.parameters).filter(([name]) => !noise.includes(name)));
+    const simulated = noise.length === 0 ? model : {...model, parameters};
+    this.models = records.map((record, i) => new RecordModel(simulated, record, like?.models[i].traced));
     this.parameters = Object.assign(
       {},
       model.parameters,
@@ -190,6 +197,20 @@ export class Fit implements EvaluatedProblem {
   /** Where the rows of a record begin. */
   firstRow(record: number): number {
     return this.models.slice(0, record).reduce((sum, {rows}) => sum + rows, 0);
+  }
+
+  /** What is known of a record's rows. */
+  rowsOf(record: number): Omit<DensityRows, 'residuals'> {
+    const {
+      weights,
+      measured,
+      width,
+      rows,
+      record: {t},
+    } = this.models[record];
+    const known = measured.map((value, row) => (weights[row] === 0 ? 0 : value)); // NaN where it is missing
+    const samples = Float64Array.from({length: rows}, (_, row) => t[Math.floor(row / width)]);
+    return {weights, measured: known, t: samples, output: samples.map((_, row) => row % width)};
   }
 
   /** The weights, row by row. */

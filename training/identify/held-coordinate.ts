@@ -5,6 +5,7 @@ import type {Objective} from './objective.js';
 
 export class HeldCoordinate implements EvaluatedProblem {
   readonly magnitude: number;
+  readonly kinked: boolean;
 
   /** @param index of the coordinate that is held at `value` */
   constructor(
@@ -13,6 +14,7 @@ export class HeldCoordinate implements EvaluatedProblem {
     private readonly value: number,
   ) {
     this.magnitude = objective.magnitude;
+    this.kinked = objective.kinked;
   }
 
   /** All coordinates. */

@@ -26,7 +26,8 @@ import {
   whole,
 } from '../../lib/checks.js';
 import {modelChecks, type Model} from './model.js';
-import {requireNoise, white, type Noise} from './noise.js';
+import {isDensity, requireDensity, type NoiseDensity, type NoiseModel} from './density.js';
+import {requireNoise, white} from './noise.js';
 import type {NoiseState} from './weighing.js';
 import type {Parameter, Parameters} from './parameters.js';
 import type {MeasuredRecord} from './records.js';
@@ -73,9 +74,10 @@ export interface IdentificationProblem<
    */
   readonly residuals?: 'correlated' | 'independent';
   /**
-   * The model of the measurement noise; default white(). Others: autoregressive(), huber(), studentT(), quantized().
+   * The model of the measurement noise; default white(). Others: autoregressive(), huber(), studentT(), quantized(); or a
+   * density of your own, {logDensity: (residual, params, rows) => tensor}, which gives maximum likelihood by lbfgs() or adam().
    */
-  readonly noise?: Noise;
+  readonly noise?: NoiseModel;
   /** Held-out records; the fit stops when they are not fitted better any more. */
   readonly earlyStopping?: EarlyStopping;
   /**
@@ -119,7 +121,7 @@ export type Named<T, P> = [P] extends [never]
       };
 type NameIn<P> = string extends keyof P
   ? string
-  : (keyof P & string) | `${keyof P & string}.${string}` | `initial.${string}`;
+  : (keyof P & string) | `${keyof P & string}.${string}` | `initial.${string}` | `noise.${string}`;
 
 const known: Checks = {
   ...modelChecks,
@@ -171,8 +173,9 @@ export async function identifyFit(
     problem.sweep === undefined || held !== undefined
       ? await solveAll(problem, fit, points, held)
       : await sweepAll(problem, fit, points, problem.sweep);
+  const judgedAs = isDensity(problem.noise) ? {...problem, residuals: 'independent' as const} : problem;
   const best = solved.reduce((least, one) => (isBetter(one, least) ? one : least));
-  return identificationOf(problem, fit, 'objective' in best ? best : solvedOf(fit, problem.noise, best.ending), {
+  return identificationOf(judgedAs, fit, 'objective' in best ? best : solvedOf(fit, problem.noise, best.ending), {
     milliseconds: performance.now() - began,
     minima: minimaOf(solved),
     warnings,
@@ -183,6 +186,24 @@ export async function identifyFit(
 const isBetter = (a: Compared, b: Compared): boolean =>
   a.converged === b.converged ? a.cost < b.cost : a.converged && !b.converged;
 
+/** What a likelihood that is no sum of squares does not go with. @throws OptionError */
+function checkDensity({method, shooting, residuals, earlyStopping}: IdentificationProblem, noise: NoiseDensity): void {
+  requireDensity(noise);
+  const refuse = (option: string, what: string): never => {
+    throw new OptionError('bad-option', `identify: noise.logDensity does not go with ${what}.`, {option});
+  };
+  if (method?.name === 'levenbergMarquardt')
+    refuse(
+      'method',
+      'levenbergMarquardt(), which minimizes a sum of squares: use lbfgs(), the default, or adam({...})',
+    );
+  if ((shooting?.segments ?? 1) > 1)
+    refuse('shooting', 'multiple({segments}): fit with white() first, and start from its estimate');
+  if (residuals === 'correlated')
+    refuse('residuals', "residuals: 'correlated': it is the likelihood of independent measurements");
+  if (earlyStopping !== undefined) refuse('earlyStopping', 'earlyStopping, which judges by a sum of squares');
+}
+
 /** @throws OptionError */
 function check(problem: IdentificationProblem): void {
   refuseUnknownOptions(problem, known, 'identify');
@@ -190,7 +211,8 @@ function check(problem: IdentificationProblem): void {
     if (problem[required] === undefined)
       throw new OptionError('missing-option', `identify needs '${required}'.`, {option: required});
   }
-  requireNoise(problem.noise ?? white());
+  if (isDensity(problem.noise)) checkDensity(problem, problem.noise);
+  else requireNoise(problem.noise ?? white());
   if (problem.earlyStopping !== undefined) checkEarlyStopping(problem.earlyStopping);
   refuseUnknownOptions(problem.initial ?? {}, startChecks(problem.system), 'identify: initial', 'bad-initial');
   const method: {readonly iterate?: unknown} | null | undefined = problem.method;

@@ -28,7 +28,7 @@ export interface ExperimentProblem<
   T extends Parameters = Parameters,
   S extends AnySystem = System,
   Q = ParamsOf<S>,
-> extends Omit<Model, 'system' | 'parameters' | 'observe'> {
+> extends Omit<Model, 'system' | 'parameters' | 'observe' | 'noise'> {
   readonly system: S;
   /** The parameters to estimate, at assumed values, on which the information depends. Priors are ignored. */
   readonly parameters: T;

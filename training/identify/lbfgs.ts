@@ -6,7 +6,7 @@
 import {OptionError} from '../../lib/errors.js';
 import type {CostPoint} from './descent.js';
 import {along, Cost, descentIteration, dot, relativeGradient, relativeStep} from './descent.js';
-import type {Steps} from './evaluation.js';
+import type {Evaluation, Steps} from './evaluation.js';
 import type {
   EvaluatedProblem,
   LeastSquaresIteration,
@@ -99,24 +99,44 @@ function* iterate(
   while (status === undefined && history.length <= settings.maxIterations) {
     const direction = descentDirection(point, pairs);
     const next = yield* wolfeSearch(trial => cost.at(trial), point, direction, firstLength(point, pairs));
-    if (next === undefined) {
-      if (pairs.length === 0) status = 'cost';
+    if (next === undefined && pairs.length > 0) {
       pairs = []; // the memory misled; from here along the gradient
       continue;
     }
-    pairs = remembered(
-      pairs,
-      {s: along(next.x, -1, point.x), y: along(next.gradient, -1, point.gradient)},
-      settings.memory,
-    );
-    const fall = point.cost - next.cost;
-    history.push(descentIteration(history.length, next, relativeStep(point.x, next.x)));
-    yield history[history.length - 1];
-    point = next;
+    if (next !== undefined)
+      pairs = remembered(
+        pairs,
+        {s: along(next.x, -1, point.x), y: along(next.gradient, -1, point.gradient)},
+        settings.memory,
+      );
+    const before = point;
+    const isStalled = (): boolean => before.cost - point.cost <= settings.cost * Math.abs(point.cost);
+    point = next ?? point;
+    if (isStalled() && problem.kinked === true) {
+      point = (yield* alongCoordinate(cost, point)) ?? point;
+      pairs = [];
+    }
+    if (point !== before) {
+      history.push(descentIteration(history.length, point, relativeStep(before.x, point.x)));
+      yield history[history.length - 1];
+    }
     if (relativeGradient(point) <= settings.gradient) status = 'gradient';
-    else if (fall <= settings.cost * point.cost) status = 'cost';
+    else if (isStalled()) status = 'cost';
   }
   return yield* cost.result(point, {status: status ?? 'max-iterations', message: messageOf(status, settings)}, history);
+}
+
+/** In a kink of the cost the gradient leads nowhere, but along some coordinate there may be a way down. */
+function* alongCoordinate(cost: Cost, point: CostPoint): Evaluation<CostPoint | undefined> {
+  let best: CostPoint | undefined;
+  for (const [i, slope] of point.gradient.entries()) {
+    if (slope === 0) continue;
+    const direction = new Float64Array(point.x.length);
+    direction[i] = -Math.sign(slope);
+    const next = yield* wolfeSearch(trial => cost.at(trial), point, direction, Math.min(1, 1 / Math.abs(slope)));
+    if (next !== undefined && next.cost < (best ?? point).cost) best = next;
+  }
+  return best;
 }
 
 /** The two-loop recursion, H₀ = sᵀy / yᵀy of the last pair. */

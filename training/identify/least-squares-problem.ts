@@ -124,6 +124,8 @@ export interface LeastSquaresMethod {
 
 /** The same problem, whose evaluations hand out their simulations (evaluation.ts). */
 export interface EvaluatedProblem extends Pick<LeastSquaresProblem, 'magnitude' | 'bound'> {
+  /** Whether the cost may have kinks, in which a search along its gradient stalls. */
+  readonly kinked?: boolean;
   linearize(x: Float64Array): Evaluation<Linearization | Factorized | undefined>;
   residuals?(x: Float64Array): Evaluation<Float64Array | undefined>;
   gradient?(x: Float64Array): Evaluation<{readonly cost: number; readonly gradient: Float64Array} | undefined>;

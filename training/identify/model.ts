@@ -2,6 +2,7 @@
 import type {Checks} from '../../lib/checks.js';
 import {any, callable, integrationChecks, list, object, oneOf, positive} from '../../lib/checks.js';
 import type {Event, Inputs, IntegrationOptions, Observe, System} from '../../lib/index.js';
+import type {NoiseModel} from './density.js';
 import type {Parameters} from './parameters.js';
 import type {Start, StartWithStates} from './records.js';
 import type {OffGrid} from './sampling.js';
@@ -41,6 +42,8 @@ export interface Model extends IntegrationOptions {
    * the jumps. A trial in which an event stops the run before the record ends is rejected.
    */
   readonly events?: readonly Event[];
+  /** Of the fit: its density reads parameters that the system does not. */
+  readonly noise?: NoiseModel;
 }
 
 /** The options of a model, for functions that add their own. */

@@ -10,7 +10,7 @@ import {roundedGround, roundedLoss} from './rounded-normal.js';
 
 /** Made by `white`, `autoregressive`, `huber`, `studentT` or `quantized`; plain data. */
 export interface Noise {
-  readonly name: 'white' | 'autoregressive' | 'huber' | 'studentT' | 'quantized';
+  readonly name: 'white' | 'autoregressive' | 'huber' | 'studentT' | 'quantized' | 'density';
   /** Scale of a weighted residual, if known; otherwise it is estimated. */
   readonly sd?: number;
   /** Order of an autoregression. */
@@ -78,13 +78,16 @@ function noiseOf(name: Noise['name'], options: NoiseOptions, order: number, shap
   return options.sd === undefined ? {name, order, shape} : {name, order, shape, sd: options.sd};
 }
 
+/** Of a density of one's own, which has its scale in itself. */
+export const densityNoise: Noise = {name: 'density', order: 0, shape: 0, sd: 1};
+
 /** @throws OptionError of what none of the functions above made */
 export function requireNoise(noise: Noise): void {
   if (['white', 'autoregressive', 'huber', 'studentT', 'quantized'].includes((noise as Noise | null)?.name ?? ''))
     return;
   throw new OptionError(
     'bad-option',
-    'identify: noise must be made by white(), autoregressive({order}), huber({threshold}), studentT({degrees}) or quantized({step}).',
+    'identify: noise must be made by white(), autoregressive({order}), huber({threshold}), studentT({degrees}) or quantized({step}), or be a density of your own, {logDensity: (residual, params, rows) => tensor}.',
     {option: 'noise'},
   );
 }
@@ -122,7 +125,7 @@ export const groundOf = ({name, shape}: Noise, sd: number): number =>
   name === 'quantized' ? roundedGround(shape / (2 * sd)) : 0;
 
 /** Whether residuals enter the cost other than squared. */
-export const isRobust = ({name}: Noise): boolean => name !== 'white' && name !== 'autoregressive';
+export const isRobust = ({name}: Noise): boolean => !['white', 'autoregressive', 'density'].includes(name);
 
 /** Of normal errors half are smaller: the median of |r| over the deviation, inverted. */
 const MEDIAN_TO_DEVIATION = 1.482602218505602;

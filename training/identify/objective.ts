@@ -31,6 +31,7 @@ export interface Judgeable extends Linearization {
 
 export class Objective implements EvaluatedProblem {
   readonly magnitude: number;
+  readonly kinked: boolean = false;
   private readonly penalized: boolean;
   private readonly weighing: Weighing;
   /** By record, in its own rows. */

@@ -6,6 +6,7 @@
 import {OptionError, StiffgradError} from '../../lib/errors.js';
 import type {Checks} from '../../lib/checks.js';
 import {Contents} from '../data/fingerprint.js';
+import {Density, isDensity, type NoiseDensity} from './density.js';
 import {checkRecords, Fit} from './fit.js';
 import type {Solvable} from './solve.js';
 import type {MeasuredRecord} from './records.js';
@@ -61,9 +62,15 @@ const digits = 16;
 /** By option a hash of its contents, 'data=0123456789abcdef dt=…'. */
 async function contentsOf(problem: DividedProblem, fit: Fit): Promise<string> {
   const options = Object.entries(problem).filter(
-    ([name, value]) => value !== undefined && !notOfProblem.includes(name),
+    ([name, value]) =>
+      value !== undefined && !notOfProblem.includes(name) && !(name === 'noise' && isDensity(problem.noise)),
   );
-  const hashes = [...options, ['simulation', simulationOf(fit)] as const].map(async ([name, value]) => {
+  const known = [
+    ...options,
+    ['simulation', simulationOf(fit)] as const,
+    ...(isDensity(problem.noise) ? [['noise', probed(problem.noise, fit)] as const] : []),
+  ];
+  const hashes = known.map(async ([name, value]) => {
     const contents = new Contents();
     // A method of this package has its settings as data. What else has functions counts by their text.
     const isKnown = traced.includes(name) || (name === 'method' && 'settings' in (value as object));
@@ -71,6 +78,20 @@ async function contentsOf(problem: DividedProblem, fit: Fit): Promise<string> {
     return `${name}=${(await contents.end()).slice(0, digits)}`;
   });
   return (await Promise.all(hashes)).sort().join(' ');
+}
+
+/** A density counts by its values about what was measured, as its text does not tell the constants that it reads. */
+function probed(noise: NoiseDensity, fit: Fit): object {
+  const density = new Density(noise, fit.noiseNames);
+  const guess = fit.space.values(fit.space.start);
+  return Array.from({length: fit.records}, (_, record) => {
+    const rows = fit.rowsOf(record);
+    const residuals = rows.measured.map((value, i) => ((i % 7) - 3) * (1 + Math.abs(value)) * 0.1);
+    return density.at(
+      {...rows, residuals},
+      density.names.map(name => guess[name][0]),
+    );
+  });
 }
 
 /** A guess at which the problem cannot be simulated is an error of its part, not of its identity. */

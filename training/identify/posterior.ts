@@ -14,12 +14,11 @@ import {Random} from '../train/random.js';
 import {showing} from '../report/displayed.js';
 import {choleskyFactor} from './cholesky-factor.js';
 import {bulkSize, meanSize, rHat, tailSize} from './draws.js';
+import {objectiveOf} from './density-objective.js';
 import {isFailedSimulation} from './failed-simulation.js';
 import {checkRecords, Fit} from './fit.js';
 import type {Found} from './identification.js';
 import type {AnyProblem, IdentificationProblem} from './identify.js';
-import {white} from './noise.js';
-import {Objective} from './objective.js';
 import type {NoiseState} from './weighing.js';
 import {heldProblem, swept, sweepCheck, type PartSweep} from './part.js';
 import {guessing, type Parameters} from './parameters.js';
@@ -137,7 +136,7 @@ function targetOf(
 ): Target {
   const records = checkRecords(problem, problem.data);
   const fit = new Fit(problem, records);
-  const objective = new Objective(fit, problem.noise ?? white(), noise);
+  const objective = objectiveOf(fit, problem.noise, noise);
   const {space} = fit;
   const centre = space.coordinates(
     Object.fromEntries(Object.entries(guessing(fit.parameters, estimate)).map(([name, {guess}]) => [name, guess])),
@@ -151,7 +150,7 @@ function targetOf(
   const p = space.size;
   const told = choleskyFactor(covariance, p);
   const sharp = inflation.some(value => value !== 1) ? choleskyFactor(independent, p) : told;
-  const known = problem.noise?.sd;
+  const known = objective.noise.sd;
   const sd = known ?? (Number.isFinite(noise.sd) ? noise.sd : Math.sqrt(variance));
   // ln s has the deviation 1/√(2n) (Fisher's information of a scale): by it the last coordinate.
   const spread = 1 / Math.sqrt(2 * fit.observations);

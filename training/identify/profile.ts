@@ -14,16 +14,14 @@ import {showing, type Shows} from '../report/displayed.js';
 import {numberText} from '../report/number-text.js';
 import {renderFragment, renderReport, type Report} from '../report/report.js';
 import type {Chart} from '../report/plot.js';
+import {methodOf, objectiveOf} from './density-objective.js';
 import {evaluate} from './evaluation.js';
 import {isFailedSimulation} from './failed-simulation.js';
 import type {Fit} from './fit.js';
 import {HeldCoordinate} from './held-coordinate.js';
 import type {Found} from './identification.js';
 import type {AnyProblem, Identification} from './identify.js';
-import {levenbergMarquardt} from './least-squares.js';
 import {stepsOf, type LeastSquaresResult} from './least-squares-problem.js';
-import {white} from './noise.js';
-import {Objective} from './objective.js';
 import {heldProblem, swept, sweepCheck, type HeldProblem, type PartSweep} from './part.js';
 import {guessing, ParameterSpace, type Parameters} from './parameters.js';
 import {told, watched} from './solve.js';
@@ -94,7 +92,7 @@ export async function likelihoodProfile<T extends Parameters, E, D, R>(
   const {reach = REACH * quantile[index]} = options;
   const level = quantile[index] ** 2;
   const lambda = inflation[index];
-  const steepness = evaluate(new Objective(held.fit, problem.noise ?? white(), identification.noise).steepness(x));
+  const steepness = evaluate(objectiveOf(held.fit, problem.noise, identification.noise).steepness(x));
   const scale = variance * steepness * (Number.isFinite(lambda) ? lambda : 1); // unidentified: the profile is flat, whatever it is divided by
   const {cost} = identification;
   const error = space.naturalErrors(standardError, x)[index];
@@ -180,7 +178,7 @@ export async function profileSide(
   const {space} = fit;
   const index = space.labels.indexOf(name);
   const {kind, low, high} = space.parameterAt(index);
-  const objective = new Objective(fit, problem.noise ?? white(), noise);
+  const objective = objectiveOf(fit, problem.noise, noise);
   const list: [number, number][] = [];
   let x = startAt(fit, all);
   const estimate = space.natural(x)[index];
@@ -198,17 +196,18 @@ export async function profileSide(
 
 /** The best fit of the others; undefined where the model cannot be simulated. What stands against a bound may come away from it. */
 async function refit(
-  {method = levenbergMarquardt(), workers = 0, signal}: HeldProblem['problem'],
+  problem: HeldProblem['problem'],
   held: HeldCoordinate,
   x: Float64Array,
   space: ParameterSpace,
 ): Promise<LeastSquaresResult | undefined> {
+  const {workers = 0, signal} = problem;
   const released = space.released(x);
   const starts = released.every((value, i) => value === x[i]) ? [x] : [x, released];
   let best: LeastSquaresResult | undefined;
   for (const start of starts) {
     try {
-      const steps = told(stepsOf(method, held, held.others(start)), space);
+      const steps = told(stepsOf(methodOf(problem), held, held.others(start)), space);
       const found = await watched(steps, {signal, start: 0}, workers > 0 ? {workers} : undefined);
       if (best === undefined || found.cost < best.cost) best = found;
     } catch (error) {

@@ -209,11 +209,20 @@ export class RecordModel {
 
   /** By row. */
   get weights(): Float64Array {
+    return this.byRow(({weights}) => weights);
+  }
+
+  /** By row. */
+  get measured(): Float64Array {
+    return this.byRow(({measured}) => measured);
+  }
+
+  private byRow(of: (channel: Channel) => Float64Array): Float64Array {
     const all = new Float64Array(this.rows);
     let offset = 0;
-    for (const {weights, outputs} of this.record.channels) {
-      for (let i = 0; i < weights.length; i++) all[this.rowOf(i, outputs, offset)] = weights[i];
-      offset += outputs;
+    for (const channel of this.record.channels) {
+      of(channel).forEach((value, i) => (all[this.rowOf(i, channel.outputs, offset)] = value));
+      offset += channel.outputs;
     }
     return all;
   }

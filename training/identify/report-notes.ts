@@ -78,6 +78,8 @@ export function priorNotes(space: ParameterSpace, x: Float64Array, standardError
 /** The noise as it was found. */
 export function noiseNotes({model, sd, coefficients}: NoiseFound): string[] {
   if (model === 'white') return [];
+  if (model === 'density')
+    return ['The cost is −ln of the likelihood by noise.logDensity; standard errors are those of its scores.'];
   const size = `of scale ${numberText(sd)} per weighted residual`;
   if (model === 'huber') return [`Beyond Huber's threshold only the sign of a residual counts; the noise is ${size}.`];
   if (model === 'studentT') return [`The noise is assumed to have Student's t distribution, ${size}.`];

@@ -5,15 +5,14 @@
 import {throwIfAborted} from '../../lib/checks.js';
 import {OptionError} from '../../lib/errors.js';
 import {parallelism} from '../../lib/builtin.js';
+import {methodOf, objectiveOf} from './density-objective.js';
 import {HeldOut, type EarlyStopping} from './early-stopping.js';
 import {advanced, stepped, steppedThere, type Evaluation, type Steps, type Threads} from './evaluation.js';
 import {isFailedSimulation, prefixed} from './failed-simulation.js';
 import type {Fit} from './fit.js';
 import type {Solved} from './identification.js';
-import {levenbergMarquardt} from './least-squares.js';
 import {type LeastSquaresIteration, type LeastSquaresMethod} from './least-squares-problem.js';
-import {white, type Noise} from './noise.js';
-import {Objective} from './objective.js';
+import type {Objective} from './objective.js';
 import {guessing, type ParameterSpace} from './parameters.js';
 import type {Model} from './model.js';
 import {rounds} from './rounds.js';
@@ -32,7 +31,6 @@ export interface IdentificationProgress extends LeastSquaresIteration {
 export interface Solvable extends Model {
   readonly method?: LeastSquaresMethod;
   readonly shooting?: Shooting;
-  readonly noise?: Noise;
   readonly earlyStopping?: EarlyStopping;
   readonly workers?: number;
   readonly onProgress?: (progress: IdentificationProgress) => void;
@@ -187,8 +185,8 @@ interface Step {
 
 /** One fit from one start, step by step. */
 function* fitSteps(problem: Solvable, fit: Fit, x: Float64Array, held: NoiseState | undefined): Steps<Step, Solved> {
-  const objective = new Objective(fit, problem.noise ?? white(), held);
-  const method = problem.method ?? levenbergMarquardt();
+  const objective = objectiveOf(fit, problem.noise, held);
+  const method = methodOf(problem);
   const {segments} = problem.shooting ?? single();
   const {start, open} =
     segments > 1 ? yield* bySegments(objective, method, x, segments, held) : {start: x, open: false};

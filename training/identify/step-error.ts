@@ -26,7 +26,8 @@ export function stepWarnings(
   {independent, variance, standardError}: Uncertainty,
 ): string[] {
   const p = x.length;
-  if (!converged || p === 0 || !(variance > 0)) return [];
+  // Scores of a density do not tell how far an error of the residuals moves the estimate.
+  if (!converged || p === 0 || !(variance > 0) || objective.noise.name === 'density') return [];
   // What the parameters could still take away is no difference from the data, but left by a fit that ended before.
   const left = cost - factor.projected(factor.columnNorms()).inside / 2;
   if (left <= Math.max(ROUNDED, fit.rounding) ** 2 * fit.magnitude) return [];

@@ -19,6 +19,7 @@ import {Objective} from '../../../training/identify/objective.js';
 import type {Parameters} from '../../../training/identify/parameters.js';
 import {bounded, free, positive} from '../../../training/identify/parameters.js';
 import {rounds} from '../../../training/identify/rounds.js';
+import {modelOf} from '../../../training/identify/density.js';
 import {multiple, MultipleShooting, shoot} from '../../../training/identify/shooting.js';
 import {slow} from '../../tiers.js';
 
@@ -174,7 +175,7 @@ describe('multiple shooting with priors and models of the noise', () => {
   slow('begins an autoregression anew behind a gap on the way, and ends with what reaches over it', async () => {
     const problem = problemOf(autoregressive({order: 2}), vague, {missing: gaps});
     const fit = fitOf(problem);
-    const shooting = new MultipleShooting(fit.wholes(fit.space.start, 2), fit.parameters, 7, problem.noise);
+    const shooting = new MultipleShooting(fit.wholes(fit.space.start, 2), fit.parameters, 7, modelOf(problem.noise));
     requireConsistent(shooting, shooting.space.start);
     const single = await identify(problem);
     const many = await identify({...problem, shooting: multiple({segments: 7})} as never);
@@ -195,7 +196,7 @@ describe('multiple shooting with priors and models of the noise', () => {
     expect(of(fit)).to.be.closeTo(of(single), 1e-7);
     expect(of(fit) - of(free)).to.be.above(0.05);
     const whole = fitOf(problem);
-    const shooting = new MultipleShooting(whole.wholes(whole.space.start), whole.parameters, 7, problem.noise);
+    const shooting = new MultipleShooting(whole.wholes(whole.space.start), whole.parameters, 7, modelOf(problem.noise));
     expect(last(shoot(shooting, levenbergMarquardt())).values.k[0]).to.be.closeTo(of(single), 1e-3);
     const byGradients = await identify({...problem, method: lbfgs(), shooting: multiple({segments: 7})} as never);
     expect(of(byGradients)).to.be.closeTo(of(single), 1e-6);
