@@ -459,7 +459,7 @@ export function readCaptured(tensor: tf.Tensor, variables?: ReadonlyMap<tf.Varia
   if (given === undefined && tensor.isDisposed)
     throw new OptionError(
       'disposed-tensor',
-      `${nameOfCaptured(tensor)} (shape [${tensor.shape.join(', ')}]) of a traced function was disposed after tracing, but every run reads it. Keep it (tf.keep) as long as the system is used, or create the system again.`,
+      `${nameOfCaptured(tensor)} (shape [${tensor.shape.join(', ')}]) of a traced function was disposed after tracing, but every run reads it. Keep it (tf.keep) as long as the system is used, or create the system again. If it is the state of a recurrent layer with stateful: true, a run cannot carry that: build the layer with stateful: false, and make its memory a state of the system (ode({derivative, …}) or a hidden state).`,
     );
   const values = given ?? numbersOf(tensor);
   if (firstNotFinite(values) >= 0) requireFinite(nameOfCaptured(tensor), {values, shape: tensor.shape});

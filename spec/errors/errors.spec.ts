@@ -351,6 +351,18 @@ describe('errors: numbers', () => {
     }
   });
 
+  it('a recurrent layer that keeps a state of its own', () => {
+    const layer = tf.layers.simpleRNN({units: 1, stateful: true, batchInputShape: [2, 1, 1]});
+    const network = tf.sequential({layers: [layer]});
+    const system = mechanics({
+      mass: 1,
+      forces: ({q}) => tf.reshape(network.predict(tf.reshape(q, [2, 1, 1])) as tf.Tensor, [2]),
+    });
+    // The layer's own state is a tensor that stays.
+    expect(() => simulate(system, start, {dt: 0.1, steps: 1})).to.throw(OptionError, /stateful: true.*stateful: false/);
+    network.dispose();
+  });
+
   it('a force that is not finite at the start, where the scheme evaluates it there', () => {
     expectError(
       run(({q}) => tf.log(tf.sub(q, 5)), 1, start, {scheme: newmark()}),
