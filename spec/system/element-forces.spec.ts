@@ -149,7 +149,8 @@ function numbersOf(force: ForceTerm<P>, scheme: Scheme, dt: number, k: number, s
     steps: 3,
     params: {k},
     saveAt: 'end',
-    newton: newton(),
+    // A Jacobian kept from step to step, where it costs much, would change the count.
+    newton: newton({jacobian: 'fresh'}),
   } as const;
   const {trajectory, pullback} = simulate.vjp(system, start, options);
   const cotangent = Float64Array.from({length: 2 * size}, (_, i) => (i < size ? 0 : Math.sin(i)));

@@ -86,7 +86,7 @@ interface Case {
 }
 
 const cases: readonly Case[] = [
-  {title: 'mechanics', system: springs, initial: {q: [1, 0.5], v: [0, -1]}, band: 0.06},
+  {title: 'mechanics', system: springs, initial: {q: [1, 0.5], v: [0, -1]}, band: 0.07},
   {title: 'ode', system: prey, initial: {y: [1.2, 0.6]}, band: 0.1},
 ];
 
