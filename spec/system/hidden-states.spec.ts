@@ -112,7 +112,9 @@ describe('hidden states', () => {
       states: {z: {initial: 1, rate: ({z}: {z: tf.Tensor}) => tf.mul(1e3, tf.exp(tf.mul(z, 5)))}},
     });
     for (const scheme of [implicitEuler(), radauIIA5()])
-      expect(() => simulate(runaway, {q: 1, v: 0}, {scheme, dt: 0.1, steps: 10})).to.throw(/\w+\[\d\]( in stage \d)? \(z\)/);
+      expect(() => simulate(runaway, {q: 1, v: 0}, {scheme, dt: 0.1, steps: 10})).to.throw(
+        /\w+\[\d\]( in stage \d)? \(z\)/,
+      );
   });
 
   const exact = simulate(
