@@ -88,18 +88,20 @@ const DIFFERENCE = Number.EPSILON ** (1 / 3);
 const SEARCH = {tolerance: {cost: 1e-18}, maxIterations: 40};
 
 /**
- * Partial autocorrelations of lags 1 … order of the largest likelihood, whatever the scale: n ln Σ z² + Σ ln S, z the
- * innovations over their deviations √S, is least where Σ (z G)² is, G the geometric mean of √S. Of two processes that
+ * Partial autocorrelations of lags 1 … order of the largest likelihood. Whatever the scale, n ln Σ z² + Σ ln S, z the
+ * innovations over their deviations √S, is least where Σ (z G)² is, G the geometric mean of √S. With a known scale s it
+ * is Σ (z/s)² + Σ ln S, whose second sum is the square of one more row. Of two processes that
  * differ by the sign of odd lags, which samples at even lags do not tell apart, the one that begins with a positive
  * correlation, unless the likelihood tells against it. Zeros where the series are too short to tell.
  */
-export function likeliest(series: readonly Series[], order: number): Float64Array {
+export function likeliest(series: readonly Series[], order: number, scale?: number): Float64Array {
   const count = series.reduce((sum, {values}) => sum + values.length, 0);
   if (count <= order + 1 || series.every(({values}) => values.every(value => value === 0)))
     return new Float64Array(order);
+  const rows = scale === undefined ? count : count + 1;
   const residuals = (x: Float64Array): Float64Array => {
     const predictors = predictorsOf(x.map(Math.tanh));
-    const all = new Float64Array(count);
+    const all = new Float64Array(rows);
     let [first, logGain] = [0, 0];
     for (const {values, lags} of series) {
       const own = all.subarray(first, first + values.length);
@@ -107,12 +109,13 @@ export function likeliest(series: readonly Series[], order: number): Float64Arra
       logGain += whiten(own, 1, {rows: Array.from(own.keys()), lags}, predictors);
       first += values.length;
     }
-    return all.map(value => value * Math.exp(-logGain / count));
+    if (scale === undefined) return all.map(value => value * Math.exp(-logGain / count));
+    return all.map((value, k) => (k === count ? Math.sqrt(Math.max(-2 * logGain, 0)) : value / scale));
   };
   const problem = {
     residuals: (x: Float64Array) => known(residuals(x)),
     linearize: (x: Float64Array) => {
-      const jacobian = new Float64Array(count * order);
+      const jacobian = new Float64Array(rows * order);
       for (let j = 0; j < order; j++) {
         const at = (sign: number): Float64Array =>
           residuals(x.map((value, i) => (i === j ? value + sign * DIFFERENCE : value)));
@@ -128,7 +131,8 @@ export function likeliest(series: readonly Series[], order: number): Float64Arra
       .map(x => ({x, cost: costAt(x)}))
       .reduce((least, start) => (start.cost < least.cost ? start : least));
   const [positive, negative] = [best(1), best(-1)];
-  const start = negative.cost < positive.cost * Math.exp(-TOLD / count) ? negative.x : positive.x;
+  const told = scale === undefined ? positive.cost * Math.exp(-TOLD / count) : positive.cost - TOLD;
+  const start = negative.cost < told ? negative.x : positive.x;
   return minimized(levenbergMarquardt(SEARCH), problem, start).x.map(Math.tanh);
 }
 

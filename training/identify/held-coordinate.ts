@@ -1,15 +1,16 @@
 /** The objective of a fit with one coordinate held: a problem of the others, as a profile of the likelihood needs it. */
 import type {Evaluation} from './evaluation.js';
-import type {EvaluatedProblem, Linearization} from './least-squares-problem.js';
+import type {Linearization} from './least-squares-problem.js';
 import type {Objective} from './objective.js';
+import type {NoisyProblem} from './rounds.js';
 
-export class HeldCoordinate implements EvaluatedProblem {
+export class HeldCoordinate implements NoisyProblem {
   readonly magnitude: number;
   readonly kinked: boolean;
 
   /** @param index of the coordinate that is held at `value` */
   constructor(
-    private readonly objective: Objective,
+    readonly objective: Objective,
     private readonly index: number,
     private readonly value: number,
   ) {
@@ -40,6 +41,11 @@ export class HeldCoordinate implements EvaluatedProblem {
   *gradient(others: Float64Array): Evaluation<{readonly cost: number; readonly gradient: Float64Array}> {
     const {cost, gradient} = yield* this.objective.gradient(this.whole(others));
     return {cost, gradient: this.others(gradient)};
+  }
+
+  /** A profile varies the correlations of the noise as it does the other coordinates. */
+  update({x}: {readonly x: Float64Array}): Evaluation<number> {
+    return this.objective.correlate(this.whole(x));
   }
 
   bound(others: Float64Array): string | undefined {

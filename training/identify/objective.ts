@@ -164,6 +164,17 @@ export class Objective implements EvaluatedProblem {
     return weighing.settled ? 0 : weighing.update(yield* fit.residuals(found.x), this.effective(found));
   }
 
+  /** The correlations of the noise anew: the likeliest at x, also of a noise that is held. @returns by how much they changed */
+  *correlate(x: Float64Array): Evaluation<number> {
+    return this.noise.order === 0 ? 0 : this.weighing.correlate(yield* this.fit.residuals(x));
+  }
+
+  /** What the likelihood adds to the cost where the correlations of the noise vary: −s² ln det W. */
+  get determinantCost(): number {
+    const {fit, noise, weighing} = this;
+    return noise.order === 0 ? 0 : -(weighing.sd ** 2) * weighing.whiten(new Float64Array(fit.weights.length), 1);
+  }
+
   /**
    * What the uncertainty of a fit is judged by: whitened residuals; in place of robust ones pseudo-residuals s ψ / mean ψ′, by
    * which the covariance of least squares is that of the M-estimate (Huber, Robust Statistics, §7.6).

@@ -5,7 +5,9 @@
  * itself: it shows intervals that are not symmetric, and parameters that the data do not bound. Where residuals are
  * related in time the ratio of likelihoods is λχ², with λ the parameter's variance over that of independent residuals
  * (Kent, Biometrika 69, 1982; Chandler & Bate, Biometrika 94, 2007): the deviance is divided by it, so that profile and
- * standard error are of one model.
+ * standard error are of one model. The coefficients of an autoregression are among what is fitted anew. Those of the
+ * largest likelihood are too small (Marriott & Pope, Biometrika 41, 1954), which the fit corrects: there λ is the
+ * variance with the fit's coefficients over that with the likeliest ones.
  */
 import {OptionError} from '../../lib/errors.js';
 import {count, nearestName, positive, refuseUnknownOptions} from '../../lib/checks.js';
@@ -21,10 +23,12 @@ import type {Fit} from './fit.js';
 import {HeldCoordinate} from './held-coordinate.js';
 import type {Found} from './identification.js';
 import type {AnyProblem, Identification} from './identify.js';
-import {stepsOf, type LeastSquaresResult} from './least-squares-problem.js';
+import {denseFactor, factorized} from './least-squares-problem.js';
 import {heldProblem, swept, sweepCheck, type HeldProblem, type PartSweep} from './part.js';
 import {guessing, ParameterSpace, type Parameters} from './parameters.js';
+import {rounds} from './rounds.js';
 import {told, watched} from './solve.js';
+import {uncertainty} from './uncertainty.js';
 import type {NoiseState} from './weighing.js';
 
 /** Options of `likelihoodProfile`. */
@@ -33,6 +37,7 @@ export interface ProfileOptions {
   readonly points?: number;
   /**
    * Largest distance from the estimate, in standard errors; default 3, and more where few degrees of freedom make the interval wider.
+   * By default a side whose deviance is past half its 95 % point there goes on in the same steps, at most four times as far.
    * Without a standard error, in units of the estimate. For a positive parameter the steps are equal in its logarithm.
    */
   readonly reach?: number;
@@ -47,7 +52,8 @@ export interface LikelihoodProfile extends Shows {
   readonly values: Float64Array;
   /**
    * Twice the increase of the cost, divided by the variance of a residual and by `uncertainty.inflation`: χ² with one
-   * degree of freedom. With `huber` and `studentT` the variance is that of pseudo-residuals, times the mean of ψ′ of
+   * degree of freedom. With `autoregressive` the cost is that of the likelihood with the coefficients estimated anew at each
+   * value, and the inflation that of the fit's variance over the likelihood's. With `huber` and `studentT` the variance is that of pseudo-residuals, times the mean of ψ′ of
    * the residuals (Heritier & Ronchetti, JASA 89, 1994).
    */
   readonly deviance: Float64Array;
@@ -62,8 +68,14 @@ export interface LikelihoodProfile extends Shows {
 /** A profile reaches beyond the interval by half of it, so that it shows whether it is a parabola: by default 3 standard errors of a known variance. */
 const REACH = 1.53;
 
+/** A side that is to be followed past the default reach goes at most so many times as far, and only from this share of the level on. */
+const FARTHER = 4;
+const RISEN = 0.5;
+
 /** Below the estimate's cost by this deviance, another minimum has been found; less is what a fit leaves. */
 const LOWER = 0.01;
+/** With an autoregression the estimate is not quite that of the largest likelihood, whose φ is smaller: within a standard error that is no other minimum. */
+const LOWER_CORRECTED = 1;
 
 /**
  * The minimum cost over all other parameters with one number of them held at values around its estimate, which its
@@ -88,20 +100,15 @@ export async function likelihoodProfile<T extends Parameters, E, D, R>(
   if (index < 0) throw noProfile(held.fit, name);
   const x = startAt(held.fit, identification.estimate);
   const estimate = space.natural(x)[index];
-  const {variance, inflation, standardError, quantile} = identification.uncertainty;
+  const {standardError, quantile} = identification.uncertainty;
   const {reach = REACH * quantile[index]} = options;
   const level = quantile[index] ** 2;
-  const lambda = inflation[index];
-  const steepness = evaluate(objectiveOf(held.fit, problem.noise, identification.noise).steepness(x));
-  const scale = variance * steepness * (Number.isFinite(lambda) ? lambda : 1); // unidentified: the profile is flat, whatever it is divided by
-  const {cost} = identification;
+  const reference = await referenceOf(held, identification, x, index);
   const error = space.naturalErrors(standardError, x)[index];
   const step = ((Number.isFinite(error) ? error : Math.abs(estimate) || 1) * reach) / points;
-  const {sd, partial} = identification.noise;
   const sides = [-1, 1].map(sign => ({
-    ...{name, sign, points, step, scale, cost},
+    ...{name, sign, points, step, ...reference, level: options.reach === undefined ? level : undefined},
     estimate: {...identification.estimate},
-    noise: {sd, partial},
   }));
   const [below, above] =
     sweep === undefined
@@ -115,8 +122,33 @@ export async function likelihoodProfile<T extends Parameters, E, D, R>(
     deviance: Float64Array.from(all, ([, deviance]) => deviance),
     level,
     interval,
-    warnings: warningsOf(name, interval, all),
+    warnings: warningsOf(name, interval, all, reference.noise.partial.length > 0),
   });
+}
+
+/** What sides are measured against: the cost at the estimate, and the noise there. */
+type Reference = Pick<ProfileSide, 'scale' | 'cost' | 'noise'>;
+
+async function referenceOf(
+  {problem, fit}: HeldProblem,
+  {cost, noise: {sd, partial}, uncertainty: {variance, inflation, covariance}}: Identification,
+  x: Float64Array,
+  index: number,
+): Promise<Reference> {
+  const noise = {sd, partial};
+  const objective = objectiveOf(fit, problem.noise, noise);
+  // Where it is not identified the profile is flat, whatever it is divided by.
+  const orElse = (scale: number): number => (Number.isFinite(scale) ? scale : variance);
+  const found =
+    objective.noise.order === 0
+      ? undefined
+      : await refit(problem, new HeldCoordinate(objective, index, x[index]), x, fit.space);
+  if (found === undefined)
+    return {cost, noise, scale: orElse(variance * inflation[index]) * evaluate(objective.steepness(x))};
+  const at = factorized(evaluate(objective.linearize(found.x)), x.length);
+  const {independent} = uncertainty({...at, factor: denseFactor(at.factor), cost: found.cost}, {variance: 1});
+  const diagonal = index * (x.length + 1);
+  return {cost: found.cost, noise: objective.state, scale: orElse(covariance[diagonal] / independent[diagonal])};
 }
 
 /** Coordinates of an estimate. */
@@ -163,6 +195,8 @@ export interface ProfileSide {
   readonly sign: number;
   readonly points: number;
   readonly step: number;
+  /** The deviance up to which it is followed past `points`. */
+  readonly level?: number;
   /** Twice the cost over this is the deviance. */
   readonly scale: number;
   readonly cost: number;
@@ -173,7 +207,7 @@ export interface ProfileSide {
 /** Values and deviances on one side, away from the estimate; each fit starts where its neighbour's ended. */
 export async function profileSide(
   {problem, fit}: Pick<HeldProblem, 'problem' | 'fit'>,
-  {name, sign, points, step, scale, cost, estimate: all, noise}: ProfileSide,
+  {name, sign, points, step, level = 0, scale, cost, estimate: all, noise}: ProfileSide,
 ): Promise<[number, number][]> {
   const {space} = fit;
   const index = space.labels.indexOf(name);
@@ -182,34 +216,42 @@ export async function profileSide(
   const list: [number, number][] = [];
   let x = startAt(fit, all);
   const estimate = space.natural(x)[index];
-  for (let k = 1; k <= points; k++) {
+  const isOpen = (deviance: number): boolean => deviance >= RISEN * level && deviance < level;
+  for (let k = 1; k <= points || (k <= FARTHER * points && isOpen(list[k - 2][1])); k++) {
     const value = kind === 'positive' ? estimate * Math.exp((sign * k * step) / estimate) : estimate + sign * k * step;
     if (!(value > low && value < high)) break;
     const held = new HeldCoordinate(objective, index, space.coordinateOf(value, index));
     const found = await refit(problem, held, x, space);
     if (found === undefined) break;
     list.push([value, (2 * (found.cost - cost)) / scale]);
-    x = held.whole(found.x);
+    x = found.x;
   }
   return list;
 }
 
-/** The best fit of the others; undefined where the model cannot be simulated. What stands against a bound may come away from it. */
+/** All coordinates, and the cost with what the likelihood adds to it. */
+interface Refitted {
+  readonly x: Float64Array;
+  readonly cost: number;
+}
+
+/** The best fit of the others and of the noise's correlations; undefined where the model cannot be simulated. What stands against a bound may come away from it. */
 async function refit(
   problem: HeldProblem['problem'],
   held: HeldCoordinate,
   x: Float64Array,
   space: ParameterSpace,
-): Promise<LeastSquaresResult | undefined> {
+): Promise<Refitted | undefined> {
   const {workers = 0, signal} = problem;
   const released = space.released(x);
   const starts = released.every((value, i) => value === x[i]) ? [x] : [x, released];
-  let best: LeastSquaresResult | undefined;
+  let best: Refitted | undefined;
   for (const start of starts) {
     try {
-      const steps = told(stepsOf(methodOf(problem), held, held.others(start)), space);
+      const steps = told(rounds(held, methodOf(problem), held.others(start)), space);
       const found = await watched(steps, {signal, start: 0}, workers > 0 ? {workers} : undefined);
-      if (best === undefined || found.cost < best.cost) best = found;
+      const cost = found.cost + held.objective.determinantCost;
+      if (best === undefined || cost < best.cost) best = {x: held.whole(found.x), cost};
     } catch (error) {
       if (!isFailedSimulation(error)) throw error;
     }
@@ -232,6 +274,7 @@ function warningsOf(
   name: string,
   [low, high]: readonly [number, number],
   all: readonly (readonly [number, number])[],
+  correlated: boolean,
 ): string[] {
   const open = [
     low === -Infinity ? `below, down to ${numberText(all[0][0])}` : '',
@@ -242,9 +285,9 @@ function warningsOf(
     ...(open.length === 0
       ? []
       : [
-          `The data do not bound ${name} ${open.join(', nor ')}: within this range the other parameters compensate for it.`,
+          `The data do not bound ${name} ${open.join(', nor ')}: within this range the other parameters${correlated ? ', or the correlation of the noise,' : ''} compensate for it.`,
         ]),
-    ...(lower[1] < -LOWER
+    ...(lower[1] < -(correlated ? LOWER_CORRECTED : LOWER)
       ? [
           `At ${name} = ${numberText(lower[0])} the cost is lower than at the estimate: the fit had found another minimum. Start from there.`,
         ]

@@ -1,12 +1,12 @@
 /** A fit in rounds: parameters and what is not known of the noise by turns, until neither moves; one round where the noise is known or does not matter. */
-import {advanced, type Steps} from './evaluation.js';
+import {advanced, type Evaluation, type Steps} from './evaluation.js';
 import {
   stepsOf,
+  type EvaluatedProblem,
   type LeastSquaresIteration,
   type LeastSquaresMethod,
   type LeastSquaresResult,
 } from './least-squares-problem.js';
-import type {Objective} from './objective.js';
 
 /** Of the noise's scale, relative, and its correlations: what a fit's own tolerances leave of an estimate. */
 const SETTLED = 1e-7;
@@ -17,6 +17,12 @@ const UNCONVERGED = 2;
 /** Turns converge by the share of the data that the parameters take, a few digits each; a noise that has not settled by then is told. */
 const ROUNDS = 50;
 
+/** A problem whose noise is estimated between rounds. */
+export interface NoisyProblem extends EvaluatedProblem {
+  /** The noise anew from the end of a round. @returns by how much it changed */
+  update(found: LeastSquaresResult): Evaluation<number>;
+}
+
 export interface Fitted extends LeastSquaresResult {
   /** What the rounds have to say. */
   readonly remarks: readonly string[];
@@ -24,7 +30,7 @@ export interface Fitted extends LeastSquaresResult {
 
 /** @returns the last round's result, with the history and the evaluations of all */
 export function* rounds(
-  objective: Objective,
+  objective: NoisyProblem,
   method: LeastSquaresMethod,
   start: Float64Array,
 ): Steps<LeastSquaresIteration, Fitted> {

@@ -3,7 +3,7 @@
  * scale that is found where it is not known. What is not known is estimated anew from the residuals of a fit, by turns with
  * the parameters (Seber & Wild, Nonlinear Regression, §6.2; of outliers Huber, Robust Statistics, §7.8).
  */
-import type {Predictors, Stretch} from './autoregression.js';
+import type {Predictors, Series, Stretch} from './autoregression.js';
 import {burg, likeliest, predictorsOf, unbiased, whiten, whitenBack} from './autoregression.js';
 import type {Noise} from './noise.js';
 import {isRobust, lossAt, medianScale, scaleOf} from './noise.js';
@@ -216,11 +216,8 @@ export class Weighing {
     const before = this.current;
     const observations = this.weighed.weights.reduce((count, weight) => count + (weight > 0 ? 1 : 0), 0);
     const share = effective / Math.max(observations, 1);
-    const partial = before.partial.map((_, group) => {
-      const series = this.weighed.stretches
-        .filter(one => one.group === group)
-        .map(({rows, lags}) => ({values: Float64Array.from(rows, row => residuals[row]), lags}));
-      const {order} = this.noise;
+    const {order} = this.noise;
+    const partial = this.seriesOf(residuals).map(series => {
       const found = series.some(({lags}) => lags !== undefined)
         ? likeliest(series, order)
         : burg(
@@ -236,12 +233,19 @@ export class Weighing {
     const degrees = Math.max(counted.length - effective, 1);
     const sd = this.noise.sd ?? scaleOf(this.noise, counted, degrees, before.sd || medianScale(counted));
     this.current = {sd: this.scaled(sd), partial};
-    return Math.max(
-      Math.abs(sd - before.sd) / sd || 0,
-      ...partial.flatMap((values, group) =>
-        Array.from(values, (value, i) => Math.abs(value - before.partial[group][i])),
-      ),
-    );
+    return Math.max(Math.abs(sd - before.sd) / sd || 0, moved(before.partial, partial));
+  }
+
+  /**
+   * The partial autocorrelations of the largest likelihood at the scale as it is, without the corrections of `update`.
+   * @returns by how much they changed
+   */
+  correlate(residuals: Float64Array): number {
+    const {sd, partial: before} = this.current;
+    const partial = this.seriesOf(residuals).map(series => likeliest(series, this.noise.order, sd));
+    this.predictors = partial.map(predictorsOf);
+    this.current = {sd, partial};
+    return moved(before, partial);
   }
 
   /** Before the first fit: what the residuals at the guess tell, outliers or a wrong guess as they may be. */
@@ -252,6 +256,15 @@ export class Weighing {
       ...this.current,
       sd: this.scaled(medianScale(counted) || scaleOf({...this.noise, name: 'white'}, counted, counted.length, 1)),
     };
+  }
+
+  /** By group of outputs. */
+  private seriesOf(residuals: Float64Array): Series[][] {
+    return this.current.partial.map((_, group) =>
+      this.weighed.stretches
+        .filter(one => one.group === group)
+        .map(({rows, lags}) => ({values: Float64Array.from(rows, row => residuals[row]), lags})),
+    );
   }
 
   private counted(residuals: Float64Array): Float64Array {
@@ -265,3 +278,9 @@ export class Weighing {
     return Math.max(sd, least, Number.MIN_VALUE);
   }
 }
+
+const moved = (before: readonly Float64Array[], after: readonly Float64Array[]): number =>
+  Math.max(
+    0,
+    ...after.flatMap((values, group) => Array.from(values, (value, i) => Math.abs(value - before[group][i]))),
+  );
