@@ -107,7 +107,7 @@ export async function likelihoodProfile<T extends Parameters, E, D, R>(
   const error = space.naturalErrors(standardError, x)[index];
   const step = ((Number.isFinite(error) ? error : Math.abs(estimate) || 1) * reach) / points;
   const sides = [-1, 1].map(sign => ({
-    ...{name, sign, points, step, ...reference, level: options.reach === undefined ? level : undefined},
+    ...{name, sign, points, step, ...reference, level: options.reach === undefined ? level : 0},
     estimate: {...identification.estimate},
   }));
   const [below, above] =
@@ -195,8 +195,8 @@ export interface ProfileSide {
   readonly sign: number;
   readonly points: number;
   readonly step: number;
-  /** The deviance up to which it is followed past `points`. */
-  readonly level?: number;
+  /** The deviance up to which it is followed past `points`; 0 where it is not. */
+  readonly level: number;
   /** Twice the cost over this is the deviance. */
   readonly scale: number;
   readonly cost: number;
@@ -207,7 +207,7 @@ export interface ProfileSide {
 /** Values and deviances on one side, away from the estimate; each fit starts where its neighbour's ended. */
 export async function profileSide(
   {problem, fit}: Pick<HeldProblem, 'problem' | 'fit'>,
-  {name, sign, points, step, level = 0, scale, cost, estimate: all, noise}: ProfileSide,
+  {name, sign, points, step, level, scale, cost, estimate: all, noise}: ProfileSide,
 ): Promise<[number, number][]> {
   const {space} = fit;
   const index = space.labels.indexOf(name);
