@@ -185,7 +185,7 @@ describe('stop and play', () => {
           a,
           v: 1.35,
           t1: 8,
-          dt: 5e-3,
+          dt: 1e-2,
         },
       );
     const [stopped, played] = [read(stop), read(play)];

@@ -67,7 +67,7 @@ describe('moreau: what is pushed, and what rolls', () => {
       };
     };
 
-    it('stops where its steps say, with their derivatives', () => {
+    slow('stops where its steps say, with their derivatives', () => {
       for (const dt of [0.01, 0.004]) {
         const found = run(dt);
         expect(found.place).to.be.closeTo(summed(dt, at), 1e-9);

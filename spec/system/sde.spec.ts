@@ -277,7 +277,7 @@ describe('simulate: sde', () => {
       expect(second.values('y')[1]).to.be.closeTo(whole.values('y')[1], 1e-14);
     });
 
-    it('is the same to the bit on both engines and in threads, and of each member its own seed', async () => {
+    slow('is the same to the bit on both engines and in threads, and of each member its own seed', async () => {
       const system = sde<{seed: tf.Tensor}>({
         drift: ({y}) => tf.neg(y),
         diffusion: ({y}) => tf.sin(y),

@@ -41,7 +41,7 @@ describe('gradients of tfjs, repaired', () => {
   });
 
   describe('random shapes and axes', () => {
-    it('cumsum and cumprod: any axis, exclusive or not, either way', () => {
+    slow('cumsum and cumprod: any axis, exclusive or not, either way', () => {
       property<[number[], number, boolean, boolean, number]>(
         [shapes({min: 1, max: 3}), fc.nat(), fc.boolean(), fc.boolean(), seeds],
         (shape, pick, exclusive, reverse, seed) => {

@@ -15,6 +15,7 @@ import {
   posterior,
   white,
 } from '../../../training/index.js';
+import {slow} from '../../tiers.js';
 
 /** y = m: the start of a state that stays. */
 const constant = ode(({y}) => tf.zerosLike(y));
@@ -92,22 +93,25 @@ describe('noise by a density', () => {
     expect(fit.standardError['initial.y']).to.be.closeTo(1 / Math.sqrt(10 * mean(scores)), 1e-5);
   });
 
-  it('of a normal distribution with one known scale is white noise, and goes on to profile and posterior', async () => {
-    const s = 0.7;
-    const problem = {...base, noise: normal, parameters: {'initial.y': free(2), s: fixed(s)}} as never;
-    const fit = await identify(problem);
-    const least = await solved({...base, noise: white({sd: s}), residuals: 'independent'});
-    expect(fit.estimate['initial.y' as never]).to.be.closeTo(least.estimate['initial.y'], 1e-6);
-    const profile = await likelihoodProfile(problem, fit as never, 'initial.y', {points: 2, reach: 2});
-    // Deviance ((m − ȳ) / (s/√n))².
-    const error = s / Math.sqrt(values.length);
-    profile.values.forEach((m, i) =>
-      expect(profile.deviance[i]).to.be.closeTo(((m - mean(values)) / error) ** 2, 1e-4),
-    );
-    const drawn = await posterior(problem, fit as never, {chains: 2, draws: 300, warmUp: 100});
-    expect(drawn.sd['initial.y']).to.be.within(0.85 * error, 1.15 * error);
-    fit.trajectory.dispose();
-  });
+  slow(
+    'of a normal distribution with one known scale is white noise, and goes on to profile and posterior',
+    async () => {
+      const s = 0.7;
+      const problem = {...base, noise: normal, parameters: {'initial.y': free(2), s: fixed(s)}} as never;
+      const fit = await identify(problem);
+      const least = await solved({...base, noise: white({sd: s}), residuals: 'independent'});
+      expect(fit.estimate['initial.y' as never]).to.be.closeTo(least.estimate['initial.y'], 1e-6);
+      const profile = await likelihoodProfile(problem, fit as never, 'initial.y', {points: 2, reach: 2});
+      // Deviance ((m − ȳ) / (s/√n))².
+      const error = s / Math.sqrt(values.length);
+      profile.values.forEach((m, i) =>
+        expect(profile.deviance[i]).to.be.closeTo(((m - mean(values)) / error) ** 2, 1e-4),
+      );
+      const drawn = await posterior(problem, fit as never, {chains: 2, draws: 300, warmUp: 100});
+      expect(drawn.sd['initial.y']).to.be.within(0.85 * error, 1.15 * error);
+      fit.trajectory.dispose();
+    },
+  );
 
   it('refuses what it does not go with, with the remedy', async () => {
     const problem = {...base, noise: poisson, parameters: {'initial.y': positive(1)}};

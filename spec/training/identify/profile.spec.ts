@@ -7,6 +7,7 @@ import {identify} from '../../../training/identify/identify.js';
 import {autoregressive} from '../../../training/identify/noise.js';
 import {fixed, free} from '../../../training/identify/parameters.js';
 import {likelihoodProfile} from '../../../training/identify/profile.js';
+import {slow} from '../../tiers.js';
 
 const dt = 0.25;
 const slope = ode<{k: tf.Tensor}>(({params}) => params.k);
@@ -55,7 +56,7 @@ describe('likelihoodProfile under autoregressive noise', () => {
     {title: 'of a record with gaps', level: fixed(0), isGap: (i: number) => i % 6 === 2 || (i > 14 && i < 18)},
   ];
   for (const {title, level, sd, isGap} of cases)
-    it(`has φ estimated anew at each value: ${title}`, async () => {
+    slow(`has φ estimated anew at each value: ${title}`, async () => {
       const [samples, others] = [28, level.kind === 'fixed' ? 0 : 1];
       const {t, y} = recordOf(samples, 17);
       const there = [...t.keys()].filter(i => isGap?.(i) !== true);

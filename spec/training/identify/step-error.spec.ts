@@ -46,14 +46,17 @@ describe('the error of the steps', () => {
     expect(told(await identify({...shared, noise: autoregressive()})) / moved).to.be.within(0.5, 2);
   });
 
-  it('is not told where it is smaller, a tolerance chooses the steps, or the record is that of such steps', async () => {
-    expect((await identify({...shared, scheme: gaussLegendre({stages: 2})})).warnings).to.deep.equal([]);
-    expect((await identify({...shared, control: adaptive({rtol: 1e-3})})).warnings).to.deep.equal([]);
-    const same = t.map(time => Math.cos((2 / h) * Math.atan((Math.sqrt(k) * h) / 2) * time));
-    const exact = await identify({...shared, data: {t, q: same}});
-    expect(exact.estimate.k).to.be.closeTo(k, 1e-9);
-    expect(exact.warnings).to.deep.equal([]);
-  });
+  slow(
+    'is not told where it is smaller, a tolerance chooses the steps, or the record is that of such steps',
+    async () => {
+      expect((await identify({...shared, scheme: gaussLegendre({stages: 2})})).warnings).to.deep.equal([]);
+      expect((await identify({...shared, control: adaptive({rtol: 1e-3})})).warnings).to.deep.equal([]);
+      const same = t.map(time => Math.cos((2 / h) * Math.atan((Math.sqrt(k) * h) / 2) * time));
+      const exact = await identify({...shared, data: {t, q: same}});
+      expect(exact.estimate.k).to.be.closeTo(k, 1e-9);
+      expect(exact.warnings).to.deep.equal([]);
+    },
+  );
 
   it('is told of data without noise, to whatever digit they agree with the steps', async () => {
     // The motion of k itself, with eight digits; as the record of an instrument that the warning took for a simulation it was silent.
