@@ -17,6 +17,9 @@ const fewestTerms = 16;
 /** Numbers in the terms of one axis: 32 KiB, a processor's fastest cache. Terms that are longer than a part of it are loops already. */
 const mostNumbers = 4096;
 
+/** Operations one after another in a term: it is gone through by calls within calls, whose stack ends at some thousands. */
+const deepest = 500;
+
 interface Term {
   readonly node: Node;
   readonly isNegative: boolean;
@@ -147,9 +150,10 @@ function together(nodes: readonly Node[]): Node | undefined {
   const known = new Map<Node, {readonly each: readonly Node[]; readonly all: Node | undefined}>();
   let [operations, copies, areAlike] = [0, 0, true];
   /** With the leading axis; undefined where all are one node. */
-  const all = (each: readonly Node[]): Node | undefined => {
+  const all = (each: readonly Node[], depth: number): Node | undefined => {
     const [first] = each;
-    areAlike &&= each.every(node => node.dtype === first.dtype && sameShape(node.shape, first.shape));
+    areAlike &&=
+      depth <= deepest && each.every(node => node.dtype === first.dtype && sameShape(node.shape, first.shape));
     if (!areAlike || each.every(node => node === first)) return undefined;
     if (each.every(node => isOp(node, 'constant')))
       return constant(
@@ -177,7 +181,14 @@ function together(nodes: readonly Node[]): Node | undefined {
       areAlike = before.each.every((node, i) => node === each[i]);
       return before.all;
     }
-    const operands = first.operands.map((_, k) => all(each.map(node => node.operands[k])));
+    const operands = first.operands.map((_, k) =>
+      all(
+        each.map(node => node.operands[k]),
+        depth + 1,
+      ),
+    );
+    // The same operation on the same operands, as simplification leaves none: all are the first.
+    if (!areAlike || operands.every(operand => operand === undefined)) return undefined;
     if (doesWork(first)) operations++;
     const found = rule(
       first,
@@ -188,6 +199,6 @@ function together(nodes: readonly Node[]): Node | undefined {
     known.set(first, {each, all: found});
     return found;
   };
-  const values = all(nodes);
+  const values = all(nodes, 0);
   return areAlike && values !== undefined && operations > copies + 1 ? sum(values, [0]) : undefined;
 }

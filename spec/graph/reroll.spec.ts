@@ -128,12 +128,26 @@ describe('graph: sums of terms of one form', () => {
     evaluate(short, [x, y], values)[0].forEach((value, j) => expect(value).to.be.closeTo(expected[j], 1e-13 * 20));
   });
 
-  it('stay as they are where they are few, are only read, or are long vectors', () => {
+  it('of which each is made of the same nodes anew are one, as often as they are', () => {
+    const term = (): Node => unary('tanh', mul(x, y));
+    const total = Array.from({length: 20}, term).reduce((all, each) => add(all, each));
+    const values = [Float64Array.of(0.3, -1, 2, 0.7, -0.2, 1.1), Float64Array.of(1, 2, -0.5, 0.1, 0.9, -3)];
+    evaluate(rerolled([total]), [x, y], values)[0].forEach((value, j) =>
+      expect(value).to.be.closeTo(20 * Math.tanh(values[0][j] * values[1][j]), 1e-13),
+    );
+  });
+
+  it('stay as they are where they are few, are only read, or are long vectors or programs', () => {
     const few = Array.from({length: 15}, (_, i) => unary('sin', mul(x, everywhere(scalar(i + 2)))));
     const read = Array.from({length: 40}, (_, i) => everywhere(scalars[i]));
     const long = input('long', [5000]);
     const vector = Array.from({length: 40}, (_, i) => unary('sin', mul(long, broadcastTo(scalar(i + 2), [5000]))));
-    for (const terms of [few, read, vector]) {
+    const deep = Array.from({length: 16}, (_, i) => {
+      let value: Node = mul(x, everywhere(scalar(i + 2)));
+      for (let k = 0; k < 6000; k++) value = unary('tanh', value);
+      return value;
+    });
+    for (const terms of [few, read, vector, deep]) {
       const total = terms.reduce((sum, term) => add(sum, term));
       expect(rerolled([total])[0]).to.equal(total);
     }
