@@ -20,7 +20,7 @@ function numberOf(name: string): number {
 const isContents = (value: unknown): value is Contents => value instanceof Float64Array || value instanceof Int32Array;
 
 /** A multiplication spreads what is added over all bits (Knuth's multiplicative hashing, 2³²/golden ratio). */
-const mixed = (hash: number, more: number): number => Math.imul(hash ^ more, 0x9e3779b1) ^ (hash >>> 15);
+export const mixed = (hash: number, more: number): number => Math.imul(hash ^ more, 0x9e3779b1) ^ (hash >>> 15);
 
 function attributeHash(hash: number, value: unknown): number {
   if (typeof value === 'string') return mixed(hash, numberOf(value));

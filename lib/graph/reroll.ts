@@ -4,8 +4,8 @@
  * term (loop rerolling, as compilers do it). Constants, parameters and the parts of values that are read may differ from
  * term to term. Linear in the nodes.
  */
-import {add, concat, constant, gather, neg, operandTable, otherOperands, rebuild, reshape, sub, sum} from './build.js';
-import {ownHash, sameOperation} from './interned.js';
+import {add, concat, constant, gather, neg, operandTable, otherOperands, rebuild, reshape, sum} from './build.js';
+import {mixed, ownHash, sameOperation} from './interned.js';
 import type {Node} from './node.js';
 import {isOp, sameShape, topological} from './node.js';
 import {primitiveOf} from './primitives/index.js';
@@ -98,10 +98,8 @@ function formsOf(order: readonly Node[]): ReadonlyMap<Node, number> {
   for (const node of order) {
     const isRead = node.op === 'input' || node.op === 'constant' || node.op === 'slice' || node.op === 'gather';
     let form = isRead ? 1 : ownHash(node);
-    for (const n of node.shape) form = Math.imul(form ^ n, 0x9e3779b1) ^ (form >>> 15);
-    if (!isRead)
-      for (const operand of node.operands)
-        form = Math.imul(form ^ (forms.get(operand) ?? 0), 0x9e3779b1) ^ (form >>> 15);
+    for (const n of node.shape) form = mixed(form, n);
+    if (!isRead) for (const operand of node.operands) form = mixed(form, forms.get(operand) ?? 0);
     forms.set(node, form);
   }
   return forms;
@@ -112,16 +110,14 @@ function groupsOf(terms: readonly Term[], forms: ReadonlyMap<Node, number>): rea
   const all: Term[][] = [];
   /** The last of each form. */
   const groups = new Map<number, Term[]>();
-  const start = (form: number, term: Term): Term[] => {
-    const group = [term];
-    groups.set(form, group);
-    return group;
-  };
   for (const term of terms) {
     const form = (forms.get(term.node) ?? 0) ^ (term.isNegative ? 1 : 0);
-    const known = groups.get(form);
-    if (known === undefined || known.length * term.node.size >= mostNumbers) all.push(start(form, term));
-    else known.push(term);
+    let group = groups.get(form);
+    if (group === undefined || group.length * term.node.size >= mostNumbers) {
+      all.push((group = []));
+      groups.set(form, group);
+    }
+    group.push(term);
   }
   return all;
 }
@@ -136,11 +132,7 @@ function sumOf(groups: readonly (readonly Term[])[], result: (node: Node) => Nod
     return [{node, isNegative: group[0].isNegative}];
   });
   if (!isShorter) return undefined;
-  return terms
-    .map(({node, isNegative}) => (isNegative ? neg(node) : node))
-    .reduce((total, node) =>
-      isOp(node, 'unary') && node.attributes.fn === 'neg' ? sub(total, node.operands[0]) : add(total, node),
-    );
+  return terms.map(({node, isNegative}) => (isNegative ? neg(node) : node)).reduce((total, node) => add(total, node));
 }
 
 /** The sum of nodes of one form; undefined where their form has nothing to compute, or they are not alike after all. */
