@@ -10,8 +10,8 @@ const noNode = {
 };
 
 export default tseslint.config(
-  // The page and the site have packages and compilers' settings of their own: npm run check in demo/.
-  {ignores: ['dist/', 'reports/', '**/.*', 'demo/', 'site/']},
+  // The page and the site have packages and compilers' settings of their own: npm run check in docs/playground/.
+  {ignores: ['dist/', 'reports/', '**/.*', 'docs/']},
   ...tseslint.configs.recommendedTypeChecked,
   {
     languageOptions: {parserOptions: {project: './tsconfig.json', tsconfigRootDir: import.meta.dirname}},
@@ -148,17 +148,5 @@ export default tseslint.config(
         },
       ],
     },
-  },
-  {
-    // Scripts speak to a terminal and run on Node.
-    files: [
-      'cli/**',
-      'training/*.ts',
-      'training/benchmarks/*.ts',
-      'training/report/progress.ts',
-      'training/report/script.ts',
-      'bench/**',
-    ],
-    rules: {'no-console': 'off', 'no-restricted-imports': 'off'},
   },
 );

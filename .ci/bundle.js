@@ -78,7 +78,7 @@ export async function bundle(folder, more = []) {
 }
 
 /**
- * Every source as a module of its own; training's scripts are no part of the package.
+ * Every source as a module of its own.
  * @param {string} folder
  */
 async function modules(folder) {
@@ -89,12 +89,9 @@ async function modules(folder) {
         .map(file => path.join(room, file)),
     ),
   );
-  const isScript = file =>
-    ['training', 'training/benchmarks'].includes(path.dirname(file))
-    && file !== entries.find(entry => entry.startsWith('training/'));
   await build({
     absWorkingDir: root,
-    entryPoints: sources.flat().filter(file => !isScript(file)),
+    entryPoints: sources.flat(),
     outbase: '.',
     outdir: folder,
     format: 'esm',

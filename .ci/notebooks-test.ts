@@ -1,8 +1,8 @@
 /** Notebooks that ran on Deno's kernel against those that are stored: node --import tsx .ci/notebooks-test.ts folder */
 import {readdirSync, readFileSync} from 'node:fs';
 import path from 'node:path';
-import {readNotebook, type Notebook} from '../spec/notebooks/runner.js';
-import {sameText} from '../spec/notebooks/same-text.js';
+import {readNotebook, type Notebook} from '../spec/examples/notebooks/runner.js';
+import {sameText} from '../spec/examples/notebooks/same-text.js';
 
 const [, , folder] = process.argv;
 /** A kernel gives text as a string, a file as lines; it colours numbers, and begins with tfjs's banner. */
@@ -23,7 +23,7 @@ const words = ({cells}: Notebook): string[] =>
 const files = readdirSync(folder).filter(name => name.endsWith('.ipynb'));
 for (const file of files) {
   const done = words(JSON.parse(readFileSync(path.join(folder, file), 'utf8')) as Notebook);
-  const stored = words(readNotebook(`notebooks/${file}`));
+  const stored = words(readNotebook(`examples/notebooks/${file}`));
   try {
     stored.forEach((text, i) => sameText(done[i], text));
     console.log(`${file}: ${stored.length} cells print what is stored`);

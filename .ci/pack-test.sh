@@ -72,7 +72,7 @@ from_notebook() { # the kernel, in a folder of its own; its notebook is run wher
     grep -q '<svg' swing-done.ipynb
     grep -q '<iframe' swing-done.ipynb
     # The project's own, with the packed package: what they print is what is stored in them.
-    for notebook in "$project"/notebooks/*.ipynb; do
+    for notebook in "$project"/examples/notebooks/*.ipynb; do
       python3 "$project/.ci/run-notebook.py" "$notebook" "done/$(basename "$notebook")"
     done
     (cd "$project" && node --import tsx .ci/notebooks-test.ts "$OLDPWD/done")

@@ -9,7 +9,7 @@ import * as tf from '@tensorflow/tfjs';
 import {frictionalContact, mechanics, moreau, simulate, type Trajectory} from '../lib/index.js';
 import {gravity, withFigure} from '../models/index.js';
 import {animate, type Animation} from '../plot/index.js';
-import {printTable, script, type ScriptArguments} from '../training/report/script.js';
+import {printTable, script, type ScriptArguments} from './script.js';
 import {writeAnimation} from './write.js';
 
 /**

@@ -11,7 +11,7 @@ import * as tf from '@tensorflow/tfjs';
 import {event, adaptive, dopri5, mechanics, simulate, type Params, type Trajectory} from '../lib/index.js';
 import {withFigure} from '../models/index.js';
 import {animate, type Animation} from '../plot/index.js';
-import {printTable, script, type ScriptArguments} from '../training/report/script.js';
+import {printTable, script, type ScriptArguments} from './script.js';
 import {writeAnimation} from './write.js';
 
 /** A step's beginning: the angle of the stance leg from the slope's normal, backwards, and its rate. */

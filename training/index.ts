@@ -127,8 +127,8 @@ export {
   type NeuralStateSpace,
   type NeuralStateSpaceEpoch,
   type NeuralStateSpaceProblem,
-} from './black-box/neural-state-space.js';
-export type {InputOutputRecord} from './black-box/sections.js';
+} from './train/neural-state-space.js';
+export type {InputOutputRecord} from './train/sections.js';
 export {
   identifyByInnovations,
   type FromEstimates,

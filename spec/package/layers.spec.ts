@@ -47,16 +47,13 @@ describe('the layers', () => {
     expect(up.map(arrow)).to.deep.equal([]);
   });
 
-  // The scripts, training/silverbox.ts and its like, are programs over all of it.
-  const isScript = (file: string): boolean => /^training\/[\w-]+\.ts$/.test(file) && file !== 'training/index.ts';
-
   it("models and training import lib's public API and a few named files, and not each other", () => {
     const past = imports.filter(
       ({from, to, local}) =>
         local
         && !from.startsWith('lib/')
         && to.split('/')[0] !== from.split('/')[0]
-        && !((isScript(from) || from.startsWith('plot/')) && to === 'models/index.ts')
+        && !(from.startsWith('plot/') && to === 'models/index.ts')
         && !(/^(plot|sweep|cli)\//.test(from) && to === 'training/index.ts')
         && !(from.startsWith('cli/') && ['plot/index.ts', 'sweep/index.ts', 'sweep/load-module.ts'].includes(to))
         && ![

@@ -4,6 +4,7 @@ import path from 'node:path';
 import {expect} from 'chai';
 import ts from 'typescript';
 import {
+  documents,
   entries,
   filesBelow,
   importsOf,
@@ -187,10 +188,10 @@ describe('the package', () => {
   });
 
   it('no source names a path of a machine', () => {
-    const texts = ['lib', 'models', 'training', 'plot', 'sweep', 'cli', 'docs', 'bench'].flatMap(folder =>
+    const texts = ['lib', 'models', 'training', 'plot', 'sweep', 'cli', 'examples', 'bench'].flatMap(folder =>
       ['.ts', '.md', '.sh'].flatMap(ending => filesBelow(folder, ending)),
     );
-    const named = [...texts, 'README.md'].filter(file =>
+    const named = [...texts, ...documents].filter(file =>
       /(^|[\s"'`(])\/(home|root|work|tmp|usr|Users)\/\w/.test(readText(file)),
     );
     expect(named).to.deep.equal([]);

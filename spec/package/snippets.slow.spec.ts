@@ -14,7 +14,7 @@ import * as plot from '../../plot/index.js';
 import * as sweep from '../../sweep/index.js';
 import * as training from '../../training/index.js';
 import {agrees, blocks, programs, run, typeErrors} from './snippets.js';
-import {entries, filesBelow, nodeEntries, readText, root} from './sources.js';
+import {documents, entries, nodeEntries, readText, root} from './sources.js';
 
 const modules = {
   '@tensorflow/tfjs': tf,
@@ -26,8 +26,7 @@ const modules = {
   'stiffgrad/sweep': sweep,
   'node:fs/promises': fs,
 };
-const pages = ['README.md', ...filesBelow('docs', '.md')];
-const all = pages.flatMap(page => programs(page, readText(page)));
+const all = documents.flatMap(page => programs(page, readText(page)));
 
 describe('the pages', function () {
   this.timeout(120_000);

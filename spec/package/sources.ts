@@ -8,6 +8,14 @@ export const root = fileURLToPath(new URL('../..', import.meta.url));
 
 export const readText = (file: string): string => readFileSync(path.join(root, file), 'utf8');
 
+/** README and the pages of docs/, without the packages of the site and the playground. */
+export const documents: readonly string[] = [
+  'README.md',
+  ...readdirSync(path.join(root, 'docs'))
+    .filter(file => file.endsWith('.md'))
+    .map(file => `docs/${file}`),
+];
+
 /** All files below a folder of the project, by their paths from its root. */
 export function filesBelow(folder: string, ending: string): string[] {
   return readdirSync(path.join(root, folder), {recursive: true, encoding: 'utf8'})

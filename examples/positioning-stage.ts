@@ -1,0 +1,333 @@
+/**
+ * Identifies an electro-mechanical positioning stage with friction (the EMPS benchmark: Janot, Gautier
+ * & Brunot 2019, nonlinearbenchmark.org), in closed loop, from position and motor voltage.
+ *
+ *     npm start                            a record made here, with known truth and noise
+ *     npm start -- path/to/record.csv      a measured one, columns t_s, qg_ref_m, qm_meas_m, vir_V
+ */
+import {pathToFileURL} from 'node:url';
+import * as tf from '@tensorflow/tfjs';
+import type {Observe} from '../lib/index.js';
+import {DataError, implicitMidpoint, mechanics, OptionError, signal, simulate} from '../lib/index.js';
+import {errorText, free, identify, measuredText, numberText, positive, readTable, type Identification, type IdentificationProblem, type ReportDetails} from '../training/index.js';
+import {fixedText} from '../training/report/number-text.js';
+import {progress} from './progress.js';
+import {scriptOptions} from './script.js';
+import {commonStep} from '../training/identify/sampling.js';
+import {noisy, positioningNoise, positioningReference} from './positioning-reference.js';
+import {quantityText} from '../training/report/units.js';
+
+/** The controller and motor of the benchmark: volts from the tracking error, newtons from volts. */
+export const loop = {positionGain: 160.18, velocityGain: 243.45, limit: 10, force: 35.1506519};
+
+/** The controller's velocity is the encoder's increment over its last sample: one sample late, as the record's voltages show. */
+const velocityLag = 1e-3;
+
+/** tanh(v/scale) for the sign of v: far below the slowest stroke, 0.04 m/s, and resolved by steps of a millisecond. */
+export const frictionScale = 1e-3;
+
+/** Standard deviations by which the two outputs are weighed: what the model leaves of either on the benchmark's record. */
+const measuredNoise = {position: 2e-6, voltage: 0.09};
+
+type Values = {readonly [name: string]: number};
+
+/** What is looked for, and what the benchmark's authors found through inverse dynamics. */
+const quantities: {
+  readonly [name: string]: {readonly unit: string; readonly description: string; readonly published: number};
+} = {
+  M: {unit: 'kg', description: 'moving mass', published: 95.1089},
+  Fv: {unit: 'N·s/m', description: 'viscous friction', published: 203.5034},
+  Fc: {unit: 'N', description: 'Coulomb friction', published: 20.3935},
+  offset: {unit: 'N', description: 'offset of the motor force', published: -3.1648},
+};
+
+export const published: Values = Object.fromEntries(
+  Object.entries(quantities).map(([name, quantity]) => [name, quantity.published]),
+);
+
+/** Of a made record, where none is asked for: the year the benchmark was published in, chosen before any result of it was seen. */
+export const defaultSeed = 2019;
+
+interface Start {
+  readonly q: readonly number[];
+  readonly v: readonly number[];
+  readonly t: number;
+}
+
+export interface StageRecord {
+  readonly title: string;
+  readonly t: Float64Array;
+  readonly reference: Float64Array;
+  readonly position: Float64Array;
+  readonly voltage: Float64Array;
+  readonly start: Start;
+  /** Standard deviations of the two outputs. */
+  readonly noise: {readonly position: number; readonly voltage: number};
+  /** 'independent' for noise alone, 'correlated' where there is also what the model misses. */
+  readonly residuals: 'correlated' | 'independent';
+  /** What the estimates are compared with. */
+  readonly known: Values;
+  readonly knownAs: 'published' | 'truth';
+}
+
+type At = Parameters<Observe>[0];
+
+/** Motor voltage of the closed loop. The state is the stage's position and, beside it, the controller's filtered one. */
+function voltage({q, v, params}: Pick<At, 'q' | 'v' | 'params'>): tf.Tensor {
+  const error = tf.sub(params.reference as tf.Tensor, tf.gather(q, 0));
+  const demand = tf.sub(tf.mul(error, loop.positionGain), tf.gather(v, 1));
+  return tf.clipByValue(tf.mul(demand, loop.velocityGain), -loop.limit, loop.limit);
+}
+
+/** M a = motor − Fv v − Fc sign(v) − offset; the filter follows with a lag of one sample. */
+export const stage = mechanics({
+  mass: ({params}) => tf.stack([params.M as tf.Tensor, tf.onesLike(params.M as tf.Tensor)]),
+  forces: at => {
+    const {Fv, Fc, offset} = at.params as {[name: string]: tf.Tensor};
+    const [speed, filtered] = [tf.gather(at.v, 0), tf.gather(at.v, 1)];
+    const friction = tf.add(tf.mul(Fv, speed), tf.mul(Fc, tf.tanh(tf.div(speed, frictionScale))));
+    const motor = tf.mul(voltage(at), loop.force);
+    return tf.stack([tf.sub(tf.sub(motor, friction), offset), tf.div(tf.sub(speed, filtered), velocityLag)]);
+  },
+});
+
+export const observe: Observe = at => tf.stack([tf.gather(at.q, 0), voltage(at)]);
+
+const scheme = implicitMidpoint();
+
+/** Steps a sample: with one, half of it would move the estimate of M by 2.7 standard errors. */
+const STEPS = 4;
+
+/** The interval of the samples, also where some are missing. */
+function sampleInterval(t: Float64Array): number {
+  const mean = (t[t.length - 1] - t[0]) / (t.length - 1);
+  return commonStep(t, t[0], mean) ?? mean;
+}
+
+/** A measured stage starts where it was measured, at the velocity that the first voltage implies. */
+function measuredStart(t: Float64Array, reference: Float64Array, position: Float64Array, volts: Float64Array): Start {
+  const velocity = loop.positionGain * (reference[0] - position[0]) - volts[0] / loop.velocityGain;
+  return {q: [position[0], 0], v: [velocity, velocity], t: t[0]};
+}
+
+/** The loop closed over a reference: position and voltage of every sample. */
+function follow(
+  t: Float64Array,
+  reference: Float64Array,
+  start: Start,
+  params: Values,
+): {position: Float64Array; voltage: Float64Array} {
+  const path = simulate(stage, start, {
+    scheme,
+    dt: sampleInterval(t) / STEPS,
+    t1: t[t.length - 1],
+    saveAt: Array.from(t),
+    params,
+    inputs: {reference: signal(t, reference)},
+    observe,
+  });
+  const observed = path.values('observed');
+  path.dispose();
+  return {position: observed.filter((_, i) => i % 2 === 0), voltage: observed.filter((_, i) => i % 2 === 1)};
+}
+
+/** Random strokes of a stage with known parameters, measured with noise; ten seconds of them. */
+export function syntheticRecord({
+  seed = defaultSeed,
+  seconds = 10,
+  truth = published,
+}: {readonly seed?: number; readonly seconds?: number; readonly truth?: Values} = {}): StageRecord {
+  if (!Number.isSafeInteger(seed) || seed < 0)
+    throw new OptionError('bad-seed', `The seed must be a whole number, not ${seed}.`, {seed});
+  const {t, position: reference} = positioningReference({seconds, seed: 3 * seed});
+  const start = {q: [0, 0], v: [0, 0], t: t[0]};
+  const clean = follow(t, reference, start, truth);
+  return {
+    title: `A positioning stage, simulated here with noise (seed ${seed})`,
+    t,
+    reference,
+    start,
+    position: noisy(clean.position, positioningNoise.position, 3 * seed + 1),
+    voltage: noisy(clean.voltage, positioningNoise.voltage, 3 * seed + 2),
+    noise: positioningNoise,
+    residuals: 'independent',
+    known: truth,
+    knownAs: 'truth',
+  };
+}
+
+/** @throws DataError naming file, line and column where the record is not what it should be */
+export async function measuredRecord(path: string): Promise<StageRecord> {
+  const table = await readTable(path);
+  const [t, reference, position, volts] = ['t_s', 'qg_ref_m', 'qm_meas_m', 'vir_V'].map(name => table.column(name));
+  const back = t.findIndex((time, i) => i > 0 && !(time > t[i - 1]));
+  if (back >= 0)
+    throw new DataError(
+      'time-order',
+      `${path}, column 't_s': time does not increase in row ${back + 1} of the data, from ${t[back - 1]} to ${t[back]}. Sort the rows, and remove repeated ones.`,
+      {file: path, column: 't_s', row: back + 1},
+    );
+  return {
+    title: `A positioning stage, measured (${path.split(/[\\/]/).pop()})`,
+    t,
+    reference,
+    position,
+    voltage: volts,
+    start: measuredStart(t, reference, position, volts),
+    noise: measuredNoise,
+    residuals: 'correlated',
+    known: published,
+    knownAs: 'published',
+  };
+}
+
+/** The fit of a record, from a guess that is wrong by a fifth and more. */
+export function identifyStage(
+  {title, t, reference, position, voltage: volts, start, noise, residuals}: StageRecord,
+  onProgress?: IdentificationProblem['onProgress'],
+): Promise<Identification> {
+  return identify({
+    system: stage,
+    observe,
+    initial: start,
+    scheme,
+    dt: sampleInterval(t) / STEPS,
+    inputs: {reference: signal(t, reference)},
+    data: {
+      name: title,
+      t,
+      y: Array.from(position, (value, i) => [value, volts[i]]),
+      weights: [1 / noise.position, 1 / noise.voltage],
+    },
+    parameters: {M: positive(80), Fv: positive(150), Fc: positive(15), offset: free(0)},
+    residuals,
+    onProgress,
+  });
+}
+
+/** Root mean square of the closed loop's deviation from a record with given parameters: m and V. */
+export function closedLoopError(
+  {t, reference, start, position, voltage: volts}: StageRecord,
+  params: Values,
+): {position: number; voltage: number} {
+  const path = follow(t, reference, start, params);
+  const rms = (measured: Float64Array, simulated: Float64Array): number =>
+    Math.sqrt(measured.reduce((sum, value, i) => sum + (value - simulated[i]) ** 2, 0) / measured.length);
+  return {position: rms(position, path.position), voltage: rms(volts, path.voltage)};
+}
+
+/** What the report says of a stage beside what every fit says. */
+export function reportDetails(record: StageRecord, {rmse}: Identification): ReportDetails {
+  const {position, voltage: volts} = closedLoopError(record, record.known);
+  return {
+    title: record.title,
+    description:
+      'M a = motor force − Fv v − Fc sign(v) − offset, in closed loop with its controller: least squares on position and motor voltage, with sensitivities through every implicit step.',
+    parameters: Object.fromEntries(
+      Object.entries(quantities).map(([name, {unit, description}]) => [
+        name,
+        {unit, description, reference: record.known[name]},
+      ]),
+    ),
+    referenceName: record.knownAs,
+    fits: {'y[0]': {name: 'position', unit: 'm'}, 'y[1]': {name: 'motor voltage', unit: 'V'}},
+    notes: [
+      `Root mean square error of the closed loop: position ${quantityText(rmse['y[0]'], 'm', 3)} (with the ${knownText(record)} ${quantityText(position, 'm', 3)}), motor voltage ${quantityText(rmse['y[1]'], 'V', 3)} (${quantityText(volts, 'V', 3)}).`,
+    ],
+  };
+}
+
+const knownText = ({knownAs}: StageRecord): string =>
+  knownAs === 'truth' ? 'true parameters' : 'published parameters';
+
+function printParameters({known, knownAs}: StageRecord, {estimate, standardError}: Identification): void {
+  printTable([
+    ['', 'estimate', 'std. error', knownAs, 'difference', ''],
+    ...Object.entries(quantities).map(([name, {unit}]) => {
+      const [value, error] = [estimate[name] as number, standardError[name] as number];
+      const difference = fixedText((100 * (value - known[name])) / Math.abs(known[name]), 2);
+      return [
+        name,
+        measuredText(value, error),
+        errorText(error),
+        numberText(known[name], 7),
+        `${difference.startsWith('−') ? '' : '+'}${difference} %`,
+        unit,
+      ];
+    }),
+  ]);
+}
+
+function printErrors(record: StageRecord, {rmse}: Identification): void {
+  const known = closedLoopError(record, record.known);
+  printTable([
+    ['closed-loop error (RMS)', 'estimate', record.knownAs],
+    ['position', quantityText(rmse['y[0]'], 'm'), quantityText(known.position, 'm')],
+    ['motor voltage', quantityText(rmse['y[1]'], 'V'), quantityText(known.voltage, 'V')],
+  ]);
+}
+
+/** Columns under each other: the first and a unit at the end to the left, numbers to the right. */
+function printTable(rows: readonly (readonly string[])[]): void {
+  const widths = rows[0].map((_, column) => Math.max(...rows.map(row => row[column].length)));
+  const last = rows[0].length - 1;
+  const cell = (text: string, column: number): string =>
+    column === 0 || (column === last && rows[0][last] === '')
+      ? text.padEnd(widths[column])
+      : text.padStart(widths[column]);
+  for (const row of rows) console.log(`  ${row.map(cell).join('   ').trimEnd()}`);
+  console.log('');
+}
+
+const usage = `npm start -- [record.csv] [--report page.html] [--seed n]
+
+Identifies a positioning stage. Columns of a record: t_s, qg_ref_m (reference), qm_meas_m (position),
+vir_V (motor voltage). Without a record one is made, from known parameters; its seed is ${defaultSeed}.`;
+
+async function main(): Promise<void> {
+  tf.enableProdMode(); // without tfjs's advertisement among the results
+  const {
+    record: file,
+    texts,
+    flags,
+  } = scriptOptions('positioning-stage', {
+    report: 'the page to write, such as page.html',
+    seed: 'a whole number',
+  });
+  const {report = 'reports/positioning-stage.html', seed = String(defaultSeed)} = texts;
+  if (flags.has('help')) {
+    console.log(usage);
+    return;
+  }
+  const record = file === undefined ? syntheticRecord({seed: Number(seed)}) : await measuredRecord(file);
+  console.log(
+    `${record.title}: ${record.t.length} samples, ${numberText(record.t[record.t.length - 1] - record.t[0])} s.\n`,
+  );
+  const identification = await watched(record);
+  console.log('');
+  printParameters(record, identification);
+  printErrors(record, identification);
+  console.log(identification.message);
+  for (const warning of identification.warnings) console.log(`Warning: ${warning}`);
+  await identification.report(report, reportDetails(record, identification));
+  console.log(`Report: ${report}`);
+}
+
+/** The fit, with its progress on the terminal. */
+async function watched(record: StageRecord): Promise<Identification> {
+  const bar = progress({title: 'Identifying', unit: 'iterations'});
+  try {
+    return await identifyStage(record, ({iteration, cost}) =>
+      bar.update(iteration, `half the sum of squares ${cost.toPrecision(6)}`),
+    );
+  } finally {
+    bar.finish();
+  }
+}
+
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  main().catch((error: unknown) => {
+    console.error(error instanceof Error ? `${error.name}: ${error.message}` : error);
+    process.exitCode = 1;
+  });
+}

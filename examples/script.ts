@@ -1,0 +1,121 @@
+/** What scripts share: their arguments, progress on the terminal, tables, and one place for failures. */
+import path from 'node:path';
+import {fileURLToPath, pathToFileURL} from 'node:url';
+import {parseArgs} from 'node:util';
+import * as tf from '@tensorflow/tfjs';
+import {wrongOption} from '../lib/checks.js';
+import {OptionError} from '../lib/errors.js';
+import type {IdentificationProgress, TrainingProgress} from '../training/index.js';
+import {progress} from './progress.js';
+
+export interface ScriptArguments {
+  /** The record, where one is given. */
+  readonly path?: string;
+  /** Where the page goes. */
+  readonly report: string;
+  /** Less data and fewer iterations: what the tests run. */
+  readonly short: boolean;
+}
+
+/** Runs a script where it is the program, and not where it is imported. */
+export function script(url: string, name: string, what: string, run: (args: ScriptArguments) => Promise<void>): void {
+  if (process.argv[1] === undefined || url !== pathToFileURL(process.argv[1]).href) return;
+  tf.enableProdMode(); // without tfjs's advertisement among the results
+  started(`${path.basename(path.dirname(fileURLToPath(url)))}/${name}`, what, run).catch((error: unknown) => {
+    console.error(error instanceof Error ? `${error.name}: ${error.message}` : error);
+    process.exitCode = 1;
+  });
+}
+
+/** @param program the script without its ending, under the folder it is in */
+async function started(program: string, what: string, run: (args: ScriptArguments) => Promise<void>): Promise<void> {
+  const {record, texts, flags} = scriptOptions(program, {report: 'the page to write, such as page.html'}, ['short']);
+  if (flags.has('help')) console.log(`npx tsx ${program}.ts [record] [--report page.html] [--short]\n\n${what}`);
+  else
+    await run({
+      path: record,
+      report: texts.report ?? `reports/${path.basename(program)}.html`,
+      short: flags.has('short'),
+    });
+}
+
+/**
+ * The command line of a script.
+ * @param texts options with a text, and what it is
+ * @param flags options without, beside --help
+ * @throws OptionError 'bad-argument'
+ */
+export function scriptOptions(
+  program: string,
+  texts: {readonly [option: string]: string},
+  flags: readonly string[] = [],
+  args: readonly string[] = process.argv.slice(2),
+): {
+  readonly record?: string;
+  readonly texts: {readonly [option: string]: string | undefined};
+  readonly flags: Set<string>;
+} {
+  const bare = [...flags, 'help'];
+  const {values, positionals, tokens} = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+    options: {
+      ...Object.fromEntries(Object.keys(texts).map(name => [name, {type: 'string'} as const])),
+      ...Object.fromEntries(
+        bare.map(name => [name, {type: 'boolean', ...(name === 'help' ? {short: 'h'} : {})} as const]),
+      ),
+    },
+  });
+  const more =
+    positionals.length > 1 ? `${program} takes one record, and has no use for '${positionals[1]}'.` : undefined;
+  const wrong = wrongOption(program, tokens, texts, bare) ?? more;
+  if (wrong !== undefined) throw new OptionError('bad-argument', `${wrong} See --help.`);
+  return {
+    record: positionals[0],
+    texts: values as {readonly [option: string]: string | undefined},
+    flags: new Set(bare.filter(name => values[name] === true)),
+  };
+}
+
+/** A fit or a training with its progress shown while it runs. */
+export async function shown<Result>(
+  title: string,
+  work: (show: {
+    readonly fit: (at: IdentificationProgress) => void;
+    readonly train: (at: TrainingProgress) => void;
+  }) => Promise<Result>,
+): Promise<Result> {
+  const bar = progress({title, unit: 'iterations'});
+  let total = 0;
+  try {
+    return await work({
+      fit: ({cost}) => bar.update(total++, `half the sum of squares ${cost.toPrecision(6)}`),
+      train: ({step, steps, loss, secondsLeft}) =>
+        bar.update(step, `of ${steps}, loss ${loss.toPrecision(4)}, ${Math.round(secondsLeft)} s left`),
+    });
+  } finally {
+    bar.finish();
+  }
+}
+
+/** Columns under each other, the first to the left, the others to the right. */
+export function printTable(rows: readonly (readonly string[])[], say: (line: string) => void = console.log): void {
+  const widths = rows[0].map((_, column) => Math.max(...rows.map(row => row[column].length)));
+  for (const row of rows)
+    say(
+      `  ${row
+        .map((cell, column) => (column === 0 ? cell.padEnd(widths[column]) : cell.padStart(widths[column])))
+        .join('   ')
+        .trimEnd()}`,
+    );
+  say('');
+}
+
+/** Root mean square of a − b, of entries from … to − 1. */
+export function rms(a: ArrayLike<number>, b: ArrayLike<number>, from = 0, to = a.length): number {
+  let sum = 0;
+  for (let i = from; i < to; i++) sum += (a[i] - b[i]) ** 2;
+  return Math.sqrt(sum / (to - from));
+}

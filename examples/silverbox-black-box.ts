@@ -1,0 +1,89 @@
+/**
+ * The Silverbox without its equations: a neural state-space model of two states learns the circuit from its input and
+ * output voltage alone. The last tenth of the multisine's first three quarters is held out to choose the weights by; the
+ * multisine's last quarter and the arrow are tests.
+ *
+ *     npx tsx examples/silverbox-black-box.ts [SNLS80mV.csv]      columns V1 and V2; without it a record is made here
+ */
+import {neuralStateSpace, writeReport, type InputOutputRecord, type NeuralStateSpace} from '../training/index.js';
+import {printTable, script, type ScriptArguments} from './script.js';
+import {progress} from './progress.js';
+import type {Silverbox, Stretch} from './silverbox.js';
+import {made, measured} from './silverbox.js';
+
+/** 10 MHz divided by 2¹⁴, in s. */
+const dt = 2 ** 14 / 1e7;
+
+const part = ({u, y}: Stretch, from: number, to: number): InputOutputRecord => ({
+  t: Float64Array.from({length: Math.min(to, u.length) - from}, (_, i) => i * dt),
+  u: u.slice(from, to),
+  y: y.slice(from, to),
+});
+
+/** The model, and how its free runs meet both tests. */
+export async function learn(
+  box: Silverbox,
+  epochs: number,
+  show: (text: string, epoch: number) => void,
+): Promise<{
+  readonly model: NeuralStateSpace;
+  readonly tests: {readonly multisine: InputOutputRecord; readonly arrow: InputOutputRecord};
+}> {
+  const {multisine, arrow, trained} = box;
+  const held = Math.floor(0.9 * trained);
+  const model = await neuralStateSpace({
+    data: part(multisine, 0, held),
+    validation: part(multisine, held, trained),
+    states: 2,
+    past: 8,
+    section: 50,
+    timeConstant: 1.5 * dt, // the circuit's resonance, 70 Hz, is 1/ω = 1.4 samples
+    rate: 1e-2,
+    epochs,
+    batches: 150,
+    onProgress: ({epoch, loss, validation}) =>
+      show(`of ${epochs}, loss ${loss.toPrecision(3)}, free run ${validation.toPrecision(3)}`, epoch),
+  });
+  return {
+    model,
+    tests: {multisine: part(multisine, trained, multisine.u.length), arrow: part(arrow, 0, arrow.u.length)},
+  };
+}
+
+export async function main({path, report, short}: ScriptArguments): Promise<void> {
+  const box = path === undefined ? made(short ? 1200 : 20_000) : await measured(path);
+  const bar = progress({title: 'Learning', unit: 'epochs'});
+  const {model, tests} = await learn(box, short ? 2 : 60, (text, epoch) => bar.update(epoch, text));
+  bar.finish();
+  const judged = {multisine: model.validate(tests.multisine), arrow: model.validate(tests.arrow)};
+  const volts = (value: number): string => `${(1e3 * value).toFixed(3)} mV`;
+  printTable([
+    ['root mean square error', 'multisine, test', 'arrow'],
+    ['neural state space, 2 states', volts(judged.multisine.rmse), volts(judged.arrow.rmse)],
+  ]);
+  await writeReport(report, {
+    title: box.title,
+    description: "x' = f(x, u)/τ, y = h(x) by networks, the state at the start from 8 samples by another.",
+    parameters: [],
+    fits: Object.entries(tests).map(([name, {t, y}]) => ({
+      name,
+      unit: 'V',
+      t: (t as Float64Array).subarray(model.past),
+      measured: (y as Float64Array).subarray(model.past),
+      simulated: model.simulate(tests[name as keyof typeof tests]),
+    })),
+    history: model.history.map(({epoch, loss}) => ({iteration: epoch, cost: loss})),
+    notes: [
+      `Weights of epoch ${model.best} of ${model.history.length}, whose free run over the validation part was best.`,
+    ],
+  });
+  model.dispose();
+  console.log(`Report: ${report}`);
+}
+
+script(
+  import.meta.url,
+  'silverbox-black-box',
+  'A neural state-space model of the Silverbox, from its voltages alone. Columns of a record: V1, V2.',
+  main,
+);
