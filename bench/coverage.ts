@@ -110,8 +110,8 @@ export async function coverage(
     held.standardError += within(estimate - reach, estimate + reach);
     for (const trajectory of fit.trajectories) trajectory.dispose();
     if (quick) continue;
-    held.profile += within(...(await likelihoodProfile(problem, fit, name, {points: 3})).interval);
-    const drawn = await posterior(problem, fit, {chains: 1, draws: 300, warmUp: 50, seed: record + 1});
+    held.profile += within(...(await likelihoodProfile(fit, name, {points: 3})).interval);
+    const drawn = await posterior(fit, {chains: 1, draws: 300, warmUp: 50, seed: record + 1});
     held.posterior += within(...drawn.interval[name]);
   }
   return {

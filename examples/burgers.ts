@@ -28,8 +28,8 @@ const saved = 1 + steps / every;
 export type Solution = readonly (readonly number[])[];
 
 /**
- * u = −2ν φ_x / φ, where φ = 1 + Σ aₖ exp(−νk²t) cos(kx + pₖ), k = 1, 2, 3, solves the heat equation (Cole 1951; Hopf 1950).
- * The aₖ sum up to less than one, so φ is positive.
+ * u = −2ν φ_x / φ, where φ = 1 + Σ aₖ exp(−νk²t) cos(kx + pₖ), k = 1, 2, 3, solves the heat equation (Cole 1951; Hopf
+ * 1950). The aₖ sum up to less than one, so φ is positive.
  */
 export function solutions(count: number, seed: number): Solution[] {
   const random = new Random(seed);

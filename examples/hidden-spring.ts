@@ -109,7 +109,8 @@ export async function main({report, short}: ScriptArguments): Promise<void> {
   console.log('A mass on a hidden spring, 40 s of noisy motion.\n');
   const found = await shown('Training', show => findSpring(short ? 2 : 80, show.train));
   console.log(
-    `Root mean square error of the force from −1 m to 1 m: ${rms(found.learnt, found.truth).toFixed(4)} N; the force reaches ${Math.max(...found.truth).toFixed(1)} N.`,
+    `Root mean square error of the force from −1 m to 1 m: ${rms(found.learnt, found.truth).toFixed(4)} N; the force `
+      + `reaches ${Math.max(...found.truth).toFixed(1)} N.`,
   );
   await found.training.report(report, {
     title: 'A hidden spring',

@@ -1,8 +1,8 @@
 /**
- * A latent SDE (Li, Wong, Chen & Duvenaud, AISTATS 2020): a prior dz = −θ z dt + σ dW, seen with noise at irregular times, and a
- * posterior whose drift has a network more, dz = (−θ z + σ u) dt + σ dW; by Girsanov's theorem it costs ½ ∫ u² dt. θ, σ and the
- * network are trained on the bound of the likelihood. The prior is an Ornstein–Uhlenbeck process, so a Kalman filter knows the
- * likelihood itself, which the bound is held against: it must lie below, and near.
+ * A latent SDE (Li, Wong, Chen & Duvenaud, AISTATS 2020): a prior dz = −θ z dt + σ dW, seen with noise at irregular
+ * times, and a posterior whose drift has a network more, dz = (−θ z + σ u) dt + σ dW; by Girsanov's theorem it costs ½
+ * ∫ u² dt. θ, σ and the network are trained on the bound of the likelihood. The prior is an Ornstein–Uhlenbeck process,
+ * so a Kalman filter knows the likelihood itself, which the bound is held against: it must lie below, and near.
  *
  *     npx tsx examples/latent-sde.ts
  */
@@ -10,7 +10,15 @@ import * as tf from '@tensorflow/tfjs';
 import type {EncoderAt, ObjectiveAt, Params, SdeSystem, Simulation} from '../lib/index.js';
 import {brownianPath, ode, sde, signal, simulate, sra1} from '../lib/index.js';
 import {mlp, type Mlp} from '../models/index.js';
-import {adam, cosineDecay, kalmanSmoother, train, trainingStep, type Chart, type TrainingResult} from '../training/index.js';
+import {
+  adam,
+  cosineDecay,
+  kalmanSmoother,
+  train,
+  trainingStep,
+  type Chart,
+  type TrainingResult,
+} from '../training/index.js';
 import {printTable, script, shown, type ScriptArguments} from './script.js';
 
 /** Grid of the runs; observations lie on it. */
@@ -37,7 +45,7 @@ export function made(count: number, seed: number): LatentRecord {
   return {t: places.map(k => k * dt), y: places.map((k, i) => z[k] + noise * random[count + i])};
 }
 
-/** What is trained: the prior's θ and σ, the start's mean and standard deviation (logarithms but for the mean), the network. */
+/** What is trained: the prior's θ and σ, the start's mean and deviation (as logarithms), the network. */
 export interface Posterior {
   readonly rate: tf.Variable;
   readonly drive: tf.Variable;

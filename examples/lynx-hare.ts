@@ -9,10 +9,23 @@ import * as tf from '@tensorflow/tfjs';
 import {ode, simulate, tsit5} from '../lib/index.js';
 import {mlp} from '../models/index.js';
 import {gaussian} from '../training/data/noise.js';
-import {errorText, exponentialDecay, identify, measuredText, positive, readTable, segments, train, type Chart, type Identification, type Series, type TrainingResult} from '../training/index.js';
+import {
+  errorText,
+  exponentialDecay,
+  identify,
+  measuredText,
+  positive,
+  readTable,
+  segments,
+  train,
+  type Chart,
+  type Identification,
+  type Series,
+  type TrainingResult,
+} from '../training/index.js';
 import {printTable, rms, script, shown, type ScriptArguments} from './script.js';
 
-/** Two steps a year, in which the populations change by a factor of at most four: their logarithms are off by 4e-5 after twenty (with rk4 and four steps, 1.5e-4). */
+/** Two steps a year leave an error of 4e-5 in the logarithms after twenty (rk4 with four steps: 1.5e-4). */
 const dt = 0.5;
 
 /** By least squares on the same years (Howard, Modeling Basics, 2009; quoted by Carpenter, Stan case studies, 2018). */
@@ -156,7 +169,8 @@ export function figure({year, hare, lynx}: Populations, fitted: Float64Array, ne
 export async function main({path, report, short}: ScriptArguments): Promise<void> {
   const populations = path === undefined ? made() : await measured(path);
   console.log(
-    `${populations.year.length} years of lynx and hare, ${path === undefined ? 'simulated here with noise' : 'measured'}.\n`,
+    `${populations.year.length} years of lynx and hare, `
+      + `${path === undefined ? 'simulated here with noise' : 'measured'}.\n`,
   );
   const fit = await shown('Identifying', show => identifyRates(populations, show.fit));
   const names = Object.keys(published) as (keyof typeof published)[];
@@ -174,7 +188,8 @@ export async function main({path, report, short}: ScriptArguments): Promise<void
   const fitted = fit.trajectory.values('y');
   const logs = Float64Array.from(logarithms(populations).flat());
   console.log(
-    `Root mean square error of the logarithms over all years: Lotka and Volterra ${rms(fitted, logs).toFixed(3)}, neural ODE ${rms(neural.path, logs).toFixed(3)}.`,
+    `Root mean square error of the logarithms over all years: Lotka and Volterra ${rms(fitted, logs).toFixed(3)}, `
+      + `neural ODE ${rms(neural.path, logs).toFixed(3)}.`,
   );
   await fit.report(report, {
     title: 'Lynx and hare',

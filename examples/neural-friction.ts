@@ -8,7 +8,15 @@ import * as tf from '@tensorflow/tfjs';
 import type {MechanicalSystem, NumericParams, Params} from '../lib/index.js';
 import {implicitMidpoint, mechanics, signal, simulate} from '../lib/index.js';
 import {mlp} from '../models/index.js';
-import {estimatedTree, free, freeTree, identify, levenbergMarquardt, positive, type Identification} from '../training/index.js';
+import {
+  estimatedTree,
+  free,
+  freeTree,
+  identify,
+  levenbergMarquardt,
+  positive,
+  type Identification,
+} from '../training/index.js';
 import {
   frictionScale,
   loop,
@@ -23,7 +31,7 @@ import {printTable, rms, script, shown, type ScriptArguments} from './script.js'
 /** The part of a record that is learnt from. */
 const share = 0.6;
 
-/** It sees speed over 0.05 m/s, the direction of motion, and the place between −1 and 1 over the usual 0.2 m of travel. */
+/** It sees speed over 0.05 m/s, the direction of motion, and the place between −1 and 1. */
 const network = mlp({sizes: [3, 6, 1], seed: 1});
 
 /** In N: half of what is known as Coulomb friction. */

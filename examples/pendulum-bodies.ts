@@ -1,6 +1,7 @@
 /**
- * The measured double pendulum once more, by two rigid bodies in maximal coordinates with revolute joints in place of two
- * angles: the same ratios of inertias, weights and friction from the same swings, whose starts are taken as measured.
+ * The measured double pendulum once more, by two rigid bodies in maximal coordinates with revolute joints in place of
+ * two angles: the same ratios of inertias, weights and friction from the same swings, whose starts are taken as
+ * measured.
  *
  *     npx tsx examples/pendulum-bodies.ts [double.csv] [--short]
  */
@@ -8,13 +9,21 @@ import * as tf from '@tensorflow/tfjs';
 import {implicitMidpoint} from '../lib/index.js';
 import type {Params} from '../lib/index.js';
 import {jointFriction, multibody, revolute} from '../models/index.js';
-import {errorText, free, identify, levenbergMarquardt, measuredText, positive, type Identification} from '../training/index.js';
+import {
+  errorText,
+  free,
+  identify,
+  levenbergMarquardt,
+  measuredText,
+  positive,
+  type Identification,
+} from '../training/index.js';
 import {arms, made, measured, type Swing} from './pendulum.js';
 import {printTable, script, shown, type ScriptArguments} from './script.js';
 
 /**
- * Lengths from hinge to hinge and from the lower hinge to a centre. A free motion tells ratios only, so that any will do for
- * which both bodies have an inertia left: their centres are placed there, and the weights act as torques.
+ * Lengths from hinge to hinge and from the lower hinge to a centre. A free motion tells ratios only, so that any will
+ * do for which both bodies have an inertia left: their centres are placed there, and the weights act as torques.
  */
 const [link, centre] = [0.7, 0.5];
 /** In s: the two differ by a share of its square, a tenth of a standard error at most. */

@@ -11,7 +11,17 @@ import * as tf from '@tensorflow/tfjs';
 import {mechanics, rk4, simulate} from '../lib/index.js';
 import type {Params} from '../lib/index.js';
 import {gaussian} from '../training/data/noise.js';
-import {errorText, free, identify, levenbergMarquardt, measuredText, positive, readTable, type Identification, type MeasuredRecord} from '../training/index.js';
+import {
+  errorText,
+  free,
+  identify,
+  levenbergMarquardt,
+  measuredText,
+  positive,
+  readTable,
+  type Identification,
+  type MeasuredRecord,
+} from '../training/index.js';
 import {printTable, script, shown, type ScriptArguments} from './script.js';
 
 /** Step of the simulation in s; the fastest swing takes half a second. */
@@ -151,7 +161,8 @@ export function meanErrors(swings: readonly Swing[], {rmse}: Identification): [n
 export async function main({path, report, short}: ScriptArguments): Promise<void> {
   const swings = path === undefined ? made(short ? 3 : 12, short ? 1 : 2.5) : await measured(path, 10);
   console.log(
-    `A double pendulum, ${path === undefined ? 'simulated here with noise' : 'measured'}: ${swings.length} swings of ${swings[0].t.length} samples.\n`,
+    `A double pendulum, ${path === undefined ? 'simulated here with noise' : 'measured'}: ${swings.length} swings of `
+      + `${swings[0].t.length} samples.\n`,
   );
   const found = await shown('Identifying', show => identifyPendulum(swings, show.fit));
   const names = Object.keys(truth) as (keyof typeof truth)[];
@@ -165,7 +176,9 @@ export async function main({path, report, short}: ScriptArguments): Promise<void
     ]),
   ]);
   const [upper, lower] = meanErrors(swings, found);
-  const errors = `mean error of a swing: upper arm ${(1e3 * upper).toFixed(2)} mrad, lower arm ${(1e3 * lower).toFixed(2)} mrad`;
+  const errors =
+    `mean error of a swing: upper arm ${(1e3 * upper).toFixed(2)} mrad, lower arm `
+    + `${(1e3 * lower).toFixed(2)} mrad`;
   console.log(`${errors}${path === undefined ? '' : ' (published model: 8.1 and 11.0 mrad)'}\n${found.message}`);
   await found.report(report, {
     title: 'A double pendulum',

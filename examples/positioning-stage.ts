@@ -5,28 +5,35 @@
  *     npm start                            a record made here, with known truth and noise
  *     npm start -- path/to/record.csv      a measured one, columns t_s, qg_ref_m, qm_meas_m, vir_V
  */
-import {pathToFileURL} from 'node:url';
 import * as tf from '@tensorflow/tfjs';
-import type {Observe} from '../lib/index.js';
-import {DataError, implicitMidpoint, mechanics, OptionError, signal, simulate} from '../lib/index.js';
-import {errorText, free, identify, measuredText, numberText, positive, readTable, type Identification, type IdentificationProblem, type ReportDetails} from '../training/index.js';
-import {fixedText} from '../training/report/number-text.js';
-import {progress} from './progress.js';
-import {scriptOptions} from './script.js';
+import {type Observe, DataError, implicitMidpoint, mechanics, OptionError, signal, simulate} from '../lib/index.js';
+import {
+  errorText,
+  free,
+  identify,
+  measuredText,
+  numberText,
+  positive,
+  readTable,
+  type Identification,
+  type IdentificationProblem,
+  type ReportDetails,
+} from '../training/index.js';
+import {fixedText, quantityText} from '../training/report/number-text.js';
+import {printTable, program, rms, scriptOptions, shown} from './script.js';
 import {commonStep} from '../training/identify/sampling.js';
 import {noisy, positioningNoise, positioningReference} from './positioning-reference.js';
-import {quantityText} from '../training/report/units.js';
 
 /** The controller and motor of the benchmark: volts from the tracking error, newtons from volts. */
 export const loop = {positionGain: 160.18, velocityGain: 243.45, limit: 10, force: 35.1506519};
 
-/** The controller's velocity is the encoder's increment over its last sample: one sample late, as the record's voltages show. */
+/** The controller's velocity lags the encoder by one sample, as the record's voltages show. */
 const velocityLag = 1e-3;
 
 /** tanh(v/scale) for the sign of v: far below the slowest stroke, 0.04 m/s, and resolved by steps of a millisecond. */
 export const frictionScale = 1e-3;
 
-/** Standard deviations by which the two outputs are weighed: what the model leaves of either on the benchmark's record. */
+/** Weights of the two outputs: the deviations that the model leaves on the benchmark's record. */
 const measuredNoise = {position: 2e-6, voltage: 0.09};
 
 type Values = {readonly [name: string]: number};
@@ -45,7 +52,7 @@ export const published: Values = Object.fromEntries(
   Object.entries(quantities).map(([name, quantity]) => [name, quantity.published]),
 );
 
-/** Of a made record, where none is asked for: the year the benchmark was published in, chosen before any result of it was seen. */
+/** Seed of a made record: the year of the benchmark's publication, chosen before any result was seen. */
 export const defaultSeed = 2019;
 
 interface Start {
@@ -72,7 +79,7 @@ export interface StageRecord {
 
 type At = Parameters<Observe>[0];
 
-/** Motor voltage of the closed loop. The state is the stage's position and, beside it, the controller's filtered one. */
+/** Motor voltage of the closed loop. The state is the stage's position and the controller's filtered one. */
 function voltage({q, v, params}: Pick<At, 'q' | 'v' | 'params'>): tf.Tensor {
   const error = tf.sub(params.reference as tf.Tensor, tf.gather(q, 0));
   const demand = tf.sub(tf.mul(error, loop.positionGain), tf.gather(v, 1));
@@ -164,7 +171,8 @@ export async function measuredRecord(path: string): Promise<StageRecord> {
   if (back >= 0)
     throw new DataError(
       'time-order',
-      `${path}, column 't_s': time does not increase in row ${back + 1} of the data, from ${t[back - 1]} to ${t[back]}. Sort the rows, and remove repeated ones.`,
+      `${path}, column 't_s': time does not increase in row ${back + 1} of the data, from ${t[back - 1]} to `
+        + `${t[back]}. Sort the rows, and remove repeated ones.`,
       {file: path, column: 't_s', row: back + 1},
     );
   return {
@@ -211,8 +219,6 @@ export function closedLoopError(
   params: Values,
 ): {position: number; voltage: number} {
   const path = follow(t, reference, start, params);
-  const rms = (measured: Float64Array, simulated: Float64Array): number =>
-    Math.sqrt(measured.reduce((sum, value, i) => sum + (value - simulated[i]) ** 2, 0) / measured.length);
   return {position: rms(position, path.position), voltage: rms(volts, path.voltage)};
 }
 
@@ -222,7 +228,8 @@ export function reportDetails(record: StageRecord, {rmse}: Identification): Repo
   return {
     title: record.title,
     description:
-      'M a = motor force − Fv v − Fc sign(v) − offset, in closed loop with its controller: least squares on position and motor voltage, with sensitivities through every implicit step.',
+      'M a = motor force − Fv v − Fc sign(v) − offset, in closed loop with its controller: least squares on position '
+      + 'and motor voltage, with sensitivities through every implicit step.',
     parameters: Object.fromEntries(
       Object.entries(quantities).map(([name, {unit, description}]) => [
         name,
@@ -232,7 +239,9 @@ export function reportDetails(record: StageRecord, {rmse}: Identification): Repo
     referenceName: record.knownAs,
     fits: {'y[0]': {name: 'position', unit: 'm'}, 'y[1]': {name: 'motor voltage', unit: 'V'}},
     notes: [
-      `Root mean square error of the closed loop: position ${quantityText(rmse['y[0]'], 'm', 3)} (with the ${knownText(record)} ${quantityText(position, 'm', 3)}), motor voltage ${quantityText(rmse['y[1]'], 'V', 3)} (${quantityText(volts, 'V', 3)}).`,
+      `Root mean square error of the closed loop: position ${quantityText(rmse['y[0]'], 'm', 3)} (with the `
+        + `${knownText(record)} ${quantityText(position, 'm', 3)}), motor voltage `
+        + `${quantityText(rmse['y[1]'], 'V', 3)} (${quantityText(volts, 'V', 3)}).`,
     ],
   };
 }
@@ -267,25 +276,12 @@ function printErrors(record: StageRecord, {rmse}: Identification): void {
   ]);
 }
 
-/** Columns under each other: the first and a unit at the end to the left, numbers to the right. */
-function printTable(rows: readonly (readonly string[])[]): void {
-  const widths = rows[0].map((_, column) => Math.max(...rows.map(row => row[column].length)));
-  const last = rows[0].length - 1;
-  const cell = (text: string, column: number): string =>
-    column === 0 || (column === last && rows[0][last] === '')
-      ? text.padEnd(widths[column])
-      : text.padStart(widths[column]);
-  for (const row of rows) console.log(`  ${row.map(cell).join('   ').trimEnd()}`);
-  console.log('');
-}
-
 const usage = `npm start -- [record.csv] [--report page.html] [--seed n]
 
 Identifies a positioning stage. Columns of a record: t_s, qg_ref_m (reference), qm_meas_m (position),
 vir_V (motor voltage). Without a record one is made, from known parameters; its seed is ${defaultSeed}.`;
 
 async function main(): Promise<void> {
-  tf.enableProdMode(); // without tfjs's advertisement among the results
   const {
     record: file,
     texts,
@@ -303,7 +299,7 @@ async function main(): Promise<void> {
   console.log(
     `${record.title}: ${record.t.length} samples, ${numberText(record.t[record.t.length - 1] - record.t[0])} s.\n`,
   );
-  const identification = await watched(record);
+  const identification = await shown('Identifying', show => identifyStage(record, show.fit));
   console.log('');
   printParameters(record, identification);
   printErrors(record, identification);
@@ -313,21 +309,4 @@ async function main(): Promise<void> {
   console.log(`Report: ${report}`);
 }
 
-/** The fit, with its progress on the terminal. */
-async function watched(record: StageRecord): Promise<Identification> {
-  const bar = progress({title: 'Identifying', unit: 'iterations'});
-  try {
-    return await identifyStage(record, ({iteration, cost}) =>
-      bar.update(iteration, `half the sum of squares ${cost.toPrecision(6)}`),
-    );
-  } finally {
-    bar.finish();
-  }
-}
-
-if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  main().catch((error: unknown) => {
-    console.error(error instanceof Error ? `${error.name}: ${error.message}` : error);
-    process.exitCode = 1;
-  });
-}
+program(import.meta.url, main);

@@ -199,7 +199,8 @@ export const moving = (path: Trajectory, values: Float64Array): Animation =>
   animate(path, {
     title: 'A block is handed over',
     description:
-      'A force pushes a block to a mark on a table, less and less; arrows show it, the friction and the pressure of the table.',
+      'A force pushes a block to a mark on a table, less and less; arrows show it, the friction and the pressure of '
+      + 'the table.',
     params: {force: values},
     pace: 2,
   });
@@ -235,6 +236,7 @@ export async function main({report, short}: ScriptArguments): Promise<void> {
 script(
   import.meta.url,
   'pushed-block',
-  'A block is pushed to a target and left there at rest with the least effort, found by derivatives through slip and stick.',
+  'A block is pushed to a target and left there at rest with the least effort, found by derivatives through slip and '
+    + 'stick.',
   main,
 );

@@ -17,14 +17,19 @@ export interface ScriptArguments {
   readonly short: boolean;
 }
 
-/** Runs a script where it is the program, and not where it is imported. */
-export function script(url: string, name: string, what: string, run: (args: ScriptArguments) => Promise<void>): void {
+/** Runs what a module does as a program, and nothing where it is imported. */
+export function program(url: string, run: () => Promise<unknown>): void {
   if (process.argv[1] === undefined || url !== pathToFileURL(process.argv[1]).href) return;
   tf.enableProdMode(); // without tfjs's advertisement among the results
-  started(`${path.basename(path.dirname(fileURLToPath(url)))}/${name}`, what, run).catch((error: unknown) => {
+  run().catch((error: unknown) => {
     console.error(error instanceof Error ? `${error.name}: ${error.message}` : error);
     process.exitCode = 1;
   });
+}
+
+/** A script with the usual arguments, as a program. */
+export function script(url: string, name: string, what: string, run: (args: ScriptArguments) => Promise<void>): void {
+  program(url, () => started(`${path.basename(path.dirname(fileURLToPath(url)))}/${name}`, what, run));
 }
 
 /** @param program the script without its ending, under the folder it is in */
@@ -100,16 +105,15 @@ export async function shown<Result>(
   }
 }
 
-/** Columns under each other, the first to the left, the others to the right. */
+/** Columns under each other: the first, and a last one without a heading, to the left, the others to the right. */
 export function printTable(rows: readonly (readonly string[])[], say: (line: string) => void = console.log): void {
-  const widths = rows[0].map((_, column) => Math.max(...rows.map(row => row[column].length)));
-  for (const row of rows)
-    say(
-      `  ${row
-        .map((cell, column) => (column === 0 ? cell.padEnd(widths[column]) : cell.padStart(widths[column])))
-        .join('   ')
-        .trimEnd()}`,
-    );
+  const [head] = rows;
+  const widths = head.map((_, column) => Math.max(...rows.map(row => row[column].length)));
+  const cell = (text: string, column: number): string =>
+    column === 0 || (column === head.length - 1 && head[column] === '')
+      ? text.padEnd(widths[column])
+      : text.padStart(widths[column]);
+  for (const row of rows) say(`  ${row.map(cell).join('   ').trimEnd()}`);
   say('');
 }
 

@@ -1,7 +1,7 @@
 /**
  * The Silverbox without its equations: a neural state-space model of two states learns the circuit from its input and
- * output voltage alone. The last tenth of the multisine's first three quarters is held out to choose the weights by; the
- * multisine's last quarter and the arrow are tests.
+ * output voltage alone. The last tenth of the multisine's first three quarters is held out to choose the weights by;
+ * the multisine's last quarter and the arrow are tests.
  *
  *     npx tsx examples/silverbox-black-box.ts [SNLS80mV.csv]      columns V1 and V2; without it a record is made here
  */

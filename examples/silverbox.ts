@@ -10,7 +10,16 @@ import type {ForceTerm, MechanicalSystem, NumericParams, Params} from '../lib/in
 import {mechanics, rk4, signal, simulate} from '../lib/index.js';
 import {mlp, neuralForce} from '../models/index.js';
 import {gaussian} from '../training/data/noise.js';
-import {estimatedTree, free, freeTree, identify, levenbergMarquardt, positive, readTable, type Identification} from '../training/index.js';
+import {
+  estimatedTree,
+  free,
+  freeTree,
+  identify,
+  levenbergMarquardt,
+  positive,
+  readTable,
+  type Identification,
+} from '../training/index.js';
 import {printTable, rms, script, shown, type ScriptArguments} from './script.js';
 
 /** 10 MHz divided by 2¹⁴, in s. */
@@ -59,7 +68,7 @@ const duffing: ForceTerm = ({q, v, params}) => {
   );
 };
 
-/** The network sees displacement and velocity in units of a tenth of a volt and of 43 V/s, and answers in a hundredth of ω² V. */
+/** The network sees displacement over 0.1 V and velocity over 43 V/s, and answers in 0.01 ω² V. */
 const network = mlp({sizes: [2, 6, 1], seed: 1});
 const learnt = neuralForce(
   (x, params) => network.apply(tf.div(x, tf.tensor2d([[0.1, 43]])), params.network as Params),
@@ -72,7 +81,7 @@ const hybrid = mechanics({mass: 1, forces: [duffing, learnt]});
 const clock = (samples: number): Float64Array => Float64Array.from({length: samples}, (_, i) => i * dt);
 const centred = (x: Float64Array, offset: number): Float64Array => x.map(value => value - offset);
 
-/** Least squares on the training part. The input is band-limited: a spline through its samples is what drove the circuit. */
+/** Least squares on the training part. The input is band-limited, so a spline through its samples drives it. */
 function fitted(
   system: MechanicalSystem,
   {multisine, trained, offset}: Silverbox,
@@ -168,7 +177,7 @@ export async function compare(
   return {physics: judged(physics, first), hybrid: judged(hybrid, second)};
 }
 
-/** A record of a Duffing oscillator whose spring is a little stiffer to one side, which the four parameters cannot tell. */
+/** A Duffing oscillator whose spring is a little stiffer to one side, which four parameters cannot tell. */
 export function made(samples: number): Silverbox {
   const u = (length: number, amplitude: (i: number) => number): Float64Array => {
     const phases = Array.from({length: 40}, (_, k) => 2.4 * k * k);
@@ -210,9 +219,12 @@ export async function main({path, report, short}: ScriptArguments): Promise<void
   await found.physics.fit.report(report, {
     title: box.title,
     description:
-      'y″ = ω²(gain·u − y − cubic·y³) − 2ζω y′, pace = ω/100, by least squares on the first three quarters of the multisine.',
+      'y″ = ω²(gain·u − y − cubic·y³) − 2ζω y′, pace = ω/100, by least squares on the first three quarters of the '
+      + 'multisine.',
     notes: [
-      `Root mean square error of the multisine's test part ${volts(found.physics.multisine)}, of the arrow ${volts(found.physics.arrow)}; with a network added to the physics ${volts(found.hybrid.multisine)} and ${volts(found.hybrid.arrow)}.`,
+      `Root mean square error of the multisine's test part ${volts(found.physics.multisine)}, of the arrow `
+        + `${volts(found.physics.arrow)}; with a network added to the physics ${volts(found.hybrid.multisine)} and `
+        + `${volts(found.hybrid.arrow)}.`,
     ],
   });
   console.log(`Report: ${report}`);

@@ -1,8 +1,9 @@
 /**
- * A neural controlled differential equation (Kidger, Morrill, Foster & Lyons, NeurIPS 2020) tells which way spirals turn that are seen at
- * irregular times: dz = F(z) dX along the cubic through each spiral's own times and places, F a network, z(0) linear in the first
- * sample, the class by the sign of a linear function of the last z. The path is followed by the number of the sample, and its time is one
- * of its channels; so rows with times of their own share one grid, and a batch is one run.
+ * A neural controlled differential equation (Kidger, Morrill, Foster & Lyons, NeurIPS 2020) tells which way spirals
+ * turn that are seen at irregular times: dz = F(z) dX along the cubic through each spiral's own times and places, F a
+ * network, z(0) linear in the first sample, the class by the sign of a linear function of the last z. The path is
+ * followed by the number of the sample, and its time is one of its channels; so rows with times of their own share one
+ * grid, and a batch is one run.
  *
  *     npx tsx examples/spiral-classes.ts
  */
@@ -24,7 +25,7 @@ export interface Spiral {
   readonly left: boolean;
 }
 
-/** Spirals that shrink by a factor, from any angle, seen with noise at `samples` times that are random in one turn and a half. */
+/** Spirals that shrink by a factor, from any angle, seen with noise at random times in one turn and a half. */
 export function made(count: number, samples: number, seed: number): Spiral[] {
   const random = new Random(seed);
   return Array.from({length: count}, () => {

@@ -1,7 +1,8 @@
 /**
- * The classic neural ODE: y′ = a network of y, trained on spirals (Chen et al., NeurIPS 2018; the numbers of the example
- * of diffrax: 256 spirals from U(−0.6, 1)², times 0 to 10, a network 2–64–64–2 with softplus, batches of 32; first on a
- * tenth of the time, then on all of it). A batch is one state [32, 2], so one run of tsit5 takes it all, a step for each time.
+ * The classic neural ODE: y′ = a network of y, trained on spirals (Chen et al., NeurIPS 2018; the numbers of the
+ * example of diffrax: 256 spirals from U(−0.6, 1)², times 0 to 10, a network 2–64–64–2 with softplus, batches of 32;
+ * first on a tenth of the time, then on all of it). A batch is one state [32, 2], so one run of tsit5 takes it all, a
+ * step for each time.
  *
  *     npx tsx examples/spiral.ts
  */
@@ -123,7 +124,8 @@ export async function main({report, short}: ScriptArguments): Promise<void> {
   );
   const loss = ({history}: TrainingResult): string => history[history.length - 1].loss.toPrecision(3);
   console.log(
-    `Mean square error: ${loss(first)} on a tenth of the time, then ${loss(second)} on all of it; ${((1e3 * second.seconds) / second.steps).toFixed(0)} ms a step.`,
+    `Mean square error: ${loss(first)} on a tenth of the time, then ${loss(second)} on all of it; `
+      + `${((1e3 * second.seconds) / second.steps).toFixed(0)} ms a step.`,
   );
   await second.report(report, {
     title: 'A neural ODE on spirals',

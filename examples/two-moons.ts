@@ -1,7 +1,8 @@
 /**
- * A continuous normalizing flow learns the density of two moons: a network moves points to where they are normal, and the exact trace of its
- * Jacobian keeps the account of their density (Chen et al., NeurIPS 2018; FFJORD, Grathwohl et al., ICLR 2019). A density has the
- * mass 1 whatever the network: the script adds it up on a grid. With `estimated` the training takes Hutchinson's traces.
+ * A continuous normalizing flow learns the density of two moons: a network moves points to where they are normal, and
+ * the exact trace of its Jacobian keeps the account of their density (Chen et al., NeurIPS 2018; FFJORD, Grathwohl et
+ * al., ICLR 2019). A density has the mass 1 whatever the network: the script adds it up on a grid. With `estimated` the
+ * training takes Hutchinson's traces.
  *
  *     npx tsx examples/two-moons.ts
  */

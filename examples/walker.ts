@@ -68,7 +68,7 @@ const walker = withFigure(legs, {
   },
 });
 
-/** The swing leg becomes the stance leg; angular momentum about the new foot, and of the other leg about the hip, is kept. */
+/** The legs swap; angular momentum about the new foot, and of the other leg about the hip, is kept. */
 const heelstrike = ({q, v}: {q: tf.Tensor; v: tf.Tensor}): {q: tf.Tensor; v: tf.Tensor} => {
   const [angle, , x, leg] = tf.unstack(q);
   const rate = tf.mul(tf.cos(tf.mul(2, angle)), at(v, theta));
@@ -235,7 +235,7 @@ export function moving(path: Trajectory, gamma: number): Animation {
   });
 }
 
-/** Both gaits on a slope of 0.009, with what M. Garcia's program of 1998 for the paper has for them, to 1e-10 as it says. */
+/** Both gaits on a slope of 0.009 by M. Garcia's program of 1998 for the paper, to 1e-10 as it says. */
 export const published = {
   long: [0.20031090049483, -0.19983247291764] as StepStart,
   short: [0.19393736960624, -0.20386692731962] as StepStart,

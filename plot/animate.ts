@@ -1,6 +1,7 @@
 /**
- * Runs as moving pictures. A model knows its figure: its points, and what joins them; a system of one's own is given one.
- * One animation is a page with a player, a cell of a notebook, a strip of frames for a paper, an SVG that moves by itself.
+ * Runs as moving pictures. A model knows its figure: its points, and what joins them; a system of one's own is given
+ * one. One animation is a page with a player, a cell of a notebook, a strip of frames for a paper, an SVG that moves by
+ * itself.
  */
 import {any, callable, count, object, oneOf, positive, refuseUnknownOptions, text} from '../lib/checks.js';
 import {markup} from '../lib/markup.js';
@@ -71,7 +72,8 @@ export function animate(run: AnyTrajectory | NearRun, options: AnimateOptions = 
   if (figure === undefined)
     throw new OptionError(
       'no-figure',
-      'animate: this system has no figure. Give figure: {points: ({q}) => …, rods: [[0, 1]]}, or create the system with withFigure of stiffgrad/models.',
+      'animate: this system has no figure. Give figure: {points: ({q}) => …, rods: [[0, 1]]}, or create the system '
+        + 'with withFigure of stiffgrad/models.',
     );
   refuseUnknownOptions(
     figure,
@@ -92,7 +94,8 @@ export function animate(run: AnyTrajectory | NearRun, options: AnimateOptions = 
   const frames = framesOf(run, figure, options);
   const description =
     options.description
-    ?? `${frames.points} points from t = ${frames.t[0].toPrecision(3)} to ${frames.t[frames.t.length - 1].toPrecision(3)} ${frames.unit}`;
+    ?? `${frames.points} points from t = ${frames.t[0].toPrecision(3)} to `
+      + `${frames.t[frames.t.length - 1].toPrecision(3)} ${frames.unit}`;
   const page = (): string => playerPage(frames, title, description, theme);
   const cell = (): string =>
     String(
@@ -157,7 +160,8 @@ function radii(radius: Figure['radius'] = 0, points: number): number[] {
   if (all.length === points && all.every(r => r >= 0)) return all;
   throw new OptionError(
     'bad-figure',
-    `animate: figure.radius has ${all.length} numbers for ${points} points; give one number that is not negative, or one per point.`,
+    `animate: figure.radius has ${all.length} numbers for ${points} points; give one number that is not negative, or `
+      + 'one per point.',
   );
 }
 
@@ -222,7 +226,8 @@ function groundLines({normal, offset = 0}: Ground, dim: 2 | 3, box: Box): number
   if (normal.length !== dim || !(Math.hypot(...normal) > 0) || !Number.isFinite(offset))
     throw new OptionError(
       'bad-figure',
-      `animate: figure.ground has the normal [${normal.join(', ')}] and the offset ${offset}; give a normal of ${dim} numbers, not all 0, as the points have, and a finite offset.`,
+      `animate: figure.ground has the normal [${normal.join(', ')}] and the offset ${offset}; give a normal of ${dim} `
+        + 'numbers, not all 0, as the points have, and a finite offset.',
     );
   return dim === 2
     ? [groundLine(normal as [number, number], offset, box)]

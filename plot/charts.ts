@@ -67,7 +67,7 @@ export interface PlotOptions extends Look {
   readonly coverage?: number;
   /** An uncertainty about each component of one run, [saved, components] row-major: the band is value ± spread. */
   readonly spread?: ArrayLike<number>;
-  /** A record beside the run, drawn as points at its own times: values [samples, components] row-major, NaN where one is missing. */
+  /** A record as points at its own times: values [samples, components] row-major, NaN where missing. */
   readonly measured?: {readonly t: ArrayLike<number>; readonly values: ArrayLike<number>};
 }
 
@@ -104,7 +104,8 @@ export function plot(run: AnyTrajectory | readonly AnyTrajectory[], options: Plo
   if (spread !== undefined && (runs.length > 1 || spread.length !== t.length * chosen.length))
     throw new OptionError(
       'bad-plot',
-      `plot: spread has ${spread.length} numbers; one run of ${t.length} states and ${chosen.length} components needs ${t.length * chosen.length}.`,
+      `plot: spread has ${spread.length} numbers; one run of ${t.length} states and ${chosen.length} components needs `
+        + `${t.length * chosen.length}.`,
     );
   if (runs.some(one => !sameTimes(one.values('t'), t)))
     throw new OptionError('bad-plot', 'plot: the runs are saved at different times; give them the same saveAt.');
@@ -165,7 +166,8 @@ function measuredPoints(
   if (values.length !== t.length * components)
     throw new OptionError(
       'bad-plot',
-      `plot: measured has ${values.length} values; ${t.length} times and ${components} plotted components need ${t.length * components}. Choose components: [...] to plot those that were measured.`,
+      `plot: measured has ${values.length} values; ${t.length} times and ${components} plotted components need `
+        + `${t.length * components}. Choose components: [...] to plot those that were measured.`,
     );
   const drawn = lines.filter(({style}) => style !== 'band');
   return drawn.map(({name}, i) => ({
@@ -308,7 +310,8 @@ export function residualPlot(samples: ResidualSamples, look: Look = {}): string 
   if (t.length !== measured.length || t.length !== simulated.length)
     throw new OptionError(
       'bad-plot',
-      `residualPlot: there are ${t.length} times, ${measured.length} measured and ${simulated.length} simulated values.`,
+      `residualPlot: there are ${t.length} times, ${measured.length} measured and ${simulated.length} simulated `
+        + 'values.',
     );
   const {rmse} = goodnessOfFit(measured, simulated);
   return lineChart({
@@ -416,7 +419,7 @@ function componentsOf(wanted: readonly number[] | undefined, width: number): rea
 const sameTimes = (a: Float64Array, b: Float64Array): boolean =>
   a.length === b.length && a.every((value, i) => value === b[i]);
 
-/** At every time, the value below which a share of the members lies, between neighbours by a straight line (type 7 of Hyndman & Fan 1996). */
+/** Quantile of the members at every time, linear between neighbours (type 7 of Hyndman & Fan 1996). */
 function quantiles(members: readonly Float64Array[], share: number): Float64Array {
   return members[0].map((_, i) => {
     const sorted = Float64Array.from(members, member => member[i]).sort();

@@ -70,7 +70,8 @@ export function placesAt(
       if (at.shape.length !== 2 || (dim !== 2 && dim !== 3))
         throw new ShapeError(
           'figure-shape',
-          `animate: the figure's points have shape [${at.shape.join(', ')}]; give [points, 2] in the plane or [points, 3] in space.`,
+          `animate: the figure's points have shape [${at.shape.join(', ')}]; give [points, 2] in the plane or `
+            + '[points, 3] in space.',
           {points: at.shape},
         );
       found = {points: count, dim};
@@ -105,7 +106,8 @@ function forcesOf(drawn: {at: tf.Tensor; force: tf.Tensor}, dim: number, t: numb
   if (shapes[0] !== shapes[1] || at?.shape?.length !== 2 || at.shape[1] !== dim)
     throw new ShapeError(
       'figure-shape',
-      `animate: the figure's forces have at of shape ${shapes[0]} and force of shape ${shapes[1]}; give both [forces, ${dim}], as the points have ${dim} coordinates.`,
+      `animate: the figure's forces have at of shape ${shapes[0]} and force of shape ${shapes[1]}; give both [forces, `
+        + `${dim}], as the points have ${dim} coordinates.`,
       {at: at?.shape, force: force?.shape},
     );
   const values = {at: at.dataSync() as Float32Array, force: force.dataSync() as Float32Array};

@@ -1,6 +1,6 @@
 /**
- * stiffgrad/plot: results as pictures. Every function returns text, SVG or HTML, that needs nothing else: for files, pages
- * and, by `show`, for notebooks. Loaded by nobody who does not ask for it.
+ * stiffgrad/plot: results as pictures. Every function returns text, SVG or HTML, that needs nothing else: for files,
+ * pages and, by `show`, for notebooks. Loaded by nobody who does not ask for it.
  */
 import {displayRunsWith} from '../lib/index.js';
 import {display} from './display.js';

@@ -79,7 +79,8 @@ function noting(seen: {pattern?: Pattern; solver: string; residuals: number[]}):
     refactor: values => factor.refactor(values),
     solve: (b, x, count) => {
       const residual = norm(b, factor.n);
-      if (residual !== seen.residuals.at(-1)) seen.residuals.push(residual); // the same again is a refinement of one solve
+      // the same again is a refinement of one solve
+      if (residual !== seen.residuals.at(-1)) seen.residuals.push(residual);
       factor.solve(b, x, count);
     },
     solveTransposed: (b, x, count) => factor.solveTransposed(b, x, count),
@@ -114,7 +115,10 @@ function noting(seen: {pattern?: Pattern; solver: string; residuals: number[]}):
 }
 
 function describing(pattern: JacobianPattern): JacobianPattern {
-  const text = `Jacobian pattern: ${pattern.n} × ${pattern.n}, ${pattern.nonzeros} entries, ${((100 * pattern.nonzeros) / pattern.n ** 2).toPrecision(3)} %${pattern.symmetric ? ', symmetric' : ''}, solved as ${pattern.solver}`;
+  const text =
+    `Jacobian pattern: ${pattern.n} × ${pattern.n}, ${pattern.nonzeros} entries, `
+    + `${((100 * pattern.nonzeros) / pattern.n ** 2).toPrecision(3)} %${pattern.symmetric ? ', symmetric' : ''}, `
+    + `solved as ${pattern.solver}`;
   return Object.defineProperties(pattern, {
     toString: {value: () => text},
     [Symbol.for('nodejs.util.inspect.custom')]: {value: () => text},

@@ -1,6 +1,7 @@
 /**
  * The page of an animation: a canvas and its few lines of script. The frames travel as whole numbers of 1/4096 of the
- * picture's size, which is finer than a pixel. In space the view is axonometric and turned by the pointer or the arrow keys.
+ * picture's size, which is finer than a pixel. In space the view is axonometric and turned by the pointer or the arrow
+ * keys.
  */
 
 import {htmlPage, markup, scriptJson, verbatim} from '../lib/markup.js';
@@ -121,9 +122,11 @@ const script = `(root, data) => {
 }`;
 
 const light =
-  '--paper: #ffffff; --ink: #1f2328; --soft: #59636e; --rod: #1f2328; --spring: #0072b2; --ball: #d55e00; --trail: #56b4e9; --force: #009e73';
+  '--paper: #ffffff; --ink: #1f2328; --soft: #59636e; --rod: #1f2328; --spring: #0072b2; --ball: #d55e00; --trail: '
+  + '#56b4e9; --force: #009e73';
 const dark =
-  '--paper: #0d1117; --ink: #e6edf3; --soft: #9198a1; --rod: #e6edf3; --spring: #56b4e9; --ball: #f28e4b; --trail: #1f6f9f; --force: #65eeb6';
+  '--paper: #0d1117; --ink: #e6edf3; --soft: #9198a1; --rod: #e6edf3; --spring: #56b4e9; --ball: #f28e4b; --trail: '
+  + '#1f6f9f; --force: #65eeb6';
 
 const style = (
   theme: string,

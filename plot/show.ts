@@ -10,8 +10,8 @@ export interface Shown {
 }
 
 /**
- * Light paper under dark ink or the reverse: a notebook's theme need not be that of the system, which a picture's own colours follow.
- * A picture with a theme of its own has the paper of that theme.
+ * Light paper under dark ink or the reverse: a notebook's theme need not be that of the system, which a picture's own
+ * colours follow. A picture with a theme of its own has the paper of that theme.
  */
 const style = `.stiffgrad-figure { margin: 0; padding: 8px; overflow-x: auto; background: #ffffff; color: #1f2328; font: 13px/1.4 system-ui, sans-serif; }
 .stiffgrad-figure figcaption { color: #59636e; max-width: 60em; }

@@ -1,4 +1,4 @@
-/** Frames of an animation as SVG: side by side for a paper, and one that moves by itself (SMIL's `animate`, without a script). */
+/** Frames of an animation as SVG: side by side, or moving by SMIL's `animate`, without a script. */
 import {markup, verbatim, type Content, type Markup} from '../lib/markup.js';
 import type {Frames} from './player.js';
 
@@ -160,7 +160,7 @@ function trail(frames: Frames, view: View, to: number): Markup[] {
   );
 }
 
-/** The frames with each kept one's forces as their mean since the kept one before: no impact falls between two pictures. */
+/** Frames with the mean force since the frame kept before: no impact falls between two pictures. */
 function averaged(frames: Frames, kept: readonly number[]): Frames {
   const {arrows, dim} = frames;
   if (arrows.length === 0) return frames;

@@ -3,21 +3,20 @@
  * both. Runs in a browser too: what needs a file system (`readTable`, `writeReport`) loads it at the call.
  */
 export type {Derived} from './identify/derived.js';
-export type {Found, IdentificationSummary, ParamsOfEstimates} from './identify/identification.js';
+export type {FitResult, IdentificationSummary, ParamsOfEstimates} from './identify/identification.js';
 export type {ReportDetails} from './identify/report-details.js';
-export {bootstrap, type Bootstrap, type BootstrapOptions, type Labelled} from './identify/bootstrap.js';
+export {bootstrap, type Bootstrap, type BootstrapOptions, type Labelled} from './estimate/bootstrap.js';
 export {
   crossValidate,
   type CrossValidation,
   type CrossValidationOptions,
   type Fold,
-} from './identify/cross-validation.js';
-export {fitTask, type FitTask} from './identify/fit-task.js';
-export type {PartCase, PartSweep} from './identify/part.js';
+} from './estimate/cross-validation.js';
+export {fitTask, type FitTask} from './estimate/fit-task.js';
+export type {PartCase, PartSweep} from './identify/solve.js';
 export {adam, type AdamOptions} from './identify/adam.js';
 export {
   identify,
-  type AnyProblem,
   type Identification,
   type IdentificationProblem,
   type IdentificationProgress,
@@ -53,7 +52,7 @@ export {
   type RankedExperiment,
   type RankOptions,
   type UnidentifiableCombination,
-} from './identify/information.js';
+} from './estimate/information.js';
 export {lbfgs, type LbfgsOptions, type QuasiNewton} from './identify/lbfgs.js';
 export type {EarlyStopping} from './identify/early-stopping.js';
 export type {NoiseFound} from './identify/objective.js';
@@ -61,13 +60,13 @@ export type {NoiseState} from './identify/weighing.js';
 export type {Minimum} from './identify/starts.js';
 export type {MeasuredRows, NoiseDensity, NoiseModel} from './identify/density.js';
 export {autoregressive, huber, quantized, studentT, white, type Noise, type NoiseOptions} from './identify/noise.js';
-export {posterior, type PosteriorOptions} from './identify/posterior.js';
-export type {ByLabel, Posterior} from './identify/posterior-result.js';
-export {posteriorCharts} from './identify/posterior-page.js';
-export {sampleDensity, type Chain, type SamplingOptions} from './identify/sample-density.js';
-export type {LogDensity} from './identify/nuts.js';
-export {bulkSize, meanSize, rHat, tailSize, type Chains} from './identify/draws.js';
-export {likelihoodProfile, profileChart, type LikelihoodProfile, type ProfileOptions} from './identify/profile.js';
+export {posterior, type PosteriorOptions} from './estimate/posterior.js';
+export type {ByLabel, Posterior} from './estimate/posterior-page.js';
+export {posteriorCharts} from './estimate/posterior-page.js';
+export {sampleDensity, type Chain, type SamplingOptions} from './estimate/sample-density.js';
+export type {LogDensity} from './estimate/nuts.js';
+export {bulkSize, meanSize, rHat, tailSize, type Chains} from './estimate/draws.js';
+export {likelihoodProfile, profileChart, type LikelihoodProfile, type ProfileOptions} from './estimate/profile.js';
 export {multiple, single, type Shooting} from './identify/shooting.js';
 export {
   bounded,
@@ -82,9 +81,9 @@ export {
   type Parameters,
   type ShapeOf,
 } from './identify/parameters.js';
-export type {ParameterKind, ParameterValue} from './identify/parameter-value.js';
+export type {ParameterKind, ParameterValue} from './identify/parameters.js';
 export {estimatedTree, freeTree, type ParameterTree} from './identify/parameter-trees.js';
-export type {Prior, PriorGiven} from './identify/prior.js';
+export type {Prior, PriorGiven} from './identify/parameters.js';
 export {errorText, measuredText, numberText} from './report/number-text.js';
 export {
   chartStyle,
@@ -145,7 +144,7 @@ export {
   type StateFunction,
   type UnscentedOptions,
 } from './estimate/linearization.js';
-export type {Covariance} from './estimate/noise.js';
+export type {Covariance} from './estimate/covariance.js';
 export type {EstimationProblem, ProcessNoise} from './estimate/problem.js';
 export type {Rows} from './estimate/roots.js';
 export {arraysOf, type ArrayOptions, type NumpyArray} from './data/npz.js';
@@ -167,10 +166,10 @@ export type {CheckpointContent, NamedArray, NumberArray} from './train/checkpoin
 export {readCheckpoint} from './train/checkpoints.js';
 export type {Clip} from './train/gradients.js';
 export {modelFiles} from './train/model-files.js';
-export type {Change} from './train/examples.js';
+export type {Change} from './train/problem.js';
 export type {Metrics, EpochMetrics, StepMetrics} from './train/metrics.js';
 export type {CompiledTraining, LossAt, TrainingProblem, TrainingProgress, TrainingSettings} from './train/problem.js';
-export type {Examples} from './train/examples.js';
+export type {Examples} from './train/problem.js';
 export type {Random} from './train/random.js';
 export {
   randomizedSmoothing,
@@ -194,4 +193,4 @@ export {
   type TrainingStepOptions,
 } from './train/training-step.js';
 export {adamW, sgd, type AdamWOptions, type RuleState, type SgdOptions, type UpdateRule} from './train/update-rules.js';
-export type {TrainingReportDetails, TrainingResult} from './train/result.js';
+export type {TrainingReportDetails, TrainingResult} from './train/training-report.js';

@@ -115,7 +115,9 @@ function joined(outputs: readonly Output[]): Output[] {
 
 async function notebooks(): Promise<{readonly file: string; readonly title: string}[]> {
   const found: {file: string; title: string}[] = [];
-  for (const name of (await readdir(path.join(root, 'examples/notebooks'))).filter(file => file.endsWith('.ipynb')).sort()) {
+  for (const name of (await readdir(path.join(root, 'examples/notebooks')))
+    .filter(file => file.endsWith('.ipynb'))
+    .sort()) {
     const stem = name.replace('.ipynb', '');
     const {cells} = JSON.parse(await readFile(path.join(root, 'examples/notebooks', name), 'utf8')) as Notebook;
     const parts: string[] = [];

@@ -4,16 +4,24 @@
  *
  *     npx tsx examples/benchmarks/bouc-wen.ts train.csv --test multisine.csv sinesweep.csv
  *
- * The record has five samples a period of its fastest part, so the input between its samples is computed by band-limited
- * interpolation. The exponent ν of the hysteresis is identified too.
+ * The record has five samples a period of its fastest part, so the input between its samples is computed by
+ * band-limited interpolation. The exponent ν of the hysteresis is identified too.
  */
 import type * as tfjs from '@tensorflow/tfjs';
 import * as tf from '@tensorflow/tfjs';
 import type {DerivativeAt} from '../../lib/index.js';
 import {ode, rk4, signal} from '../../lib/index.js';
-import {free, identify, levenbergMarquardt, positive, upsample, type Identification, type MeasuredRecord} from '../../training/index.js';
+import {
+  free,
+  identify,
+  levenbergMarquardt,
+  positive,
+  upsample,
+  type Identification,
+  type MeasuredRecord,
+} from '../../training/index.js';
 import type {Benchmark, Experiment, Learnt} from './protocol.js';
-import {part, program} from './protocol.js';
+import {part, benchmark} from './protocol.js';
 
 /** 750 Hz; the benchmark's own simulation had 15 kHz. */
 const dt = 1 / 750;
@@ -27,7 +35,7 @@ type Hysteresis = {
   ]: tfjs.Tensor;
 };
 
-/** In mm, N and s, stiffness in 1e4 N/m, z in N: m y″ + c y′ + k y + z = u, z′ = α y′ − β(γ|y′||z|^(ν−1) z + δ y′|z|^ν). */
+/** In mm, N, s, 1e4 N/m: m y″ + c y′ + k y + z = u, z′ = α y′ − β(γ|y′||z|^(ν−1) z + δ y′|z|^ν). */
 export const boucWen = ode(({y: state, params}: DerivativeAt<Hysteresis>) => {
   const [y, v, z] = tf.unstack(state);
   const force = tf.sub(
@@ -91,7 +99,7 @@ async function fitted(data: Experiment, guess: Estimate, iterations: number): Pr
   } as never);
 }
 
-/** Starts with half of the elastic stiffness in the spring and half in the hysteresis; fits a quarter of a second first, then a period, then all. */
+/** Half of the elastic stiffness starts in the hysteresis; fits a quarter of a second, a period, all. */
 async function learn([data]: readonly Experiment[]): Promise<Learnt> {
   let estimate: Estimate = {mass: 1.5, damping: 20, stiffness: 4, alpha: 4, gamma: 0.5, delta: 0, power: 1.2};
   let fit: Identification | undefined;
@@ -133,4 +141,4 @@ export const boucWenBenchmark: Benchmark = {
   },
 };
 
-program(import.meta.url, boucWenBenchmark);
+benchmark(import.meta.url, boucWenBenchmark);

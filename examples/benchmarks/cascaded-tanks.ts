@@ -1,14 +1,14 @@
 /**
  * Two tanks, one above the other (Schoukens & Noël 2017): a pump fills the upper one, which drains into the lower one,
- * and that into a reservoir. Part of the upper one's overflow falls into the lower one. The sensor saturates at 10 V. The
- * model is mass balances with Bernoulli outlets and overflow, in four variants, whose levels are averaged.
+ * and that into a reservoir. Part of the upper one's overflow falls into the lower one. The sensor saturates at 10 V.
+ * The model is mass balances with Bernoulli outlets and overflow, in four variants, whose levels are averaged.
  *
  *     npx tsx examples/benchmarks/cascaded-tanks.ts train.csv --test test.csv --seeds 10
  *
  * Terms beyond the textbook form were added one by one, as long as the error on held-out blocks of the training record
  * fell (docs/leaderboard.md): both tanks stay full at their brims rather than drain over weirs, the lower outlet's flow
- * deviates from a square root, and the pump responds with a lag. One record can hardly distinguish the further terms that
- * lower the error, so each of the best has its own variant. Each variant is the best of several searches, one from
+ * deviates from a square root, and the pump responds with a lag. One record can hardly distinguish the further terms
+ * that lower the error, so each of the best has its own variant. Each variant is the best of several searches, one from
  * textbook values, the others from random ones, drawn by the seed.
  */
 import type * as tfjs from '@tensorflow/tfjs';
@@ -16,10 +16,19 @@ import * as tf from '@tensorflow/tfjs';
 import type {DerivativeAt} from '../../lib/index.js';
 import {ode, rk4, signal} from '../../lib/index.js';
 import {gaussian} from '../../training/data/noise.js';
-import {bounded, fixed, free, identify, levenbergMarquardt, positive, type Identification, type MeasuredRecord} from '../../training/index.js';
+import {
+  bounded,
+  fixed,
+  free,
+  identify,
+  levenbergMarquardt,
+  positive,
+  type Identification,
+  type MeasuredRecord,
+} from '../../training/index.js';
 import {rms} from '../script.js';
 import type {Benchmark, Experiment, Learnt} from './protocol.js';
-import {blocks, program} from './protocol.js';
+import {blocks, benchmark} from './protocol.js';
 
 /** Sample interval in s; a tank takes minutes. */
 const dt = 4;
@@ -49,9 +58,9 @@ const overflow = (gain: tfjs.Tensor, level: tfjs.Tensor, brim: tfjs.Tensor | num
 const root = (level: tfjs.Tensor): tfjs.Tensor => tf.sqrt(tf.div(positivePart(level, 0.05), 5));
 
 /**
- * Levels in V. The upper one's unit is free, for it is not measured: its brim is at 10. Of the variants: `jet`, what the
- * stream from the pump adds to the flow through the upper outlet; `swash`, the share of the overflow that reaches the
- * lower tank, which changes with its strength; `taper`, how the lower tank narrows upwards.
+ * Levels in V. The upper one's unit is free, for it is not measured: its brim is at 10. Of the variants: `jet`, what
+ * the stream from the pump adds to the flow through the upper outlet; `swash`, the share of the overflow that reaches
+ * the lower tank, which changes with its strength; `taper`, how the lower tank narrows upwards.
  */
 export const tanks = ode(({y, params}: DerivativeAt<Tanks>) => {
   const [upper, lower] = tf.unstack(y);
@@ -109,7 +118,9 @@ async function learn([data]: readonly Experiment[], seed: number): Promise<Learn
     .map(([name, value]) => `${name} ${(value as number).toPrecision(3)}`);
   return {
     cost: Math.hypot(...errors) / Math.sqrt(errors.length),
-    note: `${errors.map(error => error.toFixed(4)).join(', ')} V where they learnt (textbook ${plain.rmse.y.toFixed(4)} V); the first one: ${values.join(', ')}`,
+    note:
+      `${errors.map(error => error.toFixed(4)).join(', ')} V where they learnt (textbook `
+      + `${plain.rmse.y.toFixed(4)} V); the first one: ${values.join(', ')}`,
     rmse: test => averaged(members, test),
   };
 }
@@ -180,4 +191,4 @@ export const cascadedTanks: Benchmark = {
   splits: ([record]) => blocks(record, 8, 50),
 };
 
-program(import.meta.url, cascadedTanks);
+benchmark(import.meta.url, cascadedTanks);

@@ -1,6 +1,6 @@
 /**
- * Coupled electric drives (Wigren & Schoukens 2017): two motors turn a pulley by a flexible belt held by a spring. The output
- * is the pulley's speed without its sign, through the counter's filter.
+ * Coupled electric drives (Wigren & Schoukens 2017): two motors turn a pulley by a flexible belt held by a spring. The
+ * output is the pulley's speed without its sign, through the counter's filter.
  *
  *     npx tsx examples/benchmarks/coupled-drives.ts train-1.csv train-2.csv --test test-1.csv test-2.csv
  *
@@ -12,10 +12,18 @@ import type * as tfjs from '@tensorflow/tfjs';
 import * as tf from '@tensorflow/tfjs';
 import type {DerivativeAt} from '../../lib/index.js';
 import {ode, rk4, signal} from '../../lib/index.js';
-import {free, identify, levenbergMarquardt, positive, type Identification, type MeasuredRecord, type Parameter} from '../../training/index.js';
+import {
+  free,
+  identify,
+  levenbergMarquardt,
+  positive,
+  type Identification,
+  type MeasuredRecord,
+  type Parameter,
+} from '../../training/index.js';
 import {rms} from '../script.js';
 import type {Benchmark, Experiment, Learnt} from './protocol.js';
-import {leftOut, program} from './protocol.js';
+import {leftOut, benchmark} from './protocol.js';
 
 /** Half a sample: the belt's period is twelve samples. */
 const dt = 0.01;
@@ -127,8 +135,8 @@ function behind({trajectories, estimate}: Identification, records: readonly Expe
 }
 
 /**
- * The output does not show the direction. Of the two possible initial states, takes the likelier one, by its error over the
- * warm-up and by the motor's deviation from its voltage, each relative to its spread in training.
+ * The output does not show the direction. Of the two possible initial states, takes the likelier one, by its error over
+ * the warm-up and by the motor's deviation from its voltage, each relative to its spread in training.
  */
 async function freeRun(
   fit: Identification,
@@ -171,4 +179,4 @@ export const coupledDrives: Benchmark = {
     ),
 };
 
-program(import.meta.url, coupledDrives);
+benchmark(import.meta.url, coupledDrives);

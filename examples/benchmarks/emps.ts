@@ -1,21 +1,30 @@
 /**
  * The electro-mechanical positioning stage in open loop (Janot, Gautier & Brunot 2019): motor force in, position out,
- * and no feedback to hold the position: a force error of a tenth of a newton causes a drift of a centimetre in the record.
+ * and no feedback to hold the position: a force error of a tenth of a newton causes a drift of a centimetre in the
+ * record.
  *
  *     npx tsx examples/benchmarks/emps.ts train.csv --test test.csv
  *
- * M a = force − Fc sign(v) − Fv v − Fe v² − k (x − x₀) − offset − drift·t: beside Coulomb and viscous friction what differs
- * between the two directions, a weak spring (cables), and an offset of the drive that changes with the time since the
- * record began. Without the drift, no friction law reproduces the record to within 2 mm; with it, everything else is textbook.
- * It is fitted over thirds of the record, each from the state estimated from its first samples, then over all of it.
+ * M a = force − Fc sign(v) − Fv v − Fe v² − k (x − x₀) − offset − drift·t: beside Coulomb and viscous friction what
+ * differs between the two directions, a weak spring (cables), and an offset of the drive that changes with the time
+ * since the record began. Without the drift, no friction law reproduces the record to within 2 mm; with it, everything
+ * else is textbook. It is fitted over thirds of the record, each from the state estimated from its first samples, then
+ * over all of it.
  */
 import type * as tfjs from '@tensorflow/tfjs';
 import * as tf from '@tensorflow/tfjs';
 import type {ForceAt} from '../../lib/index.js';
 import {linalg, mechanics, rk4, signal} from '../../lib/index.js';
-import {free, identify, levenbergMarquardt, positive, type Identification, type MeasuredRecord} from '../../training/index.js';
+import {
+  free,
+  identify,
+  levenbergMarquardt,
+  positive,
+  type Identification,
+  type MeasuredRecord,
+} from '../../training/index.js';
 import type {Benchmark, Experiment, Learnt} from './protocol.js';
-import {part, program} from './protocol.js';
+import {part, benchmark} from './protocol.js';
 
 const dt = 1e-3;
 
@@ -49,7 +58,7 @@ export const stage = mechanics({
   },
 });
 
-/** Samples from which a velocity is estimated: over 40 ms a parabola is the motion, and 1 µm of noise leaves 0.1 mm/s. */
+/** Samples for a velocity: over 40 ms the motion is a parabola, and 1 µm of noise leaves 0.1 mm/s. */
 const startSamples = 40;
 
 /** Position and velocity at the first sample, of the parabola through the first ones. */
@@ -143,4 +152,4 @@ export const emps: Benchmark = {
   ],
 };
 
-program(import.meta.url, emps);
+benchmark(import.meta.url, emps);

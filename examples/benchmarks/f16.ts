@@ -1,8 +1,8 @@
 /**
- * An F-16's wing in a ground vibration test (Noël & Schoukens 2017): a shaker's force in, the acceleration beside it out.
- * Eight modes of a linear structure, coupled by the payload's mounting: its displacement, a combination of the modes,
- * acts on two stick-slip elements (Dahl 1968, in the form of Bouc & Wen) and a cubic spring. Therefore frequencies fall and
- * damping grows with the level, as in the records.
+ * An F-16's wing in a ground vibration test (Noël & Schoukens 2017): a shaker's force in, the acceleration beside it
+ * out. Eight modes of a linear structure, coupled by the payload's mounting: its displacement, a combination of the
+ * modes, acts on two stick-slip elements (Dahl 1968, in the form of Bouc & Wen) and a cubic spring. Therefore
+ * frequencies fall and damping grows with the level, as in the records.
  *
  *     npx tsx examples/benchmarks/f16.ts train-level-1.csv train-level-3.csv train-level-5.csv train-level-7.csv --test test-level-2.csv ...
  *
@@ -13,10 +13,18 @@ import type * as tfjs from '@tensorflow/tfjs';
 import * as tf from '@tensorflow/tfjs';
 import type {DerivativeAt, Params} from '../../lib/index.js';
 import {ode, rk4, signal} from '../../lib/index.js';
-import {free, identify, levenbergMarquardt, positive, type Identification, type MeasuredRecord, type Parameters} from '../../training/index.js';
+import {
+  free,
+  identify,
+  levenbergMarquardt,
+  positive,
+  type Identification,
+  type MeasuredRecord,
+  type Parameters,
+} from '../../training/index.js';
 import {rms} from '../script.js';
 import type {Benchmark, Experiment, Learnt} from './protocol.js';
-import {part, program} from './protocol.js';
+import {part, benchmark} from './protocol.js';
 
 /** 400 Hz; the force ends at 15 Hz, so that every second sample is enough to learn from. */
 const dt = 1 / 400;
@@ -25,7 +33,7 @@ const every = 2;
 /** Samples of a period. */
 const period = 8192;
 
-/** Peaks of the response at the lowest level, in Hz, and one above the band for what is stiffer; damping in percent; shares in 1e-3/kg. */
+/** Peaks of the lowest level's response in Hz, one above the band; damping in percent; shares in 1e-3/kg. */
 const guess = {
   frequency: [3.47, 3.97, 5.19, 6.61, 7.3, 9.17, 10.06, 20],
   damping: [1.7, 2.9, 0.95, 0.75, 0.4, 0.75, 5.6, 5],
@@ -167,7 +175,7 @@ async function learn(records: readonly Experiment[]): Promise<Learnt> {
   };
 }
 
-/** Elements of a twentieth of the mounting's stiffness, which its mode has less for it: at the lowest level they stick. */
+/** Elements of a twentieth of the mounting's stiffness; at the lowest level they stick. */
 function stuck({frequency, ...others}: Estimate): Estimate {
   const all = Float64Array.from(frequency as Float64Array);
   const stiffness = (2 * Math.PI * all[mounting]) ** 2;
@@ -215,4 +223,4 @@ export const f16: Benchmark = {
   ],
 };
 
-program(import.meta.url, f16);
+benchmark(import.meta.url, f16);

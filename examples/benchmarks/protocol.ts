@@ -9,11 +9,9 @@
  * prints a table beside the published errors and, last, a line of JSON. Without test records it judges itself by
  * cross-validation on the training records.
  */
-import {pathToFileURL} from 'node:url';
-import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../../lib/index.js';
 import {readTable} from '../../training/index.js';
-import {printTable} from '../script.js';
+import {printTable, program} from '../script.js';
 
 /** An experiment: evenly spaced times in s, one input, one output. */
 export interface Experiment {
@@ -213,13 +211,6 @@ async function crossValidated(
   return errors;
 }
 
-/** Runs a benchmark if it is the main program, not if it is imported. */
-export function program(url: string, benchmark: Benchmark): void {
-  if (process.argv[1] === undefined || url !== pathToFileURL(process.argv[1]).href) return;
-  tf.enableProdMode(); // without tfjs's advertisement among the results
-  const work = async (): Promise<unknown> => runBenchmark(benchmark, readArguments(process.argv.slice(2)));
-  work().catch((error: unknown) => {
-    console.error(error instanceof Error ? `${error.name}: ${error.message}` : error);
-    process.exitCode = 1;
-  });
-}
+/** Runs a benchmark as a program. */
+export const benchmark = (url: string, one: Benchmark): void =>
+  program(url, async () => runBenchmark(one, readArguments(process.argv.slice(2))));

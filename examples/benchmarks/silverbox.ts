@@ -1,21 +1,31 @@
 /**
- * The Silverbox (Wigren & Schoukens 2013): an electronic Duffing oscillator. Its equation with what an analog circuit adds:
- * a multiplier whose cubic has parts with the speed and the drive in it, an amplifier that loses a fixed small voltage
- * where its output changes sign (crossover), a delayed output, and offsets. Fourteen parameters, no network.
+ * The Silverbox (Wigren & Schoukens 2013): an electronic Duffing oscillator. Its equation with what an analog circuit
+ * adds: a multiplier whose cubic has parts with the speed and the drive in it, an amplifier that loses a fixed small
+ * voltage where its output changes sign (crossover), a delayed output, and offsets. Fourteen parameters, no network.
  *
  *     npx tsx examples/benchmarks/silverbox.ts SNLS80mV.csv
  *
- * divides the record as the benchmark does: it trains on the first three quarters of the multisine and tests on the rest, on
- * the arrow, and on the part of the arrow within the amplitudes of training. A whole file given as the training record is
- * divided even if test records are given.
+ * divides the record as the benchmark does: it trains on the first three quarters of the multisine and tests on the
+ * rest, on the arrow, and on the part of the arrow within the amplitudes of training. A whole file given as the
+ * training record is divided even if test records are given.
  */
 import type * as tfjs from '@tensorflow/tfjs';
 import * as tf from '@tensorflow/tfjs';
 import type {ForceAt} from '../../lib/index.js';
 import {mechanics, rk4, signal} from '../../lib/index.js';
-import {fixed, free, identify, levenbergMarquardt, positive, upsample, type Identification, type MeasuredRecord, type Parameter} from '../../training/index.js';
+import {
+  fixed,
+  free,
+  identify,
+  levenbergMarquardt,
+  positive,
+  upsample,
+  type Identification,
+  type MeasuredRecord,
+  type Parameter,
+} from '../../training/index.js';
 import type {Benchmark, Experiment, Learnt} from './protocol.js';
-import {part, program} from './protocol.js';
+import {part, benchmark} from './protocol.js';
 
 /** 10 MHz divided by 2¹⁴, in s. */
 const dt = 2 ** 14 / 1e7;
@@ -150,4 +160,4 @@ export const silverbox: Benchmark = {
   },
 };
 
-program(import.meta.url, silverbox);
+benchmark(import.meta.url, silverbox);

@@ -1,7 +1,6 @@
 /** The synthetic record's ingredients: kinematics of the reference, moments of the noise, repeatability. */
 import {expect} from 'chai';
 import fc from 'fast-check';
-import {OptionError} from '../../lib/errors.js';
 import {gaussian} from '../../training/data/noise.js';
 import {noisy, positioningReference} from '../../examples/positioning-reference.js';
 import {runs} from '../property.js';
@@ -72,14 +71,5 @@ describe('synthetic record', () => {
     let product = 0;
     for (let k = 0; k < n; k++) product += a() * b();
     expect(product / n).to.be.closeTo(0, 5 / Math.sqrt(n));
-  });
-
-  it('refuses what cannot be', () => {
-    expect(() => positioningReference({dt: 0})).to.throw(OptionError, /dt is 0, but must be positive/);
-    expect(() => positioningReference({speeds: [1]})).to.throw(
-      OptionError,
-      /1 m\/s cannot be reached within half the travel/,
-    );
-    expect(() => positioningReference({speeds: []})).to.throw(OptionError, /at least one speed/);
   });
 });

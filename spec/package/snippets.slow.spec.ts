@@ -28,7 +28,7 @@ const modules = {
 };
 const all = documents.flatMap(page => programs(page, readText(page)));
 
-describe('the pages', function () {
+describe('the documents', function () {
   this.timeout(120_000);
   let place: string;
   const home = process.cwd();
@@ -65,7 +65,7 @@ describe('the pages', function () {
 
   it('their commands are scripts that exist', () => {
     const {scripts} = JSON.parse(readText('package.json')) as {scripts: Record<string, string>};
-    for (const page of pages) {
+    for (const page of documents) {
       for (const {text} of blocks(readText(page), 'sh')) {
         for (const command of text
           .split(/\n|&&/)
@@ -90,7 +90,7 @@ describe('the pages', function () {
   });
 
   it('their links lead to files and headings that exist', () => {
-    for (const page of pages) {
+    for (const page of documents) {
       for (const [, to, anchor] of readText(page).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)]*))?\)/g)) {
         const target = to === '' ? page : path.posix.join(path.posix.dirname(page), to);
         expect(existsSync(path.join(root, target)), `${page}: ${to}`).to.equal(true);
@@ -112,7 +112,7 @@ describe('the pages', function () {
   });
 
   it('every public name stands in one of them', () => {
-    const text = pages.map(readText).join('\n');
+    const text = documents.map(readText).join('\n');
     const names = [lib, models, training, plot, sweep].flatMap(module => Object.keys(module));
     expect(names.filter(name => !new RegExp(`\\b${name}\\b`).test(text))).to.deep.equal([]);
   });

@@ -74,8 +74,8 @@ describe('fits by sweeps', function () {
 
   it('profiles', async () => {
     const [here, there] = [
-      await likelihoodProfile(problem, fit, 'c', {points: 3}),
-      await likelihoodProfile(problem, fit, 'c', {points: 3, sweep}),
+      await likelihoodProfile(fit, 'c', {points: 3}),
+      await likelihoodProfile(fit, 'c', {points: 3, sweep}),
     ];
     expect(plain(there)).to.deep.equal(plain(here));
     expect(here.values).to.have.length(7);
@@ -84,23 +84,21 @@ describe('fits by sweeps', function () {
   it('bootstraps', async () => {
     for (const errors of ['model', 'residuals'] as const) {
       const options = {replicates: 5, errors, seed: 7};
-      const [here, there] = [
-        await bootstrap(problem, fit, options),
-        await bootstrap(problem, fit, {...options, sweep}),
-      ];
+      const [here, there] = [await bootstrap(fit, options), await bootstrap(fit, {...options, sweep})];
       expect(plain(there)).to.deep.equal(plain(here));
       expect(here.replicates).to.equal(5);
     }
   });
 
   it('cross-validations, of records and of one made when it is asked for', async () => {
-    const [here, there] = [await crossValidate(problem), await crossValidate(problem, {sweep})];
+    const [here, there] = [await crossValidate(fit), await crossValidate(fit, {sweep})];
     expect(plain(there)).to.deep.equal(plain(here));
     expect(here.folds.map(({leftOut}) => leftOut)).to.deep.equal(['record 1', 'record 2', 'record 3']);
     const alone = {...problem, data: problem.data[0], starts: 2, seed: 4};
+    const fitAlone = await identify(alone);
     const [own, elsewhere] = [
-      await crossValidate(alone, {folds: 2}),
-      await crossValidate(alone, {folds: 2, sweep: asText(single)}),
+      await crossValidate(fitAlone, {folds: 2}),
+      await crossValidate(fitAlone, {folds: 2, sweep: asText(single)}),
     ];
     expect(plain(elsewhere)).to.deep.equal(plain(own));
     expect(own.folds.map(({leftOut}) => leftOut)).to.deep.equal(['samples 0 … 20', 'samples 21 … 40']);
@@ -108,7 +106,7 @@ describe('fits by sweeps', function () {
 
   it('posteriors', async () => {
     const options = {chains: 2, draws: 20, warmUp: 20, seed: 5};
-    const [here, there] = [await posterior(problem, fit, options), await posterior(problem, fit, {...options, sweep})];
+    const [here, there] = [await posterior(fit, options), await posterior(fit, {...options, sweep})];
     expect(plain(there)).to.deep.equal(plain(here));
     expect(here.draws.a).to.have.length(40);
   });

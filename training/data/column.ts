@@ -78,7 +78,8 @@ export class Column {
       if (this.firstBlankLine > 0) return {...blank, line: this.firstBlankLine, text: ''};
       const value = this.isNumber(cell) ? Number(cell.replace(',', '.')) : NaN;
       if (!Number.isFinite(value)) return {...this.complaint(cell), line, text: cell};
-      // What programs write for a double, its shortest digits, is that double and no other, though the digits are another number.
+      // What programs write for a double, its shortest digits, is that double and no other, though the digits are
+      // another number.
       const shortest = cell === String(value);
       if (Math.abs(value) >= exactBelow && wholeDigits.test(cell) && !shortest && BigInt(cell) !== BigInt(value))
         return {...rounded, line, text: cell};
@@ -164,7 +165,8 @@ const blank: CellComplaint = {
 const rounded: CellComplaint = {
   what: 'is a whole number that a double cannot represent exactly',
   remedy:
-    'Read the column as text by the option `text`, and subtract an offset as BigInt; leave it out by naming the others in `columns`; or, if rounding does not matter, write a decimal point behind it.',
+    'Read the column as text by the option `text`, and subtract an offset as BigInt; leave it out by naming the '
+    + 'others in `columns`; or, if rounding does not matter, write a decimal point behind it.',
 };
 
 /** What to do about NaN or an infinity; an infinity is not a missing value, and is never read as one. */

@@ -1,6 +1,6 @@
 /**
- * Contents as 64 hexadecimal digits: SHA-256 over numbers, texts and names, in chained blocks, so that a resumed run and
- * a part of an analysis can tell that their data are the same.
+ * Contents as 64 hexadecimal digits: SHA-256 over numbers, texts and names, in chained blocks, so that a resumed run
+ * and a part of an analysis can tell that their data are the same.
  */
 import * as tf from '@tensorflow/tfjs';
 

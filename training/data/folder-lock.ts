@@ -82,7 +82,7 @@ async function contentOf(fs: FileSystem, path: string): Promise<string | undefin
   });
 }
 
-/** With its content from the first moment, by a link to a file that is complete; where there are no links, written after. */
+/** Complete from the first moment, by a link to a complete file; where there are no links, written after. */
 async function make(fs: FileSystem, path: string, text: string): Promise<boolean> {
   const partial = `${path}.${randomName(16)}.partial`;
   try {

@@ -12,20 +12,20 @@ export interface ReadLimits {
    * no limit.
    */
   readonly bytes: number;
-  /** Bytes of the numbers and texts read, of one chunk for `tableChunks`. Default 2 GiB, half of what Node gives a program. */
+  /** Bytes of the numbers and texts read, of one chunk for `tableChunks`. Default 2 GiB, half of Node's heap. */
   readonly memory: number;
   /** Default 2²⁷: a column of as many numbers takes 1 GiB. `tableChunks` has no limit. */
   readonly rows: number;
   /** Default 2¹⁶, four times what spreadsheets have. */
   readonly columns: number;
-  /** Characters of one row of text. Default 2²⁴: as many columns of 256 each. A quote that is never closed ends here. */
+  /** Characters of one row of text. Default 2²⁴. A quote that is never closed ends here. */
   readonly record: number;
   /**
    * Bytes unpacked per packed byte, if more than 64 MiB are unpacked. Default 200: measurements in double precision
    * have 1 to 20, switches written as doubles up to 100.
    */
   readonly ratio: number;
-  /** Default 10, and one for each MB of the file: the slowest reader does 5 MB a second. Ends Parquet's reader, which runs in a thread of its own. */
+  /** Default 10, and one for each MB of the file: the slowest reader does 5 MB a second. */
   readonly seconds: number;
 }
 
@@ -98,7 +98,7 @@ export class Budget {
     if (performance.now() - this.began > 1000 * this.seconds(bytes)) throw this.overtime(bytes);
   }
 
-  /** What `reading` gives, if it comes in time. @throws DataError 'table-limit' once the time is over, though no byte comes */
+  /** What `reading` gives in time. @throws DataError 'table-limit' once the time is over */
   async within<T>(bytes: number, reading: Promise<T>): Promise<T> {
     const left = 1000 * this.seconds(bytes) - (performance.now() - this.began);
     if (left > LONGEST_TIMER) return reading;

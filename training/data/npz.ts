@@ -61,7 +61,8 @@ export function arrayColumns(
     if (shape.length === 0 || shape.length > 2 || shape[0] !== rows) {
       throw new DataError(
         'npz-shape',
-        `${file}: '${excerpt(name)}' has shape [${excerpt(shape.join(', '))}], which is not a column of ${rows} rows: each array of a table must be [rows] or [rows, k], with the same number of rows.`,
+        `${file}: '${excerpt(name)}' has shape [${excerpt(shape.join(', '))}], which is not a column of ${rows} rows: `
+          + 'each array of a table must be [rows] or [rows, k], with the same number of rows.',
         {file, column: name, shape},
       );
     }
@@ -105,7 +106,8 @@ export function arrayColumns(
       if (row >= 0)
         throw new DataError(
           'table-cell',
-          `${file}, row ${row + 1}, column '${excerpt(name)}' is ${values[row]}, not a finite number. ${notFinite(values[row]).remedy}`,
+          `${file}, row ${row + 1}, column '${excerpt(name)}' is ${values[row]}, not a finite number. `
+            + `${notFinite(values[row]).remedy}`,
           {file, row: row + 1, column: name},
         );
       return {name, values, kind: 'number', decidedAt: 1, isBlank: false, text: []};
@@ -169,7 +171,8 @@ function parseNpy(bytes: Uint8Array, name: string, budget: Budget): NumpyArray {
   if (read === undefined)
     throw malformed(
       file,
-      `column ${called} is of type ${excerpt(type)}; only numbers of 8 to 64 bits and booleans are supported. Convert it with .astype('f8')`,
+      `column ${called} is of type ${excerpt(type)}; only numbers of 8 to 64 bits and booleans are supported. Convert `
+        + `it with .astype('f8')`,
       name,
     );
   const width = Number(type.slice(2));
@@ -208,7 +211,9 @@ function firstRounded(view: DataView, start: number, values: Float64Array, type:
 const rounded = (file: string, name: string, row: number, value: number): DataError =>
   new DataError(
     'npz-integer',
-    `${file}, row ${row + 1}, column '${excerpt(name)}' holds a whole number near ${value}, which a double cannot represent exactly. If rounding does not matter, convert it with .astype('f8'); or leave the array out by naming the others.`,
+    `${file}, row ${row + 1}, column '${excerpt(name)}' holds a whole number near ${value}, which a double cannot `
+      + `represent exactly. If rounding does not matter, convert it with .astype('f8'); or leave the array out by `
+      + 'naming the others.',
     {file, row: row + 1, column: name},
   );
 

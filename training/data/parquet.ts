@@ -1,7 +1,8 @@
 /**
  * Parquet files, by the reader `hyparquet`, which is plain JavaScript without dependencies; loaded at the call.
  * Flat columns only: numbers of any size, truth values as 0 and 1, dates and timestamps as seconds since 1970, times of
- * day as seconds since midnight, durations as seconds where Arrow's schema tells their unit, text. It trusts what a file states, so that a changed byte may loop for ever or fill the memory: therefore it runs in a thread, which is
+ * day as seconds since midnight, durations as seconds where Arrow's schema tells their unit, text. It trusts what a
+ * file states, so that a changed byte may loop for ever or fill the memory: therefore it runs in a thread, which is
  * ended when its time or memory is used up.
  */
 import {DataError} from '../../lib/errors.js';
@@ -88,8 +89,8 @@ function columnOf(
 }
 
 /**
- * Seconds where the cell is a count of parts of a second, rounded to the nearest double: whole seconds are taken apart first.
- * NaN where it is empty; undefined where it is no number, or a whole number that no double is equal to.
+ * Seconds where the cell is a count of parts of a second, rounded to the nearest double: whole seconds are taken apart
+ * first. NaN where it is empty; undefined where it is no number, or a whole number that no double is equal to.
  */
 function numberOf(cell: unknown, perSecond?: number): number | undefined {
   if (isEmpty(cell)) return NaN;
@@ -103,7 +104,9 @@ const isEmpty = (cell: unknown): boolean => cell === null || cell === undefined;
 
 /** @param value the cell as `numberOf` reads it */
 function complaint(name: string, cell: unknown, value: number | undefined): CellComplaint {
-  const asText = `Read it as text with text: ['${excerpt(name)}'], or leave the column out by naming the others in \`columns\`.`;
+  const asText =
+    `Read it as text with text: ['${excerpt(name)}'], or leave the column out by naming the others in `
+    + `\`columns\`.`;
   if (isEmpty(cell))
     return {
       what: 'is empty where a number is needed',

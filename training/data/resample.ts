@@ -19,7 +19,7 @@ export interface Resampled {
 /** At rest; what is observed beside it is what is wanted. */
 const clock = ode(({y}) => tf.zerosLike(y));
 
-/** A time of the new clock that is beyond the last sample by less than this part of an interval is that sample's, rounded. */
+/** A new time beyond the last sample by less than this part of an interval is that sample's, rounded. */
 const endSlack = 1e-9;
 
 /**
@@ -47,7 +47,7 @@ export function resample(t: Numeric, values: Numeric, interval: number, kind: Si
   return {t: times, values: resampled};
 }
 
-/** Length of the filter in samples that are kept: its transition is 0.16 of the kept band wide (Hamming's 3.3/20), and aliases fall by 53 dB (Oppenheim & Schafer, §7.5). */
+/** Kept samples in the filter: transition 3.3/20 of the band, aliases −53 dB (Oppenheim & Schafer, §7.5). */
 const tapsEach = 20;
 
 /**
@@ -88,7 +88,7 @@ function lowPass(half: number, factor: number): Float64Array {
   return taps.map(tap => tap / sum);
 }
 
-/** Half the interpolating filter in samples: with Kaiser's β = 8 its transition is 0.16 of the band wide, and images stay below −80 dB (Oppenheim & Schafer, §7.6). */
+/** Half the filter in samples: with β = 8 images stay below −80 dB (Oppenheim & Schafer, §7.6). */
 const reach = 32;
 const kaiserBeta = 8;
 
@@ -146,7 +146,8 @@ const stillShare = 0.01;
 /**
  * The number of samples at the start during which a record does not move, for example until a pendulum is released;
  * they can be cut off.
- * @param values [samples, ...]: still are samples of which no number moves. NaN is a missing number, which does not move.
+ * @param values [samples, ...]: still are samples of which no number moves. NaN is a missing number, which does not
+ *   move.
  * @param tolerance allowed deviation from the first measured number, in the unit of the values; default a hundredth of
  *   the range, column by column
  * @throws ShapeError for a single number; DataError 'not-finite' for an infinite value

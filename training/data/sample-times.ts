@@ -26,7 +26,8 @@ const unread = /^(?:weeks?|months?|years?)$/;
 export interface SampleTimesOptions {
   /**
    * Unit of the column; the returned times are in seconds. Default: the unit at the end of the column's name
-   * ('time_ms', 't [us]', 'time (hours)', 't/ms', 'timeMs', or 'ms' alone), in the usual spellings; without any, seconds.
+   * ('time_ms', 't [us]', 'time (hours)', 't/ms', 'timeMs', or 'ms' alone), in the usual spellings; without any,
+   * seconds.
    */
   readonly unit?: TimeUnit;
   /** The sampling interval of the instrument, in s: the times are checked against it. */
@@ -47,8 +48,8 @@ const unitFactor = 20;
  * Times of a column in seconds, checked for their unit and for gaps.
  * @param times [samples]; `column` is their name, for the unit and for errors
  * @returns seconds, [samples]
- * @throws DataError 'time-order', 'time-gap', 'not-finite' with the row; 'time-unit' also where brackets or a slash end the
- *   name with what is no unit of time
+ * @throws DataError 'time-order', 'time-gap', 'not-finite' with the row; 'time-unit' also where brackets or a slash end
+ *   the name with what is no unit of time
  */
 export function sampleTimes(times: Float64Array, column: string, options: SampleTimesOptions = {}): Float64Array {
   refuseUnknownOptions(options, {unit: any, interval: positive, gaps: oneOf('refuse', 'allow')}, 'sampleTimes');
@@ -101,7 +102,8 @@ function requireAscending(t: Float64Array, column: string): void {
     if (i > 0 && !(t[i] > t[i - 1]))
       throw new DataError(
         'time-order',
-        `Column '${column}': time does not increase in row ${i + 1}, from ${t[i - 1]} to ${t[i]}. Sort the rows, and remove repeated ones.`,
+        `Column '${column}': time does not increase in row ${i + 1}, from ${t[i - 1]} to ${t[i]}. Sort the rows, and `
+          + 'remove repeated ones.',
         {column, row: i + 1},
       );
   }
@@ -124,7 +126,8 @@ function requireInterval(usual: number, wanted: number, unit: TimeUnit, column: 
       : `In '${better}' it would fit: give unit: '${better}'.`;
   throw new DataError(
     'time-unit',
-    `Column '${column}', taken as times in ${unit}: samples come every ${numberText(usual)} s, but every ${numberText(wanted)} s were expected. ${advice}`,
+    `Column '${column}', taken as times in ${unit}: samples come every ${numberText(usual)} s, but every `
+      + `${numberText(wanted)} s were expected. ${advice}`,
     {column, unit, better},
   );
 }

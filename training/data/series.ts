@@ -39,7 +39,8 @@ export function readSeries(given: SeriesValues, name: string, {outputs, missing}
   if (bad >= 0)
     throw new DataError(
       'not-finite',
-      `${name} is ${values[bad]} in sample ${Math.floor(bad / width)}. ${missing ? 'Make it NaN if the sample is missing.' : 'Remove the sample, or interpolate it (resample).'}`,
+      `${name} is ${values[bad]} in sample ${Math.floor(bad / width)}. `
+        + `${missing ? 'Make it NaN if the sample is missing.' : 'Remove the sample, or interpolate it (resample).'}`,
       {index: Math.floor(bad / width)},
     );
   return {values, samples: shape[0], outputs: width};

@@ -33,7 +33,9 @@ export function wrongLength(
   const text = excerpt(record.slice(0, 1000).join(' | '), 1000);
   return new DataError(
     'table-row',
-    `${file}, line ${line}: ${record.length} ${record.length === 1 ? 'field' : 'fields'}, but the header has ${columns.length}; ${surplus ? 'the last name in the header is empty' : place}. The row reads: ${shown}. ${remedy}`,
+    `${file}, line ${line}: ${record.length} ${record.length === 1 ? 'field' : 'fields'}, but the header has `
+      + `${columns.length}; ${surplus ? 'the last name in the header is empty' : place}. The row reads: ${shown}. `
+      + `${remedy}`,
     {
       file,
       line,
@@ -48,7 +50,8 @@ export function wrongLength(
 export function unnamed(file: string, line: number, index: number, text: string): DataError {
   return new DataError(
     'table-header',
-    `${file}, line ${line}: field ${index + 1} ('${excerpt(text)}') has no name in the header. Name the column or remove its values.`,
+    `${file}, line ${line}: field ${index + 1} ('${excerpt(text)}') has no name in the header. Name the column or `
+      + 'remove its values.',
     {
       file,
       line,
@@ -66,7 +69,8 @@ export function notNumbers(file: string, column: ReadColumn): DataError {
   const remedy =
     otherDecimal(first)?.remedy
     ?? (below.length > 0 && below.every(isNumeral)
-      ? `Below it there are only numbers: if that line is a second header, for example of units, begin it with # to make it a comment, or remove it.`
+      ? 'Below it there are only numbers: if that line is a second header, for example of units, begin it with # to '
+        + 'make it a comment, or remove it.'
       : `Read it with text('${excerpt(column.name)}').`);
   return new DataError('table-text', `${file}: column '${excerpt(column.name)}' ${where}, not numbers. ${remedy}`, {
     file,

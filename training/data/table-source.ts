@@ -1,6 +1,6 @@
 /**
- * The bytes of a table, wherever they come from: a path, a text, bytes, a Blob. They come in parts, within the limits of
- * reading, and the first part tells what the file is.
+ * The bytes of a table, wherever they come from: a path, a text, bytes, a Blob. They come in parts, within the limits
+ * of reading, and the first part tells what the file is.
  */
 import {nodeFs} from '../../lib/builtin.js';
 import {shown} from '../../lib/checks.js';
@@ -11,7 +11,7 @@ import {isArrayFile} from './npz.js';
 import {isParquet} from './parquet.js';
 import {unreadable} from './table-errors.js';
 
-/** The path of a file, or the table itself: its text (of at least two lines, which no path has), its bytes, or a Blob, such as a File that a user chose. */
+/** The path of a file, or the table itself: its text (of at least two lines), its bytes, or a Blob. */
 export type TableSource = string | Uint8Array | ArrayBuffer | Blob;
 
 /** A text of several lines is a table itself; a text of one line is the path of a file. */
@@ -88,9 +88,43 @@ export async function beginning(path: string, chunks: AsyncGenerator<Uint8Array,
   return value;
 }
 
-export async function* following(first: Uint8Array, rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+export async function* following<T>(first: T, rest: AsyncIterable<T>): AsyncGenerator<T, void> {
   yield first;
   yield* rest;
+}
+
+/**
+ * The text of a source, in UTF-8, or in UTF-16 with a byte order mark.
+ * @param skip lines at its beginning that are left out, as instruments write settings there in no format: blank lines
+ *   with the line ends of what follows take their place, so that a parser counts the file's own lines
+ */
+export async function* textOf(
+  start: Uint8Array,
+  rest: AsyncIterable<Uint8Array>,
+  skip: number,
+): AsyncGenerator<string, void> {
+  const decoder = new TextDecoder(isUtf16(start) ? 'utf-16le' : 'utf-8');
+  let [left, text] = [skip, ''];
+  for await (const chunk of following(start, rest)) {
+    text += decoder.decode(chunk, {stream: true});
+    while (left > 0) {
+      // A \r at a chunk's end may be half of a line end.
+      const end = /\r\n|\n|\r(?=[^])/.exec(text);
+      if (end === null) {
+        text = text.endsWith('\r') ? '\r' : '';
+        break;
+      }
+      text = text.slice(end.index + end[0].length);
+      left--;
+    }
+    if (left > 0 || text === '') continue;
+    if (skip > 0) yield (/\r\n|\n|\r/.exec(text)?.[0] ?? '\n').repeat(skip);
+    skip = 0;
+    yield text;
+    text = '';
+  }
+  text += decoder.decode();
+  if (text !== '' && left === 0) yield text;
 }
 
 export async function allBytes(start: Uint8Array, rest: AsyncIterable<Uint8Array>): Promise<Uint8Array> {

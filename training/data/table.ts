@@ -13,12 +13,10 @@ import {Column, type ReadColumn} from './column.js';
 import type {Checks} from '../../lib/checks.js';
 import {any, boolean, count, listOf, oneOf, refuseUnknownOptions, shown, text, whole} from '../../lib/checks.js';
 import {excerpt} from './excerpt.js';
-import {joined} from './joined.js';
 import {Budget} from './limits.js';
 import {arrayColumns, isArrayFile} from './npz.js';
 import {isParquet, parquetColumns} from './parquet.js';
-import {withoutLines} from './skip-lines.js';
-import {allBytes, beginning, chunksOf, following, nameOf, type TableSource} from './table-source.js';
+import {allBytes, beginning, chunksOf, following, nameOf, textOf, type TableSource} from './table-source.js';
 import {malformed, missingColumn, notNumbers, unnamed, wrongLength} from './table-errors.js';
 
 /** Columns of numbers by name; made by `readTable`. */
@@ -56,8 +54,8 @@ export interface ChunkOptions extends TableOptions {
  * Reads a CSV or TSV file with a header line. Blank lines and comment lines are skipped, fields are
  * trimmed; a column without a name and without content (a delimiter at the end of every line) is
  * dropped. An NPZ or NPY file gives a column for each array [rows], and for each of [rows, k] the
- * columns 'name[0]' … 'name[k−1]'; a Parquet file its flat columns. Throws DataError with `data.file` and, for a row, `data.line` (from 1,
- * counted in the file), `data.column` and `data.text`.
+ * columns 'name[0]' … 'name[k−1]'; a Parquet file its flat columns. Throws DataError with `data.file` and, for a row,
+ * `data.line` (from 1, counted in the file), `data.column` and `data.text`.
  */
 export async function readTable(source: TableSource, options: TableOptions = {}): Promise<Table> {
   refuseUnknownOptions(options, tableOptions, 'readTable');
@@ -120,9 +118,10 @@ async function* rowsOf(
   budget: Budget,
 ): AsyncGenerator<TextRecord> {
   const {comment = '#', decimal = '.', skip = 0} = options;
-  const chunks = skip === 0 ? following(begin, rest) : withoutLines(following(begin, rest), skip);
-  const start = (await chunks.next()).value ?? new Uint8Array(0);
-  const delimiter = options.delimiter ?? delimiterOf(new TextDecoder().decode(start), comment, decimal);
+  const chunks = textOf(begin, rest, skip);
+  let start = (await chunks.next()).value ?? '';
+  if (skip > 0) start += (await chunks.next()).value ?? '';
+  const delimiter = options.delimiter ?? delimiterOf(start, comment, decimal);
   if (options.delimiter === decimal) {
     throw new OptionError('bad-option', `readTable: '${decimal}' cannot be both the delimiter and the decimal point.`, {
       option: 'decimal',
@@ -138,7 +137,7 @@ interface TextRecord {
 
 async function* records(
   path: string,
-  chunks: AsyncIterable<Uint8Array>,
+  chunks: AsyncIterable<string>,
   dialect: Pick<Options, 'delimiter' | 'comment'>,
   budget: Budget,
 ): AsyncGenerator<TextRecord> {
@@ -147,7 +146,6 @@ async function* records(
     ...dialect,
     ...(blanks ? {delimiter: [' ', '\t']} : {}),
     comment_no_infix: true, // a '#' inside a field is not a comment
-    bom: true,
     trim: true,
     skip_empty_lines: true,
     relax_column_count: true, // the length of a row is checked here, with the columns' names at hand
@@ -164,7 +162,8 @@ async function* records(
       const {lines} = cause as {lines?: number};
       throw budget.exceeded(
         'record',
-        `the row in line ${lines ?? 1} has more than ${budget.limit('record')} characters: look for a quote that is opened and never closed`,
+        `the row in line ${lines ?? 1} has more than ${budget.limit('record')} characters: look for a quote that is `
+          + 'opened and never closed',
         {line: lines},
       );
     }
@@ -175,7 +174,7 @@ async function* records(
 type Parsed = AsyncIterable<{record: string[]; info: {lines: number}}>;
 
 async function* parsedStream(
-  chunks: AsyncIterable<Uint8Array>,
+  chunks: AsyncIterable<string>,
   options: Options,
   node: NonNullable<typeof builtin>,
 ): Parsed {
@@ -188,11 +187,11 @@ async function* parsedStream(
 }
 
 /** Without Node's streams, in a page: what a reader chose there lies in the memory already. */
-async function* parsedWhole(chunks: AsyncIterable<Uint8Array>, options: Options): Parsed {
+async function* parsedWhole(chunks: AsyncIterable<string>, options: Options): Parsed {
   const {parse} = await import('csv-parse/browser/esm/sync');
-  const parts: Uint8Array[] = [];
+  const parts: string[] = [];
   for await (const part of chunks) parts.push(part);
-  yield* parse(new TextDecoder().decode(joined(Uint8Array, parts)), options as object) as unknown as Iterable<
+  yield* parse(parts.join(''), options as object) as unknown as Iterable<
     Parsed extends AsyncIterable<infer Row> ? Row : never
   >;
 }
@@ -206,7 +205,7 @@ function lineEnds(record: readonly string[]): number {
 
 const isNumber = (cell: string): boolean => cell !== '' && Number.isFinite(Number(cell.replace(',', '.')));
 
-/** Tab before semicolon before comma, in the first line that is neither blank nor a comment, outside quotes; see `TableOptions.delimiter`. */
+/** The delimiter of the first line that is neither blank nor a comment; see `TableOptions.delimiter`. */
 function delimiterOf(text: string, comment: string, decimal: '.' | ','): string {
   const lines = text
     .replace(/^\ufeff/, '')
@@ -292,7 +291,8 @@ class TableBuilder {
     if (columns.length !== first.length) {
       throw new OptionError(
         'bad-option',
-        `readTable: columns names ${columns.length}, but line ${line} of ${this.file} has ${first.length} cells: without a header every column needs a name.`,
+        `readTable: columns names ${columns.length}, but line ${line} of ${this.file} has ${first.length} cells: `
+          + 'without a header every column needs a name.',
         {option: 'columns'},
       );
     }
@@ -308,7 +308,9 @@ class TableBuilder {
     if (this.options.header === undefined && names.every(isNumber)) {
       throw new DataError(
         'table-header',
-        `${file}, line ${line}: the header is a row of numbers (${shown(names.slice(0, 3).join(', '))}), which would be lost as names. Read it with {header: false}, with columns: [...] to name them; or with {header: true} if these are the names.`,
+        `${file}, line ${line}: the header is a row of numbers (${shown(names.slice(0, 3).join(', '))}), which would `
+          + 'be lost as names. Read it with {header: false}, with columns: [...] to name them; or with {header: true} '
+          + 'if these are the names.',
         {file, line},
       );
     }
@@ -350,7 +352,8 @@ class TableBuilder {
           : '';
       throw new DataError(
         'table-cell',
-        `${file}, line ${bad.line}, column '${excerpt(column.name)}': '${excerpt(bad.text)}' ${bad.what}${because}. ${bad.remedy}`,
+        `${file}, line ${bad.line}, column '${excerpt(column.name)}': '${excerpt(bad.text)}' ${bad.what}${because}. `
+          + `${bad.remedy}`,
         {
           file,
           line: bad.line,

@@ -1,7 +1,7 @@
 /**
- * ZIP archives, stored or deflated (PKWARE's APPNOTE 6.3.10; ZIP64's local headers too, which NumPy writes). The central
- * directory is read here, because it is what the checks need and what the libraries keep to themselves: members that
- * overlap (Fifield, A better zip bomb, WOOT 2019), stated sizes, checksums. Members are inflated by `fflate`, into
+ * ZIP archives, stored or deflated (PKWARE's APPNOTE 6.3.10; ZIP64's local headers too, which NumPy writes). The
+ * central directory is read here, because it is what the checks need and what the libraries keep to themselves: members
+ * that overlap (Fifield, A better zip bomb, WOOT 2019), stated sizes, checksums. Members are inflated by `fflate`, into
  * exactly as many bytes as the directory states.
  */
 import {inflateSync} from 'fflate';

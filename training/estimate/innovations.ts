@@ -1,9 +1,9 @@
 /**
  * Parameters of a system together with those of its noise, by the likelihood of a Kalman filter's innovations (Schweppe
  * 1965; Kristensen, Madsen & Jørgensen, Parameter estimation in stochastic grey-box models, Automatica 40, 2004). The
- * iteration is Fisher's scoring with Levenberg's damping: the expected information of Gaussian innovations e ~ N(0, S) is
- * Σ ∂eᵀS⁻¹∂e + ½ tr(S⁻¹∂S S⁻¹∂S) (Mehra 1974). Derivatives of e and S are central differences of the filter, whose own
- * tangents are exact.
+ * iteration is Fisher's scoring with Levenberg's damping: the expected information of Gaussian innovations e ~ N(0, S)
+ * is Σ ∂eᵀS⁻¹∂e + ½ tr(S⁻¹∂S S⁻¹∂S) (Mehra 1974). Derivatives of e and S are central differences of the filter, whose
+ * own tangents are exact.
  */
 import type {AnySystem, NumericParams, ParamsOf, System} from '../../lib/index.js';
 import {OptionError} from '../../lib/index.js';
@@ -30,8 +30,8 @@ import {uncertainty} from '../identify/uncertainty.js';
 import type {Filtered} from './kalman.js';
 import {filteredOf} from './kalman.js';
 import {Motion} from './motion.js';
-import type {Covariance} from './noise.js';
-import {covarianceRoot} from './noise.js';
+import type {Covariance} from './covariance.js';
+import {covarianceRoot} from './covariance.js';
 import type {FilteredSample, Pass} from './pass.js';
 import {forwardPass} from './pass.js';
 import type {CheckedProblem, EstimationProblem, ProcessNoise} from './problem.js';
@@ -117,7 +117,7 @@ const known: Checks = {
   signal: abortSignal,
 };
 
-/** A tenth of what `identify` asks (Bates & Watts 1981): scoring converges linearly, and its model sees the distance that is left too short. */
+/** A tenth of what `identify` asks, because scoring converges linearly. */
 const OFFSET = 1e-4;
 
 /** Central differences err by h² and by ε/h: their optimum, the cube root of ε. */
@@ -180,7 +180,8 @@ export async function identifyByInnovations(problem: InnovationsProblem): Promis
     await note(gain > 0);
     if (mu > MOST_DAMPING) {
       message =
-        'Not converged: no step raises the likelihood. Check the guesses, and look for parameters that cannot be identified.';
+        'Not converged: no step raises the likelihood. Check the guesses, and look for parameters that cannot be '
+        + 'identified.';
       break;
     }
   }
@@ -395,7 +396,7 @@ class Likelihood {
 /** Jacobians by differences are good to some 1e-7, and so is what they say of rank. */
 const RANK = 1e-6;
 
-/** Of white innovations the first autocorrelation is within four of its standard deviations but once in 16 000 records. */
+/** The first autocorrelation of white innovations exceeds four deviations once in 16 000 records. */
 const COLOURED = 4;
 
 function coloured(record: string, {standardizedInnovations: w, predicted: {t}}: Filtered): string[] {
@@ -411,7 +412,9 @@ function coloured(record: string, {standardizedInnovations: w, predicted: {t}}: 
     }
     const correlation = cross / square;
     return Math.abs(correlation) * Math.sqrt(count) > COLOURED
-      ? `${record}: the innovations of output ${i} are not white (first autocorrelation ${correlation.toFixed(2)}): the model, or its noise, lacks something that persists from one sample to the next, and the standard errors are too small or too large.`
+      ? `${record}: the innovations of output ${i} are not white (first autocorrelation ${correlation.toFixed(2)}): `
+          + 'the model, or its noise, lacks something that persists from one sample to the next, and the standard errors '
+          + 'are too small or too large.'
       : '';
   }).filter(text => text !== '');
 }

@@ -73,7 +73,9 @@ export function unscented(options: UnscentedOptions = {}): GaussianTransform {
       if (weight < 0)
         throw new OptionError(
           'negative-weight',
-          `unscented: with alpha = ${alpha}, beta = ${beta}, kappa = ${kappa} and ${n} states the centre's weight in the covariance is ${weight.toPrecision(3)}, so the covariance might not stay positive. Use alpha: 1, the default.`,
+          `unscented: with alpha = ${alpha}, beta = ${beta}, kappa = ${kappa} and ${n} states the centre's weight in `
+            + `the covariance is ${weight.toPrecision(3)}, so the covariance might not stay positive. Use alpha: 1, `
+            + 'the default.',
           {weight},
         );
       return imageOfPoints(f, mean, root, {spread, centre, weight});
@@ -81,7 +83,7 @@ export function unscented(options: UnscentedOptions = {}): GaussianTransform {
   };
 }
 
-/** Points m ± √(n + λ) rᵢ in pairs: half their difference is the linear part, what their mean is off the whole mean the rest. */
+/** Points m ± √(n + λ) rᵢ in pairs: half their difference is the linear part, the rest the remainder. */
 function imageOfPoints(
   f: StateFunction,
   mean: Float64Array,

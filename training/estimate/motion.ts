@@ -72,7 +72,8 @@ export class Motion {
     if (spec.system.kind === 'ode' && spec.system.delays !== undefined)
       throw new OptionError(
         'wrong-system',
-        'A filter knows only the present state, but a dde also depends on its past: write the delay with delayLine (stiffgrad/models) in an ode, or fit with identify.',
+        'A filter knows only the present state, but a dde also depends on its past: write the delay with delayLine '
+          + '(stiffgrad/models) in an ode, or fit with identify.',
       );
     const hidden = ((spec.system.kind === 'ode' ? undefined : spec.system.states) ?? {}) as HiddenStates<
       Params,
@@ -106,7 +107,8 @@ export class Motion {
       if (given.values.length !== size)
         throw new ShapeError(
           'initial-shape',
-          `initial.${name} has shape [${given.shape.join(', ')}], but that of the first record has [${shape.join(', ')}].`,
+          `initial.${name} has shape [${given.shape.join(', ')}], but that of the first record has `
+            + `[${shape.join(', ')}].`,
         );
       x.set(given.values, offset);
     }
@@ -247,7 +249,8 @@ function requireBlock(value: Numeric | undefined, name: string): Numeric {
 const outputShape = (name: string, wanted: number, given: number): ShapeError =>
   new ShapeError(
     'data-shape',
-    `A sample of ${name} has ${wanted} numbers, but the model gives ${given}. To compare a part of the state, or another quantity, use observe and y.`,
+    `A sample of ${name} has ${wanted} numbers, but the model gives ${given}. To compare a part of the state, or `
+      + 'another quantity, use observe and y.',
     {series: name, measured: wanted, simulated: given},
   );
 
@@ -308,7 +311,8 @@ function atTime<At extends {readonly t: tf.Tensor; readonly params: Params}, R>(
       (tree, [name, input]) => withLeaf(tree, name, input.at(time())),
       given,
     );
-    // Getters stay getters: a force's lambda is computed when it is read, and a mass that does not read its time is constant.
+    // Getters stay getters: a force's lambda is computed when it is read, and a mass that does not read its time is
+    // constant.
     const own = Object.getOwnPropertyDescriptors(at) as PropertyDescriptorMap;
     return f(
       Object.create(null, {...own, params: {value: params, enumerable: true}, t: {get: time, enumerable: true}}) as At,

@@ -1,14 +1,15 @@
 /**
  * The forward pass of a Kalman filter between discrete measurements of a continuous system, in square-root arrays, and
- * what the backward pass of Rauch, Tung & Striebel (1965) needs of it. Continuous noise of density Q enters each step of
- * length h half before and half after it (Strang 1968): P⁺ = Φ(P + Qh/2)Φᵀ + Qh/2, of second order as the default scheme.
+ * what the backward pass of Rauch, Tung & Striebel (1965) needs of it. Continuous noise of density Q enters each step
+ * of length h half before and half after it (Strang 1968): P⁺ = Φ(P + Qh/2)Φᵀ + Qh/2, of second order as the default
+ * scheme.
  */
 import {isFailedSimulation, prefixed} from '../identify/failed-simulation.js';
 import type {Image} from './linearization.js';
 import type {CheckedProblem} from './problem.js';
 import type {Rows} from './roots.js';
 import {beside, block, rowsOf, solveTransposed, solveUpper, triangular} from './roots.js';
-import {requireRoot} from './noise.js';
+import {requireRoot} from './covariance.js';
 
 /** A mean with a root of its covariance, R of RᵀR. */
 export interface Gaussian {

@@ -1,4 +1,4 @@
-/** What a Kalman filter is asked: the system, the record, and what is known of the start and of the noise; checked once. */
+/** What a Kalman filter is asked: the system, the record, the start and the noise; checked once. */
 import type * as tf from '@tensorflow/tfjs';
 import type {
   AnySystem,
@@ -30,8 +30,8 @@ import {checkRecord} from '../identify/records.js';
 import type {GaussianTransform} from './linearization.js';
 import {extended} from './linearization.js';
 import {Motion} from './motion.js';
-import type {Covariance, Part} from './noise.js';
-import {covarianceMatrix, covarianceRoot, requireRoot} from './noise.js';
+import type {Covariance, Part} from './covariance.js';
+import {covarianceMatrix, covarianceRoot, requireRoot} from './covariance.js';
 
 /** Noise that drives the state: white in continuous time, or added before each sample. */
 export type ProcessNoise =
@@ -160,13 +160,15 @@ export function filteredRecord(
   if (data.weights !== undefined)
     throw new OptionError(
       'weights-in-filter',
-      `${record.name} has weights, but a filter weighs measurements by measurementNoise: give their variances there, and NaN for what is missing.`,
+      `${record.name} has weights, but a filter weighs measurements by measurementNoise: give their variances there, `
+        + 'and NaN for what is missing.',
       {record: record.name},
     );
   if (Object.keys(record.parameters).length > 0)
     throw new OptionError(
       'parameters-in-filter',
-      `${record.name} has parameters of its own, which a filter does not support: give them as params, or in a separate problem.`,
+      `${record.name} has parameters of its own, which a filter does not support: give them as params, or in a `
+        + 'separate problem.',
       {record: record.name},
     );
   return record;
@@ -178,7 +180,8 @@ export function beginning(start: Start, {name, t}: CheckedRecord): number {
   if (begin > t[0])
     throw new OptionError(
       'before-start',
-      `${name}: its first sample is at ${t[0]}, before the start at ${begin}. Omit t from the initial state to start at the first sample.`,
+      `${name}: its first sample is at ${t[0]}, before the start at ${begin}. Omit t from the initial state to start `
+        + 'at the first sample.',
       {record: name, t: begin},
     );
   return begin;
@@ -189,7 +192,8 @@ export function noiseRoot(noise: ProcessNoise, blocks: readonly Part[]): Roots {
   if ((noise.density === undefined) === (noise.covariance === undefined))
     throw new OptionError(
       'bad-option',
-      'processNoise needs one of density (of white noise in continuous time) and covariance (of the noise added in each interval between samples).',
+      'processNoise needs one of density (of white noise in continuous time) and covariance (of the noise added in '
+        + 'each interval between samples).',
     );
   const kind = noise.density === undefined ? 'covariance' : 'density';
   return {kind, root: covarianceRoot(noise[kind] as Covariance, blocks, `processNoise.${kind}`)};
@@ -209,7 +213,8 @@ export function measurementCovariance(given: Covariance, {channels}: CheckedReco
     if (root[i * size + i] === 0)
       throw new OptionError(
         'not-a-covariance',
-        `measurementNoise: the variance of measurement ${i} is zero${matrix[i * size + i] === 0 ? '' : ' given the others'}. Give every measurement a positive one.`,
+        `measurementNoise: the variance of measurement ${i} is `
+          + `zero${matrix[i * size + i] === 0 ? '' : ' given the others'}. Give every measurement a positive one.`,
         {option: 'measurementNoise', index: i},
       );
   return matrix;

@@ -1,10 +1,10 @@
 /**
- * Covariances by their square roots: P = RᵀR with R kept as rows of deviations, upper triangular after QR. No covariance
- * is ever subtracted, so none loses its definiteness by rounding, and condition numbers are those of R, the root of P's
- * (Bierman, Factorization Methods for Discrete Sequential Estimation, 1977; Kailath, Sayed & Hassibi, Linear
- * Estimation, 2000, ch. 12: array algorithms).
+ * Covariances by their square roots: P = RᵀR with R kept as rows of deviations, upper triangular after QR. No
+ * covariance is ever subtracted, so none loses its definiteness by rounding, and condition numbers are those of R, the
+ * root of P's (Bierman, Factorization Methods for Discrete Sequential Estimation, 1977; Kailath, Sayed & Hassibi,
+ * Linear Estimation, 2000, ch. 12: array algorithms).
  */
-import {singularValues} from '../identify/singular-values.js';
+import {singularValues} from '../identify/row-qr.js';
 
 /** Rows, row-major [count, columns]. */
 export interface Rows {
@@ -137,7 +137,7 @@ export function solveTransposed(u: Float64Array, b: Float64Array, n: number): Fl
 /** Below it, relative to the greatest, a pivot is taken to be zero: a direction in which the prediction is exact. */
 const EXACT = 1e-12;
 
-/** Least X with U X = B: U [n, n] upper triangular, singular where some direction has no variance (its pseudo-inverse). */
+/** Least X with U X = B; U [n, n] is upper triangular, and singular where a direction has no variance. */
 export function solveUpper(u: Float64Array, b: Float64Array, n: number): Float64Array {
   const columns = b.length / n;
   const diagonal = Array.from({length: n}, (_, i) => Math.abs(u[i * n + i]));

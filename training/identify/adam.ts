@@ -1,17 +1,13 @@
 /**
  * Adam on all records at once (Kingma & Ba, ICLR 2015, algorithm 1), in double precision. It needs no line search
  * and is not held up by small steep valleys of the cost; it ends near a minimum, not in it. The estimate is the
- * best point it met. For mini-batches there are `train` and `trainingStep`, which takes the same optimizer as an update rule.
+ * best point it met. For mini-batches there are `train` and `trainingStep`, which takes the same optimizer as an update
+ * rule.
  */
 import {OptionError} from '../../lib/errors.js';
 import {Cost, descentIteration, relativeStep} from './descent.js';
-import type {Steps} from './evaluation.js';
-import type {
-  EvaluatedProblem,
-  LeastSquaresIteration,
-  LeastSquaresMethod,
-  LeastSquaresResult,
-} from './least-squares-problem.js';
+import type {Evaluation} from './evaluation.js';
+import type {EvaluatedProblem, LeastSquaresMethod, LeastSquaresResult, Report} from './least-squares-problem.js';
 import {methodOf} from './least-squares-problem.js';
 import type {UpdateRule} from '../train/update-rules.js';
 import {adamRule} from '../train/update-rules.js';
@@ -31,8 +27,9 @@ export interface AdamOptions {
 }
 
 /**
- * Adam (Kingma & Ba 2015) on the gradient of the cost, for fits of many parameters by `identify`; and for `trainingStep`,
- * where the rate is constant unless a schedule changes it, and `iterations` is an error: each call is one.
+ * Adam (Kingma & Ba 2015) on the gradient of the cost, for fits of many parameters by `identify`; and for
+ * `trainingStep`, where the rate is constant unless a schedule changes it, and `iterations` is an error: each call is
+ * one.
  */
 export function adam(options: AdamOptions = {}): LeastSquaresMethod & UpdateRule {
   refuseUnknownOptions(options, {rate: any, iterations: count, beta1: any, beta2: any, epsilon: any}, 'adam');
@@ -44,7 +41,9 @@ export function adam(options: AdamOptions = {}): LeastSquaresMethod & UpdateRule
   return {
     ...adamRule({name: 'adam', rate, beta1, beta2, epsilon, decay: 0}),
     ...(options.iterations === undefined ? {} : {searchOptions: ['iterations']}),
-    ...methodOf('adam', settings, (problem, start) => iterate(problem, Float64Array.from(start), settings)),
+    ...methodOf('adam', settings, (problem, start, report) =>
+      iterate(problem, Float64Array.from(start), settings, report),
+    ),
   };
 }
 
@@ -52,7 +51,8 @@ function* iterate(
   problem: EvaluatedProblem,
   x: Float64Array,
   {rate, iterations, beta1, beta2, epsilon}: Required<AdamOptions>,
-): Steps<LeastSquaresIteration, LeastSquaresResult> {
+  report: Report,
+): Evaluation<LeastSquaresResult> {
   const cost = new Cost(problem);
   let point = yield* cost.start(x);
   let best = point;
@@ -60,7 +60,7 @@ function* iterate(
   const mean = new Float64Array(x.length);
   const square = new Float64Array(x.length);
   const history = [descentIteration(0, point, 0)];
-  yield history[0];
+  yield* report(history[0]);
   for (let n = 1; n <= iterations; n++) {
     const {gradient} = point;
     const length = (shrink * rate * (1 + Math.cos((Math.PI * (n - 1)) / iterations))) / 2;
@@ -82,7 +82,7 @@ function* iterate(
         failure: next === undefined ? cost.failure : undefined,
       }),
     );
-    yield history[n];
+    yield* report(history[n]);
   }
   return yield* cost.result(
     best,

@@ -1,15 +1,13 @@
 /**
- * Autoregressions by their partial autocorrelations, which always belong to a stationary process; and the whitening of a
- * series by them, exact from its first sample on, and over samples that are missing. Of series without gaps they are found
- * by Burg's method (1975; Percival & Walden, Spectral Analysis for Physical Applications, §9.5), and sample k < p is whitened by
- * the best predictor of order k (Levinson's recursion). With gaps they are those of the largest likelihood, and each
- * sample is predicted from all before it by a Kalman filter, whose state is the last p values, known where they were
- * measured (Jones, Maximum likelihood fitting of ARMA models to time series with missing observations, Technometrics 22,
- * 1980).
+ * Autoregressions by their partial autocorrelations, which always belong to a stationary process; and the whitening of
+ * a series by them, exact from its first sample on, and over samples that are missing. Of series without gaps they are
+ * found by Burg's method (1975; Percival & Walden, Spectral Analysis for Physical Applications, §9.5), and sample k < p
+ * is whitened by the best predictor of order k (Levinson's recursion). With gaps they are those of the largest
+ * likelihood, and each sample is predicted from all before it by a Kalman filter, whose state is the last p values,
+ * known where they were measured (Jones, Maximum likelihood fitting of ARMA models to time series with missing
+ * observations, Technometrics 22, 1980).
  */
-import {minimized} from './least-squares-problem.js';
 import {levenbergMarquardt} from './least-squares.js';
-import {known} from './evaluation.js';
 import {LARGEST_MEMORY} from './long-run-covariance.js';
 
 /** Rows of one output in time, those that were measured. */
@@ -45,7 +43,7 @@ export function predictorsOf(partial: Float64Array): Predictors {
   return {weights, gain: Float64Array.from(variance, v => Math.sqrt(variance[variance.length - 1] / v))};
 }
 
-/** Partial autocorrelations of lags 1 … order of all stretches together, by Burg's method; zeros where the series are too short to tell. */
+/** Partial autocorrelations of lags 1 … order by Burg's method; zeros where the series are too short. */
 export function burg(series: readonly Float64Array[], order: number): Float64Array {
   const partial = new Float64Array(order);
   const forward = series.map(values => values.slice());
@@ -76,15 +74,16 @@ export function burg(series: readonly Float64Array[], order: number): Float64Arr
 const STARTS = [0.1, 0.3, 0.5, 0.7, 0.9];
 
 /**
- * A first partial autocorrelation below zero is taken where the likelihood says so with 95 %, which is this difference of 2 ln L: where every
- * second sample is missing but for a few, these few decide between φ and −φ, and errors in time are rarely of alternating sign.
+ * A first partial autocorrelation below zero is taken where the likelihood says so with 95 %, which is this difference
+ * of 2 ln L: where every second sample is missing but for a few, these few decide between φ and −φ, and errors in time
+ * are rarely of alternating sign.
  */
 const TOLD = 3.84;
 
 /** Central differences err by h² and by ε/h: their optimum, the cube root of ε. */
 const DIFFERENCE = Number.EPSILON ** (1 / 3);
 
-/** The cost decides later than in a fit, so that turns of fit and noise settle; and where the likelihood is flat, as about φ = 0 with every second sample missing, steps end. */
+/** The cost decides later than in a fit, so that turns of fit and noise settle. */
 const SEARCH = {tolerance: {cost: 1e-18}, maxIterations: 40};
 
 /**
@@ -113,7 +112,7 @@ export function likeliest(series: readonly Series[], order: number, scale?: numb
     return all.map((value, k) => (k === count ? Math.sqrt(Math.max(-2 * logGain, 0)) : value / scale));
   };
   const problem = {
-    residuals: (x: Float64Array) => known(residuals(x)),
+    residuals,
     linearize: (x: Float64Array) => {
       const jacobian = new Float64Array(rows * order);
       for (let j = 0; j < order; j++) {
@@ -122,7 +121,7 @@ export function likeliest(series: readonly Series[], order: number, scale?: numb
         const [above, below] = [at(1), at(-1)];
         above.forEach((value, k) => (jacobian[k * order + j] = (value - below[k]) / (2 * DIFFERENCE)));
       }
-      return known({residuals: residuals(x), jacobian});
+      return {residuals: residuals(x), jacobian};
     },
   };
   const costAt = (x: Float64Array): number => residuals(x).reduce((sum, r) => sum + r * r, 0);
@@ -133,7 +132,7 @@ export function likeliest(series: readonly Series[], order: number, scale?: numb
   const [positive, negative] = [best(1), best(-1)];
   const told = scale === undefined ? positive.cost * Math.exp(-TOLD / count) : positive.cost - TOLD;
   const start = negative.cost < told ? negative.x : positive.x;
-  return minimized(levenbergMarquardt(SEARCH), problem, start).x.map(Math.tanh);
+  return levenbergMarquardt(SEARCH).minimize(problem, start).x.map(Math.tanh);
 }
 
 /**
@@ -149,8 +148,8 @@ export function unbiased(partial: Float64Array, series: readonly Series[], share
 }
 
 /**
- * Of order 1: each smooth regressor takes (1 + φ)/n, as a mean does, and the estimate 2φ/n (Marriott & Pope, Biometrika 1954). Where
- * most samples are k after the one before, it is φᵏ that they tell, and from which it is taken.
+ * Of order 1: each smooth regressor takes (1 + φ)/n, as a mean does, and the estimate 2φ/n (Marriott & Pope, Biometrika
+ * 1954). Where most samples are k after the one before, it is φᵏ that they tell, and from which it is taken.
  */
 function unbiasedFirst(found: number, series: readonly Series[], share: number, samples: number): number {
   const k = medianLag(series);
@@ -162,9 +161,10 @@ function unbiasedFirst(found: number, series: readonly Series[], share: number, 
 }
 
 /**
- * Of higher order: a smooth regressor takes what there is at low frequency, the sum f of all autocovariances, over n from each of
- * them; of order 1 that is the (1 + φ)/n above. From the estimate itself φ₂ loses (1 + 3φ₂)/n and φ₁ φ₁/n where the order is 2
- * (Shaman & Stine, The bias of autoregressive coefficient estimators, JASA 83, 1988); beyond it is left.
+ * Of higher order: a smooth regressor takes what there is at low frequency, the sum f of all autocovariances, over n
+ * from each of them; of order 1 that is the (1 + φ)/n above. From the estimate itself φ₂ loses (1 + 3φ₂)/n and φ₁ φ₁/n
+ * where the order is 2 (Shaman & Stine, The bias of autoregressive coefficient estimators, JASA 83, 1988); beyond it is
+ * left.
  */
 function unbiasedSeveral(partial: Float64Array, share: number, samples: number): Float64Array {
   const {weights} = predictorsOf(partial);
@@ -282,7 +282,7 @@ function filterOf(lags: readonly number[], {weights, gain: last}: Predictors): F
   return {lags, phi, gain, correction};
 }
 
-/** Autocovariances of lags 0 … p − 1 as a matrix, [p, p], of innovations of variance 1: those of Yule and Walker, order by order. */
+/** Autocovariances of lags 0 … p − 1, [p, p], of innovations of variance 1, by Yule and Walker. */
 function stationary(weights: readonly Float64Array[], gain: Float64Array): Float64Array {
   const p = weights.length - 1;
   const lagged = new Float64Array(p);

@@ -29,7 +29,7 @@ interface Eliminated {
   readonly c: Float64Array;
 }
 
-/** Damping of a step that is to have none: the square of roundoff keeps a column without influence from a division by 0. */
+/** No damping: the square of roundoff keeps a column without influence from a division by 0. */
 const UNDAMPED = Number.EPSILON ** 2;
 
 export class ChainQr implements Factorization {

@@ -10,19 +10,20 @@ import type {Factorization} from './row-qr.js';
 export interface Offset {
   /**
    * Root mean square distance from the linear model's minimum in standard errors, over the directions that the
-   * residuals see: (‖Q₁ᵀr‖/√rank) / (‖Q₂ᵀr‖/√(m − rank)), Q₁ spanning the Jacobian. Infinite without degrees of freedom.
+   * residuals see: (‖Q₁ᵀr‖/√rank) / (‖Q₂ᵀr‖/√(m − rank)), Q₁ spanning the Jacobian. Infinite without degrees of
+   * freedom.
    */
   readonly offset: number;
-  /** ‖Dδ‖ of the Gauss–Newton step δ, which no damping shortens, in units of residuals; D the norms of the Jacobian's columns. */
+  /** ‖Dδ‖ of the Gauss–Newton step δ in units of residuals; D the norms of the Jacobian's columns. */
   readonly move: number;
   /** The same over ‖Dx‖. */
   readonly step: number;
 }
 
-/** Bates & Watts' own: the confidence region moves by a thousandth of its radius. An undamped last step of Gauss–Newton leaves far less. */
+/** Bates & Watts' own: the confidence region moves by a thousandth of its radius. */
 export const GAUSS_NEWTON_OFFSET = 1e-3;
 
-/** Methods that descend along gradients end earlier in flat valleys; a tenth of a standard error still changes no conclusion. */
+/** Gradient methods end earlier in flat valleys; a tenth of a standard error changes no conclusion. */
 export const DESCENT_OFFSET = 0.1;
 
 /** Of the cost at the start: residuals a millionth of the first ones are not those of a fit that lost the data. */
@@ -49,8 +50,8 @@ export function offsetOf(factor: Factorization, residuals: Float64Array, x: Floa
 }
 
 /**
- * A step too short to matter although it is not short beside x, whose solution may be 0: the model meets the data but for rounding, and
- * the step moves residuals by less than this share of those at the start.
+ * A step too short to matter although it is not short beside x, whose solution may be 0: the model meets the data but
+ * for rounding, and the step moves residuals by less than this share of those at the start.
  * @param move ‖Dδ‖
  */
 export function isNegligible(

@@ -4,12 +4,9 @@
  */
 import {OptionError} from '../../lib/errors.js';
 import {free, type Parameters} from './parameters.js';
-import type {Block, Traced} from './record-model.js';
+import {type Block, type Traced, RecordModel, recordKey} from './record-model.js';
 import type {Model} from './model.js';
-import {recordKey} from './bindings.js';
-import {RecordModel} from './record-model.js';
-import type {Channel, CheckedRecord} from './records.js';
-import {slicedRecord, stateNames} from './records.js';
+import {type Channel, type CheckedRecord, slicedRecord, stateNames} from './records.js';
 import type {WhitenedStretch} from './weighing.js';
 
 /** A segment, and by which keys its start is looked for; the first of a record starts as the record does. */
@@ -22,7 +19,7 @@ export interface Piece {
 
 /** A stretch in a segment's rows, behind which stand the first ones of the next segment. */
 export interface Within extends WhitenedStretch {
-  /** Those of its rows that are white here: the first ones of a stretch that began before are so in the segment before. */
+  /** Rows that are white here; the first ones of a stretch that began before are so in the segment before. */
   readonly whole: readonly number[];
 }
 
@@ -32,7 +29,7 @@ export interface Whole {
   /** What an autoregression of the noise joins, in the record's rows. */
   readonly stretches: readonly WhitenedStretch[];
   readonly shapeOf: (block: Block) => readonly number[];
-  /** The record's motion at the guess, [samples, …]: for starts that were not measured. Empty where it cannot be simulated. */
+  /** The motion at the guess, [samples, …], for starts that were not measured; empty if it cannot be simulated. */
   readonly guess: () => {readonly [block in Block]?: Float64Array};
 }
 
@@ -109,7 +106,8 @@ function requireLonger({name}: CheckedRecord, intervals: number, order: number):
   if (intervals >= order + 1 || order === 0) return;
   throw new OptionError(
     'bad-shooting',
-    `identify: segments of ${name} have ${intervals.toPrecision(3)} samples, too few for noise of order ${order}: use fewer segments.`,
+    `identify: segments of ${name} have ${intervals.toPrecision(3)} samples, too few for noise of order ${order}: use `
+      + 'fewer segments.',
     {record: name, order},
   );
 }
@@ -122,7 +120,7 @@ interface Samples {
   readonly order: number;
 }
 
-/** What a segment has of a stretch, in its own rows, and the next one's first rows as far as what is before them tells of them. */
+/** A segment's part of a stretch, in its own rows, and the next one's first rows as far as they depend on it. */
 function within(
   {group, rows}: WhitenedStretch,
   {from, to, last, order}: Samples,
@@ -171,7 +169,8 @@ function startOf({record, guess}: Whole, block: Block, sample: number): Float64A
   if (simulated === undefined)
     throw new OptionError(
       'bad-shooting',
-      `identify: multiple shooting needs values of ${block} within ${record.name}, but it was not measured, and the record cannot be simulated at the guess. Measure it, or use a better guess.`,
+      `identify: multiple shooting needs values of ${block} within ${record.name}, but it was not measured, and the `
+        + 'record cannot be simulated at the guess. Measure it, or use a better guess.',
       {record: record.name, block},
     );
   const width = simulated.length / record.t.length;

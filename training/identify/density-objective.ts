@@ -3,15 +3,15 @@ import {Density, isDensity, type DensityRows, type NoiseModel, type RowLosses} f
 import {evaluate, type Evaluation} from './evaluation.js';
 import type {Fit} from './fit.js';
 import {lbfgs} from './lbfgs.js';
-import type {LeastSquaresMethod, LeastSquaresResult, Linearization} from './least-squares-problem.js';
+import type {FitRecord} from './fit-record.js';
+import {withFactor, type LeastSquaresMethod, type Linearization} from './least-squares-problem.js';
 import {levenbergMarquardt} from './least-squares.js';
 import {densityNoise, white} from './noise.js';
-import {Objective, type Judgeable} from './objective.js';
+import {Objective, type LinearFit} from './objective.js';
 import {priorCost, priorGradient, priorMatrix, priorRows} from './priors.js';
-import {RowQr} from './row-qr.js';
 import type {NoiseState} from './weighing.js';
 
-/** The objective of a fit under its noise. @param held of an earlier fit: the noise is then taken as it was found there */
+/** The objective of a fit under its noise. @param held the noise of an earlier fit, taken as it was found */
 export const objectiveOf = (fit: Fit, noise: NoiseModel = white(), held?: NoiseState): Objective =>
   isDensity(noise) ? new DensityObjective(fit, new Density(noise, fit.noiseNames)) : new Objective(fit, noise, held);
 
@@ -87,18 +87,11 @@ class DensityObjective extends Objective {
     return {value: -cost, gradient: gradient.map(g => -g), byLogScale: 0, byPartial: []};
   }
 
-  override judged({x}: LeastSquaresResult): Judgeable {
-    const {residuals, jacobian} = evaluate(this.linearize(x));
-    const p = x.length;
+  override linearFit({x}: FitRecord): LinearFit {
+    const at = withFactor(evaluate(this.linearize(x)), x.length);
     const rows = priorRows(this.fit.space, x);
-    const priors = priorMatrix(rows, p, 1);
-    return {
-      residuals,
-      jacobian,
-      factor: new RowQr(p).append(jacobian, residuals),
-      cost: residuals.reduce((all, r) => all + r * r, 0) / 2 - priorCost(rows),
-      priorRows: priors,
-    };
+    const cost = at.residuals.reduce((all, r) => all + r * r, 0) / 2 - priorCost(rows);
+    return {...at, cost, priorRows: priorMatrix(rows, x.length, 1)};
   }
 
   /** @param first row of the record among the residuals */

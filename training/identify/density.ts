@@ -1,8 +1,8 @@
 /**
- * Noise by a density of one's own: −ln of the likelihood of independent measurements is the cost. The density is traced, and
- * differentiated by the residual and by the parameters that it reads. Uncertainty is judged by the outer product of the
- * scores, which is Fisher's information also where the density has kinks (Berndt, Hall, Hall & Hausman, Annals of Economic
- * and Social Measurement 3, 1974).
+ * Noise by a density of one's own: −ln of the likelihood of independent measurements is the cost. The density is
+ * traced, and differentiated by the residual and by the parameters that it reads. Uncertainty is judged by the outer
+ * product of the scores, which is Fisher's information also where the density has kinks (Berndt, Hall, Hall & Hausman,
+ * Annals of Economic and Social Measurement 3, 1974).
  */
 import * as tf from '@tensorflow/tfjs';
 import {compilePrograms, OptionError, ShapeError, type Executable} from '../../lib/index.js';
@@ -27,8 +27,9 @@ export interface MeasuredRows {
 export interface NoiseDensity<P = never> {
   /**
    * ln of the density of each measurement, [n], row by row: a function of the weighted residuals weight · (simulated −
-   * measured), [n], of parameters, and of what else is known of the rows. It is traced like a force. Parameters of the problem
-   * that it reads are those of the noise alone, and numbers: as they stand here they have a value for each row, [n].
+   * measured), [n], of parameters, and of what else is known of the rows. It is traced like a force. Parameters of the
+   * problem that it reads are those of the noise alone, and numbers: as they stand here they have a value for each row,
+   * [n].
    */
   readonly logDensity: (residual: tf.Tensor1D, params: P, rows: MeasuredRows) => tf.Tensor;
 }
@@ -57,7 +58,7 @@ export interface DensityRows {
   readonly output: Float64Array;
 }
 
-/** −ln of the density of each row, and its derivatives by the residual and by each parameter; 0 of what was not measured. */
+/** −ln of the density of each row with its derivatives by the residual and each parameter; 0 if not measured. */
 export interface RowLosses {
   readonly loss: Float64Array;
   readonly slope: Float64Array;
@@ -146,7 +147,8 @@ export class Density {
             if (found.shape.length !== 1 || found.shape[0] !== n)
               throw new ShapeError(
                 'density-shape',
-                `identify: noise.logDensity must return a value for each of ${n} residuals, [${n}], not [${found.shape.join(', ')}].`,
+                `identify: noise.logDensity must return a value for each of ${n} residuals, [${n}], not `
+                  + `[${found.shape.join(', ')}].`,
                 {shape: found.shape},
               );
             return tf.neg(found);

@@ -1,7 +1,7 @@
 /**
  * Functions of estimated parameters with their standard errors, to first order: the delta method, J C Jᵀ (Rao, Linear
- * Statistical Inference, 1973, §6a.2). The function is traced as the observation of a system that does not move, so that
- * its values and derivatives are computed in double precision.
+ * Statistical Inference, 1973, §6a.2). The function is traced as the observation of a system that does not move, so
+ * that its values and derivatives are computed in double precision.
  */
 import * as tf from '@tensorflow/tfjs';
 import {
@@ -18,7 +18,7 @@ import {callable, requireValue} from '../../lib/checks.js';
 import {prefixed} from './failed-simulation.js';
 import {withLeaf} from './nested.js';
 import type {Parameter, Parameters} from './parameters.js';
-import {belongsToModel, nested, type Values} from './bindings.js';
+import {belongsToModel, nested, type Values} from './record-model.js';
 
 /** A function of the estimates: a number, or an array (row-major) with standard errors of the same form. */
 export interface Derived {

@@ -1,4 +1,4 @@
-/** What methods that descend along gradients share: a cost ½‖r‖² with its gradient, and a result like that of least squares. */
+/** What gradient methods share: a cost ½‖r‖² with its gradient, and a result like that of least squares. */
 import {OptionError} from '../../lib/errors.js';
 import {DESCENT_OFFSET, isMinimum, offsetOf} from './convergence.js';
 import type {
@@ -19,7 +19,7 @@ export interface CostPoint {
   readonly gradient: Float64Array;
 }
 
-/** The problem as a cost, with a count of what was evaluated. Its gradient costs one sweep where the problem has one, else a whole Jacobian. */
+/** The problem as a cost. Its gradient is one sweep where the problem has one, else a whole Jacobian. */
 export class Cost {
   evaluations = 0;
   failed = 0;
@@ -140,7 +140,9 @@ export class Cost {
       : 'the residuals could still be lowered';
     return {
       status: 'no-progress',
-      message: `Not converged: the cost hardly decreases any more, but ${left}. ${this.problem.kinked === true ? 'Start' : 'Use levenbergMarquardt(), or start'} nearer.`,
+      message:
+        `Not converged: the cost hardly decreases any more, but ${left}. `
+        + `${this.problem.kinked === true ? 'Start' : 'Use levenbergMarquardt(), or start'} nearer.`,
       converged: false,
     };
   }
@@ -148,7 +150,7 @@ export class Cost {
 
 const notFinite = 'the cost or its gradient is not finite';
 
-/** Of Gauss–Newton, relative, where the data are met but for rounding: as far as one goes by gradients of doubles, √ε. */
+/** Relative step of Gauss–Newton where the data are met but for rounding: √ε. */
 const SMALL_STEP = 1.5e-8;
 
 /**

@@ -1,17 +1,18 @@
 /**
  * The end of a fit where records that it does not see are met no better any more (Prechelt, Early Stopping — But When?,
- * 1998): a regularization by itself, for networks beside physics. Each accepted step is judged by a free run of the records.
+ * 1998): a regularization by itself, for networks beside physics. Each accepted step is judged by a free run of the
+ * records.
  */
 import {OptionError} from '../../lib/errors.js';
 import {any, count, refuseUnknownOptions} from '../../lib/checks.js';
 import {evaluate, type Evaluation} from './evaluation.js';
 import {isFailedSimulation, prefixed} from './failed-simulation.js';
 import {checkRecords, Fit} from './fit.js';
-import type {LeastSquaresIteration, LeastSquaresResult} from './least-squares-problem.js';
+import {recordOf, type FitRecord} from './fit-record.js';
+import {Stopped, type LeastSquaresIteration, type LeastSquaresResult, type Report} from './least-squares-problem.js';
 import type {Objective} from './objective.js';
 import type {Model} from './model.js';
 import type {MeasuredRecord} from './records.js';
-import type {Fitted} from './rounds.js';
 import {RowQr} from './row-qr.js';
 
 /** Held-out records, which stop a fit. */
@@ -36,7 +37,8 @@ export function checkEarlyStopping(given: EarlyStopping): void {
 
 /** Keeps the estimate that meets the held-out records best. */
 export class HeldOut {
-  private best: {readonly x: Float64Array; readonly cost: number; readonly iteration: number} | undefined;
+  /** Where the held-out records were met best so far. */
+  private met: {readonly x: Float64Array; readonly cost: number; readonly iteration: number} | undefined;
   private since = 0;
   private readonly patience: number;
   private readonly held: Fit;
@@ -60,35 +62,55 @@ export class HeldOut {
   }
 
   /** @returns whether to go on */
-  *judge({iteration, accepted, x}: LeastSquaresIteration): Evaluation<boolean> {
+  private *judge({iteration, accepted, x}: LeastSquaresIteration): Evaluation<boolean> {
     if (!accepted) return true;
     const cost = yield* this.cost(x, iteration === 0);
-    if (cost < (this.best?.cost ?? Infinity)) {
-      this.best = {x, cost, iteration};
+    if (cost < (this.met?.cost ?? Infinity)) {
+      this.met = {x, cost, iteration};
       this.since = 0;
     } else this.since++;
     return this.since < this.patience;
   }
 
-  /** The fit where the held-out records were met best. */
-  result(history: readonly LeastSquaresIteration[], last: LeastSquaresResult | undefined): Fitted {
-    const {x, cost, iteration} = this.best ?? {x: history[0].x, cost: NaN, iteration: 0};
+  /**
+   * A fit that ends when the held-out records are met no better; its record is that of where they were met best.
+   * @param run the fit, with the report that it is to give
+   */
+  *fit(told: Report, run: (report: Report) => Evaluation<FitRecord>): Evaluation<FitRecord> {
+    const history: LeastSquaresIteration[] = [];
+    const judge = (iteration: LeastSquaresIteration): Evaluation<boolean> => this.judge(iteration);
+    let last: FitRecord | undefined;
+    try {
+      last = yield* run(function* (iteration) {
+        history.push(iteration);
+        yield* told(iteration);
+        if (!(yield* judge(iteration))) throw new Stopped();
+      });
+    } catch (error) {
+      if (!(error instanceof Stopped)) throw error;
+    }
+    return this.best(history, last);
+  }
+
+  private best(history: readonly LeastSquaresIteration[], last: FitRecord | undefined): FitRecord {
+    const {x, cost, iteration} = this.met ?? {x: history[0].x, cost: NaN, iteration: 0};
     if (last !== undefined && last.x.every((value, i) => value === x[i])) return {...last, history, remarks: []};
     const {objective} = this;
     const at = evaluate(objective.linearize(x));
-    const factor = new RowQr(x.length).append(at.jacobian, at.residuals);
-    return {
+    const found: LeastSquaresResult = {
       ...at,
+      factor: new RowQr(x.length).append(at.jacobian, at.residuals),
       x,
       cost: at.residuals.reduce((sum, r) => sum + r * r, 0) / 2,
       status: 'stopped-early',
       converged: false,
-      message: `Stopped early: the held-out records were fitted best after ${iteration} iterations, with cost ${cost.toPrecision(4)}. This is not a minimum of the fit's own cost, which its standard errors assume.`,
-      factor,
+      message:
+        `Stopped early: the held-out records were fitted best after ${iteration} iterations, with cost `
+        + `${cost.toPrecision(4)}. This is not a minimum of the fit's own cost, which its standard errors assume.`,
       history,
       evaluations: last?.evaluations ?? {residuals: 0, jacobians: history.length, failed: 0},
-      remarks: [],
     };
+    return recordOf(found, objective.state);
   }
 
   /** ½ Σ r² of a free run; infinite where it fails, but an error at the guess. */

@@ -1,22 +1,23 @@
 /** All records of an identification as one least-squares problem in the coordinates of its parameters. */
-import type {AnyTrajectory, SimulationContents, System} from '../../lib/index.js';
-import {OptionError} from '../../lib/index.js';
+import {type AnyTrajectory, type SimulationContents, type System, OptionError} from '../../lib/index.js';
 import {input as isInput, nearestName, requireValue} from '../../lib/checks.js';
 import {joined} from '../data/joined.js';
 import {isDensity, readNames, type DensityRows} from './density.js';
 import {evaluate, type Evaluation} from './evaluation.js';
 import {isFailedSimulation, prefixed} from './failed-simulation.js';
 import type {EvaluatedProblem, Linearization} from './least-squares-problem.js';
-import type {Parameters} from './parameters.js';
-import {ParameterSpace} from './parameters.js';
-import type {Metric} from './record-model.js';
+import {type Parameters, ParameterSpace} from './parameters.js';
+import {type Metric, RecordModel, type Values, recordKey} from './record-model.js';
 import type {Model} from './model.js';
-import type {Values} from './bindings.js';
-import {recordKey} from './bindings.js';
-import {RecordModel} from './record-model.js';
 import {numberText} from '../report/number-text.js';
-import type {Channel, CheckedRecord, MeasuredRecord, SeriesName} from './records.js';
-import {checkRecord, stateNames} from './records.js';
+import {
+  type Channel,
+  type CheckedRecord,
+  type MeasuredRecord,
+  type SeriesName,
+  checkRecord,
+  stateNames,
+} from './records.js';
 import type {Whole} from './cut-record.js';
 import type {ResidualSeries} from './uncertainty.js';
 import type {WhitenedStretch} from './weighing.js';
@@ -122,7 +123,7 @@ export class Fit implements EvaluatedProblem {
     );
   }
 
-  /** What the measurements can have lost when they were stored, beside their size: 2⁻²⁴ where all are numbers of single precision. */
+  /** Relative rounding of the stored measurements: 2⁻²⁴ where all are single-precision numbers. */
   get rounding(): number {
     const single = this.channels.every(({measured}) =>
       measured.every(value => Number.isNaN(value) || Math.fround(value) === value),
@@ -221,7 +222,7 @@ export class Fit implements EvaluatedProblem {
     );
   }
 
-  /** ½‖r‖², or another cost of each record's residuals, and its gradient with respect to the coordinates, by one sweep back a record. */
+  /** ½‖r‖², or another cost of each record's residuals, with its gradient, by one sweep back a record. */
   *gradient(x: Float64Array, metric?: RecordMetric): Evaluation<{cost: number; gradient: Float64Array}> {
     const {space} = this;
     const values = space.values(x);
@@ -245,8 +246,8 @@ export class Fit implements EvaluatedProblem {
    */
   wholes(x: Float64Array, order = 0): Whole[] {
     const values = this.space.values(x);
-    // Cut at gaps: over one, a prediction reaches back as far as there are samples, and a segment knows no more than the next.
-    // What multiple shooting finds is a start for single shooting, which weighs over gaps.
+    // Cut at gaps: over one, a prediction reaches back as far as there are samples, and a segment knows no more than
+    // the next. What multiple shooting finds is a start for single shooting, which weighs over gaps.
     const stretches = order > 0 ? this.stretches().map(own => own.flatMap(withoutGaps)) : undefined;
     return this.models.map((model, i) => {
       let motion: ReturnType<Whole['guess']> | undefined;
@@ -273,7 +274,7 @@ export class Fit implements EvaluatedProblem {
     }
   }
 
-  /** Which rows of the residuals are a series in time: all of a record, for what the model misses in one output it misses in the others too. */
+  /** The rows that are one series in time: all of a record, for its outputs miss the same things. */
   residualSeries(): ResidualSeries[] {
     let start = 0;
     return this.models.map(({record, width, rows, weights}) => {
@@ -317,7 +318,7 @@ export class Fit implements EvaluatedProblem {
 /** Intervals within this part of their mean count as even: a clock written with six digits. */
 const EVEN = 1e-3;
 
-/** Sampling intervals of records that differ by less are one: a correlation of 0.9 from sample to sample is 0.89 at the other. */
+/** Sampling intervals that differ by less are one: a correlation of 0.9 is 0.89 at the other. */
 const ALIKE = 1.1;
 
 /** The coefficients of an autoregression belong to one interval. */
@@ -331,7 +332,10 @@ function requireAlike(records: readonly CheckedRecord[]): void {
   if (other !== undefined)
     throw new OptionError(
       'bad-noise',
-      `identify: an autoregression of the noise needs records with one sampling interval, but it is ${numberText(meanInterval(sampled[0]))} in ${sampled[0].name} and ${numberText(meanInterval(other))} in ${other.name}: correlation from sample to sample differs between them. Use resample, separate fits, or residuals: 'correlated' with noise: white().`,
+      'identify: an autoregression of the noise needs records with one sampling interval, but it is '
+        + `${numberText(meanInterval(sampled[0]))} in ${sampled[0].name} and ${numberText(meanInterval(other))} in `
+        + `${other.name}: correlation from sample to sample differs between them. Use resample, separate fits, or `
+        + `residuals: 'correlated' with noise: white().`,
       {record: other.name},
     );
 }
@@ -345,7 +349,9 @@ function requireEven(record: CheckedRecord): void {
   if (odd > 0)
     throw new OptionError(
       'bad-noise',
-      `identify: an autoregression of the noise needs evenly spaced samples, but ${name} goes from t = ${t[odd - 1]} to ${t[odd]}, and its mean interval is ${mean}. Give samples that are missing as NaN with missing: 'skip'; of an uneven clock use resample, or residuals: 'correlated' with noise: white().`,
+      `identify: an autoregression of the noise needs evenly spaced samples, but ${name} goes from t = ${t[odd - 1]} `
+        + `to ${t[odd]}, and its mean interval is ${mean}. Give samples that are missing as NaN with missing: 'skip'; `
+        + `of an uneven clock use resample, or residuals: 'correlated' with noise: white().`,
       {record: name},
     );
 }
@@ -385,7 +391,7 @@ export function comparedSeries(
   return kind === 'ode' ? {y: 'y', ...y} : {q: 'q', v: 'v', ...y};
 }
 
-/** A start that the system does not have would be ignored in silence, and one that is misspelt would be a parameter that nothing reads. */
+/** An unknown start would be ignored in silence, a misspelt one a parameter that nothing reads. */
 function requireBlocks(parameters: Parameters, system: System): void {
   const blocks = stateNames(system);
   for (const key of Object.keys(parameters)) {

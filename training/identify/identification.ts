@@ -1,32 +1,43 @@
-/** What an identification found: the estimates with their uncertainty, how good the fit is, and the report of both. */
+/**
+ * What an identification found: the record of the best start filled in with its uncertainty, with how well it meets the
+ * data, and with the report of both.
+ */
 import type * as tf from '@tensorflow/tfjs';
+import {boolean, object, refuseUnknownOptions, requireValue, text} from '../../lib/checks.js';
+import {OptionError} from '../../lib/errors.js';
 import type {AnySystem, Params, System, Trajectory} from '../../lib/index.js';
-import type {Fit, FittedSeries} from './fit.js';
-import type {LeastSquaresIteration, LeastSquaresResult, LeastSquaresStatus} from './least-squares-problem.js';
-import {boolean, refuseUnknownOptions, requireValue, text} from '../../lib/checks.js';
-import {derived, type Derived} from './derived.js';
-import type {Errors, Estimates, Parameter, Parameters} from './parameters.js';
-import type {Model} from './model.js';
-import type {Report, ReportParameter} from '../report/report.js';
-import {renderFragment, renderReport, writeReport} from '../report/report.js';
 import type {MediaBundle} from '../report/displayed.js';
 import {errorText, measuredText, numberText} from '../report/number-text.js';
+import {renderFragment, renderReport, writeReport, type Report, type ReportParameter} from '../report/report.js';
 import {correlatedShare, goodnessOfFit} from '../report/residual-statistics.js';
+import {isDensity} from './density.js';
+import {objectiveOf} from './density-objective.js';
+import {derived, type Derived} from './derived.js';
+import type {Fit, FittedSeries} from './fit.js';
+import type {FitRecord} from './fit-record.js';
+import type {LeastSquaresIteration, LeastSquaresStatus} from './least-squares-problem.js';
+import type {LinearFit, NoiseFound, Objective} from './objective.js';
+import type {Errors, Estimates, Parameter, Parameters} from './parameters.js';
 import type {MeasuredRecord} from './records.js';
-import type {NoiseFound, Objective} from './objective.js';
 import {detailed, reportDetails, TIME_STEP, type ReportDetails} from './report-details.js';
-import {noiseNotes, priorNotes, priorWarnings, minimaChart} from './report-notes.js';
-import type {Fitted} from './rounds.js';
-import type {Minimum} from './starts.js';
-import {assumptionText, otherErrors, otherErrorText, type OtherError} from './error-assumption.js';
+import {
+  assumptionText,
+  minimaChart,
+  noiseNotes,
+  otherErrors,
+  otherErrorText,
+  priorNotes,
+  priorWarnings,
+  type OtherError,
+} from './report-notes.js';
+import type {FitProblem} from './solve.js';
+import {minimaOf, type Minimum} from './starts.js';
 import {stepWarnings} from './step-error.js';
-import type {Uncertainty} from './uncertainty.js';
-import {uncertainty} from './uncertainty.js';
-import type {ValidateOptions, Validation} from './validation.js';
-import {simulateRecord, validate} from './validation.js';
+import {uncertainty, type Uncertainty} from './uncertainty.js';
+import {simulateRecord, validate, type ValidateOptions, type Validation} from './validation.js';
 
 /** The result of `identify` for the parameters T of the system S. */
-export type Identification<T = Parameters, S extends AnySystem = System> = Found<
+export type Identification<T = Parameters, S extends AnySystem = System> = FitResult<
   Estimates<T>,
   Errors<T>,
   Trajectory<S>
@@ -36,7 +47,7 @@ export type Identification<T = Parameters, S extends AnySystem = System> = Found
 export type ParamsOfEstimates<E> = {readonly [K in keyof E as string extends K ? never : K]: tf.Tensor} & Params;
 
 /** The result of `identify`: estimates E and their standard errors D by name, and trajectories R. */
-export interface Found<E, D, R> {
+export interface FitResult<E, D, R> {
   /**
    * Numbers for scalars, arrays (row-major) otherwise; including fixed parameters. Those of a single record are 'record
    * 1: name'.
@@ -45,8 +56,8 @@ export interface Found<E, D, R> {
   /** Like the estimate, without fixed parameters; infinite for parameters that the data do not determine. */
   readonly standardError: D;
   /**
-   * The 95 % interval of each number, by the labels of `correlation`: as many standard errors to each side as `uncertainty.quantile`
-   * says. That of a positive or a bounded parameter lies inside its domain and is not symmetric.
+   * The 95 % interval of each number, by the labels of `correlation`: as many standard errors to each side as
+   * `uncertainty.quantile` says. That of a positive or a bounded parameter lies inside its domain and is not symmetric.
    */
   readonly interval: {readonly [label: string]: readonly [low: number, high: number]};
   /** Of the parameters that move: labels, and their matrix, row-major. */
@@ -101,8 +112,8 @@ export interface Found<E, D, R> {
    */
   validate(records: MeasuredRecord | readonly MeasuredRecord[], options?: ValidateOptions): Promise<Validation[]>;
   /**
-   * A function of the parameters at the estimate, with its standard error: `fit.derived(({k, m}) => tf.sqrt(tf.div(k, m)))`.
-   * It receives the parameters that all records share, as a force does, and is traced like one.
+   * A function of the parameters at the estimate, with its standard error: `fit.derived(({k, m}) => tf.sqrt(tf.div(k,
+   * m)))`. It receives the parameters that all records share, as a force does, and is traced like one.
    * @throws TraceError, ShapeError if it cannot be traced; OptionError if it reads what is no parameter
    */
   derived(of: (params: ParamsOfEstimates<E>) => tf.Tensor): Derived;
@@ -114,24 +125,6 @@ export interface Found<E, D, R> {
   toJSON(): IdentificationSummary;
   /** One line per parameter, with its standard error. */
   toString(): string;
-}
-
-/** A fit's end, with the objective that it made small. */
-export interface Solved extends Fitted {
-  readonly objective: Objective;
-}
-
-/** What the fit from all starts tells beside its best end. */
-interface Around {
-  readonly milliseconds: number;
-  readonly minima: readonly {readonly best: Pick<Solved, 'cost' | 'x'>; readonly count: number}[];
-  readonly warnings: readonly string[];
-}
-
-export interface Judged extends Model {
-  readonly method?: {readonly name: string};
-  readonly shooting?: {readonly segments: number};
-  readonly residuals?: 'correlated' | 'independent';
 }
 
 /** Numbers of one parameter that are shown; of more, as of a network's weights, their count. */
@@ -151,21 +144,31 @@ export interface IdentificationSummary {
   readonly warnings: readonly string[];
 }
 
-type Actions = Pick<Identification, 'simulate' | 'validate' | 'derived'> & {
-  readonly page: (details: ReportDetails) => Report;
-  /** By label, where the other assumption on residuals gives another error. */
-  readonly otherErrors: () => ReadonlyMap<string, OtherError>;
-};
 type Numbers = Omit<Identification, 'simulate' | 'validate' | 'derived' | 'report' | 'html' | 'toJSON'>;
+
+/** Where the numbers of a result come from: a fit knows its problem. */
+export interface FitSource {
+  readonly problem: FitProblem;
+  readonly fit: Fit;
+  readonly record: FitRecord;
+  readonly objective: Objective;
+  readonly linearFit: LinearFit;
+  readonly series: readonly FittedSeries[];
+  readonly milliseconds: number;
+}
 
 /** What a fit can do, as its prototype: what was found can then be copied (structuredClone) and printed. */
 class Identified {
   readonly #found: Numbers;
-  readonly #actions: Actions;
+  readonly #source: FitSource;
 
-  constructor(found: Numbers, actions: Actions) {
+  constructor(found: Numbers, source: FitSource) {
     this.#found = found;
-    this.#actions = actions;
+    this.#source = source;
+  }
+
+  static sourceOf(found: object): FitSource | undefined {
+    return #source in found ? found.#source : undefined;
   }
 
   get report(): Identification['report'] {
@@ -185,19 +188,41 @@ class Identified {
 
   #detailed(details: ReportDetails, owner: string): Report {
     refuseUnknownOptions(details, reportDetails, owner);
-    return this.#actions.page(details);
+    return detailed(reportOf(this.#found, this.#source, this.#otherErrors()), details);
   }
 
   get simulate(): Identification['simulate'] {
-    return this.#actions.simulate;
+    return record => simulateRecord(this.#source.problem, this.#values(), record);
   }
 
   get validate(): Identification['validate'] {
-    return this.#actions.validate;
+    return (records, options) => validate(this.#source.problem, this.#values(), records, options);
   }
 
   get derived(): Identification['derived'] {
-    return this.#actions.derived;
+    const {parameters, space} = this.#source.fit;
+    return of =>
+      derived(of as (params: Params) => tf.Tensor, {
+        parameters,
+        values: this.#values(),
+        covariance: this.#found.uncertainty.covariance,
+        size: space.size,
+        toCoordinates: jacobian => space.toCoordinates(jacobian, this.#source.record.x),
+      });
+  }
+
+  #values(): {[name: string]: Float64Array} {
+    return this.#source.fit.space.values(this.#source.record.x);
+  }
+
+  /** By label, where the other assumption on residuals gives another error. */
+  #otherErrors(): ReadonlyMap<string, OtherError> {
+    const {problem, fit, record, objective, linearFit} = this.#source;
+    const others = otherErrors(fit, record.x, linearFit, this.#found.uncertainty, {
+      residuals: assumed(problem),
+      variance: objective.knownVariance,
+    });
+    return new Map(others.flatMap((other, i) => (other === undefined ? [] : [[fit.space.labels[i], other] as const])));
   }
 
   toJSON(): IdentificationSummary {
@@ -219,17 +244,18 @@ class Identified {
   toString(): string {
     const {estimate, standardError, assumption, rmse, message, warnings} = this.#found;
     const errors = shown(standardError);
-    const others = this.#actions.otherErrors();
-    const lines = Object.entries(shown(estimate)).map(([name, value]) => {
-      const error = errors[name];
-      const other = others.get(name);
-      if (typeof value === 'number' && typeof error === 'number')
-        return `${name} = ${measuredText(value, error)} ± ${errorText(error)}${other === undefined ? '' : ` (${otherErrorText(other)})`}`;
-      return `${name} = ${typeof value === 'number' ? `${numberText(value, 6)} (fixed)` : typeof value === 'string' ? value : value.map(one => numberText(one, 6)).join(', ')}`;
-    });
+    const others = this.#otherErrors();
+    const valueText = (name: string, value: number | readonly number[] | string): string => {
+      const [error, other] = [errors[name], others.get(name)];
+      if (typeof value === 'string') return value;
+      if (typeof value !== 'number') return value.map(one => numberText(one, 6)).join(', ');
+      if (typeof error !== 'number') return `${numberText(value, 6)} (fixed)`;
+      const beside = other === undefined ? '' : ` (${otherErrorText(other)})`;
+      return `${measuredText(value, error)} ± ${errorText(error)}${beside}`;
+    };
     return [
       `Identification: ${message}`,
-      ...lines,
+      ...Object.entries(shown(estimate)).map(([name, value]) => `${name} = ${valueText(name, value)}`),
       ...(Object.keys(errors).length === 0 ? [] : [`±: standard errors if ${assumption}`]),
       ...Object.entries(rmse).map(([name, value]) => `rmse of ${name}: ${numberText(value)}`),
       ...warnings.map(warning => `warning: ${warning}`),
@@ -258,119 +284,116 @@ function shown(values: {readonly [name: string]: number | Float64Array}): {
   );
 }
 
+/**
+ * The problem of a fit, with its records and its end, for what is analysed of it.
+ * @throws OptionError for anything else, and for copies
+ */
+export function sourceOf(found: object, owner: string): FitSource {
+  const source = object.test(found) ? Identified.sourceOf(found) : undefined;
+  if (source !== undefined) return source;
+  throw new OptionError(
+    'not-a-fit',
+    `${owner} needs the result of identify: give it as it was returned, not a copy, its JSON or the problem.`,
+  );
+}
+
+/** What standard errors assume; a density of one's own is that of independent measurements. */
+const assumed = ({residuals, noise}: FitProblem): FitProblem['residuals'] =>
+  isDensity(noise) ? 'independent' : residuals;
+
 /** How well a fit's end is determined. */
 export function uncertaintyOf(
-  {residuals}: Pick<Judged, 'residuals'>,
+  problem: FitProblem,
   fit: Fit,
-  found: Solved,
-  judgeable = found.objective.judged(found),
+  record: FitRecord,
+  objective = objectiveOf(fit, problem.noise, record.noise),
+  linearFit = objective.linearFit(record),
 ): Uncertainty {
-  const {objective} = found;
-  return uncertainty(judgeable, {
+  return uncertainty(linearFit, {
     names: fit.space.labels,
     observations: fit.observations,
-    priorRows: judgeable.priorRows,
+    priorRows: linearFit.priorRows,
     variance: objective.knownVariance,
-    series: residuals === 'independent' ? undefined : fit.residualSeries(),
+    series: assumed(problem) === 'independent' ? undefined : fit.residualSeries(),
   });
 }
 
-/** The result of a fit; simulates every record once more, for their trajectories. */
-export function identificationOf(problem: Judged, fit: Fit, found: Solved, around: Around): Identification {
+/** What converged is before what did not. */
+const better = (a: FitRecord, b: FitRecord): FitRecord =>
+  (a.converged === b.converged ? a.cost < b.cost : a.converged && !b.converged) ? a : b;
+
+/**
+ * The result of a fit, from the records of its starts; simulates every measured record once more, for the trajectories.
+ * @param began when, by `performance.now`
+ */
+export function identificationOf(
+  problem: FitProblem,
+  fit: Fit,
+  {records, warnings: ofStarts}: {readonly records: readonly FitRecord[]; readonly warnings: readonly string[]},
+  began: number,
+): Identification {
   const {space, parameters} = fit;
-  const {objective} = found;
-  const judgeable = objective.judged(found);
-  const judged = uncertaintyOf(problem, fit, found, judgeable);
-  const values = space.values(found.x);
-  const trajectories = fit.trajectories(found.x);
+  const record = records.reduce((best, one) => better(one, best));
+  const {x} = record;
+  const objective = objectiveOf(fit, problem.noise, record.noise);
+  const linearFit = objective.linearFit(record);
+  const uncertain = uncertaintyOf(problem, fit, record, objective, linearFit);
+  const trajectories = fit.trajectories(x);
   const series = fit.fittedSeries(trajectories);
   const goodness = series.map(({name, measured, simulated}) => [name, goodnessOfFit(measured, simulated)] as const);
-  const lost = goodness.filter(([, {r2}]) => r2 < 0);
-  const {control} = problem;
-  const rough = found.status === 'no-progress' && lost.length === 0 && control?.kind === 'adaptive';
-  const shorter =
-    !rough
-    && (problem.shooting?.segments ?? 1) === 1
-    && found.status !== 'bound'
-    && found.status !== 'stopped-early'
-    && (lost.length > 0 || found.status === 'no-progress')
-      ? ` ${SEGMENTS}`
-      : '';
-  const message = `${found.message}${rough ? ` ${roughCost(control.rtol)}` : found.converged ? '' : shorter}`;
+  const lost = goodness.filter(([, {r2}]) => r2 < 0).map(([name, {r2}]) => `${name}: R² = ${r2.toPrecision(2)}`);
+  const advice = adviceOf(problem, record, lost.length > 0);
+  const message = `${record.message}${record.converged ? '' : advice}`;
   const warnings = [
-    ...around.warnings,
-    ...found.remarks,
-    ...(found.converged || found.status === 'stopped-early' ? [] : [`The fit did not converge: ${message}`]),
-    ...(lost.length === 0
-      ? []
-      : [
-          `${lostWarning(lost.map(([name, {r2}]) => `${name}: R² = ${r2.toPrecision(2)}`))}${found.converged ? shorter : ''}`,
-        ]),
-    ...judged.warnings,
-    ...priorWarnings(space, found.x, judged),
-    ...(problem.residuals === 'independent' && objective.coefficients.length === 0 ? correlatedWarnings(series) : []),
-    ...space.boundWarnings(found.x, judged.standardError),
-    ...stepWarnings(fit, found, judgeable, judged),
+    ...ofStarts,
+    ...record.remarks,
+    ...(record.converged || record.status === 'stopped-early' ? [] : [`The fit did not converge: ${message}`]),
+    ...(lost.length === 0 ? [] : [`${lostWarning(lost)}${record.converged ? advice : ''}`]),
+    ...uncertain.warnings,
+    ...priorWarnings(space, x, uncertain),
+    ...(assumed(problem) === 'independent' && objective.coefficients.length === 0 ? correlatedWarnings(series) : []),
+    ...space.boundWarnings(x, uncertain.standardError),
+    ...stepWarnings(fit, record, objective, linearFit, uncertain),
     ...fit.warnings,
   ];
-  const estimateAt = (x: Float64Array): {[name: string]: number | Float64Array} => {
-    const all = space.values(x);
+  const estimateAt = (at: Float64Array): {[name: string]: number | Float64Array} => {
+    const all = space.values(at);
     return Object.fromEntries(
       Object.entries(parameters).map(([name, parameter]) => [name, plain(all[name], parameter)]),
     );
   };
-  const results = {
-    estimate: estimateAt(found.x),
-    cost: found.cost,
-    minima: around.minima.map(({best, count}) => ({cost: best.cost, estimate: estimateAt(best.x), count})),
-    noise: noiseFound(objective, judged),
-    standardError: byName(space.naturalErrors(judged.standardError, found.x), parameters),
-    interval: intervalsOf(space, judged, found.x),
-    correlation: {labels: space.labels, values: judged.correlation},
+  const results: Numbers = {
+    estimate: estimateAt(x),
+    cost: record.cost,
+    minima: minimaOf(records).map(({best, count}) => ({cost: best.cost, estimate: estimateAt(best.x), count})),
+    noise: noiseFound(objective, uncertain),
+    standardError: byName(space.naturalErrors(uncertain.standardError, x), parameters),
+    interval: intervalsOf(space, uncertain, x),
+    correlation: {labels: space.labels, values: uncertain.correlation},
     rmse: Object.fromEntries(goodness.map(([name, {rmse}]) => [name, rmse])),
     r2: Object.fromEntries(goodness.map(([name, {r2}]) => [name, r2])),
-    history: found.history,
+    history: record.history,
     trajectory: trajectories[0],
     trajectories,
-    converged: found.converged,
-    status: found.status,
+    converged: record.converged,
+    status: record.status,
     message,
-    assumption: assumptionText(problem.residuals, objective.noise.order),
+    assumption: assumptionText(assumed(problem), objective.noise.order),
     warnings,
-    uncertainty: judged,
+    uncertainty: uncertain,
   };
-  const otherErrorsOf = (): ReadonlyMap<string, OtherError> =>
-    new Map(
-      otherErrors(fit, found.x, judgeable, judged, {
-        residuals: problem.residuals,
-        variance: objective.knownVariance,
-      }).flatMap((other, i) => (other === undefined ? [] : [[space.labels[i], other] as const])),
-    );
-  const identification: Identification = Object.assign(
-    new Identified(results, {
-      simulate: record => simulateRecord(problem, values, record),
-      validate: (records, options) => validate(problem, values, records, options),
-      derived: of =>
-        derived(of as (params: Params) => tf.Tensor, {
-          parameters,
-          values,
-          covariance: judged.covariance,
-          size: space.size,
-          toCoordinates: jacobian => space.toCoordinates(jacobian, found.x),
-        }),
-      otherErrors: otherErrorsOf,
-      page: details =>
-        detailed(
-          reportOf(problem, fit, found, identification, series, {
-            milliseconds: around.milliseconds,
-            others: otherErrorsOf(),
-          }),
-          details,
-        ),
-    }),
+  const milliseconds = performance.now() - began;
+  return Object.assign(
+    new Identified(results, {problem, fit, record, objective, linearFit, series, milliseconds}),
     results,
   );
-  return identification;
+}
+
+/** What to do about a fit that did not converge, or that lost the data. */
+function adviceOf({control, shooting}: FitProblem, {status}: FitRecord, lost: boolean): string {
+  if (status === 'no-progress' && !lost && control?.kind === 'adaptive') return ` ${roughCost(control.rtol)}`;
+  const single = (shooting?.segments ?? 1) === 1 && status !== 'bound' && status !== 'stopped-early';
+  return single && (lost || status === 'no-progress') ? ` ${SEGMENTS}` : '';
 }
 
 /** White noise of a size that nothing had to know is what the residuals at the estimate tell. */
@@ -378,16 +401,19 @@ function noiseFound({noise, state, coefficients, weighed}: Objective, {variance}
   return {...state, sd: weighed ? state.sd : Math.sqrt(variance), model: noise.name, coefficients};
 }
 
-/** Over a long record a small error of a parameter makes another motion, of a chaotic system or of many periods: the cost is then full of minima. */
+/** Over a long record a small error of a parameter makes another motion: the cost is then full of minima. */
 const SEGMENTS =
-  'In a long record, a small error of a parameter makes one simulation of all of it lose the data: shooting: multiple({segments: 10}) fits shorter ones first.';
+  'In a long record, a small error of a parameter makes one simulation of all of it lose the data: shooting: '
+  + 'multiple({segments: 10}) fits shorter ones first.';
 
 /** Another parameter gives other steps, and so another error within the tolerance: the cost is not smooth below it. */
 const roughCost = (rtol: number): string =>
-  `With adaptive steps the cost is only as smooth as their tolerance, and the search may have come as near as it allows: start again from this estimate with an rtol below ${rtol}.`;
+  'With adaptive steps the cost is only as smooth as their tolerance, and the search may have come as near as it '
+  + `allows: start again from this estimate with an rtol below ${rtol}.`;
 
 const lostWarning = (series: readonly string[]): string =>
-  `The simulation is farther from the data than their mean is (${series.join(', ')}): this is not a fit, whatever its standard errors say. Check the guess, the model, the units and the initial state.`;
+  `The simulation is farther from the data than their mean is (${series.join(', ')}): this is not a fit, whatever its `
+  + 'standard errors say. Check the guess, the model, the units and the initial state.';
 
 /** A share of autocorrelations that an output's noise does not reach by chance, and that no smooth trace of it does. */
 const PATTERN = 0.5;
@@ -395,7 +421,7 @@ const PATTERN = 0.5;
 /** Shorter series have too few lags for a share of them to be a pattern. */
 const LONG = 100;
 
-/** Residuals below this part of what was measured are those of Newton's tolerance and of rounding: the record is an exact one. */
+/** Residuals below this part of the data are rounding: the record is an exact one. */
 const EXACT = 1e-8;
 
 const rms = (values: Float64Array): number =>
@@ -413,7 +439,9 @@ function correlatedWarnings(series: readonly FittedSeries[]): string[] {
     .filter(({residuals}) => correlatedShare(residuals) > PATTERN)
     .map(
       ({name, residuals}) =>
-        `The residuals of ${name} are correlated in time (${Math.round(100 * correlatedShare(residuals))} % of their autocorrelations are beyond those of independent residuals), so the standard errors are too small. Take residuals: 'correlated', and look for what the model misses.`,
+        `The residuals of ${name} are correlated in time (${Math.round(100 * correlatedShare(residuals))} % of their `
+        + 'autocorrelations are beyond those of independent residuals), so the standard errors are too small. Take '
+        + `residuals: 'correlated', and look for what the model misses.`,
     );
 }
 
@@ -436,23 +464,19 @@ function byName(flat: Float64Array, parameters: Parameters): {[name: string]: nu
 }
 
 function reportOf(
-  {scheme, dt, control, method, shooting}: Judged,
-  fit: Fit,
-  found: Solved,
-  identification: Identification,
-  fits: readonly FittedSeries[],
-  {milliseconds, others}: {readonly milliseconds: number; readonly others: ReadonlyMap<string, OtherError>},
+  {uncertainty: uncertain, correlation, warnings, message, minima, noise, assumption, history}: Numbers,
+  {problem: {scheme, dt, control, method, shooting}, fit, record: {x, evaluations}, series, milliseconds}: FitSource,
+  others: ReadonlyMap<string, OtherError>,
 ): Report {
-  const {history, evaluations} = found;
-  const {uncertainty: judged, correlation, warnings, message, minima, noise, assumption} = identification;
+  const {bandwidth} = uncertain;
   return {
     title: 'Identified parameters',
-    parameters: reportParameters(fit, found, judged).map(one => {
+    parameters: reportParameters(fit, x, uncertain).map(one => {
       const other = others.get(one.name);
       return other === undefined ? one : {...one, otherError: otherErrorText(other)};
     }),
     parameterNote: `Standard errors and intervals if ${assumption}.`,
-    fits,
+    fits: series,
     history,
     correlation,
     statistics: [
@@ -467,10 +491,10 @@ function reportOf(
         ? []
         : [{name: 'segments of a record at first', value: shooting.segments}]),
       {name: 'iterations', value: history.length - 1},
-      {name: 'simulations that failed', value: evaluations.failed},
-      {name: 'variance of a weighted residual', value: judged.variance},
+      ...(evaluations.failed === 0 ? [] : [{name: 'simulations that failed', value: evaluations.failed}]),
+      {name: 'variance of a weighted residual', value: uncertain.variance},
       {name: 'time taken', value: Number((milliseconds / 1000).toPrecision(2)), unit: 's'},
-    ].filter(({name, value}) => name !== 'simulations that failed' || value !== 0),
+    ],
     warnings,
     charts: minimaChart(minima),
     notes: [
@@ -478,12 +502,14 @@ function reportOf(
       ...(evaluations.failure === undefined
         ? []
         : [
-            `Trials that could not be simulated were rejected and shortened; the last one because: ${evaluations.failure}`,
+            'Trials that could not be simulated were rejected and shortened; the last one because: '
+              + evaluations.failure,
           ]),
-      ...priorNotes(fit.space, found.x, judged.standardError),
+      ...priorNotes(fit.space, x, uncertain.standardError),
       ...noiseNotes(noise),
-      judged.bandwidth > 0
-        ? `The standard errors allow for residuals that are correlated over ${judged.bandwidth} samples (Andrews & Monahan 1992): errors of a model persist, and carry less information than as many independent samples.`
+      bandwidth > 0
+        ? `The standard errors allow for residuals that are correlated over ${bandwidth} samples (Andrews & Monahan `
+          + '1992): errors of a model persist, and carry less information than as many independent samples.'
         : 'The standard errors assume that the residuals are independent of each other, like measurement noise.',
     ],
   };
@@ -494,11 +520,7 @@ function intervalsOf(space: Fit['space'], uncertain: Uncertainty, x: Float64Arra
   return Object.fromEntries(space.labels.map((label, i) => [label, [low[i], high[i]] as const]));
 }
 
-function reportParameters(
-  {space, parameters}: Fit,
-  {x}: LeastSquaresResult,
-  uncertain: Uncertainty,
-): ReportParameter[] {
+function reportParameters({space, parameters}: Fit, x: Float64Array, uncertain: Uncertainty): ReportParameter[] {
   const interval = intervalsOf(space, uncertain, x);
   const natural = space.natural(x);
   const errors = space.naturalErrors(uncertain.standardError, x);

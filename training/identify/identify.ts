@@ -9,9 +9,8 @@ import {OptionError} from '../../lib/index.js';
 import {checkEarlyStopping, type EarlyStopping} from './early-stopping.js';
 import {checkRecords, Fit} from './fit.js';
 import type {Identification} from './identification.js';
-import {solvedOf} from './ending.js';
-import {sweepCheck, type PartSweep} from './part.js';
-import {identificationOf, type Solved} from './identification.js';
+import {sweepAll, sweepCheck} from './part.js';
+import {identificationOf} from './identification.js';
 import type {LeastSquaresMethod} from './least-squares-problem.js';
 import type {Checks} from '../../lib/checks.js';
 import {
@@ -33,10 +32,8 @@ import type {Parameter, Parameters} from './parameters.js';
 import type {MeasuredRecord} from './records.js';
 import {startChecks} from './records.js';
 import type {Shooting} from './shooting.js';
-import {sweepAll, type SweptEnd} from './start-part.js';
-import {solveAll, type AllSolved, type IdentificationProgress} from './solve.js';
-
-import {drawStarts, minimaOf, type Compared} from './starts.js';
+import {solveAll, type FitProblem, type IdentificationProgress, type PartSweep} from './solve.js';
+import {drawStarts} from './starts.js';
 
 export type {Identification} from './identification.js';
 export type {IdentificationProgress} from './solve.js';
@@ -74,8 +71,9 @@ export interface IdentificationProblem<
    */
   readonly residuals?: 'correlated' | 'independent';
   /**
-   * The model of the measurement noise; default white(). Others: autoregressive(), huber(), studentT(), quantized(); or a
-   * density of your own, {logDensity: (residual, params, rows) => tensor}, which gives maximum likelihood by lbfgs() or adam().
+   * The model of the measurement noise; default white(). Others: autoregressive(), huber(), studentT(), quantized(); or
+   * a density of your own, {logDensity: (residual, params, rows) => tensor}, which gives maximum likelihood by lbfgs()
+   * or adam().
    */
   readonly noise?: NoiseModel;
   /** Held-out records; the fit stops when they are not fitted better any more. */
@@ -94,8 +92,8 @@ export interface IdentificationProblem<
    */
   readonly workers?: number;
   /**
-   * Where the starts are computed: made by `fitSweep` of stiffgrad/sweep, with processes, cluster jobs or a queue, and a store
-   * of results. The results are the same to the last bit. `onProgress` is then that of the sweep.
+   * Where the starts are computed: made by `fitSweep` of stiffgrad/sweep, with processes, cluster jobs or a queue, and
+   * a store of results. The results are the same to the last bit. `onProgress` is then that of the sweep.
    */
   readonly sweep?: PartSweep;
   /** After the start and each step. */
@@ -103,11 +101,6 @@ export interface IdentificationProblem<
   /** Ends the fit with an AbortError between two of its steps. */
   readonly signal?: AbortSignal;
 }
-
-/** The same problem where its types say no more: what analyses of a fit take. */
-export type AnyProblem<T extends Parameters = Parameters> = Omit<IdentificationProblem, 'parameters'> & {
-  readonly parameters: T;
-};
 
 /** Where system and `observe` say that they read P, a parameter of another name is refused by the compiler. */
 export type Named<T, P> = [P] extends [never]
@@ -155,39 +148,25 @@ export async function identify(problem: IdentificationProblem): Promise<Identifi
 }
 
 /** @param held the noise of an earlier fit, taken as it was found there */
-export async function identifyWith(problem: IdentificationProblem, held?: NoiseState): Promise<Identification> {
+export async function identifyWith(problem: FitProblem, held?: NoiseState): Promise<Identification> {
   check(problem);
   return identifyFit(problem, new Fit(problem, checkRecords(problem, problem.data)), held);
 }
 
-/** The same of records that are read already. */
-export async function identifyFit(
-  problem: IdentificationProblem,
-  fit: Fit,
-  held?: NoiseState,
-): Promise<Identification> {
+/** @param fit of records that are read already */
+export async function identifyFit(problem: FitProblem, fit: Fit, held?: NoiseState): Promise<Identification> {
   const began = performance.now();
-  const {starts = 1, seed = 1} = problem;
+  const {starts = 1, seed = 1, sweep} = problem;
   const points = starts === 1 ? [fit.space.start] : drawStarts(fit.space, starts, seed);
-  const {solved, warnings}: AllSolved<Solved | SweptEnd> =
-    problem.sweep === undefined || held !== undefined
+  const fits =
+    sweep === undefined || held !== undefined
       ? await solveAll(problem, fit, points, held)
-      : await sweepAll(problem, fit, points, problem.sweep);
-  const judgedAs = isDensity(problem.noise) ? {...problem, residuals: 'independent' as const} : problem;
-  const best = solved.reduce((least, one) => (isBetter(one, least) ? one : least));
-  return identificationOf(judgedAs, fit, 'objective' in best ? best : solvedOf(fit, problem.noise, best.ending), {
-    milliseconds: performance.now() - began,
-    minima: minimaOf(solved),
-    warnings,
-  });
+      : await sweepAll(problem, fit, points, sweep);
+  return identificationOf(problem, fit, fits, began);
 }
 
-/** What converged is before what did not. */
-const isBetter = (a: Compared, b: Compared): boolean =>
-  a.converged === b.converged ? a.cost < b.cost : a.converged && !b.converged;
-
 /** What a likelihood that is no sum of squares does not go with. @throws OptionError */
-function checkDensity({method, shooting, residuals, earlyStopping}: IdentificationProblem, noise: NoiseDensity): void {
+function checkDensity({method, shooting, residuals, earlyStopping}: FitProblem, noise: NoiseDensity): void {
   requireDensity(noise);
   const refuse = (option: string, what: string): never => {
     throw new OptionError('bad-option', `identify: noise.logDensity does not go with ${what}.`, {option});
@@ -205,7 +184,7 @@ function checkDensity({method, shooting, residuals, earlyStopping}: Identificati
 }
 
 /** @throws OptionError */
-function check(problem: IdentificationProblem): void {
+function check(problem: FitProblem): void {
   refuseUnknownOptions(problem, known, 'identify');
   for (const required of ['system', 'data', 'parameters', 'dt'] as const) {
     if (problem[required] === undefined)
@@ -215,8 +194,8 @@ function check(problem: IdentificationProblem): void {
   else requireNoise(problem.noise ?? white());
   if (problem.earlyStopping !== undefined) checkEarlyStopping(problem.earlyStopping);
   refuseUnknownOptions(problem.initial ?? {}, startChecks(problem.system), 'identify: initial', 'bad-initial');
-  const method: {readonly iterate?: unknown} | null | undefined = problem.method;
-  if (method !== undefined && typeof method?.iterate !== 'function') {
+  const method = problem.method as {readonly steps?: unknown} | null | undefined;
+  if (method !== undefined && typeof method?.steps !== 'function') {
     const given = typeof method === 'string' ? `'${String(method)}'` : typeof method;
     throw new OptionError(
       'bad-option',

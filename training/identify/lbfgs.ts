@@ -6,13 +6,13 @@
 import {OptionError} from '../../lib/errors.js';
 import type {CostPoint} from './descent.js';
 import {along, Cost, descentIteration, dot, relativeGradient, relativeStep} from './descent.js';
-import type {Evaluation, Steps} from './evaluation.js';
+import type {Evaluation} from './evaluation.js';
 import type {
   EvaluatedProblem,
-  LeastSquaresIteration,
   LeastSquaresMethod,
   LeastSquaresResult,
   LeastSquaresStatus,
+  Report,
 } from './least-squares-problem.js';
 import {methodOf} from './least-squares-problem.js';
 import {any, nonNegative, object, refuseUnknownOptions, whole} from '../../lib/checks.js';
@@ -56,12 +56,15 @@ export function lbfgs(options: LbfgsOptions = {}): LeastSquaresMethod & QuasiNew
     if (!nonNegative.test(value) || (name === 'memory' && !(Number.isInteger(value) && value > 0)))
       throw new OptionError(
         'least-squares-option',
-        `lbfgs: ${name} is ${value}, but must be ${name === 'memory' ? 'a whole number of at least 1' : 'finite and not negative'}.`,
+        `lbfgs: ${name} is ${value}, but must be `
+          + `${name === 'memory' ? 'a whole number of at least 1' : 'finite and not negative'}.`,
         {name, value},
       );
   }
   return {
-    ...methodOf('lbfgs', settings, (problem, start) => iterate(problem, Float64Array.from(start), settings)),
+    ...methodOf('lbfgs', settings, (problem, start, report) =>
+      iterate(problem, Float64Array.from(start), settings, report),
+    ),
     memory: settings.memory,
     ...searchOptionsOf(options),
   };
@@ -89,12 +92,13 @@ function* iterate(
   problem: EvaluatedProblem,
   x: Float64Array,
   settings: Settings,
-): Steps<LeastSquaresIteration, LeastSquaresResult> {
+  report: Report,
+): Evaluation<LeastSquaresResult> {
   const cost = new Cost(problem);
   let point = yield* cost.start(x);
   let pairs: Pair[] = [];
   const history = [descentIteration(0, point, 0)];
-  yield history[0];
+  yield* report(history[0]);
   let status: LeastSquaresStatus | undefined = relativeGradient(point) <= settings.gradient ? 'gradient' : undefined;
   while (status === undefined && history.length <= settings.maxIterations) {
     const direction = descentDirection(point, pairs);
@@ -118,7 +122,7 @@ function* iterate(
     }
     if (point !== before) {
       history.push(descentIteration(history.length, point, relativeStep(before.x, point.x)));
-      yield history[history.length - 1];
+      yield* report(history[history.length - 1]);
     }
     if (relativeGradient(point) <= settings.gradient) status = 'gradient';
     else if (isStalled()) status = 'cost';
@@ -168,7 +172,13 @@ export function remembered(pairs: readonly Pair[], pair: Pair, memory: number): 
 
 function messageOf(status: LeastSquaresStatus | undefined, settings: Settings): string {
   if (status === 'gradient')
-    return `Converged: no coordinate changes the cost to first order any more (relative gradient at most ${settings.gradient}).`;
+    return (
+      'Converged: no coordinate changes the cost to first order any more (relative gradient at most '
+      + `${settings.gradient}).`
+    );
   if (status === 'cost') return `Converged: the last step lowered the cost by at most ${settings.cost} of its value.`;
-  return `Not converged after ${settings.maxIterations} iterations: start nearer, or allow more, method: lbfgs({maxIterations: ${2 * settings.maxIterations}}).`;
+  return (
+    `Not converged after ${settings.maxIterations} iterations: start nearer, or allow more, method: `
+    + `lbfgs({maxIterations: ${2 * settings.maxIterations}}).`
+  );
 }

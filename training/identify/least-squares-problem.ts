@@ -1,8 +1,9 @@
 /**
- * A nonlinear least-squares problem, min ½‖r(x)‖², as methods see it: residuals with their derivatives there, steps and an
- * end back. A method that was made here waits for the simulations behind an evaluation wherever they are made (evaluation.ts).
+ * A nonlinear least-squares problem, min ½‖r(x)‖², as methods see it: residuals with their derivatives there, steps and
+ * an end back. A method that was made here waits for the simulations behind an evaluation wherever they are made
+ * (evaluation.ts).
  */
-import {evaluate, known, toldHere, type Evaluation, type Steps} from './evaluation.js';
+import {evaluate, known, type Evaluation} from './evaluation.js';
 import type {Factorization} from './row-qr.js';
 import {RowQr} from './row-qr.js';
 
@@ -26,13 +27,20 @@ export function factorized(at: Linearization | Factorized, p: number): Lineariza
   return {...at, factor: new RowQr(p).append(at.jacobian, at.residuals)};
 }
 
+/** With the factor of its Jacobian. */
+export const withFactor = (at: Linearization, p: number): Linearization & {readonly factor: RowQr} => ({
+  ...at,
+  factor: new RowQr(p).append(at.jacobian, at.residuals),
+});
+
 /** For a result: the factor of a Jacobian that was formed; of one that was not, a factor without columns. */
 export const denseFactor = (factor: Factorization): RowQr => (factor instanceof RowQr ? factor : new RowQr(0));
 
 /**
  * A least-squares problem. Returned arrays belong to the solver: return new ones. Undefined, a
- * value that is not finite, or an error of a run that has no answer (NewtonError, SingularMatrixError, InconsistentStateError,
- * GradientError, EventError) thrown on the way means that the residuals cannot be evaluated at this x.
+ * value that is not finite, or an error of a run that has no answer (NewtonError, SingularMatrixError,
+ * InconsistentStateError, GradientError, EventError) thrown on the way means that the residuals cannot be evaluated at
+ * this x.
  */
 export interface LeastSquaresProblem {
   linearize(x: Float64Array): Linearization | Factorized | undefined;
@@ -45,7 +53,7 @@ export interface LeastSquaresProblem {
   gradient?(x: Float64Array): {readonly cost: number; readonly gradient: Float64Array} | undefined;
   /** ½‖data‖², if residuals are a model's values minus data: their rounding is proportional to it. */
   readonly magnitude?: number;
-  /** Where a coordinate has run off towards a bound that it cannot reach, so that there is no minimum: a sentence with its name. */
+  /** A sentence where a coordinate has run off towards a bound, so that there is no minimum. */
   bound?(x: Float64Array): string | undefined;
 }
 
@@ -91,7 +99,7 @@ export interface LeastSquaresResult extends Linearization {
   readonly converged: boolean;
   /** The status as a sentence. */
   readonly message: string;
-  /** R of the final Jacobian and Qᵀr: what `uncertainty` starts from; without columns, and the Jacobian empty, where the problem gave a factorization of its own. */
+  /** R of the final Jacobian and Qᵀr, for `uncertainty`; without columns if the problem gave a factor of its own. */
   readonly factor: RowQr;
   readonly history: readonly LeastSquaresIteration[];
   readonly evaluations: {
@@ -109,11 +117,6 @@ export interface LeastSquaresMethod {
   readonly name: string;
   /** Its options, with defaults filled in. */
   readonly settings?: object;
-  /** A generator of the iteration, for callers that report, wait or stop between steps; returns the result. */
-  iterate(
-    problem: LeastSquaresProblem,
-    start: ArrayLike<number>,
-  ): Generator<LeastSquaresIteration, LeastSquaresResult, void>;
   /** Runs the iteration to its end. */
   minimize(
     problem: LeastSquaresProblem,
@@ -122,7 +125,18 @@ export interface LeastSquaresMethod {
   ): LeastSquaresResult;
 }
 
-/** The same problem, whose evaluations hand out their simulations (evaluation.ts). */
+/** The iteration of a method as an evaluation: `identify` runs it, with simulations in this thread or in others. */
+export type MethodSteps = (
+  problem: EvaluatedProblem,
+  start: ArrayLike<number>,
+  report: Report,
+) => Evaluation<LeastSquaresResult>;
+
+/** Undefined for what is no method of this package. */
+export const stepsOf = (method: LeastSquaresMethod): MethodSteps =>
+  (method as LeastSquaresMethod & {readonly steps: MethodSteps}).steps;
+
+/** A least-squares problem whose evaluations hand out their simulations (evaluation.ts). */
 export interface EvaluatedProblem extends Pick<LeastSquaresProblem, 'magnitude' | 'bound'> {
   /** Whether the cost may have kinks, in which a search along its gradient stalls. */
   readonly kinked?: boolean;
@@ -131,66 +145,25 @@ export interface EvaluatedProblem extends Pick<LeastSquaresProblem, 'magnitude' 
   gradient?(x: Float64Array): Evaluation<{readonly cost: number; readonly gradient: Float64Array} | undefined>;
 }
 
-/** A method's iteration over such a problem. */
-type MethodSteps = (
-  problem: EvaluatedProblem,
-  start: ArrayLike<number>,
-) => Steps<LeastSquaresIteration, LeastSquaresResult>;
+/** Told of each iteration, the start included. It ends the iteration by throwing `Stopped`. */
+export type Report = (iteration: LeastSquaresIteration) => Evaluation<void>;
 
-/** Of the methods that were made here: they wait for their simulations wherever those are made. */
-const waiting = new WeakMap<LeastSquaresMethod['iterate'], MethodSteps>();
+/** Ends an iteration from its report; caught by whoever gave the report. */
+export class Stopped extends Error {}
+
+/** A report that tells nobody. */
+export const silent: Report = () => known(undefined);
 
 /** A method from its iteration with these settings. */
 export function methodOf(name: string, settings: object, steps: MethodSteps): LeastSquaresMethod {
-  const iterate: LeastSquaresMethod['iterate'] = (problem, start) => toldHere(steps(evaluated(problem), start));
-  waiting.set(iterate, steps);
-  return {
+  const method: LeastSquaresMethod & {readonly steps: MethodSteps} = {
     name,
     settings,
-    iterate,
-    minimize(problem, start, onIteration) {
-      const iterations = iterate(problem, start);
-      for (;;) {
-        const {done, value} = iterations.next();
-        if (done) return value;
-        onIteration?.(value);
-      }
-    },
+    steps,
+    minimize: (problem, start, onIteration) =>
+      evaluate(steps(evaluated(problem), start, iteration => known(onIteration?.(iteration)))),
   };
-}
-
-/** The iteration of any method; one that was made elsewhere has its simulations made in this thread. */
-export function stepsOf(
-  method: LeastSquaresMethod,
-  problem: EvaluatedProblem,
-  start: Float64Array,
-): Steps<LeastSquaresIteration, LeastSquaresResult> {
-  const own = waiting.get(method.iterate);
-  if (own !== undefined) return own(problem, start);
-  const {residuals, gradient} = problem;
-  return method.iterate(
-    {
-      magnitude: problem.magnitude,
-      bound: x => problem.bound?.(x),
-      linearize: x => evaluate(problem.linearize(x)),
-      ...(residuals === undefined ? {} : {residuals: x => evaluate(residuals.call(problem, x))}),
-      ...(gradient === undefined ? {} : {gradient: x => evaluate(gradient.call(problem, x))}),
-    },
-    start,
-  );
-}
-
-/** The same to its end, in this thread. */
-export function minimized(
-  method: LeastSquaresMethod,
-  problem: EvaluatedProblem,
-  start: Float64Array,
-): LeastSquaresResult {
-  const steps = toldHere(stepsOf(method, problem, start));
-  for (;;) {
-    const {done, value} = steps.next();
-    if (done) return value;
-  }
+  return method;
 }
 
 function evaluated(problem: LeastSquaresProblem): EvaluatedProblem {

@@ -9,7 +9,7 @@
 import {OptionError} from '../../lib/errors.js';
 import {any, nonNegative, object, refuseUnknownOptions, whole} from '../../lib/checks.js';
 import {GAUSS_NEWTON_OFFSET, isMinimum, isNegligible, offsetOf} from './convergence.js';
-import type {Evaluation, Steps} from './evaluation.js';
+import type {Evaluation} from './evaluation.js';
 import {isFailedSimulation} from './failed-simulation.js';
 import {
   denseFactor,
@@ -23,6 +23,7 @@ import {
   type LeastSquaresMethod,
   type LeastSquaresResult,
   type Linearization,
+  type Report,
 } from './least-squares-problem.js';
 import type {Factorization} from './row-qr.js';
 
@@ -56,7 +57,9 @@ export function levenbergMarquardt(options: LevenbergMarquardtOptions = {}): Lea
   refuseUnknownOptions(options, {tolerance: object, maxIterations: whole, damping: any}, 'levenbergMarquardt');
   refuseUnknownOptions(options.tolerance ?? {}, {gradient: any, step: any, cost: any}, 'levenbergMarquardt: tolerance');
   const settings = settingsOf(options);
-  return methodOf('levenbergMarquardt', settings, (problem, start) => iterate(problem, start, settings));
+  return methodOf('levenbergMarquardt', settings, (problem, start, report) =>
+    iterate(problem, start, settings, report),
+  );
 }
 
 /** A point that has been evaluated: everything the next step needs. */
@@ -99,7 +102,8 @@ function* iterate(
   problem: EvaluatedProblem,
   start: ArrayLike<number>,
   settings: Settings,
-): Steps<LeastSquaresIteration, LeastSquaresResult> {
+  report: Report,
+): Evaluation<LeastSquaresResult> {
   const evaluator = new Evaluator(problem);
   let point = yield* evaluator.start(Float64Array.from(start));
   let scale = largerNorms(new Float64Array(point.x.length), point.factor);
@@ -117,7 +121,7 @@ function* iterate(
       gainRatio: NaN,
     },
   ];
-  yield history[0];
+  yield* report(history[0]);
   const reference = Math.max(point.cost, problem.magnitude ?? 0);
   /** Of a step that was short: whether that means anything. */
   const judged = (status: 'step' | 'cost'): EndStatus | undefined => {
@@ -159,7 +163,7 @@ function* iterate(
       gainRatio,
       failure: trial.failure,
     });
-    yield history[history.length - 1];
+    yield* report(history[history.length - 1]);
     const short = statusOfTrial(trial, point, reference, settings);
     status = statusAt() ?? (short === undefined ? undefined : judged(short));
   }
@@ -306,7 +310,10 @@ function notFinite({
   const entry = jacobian.findIndex(value => !Number.isFinite(value));
   if (entry < 0) return undefined;
   const p = jacobian.length / residuals.length;
-  return `the derivative of residual ${Math.floor(entry / p)} with respect to parameter ${entry % p} is ${jacobian[entry]}`;
+  return (
+    `the derivative of residual ${Math.floor(entry / p)} with respect to parameter ${entry % p} is `
+    + `${jacobian[entry]}`
+  );
 }
 
 function pointOf(x: Float64Array, at: Linearization | Factorized): Point {
@@ -314,7 +321,8 @@ function pointOf(x: Float64Array, at: Linearization | Factorized): Point {
   if ('jacobian' in at && at.jacobian.length !== residuals.length * x.length) {
     throw new OptionError(
       'jacobian-shape',
-      `${residuals.length} residuals of ${x.length} parameters need a Jacobian of ${residuals.length * x.length} entries, not ${at.jacobian.length}.`,
+      `${residuals.length} residuals of ${x.length} parameters need a Jacobian of ${residuals.length * x.length} `
+        + `entries, not ${at.jacobian.length}.`,
     );
   }
   let cost = 0;
@@ -336,7 +344,9 @@ function resultOf(
       ? 'did not lower the cost, though its gradient is not zero'
       : `could not be evaluated (${failure})`;
   const sentences: Record<EndStatus, string> = {
-    gradient: `Converged: no parameter lowers the cost any more (the residuals' cosine with the Jacobian's columns is at most ${settings.gradient}).`,
+    gradient:
+      `Converged: no parameter lowers the cost any more (the residuals' cosine with the Jacobian's columns is `
+      + `at most ${settings.gradient}).`,
     step: `Converged: the last step was smaller than ${settings.step} of the parameters.`,
     cost: `Converged: the last step could lower the cost by at most ${settings.cost} of its value.`,
     'zero-residual': 'Converged: the model fits the data to roundoff.',

@@ -31,7 +31,7 @@ export interface VectorGroup {
 }
 
 export interface LongRunCovariance {
-  /** [q, q] row-major upper triangular, RᵀR the covariance of the sum of all vectors: so that no variance made from it is negative. */
+  /** [q, q] row-major upper triangular, RᵀR the covariance of the sum of all vectors. */
   readonly root: Float64Array;
   /** Samples that count as one: L, or the time (1 + φ)/(1 − φ) of the autoregression. */
   readonly bandwidth: number;
@@ -119,7 +119,8 @@ function memoryOf(
 
 /**
  * L in samples of the series. What is left at a sample is of the time since the last one, so that outputs measured more
- * often in between are related to it over the whole spacing: Bartlett's weights of twice that keep three quarters of it on the average.
+ * often in between are related to it over the whole spacing: Bartlett's weights of twice that keep three quarters of it
+ * on the average.
  */
 const reachOf = ({spacing}: VectorGroup, bandwidth: number): number =>
   spacing > 1 ? spacing * Math.max(bandwidth, 2) : bandwidth;
@@ -128,8 +129,9 @@ const reachOf = ({spacing}: VectorGroup, bandwidth: number): number =>
 export const LARGEST_MEMORY = 0.97;
 
 /**
- * φ of u_k = φ u_{k−1} + w_k, one for all components, each in its own scale. The residuals of a fit are less correlated than the noise: each of the
- * smooth regressors takes (1 + φ)/n away as a mean does, beside the 2φ/n of any estimate (Marriott & Pope, Biometrika 1954).
+ * φ of u_k = φ u_{k−1} + w_k, one for all components, each in its own scale. The residuals of a fit are less correlated
+ * than the noise: each of the smooth regressors takes (1 + φ)/n away as a mean does, beside the 2φ/n of any estimate
+ * (Marriott & Pope, Biometrika 1954).
  */
 function autocorrelation(series: readonly Float64Array[], p: number, regressors: number, samples: number): number {
   const squares = new Float64Array(p);

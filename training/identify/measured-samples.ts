@@ -6,7 +6,7 @@
  * estimation for time series data with missing observations, Federal Reserve IFDP 1060, 2012.)
  */
 
-/** A stretch of the residuals that is a time series: `samples` rows of `outputs` residuals each, from row `start` on. */
+/** A time series of residuals: `samples` rows of `outputs` residuals each, from row `start` on. */
 export interface ResidualSeries {
   readonly start: number;
   readonly samples: number;
@@ -23,9 +23,9 @@ export interface OutputGroup {
   readonly firstRow: readonly number[];
   /** The rows of a sample that were measured, from its first row on. */
   readonly outputs: readonly number[];
-  /** Measured samples of the series from one of the group to the next: the median, which bursts with pauses leave as it is; 1 where there is one group. */
+  /** Median number of measured samples from one of the group to the next; 1 where there is one group. */
   readonly spacing: number;
-  /** By the mean of the same, in half octaves: outputs of one rate are taken to have one memory. Those of 1.19 and of 1 are still of one. */
+  /** Mean spacing in half octaves: outputs of one rate are taken to have one memory. */
   readonly rate: number;
 }
 

@@ -1,8 +1,8 @@
 /**
  * What residuals are like beside their size: white, autoregressive, or with outliers. A model of the noise says how
- * residuals weigh in the cost: an autoregressive one whitens them (Prais & Winsten 1954; Box & Jenkins, ch. 7), one with
- * outliers bounds what a single one can do (Huber, Robust Statistics, 1981, ch. 7; Lange, Little & Taylor, Robust statistical
- * modeling using the t distribution, JASA 84, 1989).
+ * residuals weigh in the cost: an autoregressive one whitens them (Prais & Winsten 1954; Box & Jenkins, ch. 7), one
+ * with outliers bounds what a single one can do (Huber, Robust Statistics, 1981, ch. 7; Lange, Little & Taylor, Robust
+ * statistical modeling using the t distribution, JASA 84, 1989).
  */
 import {OptionError} from '../../lib/errors.js';
 import {count, positive, refuseUnknownOptions, requireValue} from '../../lib/checks.js';
@@ -87,7 +87,8 @@ export function requireNoise(noise: Noise): void {
     return;
   throw new OptionError(
     'bad-option',
-    'identify: noise must be made by white(), autoregressive({order}), huber({threshold}), studentT({degrees}) or quantized({step}), or be a density of your own, {logDensity: (residual, params, rows) => tensor}.',
+    'identify: noise must be made by white(), autoregressive({order}), huber({threshold}), studentT({degrees}) or '
+      + 'quantized({step}), or be a density of your own, {logDensity: (residual, params, rows) => tensor}.',
     {option: 'noise'},
   );
 }
@@ -136,17 +137,18 @@ export function medianScale(residuals: Float64Array): number {
   return MEDIAN_TO_DEVIATION * sorted[Math.floor(sorted.length / 2)];
 }
 
-/** In steps of a converter: noise that is smaller leaves nearly all readings as they would be without it, and cannot be told. */
+/** In steps of a converter: smaller noise leaves nearly all readings as they are, and cannot be told. */
 const FINEST = 0.1;
 
-/** Pairs of fixed-point steps of a scale, extrapolated; a few are enough, and 100 leave nothing of what matters where extrapolation does not help. */
+/** Pairs of extrapolated fixed-point steps; a few are enough. */
 const SCALE_STEPS = 100;
 
 /** An extrapolation by more than a factor e is none. */
 const FARTHEST = 1;
 
 /**
- * The scale of residuals: the root mean square, Huber's proposal 2, or the most likely one of the t distribution and of rounded errors.
+ * The scale of residuals: the root mean square, Huber's proposal 2, or the most likely one of the t distribution and of
+ * rounded errors.
  * @param degrees of freedom: residuals less what was fitted to them
  */
 export function scaleOf(noise: Noise, residuals: Float64Array, degrees: number, start: number): number {
@@ -180,7 +182,7 @@ export function scaleOf(noise: Noise, residuals: Float64Array, degrees: number, 
   return scale;
 }
 
-/** E min(z², k²) of a normal z, by Simpson's rule on [0, k] and what is beyond: 1 − ∫ (1 − z²/k²)… written as k² − ∫₀ᵏ (k² − z²) 2φ(z) dz. */
+/** E min(z², k²) of a normal z as k² − ∫₀ᵏ (k² − z²) 2φ(z) dz, by Simpson's rule. */
 function clippedVariance(k: number): number {
   const n = 400;
   let sum = 0;

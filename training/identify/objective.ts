@@ -1,13 +1,19 @@
 /**
  * What a fit makes small: the records' residuals as the model of their noise weighs them, and the rows of the priors
- * beside them. With s the noise's scale it is s² (Σ ρ(e/s) + −ln prior), e the whitened residuals: for white noise without
- * priors ½Σ r², whatever s is. What is not known of the noise is estimated between rounds of the fit, by turns with the
- * parameters (Seber & Wild, Nonlinear Regression, §6.2; of outliers Huber, Robust Statistics, §7.8): each turn lowers
- * the same negative logarithm of the likelihood.
+ * beside them. With s the noise's scale it is s² (Σ ρ(e/s) + −ln prior), e the whitened residuals: for white noise
+ * without priors ½Σ r², whatever s is. What is not known of the noise is estimated between rounds of the fit, by turns
+ * with the parameters (Seber & Wild, Nonlinear Regression, §6.2; of outliers Huber, Robust Statistics, §7.8): each turn
+ * lowers the same negative logarithm of the likelihood.
  */
 import type {Fit} from './fit.js';
 import {evaluate, type Evaluation} from './evaluation.js';
-import type {EvaluatedProblem, LeastSquaresResult, Linearization} from './least-squares-problem.js';
+import type {FitRecord} from './fit-record.js';
+import {
+  withFactor,
+  type EvaluatedProblem,
+  type LeastSquaresResult,
+  type Linearization,
+} from './least-squares-problem.js';
 import type {Noise} from './noise.js';
 import {groundOf, isRobust, lossAt} from './noise.js';
 import {effective, hasPriors, priorCost, priorGradient, priorMatrix, priorRows} from './priors.js';
@@ -22,8 +28,8 @@ export interface NoiseFound extends NoiseState {
   readonly coefficients: readonly Float64Array[];
 }
 
-/** What `uncertainty` takes: rows of the data alone, and those of the priors apart. */
-export interface Judgeable extends Linearization {
+/** What `uncertainty` takes, with the rows of the priors apart from those of the data. */
+export interface LinearFit extends Linearization {
   readonly factor: RowQr;
   readonly cost: number;
   readonly priorRows: Float64Array;
@@ -69,7 +75,7 @@ export class Objective implements EvaluatedProblem {
     return this.noise.sd !== undefined || this.noise.order > 0 || isRobust(this.noise) || this.penalized;
   }
 
-  /** Of a residual, where the problem says it; residuals with outliers are judged by themselves, rounded ones by the information of their likelihood. */
+  /** Variance of a residual if known; rounded ones are judged by the information of their likelihood. */
   get knownVariance(): number | undefined {
     if (this.noise.name === 'quantized') return this.weighing.sd ** 2;
     return this.noise.sd === undefined || isRobust(this.noise) ? undefined : this.noise.sd ** 2;
@@ -104,8 +110,9 @@ export class Objective implements EvaluatedProblem {
   }
 
   /**
-   * ln of the likelihood with the priors at a state of the noise, up to constants: −n ln s − Σ ρ(e/s) + ln det W + ln prior, e = W r
-   * the whitened residuals; with its gradient in the coordinates, in ln s and in the partial autocorrelations.
+   * ln of the likelihood with the priors at a state of the noise, up to constants: −n ln s − Σ ρ(e/s) + ln det W + ln
+   * prior, e = W r the whitened residuals; with its gradient in the coordinates, in ln s and in the partial
+   * autocorrelations.
    */
   logLikelihood(
     x: Float64Array,
@@ -164,7 +171,7 @@ export class Objective implements EvaluatedProblem {
     return weighing.settled ? 0 : weighing.update(yield* fit.residuals(found.x), this.effective(found));
   }
 
-  /** The correlations of the noise anew: the likeliest at x, also of a noise that is held. @returns by how much they changed */
+  /** The likeliest correlations of the noise at x, also of a held noise. @returns by how much they changed */
   *correlate(x: Float64Array): Evaluation<number> {
     return this.noise.order === 0 ? 0 : this.weighing.correlate(yield* this.fit.residuals(x));
   }
@@ -176,23 +183,24 @@ export class Objective implements EvaluatedProblem {
   }
 
   /**
-   * What the uncertainty of a fit is judged by: whitened residuals; in place of robust ones pseudo-residuals s ψ / mean ψ′, by
-   * which the covariance of least squares is that of the M-estimate (Huber, Robust Statistics, §7.6).
+   * What the uncertainty of a fit is judged by: whitened residuals; in place of robust ones pseudo-residuals s ψ / mean
+   * ψ′, by which the covariance of least squares is that of the M-estimate (Huber, Robust Statistics, §7.6).
    */
-  judged(found: LeastSquaresResult): Judgeable {
+  linearFit({x, cost: found, linearization}: FitRecord): LinearFit {
     const {weighing} = this;
-    if (weighing.plain && !this.penalized) return {...found, priorRows: new Float64Array(0)};
-    const {residuals, jacobian} = evaluate(this.fit.linearize(found.x));
-    const p = found.x.length;
+    const p = x.length;
+    const at = linearization ?? withFactor(evaluate(this.linearize(x)), p);
+    if (weighing.plain && !this.penalized) return {...at, cost: found, priorRows: new Float64Array(0)};
+    const {residuals, jacobian} = evaluate(this.fit.linearize(x));
     weighing.whiten(residuals, 1);
     weighing.whiten(jacobian, p);
     weighing.pseudo(residuals, jacobian, p);
     const cost = residuals.reduce((sum, r) => sum + r * r, 0) / 2;
     // In the scale of the pseudo-residuals, which is not that of the noise where it has outliers.
-    const degrees = Math.max(this.fit.observations - this.effective(found), 1);
+    const degrees = Math.max(this.fit.observations - this.effective({x, factor: at.factor}), 1);
     const scale =
       isRobust(this.noise) && this.noise.name !== 'quantized' ? Math.sqrt((2 * cost) / degrees) : weighing.sd;
-    const prior = this.priorJacobian(found.x, scale);
+    const prior = this.priorJacobian(x, scale);
     const factor = new RowQr(p).append(jacobian, residuals);
     if (prior.length > 0) factor.append(prior, new Float64Array(prior.length / p));
     return {residuals, jacobian, factor, cost, priorRows: prior};
@@ -214,7 +222,7 @@ export class Objective implements EvaluatedProblem {
     return this.penalized ? priorMatrix(priorRows(this.fit.space, x), x.length, scale) : new Float64Array(0);
   }
 
-  private effective({x, factor}: LeastSquaresResult): number {
+  private effective({x, factor}: Pick<LeastSquaresResult, 'x' | 'factor'>): number {
     return effective(factor, this.priorJacobian(x));
   }
 }

@@ -2,10 +2,14 @@
 import {OptionError} from '../../lib/errors.js';
 import type {Numeric, NumericParams} from '../../lib/index.js';
 import {nestedNumbers} from './nested.js';
-import type {ParameterValue} from './parameter-value.js';
-import {flatten} from './parameter-value.js';
-import type {Parameter, ParameterOptions, Parameters} from './parameters.js';
-import {free} from './parameters.js';
+import {
+  type Parameter,
+  type ParameterOptions,
+  type Parameters,
+  free,
+  type ParameterValue,
+  flatten,
+} from './parameters.js';
 
 /** Arrays by name, to any depth: a network's weights, as in `params`. */
 export interface ParameterTree {

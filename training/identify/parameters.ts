@@ -2,14 +2,12 @@
  * What is known of a parameter before the fit: free, positive, between bounds, or fixed. Least squares runs
  * in a coordinate of its own for each, that may be any real number: θ itself, ln θ for a positive one, the
  * logit of its place between the bounds for a bounded one (Gill, Murray & Wright, Practical Optimization, §7.4).
- * So no step can leave the domain. The derivative dθ/dx carries Jacobians in and standard errors out (the delta method).
+ * So no step can leave the domain. The derivative dθ/dx carries Jacobians in and standard errors out (the delta
+ * method). A normal prior of mean m and deviation σ on θ is one more measurement, (θ − m)/σ (Tarantola, Inverse Problem
+ * Theory, §3.2), in the coordinates of the fit: that of a positive parameter is lognormal.
  */
-import {object, refuseUnknownOptions} from '../../lib/checks.js';
+import {object, refuseUnknownOptions, any} from '../../lib/checks.js';
 import {InconsistentStateError, OptionError} from '../../lib/errors.js';
-import type {ParameterKind, ParameterValue} from './parameter-value.js';
-import {flatten} from './parameter-value.js';
-import type {Prior, PriorGiven} from './prior.js';
-import {readPrior} from './prior.js';
 
 /** Made by `free`, `positive`, `bounded` and `fixed`; plain data. Its shape is [] for a number. */
 export interface Parameter<Shape extends readonly number[] = readonly number[]> {
@@ -206,7 +204,7 @@ export class ParameterSpace {
     return this.each((parameter, i) => slope(parameter, x[i]));
   }
 
-  /** ln of the volume of dx in what priors are densities of: dθ of free and bounded parameters, d ln θ of positive ones. */
+  /** ln of the volume of dx in the priors' measure: dθ of free and bounded parameters, d ln θ of positive ones. */
   logVolume(x: Float64Array): {value: number; gradient: Float64Array} {
     let value = 0;
     const gradient = this.each((parameter, i) => {
@@ -254,14 +252,16 @@ export class ParameterSpace {
         const error = standardError?.[i] ?? NaN;
         if (Number.isFinite(error) ? error < 1 / AGAINST : theta[i] >= VANISHING * this.guessAt(i)) return [];
         return [
-          `${label} converged to 0 (${theta[i].toPrecision(2)}): the data suggest a value that is zero or negative, which positive(guess) excludes. Use free(guess) to see which, or look for what the model lacks.`,
+          `${label} converged to 0 (${theta[i].toPrecision(2)}): the data suggest a value that is zero or negative, `
+            + 'which positive(guess) excludes. Use free(guess) to see which, or look for what the model lacks.',
         ];
       }
       if (kind !== 'bounded') return [];
       const place = (theta[i] - low) / (high - low);
       if (place > AGAINST && place < 1 - AGAINST) return [];
       return [
-        `${label} is at its ${place < 0.5 ? 'lower' : 'upper'} bound ${place < 0.5 ? low : high}: widen the bounds if they are not physical.`,
+        `${label} is at its ${place < 0.5 ? 'lower' : 'upper'} bound ${place < 0.5 ? low : high}: widen the bounds if `
+          + 'they are not physical.',
       ];
     });
   }
@@ -281,8 +281,8 @@ export class ParameterSpace {
   }
 
   /**
-   * A start for other data: coordinates that stand against a bound are set back to where a parameter feels what it is pushed by, a
-   * positive one that has vanished to its guess. From the bound itself a fit would not come away.
+   * A start for other data: coordinates that stand against a bound are set back to where a parameter feels what it is
+   * pushed by, a positive one that has vanished to its guess. From the bound itself a fit would not come away.
    */
   released(x: Float64Array): Float64Array {
     const theta = this.natural(x);
@@ -322,13 +322,13 @@ export class ParameterSpace {
   }
 }
 
-/** As near to a bound as a thousandth of the interval the logistic slope is a thousandth too: the fit moves on only because it is pushed. */
+/** At a thousandth of the interval the logistic slope is a thousandth too: the fit moves only if pushed. */
 const AGAINST = 1e-3;
 
-/** The coordinate of a fiftieth of the interval: fits come away from there in a few steps, and go back to the bound where they must. */
+/** The coordinate of a fiftieth of the interval: fits come away from there in a few steps. */
 const RELEASED = Math.log(49);
 
-/** Of a positive parameter's guess, or of the interval: nobody guesses wrong by eight orders of magnitude, so no minimum is there. */
+/** Part of a positive guess, or of the interval: nobody guesses wrong by eight orders of magnitude. */
 const VANISHING = 1e-8;
 
 function toCoordinate({kind, low, high}: Parameter, value: number): number {
@@ -373,7 +373,8 @@ export function requireParameters(parameters: Parameters): void {
     const given = typeof parameter === 'object' ? 'an object of another kind' : String(parameter);
     throw new OptionError(
       'parameter-guess',
-      `Parameter ${name} is ${given}: define it by free(guess), positive(guess), bounded(low, high, guess) or fixed(value).`,
+      `Parameter ${name} is ${given}: define it by free(guess), positive(guess), bounded(low, high, guess) or `
+        + 'fixed(value).',
       {parameter: name},
     );
   }
@@ -392,7 +393,8 @@ function check(name: string, {kind, guess, shape, low, high}: Parameter): void {
   if (kind === 'bounded' && !(Number.isFinite(low) && Number.isFinite(high) && low < high)) {
     throw new OptionError(
       'parameter-bounds',
-      `Parameter ${name}: bounded(low, high, guess) needs two finite bounds, the lower one first, not low = ${low} and high = ${high}. Use positive or free where there is no bound.`,
+      `Parameter ${name}: bounded(low, high, guess) needs two finite bounds, the lower one first, not low = ${low} `
+        + `and high = ${high}. Use positive or free where there is no bound.`,
       {parameter: name, low, high},
     );
   }
@@ -402,4 +404,98 @@ function check(name: string, {kind, guess, shape, low, high}: Parameter): void {
     if (kind === 'bounded' && !(value > low && value < high))
       refuse(i, `is not strictly between its bounds ${low} and ${high}`);
   });
+}
+
+/** A number, an array of any depth, or anything with a shape and its values, such as a tensor. */
+export type ParameterValue =
+  | number
+  | Float64Array
+  | readonly ParameterValue[]
+  | {readonly shape: readonly number[]; dataSync(): ArrayLike<number>};
+
+/** The kind of a parameter. */
+export type ParameterKind = 'free' | 'positive' | 'bounded' | 'fixed';
+
+/** Row-major numbers of a value, with its shape. @throws OptionError of what is no value */
+export function flatten(value: ParameterValue): {guess: Float64Array; shape: readonly number[]} {
+  if (typeof value === 'number') return {guess: Float64Array.of(value), shape: []};
+  if (value instanceof Float64Array) return {guess: value.slice(), shape: [value.length]};
+  if (!isArray(value) && typeof (value as {dataSync?: unknown} | null | undefined)?.dataSync !== 'function') {
+    throw new OptionError(
+      'parameter-guess',
+      `A parameter's guess must be a number, an array or a tensor, not ${value === undefined ? 'undefined' : typeof value === 'string' ? `'${String(value)}'` : typeof value}: free(guess), positive(guess), bounded(low, high, guess), fixed(value).`,
+    );
+  }
+  if (!isArray(value)) return {guess: Float64Array.from(value.dataSync()), shape: [...value.shape]};
+  const parts = value.map(flatten);
+  const inner = parts.length === 0 ? [] : parts[0].shape;
+  const odd = parts.findIndex(({shape}) => shape.join() !== inner.join());
+  if (odd >= 0) {
+    throw new OptionError(
+      'parameter-ragged',
+      `A parameter's guess is not a regular array: its entry ${odd} has shape [${parts[odd].shape}], but the first `
+        + `has [${inner}].`,
+      {entry: odd},
+    );
+  }
+  return {guess: Float64Array.from(parts.flatMap(({guess}) => [...guess])), shape: [value.length, ...inner]};
+}
+
+/** `Array.isArray` does not narrow a readonly array out of a union. */
+function isArray(value: ParameterValue): value is readonly ParameterValue[] {
+  return Array.isArray(value);
+}
+
+/**
+ * A prior as given: one number for all numbers of a parameter, or one each. Both refer to the parameter itself, in
+ * its unit; for a positive one they are the mean and the standard deviation of the lognormal distribution, for a
+ * bounded one those of the normal distribution before truncation.
+ */
+export interface PriorGiven {
+  /** Default: the guess. */
+  readonly mean?: ParameterValue;
+  /** Standard deviation, greater than 0. */
+  readonly sd: ParameterValue;
+}
+
+/** The prior of each number, [size] each: of θ, for a positive parameter of ln θ. */
+export interface Prior {
+  readonly mean: Float64Array;
+  readonly sd: Float64Array;
+}
+
+/** @throws OptionError 'bad-prior' */
+export function readPrior(
+  kind: ParameterKind,
+  given: PriorGiven,
+  {guess, shape}: {readonly guess: Float64Array; readonly shape: readonly number[]},
+): Prior {
+  refuseUnknownOptions(given, {mean: any, sd: any}, `${kind}: prior`, 'bad-prior');
+  const each = (name: 'mean' | 'sd', value: ParameterValue | undefined): Float64Array => {
+    const {guess: numbers} = flatten(value as ParameterValue);
+    const bad = numbers.find(
+      number => !(Number.isFinite(number) && (number > 0 || (name === 'mean' && kind !== 'positive'))),
+    );
+    if (bad !== undefined)
+      throw new OptionError(
+        'bad-prior',
+        `${kind}: the ${name} of the prior is ${bad}, but must be `
+          + `finite${name === 'sd' || kind === 'positive' ? ' and greater than 0' : ''}.`,
+        {name, value: bad},
+      );
+    if (numbers.length === guess.length) return numbers;
+    if (numbers.length === 1) return new Float64Array(guess.length).fill(numbers[0]);
+    throw new OptionError(
+      'bad-prior',
+      `${kind}: the ${name} of the prior has ${numbers.length} numbers for a parameter of shape `
+        + `[${shape.join(', ')}]: give one, or ${guess.length}.`,
+      {name},
+    );
+  };
+  const mean = given.mean === undefined ? guess.slice() : each('mean', given.mean);
+  const sd = each('sd', given.sd);
+  if (kind !== 'positive') return {mean, sd};
+  // Of a lognormal variable with mean m and deviation s: σ² = ln(1 + s²/m²), μ = ln m − σ²/2.
+  const variance = sd.map((s, i) => Math.log1p((s / mean[i]) ** 2));
+  return {mean: mean.map((m, i) => Math.log(m) - variance[i] / 2), sd: variance.map(Math.sqrt)};
 }

@@ -1,53 +1,34 @@
 /**
- * Analyses in parts: starts of a fit, sides of a profile, replicates of a bootstrap, folds of a cross-validation, chains of
- * a posterior. A part is a function of the problem and of plain data, so that it can be computed wherever a module that
- * exports the same problem can be loaded; `sweep` of these analyses says where, and changes no bit of what they find.
+ * Analyses in parts: starts of a fit, sides of a profile, replicates of a bootstrap, folds of a cross-validation,
+ * chains of a posterior. A part is a function of the problem and of plain data, so that it can be computed wherever a
+ * module that exports the same problem can be loaded; `sweep` of these analyses says where, and changes no bit of what
+ * they find.
  */
 import {OptionError, StiffgradError} from '../../lib/errors.js';
 import type {Checks} from '../../lib/checks.js';
 import {Contents} from '../data/fingerprint.js';
 import {Density, isDensity, type NoiseDensity} from './density.js';
 import {checkRecords, Fit} from './fit.js';
-import type {Solvable} from './solve.js';
-import type {MeasuredRecord} from './records.js';
-
-/** One part of an analysis: its kind, its problem, and its data. */
-export interface PartCase {
-  readonly part: string;
-  /** What identifies the problem, by the contents of its options: a task with another problem refuses the part. */
-  readonly of: string;
-  readonly [name: string]: unknown;
-}
-
-/** Where parts are computed; made by `fitSweep` of stiffgrad/sweep. */
-export interface PartSweep {
-  /** The parts' results in their order. @throws (rejects) if one has none */
-  compute(parts: readonly PartCase[], signal?: AbortSignal): Promise<readonly unknown[]>;
-}
+import {withoutLinearization, type Attempt} from './fit-record.js';
+import {attempt, gathered, type FitProblem, type Fits, type PartCase, type PartSweep} from './solve.js';
 
 export const sweepCheck: Checks[string] = {
   what: 'made by fitSweep of stiffgrad/sweep',
   test: value => typeof value === 'object' && value !== null && 'compute' in value,
 };
 
-/** A problem as its parts ask for it. */
-export interface DividedProblem extends Solvable {
-  readonly data: MeasuredRecord | readonly MeasuredRecord[];
-  readonly sweep?: PartSweep;
-}
-
 /** A problem, and what is made of it once. */
-export interface HeldProblem<P extends DividedProblem = DividedProblem> {
-  readonly problem: P;
+export interface HeldProblem {
+  readonly problem: FitProblem;
   readonly fit: Fit;
   /** What identifies the problem, made at the first call. */
   readonly of: () => Promise<string>;
 }
 
-export function heldProblem<P extends DividedProblem>(
-  problem: P,
+export function heldProblem(
+  problem: FitProblem,
   fit = new Fit(problem, checkRecords(problem, problem.data)),
-): HeldProblem<P> {
+): HeldProblem {
   let of: Promise<string> | undefined;
   return {problem, fit, of: () => (of ??= contentsOf(problem, fit))};
 }
@@ -60,7 +41,7 @@ const traced = ['system', 'observe', 'events', 'scheme', 'inputs', 'initial', 'd
 const digits = 16;
 
 /** By option a hash of its contents, 'data=0123456789abcdef dt=…'. */
-async function contentsOf(problem: DividedProblem, fit: Fit): Promise<string> {
+async function contentsOf(problem: FitProblem, fit: Fit): Promise<string> {
   const options = Object.entries(problem).filter(
     ([name, value]) =>
       value !== undefined && !notOfProblem.includes(name) && !(name === 'noise' && isDensity(problem.noise)),
@@ -127,7 +108,33 @@ export async function requireSameProblem(held: HeldProblem, {of}: PartCase): Pro
   const names = [...new Set(differ.map(one => one.split('=')[0]))];
   throw new OptionError(
     'other-problem',
-    `The task's problem is not the analysed one: these options differ: ${names.join(', ')} (simulation: what its functions compute). Import the same problem in both, with the same files.`,
+    `The task's problem is not the analysed one: these options differ: ${names.join(', ')} (simulation: what its `
+      + 'functions compute). Import the same problem in both, with the same files.',
     {differ: names},
   );
+}
+
+/** A start of a fit, as plain data. */
+export interface StartData {
+  readonly number: number;
+  readonly x: Float64Array;
+  /** The only one: its failure is the fit's. */
+  readonly only: boolean;
+}
+
+/** As `solveAll`, by the processes of a sweep. */
+export async function sweepAll(
+  problem: FitProblem,
+  fit: Fit,
+  points: readonly Float64Array[],
+  sweep: PartSweep,
+): Promise<Fits> {
+  const starts = points.map((x, number): StartData => ({number, x, only: points.length === 1}));
+  return gathered(await swept<Attempt>(sweep, 'start', heldProblem(problem, fit), starts));
+}
+
+/** One start, wherever it is computed. */
+export async function startPart({problem, fit}: HeldProblem, {number, x, only}: StartData): Promise<Attempt> {
+  const found = await attempt(problem, fit, x, {number, only});
+  return 'failure' in found ? found : withoutLinearization(found);
 }

@@ -1,30 +1,34 @@
 /** A record and the system that is to explain it: its residuals, and their derivatives by forward sensitivities. */
-import type {
-  AnyTrajectory,
-  Initial,
-  Input,
-  Inputs,
-  Jvps,
-  Numeric,
-  NumericParams,
-  Pullback,
-  Simulation,
-  Stretch,
-  SimulationContents,
-  Vjp,
-  VjpAsync,
+import {
+  type AnyTrajectory,
+  type Initial,
+  type Input,
+  type Inputs,
+  type Jvps,
+  type Numeric,
+  type NumericParams,
+  type Pullback,
+  type Simulation,
+  type Stretch,
+  type SimulationContents,
+  type Vjp,
+  type VjpAsync,
+  InconsistentStateError,
+  NewtonError,
+  OptionError,
+  readNumeric,
+  ShapeError,
+  simulate,
+  type Tangent,
 } from '../../lib/index.js';
-import {InconsistentStateError, NewtonError, OptionError, readNumeric, ShapeError, simulate} from '../../lib/index.js';
 import {coversTimes, integrationOptions, requireOwnPlaces} from '../../lib/checks.js';
-import {bind, blocksOf, byKey, directionsOf, paramsOf, blockNames} from './bindings.js';
-import type {Binding, Direction, Values} from './bindings.js';
 import {requested, type Evaluation} from './evaluation.js';
 import {isFailedSimulation} from './failed-simulation.js';
 import type {Model} from './model.js';
-import {requireParameters} from './parameters.js';
-import type {Channel, CheckedRecord, Start} from './records.js';
-import {givenBlock, startOfState, stateNames} from './records.js';
+import {requireParameters, type Parameter} from './parameters.js';
+import {type Channel, type CheckedRecord, type Start, givenBlock, startOfState, stateNames} from './records.js';
 import {mostSteps, requireFewSteps, requireGrid, stepsASample, stepsEach} from './sampling.js';
+import {nestedNumbers, withLeaf} from './nested.js';
 
 /** The simulation of records that differ in their times and starts alone: traced once, at the guess. */
 export interface Traced {
@@ -434,22 +438,25 @@ export class RecordModel {
     const {record} = this;
     throw new ShapeError(
       'data-shape',
-      `${record.name}: a sample of ${name} has shape [${shape.join(', ')}], but the simulation gives [${own.join(', ')}]. To compare a part of the state, or another quantity, use observe and y.`,
+      `${record.name}: a sample of ${name} has shape [${shape.join(', ')}], but the simulation gives `
+        + `[${own.join(', ')}]. To compare a part of the state, or another quantity, use observe and y.`,
       {record: record.name, series: name, measured: [...shape], simulated: [...own]},
     );
   }
 }
 
 /**
- * The steps that a trial may take: a multiple of those at the guess; a number for each sample, as data that show a motion
- * have one every few steps; a number where both are small.
+ * The steps that a trial may take: a multiple of those at the guess; a number for each sample, as data that show a
+ * motion have one every few steps; a number where both are small.
  */
 const [ofGuess, ofSample, ofAny] = [20, 50, 5000];
 
 const stepsOfTrial = (guess: number, samples: number): number =>
   Math.min(Math.max(ofGuess * guess, ofSample * samples, ofAny), mostSteps);
 
-const stepsSentence = `A trial of a fit takes at most ${ofGuess} times the steps of the run at the guess, or ${ofSample} for each sample: start nearer, where the motion needs as many.`;
+const stepsSentence =
+  `A trial of a fit takes at most ${ofGuess} times the steps of the run at the guess, or `
+  + `${ofSample} for each sample: start nearer, where the motion needs as many.`;
 
 function joined(parts: readonly Float64Array[]): Float64Array {
   return Float64Array.from(parts.flatMap(part => [...part]));
@@ -461,7 +468,8 @@ function shortInput(name: string, input: Input, record: string, from: number, to
   const rounding = 1e-9 * (last - first);
   if (coversTimes(input, from + rounding, to - rounding)) return [];
   return [
-    `The input '${name}' is known from ${first} to ${last}, but ${record} runs from ${from} to ${to}: beyond its samples the nearest one was used.`,
+    `The input '${name}' is known from ${first} to ${last}, but ${record} runs from ${from} to ${to}: beyond its `
+      + 'samples the nearest one was used.',
   ];
 }
 
@@ -469,6 +477,121 @@ function manySteps(t: Float64Array, start: number, dt: number, record: string): 
   const each = stepsEach(t, start, dt);
   if (each < stepsASample) return [];
   return [
-    `${record} has ${Math.round(each)} steps of dt = ${dt} from one sample to the next: are its times in the same unit as dt?`,
+    `${record} has ${Math.round(each)} steps of dt = ${dt} from one sample to the next: are its times in the same `
+      + 'unit as dt?',
   ];
 }
+
+/** A parameter as one record sees it. */
+export interface Binding {
+  /** By this name the system reads it: a path in `params`, or 'initial.q'. */
+  readonly name: string;
+  /** By this name the fit knows it: with the record's name before it, where it is the record's own. */
+  readonly key: string;
+  readonly parameter: Parameter;
+}
+
+/** One number that moves. */
+export interface Direction {
+  readonly key: string;
+  /** Which number of the parameter. */
+  readonly index: number;
+  readonly tangent: Tangent;
+}
+
+/** Values of all parameters, row-major, by key. */
+export type Values = {readonly [key: string]: Float64Array};
+
+const initialPrefix = 'initial.';
+
+const isInitial = ({name}: Pick<Binding, 'name'>): boolean => name.startsWith(initialPrefix);
+const blockOf = ({name}: Pick<Binding, 'name'>): string => name.slice(initialPrefix.length);
+
+/** Whether a key is that of a parameter which the system reads in every record: no start, and no record's own. */
+export const belongsToModel = (key: string): boolean => !key.startsWith(initialPrefix) && !key.includes(': ');
+
+/** The key of a parameter that belongs to one record alone. */
+export const recordKey = (record: string, name: string): string => `${record}: ${name}`;
+
+/** Own parameters come before the record's start, that before the problem's parameters and start. */
+export function bind(
+  {parameters}: Model,
+  {name: record, owner = record, parameters: own, initial}: CheckedRecord,
+): Binding[] {
+  const shared = Object.entries(parameters)
+    .filter(
+      ([name]) =>
+        !Object.hasOwn(own, name)
+        && !(name.startsWith(initialPrefix) && Object.hasOwn(initial ?? {}, name.slice(initialPrefix.length))),
+    )
+    .map(([name, parameter]) => ({name, key: name, parameter}));
+  return [
+    ...shared,
+    ...Object.entries(own).map(([name, parameter]) => ({
+      name,
+      key: recordKey(name.startsWith(initialPrefix) ? record : owner, name),
+      parameter,
+    })),
+  ];
+}
+
+type Gradients = {readonly [name: string]: Float64Array | Gradients};
+
+function leafOf(tree: Gradients, path: string): Float64Array {
+  return path
+    .split('.')
+    .reduce<Float64Array | Gradients>((branch, key) => (branch as Gradients)[key], tree) as Float64Array;
+}
+
+export function directionsOf(binding: Binding): Direction[] {
+  const {
+    name,
+    key,
+    parameter: {kind, guess, shape},
+  } = binding;
+  if (kind === 'fixed') return [];
+  return Array.from(guess, (_, index) => {
+    const unit = new Float64Array(guess.length);
+    unit[index] = 1;
+    const value = nested(unit, shape);
+    return {
+      key,
+      index,
+      tangent: isInitial(binding) ? {initial: {[blockOf(binding)]: value}} : {params: withLeaf({}, name, value)},
+    };
+  });
+}
+
+/** Row-major values in a shape, as `simulate` takes them: rows inside arrays are arrays too. */
+export function nested(values: Float64Array, shape: readonly number[]): Numeric {
+  if (shape.length === 0) return values[0];
+  return shape.length === 1 ? values : nestedNumbers(Array.from(values), shape);
+}
+
+/** Values of `params`, each in the shape its guess was given in. */
+export const paramsOf = (bindings: readonly Binding[], values: Values): NumericParams =>
+  bindings
+    .filter(binding => !isInitial(binding))
+    .reduce((params, {name, key, parameter: {shape}}) => withLeaf(params, name, nested(values[key], shape)), {});
+
+/** Blocks of the initial state that are parameters. */
+export const blocksOf = (bindings: readonly Binding[], values: Values): {readonly [block: string]: Numeric} =>
+  Object.fromEntries(
+    bindings.filter(isInitial).map(({name, key, parameter: {shape}}) => [blockOf({name}), nested(values[key], shape)]),
+  );
+
+/** The names of these blocks. */
+export const blockNames = (bindings: readonly Binding[]): string[] => bindings.filter(isInitial).map(blockOf);
+
+/** Derivatives by the initial state and `params`, under the keys of the fit. */
+export const byKey = (
+  bindings: readonly Binding[],
+  initial: {readonly [block: string]: Float64Array},
+  params: Gradients,
+): Values =>
+  Object.fromEntries(
+    bindings.map(binding => [
+      binding.key,
+      isInitial(binding) ? initial[blockOf(binding)] : leafOf(params, binding.name),
+    ]),
+  );

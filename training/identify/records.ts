@@ -51,8 +51,8 @@ export interface MeasuredRecord {
   readonly y?: Numeric;
   /**
    * Inverse standard deviations: one number, one per output, one per sample or one per measurement; by series,
-   * or the same for all. Zero excludes a measurement. If a list could be one per output and one per sample, because there
-   * are as many of each, give its shape: [1, outputs] or [samples, 1]. Default 1.
+   * or the same for all. Zero excludes a measurement. If a list could be one per output and one per sample, because
+   * there are as many of each, give its shape: [1, outputs] or [samples, 1]. Default 1.
    */
   readonly weights?: Numeric | {readonly q?: Numeric; readonly v?: Numeric; readonly y?: Numeric};
   /** A measurement that is NaN: 'refuse' (default) is an error; 'skip' gives it weight 0. */
@@ -192,7 +192,8 @@ function readTimes(given: Numeric, record: string): Float64Array {
     if (i > 0 && !(t[i] > t[i - 1]))
       throw new DataError(
         'time-order',
-        `${record}: times must increase, but t[${i}] = ${t[i]} follows ${t[i - 1]}. Sort the record, and remove repeated samples.`,
+        `${record}: times must increase, but t[${i}] = ${t[i]} follows ${t[i - 1]}. Sort the record, and remove `
+          + 'repeated samples.',
         {record, series: 't', index: i},
       );
   }
@@ -212,7 +213,8 @@ function readChannel(
   if (values.length === 0 || values.length % samples !== 0 || (!flat && shape[0] !== samples)) {
     throw new ShapeError(
       'data-shape',
-      `${name}: ${series} has shape [${shape.join(', ')}] for ${samples} times; it needs the shape [${samples}, ...], one sample per row.`,
+      `${name}: ${series} has shape [${shape.join(', ')}] for ${samples} times; it needs the shape [${samples}, ...], `
+        + 'one sample per row.',
       {record: name, series, shape: [...shape]},
     );
   }
@@ -223,7 +225,9 @@ function readChannel(
   if (bad >= 0) {
     throw new DataError(
       'not-finite',
-      `${name}: ${series} is ${values[bad]} in sample ${Math.floor(bad / outputs)}. Remove the sample, or ${record.missing === 'skip' ? 'make it NaN, which is what' : 'leave it out as NaN with'} missing: 'skip'${record.missing === 'skip' ? ' leaves out' : ''}.`,
+      `${name}: ${series} is ${values[bad]} in sample ${Math.floor(bad / outputs)}. Remove the sample, or `
+        + `${record.missing === 'skip' ? 'make it NaN, which is what' : 'leave it out as NaN with'} missing: `
+        + `'skip'${record.missing === 'skip' ? ' leaves out' : ''}.`,
       {record: name, series, index: Math.floor(bad / outputs)},
     );
   }
@@ -255,14 +259,17 @@ function readWeights(
   if (shape.length === 1 && values.length > 1 && values.length === outputs && outputs === samples)
     throw new ShapeError(
       'weights-shape',
-      `${record}: ${values.length} weights for ${series} of ${samples} samples and ${outputs} outputs may be one per output or one per sample: give them with the shape [1, ${outputs}] for outputs, or [${samples}, 1] for samples.`,
+      `${record}: ${values.length} weights for ${series} of ${samples} samples and ${outputs} outputs may be one per `
+        + `output or one per sample: give them with the shape [1, ${outputs}] for outputs, or [${samples}, 1] for `
+        + 'samples.',
       {record, series, shape: [...shape]},
     );
   const spread = spreadWeights({values, shape}, samples, outputs);
   if (spread === undefined) {
     throw new ShapeError(
       'weights-shape',
-      `${record}: weights of shape [${shape.join(', ')}] for ${series}; give one, ${outputs} (one per output), ${samples} (one per sample) or ${total} (one per measurement).`,
+      `${record}: weights of shape [${shape.join(', ')}] for ${series}; give one, ${outputs} (one per output), `
+        + `${samples} (one per sample) or ${total} (one per measurement).`,
       {record, series, shape: [...shape]},
     );
   }

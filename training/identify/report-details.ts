@@ -1,4 +1,4 @@
-/** What a report of a fit says beyond the fit itself: units, names, references, and the validations of other records. */
+/** What a report of a fit says beyond the fit: units, names, references, and validations of other records. */
 import {OptionError} from '../../lib/index.js';
 import {list, nearestName, object, type Checks} from '../../lib/checks.js';
 import {numberText} from '../report/number-text.js';
@@ -6,13 +6,13 @@ import {reportOptions, type Report, type ReportFit, type ReportParameter} from '
 import {WHITE} from '../report/residual-statistics.js';
 import type {Validation} from './validation.js';
 
-/** What a report says beside what the fit knows: titles take the place of the usual ones, notes, statistics and warnings follow them. */
+/** Details of a fit's report: titles replace the usual ones, notes, statistics and warnings follow them. */
 export interface ReportDetails extends Partial<Omit<Report, 'parameters' | 'fits'>> {
-  /** Units, descriptions, references: by parameter, 'k' or 'k[0]'; what is given for a vector 'k' holds for each of its numbers. */
+  /** Units, descriptions, references by parameter: 'k' or 'k[0]'; those of a vector 'k' hold for each number. */
   readonly parameters?: {readonly [label: string]: Partial<ReportParameter>};
   /**
-   * Names and units: by series, as in `rmse`; what is given for 'q' holds for 'q[0]', 'q[1]', …. The series of `validations`
-   * have those of the fitted ones, or their own: 'validation, record 1: q'.
+   * Names and units: by series, as in `rmse`; what is given for 'q' holds for 'q[0]', 'q[1]', …. The series of
+   * `validations` have those of the fitted ones, or their own: 'validation, record 1: q'.
    */
   readonly fits?: {readonly [series: string]: Partial<ReportFit>};
   /** Results of `validate`: a section for each record, and its row in the table of goodness of fit. */
@@ -22,7 +22,7 @@ export interface ReportDetails extends Partial<Omit<Report, 'parameters' | 'fits
 /** Those of a report; what belongs to its parameters and fits is given by their names. */
 export const reportDetails: Checks = {...reportOptions, parameters: object, fits: object, validations: list};
 
-/** The report with what its reader should know beyond the fit. @throws OptionError where details are given for something that is not there */
+/** The report with its details. @throws OptionError where details are given for something that is not there */
 export function detailed(
   report: Report,
   {parameters = {}, fits = {}, validations = [], notes = [], statistics = [], warnings = [], ...rest}: ReportDetails,
@@ -75,7 +75,7 @@ const validationNote = ({name, samples, rmse, nrmse, outputs}: Validation): stri
   return `Validation, ${name}: RMSE ${numberText(rmse)} over ${samples} samples, ${numberText(100 * nrmse, 3)} % of the spread of what was measured. ${correlated ? 'Its residuals are correlated in time: they are more than measurement noise.' : 'Its residuals are as uncorrelated in time as white noise.'}`;
 };
 
-/** Something that details may describe: by these keys, the first of which has it; `within` the validation of a record. */
+/** Something that details may describe, by these keys; `within` the validation of a record. */
 interface Describable<T> {
   readonly one: T;
   readonly keys: readonly string[];

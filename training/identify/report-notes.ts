@@ -1,15 +1,16 @@
 /** What a fit's report says of priors, of the noise, and of the minima that its starts found. */
 import type {Chart} from '../report/plot.js';
 import {errorText, measuredText, numberText} from '../report/number-text.js';
-import type {NoiseFound} from './objective.js';
+import type {LinearFit, NoiseFound} from './objective.js';
 import type {ParameterSpace} from './parameters.js';
 import type {Minimum} from './starts.js';
-import type {Uncertainty} from './uncertainty.js';
+import {type Uncertainty, uncertainty} from './uncertainty.js';
+import type {Fit} from './fit.js';
 
 /** Parameters whose priors are told one by one; of more, as of a network's weights, how many there are. */
 const SINGLY = 8;
 
-/** Standard error over the prior's deviation, and how far the data moved the number, in that deviation; of those that have one. */
+/** Standard error over the prior's deviation, and how far the data moved the number in that deviation. */
 function besidePriors(
   space: ParameterSpace,
   x: Float64Array,
@@ -37,8 +38,9 @@ function besidePriors(
 }
 
 /**
- * A variance so many times that of independent residuals: data that are related in time count for so much too much beside a prior. A prior has a tenth
- * of the information, and moves the estimate, from this share of its deviation on that the error is.
+ * A variance so many times that of independent residuals: data that are related in time count for so much too much
+ * beside a prior. A prior has a tenth of the information, and moves the estimate, from this share of its deviation on
+ * that the error is.
  */
 const [overrated, matters] = [2, 0.3];
 
@@ -56,14 +58,16 @@ export function priorWarnings(
   ];
 }
 
-/** How much the data say beside each prior: the ratio of the deviations after and before. @param standardError of the coordinates */
+/** How much the data say beside each prior. @param standardError of the coordinates */
 export function priorNotes(space: ParameterSpace, x: Float64Array, standardError: Float64Array): string[] {
   const notes = besidePriors(space, x, standardError).map(({i, logarithmic, mean, sd, moved, left}) => {
     const known = logarithmic
       ? `${numberText(Math.exp(mean))} to a factor of ${numberText(Math.exp(sd), 3)}`
       : `${measuredText(mean, sd)} ± ${errorText(sd)}`;
     return {
-      text: `Prior of ${space.labels[i]}: ${known}; the data moved it by ${numberText(moved, 2)} standard deviations and left ${numberText(100 * left, 2)} % of that deviation.`,
+      text:
+        `Prior of ${space.labels[i]}: ${known}; the data moved it by ${numberText(moved, 2)} standard deviations `
+        + `and left ${numberText(100 * left, 2)} % of that deviation.`,
       moved,
       left,
     };
@@ -87,7 +91,8 @@ export function noiseNotes({model, sd, coefficients}: NoiseFound): string[] {
     return [`The measurements are assumed to be rounded to a converter's steps; before rounding the noise is ${size}.`];
   return coefficients.map(
     (phi, output) =>
-      `The noise of output ${output} is an autoregression with φ = ${Array.from(phi, value => numberText(value, 3)).join(', ')}.`,
+      `The noise of output ${output} is an autoregression with φ = `
+      + `${Array.from(phi, value => numberText(value, 3)).join(', ')}.`,
   );
 }
 
@@ -107,3 +112,60 @@ export function minimaChart(minima: readonly Minimum<unknown>[]): Chart[] {
     },
   ];
 }
+
+/** The option `residuals` of `identify`. */
+type ResidualAssumption = 'correlated' | 'independent';
+
+/** A standard error under the other assumption. */
+export interface OtherError {
+  readonly standardError: number;
+  readonly assumption: ResidualAssumption;
+}
+
+/** Errors that differ by less are one for most purposes; a record tells its own error no better where it is short. */
+const APART = 2;
+
+/** @param order of the autoregression that was fitted with the parameters */
+export function assumptionText(residuals: ResidualAssumption = 'correlated', order = 0): string {
+  const beside = order > 0 ? 'after the fitted autoregression ' : '';
+  return residuals === 'correlated'
+    ? `${beside}the residuals may be correlated in time (residuals: 'correlated', the default)`
+    : `${beside}the residuals are independent of each other (residuals: 'independent')`;
+}
+
+/**
+ * The standard errors under the other assumption, by number that moves; undefined where they are within a factor of 2.
+ * @param linearFit the end of the fit, of which `judged` is the uncertainty
+ */
+export function otherErrors(
+  fit: Fit,
+  x: Float64Array,
+  linearFit: LinearFit,
+  judged: Uncertainty,
+  {residuals = 'correlated', variance}: {readonly residuals?: ResidualAssumption; readonly variance?: number},
+): (OtherError | undefined)[] {
+  const p = x.length;
+  const covariance =
+    residuals === 'correlated'
+      ? judged.independent
+      : uncertainty(linearFit, {
+          observations: fit.observations,
+          priorRows: linearFit.priorRows,
+          variance,
+          series: fit.residualSeries(),
+        }).covariance;
+  const other = fit.space.naturalErrors(
+    Float64Array.from({length: p}, (_, i) => Math.sqrt(covariance[i * p + i])),
+    x,
+  );
+  const own = fit.space.naturalErrors(judged.standardError, x);
+  return Array.from(other, (standardError, i) =>
+    Math.abs(Math.log(standardError / own[i])) > Math.log(APART) && Number.isFinite(standardError / own[i])
+      ? {standardError, assumption: residuals === 'correlated' ? 'independent' : 'correlated'}
+      : undefined,
+  );
+}
+
+/** The other error, to stand beside ±. */
+export const otherErrorText = ({standardError, assumption}: OtherError): string =>
+  `± ${errorText(standardError)} if the residuals are ${assumption}`;

@@ -1,7 +1,7 @@
 /**
- * A normal variable that is known to within a step: −ln of the probability P that it lies between l = z − a and u = z + a, in
- * units of its deviation, and its derivatives by z and by the deviation. Tails by Mills' ratio (1 − Φ)/φ, so that nothing
- * is lost to cancellation.
+ * A normal variable that is known to within a step: −ln of the probability P that it lies between l = z − a and u = z +
+ * a, in units of its deviation, and its derivatives by z and by the deviation. Tails by Mills' ratio (1 − Φ)/φ, so that
+ * nothing is lost to cancellation.
  */
 
 /** From here on the continued fraction takes fewer terms than the series loses digits. */

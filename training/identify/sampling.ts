@@ -10,7 +10,7 @@ export type OffGrid = 'refuse' | 'interpolate';
 /** `simulate` meets a time within this share of a step. */
 const gridSlack = 1e-6;
 
-/** A step in common that is shorter than this part of the wanted dt is rather the rounding of the times; and it would cost as much more. */
+/** A common step shorter than this part of the wanted dt is rather the rounding of the times. */
 const leastShare = 1 / 50;
 
 /** Samples whose clock is even, but for this part of an interval, are called evenly spaced. */
@@ -19,7 +19,8 @@ const evenness = 0.05;
 /**
  * @param t ascending; the last one is always met, the last step is shortened for it
  * @param offGrid whether times between the steps are refused
- * @throws OptionError 'off-grid' with the dt to choose; DataError where the record begins before its start or ends at it
+ * @throws OptionError 'off-grid' with the dt to choose; DataError where the record begins before its start or ends at
+ *   it
  */
 export function requireGrid(
   t: Float64Array,
@@ -32,7 +33,8 @@ export function requireGrid(
   if (t[0] < start)
     throw new DataError(
       'before-start',
-      `${record}: its first sample is at ${t[0]}, before the start of the simulation at ${start}. Omit t from the initial state to start at the first sample.`,
+      `${record}: its first sample is at ${t[0]}, before the start of the simulation at ${start}. Omit t from the `
+        + 'initial state to start at the first sample.',
       {record, index: 0, t: start},
     );
   if (!(last > start))
@@ -46,7 +48,8 @@ export function requireGrid(
   if (rounding > gridSlack * dt) {
     throw new OptionError(
       'off-grid',
-      `${record}: its times, up to ${last}, are so large that double precision resolves only ${shortText(rounding)}, too coarse for steps of ${dt}. Count time from the start of the record.`,
+      `${record}: its times, up to ${last}, are so large that double precision resolves only ${shortText(rounding)}, `
+        + `too coarse for steps of ${dt}. Count time from the start of the record.`,
       {record, dt},
     );
   }
@@ -58,7 +61,8 @@ export function requireGrid(
   const suggestion = commonStep(t, start, dt);
   throw new OptionError(
     'off-grid',
-    `${record}: t[${off}] = ${t[off]} is not on the grid ${start} + n·${dt} of the simulation. ${remedy(t, dt, suggestion)}`,
+    `${record}: t[${off}] = ${t[off]} is not on the grid ${start} + n·${dt} of the simulation. `
+      + `${remedy(t, dt, suggestion)}`,
     {record, index: off, dt, suggestion},
   );
 }
@@ -66,7 +70,7 @@ export function requireGrid(
 /** So many steps between two samples are hardly ever meant: thousands are what milliseconds against seconds make. */
 export const stepsASample = 500;
 
-/** And so many altogether would run for minutes an iteration, at a few microseconds for a step with its sensitivities, before the fit could say so. */
+/** So many steps altogether would run for minutes an iteration. */
 export const mostSteps = 1e7;
 
 /** Steps from one sample to the next, on the average. */
@@ -74,19 +78,21 @@ export function stepsEach(t: Float64Array, start: number, dt: number): number {
   return (t[t.length - 1] - start) / dt / Math.max(1, t.length - 1);
 }
 
-/** @throws OptionError 'too-many-steps' where the unit of the times is most likely not that of dt, and the fit would not end */
+/** @throws OptionError 'too-many-steps' where the times' unit is most likely not that of dt */
 export function requireFewSteps(t: Float64Array, start: number, dt: number, record: string): void {
   const steps = (t[t.length - 1] - start) / dt;
   const each = stepsEach(t, start, dt);
   if (!(dt > 0 && steps >= mostSteps && each >= stepsASample)) return;
   throw new OptionError(
     'too-many-steps',
-    `${record} has ${steps.toPrecision(2)} steps of dt = ${dt}, ${Math.round(each)} from one sample to the next: are its times in the same unit as dt? sampleTimes(t, 'time_ms') gives seconds. If this is intended, add samples of weight 0 in between.`,
+    `${record} has ${steps.toPrecision(2)} steps of dt = ${dt}, ${Math.round(each)} from one sample to the next: are `
+      + `its times in the same unit as dt? sampleTimes(t, 'time_ms') gives seconds. If this is intended, add samples `
+      + 'of weight 0 in between.',
     {record, dt, steps},
   );
 }
 
-/** The largest step up to dt that all times are whole numbers of; undefined where they have none, or a very short one. */
+/** The largest step up to dt that divides all times; undefined where there is none, or a very short one. */
 export function commonStep(t: Float64Array, start: number, dt: number): number | undefined {
   const tolerance = leastShare * dt;
   let common = 0;
@@ -112,7 +118,10 @@ function commonDivisor(a: number, b: number, tolerance: number): number {
 
 function remedy(t: Float64Array, dt: number, suggestion: number | undefined): string {
   if (suggestion !== undefined)
-    return `dt = ${shortText(suggestion)} would meet all its times. Or use offGrid: 'interpolate', which reads the simulation between its steps.`;
+    return (
+      `dt = ${shortText(suggestion)} would meet all its times. Or use offGrid: 'interpolate', which reads the `
+      + 'simulation between its steps.'
+    );
   const mean = (t[t.length - 1] - t[0]) / (t.length - 1);
   // The clock that dt belongs to, where it explains the times; else the one they show.
   for (const spacing of [dt * Math.max(1, Math.round(mean / dt)), mean]) {

@@ -11,24 +11,21 @@
 import {OptionError} from '../../lib/errors.js';
 import {any, refuseUnknownOptions} from '../../lib/checks.js';
 import {ChainQr} from './chain-qr.js';
-import type {Cut, Piece, Whole, Within} from './cut-record.js';
-import {cutRecord, meanSquare, spread} from './cut-record.js';
-import {advanced, type Evaluation, type Steps} from './evaluation.js';
+import {type Cut, type Piece, type Whole, type Within, cutRecord, meanSquare, spread} from './cut-record.js';
+import type {Evaluation} from './evaluation.js';
 import {
+  Stopped,
   stepsOf,
   type EvaluatedProblem,
   type Factorized,
-  type LeastSquaresIteration,
   type LeastSquaresMethod,
+  type Report,
 } from './least-squares-problem.js';
-import type {Noise} from './noise.js';
-import {white} from './noise.js';
+import {type Noise, white} from './noise.js';
 import {ParameterSpace, type Parameters} from './parameters.js';
 import {effective, hasPriors, priorGradient, priorMatrix, priorRows} from './priors.js';
-import type {End} from './record-model.js';
-import type {Values} from './bindings.js';
-import type {NoiseState, Weighed} from './weighing.js';
-import {Weighing} from './weighing.js';
+import type {End, Values} from './record-model.js';
+import {type NoiseState, type Weighed, Weighing} from './weighing.js';
 
 /** The initial number of segments of records; made by `single` or `multiple`. */
 export interface Shooting {
@@ -56,7 +53,7 @@ export function multiple(spec: {readonly segments: number}): Shooting {
   return {segments};
 }
 
-/** Gaps at first weigh this part of what the data of a segment do: the segments shall find the data before each other. */
+/** Gaps at first weigh this part of a segment's data: segments find the data before each other. */
 const FIRST = 0.01;
 
 export class MultipleShooting implements EvaluatedProblem {
@@ -244,7 +241,7 @@ export class MultipleShooting implements EvaluatedProblem {
     return {weights, stretches, magnitude: (counted * square) / 2, penalized: hasPriors(this.space)};
   }
 
-  /** The cost and its gradient by one sweep back a segment, into which its gap enters as a cotangent of its last state. */
+  /** The cost and its gradient by one sweep back a segment; its gap is a cotangent of its last state. */
   *gradient(x: Float64Array): Evaluation<{cost: number; gradient: Float64Array}> {
     const {space, pieces, scales, multipliers, penalty, weighing} = this;
     const values = space.values(x);
@@ -319,7 +316,7 @@ export class MultipleShooting implements EvaluatedProblem {
     return Object.fromEntries(Object.keys(this.parameters).map(key => [key, values[key]]));
   }
 
-  /** Rows √ρ (c + λ/ρ) of a gap below those of the data, over the starts of the segment and of the next one, and the parameters. */
+  /** Rows √ρ (c + λ/ρ) of a gap below those of the data, by both starts and the parameters. */
   private gap(
     {right, local, count, ahead, width, link: {size}}: Rows,
     gap: number,
@@ -383,18 +380,18 @@ const CLOSED = 1e-4;
 const ROUNDS = 6;
 
 /**
- * A round of Gauss–Newton ends when a step lowers its cost by less than this part: the multipliers of the next one change the
- * cost by more (Nocedal & Wright, algorithm 17.4, has it loose at first too). Methods that descend along gradients have
- * small steps on the way, and end by their own tests.
+ * A round of Gauss–Newton ends when a step lowers its cost by less than this part: the multipliers of the next one
+ * change the cost by more (Nocedal & Wright, algorithm 17.4, has it loose at first too). Methods that descend along
+ * gradients have small steps on the way, and end by their own tests.
  */
 const ENOUGH = 1e-3;
 
-/** The rounds, iteration by iteration, for callers that wait between them. */
-export function* shoot(shooting: MultipleShooting, method: LeastSquaresMethod): Steps<LeastSquaresIteration, Shot> {
+/** @param report told of every iteration of all rounds */
+export function* shoot(shooting: MultipleShooting, method: LeastSquaresMethod, report: Report): Evaluation<Shot> {
   let x = shooting.space.start;
   let closed = false;
   for (let round = 0; round < ROUNDS && !closed; round++) {
-    x = yield* roundOf(shooting, method, x);
+    x = yield* roundOf(shooting, method, x, report);
     closed = (yield* shooting.tighten(x)) < CLOSED;
   }
   return {values: shooting.estimate(x), closed};
@@ -404,16 +401,20 @@ function* roundOf(
   shooting: MultipleShooting,
   method: LeastSquaresMethod,
   start: Float64Array,
-): Steps<LeastSquaresIteration, Float64Array> {
-  const steps = stepsOf(method, shooting, start);
-  let cost = Infinity;
-  for (;;) {
-    const next = yield* advanced(steps);
-    if (next.done === true) return next.value.x;
-    yield next.value;
-    const {accepted, cost: reached, x, iteration} = next.value;
-    if (method.name !== 'levenbergMarquardt' || !accepted) continue;
-    if (iteration > 0 && cost - reached < ENOUGH * reached) return x;
-    cost = reached;
+  report: Report,
+): Evaluation<Float64Array> {
+  let [cost, last] = [Infinity, start];
+  try {
+    const found = yield* stepsOf(method)(shooting, start, function* (iteration) {
+      yield* report(iteration);
+      if (method.name !== 'levenbergMarquardt' || !iteration.accepted) return;
+      last = iteration.x;
+      if (iteration.iteration > 0 && cost - iteration.cost < ENOUGH * iteration.cost) throw new Stopped();
+      cost = iteration.cost;
+    });
+    return found.x;
+  } catch (error) {
+    if (error instanceof Stopped) return last;
+    throw error;
   }
 }

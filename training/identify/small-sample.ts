@@ -1,11 +1,11 @@
 /**
- * What few samples do to a covariance made of squared residuals. Where a sample has leverage its residual is smaller than
- * its error: divided by 1 − h (MacKinnon & White, Some heteroskedasticity-consistent covariance matrix estimators, Journal
- * of Econometrics 29, 1985: HC3; Long & Ervin, American Statistician 54, 2000). And the variance is itself an
- * estimate, with few degrees of freedom (Satterthwaite 1946; Bell & McCaffrey, Survey Methodology 28, 2002), so that 95 %
- * of a normal distribution hold less: Student's quantile takes its place. Of 61 samples of white noise intervals so made
- * hold the truth in 95 to 96 % of records, without in 88 to 94 %; with noise of φ = 0.6 in 94 to 98, without in 90 to 94 %
- * (bench/short-records.ts).
+ * What few samples do to a covariance made of squared residuals. Where a sample has leverage its residual is smaller
+ * than its error: divided by 1 − h (MacKinnon & White, Some heteroskedasticity-consistent covariance matrix estimators,
+ * Journal of Econometrics 29, 1985: HC3; Long & Ervin, American Statistician 54, 2000). And the variance is itself an
+ * estimate, with few degrees of freedom (Satterthwaite 1946; Bell & McCaffrey, Survey Methodology 28, 2002), so that 95
+ * % of a normal distribution hold less: Student's quantile takes its place. Of 61 samples of white noise intervals so
+ * made hold the truth in 95 to 96 % of records, without in 88 to 94 %; with noise of φ = 0.6 in 94 to 98, without in 90
+ * to 94 % (bench/short-records.ts).
  */
 import type {MeasuredSamples, OutputGroup} from './measured-samples.js';
 
@@ -105,7 +105,7 @@ export const Z = 1.959963984540054;
 /** From so many degrees on the expansion is good to 1e-5. */
 const MANY = 10;
 
-/** Student's quantile of 97.5 % over the normal one's, by Cornish and Fisher's expansion (Abramowitz & Stegun, 26.7.5): 1 where there are many degrees. */
+/** Student's quantile of 97.5 % over the normal one's (Abramowitz & Stegun, 26.7.5): 1 for many degrees. */
 export function widening(degrees: number): number {
   const z2 = Z * Z;
   const terms = [
@@ -119,11 +119,11 @@ export function widening(degrees: number): number {
   return known < MANY ? quantileOfFew(known, Z * expanded) / Z : expanded;
 }
 
-/** Of Simpson's rule below. With them, and as many steps of Newton's method as the guess of one degree takes, the quantile is right to 1e-6. */
+/** Intervals of Simpson's rule below, with which the quantile is right to 1e-6. */
 const PARTS = 128;
 const NEWTON_STEPS = 6;
 
-/** Student's t is √ν tan θ, with θ distributed as cos^(ν − 1) θ: the quantile of 97.5 % leaves a twentieth of that between θ and π/2. */
+/** Student's t is √ν tan θ, θ distributed as cos^(ν − 1) θ: a twentieth of that lies beyond the quantile. */
 function quantileOfFew(degrees: number, guess: number): number {
   const wanted = 0.05 * beyond(degrees, 0);
   let theta = Math.atan(guess / Math.sqrt(degrees));

@@ -1,21 +1,29 @@
 /**
- * Fits from one start or many. A start is an evaluation by itself (evaluation.ts): in this thread one runs after the other;
- * with worker threads several are under way at once, each waiting for its own simulations.
+ * Fits from one start or many. A fit is an evaluation (evaluation.ts): in this thread one runs after the other; with
+ * worker threads several are under way at once, each waiting for its own simulations. Parameters and what is not known
+ * of the noise are estimated in turns, until neither moves; in one turn where the noise is known or does not matter.
  */
+import {parallelism} from '../../lib/builtin.js';
 import {throwIfAborted} from '../../lib/checks.js';
 import {OptionError} from '../../lib/errors.js';
-import {parallelism} from '../../lib/builtin.js';
 import {methodOf, objectiveOf} from './density-objective.js';
 import {HeldOut, type EarlyStopping} from './early-stopping.js';
-import {advanced, stepped, steppedThere, type Evaluation, type Steps, type Threads} from './evaluation.js';
+import {evaluateAsync, type Evaluation, type Threads} from './evaluation.js';
 import {isFailedSimulation, prefixed} from './failed-simulation.js';
 import type {Fit} from './fit.js';
-import type {Solved} from './identification.js';
-import {type LeastSquaresIteration, type LeastSquaresMethod} from './least-squares-problem.js';
+import {recordOf, type Attempt, type FitRecord} from './fit-record.js';
+import {
+  stepsOf,
+  type EvaluatedProblem,
+  type LeastSquaresIteration,
+  type LeastSquaresMethod,
+  type LeastSquaresResult,
+  type Report,
+} from './least-squares-problem.js';
+import type {Model} from './model.js';
 import type {Objective} from './objective.js';
 import {guessing, type ParameterSpace} from './parameters.js';
-import type {Model} from './model.js';
-import {rounds} from './rounds.js';
+import type {MeasuredRecord} from './records.js';
 import {MultipleShooting, shoot, single, type Shooting} from './shooting.js';
 import type {NoiseState} from './weighing.js';
 
@@ -27,43 +35,60 @@ export interface IdentificationProgress extends LeastSquaresIteration {
   readonly start: number;
 }
 
-/** A problem as far as a fit from a start asks for it. */
-export interface Solvable extends Model {
+/** One part of an analysis: its kind, its problem, and its data. */
+export interface PartCase {
+  readonly part: string;
+  /** What identifies the problem, by the contents of its options: a task with another problem refuses the part. */
+  readonly of: string;
+  readonly [name: string]: unknown;
+}
+
+/** Where parts are computed; made by `fitSweep` of stiffgrad/sweep. */
+export interface PartSweep {
+  /** The parts' results in their order. @throws (rejects) if one has none */
+  compute(parts: readonly PartCase[], signal?: AbortSignal): Promise<readonly unknown[]>;
+}
+
+/** The problem of `identify`, without its types. */
+export interface FitProblem extends Model {
+  readonly data: MeasuredRecord | readonly MeasuredRecord[];
   readonly method?: LeastSquaresMethod;
   readonly shooting?: Shooting;
+  readonly residuals?: 'correlated' | 'independent';
   readonly earlyStopping?: EarlyStopping;
+  readonly starts?: number;
+  readonly seed?: number;
   readonly workers?: number;
+  readonly sweep?: PartSweep;
   readonly onProgress?: (progress: IdentificationProgress) => void;
   readonly signal?: AbortSignal;
 }
 
-/** What the starts came to. */
-export interface AllSolved<S = Solved> {
-  /** In the order of the starts; those that could not be simulated are left out. */
-  readonly solved: readonly S[];
+/** What the starts came to, in their order; those that could not be simulated are left out. */
+export interface Fits {
+  readonly records: readonly FitRecord[];
   readonly warnings: readonly string[];
 }
 
-/** A fit's end, or why there was none. */
-export type Attempt<S = Solved> = {readonly solved: S} | {readonly failure: string};
-
 /** @throws OptionError where none can be simulated */
-export function gathered<S>(attempts: readonly Attempt<S>[]): AllSolved<S> {
-  const solved = attempts.flatMap(one => ('solved' in one ? [one.solved] : []));
+export function gathered(attempts: readonly Attempt[]): Fits {
+  const records = attempts.flatMap(one => ('failure' in one ? [] : [one]));
   const failures = attempts.flatMap(one => ('failure' in one ? [one.failure] : []));
-  if (solved.length === 0)
+  if (records.length === 0)
     throw new OptionError(
       'start-not-evaluable',
       `identify: none of the ${attempts.length} starts can be simulated; the first one: ${failures[0]}`,
     );
-  return {
-    solved,
-    warnings:
-      failures.length === 0
-        ? []
-        : [`${failures.length} of ${attempts.length} starts could not be simulated, the first because: ${failures[0]}`],
-  };
+  const some = `${failures.length} of ${attempts.length} starts could not be simulated, the first because`;
+  return {records, warnings: failures.length === 0 ? [] : [`${some}: ${failures[0]}`]};
 }
+
+const IN_THIS_THREAD =
+  'The simulations ran in the calling thread: worker threads could not be started, or the problem cannot be sent to '
+  + 'them, because it has a function of your own, uneven times or an engine of tensors.';
+
+/** Two a thread, so that none waits while the other one's residuals are made here. */
+const UNDER_WAY = 2;
 
 /**
  * @param points coordinates of the starts
@@ -71,34 +96,11 @@ export function gathered<S>(attempts: readonly Attempt<S>[]): AllSolved<S> {
  * @throws OptionError where none can be simulated; of a single start what it throws
  */
 export async function solveAll(
-  problem: Solvable,
+  problem: FitProblem,
   fit: Fit,
   points: readonly Float64Array[],
   held?: NoiseState,
-): Promise<AllSolved> {
-  const {solved, warnings} = gathered(await attemptAll(problem, fit, points, held));
-  return {
-    solved,
-    warnings: [
-      ...warnings,
-      ...((problem.workers ?? 0) > 1 && !fit.elsewhere
-        ? [
-            'The simulations ran in the calling thread: worker threads could not be started, or the problem cannot be sent to them, because it has a function of your own, uneven times or an engine of tensors.',
-          ]
-        : []),
-    ],
-  };
-}
-
-/** Two a thread, so that none waits while the other one's residuals are made here. */
-const UNDER_WAY = 2;
-
-async function attemptAll(
-  problem: Solvable,
-  fit: Fit,
-  points: readonly Float64Array[],
-  held: NoiseState | undefined,
-): Promise<Attempt[]> {
+): Promise<Fits> {
   const attempts: Attempt[] = [];
   const one = async (number: number, threads?: Threads): Promise<void> => {
     attempts[number] = await attempt(problem, fit, points[number], {number, held, threads, only: points.length === 1});
@@ -113,12 +115,13 @@ async function attemptAll(
   await inOrder(points.length, first, UNDER_WAY * Math.max(workers ?? parallelism(), 1), number =>
     one(number, {workers}),
   );
-  return attempts;
+  const {records, warnings} = gathered(attempts);
+  return {records, warnings: [...warnings, ...((workers ?? 0) > 1 && !fit.elsewhere ? [IN_THIS_THREAD] : [])]};
 }
 
 /**
- * Milliseconds until new threads answer, compile and are warm: 340 to 950 were measured for two where six programs shared
- * each core (simulate/ensemble.ts). It decides whether threads are tried, and changes no result.
+ * Milliseconds until new threads answer, compile and are warm: 340 to 950 were measured for two where six programs
+ * shared each core (simulate/ensemble.ts). It decides whether threads are tried, and changes no result.
  */
 const THREAD_START = 500;
 
@@ -128,7 +131,7 @@ function worthThreads(count: number, done: number, milliseconds: number): boolea
   return ((milliseconds / done) * (count - done) * (parallelism() - 1)) / parallelism() > THREAD_START;
 }
 
-/** Tasks first … count − 1, so many at a time; after one that throws no more begin, and the first one's error is told. */
+/** Tasks first … count − 1, so many at a time; after an error no more begin, and the first one's is thrown. */
 export async function inOrder(
   count: number,
   first: number,
@@ -161,13 +164,14 @@ interface AttemptOptions {
 
 /** A fit from one start; where the model has no answer, why. @throws what else goes wrong */
 export async function attempt(
-  problem: Solvable,
+  problem: FitProblem,
   fit: Fit,
   x: Float64Array,
   {number, held, threads, only}: AttemptOptions,
 ): Promise<Attempt> {
+  throwIfAborted(problem.signal);
   try {
-    return {solved: await watched(fitSteps(problem, fit, x, held), {...problem, start: number}, threads)};
+    return await evaluateAsync(fitFrom(problem, fit, x, number, held), threads);
   } catch (error) {
     if (only || !(isFailedSimulation(error) || isUnevaluable(error))) throw error;
     return {failure: error.message};
@@ -177,39 +181,54 @@ export async function attempt(
 const isUnevaluable = (error: unknown): error is OptionError =>
   error instanceof OptionError && error.code === 'start-not-evaluable';
 
-/** A step, in the coordinates of its own space: those of segments have more. */
-interface Step {
-  readonly iteration: LeastSquaresIteration;
-  readonly space: ParameterSpace;
-}
-
-/** One fit from one start, step by step. */
-function* fitSteps(problem: Solvable, fit: Fit, x: Float64Array, held: NoiseState | undefined): Steps<Step, Solved> {
+/** A fit from one start. */
+function* fitFrom(
+  problem: FitProblem,
+  fit: Fit,
+  x: Float64Array,
+  start: number,
+  held: NoiseState | undefined,
+): Evaluation<FitRecord> {
   const objective = objectiveOf(fit, problem.noise, held);
   const method = methodOf(problem);
   const {segments} = problem.shooting ?? single();
-  const {start, open} =
-    segments > 1 ? yield* bySegments(objective, method, x, segments, held) : {start: x, open: false};
-  const iterations = rounds(objective, method, start);
-  if (problem.earlyStopping === undefined) {
-    const found = yield* told(iterations, fit.space);
-    return {...found, remarks: [...found.remarks, ...(open && !found.converged ? [OPEN] : [])], objective};
+  let begun = false;
+  const toldIn = (space: ParameterSpace): Report =>
+    function* (iteration) {
+      begun = true;
+      problem.onProgress?.({...iteration, values: space.values(iteration.x), start});
+      yield* pause(problem.signal);
+    };
+  try {
+    const from =
+      segments > 1 ? yield* bySegments(objective, method, x, segments, held, toldIn) : {start: x, open: false};
+    const told = toldIn(fit.space);
+    if (problem.earlyStopping !== undefined)
+      return yield* new HeldOut(problem, problem.earlyStopping, objective).fit(told, report =>
+        rounds(objective, method, from.start, report),
+      );
+    const found = yield* rounds(objective, method, from.start, told);
+    return from.open && !found.converged ? {...found, remarks: [...found.remarks, OPEN]} : found;
+  } catch (error) {
+    throw !begun && isFailedSimulation(error) ? prefixed(error, 'identify: the guess cannot be simulated') : error;
   }
-  const heldOut = new HeldOut(problem, problem.earlyStopping, objective);
-  const history: LeastSquaresIteration[] = [];
-  const last = yield* toldWhile(iterations, fit.space, iteration => {
-    history.push(iteration);
-    return heldOut.judge(iteration);
-  });
-  return {...heldOut.result(history, last), objective};
+}
+
+/** Between two iterations: the page draws, the terminal prints. @throws AbortError */
+export function* pause(signal?: AbortSignal): Evaluation<void> {
+  const there = async (): Promise<void> => {
+    await new Promise(resolve => setTimeout(resolve, 0));
+    throwIfAborted(signal);
+  };
+  yield {here: () => throwIfAborted(signal), there, waits: true};
 }
 
 const OPEN =
   'Multiple shooting could not join its segments to one motion. Use more segments, a better guess, or other starts.';
 
 /**
- * Where single shooting starts from: what the segments found, but where they are no one motion, or it cannot be simulated,
- * the guess if that is nearer to the data.
+ * Where single shooting starts from: what the segments found, but where they are no one motion, or it cannot be
+ * simulated, the guess if that is nearer to the data.
  */
 function* bySegments(
   objective: Objective,
@@ -217,11 +236,12 @@ function* bySegments(
   x: Float64Array,
   segments: number,
   held: NoiseState | undefined,
-): Steps<Step, {readonly start: Float64Array; readonly open: boolean}> {
+  toldIn: (space: ParameterSpace) => Report,
+): Evaluation<{readonly start: Float64Array; readonly open: boolean}> {
   const {fit, noise} = objective;
   const guess = guessing(fit.parameters, fit.space.values(x));
   const shooting = new MultipleShooting(fit.wholes(x, noise.order), guess, segments, noise, held);
-  const {values, closed} = yield* told(shoot(shooting, method), shooting.space);
+  const {values, closed} = yield* shoot(shooting, method, toldIn(shooting.space));
   const found = fit.space.coordinates(values);
   const cost = yield* costAt(objective, found);
   const open = !closed || cost === Infinity;
@@ -239,58 +259,59 @@ function* costAt(objective: Objective, x: Float64Array): Evaluation<number> {
   }
 }
 
-/** The steps of an iteration, in the coordinates of a space. */
-export function* told<R>(iterations: Steps<LeastSquaresIteration, R>, space: ParameterSpace): Steps<Step, R> {
-  let next = yield* begun(iterations);
-  while (next.done !== true) {
-    yield {iteration: next.value, space};
-    next = yield* advanced(iterations);
-  }
-  return next.value;
+/** Of the noise's scale, relative, and its correlations: what a fit's own tolerances leave of an estimate. */
+const SETTLED = 1e-7;
+
+/** Rounds of a method that ends without convergence, as Adam does: at the guess's noise, and at its own. */
+const UNCONVERGED = 2;
+
+/** Turns converge by a few digits each; a noise that has not settled by then is reported. */
+const ROUNDS = 50;
+
+/** A problem whose noise is estimated between rounds. */
+export interface NoisyProblem extends EvaluatedProblem {
+  /** The noise as it is taken now. */
+  readonly state: NoiseState;
+  /** The noise anew from the end of a round. @returns by how much it changed */
+  update(found: LeastSquaresResult): Evaluation<number>;
 }
 
-/** @returns undefined where `goOn` ended it */
-function* toldWhile<R>(
-  iterations: Steps<LeastSquaresIteration, R>,
-  space: ParameterSpace,
-  goOn: (iteration: LeastSquaresIteration) => Evaluation<boolean>,
-): Steps<Step, R | undefined> {
-  let next = yield* begun(iterations);
-  while (next.done !== true) {
-    yield {iteration: next.value, space};
-    if (!(yield* goOn(next.value))) return undefined;
-    next = yield* advanced(iterations);
-  }
-  return next.value;
-}
-
-/** The first iteration stands at the guess. */
-function* begun<R>(iterations: Steps<LeastSquaresIteration, R>): Evaluation<IteratorResult<LeastSquaresIteration, R>> {
-  try {
-    return yield* advanced(iterations);
-  } catch (error) {
-    throw isFailedSimulation(error) ? prefixed(error, 'identify: the guess cannot be simulated') : error;
-  }
-}
-
-interface Watch extends Pick<Solvable, 'onProgress' | 'signal'> {
-  readonly start: number;
-}
-
-/** To the end, with a pause after each step, in which the page draws or the terminal prints. */
-export async function watched<R>(
-  steps: Steps<Step, R>,
-  {onProgress, signal, start}: Watch,
-  threads: Threads | undefined,
-): Promise<R> {
-  const next = async (): Promise<IteratorResult<Step, R>> =>
-    threads === undefined ? stepped(steps) : steppedThere(steps, threads);
-  throwIfAborted(signal);
-  for (let step = await next(); ; step = await next()) {
-    if (step.done === true) return step.value;
-    const {iteration, space} = step.value;
-    onProgress?.({...iteration, values: space.values(iteration.x), start});
-    await new Promise(resolve => setTimeout(resolve, 0));
-    throwIfAborted(signal);
+/**
+ * @param report told of each iteration, numbered on from the rounds before; a round begins where the last one ended,
+ *   which is not told twice
+ * @returns the last round's end, with the history and the evaluations of all
+ */
+export function* rounds(
+  problem: NoisyProblem,
+  method: LeastSquaresMethod,
+  start: Float64Array,
+  report: Report,
+): Evaluation<FitRecord> {
+  const history: LeastSquaresIteration[] = [];
+  let x = start;
+  let evaluations: LeastSquaresResult['evaluations'] = {residuals: 0, jacobians: 0, failed: 0};
+  for (let round = 1; ; round++) {
+    const found = yield* stepsOf(method)(problem, x, function* (iteration) {
+      if (history.length > 0 && iteration.iteration === 0) return;
+      const next = {...iteration, iteration: history.length};
+      history.push(next);
+      yield* report(next);
+    });
+    const {residuals, jacobians, failed, failure = evaluations.failure} = found.evaluations;
+    evaluations = {
+      residuals: evaluations.residuals + residuals,
+      jacobians: evaluations.jacobians + jacobians,
+      failed: evaluations.failed + failed,
+      failure,
+    };
+    const change = yield* problem.update(found);
+    const settled = change <= SETTLED || (!found.converged && round >= UNCONVERGED);
+    if (settled || round === ROUNDS)
+      return recordOf({...found, history, evaluations}, problem.state, settled ? [] : [unsettled(change)]);
+    x = found.x;
   }
 }
+
+const unsettled = (change: number): string =>
+  `The noise was estimated ${ROUNDS} times and still changes by ${change.toPrecision(2)}: use a simpler model of the `
+  + 'noise, or a known sd.';

@@ -1,13 +1,13 @@
 /**
- * Which few of many terms make a quantity: sequentially thresholded least squares, the regression of SINDy (Brunton, Proctor & Kutz,
- * Discovering governing equations from data by sparse identification of nonlinear dynamical systems, PNAS 113, 2016; its
- * convergence: Zhang & Schaeffer 2019). For derivatives of measured states, and for what a network has learnt.
+ * Which few of many terms make a quantity: sequentially thresholded least squares, the regression of SINDy (Brunton,
+ * Proctor & Kutz, Discovering governing equations from data by sparse identification of nonlinear dynamical systems,
+ * PNAS 113, 2016; its convergence: Zhang & Schaeffer 2019). For derivatives of measured states, and for what a network
+ * has learnt.
  */
 import {count as countCheck, nonNegative, object, refuseUnknownOptions, requireValue} from '../../lib/checks.js';
 import {DataError, OptionError, ShapeError, type Numeric} from '../../lib/index.js';
 import {readSeries} from '../data/series.js';
-import {RowQr} from './row-qr.js';
-import {singularValues} from './singular-values.js';
+import {RowQr, singularValues} from './row-qr.js';
 
 /** Columns of numbers by name, [samples] each. */
 export type Columns = {readonly [name: string]: Numeric};
@@ -59,9 +59,10 @@ const known = {
 };
 
 /**
- * The terms of each target: least squares on all features, then on those whose coefficients are not below the threshold, until
- * none is removed.
- * @throws OptionError; ShapeError where columns differ in length; DataError where a number is not finite, or there are fewer samples than features
+ * The terms of each target: least squares on all features, then on those whose coefficients are not below the
+ * threshold, until none is removed.
+ * @throws OptionError; ShapeError where columns differ in length; DataError where a number is not finite, or there are
+ *   fewer samples than features
  */
 export function sparseRegression(problem: SparseRegressionProblem): {readonly [target: string]: FoundTerms} {
   refuseUnknownOptions(problem, known, 'sparseRegression');
@@ -76,7 +77,8 @@ export function sparseRegression(problem: SparseRegressionProblem): {readonly [t
   if (columns.length === 0 || samples < columns.length)
     throw new DataError(
       'too-few-samples',
-      `sparseRegression: ${samples} samples for ${columns.length} features; give at least one feature, and at least as many samples as features.`,
+      `sparseRegression: ${samples} samples for ${columns.length} features; give at least one feature, and at least `
+        + 'as many samples as features.',
     );
   return Object.fromEntries(wanted.map(({key, values}) => [key, found(columns, values, problem)]));
 }
@@ -106,7 +108,7 @@ function requireAlike(columns: readonly Column[]): number {
   return samples;
 }
 
-/** The power of two below the largest number: divided by it, numbers of any magnitude keep their bits, and have squares. */
+/** The power of two below the largest number: divided by it, numbers keep their bits, and have squares. */
 function unitOf(values: Float64Array): number {
   const largest = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
   return largest === 0 ? 1 : 2 ** Math.min(Math.floor(Math.log2(largest)), 1023);
@@ -143,7 +145,8 @@ function found(
     warnings.length = 0;
     if (fit.rank < active.length)
       warnings.push(
-        `The terms ${active.map(({key}) => key).join(', ')} depend on each other in these samples: their coefficients are those of minimum norm.`,
+        `The terms ${active.map(({key}) => key).join(', ')} depend on each other in these samples: their coefficients `
+          + 'are those of minimum norm.',
       );
     const least = threshold ?? share * norm(target);
     const size = (k: number): number =>
@@ -154,7 +157,8 @@ function found(
     coefficients = Float64Array.from(kept, k => coefficients[k]);
     if (iterations === most)
       warnings.push(
-        'Terms were removed in the last iteration, so the other coefficients were not fitted again without them: increase maxIterations.',
+        'Terms were removed in the last iteration, so the other coefficients were not fitted again without them: '
+          + 'increase maxIterations.',
       );
   }
   const rest = target.map((value, i) =>
@@ -248,8 +252,8 @@ function textOf(names: readonly string[], coefficients: readonly number[]): stri
 /**
  * Products of powers of the variables up to a degree, by their names: '1', 'x', 'y', 'x²', 'x y', …
  * @param variables [samples] each
- * @throws ShapeError if their lengths differ; DataError where a number is not finite; OptionError if the degree is not a
- *   whole number of at least 1; 'name-clash' for a variable with the name of a product, such as 'x²'
+ * @throws ShapeError if their lengths differ; DataError where a number is not finite; OptionError if the degree is not
+ *   a whole number of at least 1; 'name-clash' for a variable with the name of a product, such as 'x²'
  */
 export function polynomials(variables: Columns, degree: number): {readonly [name: string]: Float64Array} {
   requireValue(degree, countCheck, 'polynomials: degree');
@@ -292,8 +296,8 @@ export function polynomials(variables: Columns, degree: number): {readonly [name
 const superscript = (power: number): string => [...String(power)].map(digit => '⁰¹²³⁴⁵⁶⁷⁸⁹'[Number(digit)]).join('');
 
 /**
- * The derivative of samples by the parabola through each and its neighbours: of second order in the interval, on any grid. Noise of
- * deviation s becomes one of about s/(√2 Δt): smooth noisy data, or use the rates of a fitted model.
+ * The derivative of samples by the parabola through each and its neighbours: of second order in the interval, on any
+ * grid. Noise of deviation s becomes one of about s/(√2 Δt): smooth noisy data, or use the rates of a fitted model.
  * @param t [samples], strictly increasing; at least three
  * @param values [samples]
  * @throws ShapeError if the lengths differ, or are less than three; DataError if times do not increase, or a number is

@@ -3,17 +3,10 @@
  * Technometrics 21, 1979), each fitted to its end, and the table of the minima they reach. A start is a task by itself,
  * a vector of coordinates and what comes of it, so that whoever runs the tasks may run them at once.
  */
-import type {LeastSquaresResult} from './least-squares-problem.js';
-import type {RowQr} from './row-qr.js';
+import type {FitRecord} from './fit-record.js';
 import {Random} from '../train/random.js';
 import type {ParameterSpace} from './parameters.js';
 import {normalQuantile} from './quantiles.js';
-
-/** As far as ends are compared with each other. */
-export type Compared = Pick<LeastSquaresResult, 'x' | 'cost' | 'converged'> & {
-  readonly factor: Pick<RowQr, 'r' | 'p'>;
-  readonly residuals: {readonly length: number};
-};
 
 /** A minimum that some of the starts reached. */
 export interface Minimum<E> {
@@ -23,13 +16,14 @@ export interface Minimum<E> {
   readonly count: number;
 }
 
-/** Of a positive parameter without a prior the starts cover this factor to both sides of its guess: what an engineer's guess is wrong by. */
+/** Starts cover this factor to both sides of a positive guess: what an engineer's guess is wrong by. */
 const FACTOR = 10;
 
 /**
  * Coordinates of the starts, the guess first. Drawn from the priors; without one, of a bounded parameter over all
- * its interval, of a positive one over a factor of ten to both sides of the guess, of a free one normally about its guess
- * with a deviation of its size (1 at least). What begins with `initial.` stays at its guess unless it has a prior.
+ * its interval, of a positive one over a factor of ten to both sides of the guess, of a free one normally about its
+ * guess with a deviation of its size (1 at least). What begins with `initial.` stays at its guess unless it has a
+ * prior.
  */
 export function drawStarts(space: ParameterSpace, starts: number, seed: number): Float64Array[] {
   const random = new Random(seed);
@@ -65,14 +59,14 @@ function coordinateAt(space: ParameterSpace, i: number, place: number): number {
 const EDGE = 1e-3;
 const clipped = (place: number): number => Math.min(Math.max(place, EDGE), 1 - EDGE);
 
-/** Two ends are one minimum if they are nearer than this many standard errors in every direction together, or the same to so many parts of themselves. */
+/** Two ends nearer than this many standard errors, or the same to so many parts, are one minimum. */
 const ERRORS = 0.1;
 const DIGITS = 1e-5;
 
 /** The distinct minima, the lowest first, each with its best end; what did not converge is not among them. */
-export function minimaOf<R extends Compared>(results: readonly R[]): {readonly best: R; readonly count: number}[] {
+export function minimaOf(results: readonly FitRecord[]): {readonly best: FitRecord; readonly count: number}[] {
   const ends = results.filter(({converged}) => converged).sort((a, b) => a.cost - b.cost);
-  const minima: {best: R; count: number}[] = [];
+  const minima: {best: FitRecord; count: number}[] = [];
   for (const end of ends) {
     const same = minima.find(({best}) => isSame(best, end));
     if (same === undefined) minima.push({best: end, count: 1});
@@ -81,16 +75,17 @@ export function minimaOf<R extends Compared>(results: readonly R[]): {readonly b
   return minima;
 }
 
-function isSame(a: Compared, b: Compared): boolean {
+function isSame(a: FitRecord, b: FitRecord): boolean {
   const difference = a.x.map((value, i) => b.x[i] - value);
   if (difference.every((d, i) => Math.abs(d) <= DIGITS * Math.max(Math.abs(a.x[i]), 1e-3))) return true;
-  const {r, p} = a.factor;
+  const {r} = a;
+  const p = Math.sqrt(r.length);
   let squares = 0;
   for (let i = 0; i < p; i++) {
     let along = 0;
     for (let j = i; j < p; j++) along += r[i * p + j] * difference[j];
     squares += along ** 2;
   }
-  const variance = (2 * a.cost) / Math.max(a.residuals.length - p, 1);
+  const variance = (2 * a.cost) / Math.max(a.rows - p, 1);
   return squares <= ERRORS ** 2 * p * variance && b.cost - a.cost <= ERRORS * variance;
 }

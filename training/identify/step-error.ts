@@ -1,17 +1,19 @@
 /**
- * Whether the scheme's own error shows in the estimates. Standard errors describe the data alone; with half the step the
- * estimates would move by −(JᵀJ)⁻¹JᵀΔ, where Δ is the change of the simulated outputs: one Gauss–Newton step.
+ * Whether the scheme's own error shows in the estimates. Standard errors describe the data alone; with half the step
+ * the estimates would move by −(JᵀJ)⁻¹JᵀΔ, where Δ is the change of the simulated outputs: one Gauss–Newton step.
  */
 import {evaluate} from './evaluation.js';
 import {isFailedSimulation} from './failed-simulation.js';
 import type {Fit} from './fit.js';
-import type {Judgeable, Objective} from './objective.js';
+import type {FitRecord} from './fit-record.js';
+import type {LinearFit, Objective} from './objective.js';
 import type {Uncertainty} from './uncertainty.js';
 
 /**
- * Residuals this small beside the data, as norms, are rounding. Data of the fit's own scheme and dt leave 4e-16 to 5e-14 after
- * 200 steps of eleven schemes; the rest is for programs that round otherwise in each of 10⁵ steps and more. Data of another model
- * that are as near cannot be told from them: the midpoint rule makes of an oscillator one of another stiffness, to the last digit.
+ * Residuals this small beside the data, as norms, are rounding. Data of the fit's own scheme and dt leave 4e-16 to
+ * 5e-14 after 200 steps of eleven schemes; the rest is for programs that round otherwise in each of 10⁵ steps and more.
+ * Data of another model that are as near cannot be told from them: the midpoint rule makes of an oscillator one of
+ * another stiffness, to the last digit.
  */
 const ROUNDED = 1e-10;
 
@@ -21,8 +23,9 @@ const COMPUTED = 1e-6;
 /** A sentence where half the step would move an estimate by more than its standard error. */
 export function stepWarnings(
   fit: Fit,
-  {x, converged, objective}: {readonly x: Float64Array; readonly converged: boolean; readonly objective: Objective},
-  {jacobian, cost, factor}: Judgeable,
+  {x, converged}: FitRecord,
+  objective: Objective,
+  {jacobian, cost, factor}: LinearFit,
   {independent, variance, standardError}: Uncertainty,
 ): string[] {
   const p = x.length;
@@ -60,9 +63,12 @@ export function stepWarnings(
   const count = most < 100 ? `up to ${most.toPrecision(2)}` : 'over 100';
   const computed =
     cost <= COMPUTED ** 2 * fit.magnitude
-      ? ' The data agree with the model to six digits and more, so they are computed: if by these very steps, nothing is to be changed.'
+      ? ' The data agree with the model to six digits and more, so they are computed: if by these very steps, nothing '
+        + 'is to be changed.'
       : '';
   return [
-    `The error of the steps is larger than that of the data: with half of dt = ${fit.step} the estimates would move by ${count} standard errors (${fit.space.labels[worst]}). Take a smaller dt, or a scheme of higher order.${computed}`,
+    `The error of the steps is larger than that of the data: with half of dt = ${fit.step} the estimates would move `
+      + `by ${count} standard errors (${fit.space.labels[worst]}). Take a smaller dt, or a scheme of higher `
+      + `order.${computed}`,
   ];
 }

@@ -11,11 +11,9 @@ import {OptionError} from '../../lib/errors.js';
 import {list, nonNegative, numbers, positive, refuseUnknownOptions, whole} from '../../lib/checks.js';
 import type {Linearization} from './least-squares-problem.js';
 import {longRunCovariance} from './long-run-covariance.js';
-import {RowQr} from './row-qr.js';
-import type {OutputGroup, ResidualSeries} from './measured-samples.js';
-import {measuredSamples} from './measured-samples.js';
+import {RowQr, singularValues, type SingularValues} from './row-qr.js';
+import {type OutputGroup, type ResidualSeries, measuredSamples} from './measured-samples.js';
 import {degreesOf, unleveraged, widening, Z} from './small-sample.js';
-import {singularValues, type SingularValues} from './singular-values.js';
 
 export type {ResidualSeries} from './measured-samples.js';
 
@@ -28,8 +26,8 @@ export interface UncertaintyOptions {
   /** With them, the covariance allows for correlation in time: between samples of one series, not between series. */
   readonly series?: readonly ResidualSeries[];
   /**
-   * Number of measured samples after which correlation is neglected; default from the autocorrelation of the scores (Andrews
-   * 1991).
+   * Number of measured samples after which correlation is neglected; default from the autocorrelation of the scores
+   * (Andrews 1991).
    */
   readonly bandwidth?: number;
   /**
@@ -72,14 +70,15 @@ export interface Uncertainty {
   readonly correlation: Float64Array;
   /**
    * [p], each variance over what it would be with independent residuals; 1 where they are taken to be. A likelihood of
-   * independent residuals is too steep by as much along its profile (Kent, Robust properties of likelihood ratio tests, Biometrika 69, 1982).
+   * independent residuals is too steep by as much along its profile (Kent, Robust properties of likelihood ratio tests,
+   * Biometrika 69, 1982).
    */
   readonly inflation: Float64Array;
-  /** [p], degrees of freedom to which each variance is known: few of a short record; `degreesOfFreedom` where residuals are independent. */
+  /** [p], degrees of freedom of each variance; `degreesOfFreedom` where residuals are independent. */
   readonly degrees: Float64Array;
   /**
-   * [p], standard errors to each side of an estimate that hold 95 %: Student's quantile of `degrees`, or 1.96 where the variance is known
-   * and where the errors are wide enough already, as those of residuals that may be correlated.
+   * [p], standard errors to each side of an estimate that hold 95 %: Student's quantile of `degrees`, or 1.96 where the
+   * variance is known and where the errors are wide enough already, as those of residuals that may be correlated.
    */
   readonly quantile: Float64Array;
   readonly rank: number;
@@ -126,7 +125,8 @@ export function uncertainty(
   const byPriors = prior.reduce((sum, value) => sum + value * value, 0);
   const degreesOfFreedom = observations - rank + byPriors;
   const variance = options.variance ?? (degreesOfFreedom > 0 ? (2 * fit.cost) / degreesOfFreedom : NaN);
-  // Of correlated residuals the error is judged by those that depend on the parameters alone, as a fixed start's does not.
+  // Of correlated residuals the error is judged by those that depend on the parameters alone, as a fixed start's does
+  // not.
   const informing = series === undefined ? observations : Math.min(observations, informingRows(fit.jacobian, p));
   const judged = informing - observations + degreesOfFreedom > 0;
   const correlated =
@@ -193,7 +193,8 @@ function studentQuantiles(root: Float64Array, prior: Float64Array, degrees: Floa
 }
 
 /**
- * By how much errors are widened: what the priors tell is known; of what the data tell the error is known to so many degrees of freedom.
+ * By how much errors are widened: what the priors tell is known; of what the data tell the error is known to so many
+ * degrees of freedom.
  * @param all variances, [p]
  * @param told what the data tell of them
  */
@@ -359,7 +360,9 @@ function informingRows(jacobian: Float64Array, p: number): number {
 }
 
 const tooFewResiduals = (observations: number, p: number): string =>
-  `There are not more residuals that depend on the parameters (${observations}) than numbers to estimate (${p}): many values fit the data equally well, and no residuals are left to estimate the errors from. Give more data, or estimate fewer parameters.`;
+  `There are not more residuals that depend on the parameters (${observations}) than numbers to estimate (${p}): many `
+  + 'values fit the data equally well, and no residuals are left to estimate the errors from. Give more data, or '
+  + 'estimate fewer parameters.';
 
 /** Beyond so many directions their sentences tell less than their number: a network's weights have dozens. */
 const SENTENCES = 4;
@@ -372,19 +375,27 @@ function unidentifiedWarnings(directions: readonly UnidentifiedDirection[], name
     .map(i => names[i])
     .join(', ');
   return [
-    `In ${directions.length} independent directions the residuals do not change: ${among.length} numbers cannot be told apart, among them ${some}. Fix some of them, use a smaller model, or give data that they affect differently.`,
+    `In ${directions.length} independent directions the residuals do not change: ${among.length} numbers cannot be `
+      + `told apart, among them ${some}. Fix some of them, use a smaller model, or give data that they affect `
+      + 'differently.',
   ];
 }
 
 function unidentifiedWarning({parameters, direction}: UnidentifiedDirection, names: readonly string[]): string {
   if (parameters.length === 1)
-    return `The data do not depend on ${names[parameters[0]]}: it cannot be identified. Fix it, or measure something that it affects.`;
+    return (
+      `The data do not depend on ${names[parameters[0]]}: it cannot be identified. Fix it, or measure something `
+      + 'that it affects.'
+    );
   const list = parameters.map(i => names[i]);
   const moves = parameters
     .map(i => `${direction[i] < 0 ? '−' : '+'}${Math.abs(direction[i]).toPrecision(3)} ${names[i]}`)
     .join(' ')
     .replace(/^\+/, '');
-  return `${list.slice(0, -1).join(', ')} and ${list[list.length - 1]} cannot be told apart: the residuals do not change along ${moves}. Fix one of them, or measure something that they affect differently.`;
+  return (
+    `${list.slice(0, -1).join(', ')} and ${list[list.length - 1]} cannot be told apart: the residuals do not `
+    + `change along ${moves}. Fix one of them, or measure something that they affect differently.`
+  );
 }
 
 function strongPairs(correlation: Float64Array, names: readonly string[]): string[] {
@@ -395,7 +406,8 @@ function strongPairs(correlation: Float64Array, names: readonly string[]): strin
       const value = correlation[i * p + j];
       if (Math.abs(value) > STRONG_CORRELATION)
         sentences.push(
-          `${names[i]} and ${names[j]} are hard to tell apart: their estimates have correlation ${value.toPrecision(6)}.`,
+          `${names[i]} and ${names[j]} are hard to tell apart: their estimates have correlation `
+            + `${value.toPrecision(6)}.`,
         );
     }
   }

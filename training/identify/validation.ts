@@ -3,38 +3,40 @@
  * may find (the protocol of nonlinearbenchmark.org), or predicted some samples ahead of what was measured (Ljung,
  * System Identification, 1999, §16.5). Parameters stay as they were found.
  */
-import type {AnyTrajectory, Numeric} from '../../lib/index.js';
-import {OptionError, readNumeric} from '../../lib/index.js';
+import {type AnyTrajectory, type Numeric, OptionError, readNumeric} from '../../lib/index.js';
 import {count, refuseUnknownOptions, whole} from '../../lib/checks.js';
 import {listed} from '../../lib/text.js';
 import {correlatedShare, goodnessOfFit, together} from '../report/residual-statistics.js';
-import type {FittedSeries} from './fit.js';
-import {checkRecords, comparedSeries, Fit} from './fit.js';
+import {type FittedSeries, checkRecords, comparedSeries, Fit} from './fit.js';
 import {evaluate} from './evaluation.js';
 import {levenbergMarquardt} from './least-squares.js';
-import {minimized} from './least-squares-problem.js';
-import type {Parameter} from './parameters.js';
-import {fixed, free} from './parameters.js';
-import type {Block} from './record-model.js';
+import {silent, stepsOf} from './least-squares-problem.js';
+import {type Parameter, fixed, free} from './parameters.js';
+import {type Block, RecordModel, type Values} from './record-model.js';
 import type {Model} from './model.js';
-import type {Values} from './bindings.js';
-import {RecordModel} from './record-model.js';
-import type {CheckedRecord, MeasuredRecord} from './records.js';
-import {checkRecord, givenBlock, slicedRecord, startOfState, stateNames} from './records.js';
+import {
+  type CheckedRecord,
+  type MeasuredRecord,
+  checkRecord,
+  givenBlock,
+  slicedRecord,
+  startOfState,
+  stateNames,
+} from './records.js';
 
 /** How `validate` judges a model. */
 export interface ValidateOptions {
   /**
-   * Number of samples at the beginning of a record that determine its start and its own parameters by least squares; they
-   * are excluded from the statistics. Default 0: the start is that of the record, or of the problem, and the record's own
-   * parameters that are not fixed are estimated from all of its samples, which are then not independent of them: a warning
-   * says so.
+   * Number of samples at the beginning of a record that determine its start and its own parameters by least squares;
+   * they are excluded from the statistics. Default 0: the start is that of the record, or of the problem, and the
+   * record's own parameters that are not fixed are estimated from all of its samples, which are then not independent of
+   * them: a warning says so.
    */
   readonly warmUp?: number;
   /**
-   * Predictions so many samples ahead, each from the state that the `warmUp` samples before it tell (1 is enough where the
-   * whole state is measured: each then starts at a sample, and those that start at a missing one are left out); default: one
-   * simulation of the whole record.
+   * Predictions so many samples ahead, each from the state that the `warmUp` samples before it tell (1 is enough where
+   * the whole state is measured: each then starts at a sample, and those that start at a missing one are left out);
+   * default: one simulation of the whole record.
    */
   readonly horizon?: number;
   /** Of predictions: the samples from one to the next. Default 1; each takes a fit of its start. */
@@ -56,7 +58,7 @@ export interface OutputValidation {
   /** Greatest absolute residual, and its time. */
   readonly worst: number;
   readonly worstAt: number;
-  /** The share of the residuals' autocorrelations beyond what white noise stays within, 19 times in 20: 0.05 of noise, near 1 of what a model misses. */
+  /** Share of the residuals' autocorrelations beyond white noise's: 0.05 of noise, near 1 of what a model misses. */
   readonly correlated: number;
 }
 
@@ -72,11 +74,12 @@ export interface Validation extends Pick<OutputValidation, 'samples' | 'rmse' | 
   readonly warnings: readonly string[];
 }
 
-/** Steps of the search for a start: its residuals are nearly linear in it, and a search that has not ended then goes on in vain. */
+/** Steps of the search for a start, in which the residuals are nearly linear. */
 const WARM_UP_STEPS = 50;
 
 /**
- * A record simulated with the parameters found; it needs no measurements, only its times, and a start where the problem's is not its own.
+ * A record simulated with the parameters found; it needs no measurements, only its times, and a start where the
+ * problem's is not its own.
  * @throws OptionError where a parameter of the record's own is not fixed
  */
 export function simulateRecord(model: Model, values: Values, record: MeasuredRecord): AnyTrajectory {
@@ -85,7 +88,9 @@ export function simulateRecord(model: Model, values: Values, record: MeasuredRec
   if (open !== undefined)
     throw new OptionError(
       'unknown-parameter',
-      `simulate: ${open} is an unknown of ${checked.name}, and its measurements are not used here. Give its value by fixed(…); that of a fitted record is estimate['${checked.name}: ${open}'] of the fit, and validate(…) estimates it.`,
+      `simulate: ${open} is an unknown of ${checked.name}, and its measurements are not used here. Give its value by `
+        + `fixed(…); that of a fitted record is estimate['${checked.name}: ${open}'] of the fit, and validate(…) `
+        + 'estimates it.',
       {record: checked.name, parameter: open},
     );
   const held = heldModel(model, values, checked);
@@ -122,7 +127,8 @@ function requireLength({name, t}: CheckedRecord, warmUp: number, horizon = 1): v
   if (warmUp + horizon <= t.length) return;
   throw new OptionError(
     'bad-option',
-    `validate: ${name} has ${t.length} samples; a warm-up of ${warmUp} leaves fewer than the ${horizon} of the horizon.`,
+    `validate: ${name} has ${t.length} samples; a warm-up of ${warmUp} leaves fewer than the ${horizon} of the `
+      + 'horizon.',
     {record: name, warmUp},
   );
 }
@@ -229,7 +235,7 @@ function warmedUp(
   const fit = new Fit(model, [slicedRecord(record, 0, samples)]);
   const {size, start} = fit.space;
   if (size === 0) return {x: start, determined: true};
-  const {x, converged} = minimized(levenbergMarquardt({maxIterations: WARM_UP_STEPS}), fit, start);
+  const {x, converged} = evaluate(stepsOf(levenbergMarquardt({maxIterations: WARM_UP_STEPS}))(fit, start, silent));
   return {x, determined: converged && fit.observations >= size};
 }
 
@@ -298,7 +304,8 @@ function freeRun(model: Model, values: Values, record: CheckedRecord, warmUp: nu
     );
   if (warmUp === 0 && fit.space.size > 0)
     warnings.push(
-      `${own}: estimated from the samples that are compared, so errors on new data are larger. Give warmUp: that many first samples then determine the estimate, and only the others are compared.`,
+      `${own}: estimated from the samples that are compared, so errors on new data are larger. Give warmUp: that many `
+        + 'first samples then determine the estimate, and only the others are compared.',
     );
   return validationOf(record.name, series, ownValues(fit, x, record.name), warnings);
 }
@@ -354,11 +361,13 @@ async function predicted(
   const warnings: string[] = [];
   if (undetermined > 0)
     warnings.push(
-      `In ${undetermined} of ${points.length} predictions of ${record.name} the ${window} samples before do not determine ${listed(last.fit.space.labels)}. Give a longer warmUp.`,
+      `In ${undetermined} of ${points.length} predictions of ${record.name} the ${window} samples before do not `
+        + `determine ${listed(last.fit.space.labels)}. Give a longer warmUp.`,
     );
   if (skipped > 0)
     warnings.push(
-      `${skipped} of ${skipped + points.length} predictions of ${record.name} were left out, as the sample that each starts from is missing. A warmUp of 2 or more starts from those that are there.`,
+      `${skipped} of ${skipped + points.length} predictions of ${record.name} were left out, as the sample that each `
+        + 'starts from is missing. A warmUp of 2 or more starts from those that are there.',
     );
   return validationOf(record.name, series, ownValues(last.fit, last.x, record.name), warnings);
 }

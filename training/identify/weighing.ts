@@ -1,7 +1,7 @@
 /**
- * How residuals weigh in a cost: whitened where the noise is an autoregression, bent where it has outliers, in units of a
- * scale that is found where it is not known. What is not known is estimated anew from the residuals of a fit, by turns with
- * the parameters (Seber & Wild, Nonlinear Regression, §6.2; of outliers Huber, Robust Statistics, §7.8).
+ * How residuals weigh in a cost: whitened where the noise is an autoregression, bent where it has outliers, in units of
+ * a scale that is found where it is not known. What is not known is estimated anew from the residuals of a fit, by
+ * turns with the parameters (Seber & Wild, Nonlinear Regression, §6.2; of outliers Huber, Robust Statistics, §7.8).
  */
 import type {Predictors, Series, Stretch} from './autoregression.js';
 import {burg, likeliest, predictorsOf, unbiased, whiten, whitenBack} from './autoregression.js';
@@ -33,7 +33,7 @@ export interface Weighed {
   readonly penalized: boolean;
 }
 
-/** A cost of residuals, its gradient by them, and Σ ψ(z) z or what stands for it, less that of z = 0, by which the likelihood moves with the scale. */
+/** A cost of residuals with its gradient, and Σ ψ(z) z less that of z = 0: its derivative by the scale. */
 export interface Measure {
   readonly cost: number;
   readonly gradient: Float64Array;
@@ -114,9 +114,9 @@ export class Weighing {
   }
 
   /**
-   * ln of the likelihood of an autoregression's residuals, −½ Σ (e/s)² + ln of the whitening's determinant, by each partial
-   * autocorrelation, [groups][order]: central differences of order 4, whose error is that of rounding, some 1e-12 of the
-   * value.
+   * ln of the likelihood of an autoregression's residuals, −½ Σ (e/s)² + ln of the whitening's determinant, by each
+   * partial autocorrelation, [groups][order]: central differences of order 4, whose error is that of rounding, some
+   * 1e-12 of the value.
    */
   byPartial(residuals: Float64Array, stretches: readonly WhitenedStretch[]): Float64Array[] {
     const {sd, partial} = this.current;
@@ -141,7 +141,7 @@ export class Weighing {
     });
   }
 
-  /** Of outliers: rows whose half squares are s²ρ, and their derivatives: least squares on them has the robust cost and its gradient. */
+  /** Rows whose half squares are s²ρ, with their derivatives: least squares on them has the robust cost. */
   bend(residuals: Float64Array, jacobian: Float64Array, p: number): void {
     if (!isRobust(this.noise)) return;
     const {sd} = this.current;
@@ -173,8 +173,9 @@ export class Weighing {
   }
 
   /**
-   * In place of robust residuals pseudo-residuals s ψ / mean ψ′. How much a rounded reading tells depends on where it is between two steps:
-   * there each has its own, s ψ/√ψ′, and √ψ′ times its derivatives, whose squares are Fisher's information.
+   * In place of robust residuals pseudo-residuals s ψ / mean ψ′. How much a rounded reading tells depends on where it
+   * is between two steps: there each has its own, s ψ/√ψ′, and √ψ′ times its derivatives, whose squares are Fisher's
+   * information.
    */
   pseudo(residuals: Float64Array, jacobian: Float64Array, p: number): void {
     if (!isRobust(this.noise)) return;
@@ -193,7 +194,7 @@ export class Weighing {
     });
   }
 
-  /** By how much the cost is steeper than ½ Σ of the squares of `pseudo`'s residuals: the mean of ψ′ where that is taken out of them, else 1. */
+  /** The mean of ψ′ where `pseudo` divides by it, else 1: the cost's steepness over that of ½ Σ of squares. */
   steepness(residuals: Float64Array): number {
     if (!isRobust(this.noise) || this.ownSlopes) return 1;
     const {sd} = this.current;
@@ -271,7 +272,7 @@ export class Weighing {
     return residuals.filter((_, i) => this.weighed.weights[i] > 0);
   }
 
-  /** A model that meets the data to roundoff leaves no noise to weigh a prior against: then it is what roundoff would be. */
+  /** A model that meets the data to roundoff has the noise of roundoff, to weigh priors against. */
   private scaled(sd: number): number {
     const {magnitude, weights} = this.weighed;
     const least = Number.EPSILON * Math.sqrt((2 * magnitude) / Math.max(weights.length, 1));

@@ -1,7 +1,8 @@
 /**
  * A step length that satisfies the strong Wolfe conditions: the cost falls by at least c₁ of what the slope
  * promises, and the slope's size by c₂ (Nocedal & Wright, Numerical Optimization, 2nd ed., algorithms 3.5 and
- * 3.6, with the cubic of eq. 3.59). A length at which the simulation fails, or gives no finite numbers, counts as too long.
+ * 3.6, with the cubic of eq. 3.59). A length at which the simulation fails, or gives no finite numbers, counts as too
+ * long.
  */
 import type {CostPoint} from './descent.js';
 import {evaluate as here, known, type Evaluation} from './evaluation.js';
@@ -80,7 +81,7 @@ function* zoom(
   return low.length > 0 ? low : undefined;
 }
 
-/** The minimum of the cubic through both ends and their slopes, kept a tenth of the interval away from them; their middle where there is none. */
+/** The cubic's minimum, a tenth of the interval away from its ends; the middle where there is none. */
 function between(low: LinePoint, high: LinePoint | undefined, highLength: number): number {
   const width = highLength - low.length;
   const middle = low.length + width / 2;

@@ -23,7 +23,7 @@ export function errorText(standardError: number): string {
     : numberText(standardError, 2, true);
 }
 
-/** Significant digits, in positional or scientific notation, whichever is shorter to read; zeros at the end only where they mean something. */
+/** Significant digits, in positional or scientific notation, whichever is shorter to read. */
 export function numberText(value: number, digits = 4, keepZeros = false): string {
   if (Number.isNaN(value)) return '–';
   if (!Number.isFinite(value)) return value > 0 ? '∞' : '−∞';
@@ -71,4 +71,36 @@ function stripZeros(text: string): string {
 
 function minus(text: string): string {
   return text.replace('-', '−');
+}
+
+/** SI base and derived units that take a prefix, alone or at the head of a product or quotient. */
+const prefixable = /^(?:m|s|V|A|N|W|J|Hz|Pa|rad|F|H|Ω|C|T)(?=$|[/·*])/;
+
+const prefixes: Readonly<Record<number, string>> = {
+  '-12': 'p',
+  '-9': 'n',
+  '-6': 'µ',
+  '-3': 'm',
+  0: '',
+  3: 'k',
+  6: 'M',
+  9: 'G',
+};
+
+/** The unit in which `size` is easy to read, and the factor that numbers take on in it. */
+export function readableUnit(unit = '', size: number): {factor: number; unit: string} {
+  if (size === 0 || (size >= 0.1 && size < 1e4)) return {factor: 1, unit};
+  const exponent = 3 * Math.floor(Math.log10(size) / 3 + 1e-9); // 1000 itself is 1 k, whatever its logarithm rounds to
+  const factor = 10 ** -exponent;
+  const prefix = prefixes[exponent];
+  if (prefixable.test(unit) && prefix !== undefined) return {factor, unit: prefix + unit};
+  return {factor, unit: unit === '' ? `× ${powerOfTen(exponent)}` : `${powerOfTen(exponent)} ${unit}`};
+}
+
+/** A number with its unit: '3.3 µm', '0.25 V', '1.2 × 10⁻⁷ kg'. */
+export function quantityText(value: number, unit = '', digits = 4): string {
+  if (unit === '' || !prefixable.test(unit) || !Number.isFinite(value))
+    return `${numberText(value, digits)} ${unit}`.trim();
+  const readable = readableUnit(unit, Math.abs(value));
+  return `${numberText(value * readable.factor, digits)} ${readable.unit}`;
 }

@@ -1,7 +1,6 @@
 /** An axis: the range of the data, a unit of readable size, round ticks (by d3-scale) and their labels. */
 import {scaleLinear, scaleLog} from 'd3-scale';
-import {numberText, powerOfTen} from './number-text.js';
-import {readableUnit} from './units.js';
+import {numberText, powerOfTen, readableUnit} from './number-text.js';
 
 /** An axis of a chart. */
 export interface Axis {
@@ -68,7 +67,8 @@ function layLog(
 ): LaidAxis {
   const [low, high] = axis.domain ?? (data[0] < data[1] ? data : [data[0] / 2, data[0] * 2]);
   const scale = scaleLog([low, high], [...pixels]);
-  const powers = scale.ticks(count).filter(value => Number.isInteger(Number(Math.log10(value).toFixed(9)))); // 10^k up to roundoff of the logarithm
+  // 10^k up to roundoff of the logarithm
+  const powers = scale.ticks(count).filter(value => Number.isInteger(Number(Math.log10(value).toFixed(9))));
   const step = Math.max(1, Math.ceil(powers.length / count));
   // Between few powers there is room for 2 and 5 of each.
   const halves = scale

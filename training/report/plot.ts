@@ -21,7 +21,6 @@ import {
   type Checks,
 } from '../../lib/checks.js';
 import {lines, markup, verbatim, type Content, type Markup} from '../../lib/markup.js';
-import {decimate, distinctPixels} from './decimate.js';
 import {numberText} from './number-text.js';
 import {layAxis, type Axis, type LaidAxis} from './plot-axis.js';
 
@@ -67,7 +66,7 @@ export interface Chart {
   /** In CSS pixels; default 720 × 300. */
   readonly width?: number;
   readonly height?: number;
-  /** Of the `<svg>` element; default none. Nothing in a chart refers to an id, so that a page may hold any number of charts. */
+  /** Id of the `<svg>` element; default none. Nothing in a chart refers to an id. */
   readonly id?: string;
   /** Without its own style rules, for a page that has `chartStyle` already. */
   readonly bare?: boolean;
@@ -121,7 +120,8 @@ export function chartElement(chart: Chart): Markup {
   const [xRange, yRange] = ranges(chart);
   const top = MARGIN.top + LEGEND_LINE * legend.length;
   const bottom = height - MARGIN.bottom;
-  const y = layAxis(chart.y, yRange, [bottom, top], Math.max(2, Math.round((bottom - top) / 45))); // 45 px between ticks
+  // 45 px between ticks
+  const y = layAxis(chart.y, yRange, [bottom, top], Math.max(2, Math.round((bottom - top) / 45)));
   // Never narrower than for six characters, so that charts below each other share their time axis.
   const left = 26 + TICK_CHARACTER * Math.max(...y.ticks.map(({text}) => text.length), 6);
   const {x, right} = layHorizontal(chart.x, xRange, left, width);
@@ -135,7 +135,8 @@ export function chartElement(chart: Chart): Markup {
     markup`<text class="heading" x="${px(frame.left)}" y="14">${chart.title}</text>`,
     ...drawLegend(legend, frame),
     ...drawAxes(x, y, frame, height),
-    // What is drawn ends at the frame. A clipPath would need an id, of which one page may hold two; the style keeps rules of the page for svg away.
+    // What is drawn ends at the frame. A clipPath would need an id, of which one page may hold two; the style keeps
+    // rules of the page for svg away.
     markup`<svg x="${px(from)}" y="${above}" width="${px(across)}" height="${down}" viewBox="${px(from)} ${above} ${px(across)} ${down}" style="width:${px(across)}px;height:${down}px;max-width:none;overflow:hidden">`,
     ...chart.series.map((series, i) =>
       drawSeries(
@@ -192,11 +193,20 @@ const levelOptions: Checks = {y: real, name: text};
 /** In pixels: narrower than its margins a chart has no plot, and no page is wider than the other. */
 const SIDES = [80, 20_000] as const;
 
+/** Options, of which some may not be left out. @throws OptionError 'bad-option' */
+export function requireOptions(given: object, checks: Checks, needed: readonly string[], owner: string): void {
+  refuseUnknownOptions(given, checks, owner, 'bad-option');
+  for (const name of needed)
+    requireValue(
+      (given as {readonly [name: string]: unknown})[name],
+      checks[name],
+      `${owner}${owner.includes(':') ? '.' : ': '}${name}`,
+    );
+}
+
 /** What goes into attributes is what its type says; all other text is escaped where it is written. */
 function check(chart: Chart): void {
-  refuseUnknownOptions(chart, options, 'lineChart', 'bad-option');
-  for (const name of ['title', 'x', 'y', 'series'] as const)
-    requireValue(chart[name], options[name], `lineChart: ${name}`);
+  requireOptions(chart, options, ['title', 'x', 'y', 'series'], 'lineChart');
   const {width = SIDES[1], height = SIDES[1], id = 'id', series, levels = []} = chart;
   const refuse = (option: string, must: string): never => {
     throw new OptionError('bad-option', `lineChart: ${option} must be ${must}.`, {option});
@@ -209,12 +219,9 @@ function check(chart: Chart): void {
       refuse(option, `a number of pixels from ${SIDES[0]} to ${SIDES[1]}`);
   }
   if (!/^[A-Za-z][\w.-]{0,199}$/.test(id)) refuse('id', 'a letter and then letters, digits, _, . or -');
-  for (const side of ['x', 'y'] as const)
-    refuseUnknownOptions(chart[side], axisOptions, `lineChart: ${side}`, 'bad-option');
+  for (const side of ['x', 'y'] as const) requireOptions(chart[side], axisOptions, [], `lineChart: ${side}`);
   series.forEach((one, i) => {
-    refuseUnknownOptions(one, seriesOptions, `lineChart: series[${i}]`, 'bad-option');
-    for (const name of ['name', 'x', 'y'] as const)
-      requireValue(one[name], seriesOptions[name], `lineChart: series[${i}].${name}`);
+    requireOptions(one, seriesOptions, ['name', 'x', 'y'], `lineChart: series[${i}]`);
     const {color = 0, style, low, value} = one;
     if (style === 'band' ? low?.length !== one.y.length : low !== undefined)
       refuse(`series[${i}].low`, 'as long as y for a band, and left out for all else');
@@ -222,7 +229,7 @@ function check(chart: Chart): void {
       refuse(`series[${i}].value`, 'as long as y, and of cells only');
     if (!Number.isSafeInteger(color) || color < 0) refuse(`series[${i}].color`, 'a whole number from 0');
   });
-  levels.forEach((level, i) => refuseUnknownOptions(level, levelOptions, `lineChart: levels[${i}]`, 'bad-option'));
+  levels.forEach((level, i) => requireOptions(level, levelOptions, [], `lineChart: levels[${i}]`));
 }
 
 /** The horizontal axis with as many labels as fit; the right margin holds what the last one sticks out. */
@@ -420,7 +427,7 @@ function bandShape(x: Float64Array, high: Float64Array, low: Float64Array): stri
   return draw([...kept].sort((a, b) => a - b)) ?? '';
 }
 
-/** Cividis at six places, for readers of any colour vision (Nuñez, Anderton & Renslow, PLOS ONE 13, 2018): dark blue is low. */
+/** Cividis at six places, dark blue is low (Nuñez, Anderton & Renslow, PLOS ONE 13, 2018). */
 const CIVIDIS = ['#00224e', '#35456c', '#666970', '#948e77', '#c8b866', '#fee838'];
 /** Steps of colour that are told apart; each is one path. */
 const SHADES = 32;
@@ -493,10 +500,57 @@ function describe({series}: Chart, x: LaidAxis, y: LaidAxis): string {
     const [low, high] = range([values], false);
     return `${name}: ${values.length} values between ${numberText(low)} and ${numberText(high)}`;
   });
-  return `${y.title} against ${x.title}, from ${numberText(x.domain[0])} to ${numberText(x.domain[1])}. ${lines.join('; ')}.`;
+  return (
+    `${y.title} against ${x.title}, from ${numberText(x.domain[0])} to ${numberText(x.domain[1])}. `
+    + `${lines.join('; ')}.`
+  );
 }
 
 /** A tenth of a pixel is finer than a screen shows. */
 function px(value: number): string {
   return String(Math.round(value * 10) / 10);
+}
+
+/**
+ * Indices of the samples to draw, ascending: of all samples in one column of pixels the first, the lowest, the highest
+ * and the last, which leaves the picture unchanged (M4: Jugel, Jerzak, Hackenbroich & Markl, VLDB 2014).
+ * @param x in pixels, ascending
+ * @param y where NaN is kept once, as a gap
+ */
+export function decimate(x: ArrayLike<number>, y: ArrayLike<number>): number[] {
+  const kept: number[] = [];
+  for (let from = 0; from < x.length;) {
+    const column = Math.floor(x[from]);
+    let to = from + 1;
+    while (to < x.length && Math.floor(x[to]) === column) to++;
+    keepColumn(kept, y, from, to);
+    from = to;
+  }
+  return kept;
+}
+
+function keepColumn(kept: number[], y: ArrayLike<number>, from: number, to: number): void {
+  let [lowest, highest, gap] = [-1, -1, -1];
+  for (let i = from; i < to; i++) {
+    if (Number.isNaN(y[i])) gap = i;
+    else {
+      if (lowest < 0 || y[i] < y[lowest]) lowest = i;
+      if (highest < 0 || y[i] > y[highest]) highest = i;
+    }
+  }
+  const column = [from, lowest, highest, gap, to - 1].filter(i => i >= 0).sort((a, b) => a - b);
+  for (const i of column) if (kept[kept.length - 1] !== i) kept.push(i);
+}
+
+/** Indices of points of which no two fall on the same pixel: for points, and for lines that turn back in x. */
+export function distinctPixels(x: ArrayLike<number>, y: ArrayLike<number>): number[] {
+  const kept: number[] = [];
+  let [lastX, lastY] = [NaN, NaN];
+  for (let i = 0; i < x.length; i++) {
+    const [column, row] = [Math.round(x[i]), Math.round(y[i])];
+    if (column === lastX && row === lastY) continue;
+    kept.push(i);
+    [lastX, lastY] = [column, row];
+  }
+  return kept;
 }

@@ -4,25 +4,13 @@
  * file only when the new one is whole.
  */
 import {DataError, OptionError} from '../../lib/errors.js';
-import {
-  finite,
-  list,
-  numbers,
-  object,
-  real,
-  refuseUnknownOptions,
-  requireValue,
-  text,
-  type Checks,
-} from '../../lib/checks.js';
+import {finite, list, numbers, object, real, requireValue, text, type Checks} from '../../lib/checks.js';
 import {htmlPage, lines, markup, verbatim, type Content, type Markup} from '../../lib/markup.js';
 import {filesystem, nodePath, reasonOf} from '../data/filesystem.js';
 import {writeWhole} from '../data/write-whole.js';
-import {errorText, fixedText, measuredText, numberText} from './number-text.js';
-import {chartElement, type Chart, type Series} from './plot.js';
-import {reportStyle} from './report-style.js';
+import {errorText, fixedText, measuredText, numberText, quantityText} from './number-text.js';
+import {chartElement, chartStyle, requireOptions, type Chart, type Series} from './plot.js';
 import {autocorrelation, goodnessOfFit, histogram} from './residual-statistics.js';
-import {quantityText} from './units.js';
 
 /** A row of the report's table of parameters. */
 export interface ReportParameter {
@@ -32,7 +20,7 @@ export interface ReportParameter {
   readonly estimate: number;
   /** None for a fixed parameter; Infinity for one that the data cannot tell. */
   readonly standardError?: number;
-  /** The error under another assumption, as text that follows the standard error: '± 0.06 if the residuals are independent'. */
+  /** Text after the standard error: '± 0.06 if the residuals are independent'. */
   readonly otherError?: string;
   /** The 95 % interval, where it is not estimate ± 1.96 standard errors. */
   readonly interval?: readonly [number, number];
@@ -315,7 +303,7 @@ function around(index: number, length: number): [number, number] {
   return [from, Math.min(length, from + CLOSE)];
 }
 
-/** A deviation smaller than 2 % of the range, four pixels of the plot, hides behind the lines: then the residual itself is shown. */
+/** A deviation below 2 % of the range hides behind the lines: then the residual itself is shown. */
 const VISIBLE = 0.02;
 
 function extent(values: Float64Array): number {
@@ -418,15 +406,15 @@ export const reportOptions = {
 const parts: {readonly [part in 'parameters' | 'fits' | 'history' | 'statistics']: Checks} = {
   parameters: {
     name: text,
+    estimate: real,
     unit: text,
     description: text,
-    estimate: real,
     standardError: real,
     otherError: text,
     interval: numbers,
     reference: real,
   },
-  fits: {name: text, unit: text, t: numbers, measured: numbers, simulated: numbers, timeUnit: text},
+  fits: {name: text, t: numbers, measured: numbers, simulated: numbers, unit: text, timeUnit: text},
   history: {iteration: finite, cost: real},
   statistics: {
     name: text,
@@ -434,28 +422,18 @@ const parts: {readonly [part in 'parameters' | 'fits' | 'history' | 'statistics'
     unit: text,
   },
 };
-/** What of each part may not be left out. */
-const needed = {
-  parameters: ['name', 'estimate'],
-  fits: ['name', 't', 'measured', 'simulated'],
-  history: ['iteration', 'cost'],
-  statistics: ['name', 'value'],
-};
+/** How many of a part's options, the first ones, may not be left out. */
+const needed = {parameters: 2, fits: 4, history: 2, statistics: 2};
 
 function check(report: Report): void {
-  refuseUnknownOptions(report, reportOptions, 'renderReport', 'bad-option');
-  for (const name of ['title', 'parameters', 'fits'] as const)
-    requireValue(report[name], reportOptions[name], `renderReport: ${name}`);
+  requireOptions(report, reportOptions, ['title', 'parameters', 'fits'], 'renderReport');
   for (const part of ['parameters', 'fits', 'history', 'statistics'] as const) {
+    const checks = parts[part];
+    const names = Object.keys(checks).slice(0, needed[part]);
     (report[part] ?? []).forEach((one: object, i) => {
       // A fit's history has more in it than is drawn.
-      if (part !== 'history') refuseUnknownOptions(one, parts[part], `renderReport: ${part}[${i}]`, 'bad-option');
-      for (const name of needed[part])
-        requireValue(
-          (one as {readonly [name: string]: unknown})[name],
-          parts[part][name],
-          `renderReport: ${part}[${i}].${name}`,
-        );
+      const {iteration, cost} = one as {iteration?: unknown; cost?: unknown};
+      requireOptions(part === 'history' ? {iteration, cost} : one, checks, names, `renderReport: ${part}[${i}]`);
     });
   }
   const {fits, correlation} = report;
@@ -466,20 +444,48 @@ function check(report: Report): void {
     if (t.length === 0 || t.length !== measured.length || t.length !== simulated.length) {
       throw new OptionError(
         'report-lengths',
-        `The report's fit '${name}' has ${t.length} times, ${measured.length} measured and ${simulated.length} simulated values: give as many of each, and at least one.`,
+        `The report's fit '${name}' has ${t.length} times, ${measured.length} measured and ${simulated.length} `
+          + 'simulated values: give as many of each, and at least one.',
         {fit: name},
       );
     }
   }
   if (correlation !== undefined) {
-    refuseUnknownOptions(correlation, {labels: list, values: numbers}, 'renderReport: correlation', 'bad-option');
-    for (const name of ['labels', 'values'] as const)
-      requireValue(correlation[name], name === 'labels' ? list : numbers, `renderReport: correlation.${name}`);
-  }
-  if (correlation !== undefined && correlation.values.length !== correlation.labels.length ** 2) {
+    const checks = {labels: list, values: numbers};
+    requireOptions(correlation, checks, ['labels', 'values'], 'renderReport: correlation');
+    if (correlation.values.length === correlation.labels.length ** 2) return;
     throw new OptionError(
       'report-correlation',
-      `A correlation of ${correlation.labels.length} parameters needs ${correlation.labels.length ** 2} values, not ${correlation.values.length}.`,
+      `A correlation of ${correlation.labels.length} parameters needs ${correlation.labels.length ** 2} values, not `
+        + `${correlation.values.length}.`,
     );
   }
 }
+
+/**
+ * The looks of a report: one column, light and dark by the reader's setting, printable, nothing from the net. All rules
+ * are nested below `.report`, so that a fragment in a notebook changes nothing around it.
+ */
+const reportStyle = `
+.report { color-scheme: light dark; --ground: #ffffff; --panel: #f6f8fa; --ink: #1f2328; --soft: #59636e; --rule: #d8dee4; --warn: #fff8e5; --warnrule: #bf8700;
+  margin: 0; background: var(--ground); color: var(--ink); font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
+* { box-sizing: border-box; }
+main { max-width: 62rem; margin: 0 auto; padding: 2.5rem 1.25rem 4rem; }
+h1 { font-size: 1.75rem; line-height: 1.2; margin: 0 0 0.5rem; } h2 { font-size: 1.2rem; margin: 2.5rem 0 0.75rem; }
+p { margin: 0.5rem 0; max-width: 44rem; } .soft { color: var(--soft); }
+.scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: 0.9rem; font-variant-numeric: tabular-nums; }
+caption { text-align: left; color: var(--soft); padding-bottom: 0.4rem; font-size: 0.85rem; }
+th, td { padding: 0.35rem 0.65rem; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--rule); }
+thead th { white-space: normal; border-bottom: 1px solid var(--soft); font-weight: 600; vertical-align: bottom; } th[scope=row], thead th:first-child { text-align: left; font-weight: 600; padding-left: 0; }
+.unit { color: var(--soft); font-weight: 400; } .interval { text-align: center; }
+.heat td { text-align: center; border: 1px solid var(--ground); min-width: 3.6rem; } .heat thead th { text-align: center; border: 0; } .heat th[scope=row] { border: 0; padding-right: 0.8rem; }
+.facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(13rem, 1fr)); gap: 0.6rem; margin: 1rem 0 0; padding: 0; }
+.facts div { background: var(--panel); border: 1px solid var(--rule); border-radius: 6px; padding: 0.5rem 0.8rem; } .facts dt { color: var(--soft); font-size: 0.8rem; } .facts dd { margin: 0; overflow-wrap: anywhere; font-size: 1.05rem; font-weight: 600; font-variant-numeric: tabular-nums; }
+.warnings { background: var(--warn); border-left: 4px solid var(--warnrule); border-radius: 0 6px 6px 0; margin: 1.5rem 0 0; padding: 0.7rem 1rem 0.7rem 1.1rem; } .warnings h2 { margin: 0 0 0.3rem; font-size: 1rem; } ul { margin: 0.3rem 0; padding-left: 1.2rem; }
+figure { margin: 1rem 0 0; overflow-x: auto; } .chart { display: block; max-width: 100%; min-width: 27rem; height: auto; } .chart[width="950"] { min-width: 44rem; } .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 27rem), 1fr)); gap: 1rem; }
+footer { margin-top: 3rem; padding-top: 0.8rem; border-top: 1px solid var(--rule); color: var(--soft); font-size: 0.85rem; }
+}
+@media (prefers-color-scheme: dark) { .report { --ground: #0d1117; --panel: #161b22; --ink: #e6edf3; --soft: #9198a1; --rule: #30363d; --warn: #272115; --warnrule: #d29922; } }
+@media print { .report { font-size: 11pt; main { max-width: none; padding: 0; } figure, tr { break-inside: avoid; } } }
+${chartStyle}
+`.trim();

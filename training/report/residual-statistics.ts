@@ -12,14 +12,15 @@ export interface GoodnessOfFit {
   readonly worst: number;
   readonly worstAt: number;
   /**
-   * 1 − Σ residual² / Σ (measured − mean)²; NaN for a constant record. Of several outputs: 1 − the mean of this quotient over
-   * the outputs, each with its own mean and weighted by its number of values.
+   * 1 − Σ residual² / Σ (measured − mean)²; NaN for a constant record. Of several outputs: 1 − the mean of this
+   * quotient over the outputs, each with its own mean and weighted by its number of values.
    */
   readonly r2: number;
 }
 
 /**
- * Root mean square error and R². A measured NaN is a missing sample, and left out; a simulated one makes the results NaN.
+ * Root mean square error and R². A measured NaN is a missing sample, and left out; a simulated one makes the results
+ * NaN.
  * @param measured [samples], or [samples, outputs]; flat numbers are taken as the shape of the other series
  * @param simulated as many
  * @throws ShapeError 'series-length' if they differ in size; DataError 'not-finite' for an infinite value
@@ -33,7 +34,8 @@ export function goodnessOfFit(measured: SeriesValues, simulated: SeriesValues): 
   if (a.values.length !== b.values.length || (!flat && a.outputs !== b.outputs))
     throw new ShapeError(
       'series-length',
-      `goodnessOfFit: ${a.samples} measured samples of ${a.outputs} and ${b.samples} simulated ones of ${b.outputs}; give as many of each.`,
+      `goodnessOfFit: ${a.samples} measured samples of ${a.outputs} and ${b.samples} simulated ones of ${b.outputs}; `
+        + 'give as many of each.',
     );
   return together(goodnessByOutput(a.values, b.values, Math.max(a.outputs, b.outputs)));
 }
@@ -87,7 +89,8 @@ export interface Histogram {
 const MOST_BINS = 60;
 
 /**
- * Bins of Freedman and Diaconis's width 2·IQR/∛n (1981), over the values' own range; between 5 and 60, one for a constant.
+ * Bins of Freedman and Diaconis's width 2·IQR/∛n (1981), over the values' own range; between 5 and 60, one for a
+ * constant.
  * @param values [samples]; NaN is a missing one, and left out
  * @throws ShapeError for several columns; DataError 'not-finite' for an infinite value, 'too-short' if there is none
  */
@@ -140,7 +143,8 @@ export function autocorrelation(values: SeriesValues): Autocorrelation {
     return sum / Math.max(1, pairs + lag);
   };
   const variance = covariance(0);
-  // Where samples are missing, a covariance and the variance are those of different samples, and their quotient may exceed 1.
+  // Where samples are missing, a covariance and the variance are those of different samples, and their quotient may
+  // exceed 1.
   const at = (lag: number): number => (variance > 0 ? Math.max(-1, Math.min(1, covariance(lag) / variance)) : 0);
   const reach = memory(at, n);
   const spacing = Math.max(1, Math.ceil(reach / LAGS));
@@ -155,10 +159,10 @@ export function correlatedShare(values: SeriesValues): number {
   return later.length === 0 ? NaN : later.filter(value => Math.abs(value) > band).length / later.length;
 }
 
-/** Of white noise one autocorrelation in twenty leaves its band; of the forty lags that are shown at least, more than six do so once in 200 records (binomial). */
+/** One autocorrelation of white noise in twenty leaves the band; more than six of forty once in 200 records. */
 export const WHITE = 0.15;
 
-/** Twice the lag, to a factor of two, at which the correlation first falls below a tenth; a quarter of the record at most. */
+/** Twice the lag at which the correlation falls below a tenth; at most a quarter of the record. */
 function memory(at: (lag: number) => number, n: number): number {
   const most = Math.max(1, Math.floor(n / 4));
   let lag = 1;

@@ -82,7 +82,9 @@ export async function decodeCheckpoint(bytes: Uint8Array, file: string): Promise
   if (bytes[versionAt] !== magic[versionAt]) {
     throw new CheckpointError(
       'checkpoint-version',
-      `${file} is intact, but of version ${String.fromCharCode(bytes[versionAt])} of the format, and this version of stiffgrad reads version ${String.fromCharCode(magic[versionAt])}. Finish that run with the version that started it, or start again in another directory.`,
+      `${file} is intact, but of version ${String.fromCharCode(bytes[versionAt])} of the format, and this version of `
+        + `stiffgrad reads version ${String.fromCharCode(magic[versionAt])}. Finish that run with the version that `
+        + 'started it, or start again in another directory.',
       {file},
     );
   }

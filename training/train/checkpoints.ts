@@ -91,7 +91,8 @@ export class Checkpoints {
     if (steps.length === 0) return;
     throw new CheckpointError(
       'checkpoint-exists',
-      `${this.directory} holds checkpoints of an earlier run, up to step ${steps[steps.length - 1]}. Resume from there with resume: true, or remove them, or choose another directory.`,
+      `${this.directory} holds checkpoints of an earlier run, up to step ${steps[steps.length - 1]}. Resume from `
+        + 'there with resume: true, or remove them, or choose another directory.',
       {directory: this.directory},
     );
   }
@@ -125,7 +126,8 @@ export async function readCheckpoint(file: string): Promise<CheckpointContent> {
 function locked(directory: string, who: string, data: Readonly<Record<string, unknown>> = {}): CheckpointError {
   return new CheckpointError(
     'checkpoint-locked',
-    `${directory} is in use by ${who}. Wait for it to end, or choose another directory; if it has ended, remove ${directory}/${lockName}.`,
+    `${directory} is in use by ${who}. Wait for it to end, or choose another directory; if it has ended, remove `
+      + `${directory}/${lockName}.`,
     {directory, ...data},
   );
 }

@@ -6,7 +6,7 @@ import {numbersOf} from '../../lib/read.js';
 
 /** How large gradients may become. */
 export interface Clip {
-  /** Greatest Euclidean norm of all gradients together: longer ones are shortened, their direction kept (Pascanu, Mikolov & Bengio, ICML 2013). */
+  /** Greatest Euclidean norm of all gradients together (Pascanu, Mikolov & Bengio, ICML 2013). */
   readonly norm?: number;
   /** Greatest size of each number. */
   readonly value?: number;
@@ -62,7 +62,9 @@ function connected<Result>(gradients: () => Result): Result {
     if (!(error instanceof Error && error.message.startsWith('Cannot find a connection'))) throw error;
     throw new OptionError(
       'no-gradient',
-      'train: the loss depends on none of the variables. Inside the loss, use the listed tf.Variables themselves, by tensor operations: a model made from their values (dataSync, arraySync, a network loaded again) does not change with them.',
+      'train: the loss depends on none of the variables. Inside the loss, use the listed tf.Variables themselves, by '
+        + 'tensor operations: a model made from their values (dataSync, arraySync, a network loaded again) does not '
+        + 'change with them.',
       {option: 'variables'},
     );
   }

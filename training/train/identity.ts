@@ -2,13 +2,11 @@
  * What makes a resumed run the one that was broken off: its variables, optimizer, learning rates, data and loss. A
  * checkpoint keeps it; a run that differs is refused, unless the difference is named as one that is meant.
  */
-import type {Change} from './examples.js';
 import {CheckpointError, OptionError} from '../../lib/errors.js';
 import {refuseUnknownOptions, shown} from '../../lib/checks.js';
 import {fingerprint} from '../data/fingerprint.js';
 import type {Learner} from './learner.js';
-import type {AnyTraining, TrainingSettings} from './problem.js';
-import {isCompiledTraining} from './problem.js';
+import {type AnyTraining, type TrainingSettings, isCompiledTraining, type Change} from './problem.js';
 
 /** What a resumed run may have changed on purpose. */
 
@@ -147,7 +145,10 @@ function difference(key: keyof Identity, saved: unknown, own: unknown): string {
   if (key === 'schedule' && saved !== null && own !== null) {
     const [there, here] = [saved, own] as NonNullable<Identity['schedule']>[];
     const i = there.rates.findIndex((rate, k) => rate !== here.rates[k]);
-    return `the schedule gives ${there.rates[i]} in step ${Math.round((i * (there.steps - 1)) / (PROBES - 1))}, here ${here.rates[i]}`;
+    return (
+      `the schedule gives ${there.rates[i]} in step ${Math.round((i * (there.steps - 1)) / (PROBES - 1))}, here `
+      + `${here.rates[i]}`
+    );
   }
   if (key === 'hyperparameters') {
     const [there, here] = [saved, own] as Identity['hyperparameters'][];
@@ -166,7 +167,8 @@ export function mismatch(sentences: readonly string[], which: readonly string[],
     : '';
   return new CheckpointError(
     'checkpoint-mismatch',
-    `${file} belongs to another run: there ${sentences.join('; ')}. Choose another directory, make the run the same${meant}.`,
+    `${file} belongs to another run: there ${sentences.join('; ')}. Choose another directory, make the run the `
+      + `same${meant}.`,
     {file, differs: which[0], differences: which},
   );
 }

@@ -1,6 +1,7 @@
 /**
- * What `train` trains, and by what: variables with one of tfjs's optimizers on its tape, or a compiled step (training-step.ts)
- * with its own. Both take a step for a batch, and both are read into a checkpoint and put back from it to the bit.
+ * What `train` trains, and by what: variables with one of tfjs's optimizers on its tape, or a compiled step
+ * (training-step.ts) with its own. Both take a step for a batch, and both are read into a checkpoint and put back from
+ * it to the bit.
  */
 import * as tf from '@tensorflow/tfjs';
 import {CheckpointError, StiffgradError} from '../../lib/errors.js';
@@ -92,7 +93,9 @@ class TapeLearner<T> implements Learner<T> {
       for (const gradient of found.gradients) gradient?.dispose();
       throw new StiffgradError(
         'not-finite',
-        `train: in step ${at.step} the loss is ${found.loss} and the norm of its gradient ${found.norm}. Look for NaN in the data of this batch; lower the learning rate, clip the gradient, or skip such steps with onFailure: 'skip'.`,
+        `train: in step ${at.step} the loss is ${found.loss} and the norm of its gradient ${found.norm}. Look for NaN `
+          + 'in the data of this batch; lower the learning rate, clip the gradient, or skip such steps with '
+          + `onFailure: 'skip'.`,
         {step: at.step},
       );
     }

@@ -1,4 +1,4 @@
-/** Losses of data with gaps: a sample that is not there is NaN, has a weight of zero, and leaves no NaN in a gradient. */
+/** Losses of data with gaps: a missing sample is NaN, has no weight, and leaves no NaN in a gradient. */
 import * as tf from '@tensorflow/tfjs';
 import {ShapeError} from '../../lib/errors.js';
 
@@ -6,8 +6,8 @@ import {ShapeError} from '../../lib/errors.js';
 const present = (data: tf.Tensor): tf.Tensor => tf.logicalNot(tf.isNaN(data));
 
 /**
- * values − data, and 0 where a datum is NaN: chosen before the difference is taken, so that no NaN reaches a gradient, as
- * it would from a square that `tf.where` leaves out later.
+ * values − data, and 0 where a datum is NaN: chosen before the difference is taken, so that no NaN reaches a gradient,
+ * as it would from a square that `tf.where` leaves out later.
  * @param values of the shape of data
  * @throws ShapeError 'masked-shape'
  */
@@ -15,14 +15,15 @@ export function maskedDifference(values: tf.Tensor, data: tf.Tensor): tf.Tensor 
   if (values.shape.join() !== data.shape.join())
     throw new ShapeError(
       'masked-shape',
-      `maskedDifference: values have shape [${values.shape.join(', ')}] and data [${data.shape.join(', ')}]; they must be the same.`,
+      `maskedDifference: values have shape [${values.shape.join(', ')}] and data [${data.shape.join(', ')}]; they `
+        + 'must be the same.',
     );
   return tf.sub(values, tf.where(present(data), data, values));
 }
 
 /**
- * The mean of (values − data)² over the data that are there, with weights if these are given: Σ w (values − data)² / Σ w. It is 0
- * where there are none.
+ * The mean of (values − data)² over the data that are there, with weights if these are given: Σ w (values − data)² / Σ
+ * w. It is 0 where there are none.
  * @param weights of the shape of data
  * @throws ShapeError 'masked-shape'
  */

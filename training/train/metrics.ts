@@ -39,7 +39,7 @@ export type Metrics = StepMetrics | EpochMetrics;
 
 export interface MetricsSink {
   write(line: Metrics): void;
-  /** Everything so far is on the disk; its length in bytes. @throws DataError 'metrics-unwritable'; the next flush tries again */
+  /** Writes everything to the disk; returns its length in bytes. @throws DataError 'metrics-unwritable' */
   flush(): Promise<number>;
   /** Flushes once more, if that is possible. */
   close(): Promise<void>;

@@ -131,7 +131,8 @@ async function requireSeal(text: string, weights: Uint8Array, isSealed: boolean,
   if (stated !== (await digest(text.replace(seal, ''), weights)))
     throw unreadable(
       directory,
-      'the checksum does not match model.json and the weights: they were changed, truncated, or come from different models',
+      'the checksum does not match model.json and the weights: they were changed, truncated, or come from different '
+        + 'models',
     );
 }
 

@@ -1,9 +1,9 @@
 /**
- * A state-space model in continuous time without equations: x' = f(x, u)/τ, y = h(x), all networks, and an encoder that finds
- * the state from past inputs and outputs (SUBNET: Beintema, Tóth & Schoukens, Nonlinear state-space identification using
- * deep encoder networks, L4DC 2021; Continuous-time identification of dynamic state-space models by deep subspace
- * encoding, ICLR 2023). Short sections of the records are simulated in batches: gradients stay tame and every section is
- * an example. The weights kept are those of the best free run over a record held out.
+ * A state-space model in continuous time without equations: x' = f(x, u)/τ, y = h(x), all networks, and an encoder that
+ * finds the state from past inputs and outputs (SUBNET: Beintema, Tóth & Schoukens, Nonlinear state-space
+ * identification using deep encoder networks, L4DC 2021; Continuous-time identification of dynamic state-space models
+ * by deep subspace encoding, ICLR 2023). Short sections of the records are simulated in batches: gradients stay tame
+ * and every section is an example. The weights kept are those of the best free run over a record held out.
  */
 import * as tf from '@tensorflow/tfjs';
 import type {Params, Simulation} from '../../lib/index.js';
@@ -85,8 +85,9 @@ export interface FreeRunOutput extends GoodnessOfFit {
 }
 
 /**
- * Errors of a free run over a record; the samples of the encoder are excluded. Those of several outputs together: `rmse` and
- * `worst` over all numbers, whatever their units; `nrmse` is the root mean square of the outputs' own, and r2 = 1 − nrmse².
+ * Errors of a free run over a record; the samples of the encoder are excluded. Those of several outputs together:
+ * `rmse` and `worst` over all numbers, whatever their units; `nrmse` is the root mean square of the outputs' own, and
+ * r2 = 1 − nrmse².
  */
 export interface FreeRun extends FreeRunOutput {
   readonly name: string;
@@ -159,7 +160,8 @@ export async function neuralStateSpace(problem: NeuralStateSpaceProblem): Promis
   if (places.length === 0)
     throw new DataError(
       'too-short',
-      `neuralStateSpace: no record has the ${past + section} samples that a past of ${past} and a section of ${section} need.`,
+      `neuralStateSpace: no record has the ${past + section} samples that a past of ${past} and a section of `
+        + `${section} need.`,
     );
   for (const record of held) model.requireFits(record);
   const size = Math.min(batchSize, places.length);
@@ -207,7 +209,8 @@ export async function neuralStateSpace(problem: NeuralStateSpaceProblem): Promis
     model.dispose();
     throw new OptionError(
       'no-model',
-      'neuralStateSpace: no epoch had a free run over the validation records that stayed finite. Use a lower rate, a longer timeConstant, or longer sections.',
+      'neuralStateSpace: no epoch had a free run over the validation records that stayed finite. Use a lower rate, a '
+        + 'longer timeConstant, or longer sections.',
     );
   }
   step.restore(best.state);
@@ -266,13 +269,15 @@ class Model {
     if (record.inputs !== inputs || record.outputs !== outputs)
       throw new DataError(
         'data-shape',
-        `${record.name} has ${record.inputs} inputs and ${record.outputs} outputs, but the first record has ${inputs} and ${outputs}.`,
+        `${record.name} has ${record.inputs} inputs and ${record.outputs} outputs, but the first record has ${inputs} `
+          + `and ${outputs}.`,
         {record: record.name},
       );
     if (Math.abs(record.interval / interval - 1) > 1e-3)
       throw new DataError(
         'uneven-clock',
-        `${record.name} has a sample every ${record.interval}, but the first record every ${interval}. Use resample(…) to make both equal.`,
+        `${record.name} has a sample every ${record.interval}, but the first record every ${interval}. Use `
+          + 'resample(…) to make both equal.',
         {record: record.name},
       );
     if (long && record.samples < this.past + 2)

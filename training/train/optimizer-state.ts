@@ -76,7 +76,8 @@ export function requireFitting(
     if (expected === undefined || expected.join() !== shape.join())
       throw new CheckpointError(
         'checkpoint-mismatch',
-        `${file} holds '${name}' of shape [${shape.join(', ')}], which the optimizer ${kindOf(optimizer)} of these variables does not have: was it written with another version of tfjs?`,
+        `${file} holds '${name}' of shape [${shape.join(', ')}], which the optimizer ${kindOf(optimizer)} of these `
+          + 'variables does not have: was it written with another version of tfjs?',
         {file},
       );
   }
@@ -113,7 +114,8 @@ export function restoreOptimizer(optimizer: tf.Optimizer, state: OptimizerState,
     else
       throw new CheckpointError(
         'checkpoint-mismatch',
-        `${file} holds '${array.name}', which the optimizer ${state.kind} does not have: was it written with another version of tfjs?`,
+        `${file} holds '${array.name}', which the optimizer ${state.kind} does not have: was it written with another `
+          + 'version of tfjs?',
         {file},
       );
   }

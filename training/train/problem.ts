@@ -1,9 +1,9 @@
 /** What `train` is asked to do, checked and completed before the first step. */
-import type {Examples} from './examples.js';
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../../lib/errors.js';
-import type {Check, Checks} from '../../lib/checks.js';
 import {
+  type Check,
+  type Checks,
   abortSignal,
   any,
   boolean,
@@ -13,11 +13,10 @@ import {
   object,
   oneOf,
   refuseUnknownOptions,
+  requireValue,
   text,
 } from '../../lib/checks.js';
-import type {Clip} from './gradients.js';
-import type {Change} from './examples.js';
-import {checkClip} from './gradients.js';
+import {type Clip, checkClip} from './gradients.js';
 import type {Metrics} from './metrics.js';
 import type {Random} from './random.js';
 import type {Schedule} from './schedules.js';
@@ -55,8 +54,8 @@ export interface CompiledTraining<T, S extends AnySystem = never> extends Traini
   /** `trainingStep(model, {loss, optimizer, ...})`. tfjs's variables get their values at the end of every epoch. */
   readonly step: TrainingStep<S>;
   /**
-   * The argument of the step for a batch of examples, at once and not as a promise: what is to be waited for belongs into
-   * `data.get`. Noise belongs here, drawn from `random`.
+   * The argument of the step for a batch of examples, at once and not as a promise: what is to be waited for belongs
+   * into `data.get`. Noise belongs here, drawn from `random`.
    */
   readonly batch: (examples: readonly T[], at: LossAt) => StepBatch<S>;
 }
@@ -72,7 +71,7 @@ export interface TrainingSettings<T> {
   readonly seed?: number;
   /** In a new order each epoch; default true. */
   readonly shuffle?: boolean;
-  /** Learning rate of every step; default: that of the optimizer. Not for a step with a schedule of its own, or with lbfgs(). */
+  /** Learning rate of every step; default: that of the optimizer. Not with lbfgs() or a step's own schedule. */
   readonly schedule?: Schedule;
   readonly validation?: {
     readonly data: Examples<T>;
@@ -86,7 +85,7 @@ export interface TrainingSettings<T> {
    * `least` of itself (default 0) for `patience` evaluations, and gives the variables their best values.
    */
   readonly earlyStopping?: {readonly patience: number; readonly least?: number};
-  /** A step whose simulation fails or whose loss or gradient is not finite: 'throw' (default), or 'skip' it and count. */
+  /** A step whose simulation fails or whose loss is not finite: 'throw' (default), or 'skip' and count it. */
   readonly onFailure?: 'throw' | 'skip';
   readonly checkpoint?: {
     readonly directory: string;
@@ -133,6 +132,8 @@ const examples: Check = {
       && typeof (value as {readonly get?: unknown}).get === 'function'),
 };
 
+const wholeNumber: Check = {what: 'a whole number', test: Number.isSafeInteger};
+
 const resuming: Check = {
   what: 'true, false, or {accept: [...]}',
   test: value => boolean.test(value) || object.test(value),
@@ -147,7 +148,7 @@ const known: Checks = {
   data: examples,
   epochs: count,
   batchSize: count,
-  seed: any,
+  seed: wholeNumber,
   shuffle: boolean,
   schedule: callable,
   clip: object,
@@ -175,10 +176,10 @@ export function stepInputs<T>(
   if (typeof then !== 'function') return inputs;
   // It is refused here: how it ends is nobody's concern.
   Promise.resolve(inputs).catch(() => undefined);
-  throw new OptionError(
-    'bad-option',
-    'train: batch returned a promise, and must return the inputs of the runs, such as {params, data}, at once. What is to be waited for belongs into data: {length, get}, whose get may be asynchronous.',
-    {option: 'batch'},
+  throw wrong(
+    'batch',
+    'train: batch returned a promise, and must return the inputs of the runs, such as {params, data}, at once. '
+      + 'Asynchronous work belongs in data: {length, get}, whose get may be asynchronous.',
   );
 }
 
@@ -186,116 +187,88 @@ export function stepInputs<T>(
 export function checkProblem<T>(problem: AnyTraining<T>): void {
   refuseUnknownOptions(problem, known, 'train');
   const needed = isCompiledTraining(problem) ? ['batch'] : ['loss', 'variables', 'optimizer'];
-  for (const required of [...needed, 'data', 'epochs']) {
+  for (const required of [...needed, 'data', 'epochs'])
     if ((problem as unknown as {readonly [option: string]: unknown})[required] === undefined)
-      throw new OptionError('missing-option', `train needs '${required}'.`, {option: required});
-  }
+      throw wrong(required, `train needs '${required}'.`, 'missing-option');
   if (isCompiledTraining(problem)) checkCompiled(problem);
   else checkTape(problem);
   checkSettings(problem);
 }
 
+const wrong = (option: string, sentence: string, code = 'bad-option'): OptionError =>
+  new OptionError(code, sentence, {option});
+
 function checkCompiled<T>(problem: CompiledTraining<T>): void {
   for (const option of ['loss', 'variables', 'optimizer', 'clip'] as const)
     if ((problem as Partial<TrainingProblem<T>>)[option] !== undefined)
-      throw new OptionError(
-        'bad-option',
-        `train: '${option}' is an option of the step: trainingStep(model, {${option}, ...}).`,
-        {
-          option,
-        },
-      );
-  if (typeof (problem.step as {restore?: unknown}).restore !== 'function')
-    throw new OptionError('bad-option', 'train: step must be made by trainingStep(model, {loss, optimizer}).', {
-      option: 'step',
-    });
+      throw wrong(option, `train: '${option}' is an option of the step: trainingStep(model, {${option}, ...}).`);
   const {schedule, step} = problem;
+  if (typeof (step as {restore?: unknown}).restore !== 'function')
+    throw wrong('step', 'train: step must be made by trainingStep(model, {loss, optimizer}).');
   if (schedule === undefined) return;
   if (step.rate === undefined)
-    throw new OptionError(
-      'bad-option',
-      `train: ${step.optimizer.name}() finds its step length by a line search: omit schedule.`,
-      {option: 'schedule'},
-    );
+    throw wrong('schedule', `train: ${step.optimizer.name}() finds its step length by a line search: omit schedule.`);
   if (step.schedule !== undefined)
-    throw new OptionError(
-      'bad-option',
+    throw wrong(
+      'schedule',
       'train: the step has a schedule already, trainingStep(model, {schedule, ...}): give it here or there.',
-      {option: 'schedule'},
     );
 }
 
 function checkTape<T>({variables, loss, optimizer, clip = {}}: TrainingProblem<T>): void {
   requireVariables(variables);
   if (typeof loss !== 'function')
-    throw new OptionError(
-      'bad-option',
-      `train: loss must be a function of a batch that returns a scalar tensor, not ${typeof loss}.`,
-      {option: 'loss'},
-    );
-  if (typeof (optimizer as {applyGradients?: unknown} | null)?.applyGradients !== 'function')
-    throw new OptionError(
-      'bad-option',
-      `train: optimizer must be one of tfjs's, such as tf.train.adam(0.01), not ${typeof optimizer === 'string' ? `'${String(optimizer)}'` : typeof optimizer}.`,
-      {option: 'optimizer'},
-    );
+    throw wrong('loss', `train: loss must be a function of a batch that returns a scalar tensor, not ${typeof loss}.`);
+  if (typeof (optimizer as {applyGradients?: unknown} | null)?.applyGradients !== 'function') {
+    const given = typeof optimizer === 'string' ? `'${String(optimizer)}'` : typeof optimizer;
+    throw wrong('optimizer', `train: optimizer must be one of tfjs's, such as tf.train.adam(0.01), not ${given}.`);
+  }
   checkClip(clip);
 }
 
-function checkSettings<T>(problem: AnyTraining<T>): void {
-  const {data, epochs, batchSize = 32, validation, earlyStopping, checkpoint, resume} = problem;
+function checkSettings<T>({data, validation, earlyStopping, checkpoint, resume}: AnyTraining<T>): void {
   refuseUnknownOptions(validation ?? {}, {data: examples, loss: callable, every: count}, 'train: validation');
   refuseUnknownOptions(earlyStopping ?? {}, {patience: count, least: nonNegative}, 'train: earlyStopping');
   refuseUnknownOptions(checkpoint ?? {}, {directory: text, every: count, keep: count}, 'train: checkpoint');
   if (!(data.length > 0)) throw new OptionError('no-data', 'train: data is empty.');
   if (validation !== undefined && !(validation.data.length > 0))
     throw new OptionError('no-data', 'train: validation.data is empty.');
-  requireWhole({
-    epochs,
-    batchSize,
-    'earlyStopping.patience': earlyStopping === undefined ? 1 : earlyStopping.patience,
-    'checkpoint.every': checkpoint === undefined ? 1 : checkpoint.every,
-  });
-  if (!Number.isSafeInteger(problem.seed ?? 0))
-    throw new OptionError('bad-option', `train: seed must be a whole number, not ${problem.seed}.`, {option: 'seed'});
+  if (earlyStopping !== undefined) requireValue(earlyStopping.patience, count, 'train: earlyStopping.patience');
+  if (checkpoint !== undefined) requireValue(checkpoint.every, count, 'train: checkpoint.every');
   if (resume !== undefined && resume !== false && checkpoint === undefined)
-    throw new OptionError(
-      'missing-option',
+    throw wrong(
+      'checkpoint',
       'train: resume needs checkpoint: {directory, every}, the checkpoints to resume from.',
-      {
-        option: 'checkpoint',
-      },
+      'missing-option',
     );
 }
 
 function requireVariables(variables: readonly tf.Variable[]): void {
   if (!Array.isArray(variables) || variables.length === 0)
-    throw new OptionError('bad-option', 'train: variables must be a list of at least one tf.Variable.', {
-      option: 'variables',
-    });
-  variables.forEach((variable: unknown, i) => {
-    const name = `train: variables[${i}]`;
-    if (!(variable instanceof tf.Variable))
-      throw new OptionError('bad-option', `${name} is not a tf.Variable.`, {option: 'variables', index: i});
-    if (variable.isDisposed)
-      throw new OptionError('disposed-tensor', `${name} was disposed.`, {option: 'variables', index: i});
-    if (variable.dtype !== 'float32' || !(variable as tf.Variable).trainable)
-      throw new OptionError(
-        'bad-option',
-        `${name} (${variable.dtype}, trainable: ${(variable as tf.Variable).trainable}) cannot be trained.`,
-        {option: 'variables', index: i},
-      );
-    if (variables.indexOf(variable as tf.Variable) < i)
-      throw new OptionError('bad-option', `${name} is in the list twice.`, {option: 'variables', index: i});
+    throw wrong('variables', 'train: variables must be a list of at least one tf.Variable.');
+  variables.forEach((variable: unknown, index) => {
+    const refuse = (why: string, code = 'bad-option'): OptionError =>
+      new OptionError(code, `train: variables[${index}] ${why}.`, {option: 'variables', index});
+    if (!(variable instanceof tf.Variable)) throw refuse('is not a tf.Variable');
+    if (variable.isDisposed) throw refuse('was disposed', 'disposed-tensor');
+    const {dtype, trainable} = variable as tf.Variable;
+    if (dtype !== 'float32' || !trainable) throw refuse(`(${dtype}, trainable: ${trainable}) cannot be trained`);
+    if (variables.indexOf(variable as tf.Variable) < index) throw refuse('is in the list twice');
   });
 }
 
-function requireWhole(numbers: Readonly<Record<string, number>>): void {
-  for (const [option, value] of Object.entries(numbers)) {
-    if (!Number.isSafeInteger(value) || value < 1)
-      throw new OptionError('bad-option', `train: ${option} must be a whole number of at least 1, not ${value}.`, {
-        option,
-        value,
-      });
-  }
-}
+/** Examples in memory, or behind a function that fetches one: trajectories, segments of them, anything. */
+export type Examples<T> = readonly T[] | {readonly length: number; get(index: number): T | Promise<T>};
+
+/** What of a run may be another one where `resume` goes on with it. */
+export type Change =
+  | 'names'
+  | 'learningRate'
+  | 'hyperparameters'
+  | 'schedule'
+  | 'clip'
+  | 'batchSize'
+  | 'shuffle'
+  | 'data'
+  | 'validation'
+  | 'loss';

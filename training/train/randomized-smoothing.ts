@@ -1,8 +1,8 @@
 /**
- * Randomized smoothing: E f(x + σz), z ~ N(0, I), is smooth in x even where f jumps, as the end of a run does between an
- * impact that happens and one that is missed. Its gradient from samples of f (the score function, in antithetic pairs),
- * from samples of ∇f, or from both: Suh, Simchowitz, Zhang & Tedrake, Do Differentiable Simulators Give Better Policy
- * Gradients?, ICML 2022.
+ * Randomized smoothing: E f(x + σz), z ~ N(0, I), is smooth in x even where f jumps, as the end of a run does between
+ * an impact that happens and one that is missed. Its gradient from samples of f (the score function, in antithetic
+ * pairs), from samples of ∇f, or from both: Suh, Simchowitz, Zhang & Tedrake, Do Differentiable Simulators Give Better
+ * Policy Gradients?, ICML 2022.
  */
 import {OptionError} from '../../lib/errors.js';
 import {
@@ -49,13 +49,14 @@ export interface SmoothingOptions<X extends Float64Array | NamedArrays> {
   /**
    * - 'zeroth' (default): mean of (f(x + σz) − f(x − σz)) z/2σ. Unbiased whether f is continuous or not, hence the
    *   default; its variance grows with the number of entries.
-   * - 'first': mean of ∇f(x + σz). Less variance where f is smooth; biased where f jumps, since no sample sees the jump,
-   *   and its standard error does not tell. Where f is continuous but very steep in places, few samples may see them.
+   * - 'first': mean of ∇f(x + σz). Less variance where f is smooth; biased where f jumps, since no sample sees the
+   *   jump, and its standard error does not tell. Where f is continuous but very steep in places, few samples may see
+   *   them.
    * - 'interpolated': α first + (1 − α) zeroth, with the α of least variance, as long as this moves the estimate by no
    *   more than two standard errors of 'zeroth'; otherwise α is reduced to that.
    */
   readonly order?: 'zeroth' | 'first' | 'interpolated';
-  /** The objective takes a list of this many points (even; the last may be shorter) and returns a list of evaluations. */
+  /** The objective takes lists of this many points (even; the last may be shorter) and returns lists. */
   readonly batch?: number;
 }
 
@@ -65,9 +66,9 @@ export interface SmoothedEstimate<X> {
   readonly valueError: number;
   readonly gradient: X;
   /**
-   * Of the sampling alone, at the given α: the bias of 'first', and what 'interpolated' admits of it, is not in it. Where
-   * there is none, 1.96 of them held the truth in 93 to 94 % of 'interpolated' estimates, as one in twenty meets the limit
-   * of α by chance.
+   * Of the sampling alone, at the given α: the bias of 'first', and what 'interpolated' admits of it, is not in it.
+   * Where there is none, 1.96 of them held the truth in 93 to 94 % of 'interpolated' estimates, as one in twenty meets
+   * the limit of α by chance.
    */
   readonly gradientError: X;
   /** Weight of the first-order estimate in the gradient: 0 for 'zeroth', 1 for 'first'. */
@@ -94,8 +95,8 @@ const LONGEST = 8;
 /**
  * Value and gradient of E f(x + σz), z ~ N(0, I), with their standard errors.
  * @param objective f, of a point of the form of `at`; with `batch`, of a list of points
- * @throws OptionError for options out of range; where an evaluation is not finite or of another form than `at`, with the
- *   sample's point as `data.x`
+ * @throws OptionError for options out of range; where an evaluation is not finite or of another form than `at`, with
+ *   the sample's point as `data.x`
  */
 export function randomizedSmoothing<X extends Float64Array | NamedArrays>(
   objective: (x: X) => ObjectiveEvaluation<X>,
@@ -166,8 +167,8 @@ export function randomizedSmoothing<X extends Float64Array | NamedArrays>(
 
 /**
  * α of least variance, σ₀²/(σ₀² + σ₁²), limited as in Suh et al.: ε + α‖g₁ − g₀‖ ≤ γ, with ε an interval of g₀ and
- * γ = 2ε. The bias is then within the interval of the unbiased estimate, and vanishes with it as samples grow. Norms are
- * of σg, in the unit of f, as entries may have several.
+ * γ = 2ε. The bias is then within the interval of the unbiased estimate, and vanishes with it as samples grow. Norms
+ * are of σg, in the unit of f, as entries may have several.
  */
 function interpolation(gradients: JointMoments, sigma: Float64Array): number {
   const [zeroth, first] = [gradients.mixed(0), gradients.mixed(1)];
@@ -264,7 +265,7 @@ function deviations({parts, named, centre}: Form<unknown>, given: unknown): Floa
   return all;
 }
 
-/** An evaluation at a point. @throws OptionError where it is none, not finite, or its gradient has not the point's form */
+/** An evaluation at a point. @throws OptionError where it is not finite, or of another form than the point */
 function readEvaluation(
   {parts, named, shaped}: Form<unknown>,
   found: unknown,

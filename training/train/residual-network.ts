@@ -1,6 +1,6 @@
 /**
- * A dense network beside a linear map, W x + b + a tanh network: a system that is nearly linear is learnt from its linear
- * part on (Beintema, Tóth & Schoukens 2021, sect. 4). Weights as Glorot & Bengio (2010) draw them.
+ * A dense network beside a linear map, W x + b + a tanh network: a system that is nearly linear is learnt from its
+ * linear part on (Beintema, Tóth & Schoukens 2021, sect. 4). Weights as Glorot & Bengio (2010) draw them.
  */
 import * as tf from '@tensorflow/tfjs';
 import type {Random} from './random.js';

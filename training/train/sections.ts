@@ -44,7 +44,8 @@ export function readRecord(record: InputOutputRecord, index: number): ReadRecord
   if (off >= 0 || !(interval > 0))
     throw new DataError(
       'uneven-clock',
-      `${name}: its times are not evenly spaced, t[${Math.max(off, 0)}] = ${t[Math.max(off, 0)]}. Use resample(…) to make them so.`,
+      `${name}: its times are not evenly spaced, t[${Math.max(off, 0)}] = ${t[Math.max(off, 0)]}. Use resample(…) to `
+        + 'make them so.',
       {record: name, index: off},
     );
   const series = (key: 'u' | 'y'): {values: Float64Array; width: number} => {
@@ -52,7 +53,8 @@ export function readRecord(record: InputOutputRecord, index: number): ReadRecord
     if (shape[0] !== samples || shape.length > 2)
       throw new ShapeError(
         'data-shape',
-        `${name}: ${key} has shape [${shape.join(', ')}] for ${samples} times; it needs [${samples}] or [${samples}, …].`,
+        `${name}: ${key} has shape [${shape.join(', ')}] for ${samples} times; it needs [${samples}] or [${samples}, `
+          + '…].',
         {record: name, series: key},
       );
     const bad = values.findIndex(value => !Number.isFinite(value));

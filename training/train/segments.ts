@@ -22,13 +22,14 @@ export interface Segment<Name extends string> {
 export interface SegmentOptions {
   /** Samples of a segment, at least 2. */
   readonly length: number;
-  /** Samples from one segment's start to the next; default length − 1: they share one sample, and every interval is used once. */
+  /** Samples from one segment's start to the next; default length − 1: every interval is used once. */
   readonly stride?: number;
 }
 
 /**
  * Remaining samples at the end are omitted. Weights of samples are series like others.
- * @throws ShapeError if a series has another number of samples than t; DataError 'time-order' if times do not ascend; OptionError 'bad-segments'
+ * @throws ShapeError if a series has another number of samples than t; DataError 'time-order' if times do not ascend;
+ *   OptionError 'bad-segments'
  */
 export function segments<S extends SegmentedSeries>(
   series: S,

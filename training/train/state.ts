@@ -103,8 +103,8 @@ export class TrainingState {
   }
 
   /**
-   * Everything is looked at before anything is put back: a run that is refused leaves the variables and the optimizer as
-   * they were.
+   * Everything is looked at before anything is put back: a run that is refused leaves the variables and the optimizer
+   * as they were.
    * @returns the bytes to keep of the metrics' file
    * @throws CheckpointError 'checkpoint-corrupt' where something is missing; 'checkpoint-mismatch' for another run's
    */

@@ -1,4 +1,4 @@
-/** What a training step does with a gradient: an update rule compiled over the flat vector of values, or a line search. */
+/** What a training step does with a gradient: a compiled update rule, or a line search. */
 import * as tf from '@tensorflow/tfjs';
 import type {Executable} from '../../lib/index.js';
 import {compilePrograms} from '../../lib/index.js';
@@ -12,7 +12,7 @@ import {wolfeStep} from '../identify/wolfe.js';
 import type {Clip} from './gradients.js';
 import type {UpdateRule} from './update-rules.js';
 
-/** One step: its number from 1, its rate, and what evaluates the loss at `values` and leaves its gradient in `gradient`. */
+/** One step: its number from 1, its rate, and what evaluates the loss and leaves its gradient in `gradient`. */
 export interface Taking {
   readonly count: number;
   readonly rate: number;
@@ -93,7 +93,8 @@ export class RuleUpdate implements StepUpdate {
     if (!Number.isFinite(norm))
       throw new StiffgradError(
         'not-finite',
-        `trainingStep: in step ${count - 1} the norm of the gradient is ${norm}. Lower the learning rate, or shorten the run.`,
+        `trainingStep: in step ${count - 1} the norm of the gradient is ${norm}. Lower the learning rate, or shorten `
+          + 'the run.',
         {step: count - 1},
       );
     for (let i = 0; i < moves.length; i++) moves[i].to.set(moves[i].from);
@@ -124,8 +125,8 @@ function clipped(gradient: tf.Tensor, size: tf.Tensor, {norm, value}: Clip): tf.
 }
 
 /**
- * Along L-BFGS's direction to a point of Wolfe's conditions, all on one batch (Nocedal & Wright, algorithm 7.5). Where no
- * length is better than none the memory is given up; a second time so, the values stay.
+ * Along L-BFGS's direction to a point of Wolfe's conditions, all on one batch (Nocedal & Wright, algorithm 7.5). Where
+ * no length is better than none the memory is given up; a second time so, the values stay.
  */
 export class LineSearchUpdate implements StepUpdate {
   readonly values: Float64Array;

@@ -2,27 +2,31 @@
  * The training loop: mini-batches in a seeded order, one optimizer step a batch, validation and early stopping
  * an epoch, and checkpoints from which a killed run goes on to the very weights it would have had.
  */
-import type {TrainingResult} from './result.js';
 import {StiffgradError} from '../../lib/errors.js';
 import {throwIfAborted} from '../../lib/checks.js';
 import {isFailedSimulation} from '../identify/failed-simulation.js';
 import type {AnySystem} from '../../lib/index.js';
 import {Checkpoints} from './checkpoints.js';
 import {acceptedChanges, identityOf, requireSame, type Identity} from './identity.js';
-import type {EpochMetrics, MetricsSink} from './metrics.js';
-import {openMetrics} from './metrics.js';
-import type {Learner} from './learner.js';
-import {learnerOf, scalarValue} from './learner.js';
-import type {AnyTraining, CompiledTraining, LossAt, TrainingProblem} from './problem.js';
-import type {Examples} from './examples.js';
-import {checkProblem, isCompiledTraining, stepInputs} from './problem.js';
+import {type EpochMetrics, type MetricsSink, openMetrics} from './metrics.js';
+import {type Learner, learnerOf, scalarValue} from './learner.js';
+import {
+  type AnyTraining,
+  type CompiledTraining,
+  type LossAt,
+  type TrainingProblem,
+  checkProblem,
+  isCompiledTraining,
+  stepInputs,
+  type Examples,
+} from './problem.js';
 import {Random} from './random.js';
 import {TrainingState} from './state.js';
-import {shownTraining} from './training-report.js';
+import {shownTraining, type TrainingResult} from './training-report.js';
 
 /**
- * Trains variables on examples with one of tfjs's optimizers, or by a compiled step with its own. With the same seed it gives the same weights
- * to the bit, whether or not it was interrupted and resumed.
+ * Trains variables on examples with one of tfjs's optimizers, or by a compiled step with its own. With the same seed it
+ * gives the same weights to the bit, whether or not it was interrupted and resumed.
  * @throws OptionError for a problem that is not well posed; CheckpointError for a checkpoint that is damaged,
  *   in the way, or belongs to another run; errors of the loss (unless onFailure is 'skip'); StiffgradError
  *   'not-finite' for a loss or gradient that is not a number
@@ -74,7 +78,7 @@ export async function train<T, S extends AnySystem = never>(
 interface Keeping {
   readonly checkpoints: Checkpoints;
   readonly identity: Identity;
-  /** The loss of the data's first batch at the variables as they are: another loss, or variables exchanged, give another. */
+  /** The loss of the data's first batch: another loss, or variables exchanged, give another. */
   readonly probe: (at: LossAt) => number | null;
 }
 
@@ -333,7 +337,8 @@ class Run<T> {
       learner.moved.has(i)
         ? []
         : [
-            `variables[${i}] ('${name}') never got a gradient: no loss depended on it. Remove it from the list, or check where the loss should use it.`,
+            `variables[${i}] ('${name}') never got a gradient: no loss depended on it. Remove it from the list, or `
+              + 'check where the loss should use it.',
           ],
     );
     return [...own, ...still];

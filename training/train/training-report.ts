@@ -1,11 +1,9 @@
 /** How a training went, as a page: losses, learning rate, gradient, by epoch. */
-import type {TrainingReportDetails} from './result.js';
 import type {Chart, Series} from '../report/plot.js';
-import type {Report} from '../report/report.js';
-import {showing} from '../report/displayed.js';
+import {type Report, renderFragment, renderReport, writeReport} from '../report/report.js';
+import {showing, type Shows} from '../report/displayed.js';
 import {numberText} from '../report/number-text.js';
-import {renderFragment, renderReport, writeReport} from '../report/report.js';
-import type {TrainingResult} from './result.js';
+import type {EpochMetrics} from './metrics.js';
 
 /** What a training found: numbers for its user and pages of them. */
 type Counts = Omit<TrainingResult, 'report' | 'html'>;
@@ -67,7 +65,8 @@ export function trainingReport(
     notes: [
       ...(stopped === 'early'
         ? [
-            'The training stopped early: the loss no longer decreased, and the variables have the values of the best epoch.',
+            'The training stopped early: the loss no longer decreased, and the variables have the values of the best '
+              + 'epoch.',
           ]
         : []),
       ...(resumedFrom === undefined ? [] : [`Resumed from the checkpoint of step ${resumedFrom}.`]),
@@ -104,3 +103,32 @@ function rateChart({history}: Counts): Chart[] {
     },
   ];
 }
+
+/** The result of `train`. */
+export interface TrainingResult extends Shows {
+  /** Of the whole run, including the part before a resumption. */
+  readonly epochs: number;
+  readonly steps: number;
+  readonly history: readonly EpochMetrics[];
+  /** The evaluation with the lowest loss; with earlyStopping the variables have its values. */
+  readonly best?: {readonly epoch: number; readonly loss: number};
+  readonly stopped: 'epochs' | 'early';
+  /** The step of the checkpoint from which this process resumed. */
+  readonly resumedFrom?: number;
+  /** Number of batches that were skipped because they could not be evaluated. */
+  readonly skipped: number;
+  /** Of this process. */
+  readonly seconds: number;
+  /** Warnings, for example of variables that no loss of this process depended on: they are unchanged. */
+  readonly warnings: readonly string[];
+  /** Writes a self-contained HTML page. */
+  report(path: string, details?: TrainingReportDetails): Promise<void>;
+}
+
+/** Details of a training's page: title and description replace the usual ones, the rest follows. */
+export type TrainingReportDetails = Partial<
+  Pick<
+    Report,
+    'title' | 'description' | 'charts' | 'statistics' | 'warnings' | 'notes' | 'fits' | 'parameters' | 'referenceName'
+  >
+>;

@@ -1,6 +1,6 @@
 /**
- * One step of training, compiled whole: loss and gradient by `valueAndGrad` (encoder, simulation, observations and loss in
- * double precision), then clipping and the optimizer's update of one flat vector in a program's memory, where the
+ * One step of training, compiled whole: loss and gradient by `valueAndGrad` (encoder, simulation, observations and loss
+ * in double precision), then clipping and the optimizer's update of one flat vector in a program's memory, where the
  * trained variables live. tfjs's variables get their values when they are asked for.
  */
 import * as tf from '@tensorflow/tfjs';
@@ -18,16 +18,18 @@ import {OptionError, StiffgradError, TraceError} from '../../lib/errors.js';
 import type {AnySystem, Encoder, Objective, Params, ParamsOf, PreparedBatch, Simulation} from '../../lib/index.js';
 import type {LeastSquaresMethod} from '../identify/least-squares-problem.js';
 import type {QuasiNewton} from '../identify/lbfgs.js';
-import type {Clip} from './gradients.js';
-import {checkClip} from './gradients.js';
+import {type Clip, checkClip} from './gradients.js';
 import type {Schedule} from './schedules.js';
-import type {GradientSource, StepInputs} from './step-gradients.js';
-import {BatchGradients, CompiledGradients, TapeGradients} from './step-gradients.js';
-import type {StepUpdate} from './step-updates.js';
-import {LineSearchUpdate, RuleUpdate} from './step-updates.js';
-import type {UpdateRule} from './update-rules.js';
-import {isUpdateRule} from './update-rules.js';
-import {VariableVector} from './variable-vector.js';
+import {
+  type GradientSource,
+  type StepInputs,
+  BatchGradients,
+  CompiledGradients,
+  TapeGradients,
+  VariableVector,
+} from './step-gradients.js';
+import {type StepUpdate, LineSearchUpdate, RuleUpdate} from './step-updates.js';
+import {type UpdateRule, isUpdateRule} from './update-rules.js';
 
 /** A prepared simulation, or a prepared batch of them. */
 export type StepModel<S extends AnySystem> = Simulation<S> | PreparedBatch<S>;
@@ -62,7 +64,7 @@ export interface StepState {
   readonly optimizer: {readonly [name: string]: Float64Array};
   /** Learning rate of the next step; undefined with a line search. */
   readonly rate?: number;
-  /** Whose state it is: `restore` compares it. Without it, as in states saved before there was one, only the names and lengths of the vectors count. */
+  /** Whose state it is, which `restore` compares. Without it only names and lengths of the vectors count. */
   readonly rule?: Rule;
 }
 
@@ -101,10 +103,10 @@ export interface TrainingStep<S extends AnySystem> {
   /** As text, JSON.stringify(step.save()), of which `restore` takes what JSON.parse gives. */
   save(): StepState;
   /**
-   * Restores a saved state; before the first evaluation, the one that the training goes on from. The rate is part of it, and
-   * may be another than the step's own; so may the memory of lbfgs(), if the state fits in.
-   * @throws OptionError 'bad-state' if it belongs to another optimizer, to one with other options, or to other variables; of
-   *   the variables, and of states without `rule`, the first evaluation, if that is to come
+   * Restores a saved state; before the first evaluation, the one that the training goes on from. The rate is part of
+   * it, and may be another than the step's own; so may the memory of lbfgs(), if the state fits in.
+   * @throws OptionError 'bad-state' if it belongs to another optimizer, to one with other options, or to other
+   *   variables; of the variables, and of states without `rule`, the first evaluation, if that is to come
    */
   restore(state: StepState): void;
 }
@@ -133,7 +135,9 @@ function checkState(state: unknown): void {
   };
   throw new OptionError(
     'bad-state',
-    `trainingStep: restore takes {count, values, optimizer, rate, rule} as save() returns it, and ${wrong} is not a ${wanted[wrong] ?? 'Float64Array or array of finite numbers'}. JSON turns typed arrays into objects: write Array.from(…).`,
+    `trainingStep: restore takes {count, values, optimizer, rate, rule} as save() returns it, and ${wrong} is not a `
+      + `${wanted[wrong] ?? 'Float64Array or array of finite numbers'}. JSON turns typed arrays into objects: write `
+      + 'Array.from(…).',
     {entry: wrong},
   );
 }
@@ -274,7 +278,7 @@ class Machine<S extends AnySystem> {
     if (state.rate !== undefined && isUpdateRule(this.options.optimizer)) this.rate = state.rate;
   }
 
-  /** Moments of other shares of the past, or a velocity of another momentum, are other numbers. @throws OptionError 'bad-state' */
+  /** Moments of another optimizer are other numbers. @throws OptionError 'bad-state' */
   private requireOwn(rule: Rule | undefined): void {
     const {options, optimizer: own} = this;
     if (rule === undefined) return;
@@ -286,7 +290,8 @@ class Machine<S extends AnySystem> {
       return;
     throw new OptionError(
       'bad-state',
-      `trainingStep: this is the state of ${ruleText(rule)}, and the optimizer here is ${ruleText(own)}. Make the step with that optimizer; or leave 'rule' out of the state, to take its vectors for this one's.`,
+      `trainingStep: this is the state of ${ruleText(rule)}, and the optimizer here is ${ruleText(own)}. Make the `
+        + `step with that optimizer; or leave 'rule' out of the state, to take its vectors for this one's.`,
       {entry: 'rule'},
     );
   }
@@ -295,7 +300,9 @@ class Machine<S extends AnySystem> {
     if (values.length !== own.length || !update.fits(optimizer))
       throw new OptionError(
         'bad-state',
-        `trainingStep: this is the state of ${values.length} numbers with ${Object.keys(optimizer).join(', ') || 'nothing remembered'}; here are ${own.length} numbers and the optimizer ${this.optimizer.name}.`,
+        `trainingStep: this is the state of ${values.length} numbers with `
+          + `${Object.keys(optimizer).join(', ') || 'nothing remembered'}; here are ${own.length} numbers and the `
+          + `optimizer ${this.optimizer.name}.`,
       );
     own.set(values);
     update.restore(optimizer);
@@ -321,7 +328,8 @@ class Machine<S extends AnySystem> {
   }
 
   /**
-   * What the gradient was taken of: all that may be trained, unless the user has chosen, and one variable of those at least.
+   * What the gradient was taken of: all that may be trained, unless the user has chosen, and one variable of those at
+   * least.
    * @throws OptionError 'no-gradient'
    */
   private requireListed({views, variables}: VariableVector): void {
@@ -331,7 +339,8 @@ class Machine<S extends AnySystem> {
     if (unlisted)
       throw new OptionError(
         'no-gradient',
-        `trainingStep: this batch reads the variable ${unlisted.name}, which the first run did not, so it would not be trained. List the trained variables in the option variables.`,
+        `trainingStep: this batch reads the variable ${unlisted.name}, which the first run did not, so it would not `
+          + 'be trained. List the trained variables in the option variables.',
         {variable: unlisted.name},
       );
     if (!variables.some(variable => read.has(variable)))
@@ -355,20 +364,21 @@ class Machine<S extends AnySystem> {
       const {model} = this;
       if (!(error instanceof TraceError) || isBatch(model)) throw error;
       if (variables === undefined)
-        throw new OptionError(
+        throw wrong(
+          'variables',
+          `the loss cannot be traced, and on tfjs's tape it needs 'variables', the list of trained variables. `
+            + `${error.message}`,
           'missing-option',
-          `trainingStep: the loss cannot be traced, and on tfjs's tape it needs 'variables', the list of trained variables. ${error.message}`,
-          {option: 'variables'},
         );
       this.warnings.push(`The loss runs on tfjs's tape, because it cannot be compiled: ${error.message}`);
       this.source = new TapeGradients(model, loss, initial);
       found = variables;
     }
     if (found.length === 0)
-      throw new OptionError(
+      throw wrong(
+        'variables',
+        'neither the system nor the encoder nor the loss reads a trainable tf.Variable.',
         'no-gradient',
-        'trainingStep: neither the system nor the encoder nor the loss reads a trainable tf.Variable.',
-        {option: 'variables'},
       );
     const update = isUpdateRule(optimizer)
       ? new RuleUpdate(optimizer, sizeOf(found), clip)
@@ -385,7 +395,8 @@ class Machine<S extends AnySystem> {
 }
 
 const howToRead =
-  'Let the system, an encoder or the loss use the tf.Variable itself: in initial, params and data its numbers are read, without a gradient.';
+  'Let the system, an encoder or the loss use the tf.Variable itself: in initial, params and data its numbers are '
+  + 'read, without a gradient.';
 
 /** An optimizer as one writes it. */
 const ruleText = ({name, hyperparameters}: Rule): string =>
@@ -421,7 +432,8 @@ function requireFinite(loss: number, step: number): number {
   if (Number.isFinite(loss)) return loss;
   throw new StiffgradError(
     'not-finite',
-    `trainingStep: in step ${step} the loss is ${loss}. Look for NaN in the data of this batch, or lower the learning rate.`,
+    `trainingStep: in step ${step} the loss is ${loss}. Look for NaN in the data of this batch, or lower the learning `
+      + 'rate.',
     {step},
   );
 }
@@ -430,68 +442,53 @@ function requireRate(rate: number): number {
   if (rate >= 0 && rate < Infinity) return rate;
   throw new OptionError(
     'bad-schedule',
-    `trainingStep: the schedule returned ${rate}. A schedule that depends on the length of the training needs the option steps.`,
+    `trainingStep: the schedule returned ${rate}. A schedule that depends on the length of the training needs the `
+      + 'option steps.',
   );
 }
 
+const wrong = (option: string, sentence: string, code = 'bad-option'): OptionError =>
+  new OptionError(code, `trainingStep: ${sentence}`, {option});
+
 function check<S extends AnySystem>(model: StepModel<S>, options: TrainingStepOptions<S>): void {
-  refuseUnknownOptions(
-    options,
-    {
-      loss: callable,
-      optimizer: object,
-      initial: callable,
-      variables: any,
-      clip: object,
-      schedule: callable,
-      steps: count,
-    },
-    'trainingStep',
-  );
+  const checks = {
+    loss: callable,
+    optimizer: object,
+    initial: callable,
+    variables: any,
+    clip: object,
+    schedule: callable,
+    steps: count,
+  };
+  refuseUnknownOptions(options, checks, 'trainingStep');
   const isModel: boolean = typeof (model as Partial<StepModel<S>> | null | undefined)?.valueAndGrad === 'function';
   if (!isModel)
-    throw new OptionError(
-      'bad-option',
-      'trainingStep: the model must be made by simulate.prepare(system, initial, options) or batch.prepare.',
-      {option: 'model'},
-    );
+    throw wrong('model', 'the model must be made by simulate.prepare(system, initial, options) or batch.prepare.');
   requireValue(options.loss, callable, 'trainingStep: loss');
   const {optimizer, variables, clip = {}, schedule} = options;
   const isLineSearch: boolean = (optimizer as {name?: unknown} | undefined)?.name === 'lbfgs';
   if (!isUpdateRule(optimizer) && !isLineSearch)
-    throw new OptionError(
-      'bad-option',
-      'trainingStep: optimizer must be adam(), adamW(), sgd() or lbfgs() of stiffgrad/training; for an optimizer of tfjs use train({loss, variables, optimizer}).',
-      {option: 'optimizer'},
+    throw wrong(
+      'optimizer',
+      'optimizer must be adam(), adamW(), sgd() or lbfgs() of stiffgrad/training; for an optimizer of tfjs use '
+        + 'train({loss, variables, optimizer}).',
     );
   const [unused] = optimizer.searchOptions ?? [];
   if (unused !== undefined)
-    throw new OptionError(
-      'bad-option',
-      `trainingStep: ${optimizer.name}({${unused}}) ends a search of identify, but each call of a training step is one step: leave ${unused} out, and stop calling.`,
-      {option: unused},
+    throw wrong(
+      unused,
+      `${optimizer.name}({${unused}}) ends a search of identify, but each call of a training step is one step: leave `
+        + `${unused} out, and stop calling.`,
     );
   if (isLineSearch && (schedule !== undefined || options.clip !== undefined))
-    throw new OptionError(
-      'bad-option',
-      'trainingStep: lbfgs() finds its step length by a line search: omit schedule and clip.',
-      {option: schedule === undefined ? 'clip' : 'schedule'},
+    throw wrong(
+      schedule === undefined ? 'clip' : 'schedule',
+      'lbfgs() finds its step length by a line search: omit schedule and clip.',
     );
   checkClip(clip);
   const isTrainable = (variable: unknown): boolean =>
     variable instanceof tf.Variable && (variable as tf.Variable).trainable && variable.dtype === 'float32';
-  if (
-    variables !== undefined
-    && !(
-      Array.isArray(variables)
-      && variables.length > 0
-      && variables.every(isTrainable)
-      && new Set(variables).size === variables.length
-    )
-  )
-    throw new OptionError(
-      'bad-option',
-      'trainingStep: variables must be a list of different trainable tf.Variables of float32.',
-      {option: 'variables'},
-    );
+  const isList = Array.isArray(variables) && variables.length > 0 && variables.every(isTrainable);
+  if (variables !== undefined && !(isList && new Set(variables).size === variables.length))
+    throw wrong('variables', 'variables must be a list of different trainable tf.Variables of float32.');
 }

@@ -76,7 +76,8 @@ export function sgd(options: SgdOptions = {}): UpdateRule {
   if (nesterov && momentum === 0)
     throw new OptionError(
       'bad-option',
-      'sgd: nesterov looks ahead by the momentum, and momentum is 0: give one, for example momentum: 0.9, or leave nesterov out.',
+      'sgd: nesterov looks ahead by the momentum, and momentum is 0: give one, for example momentum: 0.9, or leave '
+        + 'nesterov out.',
       {option: 'nesterov'},
     );
   return {

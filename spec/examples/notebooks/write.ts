@@ -13,7 +13,10 @@ for (const file of readdirSync(path.join(root, 'examples/notebooks')).filter(
   const start = performance.now();
   try {
     const outputs = await execute(notebook);
-    await writeFile(path.join(root, 'examples/notebooks', file), `${JSON.stringify(withOutputs(notebook, outputs), null, 1)}\n`);
+    await writeFile(
+      path.join(root, 'examples/notebooks', file),
+      `${JSON.stringify(withOutputs(notebook, outputs), null, 1)}\n`,
+    );
     console.log(
       `${file}, ${((performance.now() - start) / 1000).toFixed(1)} s: ${outputs.map(printed).join(' | ').slice(0, 400)}`,
     );

@@ -2,10 +2,10 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {ode, rk4} from '../../../lib/index.js';
-import {bootstrap} from '../../../training/identify/bootstrap.js';
+import {bootstrap} from '../../../training/estimate/bootstrap.js';
 import {identify} from '../../../training/identify/identify.js';
 import {bounded, free} from '../../../training/identify/parameters.js';
-import {likelihoodProfile} from '../../../training/identify/profile.js';
+import {likelihoodProfile} from '../../../training/estimate/profile.js';
 import {Random} from '../../../training/train/random.js';
 
 describe('identify: a parameter at its bound', () => {
@@ -38,7 +38,7 @@ describe('identify: a parameter at its bound', () => {
     const fit = await identify(problem);
     expect(fit.status).to.equal('bound');
     expect(fit.estimate.c).to.be.closeTo(least, 1e-8);
-    const {values, deviance} = await likelihoodProfile(problem, fit, 'b');
+    const {values, deviance} = await likelihoodProfile(fit, 'b');
     values.forEach((b, k) => {
       const expected = (squares(b) - squares(fit.estimate.b)) / fit.uncertainty.variance;
       expect(deviance[k]).to.be.closeTo(expected, 1e-4 * Math.max(1, expected));
@@ -47,7 +47,7 @@ describe('identify: a parameter at its bound', () => {
 
   it('half of the replicates of a bootstrap end away from there', async () => {
     const fit = await identify(problem);
-    const {draws, failed} = await bootstrap(problem, fit, {replicates: 60, errors: 'model', seed: 2});
+    const {draws, failed} = await bootstrap(fit, {replicates: 60, errors: 'model', seed: 2});
     expect(failed).to.equal(0);
     // The truth is at the bound: a binomial with a half, within three deviations of √60/2.
     expect(draws.c.filter(c => c > least + 1e-4).length).to.be.within(19, 41);

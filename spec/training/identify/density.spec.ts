@@ -101,13 +101,13 @@ describe('noise by a density', () => {
       const fit = await identify(problem);
       const least = await solved({...base, noise: white({sd: s}), residuals: 'independent'});
       expect(fit.estimate['initial.y' as never]).to.be.closeTo(least.estimate['initial.y'], 1e-6);
-      const profile = await likelihoodProfile(problem, fit as never, 'initial.y', {points: 2, reach: 2});
+      const profile = await likelihoodProfile(fit as never, 'initial.y', {points: 2, reach: 2});
       // Deviance ((m − ȳ) / (s/√n))².
       const error = s / Math.sqrt(values.length);
       profile.values.forEach((m, i) =>
         expect(profile.deviance[i]).to.be.closeTo(((m - mean(values)) / error) ** 2, 1e-4),
       );
-      const drawn = await posterior(problem, fit as never, {chains: 2, draws: 300, warmUp: 100});
+      const drawn = await posterior(fit as never, {chains: 2, draws: 300, warmUp: 100});
       expect(drawn.sd['initial.y']).to.be.within(0.85 * error, 1.15 * error);
       fit.trajectory.dispose();
     },
@@ -133,7 +133,7 @@ describe('noise by a density', () => {
     }
     const fit = await identify({...problem, method: adam({rate: 0.1, iterations: 100})} as never);
     fit.trajectory.dispose();
-    const refused = await bootstrap(problem as never, fit as never).then(
+    const refused = await bootstrap(fit as never).then(
       () => undefined,
       (thrown: unknown) => thrown as Error,
     );

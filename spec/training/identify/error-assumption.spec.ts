@@ -6,7 +6,7 @@ import {gaussian} from '../../../training/data/noise.js';
 import {identify} from '../../../training/identify/identify.js';
 import {autoregressive} from '../../../training/identify/noise.js';
 import {free} from '../../../training/identify/parameters.js';
-import {posterior} from '../../../training/identify/posterior.js';
+import {posterior} from '../../../training/estimate/posterior.js';
 import {errorText} from '../../../training/report/number-text.js';
 
 const t = Float64Array.from({length: 120}, (_, i) => 0.1 * i);
@@ -59,7 +59,7 @@ describe('what standard errors assume', () => {
     const problem = {...problemWith(0.9, 'independent'), noise: autoregressive()};
     const fit = await identify(problem);
     expect(fit.assumption).to.match(/^after the fitted autoregression the residuals are independent/);
-    const drawn = await posterior(problem, fit, {method: 'laplace', draws: 50});
+    const drawn = await posterior(fit, {method: 'laplace', draws: 50});
     expect((drawn as {toString: () => string}).toString()).to.include(
       `±: standard deviations of the draws, if ${fit.assumption}`,
     );

@@ -34,7 +34,7 @@ import {levenbergMarquardt} from '../../../training/identify/least-squares.js';
 import {multiple} from '../../../training/identify/shooting.js';
 import {gaussian} from '../../../training/data/noise.js';
 import {bounded, fixed, free, positive, type Parameter} from '../../../training/identify/parameters.js';
-import {likelihoodProfile} from '../../../training/identify/profile.js';
+import {likelihoodProfile} from '../../../training/estimate/profile.js';
 import {signal} from '../../../lib/index.js';
 import {elementsOf} from '../well-formed.js';
 import {slow} from '../../tiers.js';
@@ -770,7 +770,7 @@ describe('identify', () => {
     const problem = {system, initial: {y: [2, 1]}, data: {t, y}, scheme: rk4(), dt: 0.1};
     const profiled = async (parameters: {rates: Parameter; gain: Parameter}, name = 'rates'): Promise<unknown> => {
       const whole = {...problem, parameters};
-      return likelihoodProfile(whole, await identify(whole), name).catch((error: Error) => error.message);
+      return likelihoodProfile(await identify(whole), name).catch((error: Error) => error.message);
     };
     const gain = positive(1, {prior: {sd: 0.01}});
     expect(await profiled({rates: positive([1, 1]), gain})).to.equal(

@@ -17,7 +17,7 @@ import {
   type AnyTrajectory,
 } from '../../../lib/index.js';
 import {identify} from '../../../training/identify/identify.js';
-import {fisherInformation} from '../../../training/identify/information.js';
+import {fisherInformation} from '../../../training/estimate/information.js';
 import {lbfgs} from '../../../training/identify/lbfgs.js';
 import {free, positive} from '../../../training/identify/parameters.js';
 import {multiple} from '../../../training/identify/shooting.js';

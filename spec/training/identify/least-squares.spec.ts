@@ -2,14 +2,13 @@
  * Levenberg–Marquardt against NIST's certified regressions, classical minima known in closed form, and
  * problems with failures and with directions that cannot be identified.
  */
-import {expect} from 'chai';
 import fc from 'fast-check';
+import {expect} from 'chai';
 import {NewtonError, OptionError} from '../../../lib/errors.js';
 import {levenbergMarquardt} from '../../../training/identify/least-squares.js';
-import {type LeastSquaresProblem} from '../../../training/identify/least-squares-problem.js';
-import {RowQr} from '../../../training/identify/row-qr.js';
+import type {LeastSquaresProblem} from '../../../training/identify/least-squares-problem.js';
+import {RowQr, singularValues} from '../../../training/identify/row-qr.js';
 import {gaussian} from '../../../training/data/noise.js';
-import {singularValues} from '../../../training/identify/singular-values.js';
 import {widening} from '../../../training/identify/small-sample.js';
 import {uncertainty} from '../../../training/identify/uncertainty.js';
 import {referenceProblems, type ReferenceProblem} from './nist-regression.js';

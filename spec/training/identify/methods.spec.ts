@@ -299,7 +299,7 @@ describe('the profile of the likelihood', () => {
       parameters: {a: free(0.5), b: free(0.5)},
     });
     const fit = await identify(linear);
-    const {values, deviance, level, interval, warnings} = await likelihoodProfile(linear, fit, 'a', {points: 3});
+    const {values, deviance, level, interval, warnings} = await likelihoodProfile(fit, 'a', {points: 3});
     const [estimate, error] = [fit.estimate.a as number, fit.standardError.a as number];
     expect(values).to.have.length(7);
     values.forEach((value, i) => expect(deviance[i]).to.be.closeTo(((value - estimate) / error) ** 2, 1e-6));
@@ -336,8 +336,8 @@ describe('the profile of the likelihood', () => {
       },
     ];
     const [fit, fitTogether] = [await identify(apart), await identify(together)];
-    const alone = await likelihoodProfile(apart, fit, 'y0', {points: 3});
-    const element = await likelihoodProfile(together, fitTogether, 'p[1]', {points: 3});
+    const alone = await likelihoodProfile(fit, 'y0', {points: 3});
+    const element = await likelihoodProfile(fitTogether, 'p[1]', {points: 3});
     expect(element.name).to.equal('p[1]');
     alone.values.forEach((value, i) => {
       expect(element.values[i]).to.be.closeTo(value, 1e-6 * Math.abs(value));
@@ -345,8 +345,8 @@ describe('the profile of the likelihood', () => {
     });
     // ln of a positive parameter is its coordinate, so the steps are the same.
     const [k, logK] = [
-      await likelihoodProfile(apart, fit, 'k', {points: 3}),
-      await likelihoodProfile(together, fitTogether, 'p[0]', {points: 3}),
+      await likelihoodProfile(fit, 'k', {points: 3}),
+      await likelihoodProfile(fitTogether, 'p[0]', {points: 3}),
     ];
     for (const side of [0, 1]) expect(Math.exp(logK.interval[side]) / k.interval[side]).to.be.within(0.9999, 1.0001);
   });
@@ -366,7 +366,7 @@ describe('the profile of the likelihood', () => {
       ...{system: constant, data: records, scheme: implicitEuler(), dt: 0.5, parameters: {}},
       residuals: 'independent' as const,
     };
-    const {interval} = await likelihoodProfile(two, await identify(two), 'record 2: level', {points: 3});
+    const {interval} = await likelihoodProfile(await identify(two), 'record 2: level', {points: 3});
     const means = records.map(({y}) => y.slice(1).reduce((sum, value) => sum + value / 49, 0));
     const squares = records.flatMap(({y}, r) => Array.from(y.slice(1), value => (value - means[r]) ** 2));
     const error = Math.sqrt(squares.reduce((sum, square) => sum + square, 0) / 98 / 49);
@@ -396,7 +396,7 @@ describe('the profile of the likelihood', () => {
           for (const trajectory of fit.trajectories) trajectory.dispose();
           const {
             interval: [low, high],
-          } = await likelihoodProfile(held, fit, 'initial.y', {points: 1});
+          } = await likelihoodProfile(fit, 'initial.y', {points: 1});
           // The cost is a parabola: the interval is that of the standard error, of whichever residuals; by Student's quantile of 299
           // degrees, or as wide already.
           const half =
@@ -425,12 +425,12 @@ describe('the profile of the likelihood', () => {
     });
     const fit = await identify(flat);
     expect(fit.warnings.join()).to.match(/cannot be told apart/);
-    const {interval, warnings, deviance} = await likelihoodProfile(flat, fit, 'a', {points: 3, reach: 0.9});
+    const {interval, warnings, deviance} = await likelihoodProfile(fit, 'a', {points: 3, reach: 0.9});
     expect(interval).to.deep.equal([-Infinity, Infinity]);
     deviance.forEach(value => expect(Math.abs(value)).to.be.below(1e-6));
     expect(warnings.join()).to.match(/do not bound a below.*nor above/);
     fit.trajectory.dispose();
-    const odd = await likelihoodProfile(flat, fit, 'k').then(
+    const odd = await likelihoodProfile(fit, 'k').then(
       () => undefined,
       (error: unknown) => error,
     );

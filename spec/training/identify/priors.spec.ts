@@ -8,7 +8,7 @@ import {lbfgs} from '../../../training/identify/lbfgs.js';
 import {autoregressive, huber, studentT, white} from '../../../training/identify/noise.js';
 import {freeTree} from '../../../training/identify/parameter-trees.js';
 import {bounded, fixed, free, positive} from '../../../training/identify/parameters.js';
-import {likelihoodProfile} from '../../../training/identify/profile.js';
+import {likelihoodProfile} from '../../../training/estimate/profile.js';
 import {slow} from '../../tiers.js';
 
 const dt = 0.1;
@@ -86,7 +86,7 @@ describe('what is known beforehand', () => {
       parameters: {'initial.y': free(0), slope: free(0, {prior: {mean: 0.2, sd: 0.02}})},
     };
     const fit = await identify(problem);
-    const {interval} = await likelihoodProfile(problem, fit as never, 'slope');
+    const {interval} = await likelihoodProfile(fit as never, 'slope');
     expect(interval[1] - fit.estimate.slope).to.be.closeTo(
       1.96 * fit.standardError.slope,
       0.01 * fit.standardError.slope,

@@ -3,14 +3,14 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {ode, OptionError, rk4} from '../../../lib/index.js';
 import {gaussian} from '../../../training/data/noise.js';
-import {bootstrap} from '../../../training/identify/bootstrap.js';
+import {bootstrap} from '../../../training/estimate/bootstrap.js';
 import {checkRecords, Fit} from '../../../training/identify/fit.js';
 import {identify} from '../../../training/identify/identify.js';
 import {lbfgs} from '../../../training/identify/lbfgs.js';
 import {quantized, white} from '../../../training/identify/noise.js';
 import {Objective} from '../../../training/identify/objective.js';
 import {free} from '../../../training/identify/parameters.js';
-import {likelihoodProfile} from '../../../training/identify/profile.js';
+import {likelihoodProfile} from '../../../training/estimate/profile.js';
 import {millsRatio, roundedGround, roundedLoss} from '../../../training/identify/rounded-normal.js';
 import {slow} from '../../tiers.js';
 
@@ -159,7 +159,7 @@ describe('noise that was rounded', () => {
       }
       // One average of both was 0.037 for each.
       expect(errors[1] / errors[0]).to.be.above(1.3);
-      const profile = await likelihoodProfile(problem, fit, 'initial.y[1]', {points: 3, reach: 2});
+      const profile = await likelihoodProfile(fit, 'initial.y[1]', {points: 3, reach: 2});
       const readings = problem.data.y.map(row => row[1]);
       profile.values.forEach((value, k) => {
         const deviance = 2 * (cost(readings, value, spread) - cost(readings, found[1], spread));
@@ -173,7 +173,7 @@ describe('noise that was rounded', () => {
     const {problem, levels} = two(7, spread);
     const fit = await identify({...problem, parameters: {'initial.y': free(levels)}});
     fit.trajectory.dispose();
-    const drawn = await bootstrap(problem, fit, {replicates: 150});
+    const drawn = await bootstrap(fit, {replicates: 150});
     const many: number[][] = [];
     for (let seed = 100; seed < 250; seed++) {
       const one = await identify(two(seed, spread).problem);

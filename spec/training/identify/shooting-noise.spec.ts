@@ -7,18 +7,15 @@ import {expect} from 'chai';
 import {mechanics, OptionError, rk4, simulate} from '../../../lib/index.js';
 import {gaussian} from '../../../training/data/noise.js';
 import {checkRecords, Fit} from '../../../training/identify/fit.js';
-import type {IdentificationProblem} from '../../../training/identify/identify.js';
-import {identify} from '../../../training/identify/identify.js';
+import {type IdentificationProblem, identify} from '../../../training/identify/identify.js';
 import {lbfgs} from '../../../training/identify/lbfgs.js';
-import {evaluate, stepped, type Steps} from '../../../training/identify/evaluation.js';
+import {evaluate} from '../../../training/identify/evaluation.js';
 import {levenbergMarquardt} from '../../../training/identify/least-squares.js';
-import {stepsOf} from '../../../training/identify/least-squares-problem.js';
-import type {Noise} from '../../../training/identify/noise.js';
-import {autoregressive, huber, studentT, white} from '../../../training/identify/noise.js';
+import {silent, stepsOf} from '../../../training/identify/least-squares-problem.js';
+import {type Noise, autoregressive, huber, studentT, white} from '../../../training/identify/noise.js';
 import {Objective} from '../../../training/identify/objective.js';
-import type {Parameters} from '../../../training/identify/parameters.js';
-import {bounded, free, positive} from '../../../training/identify/parameters.js';
-import {rounds} from '../../../training/identify/rounds.js';
+import {type Parameters, bounded, free, positive} from '../../../training/identify/parameters.js';
+import {rounds} from '../../../training/identify/solve.js';
 import {modelOf} from '../../../training/identify/density.js';
 import {multiple, MultipleShooting, shoot} from '../../../training/identify/shooting.js';
 import {slow} from '../../tiers.js';
@@ -132,7 +129,7 @@ describe('multiple shooting with priors and models of the noise', () => {
       const x = fit.space.start;
       const objective = new Objective(fit, noise);
       evaluate(objective.linearize(x)); // finds a scale
-      evaluate(objective.update(last(stepsOf(levenbergMarquardt({maxIterations: 1}), objective, x))));
+      evaluate(objective.update(evaluate(stepsOf(levenbergMarquardt({maxIterations: 1}))(objective, x, silent))));
       const held = objective.state;
       const shooting = new MultipleShooting(fit.wholes(x, noise.order), fit.parameters, 7, noise, held);
       // Starts on the motion: no gap is open.
@@ -156,15 +153,15 @@ describe('multiple shooting with priors and models of the noise', () => {
       const problem = problemOf(noise, parameters, {missing: noise.order > 0 ? [] : gaps});
       const fit = fitOf(problem);
       const objective = new Objective(fit, noise);
-      const {x, factor} = last(rounds(objective, levenbergMarquardt(), fit.space.start));
+      const {x, linearization} = evaluate(rounds(objective, levenbergMarquardt(), fit.space.start, silent));
       const shooting = new MultipleShooting(fit.wholes(fit.space.start, noise.order), fit.parameters, 7, noise);
-      const found = fit.space.coordinates(last(shoot(shooting, levenbergMarquardt())).values);
+      const found = fit.space.coordinates(evaluate(shoot(shooting, levenbergMarquardt(), silent)).values);
       // ‖R (x − x′)‖ / s, in standard errors of all parameters together
       const p = x.length;
       const distance = Math.hypot(
         ...x.map((_, i) => {
           let sum = 0;
-          for (let j = i; j < p; j++) sum += factor.r[i * p + j] * (x[j] - found[j]);
+          for (let j = i; j < p; j++) sum += linearization!.factor.r[i * p + j] * (x[j] - found[j]);
           return sum;
         }),
       );
@@ -197,7 +194,7 @@ describe('multiple shooting with priors and models of the noise', () => {
     expect(of(fit) - of(free)).to.be.above(0.05);
     const whole = fitOf(problem);
     const shooting = new MultipleShooting(whole.wholes(whole.space.start), whole.parameters, 7, modelOf(problem.noise));
-    expect(last(shoot(shooting, levenbergMarquardt())).values.k[0]).to.be.closeTo(of(single), 1e-3);
+    expect(evaluate(shoot(shooting, levenbergMarquardt(), silent)).values.k[0]).to.be.closeTo(of(single), 1e-3);
     const byGradients = await identify({...problem, method: lbfgs(), shooting: multiple({segments: 7})} as never);
     expect(of(byGradients)).to.be.closeTo(of(single), 1e-6);
   });
@@ -214,10 +211,3 @@ describe('multiple shooting with priors and models of the noise', () => {
     expect((error as Error).message).to.match(/too few for noise of order 4/);
   });
 });
-
-function last<T>(steps: Steps<unknown, T>): T {
-  for (;;) {
-    const {done, value} = stepped(steps);
-    if (done === true) return value as T;
-  }
-}

@@ -6,7 +6,7 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {mechanics, ode, OptionError, rk4, signal, simulate} from '../../../lib/index.js';
 import {gaussian} from '../../../training/data/noise.js';
-import {crossValidate} from '../../../training/identify/cross-validation.js';
+import {crossValidate} from '../../../training/estimate/cross-validation.js';
 import {identify} from '../../../training/identify/identify.js';
 import {fixed, free, positive} from '../../../training/identify/parameters.js';
 import {slow} from '../../tiers.js';
@@ -205,11 +205,12 @@ describe('validation', () => {
       const trajectory = fit.simulate({...records[0], parameters: known});
       expect(trajectory.values('y')[24]).to.be.closeTo(records[0].y[24], 0.1);
       trajectory.dispose();
-      const crossed = await crossValidate({...problem, data: records});
+      const whole = await identify({...problem, data: records});
+      const crossed = await crossValidate(whole);
       expect(crossed.rmse).to.be.closeTo(0.02, 0.004);
       expect(crossed.warnings).to.have.length(3);
       expect(crossed.folds[1].warnings.join()).to.match(/^run 1: initial\.y/);
-      const warmed = await crossValidate({...problem, data: records}, {warmUp: 15});
+      const warmed = await crossValidate(whole, {warmUp: 15});
       expect(warmed.warnings).to.deep.equal([]);
       expect(warmed.rmse).to.be.below(0.08);
     },

@@ -1,9 +1,8 @@
 /** Charts: where data land on the page, what is kept of long records, and that the text is well-formed SVG. */
-import {expect} from 'chai';
 import fc from 'fast-check';
+import {expect} from 'chai';
 import {OptionError} from '../../../lib/errors.js';
-import {decimate, distinctPixels} from '../../../training/report/decimate.js';
-import {lineChart, type Chart} from '../../../training/report/plot.js';
+import {lineChart, type Chart, decimate, distinctPixels} from '../../../training/report/plot.js';
 import {elementsOf} from '../well-formed.js';
 import {runs} from '../../property.js';
 

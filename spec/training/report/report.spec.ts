@@ -1,15 +1,14 @@
 /** The report: what it says for given numbers, that it is one whole self-contained page, and how it is written. */
+import fc from 'fast-check';
 import {lstat, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile} from 'node:fs/promises';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {expect} from 'chai';
-import fc from 'fast-check';
 import {DataError, OptionError, ShapeError} from '../../../lib/errors.js';
 import {gaussian} from '../../../training/data/noise.js';
-import {errorText, fixedText, measuredText, numberText} from '../../../training/report/number-text.js';
+import {errorText, fixedText, measuredText, numberText, quantityText} from '../../../training/report/number-text.js';
 import {renderReport, writeReport, type Report} from '../../../training/report/report.js';
 import {autocorrelation, goodnessOfFit, histogram} from '../../../training/report/residual-statistics.js';
-import {quantityText} from '../../../training/report/units.js';
 import {elementsOf} from '../well-formed.js';
 import {runs} from '../../property.js';
 import {slow} from '../../tiers.js';

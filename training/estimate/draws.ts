@@ -1,10 +1,10 @@
 /**
- * How far draws of Markov chains can be believed: rank-normalized split-R̂ and effective sample sizes in the bulk and the
- * tails (Vehtari, Gelman, Simpson, Carpenter & Bürkner, Rank-normalization, folding, and localization: an improved R̂,
- * Bayesian Analysis 16, 2021), with Geyer's initial monotone sequence (Statistical Science 7, 1992).
+ * How far draws of Markov chains can be believed: rank-normalized split-R̂ and effective sample sizes in the bulk and
+ * the tails (Vehtari, Gelman, Simpson, Carpenter & Bürkner, Rank-normalization, folding, and localization: an improved
+ * R̂, Bayesian Analysis 16, 2021), with Geyer's initial monotone sequence (Statistical Science 7, 1992).
  */
 import {ShapeError} from '../../lib/errors.js';
-import {normalQuantile, quantile} from './quantiles.js';
+import {normalQuantile, quantile} from '../identify/quantiles.js';
 
 /**
  * Draws of one number, by chain, all of the same length. Statistics are NaN where a draw is not finite,
@@ -24,12 +24,12 @@ export function rHat(chains: Chains): number {
   );
 }
 
-/** Effective sample size of the bulk: the number of independent draws with the same accuracy of the centre. @throws ShapeError as `rHat` */
+/** Effective sample size of the bulk, for the accuracy of the centre. @throws ShapeError as `rHat` */
 export function bulkSize(chains: Chains): number {
   return effectiveSize(ranked(split(chains)));
 }
 
-/** Effective sample size of the tails: the smaller one of the 5 % and the 95 % quantile. @throws ShapeError as `rHat` */
+/** Effective sample size of the tails: the smaller one of both quantiles. @throws ShapeError as `rHat` */
 export function tailSize(chains: Chains): number {
   const sorted = joined(chains).sort();
   const at = (p: number): number => {

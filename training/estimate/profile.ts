@@ -16,29 +16,28 @@ import {showing, type Shows} from '../report/displayed.js';
 import {numberText} from '../report/number-text.js';
 import {renderFragment, renderReport, type Report} from '../report/report.js';
 import type {Chart} from '../report/plot.js';
-import {methodOf, objectiveOf} from './density-objective.js';
-import {evaluate} from './evaluation.js';
-import {isFailedSimulation} from './failed-simulation.js';
-import type {Fit} from './fit.js';
-import {HeldCoordinate} from './held-coordinate.js';
-import type {Found} from './identification.js';
-import type {AnyProblem, Identification} from './identify.js';
-import {denseFactor, factorized} from './least-squares-problem.js';
-import {heldProblem, swept, sweepCheck, type HeldProblem, type PartSweep} from './part.js';
-import {guessing, ParameterSpace, type Parameters} from './parameters.js';
-import {rounds} from './rounds.js';
-import {told, watched} from './solve.js';
-import {uncertainty} from './uncertainty.js';
-import type {NoiseState} from './weighing.js';
+import {methodOf, objectiveOf} from '../identify/density-objective.js';
+import {evaluate, evaluateAsync, type Evaluation} from '../identify/evaluation.js';
+import {isFailedSimulation} from '../identify/failed-simulation.js';
+import type {Fit} from '../identify/fit.js';
+import type {FitRecord} from '../identify/fit-record.js';
+import {sourceOf, type FitResult} from '../identify/identification.js';
+import {denseFactor, factorized, type Linearization} from '../identify/least-squares-problem.js';
+import {heldProblem, swept, sweepCheck, type HeldProblem} from '../identify/part.js';
+import {pause, rounds, type NoisyProblem, type PartSweep} from '../identify/solve.js';
+import {uncertainty} from '../identify/uncertainty.js';
+import type {NoiseState} from '../identify/weighing.js';
+import type {Objective} from '../identify/objective.js';
 
 /** Options of `likelihoodProfile`. */
 export interface ProfileOptions {
   /** Number of points on each side of the estimate; default 6. */
   readonly points?: number;
   /**
-   * Largest distance from the estimate, in standard errors; default 3, and more where few degrees of freedom make the interval wider.
-   * By default a side whose deviance is past half its 95 % point there goes on in the same steps, at most four times as far.
-   * Without a standard error, in units of the estimate. For a positive parameter the steps are equal in its logarithm.
+   * Largest distance from the estimate, in standard errors; default 3, and more where few degrees of freedom make the
+   * interval wider. By default a side whose deviance is past half its 95 % point there goes on in the same steps, at
+   * most four times as far. Without a standard error, in units of the estimate. For a positive parameter the steps are
+   * equal in its logarithm.
    */
   readonly reach?: number;
   /** Where its two sides are computed: made by `fitSweep` of stiffgrad/sweep. */
@@ -52,9 +51,9 @@ export interface LikelihoodProfile extends Shows {
   readonly values: Float64Array;
   /**
    * Twice the increase of the cost, divided by the variance of a residual and by `uncertainty.inflation`: χ² with one
-   * degree of freedom. With `autoregressive` the cost is that of the likelihood with the coefficients estimated anew at each
-   * value, and the inflation that of the fit's variance over the likelihood's. With `huber` and `studentT` the variance is that of pseudo-residuals, times the mean of ψ′ of
-   * the residuals (Heritier & Ronchetti, JASA 89, 1994).
+   * degree of freedom. With `autoregressive` the cost is that of the likelihood with the coefficients estimated anew at
+   * each value, and the inflation that of the fit's variance over the likelihood's. With `huber` and `studentT` the
+   * variance is that of pseudo-residuals, times the mean of ψ′ of the residuals (Heritier & Ronchetti, JASA 89, 1994).
    */
   readonly deviance: Float64Array;
   /** The 95 % point of the deviance: the square of `uncertainty.quantile`, 3.84 where the variance is known well. */
@@ -65,50 +64,49 @@ export interface LikelihoodProfile extends Shows {
   readonly warnings: readonly string[];
 }
 
-/** A profile reaches beyond the interval by half of it, so that it shows whether it is a parabola: by default 3 standard errors of a known variance. */
+/** A profile reaches half beyond the interval, to show whether it is a parabola: 3 standard errors by default. */
 const REACH = 1.53;
 
-/** A side that is to be followed past the default reach goes at most so many times as far, and only from this share of the level on. */
+/** A side is followed past the default reach from this share of the level on, at most so many times as far. */
 const FARTHER = 4;
 const RISEN = 0.5;
 
 /** Below the estimate's cost by this deviance, another minimum has been found; less is what a fit leaves. */
 const LOWER = 0.01;
-/** With an autoregression the estimate is not quite that of the largest likelihood, whose φ is smaller: within a standard error that is no other minimum. */
+/** An autoregression's estimate is not quite the likeliest: a lower cost within a standard error is no minimum. */
 const LOWER_CORRECTED = 1;
 
 /**
  * The minimum cost over all other parameters with one number of them held at values around its estimate, which its
  * standard error approximates by a parabola (Bates & Watts 1988, ch. 6).
- * @param problem the same that was identified
+ * @param found the result of `identify`
  * @param name of an estimated number, as in `correlation.labels`: a parameter, an element of one, 'rates[1]', or a
  *   parameter of one record, 'record 2: load'
  * @throws OptionError if there is no such number
  */
-export async function likelihoodProfile<T extends Parameters, E, D, R>(
-  problem: AnyProblem<T>,
-  found: Found<E, D, R>,
+export async function likelihoodProfile(
+  found: FitResult<unknown, unknown, unknown>,
   name: string,
   options: ProfileOptions = {},
 ): Promise<LikelihoodProfile> {
-  const identification = found as unknown as Identification;
   refuseUnknownOptions(options, {points: count, reach: positive, sweep: sweepCheck}, 'likelihoodProfile');
   const {points = 6, sweep} = options;
-  const held = heldProblem(problem);
-  const {space} = held.fit;
+  const {problem, fit, record} = sourceOf(found, 'likelihoodProfile');
+  const {x} = record;
+  const {space} = fit;
   const index = space.labels.indexOf(name);
-  if (index < 0) throw noProfile(held.fit, name);
-  const x = startAt(held.fit, identification.estimate);
+  if (index < 0) throw noProfile(fit, name);
+  const held = heldProblem(problem, fit);
   const estimate = space.natural(x)[index];
-  const {standardError, quantile} = identification.uncertainty;
+  const {standardError, quantile} = found.uncertainty;
   const {reach = REACH * quantile[index]} = options;
   const level = quantile[index] ** 2;
-  const reference = await referenceOf(held, identification, x, index);
+  const reference = await referenceOf(held, record, found, index);
   const error = space.naturalErrors(standardError, x)[index];
   const step = ((Number.isFinite(error) ? error : Math.abs(estimate) || 1) * reach) / points;
   const sides = [-1, 1].map(sign => ({
     ...{name, sign, points, step, ...reference, level: options.reach === undefined ? level : 0},
-    estimate: {...identification.estimate},
+    x,
   }));
   const [below, above] =
     sweep === undefined
@@ -131,8 +129,8 @@ type Reference = Pick<ProfileSide, 'scale' | 'cost' | 'noise'>;
 
 async function referenceOf(
   {problem, fit}: HeldProblem,
-  {cost, noise: {sd, partial}, uncertainty: {variance, inflation, covariance}}: Identification,
-  x: Float64Array,
+  {x, cost}: FitRecord,
+  {noise: {sd, partial}, uncertainty: {variance, inflation, covariance}}: FitResult<unknown, unknown, unknown>,
   index: number,
 ): Promise<Reference> {
   const noise = {sd, partial};
@@ -140,9 +138,7 @@ async function referenceOf(
   // Where it is not identified the profile is flat, whatever it is divided by.
   const orElse = (scale: number): number => (Number.isFinite(scale) ? scale : variance);
   const found =
-    objective.noise.order === 0
-      ? undefined
-      : await refit(problem, new HeldCoordinate(objective, index, x[index]), x, fit.space);
+    objective.noise.order === 0 ? undefined : await refit(problem, new HeldCoordinate(objective, index, x[index]), x);
   if (found === undefined)
     return {cost, noise, scale: orElse(variance * inflation[index]) * evaluate(objective.steepness(x))};
   const at = factorized(evaluate(objective.linearize(found.x)), x.length);
@@ -150,10 +146,6 @@ async function referenceOf(
   const diagonal = index * (x.length + 1);
   return {cost: found.cost, noise: objective.state, scale: orElse(covariance[diagonal] / independent[diagonal])};
 }
-
-/** Coordinates of an estimate. */
-const startAt = ({parameters}: Fit, estimate: Identification['estimate']): Float64Array =>
-  new ParameterSpace(guessing(parameters, estimate)).start;
 
 function noProfile({parameters, space: {labels}}: Fit, name: string): OptionError {
   const several = Object.hasOwn(parameters, name) && labels.some(label => label.startsWith(`${name}[`));
@@ -200,28 +192,29 @@ export interface ProfileSide {
   /** Twice the cost over this is the deviance. */
   readonly scale: number;
   readonly cost: number;
-  readonly estimate: Identification['estimate'];
+  /** Coordinates of the estimate. */
+  readonly x: Float64Array;
   readonly noise: NoiseState;
 }
 
 /** Values and deviances on one side, away from the estimate; each fit starts where its neighbour's ended. */
 export async function profileSide(
   {problem, fit}: Pick<HeldProblem, 'problem' | 'fit'>,
-  {name, sign, points, step, level, scale, cost, estimate: all, noise}: ProfileSide,
+  {name, sign, points, step, level, scale, cost, x: from, noise}: ProfileSide,
 ): Promise<[number, number][]> {
   const {space} = fit;
   const index = space.labels.indexOf(name);
   const {kind, low, high} = space.parameterAt(index);
   const objective = objectiveOf(fit, problem.noise, noise);
   const list: [number, number][] = [];
-  let x = startAt(fit, all);
+  let x = from;
   const estimate = space.natural(x)[index];
   const isOpen = (deviance: number): boolean => deviance >= RISEN * level && deviance < level;
   for (let k = 1; k <= points || (k <= FARTHER * points && isOpen(list[k - 2][1])); k++) {
     const value = kind === 'positive' ? estimate * Math.exp((sign * k * step) / estimate) : estimate + sign * k * step;
     if (!(value > low && value < high)) break;
     const held = new HeldCoordinate(objective, index, space.coordinateOf(value, index));
-    const found = await refit(problem, held, x, space);
+    const found = await refit(problem, held, x);
     if (found === undefined) break;
     list.push([value, (2 * (found.cost - cost)) / scale]);
     x = found.x;
@@ -235,21 +228,22 @@ interface Refitted {
   readonly cost: number;
 }
 
-/** The best fit of the others and of the noise's correlations; undefined where the model cannot be simulated. What stands against a bound may come away from it. */
+/** The best fit of the others and of the noise's correlations; undefined where there is no simulation. */
 async function refit(
   problem: HeldProblem['problem'],
   held: HeldCoordinate,
   x: Float64Array,
-  space: ParameterSpace,
 ): Promise<Refitted | undefined> {
   const {workers = 0, signal} = problem;
-  const released = space.released(x);
+  const released = held.objective.fit.space.released(x);
   const starts = released.every((value, i) => value === x[i]) ? [x] : [x, released];
   let best: Refitted | undefined;
   for (const start of starts) {
     try {
-      const steps = told(rounds(held, methodOf(problem), held.others(start)), space);
-      const found = await watched(steps, {signal, start: 0}, workers > 0 ? {workers} : undefined);
+      const found = await evaluateAsync(
+        rounds(held, methodOf(problem), held.others(start), () => pause(signal)),
+        workers > 0 ? {workers} : undefined,
+      );
       const cost = found.cost + held.objective.determinantCost;
       if (best === undefined || cost < best.cost) best = {x: held.whole(found.x), cost};
     } catch (error) {
@@ -285,11 +279,13 @@ function warningsOf(
     ...(open.length === 0
       ? []
       : [
-          `The data do not bound ${name} ${open.join(', nor ')}: within this range the other parameters${correlated ? ', or the correlation of the noise,' : ''} compensate for it.`,
+          `The data do not bound ${name} ${open.join(', nor ')}: within this range the other `
+            + `parameters${correlated ? ', or the correlation of the noise,' : ''} compensate for it.`,
         ]),
     ...(lower[1] < -(correlated ? LOWER_CORRECTED : LOWER)
       ? [
-          `At ${name} = ${numberText(lower[0])} the cost is lower than at the estimate: the fit had found another minimum. Start from there.`,
+          `At ${name} = ${numberText(lower[0])} the cost is lower than at the estimate: the fit had found another `
+            + 'minimum. Start from there.',
         ]
       : []),
   ];
@@ -308,4 +304,58 @@ export function profileChart({name, values, deviance, level}: Omit<LikelihoodPro
     ],
     legend: false,
   };
+}
+
+/** The objective of a fit with one coordinate held: a problem of the others. */
+class HeldCoordinate implements NoisyProblem {
+  readonly magnitude: number;
+  readonly kinked: boolean;
+
+  /** @param index of the coordinate that is held at `value` */
+  constructor(
+    readonly objective: Objective,
+    private readonly index: number,
+    private readonly value: number,
+  ) {
+    this.magnitude = objective.magnitude;
+    this.kinked = objective.kinked;
+  }
+
+  get state(): NoiseState {
+    return this.objective.state;
+  }
+
+  /** All coordinates. */
+  whole(others: Float64Array): Float64Array {
+    const {index, value} = this;
+    const x = new Float64Array(others.length + 1);
+    x.set(others.subarray(0, index));
+    x[index] = value;
+    x.set(others.subarray(index), index + 1);
+    return x;
+  }
+
+  /** The others, of rows of `size` numbers. */
+  others(rows: Float64Array, size = rows.length): Float64Array {
+    return rows.filter((_, i) => i % size !== this.index);
+  }
+
+  *linearize(others: Float64Array): Evaluation<Linearization> {
+    const {residuals, jacobian} = yield* this.objective.linearize(this.whole(others));
+    return {residuals, jacobian: this.others(jacobian, others.length + 1)};
+  }
+
+  *gradient(others: Float64Array): Evaluation<{readonly cost: number; readonly gradient: Float64Array}> {
+    const {cost, gradient} = yield* this.objective.gradient(this.whole(others));
+    return {cost, gradient: this.others(gradient)};
+  }
+
+  /** A profile varies the correlations of the noise as it does the other coordinates. */
+  update({x}: {readonly x: Float64Array}): Evaluation<number> {
+    return this.objective.correlate(this.whole(x));
+  }
+
+  bound(others: Float64Array): string | undefined {
+    return this.objective.bound(this.whole(others));
+  }
 }

@@ -3,22 +3,20 @@ import {OptionError} from '../../lib/errors.js';
 import type {AnySystem, ParamsOf} from '../../lib/index.js';
 import {replicate, type ReplicateData} from './bootstrap.js';
 import {fold, type FoldData} from './cross-validation.js';
-import type {IdentificationProblem} from './identify.js';
-import type {Parameters} from './parameters.js';
-import {heldProblem, requireSameProblem, type HeldProblem, type PartCase} from './part.js';
+import type {IdentificationProblem} from '../identify/identify.js';
+import type {FitProblem, PartCase} from '../identify/solve.js';
+import type {Parameters} from '../identify/parameters.js';
+import {heldProblem, requireSameProblem, startPart, type HeldProblem, type StartData} from '../identify/part.js';
 import {posteriorChain, type ChainData} from './posterior.js';
 import {profileSide, type ProfileSide} from './profile.js';
-import {startPart, type StartData} from './start-part.js';
-
-type Held = HeldProblem<IdentificationProblem>;
 
 /** By `PartCase.part`. */
-const parts: {readonly [part: string]: (held: Held, data: unknown) => Promise<unknown>} = {
+const parts: {readonly [part: string]: (held: HeldProblem, data: unknown) => Promise<unknown>} = {
   start: (held, data) => startPart(held, data as StartData),
   side: (held, data) => profileSide(held, data as ProfileSide),
   replicate: (held, data) => replicate(held, data as ReplicateData),
   fold: (held, data) => fold(held, data as FoldData),
-  chain: ({problem}, data) => posteriorChain(problem, data as ChainData),
+  chain: (held, data) => posteriorChain(held, data as ChainData),
 };
 
 /** The task that `fitTask` makes. */
@@ -33,9 +31,9 @@ export function fitTask<T extends Parameters, S extends AnySystem, Q = ParamsOf<
   problem:
     IdentificationProblem<T, S, Q> | (() => IdentificationProblem<T, S, Q> | Promise<IdentificationProblem<T, S, Q>>),
 ): FitTask {
-  let made: Promise<Held> | undefined;
-  const make = async (): Promise<Held> => {
-    const given = (typeof problem === 'function' ? await problem() : problem) as unknown as IdentificationProblem;
+  let made: Promise<HeldProblem> | undefined;
+  const make = async (): Promise<HeldProblem> => {
+    const given = (typeof problem === 'function' ? await problem() : problem) as unknown as FitProblem;
     // The whole of a sweep is this one's caller: parts are computed one after another, in this thread.
     return heldProblem({...given, sweep: undefined, starts: undefined, onProgress: undefined, workers: 0});
   };

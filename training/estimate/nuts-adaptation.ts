@@ -1,6 +1,7 @@
 /**
- * What the warm-up finds: the step length by dual averaging (Nesterov 2009; Hoffman & Gelman 2014, §3.2), and the metric
- * from the draws of windows that double (Stan Reference Manual, "Automatic parameter tuning"), with its shrinkage.
+ * What the warm-up finds: the step length by dual averaging (Nesterov 2009; Hoffman & Gelman 2014, §3.2), and the
+ * metric from the draws of windows that double (Stan Reference Manual, "Automatic parameter tuning"), with its
+ * shrinkage.
  */
 import type {Random} from '../train/random.js';
 import type {LogDensity, Place} from './nuts.js';
@@ -87,7 +88,7 @@ export async function tune(
   return {place, step: warmUp === 0 ? step.now : step.averaged, metric, evaluations};
 }
 
-/** Stan's: 75 draws for the step, windows of 25, 50, 100, …, 50 for the step again; in proportion where there are fewer than 150. */
+/** Stan's windows: 75 draws for the step, 25, 50, 100, …, 50 for the step again; in proportion below 150. */
 function windows(warmUp: number): {readonly first: number; readonly ends: readonly number[]} {
   if (warmUp < 20) return {first: warmUp, ends: []};
   const short = warmUp < 150;

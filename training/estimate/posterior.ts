@@ -1,31 +1,29 @@
 /**
- * What the data and the priors leave possible: draws of the parameters, by the No-U-Turn sampler on the exact gradients of
- * the fit, or by Laplace's approximation. The chains run in coordinates in which the fit's own covariance is the unit
- * matrix. Where the fit takes its residuals to be related in time, the likelihood of independent ones is stretched about
- * the estimate until its curvature is that of the robust covariance (Ribatet, Cooley & Davison, Bayesian inference from
- * composite likelihoods, Statistica Sinica 22, 2012), so that posterior and standard errors are of one model. What is not
- * known of the noise is drawn too: its scale with the prior 1/s, partial autocorrelations with a flat one (Barndorff-Nielsen
- * & Schou, On the parametrization of autoregressive models by partial autocorrelations, Journal of Multivariate Analysis 3,
- * 1973), which for order 1 is flat in φ.
+ * What the data and the priors leave possible: draws of the parameters, by the No-U-Turn sampler on the exact gradients
+ * of the fit, or by Laplace's approximation. The chains run in coordinates in which the fit's own covariance is the
+ * unit matrix. Where the fit takes its residuals to be related in time, the likelihood of independent ones is stretched
+ * about the estimate until its curvature is that of the robust covariance (Ribatet, Cooley & Davison, Bayesian
+ * inference from composite likelihoods, Statistica Sinica 22, 2012), so that posterior and standard errors are of one
+ * model. What is not known of the noise is drawn too: its scale with the prior 1/s, partial autocorrelations with a
+ * flat one (Barndorff-Nielsen & Schou, On the parametrization of autoregressive models by partial autocorrelations,
+ * Journal of Multivariate Analysis 3, 1973), which for order 1 is flat in φ.
  */
 import {OptionError} from '../../lib/errors.js';
 import {oneOf, refuseUnknownOptions} from '../../lib/checks.js';
 import {Random} from '../train/random.js';
 import {showing} from '../report/displayed.js';
-import {choleskyFactor} from './cholesky-factor.js';
+import {choleskyFactor} from './nuts-metric.js';
 import {bulkSize, meanSize, rHat, tailSize} from './draws.js';
-import {objectiveOf} from './density-objective.js';
-import {isFailedSimulation} from './failed-simulation.js';
-import {checkRecords, Fit} from './fit.js';
-import type {Found} from './identification.js';
-import type {AnyProblem, IdentificationProblem} from './identify.js';
-import type {NoiseState} from './weighing.js';
-import {heldProblem, swept, sweepCheck, type PartSweep} from './part.js';
-import {guessing, type Parameters} from './parameters.js';
-import type {Posterior} from './posterior-result.js';
-import {posteriorPage, posteriorText} from './posterior-page.js';
-import {quantile} from './quantiles.js';
-import {priorWarnings} from './report-notes.js';
+import {objectiveOf} from '../identify/density-objective.js';
+import {isFailedSimulation} from '../identify/failed-simulation.js';
+import type {Fit} from '../identify/fit.js';
+import {sourceOf, type FitResult} from '../identify/identification.js';
+import type {NoiseState} from '../identify/weighing.js';
+import {heldProblem, swept, sweepCheck, type HeldProblem} from '../identify/part.js';
+import type {FitProblem, PartSweep} from '../identify/solve.js';
+import {posteriorPage, posteriorText, type Posterior} from './posterior-page.js';
+import {quantile} from '../identify/quantiles.js';
+import {priorWarnings} from '../identify/report-notes.js';
 import type {LogDensity} from './nuts.js';
 import {
   chainSeeds,
@@ -38,7 +36,7 @@ import {
 
 /** Options of `posterior`. */
 export interface PosteriorOptions extends SamplingOptions {
-  /** 'nuts' (default) draws from the posterior itself; 'laplace' from the normal distribution of the estimate and its covariance. */
+  /** 'nuts' (default) draws from the posterior; 'laplace' from the normal distribution of the estimate. */
   readonly method?: 'nuts' | 'laplace';
   /** Where its chains are computed: made by `fitSweep` of stiffgrad/sweep. `onProgress` is then that of the sweep. */
   readonly sweep?: PartSweep;
@@ -46,26 +44,31 @@ export interface PosteriorOptions extends SamplingOptions {
 
 /**
  * Draws from the posterior of a fit.
- * @param problem the same that was identified; parameters without a prior have a flat one, positive ones in their logarithm
- * @throws OptionError if data and priors do not determine a direction, or a parameter lies at its bound; errors of `simulate` at the estimate
+ * @param found the result of `identify`; parameters without a prior have a flat one, positive ones in their logarithm
+ * @throws OptionError if data and priors do not determine a direction, or a parameter lies at its bound; errors of
+ *   `simulate` at the estimate
  */
-export async function posterior<T extends Parameters, E, D, R>(
-  problem: AnyProblem<T>,
-  found: Found<E, D, R>,
+export async function posterior(
+  found: FitResult<unknown, unknown, unknown>,
   options: PosteriorOptions = {},
 ): Promise<Posterior> {
   const {method = 'nuts', sweep, ...sampling} = options;
   refuseUnknownOptions(options, {...samplingChecks, method: oneOf('nuts', 'laplace'), sweep: sweepCheck}, 'posterior');
+  const {problem, fit, record} = sourceOf(found, 'posterior');
   requireIdentified(found);
-  const centre = centreOf(found);
-  const target = targetOf(problem, centre);
+  const {
+    uncertainty: {covariance, independent, inflation, variance},
+    noise: {sd, partial},
+  } = found;
+  const centre = {x: record.x, noise: {sd, partial}, covariance, independent, inflation, variance};
+  const target = targetOf(problem, fit, centre);
   const {chains = 4, draws = 1000, seed = 1} = sampling;
   const drawn =
     method === 'laplace'
       ? laplaceChains(target.scales.length, chains, draws, seed)
       : sweep === undefined
         ? await sampleDensity(target.density, startsOf(target, sampling), sampling)
-        : await sweptChains(problem, centre, target, sampling, sweep);
+        : await sweptChains(heldProblem({...problem, signal: sampling.signal}, fit), centre, target, sampling, sweep);
   return posteriorOf(target, drawn, method, found.assumption);
 }
 
@@ -81,21 +84,13 @@ interface Target {
 
 /** What of a fit its posterior is drawn about, as plain data. */
 export interface Centre {
-  readonly estimate: {readonly [name: string]: number | Float64Array};
+  /** Coordinates of the estimate. */
+  readonly x: Float64Array;
   readonly covariance: Float64Array;
   readonly independent: Float64Array;
   readonly inflation: Float64Array;
   readonly variance: number;
   readonly noise: NoiseState;
-}
-
-function centreOf({estimate, uncertainty, noise: {sd, partial}}: Found<unknown, unknown, unknown>): Centre {
-  const {covariance, independent, inflation, variance} = uncertainty;
-  return {
-    ...{covariance, independent, inflation, variance},
-    estimate: {...(estimate as Centre['estimate'])},
-    noise: {sd, partial},
-  };
 }
 
 /** A chain, as plain data. */
@@ -108,7 +103,7 @@ export interface ChainData {
 }
 
 async function sweptChains(
-  problem: IdentificationProblem,
+  held: HeldProblem,
   centre: Centre,
   target: Target,
   {draws, warmUp, metric, targetAcceptance, maxDepth, ...rest}: SamplingOptions,
@@ -118,34 +113,31 @@ async function sweptChains(
   const seeds = chainSeeds(starts.length, rest.seed);
   const sampling = {draws, warmUp, metric, targetAcceptance, maxDepth};
   const chains = starts.map((start, chain): ChainData => ({centre, chain, start, seed: seeds[chain], sampling}));
-  return swept<Chain>(sweep, 'chain', heldProblem({...problem, signal: rest.signal}), chains);
+  return swept<Chain>(sweep, 'chain', held, chains);
 }
 
 /** One chain, wherever it is computed. */
 export function posteriorChain(
-  problem: IdentificationProblem,
+  {problem, fit}: HeldProblem,
   {centre, chain, start, seed, sampling}: ChainData,
 ): Promise<Chain> {
-  return oneChain(targetOf(problem, centre).density, start, seed, chain, {...sampling, signal: problem.signal});
+  return oneChain(targetOf(problem, fit, centre).density, start, seed, chain, {...sampling, signal: problem.signal});
 }
 
-/** The posterior of z, with x = x̂ + L z in the likelihood and x = x̂ + K z in what is told, L of independent residuals, K of the fit's covariance. */
+/** The posterior of z: x = x̂ + L z in the likelihood, L of independent residuals, x̂ + K z in what is told. */
 function targetOf(
-  problem: IdentificationProblem,
-  {estimate, covariance, independent, inflation, variance, noise}: Centre,
+  problem: FitProblem,
+  fit: Fit,
+  {x: centre, covariance, independent, inflation, variance, noise}: Centre,
 ): Target {
-  const records = checkRecords(problem, problem.data);
-  const fit = new Fit(problem, records);
   const objective = objectiveOf(fit, problem.noise, noise);
   const {space} = fit;
-  const centre = space.coordinates(
-    Object.fromEntries(Object.entries(guessing(fit.parameters, estimate)).map(([name, {guess}]) => [name, guess])),
-  );
   const against = space.runaway(centre);
   if (against !== undefined)
     throw new OptionError(
       'at-bound',
-      `posterior: ${against} in the fit, and there is nothing to start chains from: the posterior lies against the bound. Widen the bound, or fix the parameter there.`,
+      `posterior: ${against} in the fit, and there is nothing to start chains from: the posterior lies against the `
+        + 'bound. Widen the bound, or fix the parameter there.',
     );
   const p = space.size;
   const told = choleskyFactor(covariance, p);
@@ -214,13 +206,15 @@ function targetOf(
 function requireIdentified({
   uncertainty: {standardError, unidentified},
   correlation,
-}: Found<unknown, unknown, unknown>): void {
+}: FitResult<unknown, unknown, unknown>): void {
   const open = standardError.findIndex(error => !Number.isFinite(error));
   if (open < 0) return;
   const among = unidentified.flatMap(({parameters}) => parameters.map(i => correlation.labels[i]));
   throw new OptionError(
     'not-identified',
-    `posterior: the data do not determine ${among.length > 0 ? [...new Set(among)].slice(0, 4).join(', ') : correlation.labels[open]}, so there is no distribution to draw from. Give a prior, or fix it.`,
+    'posterior: the data do not determine '
+      + `${among.length > 0 ? [...new Set(among)].slice(0, 4).join(', ') : correlation.labels[open]}, so there is no `
+      + 'distribution to draw from. Give a prior, or fix it.',
     {parameter: correlation.labels[open]},
   );
 }
@@ -291,13 +285,15 @@ function posteriorOf(
     ...(divergences === 0
       ? []
       : [
-          `${divergences} trajectories diverged: the draws miss a part of the posterior that is steeper than the rest. Increase targetAcceptance to 0.95, or give a prior.`,
+          `${divergences} trajectories diverged: the draws miss a part of the posterior that is steeper than the `
+            + 'rest. Increase targetAcceptance to 0.95, or give a prior.',
         ]),
     ...(longest === 0 ? [] : [`${longest} trajectories reached maxDepth: use metric: 'dense'.`]),
     ...(apart.length === 0
       ? []
       : [
-          `R̂ is above ${R_HAT} for ${apart.slice(0, 4).join(', ')}: the chains have not converged to the same distribution. Draw more, or look for several minima with starts.`,
+          `R̂ is above ${R_HAT} for ${apart.slice(0, 4).join(', ')}: the chains have not converged to the same `
+            + 'distribution. Draw more, or look for several minima with starts.',
         ]),
     ...(few.length === 0
       ? []

@@ -5,7 +5,7 @@ import {errorText, measuredText, numberText} from '../report/number-text.js';
 import type {Chart} from '../report/plot.js';
 import {renderFragment, renderReport, type Report} from '../report/report.js';
 import {histogram} from '../report/residual-statistics.js';
-import type {Posterior} from './posterior-result.js';
+import type {Shows} from '../report/displayed.js';
 
 type Numbers = Omit<Posterior, 'html'>;
 
@@ -18,10 +18,13 @@ const SHOWN = 500;
 export function posteriorText(found: Numbers): string {
   const {labels, mean, sd, interval, rHat, effectiveSize, divergences, warnings, method, assumption} = found;
   return [
-    `Posterior (${method === 'nuts' ? 'No-U-Turn sampler' : "Laplace's approximation"}), ${found.chains} chains, ${divergences} divergences`,
+    `Posterior (${method === 'nuts' ? 'No-U-Turn sampler' : "Laplace's approximation"}), ${found.chains} chains, `
+      + `${divergences} divergences`,
     ...labels.map(
       label =>
-        `${label} = ${measuredText(mean[label], sd[label])} ± ${errorText(sd[label])} (95 %: ${numberText(interval[label][0])} … ${numberText(interval[label][1])}; R̂ ${rHat[label].toFixed(3)}, ${Math.round(effectiveSize[label])} effective draws)`,
+        `${label} = ${measuredText(mean[label], sd[label])} ± ${errorText(sd[label])} (95 %: `
+        + `${numberText(interval[label][0])} … ${numberText(interval[label][1])}; R̂ ${rHat[label].toFixed(3)}, `
+        + `${Math.round(effectiveSize[label])} effective draws)`,
     ),
     `±: standard deviations of the draws, if ${assumption}`,
     ...warnings.map(warning => `warning: ${warning}`),
@@ -99,4 +102,40 @@ export function posteriorCharts(found: Numbers, label: string): Chart[] {
       })),
     },
   ];
+}
+
+/** One number per estimated number: 'k', 'w[0,1]', 'record 2: load'. */
+export interface ByLabel {
+  readonly [label: string]: number;
+}
+
+/** Draws of the parameters, and their statistics; all by label. */
+export interface Posterior extends Shows {
+  readonly labels: readonly string[];
+  /** [chains · draws], chain by chain. */
+  readonly draws: {readonly [label: string]: Float64Array};
+  readonly chains: number;
+  readonly mean: ByLabel;
+  readonly sd: ByLabel;
+  /** What the width of the posterior assumes of the residuals, in a sentence: `residuals` of the problem. */
+  readonly assumption: string;
+  readonly median: ByLabel;
+  /** Between the 2.5 % and the 97.5 % quantile. */
+  readonly interval: {readonly [label: string]: readonly [number, number]};
+  /** Rank-normalized split-R̂: above 1.01 the chains have not converged. */
+  readonly rHat: ByLabel;
+  /** Effective sample size of the bulk. */
+  readonly effectiveSize: ByLabel;
+  readonly tailSize: ByLabel;
+  /** Standard error of `mean` from the number of draws. */
+  readonly monteCarloError: ByLabel;
+  readonly divergences: number;
+  /** Number of gradients, for the draws and for the warm-up. */
+  readonly evaluations: number;
+  readonly warmUpEvaluations: number;
+  readonly method: 'nuts' | 'laplace';
+  /** Warnings about the reliability of the draws. */
+  readonly warnings: readonly string[];
+  /** A quantile of the draws, 0 ≤ p ≤ 1. @throws OptionError for an unknown label */
+  quantile(label: string, p: number): number;
 }

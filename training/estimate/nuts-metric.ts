@@ -1,6 +1,6 @@
 /** The metric of Hamiltonian dynamics, the inverse of its mass matrix: a covariance, by its diagonal or as a whole. */
 import type {Random} from '../train/random.js';
-import {choleskyFactor} from './cholesky-factor.js';
+import {OptionError} from '../../lib/errors.js';
 
 /** M⁻¹. */
 export interface Metric {
@@ -34,4 +34,30 @@ export function denseMetric(covariance: Float64Array, n: number): Metric {
       return p;
     },
   };
+}
+
+/**
+ * L of A = L Lᵀ (Golub & Van Loan, algorithm 4.2.1).
+ * @param a [n, n] row-major; its lower triangle is read
+ * @throws OptionError 'not-positive-definite'
+ */
+export function choleskyFactor(a: Float64Array, n: number): Float64Array {
+  const l = new Float64Array(n * n);
+  for (let i = 0; i < n; i++) {
+    for (let j = 0; j <= i; j++) {
+      let sum = a[i * n + j];
+      for (let k = 0; k < j; k++) sum -= l[i * n + k] * l[j * n + k];
+      if (i !== j) l[i * n + j] = sum / l[j * n + j];
+      else if (sum > 0) l[i * n + i] = Math.sqrt(sum);
+      else
+        throw new OptionError(
+          'not-positive-definite',
+          `The covariance is not positive definite: pivot ${i} is ${sum}.`,
+          {
+            pivot: i,
+          },
+        );
+    }
+  }
+  return l;
 }

@@ -1,8 +1,8 @@
 /**
  * The No-U-Turn sampler (Hoffman & Gelman, JMLR 15, 2014) in its multinomial form with the generalized criterion for a
- * turn, checked across subtrees too (Betancourt, A Conceptual Introduction to Hamiltonian Monte Carlo, 2017, app. A; Stan's
- * base_nuts): draws of any density whose logarithm has a gradient. The step length is led by dual averaging; the metric is
- * found in windows of the warm-up (nuts-adaptation.ts).
+ * turn, checked across subtrees too (Betancourt, A Conceptual Introduction to Hamiltonian Monte Carlo, 2017, app. A;
+ * Stan's base_nuts): draws of any density whose logarithm has a gradient. The step length is led by dual averaging; the
+ * metric is found in windows of the warm-up (nuts-adaptation.ts).
  */
 import type {Random} from '../train/random.js';
 import type {Metric} from './nuts-metric.js';
@@ -157,7 +157,7 @@ function leapfrog(density: LogDensity, metric: Metric, {x, p, gradient}: State, 
 
 const energyOf = ({p, value}: State, metric: Metric): number => dot(p, metric.velocity(p)) / 2 - value;
 
-/** Whether the ends of two joined halves come towards each other: of the whole, and of each half with the other's nearest point. */
+/** Whether the ends come towards each other: of the whole, and of each half with the other's nearest point. */
 function isTurned(left: Tree, right: Tree): boolean {
   const goes = (first: End, last: End, rho: Float64Array): boolean =>
     dot(first.velocity, rho) > 0 && dot(last.velocity, rho) > 0;

@@ -3,15 +3,15 @@ import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {mechanics, ode, OptionError, rk4, ShapeError, simulate} from '../../../lib/index.js';
 import {gaussian} from '../../../training/data/noise.js';
-import {bulkSize, meanSize, rHat, tailSize} from '../../../training/identify/draws.js';
+import {bulkSize, meanSize, rHat, tailSize} from '../../../training/estimate/draws.js';
 import {identify} from '../../../training/identify/identify.js';
 import {autoregressive, studentT, white} from '../../../training/identify/noise.js';
 import {checkRecords, Fit} from '../../../training/identify/fit.js';
 import {Objective} from '../../../training/identify/objective.js';
 import {bounded, fixed, free, positive} from '../../../training/identify/parameters.js';
-import {posterior} from '../../../training/identify/posterior.js';
-import {posteriorCharts} from '../../../training/identify/posterior-page.js';
-import {sampleDensity} from '../../../training/identify/sample-density.js';
+import {posterior} from '../../../training/estimate/posterior.js';
+import {posteriorCharts} from '../../../training/estimate/posterior-page.js';
+import {sampleDensity} from '../../../training/estimate/sample-density.js';
 import {slow} from '../../tiers.js';
 
 const dt = 0.1;
@@ -236,7 +236,7 @@ describe('posteriors', function () {
     slow('it is integrated over φ, and wider than with φ held', async () => {
       const problem = problemOf(() => false);
       const fit = await identify(problem);
-      const drawn = await posterior(problem, fit, {chains: 2, draws: 600, warmUp: 150, seed: 1});
+      const drawn = await posterior(fit, {chains: 2, draws: 600, warmUp: 150, seed: 1});
       const width = (phis: readonly number[]): number => {
         // The scale integrated, ∝ Σ^−n/2; a flat prior of φ.
         const weights: [number, number][] = [];
@@ -271,7 +271,7 @@ describe('posteriors', function () {
     };
     const fit = await identify(problem);
     for (const method of ['nuts', 'laplace'] as const) {
-      const found = await posterior(problem, fit, {chains: 2, draws: 600, warmUp: 150, seed: 2, method});
+      const found = await posterior(fit, {chains: 2, draws: 600, warmUp: 150, seed: 2, method});
       for (const name of ['initial.y', 'slope'] as const) {
         expect(Math.abs(found.mean[name] - fit.estimate[name])).to.be.lessThan(4 * found.monteCarloError[name]);
         expect(found.sd[name] / fit.standardError[name]).to.be.closeTo(1, 4 / Math.sqrt(found.effectiveSize[name]));
@@ -285,7 +285,7 @@ describe('posteriors', function () {
   slow('of noise whose size is not known it is Student’s t with n − p degrees of freedom', async () => {
     const problem = {...base, parameters: {'initial.y': free(0), slope: free(0)}};
     const fit = await identify(problem);
-    const found = await posterior(problem, fit, {chains: 2, draws: 1500, warmUp: 150, seed: 7});
+    const found = await posterior(fit, {chains: 2, draws: 1500, warmUp: 150, seed: 7});
     const degrees = t.length - 2;
     expect(found.sd.slope / fit.standardError.slope).to.be.closeTo(Math.sqrt(degrees / (degrees - 2)), 0.05);
     // 2.093: the 97.5 % point of t with 19 degrees of freedom.
@@ -316,8 +316,8 @@ describe('posteriors', function () {
     } as const;
     run.dispose();
     const fit = await identify(problem);
-    const found = await posterior(problem, fit, {draws: 300, warmUp: 150, seed: 1});
-    const cheap = await posterior(problem, fit, {draws: 500, seed: 1, method: 'laplace'});
+    const found = await posterior(fit, {draws: 300, warmUp: 150, seed: 1});
+    const cheap = await posterior(fit, {draws: 500, seed: 1, method: 'laplace'});
     for (const name of ['length', 'friction'] as const) {
       expect(found.rHat[name]).to.be.lessThan(1.01);
       expect(found.effectiveSize[name]).to.be.greaterThan(500);
@@ -331,8 +331,8 @@ describe('posteriors', function () {
     expect(found.interval.friction[1]).to.be.greaterThan(0.15);
     expect((found as {toString: () => string}).toString()).to.contain('friction = ');
     expect(found.html({fragment: true})).to.contain('Chains of friction');
-    const again = await posterior(problem, fit, {draws: 20, warmUp: 30, seed: 1});
-    const other = await posterior(problem, fit, {draws: 20, warmUp: 30, seed: 1});
+    const again = await posterior(fit, {draws: 20, warmUp: 30, seed: 1});
+    const other = await posterior(fit, {draws: 20, warmUp: 30, seed: 1});
     expect(again.draws).to.deep.equal(other.draws);
   });
 
@@ -350,7 +350,7 @@ describe('posteriors', function () {
     };
     const fit = await identify(problem);
     expect(fit.uncertainty.inflation[1]).to.be.greaterThan(3);
-    const found = await posterior(problem, fit, {chains: 2, draws: 300, warmUp: 100, seed: 1});
+    const found = await posterior(fit, {chains: 2, draws: 300, warmUp: 100, seed: 1});
     expect(found.sd.slope / fit.standardError.slope).to.be.closeTo(1, 0.15);
   });
 
@@ -358,11 +358,11 @@ describe('posteriors', function () {
     const idle = ode<{slope: tf.Tensor; idle: tf.Tensor}>(({params}) => tf.add(params.slope, tf.mul(0, params.idle)));
     const problem = {...base, system: idle, parameters: {'initial.y': free(0), slope: fixed(0.7), idle: free(1)}};
     const fit = await identify(problem);
-    const refused = await posterior(problem, fit).catch((error: unknown) => error as OptionError);
+    const refused = await posterior(fit).catch((error: unknown) => error as OptionError);
     expect((refused as OptionError).code).to.equal('not-identified');
     const held = {...base, parameters: {'initial.y': free(0), slope: bounded(0.9, 2, 1)}};
     const atBound = await identify(held);
-    const against = await posterior(held, atBound).catch((error: unknown) => error as OptionError);
+    const against = await posterior(atBound).catch((error: unknown) => error as OptionError);
     expect((against as OptionError).message).to.match(/^posterior: slope runs towards its lower bound 0.9 in the fit/);
   });
 });

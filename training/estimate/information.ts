@@ -1,27 +1,43 @@
 /**
  * What an experiment can tell before it is made: Fisher's information of the parameters from the exact sensitivities of
- * the simulated outputs along a record, the errors that it bounds (Cramér & Rao), and the criteria by which experiments are
- * compared (Atkinson, Donev & Tobias, Optimum Experimental Designs, 2007). Its rank at generic values of the parameters
- * says which of them no measurement of these outputs could tell apart (Walter & Pronzato, Identification of Parametric
- * Models, 1997, ch. 2; Stigter & Molenaar, Automatica 58, 2015).
+ * the simulated outputs along a record, the errors that it bounds (Cramér & Rao), and the criteria by which experiments
+ * are compared (Atkinson, Donev & Tobias, Optimum Experimental Designs, 2007). Its rank at generic values of the
+ * parameters says which of them no measurement of these outputs could tell apart (Walter & Pronzato, Identification of
+ * Parametric Models, 1997, ch. 2; Stigter & Molenaar, Automatica 58, 2015).
  */
-import {uniformFloat64} from 'pure-rand/distribution/uniformFloat64';
 import type * as tf from '@tensorflow/tfjs';
-import type {AnySystem, Lenient, Numeric, ObservedAt, ParamsOf, System} from '../../lib/index.js';
-import {OptionError, readNumeric, ShapeError} from '../../lib/index.js';
-import type {Checks} from '../../lib/checks.js';
-import {any, finite, object, oneOf, positive, refuseUnknownOptions, requireValue, whole} from '../../lib/checks.js';
+import {uniformFloat64} from 'pure-rand/distribution/uniformFloat64';
+import {
+  type AnySystem,
+  type Lenient,
+  type Numeric,
+  type ObservedAt,
+  type ParamsOf,
+  type System,
+  OptionError,
+  readNumeric,
+  ShapeError,
+} from '../../lib/index.js';
+import {
+  type Checks,
+  any,
+  finite,
+  object,
+  oneOf,
+  positive,
+  refuseUnknownOptions,
+  requireValue,
+  whole,
+} from '../../lib/checks.js';
 import {seeded} from '../../lib/random.js';
-import {checkRecords, comparedSeries, Fit} from './fit.js';
-import type {Parameters} from './parameters.js';
-import {requireParameters} from './parameters.js';
-import {modelChecks, type Model} from './model.js';
-import type {MeasuredRecord} from './records.js';
-import {evaluate} from './evaluation.js';
-import {RowQr} from './row-qr.js';
-import {singularValues} from './singular-values.js';
-import {uncertainty} from './uncertainty.js';
-import {simulateRecord} from './validation.js';
+import {checkRecords, comparedSeries, Fit} from '../identify/fit.js';
+import {type Parameters, requireParameters} from '../identify/parameters.js';
+import {modelChecks, type Model} from '../identify/model.js';
+import type {MeasuredRecord} from '../identify/records.js';
+import {evaluate} from '../identify/evaluation.js';
+import {RowQr, singularValues} from '../identify/row-qr.js';
+import {uncertainty} from '../identify/uncertainty.js';
+import {simulateRecord} from '../identify/validation.js';
 
 /** A model, and its planned measurements. */
 export interface ExperimentProblem<
@@ -175,8 +191,8 @@ export interface IdentifiabilityOptions {
 }
 
 /**
- * Structural identifiability by the rank of the sensitivities along the experiment, at the guess and at points around it.
- * Identifiability is local, for these inputs and times.
+ * Structural identifiability by the rank of the sensitivities along the experiment, at the guess and at points around
+ * it. Identifiability is local, for these inputs and times.
  * @throws as `fisherInformation`
  */
 export function identifiability<T extends Parameters, S extends AnySystem, Q = ParamsOf<S>>(
@@ -225,7 +241,11 @@ export function identifiability(
 function sentenceOf(moves: readonly (readonly [string, number])[]): string {
   if (moves.length === 1) return `No measurement depends on ${moves[0][0]}.`;
   const changes = moves.map(([label, move]) => `${label} by ${move < 0 ? '−' : '+'}${Math.abs(move).toPrecision(3)} %`);
-  return `A joint change of ${changes.slice(0, -1).join(', ')} and ${changes[changes.length - 1]} leaves all measurements unchanged: only combinations that stay constant along this direction can be identified. Fix one of them, or measure something that they affect differently.`;
+  return (
+    `A joint change of ${changes.slice(0, -1).join(', ')} and ${changes[changes.length - 1]} leaves all `
+    + 'measurements unchanged: only combinations that stay constant along this direction can be identified. Fix one '
+    + 'of them, or measure something that they affect differently.'
+  );
 }
 
 /** Sensitivities at one place, their columns for relative changes. */

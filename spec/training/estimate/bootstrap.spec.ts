@@ -49,7 +49,7 @@ describe('bootstrap', function () {
       const fit = await fitted(problem);
       const replicates = 200;
       const before = tf.memory().numTensors;
-      const found = await bootstrap(problem, fit, {replicates, errors});
+      const found = await bootstrap(fit, {replicates, errors});
       expect(tf.memory().numTensors).to.equal(before);
       const sd = Math.sqrt(fit.uncertainty.variance);
       const exact = {a: sd * Math.sqrt(1 / n + mean ** 2 / spread), b: sd / Math.sqrt(spread)};
@@ -64,7 +64,7 @@ describe('bootstrap', function () {
         expect(found.draws[name]).to.have.length(replicates);
       }
       expect([found.replicates, found.failed]).to.deep.equal([replicates, 0]);
-      const again = await bootstrap(problem, fit, {replicates: 3, errors});
+      const again = await bootstrap(fit, {replicates: 3, errors});
       expect(again.draws.a).to.deep.equal(found.draws.a.slice(0, 3));
     });
   }
@@ -81,7 +81,7 @@ describe('bootstrap', function () {
     const correlated: IdentificationProblem = {...line, data: {t: times, y}, noise: autoregressive()};
     const fit = await fitted(correlated);
     const sdOf = async (options: BootstrapOptions): Promise<number> =>
-      (await bootstrap(correlated, fit, {replicates: 60, ...options})).sd.b;
+      (await bootstrap(fit, {replicates: 60, ...options})).sd.b;
     const byModel = await sdOf({});
     // The fit's own errors are those of the same model; 60 draws are off by a tenth.
     expect(byModel / (fit.standardError.b as number)).to.be.closeTo(1, 0.4);
@@ -95,7 +95,7 @@ describe('bootstrap', function () {
   it('refuses what it does not know', async () => {
     const fit = await fitted(problem);
     for (const options of [{replicates: 0}, {errors: 'wild'}, {blocks: 3}]) {
-      const refusal = await bootstrap(problem, fit, options as never).then(
+      const refusal = await bootstrap(fit, options as never).then(
         () => undefined,
         (error: unknown) => error,
       );
@@ -116,7 +116,7 @@ describe('cross-validation', function () {
     // Allen's PRESS (Technometrics 16, 1974).
     const press = Array.from(t, (x, i) => (y[i] - a - b * x) / (1 - 1 / n - (x - mean) ** 2 / spread));
     const before = tf.memory().numTensors;
-    const found = await crossValidate(problem, {folds: n});
+    const found = await crossValidate(fit, {folds: n});
     expect(tf.memory().numTensors).to.equal(before);
     expect(found.folds).to.have.length(n);
     found.folds.forEach(({rmse}, i) => expect(rmse).to.be.closeTo(Math.abs(press[i]), 1e-9));
@@ -131,7 +131,8 @@ describe('cross-validation', function () {
       parameters: {a: free(0), b: free(0)},
       data: levels.map(level => ({t, y: t.map(x => level + x)})),
     };
-    const found = await crossValidate(problem);
+    const fit = await fitted(problem);
+    const found = await crossValidate(fit);
     // The others' mean level, and the slope that all have.
     found.folds.forEach(({rmse, estimate, leftOut}, i) => {
       const others = levels.filter((_, k) => k !== i).reduce((sum, level) => sum + level, 0) / 2;
@@ -139,7 +140,7 @@ describe('cross-validation', function () {
       expect(rmse).to.be.closeTo(Math.abs(levels[i] - others), 1e-6);
       expect(leftOut).to.equal(`record ${i + 1}`);
     });
-    const refusal = await crossValidate(problem, {folds: 4}).then(
+    const refusal = await crossValidate(fit, {folds: 4}).then(
       () => undefined,
       (error: unknown) => error as Error,
     );

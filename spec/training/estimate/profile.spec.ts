@@ -6,7 +6,7 @@ import {gaussian} from '../../../training/data/noise.js';
 import {identify} from '../../../training/identify/identify.js';
 import {autoregressive} from '../../../training/identify/noise.js';
 import {fixed, free} from '../../../training/identify/parameters.js';
-import {likelihoodProfile} from '../../../training/identify/profile.js';
+import {likelihoodProfile} from '../../../training/estimate/profile.js';
 import {slow} from '../../tiers.js';
 
 const dt = 0.25;
@@ -69,7 +69,7 @@ describe('likelihoodProfile under autoregressive noise', () => {
       const fit = await identify(problem);
       fit.trajectory.dispose();
       const tensors = tf.memory().numTensors;
-      const profile = await likelihoodProfile(problem, fit, 'k', {points: 3});
+      const profile = await likelihoodProfile(fit, 'k', {points: 3});
       expect(tf.memory().numTensors).to.equal(tensors);
 
       const ones = new Float64Array(samples).fill(1);

@@ -1,23 +1,22 @@
 /**
- * The bootstrap (Efron & Tibshirani, An Introduction to the Bootstrap, 1993): records made anew from the fit, by its noise
- * model or with its own residuals in blocks (Künsch, Annals of Statistics 17, 1989), each fitted again. The spread of their
- * estimates needs no linearization, and is that of the data alone, for priors stay as they are; and as their truth is known, they tell how often the standard errors' intervals hold it.
+ * The bootstrap (Efron & Tibshirani, An Introduction to the Bootstrap, 1993): records made anew from the fit, by its
+ * noise model or with its own residuals in blocks (Künsch, Annals of Statistics 17, 1989), each fitted again. The
+ * spread of their estimates needs no linearization, and is that of the data alone, for priors stay as they are; and as
+ * their truth is known, they tell how often the standard errors' intervals hold it.
  */
 import {OptionError} from '../../lib/errors.js';
 import {count, oneOf, refuseUnknownOptions, whole} from '../../lib/checks.js';
 import {Random} from '../train/random.js';
-import {evaluate} from './evaluation.js';
-import {Fit} from './fit.js';
-import {uncertaintyOf, type Found} from './identification.js';
-import type {AnyProblem, IdentificationProblem} from './identify.js';
-import {isDensity, modelOf} from './density.js';
-import {isRobust, type Noise} from './noise.js';
-import {guessing, type Parameters} from './parameters.js';
-import {heldProblem, swept, sweepCheck, type HeldProblem, type PartSweep} from './part.js';
-import {quantile} from './quantiles.js';
-import type {Channel, CheckedRecord} from './records.js';
+import {evaluate} from '../identify/evaluation.js';
+import {Fit} from '../identify/fit.js';
+import {sourceOf, uncertaintyOf, type FitResult} from '../identify/identification.js';
+import {isDensity, modelOf} from '../identify/density.js';
+import {isRobust, type Noise} from '../identify/noise.js';
+import {heldProblem, swept, sweepCheck, type HeldProblem} from '../identify/part.js';
+import {quantile} from '../identify/quantiles.js';
+import type {Channel, CheckedRecord} from '../identify/records.js';
 import {chainSeeds} from './sample-density.js';
-import {attempt} from './solve.js';
+import {attempt, type FitProblem, type PartSweep} from '../identify/solve.js';
 
 /** Options of `bootstrap`. */
 export interface BootstrapOptions {
@@ -30,8 +29,8 @@ export interface BootstrapOptions {
   readonly seed?: number;
   /**
    * The source of a replicate's errors: 'model' draws them from the fitted noise model, 'residuals' joins blocks
-   * of the fit's residuals. Default 'model' if the noise is quantized, autoregressive, or `residuals` is 'independent', and not one
-   * of outliers.
+   * of the fit's residuals. Default 'model' if the noise is quantized, autoregressive, or `residuals` is 'independent',
+   * and not one of outliers.
    */
   readonly errors?: 'model' | 'residuals';
   /** Samples in a block of residuals; default 1 if they are assumed independent, otherwise n^(1/3) of n samples. */
@@ -75,7 +74,8 @@ export interface ReplicateData {
   readonly errors: 'model' | 'residuals';
   /** 0: by the number of samples. */
   readonly block: number;
-  readonly estimate: {readonly [name: string]: number | Float64Array};
+  /** Coordinates of the estimate. */
+  readonly x: Float64Array;
   /** Scale of a weighted residual's innovation, and by output the autoregression's coefficients. */
   readonly sd: number;
   readonly coefficients: readonly Float64Array[];
@@ -88,14 +88,14 @@ export type Replicate =
 
 /**
  * Refits records that are generated from a fit.
- * @param problem the problem that was identified
+ * @param found the result of `identify`
  * @throws OptionError; errors of `simulate` at the estimate
  */
-export async function bootstrap<T extends Parameters, E, D, R>(
-  problem: AnyProblem<T>,
-  found: Found<E, D, R>,
+export async function bootstrap(
+  found: FitResult<unknown, unknown, unknown>,
   options: BootstrapOptions = {},
 ): Promise<Bootstrap> {
+  const {problem, fit, record} = sourceOf(found, 'bootstrap');
   refuseUnknownOptions(
     options,
     {replicates: count, seed: whole, errors: oneOf('model', 'residuals'), block: count, sweep: sweepCheck},
@@ -104,7 +104,8 @@ export async function bootstrap<T extends Parameters, E, D, R>(
   if (isDensity(problem.noise))
     throw new OptionError(
       'bad-option',
-      'bootstrap: a density of your own says how likely errors are, but not how to draw them: use likelihoodProfile or posterior.',
+      'bootstrap: a density of your own says how likely errors are, but not how to draw them: use likelihoodProfile '
+        + 'or posterior.',
       {option: 'noise'},
     );
   const {replicates = 200, seed, sweep, errors = usualErrors(problem)} = options;
@@ -114,39 +115,40 @@ export async function bootstrap<T extends Parameters, E, D, R>(
       "bootstrap: huber() bounds what outliers do and does not say how they are distributed, so there is no model to draw errors from: use errors: 'residuals'.",
       {option: 'errors'},
     );
-  const {noise, uncertainty, estimate} = found;
+  const {noise, uncertainty} = found;
   const {block = problem.residuals === 'independent' ? 1 : 0} = options;
   const shared = {
     ...{errors, block},
-    estimate: {...(estimate as ReplicateData['estimate'])},
+    x: record.x,
     sd: Number.isFinite(noise.sd) ? noise.sd : Math.sqrt(uncertainty.variance),
     coefficients: noise.coefficients,
   };
   const parts = chainSeeds(replicates, seed).map((own, number): ReplicateData => ({...shared, number, seed: own}));
-  const held = heldProblem<IdentificationProblem>(problem);
+  const held = heldProblem(problem, fit);
   const all: Replicate[] = [];
   if (sweep !== undefined) all.push(...(await swept<Replicate>(sweep, 'replicate', held, parts)));
   else for (const part of parts) all.push(await replicate(held, part));
-  return bootstrapOf(held.fit, parts[0], all);
+  return bootstrapOf(fit, record.x, all);
 }
 
-function usualErrors(problem: Pick<IdentificationProblem, 'noise' | 'residuals'>): 'model' | 'residuals' {
+function usualErrors(problem: FitProblem): 'model' | 'residuals' {
   const {residuals} = problem;
   const noise = modelOf(problem.noise);
   if (noise.name === 'quantized') return 'model';
   return !isRobust(noise) && (noise.order > 0 || residuals === 'independent') ? 'model' : 'residuals';
 }
 
-function bootstrapOf({space, parameters}: Fit, {estimate}: ReplicateData, all: readonly Replicate[]): Bootstrap {
+function bootstrapOf({space}: Fit, x: Float64Array, all: readonly Replicate[]): Bootstrap {
   const kept = all.filter(one => 'estimate' in one);
   const failures = all.flatMap(one => ('failure' in one ? [one.failure] : []));
   if (kept.length < 2)
     throw new OptionError(
       'start-not-evaluable',
-      `bootstrap: ${failures.length} of ${all.length} replicates could not be fitted, the first because: ${failures[0]}`,
+      `bootstrap: ${failures.length} of ${all.length} replicates could not be fitted, the first because: `
+        + `${failures[0]}`,
     );
   const {labels} = space;
-  const truth = space.natural(space.coordinates(valuesOf(parameters, estimate)));
+  const truth = space.natural(x);
   const column = (i: number): Float64Array => Float64Array.from(kept, one => one.estimate[i]);
   const byLabel = <T>(of: (i: number) => T): {[label: string]: T} =>
     Object.fromEntries(labels.map((label, i) => [label, of(i)]));
@@ -175,38 +177,24 @@ function bootstrapOf({space, parameters}: Fit, {estimate}: ReplicateData, all: r
   };
 }
 
-const valuesOf = (
-  parameters: Fit['parameters'],
-  estimate: ReplicateData['estimate'],
-): {readonly [name: string]: Float64Array} =>
-  Object.fromEntries(Object.entries(guessing(parameters, estimate)).map(([name, {guess}]) => [name, guess]));
-
 /** One replicate, wherever it is computed. */
-export async function replicate(
-  {problem, fit}: HeldProblem<IdentificationProblem>,
-  data: ReplicateData,
-): Promise<Replicate> {
-  const {space, parameters} = fit;
-  const x = space.coordinates(valuesOf(parameters, data.estimate));
-  const again = new Fit(problem, remade(problem, fit, x, data), fit);
-  const {number} = data;
+export async function replicate({problem, fit}: HeldProblem, data: ReplicateData): Promise<Replicate> {
+  const {space} = fit;
+  const {number, x} = data;
+  const again = new Fit(problem, remade(problem, fit, data), fit);
   const start = space.released(x);
   const found = await attempt({...problem, shooting: undefined, onProgress: undefined}, again, start, {
     number,
     only: false,
   });
   if ('failure' in found) return found;
-  const uncertain = uncertaintyOf(problem, again, found.solved);
-  return {estimate: space.natural(found.solved.x), ...space.intervals(uncertain, found.solved.x)};
+  const uncertain = uncertaintyOf(problem, again, found);
+  return {estimate: space.natural(found.x), ...space.intervals(uncertain, found.x)};
 }
 
 /** The records with what the fit would have measured. */
-function remade(
-  problem: Pick<IdentificationProblem, 'noise'>,
-  fit: Fit,
-  x: Float64Array,
-  data: ReplicateData,
-): CheckedRecord[] {
+function remade(problem: FitProblem, fit: Fit, data: ReplicateData): CheckedRecord[] {
+  const {x} = data;
   const noise = modelOf(problem.noise);
   const step = data.errors === 'model' && noise.name === 'quantized' ? noise.shape : undefined;
   const random = new Random(data.seed);
@@ -272,7 +260,7 @@ function drawn(
   return errors;
 }
 
-/** Student's t of ν degrees (Bailey, Polar generation of random variates with the t-distribution, Mathematics of Computation 62, 1994). */
+/** Student's t of ν degrees (Bailey, Mathematics of Computation 62, 1994). */
 function studentDraw(random: Random, degrees: number): number {
   for (;;) {
     const [u, v] = [2 * random.uniform() - 1, 2 * random.uniform() - 1];
@@ -297,10 +285,12 @@ function shuffled(
   if (whole.length < 2)
     throw new OptionError(
       'no-data',
-      `bootstrap: ${name} has ${whole.length} samples in which everything was measured, too few to draw residuals from. Use errors: 'model'.`,
+      `bootstrap: ${name} has ${whole.length} samples in which everything was measured, too few to draw residuals `
+        + `from. Use errors: 'model'.`,
       {record: name},
     );
-  // Long enough for what lasts, short enough for many: the error of the deviation is least at this rate (Hall, Horowitz & Jing 1995).
+  // Long enough for what lasts, short enough for many: the error of the deviation is least at this rate (Hall, Horowitz
+  // & Jing 1995).
   const block = Math.min(given === 0 ? Math.ceil(whole.length ** (1 / 3)) : given, whole.length);
   const means = Array.from(
     {length: width},

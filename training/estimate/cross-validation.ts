@@ -1,17 +1,17 @@
 /**
- * Cross-validation (Stone, Journal of the Royal Statistical Society B 36, 1974): each part of the data is left out of a fit once,
- * and tells how well that fit meets what it has not seen. Several records are left out whole; one record in blocks of samples.
+ * Cross-validation (Stone, Journal of the Royal Statistical Society B 36, 1974): each part of the data is left out of a
+ * fit once, and tells how well that fit meets what it has not seen. Several records are left out whole; one record in
+ * blocks of samples.
  */
 import {OptionError} from '../../lib/errors.js';
 import {listed} from '../../lib/text.js';
 import {count, refuseUnknownOptions, whole} from '../../lib/checks.js';
-import {Fit} from './fit.js';
-import type {Identification} from './identification.js';
-import type {AnyProblem, IdentificationProblem} from './identify.js';
-import {identifyFit, identifyWith} from './identify.js';
-import {heldProblem, swept, sweepCheck, type HeldProblem, type PartSweep} from './part.js';
-import type {Channel, CheckedRecord, MeasuredRecord} from './records.js';
-import type {Parameters} from './parameters.js';
+import {Fit} from '../identify/fit.js';
+import {sourceOf, type FitResult, type Identification} from '../identify/identification.js';
+import {identifyFit, identifyWith} from '../identify/identify.js';
+import {heldProblem, swept, sweepCheck, type HeldProblem} from '../identify/part.js';
+import type {Channel, CheckedRecord, MeasuredRecord} from '../identify/records.js';
+import type {PartSweep} from '../identify/solve.js';
 
 /** Options of `crossValidate`. */
 export interface CrossValidationOptions {
@@ -19,8 +19,8 @@ export interface CrossValidationOptions {
   readonly folds?: number;
   /**
    * Number of first samples of a left-out record that determine its own initial state and parameters, as in `validate`;
-   * they are not compared. Default 0: the record's own parameters are estimated from all of its samples, with a warning.
-   * Without effect for a single record.
+   * they are not compared. Default 0: the record's own parameters are estimated from all of its samples, with a
+   * warning. Without effect for a single record.
    */
   readonly warmUp?: number;
   /** Where the folds are computed: made by `fitSweep` of stiffgrad/sweep. */
@@ -64,17 +64,19 @@ export interface FoldData {
 
 /**
  * Fits without each part of the data in turn, and evaluates the fit on that part.
+ * @param found the result of `identify`, whose problem is fitted again
  * @throws OptionError; (rejects) errors of `identify` in a fold
  */
-export async function crossValidate<T extends Parameters>(
-  problem: AnyProblem<T>,
+export async function crossValidate(
+  found: FitResult<unknown, unknown, unknown>,
   options: CrossValidationOptions = {},
 ): Promise<CrossValidation> {
   refuseUnknownOptions(options, {folds: count, warmUp: whole, sweep: sweepCheck}, 'crossValidate');
-  const held = heldProblem<IdentificationProblem>(problem);
+  const {problem, fit} = sourceOf(found, 'crossValidate');
+  const held = heldProblem(problem, fit);
   const {warmUp = 0, sweep} = options;
   const {starts = 1, seed = 1} = problem;
-  const parts = foldsOf(held.fit.measured, options.folds).map(one => ({...one, warmUp, starts, seed}));
+  const parts = foldsOf(fit.measured, options.folds).map(one => ({...one, warmUp, starts, seed}));
   const folds: Fold[] = [];
   if (sweep !== undefined) folds.push(...(await swept<Fold>(sweep, 'fold', held, parts)));
   else for (const part of parts) folds.push(await fold(held, part));
@@ -90,7 +92,7 @@ export async function crossValidate<T extends Parameters>(
   };
 }
 
-/** Folds a record or a fit by default: a tenth or a fifth is usual (Hastie, Tibshirani & Friedman, The Elements of Statistical Learning, §7.10). */
+/** Default folds: 5 or 10 are usual (Hastie, Tibshirani & Friedman, Elements of Statistical Learning, §7.10). */
 const USUAL = 5;
 
 function foldsOf(
@@ -103,7 +105,8 @@ function foldsOf(
   if (folds < 2 || folds > most)
     throw new OptionError(
       'bad-option',
-      `crossValidate: folds is ${folds}, but must be from 2 to ${most}, the number of ${single ? 'samples' : 'records'}.`,
+      `crossValidate: folds is ${folds}, but must be from 2 to ${most}, the number of `
+        + `${single ? 'samples' : 'records'}.`,
       {option: 'folds', value: folds},
     );
   const bound = (k: number): number => Math.round((k * most) / folds);
@@ -116,13 +119,13 @@ function foldsOf(
 }
 
 /** One fold, wherever it is computed. */
-export function fold(held: HeldProblem<IdentificationProblem>, data: FoldData): Promise<Fold> {
+export function fold(held: HeldProblem, data: FoldData): Promise<Fold> {
   const {records, starts, seed} = data;
   const own = {...held, problem: {...held.problem, starts, seed, sweep: undefined, onProgress: undefined}};
   return records.length > 0 ? withoutRecords(own, data) : withoutSamples(own, data);
 }
 
-async function withoutRecords({problem, fit}: HeldProblem<IdentificationProblem>, data: FoldData): Promise<Fold> {
+async function withoutRecords({problem, fit}: HeldProblem, data: FoldData): Promise<Fold> {
   const all = problem.data as readonly MeasuredRecord[];
   const named = all.map((record, i) => ({...record, name: fit.measured[i].name}));
   const out = (_: unknown, i: number): boolean => data.records.includes(i);
@@ -145,7 +148,7 @@ async function withoutRecords({problem, fit}: HeldProblem<IdentificationProblem>
   };
 }
 
-async function withoutSamples({problem, fit}: HeldProblem<IdentificationProblem>, {from, to}: FoldData): Promise<Fold> {
+async function withoutSamples({problem, fit}: HeldProblem, {from, to}: FoldData): Promise<Fold> {
   const [record] = fit.measured;
   const channels = record.channels.map((channel): Channel => {
     const {weights, outputs} = channel;
