@@ -29,8 +29,9 @@ export type {Analysis, CompiledMethod, Factor, Pattern} from './linear/solver.js
 export type {Coupling} from './linear/operator.js';
 export type {Operator} from './linear/operator.js';
 export type {OrderingName} from './linear/ordering.js';
-export type {ArithmeticName, LdltOptions} from './linear/sparse-ldlt.js';
+export type {LdltOptions} from './linear/sparse-ldlt.js';
 export type {SparseLuOptions} from './linear/sparse-lu.js';
+export type {ArithmeticName} from './linear/supernodal-factor.js';
 export type {SupernodalLuOptions} from './linear/supernodal-lu.js';
 export {tensorflow} from './linear/tensorflow.js';
 export {

@@ -8,7 +8,7 @@
 import type {Graph} from '../graph/node.js';
 import type {Analysis, Factor} from '../linear/index.js';
 import {identityKeys} from '../text.js';
-import type {Vectors} from './vectors.js';
+import {plainVectors, type Vectors} from './vectors.js';
 
 /** Makes programs run: graphs in, functions of typed arrays out. */
 export interface Engine {
@@ -16,18 +16,24 @@ export interface Engine {
   readonly name: string;
   /** Unit roundoff of its arithmetic, below which no tolerance is set. */
   readonly epsilon: number;
-  /** Sums with numbers of its buffers are made in double precision, though `epsilon` may be larger; absent: as `epsilon` says. */
+  /**
+   * Sums with numbers of its buffers are made in double precision, though `epsilon` may be larger; absent: as `epsilon`
+   * says.
+   */
   readonly addsInDouble?: boolean;
   /** @throws MemoryError 'out-of-memory' if the programs do not fit */
   compile(programs: Programs, options?: CompileOptions): Executable;
   /** The engine that runs programs that do not fit into this one, with the same bits. */
   readonly instead?: Engine;
   /**
-   * An engine of the same results whose executables lie in one memory, so that one routine (routines.ts) may call programs
-   * of all of them: of what is compiled before the first is used. undefined where there is no such memory.
+   * An engine of the same results whose executables lie in one memory, so that one routine (routines.ts) may call
+   * programs of all of them: of what is compiled before the first is used. undefined where there is no such memory.
    */
   readonly inOneMemory?: () => Engine | undefined;
-  /** Numbers that programs exchange go to a device and back: values are not precomputed once per run or step, nor kept for a gradient. */
+  /**
+   * Numbers that programs exchange go to a device and back: values are not precomputed once per run or step, nor kept
+   * for a gradient.
+   */
   readonly distant?: boolean;
 }
 
@@ -77,14 +83,14 @@ export interface Executable<Program extends string = string, Buffer extends stri
    */
   factorization(analysis: Analysis, alone?: boolean): (values: Float64Array) => Factor;
   /**
-   * Aᵀx = b for matrices that are solved with once, all in different buffers: what `factorization` made is not to be used
-   * afterwards. undefined where that takes as long as factoring and solving.
+   * Aᵀx = b for matrices that are solved with once, all in different buffers: what `factorization` made is not to be
+   * used afterwards. undefined where that takes as long as factoring and solving.
    */
   transposedSolve?(analysis: Analysis): TransposedSolve | undefined;
   /**
-   * What Newton's iteration does between two decisions, with the programs `residual` and `jacobian` and the buffers z, R, J, delta,
-   * nextDelta, base and weights, each as one call. Afterwards what `factorization` made is not to be used. undefined where
-   * there is no such call.
+   * What Newton's iteration does between two decisions, with the programs `residual` and `jacobian` and the buffers z,
+   * R, J, delta, nextDelta, base and weights, each as one call. Afterwards what `factorization` made is not to be used.
+   * undefined where there is no such call.
    */
   newtonCalls?(analysis: Analysis): NewtonCalls | undefined;
 }
@@ -94,9 +100,9 @@ export interface NewtonCalls {
   /** R at z; Σ R². */
   readonly residual: () => number;
   /**
-   * J at z and its factor, δ = J⁻¹R, base ← z, z ← z − δ, R there, the weights absolute + relative·max(|z|, |base|), and the
-   * next correction J⁻¹R; the largest share of that in the weights. −1 (`refused`) where the matrix is not one for the kernels: of
-   * all these there is then J alone.
+   * J at z and its factor, δ = J⁻¹R, base ← z, z ← z − δ, R there, the weights absolute + relative·max(|z|, |base|),
+   * and the next correction J⁻¹R; the largest share of that in the weights. −1 (`refused`) where the matrix is not one
+   * for the kernels: of all these there is then J alone.
    */
   readonly correct: (absolute: number, relative: number) => number;
   /** Of the last correction: Σ R² after it, and the largest share of it in the weights. */
@@ -107,8 +113,8 @@ export interface NewtonCalls {
 export const refused = -1;
 
 /**
- * x = A⁻ᵀb for the matrix with these values, which is solved with once. True where every pivot is so large beside its row
- * (`KEEPING`) that elimination has lost no digits; false where that was not looked at, or is not so.
+ * x = A⁻ᵀb for the matrix with these values, which is solved with once. True where every pivot is so large beside its
+ * row (`KEEPING`) that elimination has lost no digits; false where that was not looked at, or is not so.
  */
 export type TransposedSolve = (values: Float64Array, b: Float64Array, x: Float64Array) => boolean;
 
@@ -127,6 +133,30 @@ export function bufferSizes(programs: Programs, {extra = {}}: CompileOptions = {
   }
   for (const [name, size] of Object.entries(extra)) need(name, size);
   return sizes;
+}
+
+/** A program or a buffer by its name. */
+export function named<T>(all: ReadonlyMap<string, T>, what: 'program' | 'buffer', name: string): T {
+  const found = all.get(name);
+  if (found === undefined) throw new Error(`no ${what} is called ${name}`);
+  return found;
+}
+
+/** An executable of functions on arrays that lie anywhere. */
+export function plainExecutable(
+  programs: ReadonlyMap<string, () => void>,
+  buffers: ReadonlyMap<string, Float64Array>,
+): Executable {
+  const program = (name: string): (() => void) => named(programs, 'program', name);
+  return {
+    buffer: name => named(buffers, 'buffer', name),
+    find: name => buffers.get(name),
+    has: name => programs.has(name),
+    run: name => program(name)(),
+    program,
+    vectors: plainVectors,
+    factorization: factorizationOf,
+  };
 }
 
 /** By the analysis' own factor, or one more. */

@@ -10,8 +10,7 @@ import {isOp, topological} from '../graph/node.js';
 import {primitiveOf} from '../graph/primitives/index.js';
 import type {Kernel} from '../graph/primitives/primitive.js';
 import type {CompileOptions, Engine, Executable, Programs} from './engine.js';
-import {bufferSizes, factorizationOf} from './engine.js';
-import {plainVectors} from './vectors.js';
+import {bufferSizes, named, plainExecutable} from './engine.js';
 
 /** One kernel with the arrays it works on. */
 interface Instruction {
@@ -27,23 +26,8 @@ export const interpreter: Engine = {
     const buffers = new Map<string, Float64Array>();
     for (const [name, size] of bufferSizes(programs, options))
       buffers.set(name, newNumbers(size, `${name} of a step`, 'Take a smaller system.'));
-    const programFunctions = new Map(
-      Object.entries(programs).map(([name, graph]) => [name, interpreted(graph, buffers)]),
-    );
-    const program = (name: string): (() => void) => {
-      const found = programFunctions.get(name);
-      if (found === undefined) throw new Error(`no program is called ${name}`);
-      return found;
-    };
-    return {
-      buffer: name => namedBuffer(buffers, name),
-      find: name => buffers.get(name),
-      has: name => programFunctions.has(name),
-      run: name => program(name)(),
-      program,
-      vectors: plainVectors,
-      factorization: factorizationOf,
-    };
+    const functions = Object.entries(programs).map(([name, graph]) => [name, interpreted(graph, buffers)] as const);
+    return plainExecutable(new Map(functions), buffers);
   },
 };
 
@@ -78,7 +62,7 @@ function compileGraph(graph: Graph, buffers: ReadonlyMap<string, Float64Array>):
   const direct = new Map<Node, Float64Array>();
   for (const {name, node} of graph.outputs) {
     if (!inputNames.has(name) && !direct.has(node) && node.op !== 'reshape' && node.op !== 'constant')
-      direct.set(node, namedBuffer(buffers, name));
+      direct.set(node, named(buffers, 'buffer', name));
   }
 
   const uses = usesOf(order, outputs);
@@ -89,7 +73,7 @@ function compileGraph(graph: Graph, buffers: ReadonlyMap<string, Float64Array>):
   for (let place = 0; place < order.length; place++) {
     const node = order[place];
     if (isOp(node, 'input')) {
-      if (inputs.has(node)) arrays[place] = namedBuffer(buffers, node.attributes.name);
+      if (inputs.has(node)) arrays[place] = named(buffers, 'buffer', node.attributes.name);
       continue;
     }
     // Whose numbers no instruction reads, and no output shows.
@@ -118,7 +102,7 @@ function compileGraph(graph: Graph, buffers: ReadonlyMap<string, Float64Array>):
   for (const {kernel, operands, out} of before) kernel(operands, out);
   return [
     ...program,
-    ...copies(graph.outputs.map(({name, node}) => ({source: arrayOf(node), target: namedBuffer(buffers, name)}))),
+    ...copies(graph.outputs.map(({name, node}) => ({source: arrayOf(node), target: named(buffers, 'buffer', name)}))),
   ];
 }
 
@@ -161,13 +145,10 @@ function copies(results: readonly {readonly source: Float64Array; readonly targe
   return [...aside, ...last];
 }
 
-function namedBuffer(buffers: ReadonlyMap<string, Float64Array>, name: string): Float64Array {
-  const found = buffers.get(name);
-  if (found === undefined) throw new Error(`no buffer is called ${name}`);
-  return found;
-}
-
-/** The node whose numbers a node's instruction reads for an operand; a repeated scalar beside an array is read in place, not spread out first. */
+/**
+ * The node whose numbers a node's instruction reads for an operand; a repeated scalar beside an array is read in place,
+ * not spread out first.
+ */
 function source(node: Node, k: number): Node {
   const operand = node.operands[k];
   return node.op === 'binary' && operand.op === 'broadcast' && operand.operands[0].size === 1

@@ -4,6 +4,7 @@
  * "Matrix Computations" (4th ed.), algorithms 3.4.1 and 4.2.1; rank decisions after Higham,
  * "Accuracy and Stability of Numerical Algorithms" (2nd ed.), theorems 9.3 and 10.3.
  */
+import {substitute} from '../graph/primitives/factorization.js';
 
 /** Unit roundoff of double precision, 2⁻⁵³. */
 const UNIT_ROUNDOFF = Number.EPSILON / 2;
@@ -133,27 +134,7 @@ export function solveTriangular(
   k: number,
   {lower, adjoint, unit}: Triangle,
 ): void {
-  const forward = lower !== adjoint; // the transpose of an upper triangle is solved from the top as well
-  const [rowStride, columnStride] = adjoint ? [1, n] : [n, 1];
-  for (let step = 0; step < n; step++) {
-    const i = forward ? step : n - 1 - step;
-    const [from, to] = forward ? [0, i] : [i + 1, n];
-    for (let j = from; j < to; j++) {
-      const entry = a[i * rowStride + j * columnStride];
-      if (entry === 0) {
-        continue;
-      }
-      for (let c = 0; c < k; c++) {
-        b[i * k + c] -= entry * b[j * k + c];
-      }
-    }
-    if (!unit) {
-      const diagonal = a[i * n + i];
-      for (let c = 0; c < k; c++) {
-        b[i * k + c] /= diagonal;
-      }
-    }
-  }
+  substitute(a, 0, n, b, 0, k, lower, adjoint, unit);
 }
 
 /** x from A x = b, or Aᵀ x = b, with `lu` and `p` of `factorLu`. From PA = LU: Aᵀ = Uᵀ Lᵀ P. */

@@ -8,17 +8,16 @@
  */
 import {analyzeBand} from './band.js';
 import {choleskyNonzeros, choleskyWork, CholeskyFactor} from './cholesky.js';
-import {DenseLuFactor, denseLuWork} from './dense-lu.js';
-import {DirectAnalysis} from './direct.js';
+import {FactorAnalysis} from './analysis.js';
+import {analyzeDenseLu} from './dense-lu.js';
 import {FallbackFactor} from './fallback.js';
 import {structurallySymmetric} from './pattern.js';
 import {withRecipe} from './recipe.js';
-import type {Analysis, Factor, LinearSolver, Pattern} from './solver.js';
+import type {Analysis, LinearSolver, Pattern} from './solver.js';
 import {analyzeLdlt, COMPILED_PAYS} from './sparse-ldlt.js';
 import {analyzeLu, isNearlySymmetric} from './sparse-lu.js';
 import {analyzeSupernodalLu, SUPERNODAL} from './supernodal-lu.js';
 import {specialFor} from './symmetrized.js';
-import {TINY, TinyLuFactor} from './tiny-lu.js';
 
 const automatic = withRecipe<LinearSolver>({name: 'auto', analyze: choose}, 'auto');
 
@@ -30,8 +29,9 @@ export function auto(): LinearSolver {
 /**
  * Nanoseconds a floating-point operation and a row, rounded from timings of a factorization and a solve of
  * random, banded, star and grid matrices of 4 to 2000 unknowns on one machine. Only their ratios matter:
- * of 46 patterns, 42 got the method that was fastest, and the others one within a factor of 2.2. The supernodal LU, timed
- * later against the scalar one on 16 grids and meshes of 12 to 3600 unknowns: 14 got the faster one, two one that took 6 % more at most.
+ * of 46 patterns, 42 got the method that was fastest, and the others one within a factor of 2.2. The supernodal LU,
+ * timed later against the scalar one on 16 grids and meshes of 12 to 3600 unknowns: 14 got the faster one, two one that
+ * took 6 % more at most.
  */
 const PRICE = {
   dense: {operation: 0.4, row: 15},
@@ -44,6 +44,9 @@ const PRICE = {
 
 /** Looking for symmetry in a dense matrix costs what it saves at about this size, measured. */
 const SYMMETRY_PAYS = 32;
+
+/** Matrices of so few unknowns are dense, whatever their pattern. */
+const TINY = 3;
 
 const cost = (price: {operation: number; row: number}, work: number, n: number): number =>
   price.operation * work + price.row * n;
@@ -72,26 +75,16 @@ function sparsePrice({kind, work, symmetric}: SparseAnalysis): {operation: numbe
 
 function analyzeDense(pattern: Pattern): Analysis {
   const {n, symmetric} = pattern;
-  if (n <= TINY) return new DirectAnalysis('dense', n, n * n, denseLuWork(n), () => new TinyLuFactor(pattern));
-  const general = (): Factor => new DenseLuFactor(pattern);
-  if (!symmetric && (!pattern.dense || n < SYMMETRY_PAYS))
-    return new DirectAnalysis(
-      'dense',
-      n,
-      n * n,
-      denseLuWork(n),
-      general,
-      undefined,
-      pattern.dense ? {name: 'dense'} : undefined,
-    );
+  const general = analyzeDenseLu(pattern);
+  if (n <= TINY || (!symmetric && (!pattern.dense || n < SYMMETRY_PAYS))) return general;
   const special = specialFor(pattern, symmetricPattern => new CholeskyFactor(symmetricPattern));
-  return new DirectAnalysis(
-    'dense',
+  return new FactorAnalysis({
+    kind: 'dense',
     n,
-    choleskyNonzeros(n),
-    choleskyWork(n),
-    () => new FallbackFactor(special(), general),
-  );
+    nonzeros: choleskyNonzeros(n),
+    work: choleskyWork(n),
+    createFactor: () => new FallbackFactor(special(), () => general.createFactor()),
+  });
 }
 
 type SparseAnalysis = Analysis & {readonly symmetric: boolean};
@@ -99,8 +92,9 @@ type SparseAnalysis = Analysis & {readonly symmetric: boolean};
 /** Sparse L D Lᵀ where that can be; an LU is analyzed only when a matrix needs it. */
 function analyzeSparse(pattern: Pattern): SparseAnalysis {
   if (!structurallySymmetric(pattern)) return Object.assign(analyzeGeneral(pattern), {symmetric: false});
-  const {n, nonzeros, work, createFactor} = analyzeLdlt(pattern);
-  const special = specialFor(pattern, createFactor);
+  const ldlt = analyzeLdlt(pattern);
+  const {n, nonzeros, work} = ldlt;
+  const special = specialFor(pattern, () => ldlt.createFactor());
   let general: Analysis | undefined;
   let last = 'sparse';
   const analysis = (): Analysis => (general ??= analyzeGeneral(pattern));
@@ -108,25 +102,25 @@ function analyzeSparse(pattern: Pattern): SparseAnalysis {
     last = kind === SUPERNODAL ? kind : 'sparse';
   };
   return Object.assign(
-    new DirectAnalysis(
-      () => last,
+    new FactorAnalysis({
+      kind: () => last,
       n,
       nonzeros,
       work,
-      () => new FallbackFactor(special(), () => analysis().createFactor(), took),
-      {
+      createFactor: () => new FallbackFactor(special(), () => analysis().createFactor(), took),
+      learned: {
         recall: () => general?.history,
         restore(history) {
           if (history !== undefined || general !== undefined) analysis().history = history;
         },
       },
-    ),
+    }),
     {symmetric: true},
   );
 }
 
 /** A sparse LU: in supernodes where the pattern is nearly symmetric and there is work enough for them. */
-function analyzeGeneral(pattern: Pattern): DirectAnalysis {
+function analyzeGeneral(pattern: Pattern): FactorAnalysis {
   if (!isNearlySymmetric(pattern)) return analyzeLu(pattern);
   const supernodal = analyzeSupernodalLu(pattern);
   const time = cost(PRICE.compiledLu, supernodal.work, pattern.n);

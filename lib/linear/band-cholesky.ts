@@ -3,7 +3,7 @@
  * band LU and no room for exchanges. Two rows are eliminated at a time, and as many rows of zeros as the
  * band is wide follow the last one, so that narrow bands do not spend their time on loop ends.
  */
-import type {BandOrder} from './band-order.js';
+import {gather, scatter, type BandOrder} from './band-order.js';
 import {SpecialFactor} from './direct.js';
 import {SUSPICIOUS_PIVOT} from './singularity.js';
 import type {Pattern} from './solver.js';
@@ -93,10 +93,9 @@ export class BandCholeskyFactor extends SpecialFactor {
 
   protected substitute(x: Float64Array, at: number): void {
     const {a, n, stride, y} = this;
-    const {order, natural} = this.targets.band;
+    const {band} = this.targets;
     const upper = stride - 1;
-    for (let k = 0; k < n; k++) y[k] = x[at + (natural ? k : order[k])];
-    for (let k = n; k < y.length; k++) y[k] = 0;
+    gather(band, x, at, y);
     for (let k = 0; k < n; k += 2) {
       const top = k * stride;
       const value = y[k] * a[top];
@@ -131,7 +130,7 @@ export class BandCholeskyFactor extends SpecialFactor {
       for (let j = upper; j >= 1; j--) sum += a[j] * y[j];
       y[0] -= sum * a[0];
     }
-    for (let i = 0; i < n; i++) x[at + (natural ? i : order[i])] = y[i];
+    scatter(band, y, x, at);
   }
 
   protected substituteTransposed(x: Float64Array, at: number): void {

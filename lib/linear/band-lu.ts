@@ -3,7 +3,7 @@
  * to `lower` places, for which there is room; how far each row really reaches is kept, so a matrix that
  * needs no exchanges pays for none.
  */
-import type {BandOrder} from './band-order.js';
+import {gather, scatter, type BandOrder} from './band-order.js';
 import {GeneralFactor} from './direct.js';
 import {rowScales} from './row-scales.js';
 import {throwIfNotFinite, ZERO_PIVOT} from './singularity.js';
@@ -96,19 +96,15 @@ export class BandLuFactor extends GeneralFactor {
   }
 
   protected substitute(x: Float64Array, at: number): void {
-    const {order, natural} = this.band;
-    const y = this.placed;
-    for (let k = 0; k < this.n; k++) y[k] = x[at + (natural ? k : order[k])];
-    this.solveBand(y);
-    for (let k = 0; k < this.n; k++) x[at + (natural ? k : order[k])] = y[k];
+    gather(this.band, x, at, this.placed);
+    this.solveBand(this.placed);
+    scatter(this.band, this.placed, x, at);
   }
 
   protected substituteTransposed(x: Float64Array, at: number): void {
-    const {order, natural} = this.band;
-    const y = this.placed;
-    for (let k = 0; k < this.n; k++) y[k] = x[at + (natural ? k : order[k])];
-    this.solveBandTransposed(y);
-    for (let k = 0; k < this.n; k++) x[at + (natural ? k : order[k])] = y[k];
+    gather(this.band, x, at, this.placed);
+    this.solveBandTransposed(this.placed);
+    scatter(this.band, this.placed, x, at);
   }
 
   private solveBand(y: Float64Array): void {

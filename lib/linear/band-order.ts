@@ -44,3 +44,14 @@ export function bandOrder(pattern: Pattern): BandOrder {
   }
   return {order, natural, lower, upper, rows, columns};
 }
+
+/** y ← x[at …] in the order of the band, with zeros behind where there is room. */
+export function gather({order, natural}: BandOrder, x: Float64Array, at: number, y: Float64Array): void {
+  for (let k = 0; k < order.length; k++) y[k] = x[at + (natural ? k : order[k])];
+  for (let k = order.length; k < y.length; k++) y[k] = 0;
+}
+
+/** x[at …] ← y, given in the order of the band. */
+export function scatter({order, natural}: BandOrder, y: Float64Array, x: Float64Array, at: number): void {
+  for (let k = 0; k < order.length; k++) x[at + (natural ? k : order[k])] = y[k];
+}

@@ -5,7 +5,7 @@
  * Multipliers are watched instead: one that is too large, relative to the scales of its two rows, and
  * the matrix goes to the method with pivoting. Two rows are eliminated at a time, as in band-cholesky.ts.
  */
-import type {BandOrder} from './band-order.js';
+import {gather, scatter, type BandOrder} from './band-order.js';
 import {SpecialFactor} from './direct.js';
 import {SUSPICIOUS_PIVOT} from './singularity.js';
 import type {Pattern} from './solver.js';
@@ -103,7 +103,7 @@ export class BandPlainLuFactor extends SpecialFactor {
   protected substitute(x: Float64Array, at: number): void {
     const {a, n, stride, y} = this;
     const {lower, upper} = this.band;
-    this.gather(x, at);
+    gather(this.band, x, at, y);
     for (let i = 1; i < n; i++) {
       const row = i * stride + lower - i;
       let sum = y[i];
@@ -116,13 +116,13 @@ export class BandPlainLuFactor extends SpecialFactor {
       for (let j = upper; j >= 1; j--) sum -= a[row + j] * y[i + j];
       y[i] = sum * a[row];
     }
-    this.scatter(x, at);
+    scatter(this.band, y, x, at);
   }
 
   protected substituteTransposed(x: Float64Array, at: number): void {
     const {a, n, stride, y} = this;
     const {lower, upper} = this.band;
-    this.gather(x, at);
+    gather(this.band, x, at, y);
     for (let i = 0; i < n; i++) {
       const row = i * stride + lower;
       const value = y[i] * a[row];
@@ -134,19 +134,6 @@ export class BandPlainLuFactor extends SpecialFactor {
       const value = y[i];
       for (let j = i < lower ? 0 : i - lower; j < i; j++) y[j] -= a[row + j] * value;
     }
-    this.scatter(x, at);
-  }
-
-  private gather(x: Float64Array, at: number): void {
-    const {order, natural} = this.band;
-    const y = this.y;
-    for (let k = 0; k < this.n; k++) y[k] = x[at + (natural ? k : order[k])];
-    for (let k = this.n; k < y.length; k++) y[k] = 0;
-  }
-
-  private scatter(x: Float64Array, at: number): void {
-    const {order, natural} = this.band;
-    const y = this.y;
-    for (let k = 0; k < this.n; k++) x[at + (natural ? k : order[k])] = y[k];
+    scatter(this.band, y, x, at);
   }
 }

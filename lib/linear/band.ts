@@ -7,8 +7,9 @@
 import {bandCholeskyWork, BandCholeskyFactor, bandTargets} from './band-cholesky.js';
 import {bandLuWork, BandLuFactor} from './band-lu.js';
 import {BandPlainLuFactor} from './band-plain-lu.js';
-import {bandOrder, type BandOrder} from './band-order.js';
-import {DirectAnalysis, SpecialFactor} from './direct.js';
+import {bandOrder, gather, scatter, type BandOrder} from './band-order.js';
+import {FactorAnalysis} from './analysis.js';
+import {SpecialFactor} from './direct.js';
 import {FallbackFactor} from './fallback.js';
 import {structurallySymmetric} from './pattern.js';
 import {withRecipe} from './recipe.js';
@@ -27,7 +28,7 @@ export function band(): LinearSolver {
   return withRecipe({name: 'band', analyze: pattern => analyzeBand(pattern)}, 'band');
 }
 
-export function analyzeBand(pattern: Pattern, order = bandOrder(pattern)): DirectAnalysis {
+export function analyzeBand(pattern: Pattern, order = bandOrder(pattern)): FactorAnalysis {
   const {n} = pattern;
   const {lower, upper} = order;
   const pivoting = (): Factor => new BandLuFactor(pattern, order);
@@ -40,28 +41,28 @@ export function analyzeBand(pattern: Pattern, order = bandOrder(pattern)): Direc
     // Rows in their own order, and no entry of the band missing: then nothing is moved before the elimination.
     const plain = order.natural && pattern.columns.length === 3 * n - 2;
     // A row takes a division, five multiplications and two subtractions.
-    return new DirectAnalysis(
-      'tridiagonal',
+    return new FactorAnalysis({
+      kind: 'tridiagonal',
       n,
-      3 * n,
-      8 * n,
-      () => new FallbackFactor(new TridiagonalFactor(pattern, order, places), pivoting),
-      undefined,
-      plain ? {name: 'tridiagonal', symmetric: pattern.symmetric} : undefined,
-    );
+      nonzeros: 3 * n,
+      work: 8 * n,
+      createFactor: () => new FallbackFactor(new TridiagonalFactor(pattern, order, places), pivoting),
+      method: plain ? {name: 'tridiagonal', symmetric: pattern.symmetric} : undefined,
+    });
   }
   if (structurallySymmetric(pattern)) {
     const targets = bandTargets(order);
     const definite = specialFor(pattern, symmetricPattern => new BandCholeskyFactor(symmetricPattern, targets));
-    return new DirectAnalysis(
-      'band',
+    return new FactorAnalysis({
+      kind: 'band',
       n,
-      n * (upper + 1),
-      bandCholeskyWork(n, order),
-      () => new FallbackFactor(definite(), general),
-    );
+      nonzeros: n * (upper + 1),
+      work: bandCholeskyWork(n, order),
+      createFactor: () => new FallbackFactor(definite(), general),
+    });
   }
-  return new DirectAnalysis('band', n, n * (lower + upper + 1), bandLuWork(n, order), general);
+  const nonzeros = n * (lower + upper + 1);
+  return new FactorAnalysis({kind: 'band', n, nonzeros, work: bandLuWork(n, order), createFactor: general});
 }
 
 /** Places of the three diagonals; entries that the pattern lacks point behind the values, at a zero. */
@@ -114,9 +115,9 @@ class TridiagonalFactor extends SpecialFactor {
     if (y === undefined) {
       solveTridiagonal(this.numbers, x, at);
     } else {
-      gather(this.band.order, x, at, y);
+      gather(this.band, x, at, y);
       solveTridiagonal(this.numbers, y, 0);
-      scatter(this.band.order, y, x, at);
+      scatter(this.band, y, x, at);
     }
   }
 
@@ -125,17 +126,9 @@ class TridiagonalFactor extends SpecialFactor {
     if (y === undefined) {
       solveTridiagonalTransposed(this.numbers, x, at);
     } else {
-      gather(this.band.order, x, at, y);
+      gather(this.band, x, at, y);
       solveTridiagonalTransposed(this.numbers, y, 0);
-      scatter(this.band.order, y, x, at);
+      scatter(this.band, y, x, at);
     }
   }
-}
-
-function gather(order: Int32Array, x: Float64Array, at: number, y: Float64Array): void {
-  for (let k = 0; k < order.length; k++) y[k] = x[at + order[k]];
-}
-
-function scatter(order: Int32Array, y: Float64Array, x: Float64Array, at: number): void {
-  for (let k = 0; k < order.length; k++) x[at + order[k]] = y[k];
 }

@@ -5,7 +5,8 @@
  */
 import {SingularMatrixError, StiffgradError} from '../errors.js';
 import {loadDense} from './dense-lu.js';
-import {DirectAnalysis, SpecialFactor} from './direct.js';
+import {FactorAnalysis} from './analysis.js';
+import {SpecialFactor} from './direct.js';
 import {withRecipe} from './recipe.js';
 import {examine, SUSPICIOUS_PIVOT, throwIfNotFinite, ZERO_PIVOT} from './singularity.js';
 import type {LinearSolver, Pattern} from './solver.js';
@@ -16,13 +17,13 @@ export function cholesky(): LinearSolver {
     {
       name: 'cholesky',
       analyze: pattern =>
-        new DirectAnalysis(
-          'dense',
-          pattern.n,
-          choleskyNonzeros(pattern.n),
-          choleskyWork(pattern.n),
-          () => new CholeskyFactor(pattern),
-        ),
+        new FactorAnalysis({
+          kind: 'dense',
+          n: pattern.n,
+          nonzeros: choleskyNonzeros(pattern.n),
+          work: choleskyWork(pattern.n),
+          createFactor: () => new CholeskyFactor(pattern),
+        }),
     },
     'cholesky',
   );
@@ -84,8 +85,10 @@ export class CholeskyFactor extends SpecialFactor {
         if (!(gap > SAME * Math.sqrt(Math.abs(a[i * n + i] * a[j * n + j])))) continue;
         throw new StiffgradError(
           'not-symmetric',
-          `The ${n} × ${n} matrix is not symmetric: entry (${i}, ${j}) is ${a[i * n + j]} and entry (${j}, ${i}) is ${a[j * n + i]}. `
-            + 'Use auto() or lu() instead. For a structure it means a force without a potential: a gyroscope, a follower load, a coupling that acts one way.',
+          `The ${n} × ${n} matrix is not symmetric: entry (${i}, ${j}) is ${a[i * n + j]} `
+            + `and entry (${j}, ${i}) is ${a[j * n + i]}. `
+            + 'Use auto() or lu() instead. For a structure it means a force without a potential: '
+            + 'a gyroscope, a follower load, a coupling that acts one way.',
           {rows: [i, j]},
         );
       }

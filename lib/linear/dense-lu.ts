@@ -6,7 +6,8 @@
  * are updated four pivots at a time, which reads and writes the trailing matrix a quarter as often. Sums have
  * the order of the code that the compiled engine writes out for small ones, so that engines agree to the bit there.
  */
-import {DirectAnalysis, GeneralFactor} from './direct.js';
+import {FactorAnalysis} from './analysis.js';
+import {GeneralFactor} from './direct.js';
 import {withRecipe} from './recipe.js';
 import {ZERO_PIVOT} from './singularity.js';
 import type {LinearSolver, Pattern} from './solver.js';
@@ -14,16 +15,7 @@ import type {LinearSolver, Pattern} from './solver.js';
 const denseLu = withRecipe<LinearSolver>(
   {
     name: 'lu',
-    analyze: pattern =>
-      new DirectAnalysis(
-        'dense',
-        pattern.n,
-        pattern.n ** 2,
-        denseLuWork(pattern.n),
-        () => new DenseLuFactor(pattern),
-        undefined,
-        pattern.dense ? {name: 'dense'} : undefined,
-      ),
+    analyze: analyzeDenseLu,
   },
   'lu',
 );
@@ -31,6 +23,18 @@ const denseLu = withRecipe<LinearSolver>(
 /** Dense LU with scaled partial pivoting, for any square matrix. */
 export function lu(): LinearSolver {
   return denseLu;
+}
+
+export function analyzeDenseLu(pattern: Pattern): FactorAnalysis<DenseLuFactor> {
+  const {n, dense} = pattern;
+  return new FactorAnalysis({
+    kind: 'dense',
+    n,
+    nonzeros: n * n,
+    work: denseLuWork(n),
+    createFactor: () => new DenseLuFactor(pattern),
+    method: dense ? {name: 'dense'} : undefined,
+  });
 }
 
 /** Σ_k (n−k−1)(2(n−k−1) + 1) multiplications, additions and divisions. */
@@ -140,7 +144,10 @@ function pivot(a: Float64Array, n: number, k: number, pivots: Int32Array, scale:
   return best;
 }
 
-/** Up to this size one pivot after another: of a matrix this small a panel leaves little. As lib/engine/wasm/kernels/unrolled.ts. */
+/**
+ * Up to this size one pivot after another: of a matrix this small a panel leaves little. As
+ * lib/engine/wasm/kernels/unrolled.ts.
+ */
 export const SMALL = 8;
 
 /** Four pivots at a time: factor a panel of four columns, then update everything right of it at once. */

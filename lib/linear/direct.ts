@@ -4,49 +4,7 @@
  */
 import {ShapeError, StiffgradError} from '../errors.js';
 import {examine, SUSPICIOUS_PIVOT, throwIfNotFinite} from './singularity.js';
-import type {Analysis, CompiledMethod, Factor, Pattern} from './solver.js';
-
-/** See `Analysis.history`. */
-export interface Learned {
-  recall(): unknown;
-  restore(history: unknown): void;
-}
-
-/**
- * An analysis is what was found, and how to make a factor of it; its own factor is made when first used. A kind
- * that depends on the matrices is a function.
- */
-export class DirectAnalysis<F extends Factor = Factor> implements Analysis {
-  private own: F | undefined;
-
-  constructor(
-    private readonly label: string | (() => string),
-    readonly n: number,
-    readonly nonzeros: number,
-    readonly work: number,
-    readonly createFactor: () => F,
-    private readonly learned?: Learned,
-    readonly method?: CompiledMethod,
-  ) {}
-
-  get kind(): string {
-    return typeof this.label === 'string' ? this.label : this.label();
-  }
-
-  get history(): unknown {
-    return this.learned?.recall();
-  }
-
-  set history(history: unknown) {
-    this.learned?.restore(history);
-  }
-
-  factor(values: Float64Array): F {
-    this.own ??= this.createFactor();
-    this.own.refactor(values);
-    return this.own;
-  }
-}
+import type {Factor, Pattern} from './solver.js';
 
 export abstract class DirectFactor implements Factor {
   abstract readonly kind: string;

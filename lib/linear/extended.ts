@@ -1,9 +1,10 @@
 /**
- * A matrix that is given with intermediate unknowns: [A B; C D] stands for A − B D⁻¹ C (`Pattern.own`). The right-hand side of
- * D's rows is zero, and of the solution the first part is asked for; transposed, the same. All of it is factored as one sparse matrix.
+ * A matrix that is given with intermediate unknowns: [A B; C D] stands for A − B D⁻¹ C (`Pattern.own`). The right-hand
+ * side of D's rows is zero, and of the solution the first part is asked for; transposed, the same. All of it is
+ * factored as one sparse matrix.
  */
 import {SingularMatrixError} from '../errors.js';
-import {DirectAnalysis} from './direct.js';
+import {FactorAnalysis, learnedOf} from './analysis.js';
 import type {Analysis, Factor, LinearSolver, Pattern} from './solver.js';
 
 /** As `solver.analyze`, of all patterns. */
@@ -11,19 +12,14 @@ export function analyze(solver: LinearSolver, pattern: Pattern): Analysis {
   const {own} = pattern;
   const whole = solver.analyze(pattern);
   if (own === undefined) return whole;
-  return new DirectAnalysis(
-    () => whole.kind,
-    own,
-    whole.nonzeros,
-    whole.work,
-    () => new ExtendedFactor(own, whole.createFactor()),
-    {
-      recall: () => whole.history,
-      restore(history) {
-        if ('history' in whole) whole.history = history;
-      },
-    },
-  );
+  return new FactorAnalysis({
+    kind: () => whole.kind,
+    n: own,
+    nonzeros: whole.nonzeros,
+    work: whole.work,
+    createFactor: () => new ExtendedFactor(own, whole.createFactor()),
+    learned: learnedOf(whole),
+  });
 }
 
 /** The factor of the whole matrix where it is an extended one. */

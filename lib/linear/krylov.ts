@@ -8,9 +8,10 @@
 import {OptionError, ShapeError, StiffgradError} from '../errors.js';
 import type {Checks} from '../checks.js';
 import {any, count, positive, refuseUnknownOptions} from '../checks.js';
+import {FactorAnalysis} from './analysis.js';
 import {CsrOperator, type Coupling, type Operator} from './operator.js';
 import {withRecipe} from './recipe.js';
-import type {Analysis, Factor, LinearSolver, Pattern} from './solver.js';
+import type {Factor, LinearSolver} from './solver.js';
 
 /**
  * z ≈ A⁻¹ r. A function serves both directions (right for symmetric matrices, and never wrong, only
@@ -149,16 +150,6 @@ export class KrylovFactor implements Factor {
     this.own = Math.max(options.tolerance ?? 1e-10, reach * (operator.epsilon ?? 0));
     this.tolerance = this.own;
     this.maxIterations = options.maxIterations ?? Math.max(100, 10 * n);
-    if (!(this.tolerance > 0))
-      throw new OptionError('bad-tolerance', `${method.name}: tolerance must be positive, not ${this.tolerance}.`, {
-        tolerance: this.tolerance,
-      });
-    if (!(this.maxIterations >= 1))
-      throw new OptionError(
-        'bad-limit',
-        `${method.name}: maxIterations must be 1 or more, not ${this.maxIterations}.`,
-        {maxIterations: this.maxIterations},
-      );
     this.system = new PreconditionedSystem(operator, options.preconditioner ?? 'none', method.diagonal, method.name);
     this.cycle = {system: this.system, residual: new Float64Array(n), correction: new Float64Array(n)};
     this.right = new Float64Array(n);
@@ -253,7 +244,8 @@ export class KrylovFactor implements Factor {
       if (remaining <= 0)
         this.fail(
           'linear-not-converged',
-          `the residual is still ${(now / size).toExponential(2)} of the right-hand side after ${this.maxIterations} iterations`,
+          `the residual is still ${(now / size).toExponential(2)} of the right-hand side `
+            + `after ${this.maxIterations} iterations`,
           now / size,
         );
       // Two cycles in a row that do not even gain a tenth: rounding or a singular matrix, not slowness.
@@ -271,7 +263,8 @@ export class KrylovFactor implements Factor {
   private fail(code: string, what: string, residual: number): never {
     throw new StiffgradError(
       code,
-      `${this.method.name}: ${what} (tolerance ${this.tolerance}). Give a preconditioner, allow more iterations or a larger tolerance, or use a direct solver.`,
+      `${this.method.name}: ${what} (tolerance ${this.tolerance}). `
+        + 'Give a preconditioner, allow more iterations or a larger tolerance, or use a direct solver.',
       {method: this.method.name, iterations: this.iterations, residual, tolerance: this.tolerance},
     );
   }
@@ -294,7 +287,8 @@ export function krylovSolver(
   if (typeof preconditioner === 'string' && !['none', 'diagonal', 'constraint'].includes(preconditioner)) {
     throw new OptionError(
       'bad-linear',
-      `${name}: preconditioner must be 'none', 'diagonal', 'constraint', a function or a factor, not '${String(preconditioner)}'.`,
+      `${name}: preconditioner must be 'none', 'diagonal', 'constraint', a function or a factor, `
+        + `not '${String(preconditioner)}'.`,
     );
   }
   return withRecipe(
@@ -305,40 +299,16 @@ export function krylovSolver(
         factor.refresh();
         return factor;
       },
-      analyze: pattern =>
-        new KrylovAnalysis(pattern, name, () => new KrylovFactor(new CsrOperator(pattern), method(pattern.n), options)),
+      analyze(pattern) {
+        // There is no factorization: the work is that of one product with A.
+        const counts = {n: pattern.n, nonzeros: pattern.columns.length, work: 2 * pattern.columns.length};
+        const createFactor = (): KrylovFactor => new KrylovFactor(new CsrOperator(pattern), method(pattern.n), options);
+        return new FactorAnalysis({kind: name, ...counts, createFactor});
+      },
     },
     name,
     options,
   );
-}
-
-class KrylovAnalysis implements Analysis {
-  readonly n: number;
-  readonly nonzeros: number;
-  readonly work: number;
-  private readonly own: KrylovFactor;
-
-  constructor(
-    pattern: Pattern,
-    readonly kind: string,
-    private readonly create: () => KrylovFactor,
-  ) {
-    this.n = pattern.n;
-    this.nonzeros = pattern.columns.length;
-    // There is no factorization; this is one product with A.
-    this.work = 2 * pattern.columns.length;
-    this.own = create();
-  }
-
-  factor(values: Float64Array): KrylovFactor {
-    this.own.refactor(values);
-    return this.own;
-  }
-
-  createFactor(): KrylovFactor {
-    return this.create();
-  }
 }
 
 export function dot(x: Float64Array, y: Float64Array): number {
@@ -354,7 +324,8 @@ export function norm(x: Float64Array): number {
 export function throwIndefinite(method: string, what: string, data: Record<string, unknown>): never {
   throw new StiffgradError(
     'not-positive-definite',
-    `${method}: the matrix or its preconditioner is not positive definite: ${what}. Use minres() for symmetric matrices, gmres() for others.`,
+    `${method}: the matrix or its preconditioner is not positive definite: ${what}. `
+      + 'Use minres() for symmetric matrices, gmres() for others.',
     data,
   );
 }
@@ -363,7 +334,8 @@ export function throwIndefinite(method: string, what: string, data: Record<strin
 export function throwNotFinite(method: string, what: string, data: Record<string, unknown>): never {
   throw new StiffgradError(
     'not-finite',
-    `${method}: the matrix or its preconditioner is not finite: ${what}. Check the state at which it was computed, and divisions, roots and logarithms in the forces.`,
+    `${method}: the matrix or its preconditioner is not finite: ${what}. `
+      + 'Check the state at which it was computed, and divisions, roots and logarithms in the forces.',
     data,
   );
 }

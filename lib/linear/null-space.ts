@@ -5,6 +5,9 @@
  * dependencies at once. For error messages: it takes n³ operations on a dense copy, once, before a throw.
  */
 
+import {eliminate} from './rank.js';
+import {EPSILON} from './solver.js';
+
 /** Larger matrices would take seconds; see `singularity.ts` for what is done with those. */
 export const DENSE_LIMIT = 600;
 
@@ -16,9 +19,11 @@ export const NULL_VECTOR_SHARE = 1e-6;
 
 /** `a` is n × n, row-major, scaled to largest entries near 1, numerically singular; it is destroyed. */
 export function nullSpaceSupports(a: Float64Array, n: number): {rows: number[]; columns: number[]} {
-  const rowOf = Int32Array.from({length: n}, (_, i) => i);
-  const columnOf = rowOf.slice();
-  const rank = eliminateCompletely(a, n, rowOf, columnOf);
+  const rowOf = Array.from({length: n}, (_, i) => i);
+  const columnOf = [...rowOf];
+  const largest = a.reduce((most, entry) => Math.max(most, Math.abs(entry)), 0);
+  // What rounding leaves of a zero: a few n ε, growth being small under complete pivoting. The rank is n − 1 at most.
+  const rank = eliminate(a, n, n, rowOf, columnOf, 8 * n * EPSILON * largest, n - 1);
   const left = new Float64Array(n);
   const right = new Float64Array(n);
   randomize(left, rank);
@@ -35,41 +40,6 @@ export function nullSpaceSupports(a: Float64Array, n: number): {rows: number[]; 
   return {rows: support(left, rowOf), columns: support(right, columnOf)};
 }
 
-/** In place, exchanging rows and columns. Returns the rank, n − 1 at most. */
-function eliminateCompletely(a: Float64Array, n: number, rowOf: Int32Array, columnOf: Int32Array): number {
-  let first = 0;
-  for (let k = 0; k < n - 1; k++) {
-    let row = k;
-    let column = k;
-    for (let i = k; i < n; i++) {
-      for (let j = k; j < n; j++) {
-        if (Math.abs(a[i * n + j]) > Math.abs(a[row * n + column])) {
-          row = i;
-          column = j;
-        }
-      }
-    }
-    const size = Math.abs(a[row * n + column]);
-    if (k === 0) first = size;
-    // What rounding leaves of a zero: a few n ε, growth being small under complete pivoting.
-    if (size <= 8 * n * Number.EPSILON * first) return k;
-    exchange(a, n, k, row, column);
-    [rowOf[k], rowOf[row]] = [rowOf[row], rowOf[k]];
-    [columnOf[k], columnOf[column]] = [columnOf[column], columnOf[k]];
-    for (let i = k + 1; i < n; i++) {
-      const l = a[i * n + k] / a[k * n + k];
-      a[i * n + k] = l;
-      if (l !== 0) for (let j = k + 1; j < n; j++) a[i * n + j] -= l * a[k * n + j];
-    }
-  }
-  return Math.max(n - 1, 0);
-}
-
-function exchange(a: Float64Array, n: number, k: number, row: number, column: number): void {
-  for (let j = 0; j < n; j++) [a[k * n + j], a[row * n + j]] = [a[row * n + j], a[k * n + j]];
-  for (let i = 0; i < n; i++) [a[i * n + k], a[i * n + column]] = [a[i * n + column], a[i * n + k]];
-}
-
 /** x[from …] gets numbers in [0.5, 1.5): Numerical Recipes' linear congruence, the same at every call. */
 export function randomize(x: Float64Array, from: number): void {
   for (let i = from, seed = 1; i < x.length; i++) {
@@ -78,7 +48,7 @@ export function randomize(x: Float64Array, from: number): void {
   }
 }
 
-function support(x: Float64Array, original: Int32Array): number[] {
+function support(x: Float64Array, original: readonly number[]): number[] {
   const largest = x.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
   const inside = [...original.keys()].filter(k => Math.abs(x[k]) > NULL_VECTOR_SHARE * largest);
   return inside.map(k => original[k]).sort((a, b) => a - b);

@@ -182,71 +182,48 @@ export class CompiledPanels implements PanelKernels {
         const deep = Math.min(packedDepth, depth - t);
         kernels.pack(packed, base + 8 * (b + c * stride + t), 8 * stride, pivots + 8 * t, width, deep);
         const source = base + 8 * (a + (from - list) * stride + t);
-        if (triangular)
-          kernels.update(
-            source,
-            8 * stride,
-            lists.rows + 4 * from,
-            end - from,
-            deep,
-            packed,
-            lists.rows + 4 * at,
-            width,
-            contiguous,
-            position,
-          );
-        else
-          kernels.updateBelow(
-            source,
-            8 * stride,
-            lists.rows + 4 * from,
-            end - from,
-            deep,
-            packed,
-            lists.rows + 4 * at,
-            width,
-            contiguous,
-            position,
-          );
+        const update = triangular ? kernels.update : kernels.updateBelow;
+        update(
+          source,
+          8 * stride,
+          lists.rows + 4 * from,
+          end - from,
+          deep,
+          packed,
+          lists.rows + 4 * at,
+          width,
+          contiguous,
+          position,
+        );
       }
     }
   }
 
   divide(columns: number, at: number, stride: number, rows: number): void {
-    const {kernels} = this;
-    const triangle = this.at.triangle;
-    const address = this.at.numbers + 8 * at;
-    if (rows === 0) return;
-    if (columns === 4) kernels.divide4(address, 8 * stride, rows, triangle);
-    else if (columns === 3) kernels.divide3(address, 8 * stride, rows, triangle);
-    else if (columns === 2) kernels.divide2(address, 8 * stride, rows, triangle);
-    else kernels.divide1(address, 8 * stride, rows, triangle);
+    const {kernels, at: addresses} = this;
+    if (rows > 0) kernels.divide[columns - 1](addresses.numbers + 8 * at, 8 * stride, rows, addresses.triangle);
   }
 
   bounded(columns: number, at: number, stride: number, rows: number, bound: number): boolean {
-    const {kernels} = this;
-    const {numbers, triangle} = this.at;
-    const address = numbers + 8 * at;
+    const {kernels, at: addresses} = this;
     if (rows === 0) return true;
-    if (columns === 4) return kernels.bounded4(address, 8 * stride, rows, triangle, bound) !== 0;
-    if (columns === 3) return kernels.bounded3(address, 8 * stride, rows, triangle, bound) !== 0;
-    if (columns === 2) return kernels.bounded2(address, 8 * stride, rows, triangle, bound) !== 0;
-    return kernels.bounded1(address, 8 * stride, rows, triangle, bound) !== 0;
+    const address = addresses.numbers + 8 * at;
+    return kernels.bounded[columns - 1](address, 8 * stride, rows, addresses.triangle, bound) !== 0;
   }
 
   forward(panel: Panel, from: number, to: number, four: boolean): void {
-    const {first, pointers, rows, starts} = this.lists;
-    const shift = 4 * from;
-    if (four)
-      this.kernels.forwardFour(to - from, first + shift, pointers + shift, rows, starts[panel] + shift, this.at.four);
-    else this.kernels.forward(to - from, first + shift, pointers + shift, rows, starts[panel] + shift, this.at.x);
+    const {kernels} = this;
+    this.sweep(four ? kernels.forwardFour : kernels.forward, panel, from, to, four);
   }
 
   backward(panel: Panel, from: number, to: number, four: boolean): void {
+    const {kernels} = this;
+    this.sweep(four ? kernels.backwardFour : kernels.backward, panel, from, to, four);
+  }
+
+  private sweep(run: SupernodalKernels['forward'], panel: Panel, from: number, to: number, four: boolean): void {
     const {first, pointers, rows, starts} = this.lists;
     const shift = 4 * from;
-    if (four)
-      this.kernels.backwardFour(to - from, first + shift, pointers + shift, rows, starts[panel] + shift, this.at.four);
-    else this.kernels.backward(to - from, first + shift, pointers + shift, rows, starts[panel] + shift, this.at.x);
+    run(to - from, first + shift, pointers + shift, rows, starts[panel] + shift, four ? this.at.four : this.at.x);
   }
 }

@@ -1,7 +1,6 @@
 /**
  * panels.ts as plain loops: for small matrices, and where WebAssembly is not allowed. Each number is made by the
- * operations of supernodal-kernels.ts and supernodal-solves.ts in their order; only what is done between
- * them differs: two rows by two columns at a time, which is what the engines' registers bear.
+ * operations of supernodal-kernels.ts and supernodal-solves.ts in their order.
  */
 import {type Blocks, packedDepth, type Panel, type PanelKernels} from './panels.js';
 import type {Supernodes} from './supernodes.js';
@@ -19,7 +18,6 @@ export class PlainPanels implements PanelKernels {
   private readonly size: number;
   /** Where a row of the placed block has column 0 of the whole matrix, in panel 0. */
   private readonly position: Int32Array;
-  /** Columns times D, one after the other. */
   private readonly packed: Float64Array;
   private readonly y = new Float64Array(4);
 
@@ -69,114 +67,31 @@ export class PlainPanels implements PanelKernels {
     pivot: number,
     depth: number,
   ): void {
+    const {numbers, position, packed, nodes} = this;
+    const {rows} = nodes;
+    const base = panel * nodes.size;
+    const triangular = list === columnList;
     for (let t = 0; t < depth; t += packedDepth) {
       const deep = Math.min(packedDepth, depth - t);
       this.pack(b + t, stride, columns, pivot + t, deep);
-      if (deep === 1) this.updateByColumn(panel, a + t, stride, list, end, columnList, columns);
-      else this.updateRows(panel, a + t, stride, list, end, columnList, columns, deep);
+      for (let r = list, row = a + t; r < end; r++, row += stride) {
+        const at = base + position[rows[r]];
+        const stop = triangular ? Math.min(columns, r - list + 1) : columns;
+        for (let c = 0, q = 0; c < stop; c++) {
+          let sum = 0;
+          for (let k = 0; k < deep; k++) sum += numbers[row + k] * packed[q++];
+          numbers[at + rows[columnList + c]] -= sum;
+        }
+      }
     }
   }
 
+  /** Columns times D, one after the other. */
   private pack(b: number, stride: number, columns: number, pivot: number, depth: number): void {
     const {numbers, pivotValues, packed} = this;
     for (let c = 0, q = 0; c < columns; c++) {
       const row = b + c * stride;
       for (let t = 0; t < depth; t++) packed[q++] = numbers[row + t] * pivotValues[pivot + t];
-    }
-  }
-
-  private updateByColumn(
-    panel: Panel,
-    a: number,
-    stride: number,
-    list: number,
-    end: number,
-    columnList: number,
-    columns: number,
-  ): void {
-    const {numbers, position, packed} = this;
-    const {rows} = this.nodes;
-    const base = panel * this.nodes.size;
-    const triangular = list === columnList;
-    for (let r = list, row = a; r < end; r++, row += stride) {
-      const factor = numbers[row];
-      const at = base + position[rows[r]];
-      const stop = triangular ? Math.min(columns, r - list + 1) : columns;
-      // A sum that begins with zero: so zeros have the sign that a longer one gives them.
-      for (let c = 0; c < stop; c++) numbers[at + rows[columnList + c]] -= 0 + factor * packed[c];
-    }
-  }
-
-  private updateRows(
-    panel: Panel,
-    a: number,
-    stride: number,
-    list: number,
-    end: number,
-    columnList: number,
-    columns: number,
-    depth: number,
-  ): void {
-    const {numbers, position, packed} = this;
-    const {rows} = this.nodes;
-    const base = panel * this.nodes.size;
-    const triangular = list === columnList;
-    let r = list;
-    let row = a;
-    for (; r + 1 < end; r += 2, row += 2 * stride) {
-      const at0 = base + position[rows[r]];
-      const at1 = base + position[rows[r + 1]];
-      const next = row + stride;
-      const stop = triangular ? Math.min(columns, r - list + 2) : columns;
-      let c = 0;
-      for (; c + 1 < stop; c += 2) {
-        const column0 = c * depth;
-        const column1 = column0 + depth;
-        let s00 = 0;
-        let s01 = 0;
-        let s10 = 0;
-        let s11 = 0;
-        for (let t = 0; t < depth; t++) {
-          const a0 = numbers[row + t];
-          const a1 = numbers[next + t];
-          const b0 = packed[column0 + t];
-          const b1 = packed[column1 + t];
-          s00 += a0 * b0;
-          s01 += a0 * b1;
-          s10 += a1 * b0;
-          s11 += a1 * b1;
-        }
-        const j0 = rows[columnList + c];
-        const j1 = rows[columnList + c + 1];
-        numbers[at0 + j0] -= s00;
-        numbers[at0 + j1] -= s01;
-        numbers[at1 + j0] -= s10;
-        numbers[at1 + j1] -= s11;
-      }
-      if (c < stop) {
-        const column = c * depth;
-        let s0 = 0;
-        let s1 = 0;
-        for (let t = 0; t < depth; t++) {
-          s0 += numbers[row + t] * packed[column + t];
-          s1 += numbers[next + t] * packed[column + t];
-        }
-        const j = rows[columnList + c];
-        numbers[at0 + j] -= s0;
-        numbers[at1 + j] -= s1;
-      }
-    }
-    if (r < end) this.updateRow(panel, row, r, columnList, columns, depth);
-  }
-
-  private updateRow(panel: Panel, a: number, r: number, columnList: number, columns: number, depth: number): void {
-    const {numbers, position, packed} = this;
-    const {rows} = this.nodes;
-    const at = panel * this.nodes.size + position[rows[r]];
-    for (let c = 0, q = 0; c < columns; c++) {
-      let sum = 0;
-      for (let t = 0; t < depth; t++) sum += numbers[a + t] * packed[q++];
-      numbers[at + rows[columnList + c]] -= sum;
     }
   }
 

@@ -1,6 +1,6 @@
 /**
- * Rank and null vectors of a small dense matrix by Gaussian elimination with complete pivoting on rows and columns that are
- * scaled to largest entries of one (Golub & Van Loan, Matrix Computations, §3.4.8): P A Q = L [U₁ U₂; 0 0].
+ * Rank and null vectors of a small dense matrix by Gaussian elimination with complete pivoting on rows and columns that
+ * are scaled to largest entries of one (Golub & Van Loan, Matrix Computations, §3.4.8): P A Q = L [U₁ U₂; 0 0].
  */
 
 /** A matrix by rows. */
@@ -72,7 +72,7 @@ export function rankOf(a: Dense): Rank {
   const u = dense(rows, columns, (i, j) => a.values[i * columns + j] / row[i] / column[j]).values;
   const rowOf = Array.from({length: rows}, (_, i) => i);
   const columnOf = Array.from({length: columns}, (_, j) => j);
-  const rank = eliminate(u, rows, columns, rowOf, columnOf);
+  const rank = eliminate(u, rows, columns, rowOf, columnOf, negligible(Math.min(rows, columns)));
   const upper = (i: number, j: number): number => u[i * columns + j];
   const right = dense(columns, columns - rank, () => 0);
   for (let k = 0; k < columns - rank; k++) {
@@ -129,15 +129,22 @@ export function diagonalRank(diagonal: Float64Array): Rank {
   };
 }
 
-/** In place, with multipliers below the diagonal. Returns the rank. */
-function eliminate(u: Float64Array, rows: number, columns: number, rowOf: number[], columnOf: number[]): number {
-  const steps = Math.min(rows, columns);
+/** In place, with multipliers below the diagonal. Returns the rank: pivots larger than `zero`, at most `steps`. */
+export function eliminate(
+  u: Float64Array,
+  rows: number,
+  columns: number,
+  rowOf: number[],
+  columnOf: number[],
+  zero: number,
+  steps = Math.min(rows, columns),
+): number {
   for (let k = 0; k < steps; k++) {
     let [p, q] = [k, k];
     for (let i = k; i < rows; i++)
       for (let j = k; j < columns; j++)
         if (Math.abs(u[i * columns + j]) > Math.abs(u[p * columns + q])) [p, q] = [i, j];
-    if (!(Math.abs(u[p * columns + q]) > negligible(steps))) return k;
+    if (!(Math.abs(u[p * columns + q]) > zero)) return k;
     exchange(u, rows, columns, k, p, q);
     [rowOf[k], rowOf[p]] = [rowOf[p], rowOf[k]];
     [columnOf[k], columnOf[q]] = [columnOf[q], columnOf[k]];
@@ -147,7 +154,7 @@ function eliminate(u: Float64Array, rows: number, columns: number, rowOf: number
       if (l !== 0) for (let j = k + 1; j < columns; j++) u[i * columns + j] -= l * u[k * columns + j];
     }
   }
-  return steps;
+  return Math.max(steps, 0);
 }
 
 function exchange(u: Float64Array, rows: number, columns: number, k: number, p: number, q: number): void {

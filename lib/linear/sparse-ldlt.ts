@@ -9,38 +9,26 @@
  * in PARDISO: Schenk & Gärtner 2006). Every solve of an indefinite matrix is checked by its residual.
  */
 import {StiffgradError} from '../errors.js';
-import {refuseUnknownName, refuseUnknownOptions, text} from '../checks.js';
-import {DirectAnalysis, SpecialFactor} from './direct.js';
-import type {OrderingName} from './ordering.js';
-import {CompiledPanels} from './panels-compiled.js';
-import {PlainPanels} from './panels-plain.js';
+import {FactorAnalysis} from './analysis.js';
 import type {Blocks} from './panels.js';
 import {structurallySymmetric} from './pattern.js';
-import {ACCEPTABLE, PROBED, Refinement, throwInaccurate, type Substitution} from './refinement.js';
+import {PROBED} from './refinement.js';
 import {withRecipe} from './recipe.js';
-import {scatter} from './scatter.js';
 import {examine, SUSPICIOUS_PIVOT, throwIfNotFinite} from './singularity.js';
 import {EPSILON, type LinearSolver, type Pattern} from './solver.js';
 import {sparseLu} from './sparse-lu.js';
 import {judgeByNullVector, LU_IN_REACH} from './static-null.js';
-import {structureOf} from './structure.js';
-import {Supernodal} from './supernodal.js';
-import type {Supernodes} from './supernodes.js';
+import {
+  checkSupernodalOptions,
+  SupernodalAnalysis,
+  SupernodalFactor,
+  type SupernodalOptions,
+} from './supernodal-factor.js';
+import {SupernodalLdlt} from './supernodal-ldlt.js';
 import {specialFor} from './symmetrized.js';
 
 /** Options of `sparseLdlt`. */
-export interface LdltOptions {
-  /** Default 'amd'. */
-  readonly ordering?: OrderingName;
-  /**
-   * Plain loops or WebAssembly. Default 'auto': WebAssembly if a factorization has
-   * work enough for it. Where it is not allowed, plain loops stand in.
-   */
-  readonly arithmetic?: ArithmeticName;
-}
-
-/** How the arithmetic of a factorization is done. */
-export type ArithmeticName = 'auto' | 'plain' | 'compiled';
+export type LdltOptions = SupernodalOptions;
 
 /** Floating-point operations from which WebAssembly is the faster one: nets of 6² to 8² masses in space, measured. */
 export const COMPILED_PAYS = 5e4;
@@ -51,7 +39,9 @@ export const COMPILED_PAYS = 5e4;
  */
 const PIVOT_FLOOR = Math.sqrt(EPSILON);
 
-/** Pivots above this share of their scale grow the factor to 1e4 at most: refinement then gains eight digits at a step. */
+/**
+ * Pivots above this share of their scale grow the factor to 1e4 at most: refinement then gains eight digits at a step.
+ */
 const SOUND_PIVOT = EPSILON ** 0.25;
 
 /**
@@ -59,76 +49,56 @@ const SOUND_PIVOT = EPSILON ** 0.25;
  * after a scaling of its rows (symmetrized.ts), and refused without.
  */
 export function sparseLdlt(options: LdltOptions = {}): LinearSolver {
-  refuseUnknownOptions(options, {ordering: text, arithmetic: text}, 'sparseLdlt', 'bad-linear');
-  refuseUnknownName('sparseLdlt: ordering', options.ordering, ['amd', 'rcm', 'natural']);
-  refuseUnknownName('sparseLdlt: arithmetic', options.arithmetic, ['auto', 'plain', 'compiled']);
+  checkSupernodalOptions('sparseLdlt', options);
   return withRecipe({name: 'sparse-ldlt', analyze: pattern => analyzeChecked(pattern, options)}, 'sparseLdlt', options);
 }
 
-function analyzeChecked(pattern: Pattern, options: LdltOptions): DirectAnalysis {
+function analyzeChecked(pattern: Pattern, options: LdltOptions): FactorAnalysis {
   if (!structurallySymmetric(pattern)) {
     throw new StiffgradError(
       'not-symmetric',
-      'sparseLdlt() needs an entry (j, i) for every entry (i, j) of the pattern, and this one lacks some. Use sparseLu() or auto() for it.',
+      'sparseLdlt() needs an entry (j, i) for every entry (i, j) of the pattern, and this one lacks some. '
+        + 'Use sparseLu() or auto() for it.',
       {},
     );
   }
-  const {n, nonzeros, work, createFactor} = analyzeLdlt(pattern, options);
-  return new DirectAnalysis('sparse', n, nonzeros, work, specialFor(pattern, createFactor));
+  const ldlt = analyzeLdlt(pattern, options);
+  const {n, nonzeros, work} = ldlt;
+  const createFactor = specialFor(pattern, () => ldlt.createFactor());
+  return new FactorAnalysis({kind: 'sparse', n, nonzeros, work, createFactor});
 }
 
 /** For values that are symmetric, by promise or because the caller has seen to it. */
-export function analyzeLdlt(pattern: Pattern, options: LdltOptions = {}): DirectAnalysis<SparseLdltFactor> {
+export function analyzeLdlt(pattern: Pattern, options: LdltOptions = {}): FactorAnalysis<SparseLdltFactor> {
   const symmetric = {...pattern, symmetric: true};
-  const symbolic = new Symbolic(symmetric, options.ordering ?? 'amd', options.arithmetic ?? 'auto');
-  return new DirectAnalysis(
-    'sparse',
-    pattern.n,
-    symbolic.nodes.size,
-    symbolic.nodes.work,
-    () => new SparseLdltFactor(symmetric, symbolic),
-  );
+  const symbolic = new Symbolic(symmetric, options);
+  const {size, work} = symbolic.nodes;
+  const createFactor = (): SparseLdltFactor => new SparseLdltFactor(symmetric, symbolic);
+  return new FactorAnalysis({kind: 'sparse', n: pattern.n, nonzeros: size, work, createFactor});
 }
 
-/** The lists the numeric part follows, and the scratch that all factors of an analysis share. */
-class Symbolic {
-  readonly nodes: Supernodes;
-  readonly numeric: Supernodal;
-  readonly order: Int32Array;
+class Symbolic extends SupernodalAnalysis<SupernodalLdlt> {
   /** Lower-triangle entries of the permuted matrix: where from in the values, where to in the blocks. */
   readonly source: Int32Array;
   readonly target: Int32Array;
-  /** Position in the values of the diagonal entry of permuted row k, −1 where the pattern has none. */
-  readonly diagonal: Int32Array;
   readonly scale: Float64Array;
-  readonly refinement: Refinement;
 
-  constructor(pattern: Pattern, name: OrderingName, arithmetic: ArithmeticName) {
-    const {n} = pattern;
-    const {order, nodes} = structureOf(pattern, name);
-    this.order = order;
-    this.nodes = nodes;
-    const compiled = arithmetic === 'compiled' || (arithmetic === 'auto' && this.nodes.work >= COMPILED_PAYS);
-    this.numeric = new Supernodal(
-      this.nodes,
-      (compiled ? CompiledPanels.create(this.nodes, 1) : undefined) ?? new PlainPanels(this.nodes, 1),
-    );
-    const {target, diagonal} = scatter(pattern, this.order, this.nodes);
+  constructor(pattern: Pattern, options: LdltOptions) {
+    super(pattern, options, 1, COMPILED_PAYS, SupernodalLdlt);
+    const {target} = this.scatter;
     this.source = Int32Array.from(target.keys()).filter(p => target[p] < this.nodes.size);
     this.target = this.source.map(p => target[p]);
-    this.diagonal = diagonal;
-    this.scale = new Float64Array(n);
-    this.refinement = new Refinement(pattern);
+    this.scale = new Float64Array(pattern.n);
+  }
+
+  /** Position in the values of the diagonal entry of permuted row k, −1 where the pattern has none. */
+  get diagonal(): Int32Array {
+    return this.scatter.diagonal;
   }
 }
 
-export class SparseLdltFactor extends SpecialFactor implements Substitution {
+export class SparseLdltFactor extends SupernodalFactor<Blocks> {
   readonly kind = 'ldlt';
-  private readonly blocks: Blocks;
-  /** The values themselves, when solves are refined; made at the first matrix that needs it. */
-  private values: Float64Array | undefined;
-  private refined = false;
-  private iterations = 0;
   private negative = 0;
   private enlarged = 0;
 
@@ -136,16 +106,7 @@ export class SparseLdltFactor extends SpecialFactor implements Substitution {
     pattern: Pattern,
     private readonly symbolic: Symbolic,
   ) {
-    super(pattern);
-    this.blocks = symbolic.numeric.createBlocks();
-  }
-
-  get size(): number {
-    return this.blocks.size + (this.values?.length ?? 0);
-  }
-
-  override get linearIterations(): number {
-    return this.iterations;
+    super(pattern, symbolic, false);
   }
 
   override get isJudged(): boolean {
@@ -170,7 +131,7 @@ export class SparseLdltFactor extends SpecialFactor implements Substitution {
     const {order, scale} = symbolic;
     const natural = new Float64Array(n);
     for (let k = 0; k < n; k++) natural[order[k]] = 1 / Math.sqrt(scale[k]);
-    judgeByNullVector(this.pattern, values, x => this.substituteOnce(x, 0), natural, natural, false);
+    judgeByNullVector(this.pattern, values, x => this.substituteOnce(x, 0, false), natural, natural, false);
   }
 
   override refactor(values: Float64Array): void {
@@ -180,7 +141,8 @@ export class SparseLdltFactor extends SpecialFactor implements Substitution {
     sparseLu().analyze(this.pattern).factor(values);
     throw new StiffgradError(
       'unstable-pivots',
-      `${this.enlarged} of the ${this.n} pivots of this indefinite matrix vanish in the order chosen from its pattern, and refinement does not make up for it. Use auto() or sparseLu(), which pivot off the diagonal.`,
+      `${this.enlarged} of the ${this.n} pivots of this indefinite matrix vanish in the order chosen from its pattern, `
+        + 'and refinement does not make up for it. Use auto() or sparseLu(), which pivot off the diagonal.',
       {enlargedPivots: this.enlarged, negativePivots: this.negative},
     );
   }
@@ -188,9 +150,7 @@ export class SparseLdltFactor extends SpecialFactor implements Substitution {
   /** False when the matrix needs pivots off the diagonal, or is singular in a way only those can tell. */
   tryRefactor(values: Float64Array): boolean {
     const {numeric, scale} = this.symbolic;
-    this.usable = false;
-    this.iterations = 0;
-    this.refined = false;
+    this.forget();
     if (this.factorDefinite(values)) {
       this.negative = this.enlarged = 0;
       this.usable = true;
@@ -207,9 +167,8 @@ export class SparseLdltFactor extends SpecialFactor implements Substitution {
     }
     this.negative = numeric.pivots.negative;
     this.enlarged = numeric.pivots.enlarged;
-    this.keep(values);
-    this.refined = true;
-    done = (done && numeric.pivots.smallest >= SOUND_PIVOT) || this.probe(values);
+    this.refine(values);
+    done = (done && numeric.pivots.smallest >= SOUND_PIVOT) || this.probe(values, false) <= PROBED;
     this.usable = done;
     return done;
   }
@@ -233,67 +192,16 @@ export class SparseLdltFactor extends SpecialFactor implements Substitution {
     for (let q = 0; q < source.length; q++) blocks[target[q]] = values[source[q]];
   }
 
-  private keep(values: Float64Array): void {
-    this.values ??= new Float64Array(this.pattern.columns.length);
-    const kept = this.values;
-    for (let p = 0; p < kept.length; p++) kept[p] = values[p];
+  protected override inaccurate(_: Float64Array, __: number, ___: boolean, error: number): void {
+    this.refuseSolution('sparse LDLᵀ', error);
   }
 
-  private probe(values: Float64Array): boolean {
-    const {refinement} = this.symbolic;
-    const error = refinement.probe(this, values, false);
-    this.iterations = refinement.iterations;
-    return error <= PROBED;
-  }
-
-  protected substitute(x: Float64Array, at: number): void {
-    const {refinement} = this.symbolic;
-    if (!this.refined || this.values === undefined) {
-      this.substituteOnce(x, at);
-      return;
-    }
-    const error = refinement.solve(this, this.values, x, at, false);
-    this.iterations = refinement.iterations;
-    if (!(error <= ACCEPTABLE)) throwInaccurate('sparse LDLᵀ', error, this.iterations);
-  }
-
-  protected substituteTransposed(x: Float64Array, at: number): void {
+  protected override substituteTransposed(x: Float64Array, at: number): void {
     this.substitute(x, at);
-  }
-
-  override solveManyAt(x: Float64Array, at: number, count: number): void {
-    const {n} = this;
-    const {four} = this.symbolic.numeric;
-    let done = 0;
-    // A last group of three costs four, which is still less than three by themselves.
-    for (; !this.refined && done + 3 <= count; done += 4)
-      this.substituteFour(four, x, at + done * n, Math.min(4, count - done));
-    for (; done < count; done++) this.substitute(x, at + done * n);
   }
 
   override solveManyTransposedAt(x: Float64Array, at: number, count: number): void {
     this.solveManyAt(x, at, count);
-  }
-
-  private substituteFour(four: Float64Array, x: Float64Array, at: number, count: number): void {
-    const {order, numeric} = this.symbolic;
-    const {n} = this;
-    for (let c = 0; c < 4; c++) {
-      // Numbers of an earlier solve may not stay in an unused place: they might overflow.
-      if (c < count) for (let k = 0; k < n; k++) four[4 * k + c] = x[at + c * n + order[k]];
-      else for (let k = 0; k < n; k++) four[4 * k + c] = 0;
-    }
-    numeric.solveFour(this.blocks);
-    for (let c = 0; c < count; c++) for (let k = 0; k < n; k++) x[at + c * n + order[k]] = four[4 * k + c];
-  }
-
-  substituteOnce(x: Float64Array, at: number): void {
-    const {order, numeric} = this.symbolic;
-    const {n} = this;
-    const permuted = numeric.x;
-    for (let k = 0; k < n; k++) permuted[k] = x[at + order[k]];
-    numeric.solve(this.blocks);
-    for (let k = 0; k < n; k++) x[at + order[k]] = permuted[k];
   }
 }
 

@@ -8,7 +8,8 @@
  * bits, whatever came between.
  */
 import {refuseUnknownName, refuseUnknownOptions, text} from '../checks.js';
-import {DirectAnalysis, GeneralFactor, type Learned} from './direct.js';
+import {FactorAnalysis, type Learned} from './analysis.js';
+import {GeneralFactor} from './direct.js';
 import {eliminate} from './elimination.js';
 import {denseLimit, symmetricGraph, type Graph} from './graph.js';
 import {pairedOrdering} from './kkt-ordering.js';
@@ -40,10 +41,11 @@ export function sparseLu(options: SparseLuOptions = {}): LinearSolver {
   return withRecipe({name: 'sparse-lu', analyze: pattern => analyzeLu(pattern, options)}, 'sparseLu', options);
 }
 
-export function analyzeLu(pattern: Pattern, options: SparseLuOptions = {}): DirectAnalysis<SparseLuFactor> {
+export function analyzeLu(pattern: Pattern, options: SparseLuOptions = {}): FactorAnalysis<SparseLuFactor> {
   const {order, nonzeros, work} = columnOrder(pattern, options.ordering);
   const symbolic = new Symbolic(pattern, order);
-  return new DirectAnalysis('sparse', pattern.n, nonzeros, work, () => new SparseLuFactor(pattern, symbolic), symbolic);
+  const createFactor = (): SparseLuFactor => new SparseLuFactor(pattern, symbolic);
+  return new FactorAnalysis({kind: 'sparse', n: pattern.n, nonzeros, work, createFactor, learned: symbolic});
 }
 
 /** At least half of the off-diagonal entries have their mirror image, as in UMFPACK, dense rows and columns apart. */

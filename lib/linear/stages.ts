@@ -1,9 +1,10 @@
 /**
  * Equations of stages that are found one after another: a block lower triangular matrix, of which the diagonal blocks
- * alone are factored, each by itself. Substitution goes from block to block, forwards or, transposed, backwards. To factor
- * all of it as one matrix is more work, and judges it by a condition number that grows with every stage.
+ * alone are factored, each by itself. Substitution goes from block to block, forwards or, transposed, backwards. To
+ * factor all of it as one matrix is more work, and judges it by a condition number that grows with every stage.
  */
-import {DirectAnalysis, throwNotFactored} from './direct.js';
+import {FactorAnalysis, learnedOf} from './analysis.js';
+import {throwNotFactored} from './direct.js';
 import type {Analysis, Factor, LinearSolver, Pattern} from './solver.js';
 
 /** Where the entries of one row of blocks are. */
@@ -49,24 +50,23 @@ function analyzeStages(pattern: Pattern, count: number, solver: LinearSolver): A
     stages.push({analysis: solver.analyze(block), own: places});
   }
   const total = (of: 'nonzeros' | 'work'): number => stages.reduce((sum, {analysis}) => sum + analysis[of], 0);
-  return new DirectAnalysis(
-    () => stages[0].analysis.kind,
+  const learned = stages.map(({analysis}) => learnedOf(analysis));
+  return new FactorAnalysis({
+    kind: () => stages[0].analysis.kind,
     n,
-    total('nonzeros') + columns.length,
-    total('work'),
-    () => new StagesFactor(pattern, size, stages),
-    {
+    nonzeros: total('nonzeros') + columns.length,
+    work: total('work'),
+    createFactor: () => new StagesFactor(pattern, size, stages),
+    learned: {
       recall() {
-        const histories = stages.map(({analysis}) => analysis.history);
+        const histories = learned.map(stage => stage.recall());
         return histories.some(history => history !== undefined) ? histories : undefined;
       },
       restore(history) {
-        stages.forEach(({analysis}, k) => {
-          if ('history' in analysis) analysis.history = (history as readonly unknown[] | undefined)?.[k];
-        });
+        learned.forEach((stage, k) => stage.restore((history as readonly unknown[] | undefined)?.[k]));
       },
     },
-  );
+  });
 }
 
 class StagesFactor implements Factor {

@@ -11,61 +11,55 @@ import {Writer, type Push} from '../wasm/writer.js';
 import {solveBackward, solveBackwardFour, solveForward, solveForwardFour} from './supernodal-solves.js';
 
 export interface SupernodalKernels {
-  /** Columns `columns` of rows at `source` (`stride` bytes apart) times their pivots, in strips of four (`tileColumns`). */
+  /**
+   * Columns `columns` of rows at `source` (`stride` bytes apart) times their pivots, in strips of four (`tileColumns`).
+   */
   pack(to: number, source: number, stride: number, pivots: number, columns: number, depth: number): void;
   /**
    * C(list_r, columnList_c) −= Σ_t a_rt b_tc for c ≤ r, and maybe above: `a` has rows of `depth` numbers `stride` bytes
    * apart, `b` is packed, position[list_r] is where row r of C would have its column 0. `contiguous`: 1 where
    * the numbers of the columns are consecutive.
    */
-  update(
-    a: number,
-    stride: number,
-    list: number,
-    rows: number,
-    depth: number,
-    b: number,
-    columnList: number,
-    columns: number,
-    contiguous: number,
-    position: number,
-  ): void;
+  update: Update;
   /** The same for all c, whatever r. */
-  updateBelow(
-    a: number,
-    stride: number,
-    list: number,
-    rows: number,
-    depth: number,
-    b: number,
-    columnList: number,
-    columns: number,
-    contiguous: number,
-    position: number,
-  ): void;
-  /** Rows below a triangle of 1 to 4 columns: l ← a L⁻ᵀ D⁻¹. `triangle` holds L by rows, then 1/D. */
-  divide1(at: number, stride: number, rows: number, triangle: number): void;
-  divide2(at: number, stride: number, rows: number, triangle: number): void;
-  divide3(at: number, stride: number, rows: number, triangle: number): void;
-  divide4(at: number, stride: number, rows: number, triangle: number): void;
-  /** 1 where the division would leave only numbers of at most this size, no NaN among them; else 0. Nothing is stored. */
-  bounded1(at: number, stride: number, rows: number, triangle: number, bound: number): number;
-  bounded2(at: number, stride: number, rows: number, triangle: number, bound: number): number;
-  bounded3(at: number, stride: number, rows: number, triangle: number, bound: number): number;
-  bounded4(at: number, stride: number, rows: number, triangle: number, bound: number): number;
+  updateBelow: Update;
+  /** By columns, 1 to 4, of a triangle: the rows below it, l ← a L⁻ᵀ D⁻¹. `triangle` holds L by rows, then 1/D. */
+  readonly divide: readonly ((at: number, stride: number, rows: number, triangle: number) => void)[];
+  /**
+   * 1 where the division would leave only numbers of at most this size, no NaN among them; else 0. Nothing is stored.
+   */
+  readonly bounded: readonly ((at: number, stride: number, rows: number, triangle: number, bound: number) => number)[];
   /** x ← L⁻¹ x. `starts` are addresses of blocks. */
-  forward(count: number, first: number, pointers: number, rows: number, starts: number, x: number): void;
+  forward: Sweep;
   /** x ← L⁻ᵀ D⁻¹ x. */
-  backward(count: number, first: number, pointers: number, rows: number, starts: number, x: number): void;
+  backward: Sweep;
   /** The same for four right-hand sides, the four numbers of an unknown one after the other. */
-  forwardFour(count: number, first: number, pointers: number, rows: number, starts: number, x: number): void;
-  backwardFour(count: number, first: number, pointers: number, rows: number, starts: number, x: number): void;
+  forwardFour: Sweep;
+  backwardFour: Sweep;
 }
+
+type Update = (
+  a: number,
+  stride: number,
+  list: number,
+  rows: number,
+  depth: number,
+  b: number,
+  columnList: number,
+  columns: number,
+  contiguous: number,
+  position: number,
+) => void;
+
+type Sweep = (count: number, first: number, pointers: number, rows: number, starts: number, x: number) => void;
 
 /** Columns of a tile: two vectors; with four rows that are eight sums, and x64 has sixteen registers. */
 export const tileColumns = 4;
 
-/** Rows that an update takes through all its strips before it goes on: of 128 numbers each they are 64 KiB, half of a small second-level cache. */
+/**
+ * Rows that an update takes through all its strips before it goes on: of 128 numbers each they are 64 KiB, half of a
+ * small second-level cache.
+ */
 const rowsAtOnce = 64;
 
 const integers = (count: number): ValueType[] => new Array<ValueType>(count).fill('i32');
@@ -76,7 +70,10 @@ let module: WebAssembly.Module | undefined;
 export function supernodalKernels(memory: WebAssembly.Memory): SupernodalKernels {
   module ??= new WebAssembly.Module(supernodalBytes());
   // The definitions below give every export its name and signature.
-  return new WebAssembly.Instance(module, {env: {memory}}).exports as unknown as SupernodalKernels;
+  const exports = new WebAssembly.Instance(module, {env: {memory}}).exports as unknown as SupernodalKernels;
+  const byColumns = (name: string): unknown[] =>
+    [1, 2, 3, 4].map((columns): unknown => Reflect.get(exports, `${name}${columns}`));
+  return {...exports, divide: byColumns('divide'), bounded: byColumns('bounded')} as SupernodalKernels;
 }
 
 /** The module's bytes; it imports `env.memory`. */
@@ -111,94 +108,87 @@ export function supernodalBytes(): ModuleBytes {
   return builder.finish();
 }
 
-const move = (w: Writer, pointer: Local, bytes: Push): void => w.set(pointer, w.plus(w.get(pointer), bytes));
-
 function pack(w: Writer): void {
-  const [to, source, stride, pivots, columns, depth] = [0, 1, 2, 3, 4, 5].map(i => w.parameter(i));
-  const [lane, lanes, out, from, pivot, end, column] = [0, 1, 2, 3, 4, 5, 6].map(() => w.local('i32'));
+  const [to, source, stride, pivots, columns, depth] = w.parameters();
+  const [lane, lanes, out, from, pivot, end, column] = w.locals('i32', 7);
   w.for(
     column,
-    w.int(0),
-    w.get(columns),
+    0,
+    columns,
     () => {
       // A last strip of one or two columns is half as wide.
-      w.set(
-        lanes,
-        w.choose(w.op('i32.gt_s', w.op('i32.sub', w.get(columns), w.get(column)), w.int(2)), w.int(4), w.int(2)),
-      );
-      w.for(lane, w.int(0), w.get(lanes), () => {
-        w.set(out, w.element(w.get(to), w.get(lane)));
-        w.set(from, w.get(source));
-        w.set(pivot, w.get(pivots));
-        w.set(end, w.element(w.get(pivots), w.get(depth)));
+      w.set(lanes, w.choose(w.op('i32.gt_s', w.op('i32.sub', columns, column), 2), w.int(4), w.int(2)));
+      w.for(lane, 0, lanes, () => {
+        w.set(out, w.element(to, lane));
+        w.set(from, source);
+        w.set(pivot, pivots);
+        w.set(end, w.element(pivots, depth));
         const next = (): void => {
-          move(w, out, w.op('i32.shl', w.get(lanes), w.int(3)));
-          move(w, pivot, w.int(8));
+          w.move(out, w.op('i32.shl', lanes, 3));
+          w.move(pivot, 8);
         };
-        const more = w.op('i32.lt_s', w.get(pivot), w.get(end));
+        const more = w.op('i32.lt_s', pivot, end);
         w.if(
-          w.op('i32.lt_s', w.plus(w.get(column), w.get(lane)), w.get(columns)),
+          w.op('i32.lt_s', w.plus(column, lane), columns),
           () => {
             w.while(more, () => {
-              w.store(w.get(out), w.op('f64.mul', w.load(w.get(from)), w.load(w.get(pivot))));
-              move(w, from, w.int(8));
+              w.store(out, w.op('f64.mul', w.load(from), w.load(pivot)));
+              w.move(from, 8);
               next();
             });
-            move(w, source, w.get(stride));
+            w.move(source, stride);
           },
           () =>
             w.while(more, () => {
-              w.store(w.get(out), w.number(0));
+              w.store(out, 0);
               next();
             }),
         );
       });
-      move(w, to, w.op('i32.shl', w.get(depth), w.int(5)));
+      w.move(to, w.op('i32.shl', depth, 5));
     },
     tileColumns,
   );
 }
 
 function update(w: Writer, narrow: number, wide: number, triangular: boolean): void {
-  const [a, stride, list, rows, depth, b, columnList, columns, contiguous, position] = [
-    0, 1, 2, 3, 4, 5, 6, 7, 8, 9,
-  ].map(i => w.parameter(i));
-  const [top, bottom, column, left, start, packed] = [0, 1, 2, 3, 4, 5].map(() => w.local('i32'));
-  const least = (one: Push, other: Push): Push => w.choose(w.op('i32.lt_s', one, other), one, other);
+  const [a, stride, list, rows, depth, b, columnList, columns, contiguous, position] = w.parameters();
+  const [top, bottom, column, left, start, packed] = w.locals('i32', 6);
   w.for(
     top,
-    w.int(0),
-    w.get(rows),
+    0,
+    rows,
     () => {
-      w.set(bottom, least(w.plus(w.get(top), w.int(rowsAtOnce)), w.get(rows)));
-      w.set(packed, w.get(b));
+      w.set(bottom, w.plus(top, rowsAtOnce));
+      w.set(bottom, w.choose(w.op('i32.lt_s', bottom, rows), bottom, rows));
+      w.set(packed, b);
       w.for(
         column,
-        w.int(0),
-        w.get(columns),
+        0,
+        columns,
         () => {
-          w.set(left, w.op('i32.sub', w.get(columns), w.get(column)));
-          w.set(
-            start,
-            triangular ? w.choose(w.op('i32.gt_s', w.get(top), w.get(column)), w.get(top), w.get(column)) : w.get(top),
-          );
-          w.if(w.op('i32.lt_s', w.get(start), w.get(bottom)), () => {
-            const call = (index: number) => (): void => {
-              w.plus(w.get(a), w.op('i32.mul', w.get(start), w.get(stride)))();
-              w.get(stride)();
-              w.plus(w.get(list), w.op('i32.shl', w.get(start), w.int(2)))();
-              w.op('i32.sub', w.get(bottom), w.get(start))();
-              w.get(depth)();
-              w.get(packed)();
-              w.plus(w.get(columnList), w.op('i32.shl', w.get(column), w.int(2)))();
-              w.get(left)();
-              w.get(contiguous)();
-              w.get(position)();
-              w.body.call(index);
-            };
-            w.if(w.op('i32.gt_s', w.get(left), w.int(2)), call(wide), call(narrow));
+          w.set(left, w.op('i32.sub', columns, column));
+          w.set(start, triangular ? w.choose(w.op('i32.gt_s', top, column), top, column) : top);
+          w.if(w.op('i32.lt_s', start, bottom), () => {
+            const given = [
+              w.plus(a, w.op('i32.mul', start, stride)),
+              stride,
+              w.plus(list, w.op('i32.shl', start, 2)),
+              w.op('i32.sub', bottom, start),
+              depth,
+              packed,
+              w.plus(columnList, w.op('i32.shl', column, 2)),
+              left,
+              contiguous,
+              position,
+            ];
+            w.if(
+              w.op('i32.gt_s', left, 2),
+              () => w.invoke(wide, ...given),
+              () => w.invoke(narrow, ...given),
+            );
           });
-          move(w, packed, w.op('i32.shl', w.get(depth), w.int(5)));
+          w.move(packed, w.op('i32.shl', depth, 5));
         },
         tileColumns,
       );
@@ -209,83 +199,69 @@ function update(w: Writer, narrow: number, wide: number, triangular: boolean): v
 
 /** All rows with one strip of `vectors` pairs of columns, of which `left` are there. */
 function strip(w: Writer, vectors: number): void {
-  const [a, stride, list, rows, depth, b, columnList, left, contiguous, position] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map(
-    i => w.parameter(i),
-  );
+  const [a, stride, list, rows, depth, b, columnList, left, contiguous, position] = w.parameters();
   const bytes = (index: number): Push => {
     // A column that is not there has zeros: they may be subtracted from the last one.
-    const last = w.op('i32.sub', w.get(left), w.int(1));
-    const within = w.choose(w.op('i32.lt_s', w.int(index), w.get(left)), w.int(index), last);
-    return w.op('i32.shl', w.loadInt(w.plus(w.get(columnList), w.op('i32.shl', within, w.int(2)))), w.int(3));
+    const last = w.op('i32.sub', left, 1);
+    const within = w.choose(w.op('i32.lt_s', index, left), w.int(index), last);
+    return w.op('i32.shl', w.loadInt(w.plus(columnList, w.op('i32.shl', within, 2))), 3);
   };
   const offsets = Array.from({length: 2 * vectors}, (_, i) => w.keep('i32', bytes(i)));
-  const pointers = [0, 1, 2, 3].map(() => w.local('i32'));
-  const sums = Array.from({length: 4 * vectors}, () => w.local('v128'));
-  const factors = Array.from({length: vectors}, () => w.local('v128'));
+  const pointers = w.locals('i32', 4);
+  const sums = w.locals('v128', 4 * vectors);
+  const factors = w.locals('v128', vectors);
   const [splat, q, end, row] = [w.local('v128'), w.local('i32'), w.local('i32'), w.local('i32')];
-  const whole = w.keep('i32', w.op('i32.shl', w.op('i32.and', w.get(depth), w.int(~3)), w.int(3)));
-  const length = w.keep('i32', w.op('i32.shl', w.get(depth), w.int(3)));
+  const whole = w.keep('i32', w.op('i32.shl', w.op('i32.and', depth, ~3), 3));
+  const length = w.keep('i32', w.op('i32.shl', depth, 3));
 
   const tile = (height: number): void => {
-    pointers
-      .slice(0, height)
-      .forEach((pointer, i) => w.set(pointer, i === 0 ? w.get(a) : w.plus(w.get(pointers[i - 1]), w.get(stride))));
-    sums.slice(0, height * vectors).forEach(sum => w.set(sum, w.pair(0)));
-    w.set(q, w.get(b));
+    pointers.slice(0, height).forEach((pointer, i) => w.set(pointer, i === 0 ? a : w.plus(pointers[i - 1], stride)));
+    sums.slice(0, height * vectors).forEach(sum => w.set(sum, 0));
+    w.set(q, b);
     const terms = (count: number): void => {
       for (let t = 0; t < count; t++) {
-        factors.forEach((factor, v) => w.set(factor, w.loadPair(w.get(q), 16 * (t * vectors + v))));
+        factors.forEach((factor, v) => w.set(factor, w.loadPair(q, 16 * (t * vectors + v))));
         for (let i = 0; i < height; i++) {
-          w.set(splat, () => {
-            w.get(pointers[i])();
-            w.body.memory('v128.load64_splat', 8 * t);
-          });
+          w.set(splat, w.loadTwice(pointers[i], 8 * t));
           factors.forEach((factor, v) => {
             const sum = sums[i * vectors + v];
-            w.set(sum, w.op('f64x2.add', w.get(sum), w.op('f64x2.mul', w.get(splat), w.get(factor))));
+            w.set(sum, w.op('f64x2.add', sum, w.op('f64x2.mul', splat, factor)));
           });
         }
       }
-      move(w, q, w.int(16 * vectors * count));
-      pointers.slice(0, height).forEach(pointer => move(w, pointer, w.int(8 * count)));
+      w.move(q, 16 * vectors * count);
+      for (const pointer of pointers.slice(0, height)) w.move(pointer, 8 * count);
     };
     const until = (bound: Local, count: number): void => {
-      w.set(end, w.plus(w.get(a), w.get(bound)));
-      w.while(w.op('i32.lt_s', w.get(pointers[0]), w.get(end)), () => terms(count));
+      w.set(end, w.plus(a, bound));
+      w.while(w.op('i32.lt_s', pointers[0], end), () => terms(count));
     };
     until(whole, 4);
     until(length, 1);
     for (let i = 0; i < height; i++) {
-      w.set(row, w.loadInt(w.plus(w.get(position), w.op('i32.shl', w.loadInt(w.get(list), 4 * i), w.int(2)))));
+      w.set(row, w.loadInt(w.plus(position, w.op('i32.shl', w.loadInt(list, 4 * i), 2))));
       w.if(
-        w.get(contiguous),
+        contiguous,
         () => {
-          w.set(q, w.plus(w.get(row), w.get(offsets[0])));
+          w.set(q, w.plus(row, offsets[0]));
           factors.forEach((_, v) =>
-            w.storePair(
-              w.get(q),
-              w.op('f64x2.sub', w.loadPair(w.get(q), 16 * v), w.get(sums[i * vectors + v])),
-              16 * v,
-            ),
+            w.storePair(q, w.op('f64x2.sub', w.loadPair(q, 16 * v), sums[i * vectors + v]), 16 * v),
           );
         },
         () =>
           offsets.forEach((offset, c) => {
-            w.set(q, w.plus(w.get(row), w.get(offset)));
-            w.store(
-              w.get(q),
-              w.op('f64.sub', w.load(w.get(q)), w.lane(w.get(sums[i * vectors + (c >> 1)]), (c & 1) as 0 | 1)),
-            );
+            w.set(q, w.plus(row, offset));
+            w.store(q, w.op('f64.sub', w.load(q), w.lane(sums[i * vectors + (c >> 1)], (c & 1) as 0 | 1)));
           }),
       );
     }
-    move(w, a, w.op('i32.mul', w.get(stride), w.int(height)));
-    move(w, list, w.int(4 * height));
-    move(w, rows, w.int(-height));
+    w.move(a, w.op('i32.mul', stride, height));
+    w.move(list, 4 * height);
+    w.move(rows, -height);
   };
-  w.while(w.op('i32.ge_s', w.get(rows), w.int(4)), () => tile(4));
-  w.if(w.op('i32.ge_s', w.get(rows), w.int(2)), () => tile(2));
-  w.if(w.get(rows), () => tile(1));
+  w.while(w.op('i32.ge_s', rows, 4), () => tile(4));
+  w.if(w.op('i32.ge_s', rows, 2), () => tile(2));
+  w.if(rows, () => tile(1));
 }
 
 /** Rows below a triangle, two at a time; a last one alone is its own neighbour. */
@@ -299,58 +275,41 @@ interface RowPair {
 function divide(w: Writer, columns: number): void {
   rowPairs(w, columns, ({at, other, l}) => {
     for (let t = 0; t < columns; t++) {
-      w.get(at)();
-      w.get(l[t])();
-      w.body.laneMemory('v128.store64_lane', 8 * t, 0);
-      w.get(other)();
-      w.get(l[t])();
-      w.body.laneMemory('v128.store64_lane', 8 * t, 1);
+      w.storeLane(at, l[t], 0, 8 * t);
+      w.storeLane(other, l[t], 1, 8 * t);
     }
   });
 }
 
 function bounded(w: Writer, columns: number): void {
-  const bound = w.keep('v128', w.splat(w.get(w.parameter(4))));
+  const bound = w.keep('v128', w.splat(w.parameter(4)));
   // A NaN is not within.
-  const outside = w.keep('v128', w.pair(0));
+  const outside = w.keep('v128', 0);
   rowPairs(w, columns, ({l}) => {
     for (const column of l)
-      w.set(
-        outside,
-        w.op(
-          'v128.or',
-          w.get(outside),
-          w.op('v128.not', w.op('f64x2.le', w.op('f64x2.abs', w.get(column)), w.get(bound))),
-        ),
-      );
+      w.set(outside, w.op('v128.or', outside, w.op('v128.not', w.op('f64x2.le', w.op('f64x2.abs', column), bound))));
   });
-  w.op('i32.eqz', w.op('v128.any_true', w.get(outside)))();
+  w.op('i32.eqz', w.op('v128.any_true', outside))();
 }
 
 function rowPairs(w: Writer, columns: number, use: (pair: RowPair) => void): void {
-  const [at, stride, rows, triangle] = [0, 1, 2, 3].map(i => w.parameter(i));
+  const [at, stride, rows, triangle] = w.parameters();
   const other = w.local('i32');
-  const y = Array.from({length: columns}, () => w.local('v128'));
-  const splat =
-    (index: number): Push =>
-    () => {
-      w.get(triangle)();
-      w.body.memory('v128.load64_splat', 8 * index);
-    };
-  w.while(w.op('i32.gt_s', w.get(rows), w.int(0)), () => {
-    w.set(other, w.choose(w.op('i32.gt_s', w.get(rows), w.int(1)), w.plus(w.get(at), w.get(stride)), w.get(at)));
+  const y = w.locals('v128', columns);
+  const splat = (index: number): Push => w.loadTwice(triangle, 8 * index);
+  w.while(w.op('i32.gt_s', rows, 0), () => {
+    w.set(other, w.choose(w.op('i32.gt_s', rows, 1), w.plus(at, stride), at));
     for (let t = 0; t < columns; t++) {
-      w.get(other)();
-      w.get(at)();
+      w.push(other);
+      w.push(at);
       w.body.memory('v128.load64_zero', 8 * t);
       w.body.laneMemory('v128.load64_lane', 8 * t, 1).set(y[t]);
       for (let s = 0; s < t; s++)
-        w.set(y[t], w.op('f64x2.sub', w.get(y[t]), w.op('f64x2.mul', w.get(y[s]), splat((t * (t - 1)) / 2 + s))));
+        w.set(y[t], w.op('f64x2.sub', y[t], w.op('f64x2.mul', y[s], splat((t * (t - 1)) / 2 + s))));
     }
-    for (let t = 0; t < columns; t++)
-      w.set(y[t], w.op('f64x2.mul', w.get(y[t]), splat((columns * (columns - 1)) / 2 + t)));
+    for (let t = 0; t < columns; t++) w.set(y[t], w.op('f64x2.mul', y[t], splat((columns * (columns - 1)) / 2 + t)));
     use({at, other, l: y});
-    move(w, at, w.op('i32.shl', w.get(stride), w.int(1)));
-    move(w, rows, w.int(-2));
+    w.move(at, w.op('i32.shl', stride, 1));
+    w.move(rows, -2);
   });
 }

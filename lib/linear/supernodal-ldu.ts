@@ -1,13 +1,12 @@
 /**
- * A = L D U over the supernodes of A + Aᵀ: supernodal.ts's L D Lᵀ with two panels, L and Uᵀ, each
- * updated by the other (panels.ts). Left-looking: a block takes the updates of the blocks before it, then its
- * columns are factored four at a time.
+ * A = L D U over the supernodes of A + Aᵀ (supernodal.ts).
  *
- * A pivot stays on the diagonal while it is at least PIVOT_THRESHOLD of its whole column. Four columns are tried so, since
- * of nearly all matrices they pass; where not, rows are exchanged, but only among the block's own rows: the rows
+ * A pivot stays on the diagonal while it is at least PIVOT_THRESHOLD of its whole column. Four columns are tried so,
+ * since of nearly all matrices they pass; where not, rows are exchanged, but only among the block's own rows: the rows
  * below keep their places and with them the lists of all blocks (Schenk & Gärtner, Future Gener. Comput. Syst. 20
- * (2004) 475–487). An exchange belongs to its block. It concerns neither the blocks after it, which see only the product
- * of what is below with what is right of it, nor those before it: a solve exchanges numbers where it comes to the block.
+ * (2004) 475–487). An exchange belongs to its block. It concerns neither the blocks after it, which see only the
+ * product of what is below with what is right of it, nor those before it: a solve exchanges numbers where it comes to
+ * the block.
  *
  * What the block's own rows cannot give is recorded, and a pivot that vanishes beside the rows below is enlarged;
  * supernodal-lu.ts judges.
@@ -16,154 +15,35 @@ import {LduBlocks, PivotRecord} from './ldu-blocks.js';
 import {PIVOT_THRESHOLD} from './lu-plan.js';
 import {divided, type PanelKernels} from './panels.js';
 import {ZERO_PIVOT} from './singularity.js';
-import {panelColumns} from './supernodal.js';
+import {Supernodal} from './supernodal.js';
 import type {Supernodes} from './supernodes.js';
 
-export class SupernodalLdu {
+export class SupernodalLdu extends Supernodal<LduBlocks> {
   readonly pivots = new PivotRecord();
   /** Four columns' rows of their own while they are tried. */
   private readonly square = new Float64Array(divided * divided);
 
-  constructor(
-    readonly nodes: Supernodes,
-    readonly kernels: PanelKernels,
-  ) {}
+  constructor(nodes: Supernodes, kernels: PanelKernels) {
+    super(nodes, kernels, false);
+  }
 
   createBlocks(): LduBlocks {
     return new LduBlocks(this.kernels.createBlocks(), this.nodes);
   }
 
-  /** Where a new matrix goes, L's panel first, then that of Uᵀ; all zeros as yet. */
   clear({blocks}: LduBlocks): Float64Array {
     return this.kernels.clear(blocks);
   }
 
   /** Factors what was written into the cleared blocks. */
   factor(factor: LduBlocks): void {
-    const {nodes, kernels, pivots} = this;
-    kernels.enter(factor.blocks);
-    pivots.begin();
+    this.pivots.begin();
     factor.exchangedCount = 0;
-    for (let s = 0; s < nodes.count; s++) {
-      kernels.place(s);
-      this.collect(s);
-      this.factorBlock(factor, s);
-    }
-  }
-
-  /** Subtracts what all earlier supernodes with a row among the columns of s have for it. */
-  private collect(s: number): void {
-    const {first, rowPointers, blocks: starts, updatePointers, updateFrom, updateBegin, updateEnd, size} = this.nodes;
-    const {kernels} = this;
-    for (let u = updatePointers[s], last = updatePointers[s + 1]; u < last; u++) {
-      const k = updateFrom[u];
-      const begin = updateBegin[u];
-      const columns = updateEnd[u] - begin;
-      const depth = first[k + 1] - first[k];
-      const list = rowPointers[k] + begin;
-      const lower = starts[k] + begin * depth;
-      const upper = lower + size;
-      kernels.update(0, lower, upper, depth, list, rowPointers[k + 1], list, columns, first[k], depth);
-      kernels.update(1, upper, lower, depth, list, rowPointers[k + 1], list, columns, first[k], depth);
-    }
-  }
-
-  /**
-   * Columns of L are brought up to date before they are factored, all their rows, since exchanges need them; of Uᵀ
-   * only the rows that belong to those columns. The rest of it follows when no exchange can come any more.
-   */
-  private factorBlock(factor: LduBlocks, s: number): void {
-    const {first, rowPointers, blocks: starts, size} = this.nodes;
-    const {kernels} = this;
-    const k = first[s];
-    const width = first[s + 1] - k;
-    const [list, end] = [rowPointers[s], rowPointers[s + 1]];
-    const lower = starts[s];
-    const upper = lower + size;
-    for (let left = 0; left < width; left += panelColumns) {
-      const right = Math.min(left + panelColumns, width);
-      this.updateBoth(lower, upper, width, list, list + right, end, k, 0, left, right);
-      for (let c = left; c < right; c += divided) {
-        const stop = Math.min(c + divided, right);
-        this.finishUpper(s, c, stop, left, c);
-        this.updateBoth(lower, upper, width, list, list + stop, end, k, left, c, stop);
-        this.factorColumns(factor, s, c, stop - c);
-      }
-      if (right === end - list) continue;
-      if (left > 0)
-        kernels.update(
-          1,
-          upper + right * width,
-          lower + left * width,
-          width,
-          list + right,
-          end,
-          list + left,
-          right - left,
-          k,
-          left,
-        );
-      this.finishUpper(s, right, end - list, left, right);
-    }
-  }
-
-  /** Columns `from` to `to` lose the products of columns `done` to `from`: in L all rows, in Uᵀ those to `until`. */
-  private updateBoth(
-    lower: number,
-    upper: number,
-    width: number,
-    list: number,
-    until: number,
-    end: number,
-    k: number,
-    done: number,
-    from: number,
-    to: number,
-  ): void {
-    if (from === done) return;
-    const {kernels} = this;
-    const at = from * width + done;
-    kernels.update(0, lower + at, upper + at, width, list + from, end, list + from, to - from, k + done, from - done);
-    kernels.update(1, upper + at, lower + at, width, list + from, until, list + from, to - from, k + done, from - done);
-  }
-
-  /** Rows `from` to `to` of Uᵀ, in columns `left` to `right`: solved with the finished rows of L, by fours. */
-  private finishUpper(s: number, from: number, to: number, left: number, right: number): void {
-    const {first, rowPointers, blocks: starts, size} = this.nodes;
-    const {kernels} = this;
-    const width = first[s + 1] - first[s];
-    const list = rowPointers[s];
-    const lower = starts[s];
-    const upper = lower + size + from * width;
-    for (let c = left; c < right; c += divided) {
-      const columns = Math.min(divided, right - c);
-      if (c > left)
-        kernels.update(
-          1,
-          upper + left,
-          lower + c * width + left,
-          width,
-          list + from,
-          list + to,
-          list + c,
-          columns,
-          first[s] + left,
-          c - left,
-        );
-      this.loadTriangle(lower + c * width + c, width, columns);
-      kernels.divide(columns, upper + c, width, to - from);
-    }
-  }
-
-  private loadTriangle(at: number, width: number, columns: number): void {
-    const {numbers, triangle} = this.kernels;
-    let q = 0;
-    for (let r = 1; r < columns; r++) for (let t = 0; t < r; t++) triangle[q++] = numbers[at + r * width + t];
-    for (let t = 0; t < columns; t++) triangle[q++] = numbers[at + t * width + t];
+    this.factorBlocks(factor, factor.blocks);
   }
 
   /** Up to four columns of L from column c of block s on, and those columns' own part of Uᵀ. */
-  private factorColumns(factor: LduBlocks, s: number, c: number, columns: number): void {
+  protected factorColumns(factor: LduBlocks, s: number, c: number, columns: number): boolean {
     const {first, rowPointers, blocks: starts, size} = this.nodes;
     const {kernels} = this;
     const width = first[s + 1] - first[s];
@@ -173,15 +53,17 @@ export class SupernodalLdu {
     const isSound =
       this.trySquare(lower, lower + size, width, columns)
       && kernels.bounded(columns, rest, width, below, 1 / PIVOT_THRESHOLD);
-    if (!isSound) {
-      this.pivotColumns(factor, s, c, columns);
-      return;
-    }
-    this.storeSquare(lower, lower + size, width, columns, first[s] + c);
-    kernels.divide(columns, rest, width, below);
+    if (isSound) {
+      this.storeSquare(lower, lower + size, width, columns, first[s] + c);
+      kernels.divide(columns, rest, width, below);
+    } else this.pivotColumns(factor, s, c, columns);
+    return true;
   }
 
-  /** L D U of the columns' own rows without exchanges, into `square`; `triangle` is that of U. False where a multiplier is too large. */
+  /**
+   * L D U of the columns' own rows without exchanges, into `square`; `triangle` is that of U. False where a multiplier
+   * is too large.
+   */
   private trySquare(lower: number, upper: number, width: number, columns: number): boolean {
     const {square} = this;
     const {numbers, triangle} = this.kernels;
@@ -246,7 +128,10 @@ export class SupernodalLdu {
     }
   }
 
-  /** Brings a pivot to the diagonal of column k of block s, the one there if it may stay. Returns it, enlarged where it has to be. */
+  /**
+   * Brings a pivot to the diagonal of column k of block s, the one there if it may stay. Returns it, enlarged where it
+   * has to be.
+   */
   private choosePivot(factor: LduBlocks, s: number, k: number, width: number, height: number): number {
     const {numbers} = this.kernels;
     const column = this.nodes.blocks[s] + k;
@@ -287,7 +172,6 @@ export class SupernodalLdu {
     }
   }
 
-  /** x ← A⁻¹ x or A⁻ᵀ x, of the kernels' `x`, or of its `four`. */
   solve(factor: LduBlocks, transposed: boolean, four: boolean): void {
     const {kernels} = this;
     const {count} = this.nodes;

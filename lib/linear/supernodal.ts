@@ -1,157 +1,152 @@
 /**
- * The arithmetic of L D Lᵀ over supernodes, left-looking: a block takes the updates of the blocks before it, then is
+ * The arithmetic of factors in supernodes, left-looking: a block takes the updates of the blocks before it, then is
  * factored by panels of four columns (Rothberg & Gupta 1993), left-looking within wider panels, so that nearly all
- * operations are updates by tiles. The inner loops are the kernels' of panels.ts.
+ * operations are updates by tiles. L D Lᵀ (supernodal-ldlt.ts) keeps the blocks of L, an L D U (supernodal-ldu.ts)
+ * those of L and of Uᵀ, each updated by the other. The inner loops are the kernels' of panels.ts.
  */
-import type {Blocks, PanelKernels} from './panels.js';
-import {Pivots, type PivotRule} from './pivots.js';
+import {divided, type Blocks, type PanelKernels} from './panels.js';
 import type {Supernodes} from './supernodes.js';
 
 /** Columns of a block factored before the rest of it is updated. */
-export const panelColumns = 32;
+const panelColumns = 32;
 
-export class Supernodal {
-  /** What the last factorization met. */
-  readonly pivots = new Pivots();
+/** @typeParam F what a factorization leaves */
+export abstract class Supernodal<F> {
+  /** Doubles from a place in L to that in Uᵀ; 0 where L is both. */
+  protected readonly toUpper: number;
 
   constructor(
-    private readonly nodes: Supernodes,
-    private readonly kernels: PanelKernels,
-  ) {}
-
-  /** One right-hand side in the permuted order: solve() works in place. */
-  get x(): Float64Array {
-    return this.kernels.x;
+    readonly nodes: Supernodes,
+    readonly kernels: PanelKernels,
+    readonly isSymmetric: boolean,
+  ) {
+    this.toUpper = isSymmetric ? 0 : nodes.size;
   }
 
-  /** Four of them, the four numbers of an unknown one after the other. */
-  get four(): Float64Array {
-    return this.kernels.four;
-  }
+  abstract createBlocks(): F;
+  /** Where a new matrix goes, L's panel first, then that of Uᵀ; all zeros as yet. */
+  abstract clear(factor: F): Float64Array;
+  /** x ← A⁻¹ x or A⁻ᵀ x, of the kernels' `x`, or of its `four`, in the permuted order. */
+  abstract solve(factor: F, transposed: boolean, four: boolean): void;
 
-  createBlocks(): Blocks {
-    return this.kernels.createBlocks();
-  }
+  /** Up to four columns from column c of block s on. False to give up. */
+  protected abstract factorColumns(factor: F, s: number, c: number, columns: number): boolean;
 
-  /** Where the lower triangle of a new matrix goes, all zeros as yet. */
-  clear(blocks: Blocks): Float64Array {
-    return this.kernels.clear(blocks);
-  }
-
-  /**
-   * Factors what was written into the cleared blocks. `scale[k]` is the natural size of pivot k and `floor` the
-   * share of it that a pivot needs. False when the rule made it give up.
-   */
-  factor(blocks: Blocks, scale: Float64Array, rule: PivotRule, floor: number): boolean {
-    this.kernels.enter(blocks);
-    this.pivots.begin();
-    const {count} = this.nodes;
-    for (let s = 0; s < count; s++) {
-      this.kernels.place(s);
+  /** Factors what was written into the cleared blocks. False where it was given up. */
+  protected factorBlocks(factor: F, blocks: Blocks): boolean {
+    const {nodes, kernels} = this;
+    kernels.enter(blocks);
+    for (let s = 0; s < nodes.count; s++) {
+      kernels.place(s);
       this.collect(s);
-      if (!this.factorBlock(s, scale, rule, floor)) return false;
+      if (!this.factorBlock(factor, s)) return false;
     }
     return true;
   }
 
-  /** Subtracts L_k D_k L_kᵀ of all earlier supernodes k with rows among the columns of s. */
+  /** Subtracts what all earlier supernodes with a row among the columns of s have for it. */
   private collect(s: number): void {
     const {first, rowPointers, blocks: starts, updatePointers, updateFrom, updateBegin, updateEnd} = this.nodes;
     for (let u = updatePointers[s], last = updatePointers[s + 1]; u < last; u++) {
       const k = updateFrom[u];
       const begin = updateBegin[u];
       const depth = first[k + 1] - first[k];
-      this.update(
-        starts[k] + begin * depth,
-        depth,
-        rowPointers[k] + begin,
-        rowPointers[k + 1],
-        first[k],
-        depth,
-        updateEnd[u] - begin,
-      );
+      const list = rowPointers[k] + begin;
+      const end = rowPointers[k + 1];
+      this.updateBoth(starts[k] + begin * depth, depth, list, end, end, updateEnd[u] - begin, first[k], depth);
     }
   }
 
-  /** Rows at a, listed from `list` to `end`, times the multiples of the first `columns` of them by the pivots from `pivot` on. */
-  private update(
-    a: number,
+  /**
+   * Columns of L are brought up to date before they are factored, all their rows, since exchanges need them; of Uᵀ
+   * only the rows that belong to those columns. The rest of it follows when no exchange can come any more.
+   */
+  private factorBlock(factor: F, s: number): boolean {
+    const {first, rowPointers} = this.nodes;
+    const width = first[s + 1] - first[s];
+    const height = rowPointers[s + 1] - rowPointers[s];
+    for (let left = 0; left < width; left += panelColumns) {
+      const right = Math.min(left + panelColumns, width);
+      this.updateColumns(s, 0, left, right);
+      for (let c = left; c < right; c += divided) {
+        const stop = Math.min(c + divided, right);
+        if (!this.isSymmetric) this.finishUpper(s, c, stop, left, c);
+        this.updateColumns(s, left, c, stop);
+        if (!this.factorColumns(factor, s, c, stop - c)) return false;
+      }
+      if (this.isSymmetric || right === height) continue;
+      if (left > 0) this.updateUpper(s, right, height, 0, left, right);
+      this.finishUpper(s, right, height, left, right);
+    }
+    return true;
+  }
+
+  /** Columns `from` to `to` lose the products of columns `done` to `from`: in L all rows, in Uᵀ those above `to`. */
+  private updateColumns(s: number, done: number, from: number, to: number): void {
+    if (from === done) return;
+    const {first, rowPointers, blocks: starts} = this.nodes;
+    const width = first[s + 1] - first[s];
+    const at = starts[s] + from * width + done;
+    const list = rowPointers[s];
+    this.updateBoth(at, width, list + from, rowPointers[s + 1], list + to, to - from, first[s] + done, from - done);
+  }
+
+  /**
+   * L's rows at `at`, listed from `list` to `end`, lose their products with the first `columns` of these rows in Uᵀ;
+   * and Uᵀ's, to `until`, with those in L. `depth` numbers of each row are multiplied, by the pivots from `pivot` on.
+   */
+  private updateBoth(
+    at: number,
     stride: number,
     list: number,
     end: number,
+    until: number,
+    columns: number,
     pivot: number,
     depth: number,
-    columns: number,
   ): void {
-    this.kernels.update(0, a, a, stride, list, end, list, columns, pivot, depth);
+    const {kernels, toUpper} = this;
+    kernels.update(0, at, at + toUpper, stride, list, end, list, columns, pivot, depth);
+    if (toUpper > 0) kernels.update(1, at + toUpper, at, stride, list, until, list, columns, pivot, depth);
   }
 
-  /** Dense L D Lᵀ of the block's triangle and the division of the rows below it. */
-  private factorBlock(s: number, scale: Float64Array, rule: PivotRule, floor: number): boolean {
+  /** Rows `from` to `to` of Uᵀ lose, in columns `left` to `right`, the products of columns `done` to `left`. */
+  private updateUpper(s: number, from: number, to: number, done: number, left: number, right: number): void {
     const {first, rowPointers, blocks: starts} = this.nodes;
+    const k = first[s];
+    const width = first[s + 1] - k;
+    const [list, lower] = [rowPointers[s], starts[s] + done];
+    this.kernels.update(
+      1,
+      lower + this.toUpper + from * width,
+      lower + left * width,
+      width,
+      list + from,
+      list + to,
+      list + left,
+      right - left,
+      k + done,
+      left - done,
+    );
+  }
+
+  /** Rows `from` to `to` of Uᵀ, in columns `left` to `right`: solved with the finished rows of L, by fours. */
+  private finishUpper(s: number, from: number, to: number, left: number, right: number): void {
+    const {first, blocks: starts} = this.nodes;
+    const {kernels} = this;
     const width = first[s + 1] - first[s];
-    const [list, end] = [rowPointers[s], rowPointers[s + 1]];
-    const base = starts[s];
-    for (let left = 0; left < width; left += panelColumns) {
-      const right = Math.min(left + panelColumns, width);
-      if (left > 0) this.update(base + left * width, width, list + left, end, first[s], left, right - left);
-      for (let c = left; c < right; c += 4) {
-        const columns = Math.min(4, right - c);
-        if (c > left) this.update(base + c * width + left, width, list + c, end, first[s] + left, c - left, columns);
-        if (!this.factorTriangle(base + c * width + c, width, first[s] + c, columns, scale, rule, floor)) return false;
-        this.kernels.divide(columns, base + (c + columns) * width + c, width, end - list - c - columns);
-      }
+    for (let c = left; c < right; c += divided) {
+      const columns = Math.min(divided, right - c);
+      if (c > left) this.updateUpper(s, from, to, left, c, c + columns);
+      this.loadTriangle(starts[s] + c * width + c, width, columns);
+      kernels.divide(columns, starts[s] + this.toUpper + from * width + c, width, to - from);
     }
-    return true;
   }
 
-  /** Up to four columns from place `at` of the blocks on; leaves L and 1/D in `triangle` too. */
-  private factorTriangle(
-    at: number,
-    width: number,
-    k: number,
-    columns: number,
-    scale: Float64Array,
-    rule: PivotRule,
-    floor: number,
-  ): boolean {
-    const {pivots} = this;
-    const {numbers: blocks, pivotValues, triangle} = this.kernels;
-    const diagonal = (columns * (columns - 1)) / 2;
-    for (let t = 0; t < columns; t++) {
-      const pivot = pivots.accept(blocks[at + t * width + t], scale[k + t], rule, floor);
-      if (pivot === 0) return false;
-      pivotValues[k + t] = pivot;
-      const reciprocal = 1 / pivot;
-      blocks[at + t * width + t] = reciprocal;
-      triangle[diagonal + t] = reciprocal;
-      for (let r = t + 1; r < columns; r++) {
-        const row = at + r * width;
-        const l = blocks[row + t] * reciprocal;
-        // Row c of this column is not divided yet where c ≥ r.
-        for (let c = t + 1; c < r; c++) blocks[row + c] -= l * blocks[at + c * width + t] * pivot;
-        blocks[row + r] -= l * blocks[row + t];
-        blocks[row + t] = l;
-        triangle[(r * (r - 1)) / 2 + t] = l;
-      }
-    }
-    return true;
-  }
-
-  /** x ← (L D Lᵀ)⁻¹ x */
-  solve(blocks: Blocks): void {
-    this.sweep(blocks, false);
-  }
-
-  /** The same for `four`. */
-  solveFour(blocks: Blocks): void {
-    this.sweep(blocks, true);
-  }
-
-  private sweep(blocks: Blocks, four: boolean): void {
-    const {count} = this.nodes;
-    this.kernels.enter(blocks);
-    this.kernels.forward(0, 0, count, four);
-    this.kernels.backward(0, 0, count, four);
+  private loadTriangle(at: number, width: number, columns: number): void {
+    const {numbers, triangle} = this.kernels;
+    let q = 0;
+    for (let r = 1; r < columns; r++) for (let t = 0; t < r; t++) triangle[q++] = numbers[at + r * width + t];
+    for (let t = 0; t < columns; t++) triangle[q++] = numbers[at + t * width + t];
   }
 }

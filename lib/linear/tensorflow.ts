@@ -7,8 +7,10 @@
 import * as tf from '@tensorflow/tfjs';
 import {StiffgradError} from '../errors.js';
 import {linalg} from '../linalg/index.js';
+import {FactorAnalysis} from './analysis.js';
+import {norm} from './krylov.js';
 import {CsrOperator} from './operator.js';
-import type {Analysis, Factor, LinearSolver, Pattern} from './solver.js';
+import type {Factor, LinearSolver, Pattern} from './solver.js';
 import {EPSILON} from './solver.js';
 import {numbersOf} from '../read.js';
 
@@ -17,31 +19,14 @@ const mostRounds = 30;
 
 /** Dense solves by tfjs's own `linalg`, in float32. */
 export function tensorflow(): LinearSolver {
-  return {name: 'tensorflow', analyze: pattern => new TensorAnalysis(pattern)};
-}
-
-class TensorAnalysis implements Analysis {
-  readonly kind = 'tensorflow';
-  readonly n: number;
-  readonly nonzeros: number;
-  readonly work: number;
-  private readonly own: TensorFactor;
-
-  constructor(private readonly pattern: Pattern) {
-    this.n = pattern.n;
-    this.nonzeros = pattern.n ** 2;
-    this.work = (2 / 3) * pattern.n ** 3;
-    this.own = new TensorFactor(pattern);
-  }
-
-  factor(values: Float64Array): Factor {
-    this.own.refactor(values);
-    return this.own;
-  }
-
-  createFactor(): Factor {
-    return new TensorFactor(this.pattern);
-  }
+  return {
+    name: 'tensorflow',
+    analyze(pattern) {
+      const {n} = pattern;
+      const createFactor = (): Factor => new TensorFactor(pattern);
+      return new FactorAnalysis({kind: 'tensorflow', n, nonzeros: n ** 2, work: (2 / 3) * n ** 3, createFactor});
+    },
+  };
 }
 
 class TensorFactor implements Factor {
@@ -123,7 +108,8 @@ class TensorFactor implements Factor {
         if (next > 1e-6 * norm(right))
           throw new StiffgradError(
             'not-converged',
-            `tensorflow(): refinement stalled at a relative residual of ${(next / norm(right)).toExponential(1)}; the matrix is too badly conditioned for float32. Use lu().`,
+            `tensorflow(): refinement stalled at a relative residual of `
+              + `${(next / norm(right)).toExponential(1)}; the matrix is too badly conditioned for float32. Use lu().`,
           );
         return;
       }
@@ -146,10 +132,4 @@ class TensorFactor implements Factor {
     solution.dispose();
     return scaled.map(value => value * size);
   }
-}
-
-function norm(x: Float64Array): number {
-  let sum = 0;
-  for (let i = 0; i < x.length; i++) sum += x[i] * x[i];
-  return Math.sqrt(sum);
 }

@@ -1,6 +1,7 @@
 /**
  * Runs programs as tfjs operations on whatever backend is active when they run: cpu, wasm, tensorflow,
- * webgl, webgpu. Numbers are float32 there. Results are read back at once. A run leaves no tensor behind and nothing on a tape around it.
+ * webgl, webgpu. Numbers are float32 there. Results are read back at once. A run leaves no tensor behind and nothing on
+ * a tape around it.
  */
 import * as tf from '@tensorflow/tfjs';
 import {broadcastShapes} from '../../graph/build.js';
@@ -8,8 +9,7 @@ import type {Graph, Node} from '../../graph/node.js';
 import {valuesOf} from '../../graph/declarations.js';
 import {isOp, sameShape, topological} from '../../graph/node.js';
 import type {CompileOptions, Engine, Executable, Programs} from '../engine.js';
-import {plainVectors} from '../vectors.js';
-import {bufferSizes, factorizationOf} from '../engine.js';
+import {bufferSizes, named, plainExecutable} from '../engine.js';
 import type {Computation} from './replay.js';
 import {held, replay} from './replay.js';
 import {numbersOf} from '../../read.js';
@@ -24,34 +24,17 @@ export const tensor: Engine = {
   compile(programs: Programs, options?: CompileOptions): Executable {
     const buffers = new Map<string, Float64Array>();
     for (const [name, size] of bufferSizes(programs, options)) buffers.set(name, new Float64Array(size));
-    const runs = new Map(
-      Object.entries(programs).map(([name, graph]) => [name, compileGraph(valuesOf(graph), buffers)]),
-    );
-    const program = (name: string): (() => void) => {
-      const run = runs.get(name);
-      if (run === undefined) throw new Error(`no program is called ${name}`);
-      return () => {
+    const functions = Object.entries(programs).map(([name, graph]) => {
+      const run = compileGraph(valuesOf(graph), buffers);
+      const program = (): void => {
         tf.backend(); // Starts one where none was active yet.
         withoutTape(() => tf.tidy(run));
       };
-    };
-    return {
-      find: name => buffers.get(name),
-      has: name => runs.has(name),
-      buffer: name => bufferOf(buffers, name),
-      run: name => program(name)(),
-      program,
-      vectors: plainVectors,
-      factorization: factorizationOf,
-    };
+      return [name, program] as const;
+    });
+    return plainExecutable(new Map(functions), buffers);
   },
 };
-
-function bufferOf(buffers: ReadonlyMap<string, Float64Array>, name: string): Float64Array {
-  const found = buffers.get(name);
-  if (found === undefined) throw new Error(`no buffer is called ${name}`);
-  return found;
-}
 
 /** One node: the places of its operands among the values of a run, and what makes its own from them. */
 interface Step {
@@ -63,7 +46,7 @@ function compileGraph(graph: Graph, buffers: ReadonlyMap<string, Float64Array>):
   const places = new Map<Node, number>();
   const uploads = graph.inputs.map(node => {
     places.set(node, places.size);
-    return upload(bufferOf(buffers, node.attributes.name), held(node.shape));
+    return upload(named(buffers, 'buffer', node.attributes.name), held(node.shape));
   });
   const steps = computedNodes(graph).map((node): Step => {
     const operands = sources(node).map(source => placeOf(places, source));
@@ -72,7 +55,7 @@ function compileGraph(graph: Graph, buffers: ReadonlyMap<string, Float64Array>):
   });
   const outputs = graph.outputs.map(({name, node}) => ({
     place: placeOf(places, node),
-    buffer: bufferOf(buffers, name),
+    buffer: named(buffers, 'buffer', name),
   }));
   return () => {
     const values = uploads.map(start => start());
@@ -91,7 +74,9 @@ function readTogether(tensors: readonly tf.Tensor[]): Float64Array[] {
   return tensors.map(({size}) => numbers.subarray(end, (end += size)));
 }
 
-/** Rounds a buffer to float32 and makes a tensor of it; tfjs may keep the array, which is ours until the run is over. */
+/**
+ * Rounds a buffer to float32 and makes a tensor of it; tfjs may keep the array, which is ours until the run is over.
+ */
 function upload(buffer: Float64Array, shape: number[]): () => tf.Tensor {
   return () => tf.tensor(Float32Array.from(buffer), shape, 'float32');
 }

@@ -9,13 +9,16 @@ export interface Advance {
   readonly fromZero?: boolean;
 }
 
+export function move(body: Body, pointer: Local, bytes: number): void {
+  body.get(pointer).i32(bytes).op('i32.add').set(pointer);
+}
+
 /** Runs code so many times, moving the pointers on after each. */
 export function repeat(body: Body, trips: number, advances: readonly Advance[], code: () => void): void {
   if (trips === 0) return;
   const counter = trips === 1 ? undefined : advances.find(({fromZero, bytes}) => fromZero === true && bytes > 0);
   const advance = (): void => {
-    for (const each of advances)
-      if (each !== counter && each.bytes !== 0) body.get(each.local).i32(each.bytes).op('i32.add').set(each.local);
+    for (const each of advances) if (each !== counter && each.bytes !== 0) move(body, each.local, each.bytes);
   };
   if (trips === 1) {
     code();
@@ -55,21 +58,8 @@ export function withLocal(body: Body, type: Local['type'], code: (local: Local) 
   body.release(local);
 }
 
-/** Runs code with pointers moved on by so many steps of `bytes`, and puts them back. */
-export function moved(body: Body, walks: readonly Advance[], steps: number, code: () => void): void {
-  restored(body, walks, () => {
-    for (const {local, bytes} of walks)
-      body
-        .get(local)
-        .i32(bytes * steps)
-        .op('i32.add')
-        .set(local);
-    code();
-  });
-}
-
 /** Runs code and puts the pointers back where they were. */
-export function restored(body: Body, walks: readonly Advance[], code: () => void): void {
+function restored(body: Body, walks: readonly Advance[], code: () => void): void {
   const kept = walks.map(({local}) => {
     const copy = body.local('i32');
     body.get(local).set(copy);
@@ -108,13 +98,7 @@ export function inBlocks(
       left -= size;
       if (size > 0) {
         code(size);
-        if (left > 0)
-          for (const {local, bytes} of walks)
-            body
-              .get(local)
-              .i32(bytes * size)
-              .op('i32.add')
-              .set(local);
+        if (left > 0) for (const {local, bytes} of walks) move(body, local, bytes * size);
       }
     }
   });

@@ -48,7 +48,10 @@ export function memoryFactor(
     : new DenseMemoryFactor(analysis, kernels, workspace);
 }
 
-/** Right-hand sides and solutions lie in the same memory as the values: nothing looks whether they do, as asking an array for its memory takes longer than a small solve. */
+/**
+ * Right-hand sides and solutions lie in the same memory as the values: nothing looks whether they do, as asking an
+ * array for its memory takes longer than a small solve.
+ */
 export abstract class MemoryFactor implements Factor, RoutineFactor {
   readonly n: number;
   abstract readonly band: number;
@@ -179,7 +182,7 @@ class TridiagonalMemoryFactor extends MemoryFactor {
   /** `accepts` of the bits that are pushed. */
   private soundIn(w: RoutineWriter, bits: Push): Push {
     const kept = w.local('i32');
-    const has = (set: number): Push => w.op('i32.ne', w.op('i32.and', w.get(kept), w.int(set)), w.int(0));
+    const has = (set: number): Push => w.op('i32.ne', w.op('i32.and', kept, set), 0);
     return () => {
       w.set(kept, bits);
       w.op('i32.and', has(tridiagonalSound), has(this.stable))();
@@ -233,7 +236,7 @@ class UnrolledMemoryFactor extends DenseLayout<UnrolledKernels> {
   writeElimination(w: RoutineWriter, values: number): Push {
     const {kernels, matrix, pivots, scale} = this;
     const pivot = w.call(kernels.factor, [values, matrix, pivots, scale], 'f64');
-    return w.op('f64.gt', pivot, w.number(SUSPICIOUS_PIVOT));
+    return w.op('f64.gt', pivot, SUSPICIOUS_PIVOT);
   }
 
   writeSubstitution(w: RoutineWriter, from: number, to: number, transposed: boolean): void {
@@ -258,7 +261,7 @@ class DenseMemoryFactor extends DenseLayout<NumericKernels> {
     return () => {
       w.run(kernels.copy, matrix, values, n * n);
       w.run(kernels.denseScales, matrix, n, scale);
-      w.op('f64.gt', pivot, w.number(SUSPICIOUS_PIVOT))();
+      w.op('f64.gt', pivot, SUSPICIOUS_PIVOT)();
     };
   }
 

@@ -13,6 +13,9 @@ export interface Format {
   /** Numbers in a vector. */
   readonly lanes: 2 | 4;
   readonly vector: 'f64x2' | 'f32x4';
+  readonly number: 'f64' | 'f32';
+  readonly mantissaBits: 52 | 23;
+  readonly exponentBias: 1023 | 127;
   readonly load: 'f64.load' | 'f32.load';
   readonly store: 'f64.store' | 'f32.store';
   /** Loads one number into all lanes; into the first, with zeros behind; into or from one lane. */
@@ -29,6 +32,9 @@ export const double: Format = {
   bytes: 8,
   lanes: 2,
   vector: 'f64x2',
+  number: 'f64',
+  mantissaBits: 52,
+  exponentBias: 1023,
   load: 'f64.load',
   store: 'f64.store',
   loadSplat: 'v128.load64_splat',
@@ -44,6 +50,9 @@ export const single: Format = {
   bytes: 4,
   lanes: 4,
   vector: 'f32x4',
+  number: 'f32',
+  mantissaBits: 23,
+  exponentBias: 127,
   load: 'f32.load',
   store: 'f32.store',
   loadSplat: 'v128.load32_splat',
@@ -75,6 +84,31 @@ export function multiplyAdd(body: Body, format: Format, sum: Local, left: Local,
   else body.get(sum).get(left).get(right).op(`${format.vector}.mul`, `${format.vector}.add`).set(sum);
 }
 
+/** Leaves the sum of the numbers of each vector, of as many as a vector has, in a lane of the first. */
+export function joinVectors(body: Body, format: Format, [first, second, third, fourth]: readonly Local[]): void {
+  if (format.lanes === 2) {
+    body.get(first).get(second).shuffle(0, 2).get(first).get(second).shuffle(1, 3).op('f64x2.add').set(first);
+    return;
+  }
+  const join = (x: Local, y: Local): void => {
+    body.get(x).get(y).shuffle32(0, 4, 1, 5).get(x).get(y).shuffle32(2, 6, 3, 7).op('f32x4.add').set(x);
+  };
+  join(first, second);
+  join(third, fourth);
+  body.get(first).get(third).shuffle32(0, 1, 4, 5).get(first).get(third).shuffle32(2, 3, 6, 7);
+  body.op('f32x4.add').set(first);
+}
+
+/** Pushes the sum of a vector's numbers, in this format. */
+export function sumOfLanes(body: Body, {lanes, number}: Format, vector: Local): void {
+  for (let lane = 0; lane < lanes; lane++) {
+    body.get(vector);
+    if (number === 'f64') body.extractLane(lane);
+    else body.extractLane32(lane);
+    if (lane > 0) body.op(`${number}.add`);
+  }
+}
+
 /** The instruction on vectors of doubles, in this format. */
 export function inFormat(format: Format, instruction: Instruction): Instruction {
   // Each that loops use is there in both.
@@ -93,8 +127,8 @@ export function splat(body: Body, format: Format): void {
 }
 
 /**
- * Takes a double and pushes a vector that has it in single precision in its first two lanes, zeros behind. Conversions here
- * are those of vectors: x64's of single numbers keep the rest of a register, and so wait for what was in it.
+ * Takes a double and pushes a vector that has it in single precision in its first two lanes, zeros behind. Conversions
+ * here are those of vectors: x64's of single numbers keep the rest of a register, and so wait for what was in it.
  */
 function demote(body: Body): void {
   body.op('f64x2.splat', 'f32x4.demote_f64x2_zero');

@@ -15,7 +15,7 @@ export class Formula {
   constructor(
     readonly body: Body,
     private readonly pool: (bits: bigint) => number,
-    private readonly format: Format = double,
+    readonly format: Format = double,
   ) {}
 
   constant(value: number): Part {
@@ -85,6 +85,23 @@ export class Formula {
     };
   }
 
+  /** Of one number. */
+  get bitsOfNumber(): number {
+    return 8 * this.format.bytes;
+  }
+
+  get signBit(): Part {
+    return this.bits(1n << BigInt(this.bitsOfNumber - 1));
+  }
+
+  /** 2^k for a whole k whose power is a normal number. */
+  powerOfTwo(k: Part): Part {
+    const {mantissaBits, exponentBias} = this.format;
+    // 1.5·2^mantissaBits: what is added to it is rounded to a whole number, which stands in the last bits.
+    const shifter = 1.5 * 2 ** mantissaBits;
+    return this.shiftLeft(this.add(k, this.constant(shifter + exponentBias)), mantissaBits);
+  }
+
   /** Zeros come in from the left. */
   shiftRight(a: Part, by: number): Part {
     return () => {
@@ -118,8 +135,8 @@ export class Formula {
   }
 
   /**
-   * The same of ten coefficients, in the order that `graph/primitives/transcendental.ts` has for them: pairs of terms, pairs
-   * of pairs, and the last two.
+   * The same of ten coefficients, in the order that `graph/primitives/transcendental.ts` has for them: pairs of terms,
+   * pairs of pairs, and the last two.
    */
   pairedPolynomial(x: Part, square: Part, c: readonly number[]): Part {
     const pair = (i: number): Part => this.add(this.mul(x, this.constant(c[i + 1])), this.constant(c[i]));

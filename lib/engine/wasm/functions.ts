@@ -18,17 +18,13 @@ export function valueOf(fn: FunctionName): (x: number) => number {
 
 /** The functions that are left when the composed ones are written out. */
 export type UnaryForm =
-  | {readonly by: 'instruction'; readonly scalar: readonly Instruction[]; readonly vector: readonly Instruction[]}
+  | {readonly by: 'instruction'; readonly scalar: Instruction; readonly vector: Instruction}
   /** A function of the module, of two numbers at once. */
   | {readonly by: 'function'}
   | {readonly by: 'call'}
   | {readonly by: 'others'};
 
-const instruction = (scalar: Instruction, vector: Instruction): UnaryForm => ({
-  by: 'instruction',
-  scalar: [scalar],
-  vector: [vector],
-});
+const instruction = (scalar: Instruction, vector: Instruction): UnaryForm => ({by: 'instruction', scalar, vector});
 const call: UnaryForm = {by: 'call'};
 const paired: UnaryForm = {by: 'function'};
 /** Written out in `expression.ts`. */

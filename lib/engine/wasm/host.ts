@@ -1,26 +1,19 @@
 /**
- * Kernels that run in JavaScript on views of the module's memory: the factorizations, and users' own functions. They are the
- * interpreter's own, so both engines agree to the bit; one call costs some tens of nanoseconds
- * beside a factorization's thousands of operations.
+ * Kernels that run in JavaScript on views of the module's memory: the factorizations, and users' own functions. They
+ * are the interpreter's own, so both engines agree to the bit; one call costs some tens of nanoseconds beside a
+ * factorization's thousands of operations.
  */
 import type {Node, Op} from '../../graph/node.js';
 import {input, make} from '../../graph/build.js';
 import {primitiveOf} from '../../graph/primitives/index.js';
 
-export const hostOps: ReadonlySet<Op> = new Set<Op>([
-  'solve',
-  'cholesky',
-  'triangularSolve',
-  'lu',
-  'luPermutation',
-  'semidefinite',
-  'eigen',
-  'svd',
-  'leastSquares',
-  'brownian',
-  'declared',
-  'mapped',
-]);
+const names = [
+  ...(['solve', 'cholesky', 'triangularSolve', 'lu', 'luPermutation', 'semidefinite'] as const),
+  ...(['eigen', 'svd', 'leastSquares', 'brownian', 'declared', 'mapped'] as const),
+];
+export type HostOp = (typeof names)[number];
+
+export const hostOps: ReadonlySet<Op> = new Set<Op>(names);
 
 export interface HostKernel {
   /** The node with inputs of the same shapes for operands: the rest of its graph is not kept alive. */

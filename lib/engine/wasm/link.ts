@@ -5,7 +5,7 @@
 import type {ModuleBytes} from '../../wasm/bytes.js';
 import type {BinaryName, Node} from '../../graph/node.js';
 import {isOp} from '../../graph/node.js';
-import type {Body, Defined, ValueType} from '../../wasm/assembler.js';
+import type {Body, Local, ValueType} from '../../wasm/assembler.js';
 import {ModuleBuilder} from '../../wasm/assembler.js';
 import type {FunctionName} from './functions.js';
 import {binaryForms, unaryForms} from './functions.js';
@@ -14,14 +14,17 @@ import type {HostKernel} from './host.js';
 import {hostOps, withoutGraph} from './host.js';
 import type {KernelStep, Lowered} from './lower.js';
 import type {ModuleSurroundings} from './program.js';
-import {emitProductIn, ProgramEmitter} from './program.js';
+import {ProgramEmitter} from './program.js';
 import type {VectorFunction} from './transcendental.js';
-import {emitSingleFunction} from './transcendental-single.js';
-import {emitVectorFunction, fallbacks, isVectorFunction} from './transcendental.js';
+import {Formula} from './formula.js';
+import {emitVectorFunction, fallbacks, inDouble, isVectorFunction} from './transcendental.js';
+import {inSingle} from './transcendental-single.js';
 import type {MemoryUse} from './memory.js';
 import {isBlocked} from '../../graph/primitives/contraction.js';
-import type {Product} from './contraction.js';
-import {productKey} from './contraction.js';
+import {emitProduct, productKey} from './contraction.js';
+import type {Product} from './contraction-block.js';
+import {move} from './counting.js';
+import {named} from '../engine.js';
 import {defineBlockedProduct, productParameters, workspaceBytes} from './blocked-product.js';
 import type {Format} from './format.js';
 import {double, single} from './format.js';
@@ -90,11 +93,8 @@ class Linker implements ModuleSurroundings {
   private readonly data: {address: number; values: Float64Array | Float32Array | Int32Array}[] = [];
   private readonly shared: number;
   private end: number;
-  private zero: Defined | undefined;
-  private poison: Defined | undefined;
-  private copy: Defined | undefined;
-  private narrowing: Defined | undefined;
-  private widening: Defined | undefined;
+  /** Index of each function on whole blocks, by name. */
+  private readonly blockFunctions = new Map<BlockFunction, number>();
   /** Index by shape. */
   private readonly productFunctions = new Map<string, number>();
   private readonly blocked = new Map<Format, {readonly index: number; readonly workspace: number}>();
@@ -208,12 +208,12 @@ class Linker implements ModuleSurroundings {
   }
 
   private defineVectorFunctions(): void {
-    for (const {name} of [double, single])
-      for (const fn of this.vectorFunctions[name]) {
+    for (const format of [double, single])
+      for (const fn of this.vectorFunctions[format.name]) {
         const {index, body} = this.builder.define({parameters: ['v128'], results: ['v128']});
-        const emit = name === 'double' ? emitVectorFunction : emitSingleFunction;
-        emit(fn, body, bits => this.pairAddress(bits), this.imported.get(fn));
-        this.own[name].set(fn, index);
+        const formula = new Formula(body, bits => this.pairAddress(bits), format);
+        emitVectorFunction(fn, formula, format === double ? inDouble : inSingle, this.imported.get(fn));
+        this.own[format.name].set(fn, index);
       }
   }
 
@@ -223,7 +223,7 @@ class Linker implements ModuleSurroundings {
     if (index === undefined) {
       const {body, ...defined} = this.builder.define({parameters: ['i32', 'i32', 'i32'], results: []});
       const [a, b, c] = [product.a, product.b, product.c].map((place, i) => ({...place, address: body.parameter(i)}));
-      emitProductIn(body, {...product, a, b, c}, format);
+      emitProduct(body, {...product, a, b, c}, format);
       this.productFunctions.set(key, (index = defined.index));
     }
     return index;
@@ -248,50 +248,43 @@ class Linker implements ModuleSurroundings {
     return address;
   }
 
+  /** Calls a function on blocks: what is behind a value in its last vector belongs to it. */
+  private callOnBlocks(body: Body, name: BlockFunction, addresses: readonly number[], bytes: number): void {
+    if (bytes === 0) return;
+    let index = this.blockFunctions.get(name);
+    if (index === undefined) {
+      const parameters = [...addresses, bytes].map((): ValueType => 'i32');
+      const defined = this.builder.define({parameters, results: []});
+      blockFunctions[name](defined.body, ...parameters.map((_, i) => defined.body.parameter(i)));
+      this.blockFunctions.set(name, (index = defined.index));
+    }
+    for (const given of [...addresses, aligned(bytes)]) body.i32(given);
+    body.call(index);
+  }
+
   emitNarrow(body: Body, from: number, to: number, count: number): void {
-    if (this.narrowing === undefined)
-      defineNarrow((this.narrowing = this.builder.define({parameters: ['i32', 'i32', 'i32'], results: []})).body);
-    emitConversion(body, this.narrowing, from, to, count);
+    this.callOnBlocks(body, 'narrow', [from, to], 8 * count);
   }
 
   emitWiden(body: Body, from: number, to: number, count: number): void {
-    if (this.widening === undefined)
-      defineWiden((this.widening = this.builder.define({parameters: ['i32', 'i32', 'i32'], results: []})).body);
-    emitConversion(body, this.widening, from, to, count);
+    this.callOnBlocks(body, 'widen', [from, to], 8 * count);
   }
 
-  /** Zeroes a value, in vectors: what is behind it in the last belongs to it. */
   emitZero(body: Body, address: number, bytes: number): void {
-    if (bytes === 0) return;
-    if (this.zero === undefined)
-      defineFill((this.zero = this.builder.define({parameters: ['i32', 'i32'], results: []})).body, 0);
-    body.i32(address).i32(aligned(bytes)).call(this.zero.index);
+    this.callOnBlocks(body, 'zero', [address], bytes);
   }
 
   /** Makes all of a value's block NaN. */
   emitPoison(body: Body, address: number, bytes: number): void {
-    if (bytes === 0) return;
-    if (this.poison === undefined)
-      defineFill((this.poison = this.builder.define({parameters: ['i32', 'i32'], results: []})).body, NaN);
-    body.i32(address).i32(aligned(bytes)).call(this.poison.index);
+    this.callOnBlocks(body, 'poison', [address], bytes);
   }
 
-  /** Copies doubles, in pairs. */
   emitCopy(body: Body, from: number, to: number, count: number): void {
-    if (count === 0) return;
-    if (this.copy === undefined)
-      defineCopy((this.copy = this.builder.define({parameters: ['i32', 'i32', 'i32'], results: []})).body);
-    body
-      .i32(from)
-      .i32(to)
-      .i32(aligned(8 * count))
-      .call(this.copy.index);
+    this.callOnBlocks(body, 'copy', [from, to], 8 * count);
   }
 
   bufferAddress(name: string): number {
-    const buffer = this.buffers.get(name);
-    if (buffer === undefined) throw new Error(`no buffer is called ${name}`);
-    return buffer.address;
+    return named(this.buffers, 'buffer', name).address;
   }
 
   sharedAddress(offset: number): number {
@@ -351,55 +344,46 @@ class Linker implements ModuleSurroundings {
   }
 }
 
-/** fill(address, bytes) */
-function defineFill(body: Body, value: number): void {
-  const [at, end] = [body.parameter(0), body.parameter(1)];
+/**
+ * Runs code for every 16 bytes of doubles from an address on; `end`, given as their number of bytes, becomes where they
+ * end.
+ */
+function eachPair(body: Body, at: Local, end: Local, code: () => void): void {
   body.get(at).get(end).op('i32.add').set(end);
   body.loop(() => {
-    body.get(at).f64x2(value, value).memory('v128.store', 0);
-    body.get(at).i32(16).op('i32.add').tee(at).get(end).op('i32.lt_u').branchIf();
+    code();
+    move(body, at, 16);
+    body.get(at).get(end).op('i32.lt_u').branchIf();
   });
 }
 
-/** copy(from, to, bytes) */
-function defineCopy(body: Body): void {
-  const [from, to, end] = [body.parameter(0), body.parameter(1), body.parameter(2)];
-  body.get(from).get(end).op('i32.add').set(end);
-  body.loop(() => {
-    body.get(to).get(from).memory('v128.load', 0).memory('v128.store', 0);
-    body.get(to).i32(16).op('i32.add').set(to);
-    body.get(from).i32(16).op('i32.add').tee(from).get(end).op('i32.lt_u').branchIf();
-  });
-}
+const fill =
+  (value: number) =>
+  (body: Body, at: Local, bytes: Local): void =>
+    eachPair(body, at, bytes, () => body.get(at).f64x2(value, value).memory('v128.store', 0));
 
-/** A conversion of whole vectors: what is behind a value in its block takes part. */
-function emitConversion(body: Body, {index}: Defined, from: number, to: number, count: number): void {
-  if (count > 0)
-    body
-      .i32(from)
-      .i32(to)
-      .i32(aligned(8 * count))
-      .call(index);
-}
+type BlockFunction = 'zero' | 'poison' | 'copy' | 'narrow' | 'widen';
 
-/** narrow(from, to, bytes of the doubles): in pairs, as an odd number of them may be at the end of the memory. */
-function defineNarrow(body: Body): void {
-  const [from, to, end] = [body.parameter(0), body.parameter(1), body.parameter(2)];
-  body.get(from).get(end).op('i32.add').set(end);
-  body.loop(() => {
-    body.get(to).get(from).memory('v128.load', 0).op('f32x4.demote_f64x2_zero').laneMemory('v128.store64_lane', 0, 0);
-    body.get(to).i32(8).op('i32.add').set(to);
-    body.get(from).i32(16).op('i32.add').tee(from).get(end).op('i32.lt_u').branchIf();
-  });
-}
-
-/** widen(from, to, bytes of the doubles) */
-function defineWiden(body: Body): void {
-  const [from, to, end] = [body.parameter(0), body.parameter(1), body.parameter(2)];
-  body.get(to).get(end).op('i32.add').set(end);
-  body.loop(() => {
-    body.get(to).get(from).memory('v128.load64_zero', 0).op('f64x2.promote_low_f32x4').memory('v128.store', 0);
-    body.get(from).i32(8).op('i32.add').set(from);
-    body.get(to).i32(16).op('i32.add').tee(to).get(end).op('i32.lt_u').branchIf();
-  });
-}
+/** Functions of addresses, and of a number of bytes of doubles. */
+const blockFunctions: {readonly [N in BlockFunction]: (body: Body, ...given: Local[]) => void} = {
+  zero: fill(0),
+  poison: fill(NaN),
+  copy: (body, from, to, bytes) =>
+    eachPair(body, from, bytes, () => {
+      body.get(to).get(from).memory('v128.load', 0).memory('v128.store', 0);
+      move(body, to, 16);
+    }),
+  /** From doubles, in pairs, as an odd number of them may be at the end of the memory. */
+  narrow: (body, from, to, bytes) =>
+    eachPair(body, from, bytes, () => {
+      body.get(to).get(from).memory('v128.load', 0).op('f32x4.demote_f64x2_zero');
+      body.laneMemory('v128.store64_lane', 0, 0);
+      move(body, to, 8);
+    }),
+  /** To doubles. */
+  widen: (body, from, to, bytes) =>
+    eachPair(body, to, bytes, () => {
+      body.get(to).get(from).memory('v128.load64_zero', 0).op('f64x2.promote_low_f32x4').memory('v128.store', 0);
+      move(body, from, 8);
+    }),
+};

@@ -312,7 +312,7 @@ class NestEmitter {
     const kept = assignments.map((assignment): readonly Local[] => {
       if (this.isWide(assignment, inPairs)) return this.at.wideSum(assignment.value);
       const local = this.body.local(inPairs ? 'v128' : 'f64');
-      this.push(assignment.value, inPairs);
+      this.at.push(assignment.value, inPairs);
       this.body.set(local);
       return [local];
     });
@@ -336,11 +336,6 @@ class NestEmitter {
     this.at.storeHalves(target, this.at.addressOf(root.node), half => this.body.get(halves[half]));
   }
 
-  private push(e: Expression, inPairs: boolean): void {
-    if (inPairs) this.at.pair(e);
-    else this.at.number(e);
-  }
-
   private assign(assignment: Assignment, inPairs: boolean): void {
     switch (assignment.root.combine) {
       case 'scatter':
@@ -354,7 +349,7 @@ class NestEmitter {
           const halves = this.at.wideSum(assignment.value);
           this.putHalves(assignment, halves);
           for (const half of halves) this.body.release(half);
-        } else this.enter(assignment, inPairs, () => this.push(assignment.value, inPairs));
+        } else this.enter(assignment, inPairs, () => this.at.push(assignment.value, inPairs));
     }
   }
 
@@ -464,12 +459,12 @@ class NestEmitter {
     const {body} = this;
     const number = body.local('f64');
     if (!inPairs) {
-      this.at.number(e);
+      this.at.push(e, false);
       body.set(number);
       code(number, 0);
     } else {
       const pair = body.local('v128');
-      this.at.pair(e);
+      this.at.push(e, true);
       body.set(pair);
       for (let lane = 0; lane < this.format.lanes; lane++) {
         body.get(pair);

@@ -49,7 +49,10 @@ export function rowOf({node}: Root): number {
   return isOp(node, 'sum') ? rowLength(node.operands[0].shape, node.attributes.axes) : 0;
 }
 
-/** Whether the nest has a sum's rows whole along its last axis, as the order of long sums asks; short ones may be divided. */
+/**
+ * Whether the nest has a sum's rows whole along its last axis, as the order of long sums asks; short ones may be
+ * divided.
+ */
 export function keepsRow({axes}: {readonly axes: readonly Axis[]}, root: Root): boolean {
   const row = root.combine === 'sum' ? rowOf(root) : 0;
   if (row < shortestRow) return true;
@@ -97,39 +100,28 @@ export function isSpread(node: Node<'place'>): boolean {
   return node.attributes.strides.some((stride, axis) => stride !== 1 && node.operands[0].shape[axis] > 1);
 }
 
+/** A nest of one result, over axes of these sizes; what is not given of it is nothing. */
+function nestOver(
+  shape: readonly number[],
+  given: Pick<Root, 'node' | 'source' | 'combine' | 'sourceSteps' | 'resultSteps'> & Partial<Root>,
+  flat: boolean,
+): Nest {
+  const none = {clear: false, resultOffset: 0, tableSteps: shape.map(() => 0), table: undefined};
+  return {axes: shape.map(size => ({size, cuts: []})), roots: [{...none, ...given}], flat};
+}
+
 function flatNest(node: Node, source: Node, combine: Combine): Nest {
-  const steps = source.size === 1 ? [] : [1];
-  const axes = source.size === 1 ? [] : [{size: source.size, cuts: []}];
-  const root: Root = {
-    node,
-    source,
-    combine,
-    clear: combine === 'scatterAt',
-    sourceSteps: steps,
-    resultSteps: [...steps],
-    resultOffset: 0,
-    tableSteps: steps.map(() => 0),
-    table: undefined,
-  };
-  return {axes, roots: [root], flat: combine === 'store'};
+  const [shape, steps] = source.size === 1 ? [[], []] : [[source.size], [1]];
+  const clear = combine === 'scatterAt';
+  return nestOver(shape, {node, source, combine, clear, sourceSteps: steps, resultSteps: steps}, combine === 'store');
 }
 
 function partNest(node: Node<'concat'>, k: number): Nest {
   const {outer, width, begins, widths} = concatRows(node);
   const merged = mergeAxes([outer, widths[k]], [widths[k], 1], [width, 1]);
   const [sourceSteps, resultSteps] = merged.strides;
-  const root: Root = {
-    node,
-    source: node.operands[k],
-    combine: 'store',
-    clear: false,
-    sourceSteps,
-    resultSteps,
-    resultOffset: begins[k],
-    tableSteps: sourceSteps.map(() => 0),
-    table: undefined,
-  };
-  return {axes: merged.shape.map(size => ({size, cuts: []})), roots: [root], flat: true};
+  const steps = {sourceSteps, resultSteps, resultOffset: begins[k]};
+  return nestOver(merged.shape, {node, source: node.operands[k], combine: 'store', ...steps}, true);
 }
 
 /** A reduction of nothing is its first value everywhere. */
@@ -143,69 +135,32 @@ function reductionNest(node: Node, combine: Combine, reduced: readonly number[])
   if (source.size === 0) return nothingReduced(node, combine);
   const strides = stridesOf(source.shape);
   const kept = source.shape.map((_, axis) => axis).filter(axis => !reduced.includes(axis));
-  const resultStrides = stridesOf(node.shape);
   const keptAxes = mergeAxes(
     kept.map(axis => source.shape[axis]),
     kept.map(axis => strides[axis]),
-    resultStrides,
+    stridesOf(node.shape),
   );
   const reducedAxes = mergeAxes(
     reduced.map(axis => source.shape[axis]),
     reduced.map(axis => strides[axis]),
   );
+  const shape = [...keptAxes.shape, ...reducedAxes.shape];
   const sourceSteps = [...keptAxes.strides[0], ...reducedAxes.strides[0]];
-  const axes = [...keptAxes.shape, ...reducedAxes.shape].map(size => ({size, cuts: []}));
-  const inOrder = [...axes]
-    .reverse()
-    .reduce<{step: number; same: boolean}>(
-      ({step, same}, {size}, i) => ({step: step * size, same: same && sourceSteps[axes.length - 1 - i] === step}),
-      {step: 1, same: true},
-    ).same;
-  const root: Root = {
-    node,
-    source,
-    combine,
-    clear: false,
-    sourceSteps,
-    resultSteps: [...keptAxes.strides[1], ...reducedAxes.shape.map(() => 0)],
-    resultOffset: 0,
-    tableSteps: axes.map(() => 0),
-    table: undefined,
-  };
-  return {axes, roots: [root], flat: inOrder};
+  const resultSteps = [...keptAxes.strides[1], ...reducedAxes.shape.map(() => 0)];
+  const inOrder = stridesOf(shape).every((step, axis) => sourceSteps[axis] === step);
+  return nestOver(shape, {node, source, combine, sourceSteps, resultSteps}, inOrder);
 }
 
 function scatterNest(node: Node<'scatter'>): Nest {
   const [source] = node.operands;
   const view = tableView(node.attributes.table, source.shape);
-  const steps = stridesOf(view.shape);
-  const root: Root = {
-    node,
-    source,
-    combine: 'scatter',
-    clear: true,
-    sourceSteps: steps,
-    resultSteps: [...view.strides],
-    resultOffset: view.offset,
-    tableSteps: [...view.tableStrides],
-    table: view.table,
-  };
-  return {axes: view.shape.map(size => ({size, cuts: []})), roots: [root], flat: false};
+  const steps = {sourceSteps: stridesOf(view.shape), resultSteps: view.strides, resultOffset: view.offset};
+  const table = {tableSteps: view.tableStrides, table: view.table};
+  return nestOver(view.shape, {node, source, combine: 'scatter', clear: true, ...steps, ...table}, false);
 }
 
 function spreadNest(node: Node<'place'>): Nest {
   const view = placeStrides(node);
-  const steps = stridesOf(view.shape);
-  const root: Root = {
-    node,
-    source: node.operands[0],
-    combine: 'store',
-    clear: true,
-    sourceSteps: steps,
-    resultSteps: [...view.strides],
-    resultOffset: view.offset,
-    tableSteps: view.shape.map(() => 0),
-    table: undefined,
-  };
-  return {axes: view.shape.map(size => ({size, cuts: []})), roots: [root], flat: false};
+  const steps = {sourceSteps: stridesOf(view.shape), resultSteps: view.strides, resultOffset: view.offset};
+  return nestOver(view.shape, {node, source: node.operands[0], combine: 'store', clear: true, ...steps}, false);
 }

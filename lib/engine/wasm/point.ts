@@ -5,6 +5,7 @@
  */
 import type {BinaryName, Node} from '../../graph/node.js';
 import type {Body, Local} from '../../wasm/assembler.js';
+import type {Instruction} from '../../wasm/instructions.js';
 import type {Access} from './access.js';
 import type {Expression, ExpressionOf} from './expression.js';
 import {children} from './expression.js';
@@ -132,7 +133,7 @@ export class PointEmitter {
       });
     for (const e of early) {
       each(() => {
-        this.freshPair(e);
+        this.fresh(e, true);
         this.body.set(this.keep(this.pairs, e, 'v128'));
       });
     }
@@ -158,7 +159,7 @@ export class PointEmitter {
   hoist(e: Expression, paired: boolean, inPairs: boolean): void {
     if (inPairs && this.variesInPair(e)) {
       if (!this.pairs.has(e)) {
-        this.pair(e);
+        this.push(e, true);
         this.body.set(this.keep(this.pairs, e, 'v128'));
       }
       return;
@@ -171,11 +172,11 @@ export class PointEmitter {
       return;
     }
     if (!this.numbers.has(e)) {
-      this.number(e);
+      this.push(e, false);
       this.body.set(this.keep(this.numbers, e, 'f64'));
     }
     if ((paired || inPairs) && !this.pairs.has(e)) {
-      this.number(e);
+      this.push(e, false);
       splat(this.body, this.format);
       this.body.set(this.keep(this.pairs, e, 'v128'));
     }
@@ -219,95 +220,134 @@ export class PointEmitter {
     return place.address;
   }
 
-  // ---------------------------------------------------------------- one number
+  // ---------------------------------------------------------------- values
 
-  number(e: Expression): void {
-    const known = this.numbers.get(e);
+  /** Pushes a value: as one number, or `paired` as a vector along the vector axis. */
+  push(e: Expression, paired: boolean): void {
+    const {body} = this;
+    const kept = paired ? this.pairs : this.numbers;
+    const known = kept.get(e);
     if (known !== undefined) {
-      this.body.get(known);
+      body.get(known);
       return;
     }
-    this.freshNumber(e);
-    if (e.kind !== 'constant' && (this.uses.get(e) ?? 0) > 1) this.body.tee(this.keep(this.numbers, e, 'f64'));
+    if (!paired || e.kind === 'constant' || this.variesInPair(e)) this.fresh(e, paired);
+    else {
+      this.push(e, false);
+      splat(body, this.format);
+    }
+    if ((paired || e.kind !== 'constant') && (this.uses.get(e) ?? 0) > 1)
+      body.tee(this.keep(kept, e, paired ? 'v128' : 'f64'));
   }
 
-  private freshNumber(e: Expression): void {
+  private constant(value: number, paired: boolean): void {
+    if (paired) constantVector(this.body, this.format, value);
+    else this.body.f64(value);
+  }
+
+  private instruction({scalar, vector}: {scalar: Instruction; vector: Instruction}, paired: boolean): void {
+    this.body.op(paired ? inFormat(this.format, vector) : scalar);
+  }
+
+  private fresh(e: Expression, paired: boolean): void {
     const {body} = this;
     switch (e.kind) {
       case 'constant':
-        body.f64(e.value);
+        this.constant(e.value, paired);
         return;
-      case 'load': {
-        const place = this.placeOf(e.of);
-        if ('local' in place) body.get(place.local);
-        else {
-          const format = this.around.formatOf(e.of);
-          loadNumber(body, format, this.pushAddress(e.access, place.address, format));
-        }
+      case 'load':
+        if (paired) this.loadPair(e);
+        else this.loadNumber(e);
+        return;
+      case 'lookup': {
+        const format = this.around.formatOf(e.of);
+        const push = (lane: number): number => {
+          this.pushLookup(e, lane);
+          return 0;
+        };
+        const contiguous = this.coefficient(e.entry) === 0 && this.coefficient(e.access) === 1;
+        if (paired) this.loadVector(format, contiguous, push);
+        else loadNumber(body, format, push(0));
         return;
       }
-      case 'lookup':
-        this.pushLookup(e, 0);
-        loadNumber(body, this.around.formatOf(e.of), 0);
-        return;
       case 'loadAt':
-        this.number(e.position);
-        this.loadAt(e);
+        this.push(e.position, paired);
+        this.byLanes(paired, () => this.loadAt(e));
         return;
       case 'unary': {
         const form = unaryForms[e.fn];
-        this.number(e.x);
-        if (form.by === 'instruction') body.op(...form.scalar);
-        else if (form.by === 'function') {
+        this.push(e.x, paired);
+        if (form.by === 'instruction') this.instruction(form, paired);
+        else if (form.by !== 'function') this.byLanes(paired, () => body.call(this.around.call(e.fn)));
+        else if (paired) body.call(this.around.call(e.fn));
+        else {
           splat(body, this.format);
           body.call(this.around.call(e.fn));
           extract(body, this.format, 0);
-        } else body.call(this.around.call(e.fn));
+        }
         return;
       }
       case 'binary': {
         const form = binaryForms[e.fn];
         if (form.by === 'comparison' || form.by === 'logic') {
-          this.freshTruth(e);
-          body.op('f64.convert_i32_u');
+          this.freshCondition(e, paired);
+          if (paired) {
+            this.constant(1, true);
+            body.op('v128.and');
+          } else body.op('f64.convert_i32_u');
           return;
         }
-        this.number(e.a);
-        this.number(e.b);
-        if (form.by === 'instruction') body.op(form.scalar);
+        this.push(e.a, paired);
+        this.push(e.b, paired);
+        if (form.by === 'instruction') this.instruction(form, paired);
+        else if (paired) this.byLanesOfTwo(() => body.call(this.around.call(e.fn)));
         else body.call(this.around.call(e.fn));
         return;
       }
       case 'select':
-        this.number(e.a);
-        this.number(e.b);
-        this.truth(e.condition);
-        body.op('select');
+        this.push(e.a, paired);
+        this.push(e.b, paired);
+        this.condition(e.condition, paired);
+        body.op(paired ? 'v128.bitselect' : 'select');
     }
   }
 
-  /** Pushes a condition, as an i32. */
-  private truth(e: Expression): void {
-    const form =
-      e.kind === 'binary' && !this.numbers.has(e) && (this.uses.get(e) ?? 0) <= 1 ? binaryForms[e.fn] : undefined;
-    if (e.kind === 'binary' && (form?.by === 'comparison' || form?.by === 'logic')) this.freshTruth(e);
-    else {
-      this.number(e);
-      this.body.f64(0).op('f64.ne');
+  /** Pushes a condition, as an i32, or with all bits of a number set where it holds. */
+  private condition(e: Expression, paired: boolean): void {
+    const kept = paired ? this.pairs : this.numbers;
+    const isFresh = !kept.has(e) && (this.uses.get(e) ?? 0) <= 1 && (!paired || this.variesInPair(e));
+    if (e.kind === 'binary' && isFresh && ['comparison', 'logic'].includes(binaryForms[e.fn].by)) {
+      this.freshCondition(e, paired);
+      return;
     }
+    this.push(e, paired);
+    this.constant(0, paired);
+    this.instruction({scalar: 'f64.ne', vector: 'f64x2.ne'}, paired);
   }
 
-  private freshTruth(e: ExpressionOf<'binary'>): void {
+  private freshCondition(e: ExpressionOf<'binary'>, paired: boolean): void {
     const form = binaryForms[e.fn];
-    if (form.by === 'comparison') {
-      this.number(e.a);
-      this.number(e.b);
-      this.body.op(form.scalar);
-    } else if (form.by === 'logic') {
-      this.truth(e.a);
-      this.truth(e.b);
-      this.body.op(form.scalar);
+    if (form.by !== 'comparison' && form.by !== 'logic') throw new Error(`${e.fn} is no condition`);
+    for (const operand of [e.a, e.b]) {
+      if (form.by === 'comparison') this.push(operand, paired);
+      else this.condition(operand, paired);
     }
+    this.instruction(form, paired);
+  }
+
+  private loadNumber({of, access}: ExpressionOf<'load'>): void {
+    const place = this.placeOf(of);
+    if ('local' in place) this.body.get(place.local);
+    else {
+      const format = this.around.formatOf(of);
+      loadNumber(this.body, format, this.pushAddress(access, place.address, format));
+    }
+  }
+
+  private loadPair({of, access}: ExpressionOf<'load'>): void {
+    const [base, format] = [this.addressOf(of), this.around.formatOf(of)];
+    const push = (lane: number): number => this.pushAddress(this.ahead(access, lane), base, format);
+    this.loadVector(format, this.coefficient(access) === 1, push);
   }
 
   /** Pushes the full address of a looked-up element, `lane` steps along the vector axis. */
@@ -356,105 +396,6 @@ export class PointEmitter {
     this.body.get(position).f64(0).op('f64.ge').get(position).f64(count).op('f64.lt', 'i32.and');
   }
 
-  // ---------------------------------------------------------------- a pair of numbers
-
-  pair(e: Expression): void {
-    const {body} = this;
-    const known = this.pairs.get(e);
-    if (known !== undefined) {
-      body.get(known);
-      return;
-    }
-    if (!this.variesInPair(e)) {
-      if (e.kind === 'constant') constantVector(body, this.format, e.value);
-      else {
-        this.number(e);
-        splat(body, this.format);
-      }
-    } else this.freshPair(e);
-    if ((this.uses.get(e) ?? 0) > 1) body.tee(this.keep(this.pairs, e, 'v128'));
-  }
-
-  private freshPair(e: Expression): void {
-    const {body} = this;
-    switch (e.kind) {
-      case 'constant':
-        constantVector(body, this.format, e.value);
-        return;
-      case 'load': {
-        const [base, format] = [this.addressOf(e.of), this.around.formatOf(e.of)];
-        const push = (lane: number): number => this.pushAddress(this.ahead(e.access, lane), base, format);
-        this.loadVector(format, this.coefficient(e.access) === 1, push);
-        return;
-      }
-      case 'lookup': {
-        const push = (lane: number): number => {
-          this.pushLookup(e, lane);
-          return 0;
-        };
-        const contiguous = this.coefficient(e.entry) === 0 && this.coefficient(e.access) === 1;
-        this.loadVector(this.around.formatOf(e.of), contiguous, push);
-        return;
-      }
-      case 'loadAt':
-        this.pair(e.position);
-        this.byLanes(() => this.loadAt(e));
-        return;
-      case 'unary': {
-        const form = unaryForms[e.fn];
-        this.pair(e.x);
-        if (form.by === 'instruction') body.op(...form.vector.map(each => inFormat(this.format, each)));
-        else if (form.by === 'function') body.call(this.around.call(e.fn));
-        else this.byLanes(() => body.call(this.around.call(e.fn)));
-        return;
-      }
-      case 'binary': {
-        const form = binaryForms[e.fn];
-        if (form.by === 'comparison' || form.by === 'logic') {
-          this.freshMask(e);
-          constantVector(body, this.format, 1);
-          body.op('v128.and');
-          return;
-        }
-        this.pair(e.a);
-        this.pair(e.b);
-        if (form.by === 'instruction') body.op(inFormat(this.format, form.vector));
-        else this.byLanesOfTwo(() => body.call(this.around.call(e.fn)));
-        return;
-      }
-      case 'select':
-        this.pair(e.a);
-        this.pair(e.b);
-        this.mask(e.condition);
-        body.op('v128.bitselect');
-    }
-  }
-
-  /** Pushes all bits set where a condition holds. */
-  private mask(e: Expression): void {
-    const fresh = e.kind === 'binary' && !this.pairs.has(e) && this.variesInPair(e) && (this.uses.get(e) ?? 0) <= 1;
-    const form = fresh ? binaryForms[e.fn] : undefined;
-    if (e.kind === 'binary' && (form?.by === 'comparison' || form?.by === 'logic')) this.freshMask(e);
-    else {
-      this.pair(e);
-      constantVector(this.body, this.format, 0);
-      this.body.op(inFormat(this.format, 'f64x2.ne'));
-    }
-  }
-
-  private freshMask(e: ExpressionOf<'binary'>): void {
-    const form = binaryForms[e.fn];
-    if (form.by === 'comparison') {
-      this.pair(e.a);
-      this.pair(e.b);
-      this.body.op(inFormat(this.format, form.vector));
-    } else if (form.by === 'logic') {
-      this.mask(e.a);
-      this.mask(e.b);
-      this.body.op(inFormat(this.format, form.vector));
-    }
-  }
-
   /**
    * Loads a vector of numbers held in a format; `push` pushes a number's address, by lane, and returns what the
    * instruction is to add.
@@ -486,9 +427,13 @@ export class PointEmitter {
     narrow(body);
   }
 
-  /** Applies scalar code to all numbers of the vector on the stack. */
-  private byLanes(code: () => void): void {
+  /** Applies scalar code to the number on the stack, or to all numbers of the vector. */
+  private byLanes(paired: boolean, code: () => void): void {
     const {body, format} = this;
+    if (!paired) {
+      code();
+      return;
+    }
     const x = body.local('v128');
     body.tee(x);
     extract(body, format, 0);
@@ -596,7 +541,7 @@ export class PointEmitter {
     const sum = rest.length === 0 ? undefined : body.local('v128');
     if (sum !== undefined) {
       rest.forEach(({of, sign}, i) => {
-        this.pair(of);
+        this.push(of, true);
         if (shared && of.kind !== 'constant' && !this.pairs.has(of)) body.tee(this.keep(this.pairs, of, 'v128'));
         if (i === 0) {
           if (sign < 0) body.op('f32x4.neg');

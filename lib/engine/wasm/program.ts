@@ -3,14 +3,13 @@ import type {BinaryName, Node, Op} from '../../graph/node.js';
 import {isBlocked, sumsApart} from '../../graph/primitives/contraction.js';
 import {isOp} from '../../graph/node.js';
 import type {Body, Local} from '../../wasm/assembler.js';
-import type {Product} from './contraction.js';
+import type {Product} from './contraction-block.js';
 import {emitProduct} from './contraction.js';
-import {emitSingleProduct} from './contraction-single.js';
 import type {Format} from './format.js';
 import {double} from './format.js';
 import type {FunctionName} from './functions.js';
 import type {Held} from './held.js';
-import type {HostKernel} from './host.js';
+import type {HostKernel, HostOp} from './host.js';
 import type {LoopSurroundings} from './loops.js';
 import {emitNest} from './loops.js';
 import type {KernelStep, Lowered} from './lower.js';
@@ -22,9 +21,23 @@ import {emitArgExtreme, emitCumsum, emitSearchSorted} from './scans.js';
 import type {KernelOp} from './storage.js';
 
 /** Writes the code of a kernel that works on whole arrays at these addresses. */
-type Write<O extends Op> = (node: Node<O>, arrays: {readonly from: readonly number[]; readonly to: number}) => void;
+type Write<O extends Op> = (
+  body: Body,
+  node: Node<O>,
+  arrays: {readonly from: readonly number[]; readonly to: number},
+) => void;
 
-/** What a program asks of the module that it is part of: addresses, other functions, and code that all programs share. */
+/** The kernels that are compiled, beside products; others run in JavaScript (host.ts). */
+const writers: {readonly [O in Exclude<KernelOp, 'matMul' | HostOp>]: Write<O>} = {
+  cumsum: (body, node, {from, to}) => emitCumsum(body, node, from[0], to),
+  argMax: (body, node, {from, to}) => emitArgExtreme(body, node, from[0], to),
+  argMin: (body, node, {from, to}) => emitArgExtreme(body, node, from[0], to),
+  searchSorted: (body, node, {from, to}) => emitSearchSorted(body, node, from[0], from[1], to),
+};
+
+/**
+ * What a program asks of the module that it is part of: addresses, other functions, and code that all programs share.
+ */
 export interface ModuleSurroundings {
   readonly memory: MemoryUse;
   bufferAddress(name: string): number;
@@ -40,7 +53,10 @@ export interface ModuleSurroundings {
   hostIndex(step: KernelStep, operands: HostKernel['operands'], address: number): number;
   /** The function for products of this shape, called with the addresses of their operands and of their results. */
   product(product: Product, format: Format): number;
-  /** The function for a large product: this module's own, with room to work in, or one that is given parts to other threads. */
+  /**
+   * The function for a large product: this module's own, with room to work in, or one that is given parts to other
+   * threads.
+   */
   blockedProduct(format: Format, operations: number): {readonly index: number; readonly workspace?: number};
   emitZero(body: Body, address: number, bytes: number): void;
   emitPoison(body: Body, address: number, bytes: number): void;
@@ -51,16 +67,12 @@ export interface ModuleSurroundings {
 }
 
 /**
- * From so many products of numbers on, a product of matrices is a function of its own, which all of its shape share, as those of
- * the stages and layers of a network are: their code is written and compiled once (a neural ODE 2–64–64–2 by tsit5: half the bytes),
- * and optimised code replaces it between two calls, where a loop goes on as it was. A call takes some 2 ns, of these a microsecond.
+ * From so many products of numbers on, a product of matrices is a function of its own, which all of its shape share, as
+ * those of the stages and layers of a network are: their code is written and compiled once (a neural ODE 2–64–64–2 by
+ * tsit5: half the bytes), and optimised code replaces it between two calls, where a loop goes on as it was. A call
+ * takes some 2 ns, of these a microsecond.
  */
 const fewestProducts = 2048;
-
-export function emitProductIn(body: Body, product: Product, format: Format): void {
-  if (format === double) emitProduct(body, product);
-  else emitSingleProduct(body, product, format);
-}
 
 export class ProgramEmitter implements LoopSurroundings {
   readonly format: Format;
@@ -165,36 +177,14 @@ export class ProgramEmitter implements LoopSurroundings {
   private kernel(step: KernelStep): void {
     const {node, operands} = step;
     const arrays = {from: operands.map(operand => this.operandAddress(operand, double)), to: this.addressOf(node)};
-    const onHost: Write<Op> = (_, {from, to}) => {
-      this.body.call(
-        this.linker.hostIndex(
-          step,
-          node.operands.map((operand, i) => ({address: from[i], size: operand.size})),
-          to,
-        ),
-      );
-    };
-    const writers: {readonly [O in KernelOp]: Write<O>} = {
-      matMul: (product, {to}) => this.product(product, operands, to),
-      cumsum: (sum, {from, to}) => emitCumsum(this.body, sum, from[0], to),
-      argMax: (extreme, {from, to}) => emitArgExtreme(this.body, extreme, from[0], to),
-      argMin: (extreme, {from, to}) => emitArgExtreme(this.body, extreme, from[0], to),
-      searchSorted: (search, {from, to}) => emitSearchSorted(this.body, search, from[0], from[1], to),
-      solve: onHost,
-      cholesky: onHost,
-      triangularSolve: onHost,
-      lu: onHost,
-      luPermutation: onHost,
-      semidefinite: onHost,
-      eigen: onHost,
-      svd: onHost,
-      leastSquares: onHost,
-      brownian: onHost,
-      declared: onHost,
-      mapped: onHost,
-    };
+    const write = (writers as {readonly [O in Op]?: Write<Op>})[node.op];
     // Each row takes the nodes of its own name, which the table guarantees and the type cannot say.
-    (writers[node.op as KernelOp] as Write<Op>)(node, arrays);
+    if (isOp(node, 'matMul')) this.product(node, operands, arrays.to);
+    else if (write !== undefined) write(this.body, node, arrays);
+    else {
+      const given = node.operands.map((operand, i) => ({address: arrays.from[i], size: operand.size}));
+      this.body.call(this.linker.hostIndex(step, given, arrays.to));
+    }
   }
 
   private product(node: Node<'matMul'>, [a, b]: readonly Operand[], to: number): void {
@@ -225,7 +215,7 @@ export class ProgramEmitter implements LoopSurroundings {
       c: {address: to, batch: m * n, row: n, column: 1},
     };
     if (k > 0 && isBlocked(node)) this.blockedProduct(product, format);
-    else if (batch * m * k * n < fewestProducts) emitProductIn(this.body, product, format);
+    else if (batch * m * k * n < fewestProducts) emitProduct(this.body, product, format);
     else
       this.body
         .i32(product.a.address)

@@ -3,16 +3,13 @@
  * place (expm1 and tanh three). Reductions and polynomials are those of S. L. Moshier's Cephes library (expf.c, logf.c,
  * sinf.c), without branches.
  */
-import type {Body} from '../../wasm/assembler.js';
-import type {Part} from './formula.js';
-import {Formula} from './formula.js';
-import {extract, replace, single, splat} from './format.js';
-import {emitFormula, type Formulas, type VectorFunction} from './transcendental.js';
+import type {Formula, Part} from './formula.js';
+import {single} from './format.js';
+import {atEnds, scaledTwice, type Precision} from './transcendental.js';
 
 /** 1.5·2²³: a number below 2²² added to it is rounded to a whole one, which stands in the last bits. */
 const shifter = 12582912;
-const exponentBias = 127;
-const mantissaBits = 23;
+const {exponentBias, mantissaBits} = single;
 /** ln 2 in two parts; the first has nine bits, so that its products with exponents are exact. */
 const ln2 = {high: 0.693359375, low: -2.1219444e-4};
 /** (eʳ − 1 − r)/r² for |r| ≤ ½ ln 2. */
@@ -31,21 +28,6 @@ const largestAngle = 8192;
 /** Beyond these eˣ is ∞ and 0. */
 const expLimits = {high: 89, low: -104};
 
-/** Writes the body of a function of four numbers; `fallback` is the index of the host's function. */
-export function emitSingleFunction(
-  fn: VectorFunction,
-  body: Body,
-  pool: (bits: bigint) => number,
-  fallback: number | undefined,
-): void {
-  emitFormula(fn, new Formula(body, pool, single), inSingle, fallback);
-}
-
-/** 2^k for whole k in −126 … 127. */
-function powerOfTwo(f: Formula, k: Part): Part {
-  return f.shiftLeft(f.add(k, f.constant(shifter + exponentBias)), mantissaBits);
-}
-
 /** k and eʳ − 1 for r = x − k ln 2. */
 function reduced(f: Formula, x: Part): {k: Part; lessOne: Part} {
   const k = f.keep(f.nearest(f.mul(x, f.constant(Math.LOG2E))));
@@ -56,10 +38,7 @@ function reduced(f: Formula, x: Part): {k: Part; lessOne: Part} {
 function exponential(f: Formula, given: Part): Part {
   const x = f.keep(f.max(f.min(given, f.constant(expLimits.high)), f.constant(expLimits.low)));
   const {k, lessOne} = reduced(f, x);
-  // In two steps, so that results near the ends of the range are rounded once and overflow is ∞.
-  const half = f.keep(f.floor(f.mul(k, f.constant(0.5))));
-  const y = f.add(f.constant(1), lessOne);
-  return f.mul(f.mul(y, powerOfTwo(f, half)), powerOfTwo(f, f.sub(k, half)));
+  return scaledTwice(f, f.add(f.constant(1), lessOne), k);
 }
 
 /** 2^k (eʳ − 1) + (2^k − 1), halved and doubled again, as 2^k may be ∞ where the result is not. */
@@ -67,18 +46,9 @@ function exponentialLessOne(f: Formula, given: Part): Part {
   // Below −25 it is −1.
   const x = f.keep(f.max(f.min(given, f.constant(expLimits.high)), f.constant(-25)));
   const {k, lessOne} = reduced(f, x);
-  const power = f.keep(powerOfTwo(f, f.sub(k, f.constant(1))));
+  const power = f.keep(f.powerOfTwo(f.sub(k, f.constant(1))));
   const sum = f.keep(f.add(f.mul(power, lessOne), f.sub(power, f.constant(0.5))));
   return f.choose(f.less(f.abs(given), f.constant(2 ** -24)), given, f.add(sum, sum));
-}
-
-/** (e^2|x| − 1)/(e^2|x| + 1); 1 from |x| = 9.01 on. */
-function hyperbolicTangent(f: Formula, x: Part): Part {
-  const a = f.min(f.abs(x), f.constant(10));
-  const {k, lessOne} = reduced(f, f.keep(f.mul(f.constant(2), a)));
-  const power = f.keep(powerOfTwo(f, k));
-  const t = f.keep(f.add(f.sub(power, f.constant(1)), f.mul(power, lessOne)));
-  return f.or(f.div(t, f.add(t, f.constant(2))), f.and(x, f.bits(0x8000_0000n)));
 }
 
 /** log of a positive finite number, with a small number added. */
@@ -99,23 +69,8 @@ function logarithmOf(f: Formula, given: Part, added: Part | undefined): Part {
   return f.add(f.add(r, inner), f.mul(k, f.constant(ln2.high)));
 }
 
-/** The limits of a logarithm where its argument is zero, negative, infinite or not a number. */
-function atEnds(f: Formula, argument: Part, value: Part): Part {
-  const finite = f.choose(f.equal(argument, f.constant(Infinity)), f.constant(Infinity), value);
-  const positive = f.choose(f.equal(argument, f.constant(0)), f.constant(-Infinity), finite);
-  return f.choose(f.notLess(argument, f.constant(0)), positive, f.constant(NaN));
-}
-
 function logarithm(f: Formula, x: Part): Part {
   return atEnds(f, x, f.keep(logarithmOf(f, x, undefined)));
-}
-
-function logarithmOfOneMore(f: Formula, x: Part): Part {
-  const u = f.keep(f.add(x, f.constant(1)));
-  // What rounding took from 1 + x, relative to it; of large x, the 1 that was lost.
-  const lost = f.choose(f.less(u, f.constant(2)), f.sub(x, f.sub(u, f.constant(1))), f.sub(f.constant(1), f.sub(u, x)));
-  const value = f.keep(logarithmOf(f, u, f.keep(f.div(lost, u))));
-  return f.choose(f.less(f.abs(x), f.constant(2 ** -24)), x, atEnds(f, u, value));
 }
 
 /** log(1 + x) = 2 artanh(x/(2 + x)) for 0 ≤ x ≤ 1, where x/(2 + x) ≤ 1/3: the series' next term is below 2⁻²⁹. */
@@ -126,17 +81,7 @@ function logarithmOfOneMoreUnit(f: Formula, x: Part): Part {
   return f.add(f.mul(f.constant(2), s), f.mul(f.mul(s, z), f.polynomial(z, series)));
 }
 
-function hostOfFour({body}: Formula, x: Part, fallback: number): void {
-  for (let lane = 0; lane < single.lanes; lane++) {
-    x();
-    extract(body, single, lane);
-    body.call(fallback);
-    if (lane === 0) splat(body, single);
-    else replace(body, single, lane);
-  }
-}
-
-function turned(fn: 'sin' | 'cos', f: Formula, x: Part): Part {
+function quarters(f: Formula, x: Part): {turns: Part; sine: Part; cosine: Part} {
   const turns = f.keep(f.add(f.mul(x, f.constant(2 / Math.PI)), f.constant(shifter)));
   const n = f.keep(f.sub(turns, f.constant(shifter)));
   const y = f.keep(quarterTurn.reduce((rest: Part, part) => f.sub(rest, f.mul(n, f.constant(part))), x));
@@ -145,21 +90,19 @@ function turned(fn: 'sin' | 'cos', f: Formula, x: Part): Part {
   const cosine = f.keep(
     f.add(f.sub(f.constant(1), f.mul(f.constant(0.5), z)), f.mul(f.mul(z, z), f.polynomial(z, cosSeries))),
   );
-  // The count of quarter turns, in the lowest bits: odd ones exchange sine and cosine, every two change the sign.
-  const quarter = fn === 'sin' ? turns : f.keep(f.addBits(turns, f.bits(1n)));
-  const odd = f.subBits(f.bits(0n), f.and(quarter, f.bits(1n)));
-  const sign = f.and(f.shiftLeft(quarter, 30), f.bits(0x8000_0000n));
-  return f.xor(f.choose(odd, cosine, sine), sign);
+  return {turns, sine, cosine};
 }
 
-const inSingle: Formulas = {
+export const inSingle: Precision = {
   exp: exponential,
   expm1: exponentialLessOne,
-  tanh: hyperbolicTangent,
   log: logarithm,
-  log1p: logarithmOfOneMore,
   log1pOfUnit: logarithmOfOneMoreUnit,
-  turned,
+  reduced,
+  logarithmOf,
+  quarters,
   largestAngle,
-  host: hostOfFour,
+  // From 9.01 on.
+  tanhHigh: 10,
+  tiny: 2 ** -24,
 };

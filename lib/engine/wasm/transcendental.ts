@@ -18,9 +18,8 @@ import {
   tanhHigh,
   tiny as identityBelow,
 } from '../../graph/primitives/transcendental.js';
-import type {Body} from '../../wasm/assembler.js';
-import type {Part} from './formula.js';
-import {Formula} from './formula.js';
+import {double, extract, replace, splat} from './format.js';
+import type {Formula, Part} from './formula.js';
 
 export const vectorFunctions = ['exp', 'expm1', 'log', 'log1p', 'log1pOfUnit', 'tanh', 'sin', 'cos'] as const;
 export type VectorFunction = (typeof vectorFunctions)[number];
@@ -33,57 +32,98 @@ export function isVectorFunction(fn: string): fn is VectorFunction {
 export const fallbacks: {readonly [F in VectorFunction]?: F} = {sin: 'sin', cos: 'cos'};
 
 const shifterBits = 0x4338000000000000n;
-const exponentBias = 1023;
 
-/** How each is computed in one precision. */
-export interface Formulas extends Readonly<
-  Record<Exclude<VectorFunction, 'sin' | 'cos'>, (f: Formula, x: Part) => Part>
+/** What the functions are made of in one precision. */
+export interface Precision extends Readonly<
+  Record<'exp' | 'expm1' | 'log' | 'log1pOfUnit', (f: Formula, x: Part) => Part>
 > {
-  /** Of angles below `largestAngle`; those beyond go to the host. */
-  readonly turned: (fn: 'sin' | 'cos', f: Formula, x: Part) => Part;
+  /** k and e^r − 1 for r = x − k ln 2. */
+  reduced(f: Formula, x: Part): {readonly k: Part; readonly lessOne: Part};
+  /** log of a positive finite normal number, with a small number added. */
+  logarithmOf(f: Formula, x: Part, added: Part): Part;
+  /** Sine and cosine of an angle less its whole quarter turns, whose count is in the lowest bits of `turns`. */
+  quarters(f: Formula, x: Part): {readonly turns: Part; readonly sine: Part; readonly cosine: Part};
+  /** Angles beyond go to the host. */
   readonly largestAngle: number;
-  /** Pushes the host's function, at index `fallback`, of each number in x. */
-  readonly host: (f: Formula, x: Part, fallback: number) => void;
+  /** tanh x is 1 from here on. */
+  readonly tanhHigh: number;
+  /** log(1 + x) is x for |x| below. */
+  readonly tiny: number;
 }
 
-/** Writes the body of a function; `fallback` is the index of the host's. */
-export function emitFormula(fn: VectorFunction, f: Formula, formulas: Formulas, fallback: number | undefined): void {
-  const x = f.of(f.body.parameter(0));
-  if (fn !== 'sin' && fn !== 'cos') {
-    formulas[fn](f, x)();
-    return;
-  }
-  if (fallback === undefined) throw new Error(`${fn} needs the host's`);
-  // Also for NaN and ∞, which are not less.
-  const beyond = f.keep(f.not(f.less(f.abs(x), f.constant(formulas.largestAngle))));
-  const near = f.keep(formulas.turned(fn, f, x));
-  // The others beside it keep their own values.
-  f.whereAny(
-    beyond,
-    f.choose(beyond, () => formulas.host(f, x, fallback), near),
-    near,
-  )();
-}
-
-/** Writes the body of a function of a pair of numbers; `fallback` is the index of the host's function. */
+/** Writes the body of a function of a vector; `fallback` is the index of the host's function. */
 export function emitVectorFunction(
   fn: VectorFunction,
-  body: Body,
-  pool: (bits: bigint) => number,
+  f: Formula,
+  precision: Precision,
   fallback: number | undefined,
 ): void {
-  emitFormula(fn, new Formula(body, pool), inDouble, fallback);
+  const x = f.of(f.body.parameter(0));
+  if (fn === 'tanh') hyperbolicTangent(f, x, precision)();
+  else if (fn === 'log1p') logarithmOfOneMore(f, x, precision)();
+  else if (fn !== 'sin' && fn !== 'cos') precision[fn](f, x)();
+  else if (fallback === undefined) throw new Error(`${fn} needs the host's`);
+  else {
+    // Also for NaN and ∞, which are not less.
+    const beyond = f.keep(f.not(f.less(f.abs(x), f.constant(precision.largestAngle))));
+    const near = f.keep(turned(fn, f, x, precision));
+    // The others beside it keep their own values.
+    f.whereAny(
+      beyond,
+      f.choose(beyond, () => ofHost(f, x, fallback), near),
+      near,
+    )();
+  }
 }
 
-/** 2^k for whole k in −1022 … 1023. */
-function powerOfTwo(f: Formula, k: Part): Part {
-  return f.shiftLeft(f.add(k, f.constant(shifter + exponentBias)), 52);
+/** (e^2|x| − 1)/(e^2|x| + 1), with the sign of x. */
+function hyperbolicTangent(f: Formula, x: Part, {reduced: reduce, tanhHigh: most}: Precision): Part {
+  const a = f.min(f.abs(x), f.constant(most));
+  const {k, lessOne} = reduce(f, f.keep(f.mul(f.constant(2), a)));
+  const power = f.keep(f.powerOfTwo(k));
+  const t = f.keep(f.add(f.sub(power, f.constant(1)), f.mul(power, lessOne)));
+  return f.or(f.div(t, f.add(t, f.constant(2))), f.and(x, f.signBit));
+}
+
+function logarithmOfOneMore(f: Formula, x: Part, {logarithmOf: log, tiny}: Precision): Part {
+  const u = f.keep(f.add(x, f.constant(1)));
+  // What rounding took from 1 + x, relative to it; of large x, the 1 that was lost.
+  const lost = f.choose(f.less(u, f.constant(2)), f.sub(x, f.sub(u, f.constant(1))), f.sub(f.constant(1), f.sub(u, x)));
+  const value = f.keep(log(f, u, f.keep(f.div(lost, u))));
+  return f.choose(f.less(f.abs(x), f.constant(tiny)), x, atEnds(f, u, value));
+}
+
+/** The limits of a logarithm where its argument is zero, negative, infinite or not a number. */
+export function atEnds(f: Formula, argument: Part, value: Part): Part {
+  const finite = f.choose(f.equal(argument, f.constant(Infinity)), f.constant(Infinity), value);
+  const positive = f.choose(f.equal(argument, f.constant(0)), f.constant(-Infinity), finite);
+  return f.choose(f.notLess(argument, f.constant(0)), positive, f.constant(NaN));
+}
+
+function turned(fn: 'sin' | 'cos', f: Formula, x: Part, {quarters}: Precision): Part {
+  const {turns, sine, cosine} = quarters(f, x);
+  // Odd quarter turns exchange sine and cosine, every two change the sign.
+  const quarter = fn === 'sin' ? turns : f.keep(f.addBits(turns, f.bits(1n)));
+  const odd = f.subBits(f.bits(0n), f.and(quarter, f.bits(1n)));
+  const sign = f.and(f.shiftLeft(quarter, f.bitsOfNumber - 2), f.signBit);
+  return f.xor(f.choose(odd, cosine, sine), sign);
+}
+
+/** Pushes the host's function of each number in x. */
+function ofHost({body, format}: Formula, x: Part, fallback: number): void {
+  for (let lane = 0; lane < format.lanes; lane++) {
+    x();
+    extract(body, format, lane);
+    body.call(fallback);
+    if (lane === 0) splat(body, format);
+    else replace(body, format, lane);
+  }
 }
 
 /** y·2^k in two steps, so that results near the ends of the range are rounded once and overflow is ∞. */
-function scaledTwice(f: Formula, y: Part, k: Part): Part {
-  const half = f.floor(f.mul(k, f.constant(0.5)));
-  return f.mul(f.mul(y, powerOfTwo(f, half)), powerOfTwo(f, f.sub(k, half)));
+export function scaledTwice(f: Formula, y: Part, k: Part): Part {
+  const half = f.keep(f.floor(f.mul(k, f.constant(0.5))));
+  return f.mul(f.mul(y, f.powerOfTwo(half)), f.powerOfTwo(f.sub(k, half)));
 }
 
 /** For |x| below this, e^x and its scale factors are normal numbers. */
@@ -126,7 +166,8 @@ function exponentialLessOne(f: Formula, given: Part): Part {
   const {k, y} = lessOne(f, x);
   const farOut = f.not(f.less(x, f.constant(normalExponents)));
   const tiny = f.less(f.abs(x), f.constant(identityBelow));
-  return f.choose(tiny, x, f.whereAny(farOut, scaledTwice(f, y, k), f.mul(y, powerOfTwo(f, k))));
+  const far = (): void => scaledTwice(f, y, k)();
+  return f.choose(tiny, x, f.whereAny(farOut, far, f.mul(y, f.powerOfTwo(k))));
 }
 
 /** e^x − 1 = 2^k y. */
@@ -143,19 +184,11 @@ function lessOne(f: Formula, x: Part): {k: Part; y: Part} {
   const e = f.keep(f.mul(z, f.div(f.sub(r1, t), f.sub(f.constant(6), f.mul(r, t)))));
   const correction = f.keep(f.sub(f.sub(f.mul(r, f.sub(e, c)), c), z));
   // e^x − 1 = 2^k ((1 − 2^−k) + r − correction); at k = 1024 the factor 2^−k is far below 1's last bit.
-  const lessPower = f.keep(f.sub(f.constant(1), powerOfTwo(f, f.neg(f.min(k, f.constant(1000))))));
+  const lessPower = f.keep(f.sub(f.constant(1), f.powerOfTwo(f.neg(f.min(k, f.constant(1000))))));
   const sum = f.keep(f.add(lessPower, r));
   // What rounding took from the sum goes with the correction.
   const lost = f.sub(r, f.sub(sum, lessPower));
   return {k, y: f.keep(f.add(sum, f.sub(lost, correction)))};
-}
-
-function hyperbolicTangent(f: Formula, x: Part): Part {
-  const a = f.min(f.abs(x), f.constant(tanhHigh));
-  const {k, lessOne} = reducedLessOne(f, f.keep(f.mul(f.constant(2), a)));
-  const power = f.keep(powerOfTwo(f, k));
-  const t = f.keep(f.add(f.sub(power, f.constant(1)), f.mul(power, lessOne)));
-  return f.or(f.div(t, f.add(t, f.constant(2))), f.and(x, f.bits(-(1n << 63n))));
 }
 
 /** Reduction of a positive finite normal number to 2^k (1 + r), √½ ≤ 1 + r < √2. */
@@ -163,7 +196,7 @@ function reduced(f: Formula, x: Part): {k: Part; r: Part} {
   const rootHalf = 0x3fe6a09e667f3bcdn;
   const one = 0x3ff0000000000000n;
   const biased = f.keep(f.shiftRight(f.subBits(x, f.bits(rootHalf - one)), 52));
-  const k = f.keep(f.sub(f.addBits(biased, f.bits(shifterBits)), f.constant(shifter + exponentBias)));
+  const k = f.keep(f.sub(f.addBits(biased, f.bits(shifterBits)), f.constant(shifter + double.exponentBias)));
   const r = f.keep(f.sub(f.addBits(f.subBits(x, f.shiftLeft(biased, 52)), f.bits(one)), f.constant(1)));
   return {k, r};
 }
@@ -179,13 +212,6 @@ function logarithmOf(f: Formula, k: Part, r: Part, added: Part | undefined): Par
   return f.sub(f.mul(k, f.constant(ln2High)), f.sub(f.sub(half, inner), r));
 }
 
-/** The limits of a logarithm where its argument is zero, negative, infinite or not a number. */
-function atEnds(f: Formula, argument: Part, value: Part): Part {
-  const finite = f.choose(f.equal(argument, f.constant(Infinity)), f.constant(Infinity), value);
-  const positive = f.choose(f.equal(argument, f.constant(0)), f.constant(-Infinity), finite);
-  return f.choose(f.notLess(argument, f.constant(0)), positive, f.constant(NaN));
-}
-
 function logarithm(f: Formula, x: Part): Part {
   // Numbers too small to be normal are scaled by 2⁵⁴ first.
   const small = f.keep(f.less(x, f.constant(2.2250738585072014e-308)));
@@ -193,16 +219,6 @@ function logarithm(f: Formula, x: Part): Part {
   const {k, r} = reduced(f, normal);
   const exponent = f.keep(f.sub(k, f.and(small, f.constant(54))));
   return atEnds(f, x, logarithmOf(f, exponent, r, undefined));
-}
-
-function logarithmOfOneMore(f: Formula, x: Part): Part {
-  const u = f.keep(f.add(x, f.constant(1)));
-  const {k, r} = reduced(f, u);
-  // What rounding took from 1 + x, relative to it; of large x, the 1 that was lost.
-  const lost = f.choose(f.less(u, f.constant(2)), f.sub(x, f.sub(u, f.constant(1))), f.sub(f.constant(1), f.sub(u, x)));
-  const value = logarithmOf(f, k, r, f.keep(f.div(lost, u)));
-  const tiny = f.less(f.abs(x), f.constant(identityBelow));
-  return f.choose(tiny, x, atEnds(f, u, value));
 }
 
 /** log(1 + x) for 0 ≤ x ≤ 1. */
@@ -214,14 +230,7 @@ function logarithmOfOneMoreUnit(f: Formula, x: Part): Part {
   return f.sub(x, f.sub(half, f.mul(s, f.add(half, tail))));
 }
 
-function hostOfPair({body}: Formula, x: Part, fallback: number): void {
-  x();
-  body.extractLane(0).call(fallback).op('f64x2.splat');
-  x();
-  body.extractLane(1).call(fallback).replaceLane(1);
-}
-
-function turned(fn: 'sin' | 'cos', f: Formula, x: Part): Part {
+function quarters(f: Formula, x: Part): {turns: Part; sine: Part; cosine: Part} {
   const turns = f.keep(f.add(f.mul(x, f.constant(2 / Math.PI)), f.constant(shifter)));
   const n = f.keep(f.sub(turns, f.constant(shifter)));
   const first = f.keep(f.sub(x, f.mul(n, f.constant(quarterTurn.first))));
@@ -247,22 +256,21 @@ function turned(fn: 'sin' | 'cos', f: Formula, x: Part): Part {
   const w = f.keep(f.sub(f.constant(1), half));
   const higher = f.mul(z, f.polynomial(z, series.cos));
   const cosine = f.keep(f.add(w, f.add(f.sub(f.sub(f.constant(1), w), half), f.sub(f.mul(z, higher), f.mul(y, tail)))));
-
-  // The count of quarter turns, in the lowest bits: odd ones exchange sine and cosine, every two change the sign.
-  const quarter = fn === 'sin' ? turns : f.keep(f.addBits(turns, f.bits(1n)));
-  const odd = f.subBits(f.bits(0n), f.and(quarter, f.bits(1n)));
-  const sign = f.and(f.shiftLeft(quarter, 62), f.bits(-(1n << 63n)));
-  return f.xor(f.choose(odd, cosine, sine), sign);
+  return {turns, sine, cosine};
 }
 
-const inDouble: Formulas = {
+export const inDouble: Precision = {
   exp: exponential,
   expm1: exponentialLessOne,
-  tanh: hyperbolicTangent,
   log: logarithm,
-  log1p: logarithmOfOneMore,
   log1pOfUnit: logarithmOfOneMoreUnit,
-  turned,
+  reduced: reducedLessOne,
+  logarithmOf(f, x, added) {
+    const {k, r} = reduced(f, x);
+    return logarithmOf(f, k, r, added);
+  },
+  quarters,
   largestAngle,
-  host: hostOfPair,
+  tanhHigh,
+  tiny: identityBelow,
 };

@@ -12,7 +12,7 @@ import {valuesOf} from '../../graph/declarations.js';
 import type {Analysis} from '../../linear/index.js';
 import {binaryNames} from '../../graph/node.js';
 import type {CompileOptions, Engine, Executable, NewtonCalls, Programs} from '../engine.js';
-import {bufferSizes, factorizationOf} from '../engine.js';
+import {bufferSizes, factorizationOf, named} from '../engine.js';
 import type {Routines} from '../routines.js';
 import {ModuleBuilder} from '../../wasm/assembler.js';
 import {Bytes} from '../../wasm/bytes.js';
@@ -65,7 +65,9 @@ function paddedModule(): ModuleBytes {
 
 let supported: boolean | undefined;
 
-/** Whether WebAssembly is there and allowed (a content security policy may forbid it), at once and in pairs of doubles. */
+/**
+ * Whether WebAssembly is there and allowed (a content security policy may forbid it), at once and in pairs of doubles.
+ */
 export function wasmSupported(): boolean {
   supported ??= typeof WebAssembly === 'object' && canCompile(paddedModule()) && canCompile(pairModule());
   return supported;
@@ -131,9 +133,9 @@ export function engineIn(format: Format, epsilon: number): WasmEngine {
 const mostTogether = 2 ** 31;
 
 /**
- * What is compiled until the first of it is used lies in one memory, one after another; it is made then, as large as all
- * of that needs, since a memory that grows leaves the views of it without numbers. What is compiled later has a memory of
- * its own.
+ * What is compiled until the first of it is used lies in one memory, one after another; it is made then, as large as
+ * all of that needs, since a memory that grows leaves the views of it without numbers. What is compiled later has a
+ * memory of its own.
  */
 function inOneMemory(format: Format, epsilon: number): WasmEngine | undefined {
   if (getThreadsCount() > 1) return undefined;
@@ -195,7 +197,8 @@ function requireRoom<T>(work: () => T): T {
     if (!(error instanceof RangeError || error instanceof WebAssembly.CompileError)) throw error;
     const refused = new MemoryError(
       'out-of-memory',
-      `The programs of a step do not fit into WebAssembly's memory: ${error.message}. Use engine 'auto' or 'interpreter', which does not need it, or a smaller system.`,
+      `The programs of a step do not fit into WebAssembly's memory: ${error.message}. `
+        + "Use engine 'auto' or 'interpreter', which does not need it, or a smaller system.",
     );
     refused.cause = error;
     throw refused;
@@ -307,11 +310,8 @@ function executableIn(
   views: ReadonlyMap<string, Float64Array>,
   functions: ReadonlyMap<string, () => void>,
 ): WasmExecutable {
-  const program = (name: string): (() => void) => {
-    const found = functions.get(name);
-    if (found === undefined) throw new Error(`no program is called ${name}`);
-    return found;
-  };
+  const program = (name: string): (() => void) => named(functions, 'program', name);
+  const buffer = (name: string): Float64Array => named(views, 'buffer', name);
   let kernels: NumericKernels | undefined;
   let vectors: Vectors | undefined;
   let factor: MemoryFactor | undefined;
@@ -331,11 +331,7 @@ function executableIn(
     has: name => functions.has(name),
     program,
     run: name => program(name)(),
-    buffer(name) {
-      const found = views.get(name);
-      if (found === undefined) throw new Error(`no buffer is called ${name}`);
-      return found;
-    },
+    buffer,
     find: name => views.get(name),
     get kernels() {
       return boundKernels();
@@ -375,11 +371,7 @@ function executableIn(
         return made.get(key) as T;
       },
     },
-    address(name) {
-      const found = views.get(name);
-      if (found === undefined) throw new Error(`no buffer is called ${name}`);
-      return found.byteOffset;
-    },
+    address: name => buffer(name).byteOffset,
   };
 }
 

@@ -57,7 +57,7 @@ function factorize(a: Float64Array, at: number, n: number, pivots: Int32Array): 
 }
 
 /** Solves a triangular system in place for m right-hand sides; unit says the diagonal is one. */
-function substitute(
+export function substitute(
   t: Float64Array,
   at: number,
   n: number,
@@ -123,51 +123,23 @@ function choleskyKernel(node: Node<'cholesky'>): Kernel {
 
 // ------------------------------------------------------------------ building blocks of the tangents
 
-const transposed = (x: Node): Node => transpose(x, [0, 2, 1]);
+export const transposed = (x: Node): Node => transpose(x, [0, 2, 1]);
 
-/** A constant 0/1 matrix by a rule on row and column. */
-function mask(n: number, keep: (i: number, j: number) => boolean): Node {
-  return constant(
-    Float64Array.from({length: n * n}, (_, at) => (keep(Math.floor(at / n), at % n) ? 1 : 0)),
-    [1, n, n],
-  );
+/** The entries of matrices times a rule on row and column. */
+export function weighted(x: Node, weight: (i: number, j: number) => number): Node {
+  const n = x.shape[1];
+  const weights = Float64Array.from({length: n * n}, (_, at) => weight(Math.floor(at / n), at % n));
+  return mul(x, constant(weights, [1, n, n]));
 }
 
-const lowerPart = (x: Node): Node =>
-  mul(
-    x,
-    mask(x.shape[1], (i, j) => i >= j),
-  );
-const strictlyLower = (x: Node): Node =>
-  mul(
-    x,
-    mask(x.shape[1], (i, j) => i > j),
-  );
-const upperPart = (x: Node): Node =>
-  mul(
-    x,
-    mask(x.shape[1], (i, j) => i <= j),
-  );
-const identityLike = (x: Node): Node =>
-  mul(
-    full(1, x.shape),
-    mask(x.shape[1], (i, j) => i === j),
-  );
-const halfDiagonal = (x: Node): Node => {
-  const n = x.shape[1];
-  return mul(
-    x,
-    constant(
-      Float64Array.from({length: n * n}, (_, at) =>
-        Math.floor(at / n) === at % n ? 0.5 : Math.floor(at / n) > at % n ? 1 : 0,
-      ),
-      [1, n, n],
-    ),
-  );
-};
+const lowerPart = (x: Node): Node => weighted(x, (i, j) => (i >= j ? 1 : 0));
+const strictlyLower = (x: Node): Node => weighted(x, (i, j) => (i > j ? 1 : 0));
+const upperPart = (x: Node): Node => weighted(x, (i, j) => (i <= j ? 1 : 0));
+const identityLike = (x: Node): Node => weighted(full(1, x.shape), (i, j) => (i === j ? 1 : 0));
+const halfDiagonal = (x: Node): Node => weighted(x, (i, j) => (i > j ? 1 : i === j ? 0.5 : 0));
 
 /** Every element of operand matrix s, for each result element of matrix s. */
-function wholeMatrix(node: Node, perBatch: number, operandPerBatch: number): Rows {
+export function wholeMatrix(node: Node, perBatch: number, operandPerBatch: number): Rows {
   return evenRows(node.size, operandPerBatch, (element, i) => Math.floor(element / perBatch) * operandPerBatch + i);
 }
 
@@ -178,10 +150,10 @@ function wholeColumn(node: Node): Rows {
 }
 
 /** Right-hand sides with a new leading axis become more columns of the same systems. */
-function manyColumns(b: Node, size: number, solveColumns: (b: Node) => Node): Node {
+export function manyColumns(b: Node, size: number, solveColumns: (b: Node) => Node): Node {
   const [, batch, n, m] = b.shape;
-  const columns = reshape(transpose(b, [1, 2, 0, 3]), [batch, n, size * m]);
-  return transpose(reshape(solveColumns(columns), [batch, n, size, m]), [2, 0, 1, 3]);
+  const solved = solveColumns(reshape(transpose(b, [1, 2, 0, 3]), [batch, n, size * m]));
+  return transpose(reshape(solved, [batch, solved.shape[1], size, m]), [2, 0, 1, 3]);
 }
 
 function folded(operands: readonly Node[], batched: readonly boolean[], size: number): Node[] {

@@ -12,7 +12,6 @@ import {
   addAll,
   broadcastTo,
   concat,
-  constant,
   div,
   eigen,
   leastSquares,
@@ -27,7 +26,6 @@ import {
   sub,
   sum,
   svd,
-  transpose,
   unary,
   binary,
   add,
@@ -35,22 +33,20 @@ import {
 } from '../build.js';
 import type {Node} from '../node.js';
 import {EigenWorkspace, sortedEigen} from './eigen.js';
+import {manyColumns, transposed, weighted, wholeMatrix} from './factorization.js';
 import type {Primitive} from './primitive.js';
 import {evenRows} from './primitive.js';
 import {leastNorm, SvdWorkspace, singularValues} from './singular-values.js';
 
-const transposed = (x: Node): Node => transpose(x, [0, 2, 1]);
 const columnsOf = (x: Node, from: number, count: number): Node =>
   slice(x, [0, 0, from], [x.shape[0], x.shape[1], count]);
 
 /** The diagonal of [batch, k, k] as [batch, k]. */
 function diagonal(x: Node): Node {
-  const k = x.shape[1];
-  const identity = constant(
-    Float64Array.from({length: k * k}, (_, at) => (at % (k + 1) === 0 ? 1 : 0)),
-    [1, k, k],
+  return sum(
+    weighted(x, (i, j) => (i === j ? 1 : 0)),
+    [2],
   );
-  return sum(mul(x, broadcastTo(identity, x.shape)), [2]);
 }
 
 /** x[b, j] in all rows of [batch, rows, k]. */
@@ -71,10 +67,6 @@ function reciprocal(x: Node, size: Node, n: number): Node {
   const close = binary('lessEqual', unary('abs', x), limit);
   return select(close, full(0, x.shape), div(full(1, x.shape), select(close, full(1, x.shape), x)));
 }
-
-/** Every result element of matrix s depends on all of the operand's matrix s. */
-const whole = (node: Node, perMatrix: number, operandPerMatrix: number): ReturnType<typeof evenRows> =>
-  evenRows(node.size, operandPerMatrix, (element, i) => Math.floor(element / perMatrix) * operandPerMatrix + i);
 
 /** A leading axis folded into the batch, and taken out of the result again. */
 function foldBatch(x: Node, size: number, apply: (x: Node) => Node): Node {
@@ -112,7 +104,7 @@ export const eigenPrimitive: Primitive<'eigen'> = {
     const f = reciprocal(sub(inRows(values, n), inColumns(values, n)), max(unary('abs', values), [1]), n);
     return concat([reshape(diagonal(m), [batch, 1, n]), matMul(vectors, mul(f, m))], 1);
   },
-  dependence: node => whole(node, node.shape[1] * node.shape[2], node.shape[2] ** 2),
+  dependence: node => wholeMatrix(node, node.shape[1] * node.shape[2], node.shape[2] ** 2),
   batch: (_, [a], __, size) => foldBatch(a, size, eigen),
 };
 
@@ -150,7 +142,8 @@ function shapeOf(
 
 /**
  * The tangent of the columns of U that belong to singular values, from dP = UᵀA˙V and A˙V:
- * U˙ = U(F∘(dP S + S dPᵀ)) + (I − UUᵀ)A˙V S⁻¹, and of the columns that complete it, U₂˙ = −U U˙ᵀU₂. V's is the same of A˙ᵀ.
+ * U˙ = U(F∘(dP S + S dPᵀ)) + (I − UUᵀ)A˙V S⁻¹, and of the columns that complete it, U₂˙ = −U U˙ᵀU₂. V's is the same of
+ * A˙ᵀ.
  */
 function turnedTangent(all: Node, k: number, f: Node, mixed: Node, moved: Node, inverse: Node): Node {
   const [, rows, width] = all.shape;
@@ -190,14 +183,17 @@ export const svdPrimitive: Primitive<'svd'> = {
   },
   dependence(node) {
     const [, m, n] = node.operands[0].shape;
-    return whole(node, node.shape[1], m * n);
+    return wholeMatrix(node, node.shape[1], m * n);
   },
   batch: (node, [a], _, size) => foldBatch(a, size, x => svd(x, node.attributes.fullMatrices)),
 };
 
 // ------------------------------------------------------------------ least squares
 
-/** The default share of the largest singular value that counts as zero, as LAPACK's and NumPy's: of the longer side, times ε. */
+/**
+ * The default share of the largest singular value that counts as zero, as LAPACK's and NumPy's: of the longer side,
+ * times ε.
+ */
 export const rankShare = (m: number, n: number, epsilon: number): number => Math.max(m, n) * epsilon;
 
 export const leastSquaresPrimitive: Primitive<'leastSquares'> = {
@@ -233,16 +229,12 @@ export const leastSquaresPrimitive: Primitive<'leastSquares'> = {
   dependence(node, operand) {
     const [, m, n] = node.operands[0].shape;
     const k = node.shape[2];
-    if (operand === 0) return whole(node, n * k, m * n);
+    if (operand === 0) return wholeMatrix(node, n * k, m * n);
     return evenRows(node.size, m, (element, i) => Math.floor(element / (n * k)) * m * k + i * k + (element % k));
   },
   batch(node, [a, b], batched, size) {
     const [batch, n, k] = node.shape;
-    if (!batched[0]) {
-      const m = b.shape[2];
-      const columns = reshape(transpose(b, [1, 2, 0, 3]), [batch, m, size * k]);
-      return transpose(reshape(leastSquares(a, columns), [batch, n, size, k]), [2, 0, 1, 3]);
-    }
+    if (!batched[0]) return manyColumns(b, size, columns => leastSquares(a, columns));
     const right = batched[1] ? b : broadcastTo(b, [size, ...b.shape]);
     const fold = (x: Node): Node => reshape(x, [x.shape[0] * x.shape[1], ...x.shape.slice(2)]);
     return reshape(leastSquares(fold(a), fold(right)), [size, batch, n, k]);

@@ -18,7 +18,7 @@ const kernels = new Map(
 const at = {values: 0, a: 64, scale: 128, pivots: 136, b: 144, x: 152};
 const address = (name: keyof typeof at): number => 8 * at[name];
 
-describe('engine wasm: LU written out for 2 to 8 unknowns', () => {
+describe('engine wasm: LU written out for 1 to 8 unknowns', () => {
   for (const [n, {factor, solve, solveTransposed}] of kernels) {
     const load = (rows: readonly (readonly number[])[]): number => {
       doubles.set(rows.flat(), at.values);
@@ -93,8 +93,10 @@ describe('engine wasm: LU written out for 2 to 8 unknowns', () => {
       expect([...doubles.slice(at.x, at.x + n)]).to.deep.equal([...b].map((_, i) => b[(i + n - 1) % n] / 2));
       const next = random(n);
       const rows = Array.from({length: n}, () => [...vector(n, next)]);
-      rows[n - 1] = rows[0].map(value => -3 * value);
-      expect(load(rows)).to.be.below(SUSPICIOUS_PIVOT);
+      if (n > 1) {
+        rows[n - 1] = rows[0].map(value => -3 * value);
+        expect(load(rows)).to.be.below(SUSPICIOUS_PIVOT);
+      }
       rows[0].fill(0);
       expect(load(rows)).to.equal(0);
     });

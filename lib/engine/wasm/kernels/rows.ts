@@ -1,10 +1,11 @@
 /**
- * What is asked of a matrix row by row, its values as they lie: Newton's scales of the rows, and whether rows have changed
- * since their digits were looked at. Row i has the columns from i − band to i + band, as far as there are such: a tridiagonal
- * matrix with a band of 1, a full one with a band of n. Sums go from left to right, as those of plain loops over a pattern do.
+ * What is asked of a matrix row by row, its values as they lie: Newton's scales of the rows, and whether rows have
+ * changed since their digits were looked at. Row i has the columns from i − band to i + band, as far as there are such:
+ * a tridiagonal matrix with a band of 1, a full one with a band of n. Sums go from left to right, as those of plain
+ * loops over a pattern do.
  */
 import type {Local} from '../../../wasm/assembler.js';
-import type {Push, Writer} from '../../../wasm/writer.js';
+import type {Operand, Writer} from '../../../wasm/writer.js';
 
 /** Runs code for every row, and for every entry of it, with the row and the column in locals, and the entry's value. */
 function eachRow(
@@ -16,76 +17,72 @@ function eachRow(
     readonly after: (row: Local) => void;
   },
 ): void {
-  const [row, column, end] = [w.local('i32'), w.local('i32'), w.local('i32')];
+  const [row, column, end] = w.locals('i32', 3);
   const value = w.local('f64');
-  const at = w.keep('i32', w.get(values));
-  w.for(row, w.int(0), w.get(n), () => {
+  const at = w.keep('i32', values);
+  w.for(row, 0, n, () => {
     code.before();
-    const first = w.op('i32.sub', w.get(row), w.get(band));
-    const last = w.plus(w.plus(w.get(row), w.get(band)), w.int(1));
-    w.set(end, w.choose(w.op('i32.lt_s', last, w.get(n)), last, w.get(n)));
-    w.for(column, w.choose(w.op('i32.gt_s', first, w.int(0)), first, w.int(0)), w.get(end), () => {
-      w.set(value, w.load(w.get(at)));
-      w.set(at, w.plus(w.get(at), w.int(8)));
+    const first = w.op('i32.sub', row, band);
+    const last = w.plus(w.plus(row, band), 1);
+    w.set(end, w.choose(w.op('i32.lt_s', last, n), last, n));
+    w.for(column, w.choose(w.op('i32.gt_s', first, 0), first, w.int(0)), end, () => {
+      w.set(value, w.load(at));
+      w.move(at, 8);
       code.entry(value, column);
     });
     code.after(row);
   });
 }
 
-const add = (w: Writer, sum: Local, term: Push): void => w.set(sum, w.op('f64.add', w.get(sum), term));
+const add = (w: Writer, sum: Local, term: Operand): void => w.set(sum, w.op('f64.add', sum, term));
 
 /** rowScales(values, weights, scale, n, band): scaleᵢ = Σ |aᵢⱼ| weightsⱼ. */
 export function rowScales(w: Writer): void {
-  const [values, weights, scale, n, band] = [0, 1, 2, 3, 4].map(i => w.parameter(i));
+  const [values, weights, scale, n, band] = w.parameters();
   const sum = w.local('f64');
   eachRow(
     w,
     {values, n, band},
     {
-      before: () => w.set(sum, w.number(0)),
+      before: () => w.set(sum, 0),
       entry: (value, column) =>
-        add(w, sum, w.op('f64.mul', w.op('f64.abs', w.get(value)), w.load(w.element(w.get(weights), w.get(column))))),
-      after: row => w.store(w.element(w.get(scale), w.get(row)), w.get(sum)),
+        add(w, sum, w.op('f64.mul', w.op('f64.abs', value), w.load(w.element(weights, column)))),
+      after: row => w.store(w.element(scale, row), sum),
     },
   );
 }
 
 /**
- * rowsChanged(values, largest, least, n, band): 1 where a diagonal entry is larger than `largest` of its row, or |Σ aᵢⱼ| less than
- * `least` of Σ |aᵢⱼ|; else 0. See linear/lost-digits.ts.
+ * rowsChanged(values, largest, least, n, band): 1 where a diagonal entry is larger than `largest` of its row, or |Σ
+ * aᵢⱼ| less than `least` of Σ |aᵢⱼ|; else 0. See linear/lost-digits.ts.
  */
 export function rowsChanged(w: Writer): void {
-  const [values, largest, least, n, band] = [0, 1, 2, 3, 4].map(i => w.parameter(i));
-  const [sum, sizes, own] = [w.local('f64'), w.local('f64'), w.local('f64')];
-  const [at, changed] = [w.local('i32'), w.keep('i32', w.int(0))];
-  w.set(at, w.int(0));
+  const [values, largest, least, n, band] = w.parameters();
+  const [sum, sizes, own] = w.locals('f64', 3);
+  const [at, changed] = [w.local('i32'), w.keep('i32', 0)];
+  w.set(at, 0);
   eachRow(
     w,
     {values, n, band},
     {
       before() {
-        w.set(sum, w.number(0));
-        w.set(sizes, w.number(0));
+        w.set(sum, 0);
+        w.set(sizes, 0);
       },
       entry(value, column) {
-        const size = w.op('f64.abs', w.get(value));
-        add(w, sum, w.get(value));
+        const size = w.op('f64.abs', value);
+        add(w, sum, value);
         add(w, sizes, size);
-        w.if(w.op('i32.eq', w.get(column), w.get(at)), () => w.set(own, size));
+        w.if(w.op('i32.eq', column, at), () => w.set(own, size));
       },
       after(row) {
-        const share = w.choose(
-          w.op('f64.gt', w.get(sizes), w.number(0)),
-          w.op('f64.div', w.op('f64.abs', w.get(sum)), w.get(sizes)),
-          w.number(1),
-        );
-        const grown = w.op('f64.gt', w.get(own), w.load(w.element(w.get(largest), w.get(row))));
-        const cancelled = w.op('f64.lt', share, w.load(w.element(w.get(least), w.get(row))));
-        w.set(changed, w.op('i32.or', w.get(changed), w.op('i32.or', grown, cancelled)));
-        w.set(at, w.plus(w.get(row), w.int(1)));
+        const share = w.choose(w.op('f64.gt', sizes, 0), w.op('f64.div', w.op('f64.abs', sum), sizes), w.number(1));
+        const grown = w.op('f64.gt', own, w.load(w.element(largest, row)));
+        const cancelled = w.op('f64.lt', share, w.load(w.element(least, row)));
+        w.set(changed, w.op('i32.or', changed, w.op('i32.or', grown, cancelled)));
+        w.set(at, w.plus(row, 1));
       },
     },
   );
-  w.get(changed)();
+  w.push(changed);
 }

@@ -3,11 +3,11 @@
  * from each end to the middle and back, the two of them in one vector.
  */
 import type {Local} from '../../../wasm/assembler.js';
-import type {Push, Writer} from '../../../wasm/writer.js';
+import type {Operand, Push, Writer} from '../../../wasm/writer.js';
 import type {Arrays, Rows} from './tridiagonal-rows.js';
 
 /** What the rows have for v or f. */
-export interface Operand {
+export interface RowValues {
   /** Of the present rows. */
   one(): Push;
   /** Of the top's alone. */
@@ -17,19 +17,19 @@ export interface Operand {
 }
 
 /** Elements of arrays. */
-export function elements(rows: Rows, arrays: Arrays): Operand {
+export function elements(rows: Rows, arrays: Arrays): RowValues {
   return {one: () => rows.read(arrays), top: () => rows.readTop(arrays), two: () => rows.readTwo(arrays)};
 }
 
 /** Products of elements. */
-export function products(w: Writer, a: Operand, b: Operand): Operand {
-  const product = (x: Push, y: Push): Push => w.op('f64x2.mul', x, y);
+export function products(w: Writer, a: RowValues, b: RowValues): RowValues {
+  const product = (x: Operand, y: Operand): Push => w.op('f64x2.mul', x, y);
   return {
     one: () => product(a.one(), b.one()),
     top: () => product(a.top(), b.top()),
     two: () => {
       const [[a1, a2], [b1, b2]] = [a.two(), b.two()];
-      return [w.keep('v128', product(w.get(a1), w.get(b1))), w.keep('v128', product(w.get(a2), w.get(b2)))];
+      return [w.keep('v128', product(a1, b1)), w.keep('v128', product(a2, b2))];
     },
   };
 }
@@ -39,15 +39,12 @@ export interface Chains {
   /** The x of the rows before. */
   readonly carried: Local;
   readonly x: Arrays;
-  readonly value: Operand;
-  readonly factor: Operand;
+  readonly value: RowValues;
+  readonly factor: RowValues;
 }
 
-const product = (w: Writer, ...factors: readonly Local[]): Push =>
-  factors.map(factor => w.get(factor)).reduce((a, factor) => w.op('f64x2.mul', a, factor));
-
 function carry(w: Writer, carried: Local, value: Push, factor: Push): void {
-  w.set(carried, w.op('f64x2.sub', value, w.op('f64x2.mul', factor, w.get(carried))));
+  w.set(carried, w.op('f64x2.sub', value, w.op('f64x2.mul', factor, carried)));
 }
 
 export function oneRow(w: Writer, {rows, carried, x, value, factor}: Chains): void {
@@ -66,8 +63,11 @@ export function topRow(w: Writer, {rows, carried, x, value, factor}: Chains): vo
 export function twoRows(w: Writer, {rows, carried, x, value, factor}: Chains): void {
   const [b, b2] = value.two();
   const [f, f2] = factor.two();
-  const between = w.keep('v128', w.op('f64x2.sub', w.get(b), product(w, f, carried)));
-  w.set(carried, w.op('f64x2.add', w.op('f64x2.sub', w.get(b2), product(w, f2, b)), product(w, f2, f, carried)));
+  const between = w.keep('v128', w.op('f64x2.sub', b, w.product('f64x2', f, carried)));
+  w.set(
+    carried,
+    w.op('f64x2.add', w.op('f64x2.sub', b2, w.product('f64x2', f2, b)), w.product('f64x2', f2, f, carried)),
+  );
   rows.writeTwo(x, [between, carried]);
   rows.move(2);
 }
@@ -75,11 +75,11 @@ export function twoRows(w: Writer, {rows, carried, x, value, factor}: Chains): v
 /** From the middle, whose x is in `carried`, to both ends; the rows above may be one more than those below. */
 export function outwards(w: Writer, n: Local, middle: Local, chains: Chains): void {
   const {top, bottom} = chains.rows;
-  const last = w.keep('i32', w.op('i32.shl', w.op('i32.sub', w.get(n), w.int(1)), w.int(3)));
-  w.set(bottom, w.op('i32.shl', w.plus(w.get(middle), w.int(1)), w.int(3)));
+  const last = w.keep('i32', w.op('i32.shl', w.op('i32.sub', n, 1), 3));
+  w.set(bottom, w.op('i32.shl', w.plus(middle, 1), 3));
   // Two rows begin with the second at the top.
-  w.set(top, w.op('i32.shl', w.op('i32.sub', w.get(middle), w.int(2)), w.int(3)));
-  w.while(w.op('i32.lt_s', w.get(bottom), w.get(last)), () => twoRows(w, chains));
-  w.if(w.op('i32.eq', w.get(bottom), w.get(last)), () => oneRow(w, chains));
-  w.if(w.op('i32.ge_s', w.get(top), w.int(-8)), () => topRow(w, chains));
+  w.set(top, w.op('i32.shl', w.op('i32.sub', middle, 2), 3));
+  w.while(w.op('i32.lt_s', bottom, last), () => twoRows(w, chains));
+  w.if(w.op('i32.eq', bottom, last), () => oneRow(w, chains));
+  w.if(w.op('i32.ge_s', top, -8), () => topRow(w, chains));
 }

@@ -3,35 +3,27 @@
  * numbers are the two lanes of a vector, the top's in the first.
  */
 import type {Local} from '../../../wasm/assembler.js';
-import type {Push, Writer} from '../../../wasm/writer.js';
+import type {Operand, Push, Writer} from '../../../wasm/writer.js';
 
 /** An address in bytes, and what the access to memory adds to it, which takes no instruction. */
 export interface Place {
-  readonly address: Push;
+  readonly address: Operand;
   readonly offset: number;
 }
 
-function readFirst(w: Writer, {address, offset}: Place): Push {
-  return () => {
-    address();
-    w.body.memory('v128.load64_zero', offset);
-  };
-}
+const readFirst = (w: Writer, {address, offset}: Place): Push => w.loadOne(address, offset);
 
 /** What lies at two places. */
 export function readPair(w: Writer, first: Place, second: Place): Push {
   return () => {
-    second.address();
+    w.push(second.address);
     readFirst(w, first)();
     w.body.laneMemory('v128.load64_lane', second.offset, 1);
   };
 }
 
-function writeLane(w: Writer, {address, offset}: Place, value: Local, lane: 0 | 1): void {
-  address();
-  w.get(value)();
-  w.body.laneMemory('v128.store64_lane', offset, lane);
-}
+const writeLane = (w: Writer, {address, offset}: Place, value: Local, lane: 0 | 1): void =>
+  w.storeLane(address, value, lane, offset);
 
 /** The arrays that the top and the bottom use. */
 export interface Arrays {
@@ -54,7 +46,9 @@ export class Rows {
   private readonly present: Offsets;
   private readonly next: Offsets;
 
-  /** @param top bytes from an array's begin to where the present row of the top and its next one begin; so at the bottom */
+  /**
+   * @param top bytes from an array's begin to where the present row of the top and its next one begin; so at the bottom
+   */
   constructor(
     private readonly w: Writer,
     readonly top: Local,
@@ -69,13 +63,16 @@ export class Rows {
   }
 
   private place(arrays: Arrays, end: 'top' | 'bottom', {[end]: offset}: Offsets): Place {
-    return {address: this.w.plus(this.w.get(arrays[end]), this.w.get(this[end])), offset};
+    return {address: this.w.plus(arrays[end], this[end]), offset};
   }
 
-  /** The same where there may be no next row: two rows then begin before the array, which may be below address 0, from where no offset leads back. */
+  /**
+   * The same where there may be no next row: two rows then begin before the array, which may be below address 0, from
+   * where no offset leads back.
+   */
   private only(arrays: Arrays, end: 'top' | 'bottom', offsets: Offsets): Place {
     const {address, offset} = this.place(arrays, end, offsets);
-    return {address: this.w.plus(address, this.w.int(offset)), offset: 0};
+    return {address: this.w.plus(address, offset), offset: 0};
   }
 
   /** The present rows, and the next. */
@@ -121,7 +118,7 @@ export class Rows {
   move(rows: number): void {
     const {w, top, bottom} = this;
     const bytes = this.towards === 'middle' ? 8 * rows : -8 * rows;
-    w.set(top, w.plus(w.get(top), w.int(bytes)));
-    w.set(bottom, w.op('i32.sub', w.get(bottom), w.int(bytes)));
+    w.move(top, bytes);
+    w.set(bottom, w.op('i32.sub', bottom, bytes));
   }
 }

@@ -88,7 +88,7 @@
                         (v128.load offset=800
                           (i32.const 0)))))))))))))
   (func (;1;) (type 0) (param v128) (result v128)
-    (local v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128)
+    (local v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128)
     (if  ;; label = @1
       (v128.any_true
         (v128.not
@@ -199,17 +199,19 @@
             (local.get 3)
             (v128.load offset=880
               (i32.const 0))))
+        (local.set 10
+          (f64x2.floor
+            (f64x2.mul
+              (local.get 9)
+              (v128.load offset=640
+                (i32.const 0)))))
         (local.set 1
           (f64x2.mul
             (f64x2.mul
               (local.get 8)
               (i64x2.shl
                 (f64x2.add
-                  (f64x2.floor
-                    (f64x2.mul
-                      (local.get 9)
-                      (v128.load offset=640
-                        (i32.const 0))))
+                  (local.get 10)
                   (v128.load offset=1104
                     (i32.const 0)))
                 (i32.const 52)))
@@ -217,16 +219,12 @@
               (f64x2.add
                 (f64x2.sub
                   (local.get 9)
-                  (f64x2.floor
-                    (f64x2.mul
-                      (local.get 9)
-                      (v128.load offset=640
-                        (i32.const 0)))))
+                  (local.get 10))
                 (v128.load offset=1104
                   (i32.const 0)))
               (i32.const 52)))))
       (else
-        (local.set 10
+        (local.set 11
           (f64x2.add
             (f64x2.mul
               (local.get 0)
@@ -234,91 +232,91 @@
                 (i32.const 0)))
             (v128.load offset=880
               (i32.const 0))))
-        (local.set 11
+        (local.set 12
           (f64x2.sub
-            (local.get 10)
+            (local.get 11)
             (v128.load offset=880
               (i32.const 0))))
-        (local.set 12
+        (local.set 13
           (f64x2.sub
             (f64x2.sub
               (local.get 0)
               (f64x2.mul
-                (local.get 11)
+                (local.get 12)
                 (v128.load offset=896
                   (i32.const 0))))
             (f64x2.mul
-              (local.get 11)
+              (local.get 12)
               (v128.load offset=912
                 (i32.const 0)))))
-        (local.set 13
-          (f64x2.mul
-            (local.get 12)
-            (local.get 12)))
         (local.set 14
           (f64x2.mul
             (local.get 13)
             (local.get 13)))
         (local.set 15
+          (f64x2.mul
+            (local.get 14)
+            (local.get 14)))
+        (local.set 16
           (f64x2.add
             (v128.load offset=928
               (i32.const 0))
             (f64x2.add
-              (local.get 12)
+              (local.get 13)
               (f64x2.mul
-                (local.get 13)
+                (local.get 14)
                 (f64x2.add
                   (f64x2.add
                     (f64x2.add
                       (f64x2.mul
-                        (local.get 12)
+                        (local.get 13)
                         (v128.load offset=944
                           (i32.const 0)))
                       (v128.load offset=960
                         (i32.const 0)))
                     (f64x2.mul
-                      (local.get 13)
+                      (local.get 14)
                       (f64x2.add
                         (f64x2.mul
-                          (local.get 12)
+                          (local.get 13)
                           (v128.load offset=976
                             (i32.const 0)))
                         (v128.load offset=992
                           (i32.const 0)))))
                   (f64x2.mul
-                    (local.get 14)
+                    (local.get 15)
                     (f64x2.add
                       (f64x2.add
                         (f64x2.add
                           (f64x2.mul
-                            (local.get 12)
+                            (local.get 13)
                             (v128.load offset=1008
                               (i32.const 0)))
                           (v128.load offset=1024
                             (i32.const 0)))
                         (f64x2.mul
-                          (local.get 13)
+                          (local.get 14)
                           (f64x2.add
                             (f64x2.mul
-                              (local.get 12)
+                              (local.get 13)
                               (v128.load offset=1040
                                 (i32.const 0)))
                             (v128.load offset=1056
                               (i32.const 0)))))
                       (f64x2.mul
-                        (local.get 14)
+                        (local.get 15)
                         (f64x2.add
                           (f64x2.mul
-                            (local.get 12)
+                            (local.get 13)
                             (v128.load offset=1072
                               (i32.const 0)))
                           (v128.load offset=1088
                             (i32.const 0)))))))))))
         (local.set 1
           (i64x2.add
-            (local.get 15)
+            (local.get 16)
             (i64x2.shl
-              (local.get 10)
+              (local.get 11)
               (i32.const 52))))))
     (local.get 1))
   (func (;2;) (export "p0") (type 1)

@@ -3,7 +3,7 @@
   (type (;1;) (func))
   (import "env" "memory" (memory (;0;) 1 1))
   (func (;0;) (type 0) (param v128) (result v128)
-    (local v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128)
+    (local v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128 v128)
     (if  ;; label = @1
       (v128.any_true
         (v128.not
@@ -114,17 +114,19 @@
             (local.get 3)
             (v128.load offset=176
               (i32.const 0))))
+        (local.set 10
+          (f64x2.floor
+            (f64x2.mul
+              (local.get 9)
+              (v128.load offset=400
+                (i32.const 0)))))
         (local.set 1
           (f64x2.mul
             (f64x2.mul
               (local.get 8)
               (i64x2.shl
                 (f64x2.add
-                  (f64x2.floor
-                    (f64x2.mul
-                      (local.get 9)
-                      (v128.load offset=400
-                        (i32.const 0))))
+                  (local.get 10)
                   (v128.load offset=416
                     (i32.const 0)))
                 (i32.const 52)))
@@ -132,16 +134,12 @@
               (f64x2.add
                 (f64x2.sub
                   (local.get 9)
-                  (f64x2.floor
-                    (f64x2.mul
-                      (local.get 9)
-                      (v128.load offset=400
-                        (i32.const 0)))))
+                  (local.get 10))
                 (v128.load offset=416
                   (i32.const 0)))
               (i32.const 52)))))
       (else
-        (local.set 10
+        (local.set 11
           (f64x2.add
             (f64x2.mul
               (local.get 0)
@@ -149,91 +147,91 @@
                 (i32.const 0)))
             (v128.load offset=176
               (i32.const 0))))
-        (local.set 11
+        (local.set 12
           (f64x2.sub
-            (local.get 10)
+            (local.get 11)
             (v128.load offset=176
               (i32.const 0))))
-        (local.set 12
+        (local.set 13
           (f64x2.sub
             (f64x2.sub
               (local.get 0)
               (f64x2.mul
-                (local.get 11)
+                (local.get 12)
                 (v128.load offset=192
                   (i32.const 0))))
             (f64x2.mul
-              (local.get 11)
+              (local.get 12)
               (v128.load offset=208
                 (i32.const 0)))))
-        (local.set 13
-          (f64x2.mul
-            (local.get 12)
-            (local.get 12)))
         (local.set 14
           (f64x2.mul
             (local.get 13)
             (local.get 13)))
         (local.set 15
+          (f64x2.mul
+            (local.get 14)
+            (local.get 14)))
+        (local.set 16
           (f64x2.add
             (v128.load offset=224
               (i32.const 0))
             (f64x2.add
-              (local.get 12)
+              (local.get 13)
               (f64x2.mul
-                (local.get 13)
+                (local.get 14)
                 (f64x2.add
                   (f64x2.add
                     (f64x2.add
                       (f64x2.mul
-                        (local.get 12)
+                        (local.get 13)
                         (v128.load offset=240
                           (i32.const 0)))
                       (v128.load offset=256
                         (i32.const 0)))
                     (f64x2.mul
-                      (local.get 13)
+                      (local.get 14)
                       (f64x2.add
                         (f64x2.mul
-                          (local.get 12)
+                          (local.get 13)
                           (v128.load offset=272
                             (i32.const 0)))
                         (v128.load offset=288
                           (i32.const 0)))))
                   (f64x2.mul
-                    (local.get 14)
+                    (local.get 15)
                     (f64x2.add
                       (f64x2.add
                         (f64x2.add
                           (f64x2.mul
-                            (local.get 12)
+                            (local.get 13)
                             (v128.load offset=304
                               (i32.const 0)))
                           (v128.load offset=320
                             (i32.const 0)))
                         (f64x2.mul
-                          (local.get 13)
+                          (local.get 14)
                           (f64x2.add
                             (f64x2.mul
-                              (local.get 12)
+                              (local.get 13)
                               (v128.load offset=336
                                 (i32.const 0)))
                             (v128.load offset=352
                               (i32.const 0)))))
                       (f64x2.mul
-                        (local.get 14)
+                        (local.get 15)
                         (f64x2.add
                           (f64x2.mul
-                            (local.get 12)
+                            (local.get 13)
                             (v128.load offset=368
                               (i32.const 0)))
                           (v128.load offset=384
                             (i32.const 0)))))))))))
         (local.set 1
           (i64x2.add
-            (local.get 15)
+            (local.get 16)
             (i64x2.shl
-              (local.get 10)
+              (local.get 11)
               (i32.const 52))))))
     (local.get 1))
   (func (;1;) (export "p0") (type 1)

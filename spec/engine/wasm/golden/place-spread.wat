@@ -45,10 +45,11 @@
       (v128.store
         (local.get 0)
         (v128.const i32x4 0x00000000 0x00000000 0x00000000 0x00000000))
+      (local.set 0
+        (i32.add
+          (local.get 0)
+          (i32.const 16)))
       (br_if 0 (;@1;)
         (i32.lt_u
-          (local.tee 0
-            (i32.add
-              (local.get 0)
-              (i32.const 16)))
+          (local.get 0)
           (local.get 1))))))

@@ -83,14 +83,6 @@
       (local.get 2)
       (local.get 9))
     (local.set 1
-      (local.get 5))
-    (local.set 2
-      (local.get 6))
-    (local.set 6
-      (local.get 1))
-    (local.set 5
-      (local.get 2))
-    (local.set 1
       (i32.add
         (local.get 1)
         (i32.const 16)))
@@ -164,9 +156,9 @@
       (local.get 2)
       (local.get 17))
     (local.set 1
-      (local.get 6))
-    (local.set 2
       (local.get 5))
+    (local.set 2
+      (local.get 6))
     (local.set 0
       (local.get 3))
     (local.set 2

@@ -2,7 +2,7 @@
   (type (;0;) (func))
   (import "env" "memory" (memory (;0;) 1 1))
   (func (;0;) (export "p0") (type 0)
-    (local i32 i32 i32 i32 i32 i32 i32 v128 v128 v128 v128 v128 v128 i32 i32 i32 v128 v128 v128)
+    (local i32 i32 i32 i32 i32 i32 i32 v128 v128 v128 v128 v128 v128 i32 i32 i32 v128 v128 v128 f64)
     (local.set 0
       (i32.const 16))
     (local.set 1
@@ -100,48 +100,39 @@
           (i32.sub
             (local.get 15)
             (i32.const 1)))))
-    (f64.store
-      (local.get 2)
-      (f64.add
-        (f64x2.extract_lane 0
-          (local.get 7))
-        (f64x2.extract_lane 1
-          (local.get 7))))
-    (f64.store offset=8
-      (local.get 2)
-      (f64.add
-        (f64x2.extract_lane 0
+    (local.set 7
+      (f64x2.add
+        (i8x16.shuffle 0 1 2 3 4 5 6 7 16 17 18 19 20 21 22 23
+          (local.get 7)
           (local.get 8))
-        (f64x2.extract_lane 1
+        (i8x16.shuffle 8 9 10 11 12 13 14 15 24 25 26 27 28 29 30 31
+          (local.get 7)
           (local.get 8))))
-    (f64.store offset=24
+    (v128.store
       (local.get 2)
-      (f64.add
-        (f64x2.extract_lane 0
-          (local.get 9))
-        (f64x2.extract_lane 1
-          (local.get 9))))
-    (f64.store offset=32
-      (local.get 2)
-      (f64.add
-        (f64x2.extract_lane 0
+      (local.get 7))
+    (local.set 9
+      (f64x2.add
+        (i8x16.shuffle 0 1 2 3 4 5 6 7 16 17 18 19 20 21 22 23
+          (local.get 9)
           (local.get 10))
-        (f64x2.extract_lane 1
+        (i8x16.shuffle 8 9 10 11 12 13 14 15 24 25 26 27 28 29 30 31
+          (local.get 9)
           (local.get 10))))
-    (f64.store offset=48
+    (v128.store offset=24
       (local.get 2)
-      (f64.add
-        (f64x2.extract_lane 0
-          (local.get 11))
-        (f64x2.extract_lane 1
-          (local.get 11))))
-    (f64.store offset=56
-      (local.get 2)
-      (f64.add
-        (f64x2.extract_lane 0
+      (local.get 9))
+    (local.set 11
+      (f64x2.add
+        (i8x16.shuffle 0 1 2 3 4 5 6 7 16 17 18 19 20 21 22 23
+          (local.get 11)
           (local.get 12))
-        (f64x2.extract_lane 1
+        (i8x16.shuffle 8 9 10 11 12 13 14 15 24 25 26 27 28 29 30 31
+          (local.get 11)
           (local.get 12))))
+    (v128.store offset=48
+      (local.get 2)
+      (local.get 11))
     (local.set 1
       (i32.add
         (local.get 1)
@@ -206,27 +197,33 @@
           (i32.sub
             (local.get 15)
             (i32.const 1)))))
-    (f64.store
-      (local.get 2)
+    (local.set 19
       (f64.add
         (f64x2.extract_lane 0
           (local.get 12))
         (f64x2.extract_lane 1
           (local.get 12))))
-    (f64.store offset=24
+    (f64.store
       (local.get 2)
+      (local.get 19))
+    (local.set 19
       (f64.add
         (f64x2.extract_lane 0
           (local.get 11))
         (f64x2.extract_lane 1
           (local.get 11))))
-    (f64.store offset=48
+    (f64.store offset=24
       (local.get 2)
+      (local.get 19))
+    (local.set 19
       (f64.add
         (f64x2.extract_lane 0
           (local.get 10))
         (f64x2.extract_lane 1
           (local.get 10))))
+    (f64.store offset=48
+      (local.get 2)
+      (local.get 19))
     (local.set 1
       (local.get 5))
     (local.set 2

@@ -2,7 +2,7 @@
   (type (;0;) (func))
   (import "env" "memory" (memory (;0;) 1 1))
   (func (;0;) (export "p0") (type 0)
-    (local i32 i32 i32 i32 i32 i32 i32 v128 v128 v128 v128 i32 i32 v128)
+    (local i32 i32 i32 i32 i32 i32 i32 v128 v128 v128 v128 i32 i32 v128 v128)
     (local.set 0
       (i32.const 112))
     (local.set 1
@@ -32,37 +32,45 @@
     (local.set 13
       (v128.load64_splat
         (local.get 11)))
+    (local.set 14
+      (v128.load
+        (local.get 12)))
     (local.set 7
       (f64x2.add
         (local.get 7)
         (f64x2.mul
           (local.get 13)
-          (v128.load
-            (local.get 12)))))
+          (local.get 14))))
+    (local.set 14
+      (v128.load offset=16
+        (local.get 12)))
     (local.set 8
       (f64x2.add
         (local.get 8)
         (f64x2.mul
           (local.get 13)
-          (v128.load offset=16
-            (local.get 12)))))
+          (local.get 14))))
     (local.set 13
       (v128.load64_splat offset=8
         (local.get 11)))
+    (local.set 14
+      (v128.load offset=32
+        (local.get 12)))
     (local.set 9
       (f64x2.add
         (local.get 9)
         (f64x2.mul
           (local.get 13)
-          (v128.load offset=32
-            (local.get 12)))))
+          (local.get 14))))
+    (local.set 14
+      (v128.load offset=48
+        (local.get 12)))
     (local.set 10
       (f64x2.add
         (local.get 10)
         (f64x2.mul
           (local.get 13)
-          (v128.load offset=48
-            (local.get 12)))))
+          (local.get 14))))
     (local.set 11
       (i32.add
         (local.get 11)
@@ -82,20 +90,24 @@
     (local.set 13
       (v128.load64_splat
         (local.get 11)))
+    (local.set 14
+      (v128.load
+        (local.get 12)))
     (local.set 7
       (f64x2.add
         (local.get 7)
         (f64x2.mul
           (local.get 13)
-          (v128.load
-            (local.get 12)))))
+          (local.get 14))))
+    (local.set 14
+      (v128.load offset=16
+        (local.get 12)))
     (local.set 8
       (f64x2.add
         (local.get 8)
         (f64x2.mul
           (local.get 13)
-          (v128.load offset=16
-            (local.get 12)))))
+          (local.get 14))))
     (v128.store
       (local.get 2)
       (local.get 7))

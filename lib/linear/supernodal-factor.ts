@@ -1,0 +1,198 @@
+/**
+ * What factors in supernodes share, symmetric or not: solves of one right-hand side or of four at once in the permuted
+ * order, refined where the pivots are weak, and each judged by its backward error then.
+ */
+import {refuseUnknownName, refuseUnknownOptions, text} from '../checks.js';
+import {SpecialFactor} from './direct.js';
+import type {OrderingName} from './ordering.js';
+import {CompiledPanels} from './panels-compiled.js';
+import {PlainPanels} from './panels-plain.js';
+import type {PanelKernels} from './panels.js';
+import {ACCEPTABLE, Refinement, throwInaccurate, type Substitution} from './refinement.js';
+import {scatter, type Scatter} from './scatter.js';
+import type {Pattern} from './solver.js';
+import {structureOf, type Structure} from './structure.js';
+import type {Supernodal} from './supernodal.js';
+import type {Supernodes} from './supernodes.js';
+
+/** Options of `sparseLdlt` and `supernodalLu`. */
+export interface SupernodalOptions {
+  /** Default 'amd'. */
+  readonly ordering?: OrderingName;
+  /**
+   * Plain loops or WebAssembly, with the same bits. Default 'auto': WebAssembly if a factorization has
+   * work enough for it. Where it is not allowed, plain loops stand in.
+   */
+  readonly arithmetic?: ArithmeticName;
+}
+
+/** How the arithmetic of a factorization is done. */
+export type ArithmeticName = 'auto' | 'plain' | 'compiled';
+
+/** @throws OptionError 'bad-linear' */
+export function checkSupernodalOptions(name: string, options: SupernodalOptions): void {
+  refuseUnknownOptions(options, {ordering: text, arithmetic: text}, name, 'bad-linear');
+  refuseUnknownName(`${name}: ordering`, options.ordering, ['amd', 'rcm', 'natural']);
+  refuseUnknownName(`${name}: arithmetic`, options.arithmetic, ['auto', 'plain', 'compiled']);
+}
+
+/** The lists that the numeric part follows, and the scratch that all factors of an analysis share. */
+export class SupernodalAnalysis<N extends Supernodal<unknown>> {
+  readonly order: Int32Array;
+  readonly nodes: Supernodes;
+  readonly scalarWork: number;
+  readonly numeric: N;
+  readonly scatter: Scatter;
+  readonly refinement: Refinement;
+
+  /** @param pays operations of one triangle from which WebAssembly does the work */
+  constructor(
+    pattern: Pattern,
+    {ordering = 'amd', arithmetic = 'auto'}: SupernodalOptions,
+    panels: 1 | 2,
+    pays: number,
+    Numeric: new (nodes: Supernodes, kernels: PanelKernels) => N,
+  ) {
+    const {order, nodes, scalarWork}: Structure = structureOf(pattern, ordering);
+    const compiled = arithmetic === 'compiled' || (arithmetic === 'auto' && nodes.work >= pays);
+    this.order = order;
+    this.nodes = nodes;
+    this.scalarWork = scalarWork;
+    this.numeric = new Numeric(
+      nodes,
+      (compiled ? CompiledPanels.create(nodes, panels) : undefined) ?? new PlainPanels(nodes, panels),
+    );
+    this.scatter = scatter(pattern, order, nodes);
+    this.refinement = new Refinement(pattern);
+  }
+}
+
+/** @typeParam F what the numeric part keeps of a factor */
+export abstract class SupernodalFactor<F extends {readonly size: number}>
+  extends SpecialFactor
+  implements Substitution
+{
+  protected readonly blocks: F;
+  /** The matrix is R⁻¹ (L D U) C⁻¹; undefined stands for ones. */
+  protected readonly rowScale: Float64Array | undefined;
+  protected readonly columnScale: Float64Array | undefined;
+  /** The values themselves, when solves are refined; made at the first matrix that needs it. */
+  protected values: Float64Array | undefined;
+  protected refined = false;
+  private iterations = 0;
+
+  constructor(
+    pattern: Pattern,
+    private readonly shared: SupernodalAnalysis<Supernodal<F>>,
+    isScaled: boolean,
+  ) {
+    super(pattern);
+    this.blocks = shared.numeric.createBlocks();
+    this.rowScale = isScaled ? new Float64Array(pattern.n) : undefined;
+    this.columnScale = isScaled ? new Float64Array(pattern.n) : undefined;
+  }
+
+  get size(): number {
+    return this.blocks.size + (this.values?.length ?? 0);
+  }
+
+  override get linearIterations(): number {
+    return this.iterations;
+  }
+
+  /** Before a new matrix. */
+  protected forget(): void {
+    this.usable = this.refined = false;
+    this.iterations = 0;
+  }
+
+  /** Solves with the present matrix are refined from now on. */
+  protected refine(values: Float64Array): void {
+    this.values ??= new Float64Array(this.pattern.columns.length);
+    const kept = this.values;
+    for (let p = 0; p < kept.length; p++) kept[p] = values[p];
+    this.refined = true;
+  }
+
+  /** The backward error that refinement leaves of a right-hand side that stands for all. */
+  protected probe(values: Float64Array, transposed: boolean): number {
+    const {refinement} = this.shared;
+    const error = refinement.probe(this, values, transposed);
+    this.iterations = refinement.iterations;
+    return error;
+  }
+
+  /** A refined solution at x[at …] with too large a backward error. */
+  protected refuseSolution(method: string, error: number): never {
+    throwInaccurate(method, error, this.iterations);
+  }
+
+  /** What becomes of a refined solution at x[at …] with too large a backward error. */
+  protected abstract inaccurate(x: Float64Array, at: number, transposed: boolean, error: number): void;
+
+  protected substitute(x: Float64Array, at: number): void {
+    this.substituteOneWay(x, at, false);
+  }
+
+  protected substituteTransposed(x: Float64Array, at: number): void {
+    this.substituteOneWay(x, at, true);
+  }
+
+  private substituteOneWay(x: Float64Array, at: number, transposed: boolean): void {
+    if (!this.refined || this.values === undefined) {
+      this.substituteOnce(x, at, transposed);
+      return;
+    }
+    const {refinement} = this.shared;
+    const error = refinement.solve(this, this.values, x, at, transposed);
+    this.iterations = refinement.iterations;
+    if (!(error <= ACCEPTABLE)) this.inaccurate(x, at, transposed, error);
+  }
+
+  substituteOnce(x: Float64Array, at: number, transposed: boolean): void {
+    this.substituteGroup(x, at, 1, 1, transposed);
+  }
+
+  override solveManyAt(x: Float64Array, at: number, count: number): void {
+    this.substituteMany(x, at, count, false);
+  }
+
+  override solveManyTransposedAt(x: Float64Array, at: number, count: number): void {
+    this.substituteMany(x, at, count, true);
+  }
+
+  private substituteMany(x: Float64Array, at: number, count: number, transposed: boolean): void {
+    const {n} = this;
+    let done = 0;
+    // A last group of three costs four, which is still less than three by themselves.
+    for (; !this.refined && done + 3 <= count; done += 4)
+      this.substituteGroup(x, at + done * n, Math.min(4, count - done), 4, transposed);
+    for (; done < count; done++) this.substituteOneWay(x, at + done * n, transposed);
+  }
+
+  /** `count` right-hand sides in as many places, the numbers of an unknown side by side. */
+  private substituteGroup(x: Float64Array, at: number, count: number, places: 1 | 4, transposed: boolean): void {
+    const {order, numeric} = this.shared;
+    const before = transposed ? this.columnScale : this.rowScale;
+    const after = transposed ? this.rowScale : this.columnScale;
+    const {n} = this;
+    const permuted = places === 1 ? numeric.kernels.x : numeric.kernels.four;
+    // Numbers of an earlier solve may not stay in an unused place: they might overflow.
+    if (count < places) permuted.fill(0);
+    for (let c = 0; c < count; c++) {
+      const from = at + c * n;
+      for (let k = 0, p = c; k < n; k++, p += places) {
+        const i = order[k];
+        permuted[p] = before === undefined ? x[from + i] : x[from + i] * before[i];
+      }
+    }
+    numeric.solve(this.blocks, transposed, places === 4);
+    for (let c = 0; c < count; c++) {
+      const to = at + c * n;
+      for (let k = 0, p = c; k < n; k++, p += places) {
+        const i = order[k];
+        x[to + i] = after === undefined ? permuted[p] : permuted[p] * after[i];
+      }
+    }
+  }
+}
