@@ -82,6 +82,10 @@ class DensityObjective extends Objective {
     };
   }
 
+  override likelihood({x, cost}: FitRecord): ReturnType<Objective['likelihood']> {
+    return this.penalized ? undefined : {logLikelihood: -cost, estimated: x.length};
+  }
+
   override logLikelihood(x: Float64Array): ReturnType<Objective['logLikelihood']> {
     const {cost, gradient} = evaluate(this.gradient(x));
     return {value: -cost, gradient: gradient.map(g => -g), byLogScale: 0, byPartial: []};

@@ -80,6 +80,20 @@ export interface FitResult<E, D, R> {
    */
   readonly minima: readonly Minimum<E>[];
   readonly noise: NoiseFound;
+  /**
+   * ln of the likelihood of the measurements at the estimate, by the noise's own density: white or autoregressive with its
+   * most likely scale and correlations, or `noise.logDensity`. Undefined where there is none to compare: with priors, with
+   * noise of outliers or rounding, and where the fit did not converge.
+   */
+  readonly logLikelihood?: number;
+  /**
+   * Akaike's information criterion, 2k − 2 ln L, of k estimated numbers, those of the noise included (IEEE TAC 19, 1974):
+   * of models of the same measurements the one with the least predicts best. It believes the noise: where residuals are
+   * correlated, compare models with `autoregressive()`.
+   */
+  readonly aic?: number;
+  /** The Bayesian information criterion, k ln n − 2 ln L of n measurements (Schwarz, Annals of Statistics 6, 1978). */
+  readonly bic?: number;
   readonly history: readonly LeastSquaresIteration[];
   /** The trajectory of the first record at the estimate; states at the measured times. */
   readonly trajectory: R;
@@ -367,6 +381,7 @@ export function identificationOf(
     cost: record.cost,
     minima: minimaOf(records).map(({best, count}) => ({cost: best.cost, estimate: estimateAt(best.x), count})),
     noise: noiseFound(objective, uncertain),
+    ...(record.converged ? criteria(objective.likelihood(record), fit.observations) : {}),
     standardError: byName(space.naturalErrors(uncertain.standardError, x), parameters),
     interval: intervalsOf(space, uncertain, x),
     correlation: {labels: space.labels, values: uncertain.correlation},
@@ -387,6 +402,15 @@ export function identificationOf(
     new Identified(results, {problem, fit, record, objective, linearFit, series, milliseconds}),
     results,
   );
+}
+
+function criteria(
+  found: ReturnType<Objective['likelihood']>,
+  n: number,
+): Pick<Numbers, 'logLikelihood' | 'aic' | 'bic'> {
+  if (found === undefined) return {};
+  const {logLikelihood, estimated: k} = found;
+  return {logLikelihood, aic: 2 * k - 2 * logLikelihood, bic: k * Math.log(n) - 2 * logLikelihood};
 }
 
 /** What to do about a fit that did not converge, or that lost the data. */
@@ -464,7 +488,7 @@ function byName(flat: Float64Array, parameters: Parameters): {[name: string]: nu
 }
 
 function reportOf(
-  {uncertainty: uncertain, correlation, warnings, message, minima, noise, assumption, history}: Numbers,
+  {uncertainty: uncertain, correlation, warnings, message, minima, noise, assumption, history, aic, bic}: Numbers,
   {problem: {scheme, dt, control, method, shooting}, fit, record: {x, evaluations}, series, milliseconds}: FitSource,
   others: ReadonlyMap<string, OtherError>,
 ): Report {
@@ -493,6 +517,12 @@ function reportOf(
       {name: 'iterations', value: history.length - 1},
       ...(evaluations.failed === 0 ? [] : [{name: 'simulations that failed', value: evaluations.failed}]),
       {name: 'variance of a weighted residual', value: uncertain.variance},
+      ...(aic === undefined || bic === undefined
+        ? []
+        : [
+            {name: 'AIC', value: aic},
+            {name: 'BIC', value: bic},
+          ]),
       {name: 'time taken', value: Number((milliseconds / 1000).toPrecision(2)), unit: 's'},
     ],
     warnings,

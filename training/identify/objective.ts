@@ -19,7 +19,7 @@ import {groundOf, isRobust, lossAt} from './noise.js';
 import {effective, hasPriors, priorCost, priorGradient, priorMatrix, priorRows} from './priors.js';
 import {RowQr} from './row-qr.js';
 import type {NoiseState, WhitenedStretch} from './weighing.js';
-import {Weighing} from './weighing.js';
+import {normalLogLikelihood, Weighing} from './weighing.js';
 
 /** The noise model of the fit. */
 export interface NoiseFound extends NoiseState {
@@ -38,7 +38,7 @@ export interface LinearFit extends Linearization {
 export class Objective implements EvaluatedProblem {
   readonly magnitude: number;
   readonly kinked: boolean = false;
-  private readonly penalized: boolean;
+  protected readonly penalized: boolean;
   private readonly weighing: Weighing;
   /** By record, in its own rows. */
   private readonly stretches: readonly (readonly WhitenedStretch[])[];
@@ -149,6 +149,24 @@ export class Objective implements EvaluatedProblem {
       byLogScale: tension + n * (rest - 1),
       byPartial,
     };
+  }
+
+  /**
+   * ln of the likelihood of the measurements at the end of a fit, with how many numbers were estimated, those of the noise
+   * included. Undefined with priors, which are not measurements, and where the noise is no density of its own or has a
+   * scale that is not the most likely one: of outliers and of rounded readings.
+   */
+  likelihood({x, cost}: FitRecord): {readonly logLikelihood: number; readonly estimated: number} | undefined {
+    const {fit, noise, weighing} = this;
+    if (this.penalized || isRobust(noise)) return undefined;
+    // The density of a measurement is that of its weighted residual times the weight.
+    const logWeights = fit.weights.reduce((sum, weight) => sum + (weight > 0 ? Math.log(weight) : 0), 0);
+    const ofNoise = weighing.state.partial.reduce((sum, values) => sum + values.length, noise.sd === undefined ? 1 : 0);
+    const ofResiduals =
+      noise.order === 0
+        ? normalLogLikelihood(fit.observations, 2 * cost, noise.sd)
+        : weighing.logLikelihood(evaluate(fit.residuals(x)));
+    return {logLikelihood: ofResiduals + logWeights, estimated: fit.space.size + ofNoise};
   }
 
   bound(x: Float64Array): string | undefined {

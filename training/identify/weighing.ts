@@ -249,6 +249,22 @@ export class Weighing {
     return moved(before, partial);
   }
 
+  /**
+   * ln of the Gaussian likelihood of weighted residuals, at the most likely scale and correlations where these are not
+   * known: without the corrections of `update`, which make it a little less.
+   */
+  logLikelihood(residuals: Float64Array): number {
+    const {sd, order} = this.noise;
+    const partial = this.seriesOf(residuals).map(series => likeliest(series, order, sd));
+    return this.at({sd: this.sd, partial}, () => {
+      const white = residuals.slice();
+      const logDeterminant = this.whiten(white, 1);
+      const counted = this.counted(white);
+      const squares = counted.reduce((sum, e) => sum + e * e, 0);
+      return logDeterminant + normalLogLikelihood(counted.length, squares, sd);
+    });
+  }
+
   /** Before the first fit: what the residuals at the guess tell, outliers or a wrong guess as they may be. */
   requireScale(residuals: Float64Array): void {
     if (!Number.isNaN(this.current.sd)) return;
@@ -279,6 +295,12 @@ export class Weighing {
     return Math.max(sd, least, Number.MIN_VALUE);
   }
 }
+
+/** ln of the likelihood of n normal numbers, by the sum of their squares; at their most likely scale if it is not known. */
+export const normalLogLikelihood = (n: number, squares: number, sd?: number): number =>
+  sd === undefined
+    ? (-n / 2) * (Math.log((2 * Math.PI * squares) / n) + 1)
+    : (-n / 2) * Math.log(2 * Math.PI * sd ** 2) - squares / (2 * sd ** 2);
 
 const moved = (before: readonly Float64Array[], after: readonly Float64Array[]): number =>
   Math.max(
