@@ -17,7 +17,10 @@ import {loadParameters, startOf} from '../step/context.js';
 import {listed} from '../text.js';
 import type {Runnable} from './runnable.js';
 
-/** A share of what the state itself makes of an algebraic equation: ten times what float32 loses where it comes as a tensor. */
+/**
+ * A share of what the state itself makes of an algebraic equation: ten times what float32 loses where it comes as a
+ * tensor.
+ */
 const tolerated = 1e-6;
 
 /** The matrices are dense, and larger ones would take seconds: such systems are integrated without this check. */
@@ -109,7 +112,10 @@ function massElsewhere(
 /** What rounding leaves of zeros, as a share of what they are sums of. */
 const steady = 1e-9;
 
-/** @throws OptionError 'bad-mass' where the rows of M depend on others elsewhere: algebraic equations come and go with the state */
+/**
+ * @throws OptionError 'bad-mass' where the rows of M depend on others elsewhere: algebraic equations come and go with
+ *   the state
+ */
 function requireSteadyRows(prepared: Runnable, {mass: {left, dependent}, elsewhere}: Instant): void {
   const [sums, sizes] = [product(left, elsewhere), product(absolute(left), absolute(elsewhere))];
   const row = dependent.find((_, k) =>
@@ -121,7 +127,9 @@ function requireSteadyRows(prepared: Runnable, {mass: {left, dependent}, elsewhe
   const name = prepared.start.traced.state.rowName(row);
   throw new OptionError(
     'bad-mass',
-    `Row ${row} (${name}) of M y' = f depends on other rows at the start, but not nearby: which equations are algebraic may not change with y or t. Combine the rows so that algebraic ones are zero everywhere, or introduce z = y' for a component, with 0 = f − M(y, t) z.`,
+    `Row ${row} (${name}) of M y' = f depends on other rows at the start, but not nearby: which equations are `
+      + 'algebraic may not change with y or t. Combine the rows so that algebraic ones are zero everywhere, or '
+      + "introduce z = y' for a component, with 0 = f − M(y, t) z.",
     {row},
   );
 }
@@ -203,7 +211,10 @@ function analyze(instant: Instant, h: number): Algebraic {
   };
 }
 
-/** Rounding of the terms of an equation, which may cancel to nothing; of terms of one where a state of zeros at rest has no size. */
+/**
+ * Rounding of the terms of an equation, which may cancel to nothing; of terms of one where a state of zeros at rest
+ * has no size.
+ */
 const rounding = 16 * Number.EPSILON;
 
 const defectsOf = (
@@ -234,12 +245,13 @@ export function checkAlgebraic(prepared: Runnable, y: Float64Array, t: number): 
   const {traced} = prepared.start;
   const {index, defects, components} = analyze(instant, prepared.h0);
   const names = (rows: readonly number[]): string => listed(rows.map(row => traced.state.rowName(row)));
-  if (index > (traced.masses ?? 0)) throw badIndex(prepared, index, names(components));
+  if (index > (traced.index ?? 0)) throw badIndex(prepared, index, names(components));
   const project = prepared.options.consistent === 'project';
   if (project && index === 2)
     throw new OptionError(
       'bad-index',
-      `consistent: 'project' finds algebraic components of index 1, and ${names(components)} are of index 2, given by a derivative of their equations: start from values that obey both.`,
+      `consistent: 'project' finds algebraic components of index 1, and ${names(components)} are of index 2, `
+        + 'given by a derivative of their equations: start from values that obey both.',
       {components},
     );
   if (project || defects.length === 0) return;
@@ -249,7 +261,9 @@ export function checkAlgebraic(prepared: Runnable, y: Float64Array, t: number): 
     : `row ${row} (${traced.state.rowName(row)}) of M y' = f is algebraic, and its f is ${size.toExponential(3)}`;
   throw new InconsistentStateError(
     'inconsistent',
-    `The state at t = ${Number(turned(traced, t).toPrecision(12))} is not consistent: ${what} where 0 belongs. Correct the state${index === 1 ? ", or take consistent: 'project', which keeps M y and finds the algebraic components" : ''}.`,
+    `The state at t = ${Number(turned(traced, t).toPrecision(12))} is not consistent: ${what} where 0 belongs. `
+      + 'Correct the '
+      + `state${index === 1 ? ", or take consistent: 'project', which keeps M y and finds the algebraic components" : ''}.`,
     {row, defect: size, hidden},
   );
 }
@@ -258,12 +272,15 @@ function badIndex({traced: {name}}: Runnable, index: number, components: string)
   if (index === 2)
     return new OptionError(
       'bad-index',
-      `${components} are of index 2, given by a derivative of the algebraic equations, and scheme ${name} takes index 1: choose radauIIA5(), kvaerno5(), bdf2() or implicitEuler().`,
+      `${components} are of index 2, given by a derivative of the algebraic equations, and scheme ${name} takes `
+        + 'index 1: choose radauIIA5(), kvaerno5(), bdf2() or implicitEuler().',
       {index, scheme: name},
     );
   return new OptionError(
     'bad-index',
-    `M y' = f does not determine ${components} at the start, or only by second derivatives: its index is 3 or more, or its matrices are singular there. Differentiate an algebraic equation by hand, or write a mechanical system with constraints as mechanics({constraints}).`,
+    `M y' = f does not determine ${components} at the start, or only by second derivatives: its index is 3 or `
+      + 'more, or its matrices are singular there. Differentiate an algebraic equation by hand, or write a '
+      + 'mechanical system with constraints as mechanics({constraints}).',
     {index: 'more than 2'},
   );
 }
@@ -277,14 +294,16 @@ export function requireInverse(prepared: Runnable): void {
   if (rows.length === 0) return;
   throw new OptionError(
     'bad-adjoint',
-    `backsolveAdjoint integrates y' = M⁻¹f, and this mass is singular, in ${listed(rows.map(row => prepared.start.traced.state.rowName(row)))}: use implicitAdjoint(), or forwardSensitivity() for few parameters.`,
+    "backsolveAdjoint integrates y' = M⁻¹f, and this mass is singular, in "
+      + `${listed(rows.map(row => prepared.start.traced.state.rowName(row)))}: use implicitAdjoint(), or `
+      + 'forwardSensitivity() for few parameters.',
     {rows: [...rows]},
   );
 }
 
 /**
- * Components that estimates of errors leave out: those of index 2, of which an error does not go on into the next step. As the run
- * begins; found once for a run.
+ * Components that estimates of errors leave out: those of index 2, of which an error does not go on into the next
+ * step. As the run begins; found once for a run.
  */
 export function unjudged(prepared: Runnable): readonly number[] {
   if (prepared.start.traced.functions.rightHandSide === undefined) return none;

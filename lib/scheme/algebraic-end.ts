@@ -8,16 +8,17 @@ import type {Tableau} from './tableau.js';
 import {unknownRank} from './unknown-rank.js';
 
 /**
- * For index 1: what the stages' polynomial makes of algebraic components does not obey their equations, so that the end is found with these, M(y⁺ − ŷ) = 0 and 0 = f beside the range of M. It is
- * the method on the ode that is left when algebraic components are eliminated, with its full order in all (Hairer & Wanner,
- * Solving ODEs II, §VI.1, the state space form).
+ * For index 1: what the stages' polynomial makes of algebraic components does not obey their equations, so that the
+ * end is found with these, M(y⁺ − ŷ) = 0 and 0 = f beside the range of M. It is the method on the ode that is left
+ * when algebraic components are eliminated, with its full order in all (Hairer & Wanner, Solving ODEs II, §VI.1, the
+ * state space form).
  */
 export function heldAlgebraic(tableau: Tableau): Formulation {
   const stages = firstOrder(tableau);
   const nodes = [...tableau.c, 1];
   return {
     ...stages,
-    masses: 1,
+    supports: {mass: 1},
     unknown: [...stages.unknown, 'y'],
     residual: (z, at) => {
       const {mass, rightHandSide, beside} = at;

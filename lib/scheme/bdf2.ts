@@ -5,12 +5,12 @@
  *
  *     (1+2ω)(x⁺ − x) = h[ωd + (1+ω)x'⁺].
  *
- * The state before the first one follows from the first step (start.ts): x⁻ lies where x⁺ − 2x + x⁻ = h²x'', with x'' filtered.
- * For y' = λy that makes the first step a one-step method of second order, with R = (1 − ½z²/(1 − z)²)/(1 − z) and z = hλ,
- * A- and L-stable. Second order from there on, in the multipliers too. Zero-stable while ω < 1 + √2 (Grigorieff 1983).
+ * The state before the first one follows from the first step (start.ts): x⁻ lies where x⁺ − 2x + x⁻ = h²x'', with x''
+ * filtered. For y' = λy that makes the first step a one-step method of second order, with R = (1 − ½z²/(1 − z)²)/(1 −
+ * z) and z = hλ, A- and L-stable. Second order from there on, in the multipliers too. Zero-stable while ω < 1 + √2
+ * (Grigorieff 1983).
  */
 import * as tf from '@tensorflow/tfjs';
-import {constraintsOf, rowScale} from './constrained.js';
 import type {Blocks} from '../system/equations.js';
 import type {Formulation, Scheme, StepPoint} from './scheme.js';
 
@@ -39,17 +39,14 @@ function weight(at: StepPoint): tf.Tensor {
 const slope = ({h}: Pick<StepPoint, 'h'>, x: tf.Tensor, next: tf.Tensor): tf.Tensor => tf.div(tf.sub(next, x), h);
 
 /** q⁺ from v⁺. */
-const position = (at: StepPoint, v: tf.Tensor): tf.Tensor =>
-  at.stabilizePosition(at.moved(at.x.q, increment(at, at.x.meanVelocity, v)));
+const position = (at: StepPoint, v: tf.Tensor): tf.Tensor => at.moved(at.x.q, increment(at, at.x.meanVelocity, v));
 
 /** (q⁺ − q)/h: with q' = N(q)v in the frame of velocities. */
-const positionSlope = (at: StepPoint, v: tf.Tensor, q: tf.Tensor): tf.Tensor => {
-  const along = (): tf.Tensor => {
-    const gained = increment(at, at.x.meanVelocity, v);
-    return at.stabilizing === undefined ? gained : tf.add(gained, at.stabilizing(at.moved(at.x.q, gained)));
-  };
-  return tf.div(at.unknownPosition.between(at.x.q, q, along), at.h);
-};
+const positionSlope = (at: StepPoint, v: tf.Tensor, q: tf.Tensor): tf.Tensor =>
+  tf.div(
+    at.unknownPosition.between(at.x.q, q, () => increment(at, at.x.meanVelocity, v)),
+    at.h,
+  );
 
 /** (x − x⁻)/h where the second difference of x⁻, x and x⁺ is h²x''. */
 const past = (h: tf.Tensor, x: tf.Tensor, next: tf.Tensor, second: tf.Tensor): tf.Tensor =>
@@ -74,119 +71,105 @@ function started({x, h}: StepPoint, v: tf.Tensor, jerk: tf.Tensor): Blocks {
   return {meanVelocity: slope, meanAcceleration: past(h, x.v, v, jerk), lastStep: h};
 }
 
-/** Between positions without general kinematics there are differences that an error can be estimated by. */
-const estimated: Pick<Formulation, 'errorOrder' | 'error'> = {
-  errorOrder: 3,
-  error: ({v}, at) => ({q: estimate(at, at.x.q, at.x.meanVelocity, at.x.v, position(at, v))}),
-};
+/**
+ * The formula's slope of exact positions misses the exact velocity by h²a'/3. Across the constraints, whose
+ * positions are exact, all velocities of the past must miss by as much, or λ starts with a swing of the size
+ * of h: the first step begins with v moved so, and its difference from v⁻ as it is.
+ */
+const settledVelocity = ({x, h}: StepPoint): tf.Tensor =>
+  x.offset === undefined ? x.v : tf.sub(x.v, tf.mul(tf.square(h), x.offset));
 
-const moving: Formulation = {
+const mechanics: Formulation = {
   unknown: ['v'],
-  moves: true,
+  multipliers: ['lambda'],
+  supports: {kinematics: true, contacts: 'soft'},
   derivatives: {meanVelocity: 1, meanAcceleration: 2},
-  startsAhead: true,
-  carriesJerk: 'filtered',
-  carry: (at, {first, jerk}) => started(at, first.v, jerk),
+  carry: {
+    reads: ['first', 'jerk', 'normalJerk'],
+    from: (at, {first, jerk, normalJerk}) => {
+      if (at.constraints === undefined) return started(at, first.v, jerk);
+      const offset = tf.div(normalJerk(), 3);
+      // v⁺ misses the exact velocity by that.
+      return {...started(at, tf.add(first.v, tf.mul(tf.square(at.h), offset)), jerk), offset};
+    },
+  },
   residual: ({v}, at) => {
     const q = position(at, v);
     return {
       v: tf.sub(
-        at.mass(q, gain(at, at.x.v, at.x.meanAcceleration, v)),
+        at.mass(q, gain(at, settledVelocity(at), at.x.meanAcceleration, v)),
         tf.mul(weight(at), at.force(q, v, tf.add(at.t, at.h))),
       ),
     };
   },
   update: ({v}, at) => {
     const q = position(at, v);
-    return {q, v, meanVelocity: positionSlope(at, v, q), meanAcceleration: slope(at, at.x.v, v), lastStep: at.h};
-  },
-};
-
-/**
- * The formula's slope of exact positions misses the exact velocity by h²a'/3. Across the constraints, whose
- * positions are exact, all velocities of the past must miss by as much, or λ starts with a swing of the size
- * of h: the first step begins with v moved so, and its difference from v⁻ as it is.
- */
-const settledVelocity = ({x, h}: StepPoint): tf.Tensor => tf.sub(x.v, tf.mul(tf.square(h), x.offset));
-
-const movingConstrained: Formulation = {
-  ...moving,
-  multipliers: ['lambda'],
-  carriesNormalJerk: true,
-  carry: (at, {first, jerk, normalJerk}) => {
-    const offset = tf.div(normalJerk(), 3);
-    // v⁺ misses the exact velocity by that.
-    return {...started(at, tf.add(first.v, tf.mul(tf.square(at.h), offset)), jerk), offset};
-  },
-  residual: ({v, lambda}, at) => {
-    const place = {q: position(at, v), v, t: tf.add(at.t, at.h)};
-    const start = settledVelocity(at);
-    const constraints = constraintsOf(at);
-    const push = tf.add(at.force(place.q, v, place.t), constraints.reaction(place, lambda));
     return {
-      v: tf.sub(at.mass(place.q, gain(at, start, at.x.meanAcceleration, v)), tf.mul(weight(at), push)),
-      lambda: constraints.rows(place, lambda, rowScale(at, weight(at), 1)),
+      q,
+      v,
+      meanVelocity: positionSlope(at, v, q),
+      meanAcceleration: slope(at, settledVelocity(at), v),
+      lastStep: at.h,
+      ...(at.x.offset === undefined ? {} : {offset: tf.zerosLike(v)}),
     };
   },
-  update: (z, at) => ({
-    ...moving.update(z, at),
-    meanAcceleration: slope(at, settledVelocity(at), z.v),
-    lambda: z.lambda,
-    offset: tf.zerosLike(z.v),
-  }),
+  error: {
+    order: 3,
+    // Only between positions without general kinematics there are differences that an error can be estimated by.
+    estimate: ({v}, at) =>
+      at.general ? undefined : {q: estimate(at, at.x.q, at.x.meanVelocity, at.x.v, position(at, v))},
+  },
 };
 
-const withEstimate = (base: Formulation): Formulation => ({...base, ...estimated, moves: false, moving: base});
-const mechanics = withEstimate(moving);
-const constrained = withEstimate(movingConstrained);
-
-/** The same for y' = f(y, t). */
+/** For M y' = f(y, t). */
 const firstOrder: Formulation = {
   unknown: ['y'],
   derivatives: {meanRate: 1},
-  errorOrder: 3,
-  error: ({y}, at) => ({y: estimate(at, at.x.y, at.x.meanRate, at.rate({y: at.x.y}, at.t).y, y)}),
-  startsAhead: true,
-  carriesJerk: 'filtered',
-  carry: ({x, h}, {first, jerk}) => ({meanRate: past(h, x.y, first.y, jerk), lastStep: h}),
-  residual: ({y}, at) => ({
-    y: tf.sub(gain(at, at.x.y, at.x.meanRate, y), tf.mul(weight(at), at.rate({y}, tf.add(at.t, at.h)).y)),
-  }),
+  residual: ({y}, at) => {
+    const end = tf.add(at.t, at.h);
+    const inertia = at.mass(y, gain(at, at.x.y, at.x.meanRate, y), end);
+    return {y: tf.sub(inertia, tf.mul(weight(at), at.rightHandSide({y}, end).y))};
+  },
   update: ({y}, at) => ({y, meanRate: slope(at, at.x.y, y), lastStep: at.h}),
 };
 
+/** Without a mass. */
+const massless: Formulation = {
+  ...firstOrder,
+  carry: {
+    reads: ['first', 'jerk'],
+    from: ({x, h}, {first, jerk}) => ({meanRate: past(h, x.y, first.y, jerk), lastStep: h}),
+  },
+  error: {
+    order: 3,
+    estimate: ({y}, at) => ({y: estimate(at, at.x.y, at.x.meanRate, at.rate({y: at.x.y}, at.t).y, y)}),
+  },
+};
+
 /**
- * The same for M y' = f, also singular. There is no y'' to start from: the past follows from a first step of implicit Euler,
- * which costs no order, and Milne's device is filtered as runge-kutta-error.ts has it, (M − cJ) E = M e.
+ * With a mass, also a singular one. There is no y'' to start from: the past follows from a first step of implicit
+ * Euler, which costs no order, and Milne's device is filtered as runge-kutta-error.ts has it, (M − cJ) E = M e.
  */
 const massive: Formulation = {
-  unknown: ['y'],
-  masses: 2,
-  movingMass: true,
-  derivatives: {meanRate: 1},
-  errorOrder: 3,
-  error: ({y}, at, shift) => {
-    const omega = ratio(at);
-    const {rightHandSide, mass} = at;
-    const share = tf.div(tf.add(1, omega), tf.add(2, tf.mul(omega, 3)));
-    // So far from x that a second estimate is the first one, filtered once more.
-    const place = tf.sub(at.x.y, tf.div(shift.y, tf.mul(share, whole(omega))));
-    const linear = tf.add(tf.sub(y, at.x.y), tf.mul(tf.mul(at.h, omega), at.x.meanRate));
-    const slopes = tf.mul(tf.mul(at.h, tf.add(1, omega)), rightHandSide({y: place}, at.t).y);
-    return {y: tf.mul(tf.sub(mass(at.x.y, linear, at.t), slopes), share)};
+  ...firstOrder,
+  supports: {mass: 2},
+  carry: {reads: ['first'], from: ({x, h}, {first}) => ({meanRate: slope({h}, x.y, first.y), lastStep: h})},
+  error: {
+    order: 3,
+    estimate: ({y}, at, shift) => {
+      const omega = ratio(at);
+      const {rightHandSide, mass} = at;
+      const share = tf.div(tf.add(1, omega), tf.add(2, tf.mul(omega, 3)));
+      // So far from x that a second estimate is the first one, filtered once more.
+      const place = tf.sub(at.x.y, tf.div(shift.y, tf.mul(share, whole(omega))));
+      const linear = tf.add(tf.sub(y, at.x.y), tf.mul(tf.mul(at.h, omega), at.x.meanRate));
+      const slopes = tf.mul(tf.mul(at.h, tf.add(1, omega)), rightHandSide({y: place}, at.t).y);
+      return {y: tf.mul(tf.sub(mass(at.x.y, linear, at.t), slopes), share)};
+    },
+    filter: ({y}, at) => ({
+      y: tf.sub(at.mass(at.x.y, y, at.t), tf.mul(weight(at), at.rightHandSide({y: tf.add(at.x.y, y)}, at.t).y)),
+    }),
   },
-  errorFilter: ({y}, at) => ({
-    y: tf.sub(at.mass(at.x.y, y, at.t), tf.mul(weight(at), at.rightHandSide({y: tf.add(at.x.y, y)}, at.t).y)),
-  }),
-  startsAhead: true,
-  carry: ({x, h}, {first}) => ({meanRate: slope({h}, x.y, first.y), lastStep: h}),
-  residual: ({y}, at) => ({
-    y: tf.sub(
-      at.mass(y, gain(at, at.x.y, at.x.meanRate, y), tf.add(at.t, at.h)),
-      tf.mul(weight(at), at.rightHandSide({y}, tf.add(at.t, at.h)).y),
-    ),
-  }),
-  update: ({y}, at) => ({y, meanRate: slope(at, at.x.y, y), lastStep: at.h}),
   // The quadratic through x⁻, x and x⁺.
   dense: (theta, _, {x, h}, next) => {
     const s = tf.mul(theta, h);
@@ -202,13 +185,5 @@ const massive: Formulation = {
  * contain an impact.
  */
 export function bdf2(): Scheme {
-  return {
-    name: 'bdf2',
-    order: 2,
-    mechanics,
-    constrained,
-    ode: {...firstOrder, massive},
-    contacts: 'soft',
-    dissipative: true,
-  };
+  return {name: 'bdf2', order: 2, dissipative: true, mechanics, ode: ({mass}) => (mass ? massive : massless)};
 }

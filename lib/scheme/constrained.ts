@@ -1,12 +1,14 @@
 /**
  * What schemes for constrained systems share (equations.md §4): the scale of their rows, accelerations and
- * multipliers that obey the constraints at an instant, and the two stabilizations. Both are wrappers: a
- * scheme that passes its q⁺ through `stabilizePosition` has them for nothing.
+ * multipliers that obey the constraints at an instant, constraints for a scheme that was written without them, and the
+ * two stabilizations. These are wrappers: a scheme that takes its q⁺ from `at.moved` needs nothing for them.
  */
 import * as tf from '@tensorflow/tfjs';
+import {OptionError} from '../errors.js';
+import {derivativeAlong} from '../trace/differentials.js';
 import {forces, type Constraints, type Place, type RowScale} from '../system/constraints.js';
 import type {Blocks} from '../system/equations.js';
-import type {Formulation, StepPoint} from './scheme.js';
+import {derivativeOf, readsAhead, type Formulation, type StepPoint, type SystemTraits} from './scheme.js';
 
 /** The constraints of a step that has some. */
 export function constraintsOf({constraints}: StepPoint): Constraints {
@@ -39,7 +41,10 @@ const inProjection = {
 /** What `onto` adds to a formulation: unknown q and v, and two multipliers. */
 export const projected = {unknown: ['q', 'v'], multipliers: [ofPositions, ofVelocities]} as const;
 
-/** M(q − q₀) = Gᵀμ with φ(q) = 0, and M(v − v₀) = Gᵀη with φ' = 0, ψ = 0: the state nearest to (q₀, v₀) that obeys at its time. */
+/**
+ * M(q − q₀) = Gᵀμ with φ(q) = 0, and M(v − v₀) = Gᵀη with φ' = 0, ψ = 0: the state nearest to (q₀, v₀) that obeys at
+ * its time.
+ */
 export function onto(z: Blocks, from: Place, at: StepPoint): Blocks {
   const {mass, h, regularization, unknownPosition} = at;
   const constraints = constraintsOf(at);
@@ -74,21 +79,83 @@ export function instantBalance(
 }
 
 /**
+ * A formulation for mechanics with constraints: λ enters the force, and its rows are those of the constraints at the
+ * end of the step, in the unit of the unknown.
+ */
+export function withReactions(base: Formulation, name: string): Formulation {
+  const unread = (): never => {
+    throw new OptionError(
+      'bad-scheme',
+      `${name}: with multipliers, residual and update may read at.force and at.mass, but not at.acceleration or `
+        + "at.rate, which know nothing of the reactions. Or define the scheme with kind: 'constrained' and rows of "
+        + 'its own.',
+    );
+  };
+  const pushed = (z: Blocks, at: StepPoint): StepPoint => ({
+    ...at,
+    force: (q, v, t) => tf.add(at.force(q, v, t), constraintsOf(at).reaction({q, v, t}, z.lambda)),
+    acceleration: unread,
+    rate: unread,
+  });
+  const velocities = derivativeOf(base, base.unknown[0]) === 1;
+  return {
+    ...base,
+    residual: (z, at) => {
+      const point = pushed(z, at);
+      const {q, v} = base.update(z, point);
+      const scale = velocities ? rowScale(at, at.h, 1) : rowScale(at, tf.square(at.h), at.h);
+      return {
+        ...base.residual?.(z, point),
+        lambda: constraintsOf(at).rows({q, v, t: tf.add(at.t, at.h)}, z.lambda, scale),
+      };
+    },
+    update: (z, at) => ({...base.update(z, pushed(z, at)), lambda: z.lambda}),
+  };
+}
+
+/** @param contacts the system has hard contacts */
+export function stabilized(base: Formulation, by: SystemTraits['stabilization'], contacts = false): Formulation {
+  if (by === 'none') return base;
+  const held = {...base, carry: withoutOffset(base)};
+  if (by === 'projection-before') return velocityProjectionBefore(held, contacts);
+  // GGL stabilizes bilateral rows; the velocity of contacts that close is projected with it.
+  const stable = by === 'ggl' ? gearGuptaLeimkuhler(held) : held;
+  return by === 'projection' || contacts ? velocityProjection(stable, contacts) : stable;
+}
+
+/** Where velocities are held too they have no offset to start with. */
+const withoutOffset = ({carry}: Formulation): Formulation['carry'] =>
+  typeof carry === 'object' ? {...carry, reads: carry.reads.filter(name => name !== 'normalJerk')} : carry;
+
+/**
  * The stabilized index-2 form of Gear, Gupta & Leimkuhler (1985): q' = v + Gᵀμ with φ = 0 and φ' = 0
  * together. Gᵀμ, which vanishes with the step, is taken at the position the kinematics give.
  */
-export function gearGuptaLeimkuhler(base: Formulation): Formulation {
+function gearGuptaLeimkuhler(base: Formulation): Formulation {
   const settled = (z: Blocks, at: StepPoint): StepPoint => {
+    const {moved, unknownPosition} = at;
     const stabilizing = (q: tf.Tensor): tf.Tensor =>
       tf.mul(
         at.h,
         constraintsOf(at).reaction({q, v: at.x.v, t: tf.add(at.t, at.h)}, z[ofVelocities], forces.heldPositions),
       );
-    return {...at, stabilizing, stabilizePosition: q => at.moved(q, stabilizing(q))};
+    const stable = (from: tf.Tensor, increment: tf.Tensor): tf.Tensor =>
+      tf.add(increment, stabilizing(moved(from, increment)));
+    return {
+      ...at,
+      moved: (from, ...increments) => {
+        const q = moved(from, ...increments);
+        return moved(q, stabilizing(q));
+      },
+      unknownPosition: {
+        ...unknownPosition,
+        of: (from, increment) => unknownPosition.of(from, stable(from, increment)),
+        between: (from, to, increment) => unknownPosition.between(from, to, () => stable(from, increment())),
+      },
+    };
   };
   return {
     ...base,
-    carriesNormalJerk: false,
     multipliers: [...(base.multipliers ?? []), ofVelocities],
     residual: (z, at) => {
       const point = settled(z, at);
@@ -111,11 +178,9 @@ export function gearGuptaLeimkuhler(base: Formulation): Formulation {
  * M Δv = Gᵀη, G(v⁺ + Δv) + φ_t = 0, solved together with the step. Hard contacts that push take part:
  * what has landed stays, in every scheme, where positions alone would let it rebound by what the
  * kinematics make of the impact. Where accelerations are carried, M Δa = Gᵀζ with φ'' = 0 takes the
- * impact out of them likewise, which the next steps would go on integrating. Where λ is the mean force of a step, η/h is part
- * of it: on a circle the positions of implicit Euler take one half of the centripetal impulse, and the projection the other.
- * @param contacts the system has hard contacts
+ * impact out of them likewise, which the next steps would go on integrating.
  */
-export function velocityProjection(base: Formulation, contacts = false): Formulation {
+function velocityProjection(base: Formulation, contacts: boolean): Formulation {
   const moves = projectionMoves(base, contacts);
   return {
     ...moves.blocks,
@@ -128,10 +193,10 @@ export function velocityProjection(base: Formulation, contacts = false): Formula
 }
 
 /**
- * The same before the step: it starts from the projected velocity, and its own end is left as it is. So
+ * Before the step: it starts from the projected velocity, and its own end is left as it is. So
  * positions are those of the projection after every step, and saved velocities the scheme's own.
  */
-export function velocityProjectionBefore(base: Formulation, contacts = false): Formulation {
+function velocityProjectionBefore(base: Formulation, contacts: boolean): Formulation {
   const moves = projectionMoves(base, contacts);
   const from = (z: Blocks, at: StepPoint): StepPoint => ({...at, x: moves.moved(z, at, at.x)});
   return {
@@ -141,11 +206,33 @@ export function velocityProjectionBefore(base: Formulation, contacts = false): F
   };
 }
 
-/** A state whose λ has what the projection of the step pushed. */
+/**
+ * λ with what the projection pushed. A scheme that carries neither an acceleration nor a past has in λ the mean force
+ * of the step, of which η/h is a part: on a circle the positions of implicit Euler take one half of the centripetal
+ * impulse, and the projection the other. Elsewhere λ is that of an instant.
+ */
 const withImpulse = (base: Formulation, z: Blocks, {h}: StepPoint, state: Blocks): Blocks =>
-  base.meanForce === true && state.lambda !== undefined
-    ? {...state, lambda: tf.add(state.lambda, tf.div(z[inProjection.lambda], h))}
-    : state;
+  state.lambda === undefined || state.a !== undefined || readsAhead(base, 'first')
+    ? state
+    : {...state, lambda: tf.add(state.lambda, tf.div(z[inProjection.lambda], h))};
+
+/**
+ * Blocks that a scheme carries beside these follow the acceleration a at the end of the step as the update makes them
+ * of it.
+ */
+const ownBlocks = ['q', 'v', 'a', 'lambda'];
+const turnedBlocks = (base: Formulation, z: Blocks, at: StepPoint, state: Blocks, turn: tf.Tensor): Blocks =>
+  Object.fromEntries(
+    Object.entries(state)
+      .filter(([name]) => !ownBlocks.includes(name))
+      .map(([name, value]) => [
+        name,
+        tf.add(
+          value,
+          derivativeAlong(({a}) => base.update({...z, a}, at)[name], {a: z.a}, {a: turn}),
+        ),
+      ]),
+  );
 
 /** The blocks that a projection adds, their rows for a state at time t, and the state they move. */
 function projectionMoves(
@@ -160,7 +247,6 @@ function projectionMoves(
   return {
     blocks: {
       ...base,
-      carriesNormalJerk: false,
       unknown: [...base.unknown, inProjection.v, ...(turned ? [inProjection.a] : [])],
       multipliers: [...(base.multipliers ?? []), inProjection.lambda, ...(turned ? [inProjection.reaction] : [])],
     },
@@ -196,7 +282,9 @@ function projectionMoves(
     moved: (z, at, state) => ({
       ...state,
       v: tf.add(state.v, z[inProjection.v]),
-      ...(turned ? {a: tf.add(state.a, z[inProjection.a]), ...base.turned?.(state, z[inProjection.a], at)} : {}),
+      ...(turned
+        ? {a: tf.add(state.a, z[inProjection.a]), ...turnedBlocks(base, z, at, state, z[inProjection.a])}
+        : {}),
     }),
   };
 }

@@ -1,10 +1,11 @@
 /**
- * One-step schemes for delay equations, by the method of steps with continuous extensions (Bellen & Zennaro, Numerical Methods for Delay
- * Differential Equations, 2003). The state carries the pieces of the last steps (system/past.ts), among which delayed states are
- * found. From the start t₀ on, derivatives of y jump at the breaking points t₀ + Σ kᵢτᵢ, one derivative later each time; a scheme of
- * order p keeps its order where none of the first p + 1 lies within a step (p, where y is continuous at the start). So each step is
- * several ones in turn, from one breaking point to the next, most of them of no length. Their lengths are functions of the delays, and
- * the derivative of a run by a delay is that of what was computed.
+ * One-step schemes for delay equations, by the method of steps with continuous extensions (Bellen & Zennaro,
+ * Numerical Methods for Delay Differential Equations, 2003). The state carries the pieces of the last steps
+ * (system/past.ts), among which delayed states are found. From the start t₀ on, derivatives of y jump at the breaking
+ * points t₀ + Σ kᵢτᵢ, one derivative later each time; a scheme of order p keeps its order where none of the first p +
+ * 1 lies within a step (p, where y is continuous at the start). So each step is several ones in turn, from one
+ * breaking point to the next, most of them of no length. Their lengths are functions of the delays, and the
+ * derivative of a run by a delay is that of what was computed.
  */
 import * as tf from '@tensorflow/tfjs';
 import {constantTensor} from '../trace/trace.js';
@@ -14,6 +15,7 @@ import {pastAt, pieceRow} from '../system/past.js';
 import {afterJump, multiples, timeRounding} from '../system/breaking-points.js';
 import {hermite} from './hermite.js';
 import type {Formulation, StepPoint} from './scheme.js';
+import type {Division} from '../system/breaking-points.js';
 
 /** What the past is kept of. */
 export interface Delaying extends Pick<DelayEquations, 'count' | 'longest' | 'ownHistory'> {
@@ -35,7 +37,10 @@ function mostWithin(jumps: Float64Array, dt: number): number {
   return most;
 }
 
-/** Into how many parts a step may have to be divided: by one breaking point of the start for each delay, and by those of jumps. */
+/**
+ * Into how many parts a step may have to be divided: by one breaking point of the start for each delay, and by those
+ * of jumps.
+ */
 function partsOfStep({count, jumps, dt}: Delaying, order: number): number {
   const ofJumps = Math.min(count * jumps.length, afterJump(count, order).length * mostWithin(jumps, dt));
   return 1 + count + ofJumps;
@@ -44,14 +49,18 @@ function partsOfStep({count, jumps, dt}: Delaying, order: number): number {
 /** Where one part of a step ends and the next one begins. */
 interface Cut {
   readonly at: tf.Tensor;
-  /** By delay: its own breaking point lies here, too, but is another cut, still to come. Undefined where there are none of these. */
+  /**
+   * By delay: its own breaking point lies here, too, but is another cut, still to come. Undefined where there are
+   * none of these.
+   */
   readonly waiting?: tf.Tensor;
 }
 
 /**
- * The times that divide a step, ascending: the first breaking points in it, its end among them, and its end again where there are no more.
- * Points that lie on one another are one cut, but not those at which the derivative itself may jump, t₀ + τᵢ where y jumps at the start:
- * the derivative of the run by τᵢ has that jump times the motion of just this point, which it gets from parts of no length to both sides.
+ * The times that divide a step, ascending: the first breaking points in it, its end among them, and its end again
+ * where there are no more. Points that lie on one another are one cut, but not those at which the derivative itself
+ * may jump, t₀ + τᵢ where y jumps at the start: the derivative of the run by τᵢ has that jump times the motion of
+ * just this point, which it gets from parts of no length to both sides.
  */
 function cutsOf(
   {t, h, x: {began}}: StepPoint,
@@ -62,7 +71,8 @@ function cutsOf(
 ): Cut[] {
   const end = tf.add(t, h);
   const lengths = tf.stack([...delays]);
-  // The delay itself comes as it is asked for by the equations, whose side of the start it decides: zeros change nothing.
+  // The delay itself comes as it is asked for by the equations, whose side of the start it decides: zeros change
+  // nothing.
   const sums = (rows: number[][]): tf.Tensor =>
     tf.sum(tf.mul(constantTensor(rows.flat(), [rows.length, delays.length]), lengths), 1);
   const later = afterJump(delays.length, order);
@@ -99,7 +109,10 @@ function cutsOf(
   return found;
 }
 
-/** A block of the unknown in part k of a step. A number at its end is no part of the name that says what it is a derivative of. */
+/**
+ * A block of the unknown in part k of a step. A number at its end is no part of the name that says what it is a
+ * derivative of.
+ */
 const nameIn = (part: number, block: string): string => `${block}${part}`;
 
 const partsOf = (z: Blocks, unknown: readonly string[], part: number): Blocks =>
@@ -114,10 +127,10 @@ interface Part {
 
 /**
  * A formulation for an ode as one for a delay equation.
- * @param base of one step: what it carries is a function of the state
+ * @param base a one-step scheme's: what it carries is a function of the state
  * @param order of the scheme
  */
-export function withPast(base: Formulation, order: number, delaying: Delaying): Formulation {
+export function withPast(base: Formulation, order: number, delaying: Delaying): Formulation & {divides: Division} {
   const {longest, ownHistory, dt} = delaying;
   const parts = partsOfStep(delaying, order);
   // One more than is needed of equal steps: a run that goes on from another one begins after a shorter one.
@@ -144,7 +157,7 @@ export function withPast(base: Formulation, order: number, delaying: Delaying): 
   function partOf(at: StepPoint, {at: from, ...waits}: Cut, to: tf.Tensor, y: tf.Tensor): StepPoint {
     const rate: StepPoint['rate'] = (place, t) => at.rate({...at.x, ...place, from, to, ...waits}, t);
     const own: StepPoint = {...at, x: {y}, t: from, h: tf.sub(to, from), rate, rightHandSide: rate};
-    return {...own, x: {y, ...base.carry?.(own, {first: {}, jerk: y, normalJerk: () => y})}};
+    return {...own, x: {y, ...(typeof base.carry === 'function' ? base.carry(own) : {})}};
   }
 
   function pieceOf({at, z, next}: Part, whole: tf.Tensor): Piece {
@@ -216,8 +229,8 @@ export function withPast(base: Formulation, order: number, delaying: Delaying): 
 }
 
 /**
- * Pieces with times in the order of others. What lies before the start is the history's; of these, only a first step as long as a delay
- * reads the start itself, at its end.
+ * Pieces with times in the order of others. What lies before the start is the history's; of these, only a first step
+ * as long as a delay reads the start itself, at its end.
  */
 function emptyPast(kept: number, parts: number, y: tf.Tensor, t: tf.Tensor, h: tf.Tensor): Blocks {
   const before = constantTensor(

@@ -2,13 +2,18 @@
  * Diagonally implicit Runge–Kutta methods, L-stable and stiffly accurate. Kvaernø's (BIT 44, 2004) have an
  * explicit first stage, and a last but one stage that is the step of an order less.
  */
+import {OptionError} from '../errors.js';
 import {heldEnd} from './constrained-runge-kutta.js';
 import {firstOrder, mechanical} from './implicit-runge-kutta.js';
 import {byIncrements, orderWeights} from './runge-kutta-dense.js';
 import {filtered, lastStages} from './runge-kutta-error.js';
-import {guesses} from './runge-kutta-guess.js';
+import {
+  extrapolateAccelerations,
+  extrapolateIncrements,
+  predictAcceleration,
+  predictIncrement,
+} from './runge-kutta-guess.js';
 import type {Formulation, Scheme} from './scheme.js';
-import {asWhole} from './scheme.js';
 import type {Tableau} from './tableau.js';
 
 /** From the rows of A below the diagonal; the last row is b, and times are row sums. */
@@ -27,27 +32,48 @@ function tableau(
 }
 
 /** @param denseOrder the order of the states between a step's ends */
-function scheme(
-  method: Tableau,
-  estimate: Pick<Formulation, 'error' | 'errorFilter' | 'errorOrder'>,
-  denseOrder: number,
-): Scheme {
-  const constrained = heldEnd(method);
+function scheme(method: Tableau, error: Formulation['error'], denseOrder: number): Scheme {
   const weights = orderWeights(method, denseOrder);
-  const more = {...estimate, dense: byIncrements(method, weights)};
-  const start = guesses(method, weights);
-  // Rounding of the last abscissae, which are 1, is no stage beyond.
-  const looksBeyond = method.c.some(c => c > 1 + 1e-9);
-  const ode = {...firstOrder(method), ...more, ...start.ode, looksBeyond};
+  const more = {error, dense: byIncrements(method, weights)};
   return {
     name: method.name,
     order: method.order,
-    mechanics: {...mechanical(method), ...more, ...start.mechanics, moving: asWhole(ode)},
-    ode,
-    constrained,
-    stabilized: {projection: constrained, 'projection-before': constrained, ggl: null},
-    contacts: 'none',
     dissipative: true,
+    mechanics: {
+      ...mechanical(method),
+      ...more,
+      stages: {predict: predictAcceleration(method), extrapolate: extrapolateAccelerations(method)},
+    },
+    constrained: heldEnd(method),
+    ode: withinStep(
+      {
+        ...firstOrder(method),
+        ...more,
+        stages: {predict: predictIncrement(method), extrapolate: extrapolateIncrements(method, weights)},
+      },
+      method,
+    ),
+  };
+}
+
+/**
+ * The formulation, which a delay equation cannot take where a stage lies beyond the step's end. Rounding of abscissae
+ * of 1 is no such stage.
+ */
+function withinStep(ode: Formulation, {name, c}: Tableau): Formulation {
+  if (c.every(node => node <= 1 + 1e-9)) return ode;
+  return {
+    ...ode,
+    residual: (z, at) => {
+      if (at.delay === undefined) return ode.residual?.(z, at) ?? {};
+      throw new OptionError(
+        'wrong-scheme',
+        `Scheme ${name} has a stage beyond the end of its step. Between breaking points that lie close together `
+          + 'it would read delayed states far outside the polynomials that hold them: choose kvaerno3() or '
+          + 'radauIIA5().',
+        {scheme: name},
+      );
+    },
   };
 }
 

@@ -17,7 +17,6 @@ import type {Blocks} from '../system/equations.js';
 import {hermiteCubic, hermiteQuintic} from './hermite.js';
 import {endPlace, stagePlace} from './implicit-runge-kutta.js';
 import type {Formulation, Scheme, StepPoint} from './scheme.js';
-import {asWhole} from './scheme.js';
 import type {Tableau} from './tableau.js';
 import {sum, twice} from './tableau.js';
 
@@ -69,7 +68,10 @@ export const dormandPrince = pair(
   ],
 );
 
-/** Tsitouras, Runge–Kutta pairs of order 5(4) satisfying only the first column simplifying assumption (Comput. Math. Appl. 62, 2011). */
+/**
+ * Tsitouras, Runge–Kutta pairs of order 5(4) satisfying only the first column simplifying assumption (Comput. Math.
+ * Appl. 62, 2011).
+ */
 export const tsitouras = pair(
   'tsit5',
   [0, 0.161, 0.327, 0.9, 0.98002554090450971, 1, 1],
@@ -152,20 +154,22 @@ function firstOrder(method: ExplicitPair): Formulation {
       const k = slopes(method, at);
       return {y: sum(at.x.y, at.h, a[end], i => k[i]), slope: k[end]};
     },
-    error: (_, at) => {
-      const k = slopes(method, at);
-      return {y: sum(zero(at.x.y), at.h, error, i => k[i])};
-    },
-    errorOrder,
-    stiffness: (_, at) => {
-      const k = slopes(method, at);
-      const apart = sum(
-        zero(at.x.y),
-        at.h,
-        a[end].map((weight, i) => weight - a[end - 1][i]),
-        i => k[i],
-      );
-      return share(squares(tf.mul(at.h, tf.sub(k[end], k[end - 1]))), squares(apart), border);
+    error: {
+      order: errorOrder,
+      estimate: (_, at) => {
+        const k = slopes(method, at);
+        return {y: sum(zero(at.x.y), at.h, error, i => k[i])};
+      },
+      stiffness: (_, at) => {
+        const k = slopes(method, at);
+        const apart = sum(
+          zero(at.x.y),
+          at.h,
+          a[end].map((weight, i) => weight - a[end - 1][i]),
+          i => k[i],
+        );
+        return share(squares(tf.mul(at.h, tf.sub(k[end], k[end - 1]))), squares(apart), border);
+      },
     },
     dense: (theta, _, at, next) => {
       const {x, h} = at;
@@ -202,29 +206,31 @@ function mechanical(method: ExplicitPair): Formulation {
       const {q, v} = endPlace(method, at, i => a[i]);
       return {q, v, a: a[stagesOf(method)]};
     },
-    // Σ eᵢ = 0: the velocity at the start has no share in the error of q.
-    error: (_, at) => {
-      const a = accelerations(method, at);
-      const none: Blocks = {q: tf.zerosLike(at.x.q), v: tf.zerosLike(at.x.v)};
-      return {
-        q: sum(none.q, tf.square(at.h), twice(error, weights), i => a[i]),
-        v: sum(none.v, at.h, error, i => a[i]),
-      };
-    },
-    errorOrder,
-    // Velocities count in steps, as positions: (q, hv) and h(v, ha).
-    stiffness: (_, at) => {
-      const {x, h} = at;
-      const a = accelerations(method, at);
-      const h2 = tf.square(h);
-      const none = tf.zerosLike(x.q);
-      const places = squares(sum(none, h2, twice(last, weights), i => a[i]));
-      const velocities = squares(sum(none, h2, last, i => a[i]));
-      return share(
-        tf.add(velocities, squares(tf.mul(h2, tf.sub(a[end], a[end - 1])))),
-        tf.add(places, velocities),
-        border,
-      );
+    error: {
+      order: errorOrder,
+      // Σ eᵢ = 0: the velocity at the start has no share in the error of q.
+      estimate: (_, at) => {
+        const a = accelerations(method, at);
+        const none: Blocks = {q: tf.zerosLike(at.x.q), v: tf.zerosLike(at.x.v)};
+        return {
+          q: sum(none.q, tf.square(at.h), twice(error, weights), i => a[i]),
+          v: sum(none.v, at.h, error, i => a[i]),
+        };
+      },
+      // Velocities count in steps, as positions: (q, hv) and h(v, ha).
+      stiffness: (_, at) => {
+        const {x, h} = at;
+        const a = accelerations(method, at);
+        const h2 = tf.square(h);
+        const none = tf.zerosLike(x.q);
+        const places = squares(sum(none, h2, twice(last, weights), i => a[i]));
+        const velocities = squares(sum(none, h2, last, i => a[i]));
+        return share(
+          tf.add(velocities, squares(tf.mul(h2, tf.sub(a[end], a[end - 1])))),
+          tf.add(places, velocities),
+          border,
+        );
+      },
     },
     dense: (theta, _, {x, h}, next) => hermiteQuintic(theta, h, x, next),
   };
@@ -233,7 +239,7 @@ function mechanical(method: ExplicitPair): Formulation {
 const scheme = (method: ExplicitPair): Scheme => ({
   name: method.name,
   order: method.order,
-  mechanics: {...mechanical(method), moving: asWhole(firstOrder(method))},
+  mechanics: mechanical(method),
   ode: firstOrder(method),
 });
 

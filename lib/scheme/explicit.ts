@@ -9,7 +9,7 @@ const state = (x: Blocks): Blocks => ('y' in x ? {y: x.y} : {q: x.q, v: x.v});
 
 function onRates(name: string, order: number, update: Formulation['update']): Scheme {
   const formulation: Formulation = {unknown: [], update};
-  return {name, order, mechanics: {...formulation, moves: true}, ode: formulation};
+  return {name, order, mechanics: {...formulation, supports: {kinematics: true}}, ode: formulation};
 }
 
 /** x⁺ = x + h x'. First order. */
@@ -38,7 +38,7 @@ export function symplecticEuler(): Scheme {
     order: 1,
     mechanics: {
       unknown: [],
-      moves: true,
+      supports: {kinematics: true},
       update: (_, {x, t, h, acceleration, moved}) => {
         const v = tf.add(x.v, tf.mul(h, acceleration(x.q, x.v, t)));
         return {q: moved(x.q, tf.mul(h, v)), v};
@@ -59,7 +59,7 @@ export function verlet(): Scheme {
     order: 2,
     mechanics: {
       unknown: [],
-      moves: true,
+      supports: {kinematics: true},
       update: (_, {x, t, h, acceleration, moved}) => {
         const a = acceleration(x.q, x.v, t);
         const half = tf.mul(h, 0.5);

@@ -21,8 +21,7 @@ import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
 import {finite, refuseUnknownOptions, shown} from '../checks.js';
 import type {Blocks} from '../system/equations.js';
-import {constraintsOf, rowScale} from './constrained.js';
-import type {Formulation, Scheme, StepPoint} from './scheme.js';
+import type {Ahead, Formulation, Scheme, StepPoint} from './scheme.js';
 
 interface Weights {
   readonly alphaM: number;
@@ -31,7 +30,10 @@ interface Weights {
   readonly gamma: number;
 }
 
-/** γ and β that make the method of second order with the most damping at high frequencies for these α; Δ = 0 is the average acceleration method, A = a. */
+/**
+ * γ and β that make the method of second order with the most damping at high frequencies for these α; Δ = 0 is the
+ * average acceleration method, A = a.
+ */
 function weights(alphaM: number, alphaF: number): Weights {
   const lag = alphaM - alphaF;
   if (lag === 0) return {alphaM: 0, alphaF: 0, gamma: 0.5, beta: 0.25};
@@ -41,97 +43,65 @@ function weights(alphaM: number, alphaF: number): Weights {
 /** A, and the end of the step from the true acceleration there. */
 function end(
   {alphaM, alphaF, beta, gamma}: Weights,
-  {x, h, moved, stabilizePosition}: StepPoint,
+  {x, h, moved}: StepPoint,
   a: tf.Tensor,
-  start = x.v,
 ): {A: tf.Tensor; next: tf.Tensor; q: tf.Tensor; v: tf.Tensor} {
   const A = alphaM === alphaF ? x.a : tf.add(x.algorithmic, tf.mul(tf.mul(h, alphaM - alphaF), x.rate));
   const next = tf.div(tf.addN([tf.mul(a, 1 - alphaF), tf.mul(x.a, alphaF), tf.mul(A, -alphaM)]), 1 - alphaM);
+  // With constraints the first step begins off the velocity that was given.
+  const start = x.offset === undefined ? x.v : tf.add(x.v, tf.mul(tf.square(h), x.offset));
   return {
     A,
     next,
-    q: stabilizePosition(
-      moved(x.q, tf.mul(h, start), tf.mul(tf.square(h), tf.add(tf.mul(A, 0.5 - beta), tf.mul(next, beta)))),
-    ),
+    q: moved(x.q, tf.mul(h, start), tf.mul(tf.square(h), tf.add(tf.mul(A, 0.5 - beta), tf.mul(next, beta)))),
     v: tf.add(start, tf.mul(h, tf.add(tf.mul(A, 1 - gamma), tf.mul(next, gamma)))),
   };
 }
 
 function family(name: string, w: Weights): Scheme {
   const lag = w.alphaM - w.alphaF;
-  // How far a⁺ moves A⁺.
-  const share = (1 - w.alphaF) / (1 - w.alphaM);
   /** A at the present time and its rate, from A⁺ and what it has changed by in the step. */
   const algorithmic = (next: tf.Tensor, change: tf.Tensor, h: tf.Tensor): Blocks =>
     lag === 0 ? {} : {algorithmic: tf.sub(next, tf.mul(change, lag)), rate: tf.div(change, h)};
-  const update = ({a}: Blocks, at: StepPoint, start?: tf.Tensor): Blocks => {
-    const {q, v, A, next} = end(w, at, a, start);
-    return {q, v, a, ...algorithmic(next, tf.sub(next, A), at.h)};
-  };
   // What the step leaves out of Taylor's series for q, in units of h³a', and h a' is the change of A.
   const excess = lag / 2 + w.beta - 1 / 6;
+  const start = ({x, t, h, acceleration}: StepPoint, {first, jerk}: Ahead): Blocks => {
+    if (lag === 0) return {a: acceleration(x.q, x.v, t)};
+    const change = tf.mul(h, jerk);
+    const a = tf.sub(first.a, change);
+    return {a, ...algorithmic(tf.add(a, tf.mul(change, lag)), change, h)};
+  };
   const mechanics: Formulation = {
     unknown: ['a'],
-    moves: true,
+    multipliers: ['lambda'],
+    supports: {kinematics: true},
     derivatives: {algorithmic: 2},
-    errorOrder: 3,
-    judges: 'positions',
-    error: ({a}, at) => {
-      const {A, next} = end(w, at, a);
-      return {q: at.positionRate(at.x.q, tf.mul(tf.mul(tf.square(at.h), tf.sub(next, A)), excess), at.t)};
-    },
-    startsAhead: lag !== 0,
-    carriesJerk: lag === 0 ? undefined : 'filtered',
-    carry: ({x, t, h, acceleration}, {first, jerk}) => {
-      if (lag === 0) return {a: acceleration(x.q, x.v, t)};
-      const change = tf.mul(h, jerk);
-      const a = tf.sub(first.a, change);
-      return {a, ...algorithmic(tf.add(a, tf.mul(change, lag)), change, h)};
+    carry: {
+      reads: lag === 0 ? ['normalJerk'] : ['first', 'jerk', 'normalJerk'],
+      from: (at, ahead) => ({
+        ...start(at, ahead),
+        ...(at.constraints === undefined ? {} : {offset: tf.mul(ahead.normalJerk(), -excess)}),
+      }),
     },
     residual: ({a}, at) => {
       const {q, v} = end(w, at, a);
       return {a: tf.sub(at.mass(q, a), at.force(q, v, tf.add(at.t, at.h)))};
     },
-    update: (z, at) => update(z, at),
-  };
-  const pushed = ({x, h}: StepPoint): tf.Tensor => tf.add(x.v, tf.mul(tf.square(h), x.offset));
-  const constrained: Formulation = {
-    ...mechanics,
-    multipliers: ['lambda'],
-    // A⁺ follows a⁺ by its share.
-    turned: (next, turn, {h}): Blocks =>
-      lag === 0
-        ? {}
-        : {
-            algorithmic: tf.add(next.algorithmic, tf.mul(turn, share * (1 - lag))),
-            rate: tf.add(next.rate, tf.mul(tf.div(turn, h), share)),
-          },
-    // Without damping an error of the first offset would stay, and the multipliers' grow with it.
-    carriesJerk: lag === 0 ? 'exact' : 'filtered',
-    carriesNormalJerk: true,
-    carry: (at, ahead) => ({...mechanics.carry?.(at, ahead), offset: tf.mul(ahead.normalJerk(), -excess)}),
-    residual: ({a, lambda}, at) => {
-      const {q, v} = end(w, at, a, pushed(at));
-      const place = {q, v, t: tf.add(at.t, at.h)};
-      const constraints = constraintsOf(at);
-      const scale = rowScale(at, tf.mul(tf.square(at.h), w.beta * share), tf.mul(at.h, w.gamma * share));
-      return {
-        a: tf.sub(at.mass(q, a), tf.add(at.force(q, v, place.t), constraints.reaction(place, lambda))),
-        lambda: constraints.rows(place, lambda, scale),
-      };
+    update: ({a}, at) => {
+      const {q, v, A, next} = end(w, at, a);
+      const settled: Blocks = at.x.offset === undefined ? {} : {offset: tf.zerosLike(a)};
+      return {q, v, a, ...algorithmic(next, tf.sub(next, A), at.h), ...settled};
     },
-    update: (z, at) => ({...update(z, at, pushed(at)), lambda: z.lambda, offset: tf.zerosLike(z.a)}),
+    error: {
+      order: 3,
+      estimate: ({a}, at) => {
+        const {A, next} = end(w, at, a);
+        return {q: at.positionRate(at.x.q, tf.mul(tf.mul(tf.square(at.h), tf.sub(next, A)), excess), at.t)};
+      },
+    },
   };
   // ρ∞ = 1 damps nothing.
-  const conserving = w.alphaM === w.alphaF;
-  return {
-    name,
-    order: 2,
-    mechanics,
-    constrained,
-    dissipative: !conserving,
-    weaklyUnstable: conserving || w.alphaF >= 0.5,
-  };
+  return {name, order: 2, dissipative: w.alphaM !== w.alphaF, mechanics};
 }
 
 function checkRange(name: string, value: number, low: number, high: number): void {

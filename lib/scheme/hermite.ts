@@ -97,7 +97,8 @@ function mechanical(
   next: Blocks,
 ): Blocks {
   const slopes = [tf.mul(h, x.v), tf.mul(h, next.v)] as const;
-  // The acceleration of M⁻¹f knows nothing of constraints: with them that which the scheme carries is taken, if it does.
+  // The acceleration of M⁻¹f knows nothing of constraints: with them that which the scheme carries is taken, if it
+  // does.
   const carried = constraints !== undefined && 'a' in x && 'a' in next;
   if (order < 3 || (constraints !== undefined && !carried)) {
     const q = cubic(x.q, next.q, ...slopes);
@@ -113,8 +114,9 @@ function mechanical(
 }
 
 /**
- * With hidden states or kinematics v is not the derivative of q, and takes its own cubic; the curvature of q is that of N(q)v along the motion. Where
- * constraints push and their accelerations are not carried, v is linear, of the order of such a scheme.
+ * With hidden states or kinematics v is not the derivative of q, and takes its own cubic; the curvature of q is that
+ * of N(q)v along the motion. Where constraints push and their accelerations are not carried, v is linear, of the
+ * order of such a scheme.
  */
 function general(theta: tf.Tensor, order: number, at: StepPoint, next: Blocks): Blocks {
   const {x, t, h, acceleration, constraints, positionRate} = at;
@@ -146,7 +148,8 @@ function general(theta: tf.Tensor, order: number, at: StepPoint, next: Blocks): 
 export function hermite(theta: tf.Tensor, order: number, at: StepPoint, next: Blocks): Blocks {
   if (at.kind === 'mechanics' && at.general) return general(theta, order, at, next);
   if (at.kind === 'mechanics') return mechanical(theta, order, at, next);
-  // With a singular mass y' is not known; linear between states is of second order, as all that has no dense output of its own.
+  // With a singular mass y' is not known; linear between states is of second order, as all that has no dense output
+  // of its own.
   if (order < 2 || at.withMass) return {y: linear(theta, at.x.y, next.y)};
   const {x, t, h, rate} = at;
   return {y: polynomial(theta, cubic(x.y, next.y, tf.mul(h, rate(x, t).y), tf.mul(h, rate(next, tf.add(t, h)).y)))};

@@ -60,10 +60,8 @@ export function firstOrder(tableau: Tableau): Formulation {
   const scale = stages.map(i => (isLowerTriangular(tableau) ? a[i][i] : 1));
   return {
     unknown: stageNames('y', stages),
-    sequential: isSinglyDiagonal(tableau),
-    effects: {y: 0},
-    masses: isLowerTriangular(tableau) || gains[gains.length - 1] === 1 ? 2 : 0,
-    movingMass: true,
+    stages: {},
+    supports: isLowerTriangular(tableau) || gains[gains.length - 1] === 1 ? {mass: 2} : {},
     residual: (z, {x, t, h, rightHandSide, mass, withMass, massMoves = false, someRate}) => {
       const first = start.some(weight => weight !== 0) ? rightHandSide({y: x.y}, t).y : undefined;
       // M k₀ = f at the start. What k₀ has beside, M of a stage does not see where its null vectors stay.
@@ -93,16 +91,6 @@ export function firstOrder(tableau: Tableau): Formulation {
     update: (z, {x}) => ({y: sum(x.y, 1, gains, i => increment(z, i))}),
   };
 }
-
-/** One factor serves all stages. */
-const isSinglyDiagonal = (tableau: Tableau): boolean => {
-  const stages = implicitStages(tableau);
-  return (
-    stages.length > 1
-    && isLowerTriangular(tableau)
-    && stages.every(i => tableau.a[i][i] === tableau.a[stages[0]][stages[0]])
-  );
-};
 
 /** Where stage i is, from the accelerations of all. */
 export function stagePlace(
@@ -141,8 +129,7 @@ export function mechanical(tableau: Tableau): Formulation {
   const stages = implicitStages(tableau);
   return {
     unknown: stageNames('a', stages),
-    sequential: isSinglyDiagonal(tableau),
-    effects: {q: 2, v: 1},
+    stages: {},
     residual: (z, at) => {
       const acceleration = accelerationsOf(tableau, z, at);
       return Object.fromEntries(

@@ -11,12 +11,13 @@ export {
   defineScheme,
   type Ahead,
   type Formulation,
+  type FormulationOf,
   type Guess,
   type Scheme,
   type SchemeSpec,
   type StepPoint,
+  type SystemTraits,
 } from './scheme.js';
-export type {Division} from '../system/breaking-points.js';
 export {eulerMaruyama, milstein, sra1, sri1, stochasticHeun} from './stochastic.js';
 export {
   blendedEuler,

@@ -1,7 +1,7 @@
 /**
- * Moreau's time stepping for contacts with friction and impacts (Moreau 1988; Jean 1999; equations.md §8): all impacts and
- * forces of a step are impulses of the step, found together, many at once. Positions are moved apart from velocities, so
- * that what lands within a step is where its impact would have led.
+ * Moreau's time stepping for contacts with friction and impacts (Moreau 1988; Jean 1999; equations.md §8): all
+ * impacts and forces of a step are impulses of the step, found together, many at once. Positions are moved apart from
+ * velocities, so that what lands within a step is where its impact would have led.
  */
 import * as tf from '@tensorflow/tfjs';
 import {oneOf, refuseUnknownOptions} from '../checks.js';
@@ -31,7 +31,7 @@ const impulse = (z: Blocks, at: StepPoint): tf.Tensor => {
 /** Implicit Euler whose positions move with v⁺. */
 const free: Formulation = {
   unknown: ['v'],
-  moves: true,
+  supports: {kinematics: true},
   residual: ({v}, at) => ({v: impulse({v, mean: v}, at)}),
   update: ({v}, at) => ({q: end({v, mean: v}, at).q, v}),
 };
@@ -70,17 +70,24 @@ const impacts = (z: Blocks, at: StepPoint, a: tf.Tensor): Blocks => {
 const constrained: Formulation = {
   unknown: ['v', impactBlocks.mean],
   multipliers: ['lambda', impactBlocks.pi],
-  moves: true,
+  supports: {kinematics: true, contacts: 'friction'},
   residual: (z, at) => named(impacts(short(z), at, at.acceleration(at.x.q, at.x.v, at.t))),
   update: (z, at) => ({q: end(short(z), at).q, v: z.v, lambda: z.lambda}),
   guess: ({x}) => ({z: {[impactBlocks.mean]: x.v}}),
-  contactLaws: (z, at) =>
-    constraintsOf(at).laws(
-      impactStep(short(z), at, at.acceleration(at.x.q, at.x.v, at.t)),
-      {lambda: z.lambda, pi: z[impactBlocks.pi]},
-      rowScale(at, at.h, 1),
-    ),
 };
+
+/**
+ * The laws of contacts with friction as numbers, of steps by Moreau's law of impact without joints: their forces may
+ * be found by themselves (integrate/contact-impulses.ts).
+ */
+export const contactLaws = (z: Blocks, at: StepPoint): tf.Tensor | undefined =>
+  impactBlocks.pi in z && !(impactBlocks.compression in z) && !(impactBlocks.bond in z)
+    ? constraintsOf(at).laws(
+        impactStep(short(z), at, at.acceleration(at.x.q, at.x.v, at.t)),
+        {lambda: z.lambda, pi: z[impactBlocks.pi]},
+        rowScale(at, at.h, 1),
+      )
+    : undefined;
 
 /** By Poisson's: the velocity at the end of compression, and the impulses that lead to it, are found with the step. */
 const inTwoPhases: Formulation = {
@@ -88,13 +95,11 @@ const inTwoPhases: Formulation = {
   unknown: ['v', impactBlocks.mean, impactBlocks.compressed],
   multipliers: ['lambda', impactBlocks.pi, impactBlocks.compression],
   guess: ({x}) => ({z: {[impactBlocks.mean]: x.v, [impactBlocks.compressed]: x.v}}),
-  contactLaws: undefined,
 };
 
 /** Where there are joints, too: the acceleration without contacts obeys them, and is found with the step. */
 const withJoints = (base: Formulation): Formulation => ({
   ...base,
-  contactLaws: undefined,
   unknown: [...base.unknown, 'a'],
   multipliers: [...(base.multipliers ?? []), impactBlocks.bond],
   residual: (z, at) => {
@@ -107,11 +112,11 @@ const withJoints = (base: Formulation): Formulation => ({
 export type ImpactLaw = 'moreau' | 'poisson';
 
 /**
- * Moreau's time stepping: M(v⁺ − v) = h f⁺ + h Gᵀλ with the laws of impact and friction of `frictionalContact` (and of hard
- * `unilateral` rows, which do not rebound) between v, v⁺ and λ. First order. Any number of impacts may fall into a step,
- * and nothing is located; λ is the mean force of the step, in the step of an impact its impulse over h.
- * @param options.impact what restitution e is of: 'moreau' (default; of one contact Newton's law) of velocities, u⁺ = −e u⁻;
- *   'poisson' of impulses, at least e of what compression took is given back (Glocker & Pfeiffer 1995)
+ * Moreau's time stepping: M(v⁺ − v) = h f⁺ + h Gᵀλ with the laws of impact and friction of `frictionalContact` (and
+ * of hard `unilateral` rows, which do not rebound) between v, v⁺ and λ. First order. Any number of impacts may fall
+ * into a step, and nothing is located; λ is the mean force of the step, in the step of an impact its impulse over h.
+ * @param options.impact what restitution e is of: 'moreau' (default; of one contact Newton's law) of velocities, u⁺ =
+ *   −e u⁻; 'poisson' of impulses, at least e of what compression took is given back (Glocker & Pfeiffer 1995)
  * @throws OptionError 'bad-scheme'
  */
 export function moreau(options: {readonly impact?: ImpactLaw} = {}): Scheme {
@@ -121,9 +126,6 @@ export function moreau(options: {readonly impact?: ImpactLaw} = {}): Scheme {
     name: 'moreau',
     order: 1,
     mechanics: free,
-    constrained: base,
-    jointed: withJoints(base),
-    stabilized: {ggl: null, projection: null, 'projection-before': null},
-    contacts: 'friction',
+    constrained: ({joints, stabilization}) => (stabilization !== 'none' ? undefined : joints ? withJoints(base) : base),
   };
 }

@@ -5,7 +5,6 @@
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
 import {finite, refuseUnknownOptions} from '../checks.js';
-import {constraintsOf, rowScale} from './constrained.js';
 import type {Blocks} from '../system/equations.js';
 import type {Formulation, Scheme, StepPoint} from './scheme.js';
 
@@ -23,12 +22,11 @@ export interface NewmarkOptions {
  * of second order and this says nothing of it: q is judged alone, and in a motion both errors are in
  * proportion. With β = 1/6 it says nothing of q either, and such a step is compared with two half steps.
  */
-function estimated(beta: number, gamma: number): Pick<Formulation, 'error' | 'errorOrder' | 'judges'> {
-  if (Math.abs(beta - 1 / 6) < linearAcceleration) return {};
+function estimated(beta: number, gamma: number): Formulation['error'] {
+  if (Math.abs(beta - 1 / 6) < linearAcceleration) return undefined;
   return {
-    errorOrder: gamma === 0.5 ? 3 : 2,
-    judges: gamma === 0.5 ? 'positions' : undefined,
-    error: ({a}, {x, t, h, positionRate}): Blocks => {
+    order: gamma === 0.5 ? 3 : 2,
+    estimate: ({a}, {x, t, h, positionRate}): Blocks => {
       const change = tf.mul(h, tf.sub(a, before(x)));
       const q = positionRate(x.q, tf.mul(tf.mul(h, change), beta - 1 / 6), t);
       return gamma === 0.5 ? {q} : {q, v: tf.mul(change, gamma - 0.5)};
@@ -43,10 +41,10 @@ const before = (x: Blocks): tf.Tensor => x.algorithmic ?? x.a;
 const linearAcceleration = 0.01;
 
 /**
- * Newmark's method: v⁺ = v + h[(1−γ)a + γa⁺], q⁺ = q + hv + h²[(½−β)a + βa⁺].
- * Second order for γ = ½ only; unconditionally stable for 2β ≥ γ ≥ ½. (¼, ½) is the average
- * acceleration method, (1/6, ½) the linear one, (0, ½) the central difference. Starts at a = M⁻¹f; for γ > ½, which damps,
- * its first step takes a⁺ at both ends, as a start off the slow manifold would leave v of the size of hω²q otherwise (start.ts).
+ * Newmark's method: v⁺ = v + h[(1−γ)a + γa⁺], q⁺ = q + hv + h²[(½−β)a + βa⁺]. Second order for γ = ½ only;
+ * unconditionally stable for 2β ≥ γ ≥ ½. (¼, ½) is the average acceleration method, (1/6, ½) the linear one, (0, ½)
+ * the central difference. Starts at a = M⁻¹f; for γ > ½, which damps, its first step takes a⁺ at both ends, as a
+ * start off the slow manifold would leave v of the size of hω²q otherwise (start.ts).
  * @throws OptionError where β or γ is out of range
  */
 export function newmark(options: NewmarkOptions = {}): Scheme {
@@ -56,53 +54,25 @@ export function newmark(options: NewmarkOptions = {}): Scheme {
     throw new OptionError('bad-scheme', `newmark: beta and gamma must lie in [0, 1], not ${beta} and ${gamma}.`);
   }
   const damps = gamma > 0.5;
-  const carried = (a: tf.Tensor): Blocks => (damps ? {a, algorithmic: a} : {a});
   /** The end of the step, from the acceleration there. */
-  const end = ({x, h, moved, stabilizePosition}: StepPoint, a: tf.Tensor): {q: tf.Tensor; v: tf.Tensor} => ({
-    q: stabilizePosition(
-      moved(x.q, tf.mul(h, x.v), tf.mul(tf.square(h), tf.add(tf.mul(before(x), 0.5 - beta), tf.mul(a, beta)))),
-    ),
+  const end = ({x, h, moved}: StepPoint, a: tf.Tensor): {q: tf.Tensor; v: tf.Tensor} => ({
+    q: moved(x.q, tf.mul(h, x.v), tf.mul(tf.square(h), tf.add(tf.mul(before(x), 0.5 - beta), tf.mul(a, beta)))),
     v: tf.add(x.v, tf.mul(h, tf.add(tf.mul(before(x), 1 - gamma), tf.mul(a, gamma)))),
   });
+  const now = ({x, t, acceleration}: StepPoint): Blocks => ({a: acceleration(x.q, x.v, t)});
   const mechanics: Formulation = {
     unknown: ['a'],
-    moves: true,
+    // With β = 0 the position is known before the multiplier: nothing can hold it.
+    multipliers: beta === 0 || gamma === 0 ? undefined : ['lambda'],
+    supports: {kinematics: true},
     derivatives: {algorithmic: 2},
-    startsAhead: damps,
-    carry: ({x, t, acceleration}, {first}) => ({
-      a: acceleration(x.q, x.v, t),
-      ...(damps ? {algorithmic: first.a} : {}),
-    }),
+    carry: damps ? {reads: ['first'], from: (at, {first}) => ({...now(at), algorithmic: first.a})} : now,
     residual: ({a}, at) => {
       const {q, v} = end(at, a);
       return {a: tf.sub(at.mass(q, a), at.force(q, v, tf.add(at.t, at.h)))};
     },
-    update: ({a}, at) => ({...end(at, a), ...carried(a)}),
-    ...estimated(beta, gamma),
+    update: ({a}, at) => ({...end(at, a), a, ...(damps ? {algorithmic: a} : {})}),
+    error: estimated(beta, gamma),
   };
-  const constrained: Formulation = {
-    ...mechanics,
-    multipliers: ['lambda'],
-    residual: ({a, lambda}, at) => {
-      const {q, v} = end(at, a);
-      const place = {q, v, t: tf.add(at.t, at.h)};
-      const constraints = constraintsOf(at);
-      const scale = rowScale(at, tf.mul(tf.square(at.h), beta), tf.mul(at.h, gamma));
-      return {
-        a: tf.sub(at.mass(q, a), tf.add(at.force(q, v, place.t), constraints.reaction(place, lambda))),
-        lambda: constraints.rows(place, lambda, scale),
-      };
-    },
-    update: ({a, lambda}, at) => ({...end(at, a), ...carried(a), lambda}),
-    turned: ({algorithmic}, turn): Blocks => (damps ? {algorithmic: tf.add(algorithmic, turn)} : {}),
-  };
-  return {
-    name: `newmark(${beta}, ${gamma})`,
-    order: gamma === 0.5 ? 2 : 1,
-    mechanics,
-    dissipative: gamma > 0.5,
-    weaklyUnstable: gamma === 0.5,
-    // With β = 0 the position is known before the multiplier: nothing can hold it.
-    constrained: beta === 0 || gamma === 0 ? undefined : constrained,
-  };
+  return {name: `newmark(${beta}, ${gamma})`, order: gamma === 0.5 ? 2 : 1, dissipative: damps, mechanics};
 }

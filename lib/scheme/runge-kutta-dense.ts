@@ -41,7 +41,9 @@ export function byIncrements(tableau: Tableau, weights: DenseWeights): NonNullab
   };
 }
 
-/** The collocation polynomial: through x at 0 and Xᵢ at cᵢ, of which the last is 1. Its order is the number of stages. */
+/**
+ * The collocation polynomial: through x at 0 and Xᵢ at cᵢ, of which the last is 1. Its order is the number of stages.
+ */
 export const collocationWeights = ({c}: Tableau): DenseWeights =>
   solved(
     c.map((_, k) => c.map(node => node ** (k + 1))),

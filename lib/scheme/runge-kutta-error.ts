@@ -16,15 +16,13 @@ import type {Formulation, StepPoint} from './scheme.js';
 import {stageIncrements, weightedIncrements} from './stage-increments.js';
 import type {Tableau} from './tableau.js';
 
-type Estimate = Required<Pick<Formulation, 'error' | 'errorOrder'>> & Pick<Formulation, 'errorFilter'>;
-
 /** The last stage minus the one before it, both at the end of the step. */
-export function lastStages(tableau: Tableau, errorOrder: number): Estimate {
+export function lastStages(tableau: Tableau, order: number): Formulation['error'] {
   const last = tableau.c.length - 1;
   const weights = tableau.c.map((_, i) => (i === last ? 1 : i === last - 1 ? -1 : 0));
   return {
-    errorOrder,
-    error: (z, at) => {
+    order,
+    estimate: (z, at) => {
       const increments = stageIncrements(tableau, z, at);
       return Object.fromEntries(
         increments.blocks.map(block => [block, weightedIncrements(increments, block, weights)]),
@@ -41,10 +39,10 @@ export interface Filtered {
   readonly gamma: number;
 }
 
-export function filtered(tableau: Tableau, {start, stages, gamma}: Filtered, errorOrder: number): Estimate {
+export function filtered(tableau: Tableau, {start, stages, gamma}: Filtered, order: number): Formulation['error'] {
   return {
-    errorOrder,
-    error: (z, at, shift) => {
+    order,
+    estimate: (z, at, shift) => {
       const increments = stageIncrements(tableau, z, at);
       const gain = (block: string): tf.Tensor => weightedIncrements(increments, block, stages);
       return plus(
@@ -53,7 +51,7 @@ export function filtered(tableau: Tableau, {start, stages, gamma}: Filtered, err
         slope(at, scaled(gamma / start, shift)),
       );
     },
-    errorFilter: (e, at) => plus(inertia(at, e), tf.mul(at.h, -gamma), slope(at, e)),
+    filter: (e, at) => plus(inertia(at, e), tf.mul(at.h, -gamma), slope(at, e)),
   };
 }
 

@@ -13,6 +13,8 @@ import type {Formulation} from './scheme.js';
 import type {Tableau} from './tableau.js';
 import {implicitStages, isExplicit} from './tableau.js';
 
+type Stages = NonNullable<Formulation['stages']>;
+
 /** Stages before i at different times, the last of each time. */
 function placesBefore({c}: Tableau, i: number): number[] {
   return c.flatMap((node, j) => (j < i && !c.slice(j + 1, i).includes(node) ? [j] : []));
@@ -21,7 +23,7 @@ function placesBefore({c}: Tableau, i: number): number[] {
 const sumOf = (terms: readonly tf.Tensor[]): tf.Tensor => (terms.length === 1 ? terms[0] : tf.addN([...terms]));
 
 /** Increments of an ode: the polynomial with the slope of the start through the increments so far. */
-export function predictIncrement(tableau: Tableau): NonNullable<Formulation['predict']> {
+export function predictIncrement(tableau: Tableau): NonNullable<Stages['predict']> {
   const {c} = tableau;
   const stages = implicitStages(tableau);
   return (k, z, {x, t, h, rate, withMass}) => {
@@ -46,7 +48,7 @@ function throughIncrements(before: readonly number[], i: number, z: Blocks, {c}:
 }
 
 /** Accelerations of mechanics: the polynomial through those so far, that of the start among them. */
-export function predictAcceleration(tableau: Tableau): NonNullable<Formulation['predict']> {
+export function predictAcceleration(tableau: Tableau): NonNullable<Stages['predict']> {
   const {c} = tableau;
   const stages = implicitStages(tableau);
   return (k, z, at) => {
@@ -70,10 +72,7 @@ export function predictAcceleration(tableau: Tableau): NonNullable<Formulation['
 const roundoff = 1e-14;
 
 /** Increments of an ode from the dense output P of the last step: P(ahead + cᵢ·ratio) − P(ahead). */
-export function extrapolateIncrements(
-  tableau: Tableau,
-  weights: DenseWeights,
-): NonNullable<Formulation['extrapolate']> {
+export function extrapolateIncrements(tableau: Tableau, weights: DenseWeights): NonNullable<Stages['extrapolate']> {
   const value = (last: Blocks, theta: tf.Tensor): tf.Tensor =>
     sumOf(
       weights.flatMap((coefficients, i) =>
@@ -92,7 +91,7 @@ export function extrapolateIncrements(
 }
 
 /** Accelerations of mechanics from those of the last step's stages, by the polynomial through them. */
-export function extrapolateAccelerations(tableau: Tableau): NonNullable<Formulation['extrapolate']> {
+export function extrapolateAccelerations(tableau: Tableau): NonNullable<Stages['extrapolate']> {
   const {c} = tableau;
   const stages = implicitStages(tableau);
   const known = stages.filter(i => !stages.some(j => j > i && c[j] === c[i]));
@@ -109,13 +108,3 @@ function product(nodes: readonly number[], l: number, theta: tf.Tensor): tf.Tens
   const factors = nodes.flatMap((node, m) => (m === l ? [] : [tf.mul(tf.sub(theta, node), 1 / (nodes[l] - node))]));
   return factors.length === 0 ? tf.onesLike(theta) : factors.reduce((all, factor) => tf.mul(all, factor));
 }
-
-/** Both guesses of a method's two formulations. */
-export function guesses(tableau: Tableau, weights: DenseWeights): {readonly ode: Guesses; readonly mechanics: Guesses} {
-  return {
-    ode: {predict: predictIncrement(tableau), extrapolate: extrapolateIncrements(tableau, weights)},
-    mechanics: {predict: predictAcceleration(tableau), extrapolate: extrapolateAccelerations(tableau)},
-  };
-}
-
-type Guesses = Required<Pick<Formulation, 'predict' | 'extrapolate'>>;

@@ -5,26 +5,14 @@
 import {OptionError} from '../errors.js';
 import {finite, refuseUnknownOptions, shown} from '../checks.js';
 import {gaussTableau, radauTableau} from './collocation.js';
-import {heldEnd, heldStages, stabilizedStages} from './constrained-runge-kutta.js';
+import {heldEnd, heldStages} from './constrained-runge-kutta.js';
 import {heldAlgebraic} from './algebraic-end.js';
 import {firstOrder, mechanical} from './implicit-runge-kutta.js';
-import {asWhole} from './scheme.js';
 import {byIncrements, bySlopes, collocationWeights} from './runge-kutta-dense.js';
 import type {Filtered} from './runge-kutta-error.js';
 import {filtered} from './runge-kutta-error.js';
 import {extrapolateAccelerations, extrapolateIncrements} from './runge-kutta-guess.js';
 import type {Scheme} from './scheme.js';
-import type {Tableau} from './tableau.js';
-
-/** Held at their end, positions and velocities alike, whatever the stabilization: GGL's multiplier has no stages to act in. */
-const endHeld = (tableau: Tableau): Pick<Scheme, 'constrained' | 'stabilized' | 'contacts'> => {
-  const constrained = heldEnd(tableau);
-  return {
-    constrained,
-    stabilized: {projection: constrained, 'projection-before': constrained, ggl: null},
-    contacts: 'none',
-  };
-};
 
 /**
  * Gauss–Legendre collocation: order 2s with s stages, A- and B-stable, symmetric, symplectic; conserves
@@ -49,9 +37,9 @@ export function gaussLegendre(options: {readonly stages?: number} = {}): Scheme 
   return {
     name: tableau.name,
     order: tableau.order,
-    mechanics: {...mechanical(tableau), ...between(4), moving: asWhole({...firstOrder(tableau), ...between(3)})},
-    ode: {...firstOrder(tableau), ...between(3), massive: heldAlgebraic(tableau)},
-    ...endHeld(tableau),
+    mechanics: {...mechanical(tableau), ...between(4)},
+    constrained: heldEnd(tableau),
+    ode: ({mass}) => (mass ? heldAlgebraic(tableau) : {...firstOrder(tableau), ...between(3)}),
   };
 }
 
@@ -70,21 +58,13 @@ const radauEstimate = ((): Filtered => {
  */
 export function radauIIA5(): Scheme {
   const weights = collocationWeights(radauTableau);
-  const more = {...filtered(radauTableau, radauEstimate, 4), dense: byIncrements(radauTableau, weights)};
-  const ode = {...firstOrder(radauTableau), ...more, extrapolate: extrapolateIncrements(radauTableau, weights)};
+  const more = {error: filtered(radauTableau, radauEstimate, 4), dense: byIncrements(radauTableau, weights)};
   return {
     name: radauTableau.name,
     order: radauTableau.order,
-    mechanics: {
-      ...mechanical(radauTableau),
-      ...more,
-      extrapolate: extrapolateAccelerations(radauTableau),
-      moving: asWhole(ode),
-    },
-    ode,
-    constrained: heldStages(radauTableau),
-    stabilized: {ggl: stabilizedStages(radauTableau)},
-    contacts: 'soft',
     dissipative: true,
+    mechanics: {...mechanical(radauTableau), ...more, stages: {extrapolate: extrapolateAccelerations(radauTableau)}},
+    constrained: heldStages(radauTableau),
+    ode: {...firstOrder(radauTableau), ...more, stages: {extrapolate: extrapolateIncrements(radauTableau, weights)}},
   };
 }

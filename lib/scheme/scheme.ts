@@ -5,7 +5,6 @@
  */
 import type * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
-import type {Division} from '../system/breaking-points.js';
 import type {Check} from '../checks.js';
 import {
   boolean,
@@ -40,26 +39,35 @@ export interface StepPoint extends Equations {
   /** [], compliance given to redundant constraints, see `RowScale`. */
   readonly regularization: tf.Tensor;
   /**
-   * Multipliers that one solution does not tell are sought by several, each nearest to the last one's, the anchor: a residual
-   * may add relaxation (λ − anchor), in its own unit, to rows that may be redundant. In the end λ is the anchor, and nothing
-   * is added. Where Newton's method finds no solution, relaxation is as large as 1 at first. For derivatives it is to add
-   * proximity (λ − λ of the last step).
+   * Multipliers that one solution does not tell are sought by several, each nearest to the last one's, the anchor: a
+   * residual may add relaxation (λ − anchor), in its own unit, to rows that may be redundant. In the end λ is the
+   * anchor, and nothing is added. Where Newton's method finds no solution, relaxation is as large as 1 at first. For
+   * derivatives it is to add proximity (λ − λ of the last step).
    */
   readonly yielding: Omit<Yielding, 'last'>;
-  /** What stabilization adds to the position that the kinematics give: pass every q⁺ through it. */
-  stabilizePosition(q: tf.Tensor): tf.Tensor;
-  /** The same as an increment; undefined where nothing is stabilized. */
-  stabilizing?(q: tf.Tensor): tf.Tensor;
 }
 
-/** What `carry` may ask for at the start of a run, beside the state: see start.ts. */
+/** What is known of a step that is taken on trial at the start of a run, beside the state: see start.ts. */
 export interface Ahead {
-  /** With `startsAhead`: the unknown of the first step, from the state that is made of it. */
+  /** The unknown of that step, which starts from the state that is made of it. */
   readonly first: Blocks;
-  /** With `carriesJerk`: da/dt, or d²y/dt²; filtered, to first order in h, d²x/dt² is bounded by x/h² where the motion is stiff. */
+  /**
+   * da/dt, or d²y/dt². Of a scheme that damps (`dissipative`) it is filtered, to first order in h: d²x/dt² is bounded
+   * by x/h² where the motion is stiff.
+   */
   readonly jerk: tf.Tensor;
-  /** With `carriesNormalJerk`: the part of the jerk across the constraints, in the metric of the mass; zero where velocities are held too. */
+  /**
+   * The part of the jerk across the constraints, in the metric of the mass; zero without constraints, and where
+   * velocities are held too.
+   */
   normalJerk(): tf.Tensor;
+}
+
+/** The past of a multistep scheme, as blocks that its state carries; see start.ts. */
+interface Past {
+  /** What `from` reads of `ahead`: every entry is equations more at the start. */
+  readonly reads: readonly (keyof Ahead)[];
+  readonly from: (at: StepPoint, ahead: Ahead) => Blocks;
 }
 
 /** The initial guess of Newton's method. */
@@ -73,213 +81,240 @@ export interface Guess {
   readonly linearized?: boolean;
 }
 
-/** A scheme for one kind of system. */
-export interface Formulation {
-  /** Names of the blocks of z, each of the state's shape; empty for an explicit scheme. */
-  readonly unknown: readonly string[];
+/** Guesses for the stages of a Runge–Kutta method, where steps are adaptive. */
+interface Stages {
   /**
-   * Which time derivative of q, or of y, blocks of the state and the unknown are, stage by stage alike: an error of
-   * rounding in q counts h⁻ᵖ times in the p-th. Default: q and y are 0, v is 1, a is 2; of other blocks nothing is known.
+   * A guess of block k of the unknown from those before it. With it the blocks are solved one after another: the
+   * equations of each may read it and those before it, and their derivative by it is one function of where the stage
+   * is, so that one factor serves all.
    */
-  readonly derivatives?: {readonly [block: string]: number};
-  /** Blocks of z with one number for every row of the constraints: λ, and what stabilization adds. */
-  readonly multipliers?: readonly string[];
-  /**
-   * Blocks the state gains beside q and v, or y, with their values at the start of the run. There
-   * `acceleration` obeys the constraints.
-   */
-  readonly carry?: (at: StepPoint, ahead: Ahead) => Blocks;
-  /** λ is the mean force of the step: an impulse that a projection adds within it is part of that. */
-  readonly meanForce?: boolean;
-  /** `carry` asks for the first step. */
-  readonly startsAhead?: boolean;
-  /** A stage lies beyond the end of the step: there a delay equation has no polynomial of the past that its step reads as a whole. */
-  readonly looksBeyond?: boolean;
-  /**
-   * The unknown's blocks may be found one after another: the equations of each ask for it and for those
-   * before it, and their derivative by it is one function of where the stage is, so that one factor serves all.
-   */
-  readonly sequential?: boolean;
-  /** With `sequential`: a first guess of block k of the unknown from those before it. */
   readonly predict?: (k: number, z: Blocks, at: StepPoint) => tf.Tensor;
   /**
-   * A first guess of the unknown from the last step's, whose interpolation goes on beyond its end: this step
+   * A guess of the unknown from the last step's, whose interpolation goes on beyond its end: this step
    * begins at θ = `ahead` of it and is `ratio` times as long.
    */
   readonly extrapolate?: (last: Blocks, ahead: tf.Tensor, ratio: tf.Tensor, at: StepPoint) => Blocks;
+}
+
+/** The error of a step by the scheme's own formula. */
+interface ErrorEstimate {
+  /** The power of h that the estimate falls with; default the order plus one. */
+  readonly order?: number;
   /**
-   * What an error in any block of the unknown does to the state: δ there is about h^power·δ in these of its
-   * blocks. With it equations of adaptive steps are solved as far as the step's tolerance asks.
+   * The estimate, of some or all of q and v, or y; what is left out is not judged. Undefined where there is none for
+   * this system, as `at` knows it.
+   * @param shift an estimate that was made before, zero at first: with `filter` slopes of the step's start may be
+   *   evaluated there, see runge-kutta-error.ts
    */
-  readonly effects?: {readonly [block: string]: number};
-  /** Positions alone are held though steps change their length, which multipliers do not follow: the run says so. */
-  readonly positionsAlone?: boolean;
-  /** `carry` asks for the jerk: 'filtered' where stiffness must not reach what is carried, 'exact' for a scheme that damps nothing. */
-  readonly carriesJerk?: 'filtered' | 'exact';
+  readonly estimate: (z: Blocks, at: StepPoint, shift: Blocks) => Blocks | undefined;
   /**
-   * The step takes no time: it looks for rest at the time of its start, from wherever that is. The start
-   * is then not asked to obey the constraints.
+   * The matrix G' that makes the error E of the estimate, as the derivative by e of a function G of e at e = 0 (all of
+   * q and v, or y): G'(0) E = estimate(z, at).
    */
-  readonly still?: boolean;
-  /** `carry` asks for the part of the jerk across the constraints, too. */
-  readonly carriesNormalJerk?: boolean;
+  readonly filter?: (e: Blocks, at: StepPoint) => Blocks;
   /**
-   * Every new position comes from `moved`, and what is judged of one through `positionRate`: so it integrates systems with
-   * q' = N(q) v, and with hidden states, which are parts of v. Without it such systems are refused.
+   * Of an explicit scheme: h|λ| of the step, a scalar, over what is stable for negative λ, to tell the user of a
+   * stiff problem.
    */
-  readonly moves?: boolean;
-  /** What integrates such systems in place of one that does not move. */
-  readonly moving?: Formulation;
-  /** Blocks of the unknown that have the shape of q; others have that of v. */
-  readonly ofPositions?: readonly string[];
-  /** The highest index of M y' = f with a singular M that it integrates; default 0, such systems are refused. */
-  readonly masses?: 0 | 1 | 2;
-  /** Its equations take a mass that is a function of y and t where their slope is; without it such a mass is refused. */
-  readonly movingMass?: boolean;
-  /** What integrates them in place of one that does not. */
-  readonly massive?: Formulation;
-  /** Written for an ode: the whole state of a mechanical system is its one block y. */
-  readonly whole?: boolean;
-  /** For an `sde`: the noise that it integrates, and in which sense; in either where undefined. */
-  readonly stochastic?: {readonly noise: readonly NoiseKind[]; readonly calculus?: Calculus};
-  /** Of a delay equation: where its steps are divided. */
-  readonly divides?: Division;
-  /** R by blocks, named as the unknown's. */
+  readonly stiffness?: (z: Blocks, at: StepPoint) => tf.Tensor;
+}
+
+/** What a formulation integrates beyond the plain systems of its kind; without the entry such a system is refused. */
+interface Support {
+  /**
+   * Systems with q' = N(q) v, and with hidden states, which are parts of v: every new position comes from `at.moved`,
+   * and what is judged of one from `at.positionRate`.
+   */
+  readonly kinematics?: boolean;
+  /**
+   * M y' = f with a singular M, by `at.mass` and `at.rightHandSide`: the highest index. M may be a function of y and
+   * t, and is taken where the slope is; 'steady' is index 1 with a constant M.
+   */
+  readonly mass?: 'steady' | 1 | 2;
+  /** The noise of an sde, by `at.noise`, and the calculus that the scheme is for; either where undefined. */
+  readonly noise?: {readonly kinds: readonly NoiseKind[]; readonly calculus?: Calculus};
+  /**
+   * Of unilateral constraints: none; 'soft' ones, with compliance or smoothing, where it cannot stop what lands;
+   * 'hard' ones too (default); 'friction', contacts with friction too.
+   */
+  readonly contacts?: 'none' | 'soft' | 'hard' | 'friction';
+}
+
+/** A scheme for one kind of system: the residual, the update, and what is known of them. */
+export interface Formulation {
+  /**
+   * Names of the blocks of z, each of v's shape, or of y's; those called q' are of q's. Empty for an explicit scheme.
+   */
+  readonly unknown: readonly string[];
+  /**
+   * Blocks of z with one number for every row of the constraints, there where the system has constraints. A
+   * formulation of `Scheme.mechanics` with ['lambda'] holds constraints without a word more: λ is added to `at.force`
+   * as the reaction, and the rows of the constraints at the end of the step to the residual. It may not read
+   * `at.rate` or `at.acceleration` then but for its guess. Equations of its own are those of `Scheme.constrained`.
+   */
+  readonly multipliers?: readonly string[];
+  /**
+   * Which time derivative of q, or of y, blocks of the state and the unknown are: an error of rounding in q counts
+   * h⁻ᵖ times in the p-th. Stages and other places, as in 'a in stage 1', have that of their block. Default: q and y
+   * are 0, v and q' are 1, a is 2; of other blocks nothing is known.
+   */
+  readonly derivatives?: {readonly [block: string]: number};
+  /** R by blocks, named as the unknown's and the multipliers'. */
   readonly residual?: (z: Blocks, at: StepPoint) => Blocks;
-  /** Of contacts with friction, what `Constraints.laws` gives: with it their forces may be found by themselves (integrate/contact-impulses.ts). */
-  readonly contactLaws?: ((z: Blocks, at: StepPoint) => tf.Tensor | undefined) | undefined;
   /** x⁺: all of the state's blocks. */
   readonly update: (z: Blocks, at: StepPoint) => Blocks;
-  /** Carried blocks, where `turn` is added to the acceleration `a` at the end of the step: what has landed loses its impact (constrained.ts). */
-  readonly turned?: (next: Blocks, turn: tf.Tensor, at: StepPoint) => Blocks;
   /** Default: every unknown block starts at the state's block of its name, or at zero. */
   readonly guess?: (at: StepPoint) => Guess;
   /**
-   * An estimate of the step's local error, for adaptive steps: some or all of q and v, or y; what is left
-   * out is not judged. Without it a step is compared with two of half its length.
-   * @param shift an estimate that was made before, zero at first: one with `errorFilter` may evaluate slopes
-   *   of the step's start there, see runge-kutta-error.ts
+   * Blocks the state gains beside q and v, or y, with their values at the start of the run: a function of the state, or
+   * the past of a multistep scheme. There `at.acceleration` obeys the constraints.
    */
-  readonly error?: (z: Blocks, at: StepPoint, shift: Blocks) => Blocks;
+  readonly carry?: ((at: StepPoint) => Blocks) | Past;
   /**
-   * The matrix that makes the estimate of `error`, as the derivative by e of a function of e at e = 0 (all of
-   * q and v, or y): the estimate E solves G'(0) E = error(z, at).
+   * The unknown's blocks are stages of one kind. Where steps are adaptive they are solved as far as the step's
+   * tolerance asks, and guessed so.
    */
-  readonly errorFilter?: (e: Blocks, at: StepPoint) => Blocks;
-  /**
-   * Of an explicit scheme: h|λ| of the step, a scalar, over what is stable for negative λ; judged where steps
-   * are adaptive, to tell the user of a stiff problem.
-   */
-  readonly stiffness?: (z: Blocks, at: StepPoint) => tf.Tensor;
-  /** The estimate says nothing of velocities, and so of hidden states: with these a step is compared with two of half its length. */
-  readonly judges?: 'positions' | undefined;
-  /** The power of h that the estimate falls with; default the order plus one. */
-  readonly errorOrder?: number;
+  readonly stages?: Stages;
+  /** Where steps are adaptive; without an estimate a step is compared with two of half its length. */
+  readonly error?: ErrorEstimate;
   /**
    * The state's blocks at t + θh, θ in [0, 1] a scalar, from the step and the state `next` at its end;
    * what is left out is interpolated linearly. At θ = 0 it must be the state x, at θ = 1 `next`. Default:
    * Hermite's interpolation, see hermite.ts.
    */
   readonly dense?: (theta: tf.Tensor, z: Blocks, at: StepPoint, next: Blocks) => Blocks;
+  readonly supports?: Support;
 }
 
-/** A formulation for odes that integrates mechanical systems as a whole. */
-export const asWhole = (ode: Formulation): Formulation => ({...ode, moves: true, whole: true});
+/** A block's name without its stage, or another place where it is. */
+export const blockOf = (name: string): string => name.replace(/(?: .*|\d+)$/, '');
+
+const standardDerivatives: {readonly [block: string]: number | undefined} = {q: 0, y: 0, v: 1, "q'": 1, a: 2};
+
+/** See `Formulation.derivatives`. */
+export function derivativeOf({derivatives}: Formulation, name: string): number | undefined {
+  const block = blockOf(name);
+  return derivatives?.[name] ?? derivatives?.[block] ?? standardDerivatives[block];
+}
+
+/** What the blocks of `carry` are at a step's start. */
+export const carried = ({carry}: Formulation, at: StepPoint, ahead: Ahead): Blocks =>
+  carry === undefined ? {} : typeof carry === 'function' ? carry(at) : carry.from(at, ahead);
+
+/** Whether `carry` reads that of the first step. */
+export const readsAhead = ({carry}: Formulation, what: keyof Ahead): boolean =>
+  typeof carry === 'object' && carry.reads.includes(what);
+
+/** What a formulation may be chosen by. */
+export interface SystemTraits {
+  /** It has hidden states or kinematics. */
+  readonly general: boolean;
+  /** It is M y' = f with a mass. */
+  readonly mass: boolean;
+  /** Not all of its constraints are contacts. */
+  readonly joints: boolean;
+  /** How the velocities of its constraints of positions are held, see docs/constraints.md. */
+  readonly stabilization: 'none' | 'projection' | 'projection-before' | 'ggl';
+}
+
+/**
+ * A formulation, or a function that chooses one by what the system is. What is chosen for constraints is
+ * stabilized as it was asked; undefined where the scheme has no such formulation.
+ */
+export type FormulationOf = Formulation | ((system: SystemTraits) => Formulation | undefined);
 
 /** A time integration scheme, for one or both kinds of systems; made by `trapezoid`, `defineScheme` and others. */
 export interface Scheme {
   readonly name: string;
-  /** Order of consistency, as a scheme for smooth problems; of schemes for an `sde` the strong order. */
-  readonly order: number;
-  readonly mechanics?: Formulation;
-  readonly ode?: Formulation;
-  /** For mechanical systems with constraints; absent if the scheme does not support them. */
-  readonly constrained?: Formulation;
-  /** Used in place of `constrained` if not all constraints are contacts. */
-  readonly jointed?: Formulation;
-  /** Stabilizations that are not made by wrapping `constrained` (constrained.ts); null where there is none. */
-  readonly stabilized?: {readonly [S in 'ggl' | 'projection' | 'projection-before']?: Formulation | null};
-  /** λ oscillates without decay if only positions are satisfied, so by default velocities are satisfied too. */
-  readonly weaklyUnstable?: boolean;
   /**
-   * What it holds of unilateral constraints: nothing, or springs alone ('soft': with compliance or
-   * smoothing), where it cannot stop what lands; 'friction': all, and it alone holds contacts with friction. Default: all
-   * unilateral ones.
+   * Order of consistency, as a scheme for smooth problems; of schemes for an `sde` the strong order. 0 is a step that
+   * takes no time: it looks for rest, from a start that need not obey the constraints.
    */
-  readonly contacts?: 'none' | 'soft' | 'friction';
+  readonly order: number;
   /**
    * It damps what its steps do not resolve, |R(∞)| < 1, in either direction of time: a run backwards gives a warning.
    */
   readonly dissipative?: boolean;
+  readonly mechanics?: FormulationOf;
+  /** For mechanical systems with constraints; default `mechanics`, where it has multipliers. */
+  readonly constrained?: FormulationOf;
+  /** Mechanical systems with kinematics are integrated by it as a whole where `mechanics` does not support them. */
+  readonly ode?: FormulationOf;
 }
 
 /** The argument of `defineScheme`. */
-export interface SchemeSpec extends Formulation {
+export interface SchemeSpec extends Formulation, Pick<Scheme, 'order' | 'dissipative'> {
   readonly name?: string;
-  readonly order: number;
-  /** The systems that it integrates; default mechanics. 'constrained' is mechanics with constraints. */
-  readonly kind?: 'mechanics' | 'ode' | 'constrained';
+  /**
+   * The systems that it integrates, or a list; default mechanics. 'constrained' is mechanics with constraints by
+   * equations of its own. A formulation for several finds `at.kind` and `at.constraints`.
+   */
+  readonly kind?: SchemeKind | readonly SchemeKind[];
 }
 
+/** See `SchemeSpec.kind`. */
+type SchemeKind = 'mechanics' | 'ode' | 'constrained';
+
 const blockNames = listOf('names of blocks', text);
-const index: Check = {what: '0, 1 or 2', test: value => value === 0 || value === 1 || value === 2};
+const kinds = ['mechanics', 'ode', 'constrained'];
 const specChecks = {
   name: text,
   order: positive,
-  kind: oneOf('mechanics', 'ode', 'constrained'),
+  kind: {
+    what: "'mechanics', 'ode' or 'constrained', or a list of them",
+    test: value => {
+      const given = [value].flat();
+      return given.length > 0 && given.every(one => kinds.includes(one as string));
+    },
+  },
+  dissipative: boolean,
   unknown: blockNames,
-  derivatives: object,
   multipliers: blockNames,
-  carry: callable,
-  meanForce: boolean,
-  startsAhead: boolean,
-  looksBeyond: boolean,
-  sequential: boolean,
-  predict: callable,
-  extrapolate: callable,
-  effects: object,
-  positionsAlone: boolean,
-  carriesJerk: oneOf('filtered', 'exact'),
-  still: boolean,
-  carriesNormalJerk: boolean,
-  moves: boolean,
-  ofPositions: blockNames,
-  moving: object,
-  masses: index,
-  movingMass: boolean,
-  massive: object,
-  whole: boolean,
-  stochastic: object,
-  divides: object,
+  derivatives: object,
   residual: callable,
-  contactLaws: callable,
   update: {what: 'a function update(z, at) giving the new state', test: callable.test},
-  turned: callable,
   guess: callable,
-  error: callable,
-  errorFilter: callable,
-  stiffness: callable,
-  judges: oneOf('positions'),
-  errorOrder: count,
+  carry: {what: 'a function carry(at), or {reads, from}', test: value => callable.test(value) || object.test(value)},
+  stages: object,
+  error: object,
   dense: callable,
+  supports: object,
 } satisfies {readonly [option in keyof Required<SchemeSpec>]: Check};
+
+const partChecks = {
+  carry: {reads: listOf("'first', 'jerk' and 'normalJerk'", oneOf('first', 'jerk', 'normalJerk')), from: callable},
+  stages: {predict: callable, extrapolate: callable},
+  error: {order: count, estimate: callable, filter: callable, stiffness: callable},
+  supports: {
+    kinematics: boolean,
+    mass: {what: "'steady', 1 or 2", test: value => value === 'steady' || value === 1 || value === 2},
+    noise: object,
+    contacts: oneOf('none', 'soft', 'hard', 'friction'),
+  },
+} satisfies {readonly [option in keyof SchemeSpec]?: Readonly<Record<string, Check>>};
 
 /**
  * A custom scheme: `unknown` names the blocks of z, `residual(z, at)` and `update(z, at)` are
  * tensor functions (see `StepPoint` for what `at` offers).
  *
- * @throws OptionError if an implicit scheme lacks its residual, or the order is not positive
+ * @throws OptionError 'bad-scheme' if an implicit scheme lacks its residual, or the order is not positive
  */
 export function defineScheme(spec: SchemeSpec): Scheme {
   refuseUnknownOptions(spec, specChecks, 'defineScheme', 'bad-scheme');
   for (const name of ['order', 'unknown', 'update'] as const)
     requireValue(spec[name], specChecks[name], `defineScheme: ${name}`, 'bad-scheme');
-  const {name = 'custom', order, kind = 'mechanics', ...formulation} = spec;
+  for (const [part, checks] of Object.entries(partChecks)) {
+    const given = spec[part as keyof typeof partChecks];
+    if (typeof given === 'object') refuseUnknownOptions(given, checks, `defineScheme: ${part}`, 'bad-scheme');
+  }
+  if (spec.error !== undefined)
+    requireValue(spec.error.estimate, callable, 'defineScheme: error.estimate', 'bad-scheme');
+  const {name = 'custom', order, dissipative, kind = 'mechanics', ...formulation} = spec;
   if (formulation.unknown.length > 0 && formulation.residual === undefined) {
     throw new OptionError(
       'bad-scheme',
       `defineScheme: a scheme with unknown ${formulation.unknown.join(', ')} needs residual(z, at).`,
     );
   }
-  return {name, order, [kind]: formulation};
+  return {name, order, dissipative, ...Object.fromEntries([kind].flat().map(one => [one, formulation]))};
 }

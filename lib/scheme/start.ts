@@ -19,9 +19,12 @@ import {forces, type Place} from '../system/constraints.js';
 import type {Blocks} from '../system/equations.js';
 import {constraintsOf, instantBalance, onto, projected, rowScale} from './constrained.js';
 import {unknownRank} from './unknown-rank.js';
-import type {Ahead, Formulation, StepPoint} from './scheme.js';
+import {carried, readsAhead, type Ahead, type Formulation, type StepPoint} from './scheme.js';
 
-/** A block of the first step on trial, among the unknowns of the start. All of these have the names that messages give them. */
+/**
+ * A block of the first step on trial, among the unknowns of the start. All of these have the names that messages give
+ * them.
+ */
 const ahead = (name: string): string => `the first step's ${name}`;
 const jerk = 'the initial jerk';
 const jerkRate = "the initial lambda'";
@@ -36,16 +39,24 @@ const named = (
 ): Blocks => Object.fromEntries(names.map(name => [outer(name), blocks[inner(name)]]));
 const own = (name: string): string => name;
 
-/**
- * @param held the system has constraints, which (a, λ) of the start obey: [M −Gᵀ; G 0](a, λ) = (f, −Ġv − …)
- * @param withMass it is M y' = f, whose algebraic components `project` finds
- * @param project q and v are first moved onto the constraints by the least displacement, in the metric of the mass
- */
-export function startOfRun(formulation: Formulation, held: boolean, withMass: boolean, project: boolean): Formulation {
-  const {carry, startsAhead = false, carriesJerk, carriesNormalJerk = false} = formulation;
-  const across = held && carriesJerk !== undefined && carriesNormalJerk;
-  const passes = carriesJerk === 'exact' ? exact : filter;
-  const jerks = carriesJerk === undefined ? [] : passes.map(({jerk}) => jerk);
+/** What the start of a run has to find beside what the scheme carries. */
+export interface Beginning {
+  /** The system has constraints, which (a, λ) of the start obey: [M −Gᵀ; G 0](a, λ) = (f, −Ġv − …). */
+  readonly held: boolean;
+  /** It is M y' = f, whose algebraic components `project` finds. */
+  readonly withMass: boolean;
+  /** q and v are first moved onto the constraints by the least displacement, in the metric of the mass. */
+  readonly project: boolean;
+  /** The scheme damps what its steps do not resolve: the jerk is filtered. */
+  readonly dissipative?: boolean | undefined;
+}
+
+/** The equations of a start, as those of a step. */
+export function startOfRun(formulation: Formulation, {held, withMass, project, dissipative}: Beginning): Formulation {
+  const startsAhead = readsAhead(formulation, 'first');
+  const across = held && readsAhead(formulation, 'normalJerk');
+  const passes = !across && !readsAhead(formulation, 'jerk') ? [] : dissipative === true ? filter : exact;
+  const jerks = passes.map(({jerk}) => jerk);
   const moved = held && project;
   const settled = withMass && project;
   const trial = startsAhead ? [...formulation.unknown, ...(formulation.multipliers ?? [])] : [];
@@ -80,7 +91,7 @@ export function startOfRun(formulation: Formulation, held: boolean, withMass: bo
   /** The state that the run begins with. */
   const begun = (z: Blocks, at: StepPoint): Blocks => {
     const here = point(z, at);
-    return {...here.x, ...(held ? {lambda: z.lambda} : {}), ...carry?.(here, seen(z, here))};
+    return {...here.x, ...(held ? {lambda: z.lambda} : {}), ...carried(formulation, here, seen(z, here))};
   };
   const update = begun;
   if (unknown.length === 0) return {unknown, update};
@@ -96,7 +107,7 @@ export function startOfRun(formulation: Formulation, held: boolean, withMass: bo
       const here = point(z, at);
       return {
         ...(held ? instantBalance(at, {...here.x, t: at.t} as unknown as Place, z.a, z.lambda) : {}),
-        ...(carriesJerk === undefined ? {} : jerkRows(z, here, held, passes)),
+        ...(passes.length === 0 ? {} : jerkRows(z, here, held, passes)),
         ...(across ? normalPart(here, z, jerks[jerks.length - 1]) : {}),
         ...(settled ? {y: algebraicRows(z.y, at)} : {}),
         ...(moved ? onto(z, {q: at.x.q, v: at.x.v, t: at.t}, at) : {}),
@@ -124,7 +135,10 @@ function algebraicRows(y: tf.Tensor, {x, t, h, mass, rightHandSide, beside}: Ste
   return tf.add(mass(y, tf.sub(y, x.y), t), tf.mul(h, beside(rightHandSide({y}, t).y, y, t)));
 }
 
-/** One application of the resolvent F = (1 − hJ)⁻¹, and the unknowns that it takes: J F k, and the λ' that goes with it. */
+/**
+ * One application of the resolvent F = (1 − hJ)⁻¹, and the unknowns that it takes: J F k, and the λ' that goes with
+ * it.
+ */
 interface Pass {
   readonly jerk: string;
   readonly lambdaRate: string;
@@ -139,8 +153,8 @@ const filter: readonly Pass[] = [
 ];
 
 /**
- * The derivatives of the equations of motion along x', or along F x' and F² x' in its place, where F k = k + h J F k. With constraints
- * these equations are M a = f + Gᵀλ and φ'' = 0.
+ * The derivatives of the equations of motion along x', or along F x' and F² x' in its place, where F k = k + h J F k.
+ * With constraints these equations are M a = f + Gᵀλ and φ'' = 0.
  */
 function jerkRows(z: Blocks, at: StepPoint, held: boolean, passes: readonly Pass[]): Blocks {
   const {x, t, h, kind} = at;
@@ -183,7 +197,10 @@ function jerkRows(z: Blocks, at: StepPoint, held: boolean, passes: readonly Pass
   return rows;
 }
 
-/** M w = Gᵀη with G w = G a': the part of the jerk that the constraints ask for. φ' is affine in v, so G is seen in differences of it. */
+/**
+ * M w = Gᵀη with G w = G a': the part of the jerk that the constraints ask for. φ' is affine in v, so G is seen in
+ * differences of it.
+ */
 function normalPart(at: StepPoint, z: Blocks, whole: string): Blocks {
   const [normal, multiplier] = [z[normalJerk], z[toNormal]];
   const {

@@ -1,8 +1,8 @@
 /**
- * Schemes for stochastic differential equations dy = f dt + g dW, with the increments ΔW of a step, and ∫(W(s) − W(t)) ds over it, from the
- * system's own path. Kloeden & Platen, Numerical Solution of Stochastic Differential Equations (1992): Euler–Maruyama,
- * Heun, Milstein; Rößler, Runge–Kutta methods for the strong approximation of solutions of stochastic differential
- * equations, SIAM J. Numer. Anal. 48 (2010): SRA1 and SRI1.
+ * Schemes for stochastic differential equations dy = f dt + g dW, with the increments ΔW of a step, and ∫(W(s) −
+ * W(t)) ds over it, from the system's own path. Kloeden & Platen, Numerical Solution of Stochastic Differential
+ * Equations (1992): Euler–Maruyama, Heun, Milstein; Rößler, Runge–Kutta methods for the strong approximation of
+ * solutions of stochastic differential equations, SIAM J. Numer. Anal. 48 (2010): SRA1 and SRI1.
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
@@ -40,24 +40,25 @@ const commuting: readonly NoiseKind[] = ['diagonal', 'scalar', 'additive'];
 function explicit(
   name: string,
   order: number,
-  stochastic: NonNullable<Formulation['stochastic']>,
+  noise: NonNullable<Formulation['supports']>['noise'],
   next: (step: StochasticStep) => tf.Tensor,
 ): Scheme {
   return {
     name,
     order,
-    ode: {unknown: [], stochastic, dense: byLines, update: (_, at) => ({y: next(stepOf(at))})},
+    ode: {unknown: [], supports: {noise}, dense: byLines, update: (_, at) => ({y: next(stepOf(at))})},
   };
 }
 
 /**
  * y⁺ = y + h f + g ΔW, in the sense of Itô, for noise of any kind. Strong order ½, for additive noise 1; weak order 1.
- * @param options.drift 'implicit' takes f at the end of the step, y⁺ = y + h f⁺ + g ΔW, for stiff drifts; default 'explicit'
+ * @param options.drift 'implicit' takes f at the end of the step, y⁺ = y + h f⁺ + g ΔW, for stiff drifts; default
+ *   'explicit'
  * @throws OptionError 'bad-scheme'
  */
 export function eulerMaruyama(options: {readonly drift?: 'explicit' | 'implicit'} = {}): Scheme {
   refuseUnknownOptions(options, {drift: oneOf('explicit', 'implicit')}, 'eulerMaruyama', 'bad-scheme');
-  const sense = {noise: allKinds, calculus: 'ito'} as const;
+  const sense = {kinds: allKinds, calculus: 'ito'} as const;
   if (options.drift !== 'implicit')
     return explicit('eulerMaruyama', 0.5, sense, ({y, t, h, f, g, w}) => plus(y, [h, f(y, t)], [1, g(y, t, w)]));
   return {
@@ -65,7 +66,7 @@ export function eulerMaruyama(options: {readonly drift?: 'explicit' | 'implicit'
     order: 0.5,
     ode: {
       unknown: ['y'],
-      stochastic: sense,
+      supports: {noise: sense},
       dense: byLines,
       residual({y: end}, at) {
         const {y, t, h, f, g, w} = stepOf(at);
@@ -77,11 +78,11 @@ export function eulerMaruyama(options: {readonly drift?: 'explicit' | 'implicit'
 }
 
 /**
- * Heun's method, in the sense of Stratonovich, for noise of any kind: y* = y + h f + g ΔW, y⁺ = y + h (f + f*)/2 + (g + g*)ΔW/2. Strong order 1
- * where the noises commute, as diagonal, scalar and additive ones do, else ½; weak order 1.
+ * Heun's method, in the sense of Stratonovich, for noise of any kind: y* = y + h f + g ΔW, y⁺ = y + h (f + f*)/2 + (g
+ * + g*)ΔW/2. Strong order 1 where the noises commute, as diagonal, scalar and additive ones do, else ½; weak order 1.
  */
 export function stochasticHeun(): Scheme {
-  return explicit('stochasticHeun', 1, {noise: allKinds, calculus: 'stratonovich'}, ({y, t, h, f, g, w}) => {
+  return explicit('stochasticHeun', 1, {kinds: allKinds, calculus: 'stratonovich'}, ({y, t, h, f, g, w}) => {
     const end = tf.add(t, h);
     const [f0, g0] = [f(y, t), g(y, t, w)];
     const guess = plus(y, [h, f0], [1, g0]);
@@ -90,11 +91,12 @@ export function stochasticHeun(): Scheme {
 }
 
 /**
- * Milstein's method (1974): Euler–Maruyama's step and ½ (∂g/∂y) g (ΔW² − h), in the sense of Stratonovich without −h there. The derivative is
- * that of the traced diffusion. Diagonal, scalar and additive noise. Strong order 1, weak order 1.
+ * Milstein's method (1974): Euler–Maruyama's step and ½ (∂g/∂y) g (ΔW² − h), in the sense of Stratonovich without −h
+ * there. The derivative is that of the traced diffusion. Diagonal, scalar and additive noise. Strong order 1, weak
+ * order 1.
  */
 export function milstein(): Scheme {
-  return explicit('milstein', 1, {noise: commuting}, ({y, t, h, f, g, w, noise}) => {
+  return explicit('milstein', 1, {kinds: commuting}, ({y, t, h, f, g, w, noise}) => {
     const euler = plus(y, [h, f(y, t)], [1, g(y, t, w)]);
     if (noise.kind === 'additive') return euler;
     const squares = tf.square(w);
@@ -105,7 +107,7 @@ export function milstein(): Scheme {
 
 /** Rößler's SRA1 for additive noise: two stages. Strong order 1.5, weak order 2. */
 export function sra1(): Scheme {
-  return explicit('sra1', 1.5, {noise: ['additive']}, ({y, t, h, f, g, w, area}) => {
+  return explicit('sra1', 1.5, {kinds: ['additive']}, ({y, t, h, f, g, w, area}) => {
     const end = tf.add(t, h);
     // I₍₁,₀₎/h
     const mean = tf.div(area, h);
@@ -117,11 +119,11 @@ export function sra1(): Scheme {
 }
 
 /**
- * Rößler's SRI1 (SRI1W1 of Rößler 2010, table 5.2), in the sense of Itô, for diagonal and scalar noise: four stages of the diffusion. Strong and
- * weak order 1.5; of linear equations weak order 2.
+ * Rößler's SRI1 (SRI1W1 of Rößler 2010, table 5.2), in the sense of Itô, for diagonal and scalar noise: four stages
+ * of the diffusion. Strong and weak order 1.5; of linear equations weak order 2.
  */
 export function sri1(): Scheme {
-  return explicit('sri1', 1.5, {noise: ['diagonal', 'scalar'], calculus: 'ito'}, ({y, t, h, f, g, w, area, noise}) => {
+  return explicit('sri1', 1.5, {kinds: ['diagonal', 'scalar'], calculus: 'ito'}, ({y, t, h, f, g, w, area, noise}) => {
     noise.requireDiagonal(y, t);
     const [root, mean] = [tf.sqrt(h), tf.div(area, h)];
     const quarter = plus(t, [0.25, h]);

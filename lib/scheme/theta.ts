@@ -66,9 +66,8 @@ const gained = ({beta}: Blend, {x, h}: StepPoint, v: tf.Tensor): tf.Tensor =>
   );
 
 /** q⁺ from v⁺, and what the guess breaks of it. */
-function kinematics(scheme: Blend, at: StepPoint, v: tf.Tensor): tf.Tensor {
-  return at.stabilizePosition(at.moved(at.x.q, gained(scheme, at, v)));
-}
+const kinematics = (scheme: Blend, at: StepPoint, v: tf.Tensor): tf.Tensor =>
+  at.moved(at.x.q, gained(scheme, at, v), ...(at.defect === undefined ? [] : [at.defect.q]));
 
 /** The end of a step, from the unknown. */
 interface End {
@@ -184,109 +183,73 @@ const toUnknown: {readonly [U in VelocityUnknown]: (v: tf.Tensor, at: StepPoint)
   acceleration: (v, {x, h}) => tf.div(tf.sub(v, x.v), h),
 };
 
-/** The guessed end of the step: velocity, position, and whether f⁺₀ is f rather than evaluated there. */
-function guessedEnd(scheme: Blend, at: StepPoint): {v: tf.Tensor; q: () => tf.Tensor; frozen: boolean} {
-  const {x, h} = at;
-  switch (scheme.guess ?? 'consistent') {
-    case 'rest':
-      return {v: tf.zerosLike(x.v), q: () => x.q, frozen: true};
-    case 'current':
-    case 'linearized':
-      return {v: x.v, q: () => x.q, frozen: true};
-    case 'consistent':
-      return {v: x.v, q: () => tf.add(x.q, tf.mul(h, x.v)), frozen: false};
-    case 'extrapolated': {
-      const v = tf.add(x.v, tf.mul(h, x.trend));
-      return {v, q: () => kinematics(scheme, at, v), frozen: false};
-    }
-  }
-}
+/** The first residual has the force of the start, and q⁺ = q, whatever v⁺ is. */
+const isFrozen = ({guess}: Blend): boolean => guess === 'rest' || guess === 'current' || guess === 'linearized';
+
+/** The guess of v⁺. */
+const guessedVelocity = ({guess}: Blend, {x, h}: StepPoint): tf.Tensor =>
+  guess === 'rest' ? tf.zerosLike(x.v) : guess === 'extrapolated' ? tf.add(x.v, tf.mul(h, x.trend)) : x.v;
 
 /** What 'extrapolated' carries: the mean acceleration of the last step. */
 const trendBlock = (scheme: Blend, trend: () => tf.Tensor): Blocks =>
   scheme.guess === 'extrapolated' ? {trend: trend()} : {};
 
-/** The balance of momentum as `rows` names it, with the constraints' rows where there are any. */
-function withRows(
-  scheme: Blend,
-  at: StepPoint,
-  {lambda}: Partial<Blocks>,
-  end: End,
-  rows: (balance: tf.Tensor) => Blocks,
-): Blocks {
-  const momentum = rows(balance(scheme, at, end, lambda));
-  return lambda === undefined ? momentum : {...momentum, lambda: constraintRows(scheme, at, end, lambda)};
-}
-
-/** λ is carried, where there is one: the next step's Newton starts there. */
-const multiplierBlock = ({lambda}: Partial<Blocks>): Blocks => (lambda === undefined ? {} : {lambda});
-
-function condensed(scheme: Blend): Formulation {
-  const unknown = scheme.unknown ?? 'velocity';
+function mechanical(scheme: Blend): Formulation {
+  const coupled = scheme.form === 'coupled';
+  const kind = scheme.unknown ?? 'velocity';
+  const own = coupled ? 'v' : kind;
   const end = (z: Blocks, at: StepPoint): End => {
-    const moved = velocities[unknown](z[unknown], at);
-    const q = kinematics(scheme, at, moved.v);
-    return {...moved, q: at.defect === undefined ? q : at.moved(q, at.defect.q)};
+    const moved = velocities[kind](z[own], at);
+    return {...moved, q: coupled ? at.unknownPosition.at(at.x.q, z.q) : kinematics(scheme, at, moved.v)};
   };
   return {
-    unknown: [unknown],
-    moves: true,
+    unknown: coupled ? ['q', own] : [own],
+    supports: {kinematics: true},
     derivatives: {velocity: 1, increment: 1, acceleration: 2},
-    residual: (z, at) => withRows(scheme, at, z, end(z, at), row => ({[unknown]: row})),
-    update: (z, at) => {
-      const {q, v, gain, mean} = end(z, at);
-      return {q, v, ...trendBlock(scheme, () => mean ?? tf.div(gain, at.h)), ...multiplierBlock(z)};
-    },
-    guess: (at): Guess => {
-      const {v, frozen} = guessedEnd(scheme, at);
-      const z = {[unknown]: toUnknown[unknown](v, at)};
-      // q⁺ = q + hv follows from v⁺ = v for every β, so only a frozen guess has a defect; it stays at q.
-      if (!frozen) return {z};
+    carry: scheme.guess === 'extrapolated' ? ({x, t, acceleration}) => ({trend: acceleration(x.q, x.v, t)}) : undefined,
+    residual: (z, at) => {
+      const {lambda} = z as Partial<Blocks>;
+      const here = end(z, at);
+      const {x, unknownPosition} = at;
       return {
-        z,
-        defect: {
-          q: at.unknownPosition.between(kinematics(scheme, at, v), at.x.q, () => tf.neg(gained(scheme, at, v))),
-        },
-        frozenForce: true,
-        linearized: scheme.guess === 'linearized',
+        [own]: balance(scheme, at, here, lambda),
+        ...(coupled ? {q: tf.sub(z.q, unknownPosition.of(x.q, gained(scheme, at, here.v)))} : {}),
+        ...(lambda === undefined ? {} : {lambda: constraintRows(scheme, at, here, lambda)}),
       };
     },
-  };
-}
-
-function coupled(scheme: Blend): Formulation {
-  return {
-    unknown: ['q', 'v'],
-    // The other form takes the same iterates.
-    moving: condensed(scheme),
-    residual: (z, at) => {
-      const {q, v} = z;
-      return withRows(scheme, at, z, {q, ...velocities.velocity(v, at)}, row => ({
-        q: tf.sub(q, kinematics(scheme, at, v)),
-        v: row,
-      }));
+    update: (z, at) => {
+      const {q, v, gain, mean} = end(z, at);
+      const {lambda} = z as Partial<Blocks>;
+      return {
+        q,
+        v,
+        ...trendBlock(scheme, () => mean ?? tf.div(gain, at.h)),
+        ...(lambda === undefined ? {} : {lambda}),
+      };
     },
-    update: (z, at) => ({
-      q: z.q,
-      v: z.v,
-      ...trendBlock(scheme, () => tf.div(tf.sub(z.v, at.x.v), at.h)),
-      ...multiplierBlock(z),
-    }),
     guess: (at): Guess => {
-      const {v, q, frozen} = guessedEnd(scheme, at);
-      return {z: {q: q(), v}, frozenForce: frozen, linearized: scheme.guess === 'linearized'};
+      const {x, unknownPosition} = at;
+      const v = guessedVelocity(scheme, at);
+      const frozen = isFrozen(scheme);
+      const way = (): tf.Tensor => gained(scheme, at, v);
+      const z = {[own]: toUnknown[kind](v, at)};
+      const how = {frozenForce: frozen, linearized: scheme.guess === 'linearized'};
+      if (coupled) return {...how, z: {...z, q: unknownPosition.of(x.q, frozen ? tf.zerosLike(x.v) : way())}};
+      if (!frozen) return {...how, z};
+      return {...how, z, defect: {q: unknownPosition.between(kinematics(scheme, at, v), x.q, () => tf.neg(way()))}};
     },
   };
 }
 
-/** The same blend for y' = f(y, t): y⁺ − y − h[(1−α)f + αf⁺]. Guesses of velocity have no meaning there and start at y. */
+/** The blend for y' = f(y, t): y⁺ − y − h[(1−α)f + αf⁺]. Guesses of velocity have no meaning there and start at y. */
 function firstOrder(scheme: Blend): Formulation {
   return {
     unknown: ['y'],
-    // Of algebraic rows the step leaves −(1−α)/α of what was there; α = 1 nothing, and multipliers of index 2 ask for that.
-    masses:
-      scheme.midpoint === true || scheme.guess === 'extrapolated' || scheme.alpha < 0.5 ? 0 : scheme.alpha < 1 ? 1 : 2,
-    movingMass: scheme.alpha === 1 && scheme.midpoint !== true,
+    // A step leaves −(1−α)/α of what algebraic rows had; with α = 1 nothing, as multipliers of index 2 require.
+    supports:
+      scheme.midpoint === true || scheme.guess === 'extrapolated' || scheme.alpha < 0.5
+        ? {}
+        : {mass: scheme.alpha < 1 ? 'steady' : 2},
     residual: ({y}, {x, t, h, mass, rightHandSide: rate}) => {
       const slope =
         scheme.midpoint === true
@@ -299,25 +262,14 @@ function firstOrder(scheme: Blend): Formulation {
       return {y: tf.sub(mass(y, tf.sub(y, x.y), tf.add(t, h)), tf.mul(h, slope))};
     },
     update: ({y}, at) => ({y, ...trendBlock(scheme, () => tf.div(tf.sub(y, at.x.y), at.h))}),
-    guess: ({x, h}): Guess => {
-      if (scheme.guess === 'extrapolated') return {z: {y: tf.add(x.y, tf.mul(h, x.trend))}};
-      const frozen = scheme.guess === 'rest' || scheme.guess === 'current' || scheme.guess === 'linearized';
-      return {z: {y: x.y}, frozenForce: frozen, linearized: scheme.guess === 'linearized'};
-    },
+    carry: scheme.guess === 'extrapolated' ? ({x, t, rate}) => ({trend: rate(x, t).y}) : undefined,
+    guess: ({x, h}): Guess => ({
+      z: {y: scheme.guess === 'extrapolated' ? tf.add(x.y, tf.mul(h, x.trend)) : x.y},
+      frozenForce: isFrozen(scheme),
+      linearized: scheme.guess === 'linearized',
+    }),
   };
 }
-
-/** A formulation and the one it has for moving positions. */
-const onBoth = (f: (one: Formulation) => Formulation, one: Formulation): Formulation => {
-  const changed = f(one);
-  return one.moving === undefined ? changed : {...changed, moving: f(one.moving)};
-};
-
-const withTrend = (base: Formulation): Formulation =>
-  onBoth(one => ({...one, carry: ({x, t, acceleration}) => ({trend: acceleration(x.q, x.v, t)})}), base);
-
-const holding = (base: Formulation): Formulation =>
-  onBoth(one => ({...one, multipliers: ['lambda'], meanForce: true}), base);
 
 function checkName(scheme: Blend, option: 'form' | 'guess' | 'unknown', allowed: readonly string[]): void {
   const name = scheme[option];
@@ -340,18 +292,16 @@ function blended(scheme: Blend): Scheme {
       `${scheme.name}: the coupled form has the unknown (q, v); unknown '${scheme.unknown}' needs form 'condensed'.`,
     );
   }
-  const carriesTrend = scheme.guess === 'extrapolated';
-  const mechanics = scheme.form === 'coupled' ? coupled(scheme) : condensed(scheme);
-  const ode = firstOrder(scheme);
-  const carrying = carriesTrend ? withTrend(mechanics) : mechanics;
+  const {name, order, alpha, beta} = scheme;
+  const mechanics = mechanical(scheme);
   return {
-    name: scheme.name,
-    order: scheme.order,
-    dissipative: scheme.alpha + scheme.beta > 1,
-    mechanics: carrying,
+    name,
+    order,
+    dissipative: alpha + beta > 1,
+    mechanics,
     // With β = 0 the position at the end of the step is known at its start: no multiplier can hold it.
-    constrained: scheme.beta === 0 ? undefined : holding(carrying),
-    ode: carriesTrend ? {...ode, carry: ({x, t, rate}) => ({trend: rate(x, t).y})} : ode,
+    constrained: beta === 0 ? undefined : {...mechanics, multipliers: ['lambda']},
+    ode: firstOrder(scheme),
   };
 }
 

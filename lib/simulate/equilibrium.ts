@@ -10,7 +10,7 @@ import type {Newton} from '../newton/index.js';
 import {backtracking, newton} from '../newton/index.js';
 import {constraintsOf, rowScale} from '../scheme/constrained.js';
 import type {Scheme} from '../scheme/index.js';
-import type {StepPoint} from '../scheme/scheme.js';
+import type {Formulation, StepPoint} from '../scheme/scheme.js';
 import type {System} from '../step/formulation.js';
 import type {Inputs} from '../system/inputs.js';
 import type {MechanicalSystem} from '../system/mechanics.js';
@@ -30,9 +30,9 @@ export interface EquilibriumOptions<P = Params> {
   /** As in `simulate`, evaluated at the time of the initial state. */
   readonly inputs?: Inputs;
   /**
-   * Default: Newton's method with backtracking, for guesses far from rest, and up to 200 iterations. Where that does not
-   * converge, whole steps are tried from the guess: those of slender structures raise the residual by far before they
-   * lower it.
+   * Default: Newton's method with backtracking, for guesses far from rest, and up to 200 iterations. Where that does
+   * not converge, whole steps are tried from the guess: those of slender structures raise the residual by far before
+   * they lower it.
    */
   readonly newton?: Newton;
   readonly engine?: SimulateOptions['engine'];
@@ -139,40 +139,39 @@ const restAt = (q: tf.Tensor, {x, unknownPosition, resting}: StepPoint): {q: tf.
   v: resting(x.v, q),
 });
 
+/** λ starts as that of the system let go where the search begins: without tension a chain has no stiffness. */
+const held: Formulation = {
+  unknown: ['q'],
+  multipliers: ['lambda'],
+  supports: {kinematics: true},
+  residual: ({q, lambda}, at) => {
+    const constraints = constraintsOf(at);
+    const place = {...restAt(q, at), t: at.t};
+    const way = at.unknownPosition.increment(at.x.q, q);
+    return {
+      q: tf.add(at.force(place.q, place.v, at.t), constraints.reaction(place, lambda)),
+      lambda: tf.mul(wholeMass(at), constraints.still(place, way, lambda, rowScale(at, 1, 1))),
+    };
+  },
+  update: ({q, lambda}, at) => ({...restAt(q, at), lambda}),
+};
+
 export const equilibriumScheme: Scheme = {
   name: 'equilibrium',
-  order: 1,
+  order: 0,
   mechanics: {
     unknown: ['q'],
-    moves: true,
+    supports: {kinematics: true},
     residual: (z, at) => {
       const {q, v} = restAt(z.q, at);
       return {q: at.force(q, v, at.t)};
     },
     update: ({q}, at) => restAt(q, at),
   },
-  // λ starts as that of the system let go where the search begins: without tension a chain has no stiffness.
-  constrained: {
-    still: true,
-    unknown: ['q'],
-    multipliers: ['lambda'],
-    moves: true,
-    residual: ({q, lambda}, at) => {
-      const constraints = constraintsOf(at);
-      const place = {...restAt(q, at), t: at.t};
-      const way = at.unknownPosition.increment(at.x.q, q);
-      return {
-        q: tf.add(at.force(place.q, place.v, at.t), constraints.reaction(place, lambda)),
-        lambda: tf.mul(wholeMass(at), constraints.still(place, way, lambda, rowScale(at, 1, 1))),
-      };
-    },
-    update: ({q, lambda}, at) => ({...restAt(q, at), lambda}),
-  },
+  constrained: () => held,
   ode: {
     unknown: ['y'],
-    masses: 2,
-    movingMass: true,
-    still: true,
+    supports: {mass: 2},
     residual: ({y}, {t, rightHandSide}) => ({y: rightHandSide({y}, t).y}),
     update: ({y}) => ({y}),
   },

@@ -1,8 +1,8 @@
 /**
- * M y' = f(y, t) linearized: M δy' = J δy, where M may be singular. What is algebraic is eliminated: with Zᵀ M = 0 deviations
- * obey Zᵀ J δy = 0, which leaves fewer of them, δy = B x, and (M B) x' = (J B) x in the rows that do not depend on others; and so on
- * until a mass with an inverse is left (the shuffle algorithm of Luenberger, Automatica 14, 1978). Its eigenvalues are the finite ones of the pencil (J, M), whatever
- * its index.
+ * M y' = f(y, t) linearized: M δy' = J δy, where M may be singular. What is algebraic is eliminated: with Zᵀ M = 0
+ * deviations obey Zᵀ J δy = 0, which leaves fewer of them, δy = B x, and (M B) x' = (J B) x in the rows that do not
+ * depend on others; and so on until a mass with an inverse is left (the shuffle algorithm of Luenberger, Automatica
+ * 14, 1978). Its eigenvalues are the finite ones of the pencil (J, M), whatever its index.
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
@@ -20,8 +20,7 @@ export const rightHandSideAlone: Scheme = {
   order: 1,
   ode: {
     unknown: [],
-    masses: 2,
-    movingMass: true,
+    supports: {mass: 2},
     update: (_, {x, t, rightHandSide}) => rightHandSide(x, t),
   },
 };
@@ -66,7 +65,8 @@ export function reduced(
     if (kept.length !== rows.length)
       throw new OptionError(
         'bad-linearization',
-        "linearize: M and ∂f/∂y do not determine all of y at this state: some combination of the equations M y' = f is empty. Look for a component that no equation reads, or for an equation that occurs twice.",
+        "linearize: M and ∂f/∂y do not determine all of y at this state: some combination of the equations M y' "
+          + '= f is empty. Look for a component that no equation reads, or for an equation that occurs twice.',
       );
     const B = dense(n, kept.length, (i, j) => basis[i][j]);
     const ofRows = (whole: Dense): Dense =>

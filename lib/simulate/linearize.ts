@@ -43,7 +43,10 @@ export interface Linearization {
   readonly A: readonly (readonly number[])[];
   /** Eigenvalues of A, by decreasing real part; of a conjugate pair, the one with positive imaginary part first. */
   readonly eigenvalues: readonly Eigenvalue[];
-  /** What the n numbers are: 'q[3]' a deviation of the position by the third unit velocity for a time of one, 'v[3]' one of the velocity, 'y[3]'. */
+  /**
+   * What the n numbers are: 'q[3]' a deviation of the position by the third unit velocity for a time of one, 'v[3]'
+   * one of the velocity, 'y[3]'.
+   */
   readonly coordinates: readonly string[];
   /** That the motion is not steady at this state, where it is not. */
   readonly warnings: readonly string[];
@@ -55,16 +58,16 @@ const instant: Scheme = {
   order: 1,
   mechanics: {
     unknown: [],
-    moves: true,
+    supports: {kinematics: true},
     update: (_, {x, t, acceleration}) => ({q: x.q, v: acceleration(x.q, x.v, t)}),
   },
-  constrained: {
+  constrained: () => ({
     unknown: ['a'],
     multipliers: ['lambda'],
-    moves: true,
+    supports: {kinematics: true},
     residual: ({a, lambda}, at) => instantBalance(at, {q: at.x.q, v: at.x.v, t: at.t}, a, lambda),
     update: ({a, lambda}, {x}) => ({q: x.q, v: a, lambda}),
-  },
+  }),
   ode: {unknown: [], update: (_, {x, t, rate}) => rate(x, t)},
 };
 
@@ -73,8 +76,8 @@ const instant: Scheme = {
  * they leave free; rigid contacts must be open, and have no part in it. In steady motion (a
  * rolling wheel), coordinates that do not rotate are preferred, in which A is constant. For M y' = f with a singular M,
  * it is that of the components which the algebraic equations leave free.
- * @throws OptionError 'bad-linearization' for a system with hidden states, and where a rigid contact touches; InconsistentStateError where the state breaks
- *   the constraints
+ * @throws OptionError 'bad-linearization' for a system with hidden states, and where a rigid contact touches;
+ *   InconsistentStateError where the state breaks the constraints
  */
 export function linearize<S extends AnySystem>(
   system: S,
@@ -107,7 +110,8 @@ function withoutContacts(
   if (smoothed >= 0)
     throw new OptionError(
       'bad-linearization',
-      `linearize: constraints[${smoothed}], ${system.constraints[smoothed].kind.name} with smoothing, has no force of its own at an instant. Give it a compliance as well.`,
+      `linearize: constraints[${smoothed}], ${system.constraints[smoothed].kind.name} with smoothing, has no `
+        + 'force of its own at an instant. Give it a compliance as well.',
       {constraint: smoothed},
     );
   const rigid = system.constraints.filter(isContact);
@@ -124,7 +128,9 @@ function withoutContacts(
   if (touches < 0) return rest;
   throw new OptionError(
     'bad-linearization',
-    `linearize needs rigid contacts to be open, but contact ${touches} of ${gaps.length} has a gap of ${gaps[touches]}: the motion about the state is not smooth. If the contact lasts, hold it by bilateral(); or give it a compliance.`,
+    `linearize needs rigid contacts to be open, but contact ${touches} of ${gaps.length} has a gap of `
+      + `${gaps[touches]}: the motion about the state is not smooth. If the contact lasts, hold it by bilateral(); `
+      + 'or give it a compliance.',
     {contact: touches, gap: gaps[touches]},
   );
 }
@@ -178,7 +184,8 @@ function withMass(system: OdeSystem, state: OdeInitial, options: LinearizeOption
   if (moves && largest(f) > atRest * Math.max(1, largest(values)))
     throw new OptionError(
       'bad-linearization',
-      "linearize supports a mass that is a function of y only at a state of rest, f = 0: elsewhere M y' depends on a rate that M y' = f need not determine.",
+      "linearize supports a mass that is a function of y only at a state of rest, f = 0: elsewhere M y' depends "
+        + "on a rate that M y' = f need not determine.",
     );
   const {A, free} = reduced(
     matrixOf(mass, n),
@@ -245,7 +252,10 @@ function unsteady(name: string, acceleration: Float64Array, columns: readonly Fl
   const size = largest(acceleration);
   if (!(size > steady * Math.max(1, ...columns.map(largest)))) return [];
   return [
-    `The motion is not steady at this state: ${name} is up to ${Number(size.toPrecision(3))}. A is that of this instant; unless the system is linear it changes along the motion, and its eigenvalues do not tell how deviations grow. Take a state of rest (equilibrium), or coordinates in which velocities stay constant, as minimal ones of a body that goes around.`,
+    `The motion is not steady at this state: ${name} is up to ${Number(size.toPrecision(3))}. A is that of this `
+      + 'instant; unless the system is linear it changes along the motion, and its eigenvalues do not tell how '
+      + 'deviations grow. Take a state of rest (equilibrium), or coordinates in which velocities stay constant, as '
+      + 'minimal ones of a body that goes around.',
   ];
 }
 
@@ -266,8 +276,8 @@ function ratesAndGaps(system: MechanicalSystem, q: tf.Tensor, v: tf.Tensor, t: t
 }
 
 /**
- * dN/dt of every column of N, by differences of fourth order along q' and t: with quaternions N is linear in q, and they are exact.
- * Without kinematics N is one and does not move.
+ * dN/dt of every column of N, by differences of fourth order along q' and t: with quaternions N is linear in q, and
+ * they are exact. Without kinematics N is one and does not move.
  */
 function rateOfKinematics(
   {kinematics}: MechanicalSystem,

@@ -9,7 +9,7 @@ import {concat, full, input, reshape} from '../graph/build.js';
 import {orZeros, pushforward} from '../graph/differentiate.js';
 import type {Node} from '../graph/node.js';
 import {hermite} from '../scheme/hermite.js';
-import type {Formulation, Scheme, StepPoint} from '../scheme/scheme.js';
+import {derivativeOf, type Scheme, type StepPoint} from '../scheme/scheme.js';
 import type {Breaks} from '../system/breaks.js';
 import {atInstant, duringStep} from '../system/breaks.js';
 import type {Blocks} from '../system/equations.js';
@@ -20,6 +20,7 @@ import type {Directed} from './clock.js';
 import type {Inside} from './inside.js';
 import {shareWithUpdate} from './inside.js';
 import {joinBlocks, joinNamed, splitBlocks} from './blocks.js';
+import type {StepFormulation} from './formulation.js';
 import {Layout} from './layout.js';
 import type {StepFunctions, Traced} from './step-functions.js';
 import type {AlongStep, StepInputs} from './traced-step.js';
@@ -55,7 +56,7 @@ export class AlongTrace {
   constructor(
     private readonly along: Along,
     private readonly scheme: Scheme,
-    private readonly formulation: Formulation,
+    private readonly formulation: StepFormulation,
     private readonly state: Layout,
     private readonly unknown: Layout,
     ownNames: readonly string[],
@@ -78,16 +79,9 @@ export class AlongTrace {
   }
 
   private stepTensors(at: StepPoint, z: Blocks, tensors: Blocks): Traced {
-    const {along, formulation} = this;
-    const shift = splitBlocks(this.own, tensors.shift);
-    const estimated = along.error && formulation.error !== undefined;
+    const {along} = this;
     return {
-      error: estimated ? this.errorTensor(formulation.error(z, at, shift)) : undefined,
-      stiffness: along.error ? formulation.stiffness?.(z, at) : undefined,
-      filter:
-        estimated && formulation.errorFilter !== undefined
-          ? joinBlocks(this.own, formulation.errorFilter(shift, at), `${this.scheme.name}: errorFilter`)
-          : undefined,
+      ...(along.error ? this.errorTensors(at, z, splitBlocks(this.own, tensors.shift)) : {}),
       ...(along.error ? this.guessTensors(at, z, tensors) : {}),
       dense: along.dense ? this.denseTensor(at, z, tensors) : undefined,
     };
@@ -95,11 +89,11 @@ export class AlongTrace {
 
   private guessTensors(at: StepPoint, z: Blocks, {last, ahead, ratio}: Blocks): Traced {
     const {unknown, formulation, scheme} = this;
-    const {predict, extrapolate, sequential} = formulation;
+    const {predict, extrapolate} = formulation.stages ?? {};
     const predicted =
-      sequential === true && predict !== undefined
-        ? unknown.blocks.map(({size}, k) => [`predicted.${k}`, tf.reshape(predict(k, z, at), [size])] as const)
-        : [];
+      predict === undefined
+        ? []
+        : unknown.blocks.map(({size}, k) => [`predicted.${k}`, tf.reshape(predict(k, z, at), [size])] as const);
     return {
       ...Object.fromEntries(predicted),
       extrapolated:
@@ -113,20 +107,36 @@ export class AlongTrace {
     };
   }
 
+  private errorTensors(at: StepPoint, z: Blocks, shift: Blocks): Traced {
+    const {own, scheme, formulation} = this;
+    const {estimate, filter, stiffness} = formulation.error ?? {};
+    const estimated = estimate?.(z, at, shift);
+    // Hidden states are parts of v: an estimate that says nothing of velocities says nothing of them.
+    const hidden = own.blocks.find(({name, of}) => of !== undefined && of !== name)?.of;
+    const judges = estimated !== undefined && (hidden === undefined || hidden in estimated);
+    return {
+      error: judges ? this.errorTensor(estimated) : undefined,
+      filter:
+        judges && filter !== undefined ? joinBlocks(own, filter(shift, at), `${scheme.name}: error.filter`) : undefined,
+      stiffness: stiffness?.(z, at),
+    };
+  }
+
   private errorTensor(estimate: Blocks): tf.Tensor {
     const {own, scheme} = this;
     const unknown = Object.keys(estimate).find(name => !own.whole.some(block => block.name === name));
     if (unknown !== undefined)
       throw new OptionError(
         'bad-scheme',
-        `${scheme.name}: error gave '${unknown}'; it may estimate ${own.whole.map(({name}) => name).join(' and ')}.`,
+        `${scheme.name}: error.estimate gave '${unknown}'; it may estimate `
+          + `${own.whole.map(({name}) => name).join(' and ')}.`,
       );
     this.judged = new Uint8Array(own.size);
     for (const {name, offset, size} of own.whole) if (name in estimate) this.judged.fill(1, offset, offset + size);
     return joinBlocks(
       own,
       {...Object.fromEntries(own.whole.map(({name, shape}) => [name, tf.zeros([...shape])])), ...estimate},
-      `${scheme.name}: error`,
+      `${scheme.name}: error.estimate`,
     );
   }
 
@@ -171,7 +181,8 @@ export class AlongTrace {
     if (someRate === undefined)
       throw new OptionError(
         'bad-mass',
-        "The mass is a function that returns a matrix, so its rank is not known before the run: events and first: 'auto' need a mass given as numbers, or as a function that returns one per component.",
+        'The mass is a function that returns a matrix, so its rank is not known before the run: events and '
+          + "first: 'auto' need a mass given as numbers, or as a function that returns one per component.",
       );
     return {y: someRate(rightHandSide(x, t).y, x.y, t)};
   }
@@ -216,13 +227,25 @@ export class AlongTrace {
       inside: shared.inside?.input,
       along: {
         judged,
-        effects: formulation.effects,
-        // A strong order counts the local error's mean square: it is half an order more, not one, as errors of steps add up by their squares.
+        effects: this.effects(),
+        // A strong order counts the local error's mean square, half an order more: errors of steps add up by their
+        // squares.
         errorOrder:
-          formulation.error === undefined
-            ? scheme.order + (formulation.stochastic === undefined ? 1 : 0.5)
-            : (formulation.errorOrder ?? scheme.order + 1),
+          error === undefined
+            ? scheme.order + (formulation.supports?.noise === undefined ? 1 : 0.5)
+            : (formulation.error?.order ?? scheme.order + 1),
       },
     };
+  }
+
+  /**
+   * By block of the state: an error δ in a stage of the unknown is about h^power·δ there. Undefined where the unknown
+   * is none of stages.
+   */
+  private effects(): AlongStep['effects'] {
+    const {formulation, own, unknown} = this;
+    if (formulation.stages === undefined || unknown.blocks.length === 0) return undefined;
+    const stage = unknown.blocks[0].derivative ?? 0;
+    return Object.fromEntries(own.whole.map(({name}) => [name, stage - (derivativeOf(formulation, name) ?? 0)]));
   }
 }

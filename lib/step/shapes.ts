@@ -3,8 +3,8 @@
  */
 import type {Shape} from '../graph/node.js';
 import {sameShape, sizeOf} from '../graph/node.js';
-import type {Formulation} from '../scheme/scheme.js';
 import type {OwnBlock} from '../system/equations.js';
+import type {StepFormulation} from './formulation.js';
 import type {Part} from './layout.js';
 
 /** Of the position, and of v as a scheme sees it, hidden states in it; of an ode both are that of y. */
@@ -14,7 +14,7 @@ export interface Shapes {
 }
 
 /** @param own the user's blocks */
-export function shapesOf(own: readonly OwnBlock[], {whole = false}: Pick<Formulation, 'whole'>): Shapes {
+export function shapesOf(own: readonly OwnBlock[], {whole = false}: Pick<StepFormulation, 'whole'>): Shapes {
   const total = (blocks: readonly OwnBlock[]): Shape => [blocks.reduce((sum, {shape}) => sum + sizeOf(shape), 0)];
   const [{shape: position}, ...velocities] = own;
   if (whole) return {position: total(own), velocity: total(own)};
@@ -23,12 +23,12 @@ export function shapesOf(own: readonly OwnBlock[], {whole = false}: Pick<Formula
 }
 
 /**
- * A block that a scheme carries. Of one that has the shape of v with its hidden states, v's part is shown under the name:
- * accelerations above all.
+ * A block that a scheme carries. Of one that has the shape of v with its hidden states, v's part is shown under the
+ * name: accelerations above all.
  */
 export function carriedParts(
   [, v, ...states]: readonly OwnBlock[],
-  formulation: Pick<Formulation, 'whole'>,
+  formulation: Pick<StepFormulation, 'whole'>,
   {name, shape, derivative}: Pick<Part, 'name' | 'shape' | 'derivative'>,
 ): Part[] {
   const {velocity} = shapesOf([{name: 'q', shape: []}, v ?? {name: 'v', shape: []}, ...states], {});

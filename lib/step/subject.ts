@@ -3,7 +3,7 @@ import * as tf from '@tensorflow/tfjs';
 import type {Node} from '../graph/node.js';
 import {sizeOf} from '../graph/node.js';
 import {indexText} from '../system/places.js';
-import type {Formulation, Scheme, StepPoint} from '../scheme/scheme.js';
+import {blockOf, derivativeOf, type Formulation, type Scheme, type StepPoint} from '../scheme/scheme.js';
 import {constraintEquations, constraintSizes} from '../system/constraint-equations.js';
 import type {ConstraintMotion, Constraints} from '../system/constraints.js';
 import type {Breaks} from '../system/breaks.js';
@@ -16,7 +16,7 @@ import {isGeneral, isMassless, multiplierReaders} from '../system/mechanics.js';
 import type {Params} from '../system/params.js';
 import {wholeEquations} from '../system/whole.js';
 import {trace} from '../trace/trace.js';
-import type {System} from './formulation.js';
+import type {StepFormulation, System} from './formulation.js';
 import type {Directed} from './clock.js';
 import {equationsOf} from './formulation.js';
 import type {Part} from './layout.js';
@@ -29,7 +29,7 @@ import {shapesOf} from './shapes.js';
 export interface Subject extends Directed {
   readonly system: System;
   readonly scheme: Scheme;
-  readonly formulation: Formulation;
+  readonly formulation: StepFormulation;
   /** The user's blocks. */
   readonly own: readonly OwnBlock[];
   readonly shapes: Shapes;
@@ -161,7 +161,6 @@ export function pointOf(
       constraints,
       regularization: tensors.regularization,
       yielding: {relaxation: tensors.relaxation, proximity: tensors.proximity, anchor: tensors.anchor},
-      stabilizePosition: q => q,
       x,
       t,
       h,
@@ -174,23 +173,15 @@ export const multiplierCount = ({sizes}: Pick<Subject, 'sizes'>): number => size
 
 export function unknownLayout(subject: Subject, formulation: Formulation): Layout {
   const {position, velocity} = subject.shapes;
-  const {unknown, multipliers = [], ofPositions = []} = formulation;
+  const {unknown, multipliers = []} = formulation;
   return new Layout([
     ...unknown.map(name => {
-      const shape = ofPositions.includes(name) ? position : velocity;
+      const shape = blockOf(name) === "q'" ? position : velocity;
       return {name, shape, derivative: derivativeOf(formulation, name), labels: stateLabels(subject, sizeOf(shape))};
     }),
     ...multipliers.map(name => multiplierPart(subject, name)),
   ]);
 }
-
-/** @param name of a block, with its stage or another place where it has one */
-export function derivativeOf({derivatives}: Formulation, name: string): number | undefined {
-  const block = name.replace(/(?: .*|\d+)$/, '');
-  return derivatives?.[name] ?? derivatives?.[block] ?? standardDerivatives[block];
-}
-
-const standardDerivatives: {readonly [block: string]: number | undefined} = {q: 0, y: 0, v: 1, a: 2};
 
 export const multiplierPart = (subject: Subject, name: string): Part => ({
   name,
@@ -199,7 +190,10 @@ export const multiplierPart = (subject: Subject, name: string): Part => ({
   labels: rowLabels(subject),
 });
 
-/** Which of the user's states every row belongs to, where a scheme has several in one block; undefined where it has not. */
+/**
+ * Which of the user's states every row belongs to, where a scheme has several in one block; undefined where it has
+ * not.
+ */
 function stateLabels({own, system}: Subject, size: number): readonly (string | undefined)[] | undefined {
   if (system.kind !== 'mechanics' || !isGeneral(system)) return undefined;
   const labelsOf = ({name, shape}: OwnBlock): string[] =>

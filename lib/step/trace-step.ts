@@ -8,7 +8,8 @@ import {OptionError, ShapeError} from '../errors.js';
 import {input, reshape} from '../graph/build.js';
 import type {Node, Shape} from '../graph/node.js';
 import {rowScale} from '../scheme/constrained.js';
-import type {Formulation, Guess, Scheme, StepPoint} from '../scheme/scheme.js';
+import {contactLaws} from '../scheme/moreau.js';
+import {derivativeOf, readsAhead, type Formulation, type Guess, type Scheme, type StepPoint} from '../scheme/scheme.js';
 import {startOfRun} from '../scheme/start.js';
 import {duringStep, timesBetween} from '../system/breaks.js';
 import type {Coefficients} from '../system/coefficients.js';
@@ -20,11 +21,12 @@ import {constantTensor, trace, within} from '../trace/trace.js';
 import type {Along} from './along.js';
 import {AlongTrace} from './along.js';
 import {joinBlocks, namedBlocks, splitBlocks} from './blocks.js';
-import type {Holding, System} from './formulation.js';
+import type {Holding, StepFormulation, System} from './formulation.js';
 import {
   equalBlocks,
   formulationOf,
   hasMass,
+  indexOf,
   isConstrained,
   partOf,
   plain,
@@ -39,7 +41,6 @@ import type {Subject} from './subject.js';
 import {
   EvaluationCount,
   constraintFacts,
-  derivativeOf,
   motionIsOwn,
   multiplierCount,
   multiplierPart,
@@ -134,10 +135,11 @@ function traceOnce(
       breaks: new Set(),
       backwards: holding.backwards,
     };
-    // Steps that take only index 1 count on algebraic components that obey their equations where they begin, also after an input has jumped;
-    // of others it is known only where they are to be found.
+    // Steps that take only index 1 count on algebraic components that obey their equations where they begin, also
+    // after an input has jumped; of others it is known only where they are to be found.
     const projects = holding.consistent === 'project';
-    const settles = hasMass(system) && (formulation.masses === 1 || (projects && formulation.masses === 2));
+    const index = indexOf(formulation);
+    const settles = hasMass(system) && (index === 1 || (projects && index === 2));
     const project = projects || (settles && holding.restarts === true);
     const {start, state} = traceStart(subject, formulation, project);
     const step = traceStep(subject, formulation, state, observe, along);
@@ -237,9 +239,9 @@ function traceFormulation(
     name,
     order: subject.scheme.order,
     ...(subject.backwards === true ? {backwards: true, dissipative: subject.scheme.dissipative} : {}),
-    positionsAlone: formulation.positionsAlone,
+    positionsAlone: subject.formulation.positionsAlone,
     ...(subject.system.kind === 'mechanics' ? {notFinite: subject.system.notFinite} : {}),
-    divides: formulation.divides,
+    divides: subject.formulation.divides,
     state,
     unknown,
     parameters: list.parameters,
@@ -267,17 +269,18 @@ function traceFormulation(
 
 /** @throws OptionError 'wrong-scheme' where the mass of an ode changes and the scheme takes it for constant */
 function requireSteadyMass({scheme, formulation}: Subject, {massMoves}: StepPoint): void {
-  if (massMoves !== true || formulation.movingMass === true) return;
+  if (massMoves !== true || formulation.supports?.mass !== 'steady') return;
   throw new OptionError(
     'wrong-scheme',
-    `The mass is a function of y or t, which scheme ${scheme.name} does not support: choose radauIIA5(), kvaerno5(), bdf2(), gaussLegendre() or implicitEuler().`,
+    `The mass is a function of y or t, which scheme ${scheme.name} does not support: choose radauIIA5(), `
+      + 'kvaerno5(), bdf2(), gaussLegendre() or implicitEuler().',
     {scheme: scheme.name},
   );
 }
 
 function traceStep(
   subject: Subject,
-  formulation: Formulation,
+  formulation: StepFormulation,
   state: Layout,
   observe?: Observe,
   along?: Along,
@@ -310,7 +313,7 @@ function traceStep(
       return {
         observed,
         touching: touchingAt(at),
-        contactLaws: formulation.contactLaws?.(z, at),
+        contactLaws: contactLaws(z, at),
         ...beside?.outputs(at, params, z, tensors, blocksSeen, subject.breaks),
       };
     },
@@ -359,7 +362,11 @@ function defaultGuess(unknown: Layout, {x, general}: StepPoint): Blocks {
  * The start of a run: what the scheme carries, made from q and v; with constraints by equations of its
  * own. The mass, and how far the given state is from the constraints, are there to be checked.
  */
-function traceStart(subject: Subject, formulation: Formulation, project: boolean): {start: TracedStep; state: Layout} {
+function traceStart(
+  subject: Subject,
+  formulation: StepFormulation,
+  project: boolean,
+): {start: TracedStep; state: Layout} {
   const {system, scheme} = subject;
   const own = new Layout(
     subject.own.map(({name, shape}) => {
@@ -368,7 +375,8 @@ function traceStart(subject: Subject, formulation: Formulation, project: boolean
     }),
   );
   const held = isConstrained(system) && formulation.multipliers !== undefined;
-  const starting = startOfRun(formulation, held, hasMass(system), project);
+  const {dissipative} = scheme;
+  const starting = startOfRun(formulation, {held, withMass: hasMass(system), project, dissipative});
   let state = own;
   const whole = (blocks: Blocks): tf.Tensor => {
     const carried = Object.entries(blocks).filter(([name]) => !own.whole.some(block => block.name === name));
@@ -408,9 +416,9 @@ function traceStart(subject: Subject, formulation: Formulation, project: boolean
     start: {
       ...start,
       once: true,
-      still: formulation.still,
-      ahead: formulation.startsAhead,
-      masses: formulation.masses,
+      still: scheme.order === 0,
+      ahead: readsAhead(formulation, 'first'),
+      index: indexOf(formulation),
       coefficients: coefficients?.parts,
     },
     state,

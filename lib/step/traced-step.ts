@@ -20,7 +20,10 @@ export interface Parameter {
 
 /** What the functions of a step read beside the parameters, each by its own name. */
 export interface StepInputs {
-  /** The state at the step's beginning, the unknown, the time and the length; of `observed` alone the time is the user's, else the clock's. */
+  /**
+   * The state at the step's beginning, the unknown, the time and the length; of `observed` alone the time is the
+   * user's, else the clock's.
+   */
   readonly x: Node<'input'>;
   readonly z: Node<'input'>;
   readonly t: Node<'input'>;
@@ -43,7 +46,10 @@ export interface StepInputs {
 
 /** Of a step whose length is chosen, or that is looked into: how its functions for that are meant. */
 export interface AlongStep {
-  /** See `Formulation.effects`. */
+  /**
+   * Of stages that are solved as far as the step's tolerance asks: an error δ of one is about h^power·δ in these
+   * blocks of the state.
+   */
   readonly effects?: {readonly [block: string]: number};
   /** What of [own size] is judged. */
   readonly judged?: Uint8Array;
@@ -64,7 +70,7 @@ export interface Evaluations {
 export interface TracedStep extends Directed {
   readonly name: string;
   readonly order: number;
-  /** See Formulation. */
+  /** See `StepFormulation`. */
   readonly positionsAlone?: boolean;
   readonly divides?: Division;
   readonly state: Layout;
@@ -82,12 +88,12 @@ export interface TracedStep extends Directed {
   readonly linearized?: boolean;
   /** It is the start, and made once a run. */
   readonly once?: boolean;
-  /** See `Formulation.still`; of the start. */
+  /** The run looks for rest, from a start that need not obey the constraints; of the start. */
   readonly still?: boolean;
-  /** See `Formulation.startsAhead`; of the start. */
+  /** It was made with the first step, of which a multistep scheme's past is made; of the start. */
   readonly ahead?: boolean;
-  /** See `Formulation.masses`; of the start. */
-  readonly masses?: 0 | 1 | 2;
+  /** The highest index of M y' = f that the scheme integrates; of the start. */
+  readonly index?: 0 | 1 | 2;
   /** What `coefficients` are the values of; of the start. */
   readonly coefficients?: readonly CoefficientValues[];
   /** There where the run asked for an error estimate, dense output or events. */

@@ -1,6 +1,7 @@
 /**
- * A scheme from outside whose stages are linear equations: the Rosenbrock method ROS2 (Verwer, Spee, Blom & Hundsdorfer, SIAM J. Sci.
- * Comput. 20, 1999), γ = 1 + 1/√2. Products with the Jacobian of the system are `derivativeAlong`. Everything here is public.
+ * A scheme from outside whose stages are linear equations: the Rosenbrock method ROS2 (Verwer, Spee, Blom &
+ * Hundsdorfer, SIAM J. Sci. Comput. 20, 1999), γ = 1 + 1/√2. Products with the Jacobian of the system are
+ * `derivativeAlong`. Everything here is public.
  */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
@@ -33,8 +34,7 @@ const ros2 = defineScheme({
   },
   update: ({k1, k2}, {x, h}) => ({y: tf.add(x.y, tf.mul(h, tf.add(tf.mul(1.5, k1), tf.mul(0.5, k2))))}),
   // Beside it the method of first order y + hk₁.
-  errorOrder: 2,
-  error: ({k1, k2}, {h}) => ({y: tf.mul(h, tf.mul(0.5, tf.add(k1, k2)))}),
+  error: {order: 2, estimate: ({k1, k2}, {h}) => ({y: tf.mul(h, tf.mul(0.5, tf.add(k1, k2)))})},
 });
 
 const logistic = ode<{r: tf.Tensor}>(({y, params}) => tf.mul(params.r, tf.mul(y, tf.sub(1, y))));

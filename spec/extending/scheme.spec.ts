@@ -1,6 +1,7 @@
 /**
- * A scheme from outside: TR-BDF2 (Bank et al., IEEE Trans. CAD 4, 1985), the trapezoidal rule to t + γh and BDF2 from there,
- * γ = 2 − √2, as the Runge–Kutta pair of Hosea and Shampine (Appl. Numer. Math. 20, 1996). Everything here is public.
+ * A scheme from outside: TR-BDF2 (Bank et al., IEEE Trans. CAD 4, 1985), the trapezoidal rule to t + γh and BDF2 from
+ * there, γ = 2 − √2, as the Runge–Kutta pair of Hosea and Shampine (Appl. Numer. Math. 20, 1996). Everything here is
+ * public.
  */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
@@ -58,15 +59,18 @@ function trBdf2Of(kind: 'mechanics' | 'ode', names: readonly string[]): Scheme {
       );
     },
     update: (z, at) => moved(at.x, at.h, [w, w, d], slopes(z, at)),
-    // The companion of third order, b̂ = ((1 − w)/3, (3w + 1)/3, d/3); (1 − hdJ)⁻¹ keeps the difference small where h|λ| is large.
-    errorOrder: 3,
-    error: (z, at) => {
-      const zero = Object.fromEntries(names.map(name => [name, tf.zerosLike(at.x[name])]));
-      return moved(zero, at.h, [(1 - w) / 3 - w, (3 * w + 1) / 3 - w, d / 3 - d], slopes(z, at));
-    },
-    errorFilter: (e, {x, t, h, rate}) => {
-      const there = rate(Object.fromEntries(names.map(name => [name, tf.add(x[name], e[name])])), t);
-      return Object.fromEntries(names.map(name => [name, tf.sub(e[name], tf.mul(tf.mul(h, d), there[name]))]));
+    // The companion of third order, b̂ = ((1 − w)/3, (3w + 1)/3, d/3); (1 − hdJ)⁻¹ keeps the difference small where
+    // h|λ| is large.
+    error: {
+      order: 3,
+      estimate: (z, at) => {
+        const zero = Object.fromEntries(names.map(name => [name, tf.zerosLike(at.x[name])]));
+        return moved(zero, at.h, [(1 - w) / 3 - w, (3 * w + 1) / 3 - w, d / 3 - d], slopes(z, at));
+      },
+      filter: (e, {x, t, h, rate}) => {
+        const there = rate(Object.fromEntries(names.map(name => [name, tf.add(x[name], e[name])])), t);
+        return Object.fromEntries(names.map(name => [name, tf.sub(e[name], tf.mul(tf.mul(h, d), there[name]))]));
+      },
     },
     // The weights θb₁ + θ²b₂ with Σb₁ = 1, Σb₁c = 0, Σb₂ = 0, Σb₂c = ½ and b₁ + b₂ = b: second order at every θ.
     dense: (theta, z, at) => {

@@ -29,7 +29,8 @@ import {
   trapezoid,
   tsit5,
 } from '../../lib/index.js';
-import type {Formulation} from '../../lib/scheme/scheme.js';
+import type {Formulation, FormulationOf, SystemTraits} from '../../lib/scheme/scheme.js';
+import {constrainedOf} from '../../lib/step/formulation.js';
 import {startOfRun} from '../../lib/scheme/start.js';
 import {slow} from '../tiers.js';
 
@@ -170,17 +171,34 @@ describe('names in errors', () => {
     theta(0.7),
     trapezoid(),
   ];
-  // A block of the user's, and in which part of the scheme it is; the unknown of the theta methods is an option of theirs.
+  // A block of the user's, and in which part of the scheme it is; the unknown of the theta methods is an option of
+  // theirs.
   const spoken = /^(?:q|v|y|a|q'|lambda|velocity|the [a-z' ,]+)(?: (?:in|of|over) [a-z1-9 ]+)?$/;
 
   it('blocks of every unknown are those of the user', () => {
-    const all = (one: Formulation | null | undefined): Formulation[] =>
-      one === undefined || one === null ? [] : [one, ...all(one.moving), ...all(one.massive)];
-    for (const {name, mechanics: free, ode: first, constrained, jointed, stabilized = {}} of schemes)
-      for (const one of [free, first, constrained, jointed, ...Object.values(stabilized)].flatMap(all))
-        for (const held of [false, true])
-          for (const {unknown, multipliers = []} of [one, startOfRun(one, held && one !== first, one === first, true)])
-            for (const block of [...unknown, ...multipliers]) expect(block, name).to.match(spoken);
+    const either = [false, true];
+    const stabilizations = ['none', 'projection', 'projection-before', 'ggl'] as const;
+    const traits: readonly SystemTraits[] = either.flatMap(general =>
+      either.flatMap(joints => stabilizations.map(stabilization => ({general, mass: general, joints, stabilization}))),
+    );
+    const all = (one: FormulationOf | undefined): Formulation[] =>
+      traits.flatMap(system => (typeof one === 'function' ? one(system) : one) ?? []);
+    for (const scheme of schemes) {
+      const {name, mechanics: free, ode: first} = scheme;
+      for (const [form, isFirst] of [
+        [free, false],
+        [first, true],
+        [constrainedOf(scheme), false],
+      ] as const)
+        // prettier-ignore
+        for (const one of all(form))
+          for (const held of isFirst ? [false] : either)
+            for (const {unknown, multipliers = []} of [
+              one,
+              startOfRun(one, {held, withMass: isFirst, project: true, dissipative: scheme.dissipative}),
+            ])
+              for (const block of [...unknown, ...multipliers]) expect(block, name).to.match(spoken);
+    }
   });
 
   const internal =
@@ -203,7 +221,7 @@ describe('names in errors', () => {
                 constraints: [bilateral(({q}) => tf.sub(tf.sum(tf.slice(q, [1], [1])), 3))],
               }),
               {q: [1, 3], v: [0, 0]},
-              scheme.constrained !== undefined,
+              constrainedOf(scheme) !== undefined,
             ],
           ];
           for (const [system, initial, takes] of systems) {

@@ -1,4 +1,7 @@
-/** Steps as long as their error allows: errors in proportion to the tolerance, ends met, rejections counted, failures said. */
+/**
+ * Steps as long as their error allows: errors in proportion to the tolerance, ends met, rejections counted, failures
+ * said.
+ */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {AdaptiveOptions, Scheme, RunSettings, SimulateOptions, Trajectory} from '../../../lib/index.js';
@@ -261,11 +264,13 @@ describe('adaptive steps', () => {
           y: tf.add(x.y, tf.mul(tf.mul(h, 0.5), tf.add(k, rate({y: tf.add(x.y, tf.mul(h, k))}, tf.add(t, h)).y))),
         };
       },
-      error: (_, {x, t, h, rate}) => {
-        const k = rate(x, t).y;
-        return {y: tf.mul(tf.mul(h, 0.5), tf.sub(rate({y: tf.add(x.y, tf.mul(h, k))}, tf.add(t, h)).y, k))};
+      error: {
+        order: 2,
+        estimate: (_, {x, t, h, rate}) => {
+          const k = rate(x, t).y;
+          return {y: tf.mul(tf.mul(h, 0.5), tf.sub(rate({y: tf.add(x.y, tf.mul(h, k))}, tf.add(t, h)).y, k))};
+        },
       },
-      errorOrder: 2,
     });
     const growth = ode(({y}) => y);
     const steps = (rtol: number): number => {
