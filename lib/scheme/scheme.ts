@@ -63,13 +63,6 @@ export interface Ahead {
   normalJerk(): tf.Tensor;
 }
 
-/** The past of a multistep scheme, as blocks that its state carries; see start.ts. */
-interface Past {
-  /** What `from` reads of `ahead`: every entry is equations more at the start. */
-  readonly reads: readonly (keyof Ahead)[];
-  readonly from: (at: StepPoint, ahead: Ahead) => Blocks;
-}
-
 /** The initial guess of Newton's method. */
 export interface Guess {
   readonly z: Blocks;
@@ -79,65 +72,6 @@ export interface Guess {
   readonly frozenForce?: boolean;
   /** The first iteration belongs to the guess and is not counted. */
   readonly linearized?: boolean;
-}
-
-/** Guesses for the stages of a Runge–Kutta method, where steps are adaptive. */
-interface Stages {
-  /**
-   * A guess of block k of the unknown from those before it. With it the blocks are solved one after another: the
-   * equations of each may read it and those before it, and their derivative by it is one function of where the stage
-   * is, so that one factor serves all.
-   */
-  readonly predict?: (k: number, z: Blocks, at: StepPoint) => tf.Tensor;
-  /**
-   * A guess of the unknown from the last step's, whose interpolation goes on beyond its end: this step
-   * begins at θ = `ahead` of it and is `ratio` times as long.
-   */
-  readonly extrapolate?: (last: Blocks, ahead: tf.Tensor, ratio: tf.Tensor, at: StepPoint) => Blocks;
-}
-
-/** The error of a step by the scheme's own formula. */
-interface ErrorEstimate {
-  /** The power of h that the estimate falls with; default the order plus one. */
-  readonly order?: number;
-  /**
-   * The estimate, of some or all of q and v, or y; what is left out is not judged. Undefined where there is none for
-   * this system, as `at` knows it.
-   * @param shift an estimate that was made before, zero at first: with `filter` slopes of the step's start may be
-   *   evaluated there, see runge-kutta-error.ts
-   */
-  readonly estimate: (z: Blocks, at: StepPoint, shift: Blocks) => Blocks | undefined;
-  /**
-   * The matrix G' that makes the error E of the estimate, as the derivative by e of a function G of e at e = 0 (all of
-   * q and v, or y): G'(0) E = estimate(z, at).
-   */
-  readonly filter?: (e: Blocks, at: StepPoint) => Blocks;
-  /**
-   * Of an explicit scheme: h|λ| of the step, a scalar, over what is stable for negative λ, to tell the user of a
-   * stiff problem.
-   */
-  readonly stiffness?: (z: Blocks, at: StepPoint) => tf.Tensor;
-}
-
-/** What a formulation integrates beyond the plain systems of its kind; without the entry such a system is refused. */
-interface Support {
-  /**
-   * Systems with q' = N(q) v, and with hidden states, which are parts of v: every new position comes from `at.moved`,
-   * and what is judged of one from `at.positionRate`.
-   */
-  readonly kinematics?: boolean;
-  /**
-   * M y' = f with a singular M, by `at.mass` and `at.rightHandSide`: the highest index. M may be a function of y and
-   * t, and is taken where the slope is; 'steady' is index 1 with a constant M.
-   */
-  readonly mass?: 'steady' | 1 | 2;
-  /** The noise of an sde, by `at.noise`, and the calculus that the scheme is for; either where undefined. */
-  readonly noise?: {readonly kinds: readonly NoiseKind[]; readonly calculus?: Calculus};
-  /**
-   * Of unilateral constraints: none; 'soft' ones, with compliance or smoothing, where it cannot stop what lands;
-   * 'hard' ones too (default); 'friction', contacts with friction too.
-   */
-  readonly contacts?: 'none' | 'soft' | 'hard' | 'friction';
 }
 
 /** A scheme for one kind of system: the residual, the update, and what is known of them. */
@@ -169,21 +103,78 @@ export interface Formulation {
    * Blocks the state gains beside q and v, or y, with their values at the start of the run: a function of the state, or
    * the past of a multistep scheme. There `at.acceleration` obeys the constraints.
    */
-  readonly carry?: ((at: StepPoint) => Blocks) | Past;
+  readonly carry?:
+    | ((at: StepPoint) => Blocks)
+    | {
+        /** What `from` reads of `ahead`: every entry is equations more at the start. */
+        readonly reads: readonly (keyof Ahead)[];
+        readonly from: (at: StepPoint, ahead: Ahead) => Blocks;
+      };
   /**
    * The unknown's blocks are stages of one kind. Where steps are adaptive they are solved as far as the step's
    * tolerance asks, and guessed so.
    */
-  readonly stages?: Stages;
+  readonly stages?: {
+    /**
+     * A guess of block k of the unknown from those before it. With it the blocks are solved one after another: the
+     * equations of each may read it and those before it, and their derivative by it is one function of where the stage
+     * is, so that one factor serves all.
+     */
+    readonly predict?: (k: number, z: Blocks, at: StepPoint) => tf.Tensor;
+    /**
+     * A guess of the unknown from the last step's, whose interpolation goes on beyond its end: this step
+     * begins at θ = `ahead` of it and is `ratio` times as long.
+     */
+    readonly extrapolate?: (last: Blocks, ahead: tf.Tensor, ratio: tf.Tensor, at: StepPoint) => Blocks;
+  };
   /** Where steps are adaptive; without an estimate a step is compared with two of half its length. */
-  readonly error?: ErrorEstimate;
+  readonly error?: {
+    /** The power of h that the estimate falls with; default the order plus one. */
+    readonly order?: number;
+    /**
+     * The estimate, of some or all of q and v, or y; what is left out is not judged. Undefined where there is none for
+     * this system, as `at` knows it.
+     * @param shift an estimate that was made before, zero at first: with `filter` slopes of the step's start may be
+     *   evaluated there, see runge-kutta-error.ts
+     */
+    readonly estimate: (z: Blocks, at: StepPoint, shift: Blocks) => Blocks | undefined;
+    /**
+     * The matrix G' that makes the error E of the estimate, as the derivative by e of a function G of e at e = 0 (all
+     * of q and v, or y): G'(0) E = estimate(z, at).
+     */
+    readonly filter?: (e: Blocks, at: StepPoint) => Blocks;
+    /**
+     * Of an explicit scheme: h|λ| of the step, a scalar, over what is stable for negative λ, to tell the user of a
+     * stiff problem.
+     */
+    readonly stiffness?: (z: Blocks, at: StepPoint) => tf.Tensor;
+  };
   /**
    * The state's blocks at t + θh, θ in [0, 1] a scalar, from the step and the state `next` at its end;
    * what is left out is interpolated linearly. At θ = 0 it must be the state x, at θ = 1 `next`. Default:
    * Hermite's interpolation, see hermite.ts.
    */
   readonly dense?: (theta: tf.Tensor, z: Blocks, at: StepPoint, next: Blocks) => Blocks;
-  readonly supports?: Support;
+  /** What it integrates beyond the plain systems of its kind; without the entry such a system is refused. */
+  readonly supports?: {
+    /**
+     * Systems with q' = N(q) v, and with hidden states, which are parts of v: every new position comes from `at.moved`,
+     * and what is judged of one from `at.positionRate`.
+     */
+    readonly kinematics?: boolean;
+    /**
+     * M y' = f with a singular M, by `at.mass` and `at.rightHandSide`: the highest index. M may be a function of y and
+     * t, and is taken where the slope is; 'steady' is index 1 with a constant M.
+     */
+    readonly mass?: 'steady' | 1 | 2;
+    /** The noise of an sde, by `at.noise`, and the calculus that the scheme is for; either where undefined. */
+    readonly noise?: {readonly kinds: readonly NoiseKind[]; readonly calculus?: Calculus};
+    /**
+     * Of unilateral constraints: none; 'soft' ones, with compliance or smoothing, where it cannot stop what lands;
+     * 'hard' ones too (default); 'friction', contacts with friction too.
+     */
+    readonly contacts?: 'none' | 'soft' | 'hard' | 'friction';
+  };
 }
 
 /** A block's name without its stage, or another place where it is. */
