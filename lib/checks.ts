@@ -13,42 +13,88 @@ export function shown(value: unknown): string {
   return typeof value === 'object' && value !== null ? 'an object' : String(value);
 }
 
-/** What the value of an option may be, in a sentence and as a test. */
-export interface Check {
+/** What the value of an option may be. Users write a T; a function that reads the option gets an R. */
+export interface Check<T = unknown, R = T> {
+  /** The end of the sentence '… must be …'. */
   readonly what: string;
   readonly test: (value: unknown) => boolean;
+  /**
+   * Makes an R of what was written, also of undefined for an option that is required; default: the value itself.
+   * @param name begins the sentence of an error: 'spring: stiffness'
+   */
+  read?(value: T, name: string): R;
+  /** Whether the option may be left out, and what is read then. */
+  readonly optional?: boolean;
+  readonly otherwise?: T;
 }
 
-/** By name of the option. */
+/**
+ * A schema: what an options object may contain, by the names of the options. It is the one place where an options
+ * object is described. `Options` makes the type from it that users write, with the comments that stand here, and
+ * `readOptions` checks and completes what they wrote.
+ */
 export type Checks = Readonly<Record<string, Check>>;
 
-const number = (what: string, test: (value: number) => boolean): Check => ({
+/** The check of an option that may be left out. */
+export type Optional<T, R = T> = Check<T, R> & {readonly optional: true};
+
+type RequiredNames<S extends Checks> = {[N in keyof S]: S[N] extends {optional: true} ? never : N}[keyof S];
+type OptionalNames<S extends Checks> = Exclude<keyof S, RequiredNames<S>>;
+type Written<S extends Checks, N extends keyof S> = {
+  readonly [K in N]: S[K] extends Check<infer T, infer _> ? T : never;
+};
+
+/** The options object of a schema as users write it. */
+export type Options<S extends Checks> = Written<S, RequiredNames<S>> & Partial<Written<S, OptionalNames<S>>>;
+
+/** The options of a schema as `readOptions` returns them. */
+export type OptionValues<S extends Checks> = {
+  readonly [N in keyof S]: S[N] extends Check<infer _, infer R> ? R : never;
+};
+
+/** An option that may be left out. Without `otherwise` it is then read as undefined. */
+export function optional<T, R>(check: Check<T, R>): Optional<T, R | undefined>;
+export function optional<T, R>(check: Check<T, R>, otherwise: NoInfer<T>): Optional<T, R>;
+export function optional<T, R>(check: Check<T, R>, otherwise?: T): Optional<T, R | undefined> {
+  return {...check, optional: true, otherwise};
+}
+
+/** A check by a function that makes an R of what was written, or throws an error with a sentence of its own. */
+export const readBy = <T, R = T>(read: (value: T, name: string) => R): Check<T, R> => ({
+  what: any.what,
+  test: any.test,
+  read,
+});
+
+/** The check with a narrower type, for what a test cannot see: the arguments of a function, the entries of a list. */
+export const typed = <T>(check: Check = any): Check<T> => check as Check<T>;
+
+const number = (what: string, test: (value: number) => boolean): Check<number> => ({
   what,
   test: value => typeof value === 'number' && test(value),
 });
 
 export const finite = number('a finite number', Number.isFinite);
 export const positive = number('a positive number', value => value > 0 && value < Infinity);
-/** No limit is a limit, too. */
 export const positiveOrInfinite = number('a positive number', value => value > 0);
 export const nonNegative = number('a number of at least 0', value => value >= 0 && value < Infinity);
 export const count = number('a whole number of at least 1', value => Number.isSafeInteger(value) && value >= 1);
 export const whole = number('a whole number of at least 0', value => Number.isSafeInteger(value) && value >= 0);
-export const boolean: Check = {what: 'true or false', test: value => typeof value === 'boolean'};
-export const text: Check = {what: 'text', test: value => typeof value === 'string'};
+export const boolean: Check<boolean> = {what: 'true or false', test: value => typeof value === 'boolean'};
+export const text: Check<string> = {what: 'text', test: value => typeof value === 'string'};
 export const callable: Check = {what: 'a function', test: value => typeof value === 'function'};
 export const list: Check = {what: 'a list', test: Array.isArray};
 export const object: Check = {
   what: 'an object',
   test: value => typeof value === 'object' && value !== null && !Array.isArray(value),
 };
-export const abortSignal: Check = {
+export const abortSignal: Check<AbortSignal> = {
   what: 'an AbortSignal, as that of new AbortController()',
   test: value => typeof value === 'object' && value !== null && 'aborted' in value && 'addEventListener' in value,
 };
-/** Judged by what reads it: numbers of any shape, a scheme, a system. JSON's null is none of these. */
+/** A value that is checked where it is read: numbers of any shape, a scheme, a system. */
 export const any: Check = {what: 'given, or left out', test: value => value !== null};
-/** Numbers in some form, or what makes them when it is traced. */
+/** Numbers in some form, or a function that returns them. */
 export const numeric: Check = {
   what: 'a number, an array of numbers, a tensor or a function',
   test: value =>
@@ -61,7 +107,7 @@ export const numeric: Check = {
 };
 /** As `signal` makes it. An array has a function `at`, too. */
 export const input: Check = {
-  what: 'made by signal(t, values), for its value at any time is needed',
+  what: 'made by signal(t, values)',
   test: value =>
     typeof value === 'object'
     && value !== null
@@ -70,20 +116,24 @@ export const input: Check = {
     && typeof value.at === 'function'
     && 't' in value,
 };
-export const oneOf = (...names: readonly string[]): Check => ({
+export const oneOf = <N extends string>(...names: readonly N[]): Check<N> => ({
   what: `one of ${names.map(shown).join(', ')}`,
-  test: value => typeof value === 'string' && names.includes(value),
+  test: value => typeof value === 'string' && (names as readonly string[]).includes(value),
 });
-/** NaN and the infinite too, as what is only shown may be. */
+export const oneOfNumbers = <N extends number>(...numbers: readonly N[]): Check<N> => ({
+  what: numbers.join(' or '),
+  test: value => (numbers as readonly unknown[]).includes(value),
+});
+/** NaN and the infinite included. */
 export const real = number('a number', () => true);
-/** Numbers in a row, of any kind of array: at least as many entries as none. */
-export const numbers: Check = {
+/** An array of any kind, which may be empty. */
+export const numbers: Check<ArrayLike<number>> = {
   what: 'an array of numbers',
   test: value =>
     (ArrayBuffer.isView(value) && !(value instanceof DataView))
     || (Array.isArray(value) && value.every(entry => typeof entry === 'number')),
 };
-export const listOf = (what: string, each: Check): Check => ({
+export const listOf = <T>(what: string, each: Check<T>): Check<readonly T[]> => ({
   what: `a list of ${what}`,
   test: value => Array.isArray(value) && value.every(each.test),
 });
@@ -103,18 +153,48 @@ export const integrationChecks = {
   precision: oneOf('double', 'single'),
 } satisfies Checks;
 
-/** These options among others. */
+/** The options of `integrationChecks` among others. */
 export function integrationOptions<T extends object>(given: T): Pick<T, keyof T & keyof typeof integrationChecks> {
   const own = Object.entries(given).filter(([name]) => Object.hasOwn(integrationChecks, name));
   return Object.fromEntries(own) as Pick<T, keyof T & keyof typeof integrationChecks>;
 }
 
 /**
- * Options as a caller without types gives them. A misspelt one would otherwise be a default in silence, and one of
- * another kind ('1e-3' out of JSON) a number by accident. An option that is undefined is one that is not given.
- * @param owner what the options are given to, as the sentence begins: 'newton'
- * @param known with what each may be; a list of names where that is for others to say
- * @param code of the error; default 'unknown-option', or 'bad-option' of a wrong value
+ * Checks an options object against a schema and returns its values: read by their checks, with defaults for those that
+ * were left out. An option that is undefined counts as left out.
+ * @param owner begins the sentence of an error: 'newton'
+ * @param code of errors; default 'unknown-option', or 'bad-option' for a wrong or missing value
+ * @throws OptionError; what a check's `read` throws
+ */
+export function readOptions<S extends Checks>(
+  given: NoInfer<Options<S>>,
+  schema: S,
+  owner: string,
+  code?: string,
+): OptionValues<S> {
+  refuseUnknownOptions(given, schema, owner, code);
+  const values = given as {readonly [name: string]: unknown};
+  return Object.fromEntries(
+    Object.entries(schema).map(([name, check]) => [
+      name,
+      valueOf(values[name], check, `${owner}: ${name}`, name, code),
+    ]),
+  ) as OptionValues<S>;
+}
+
+function valueOf(given: unknown, check: Check, label: string, option: string, code?: string): unknown {
+  const value = given === undefined ? check.otherwise : given;
+  if (value === undefined && check.optional === true) return undefined;
+  if (check.read !== undefined) return check.read(value, label);
+  requireValue(value, check, label, code, option);
+  return value;
+}
+
+/**
+ * Checks the names of options, and their values by a schema. Functions that also read the values use `readOptions`.
+ * @param owner begins the sentence of an error: 'newton'
+ * @param known a schema, or names alone if the values are checked elsewhere
+ * @param code of the error; default 'unknown-option', or 'bad-option' for a wrong value
  * @throws OptionError
  */
 export function refuseUnknownOptions(
@@ -133,14 +213,14 @@ export function refuseUnknownOptions(
   }
   for (const [name, value] of Object.entries(given) as [string, unknown][]) {
     if (!names.includes(name)) {
-      const nearest = nearestName(name, names);
+      const wrong = shown(name).slice(1, -1);
       throw new OptionError(
         code ?? 'unknown-option',
-        `${owner} has no option '${shown(name).slice(1, -1)}'; it has ${names.join(', ')}.${nearest === undefined ? '' : ` Did you mean '${nearest}'?`}`,
+        `${owner} has no option '${wrong}'; it has ${names.join(', ')}.${suggestion(name, names)}`,
         {option: name},
       );
     }
-    // The sentence is put together only where it is needed: training steps check their options every time.
+    // Training steps check their options every time: the sentence is built only for an error.
     const check = checks === undefined ? any : checks[name];
     if (value !== undefined && !check.test(value)) requireValue(value, check, `${owner}: ${name}`, code, name);
   }
@@ -159,7 +239,10 @@ export function requireValue(
   if (!test(value)) throw new OptionError(code, `${name} must be ${what}, not ${shown(value)}.`, {option, value});
 }
 
-/** In the tree of `params` a name is a leaf: of one parameter or one input, and without branches. @throws OptionError 'name-clash' */
+/**
+ * Parameters and inputs share one tree, in which a name is either a leaf or a group.
+ * @throws OptionError 'name-clash'
+ */
 export function requireOwnPlaces(names: readonly string[], owner: string): void {
   const clash = names.find((name, i) =>
     names.some((other, j) => i !== j && (other === name || other.startsWith(`${name}.`))),
@@ -167,7 +250,8 @@ export function requireOwnPlaces(names: readonly string[], owner: string): void 
   if (clash !== undefined)
     throw new OptionError(
       'name-clash',
-      `${owner}: '${clash}' is used for two different parameters or inputs, or for one and a group of others; rename one.`,
+      `${owner}: '${clash}' is used for two different parameters or inputs, or for one and a group of others; `
+        + 'rename one.',
       {name: clash},
     );
 }
@@ -184,9 +268,9 @@ export function refuseUnknownName(
 }
 
 /**
- * What a coefficient's function gives. Forces and gaps get {q, v, t, params}; what does not depend on a state gets the params
- * themselves, and the error of a function written for the other says so.
- * @param name what it is, as the sentence begins: 'spring: stiffness'
+ * Calls a coefficient's function, which gets the params themselves. Forces get {q, v, t, params}: the error of a
+ * function written like a force says so.
+ * @param name begins the sentence of an error: 'spring: stiffness'
  * @throws OptionError 'bad-coefficient'
  */
 export function calledWithParams<P extends object, T>(of: (params: P) => T, params: P, name: string): T {
@@ -196,10 +280,17 @@ export function calledWithParams<P extends object, T>(of: (params: P) => T, para
     if (!(error instanceof TypeError) || 'params' in params) throw error;
     throw new OptionError(
       'bad-coefficient',
-      `${name} is a function that failed: ${error.message}. It is given the params themselves: ({k}) => k, not ({params}) => params.k.`,
+      `${name} is a function that failed: ${error.message}. `
+        + 'It is given the params themselves: ({k}) => k, not ({params}) => params.k.',
       {name},
     );
   }
+}
+
+/** The end of a sentence about a name that is unknown: a suggestion where one is near enough. */
+export function suggestion(wanted: string, known: readonly string[], prefix = ''): string {
+  const nearest = nearestName(wanted, known);
+  return nearest === undefined ? '' : ` Did you mean '${prefix}${nearest}'?`;
 }
 
 /**
@@ -242,8 +333,8 @@ interface Token {
 }
 
 /**
- * What is wrong of a command line, in a sentence: an option that is unknown, lacks its text, has one that it does not take, or is given
- * twice.
+ * What is wrong with a command line, in a sentence: an option that is unknown, lacks its text, has one that it does not
+ * take, or is given twice.
  * @param texts options with a text, and what it is
  * @param flags options without
  */
@@ -258,8 +349,7 @@ export function wrongOption(
   for (const {kind, name = '', rawName = '', value} of tokens) {
     if (kind !== 'option') continue;
     if (!known.includes(name)) {
-      const nearest = nearestName(name, known);
-      return `${program} has no option '${rawName}'.${nearest === undefined ? '' : ` Did you mean '--${nearest}'?`}`;
+      return `${program} has no option '${rawName}'.${suggestion(name, known, '--')}`;
     }
     if (seen.has(name)) return `${rawName} is given twice; give it once.`;
     seen.add(name);
@@ -281,7 +371,9 @@ export function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) throw aborted(signal.reason);
 }
 
-/** Whether samples at these times tell of a stretch of time. Of a digital input the last one holds for as long as the one before. */
+/**
+ * Whether samples cover an interval of time. The last sample of a digital input holds for as long as the one before.
+ */
 export function coversTimes(
   {t, kind}: {readonly t: ArrayLike<number>; readonly kind?: string},
   from: number,

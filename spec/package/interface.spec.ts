@@ -1,6 +1,6 @@
 /**
- * The interface as the compiler sees it: every type that an exported signature names can be imported under its name, and
- * everything exported is documented. What is asked for spec/types/ is compiled with the rest of the sources.
+ * The interface as the compiler sees it: every type that an exported signature names can be imported under its name,
+ * and everything exported is documented. What is asked for spec/types/ is compiled with the rest of the sources.
  */
 import path from 'node:path';
 import {expect} from 'chai';
@@ -28,10 +28,20 @@ function visible(node: ts.Node, see: (node: ts.Node) => void): void {
     return;
   if (ts.isVariableDeclaration(node) || ts.isPropertyDeclaration(node) || ts.isParameter(node)) {
     if (node.type !== undefined) visible(node.type, see);
+    else if (isSchema(node)) typesIn(node.initializer!, type => visible(type, see));
     return;
   }
   see(node);
   ts.forEachChild(node, child => visible(child, see));
+}
+
+/** A schema of options: `Options<typeof schema>` is the object type that its users see, with the types in it. */
+const isSchema = (node: ts.Node): node is ts.VariableDeclaration =>
+  ts.isVariableDeclaration(node) && node.initializer !== undefined && ts.isObjectLiteralExpression(node.initializer);
+
+function typesIn(node: ts.Node, found: (type: ts.Node) => void): void {
+  if (ts.isTypeNode(node)) found(node);
+  else ts.forEachChild(node, child => typesIn(child, found));
 }
 
 /** Types named in what an exported symbol declares, with the place that names them. */
@@ -48,19 +58,26 @@ function named(symbol: ts.Symbol): Map<ts.Symbol, string> {
             ? node.exprName
             : undefined;
       const to = name === undefined ? undefined : checker.getSymbolAtLocation(name);
-      if (to !== undefined && (to.flags & ts.SymbolFlags.TypeParameter) === 0)
-        found.set(aliased(to), `${symbol.name} names ${name?.getText()}`);
+      if (to === undefined || (to.flags & ts.SymbolFlags.TypeParameter) !== 0 || readsSchemas(aliased(to))) return;
+      found.set(aliased(to), `${symbol.name} names ${name?.getText()}`);
     });
   }
   return found;
 }
 
-/** Local parts of a type, which its own file does not export either: the reader meets them where the type is written. */
+/** `Options` and `OptionValues`, which make types of schemas. */
+const readsSchemas = (symbol: ts.Symbol): boolean =>
+  (symbol.declarations ?? []).some(declaration => declaration.getSourceFile().fileName.endsWith('lib/checks.ts'));
+
+/**
+ * Local parts of a type, which its own file does not export either, and schemas: the reader meets what they contain.
+ */
 const isLocal = (symbol: ts.Symbol): boolean =>
   (symbol.declarations ?? []).every(
     declaration =>
-      (ts.getCombinedModifierFlags(declaration as ts.Declaration) & ts.ModifierFlags.Export) === 0
-      && ts.isTypeAliasDeclaration(declaration),
+      isSchema(declaration)
+      || ((ts.getCombinedModifierFlags(declaration as ts.Declaration) & ts.ModifierFlags.Export) === 0
+        && ts.isTypeAliasDeclaration(declaration)),
   );
 
 describe('the interface', function () {
