@@ -107,8 +107,8 @@ const goingOn = ({given}: Runnable): {x: Float64Array; record: StepRecord} => ({
 });
 
 /**
- * A first step on trial that fails is tried with half its length, as a step would be: what it is taken for does not depend
- * on its length but for its error. Below 2⁻¹⁰ of the length it fails for another reason.
+ * A first step on trial that fails is tried with half its length, as a step would be: what it is taken for does not
+ * depend on its length but for its error. Below 2⁻¹⁰ of the length it fails for another reason.
  */
 const deepestHalving = 10;
 
@@ -144,7 +144,9 @@ function solve(context: Runnable, counters: Counters): {readonly z: Float64Array
   }
 }
 
-/** The gap that is farthest from zero, where it is more than may be tolerated of a state with coordinates of this size. */
+/**
+ * The gap that is farthest from zero, where it is more than may be tolerated of a state with coordinates of this size.
+ */
 function worstGap(gaps: Float64Array, coordinates: Float64Array): {row: number; gap: number} | undefined {
   if (gaps.length === 0) return undefined;
   const row = gaps.reduce((worst, gap, i) => (Math.abs(gap) > Math.abs(gaps[worst]) ? i : worst), 0);
@@ -206,12 +208,14 @@ function checkKinematics(
   if (difference > nonlinear * size)
     throw new OptionError(
       'bad-kinematics',
-      `kinematics must be linear in v, q' = N(q)v: at twice the velocity the rate is off by ${difference.toExponential(1)}. Move the constant or nonlinear part to a hidden state or a force.`,
+      "kinematics must be linear in v, q' = N(q)v: at twice the velocity the rate is off by "
+        + `${difference.toExponential(1)}. Move the constant or nonlinear part to a hidden state or a force.`,
     );
   if (project || !(off > tolerated * Math.max(1, plainVectors.largest(given.subarray(0, coordinates))))) return;
   throw new InconsistentStateError(
     'inconsistent',
-    `The initial position is ${off.toExponential(3)} off its manifold (of unit quaternions, for example): correct it, or use consistent: 'project' for the nearest one.`,
+    `The initial position is ${off.toExponential(3)} off its manifold (of unit quaternions, for example): `
+      + "correct it, or use consistent: 'project' for the nearest one.",
     {off},
   );
 }
@@ -231,7 +235,9 @@ function checkConstraints({given, coordinates: size, t0, traced}: Runnable, gaps
       name === 'depths' ? 'at least 0' : name === 'positions' && gap < 0 ? '0, of a contact at least 0' : '0';
     throw new InconsistentStateError(
       'inconsistent',
-      `${state} does not satisfy its constraints: ${what} of ${constraintName(traced.state, row)} is ${gap.toExponential(3)} but must be ${must}. Correct the state, or use consistent: 'project' for the nearest one that does.`,
+      `${state} does not satisfy its constraints: ${what} of ${constraintName(traced.state, row)} is `
+        + `${gap.toExponential(3)} but must be ${must}. Correct the state, or use consistent: `
+        + "'project' for the nearest one that does.",
       {row, gap, what},
     );
   };
@@ -260,20 +266,24 @@ export function contradiction(prepared: Runnable, x: Float64Array, clock: number
   const t = turned(prepared.traced, clock);
   return new InconsistentStateError(
     'contradictory',
-    `Constraints contradict each other at t = ${Number(t.toPrecision(12))}: the gap of ${constraintName(prepared.traced.state, row)} stays at ${gap.toExponential(3)}, and rows ${listed(namedOnce(prepared.redundancy.rows))} depend on others. Remove the constraints that cannot hold at the same time.`,
+    `Constraints contradict each other at t = ${Number(t.toPrecision(12))}: `
+      + `the gap of ${constraintName(prepared.traced.state, row)} stays at ${gap.toExponential(3)}, `
+      + `and rows ${listed(namedOnce(prepared.redundancy.rows))} depend on others. `
+      + 'Remove the constraints that cannot hold at the same time.',
     {row, gap, t, rows: prepared.redundancy.rows},
   );
 }
 
 /**
- * Below this, products of two derivatives of a gap (G M⁻¹ Gᵀ, with a division by h²) come near the least double, 2e-308,
- * and a row looks like one that depends on others.
+ * Below this, products of two derivatives of a gap (G M⁻¹ Gᵀ, with a division by h²) come near the least double,
+ * 2e-308, and a row looks like one that depends on others.
  */
 const leastSlope = 1e-140;
 
 /**
  * Tells constraints in units so large that their derivatives are lost from those that are truly redundant. Called where
- * rows were found to depend on one another: displaced coordinates must change a gap by a number that can be squared, or by 0.
+ * rows were found to depend on one another: displaced coordinates must change a gap by a number that can be squared, or
+ * by 0.
  * @throws OptionError 'constraint-scale' naming the row
  */
 export function requireScaledRows(prepared: Runnable): void {
@@ -297,7 +307,9 @@ export function requireScaledRows(prepared: Runnable): void {
   if (row < 0) return;
   throw new OptionError(
     'constraint-scale',
-    `${constraintName(prepared.traced.state, row)} changes by ${Math.abs(there[row] - here[row]).toExponential(1)} only when the coordinates change: squares of such numbers are 0 in double precision, and the row would have no effect. Multiply it by a constant so that it is of the size of the coordinates.`,
+    `${constraintName(prepared.traced.state, row)} changes by ${Math.abs(there[row] - here[row]).toExponential(1)} `
+      + 'only when the coordinates change: squares of such numbers are 0 in double precision, '
+      + 'and the row would have no effect. Multiply it by a constant so that it is of the size of the coordinates.',
     {row},
   );
 }
@@ -326,14 +338,17 @@ function checkMass({start, coordinates}: Runnable, mass: Float64Array | undefine
   if (at >= 0) {
     throw new SingularMatrixError(
       'singular-mass',
-      `mass${indexText(node.shape, at)} is ${mass[at]}: every coordinate needs a positive mass. Give it one, or remove the coordinate. A mass given as numbers, one per coordinate, may have zeros with schemes for M y' = f, such as radauIIA5().`,
+      `mass${indexText(node.shape, at)} is ${mass[at]}: every coordinate needs a positive mass. Give it one, `
+        + 'or remove the coordinate. A mass given as numbers, one per coordinate, '
+        + "may have zeros with schemes for M y' = f, such as radauIIA5().",
       {rows: [at]},
     );
   }
 }
 
 /**
- * Parameters and tensors change from run to run. A fit takes this error, as that of a state, for a step that was too long.
+ * Parameters and tensors change from run to run. A fit takes this error, as that of a state, for a step that was too
+ * long.
  * @throws InconsistentStateError 'bad-coefficient' naming the constraint and the row
  */
 function checkCoefficients({coefficients = []}: TracedStep, values: Float64Array | undefined): void {
@@ -344,7 +359,9 @@ function checkCoefficients({coefficients = []}: TracedStep, values: Float64Array
     if (row >= 0)
       throw new InconsistentStateError(
         'bad-coefficient',
-        `constraints[${constraint}]: ${name} must be ${most === 1 ? 'from 0 to 1' : 'finite and at least 0'}; ${size === 1 ? 'it' : `that of row ${row}`} is ${own[row]}. Change the value, or give bounds to the parameter that is estimated.`,
+        `constraints[${constraint}]: ${name} must be ${most === 1 ? 'from 0 to 1' : 'finite and at least 0'}; `
+          + `${size === 1 ? 'it' : `that of row ${row}`} is ${own[row]}. Change the value, `
+          + 'or give bounds to the parameter that is estimated.',
         {constraint, row, value: own[row]},
       );
     offset += size;
@@ -374,7 +391,7 @@ function checkDelays({options: {grid}}: Runnable, given: Float64Array | undefine
     if (length < grid.dt * (1 - roundedDelay))
       refuse(i, `, and steps are ${grid.dt} long: a step may not be longer than a delay. Make dt smaller.`);
     if (length > longest * (1 + roundedDelay))
-      refuse(i, `, and the past is kept for ${longest}: say dde({…, longest}).`);
+      refuse(i, `, and the past is kept for ${longest}: say dde({…, maxDelay}).`);
   });
 }
 
@@ -391,7 +408,9 @@ function checkPast({traced: {state}, given, t0}: Runnable, delays: Float64Array 
   if (index < 0) return;
   throw new InconsistentStateError(
     'bad-delay',
-    `delays[${index}] is ${lengths[index]}, and the saved state knows y from t = ${Number(oldest.toPrecision(6))} on only: it keeps a number of steps, some of which were cut short by the ends of runs. End these at times of the grid, or say dde({…, longest}) with more than the longest delay.`,
+    `delays[${index}] is ${lengths[index]}, and the saved state knows y from t = ${Number(oldest.toPrecision(6))} on `
+      + 'only: it keeps a number of steps, some of which were cut short by the ends of runs. '
+      + 'End these at times of the grid, or say dde({…, longest}) with more than the longest delay.',
     {index, value: lengths[index]},
   );
 }
@@ -404,15 +423,21 @@ function checkSeed(given: Float64Array | undefined): void {
   if (given === undefined || isSeed(given[0])) return;
   throw new InconsistentStateError(
     'bad-seed',
-    `sde: seed(params) is ${given[0]}; it must be a whole number from 0 to 2^53. Round the parameter, or leave it out of what is estimated.`,
+    `sde: seed(params) is ${given[0]}; it must be a whole number from 0 to 2^53. Round the parameter, `
+      + 'or leave it out of what is estimated.',
     {value: given[0]},
   );
 }
 
-/** Entries of a mass that are to be equal differ by no more than what float32 loses of a pair's own masses, ten times. */
+/**
+ * Entries of a mass that are to be equal differ by no more than what float32 loses of a pair's own masses, ten times.
+ */
 const asymmetric = 1e-6;
 
-/** @throws OptionError 'bad-mass' where the matrix is not symmetric, or gives some motion a negative kinetic energy; SingularMatrixError */
+/**
+ * @throws OptionError 'bad-mass' where the matrix is not symmetric, or gives some motion a negative kinetic energy;
+ *    SingularMatrixError
+ */
 function checkMassMatrix(mass: Float64Array, n: number): void {
   for (let i = 0; i < n; i++) {
     for (let j = 0; j < i; j++) {
@@ -421,7 +446,8 @@ function checkMassMatrix(mass: Float64Array, n: number): void {
       if (Math.abs(below - above) > asymmetric * size) {
         throw new OptionError(
           'bad-mass',
-          `The mass matrix is not symmetric: mass[${i}, ${j}] is ${below} and mass[${j}, ${i}] is ${above}. Make them equal, or move terms that are not inertia to the forces.`,
+          `The mass matrix is not symmetric: mass[${i}, ${j}] is ${below} and mass[${j}, ${i}] is ${above}. `
+            + 'Make them equal, or move terms that are not inertia to the forces.',
           {entry: [i, j]},
         );
       }
@@ -431,7 +457,8 @@ function checkMassMatrix(mass: Float64Array, n: number): void {
   if (row >= 0) {
     throw new OptionError(
       'bad-mass',
-      `The mass matrix is not positive: some velocity of coordinates 0 to ${row} has negative kinetic energy (mass[${row}, ${row}] is ${mass[row * n + row]}). Every velocity needs positive kinetic energy.`,
+      `The mass matrix is not positive: some velocity of coordinates 0 to ${row} has negative kinetic energy `
+        + `(mass[${row}, ${row}] is ${mass[row * n + row]}). Every velocity needs positive kinetic energy.`,
       {row},
     );
   }
@@ -442,13 +469,17 @@ function checkMassMatrix(mass: Float64Array, n: number): void {
     const rows = error.data.rows as number[];
     throw new SingularMatrixError(
       'singular-mass',
-      `The mass matrix is singular: its rows ${listed(rows)} depend on one another. Give every coordinate a mass of its own, or remove those that have none.`,
+      `The mass matrix is singular: its rows ${listed(rows)} depend on one another. `
+        + 'Give every coordinate a mass of its own, or remove those that have none.',
       {rows},
     );
   }
 }
 
-/** The first row whose pivot of M = LDLᵀ is negative beyond its rounding, by Sylvester's law of inertia; −1 where none is. A pivot of zero ends the search: M is singular. */
+/**
+ * The first row whose pivot of M = LDLᵀ is negative beyond its rounding, by Sylvester's law of inertia; −1 where none
+ * is. A pivot of zero ends the search: M is singular.
+ */
 function negativeRow(mass: Float64Array, n: number): number {
   const l = mass.slice();
   for (let i = 0; i < n; i++) {

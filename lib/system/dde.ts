@@ -1,4 +1,6 @@
-/** Delay differential equations y' = f(y(t), y(t − τ₁), …, t; p) with constant delays, and a history before the start. */
+/**
+ * Delay differential equations y' = f(y(t), y(t − τ₁), …, t; p) with constant delays, and a history before the start.
+ */
 import type * as tf from '@tensorflow/tfjs';
 import {callable, list, positive, refuseUnknownOptions, requireValue, shown} from '../checks.js';
 import {OptionError} from '../errors.js';
@@ -26,7 +28,7 @@ export interface DdeSpec<P = Params> {
    * An upper bound of the delays: this much of the past is kept. Required if a delay is a function of params; default:
    * the longest delay.
    */
-  readonly longest?: number;
+  readonly maxDelay?: number;
 }
 
 /** Made by `dde`. P are the parameters that its functions read. */
@@ -35,19 +37,19 @@ export interface DdeSystem<P = Params> extends OdeSystem<P> {
 }
 
 /**
- * y' = f(y(t), y(t − τ₁), …, t; params), with delays τᵢ that are constant during a run and at least as long as its steps. They may be
- * parameters: gradients with respect to them are those of the discrete run, whose breaking points, where derivatives of
- * y jump, move with them. A system of the kind 'ode', integrated in steps of constant length by the one-step schemes
- * for an ode. `initial.y` is y at the start; if it differs from the history there, y jumps. A run divides each step at
- * the breaking points in it, with n delays at up to n of them.
- * @throws OptionError 'bad-dde' if a function is missing, a delay is not a positive number, or `longest` is required
+ * y' = f(y(t), y(t − τ₁), …, t; params), with delays τᵢ that are constant during a run and at least as long as its
+ * steps. They may be parameters: gradients with respect to them are those of the discrete run, whose breaking points,
+ * where derivatives of y jump, move with them. A system of the kind 'ode', integrated in steps of constant length by
+ * the one-step schemes for an ode. `initial.y` is y at the start; if it differs from the history there, y jumps. A run
+ * divides each step at the breaking points in it, with n delays at up to n of them.
+ * @throws OptionError 'bad-dde' if a function is missing, a delay is not a positive number, or `maxDelay` is required
  */
 export function dde<P extends ParamsLike<P> = Params>(spec: DdeSpec<P>): DdeSystem<P> {
-  const checks = {derivative: callable, delays: list, history: callable, longest: positive};
+  const checks = {derivative: callable, delays: list, history: callable, maxDelay: positive};
   refuseUnknownOptions(spec, checks, 'dde', 'bad-dde');
   requireValue(spec.derivative, callable, 'dde: derivative', 'bad-dde', 'derivative');
   requireValue(spec.delays, list, 'dde: delays', 'bad-dde', 'delays');
-  const {derivative, delays, history, longest} = spec;
+  const {derivative, delays, history, maxDelay} = spec;
   if (delays.length === 0)
     throw new OptionError('bad-dde', 'dde: delays is empty: give at least one, or use ode(derivative).');
   delays.forEach((delay: unknown, i) => {
@@ -59,18 +61,19 @@ export function dde<P extends ParamsLike<P> = Params>(spec: DdeSpec<P>): DdeSyst
       );
   });
   const known = delays.filter(delay => typeof delay === 'number');
-  if (longest === undefined && known.length < delays.length)
+  if (maxDelay === undefined && known.length < delays.length)
     throw new OptionError(
       'bad-dde',
-      'dde: a delay is a function of params, so give an upper bound of the delays, for example longest: 10; that much of the past is kept.',
-      {option: 'longest'},
+      'dde: a delay is a function of params, so give an upper bound of the delays, for example maxDelay: 10; '
+        + 'that much of the past is kept.',
+      {option: 'maxDelay'},
     );
-  const most = Math.max(...known, longest ?? 0);
-  if (longest !== undefined && most > longest)
-    throw new OptionError('bad-dde', `dde: longest is ${longest}, and a delay is ${most}.`, {option: 'longest'});
+  const longest = Math.max(...known, maxDelay ?? 0);
+  if (maxDelay !== undefined && longest > maxDelay)
+    throw new OptionError('bad-dde', `dde: maxDelay is ${maxDelay}, and a delay is ${longest}.`, {option: 'maxDelay'});
   return {
     kind: 'ode',
     derivative,
-    delays: {lengths: delays, longest: most, history},
+    delays: {lengths: delays, longest, history},
   };
 }

@@ -5,7 +5,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {DataError, OptionError, ShapeError} from '../errors.js';
-import {oneOf, positiveOrInfinite, refuseUnknownOptions} from '../checks.js';
+import {oneOf, optional, positiveOrInfinite, readOptions, type Options} from '../checks.js';
 import {constantTensor, isTracing} from '../trace/trace.js';
 import type {Breaks} from './breaks.js';
 import {noteBreaks, timeOfPiece} from './breaks.js';
@@ -38,23 +38,25 @@ export interface Signal extends Input {
   readonly derivative: Input;
 }
 
-/** Options of `signal`. */
-export interface SignalOptions {
+const signalOptions = {
   /**
    * A sample that is NaN: 'refuse' (default) throws an error, 'bridge' omits it and interpolates between its
    * neighbours.
    */
-  readonly missing?: 'refuse' | 'bridge';
+  missing: optional(oneOf('refuse', 'bridge'), 'refuse'),
   /** The longest gap in time that may be bridged, from one sample to the next; default: any. */
-  readonly longest?: number;
-}
+  maxGap: optional(positiveOrInfinite, Infinity),
+};
+
+/** Options of `signal`. @interface */
+export type SignalOptions = Options<typeof signalOptions>;
 
 /**
  * 'linear' (default) interpolates linearly, 'hold' keeps each sample until the next (what a digital output
- * does), 'cubic' is the natural spline (twice continuously differentiable; de Boor 1978), 'hermite' the cubic whose slope at a
- * sample is that of the line from the previous sample: once differentiable, and independent of what comes after the
- * next sample (Morrill, Kidger, Yang & Lyons, Neural controlled differential equations for online prediction tasks,
- * 2021).
+ * does), 'cubic' is the natural spline (twice continuously differentiable; de Boor 1978), 'hermite' the cubic whose
+ * slope at a sample is that of the line from the previous sample: once differentiable, and independent of what comes
+ * after the next sample (Morrill, Kidger, Yang & Lyons, Neural controlled differential equations for online prediction
+ * tasks, 2021).
  * @param t [samples], strictly increasing, in the system's unit of time
  * @param values [samples, ...shape]: one number or one array per time. A tf.Variable, and inside a force a
  *   tensor made from `params`, is read in every run and has gradients; the cost of a step is then proportional to the
@@ -63,21 +65,22 @@ export interface SignalOptions {
  *   or a gap is longer than allowed, with the sample's index
  */
 export function signal(t: Numeric, values: Numeric, kind: SignalKind = 'linear', options: SignalOptions = {}): Signal {
-  refuseUnknownOptions(options, {missing: oneOf('refuse', 'bridge'), longest: positiveOrInfinite}, 'signal');
+  const {missing, maxGap} = readOptions(options, signalOptions, 'signal');
   const times = readNumeric(t, 'signal: t').values;
   return values instanceof tf.Tensor && (values instanceof tf.Variable || isTracing())
     ? ofTensor(times, values, kind)
-    : ofNumbers(times, values, kind, options);
+    : ofNumbers(times, values, kind, missing === 'bridge' ? maxGap : undefined);
 }
 
-function ofNumbers(t: Float64Array, given: Numeric, kind: SignalKind, options: SignalOptions): Signal {
+/** @param maxGap that may be bridged, where samples may be missing */
+function ofNumbers(t: Float64Array, given: Numeric, kind: SignalKind, maxGap: number | undefined): Signal {
   const read = {times: t, ...readNumeric(given, 'signal: values')};
   const {
     times,
     values,
     shape: [, ...shape],
     shape: all,
-  } = options.missing === 'bridge' ? bridged(read, options) : read;
+  } = maxGap === undefined ? read : bridged(read, maxGap);
   check(times, values.length, all, kind);
   requireFinite(times, values);
   return {
@@ -115,7 +118,7 @@ interface Given {
 }
 
 /** Without the samples of which a number is NaN. */
-function bridged(given: Given, {longest = Infinity}: SignalOptions): Given {
+function bridged(given: Given, maxGap: number): Given {
   const {times, values, shape} = given;
   const width = values.length / times.length;
   if (!Number.isInteger(width)) return given; // the lengths' own error comes first
@@ -125,13 +128,15 @@ function bridged(given: Given, {longest = Infinity}: SignalOptions): Given {
       samples: times.length,
     });
   const from = kept.findIndex(
-    (sample, k) => k > 0 && sample > kept[k - 1] + 1 && times[sample] - times[kept[k - 1]] > longest,
+    (sample, k) => k > 0 && sample > kept[k - 1] + 1 && times[sample] - times[kept[k - 1]] > maxGap,
   );
   if (from >= 0) {
     const [before, after] = [kept[from - 1], kept[from]];
     throw new DataError(
       'signal-gap',
-      `signal: samples ${before + 1} to ${after - 1} are missing: a gap of ${times[after] - times[before]}, from ${times[before]} to ${times[after]}, which is longer than the allowed ${longest}. Cut the record there, or measure again.`,
+      `signal: samples ${before + 1} to ${after - 1} are missing: a gap of ${times[after] - times[before]}, `
+        + `from ${times[before]} to ${times[after]}, which is longer than the allowed ${maxGap}. `
+        + 'Cut the record there, or measure again.',
       {index: before + 1, missing: after - before - 1},
     );
   }
@@ -156,7 +161,8 @@ function check(t: Float64Array, size: number, shape: readonly number[], kind: Si
   if (t.length !== samples || size === 0) {
     throw new ShapeError(
       'signal-length',
-      `signal: ${t.length} times, but values of shape [${shape.join(', ')}]; give one value (or one array) a time, and at least one.`,
+      `signal: ${t.length} times, but values of shape [${shape.join(', ')}]; give one value (or one array) a time, `
+        + 'and at least one.',
       {times: t.length, values: [...shape]},
     );
   }
@@ -170,7 +176,8 @@ function check(t: Float64Array, size: number, shape: readonly number[], kind: Si
     if (i > 0 && !(t[i] > t[i - 1]))
       throw new DataError(
         'signal-order',
-        `signal: times must ascend, but sample ${i} is at ${t[i]} after ${t[i - 1]}. Sort the samples, and remove repeated ones.`,
+        `signal: times must ascend, but sample ${i} is at ${t[i]} after ${t[i - 1]}. Sort the samples, `
+          + 'and remove repeated ones.',
         {index: i},
       );
   }
@@ -182,7 +189,8 @@ function requireFinite(t: Float64Array, values: Float64Array): void {
   const sample = Math.floor((bad * t.length) / values.length);
   throw new DataError(
     'signal-not-finite',
-    `signal: the value of sample ${sample}, at ${t[sample]}, is ${values[bad]}; every number must be finite. Remove the sample, or interpolate across it with missing: 'bridge'.`,
+    `signal: the value of sample ${sample}, at ${t[sample]}, is ${values[bad]}; every number must be finite. `
+      + "Remove the sample, or interpolate across it with missing: 'bridge'.",
     {index: sample},
   );
 }
@@ -228,7 +236,8 @@ function tableOfTensor(t: Float64Array, tensor: tf.Tensor, kind: SignalKind): Ta
   if (kind === 'cubic' && n > mostKnots)
     throw new OptionError(
       'signal-kind',
-      `signal: with kind 'cubic' and samples that are variables or functions of params, ${n} samples need a matrix of ${n} rows and columns. At most ${mostKnots} are allowed; 'linear' has no limit.`,
+      `signal: with kind 'cubic' and samples that are variables or functions of params, ${n} samples need a matrix `
+        + `of ${n} rows and columns. At most ${mostKnots} are allowed; 'linear' has no limit.`,
       {samples: n},
     );
   const rows =
@@ -259,7 +268,10 @@ interface Place {
   readonly known: tf.Tensor;
 }
 
-/** Times within a step are moved into it by this share of the shortest interval: at the step's ends they choose the piece inside. */
+/**
+ * Times within a step are moved into it by this share of the shortest interval: at the step's ends they choose the
+ * piece inside.
+ */
 const sampleSlack = 1e-6;
 
 /** Outside of steps, times computed as t₀ + n·h meet a sample's time up to so many roundings. */
@@ -307,7 +319,10 @@ class Knots {
     ends: none,
   }));
 
-  /** Samples at which it begins to move after a rest, and those that follow them; at which it comes to rest, and those before. */
+  /**
+   * Samples at which it begins to move after a rest, and those that follow them; at which it comes to rest, and those
+   * before.
+   */
   readonly onsets = once((): Breaks => {
     const {values, count} = this;
     const moves = (i: number): boolean => i >= 0 && i + 1 < count && this.change(i) > 0;
@@ -349,20 +364,26 @@ class Knots {
     return false;
   }
 
-  /** A time by which the piece is chosen; outside of steps what is less than a sample's time by rounding counts as that, if `met`. */
+  /**
+   * A time by which the piece is chosen; outside of steps what is less than a sample's time by rounding counts as that,
+   * if `met`.
+   */
   timeOfPiece(time: tf.Tensor, met = false): tf.Tensor {
     return timeOfPiece(time, this.slack) ?? (met ? tf.add(time, this.rounding) : time);
   }
 
-  /** The last sample at or before a time, −1 before the first; not an integer tensor, which has no arithmetic with others. */
+  /**
+   * The last sample at or before a time, −1 before the first; not an integer tensor, which has no arithmetic with
+   * others.
+   */
   lastUpTo(time: tf.Tensor): tf.Tensor {
     const found = tf.searchSorted(constantTensor(this.t, [1, this.count]), tf.reshape(time, [1, 1]), 'right');
     return tf.sub(tf.cast(tf.reshape(found, []), 'float32'), 1);
   }
 
   /**
-   * The end intervals' ends for times beyond them. A stage beyond the end of its step goes on with the piece in which the step ends, so that a step which
-   * ends at a sample keeps its order.
+   * The end intervals' ends for times beyond them. A stage beyond the end of its step goes on with the piece in which
+   * the step ends, so that a step which ends at a sample keeps its order.
    */
   place(time: tf.Tensor): Place {
     const [first, last] = [this.t[0], this.t[this.count - 1]];
@@ -459,7 +480,10 @@ function cubic(knots: Knots): Interpolator {
   };
 }
 
-/** a + u Δ + u (1 − u)² (δ − Δ): Δ the rise over the interval, δ its width times the slope before; in the first interval a line. */
+/**
+ * a + u Δ + u (1 − u)² (δ − Δ): Δ the rise over the interval, δ its width times the slope before; in the first interval
+ * a line.
+ */
 function hermite(knots: Knots): Interpolator {
   if (knots.count < 3) return linear(knots);
   const {table, widths} = knots;
@@ -488,7 +512,10 @@ function hermite(knots: Knots): Interpolator {
   };
 }
 
-/** Of the natural spline, [samples, ...shape]: a tridiagonal system, diagonally dominant, solved without pivoting (Thomas). */
+/**
+ * Of the natural spline, [samples, ...shape]: a tridiagonal system, diagonally dominant, solved without pivoting
+ * (Thomas).
+ */
 function secondDerivatives(t: Float64Array, values: Float64Array): Float64Array {
   const n = t.length;
   const size = values.length / n;

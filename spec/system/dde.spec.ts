@@ -1,6 +1,7 @@
 /**
- * Delay differential equations: orders of convergence, exact solutions by polynomials, and derivatives by delays, parameters and the
- * history. Steps are no divisors of the delays but where that is said, so that breaking points lie within them.
+ * Delay differential equations: orders of convergence, exact solutions by polynomials, and derivatives by delays,
+ * parameters and the history. Steps are no divisors of the delays but where that is said, so that breaking points lie
+ * within them.
  */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
@@ -39,7 +40,7 @@ import {slow} from '../tiers.js';
 const falling = dde<{tau: tf.Tensor}>({
   derivative: ({delayed: [late]}) => tf.neg(late),
   delays: [({tau}) => tau],
-  longest: 2,
+  maxDelay: 2,
 });
 
 /** Its solution from y = 1 for t ≤ 0, Σ (−1)ᵏ (t − (k−1)τ)ᵏ/k!, and that one's derivative by τ. */
@@ -60,7 +61,9 @@ function error(scheme: Scheme, dt: number): number {
   return t.reduce((most, time, i) => Math.max(most, Math.abs(y[i] - exact(time, 1).y)), 0);
 }
 
-/** A blood cell model of Mackey & Glass (1977): y' = 0.2 y(t − 17)/(1 + y(t − 17)¹⁰) − 0.1 y, from y = 0.5 for t ≤ 0. */
+/**
+ * A blood cell model of Mackey & Glass (1977): y' = 0.2 y(t − 17)/(1 + y(t − 17)¹⁰) − 0.1 y, from y = 0.5 for t ≤ 0.
+ */
 const mackeyGlass = dde({
   derivative: ({y, delayed: [late]}) => tf.sub(tf.div(tf.mul(0.2, late), tf.add(1, tf.pow(late, 10))), tf.mul(0.1, y)),
   delays: [17],
@@ -78,7 +81,7 @@ const several = dde<Several>({
     tf.sub(tf.add(tf.mul(tf.neg(a), tf.tanh(first)), tf.mul(0.3, tf.sin(second))), tf.mul(0.1, y)),
   delays: [({tau}) => tau, ({late}) => late],
   history: ({t, params: {b}}) => tf.add(tf.cos(tf.mul(b, t)), [0, 0.5]),
-  longest: 2,
+  maxDelay: 2,
 });
 const at = {tau: 0.8317, late: 1.3731, a: 1.2, b: 0.7};
 const settings = {scheme: rk4(), dt: 0.1, steps: 40, saveAt: 'end'} as const;
@@ -110,7 +113,7 @@ describe('simulate: dde', () => {
         const hutchinson = dde({
           derivative: ({y, delayed: [late]}) => tf.mul(tf.mul(1.2, y), tf.sub(1, late)),
           delays: [({tau}: {tau: tf.Tensor}) => tau],
-          longest: 3,
+          maxDelay: 3,
         });
         for (const beyond of [0, 1e-5, 1e-6, 1e-7, 1e-8]) {
           const {trajectory, pullback} = simulate.vjp(hutchinson, {y: 0.5}, {
@@ -316,7 +319,8 @@ describe('simulate: dde', () => {
       });
       const u = signal([0, 0.5, 1], [0, 1, 0], 'hold');
       const y = simulate(driven, {y: 1}, {scheme: rk4(), dt: 0.1, t1: 2, saveAt: 'end', inputs: {u}}).values('y')[1];
-      // −½ without the pulse; it adds ½, and takes its delayed integral, ∫₁² of min(s − 1 − ½, ½) from 1.5 on, off again.
+      // −½ without the pulse; it adds ½, and takes its delayed integral, ∫₁² of min(s − 1 − ½, ½) from 1.5 on, off
+      // again.
       expect(y).closeTo(-0.5 + 0.5 - 0.125, 1e-12);
     });
 
@@ -338,7 +342,7 @@ describe('simulate: dde', () => {
       system: dde<{tau: tf.Tensor; rate: tf.Tensor}>({
         derivative: ({delayed: [late], params: {rate}}) => tf.neg(tf.mul(rate, late)),
         delays: [({tau}) => tau],
-        longest: 2,
+        maxDelay: 2,
       }),
       initial: {y: 1},
       data: {t, y: t.map(time => exact(time, 0.93).y + 1e-3 * Math.sin(12.9898 * time ** 2))},
@@ -356,7 +360,7 @@ describe('simulate: dde', () => {
     const close = dde<P>({
       derivative: ({delayed: [a, b]}) => tf.sub(tf.mul(b, 0.5), a),
       delays: [1, ({tau}) => tau],
-      longest: 2,
+      maxDelay: 2,
     });
     const said = (tau: number, options: object, system = close): readonly string[] =>
       simulate(system, {y: 1}, {scheme: rk4(), steps: 9, dt: 0.45, params: {tau}, ...options} as never).warnings;
@@ -364,13 +368,14 @@ describe('simulate: dde', () => {
     slow('by hand: for τ = 1 and 1.07 the step from 1.8 to 2.25 holds 2, 2.07 and 2.14, and two divide it', () => {
       expect(said(1.07, {})).to.have.length(1);
       expect(said(1.07, {})[0]).to.match(/^dde: a step, the first from t = 1\.8, holds more .* the 2 at which/);
-      // The third derivative of y jumps at 3, …, 3.21 only, the fourth one later: of no account to order 4, but to order 5.
+      // The third derivative of y jumps at 3, …, 3.21 only, the fourth one later: of no account to order 4, but to
+      // order 5.
       expect(said(1.07, {scheme: tsit5()})[0]).to.match(/^dde: 2 steps, the first from t = 1\.8, hold /);
       // With a history that y may jump from it is a derivative less.
       const own = dde<P>({
         derivative: ({delayed: [a, b]}) => tf.sub(tf.mul(b, 0.5), a),
         delays: [1, ({tau}) => tau],
-        longest: 2,
+        maxDelay: 2,
         history: () => tf.scalar(1),
       });
       expect(said(1.07, {}, own)[0]).to.match(/^dde: 2 steps/);
@@ -422,7 +427,7 @@ describe('simulate: dde', () => {
       const two = dde<{a: tf.Tensor; b: tf.Tensor}>({
         derivative: ({delayed: [first, second]}) => tf.sub(first, tf.mul(0.7, second)),
         delays: [({a}) => a, ({b}) => b],
-        longest: 2,
+        maxDelay: 2,
       });
       const options = {scheme: trapezoid(), dt: 0.1, steps: 10, saveAt: 'end'} as const;
       const at = (a: number): number => simulate(two, {y: 1}, {...options, params: {a, b: 0.74}}).values('y')[1];
@@ -453,20 +458,22 @@ describe('simulate: dde', () => {
       derivative: ({delayed: [late]}) => tf.neg(late),
       delays: [({tau}) => tau],
       history: () => tf.scalar(1),
-      longest: 1,
+      maxDelay: 1,
     });
     // y = 0.2 − t up to τ, then 0.2 − τ − ∫(0.2 − s) ds over 0 … t − τ up to 2τ.
     const byDelay = (t: number, tau: number): number => -0.8 - (t - tau);
 
     for (const scheme of [rk4(), explicitEuler(), trapezoid(), gaussLegendre({stages: 2}), radauIIA5(), kvaerno3()])
       slow(`${scheme.name}: as the closed form, by every route`, () => {
-        // Of 0.03 the delay 0.4137 lies in a step. The others are ends, that of the first step also, some up to rounding.
+        // Of 0.03 the delay 0.4137 lies in a step. The others are ends, that of the first step also, some up to
+        // rounding.
         for (const [dt, taus] of [
           [0.05, [0.4, 0.35]],
           [0.03, [0.6, 0.4137]],
           [0.4, [0.4]],
         ] as const) {
-          // Euler's own derivative is off by the change of y' over a step or two, which is more than the jump itself where a step is 0.4.
+          // Euler's own derivative is off by the change of y' over a step or two, which is more than the jump itself
+          // where a step is 0.4.
           if (scheme.order === 1 && dt > 0.1) continue;
           const tolerance = scheme.order === 1 ? 2.01 * dt : 1e-12;
           const options = {scheme, dt, saveAt: [0.69]} as const;
@@ -495,7 +502,7 @@ describe('simulate: dde', () => {
         derivative: ({delayed: [a, b]}) => f(a, b),
         delays: [({tau}) => tau, ({late}) => late],
         history: () => tf.scalar(1),
-        longest: 1,
+        maxDelay: 1,
       });
     const sum = two((a, b) => tf.neg(tf.add(a, tf.mul(0.5, b))));
     const product = two((a, b) => tf.mul(a, tf.sin(b)));
@@ -529,7 +536,8 @@ describe('simulate: dde', () => {
     });
 
     slow('of equal delays: each has its own part of the jump', () => {
-      // The sum is that of the two as one, and the parts are as their factors: y = 0.2 − 1.5 τ − 1.5 ∫(0.2 − 1.5 s) ds up to 2τ.
+      // The sum is that of the two as one, and the parts are as their factors: y = 0.2 − 1.5 τ − 1.5 ∫(0.2 − 1.5 s) ds
+      // up to 2τ.
       const [ofSum, ofProduct] = [sum, product].map(prepared);
       for (const tau of [0.6, 0.6137]) {
         const [by, byLate] = gradientOf(ofSum, {tau, late: tau});
@@ -555,7 +563,7 @@ describe('simulate: dde', () => {
 
   describe('runs that go on, again and again, by shorter steps than the past is kept in', () => {
     const parts = (span: number, longest: number, scheme: Scheme): number => {
-      const system = dde({derivative: ({delayed: [late]}) => tf.neg(late), delays: [1], longest});
+      const system = dde({derivative: ({delayed: [late]}) => tf.neg(late), delays: [1], maxDelay: longest});
       let state: object = {y: 1};
       let y = NaN;
       for (let n = 1; n * span < 3 + 1e-9; n++) {
@@ -581,7 +589,7 @@ describe('simulate: dde', () => {
       const short = dde<{tau: tf.Tensor}>({
         derivative: ({delayed: [late]}) => tf.neg(late),
         delays: [({tau}) => tau],
-        longest: 1,
+        maxDelay: 1,
       });
       const options = {scheme: rk4(), dt: 0.1} as const;
       let state: object = {y: 1};
@@ -613,9 +621,9 @@ describe('simulate: dde', () => {
     it('delays that are none', () => {
       refused(() => dde({derivative, delays: [0]}), OptionError, 'bad-dde', /delays\[0\] must be a positive number/);
       refused(() => dde({derivative, delays: []}), OptionError, 'bad-dde', /give at least one/);
-      refused(() => dde({derivative, delays: [() => tf.scalar(1)]}), OptionError, 'bad-dde', /longest: 10/);
-      refused(() => dde({derivative, delays: [3], longest: 2}), OptionError, 'bad-dde', /a delay is 3/);
-      const wide = dde({derivative, delays: [() => tf.tensor1d([1, 2])], longest: 2});
+      refused(() => dde({derivative, delays: [() => tf.scalar(1)]}), OptionError, 'bad-dde', /maxDelay: 10/);
+      refused(() => dde({derivative, delays: [3], maxDelay: 2}), OptionError, 'bad-dde', /a delay is 3/);
+      const wide = dde({derivative, delays: [() => tf.tensor1d([1, 2])], maxDelay: 2});
       refused(() => simulate(wide, {y: 1}, run), ShapeError as never, 'bad-delay', /one of shape \[2\]/);
     });
 

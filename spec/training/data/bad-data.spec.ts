@@ -1,4 +1,7 @@
-/** What goes wrong with measured data, each with its error or its treatment: arrays, streams, gaps, order, units of time. */
+/**
+ * What goes wrong with measured data, each with its error or its treatment: arrays, streams, gaps, order, units of
+ * time.
+ */
 import {mkdtemp, rm, writeFile} from 'node:fs/promises';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
@@ -254,7 +257,7 @@ describe('data', () => {
 
     it('not over longer gaps than allowed, nor from nothing', async () => {
       expect(
-        (await failure(() => signal(t, [0, NaN, NaN, 3, 4], 'linear', {missing: 'bridge', longest: 2}))).message,
+        (await failure(() => signal(t, [0, NaN, NaN, 3, 4], 'linear', {missing: 'bridge', maxGap: 2}))).message,
       ).to.match(/samples 1 to 2 are missing: a gap of 3, from 0 to 3/);
       expect(
         (
