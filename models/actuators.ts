@@ -1,12 +1,11 @@
 /** What stands between a command and a force: a first-order lag, the armature of a motor, a delay. */
 import * as tf from '@tensorflow/tfjs';
-import {any, callable, count, finite, oneOf, refuseUnknownOptions, text} from '../lib/checks.js';
+import {callable, count, finite, oneOf, optional, readOptions, text, typed, type Options} from '../lib/checks.js';
 import type {Lenient, Numeric, Params} from '../lib/index.js';
 import {constantTensor} from '../lib/index.js';
-import type {Coefficient} from './coefficient.js';
-import {coefficient, fitting, requireTensor} from './coefficient.js';
-import type {Acting, OutputWithStates, TermWithStates} from './states.js';
-import {coordinate, oneState, stateOf} from './states.js';
+import {fitting, quantity, requireTensor} from './coefficient.js';
+import type {OutputWithStates, TermWithStates} from './states.js';
+import {actingOptions, coordinate, oneState, stateOf} from './states.js';
 
 /**
  * The command of an actuator, from the arguments of a force: an input of `params`, a feedback law, another term's
@@ -14,19 +13,24 @@ import {coordinate, oneState, stateOf} from './states.js';
  */
 export type Command = Lenient<{q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: Params}, tf.Tensor>;
 
-/** The argument of `firstOrderActuator`. */
-export interface FirstOrderActuatorSpec<Z extends string = 'actuator'> extends Acting {
+const actuatorOptions = {
   /** The command. */
-  readonly command: Command;
+  command: typed<Command>(callable),
   /** τ [time]. */
-  readonly timeConstant: Coefficient;
+  timeConstant: quantity('positive'),
   /** Force per unit command; default 1. */
-  readonly gain?: Coefficient;
+  gain: optional(quantity(), 1),
   /** The force at the start; default 0. */
-  readonly initial?: Numeric;
+  initial: optional(typed<Numeric>(), 0),
   /** Name of the state, which is the force; default 'actuator'. */
+  name: optional(text, 'actuator'),
+  ...actingOptions,
+};
+
+/** The argument of `firstOrderActuator`. @interface */
+export type FirstOrderActuatorSpec<Z extends string = 'actuator'> = Options<typeof actuatorOptions> & {
   readonly name?: Z;
-}
+};
 
 /**
  * A force that follows its command as τ f' = gain · command − f.
@@ -35,45 +39,42 @@ export interface FirstOrderActuatorSpec<Z extends string = 'actuator'> extends A
 export function firstOrderActuator<const Z extends string = 'actuator'>(
   spec: FirstOrderActuatorSpec<Z>,
 ): TermWithStates<Z> {
-  refuseUnknownOptions(
-    spec,
-    {command: callable, timeConstant: any, gain: any, initial: any, name: text, along: any},
-    'firstOrderActuator',
-  );
-  const {command, initial = 0, name = 'actuator' as Z} = spec;
-  const time = coefficient(spec.timeConstant, 'firstOrderActuator: timeConstant', 'positive');
-  const gain = coefficient(spec.gain ?? 1, 'firstOrderActuator: gain');
+  const {command, timeConstant, gain, initial, ...read} = readOptions(spec, actuatorOptions, 'firstOrderActuator');
+  const name = read.name as Z;
   const on = coordinate(spec, 'firstOrderActuator');
   return {
     force: at => on.force(stateOf(at, name), at.q),
     states: oneState(name, initial, at => {
       const f = stateOf(at, name);
-      const fit = (value: tf.Tensor, what: string): tf.Tensor =>
-        fitting(value, f.shape, `firstOrderActuator: ${what}`, 'the state');
-      const asked = fit(requireTensor(command(at), 'firstOrderActuator: the command'), 'the command');
-      return tf.div(tf.sub(tf.mul(fit(gain(at.params), 'gain'), asked), f), fit(time(at.params), 'timeConstant'));
+      const given = requireTensor(command(at), 'firstOrderActuator: the command');
+      const asked = fitting(given, f.shape, 'firstOrderActuator: the command', 'the state');
+      const target = tf.mul(gain(at.params, f.shape, 'the state'), asked);
+      return tf.div(tf.sub(target, f), timeConstant(at.params, f.shape, 'the state'));
     }),
   };
 }
 
-/** The argument of `dcMotor`. */
-export interface DcMotorSpec<Z extends string = 'current'> extends Acting {
+const motorOptions = {
   /** u [voltage]. */
-  readonly voltage: Command;
+  voltage: typed<Command>(callable),
   /** R [voltage / current]. */
-  readonly resistance: Coefficient;
+  resistance: quantity('non-negative'),
   /** L [voltage · time / current]. */
-  readonly inductance: Coefficient;
+  inductance: quantity('positive'),
   /**
    * k [force / current], in consistent units also the constant of the back electromotive force [voltage · time /
    * length].
    */
-  readonly constant: Coefficient;
+  constant: quantity(),
   /** The current at the start; default 0. */
-  readonly initial?: Numeric;
+  initial: optional(typed<Numeric>(), 0),
   /** Name of the state, which is the current; default 'current'. */
-  readonly name?: Z;
-}
+  name: optional(text, 'current'),
+  ...actingOptions,
+};
+
+/** The argument of `dcMotor`. @interface */
+export type DcMotorSpec<Z extends string = 'current'> = Options<typeof motorOptions> & {readonly name?: Z};
 
 /**
  * A motor with a permanent magnet: L i' = u − R i − k v, and the force (or torque) k i. The power from the supply, u i,
@@ -81,57 +82,54 @@ export interface DcMotorSpec<Z extends string = 'current'> extends Acting {
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
 export function dcMotor<const Z extends string = 'current'>(spec: DcMotorSpec<Z>): TermWithStates<Z> {
-  refuseUnknownOptions(
-    spec,
-    {voltage: callable, resistance: any, inductance: any, constant: any, initial: any, name: text, along: any},
-    'dcMotor',
-  );
-  const {voltage, initial = 0, name = 'current' as Z} = spec;
-  const resistance = coefficient(spec.resistance, 'dcMotor: resistance', 'non-negative');
-  const inductance = coefficient(spec.inductance, 'dcMotor: inductance', 'positive');
-  const constant = coefficient(spec.constant, 'dcMotor: constant');
+  const {voltage, resistance, inductance, constant, initial, ...read} = readOptions(spec, motorOptions, 'dcMotor');
+  const name = read.name as Z;
   const on = coordinate(spec, 'dcMotor');
   return {
     force: at => {
       const current = stateOf(at, name);
-      return on.force(tf.mul(fitting(constant(at.params), current.shape, 'dcMotor: constant'), current), at.q);
+      return on.force(tf.mul(constant(at.params, current.shape), current), at.q);
     },
     states: oneState(name, initial, at => {
       const current = stateOf(at, name);
-      const fit = (value: tf.Tensor, what: string): tf.Tensor =>
-        fitting(value, current.shape, `dcMotor: ${what}`, 'the current');
-      const drop = tf.add(
-        tf.mul(fit(resistance(at.params), 'resistance'), current),
-        tf.mul(fit(constant(at.params), 'constant'), on.of(at.v)),
-      );
-      const u = fit(requireTensor(voltage(at), 'dcMotor: the voltage'), 'the voltage');
-      return tf.div(tf.sub(u, drop), fit(inductance(at.params), 'inductance'));
+      const fit = (of: typeof constant): tf.Tensor => of(at.params, current.shape, 'the current');
+      const drop = tf.add(tf.mul(fit(resistance), current), tf.mul(fit(constant), on.of(at.v)));
+      const given = requireTensor(voltage(at), 'dcMotor: the voltage');
+      const u = fitting(given, current.shape, 'dcMotor: the voltage', 'the current');
+      return tf.div(tf.sub(u, drop), fit(inductance));
     }),
   };
 }
 
-/** The argument of `delayLine`. */
-export interface DelayLineSpec<Z extends string = 'delay'> {
+/** Beyond it the coefficients of Padé's polynomials span more digits than doubles have. */
+const MOST_PADE = 10;
+
+const padeOrder: typeof count = {
+  what: `a whole number from 1 to ${MOST_PADE}`,
+  test: value => count.test(value) && Number(value) <= MOST_PADE,
+};
+
+const delayOptions = {
   /** The signal to delay, a scalar. */
-  readonly input: Command;
+  input: typed<Command>(callable),
   /** T [time]; it may be a parameter to identify. */
-  readonly delay: Coefficient;
+  delay: quantity('positive'),
   /** Number of states; default 4. */
-  readonly order?: number;
+  order: optional(count, 4),
   /**
    * 'pade' (default): equal amplitude at all frequencies, and a correct phase up to about ωT = order, but it responds
    * to a step too early, and jumps with it; 'lags': a chain of equal first-order lags, which smooths and never
    * overshoots.
    */
-  readonly kind?: 'pade' | 'lags';
+  kind: optional(oneOf('pade', 'lags'), 'pade'),
   /** The constant input before the start; default 0. */
-  readonly before?: number;
+  before: optional(finite, 0),
   /** Name of the state, [order]; default 'delay'. */
-  readonly name?: Z;
-}
+  name: optional(text, 'delay'),
+};
 
-/** Beyond it the coefficients of Padé's polynomials span more digits than doubles have. */
-const MOST_PADE = 10;
+/** The argument of `delayLine`. @interface */
+export type DelayLineSpec<Z extends string = 'delay'> = Options<typeof delayOptions> & {readonly name?: Z};
 
 /**
  * A delayed signal by a rational transfer function: `output` approximates the input a time T earlier; the initial state
@@ -139,26 +137,9 @@ const MOST_PADE = 10;
  * @throws OptionError 'bad-option' if the order is invalid; 'bad-coefficient'
  */
 export function delayLine<const Z extends string = 'delay'>(spec: DelayLineSpec<Z>): OutputWithStates<Z> {
-  const {input, order = 4, kind = 'pade', before = 0, name = 'delay' as Z} = spec;
-  refuseUnknownOptions(
-    spec,
-    {
-      input: callable,
-      delay: any,
-      order:
-        kind === 'pade'
-          ? {
-              what: `a whole number from 1 to ${MOST_PADE}`,
-              test: value => count.test(value) && Number(value) <= MOST_PADE,
-            }
-          : count,
-      kind: oneOf('pade', 'lags'),
-      before: finite,
-      name: text,
-    },
-    'delayLine',
-  );
-  const delay = coefficient(spec.delay, 'delayLine: delay', 'positive');
+  const schema = spec.kind === 'lags' ? delayOptions : {...delayOptions, order: optional(padeOrder, 4)};
+  const {input, delay, order, kind, before, ...read} = readOptions(spec, schema, 'delayLine');
+  const name = read.name as Z;
   const {a, b, c, d, rest} = (kind === 'pade' ? pade : lags)(order);
   const given = (at: Parameters<Command>[0]): tf.Tensor =>
     tf.reshape(requireTensor(input(at), 'delayLine: the input'), []);

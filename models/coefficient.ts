@@ -4,7 +4,7 @@
  * identified). Read once when a model is built; its shape meets that of q when the model is traced.
  */
 import * as tf from '@tensorflow/tfjs';
-import {calledWithParams} from '../lib/checks.js';
+import {calledWithParams, readBy, type Check} from '../lib/checks.js';
 import type {Lenient, Numeric, Params} from '../lib/index.js';
 import {constantTensor, OptionError, readNumeric, ShapeError} from '../lib/index.js';
 
@@ -32,12 +32,26 @@ const demands: {readonly [sign in Sign]: string} = {
 };
 
 /**
- * The coefficient as a tensor, inside or outside a force.
+ * The coefficient as a tensor, inside or outside a force. The function that is returned takes the params, and
+ * optionally a shape that the tensor must broadcast to, with the name of what has this shape (default 'q').
  * @param name what it is, for errors: 'spring: stiffness'
  * @throws OptionError 'bad-coefficient' if a number is out of the range of `sign`, or a function does not return a
- *   tensor
+ *   tensor; ShapeError 'coefficient-shape' when traced
  */
-export function coefficient(value: Coefficient, name: string, sign: Sign = 'any'): (params: Params) => tf.Tensor {
+export function coefficient(
+  value: Coefficient,
+  name: string,
+  sign: Sign = 'any',
+): (params: Params, shape?: readonly number[], of?: string) => tf.Tensor {
+  const read = readCoefficient(value, name, sign);
+  return (params, shape, of) => (shape === undefined ? read(params) : fitting(read(params), shape, name, of));
+}
+
+/** A coefficient as an option. A required one that is missing is an error of `coefficient`. */
+export const quantity = (sign: Sign = 'any'): Check<Coefficient, ReturnType<typeof coefficient>> =>
+  readBy((value, name) => coefficient(value, name, sign));
+
+function readCoefficient(value: Coefficient, name: string, sign: Sign): (params: Params) => tf.Tensor {
   if (typeof value === 'function') return params => requireTensor(calledWithParams(value, params, name), name);
   if (value instanceof tf.Tensor) return () => value;
   if (value === undefined || value === null)
@@ -64,15 +78,14 @@ export function requireTensor(value: tf.Tensor | undefined, name: string): tf.Te
   if (value instanceof tf.Tensor) return value;
   throw new OptionError(
     'bad-coefficient',
-    `${name} is a function that returned ${value === undefined ? 'undefined' : typeof value}, not a tensor: is the parameter it reads in options.params?`,
+    `${name} is a function that returned ${value === undefined ? 'undefined' : typeof value}, not a tensor: `
+      + 'is the parameter it reads in options.params?',
     {name},
   );
 }
 
 /** Known to be zero when the model is built, so that its term can be left out. */
-export function isZero(value: Coefficient): boolean {
-  return value === 0;
-}
+export const isZero = (value: Coefficient | undefined): boolean => value === undefined || value === 0;
 
 /**
  * The tensor as it is, once its shape is known to broadcast to `shape` (aligned at the last axis).
@@ -83,7 +96,8 @@ export function fitting(tensor: tf.Tensor, shape: readonly number[], name: strin
   if (offset >= 0 && tensor.shape.every((n, axis) => n === 1 || n === shape[axis + offset])) return tensor;
   throw new ShapeError(
     'coefficient-shape',
-    `${name} has shape [${tensor.shape.join(', ')}], which does not broadcast to [${shape.join(', ')}], the shape of ${of}.`,
+    `${name} has shape [${tensor.shape.join(', ')}], which does not broadcast to [${shape.join(', ')}], `
+      + `the shape of ${of}.`,
     {name, coefficient: [...tensor.shape], expected: [...shape]},
   );
 }

@@ -1,34 +1,38 @@
 /** Viscous damping of coordinates, and damping in proportion to mass and stiffness. */
 import * as tf from '@tensorflow/tfjs';
-import {any, callable, listOf, numeric, refuseUnknownOptions} from '../lib/checks.js';
+import {callable, listOf, numeric, optional, readOptions, typed, type Options} from '../lib/checks.js';
 import type {ForceTerm, Mass} from '../lib/index.js';
-import type {Coefficient} from './coefficient.js';
-import {coefficient, fitting} from './coefficient.js';
+import {quantity} from './coefficient.js';
 import type {ConservativeTerm} from './energy.js';
 import {massTimes} from './energy.js';
 
+const damperOptions = {
+  /** c [force · time / length], a number or broadcasting to q; a negative one adds energy. */
+  coefficient: quantity(),
+};
+
 /**
  * A viscous damper to ground on every coordinate: f = −c v.
- * @param spec.coefficient c [force · time / length], a number or broadcasting to q; a negative one adds energy
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
-export function damper(spec: {readonly coefficient: Coefficient}): ForceTerm {
-  refuseUnknownOptions(spec, ['coefficient'], 'damper');
-  const c = coefficient(spec.coefficient, 'damper: coefficient');
-  return ({v, params}) => tf.neg(tf.mul(fitting(c(params), v.shape, 'damper: coefficient'), v));
+export function damper(spec: Options<typeof damperOptions>): ForceTerm {
+  const {coefficient} = readOptions(spec, damperOptions, 'damper');
+  return ({v, params}) => tf.neg(tf.mul(coefficient(params, v.shape), v));
 }
 
-/** The argument of `rayleigh`. */
-export interface RayleighSpec {
+const rayleighOptions = {
   /** As given to `mechanics`. */
-  readonly mass: Mass;
+  mass: typed<Mass>(numeric),
   /** The terms whose stiffness is used; they must be conservative, so that it is symmetric. */
-  readonly elastic: readonly ConservativeTerm[];
+  elastic: listOf('force terms', typed<ConservativeTerm>(callable)),
   /** α [1 / time], mass-proportional damping; default 0. */
-  readonly alpha?: Coefficient;
+  alpha: optional(quantity('non-negative'), 0),
   /** β [time], stiffness-proportional damping; default 0. */
-  readonly beta?: Coefficient;
-}
+  beta: optional(quantity('non-negative'), 0),
+};
+
+/** The argument of `rayleigh`. @interface */
+export type RayleighSpec = Options<typeof rayleighOptions>;
 
 /**
  * Rayleigh damping f = −(α M + β K(q)) v with the stiffness at the current position, K = −∂f/∂q of the
@@ -37,16 +41,9 @@ export interface RayleighSpec {
  * @throws OptionError 'bad-coefficient'; ShapeError when traced
  */
 export function rayleigh(spec: RayleighSpec): ForceTerm {
-  refuseUnknownOptions(
-    spec,
-    {mass: numeric, elastic: listOf('force terms', callable), alpha: any, beta: any},
-    'rayleigh',
-  );
-  const {mass, elastic, alpha = 0, beta = 0} = spec;
-  const a = coefficient(alpha, 'rayleigh: alpha', 'non-negative');
-  const b = coefficient(beta, 'rayleigh: beta', 'non-negative');
+  const {mass, elastic, alpha, beta} = readOptions(spec, rayleighOptions, 'rayleigh');
   return ({q, v, t, params}) => {
-    const inertial = tf.mul(fitting(a(params), [], 'rayleigh: alpha', 'a number'), massTimes(mass, v, {q, params}));
+    const inertial = tf.mul(alpha(params, [], 'a number'), massTimes(mass, v, {q, params}));
     if (elastic.length === 0) return tf.neg(inertial);
     const power = (x: tf.Tensor): tf.Tensor =>
       tf.sum(
@@ -55,6 +52,6 @@ export function rayleigh(spec: RayleighSpec): ForceTerm {
           v,
         ),
       );
-    return tf.sub(tf.mul(fitting(b(params), [], 'rayleigh: beta', 'a number'), tf.grad(power)(q)), inertial);
+    return tf.sub(tf.mul(beta(params, [], 'a number'), tf.grad(power)(q)), inertial);
   };
 }

@@ -1,10 +1,9 @@
 /** Loads that are given functions of time. */
 import * as tf from '@tensorflow/tfjs';
-import {any, refuseUnknownOptions} from '../lib/checks.js';
+import {finite, optional, readOptions, type Options} from '../lib/checks.js';
 import type {ForceTerm, Params} from '../lib/index.js';
 import {OptionError} from '../lib/index.js';
-import type {Coefficient} from './coefficient.js';
-import {coefficient, fitting, requireTensor} from './coefficient.js';
+import {fitting, quantity, requireTensor} from './coefficient.js';
 
 /** A quantity as a function of time t [], in tfjs operations. */
 export type History = (t: tf.Tensor, params: Params) => tf.Tensor;
@@ -12,24 +11,24 @@ export type History = (t: tf.Tensor, params: Params) => tf.Tensor;
 /** A function of time, or an object with one: a measured `signal` of stiffgrad/training. */
 export type Drive = History | {at(t: tf.Tensor): tf.Tensor};
 
+const drivenOptions = {
+  /** A number or broadcasting to q; default 1. */
+  gain: optional(quantity(), 1),
+};
+
 /**
  * A prescribed load f = gain · history(t). History and gain are broadcast to q together: a scalar history
  * with `gain: [0, 0, 1]` loads the last of three coordinates. A support that moves by u(t) and carries a
  * spring k is the load k u(t).
- * @param spec.gain a number or broadcasting to q; default 1
  * @throws OptionError 'bad-drive', 'bad-coefficient' (also if the history does not return a tensor, when traced);
  *   ShapeError 'coefficient-shape' when traced
  */
-export function drivenBy(drive: Drive, spec: {readonly gain?: Coefficient} = {}): ForceTerm {
-  refuseUnknownOptions(spec, ['gain'], 'drivenBy');
+export function drivenBy(drive: Drive, spec: Options<typeof drivenOptions> = {}): ForceTerm {
   const history = historyOf(drive);
-  const gain = coefficient(spec.gain ?? 1, 'drivenBy: gain');
+  const {gain} = readOptions(spec, drivenOptions, 'drivenBy');
   return ({q, t, params}) => {
-    const load = tf.mul(
-      fitting(gain(params), q.shape, 'drivenBy: gain'),
-      fitting(requireTensor(history(t, params), 'drivenBy: the history'), q.shape, 'drivenBy: the history'),
-    );
-    return tf.broadcastTo(load, q.shape);
+    const given = requireTensor(history(t, params), 'drivenBy: the history');
+    return tf.broadcastTo(tf.mul(gain(params, q.shape), fitting(given, q.shape, 'drivenBy: the history')), q.shape);
   };
 }
 
@@ -42,57 +41,55 @@ function historyOf(drive: Drive): History {
   );
 }
 
-/** The argument of `harmonic`. */
-export interface HarmonicSpec {
+const harmonicOptions = {
   /** Default 1. */
-  readonly amplitude?: Coefficient;
+  amplitude: optional(quantity(), 1),
   /** [cycles / time], hertz in SI. */
-  readonly frequency: Coefficient;
+  frequency: quantity(),
   /** [radians]; default 0, a sine. π/2 makes a cosine. */
-  readonly phase?: Coefficient;
-}
+  phase: optional(quantity(), 0),
+};
+
+/** The argument of `harmonic`. @interface */
+export type HarmonicSpec = Options<typeof harmonicOptions>;
 
 /**
  * amplitude · sin(2π frequency t + phase); each coefficient a number or broadcasting to q.
  * @throws OptionError 'bad-coefficient'
  */
 export function harmonic(spec: HarmonicSpec): History {
-  refuseUnknownOptions(spec, ['amplitude', 'frequency', 'phase'], 'harmonic');
-  const amplitude = coefficient(spec.amplitude ?? 1, 'harmonic: amplitude');
-  const frequency = coefficient(spec.frequency, 'harmonic: frequency');
-  const phase = coefficient(spec.phase ?? 0, 'harmonic: phase');
+  const {amplitude, frequency, phase} = readOptions(spec, harmonicOptions, 'harmonic');
   return (t, params) => {
     const angle = tf.add(tf.mul(tf.mul(2 * Math.PI, frequency(params)), t), phase(params));
     return tf.mul(amplitude(params), tf.sin(angle));
   };
 }
 
-/** The argument of `ramp`. */
-export interface RampSpec {
+const rampOptions = {
   /** Value until `start`; default 0. */
-  readonly from?: Coefficient;
+  from: optional(quantity(), 0),
   /** Value after `end`; default 1. */
-  readonly to?: Coefficient;
+  to: optional(quantity(), 1),
   /** [time]; default 0. */
-  readonly start?: number;
+  start: optional(finite, 0),
   /** [time], after `start`. */
-  readonly end: number;
-}
+  end: finite,
+};
+
+/** The argument of `ramp`. @interface */
+export type RampSpec = Options<typeof rampOptions>;
 
 /**
  * Constant, then linear in time, then constant. Its slope jumps at both ends: let them coincide with steps
  * if the order of the scheme matters.
- * @throws OptionError 'bad-ramp' unless start < end; 'bad-coefficient'
+ * @throws OptionError 'bad-option' unless start < end, 'bad-coefficient'
  */
 export function ramp(spec: RampSpec): History {
-  refuseUnknownOptions(spec, {from: any, to: any, start: any, end: any}, 'ramp');
-  const {from = 0, to = 1, start = 0, end} = spec;
-  if (!Number.isFinite(start) || !Number.isFinite(end) || !(start < end))
-    throw new OptionError('bad-ramp', `ramp: start = ${start} must be before end = ${end}.`, {start, end});
-  const low = coefficient(from, 'ramp: from');
-  const high = coefficient(to, 'ramp: to');
+  const {from, to, start, end} = readOptions(spec, rampOptions, 'ramp');
+  if (!(start < end))
+    throw new OptionError('bad-option', `ramp: start = ${start} must be before end = ${end}.`, {start, end});
   return (t, params) => {
     const share = tf.clipByValue(tf.div(tf.sub(t, start), end - start), 0, 1);
-    return tf.add(tf.mul(low(params), tf.sub(1, share)), tf.mul(high(params), share));
+    return tf.add(tf.mul(from(params), tf.sub(1, share)), tf.mul(to(params), share));
   };
 }

@@ -4,6 +4,7 @@
  * and the Jacobian couples only particles that share an edge.
  */
 import * as tf from '@tensorflow/tfjs';
+import {optional, typed, type Options} from '../lib/checks.js';
 import type {Params} from '../lib/index.js';
 import {OptionError, ShapeError} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';
@@ -15,12 +16,15 @@ import {coefficient} from './coefficient.js';
  */
 export type Edge = readonly [number, number];
 
-/** Points joined in pairs, the free ones being the rows of q. */
-export interface EdgesSpec {
-  readonly edges: readonly Edge[];
+export const edgesOptions = {
+  /** Pairs of points that are joined. */
+  edges: typed<readonly Edge[]>(),
   /** Points that do not move, [m] or [m, dim] as q is [particles] or [particles, dim]. Default none. */
-  readonly fixed?: Coefficient;
-}
+  fixed: optional(typed<Coefficient>()),
+};
+
+/** Points joined in pairs, the free ones being the rows of q. @interface */
+export type EdgesSpec = Options<typeof edgesOptions>;
 
 export interface Edges {
   readonly count: number;
@@ -58,7 +62,8 @@ export function readEdges({edges, fixed}: EdgesSpec, name: string): Edges {
       const edge = Math.max(first.indexOf(highest), second.indexOf(highest));
       throw new OptionError(
         'edge-out-of-range',
-        `${name}: edge ${edge} is [${first[edge]}, ${second[edge]}], but there are ${q.shape[0]} particles and ${known - q.shape[0]} fixed points: numbers go from 0 to ${known - 1}.`,
+        `${name}: edge ${edge} is [${first[edge]}, ${second[edge]}], but there are ${q.shape[0]} particles and `
+          + `${known - q.shape[0]} fixed points: numbers go from 0 to ${known - 1}.`,
         {edge, ends: [first[edge], second[edge]], particles: q.shape[0], fixed: known - q.shape[0]},
       );
     }
@@ -97,7 +102,8 @@ function readEnds(edges: readonly Edge[], name: string): [Int32Array, Int32Array
     if (!whole || edge[0] === edge[1]) {
       throw new OptionError(
         'bad-edge',
-        `${name}: edge ${index} is ${JSON.stringify(edge)}; an edge is two different particle numbers [i, j], counted from 0.`,
+        `${name}: edge ${index} is ${JSON.stringify(edge)}; an edge is two different particle numbers [i, j], `
+          + 'counted from 0.',
         {edge: index},
       );
     }

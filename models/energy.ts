@@ -41,7 +41,9 @@ export function mechanicalEnergy({mass, forces}: Pick<MechanicalSystem, 'mass' |
   };
 }
 
-/** `mechanics({mass, forces, constraints})` with its mechanical energy; what compliant constraints store is not in it. */
+/**
+ * `mechanics({mass, forces, constraints})` with its mechanical energy; what compliant constraints store is not in it.
+ */
 export function withEnergy(
   mass: Mass,
   forces: readonly ForceTerm[],
@@ -64,7 +66,8 @@ export function massTimes(mass: Mass, w: tf.Tensor, at: {readonly q: tf.Tensor; 
   }
   throw new ShapeError(
     'mass-shape',
-    `mass has shape [${m.shape.join(', ')}]: give a number, one mass per coordinate [${w.shape.join(', ')}], or a matrix [${w.size}, ${w.size}].`,
+    `mass has shape [${m.shape.join(', ')}]: give a number, one mass per coordinate [${w.shape.join(', ')}], `
+      + `or a matrix [${w.size}, ${w.size}].`,
     {mass: m.shape, q: w.shape},
   );
 }

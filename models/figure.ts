@@ -46,7 +46,10 @@ export interface Figure {
   readonly fixed?: readonly number[];
   /** Radii of points drawn as balls [length], one number or one per point; 0 is a dot. */
   readonly radius?: number | readonly number[];
-  /** Walls and floors, normal·x = offset, with as many numbers as the points have: lines in the plane, in space a grid where the motion is. */
+  /**
+   * Walls and floors, normal·x = offset, with as many numbers as the points have: lines in the plane, in space a grid
+   * where the motion is.
+   */
   readonly ground?: readonly Ground[];
   /** Points whose way is drawn behind them. */
   readonly trails?: readonly number[];

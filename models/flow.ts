@@ -1,25 +1,28 @@
 /**
- * Continuous normalizing flows: points move by z' = f(z, t), and the logarithm of their density by −tr ∂f/∂z (Chen, Rubanova,
- * Bettencourt & Duvenaud, NeurIPS 2018). The trace is exact, by one derivative along each axis, or Hutchinson's estimate ε·(∂f/∂z)ε with a
- * probe that stays as it is over a run (Grathwohl et al., FFJORD, ICLR 2019). Both are exactly differentiated with the rest.
+ * Continuous normalizing flows: points move by z' = f(z, t), and the logarithm of their density by −tr ∂f/∂z (Chen,
+ * Rubanova, Bettencourt & Duvenaud, NeurIPS 2018). The trace is exact, by one derivative along each axis, or
+ * Hutchinson's estimate ε·(∂f/∂z)ε with a probe that stays as it is over a run (Grathwohl et al., FFJORD, ICLR 2019).
+ * Both are exactly differentiated with the rest.
  */
 import * as tf from '@tensorflow/tfjs';
-import {any, callable, count, refuseUnknownOptions, requireValue} from '../lib/checks.js';
+import {callable, count, optional, readOptions, typed, type Options} from '../lib/checks.js';
 import type {OdeSystem, Params} from '../lib/index.js';
 import {brownianPath, dependsOnItsOwn, derivativeAlong, ode, OptionError, ShapeError} from '../lib/index.js';
 
-/** The argument of `flow`. */
-export interface FlowSpec {
+const flowOptions = {
   /** Numbers of a point. */
-  readonly size: number;
+  size: count,
   /** f: [rows, size] and a time [] to [rows, size], each row by itself. */
-  readonly field: (z: tf.Tensor, t: tf.Tensor, params: Params) => tf.Tensor;
+  field: typed<(z: tf.Tensor, t: tf.Tensor, params: Params) => tf.Tensor>(callable),
   /**
-   * Hutchinson's estimate of the trace with these probes [rows, size], of mean 0 and covariance 1, as `rademacher` draws them; a
-   * function of params. Default: the trace itself, whose cost grows with `size`.
+   * Hutchinson's estimate of the trace with these probes [rows, size], of mean 0 and covariance 1, as `rademacher`
+   * draws them; a function of params. Default: the trace itself, whose cost grows with `size`.
    */
-  readonly probe?: (params: Params) => tf.Tensor;
-}
+  probe: optional(typed<(params: Params) => tf.Tensor>(callable)),
+};
+
+/** The argument of `flow`. @interface */
+export type FlowSpec = Options<typeof flowOptions>;
 
 /**
  * A flow as an ode of rows [z, l], [rows, size + 1], with l' = tr ∂f/∂z: starting with l = 0, the density at a point is
@@ -28,17 +31,17 @@ export interface FlowSpec {
  *   probe have another shape
  */
 export function flow(spec: FlowSpec): OdeSystem {
-  refuseUnknownOptions(spec, {size: any, field: any, probe: callable}, 'flow');
-  requireValue(spec.size, count, 'flow: size');
-  requireValue(spec.field, callable, 'flow: field');
-  const {size, field, probe} = spec;
-  /** By the params of a trace, which all its stages share: to follow the dependence of rows takes longer than to trace them. */
+  const {size, field, probe} = readOptions(spec, flowOptions, 'flow');
+  /**
+   * By the params of a trace, which all its stages share: checking the dependence of rows takes longer than tracing.
+   */
   const checked = new WeakSet<Params>();
   return ode(({y, t, params}) => {
     if (y.rank !== 2 || y.shape[1] !== size + 1)
       throw new ShapeError(
         'flow-state',
-        `flow: the state has shape [${y.shape.join(', ')}], but must have [rows, ${size + 1}]: points of ${size} numbers, and the logarithm.`,
+        `flow: the state has shape [${y.shape.join(', ')}], but must have [rows, ${size + 1}]: `
+          + `points of ${size} numbers, and the logarithm.`,
         {y: y.shape},
       );
     const z = tf.slice(y, [0, 0], [-1, size]);
@@ -46,7 +49,8 @@ export function flow(spec: FlowSpec): OdeSystem {
     if (!checked.has(params) && !dependsOnItsOwn(at => f(at.y), z, size))
       throw new OptionError(
         'rows-mixed',
-        'flow: a row of field depends on other rows of z, for example through a mean over the batch, so its trace would be wrong. Compute each row of the field from the same row of z only.',
+        'flow: a row of field depends on other rows of z, for example through a mean over the batch, '
+          + 'so its trace would be wrong. Compute each row of the field from the same row of z only.',
       );
     checked.add(params);
     const trace = probe === undefined ? exactTrace(f, z) : quadraticForm(f, z, shaped(probe(params), z.shape, 'probe'));

@@ -7,18 +7,19 @@
  * iterations the more of the scale one step crosses.
  */
 import * as tf from '@tensorflow/tfjs';
-import {refuseUnknownOptions} from '../lib/checks.js';
+import {optional, readOptions, type Options} from '../lib/checks.js';
 import type {ForceTerm} from '../lib/index.js';
-import type {Coefficient} from './coefficient.js';
-import {coefficient, fitting} from './coefficient.js';
+import {quantity} from './coefficient.js';
 
-/** The argument of `coulomb`. */
-export interface CoulombSpec {
+const coulombOptions = {
   /** F_c [force], not negative. */
-  readonly force: Coefficient;
+  force: quantity('non-negative'),
   /** v_s [length / time]: at v_s friction has tanh 1 = 76 % of its full size, at 3 v_s 99.5 %. */
-  readonly velocityScale: Coefficient;
-}
+  velocityScale: quantity('positive'),
+};
+
+/** The argument of `coulomb`. @interface */
+export type CoulombSpec = Options<typeof coulombOptions>;
 
 /**
  * Smooth Coulomb friction on every coordinate, f = −F_c tanh(v/v_s); coefficients are numbers or
@@ -27,28 +28,25 @@ export interface CoulombSpec {
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
 export function coulomb(spec: CoulombSpec): ForceTerm {
-  refuseUnknownOptions(spec, ['force', 'velocityScale'], 'coulomb');
-  const force = coefficient(spec.force, 'coulomb: force', 'non-negative');
-  const scale = coefficient(spec.velocityScale, 'coulomb: velocityScale', 'positive');
-  return ({v, params}) => {
-    const sign = tf.tanh(tf.div(v, fitting(scale(params), v.shape, 'coulomb: velocityScale')));
-    return tf.neg(tf.mul(fitting(force(params), v.shape, 'coulomb: force'), sign));
-  };
+  const {force, velocityScale} = readOptions(spec, coulombOptions, 'coulomb');
+  return ({v, params}) => tf.neg(tf.mul(force(params, v.shape), tf.tanh(tf.div(v, velocityScale(params, v.shape)))));
 }
 
-/** The argument of `stribeck`. */
-export interface StribeckSpec {
+const stribeckOptions = {
   /** F_c [force]: friction at speed, not negative. */
-  readonly coulomb: Coefficient;
+  coulomb: quantity('non-negative'),
   /** F_s [force]: friction that must be overcome to break away, not negative, usually above F_c. */
-  readonly static: Coefficient;
+  static: quantity('non-negative'),
   /** v_S [length / time]: the speed over which friction falls from F_s to F_c. */
-  readonly stribeckVelocity: Coefficient;
+  stribeckVelocity: quantity('positive'),
   /** F_v [force · time / length]; default 0. */
-  readonly viscous?: Coefficient;
+  viscous: optional(quantity('non-negative'), 0),
   /** v_s [length / time], well below v_S: otherwise the peak F_s is not reached. */
-  readonly velocityScale: Coefficient;
-}
+  velocityScale: quantity('positive'),
+};
+
+/** The argument of `stribeck`. @interface */
+export type StribeckSpec = Options<typeof stribeckOptions>;
 
 /**
  * Friction with a Stribeck curve on every coordinate,
@@ -62,18 +60,12 @@ export interface StribeckSpec {
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
 export function stribeck(spec: StribeckSpec): ForceTerm {
-  refuseUnknownOptions(spec, ['coulomb', 'static', 'stribeckVelocity', 'viscous', 'velocityScale'], 'stribeck');
-  const kinetic = coefficient(spec.coulomb, 'stribeck: coulomb', 'non-negative');
-  const breakaway = coefficient(spec.static, 'stribeck: static', 'non-negative');
-  const speed = coefficient(spec.stribeckVelocity, 'stribeck: stribeckVelocity', 'positive');
-  const viscous = coefficient(spec.viscous ?? 0, 'stribeck: viscous', 'non-negative');
-  const scale = coefficient(spec.velocityScale, 'stribeck: velocityScale', 'positive');
+  const read = readOptions(spec, stribeckOptions, 'stribeck');
   return ({v, params}) => {
-    const fit = (value: tf.Tensor, name: string): tf.Tensor => fitting(value, v.shape, `stribeck: ${name}`);
-    const low = fit(kinetic(params), 'coulomb');
-    const share = tf.exp(tf.neg(tf.square(tf.div(v, fit(speed(params), 'stribeckVelocity')))));
-    const size = tf.add(low, tf.mul(tf.sub(fit(breakaway(params), 'static'), low), share));
-    const sign = tf.tanh(tf.div(v, fit(scale(params), 'velocityScale')));
-    return tf.neg(tf.add(tf.mul(size, sign), tf.mul(fit(viscous(params), 'viscous'), v)));
+    const low = read.coulomb(params, v.shape);
+    const share = tf.exp(tf.neg(tf.square(tf.div(v, read.stribeckVelocity(params, v.shape)))));
+    const size = tf.add(low, tf.mul(tf.sub(read.static(params, v.shape), low), share));
+    const sign = tf.tanh(tf.div(v, read.velocityScale(params, v.shape)));
+    return tf.neg(tf.add(tf.mul(size, sign), tf.mul(read.viscous(params, v.shape), v)));
   };
 }

@@ -4,76 +4,59 @@
  * dx, not by dt. The stop's corner is rounded by an exponent, so that Newton's method and gradients have a derivative.
  */
 import * as tf from '@tensorflow/tfjs';
-import {any, refuseUnknownOptions, text} from '../lib/checks.js';
+import {optional, readOptions, text, typed, type Options} from '../lib/checks.js';
 import type {Numeric} from '../lib/index.js';
-import type {Coefficient} from './coefficient.js';
-import {coefficient, fitting} from './coefficient.js';
-import type {Acting, OutputWithStates, TermAt, TermWithStates} from './states.js';
-import {absolutePower, coordinate, oneState, signedPower, single, stateOf} from './states.js';
+import {coefficient, fitting, quantity, type Coefficient} from './coefficient.js';
+import type {OutputWithStates, TermAt, TermWithStates} from './states.js';
+import {absolutePower, actingOptions, coordinate, oneState, signedPower, single, stateOf} from './states.js';
 
-/** The argument of `boucWen`. */
-export interface BoucWenSpec<Z extends string = 'hysteresis'> extends Acting {
+const boucWenOptions = {
   /** k [force / length]: total stiffness at the start of a loop, with A = 1. */
-  readonly stiffness: Coefficient;
+  stiffness: quantity('non-negative'),
   /** α: the elastic fraction of k, from 0 to 1; the rest is hysteretic. */
-  readonly elasticShare: Coefficient;
+  elasticShare: quantity('non-negative'),
   /** A; default 1. */
-  readonly amplitude?: Coefficient;
+  amplitude: optional(quantity(), 1),
   /** β [1 / lengthⁿ]. */
-  readonly beta: Coefficient;
+  beta: quantity(),
   /** γ [1 / lengthⁿ]; energy is only dissipated if −β ≤ γ ≤ β. */
-  readonly gamma: Coefficient;
+  gamma: quantity(),
   /** n ≥ 1: sharpness of yielding; default 1. */
-  readonly exponent?: Coefficient;
+  exponent: optional(quantity('positive'), 1),
   /** Initial z, of the shape of the coordinates it acts on; default 0. */
-  readonly initial?: Numeric;
+  initial: optional(typed<Numeric>(), 0),
   /** Name of the state; default 'hysteresis'. */
-  readonly name?: Z;
-}
-
-const boucWenChecks = {
-  stiffness: any,
-  elasticShare: any,
-  amplitude: any,
-  beta: any,
-  gamma: any,
-  exponent: any,
-  initial: any,
-  name: text,
-  along: any,
+  name: optional(text, 'hysteresis'),
+  ...actingOptions,
 };
+
+/** The argument of `boucWen`. @interface */
+export type BoucWenSpec<Z extends string = 'hysteresis'> = Options<typeof boucWenOptions> & {readonly name?: Z};
 
 /**
  * Bouc and Wen's hysteresis, f = −α k x − (1 − α) k z with z' = A v − β |v| |z|ⁿ⁻¹ z − γ v |z|ⁿ. |z| stays below
- * (A/(β + γ))^(1/n). (Wen, Method for random vibration of hysteretic systems, Journal of the Engineering Mechanics Division
- * 102, 1976; dissipation: Ikhouane & Rodellar, Systems with Hysteresis, 2007.)
+ * (A/(β + γ))^(1/n). (Wen, Method for random vibration of hysteretic systems, Journal of the Engineering Mechanics
+ * Division 102, 1976; dissipation: Ikhouane & Rodellar, Systems with Hysteresis, 2007.)
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
 export function boucWen<const Z extends string = 'hysteresis'>(spec: BoucWenSpec<Z>): TermWithStates<Z> {
-  refuseUnknownOptions(spec, boucWenChecks, 'boucWen');
-  const {initial = 0, name = 'hysteresis' as Z} = spec;
-  const stiffness = coefficient(spec.stiffness, 'boucWen: stiffness', 'non-negative');
-  const elastic = coefficient(spec.elasticShare, 'boucWen: elasticShare', 'non-negative');
-  const amplitude = coefficient(spec.amplitude ?? 1, 'boucWen: amplitude');
-  const beta = coefficient(spec.beta, 'boucWen: beta');
-  const gamma = coefficient(spec.gamma, 'boucWen: gamma');
-  const powers = powersOf(spec.exponent ?? 1, 'boucWen');
+  const read = readOptions(spec, boucWenOptions, 'boucWen');
+  const name = read.name as Z;
+  const powers = powersOf(read.exponent, spec.exponent ?? 1);
   const on = coordinate(spec, 'boucWen');
   return {
     force: at => {
       const x = on.of(at.q);
-      const fit = (value: tf.Tensor, what: string): tf.Tensor => fitting(value, x.shape, `boucWen: ${what}`);
-      const share = fit(elastic(at.params), 'elasticShare');
+      const share = read.elasticShare(at.params, x.shape);
       const stretch = tf.add(tf.mul(share, x), tf.mul(tf.sub(1, share), stateOf(at, name)));
-      return on.force(tf.neg(tf.mul(fit(stiffness(at.params), 'stiffness'), stretch)), at.q);
+      return on.force(tf.neg(tf.mul(read.stiffness(at.params, x.shape), stretch)), at.q);
     },
-    states: oneState(name, initial, at => {
+    states: oneState(name, read.initial, at => {
       const v = on.of(at.v);
-      const fit = (value: tf.Tensor, what: string): tf.Tensor => fitting(value, v.shape, `boucWen: ${what}`);
       const {signed, absolute} = powers(at, stateOf(at, name));
-      const bending = tf.mul(tf.mul(fit(beta(at.params), 'beta'), tf.abs(v)), signed);
-      const yielding = tf.mul(tf.mul(fit(gamma(at.params), 'gamma'), v), absolute);
-      return tf.sub(tf.mul(fit(amplitude(at.params), 'amplitude'), v), tf.add(bending, yielding));
+      const bending = tf.mul(tf.mul(read.beta(at.params, v.shape), tf.abs(v)), signed);
+      const yielding = tf.mul(tf.mul(read.gamma(at.params, v.shape), v), absolute);
+      return tf.sub(tf.mul(read.amplitude(at.params, v.shape), v), tf.add(bending, yielding));
     }),
   };
 }
@@ -81,31 +64,36 @@ export function boucWen<const Z extends string = 'hysteresis'>(spec: BoucWenSpec
 type Powers = (at: TermAt<never>, z: tf.Tensor) => {readonly signed: tf.Tensor; readonly absolute: tf.Tensor};
 
 /** sgn(z)|z|ⁿ and |z|ⁿ. The first power is z itself: its derivative at zero, where loops begin, is 1. */
-function powersOf(exponent: Coefficient, owner: string): Powers {
-  if (exponent === 1) return (_, z) => ({signed: z, absolute: tf.abs(z)});
-  const n = coefficient(exponent, `${owner}: exponent`, 'positive');
+function powersOf(exponent: ReturnType<typeof coefficient>, given: Coefficient | undefined): Powers {
+  if (given === 1) return (_, z) => ({signed: z, absolute: tf.abs(z)});
   return ({params}, z) => {
-    const power = fitting(n(params), z.shape, `${owner}: exponent`, 'the state');
+    const power = exponent(params, z.shape, 'the state');
     return {signed: signedPower(z, power), absolute: absolutePower(z, power)};
   };
 }
 
-/** The argument of `maxwellSlip`. */
-export interface MaxwellSlipSpec<Z extends string = 'slip'> extends Acting {
+/** Within 1 % of the ideal stop but for the last fifth of its width, and still easy for Newton's method. */
+const SHARPNESS = 10;
+
+const slipOptions = {
   /** kᵢ [force / length] of each element, [elements]. */
-  readonly stiffness: Coefficient;
+  stiffness: quantity('positive'),
   /** Wᵢ [force] at which each element slips, [elements]. */
-  readonly force: Coefficient;
+  force: quantity('positive'),
   /**
    * n: sharpness of slip; default 10. At n = 2 an element is tanh; the ideal corner is n → ∞, with a difference of
    * about Wᵢ/n.
    */
-  readonly sharpness?: Coefficient;
+  sharpness: optional(quantity('positive'), SHARPNESS),
   /** Initial deflections, [elements]; they define the number of elements. */
-  readonly initial: Numeric;
+  initial: typed<Numeric>(),
   /** Name of the state; default 'slip'. */
-  readonly name?: Z;
-}
+  name: optional(text, 'slip'),
+  ...actingOptions,
+};
+
+/** The argument of `maxwellSlip`. @interface */
+export type MaxwellSlipSpec<Z extends string = 'slip'> = Options<typeof slipOptions> & {readonly name?: Z};
 
 /**
  * Elements in parallel that each stretch like a spring, kᵢ, and slip at a force, Wᵢ: f = −Σ kᵢ zᵢ, zᵢ the stop operator
@@ -116,34 +104,23 @@ export interface MaxwellSlipSpec<Z extends string = 'slip'> extends Acting {
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
 export function maxwellSlip<const Z extends string = 'slip'>(spec: MaxwellSlipSpec<Z>): TermWithStates<Z> {
-  refuseUnknownOptions(
-    spec,
-    {stiffness: any, force: any, sharpness: any, initial: any, name: text, along: any},
-    'maxwellSlip',
-  );
-  const {initial, name = 'slip' as Z} = spec;
-  const stiffness = coefficient(spec.stiffness, 'maxwellSlip: stiffness', 'positive');
-  const limit = coefficient(spec.force, 'maxwellSlip: force', 'positive');
+  const {stiffness, force, sharpness, initial, ...read} = readOptions(spec, slipOptions, 'maxwellSlip');
   coefficient(initial, 'maxwellSlip: initial');
-  const powers = powersOf(spec.sharpness ?? SHARPNESS, 'maxwellSlip');
+  const name = read.name as Z;
+  const powers = powersOf(sharpness, spec.sharpness);
   const on = coordinate(spec, 'maxwellSlip');
-  const fit = (value: tf.Tensor, z: tf.Tensor, what: string): tf.Tensor =>
-    fitting(value, z.shape, `maxwellSlip: ${what}`, 'the elements');
   return {
     force: at => {
       const z = stateOf(at, name);
-      return on.force(tf.neg(tf.sum(tf.mul(fit(stiffness(at.params), z, 'stiffness'), z))), at.q);
+      return on.force(tf.neg(tf.sum(tf.mul(stiffness(at.params, z.shape, 'the elements'), z))), at.q);
     },
     states: oneState(name, initial, at => {
       const z = stateOf(at, name);
-      const width = tf.div(fit(limit(at.params), z, 'force'), fit(stiffness(at.params), z, 'stiffness'));
+      const width = tf.div(force(at.params, z.shape, 'the elements'), stiffness(at.params, z.shape, 'the elements'));
       return stopRate(powers, at, z, single(on.of(at.v), 'maxwellSlip'), width);
     }),
   };
 }
-
-/** Within 1 % of the ideal stop but for the last fifth of its width, and still easy for Newton's method. */
-const SHARPNESS = 10;
 
 /** z' = v − ½ (v + |v| sgn z) |z/w|ⁿ: v while it is elastic or turns back, 0 at the width. */
 function stopRate(powers: Powers, at: TermAt<never>, z: tf.Tensor, v: tf.Tensor, width: tf.Tensor): tf.Tensor {
@@ -151,17 +128,20 @@ function stopRate(powers: Powers, at: TermAt<never>, z: tf.Tensor, v: tf.Tensor,
   return tf.sub(v, tf.mul(0.5, tf.add(tf.mul(v, absolute), tf.mul(tf.abs(v), signed))));
 }
 
-/** The argument of `stopOperator` and `playOperator`. */
-export interface StopSpec<Z extends string = 'stop'> extends Acting {
+const stopOptions = {
   /** w [length]: half the width, at which the stop yields and by which the play lags behind. */
-  readonly width: Coefficient;
+  width: quantity('positive'),
   /** n: sharpness; default 10. */
-  readonly sharpness?: Coefficient;
+  sharpness: optional(quantity('positive'), SHARPNESS),
   /** Initial z, of the shape of the coordinates it acts on, or of the widths; default 0. */
-  readonly initial?: Numeric;
+  initial: optional(typed<Numeric>(), 0),
   /** Name of the state; default 'stop'. */
-  readonly name?: Z;
-}
+  name: optional(text, 'stop'),
+  ...actingOptions,
+};
+
+/** The argument of `stopOperator` and `playOperator`. @interface */
+export type StopSpec<Z extends string = 'stop'> = Options<typeof stopOptions> & {readonly name?: Z};
 
 /**
  * The stop operator of a coordinate: z follows x elastically, up to ±w. Weighted sums of it are the
@@ -186,17 +166,16 @@ function operator<Z extends string>(
   owner: string,
   output: (z: tf.Tensor, x: tf.Tensor) => tf.Tensor,
 ): OutputWithStates<Z> {
-  refuseUnknownOptions(spec, {width: any, sharpness: any, initial: any, name: text, along: any}, owner);
-  const {initial = 0, name = 'stop' as Z} = spec;
-  const width = coefficient(spec.width, `${owner}: width`, 'positive');
-  const powers = powersOf(spec.sharpness ?? SHARPNESS, owner);
+  const {width, sharpness, initial, ...read} = readOptions(spec, stopOptions, owner);
+  const name = read.name as Z;
+  const powers = powersOf(sharpness, spec.sharpness);
   const on = coordinate(spec, owner);
   return {
     output: at => output(stateOf(at, name), on.of(at.q)),
     states: oneState(name, initial, at => {
       const z = stateOf(at, name);
-      const limit = fitting(width(at.params), z.shape, `${owner}: width`, 'the state');
-      return stopRate(powers, at, z, fitting(on.of(at.v), z.shape, `${owner}: the velocity`, 'the state'), limit);
+      const v = fitting(on.of(at.v), z.shape, `${owner}: the velocity`, 'the state');
+      return stopRate(powers, at, z, v, width(at.params, z.shape, 'the state'));
     }),
   };
 }

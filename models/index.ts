@@ -17,7 +17,7 @@ export {chain, type ChainSpec} from './chain.js';
 export {clearance, type ClearanceSpec} from './clearance.js';
 export {coefficient, type Coefficient, type Sign} from './coefficient.js';
 export {damper, rayleigh, type RayleighSpec} from './damper.js';
-export {net, rods, type Net, type NetSpec, type RodsSpec} from './deprecated.js';
+
 export {drivenBy, harmonic, ramp, type Drive, type HarmonicSpec, type History, type RampSpec} from './drive.js';
 export {edgeLengths, type Edge, type EdgesSpec} from './edges.js';
 export {

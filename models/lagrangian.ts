@@ -1,10 +1,10 @@
 /**
  * Motion from a Lagrangian: kinetic minus potential energy in any coordinates, and Lagrange's equations
- * d/dt ∂L/∂v − ∂L/∂q = Q by derivatives of the traced function (Goldstein, Classical Mechanics, ch. 1 and 2). With networks in
- * it, it is a Lagrangian network (Lutter, Ritter & Peters 2019; Cranmer et al. 2020).
+ * d/dt ∂L/∂v − ∂L/∂q = Q by derivatives of the traced function (Goldstein, Classical Mechanics, ch. 1 and 2). With
+ * networks in it, it is a Lagrangian network (Lutter, Ritter & Peters 2019; Cranmer et al. 2020).
  */
 import * as tf from '@tensorflow/tfjs';
-import {any, refuseUnknownOptions, requireValue, callable} from '../lib/checks.js';
+import {callable, optional, readOptions, requireValue, typed, type Options} from '../lib/checks.js';
 import type {Constraint, ForceTerm, Mass, MechanicalSystem, Params} from '../lib/index.js';
 import {mechanics, ShapeError} from '../lib/index.js';
 import type {Energy, SystemWithEnergy} from './energy.js';
@@ -17,12 +17,14 @@ export type Lagrangian<P extends Params = Params> = (at: {
   readonly params: P;
 }) => tf.Tensor;
 
-/** Forces in addition to the Lagrangian. */
-export interface LagrangianOptions {
+const lagrangianOptions = {
   /** Generalized forces that have no potential, of the shape of q: damping, drives. */
-  readonly forces?: ForceTerm | readonly ForceTerm[];
-  readonly constraints?: readonly Constraint[];
-}
+  forces: optional(typed<ForceTerm | readonly ForceTerm[]>(), []),
+  constraints: optional(typed<readonly Constraint[]>(), []),
+};
+
+/** Forces in addition to the Lagrangian. @interface */
+export type LagrangianOptions = Options<typeof lagrangianOptions>;
 
 /**
  * How far ∂L/∂v may be from linear in v, as a share of its terms: above the rounding of single precision, in which the
@@ -43,8 +45,7 @@ export function lagrangian<P extends Params = Params>(
   options: LagrangianOptions = {},
 ): SystemWithEnergy {
   requireValue(L, callable, 'lagrangian');
-  refuseUnknownOptions(options, {forces: any, constraints: any}, 'lagrangian');
-  const {forces = [], constraints = []} = options;
+  const {forces, constraints} = readOptions(options, lagrangianOptions, 'lagrangian');
   const value = (at: At): tf.Scalar => scalar(L(at as Parameters<Lagrangian<P>>[0]));
   const system: MechanicalSystem = mechanics({
     mass: massOf(value),
@@ -67,8 +68,8 @@ function scalar(energy: tf.Tensor): tf.Scalar {
 }
 
 /**
- * The gradient of a scalar at x: of a copy, so that x itself, where f reads it too, counts as a constant. Zero where f does not
- * depend on it, which tfjs would refuse.
+ * The gradient of a scalar at x: of a copy, so that x itself, where f reads it too, counts as a constant. Zero where f
+ * does not depend on it, which tfjs would refuse.
  */
 const gradient = (f: (x: tf.Tensor) => tf.Tensor, x: tf.Tensor): tf.Tensor =>
   tf.grad(y => tf.add(f(y), tf.sum(tf.mul(0, y))))(tf.clone(x));

@@ -1,11 +1,22 @@
 /** Whole mechanisms in redundant coordinates: chains of rods, the N-four-bar mechanism, the slider-crank. */
 import * as tf from '@tensorflow/tfjs';
-import {any, callable, finite, list, refuseUnknownOptions} from '../lib/checks.js';
+import {
+  callable,
+  count,
+  finite,
+  list,
+  oneOfNumbers,
+  optional,
+  positive,
+  readOptions,
+  typed,
+  type Options,
+} from '../lib/checks.js';
 import type {Compliance, Constraint, Params} from '../lib/index.js';
 import {bilateral, OptionError} from '../lib/index.js';
 import {particleMass} from './chain.js';
 import type {Coefficient} from './coefficient.js';
-import {coefficient, fitting, isZero, requireTensor} from './coefficient.js';
+import {isZero, quantity, requireTensor} from './coefficient.js';
 import type {Edge} from './edges.js';
 import type {SystemWithEnergy} from './energy.js';
 import {withEnergy} from './energy.js';
@@ -15,53 +26,46 @@ import {pointsAndFixed, range, withFigure, type Drawn, type Figure} from './figu
 import {bodyPoints, pins, planarGravity, planarMass} from './planar-bodies.js';
 import {distanceConstraints} from './links.js';
 
-/** The argument of `rodChain`. */
-export interface RodChainSpec {
+const rodChainOptions = {
   /** Number of rods. */
-  readonly links: number;
+  links: count,
   /** Length of each rod [length], one number or [links]; default 1. */
-  readonly length?: Coefficient;
+  length: optional(typed<Coefficient>(), 1),
   /** Mass of each moving point [mass], one number or [points]; default 1. */
-  readonly mass?: Coefficient;
+  mass: optional(typed<Coefficient>(), 1),
   /** [length / time²]; default `standardGravity`. Downwards is −y in the plane, −z in space. */
-  readonly g?: Coefficient;
+  g: optional(typed<Coefficient>(), standardGravity),
   /** Compliance of each rod [length / force]; default: rigid. */
-  readonly compliance?: Compliance;
+  compliance: optional(typed<Compliance>()),
   /** 2 (default): the plane; 3: space. */
-  readonly dimension?: 2 | 3;
+  dimension: optional(oneOfNumbers(2, 3), 2),
   /** The fixed end of the last rod, [dim]: a chain between two anchors. Without it the last point is free. */
-  readonly to?: readonly number[];
-}
+  to: optional(typed<readonly number[]>(list)),
+};
+
+/** The argument of `rodChain`. @interface */
+export type RodChainSpec = Options<typeof rodChainOptions>;
 
 /**
  * Point masses joined by massless rods, the first hung from the origin: a pendulum for one link, a
  * multi-link pendulum for more; with `to`, a chain between two anchors. q [points, dim] has a point at
  * the end of every rod except an anchored one: `links` points, or links − 1. λ [links] is minus the
  * tension of each rod.
- * @throws OptionError 'bad-chain', 'bad-coefficient', 'bad-constraint'; ShapeError 'coefficient-shape' when traced
+ * @throws OptionError 'bad-option', 'bad-coefficient', 'bad-constraint'; ShapeError 'coefficient-shape' when traced
  */
 export function rodChain(spec: RodChainSpec): SystemWithEnergy & Drawn {
-  refuseUnknownOptions(
-    spec,
-    {links: any, length: any, mass: any, g: any, compliance: any, dimension: any, to: list},
-    'rodChain',
-  );
-  const {links, length = 1, g = standardGravity, dimension = 2, to, compliance} = spec;
-  if (dimension !== 2 && dimension !== 3)
-    throw new OptionError('bad-chain', `rodChain: dimension must be 2 or 3, not ${String(dimension)}.`, {dimension});
-  const least = to === undefined ? 1 : 2;
-  if (!Number.isInteger(links) || links < least)
-    throw new OptionError('bad-chain', `rodChain: links must be a whole number of at least ${least}, not ${links}.`, {
-      links,
-    });
+  const read = readOptions(spec, rodChainOptions, 'rodChain');
+  const {links, length, g, dimension, to, compliance} = read;
+  if (to !== undefined && links < 2)
+    throw new OptionError('bad-option', 'rodChain: a chain between two anchors needs at least 2 links.', {links});
   if (to !== undefined && (to.length !== dimension || !to.every(Number.isFinite)))
-    throw new OptionError('bad-chain', `rodChain: to must be ${dimension} finite numbers, not [${to.join(', ')}].`, {
+    throw new OptionError('bad-option', `rodChain: to must be ${dimension} finite numbers, not [${to.join(', ')}].`, {
       to: [...to],
     });
   const points = to === undefined ? links : links - 1;
   const origin = new Array<number>(dimension).fill(0);
   const edges = Array.from({length: links}, (_, i): Edge => [i === 0 ? points : i - 1, i === points ? points + 1 : i]);
-  const mass = particleMass(spec.mass ?? 1, 'rodChain');
+  const mass = particleMass(read.mass, 'rodChain');
   const down = dimension === 2 ? [0, -1] : [0, 0, -1];
   const forces = isZero(g) ? [] : [gravity({mass, g, direction: down})];
   const fixed = to === undefined ? [origin] : [origin, [...to]];
@@ -74,19 +78,21 @@ export function rodChain(spec: RodChainSpec): SystemWithEnergy & Drawn {
   return withFigure(withEnergy(mass, forces, [distanceConstraints({edges, fixed, length, compliance})]), figure);
 }
 
-/** The argument of `fourBars`. */
-export interface FourBarsSpec {
+const fourBarsOptions = {
   /** N, the number of parallelograms side by side. */
-  readonly windows: number;
+  windows: count,
   /** Length of each bar [length]; default 1. */
-  readonly length?: number;
+  length: optional(positive, 1),
   /** Mass of each bar [mass]; default 1. */
-  readonly mass?: Coefficient;
+  mass: optional(quantity('positive'), 1),
   /** [length / time²]; default `standardGravity`. */
-  readonly g?: Coefficient;
+  g: optional(typed<Coefficient>(), standardGravity),
   /** Initial velocity of the first upper joint along x [length / time]; default 1. */
-  readonly speed?: number;
-}
+  speed: optional(finite, 1),
+};
+
+/** The argument of `fourBars`. @interface */
+export type FourBarsSpec = Options<typeof fourBarsOptions>;
 
 /** Made by `fourBars`. */
 export interface FourBars extends SystemWithEnergy, Drawn {
@@ -102,17 +108,10 @@ export interface FourBars extends SystemWithEnergy, Drawn {
  * bodies, q [2N + 1, 3], the standing ones first. Every two bars that meet are pinned to each other: for
  * N ≥ 2 these are 2(N − 1) redundant rows, and in the position where the standing bars lie down the mechanism is
  * singular: N more rows depend on the others.
- * @throws OptionError 'bad-four-bars', 'bad-coefficient'
+ * @throws OptionError 'bad-option', 'bad-coefficient'
  */
 export function fourBars(spec: FourBarsSpec): FourBars {
-  refuseUnknownOptions(spec, {windows: any, length: any, mass: any, g: any, speed: finite}, 'fourBars');
-  const {windows, length = 1, mass = 1, g = standardGravity, speed = 1} = spec;
-  if (!Number.isInteger(windows) || windows < 1)
-    throw new OptionError('bad-four-bars', `fourBars: windows must be a whole number of at least 1, not ${windows}.`, {
-      windows,
-    });
-  if (!(length > 0) || !Number.isFinite(length))
-    throw new OptionError('bad-four-bars', `fourBars: length must be positive, not ${length}.`, {length});
+  const {windows, length, mass, g, speed} = readOptions(spec, fourBarsOptions, 'fourBars');
   const half = length / 2;
   const foot = (body: number): BodyPoint => ({body, at: [-half, 0]});
   const head = (body: number): BodyPoint => ({body, at: [half, 0]});
@@ -123,8 +122,7 @@ export function fourBars(spec: FourBarsSpec): FourBars {
     const meeting = [head(i), ...(i > 0 ? [head(lying(i - 1))] : []), ...(i < windows ? [foot(lying(i))] : [])];
     meeting.forEach((one, a) => meeting.slice(a + 1).forEach(other => joints.push([one, other])));
   }
-  const own = coefficient(mass, 'fourBars: mass', 'positive');
-  const inertia = planarMass({mass, inertia: params => tf.mul(own(params), length ** 2 / 12)});
+  const inertia = planarMass({mass, inertia: params => tf.mul(mass(params), length ** 2 / 12)});
   const standing = (i: number): [number[], number[]] => [
     [i * length, half, Math.PI / 2],
     [speed / 2, 0, -speed / length],
@@ -151,19 +149,21 @@ export function fourBars(spec: FourBarsSpec): FourBars {
   };
 }
 
-/** The argument of `sliderCrank`. */
-export interface SliderCrankSpec {
+const sliderCrankOptions = {
   /** Length of the crank [length]. */
-  readonly crank: Coefficient;
+  crank: quantity('positive'),
   /** Length of the rod from crank pin to slider [length]. */
-  readonly rod: Coefficient;
+  rod: quantity('positive'),
   /** Masses of crank pin and slider [mass], one number or [2]; default 1. */
-  readonly mass?: Coefficient;
+  mass: optional(typed<Coefficient>(), 1),
   /** The crank's angle from the x axis as a function of time, in radians; without it the crank is free. */
-  readonly angle?: (at: {readonly t: tf.Tensor; readonly params: Params}) => tf.Tensor;
+  angle: optional(typed<(at: {readonly t: tf.Tensor; readonly params: Params}) => tf.Tensor>(callable)),
   /** Gravity along −y [length / time²]; default 0. */
-  readonly g?: Coefficient;
-}
+  g: optional(typed<Coefficient>(), 0),
+};
+
+/** The argument of `sliderCrank`. @interface */
+export type SliderCrankSpec = Options<typeof sliderCrankOptions>;
 
 /**
  * A slider-crank: q [2, 2] is the crank pin, which circles the origin, and the slider on the x axis, two
@@ -172,16 +172,9 @@ export interface SliderCrankSpec {
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
 export function sliderCrank(spec: SliderCrankSpec): SystemWithEnergy & Drawn {
-  refuseUnknownOptions(spec, {crank: any, rod: any, mass: any, angle: callable, g: any}, 'sliderCrank');
-  const {crank, rod, mass = 1, angle, g = 0} = spec;
-  const [radius, reach] = [
-    coefficient(crank, 'sliderCrank: crank', 'positive'),
-    coefficient(rod, 'sliderCrank: rod', 'positive'),
-  ];
-  const number = (value: tf.Tensor, name: string): tf.Tensor =>
-    tf.reshape(fitting(value, [], `sliderCrank: ${name}`, 'a number'), [1]);
+  const {crank, rod, mass, angle, g} = readOptions(spec, sliderCrankOptions, 'sliderCrank');
   const length = (params: Params): tf.Tensor =>
-    tf.concat([number(radius(params), 'crank'), number(reach(params), 'rod')]);
+    tf.concat([crank, rod].map(read => tf.reshape(read(params, [], 'a number'), [1])));
   const constraints: Constraint[] = [
     distanceConstraints({
       edges: [

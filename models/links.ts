@@ -5,21 +5,32 @@
  * that it is the linear spring of stiffness 1/C.
  */
 import * as tf from '@tensorflow/tfjs';
-import {any, nonNegative, refuseUnknownOptions} from '../lib/checks.js';
-import type {Compliance, Constraint, Gap, Params} from '../lib/index.js';
+import {nonNegative, optional, readOptions, typed, type Options} from '../lib/checks.js';
+import type {Compliance, Constraint, Gap} from '../lib/index.js';
 import {bilateral, compliant, unilateral} from '../lib/index.js';
-import type {Coefficient} from './coefficient.js';
-import {coefficient, fitting} from './coefficient.js';
-import type {Edges, EdgesSpec} from './edges.js';
-import {readEdges} from './edges.js';
+import {quantity, type coefficient} from './coefficient.js';
+import type {Edges} from './edges.js';
+import {edgesOptions, readEdges} from './edges.js';
 
-/** The argument of `distanceConstraints`. */
-export interface DistanceConstraintsSpec extends EdgesSpec {
+const rigidOrCompliant = {
+  /** [length / force], one number or one for each row; without it the constraint is rigid. */
+  compliance: optional(typed<Compliance>()),
+};
+const oneSided = {
+  ...rigidOrCompliant,
+  /** See `unilateral`. */
+  smoothing: optional(nonNegative),
+};
+
+const distanceOptions = {
+  ...edgesOptions,
   /** [length], one number for all edges or [edges]. */
-  readonly length: Coefficient;
-  /** [length / force]; without it rods are rigid. */
-  readonly compliance?: Compliance;
-}
+  length: quantity('positive'),
+  ...rigidOrCompliant,
+};
+
+/** The argument of `distanceConstraints`. @interface */
+export type DistanceConstraintsSpec = Options<typeof distanceOptions>;
 
 /**
  * Rods along edges, of points q [points, dim]. λ [edges] is the force with which a rod pushes its ends
@@ -28,46 +39,40 @@ export interface DistanceConstraintsSpec extends EdgesSpec {
  *   'edge-out-of-range', ShapeError 'particles-shape', 'coefficient-shape', 'fixed-shape'
  */
 export function distanceConstraints(spec: DistanceConstraintsSpec): Constraint {
-  refuseUnknownOptions(spec, ['edges', 'fixed', 'length', 'compliance'], 'distanceConstraints');
-  const edges = readEdges(spec, 'distanceConstraints');
-  const length = lengths(spec.length, edges, 'distanceConstraints');
-  const {compliance} = spec;
-  const gap = excess(edges, length, compliance);
+  const {length, compliance} = readOptions(spec, distanceOptions, 'distanceConstraints');
+  const gap = excess(readEdges(spec, 'distanceConstraints'), length, compliance);
   return compliance === undefined ? bilateral(gap) : compliant(gap, {compliance});
 }
 
-/** The argument of `cables`. */
-export interface CablesSpec extends EdgesSpec {
+const cableOptions = {
+  ...edgesOptions,
   /** Length at which the cable is taut [length], one number for all edges or [edges]. */
-  readonly length: Coefficient;
-  /** [length / force]; without it taut cables do not stretch. One number or one per edge. */
-  readonly compliance?: Compliance;
-  /** See `unilateral`. */
-  readonly smoothing?: number;
-}
+  length: quantity('positive'),
+  ...oneSided,
+};
+
+/** The argument of `cables`. @interface */
+export type CablesSpec = Options<typeof cableOptions>;
 
 /**
  * Cables along edges: slack below their length, otherwise taut. λ [edges] is the tension, never negative.
  * @throws as `distanceConstraints`
  */
 export function cables(spec: CablesSpec): Constraint {
-  refuseUnknownOptions(spec, {edges: any, fixed: any, length: any, compliance: any, smoothing: nonNegative}, 'cables');
-  const edges = readEdges(spec, 'cables');
-  const length = lengths(spec.length, edges, 'cables');
-  const {compliance, smoothing} = spec;
-  const gap = excess(edges, length, compliance);
-  return unilateral(at => tf.neg(gap(at)), {compliance, smoothing});
+  const {length, ...soft} = readOptions(spec, cableOptions, 'cables');
+  const gap = excess(readEdges(spec, 'cables'), length, soft.compliance);
+  return unilateral(at => tf.neg(gap(at)), {compliance: soft.compliance, smoothing: soft.smoothing});
 }
 
-/** The argument of `contacts`. */
-export interface ContactsSpec extends EdgesSpec {
+const contactOptions = {
+  ...edgesOptions,
   /** Distance between the centres of two balls in contact [length]: the sum of their radii; one number or [edges]. */
-  readonly distance: Coefficient;
-  /** [length / force]; without it contact is rigid. */
-  readonly compliance?: Compliance;
-  /** See `unilateral`. */
-  readonly smoothing?: number;
-}
+  distance: quantity('positive'),
+  ...oneSided,
+};
+
+/** The argument of `contacts`. @interface */
+export type ContactsSpec = Options<typeof contactOptions>;
 
 /**
  * Points that keep a minimum distance from each other, like balls in contact: edges define the pairs. λ [edges]
@@ -75,30 +80,22 @@ export interface ContactsSpec extends EdgesSpec {
  * @throws as `distanceConstraints`
  */
 export function contacts(spec: ContactsSpec): Constraint {
-  refuseUnknownOptions(
-    spec,
-    {edges: any, fixed: any, distance: any, compliance: any, smoothing: nonNegative},
-    'contacts',
-  );
-  const edges = readEdges(spec, 'contacts');
-  const least = lengths(spec.distance, edges, 'contacts');
-  const {compliance, smoothing} = spec;
-  return unilateral(excess(edges, least, compliance), {compliance, smoothing});
+  const {distance: least, compliance, smoothing} = readOptions(spec, contactOptions, 'contacts');
+  return unilateral(excess(readEdges(spec, 'contacts'), least, compliance), {compliance, smoothing});
 }
 
-/** The argument of `planeContact`. */
-export interface PlaneContactSpec {
+const planeOptions = {
   /** Unit normal [dim] of the plane, towards the side of the points. */
-  readonly normal: Coefficient;
+  normal: quantity(),
   /** Distance of the plane from the origin along the normal [length]; default 0. */
-  readonly offset?: Coefficient;
+  offset: optional(quantity(), 0),
   /** Radius of each point [length], one number or [points]: the smallest distance of its centre; default 0. */
-  readonly radius?: Coefficient;
-  /** [length / force]; without it the plane is rigid. */
-  readonly compliance?: Compliance;
-  /** See `unilateral`. */
-  readonly smoothing?: number;
-}
+  radius: optional(quantity('non-negative'), 0),
+  ...oneSided,
+};
+
+/** The argument of `planeContact`. @interface */
+export type PlaneContactSpec = Options<typeof planeOptions>;
 
 /**
  * All points q [points, dim] (or one point [dim]) stay on one side of a plane: normal·x ≥ offset + radius.
@@ -106,31 +103,15 @@ export interface PlaneContactSpec {
  * @throws OptionError 'bad-coefficient', 'bad-constraint'; ShapeError 'coefficient-shape' when traced
  */
 export function planeContact(spec: PlaneContactSpec): Constraint {
-  refuseUnknownOptions(
-    spec,
-    {normal: any, offset: any, radius: any, compliance: any, smoothing: nonNegative},
-    'planeContact',
-  );
-  const {normal, offset = 0, radius = 0, compliance, smoothing} = spec;
-  const direction = coefficient(normal, 'planeContact: normal');
-  const height = coefficient(offset, 'planeContact: offset');
-  const size = coefficient(radius, 'planeContact: radius', 'non-negative');
+  const {normal, offset, radius, compliance, smoothing} = readOptions(spec, planeOptions, 'planeContact');
   return unilateral(
     ({q, params}) => {
-      const above = tf.sum(tf.mul(q, fitting(direction(params), q.shape, 'planeContact: normal')), -1);
-      const least = tf.add(
-        fitting(height(params), above.shape, 'planeContact: offset', 'the points'),
-        fitting(size(params), above.shape, 'planeContact: radius', 'the points'),
-      );
+      const above = tf.sum(tf.mul(q, normal(params, q.shape)), -1);
+      const least = tf.add(offset(params, above.shape, 'the points'), radius(params, above.shape, 'the points'));
       return tf.sub(above, least);
     },
     {compliance, smoothing},
   );
-}
-
-function lengths(value: Coefficient, edges: Edges, name: string): (params: Params) => tf.Tensor {
-  const read = coefficient(value, `${name}: length`, 'positive');
-  return params => fitting(read(params), [edges.count], `${name}: length`, 'the edges');
 }
 
 /** [edges] of [edges] or [edges, dim]. */
@@ -138,9 +119,12 @@ const squared = (d: tf.Tensor): tf.Tensor => (d.shape.length === 1 ? tf.square(d
 const distance = (d: tf.Tensor): tf.Tensor => tf.sqrt(squared(d));
 
 /** [edges], how far edges are beyond a length: the elongation itself where they are compliant. */
-function excess(edges: Edges, length: (params: Params) => tf.Tensor, compliance: Compliance | undefined): Gap {
-  if (compliance !== undefined) return ({q, params}) => tf.sub(distance(edges.separation(q, params)), length(params));
-  return ({q, params}) => over(edges.separation(q, params), length(params));
+function excess(edges: Edges, length: ReturnType<typeof coefficient>, compliance: Compliance | undefined): Gap {
+  return ({q, params}) => {
+    const own = length(params, [edges.count], 'the edges');
+    const d = edges.separation(q, params);
+    return compliance === undefined ? over(d, own) : tf.sub(distance(d), own);
+  };
 }
 
 /** (|d|² − l²)/(2l), which is |d| − l to first order. */

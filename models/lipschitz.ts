@@ -1,7 +1,8 @@
 /**
- * Networks whose outputs move by no more than so many times their inputs: weights divided by their largest singular value where that is
- * more than the layer's share (spectral normalization, Miyato, Kataoka, Koyama & Yoshida, ICLR 2018; here the singular value is
- * exact, not that of a power iteration, and differentiated). With a damper of the same rate such a network is passive.
+ * Networks whose outputs move by no more than so many times their inputs: weights divided by their largest singular
+ * value where that is more than the layer's share (spectral normalization, Miyato, Kataoka, Koyama & Yoshida, ICLR
+ * 2018; here the singular value is exact, not that of a power iteration, and differentiated). With a damper of the same
+ * rate such a network is passive.
  */
 import * as tf from '@tensorflow/tfjs';
 import {positive, requireValue} from '../lib/checks.js';
@@ -17,7 +18,8 @@ function slopeOf({activation}: Mlp, owner: string): number {
   if (slope === undefined)
     throw new OptionError(
       'bad-network',
-      `${owner}: the largest slope of an activation given as a function is unknown; use one of ${Object.keys(slopes).join(', ')}.`,
+      `${owner}: the largest slope of an activation given as a function is unknown; `
+        + `use one of ${Object.keys(slopes).join(', ')}.`,
     );
   return slope;
 }
@@ -28,8 +30,8 @@ const layersOf = ({sizes}: Mlp): number => sizes.length - 1;
 const spectralNorm = (weights: tf.Tensor): tf.Tensor => tf.max(linalg.svd(weights).s);
 
 /**
- * A bound of |f(x) − f(y)|/|x − y| in Euclidean norms: the product of the layers' spectral norms and of their activations' largest slopes
- * (Szegedy et al. 2014). The network itself may well stay below it.
+ * A bound of |f(x) − f(y)|/|x − y| in Euclidean norms: the product of the layers' spectral norms and of their
+ * activations' largest slopes (Szegedy et al. 2014). The network itself may well stay below it.
  * @throws OptionError 'bad-network' for an activation of one's own
  */
 export function lipschitzBound(network: Mlp): number {
@@ -45,9 +47,9 @@ export function lipschitzBound(network: Mlp): number {
 }
 
 /**
- * The network with weights that are divided, where they are used, so that `lipschitzBound` of what is used is at most `bound`: each layer
- * has an equal share, and one below its share stays as it is. Variables and `params` are the network's own, and trained as
- * ever; gradients go through the division.
+ * The network with weights that are divided, where they are used, so that `lipschitzBound` of what is used is at most
+ * `bound`: each layer has an equal share, and one below its share stays as it is. Variables and `params` are the
+ * network's own, and trained as ever; gradients go through the division.
  * @throws OptionError 'bad-network' for an activation of one's own, 'bad-option' where the bound is not positive
  */
 export function lipschitz(network: Mlp, bound: number): Mlp {

@@ -61,7 +61,8 @@ export function mlpOfLayers(model: tf.LayersModel): Mlp {
     throw refuse(`has the activation ${last.activation} in its last layer, which is linear in an mlp`);
   if (configs.slice(0, -1).some(config => config.activation !== activation) || !names.includes(activation))
     throw refuse(
-      `has the activations ${configs.map(config => config.activation).join(', ')}; an mlp has one of ${names.join(', ')} after every layer but the last`,
+      `has the activations ${configs.map(config => config.activation).join(', ')}; `
+        + `an mlp has one of ${names.join(', ')} after every layer but the last`,
     );
   return mlpOfWeights(
     activation as Named,

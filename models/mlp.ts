@@ -4,22 +4,24 @@
  * numbers to be given as `params` (for simulate.vjp, jvp and identification in double precision).
  */
 import * as tf from '@tensorflow/tfjs';
-import {any, finite, refuseUnknownOptions} from '../lib/checks.js';
+import {finite, optional, readOptions, typed, type Options} from '../lib/checks.js';
 import type {NumericParams, Params} from '../lib/index.js';
 import {OptionError, ShapeError} from '../lib/index.js';
 
 /** Activation function of hidden layers: by name, or an elementwise function. */
 export type Activation = 'tanh' | 'sigmoid' | 'softplus' | 'elu' | 'relu' | 'linear' | ((x: tf.Tensor) => tf.Tensor);
 
-/** The argument of `mlp`. */
-export interface MlpSpec {
+const mlpOptions = {
   /** Widths from input to output, at least two: [2, 16, 1] has one hidden layer. */
-  readonly sizes: readonly number[];
+  sizes: typed<readonly number[]>(),
   /** After every layer except the last; default 'tanh'. Newton's method needs smooth forces: 'relu' has kinks. */
-  readonly activation?: Activation;
+  activation: optional(typed<Activation>(), 'tanh'),
   /** Default 0. The same seed gives the same weights on every machine. */
-  readonly seed?: number;
-}
+  seed: optional(finite, 0),
+};
+
+/** The argument of `mlp`. @interface */
+export type MlpSpec = Options<typeof mlpOptions>;
 
 /** A network of dense layers, made by `mlp`. */
 export interface Mlp {
@@ -35,7 +37,9 @@ export interface Mlp {
    * @throws ShapeError 'network-input'; OptionError 'network-weights'
    */
   apply(x: tf.Tensor, weights?: Params): tf.Tensor;
-  /** What `apply` multiplies by: the weights as they are given to it, or, of a network limited by `lipschitz`, divided. */
+  /**
+   * What `apply` multiplies by: the weights as they are given to it, or, of a network limited by `lipschitz`, divided.
+   */
   weights(given?: Params): Params;
   /** Frees the variables. */
   dispose(): void;
@@ -57,8 +61,7 @@ const activations: {readonly [name: string]: (x: tf.Tensor) => tf.Tensor} = {
  * @throws OptionError 'bad-network'
  */
 export function mlp(spec: MlpSpec): Mlp {
-  refuseUnknownOptions(spec, {sizes: any, activation: any, seed: finite}, 'mlp');
-  const {sizes, activation = 'tanh', seed = 0} = spec;
+  const {sizes, activation, seed} = readOptions(spec, mlpOptions, 'mlp');
   const given: unknown = sizes;
   if (!Array.isArray(given) || given.length < 2 || given.some(n => !Number.isInteger(n) || n < 1)) {
     throw new OptionError(
@@ -71,7 +74,8 @@ export function mlp(spec: MlpSpec): Mlp {
   if (act === undefined)
     throw new OptionError(
       'bad-network',
-      `mlp: there is no activation '${String(activation)}'; choose one of ${Object.keys(activations).join(', ')}, or give a function.`,
+      `mlp: there is no activation '${String(activation)}'; choose one of ${Object.keys(activations).join(', ')}, `
+        + 'or give a function.',
       {activation},
     );
   const random = uniform(seed);
@@ -162,7 +166,7 @@ function weight(weights: Params, name: string): tf.Tensor {
   );
 }
 
-/** Numbers in [0, 1) by mulberry32 (T. Ettinger, 2017, public domain): a generator of 32 bits of state in four lines, which is plenty for weights. */
+/** Numbers in [0, 1) by mulberry32 (T. Ettinger, 2017, public domain), a generator with 32 bits of state. */
 function uniform(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -4,11 +4,10 @@
  * inputs are of order 1.
  */
 import * as tf from '@tensorflow/tfjs';
-import {any, boolean, list, positive, refuseUnknownOptions} from '../lib/checks.js';
+import {boolean, list, optional, positive, readOptions, typed, type Options} from '../lib/checks.js';
 import type {ForceTerm, Params} from '../lib/index.js';
 import {OptionError, ShapeError} from '../lib/index.js';
-import type {Coefficient} from './coefficient.js';
-import {coefficient, fitting} from './coefficient.js';
+import {quantity} from './coefficient.js';
 import type {ConservativeTerm} from './energy.js';
 import {conservative} from './energy.js';
 import type {Mlp} from './mlp.js';
@@ -24,17 +23,28 @@ export type Network = tf.LayersModel | Mlp | ((x: tf.Tensor2D, params: Params) =
 /** Possible inputs of a network. */
 export type NetworkInput = 'q' | 'v' | 't';
 
-/** Inputs of a network, and the coordinates it acts on. */
-export interface NetworkOptions {
+const networkOptions = {
   /** The inputs, in this order, flattened and concatenated. */
-  readonly inputs?: readonly NetworkInput[];
+  inputs: optional(typed<readonly NetworkInput[]>(list)),
   /**
    * false (default): one row with all of q and v, so that every coordinate can affect every other.
    * true: one row per particle (the first axis of q) with its own q and v, the same network for all; the
    * Jacobian stays sparse.
    */
-  readonly shared?: boolean;
-}
+  shared: optional(boolean, false),
+};
+const forceOptions = {
+  ...networkOptions,
+  /** Multiplies the output, a number or broadcasting to q; default 1. */
+  scale: optional(quantity(), 1),
+};
+const massOptions = {
+  /** Lower bound of its eigenvalues [mass]; default 1e-3. */
+  minEigenvalue: optional(positive, 1e-3),
+};
+
+/** Inputs of a network, and the coordinates it acts on. @interface */
+export type NetworkOptions = Options<typeof networkOptions>;
 
 type At = Parameters<ForceTerm>[0];
 
@@ -44,20 +54,15 @@ type Evaluate = (at: At) => tf.Tensor;
 /**
  * A force from a network: its output, as many numbers as q has, in the shape of q.
  * @param options.inputs default ['q', 'v']
- * @param options.scale multiplies the output, a number or broadcasting to q; default 1
  * @throws OptionError 'bad-network', 'bad-coefficient'; when traced, ShapeError
  *   'network-input', 'network-output', 'coefficient-shape'
  */
-export function neuralForce(
-  network: Network,
-  options: NetworkOptions & {readonly scale?: Coefficient} = {},
-): ForceTerm {
-  refuseUnknownOptions(options, {inputs: list, shared: boolean, scale: any}, 'neuralForce');
+export function neuralForce(network: Network, options: Options<typeof forceOptions> = {}): ForceTerm {
+  const {scale} = readOptions(options, forceOptions, 'neuralForce');
   const evaluate = evaluator(network, options, ['q', 'v'], 'neuralForce');
-  const scale = coefficient(options.scale ?? 1, 'neuralForce: scale');
   return at => {
     const output = requireOutputs(evaluate(at), at.q.size, 'neuralForce', 'one a coordinate');
-    return tf.mul(fitting(scale(at.params), at.q.shape, 'neuralForce: scale'), tf.reshape(output, at.q.shape));
+    return tf.mul(scale(at.params, at.q.shape), tf.reshape(output, at.q.shape));
   };
 }
 
@@ -66,8 +71,8 @@ export function neuralForce(
  * particle if it is shared. The work along any closed path is zero, whatever the weights.
  * @throws OptionError 'bad-network'; when traced, ShapeError 'network-input', 'network-output'
  */
-export function neuralPotential(network: Network, options: {readonly shared?: boolean} = {}): ConservativeTerm {
-  refuseUnknownOptions(options, {shared: boolean}, 'neuralPotential');
+export function neuralPotential(network: Network, options: Pick<NetworkOptions, 'shared'> = {}): ConservativeTerm {
+  readOptions(options, {shared: networkOptions.shared}, 'neuralPotential');
   const evaluate = evaluator(network, {...options, inputs: ['q']}, ['q'], 'neuralPotential');
   const energy = (q: tf.Tensor, params: Params): tf.Tensor => {
     // Only q is an input; v and t are there to be ignored.
@@ -86,36 +91,30 @@ export function neuralPotential(network: Network, options: {readonly shared?: bo
  * @param options.inputs default ['q']
  * @throws OptionError 'bad-network'; when traced, ShapeError 'network-input', 'network-output'
  */
-export function neuralDissipation(
-  network: Network,
-  options: {readonly inputs?: readonly NetworkInput[]} = {},
-): ForceTerm {
-  refuseUnknownOptions(options, {inputs: list}, 'neuralDissipation');
+export function neuralDissipation(network: Network, options: Pick<NetworkOptions, 'inputs'> = {}): ForceTerm {
+  readOptions(options, {inputs: networkOptions.inputs}, 'neuralDissipation');
   const evaluate = evaluator(network, options, ['q'], 'neuralDissipation');
   return at => {
     const n = at.v.size;
-    const factor = tf.reshape<tf.Rank.R2>(requireOutputs(evaluate(at), n * n, 'neuralDissipation', 'a matrix [n, n]'), [
-      n,
-      n,
-    ]);
+    const outputs = requireOutputs(evaluate(at), n * n, 'neuralDissipation', 'a matrix [n, n]');
+    const factor = tf.reshape<tf.Rank.R2>(outputs, [n, n]);
     const velocity = tf.reshape<tf.Rank.R2>(at.v, [n, 1]);
     return tf.neg(tf.reshape(tf.matMul(factor, tf.matMul(factor, velocity, true)), at.v.shape));
   };
 }
 
 /**
- * A mass matrix M(q) = L Lᵀ + least·I, positive definite whatever the weights: the network's n(n + 1)/2 outputs, n the size of q,
- * are the lower triangle L by rows (Lutter, Ritter & Peters 2019). A mass alone has no inertia forces: let
- * `lagrangian` derive them from ½ vᵀM(q)v.
- * @param options.least lower bound of its eigenvalues [mass]; default 1e-3
+ * A mass matrix M(q) = L Lᵀ + minEigenvalue·I, positive definite whatever the weights: the network's n(n + 1)/2
+ * outputs, n the size of q, are the lower triangle L by rows (Lutter, Ritter & Peters 2019). A mass alone has no
+ * inertia forces: let `lagrangian` derive them from ½ vᵀM(q)v.
+
  * @throws OptionError 'bad-network', 'bad-option'; when traced, ShapeError 'network-input', 'network-output'
  */
 export function neuralMass(
   network: Network,
-  options: {readonly least?: number} = {},
+  options: Options<typeof massOptions> = {},
 ): (at: {readonly q: tf.Tensor; readonly params: Params}) => tf.Tensor2D {
-  refuseUnknownOptions(options, {least: positive}, 'neuralMass');
-  const {least = 1e-3} = options;
+  const {minEigenvalue} = readOptions(options, massOptions, 'neuralMass');
   const evaluate = evaluator(network, {inputs: ['q']}, ['q'], 'neuralMass');
   return ({q, params}) => {
     const n = q.size;
@@ -132,7 +131,7 @@ export function neuralMass(
     });
     const entries = tf.concat([tf.reshape(outputs, [-1]), tf.zeros([1])]);
     const factor = tf.reshape<tf.Rank.R2>(tf.gather(entries, tf.tensor1d(places, 'int32')), [n, n]);
-    return tf.add(tf.matMul(factor, factor, false, true), tf.mul(least, tf.eye(n)));
+    return tf.add(tf.matMul(factor, factor, false, true), tf.mul(minEigenvalue, tf.eye(n)));
   };
 }
 
@@ -175,9 +174,7 @@ function requireOutputs(output: tf.Tensor, size: number, name: string, what: str
   throw new ShapeError(
     'network-output',
     `${name}: the network must return ${size} numbers, ${what}, but returned ${got}.`,
-    {
-      size,
-    },
+    {size},
   );
 }
 
@@ -201,7 +198,8 @@ function layersApplier(model: tf.LayersModel, name: string): (x: tf.Tensor2D) =>
   if (inputs !== 1 || outputs !== 1) {
     throw new OptionError(
       'bad-network',
-      `${name}: the tf.layers model '${model.name}' has ${inputs} inputs and ${outputs} outputs; it must have one of each.`,
+      `${name}: the tf.layers model '${model.name}' has ${inputs} inputs and ${outputs} outputs; `
+        + 'it must have one of each.',
     );
   }
   const [, ...shape] = model.inputs[0].shape;
@@ -209,7 +207,8 @@ function layersApplier(model: tf.LayersModel, name: string): (x: tf.Tensor2D) =>
     if (shape.length !== 1 || shape[0] !== x.shape[1]) {
       throw new ShapeError(
         'network-input',
-        `${name}: the tf.layers model '${model.name}' takes inputs [${shape.join(', ')}], but the state has ${x.shape[1]} numbers per row.`,
+        `${name}: the tf.layers model '${model.name}' takes inputs [${shape.join(', ')}], `
+          + `but the state has ${x.shape[1]} numbers per row.`,
         {expected: shape, given: x.shape[1]},
       );
     }

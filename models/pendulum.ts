@@ -1,27 +1,29 @@
 /** Pendulums in minimal coordinates: angles from the downward vertical, in radians. */
 import * as tf from '@tensorflow/tfjs';
-import {refuseUnknownOptions} from '../lib/checks.js';
+import {optional, readBy, readOptions, typed, type Check, type Options} from '../lib/checks.js';
 import type {ForceTerm, Mass, Params} from '../lib/index.js';
 import {ShapeError} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';
-import {coefficient, fitting} from './coefficient.js';
+import {coefficient, isZero, quantity} from './coefficient.js';
 import {damper} from './damper.js';
 import type {SystemWithEnergy} from './energy.js';
 import {conservative, withEnergy} from './energy.js';
 import {withFigure, type Drawn, type Figure} from './figure.js';
 import {standardGravity} from './gravity.js';
 
-/** The argument of `pendulum`. */
-export interface PendulumSpec {
+const pendulumOptions = {
   /** [length] */
-  readonly length: Coefficient;
+  length: quantity('positive'),
   /** [mass]; default 1. */
-  readonly mass?: Coefficient;
+  mass: optional(quantity('positive'), 1),
   /** [length / time²]; default `standardGravity`, in SI. */
-  readonly g?: Coefficient;
+  g: optional(quantity(), standardGravity),
   /** Damping of the hinge [torque · time]; default 0. */
-  readonly damping?: Coefficient;
-}
+  damping: optional(typed<Coefficient>()),
+};
+
+/** The argument of `pendulum`. @interface */
+export type PendulumSpec = Options<typeof pendulumOptions>;
 
 /**
  * A bob on a massless rod: m l² q″ = −m g l sin q − c q′. q is a number, or has any shape: then each
@@ -30,15 +32,9 @@ export interface PendulumSpec {
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
 export function pendulum(spec: PendulumSpec): SystemWithEnergy & Drawn {
-  refuseUnknownOptions(spec, ['length', 'mass', 'g', 'damping'], 'pendulum');
-  const length = coefficient(spec.length, 'pendulum: length', 'positive');
-  const bob = coefficient(spec.mass ?? 1, 'pendulum: mass', 'positive');
-  const g = coefficient(spec.g ?? standardGravity, 'pendulum: g');
+  const {length, mass: bob, g, damping} = readOptions(spec, pendulumOptions, 'pendulum');
   const inertia: Mass = ({q, params}) => {
-    const product = tf.mul(
-      fitting(bob(params), q.shape, 'pendulum: mass'),
-      tf.square(fitting(length(params), q.shape, 'pendulum: length')),
-    );
+    const product = tf.mul(bob(params, q.shape), tf.square(length(params, q.shape)));
     return product.size === 1 ? product : tf.broadcastTo(product, q.shape);
   };
   const moment = (params: Params): tf.Tensor => tf.mul(tf.mul(bob(params), g(params)), length(params));
@@ -46,7 +42,7 @@ export function pendulum(spec: PendulumSpec): SystemWithEnergy & Drawn {
     ({q, params}) => tf.neg(tf.mul(moment(params), tf.sin(q))),
     ({q, params}) => tf.sum(tf.mul(moment(params), versine(q))),
   );
-  return withFigure(withEnergy(inertia, [weight, ...hinge(spec.damping)]), {
+  return withFigure(withEnergy(inertia, [weight, ...hinge(damping)]), {
     points: hungPoint(length),
     rods: [[1, 0]],
     fixed: [1],
@@ -72,20 +68,29 @@ const versine = (q: tf.Tensor): tf.Tensor => tf.mul(2, tf.square(tf.sin(tf.mul(0
 const hinge = (damping: Coefficient | undefined): ForceTerm[] =>
   damping === undefined || damping === 0 ? [] : [damper({coefficient: damping})];
 
-/** The argument of `doublePendulum`. */
-export interface DoublePendulumSpec {
+/** A pair of numbers, each as a scalar tensor. */
+const pair = (sign: 'positive' | 'non-negative'): Check<Coefficient, (params: Params) => [tf.Tensor, tf.Tensor]> =>
+  readBy((value, name) => {
+    const read = coefficient(value, name, sign);
+    return params => entries(tf.broadcastTo(read(params, [2], 'a pair'), [2]));
+  });
+
+const doubleOptions = {
   /** [2], the upper rod first. */
-  readonly lengths: Coefficient;
+  lengths: pair('positive'),
   /** [2]; default [1, 1]. */
-  readonly masses?: Coefficient;
+  masses: optional(pair('positive'), [1, 1]),
   /** [length / time²]; default `standardGravity`, in SI. */
-  readonly g?: Coefficient;
+  g: optional(quantity(), standardGravity),
   /**
    * Damping of the hinges [2] [torque · time], the upper between rod and ground, the lower between the rods; default
    * none.
    */
-  readonly damping?: Coefficient;
-}
+  damping: optional(pair('non-negative')),
+};
+
+/** The argument of `doublePendulum`. @interface */
+export type DoublePendulumSpec = Options<typeof doubleOptions>;
 
 /**
  * Two bobs on massless rods, the second hung on the first; q = (q₁, q₂) [2] are both angles from the
@@ -107,10 +112,7 @@ export interface DoublePendulumSpec {
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape', 'double-pendulum-shape' when traced
  */
 export function doublePendulum(spec: DoublePendulumSpec): SystemWithEnergy & Drawn {
-  refuseUnknownOptions(spec, ['lengths', 'masses', 'g', 'damping'], 'doublePendulum');
-  const lengths = pair(spec.lengths, 'doublePendulum: lengths', 'positive');
-  const masses = pair(spec.masses ?? [1, 1], 'doublePendulum: masses', 'positive');
-  const gravity = coefficient(spec.g ?? standardGravity, 'doublePendulum: g');
+  const {lengths, masses, g, damping} = readOptions(spec, doubleOptions, 'doublePendulum');
   /** (m₁ + m₂) l₁², m₂ l₁ l₂ and m₂ l₂². */
   const inertias = (params: Params): {upper: tf.Tensor; mixed: tf.Tensor; lower: tf.Tensor} => {
     const [l1, l2] = lengths(params);
@@ -137,10 +139,7 @@ export function doublePendulum(spec: DoublePendulumSpec): SystemWithEnergy & Dra
   const moments = (params: Params): tf.Tensor => {
     const [l1, l2] = lengths(params);
     const [m1, m2] = masses(params);
-    return tf.mul(
-      fitting(gravity(params), [], 'doublePendulum: g', 'a number'),
-      tf.stack([tf.mul(tf.add(m1, m2), l1), tf.mul(m2, l2)]),
-    );
+    return tf.mul(g(params, [], 'a number'), tf.stack([tf.mul(tf.add(m1, m2), l1), tf.mul(m2, l2)]));
   };
   const weight = conservative(
     ({q, params}) => tf.neg(tf.mul(moments(params), tf.sin(q))),
@@ -151,7 +150,7 @@ export function doublePendulum(spec: DoublePendulumSpec): SystemWithEnergy & Dra
     const [x, y] = [tf.cumsum(tf.mul(reach, tf.sin(q))), tf.neg(tf.cumsum(tf.mul(reach, tf.cos(q))))];
     return tf.concat([tf.stack([x, y], 1), tf.zeros([1, 2])]);
   };
-  return withFigure(withEnergy(mass, [inertial, weight, ...hinges(spec.damping)]), {
+  return withFigure(withEnergy(mass, [inertial, weight, ...(isZero(spec.damping) ? [] : hinges(damping))]), {
     points,
     rods: [
       [2, 0],
@@ -160,19 +159,6 @@ export function doublePendulum(spec: DoublePendulumSpec): SystemWithEnergy & Dra
     fixed: [2],
     trails: [1],
   });
-}
-
-/** Two numbers, each a scalar tensor. */
-function pair(
-  value: Coefficient,
-  name: string,
-  sign: 'positive' | 'non-negative',
-): (params: Params) => [tf.Tensor, tf.Tensor] {
-  const read = coefficient(value, name, sign);
-  return params => {
-    const both = tf.broadcastTo(fitting(read(params), [2], name, 'a pair'), [2]);
-    return entries(both);
-  };
 }
 
 const entries = (x: tf.Tensor): [tf.Tensor, tf.Tensor] => [
@@ -190,9 +176,8 @@ function angles(q: tf.Tensor): [tf.Tensor, tf.Tensor] {
 }
 
 /** The gradient of −½c₁q₁′² − ½c₂(q₂′ − q₁′)². */
-function hinges(damping: Coefficient | undefined): ForceTerm[] {
-  if (damping === undefined || damping === 0) return [];
-  const coefficients = pair(damping, 'doublePendulum: damping', 'non-negative');
+function hinges(coefficients: ((params: Params) => [tf.Tensor, tf.Tensor]) | undefined): ForceTerm[] {
+  if (coefficients === undefined) return [];
   return [
     ({v, params}) => {
       const [c1, c2] = coefficients(params);

@@ -4,36 +4,35 @@
  * bilateral rows, all gathered at once: a graph of the same few nodes for any number of joints.
  */
 import * as tf from '@tensorflow/tfjs';
-import {refuseUnknownOptions} from '../lib/checks.js';
+import {readOptions, type Options} from '../lib/checks.js';
 import type {Constraint, Mass} from '../lib/index.js';
 import {bilateral, constantTensor, OptionError, ShapeError} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';
-import {coefficient, fitting} from './coefficient.js';
+import {quantity} from './coefficient.js';
 import type {ConservativeTerm} from './energy.js';
 import {gravity, standardGravity} from './gravity.js';
 
-/** Bodies in the plane: their masses and moments of inertia. */
-export interface PlanarBodiesSpec {
+const planarOptions = {
   /** [mass], one number or [bodies]. */
-  readonly mass: Coefficient;
+  mass: quantity('positive'),
   /** About the centre of mass [mass · length²], one number or [bodies]; m l²/12 for a slender bar. */
-  readonly inertia: Coefficient;
-}
+  inertia: quantity('positive'),
+};
+
+/** Bodies in the plane: their masses and moments of inertia. @interface */
+export type PlanarBodiesSpec = Options<typeof planarOptions>;
 
 /**
  * The mass of planar bodies, [bodies, 3].
  * @throws OptionError 'bad-coefficient'; ShapeError 'planar-shape', 'coefficient-shape' when traced
  */
 export function planarMass(spec: PlanarBodiesSpec): Mass {
-  refuseUnknownOptions(spec, ['mass', 'inertia'], 'planarMass');
-  const mass = coefficient(spec.mass, 'planarMass: mass', 'positive');
-  const inertia = coefficient(spec.inertia, 'planarMass: inertia', 'positive');
+  const {mass, inertia} = readOptions(spec, planarOptions, 'planarMass');
   return ({q, params}) => {
     const bodies = requirePlanar(q, 'planarMass');
-    const column = (value: tf.Tensor, name: string): tf.Tensor =>
-      tf.reshape(tf.broadcastTo(fitting(value, [bodies], `planarMass: ${name}`, 'the bodies'), [bodies]), [bodies, 1]);
-    const m = column(mass(params), 'mass');
-    return tf.concat([m, m, column(inertia(params), 'inertia')], 1);
+    const column = (read: typeof mass): tf.Tensor =>
+      tf.reshape(tf.broadcastTo(read(params, [bodies], 'the bodies'), [bodies]), [bodies, 1]);
+    return tf.concat([column(mass), column(mass), column(inertia)], 1);
   };
 }
 
@@ -68,7 +67,8 @@ export function bodyPoints(points: readonly BodyPoint[]): (q: tf.Tensor) => tf.T
     if (beyond !== undefined)
       throw new OptionError(
         'body-out-of-range',
-        `bodyPoints: there is no body ${beyond.body}; q of shape [${q.shape.join(', ')}] has bodies 0 to ${bodies - 1}.`,
+        `bodyPoints: there is no body ${beyond.body}; q of shape [${q.shape.join(', ')}] has bodies 0 to `
+          + `${bodies - 1}.`,
         {body: beyond.body, bodies},
       );
     // The ground is one more body, which rests at the origin.
@@ -105,7 +105,8 @@ function checkPoint({body, at}: BodyPoint, index: number): void {
   if (known && at.length === 2 && at.every(Number.isFinite)) return;
   throw new OptionError(
     'bad-pin',
-    `bodyPoints: point ${index} is ${JSON.stringify({body, at})}; give a body number (or 'ground') and two finite coordinates.`,
+    `bodyPoints: point ${index} is ${JSON.stringify({body, at})}; `
+      + "give a body number (or 'ground') and two finite coordinates.",
     {index},
   );
 }

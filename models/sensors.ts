@@ -3,72 +3,73 @@
  * delay is `delayLine`; what a converter's steps do to the noise is `quantized` among the models of noise.
  */
 import * as tf from '@tensorflow/tfjs';
-import {any, callable, refuseUnknownOptions, text} from '../lib/checks.js';
+import {callable, optional, readOptions, text, typed, type Options} from '../lib/checks.js';
 import type {Lenient, Numeric, Params} from '../lib/index.js';
 import {readNumeric} from '../lib/index.js';
 import type {Command} from './actuators.js';
-import type {Coefficient} from './coefficient.js';
-import {coefficient, fitting, requireTensor} from './coefficient.js';
+import {fitting, quantity, requireTensor} from './coefficient.js';
 import type {OutputWithStates} from './states.js';
 import {oneState, stateOf} from './states.js';
 
-/** The argument of `calibrated`. */
-export interface CalibratedSpec<At> {
+const calibrationOptions = {
+  /** The measured quantity, of any shape. */
+  reading: callable,
+  /** Default 1. */
+  gain: optional(quantity(), 1),
+  /** In the unit of the output; default 0. */
+  offset: optional(quantity(), 0),
+};
+
+/** The argument of `calibrated`. @interface */
+export type CalibratedSpec<At> = Omit<Options<typeof calibrationOptions>, 'reading'> & {
   /** The measured quantity, of any shape. */
   readonly reading: Lenient<At, tf.Tensor>;
-  /** Default 1. */
-  readonly gain?: Coefficient;
-  /** In the unit of the output; default 0. */
-  readonly offset?: Coefficient;
-}
+};
 
 /**
  * gain · reading + offset, each one number or one per number of the reading.
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
 export function calibrated<At extends {readonly params: Params}>(spec: CalibratedSpec<At>): (at: At) => tf.Tensor {
-  refuseUnknownOptions(spec, {reading: callable, gain: any, offset: any}, 'calibrated');
-  const gain = coefficient(spec.gain ?? 1, 'calibrated: gain');
-  const offset = coefficient(spec.offset ?? 0, 'calibrated: offset');
+  const {gain, offset} = readOptions(spec, calibrationOptions, 'calibrated');
   return at => {
     const read = requireTensor(spec.reading(at), 'calibrated: the reading');
-    const fit = (value: tf.Tensor, what: string): tf.Tensor =>
-      fitting(value, read.shape, `calibrated: ${what}`, 'the reading');
-    return tf.add(tf.mul(fit(gain(at.params), 'gain'), read), fit(offset(at.params), 'offset'));
+    const scaled = tf.mul(gain(at.params, read.shape, 'the reading'), read);
+    return tf.add(scaled, offset(at.params, read.shape, 'the reading'));
   };
 }
 
-/** The argument of `firstOrderLag`. */
-export interface FirstOrderLagSpec<Z extends string = 'lag'> {
+const lagOptions = {
   /** The signal to filter, of the shape of `before`. */
-  readonly input: Command;
+  input: typed<Command>(callable),
   /** τ [time]; 1/(2π f) for a filter with the corner frequency f. */
-  readonly timeConstant: Coefficient;
+  timeConstant: quantity('positive'),
   /**
    * The initial output, equal to a constant input before the start; default 0. It can be identified as 'initial.lag'.
    */
-  readonly before?: Numeric;
+  before: optional(typed<Numeric>(), 0),
   /** Name of the state, which is the output; default 'lag'. */
-  readonly name?: Z;
-}
+  name: optional(text, 'lag'),
+};
+
+/** The argument of `firstOrderLag`. @interface */
+export type FirstOrderLagSpec<Z extends string = 'lag'> = Options<typeof lagOptions> & {readonly name?: Z};
 
 /**
  * The output z of a first-order low-pass: τ z' = input − z.
  * @throws OptionError 'bad-coefficient'; ShapeError 'coefficient-shape' when traced
  */
 export function firstOrderLag<const Z extends string = 'lag'>(spec: FirstOrderLagSpec<Z>): OutputWithStates<Z> {
-  refuseUnknownOptions(spec, {input: callable, timeConstant: any, before: any, name: text}, 'firstOrderLag');
-  const {input, before = 0, name = 'lag' as Z} = spec;
+  const {input, timeConstant, before, ...read} = readOptions(spec, lagOptions, 'firstOrderLag');
+  const name = read.name as Z;
   readNumeric(before, 'firstOrderLag: before');
-  const time = coefficient(spec.timeConstant, 'firstOrderLag: timeConstant', 'positive');
   return {
     output: at => stateOf(at, name),
     states: oneState(name, before, at => {
       const z = stateOf(at, name);
-      const fit = (value: tf.Tensor, what: string): tf.Tensor =>
-        fitting(value, z.shape, `firstOrderLag: ${what}`, 'the state');
-      const given = fit(requireTensor(input(at), 'firstOrderLag: the input'), 'the input');
-      return tf.div(tf.sub(given, z), fit(time(at.params), 'timeConstant'));
+      const given = requireTensor(input(at), 'firstOrderLag: the input');
+      const rest = tf.sub(fitting(given, z.shape, 'firstOrderLag: the input', 'the state'), z);
+      return tf.div(rest, timeConstant(at.params, z.shape, 'the state'));
     }),
   };
 }

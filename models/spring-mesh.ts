@@ -1,6 +1,16 @@
 /** A rectangular mesh of springs, hung at some of its knots. */
-import type {Check} from '../lib/checks.js';
-import {any, boolean, object, refuseUnknownOptions} from '../lib/checks.js';
+import {
+  boolean,
+  count,
+  oneOfNumbers,
+  optional,
+  positive,
+  readOptions,
+  typed,
+  type Check,
+  type Options,
+  type OptionValues,
+} from '../lib/checks.js';
 import type {ForceTerm} from '../lib/index.js';
 import {OptionError} from '../lib/index.js';
 import {particleMass} from './chain.js';
@@ -13,37 +23,45 @@ import type {SystemWithEnergy} from './energy.js';
 import {withEnergy} from './energy.js';
 import {pointsAndFixed, range, type Drawn, type Figure} from './figure.js';
 import {gravity} from './gravity.js';
-import type {Elasticity} from './spring.js';
+import {elasticityOptions, type Elasticity} from './spring.js';
 import {dampers, springsOf} from './springs.js';
 
 /** A knot of a mesh by row and column, from 0. */
 export type Knot = readonly [row: number, column: number];
 
-/** The argument of `springMesh`. */
-export type SpringMeshSpec = Elasticity & {
-  /** Knots in y direction, at least 1. */
-  readonly rows: number;
-  /** Knots in x direction, at least 1. */
-  readonly columns: number;
-  /** 3 (default): the mesh lies in the plane z = 0, gravity along −z. 2: it hangs in the plane, gravity along −y. */
-  readonly dimension?: 2 | 3;
-  /** Between neighbouring knots [length]; default 1. */
-  readonly spacing?: number;
-  /** Diagonal springs in each cell, of the same law; default false. Without them a mesh shears freely. */
-  readonly diagonals?: boolean;
-  /** [length], one number or [edges]; default the edges' lengths in `positions`. Shorter ones stretch the mesh. */
-  readonly restLength?: Coefficient;
-  /** Knots that do not move; 'corners' (default) are all four in 3-D and the two of row 0 in 2-D. [] is a free mesh. */
-  readonly held?: 'corners' | readonly Knot[];
-  /** Of each knot [mass], one number or [particles]; default 1. */
-  readonly mass?: Coefficient;
-  /** Along each edge [force · time / length], one number or [edges]; default 0. */
-  readonly damping?: Coefficient;
-  /** Of each knot against the ground [force · time / length]; default 0. */
-  readonly drag?: Coefficient;
-  /** [length / time²]; default 0. */
-  readonly g?: Coefficient;
+const heldChoice: Check<'corners' | readonly Knot[]> = {
+  what: "'corners' or a list of knots [row, column]",
+  test: value => value === 'corners' || (Array.isArray(value) && value.every(Array.isArray)),
 };
+
+const meshOptions = {
+  /** Knots in y direction, at least 1. */
+  rows: count,
+  /** Knots in x direction, at least 1. */
+  columns: count,
+  /** 3 (default): the mesh lies in the plane z = 0, gravity along −z. 2: it hangs in the plane, gravity along −y. */
+  dimension: optional(oneOfNumbers(2, 3), 3),
+  /** Between neighbouring knots [length]; default 1. */
+  spacing: optional(positive, 1),
+  /** Diagonal springs in each cell, of the same law; default false. Without them a mesh shears freely. */
+  diagonals: optional(boolean, false),
+  /** [length], one number or [edges]; default the edges' lengths in `positions`. Shorter ones stretch the mesh. */
+  restLength: optional(typed<Coefficient>()),
+  /** Knots that do not move; 'corners' (default) are all four in 3-D and the two of row 0 in 2-D. [] is a free mesh. */
+  held: optional(heldChoice, 'corners'),
+  /** Of each knot [mass], one number or [particles]; default 1. */
+  mass: optional(typed<Coefficient>(), 1),
+  /** Along each edge [force · time / length], one number or [edges]; default 0. */
+  damping: optional(typed<Coefficient>(), 0),
+  /** Of each knot against the ground [force · time / length]; default 0. */
+  drag: optional(typed<Coefficient>(), 0),
+  /** [length / time²]; default 0. */
+  g: optional(typed<Coefficient>(), 0),
+};
+
+/** The argument of `springMesh`. */
+export type SpringMeshSpec = Elasticity & Options<typeof meshOptions>;
+type ReadMesh = OptionValues<typeof meshOptions>;
 
 /** Made by `springMesh`. */
 export interface SpringMesh extends SystemWithEnergy, Drawn {
@@ -61,32 +79,14 @@ export interface SpringMesh extends SystemWithEnergy, Drawn {
  * A mesh of springs. Fixed knots are not unknowns: they are not in q, and act as fixed points. Springs
  * along rows and columns, and optional diagonals, all follow one law, with coefficients of one number
  * or [edges].
- * @throws OptionError 'bad-net', 'bad-coefficient', 'bad-spring'; ShapeError 'coefficient-shape' when traced
+ * @throws OptionError 'bad-option', 'bad-coefficient', 'bad-spring'; ShapeError 'coefficient-shape' when traced
  */
 export function springMesh(spec: SpringMeshSpec): SpringMesh {
-  refuseUnknownOptions(
-    spec,
-    {
-      stiffness: any,
-      cubic: any,
-      law: object,
-      rows: any,
-      columns: any,
-      dimension: any,
-      spacing: any,
-      diagonals: boolean,
-      restLength: any,
-      held: heldChoice,
-      mass: any,
-      damping: any,
-      drag: any,
-      g: any,
-    },
-    'springMesh',
-  );
-  const {rows, columns, dimension = 3, spacing = 1, damping = 0, drag = 0, g = 0} = spec;
-  requireMesh(spec);
-  const held = heldKnots(spec, dimension);
+  const read = readOptions(spec, {...elasticityOptions, ...meshOptions}, 'springMesh');
+  const {rows, columns, dimension, spacing, damping, drag, g} = read;
+  if (rows * columns < 2)
+    throw new OptionError('bad-option', 'springMesh: a mesh needs at least two knots.', {rows, columns});
+  const held = heldKnots(read);
   const particle = numbering(rows, columns, held);
   const place = (row: number, column: number): number[] => [column * spacing, 0 - row * spacing, 0].slice(0, dimension);
 
@@ -96,10 +96,11 @@ export function springMesh(spec: SpringMeshSpec): SpringMesh {
     for (let column = 0; column < columns; column++)
       (held.has(row * columns + column) ? fixed : positions).push(place(row, column));
   }
-  if (positions.length === 0) throw new OptionError('bad-net', 'springMesh: every knot is fixed, so nothing can move.');
-  const edges = meshEdges(spec, particle);
+  if (positions.length === 0)
+    throw new OptionError('bad-option', 'springMesh: every knot is fixed, so nothing can move.');
+  const edges = meshEdges(read, particle);
   const joined = {edges, fixed: fixed.length > 0 ? fixed : undefined};
-  const mass = particleMass(spec.mass ?? 1, 'springMesh');
+  const mass = particleMass(read.mass, 'springMesh');
   const down = dimension === 2 ? [0, -1] : [0, 0, -1];
   const forces: ForceTerm[] = [
     springsOf({...spec, ...joined, restLength: spec.restLength ?? edgeLengths([...positions, ...fixed], edges)}),
@@ -111,30 +112,7 @@ export function springMesh(spec: SpringMeshSpec): SpringMesh {
   return {...withEnergy(mass, forces), positions, fixed, edges, particle, figure};
 }
 
-const heldChoice: Check = {
-  what: "'corners' or a list of knots [row, column]",
-  test: value => value === 'corners' || (Array.isArray(value) && value.every(Array.isArray)),
-};
-
-function requireMesh({rows, columns, dimension = 3, spacing = 1}: SpringMeshSpec): void {
-  for (const [name, value] of [
-    ['rows', rows],
-    ['columns', columns],
-  ] as const) {
-    if (!Number.isInteger(value) || value < 1)
-      throw new OptionError('bad-net', `springMesh: ${name} must be a whole number of at least 1, not ${value}.`, {
-        [name]: value,
-      });
-  }
-  if (rows * columns < 2)
-    throw new OptionError('bad-net', 'springMesh: a mesh needs at least two knots.', {rows, columns});
-  if (dimension !== 2 && dimension !== 3)
-    throw new OptionError('bad-net', `springMesh: dimension must be 2 or 3, not ${String(dimension)}.`, {dimension});
-  if (!(spacing > 0) || !Number.isFinite(spacing))
-    throw new OptionError('bad-net', `springMesh: spacing must be a positive length, not ${spacing}.`, {spacing});
-}
-
-function heldKnots({rows, columns, held = 'corners'}: SpringMeshSpec, dimension: 2 | 3): Set<number> {
+function heldKnots({rows, columns, held, dimension}: ReadMesh): Set<number> {
   const corners: Knot[] = [
     [0, 0],
     [0, columns - 1],
@@ -158,7 +136,7 @@ function requireKnot(row: number, column: number, rows: number, columns: number)
     Number.isInteger(row) && Number.isInteger(column) && row >= 0 && row < rows && column >= 0 && column < columns;
   if (!inside)
     throw new OptionError(
-      'bad-net',
+      'bad-option',
       `springMesh: there is no knot [${row}, ${column}] in ${rows} rows and ${columns} columns, counted from 0.`,
       {row, column},
     );
@@ -176,10 +154,7 @@ function numbering(rows: number, columns: number, held: ReadonlySet<number>): (r
   };
 }
 
-function meshEdges(
-  {rows, columns, diagonals = false}: SpringMeshSpec,
-  particle: (row: number, column: number) => number,
-): Edge[] {
+function meshEdges({rows, columns, diagonals}: ReadMesh, particle: (row: number, column: number) => number): Edge[] {
   const edges: Edge[] = [];
   const join = (downwards: number, rightwards: number): void => {
     for (let row = 0; row + downwards < rows; row++) {

@@ -1,10 +1,10 @@
 /** Springs of single coordinates, and the law that every spring here follows. */
 import * as tf from '@tensorflow/tfjs';
-import {any, object, refuseUnknownOptions} from '../lib/checks.js';
+import {object, optional, readOptions, typed, type Options} from '../lib/checks.js';
 import type {Params} from '../lib/index.js';
 import {OptionError} from '../lib/index.js';
 import type {Coefficient} from './coefficient.js';
-import {coefficient, fitting, isZero} from './coefficient.js';
+import {coefficient, isZero, quantity} from './coefficient.js';
 import type {ConservativeTerm} from './energy.js';
 import {conservative} from './energy.js';
 
@@ -31,7 +31,17 @@ export interface CubicElasticity {
 /** A linear or cubic spring, or a custom law. */
 export type Elasticity = CubicElasticity | {readonly law: SpringLaw};
 
-/** A law, and the ratio of tension to elongation as a function of the elongation's square, where that is known: it has no kink at zero. */
+/** `Elasticity` among the options of a model; `springLaw` reads it. */
+export const elasticityOptions = {
+  stiffness: optional(typed<Coefficient>()),
+  cubic: optional(typed<Coefficient>()),
+  law: optional(typed<SpringLaw>(object)),
+};
+
+/**
+ * A law, and the ratio of tension to elongation as a function of the elongation's square, where that is known: it has
+ * no kink at zero.
+ */
 export interface ResolvedLaw extends SpringLaw {
   secant?(square: tf.Tensor, params: Params): tf.Tensor;
 }
@@ -49,7 +59,11 @@ export function springLaw(elasticity: Elasticity, name: string): ResolvedLaw {
       throw new OptionError('bad-spring', `${name}: law needs two functions of the elongation, tension and energy.`);
     return law;
   }
-  const k = fitted(coefficient(stiffness as Coefficient, `${name}: stiffness`), `${name}: stiffness`);
+  const fitted =
+    (read: ReturnType<typeof coefficient>): Fitted =>
+    (elongation, params) =>
+      read(params, elongation.shape, 'the elongations');
+  const k = fitted(coefficient(stiffness as Coefficient, `${name}: stiffness`));
   if (cubic === undefined || isZero(cubic)) {
     return {
       tension: (e, params) => tf.mul(k(e, params), e),
@@ -57,7 +71,7 @@ export function springLaw(elasticity: Elasticity, name: string): ResolvedLaw {
       secant: k,
     };
   }
-  const c = fitted(coefficient(cubic, `${name}: cubic`), `${name}: cubic`);
+  const c = fitted(coefficient(cubic, `${name}: cubic`));
   const secant: Fitted = (square, params) => tf.mul(k(square, params), tf.add(1, tf.mul(c(square, params), square)));
   return {
     tension: (e, params) => tf.mul(secant(tf.square(e), params), e),
@@ -71,21 +85,21 @@ export function springLaw(elasticity: Elasticity, name: string): ResolvedLaw {
 
 type Fitted = (elongation: tf.Tensor, params: Params) => tf.Tensor;
 
-function fitted(read: (params: Params) => tf.Tensor, name: string): Fitted {
-  return (elongation, params) => fitting(read(params), elongation.shape, name, 'the elongations');
-}
+const springOptions = {
+  ...elasticityOptions,
+  /** Where the spring is not stressed, a number or broadcasting to q; default 0. */
+  rest: optional(quantity(), 0),
+};
 
 /**
  * A spring to ground on every coordinate: f = −k(e + c e³), e = q − rest. Each coefficient is a number
  * or broadcasts to q; a stiffness of 0 leaves a coordinate free.
  * @throws OptionError 'bad-coefficient', 'bad-spring'; ShapeError 'coefficient-shape' when traced
  */
-export function spring(spec: Elasticity & {readonly rest?: Coefficient}): ConservativeTerm {
-  refuseUnknownOptions(spec, {stiffness: any, cubic: any, law: object, rest: any}, 'spring');
+export function spring(spec: Elasticity & Pick<Options<typeof springOptions>, 'rest'>): ConservativeTerm {
+  const {rest} = readOptions(spec, springOptions, 'spring');
   const law = springLaw(spec, 'spring');
-  const rest = coefficient(spec.rest ?? 0, 'spring: rest');
-  const elongation = (q: tf.Tensor, params: Params): tf.Tensor =>
-    tf.sub(q, fitting(rest(params), q.shape, 'spring: rest'));
+  const elongation = (q: tf.Tensor, params: Params): tf.Tensor => tf.sub(q, rest(params, q.shape));
   return conservative(
     ({q, params}) => tf.neg(law.tension(elongation(q, params), params)),
     ({q, params}) => tf.sum(law.energy(elongation(q, params), params)),

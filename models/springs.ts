@@ -1,22 +1,23 @@
 /** Springs and dampers between particles, on a line ([particles]) or in space ([particles, dim]). */
 import * as tf from '@tensorflow/tfjs';
-import {any, object, refuseUnknownOptions} from '../lib/checks.js';
+import {optional, readOptions, type Options} from '../lib/checks.js';
 import type {ForceTerm, Params} from '../lib/index.js';
-import type {Coefficient} from './coefficient.js';
-import {coefficient, fitting, isZero} from './coefficient.js';
-import type {Edges, EdgesSpec} from './edges.js';
-import {readEdges} from './edges.js';
+import {coefficient, isZero, quantity} from './coefficient.js';
+import {edgesOptions, readEdges, type EdgesSpec} from './edges.js';
 import type {ConservativeTerm} from './energy.js';
 import {conservative} from './energy.js';
 import type {Elasticity, ResolvedLaw} from './spring.js';
-import {springLaw} from './spring.js';
+import {elasticityOptions, springLaw} from './spring.js';
+
+const springsOptions = {
+  ...edgesOptions,
+  ...elasticityOptions,
+  /** [length]; default 0. See `edgeLengths` for springs that are unstressed in a given place. */
+  restLength: optional(quantity(), 0),
+};
 
 /** Stiffness, cubic and rest length are one number for all edges or [edges]. */
-export type SpringsSpec = EdgesSpec
-  & Elasticity & {
-    /** [length]; default 0. See `edgeLengths` for springs that are unstressed in a given place. */
-    readonly restLength?: Coefficient;
-  };
+export type SpringsSpec = EdgesSpec & Elasticity & Pick<Options<typeof springsOptions>, 'restLength'>;
 
 /**
  * Springs along edges. In space edge [i, j] has the elongation |x_j − x_i| − L and pulls its ends
@@ -32,11 +33,7 @@ export type SpringsSpec = EdgesSpec
  *   'edge-out-of-range', ShapeError 'particles-shape', 'coefficient-shape', 'fixed-shape'
  */
 export function springs(spec: SpringsSpec): ConservativeTerm {
-  refuseUnknownOptions(
-    spec,
-    {stiffness: any, cubic: any, law: object, edges: any, fixed: any, restLength: any},
-    'springs',
-  );
+  readOptions(spec, springsOptions, 'springs');
   return springsOf(spec);
 }
 
@@ -44,17 +41,13 @@ export function springs(spec: SpringsSpec): ConservativeTerm {
 export function springsOf(spec: SpringsSpec): ConservativeTerm {
   const edges = readEdges(spec, 'springs');
   const law = springLaw(spec, 'springs');
-  const rest = restLengths(spec.restLength, edges);
-  const pulled = spec.restLength === undefined || isZero(spec.restLength) ? pullsFromZero(law) : pulls(law, rest);
+  const lengthsAtRest = coefficient(spec.restLength ?? 0, 'springs: restLength');
+  const rest = (params: Params): tf.Tensor => lengthsAtRest(params, [edges.count], 'the edges');
+  const pulled = isZero(spec.restLength) ? pullsFromZero(law) : pulls(law, rest);
   return conservative(
     ({q, params}) => edges.assemble(pulled(edges.separation(q, params), params), q, params),
     ({q, params}) => tf.sum(law.energy(tf.sub(lengths(edges.separation(q, params)), rest(params)), params)),
   );
-}
-
-function restLengths(value: Coefficient | undefined, edges: Edges): (params: Params) => tf.Tensor {
-  const rest = coefficient(value ?? 0, 'springs: restLength');
-  return params => fitting(rest(params), [edges.count], 'springs: restLength', 'the edges');
 }
 
 type Pull = (separation: tf.Tensor, params: Params) => tf.Tensor;
@@ -88,11 +81,14 @@ const lengths = (d: tf.Tensor): tf.Tensor => (d.shape.length === 1 ? d : tf.sqrt
 
 const column = (x: tf.Tensor): tf.Tensor => tf.reshape(x, [x.size, 1]);
 
-/** The coefficient is one number for all edges or [edges]. */
-export interface DampersSpec extends EdgesSpec {
+const dampersOptions = {
+  ...edgesOptions,
   /** c [force · time / length], not negative. */
-  readonly coefficient: Coefficient;
-}
+  coefficient: quantity('non-negative'),
+};
+
+/** The coefficient is one number for all edges or [edges]. @interface */
+export type DampersSpec = Options<typeof dampersOptions>;
 
 /**
  * Viscous dampers along edges: each resists the rate at which its own length changes,
@@ -103,11 +99,10 @@ export interface DampersSpec extends EdgesSpec {
  *   ShapeError 'particles-shape', 'coefficient-shape', 'fixed-shape'
  */
 export function dampers(spec: DampersSpec): ForceTerm {
-  refuseUnknownOptions(spec, ['edges', 'fixed', 'coefficient'], 'dampers');
+  const read = readOptions(spec, dampersOptions, 'dampers');
   const edges = readEdges(spec, 'dampers');
-  const read = coefficient(spec.coefficient, 'dampers: coefficient', 'non-negative');
   return ({q, v, params}) => {
-    const c = fitting(read(params), [edges.count], 'dampers: coefficient', 'the edges');
+    const c = read.coefficient(params, [edges.count], 'the edges');
     const rate = edges.velocity(q, v, params);
     if (rate.shape.length === 1) return edges.assemble(tf.mul(c, rate), q, params);
     const d = edges.separation(q, params);

@@ -1,8 +1,9 @@
 /**
- * Force terms with states of their own beside q and v: what friction and hysteresis remember, what an actuator has yet to
- * do. A term is a force and its states, each with its rate, as `mechanics({forces, states})` takes them.
+ * Force terms with states of their own beside q and v: what friction and hysteresis remember, what an actuator has yet
+ * to do. A term is a force and its states, each with its rate, as `mechanics({forces, states})` takes them.
  */
 import * as tf from '@tensorflow/tfjs';
+import {optional, typed, type Options} from '../lib/checks.js';
 import type {Numeric, Params} from '../lib/index.js';
 import {constantTensor, OptionError, readNumeric, ShapeError} from '../lib/index.js';
 
@@ -23,7 +24,10 @@ export interface TermState<Z extends string> {
   readonly rate: (at: TermAt<Z>) => tf.Tensor;
 }
 
-/** A force, of the shape of q, and the states it depends on: `mechanics({forces: [term.force], states: {...term.states}})`. */
+/**
+ * A force, of the shape of q, and the states it depends on: `mechanics({forces: [term.force], states:
+ * {...term.states}})`.
+ */
 export interface TermWithStates<Z extends string> {
   readonly force: (at: TermAt<Z>) => tf.Tensor;
   readonly states: {readonly [K in Z]: TermState<Z>};
@@ -37,14 +41,16 @@ export interface OutputWithStates<Z extends string> {
   readonly states: TermWithStates<Z>['states'];
 }
 
-/** The coordinates that a term acts on: each coordinate separately, or one combination of them. */
-export interface Acting {
+export const actingOptions = {
   /**
    * A list of numbers, one per coordinate: the term acts on x = Σ alongᵢ qᵢ, and its force f on the coordinates as
    * alongᵢ f: [−1, 1] is between two of them. Default: on each coordinate by itself.
    */
-  readonly along?: Numeric;
-}
+  along: optional(typed<Numeric>()),
+};
+
+/** The coordinates that a term acts on: each coordinate separately, or one combination of them. @interface */
+export type Acting = Options<typeof actingOptions>;
 
 /** What a term acts on: x and x' of a state, and a force on x as one on q. */
 export interface Coordinate {
@@ -65,7 +71,8 @@ export function coordinate({along}: Acting, owner: string): Coordinate {
     if (q.size !== values.length)
       throw new ShapeError(
         'coefficient-shape',
-        `${owner}: along has shape [${shape.join(', ')}], but q has [${q.shape.join(', ')}]: give one number per coordinate.`,
+        `${owner}: along has shape [${shape.join(', ')}], but q has [${q.shape.join(', ')}]: `
+          + 'give one number per coordinate.',
       );
     return constantTensor(values, q.shape);
   };
@@ -77,7 +84,8 @@ export function single(x: tf.Tensor, owner: string): tf.Tensor {
   if (x.size === 1) return tf.reshape(x, []);
   throw new ShapeError(
     'coefficient-shape',
-    `${owner} acts on one coordinate, but q has shape [${x.shape.join(', ')}]: choose it by along, with one number per coordinate.`,
+    `${owner} acts on one coordinate, but q has shape [${x.shape.join(', ')}]: choose it by along, `
+      + 'with one number per coordinate.',
   );
 }
 

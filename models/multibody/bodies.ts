@@ -1,29 +1,33 @@
 /** Bodies as users describe them: mass and inertia as coefficients, where they are and how they move at the start. */
 import * as tf from '@tensorflow/tfjs';
-import {any, refuseUnknownOptions} from '../../lib/checks.js';
+import {optional, readOptions, typed, type Options} from '../../lib/checks.js';
 import type {Params} from '../../lib/index.js';
 import {constantTensor, OptionError, readNumeric, ShapeError} from '../../lib/index.js';
 import type {Coefficient} from '../coefficient.js';
 import {coefficient} from '../coefficient.js';
 import {inertiaFault} from './inertia.js';
-import {identity, origin, requireRotation, requireVector, type Q4, type V3} from './numbers.js';
+import {identity, origin, rotation, vector, type Q4, type V3} from './numbers.js';
 import type {Matrix} from './vectors.js';
 
-/** A rigid body. */
-export interface BodySpec {
+const bodyOptions = {
   /** [mass]. */
-  readonly mass: Coefficient;
+  mass: typed<Coefficient>(),
   /** About the centre of mass in body axes [mass · length²]: [Jx, Jy, Jz], or a symmetric 3 × 3 matrix. */
-  readonly inertia: Coefficient;
+  inertia: typed<Coefficient>(),
   /** Of the centre of mass at the start, world axes; default the origin. */
-  readonly position?: readonly [number, number, number];
-  /** Of the body axes at the start, a quaternion [w, x, y, z]; default those of the world. It is brought to length one. */
-  readonly rotation?: readonly [number, number, number, number];
+  position: optional(vector, origin),
+  /**
+   * Of the body axes at the start, a quaternion [w, x, y, z]; default those of the world. It is brought to length one.
+   */
+  rotation: optional(rotation, identity),
   /** Of the centre of mass at the start, world axes; default 0. */
-  readonly velocity?: readonly [number, number, number];
+  velocity: optional(vector, origin),
   /** At the start, body axes; default 0. */
-  readonly angularVelocity?: readonly [number, number, number];
-}
+  angularVelocity: optional(vector, origin),
+};
+
+/** A rigid body. @interface */
+export type BodySpec = Options<typeof bodyOptions>;
 
 /** A body's number, and where it is at the start. */
 export interface Place {
@@ -56,7 +60,7 @@ export function readBodies(given: {readonly [name: string]: BodySpec}): Bodies {
   const names = Object.keys(given);
   if (names.length === 0) throw new OptionError('bad-multibody', 'multibody: bodies is empty; give one body at least.');
   if (names.includes('ground'))
-    throw new OptionError('bad-multibody', "multibody: 'ground' is the world's own name; call the body otherwise.");
+    throw new OptionError('bad-multibody', "multibody: 'ground' is reserved for the world; rename the body.");
   const read = names.map((name, index) => readBody(given[name], name, index));
   const ground: Place = {index: names.length, position: origin, rotation: identity};
   const numberOf = new Map(names.map((name, index) => [name, index]));
@@ -71,7 +75,8 @@ export function readBodies(given: {readonly [name: string]: BodySpec}): Bodies {
       if (index !== undefined) return read[index].place;
       throw new OptionError(
         'unknown-body',
-        `${asked} names body '${name}', but there are ${names.slice(0, 8).join(', ')}${names.length > 8 ? ', …' : ''} and 'ground'.`,
+        `${asked} names body '${name}', but there are `
+          + `${names.slice(0, 8).join(', ')}${names.length > 8 ? ', …' : ''} and 'ground'.`,
         {body: name},
       );
     },
@@ -104,22 +109,13 @@ const entry = (value: Coefficient, name: string, sign: 'any' | 'positive'): Entr
 
 function readBody(spec: BodySpec, name: string, index: number): ReadBody {
   const at = `multibody: bodies.${name}`;
-  refuseUnknownOptions(
-    spec,
-    {mass: any, inertia: any, position: any, rotation: any, velocity: any, angularVelocity: any},
-    at,
-    'bad-multibody',
-  );
+  const {position, rotation: turn, velocity, angularVelocity} = readOptions(spec, bodyOptions, at, 'bad-multibody');
   const inertia = entry(spec.inertia, `${at}.inertia`, 'any');
   if (inertia.known !== undefined) checkInertia(inertia.known, `${at}.inertia`);
   return {
-    place: {
-      index,
-      position: requireVector(spec.position ?? origin, `${at}.position`),
-      rotation: requireRotation(spec.rotation ?? identity, `${at}.rotation`),
-    },
-    velocity: requireVector(spec.velocity ?? origin, `${at}.velocity`),
-    omega: requireVector(spec.angularVelocity ?? origin, `${at}.angularVelocity`),
+    place: {index, position, rotation: turn},
+    velocity,
+    omega: angularVelocity,
     mass: entry(spec.mass, `${at}.mass`, 'positive'),
     inertia,
   };

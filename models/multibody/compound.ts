@@ -32,7 +32,8 @@ export function compoundRows(steps: readonly KnownStep[], name: string): Compoun
   const refuse = (what: string): never => {
     throw new OptionError(
       'bad-multibody',
-      `multibody: joint ${name}, a compound, ${what}: it has no rows in maximal coordinates. Take coordinates: 'minimal'.`,
+      `multibody: joint ${name}, a compound, ${what}: it has no rows in maximal coordinates. Take coordinates: `
+        + "'minimal'.",
     );
   };
   if (rest.some(({kind}) => kind === 'slide')) refuse('has a slide between turns');

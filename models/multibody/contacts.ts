@@ -1,70 +1,56 @@
 /**
  * Contacts that yield: a normal force after Hunt & Crossley (J. Appl. Mech. 42, 1975), k δ^(3/2) (1 + (3/2) c δ') where
- * that is positive, and Coulomb's friction smoothed at small slip, −μ N w/√(|w|² + w₀²); couples against rolling and spinning
- * in the same form (Todorov, Erez & Tassa 2012 have them as bounds). Spheres, capsules and boxes
- * on planes (a capsule touches by the ends of its axis, a box by its corners: exact for planes) and spheres on spheres.
+ * that is positive, and Coulomb's friction smoothed at small slip, −μ N w/√(|w|² + w₀²); couples against rolling and
+ * spinning in the same form (Todorov, Erez & Tassa 2012 have them as bounds). Spheres, capsules and boxes on planes (a
+ * capsule touches by the ends of its axis, a box by its corners: exact for planes) and spheres on spheres.
  */
 import * as tf from '@tensorflow/tfjs';
-import {any, refuseUnknownOptions} from '../../lib/checks.js';
+import {optional, readOptions, typed, type Options, type OptionValues} from '../../lib/checks.js';
 import type {Params} from '../../lib/index.js';
 import type {Coefficient} from '../coefficient.js';
 import type {Place} from './bodies.js';
-import {column, type ForceGroup, type Instant} from './force-groups.js';
+import {column} from './force-groups.js';
 import {requireShapes, type Shape} from './shapes.js';
-import {difference, type Choice, type Wrench} from './state.js';
+import {actionAndReaction, relativeSpin, type ForceGroup, type Instant} from './state.js';
 import {touchesOf, type Gap, type Sort} from './touches.js';
-import {add, cross, dot, neg, rotateBack, scale, sub, sum, type Vec} from './vectors.js';
+import {add, dot, scale, sub, sum, type Vec} from './vectors.js';
+
+const contactOptions = {
+  /** Of a and of b: a plane and anything but a plane, or two spheres. */
+  shapes: typed<readonly [Shape, Shape]>(),
+  /** k of k δ^(3/2) [force / length^(3/2)]. */
+  stiffness: typed<Coefficient>(),
+  /** c [time / length]: a ball that lands with a small speed w is thrown back with about (1 − c w) w; default 0. */
+  dissipation: optional(typed<Coefficient>(), 0),
+  /** μ; default 0. */
+  friction: optional(typed<Coefficient>(), 0),
+  /**
+   * w₀ [length / time]: below it friction is less than Coulomb's, so that what should stick creeps with w₀ s/√(1 − s²),
+   * s the share of μN that is asked for; from 22 w₀ on it is Coulomb's to one part in a thousand. Default 10⁻³.
+   */
+  slip: optional(typed<Coefficient>(), 1e-3),
+  /** μ_r [length]: the couple against rolling is up to μ_r N, about the common tangents; default 0. */
+  rolling: optional(typed<Coefficient>(), 0),
+  /** μ_s [length]: the couple against spinning is up to μ_s N, about the normal; default 0. */
+  spinning: optional(typed<Coefficient>(), 0),
+  /** w₀ of both couples [1 / time], as `slip` is for friction. Default 10⁻². */
+  spin: optional(typed<Coefficient>(), 1e-2),
+};
 
 /** Made by `contact`. */
-export interface BodyContact {
+export interface BodyContact extends OptionValues<typeof contactOptions> {
   readonly a: string;
   readonly b: string;
-  readonly shapes: readonly [Shape, Shape];
-  readonly stiffness: Coefficient;
-  readonly dissipation: Coefficient;
-  readonly friction: Coefficient;
-  readonly slip: Coefficient;
-  readonly rolling: Coefficient;
-  readonly spinning: Coefficient;
-  readonly spin: Coefficient;
 }
 
 /**
  * Contact of a shape of a with one of b. Each corner of a box and each end of a capsule has the stiffness to itself.
- * @param spec.shapes of a and of b: a plane and anything but a plane, or two spheres
- * @param spec.stiffness k of k δ^(3/2) [force / length^(3/2)]
- * @param spec.dissipation c [time / length]: a ball that lands with a small speed w is thrown back with about (1 − c w) w; default 0
- * @param spec.friction μ; default 0
- * @param spec.slip w₀ [length / time]: below it friction is less than Coulomb's, so that what should stick creeps with
- *   w₀ s/√(1 − s²), s the share of μN that is asked for; from 22 w₀ on it is Coulomb's to one part in a thousand. Default 10⁻³
- * @param spec.rolling μ_r [length]: the couple against rolling is up to μ_r N, about the common tangents; default 0
- * @param spec.spinning μ_s [length]: the couple against spinning is up to μ_s N, about the normal; default 0
- * @param spec.spin w₀ of both couples [1 / time], as `slip` is for friction. Default 10⁻²
  * @throws OptionError 'bad-multibody', 'bad-coefficient'
  */
-export function contact(
-  a: string,
-  b: string,
-  spec: {
-    readonly shapes: readonly [Shape, Shape];
-    readonly stiffness: Coefficient;
-    readonly dissipation?: Coefficient;
-    readonly friction?: Coefficient;
-    readonly slip?: Coefficient;
-    readonly rolling?: Coefficient;
-    readonly spinning?: Coefficient;
-    readonly spin?: Coefficient;
-  },
-): BodyContact {
-  refuseUnknownOptions(
-    spec,
-    {shapes: any, stiffness: any, dissipation: any, friction: any, slip: any, rolling: any, spinning: any, spin: any},
-    'contact',
-    'bad-multibody',
-  );
-  const {shapes, stiffness, dissipation = 0, friction = 0, slip = 1e-3, rolling = 0, spinning = 0, spin = 1e-2} = spec;
-  requireShapes(shapes, 'contact');
-  return {a, b, shapes, stiffness, dissipation, friction, slip, rolling, spinning, spin};
+export function contact(a: string, b: string, spec: Options<typeof contactOptions>): BodyContact {
+  const read = readOptions(spec, contactOptions, 'contact', 'bad-multibody');
+  requireShapes(read.shapes, 'contact');
+  return {a, b, ...read};
 }
 
 /** @throws OptionError 'unknown-body' */
@@ -76,7 +62,7 @@ export function contactGroups(
 }
 
 function touchGroup({contacts: list, touches}: Sort<BodyContact>): ForceGroup {
-  const {of, on} = touches;
+  const {sides} = touches;
   const coefficient = (name: Exclude<keyof BodyContact, 'a' | 'b' | 'shapes'>) =>
     column(
       list.map(one => one[name]),
@@ -88,8 +74,9 @@ function touchGroup({contacts: list, touches}: Sort<BodyContact>): ForceGroup {
   ).map(coefficient);
   const turned = list.some(one => one.rolling !== 0 || one.spinning !== 0);
   /** Against the relative angular velocity, on the first bodies. */
-  const couple = ({pose, twist, params}: Instant, normal: Vec, push: tf.Tensor): Vec => {
-    const turning = difference(of.spin(pose, twist), on.spin(pose, twist));
+  const couple = (at: Instant, normal: Vec, push: tf.Tensor): Vec => {
+    const {params} = at;
+    const turning = relativeSpin(sides, at);
     const about = dot(turning, normal);
     const across = sub(turning, scale(about, normal));
     const least = tf.square(spin(params));
@@ -128,30 +115,9 @@ function touchGroup({contacts: list, touches}: Sort<BodyContact>): ForceGroup {
         // A share that changes with the angle is a spring that is wound up.
         ...(share === undefined ? [] : [scale(tf.neg(stored({...place, share: undefined}, params)), share.slope)]),
       ];
-      return onBodies([of, on], at, force, arms, couples.length === 0 ? undefined : sum(couples));
+      const turning = couples.length === 0 ? {} : {couple: sum(couples)};
+      return actionAndReaction(at.pose, sides, {force, arms, ...turning});
     },
     energy: at => tf.sum(stored(touches.gapAt(at), at.params)),
-  };
-}
-
-/** Of forces on the first bodies at their arms and couples, in world axes, and the opposite ones on the others. */
-function onBodies(
-  [of, on]: readonly [Choice, Choice],
-  {pose}: Instant,
-  force: Vec,
-  [over, under]: readonly [Vec, Vec],
-  couple?: Vec,
-): Wrench {
-  const torque = (choice: Choice, arm: Vec, f: Vec, turning?: Vec): Vec => {
-    const rotation = choice.rotation(pose);
-    const ofForce = cross(arm, rotateBack(rotation, f));
-    return turning === undefined ? ofForce : add(ofForce, rotateBack(rotation, turning));
-  };
-  const gather = (onOne: Vec, onOther: Vec): Vec =>
-    [0, 1, 2].map(i => tf.add(of.scatter(onOne[i]), on.scatter(onOther[i]))) as unknown as Vec;
-  const back = neg(force);
-  return {
-    force: gather(force, back),
-    torque: gather(torque(of, over, force, couple), torque(on, under, back, couple && neg(couple))),
   };
 }

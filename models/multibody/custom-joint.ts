@@ -1,9 +1,10 @@
 /**
- * A joint of one's own: an equation of points of b as they are seen from a. Every joint of positions can be written so, as three
- * points carry a pose; the rows of the joints that ship (rows.ts) are batched over all joints of a kind, and so are faster.
+ * A joint of one's own: an equation of points of b as they are seen from a. Every joint of positions can be written so,
+ * as three points carry a pose; the rows of the joints that ship (rows.ts) are batched over all joints of a kind, and
+ * so are faster.
  */
 import * as tf from '@tensorflow/tfjs';
-import {any, callable, list, refuseUnknownOptions, requireValue} from '../../lib/checks.js';
+import {callable, list, readOptions, typed, type Options} from '../../lib/checks.js';
 import type {Params} from '../../lib/index.js';
 import {OptionError, ShapeError} from '../../lib/index.js';
 import type {Place} from './bodies.js';
@@ -14,53 +15,45 @@ import {add, rotateBack, scale, sub, type Vec} from './vectors.js';
 /** What the function of a custom joint is given. */
 export interface CustomJointAt {
   /**
-   * Where the points of b are, [points, 3], seen from a: in world axes for the ground, and for a body in the axes that are the world's
-   * at the start and move with it.
+   * Where the points of b are, [points, 3], seen from a: in world axes for the ground, and for a body in the axes that
+   * are the world's at the start and move with it.
    */
   readonly points: tf.Tensor2D;
   readonly t: tf.Tensor;
   readonly params: Params;
 }
 
+const customOptions = {
+  /** Of b, in world coordinates at the start; the reaction's torque is about the first. */
+  points: typed<readonly (readonly [number, number, number])[]>(list),
+  /** What messages call the rows: as many as the gap has numbers. */
+  rows: typed<readonly string[]>(list),
+  /** [rows], traced like a force, of the points as a sees them. */
+  gap: typed<(at: CustomJointAt) => tf.Tensor>(callable),
+};
+
 /** What a custom joint asks of its bodies. */
-export interface CustomJoint {
+export interface CustomJoint extends Options<typeof customOptions> {
   readonly kind: 'custom';
   readonly a: string;
   readonly b: string;
-  /** Of b, in world coordinates at the start. */
-  readonly points: readonly (readonly [number, number, number])[];
-  /** What messages call the rows: as many as the gap has numbers. */
-  readonly rows: readonly string[];
-  readonly gap: (at: CustomJointAt) => tf.Tensor;
 }
 
 /**
  * A joint of your own between a and b: `gap` is zero where it holds, and at the start.
- * @param spec.points of b, in world coordinates at the start; the reaction's torque is about the first
- * @param spec.rows what messages call the rows, one a number of the gap
- * @param spec.gap [rows], traced like a force, of the points as a sees them
  * @throws OptionError 'bad-multibody'; ShapeError 'custom-joint' when traced
  */
-export function customJoint(
-  a: string,
-  b: string,
-  spec: {
-    readonly points: readonly (readonly [number, number, number])[];
-    readonly rows: readonly string[];
-    readonly gap: (at: CustomJointAt) => tf.Tensor;
-  },
-): CustomJoint {
-  refuseUnknownOptions(spec, {points: any, rows: list, gap: any}, 'customJoint', 'bad-multibody');
-  requireValue(spec.gap, callable, 'customJoint: gap', 'bad-multibody');
+export function customJoint(a: string, b: string, spec: Options<typeof customOptions>): CustomJoint {
+  const {points, rows, gap} = readOptions(spec, customOptions, 'customJoint', 'bad-multibody');
   if (typeof a !== 'string' || typeof b !== 'string' || a === b)
     throw new OptionError('bad-multibody', `customJoint joins two different bodies by name, or 'ground' and a body.`);
-  if (!Array.isArray(spec.points) || spec.points.length === 0 || !Array.isArray(spec.rows) || spec.rows.length === 0)
+  if (points.length === 0 || rows.length === 0)
     throw new OptionError(
       'bad-multibody',
       'customJoint: points must be a list of points of b, and rows a list of names, one for each number of the gap.',
     );
-  const points = spec.points.map((point, i) => requireVector(point, `customJoint: points[${i}]`));
-  return {kind: 'custom', a, b, points, rows: spec.rows, gap: spec.gap};
+  const read = points.map((point, i) => requireVector(point, `customJoint: points[${i}]`));
+  return {kind: 'custom', a, b, points: read, rows, gap};
 }
 
 /** [rows], of poses. */
@@ -87,7 +80,9 @@ export function customGap(
     if (!(value instanceof tf.Tensor) || value.size !== rows.length)
       throw new ShapeError(
         'custom-joint',
-        `customJoint: gap must return a tensor of ${rows.length} numbers, one for each of its rows (${rows.join(', ')}); it returned ${value instanceof tf.Tensor ? `shape [${value.shape.join(', ')}]` : typeof value}.`,
+        `customJoint: gap must return a tensor of ${rows.length} numbers, `
+          + `one for each of its rows (${rows.join(', ')}); `
+          + `it returned ${value instanceof tf.Tensor ? `shape [${value.shape.join(', ')}]` : typeof value}.`,
       );
     return tf.reshape(value, [rows.length]);
   };

@@ -1,6 +1,7 @@
 /**
- * Bodies as points with bars between them, for `animate`: from every joint's point to the centres of its bodies, and the
- * outlines of shapes: balls, capsules by their ends, boxes by their edges, ellipsoids by three ellipses, hulls by their points.
+ * Bodies as points with bars between them, for `animate`: from every joint's point to the centres of its bodies, and
+ * the outlines of shapes: balls, capsules by their ends, boxes by their edges, ellipsoids by three ellipses, hulls by
+ * their points.
  */
 import * as tf from '@tensorflow/tfjs';
 import type {Edge} from '../edges.js';
@@ -9,7 +10,7 @@ import type {Place} from './bodies.js';
 import type {KnownJoint} from './joints.js';
 import {inner, minus, norm, turned, turnedBack, type V3} from './numbers.js';
 import {pointOfJoint} from './rows.js';
-import type {Shape} from './shapes.js';
+import {cornersOf, type Shape} from './shapes.js';
 import {Choice, constants, pointOf, poseOf, type Pose} from './state.js';
 import type {TouchingShapes} from './pairs.js';
 
@@ -23,7 +24,7 @@ export interface Outline {
   readonly edges: readonly Edge[];
 }
 
-const corners = [-1, 1].flatMap(x => [-1, 1].flatMap(y => [-1, 1].map((z): V3 => [x, y, z])));
+const corners = cornersOf([1, 1, 1]);
 /** Corners that differ in one sign. */
 const boxEdges: readonly Edge[] = corners.flatMap((a, i) =>
   corners.flatMap((b, k): Edge[] => (k > i && norm(minus(a, b)) === 2 ? [[i, k]] : [])),
@@ -31,9 +32,6 @@ const boxEdges: readonly Edge[] = corners.flatMap((a, i) =>
 
 /** The edges of a box of eight points in the order of `corners`, and the axis of a capsule. */
 const edgesOf: {readonly [kind in Shape['kind']]?: readonly Edge[]} = {box: boxEdges, capsule: [[0, 1]]};
-/** Of a box with half edges. */
-export const cornersOf = (half: V3): V3[] =>
-  corners.map(sign => [sign[0] * half[0], sign[1] * half[1], sign[2] * half[2]]);
 
 const outlineOf = (shape: Shape, {index, position, rotation}: Place): Outline[] => {
   if (shape.kind === 'ellipsoid') return [ellipses(shape, {index, position, rotation})];

@@ -11,7 +11,6 @@ export {
   type AxisTorque,
   type BodyForce,
   type SpringDamper,
-  type TorsionSpring,
   type WrenchTerm,
 } from './forces.js';
 export {jointForce, type JointForce, type JointState} from './joint-forces.js';

@@ -1,16 +1,16 @@
 /**
  * Inertia that stays physical whatever its ten parameters are: the log-Cholesky factor of the pseudo-inertia (Rucker &
  * Wensing, IEEE Robotics and Automation Letters 7, 2022). The pseudo-inertia [Σ h; hᵀ m] of a body with density ρ ≥ 0
- * is ∫ρ (x, 1)(x, 1)ᵀ, positive definite exactly where mass and principal moments are those of such a body, the triangle
- * inequality among them; it is written UUᵀ with U upper triangular.
+ * is ∫ρ (x, 1)(x, 1)ᵀ, positive definite exactly where mass and principal moments are those of such a body, the
+ * triangle inequality among them; it is written UUᵀ with U upper triangular.
  */
 import * as tf from '@tensorflow/tfjs';
 import type {Params} from '../../lib/index.js';
 import {OptionError, ShapeError} from '../../lib/index.js';
-import {any, refuseUnknownOptions} from '../../lib/checks.js';
+import {optional, positive, readOptions, typed, type Options} from '../../lib/checks.js';
 import type {Coefficient} from '../coefficient.js';
 import {coefficient} from '../coefficient.js';
-import {requireVector} from './numbers.js';
+import {vector} from './numbers.js';
 
 /** Mass and inertia about the centre as functions of params, for a body of `multibody`, and where the centre is. */
 export interface PhysicalInertia {
@@ -22,12 +22,16 @@ export interface PhysicalInertia {
   readonly centre: (params: Params) => tf.Tensor;
 }
 
-/** Moments may break the triangle inequality, and entries symmetry, by this share: thin plates are on the border, and files have some six digits. */
+/**
+ * Moments may break the triangle inequality, and entries symmetry, by this share: thin plates are on the border, and
+ * files have some six digits.
+ */
 const rounding = 1e-6;
 
 /**
  * Mass and inertia of parameters that may have any values.
- * @param theta [10]: α, d₁, d₂, d₃, s₁₂, s₂₃, s₁₃, t₁, t₂, t₃ with U = e^α [e^d₁ s₁₂ s₁₃ t₁; 0 e^d₂ s₂₃ t₂; 0 0 e^d₃ t₃; 0 0 0 1].
+ * @param theta [10]: α, d₁, d₂, d₃, s₁₂, s₂₃, s₁₃, t₁, t₂, t₃ with
+ *   U = e^α [e^d₁ s₁₂ s₁₃ t₁; 0 e^d₂ s₂₃ t₂; 0 0 e^d₃ t₃; 0 0 0 1].
  *   For a centre that is known, as a body of `multibody` has it, t is zero: leave it out and give [7]
  * @throws OptionError 'bad-coefficient'; ShapeError 'inertia-shape' when traced
  */
@@ -55,7 +59,8 @@ export function logCholesky(theta: Coefficient): PhysicalInertia {
       const [, d1, d2, d3, s12, s23, s13] = theta10;
       const [e1, e2, e3] = [d1, d2, d3].map(d => tf.exp(d));
       const m = mass(theta10);
-      // About the centre Σ is e^2α times the product of the upper left of U with its transpose: t belongs to the centre.
+      // About the centre Σ is e^2α times the product of the upper left of U with its transpose: t belongs to the
+      // centre.
       const xx = tf.addN([tf.square(e1), tf.square(s12), tf.square(s13)]);
       const yy = tf.add(tf.square(e2), tf.square(s23));
       const zz = tf.square(e3);
@@ -71,24 +76,22 @@ export function logCholesky(theta: Coefficient): PhysicalInertia {
   };
 }
 
+const bodyOptions = {
+  mass: positive,
+  /** About the centre of mass, [Jx, Jy, Jz] or 3 × 3. */
+  inertia: typed<readonly number[] | readonly (readonly number[])[]>(),
+  /** From the point that the parameters belong to; default there. */
+  centre: optional(vector, [0, 0, 0]),
+};
+
 /**
  * The parameters of a known body, for a start: ten numbers.
- * @param spec.inertia about the centre of mass, [Jx, Jy, Jz] or 3 × 3
- * @param spec.centre from the point that the parameters belong to; default there
  * @throws OptionError 'bad-multibody' where no body has this inertia, or it is not symmetric
  */
-export function logCholeskyOf(spec: {
-  readonly mass: number;
-  readonly inertia: readonly number[] | readonly (readonly number[])[];
-  readonly centre?: readonly number[];
-}): Float64Array {
-  refuseUnknownOptions(spec, {mass: any, inertia: any, centre: any}, 'logCholeskyOf', 'bad-multibody');
-  const {mass, centre: given = [0, 0, 0]} = spec;
-  const centre = requireVector(given, 'logCholeskyOf: centre');
+export function logCholeskyOf(spec: Options<typeof bodyOptions>): Float64Array {
+  const {mass, inertia, centre} = readOptions(spec, bodyOptions, 'logCholeskyOf', 'bad-multibody');
   const J = (
-    typeof spec.inertia[0] === 'number'
-      ? spec.inertia.map((x, i) => spec.inertia.map((_, j) => (i === j ? x : 0)))
-      : spec.inertia
+    typeof inertia[0] === 'number' ? inertia.map((x, i) => inertia.map((_, j) => (i === j ? x : 0))) : inertia
   ) as readonly (readonly number[])[];
   const size = Math.max(...J.flat().map(Math.abs));
   if (J.some((row, i) => row.some((x, j) => Math.abs(x - J[j][i]) > rounding * size)))
@@ -104,7 +107,8 @@ export function logCholeskyOf(spec: {
   if (!(mass > 0 && e1 > 0 && e2 > 0 && e3 > 0))
     throw new OptionError(
       'bad-multibody',
-      'logCholeskyOf: no body has this mass and inertia: each principal moment must be less than the sum of the other two.',
+      'logCholeskyOf: no body has this mass and inertia: each principal moment must be less than the sum of the '
+        + 'other two.',
     );
   return Float64Array.of(Math.log(mass) / 2, Math.log(e1), Math.log(e2), Math.log(e3), s12, s23, s13, ...centre);
 }
@@ -122,7 +126,9 @@ export function principalMoments(J: readonly (readonly number[])[]): readonly [n
   return [least, 3 * mean - greatest - least, greatest];
 }
 
-/** What keeps a symmetric matrix from being the inertia of any body, points, rods and plates among them: undefined where nothing does. */
+/**
+ * Why no body, not even a point, a rod or a plate, can have a symmetric matrix as its inertia; undefined where one can.
+ */
 export function inertiaFault(J: readonly (readonly number[])[]): string | undefined {
   const moments = principalMoments(J);
   const [least, middle, greatest] = moments;

@@ -4,14 +4,16 @@
  * maximal ones an angle or a shift read from the poses of the two bodies.
  */
 import * as tf from '@tensorflow/tfjs';
-import {any, callable, refuseUnknownOptions, whole as wholeNumber} from '../../lib/checks.js';
+import {callable, optional, readOptions, typed, whole, type Options, type OptionValues} from '../../lib/checks.js';
 import type {Constraint, Params} from '../../lib/index.js';
 import {constantTensor, OptionError, unilateral} from '../../lib/index.js';
 import {coefficient} from '../coefficient.js';
 import {limitName, type KnownJoint, type Loads} from './joints.js';
 import type {Coordinate, Tree} from './tree.js';
 
-/** The coordinate of a joint: an angle [radians], a shift [length], or of a ball a quaternion and an angular velocity. */
+/**
+ * The coordinate of a joint: an angle [radians], a shift [length], or of a ball a quaternion and an angular velocity.
+ */
 export interface JointState {
   /** [], zero at the start; of a ball [4], w first. */
   readonly position: tf.Tensor;
@@ -21,35 +23,30 @@ export interface JointState {
   readonly params: Params;
 }
 
+const forceOptions = {
+  /** Which coordinate of a joint that has several, from a to b; default 0. */
+  step: optional(whole, 0),
+  /** [] or of a ball [3]; its sign is that of the coordinate. */
+  force: typed<(at: JointState) => tf.Tensor>(callable),
+  /** Stored [], for `energy` of the system; default none. */
+  energy: optional(typed<(at: JointState) => tf.Tensor>(callable)),
+};
+
 /** Made by `jointForce`. */
-export interface JointForce {
+export interface JointForce extends OptionValues<typeof forceOptions> {
   readonly kind: 'jointForce';
   readonly joint: string;
-  readonly step: number;
-  readonly force: (at: JointState) => tf.Tensor;
-  readonly energy: ((at: JointState) => tf.Tensor) | undefined;
 }
 
 /**
  * A force or torque on the coordinate of a joint: on b, and the opposite one on a. Angles count full turns in minimal
- * coordinates. In maximal ones joints are revolute or prismatic, and a run ends in an error ('not-finite') where an angle
- * passes half a turn by half a radian and the torque is another one a full turn away.
+ * coordinates. In maximal ones joints are revolute or prismatic, and a run ends in an error ('not-finite') where an
+ * angle passes half a turn by half a radian and the torque is another one a full turn away.
  * @param joint its name in `joints`
- * @param spec.step which coordinate of a joint that has several, from a to b; default 0
- * @param spec.force [] or of a ball [3]; its sign is that of the coordinate
- * @param spec.energy stored [], for `energy` of the system; default none
  * @throws OptionError 'bad-multibody'
  */
-export function jointForce(
-  joint: string,
-  spec: {
-    readonly step?: number;
-    readonly force: (at: JointState) => tf.Tensor;
-    readonly energy?: (at: JointState) => tf.Tensor;
-  },
-): JointForce {
-  refuseUnknownOptions(spec, {step: wholeNumber, force: callable, energy: any}, 'jointForce', 'bad-multibody');
-  return {kind: 'jointForce', joint, step: spec.step ?? 0, force: spec.force, energy: spec.energy};
+export function jointForce(joint: string, spec: Options<typeof forceOptions>): JointForce {
+  return {kind: 'jointForce', joint, ...readOptions(spec, forceOptions, 'jointForce', 'bad-multibody')};
 }
 
 /** A coordinate of a joint as it is described. */
@@ -111,7 +108,8 @@ export function jointTerms(
     throw new OptionError(
       'bad-multibody',
       at === undefined
-        ? `multibody: joint ${name} closes a loop, and has no coordinate of its own for forces, armature or limits; give it before the joints that close the loop with it.`
+        ? `multibody: joint ${name} closes a loop, and has no coordinate of its own for forces, armature or limits; `
+            + 'give it before the joints that close the loop with it.'
         : `multibody: ball ${name} is given from the outer body to the inner one; give it the other way round.`,
     );
   };
@@ -222,7 +220,8 @@ export function requireCoordinate<T extends {readonly name: string; readonly ste
   const names = [...new Set(all.map(({name}) => name))].slice(0, 8);
   throw new OptionError(
     'unknown-joint',
-    `jointForce names coordinate ${step} of joint '${joint}', but coordinates have ${names.length === 0 ? 'none' : names.join(', ')}.`,
+    `jointForce names coordinate ${step} of joint '${joint}', `
+      + `but coordinates have ${names.length === 0 ? 'none' : names.join(', ')}.`,
     {joint},
   );
 }

@@ -4,12 +4,13 @@
  * Haug, Computer Aided Kinematics and Dynamics of Mechanical Systems (1989), chapter 9.
  */
 import type * as tf from '@tensorflow/tfjs';
-import {any, callable, list, refuseUnknownOptions} from '../../lib/checks.js';
+import {callable, list, optional, positive, readBy, readOptions, text, typed} from '../../lib/checks.js';
+import type {Check, Options, OptionValues} from '../../lib/checks.js';
 import type {Params} from '../../lib/index.js';
 import {OptionError} from '../../lib/index.js';
 import type {Coefficient} from '../coefficient.js';
 import type {CustomJoint} from './custom-joint.js';
-import {inner, requireDirection, requireVector, type V3} from './numbers.js';
+import {direction, inner, requireDirection, vector, type V3} from './numbers.js';
 
 /** Made by `revolute` and its like, for `multibody`. */
 export interface Joint {
@@ -18,19 +19,115 @@ export interface Joint {
   readonly b: string;
 }
 
+/** An angle [] in radians as a function of time. */
+export type Angle = (at: {readonly t: tf.Tensor; readonly params: Params}) => tf.Tensor;
+
+const notZero: Check<number> = {
+  what: 'a finite number other than 0',
+  test: value => Number.isFinite(value) && value !== 0,
+};
+
+const range: Check<readonly [number, number]> = readBy((value, name) => {
+  if (Array.isArray(value) && value.length === 2 && value[0] < value[1]) return value;
+  throw new OptionError('bad-multibody', `${name} must be [least, greatest], not ${JSON.stringify(value)}.`);
+});
+
+const axes: Check<readonly [V3, V3]> = readBy((value, name) => {
+  if (!Array.isArray(value) || value.length !== 2)
+    throw new OptionError('bad-multibody', `${name} must be two directions, [[x, y, z], [x, y, z]].`);
+  return [requireDirection(value[0], `${name}[0]`), requireDirection(value[1], `${name}[1]`)];
+});
+
+const point = {
+  /** A point of the joint, in world coordinates at the start. */
+  at: vector,
+};
+const pointAndAxis = {
+  ...point,
+  /** Its axis, in world coordinates at the start. */
+  axis: direction,
+};
+const loads = {
+  /**
+   * Inertia of what turns with the joint's coordinate alone, as a motor's rotor behind a gear of ratio n, n² times its
+   * own [mass · length², of a slide mass]; default 0. For minimal coordinates.
+   */
+  armature: optional(typed<Coefficient>(), 0),
+  /** Least and greatest coordinate, from that at the start [radians, or length], as hard stops; ±Infinity for none. */
+  limits: optional(range),
+};
+/** About which a reaction's torque is given; default the centre of b, or of a where b is the ground. */
+const reference = {at: optional(vector)};
+
+/** The options of joints by their kinds. */
+const schemas = {
+  revolute: {...pointAndAxis, ...loads},
+  spherical: point,
+  prismatic: {...reference, axis: direction, ...loads},
+  compound: {
+    /** From a to b, one to six. */
+    steps: typed<readonly CompoundStep[]>(list),
+  },
+  cylindrical: pointAndAxis,
+  universal: {
+    ...point,
+    /** Not parallel; they stay as they are to one another. */
+    axes,
+  },
+  planar: pointAndAxis,
+  fixed: reference,
+  screw: {
+    ...pointAndAxis,
+    /** Advance per turn [length], right-handed where it is positive. */
+    pitch: notZero,
+  },
+  distance: {
+    from: vector,
+    to: vector,
+    /** Default: the distance at the start. */
+    length: optional(positive),
+  },
+  rolling: {
+    radius: positive,
+    /** Of a wheel, through its centre. */
+    axis: optional(direction),
+    /** A point of the plane; default the origin. */
+    at: optional(vector, [0, 0, 0]),
+    /** Out of the plane, to where b is; default [0, 0, 1]. */
+    normal: optional(direction, [0, 0, 1]),
+  },
+  gear: {
+    axes,
+    ratio: notZero,
+    /** The body in which the axes are fixed; default 'ground'. */
+    carrier: optional(text, 'ground'),
+  },
+  motor: {
+    axis: direction,
+    /** [] in radians, zero at the start; right-handed about the axis. */
+    angle: typed<Angle>(callable),
+  },
+};
+const steps = {
+  turn: {turn: direction, at: vector, ...loads},
+  slide: {slide: direction, ...loads},
+  ball: {ball: vector, armature: loads.armature},
+};
+
+type Schemas = typeof schemas;
+
+interface Ends {
+  readonly a: string;
+  readonly b: string;
+}
+
 /** What a joint is made of. */
 export type KnownJoint =
-  | ({readonly kind: 'revolute'} & Ends & PointAndAxis & Loads)
-  | ({readonly kind: 'cylindrical' | 'planar'} & Ends & PointAndAxis)
-  | ({readonly kind: 'prismatic'} & Ends & Loads & {readonly at: V3 | undefined; readonly axis: V3})
+  | {[K in Exclude<keyof Schemas, 'compound'>]: {readonly kind: K} & Ends & OptionValues<Schemas[K]>}[Exclude<
+      keyof Schemas,
+      'compound'
+    >]
   | ({readonly kind: 'compound'} & Ends & {readonly at: V3; readonly steps: readonly KnownStep[]})
-  | ({readonly kind: 'spherical' | 'fixed'} & Ends & {readonly at: V3 | undefined})
-  | ({readonly kind: 'universal'} & Ends & {readonly at: V3; readonly axes: readonly [V3, V3]})
-  | ({readonly kind: 'screw'} & Ends & PointAndAxis & {readonly pitch: number})
-  | ({readonly kind: 'distance'} & Ends & {readonly from: V3; readonly to: V3; readonly length: number | undefined})
-  | ({readonly kind: 'rolling'} & Ends & Rolls)
-  | ({readonly kind: 'gear'} & Ends & Meshes)
-  | ({readonly kind: 'motor'} & Ends & {readonly axis: V3; readonly angle: Angle})
   | CustomJoint;
 
 /** A step of a compound joint, in world coordinates at the start; that of a slide has no point. */
@@ -40,53 +137,14 @@ export type KnownStep =
   | ({readonly kind: 'ball'; readonly at: V3} & Loads);
 
 /** What a coordinate of a joint has of its own. */
-export interface Loads {
-  readonly armature: Coefficient;
-  readonly limits: readonly [number, number] | undefined;
-}
+export type Loads = OptionValues<typeof loads>;
 
-interface Ends {
-  readonly a: string;
-  readonly b: string;
-}
-interface PointAndAxis {
-  readonly at: V3;
-  readonly axis: V3;
-}
-interface Rolls {
-  readonly at: V3;
-  readonly normal: V3;
-  readonly radius: number;
-  readonly axis: V3 | undefined;
-}
-interface Meshes {
-  readonly axes: readonly [V3, V3];
-  readonly ratio: number;
-  readonly carrier: string;
-}
-
-/** An angle [] in radians as a function of time. */
-export type Angle = (at: {readonly t: tf.Tensor; readonly params: Params}) => tf.Tensor;
-
-/** Where a joint is, in world coordinates at the start. */
-export interface JointPoint {
-  readonly at: readonly [number, number, number];
-}
-/** Where a joint is and along what, in world coordinates at the start. */
-export interface JointAxis extends JointPoint {
-  readonly axis: readonly [number, number, number];
-}
-
-/** What the coordinate of a joint may have beside its axis. */
-export interface JointLoads {
-  /**
-   * Inertia of what turns with the joint's coordinate alone, as a motor's rotor behind a gear of ratio n, n² times its own
-   * [mass · length², of a slide mass]; default 0. For minimal coordinates.
-   */
-  readonly armature?: Coefficient;
-  /** Least and greatest coordinate, from that at the start [radians, or length], held as hard stops; ±Infinity for none. */
-  readonly limits?: readonly [number, number];
-}
+/** Where a joint is, in world coordinates at the start. @interface */
+export type JointPoint = Options<typeof point>;
+/** Where a joint is and along what, in world coordinates at the start. @interface */
+export type JointAxis = Options<typeof pointAndAxis>;
+/** What the coordinate of a joint may have beside its axis. @interface */
+export type JointLoads = Options<typeof loads>;
 
 /** One step of a compound joint: a turn about an axis, a slide along one, or a ball. World coordinates at the start. */
 export type CompoundStep =
@@ -97,37 +155,28 @@ export type CompoundStep =
 /** What errors call the row of a stop. */
 export const limitName = (joint: string, end: 'least' | 'greatest'): string => `${end} limit of joint ${joint}`;
 
-function loadsOf({armature = 0, limits}: JointLoads, name: string): Loads {
-  if (limits === undefined) return {armature, limits};
-  const [low, high] = limits;
-  if (limits.length !== 2 || !(low < high))
-    throw new OptionError('bad-multibody', `${name}: limits must be [least, greatest], not ${JSON.stringify(limits)}.`);
-  return {armature, limits: [low, high]};
+function joint<K extends keyof Schemas>(
+  kind: K,
+  a: string,
+  b: string,
+  spec: Options<Schemas[K]>,
+  name: string = kind,
+): {readonly kind: K} & Ends & OptionValues<Schemas[K]> {
+  const read = readOptions(spec, schemas[kind], name, 'bad-multibody');
+  if (typeof a === 'string' && typeof b === 'string' && a !== b) return {kind, a, b, ...read};
+  throw new OptionError(
+    'bad-multibody',
+    `${name} joins two different bodies by name, or a body and 'ground'; `
+      + `not ${JSON.stringify(a)} and ${JSON.stringify(b)}.`,
+  );
 }
-
-const withAxis = (kind: 'cylindrical' | 'planar', a: string, b: string, spec: JointAxis): Joint => {
-  refuseUnknownOptions(spec, {at: any, axis: any}, kind, 'bad-multibody');
-  return known({
-    kind,
-    ...ends(kind, a, b),
-    at: requireVector(spec.at, `${kind}: at`),
-    axis: requireDirection(spec.axis, `${kind}: axis`),
-  });
-};
 
 /**
  * b turns about an axis of a.
  * @throws OptionError 'bad-multibody'
  */
 export function revolute(a: string, b: string, spec: JointAxis & JointLoads): Joint {
-  refuseUnknownOptions(spec, {at: any, axis: any, armature: any, limits: list}, 'revolute', 'bad-multibody');
-  return known({
-    kind: 'revolute',
-    ...ends('revolute', a, b),
-    at: requireVector(spec.at, 'revolute: at'),
-    axis: requireDirection(spec.axis, 'revolute: axis'),
-    ...loadsOf(spec, 'revolute'),
-  });
+  return joint('revolute', a, b, spec);
 }
 
 /**
@@ -135,8 +184,7 @@ export function revolute(a: string, b: string, spec: JointAxis & JointLoads): Jo
  * @throws OptionError 'bad-multibody'
  */
 export function spherical(a: string, b: string, spec: JointPoint): Joint {
-  refuseUnknownOptions(spec, {at: any}, 'spherical', 'bad-multibody');
-  return known({kind: 'spherical', ...ends('spherical', a, b), at: requireVector(spec.at, 'spherical: at')});
+  return joint('spherical', a, b, spec);
 }
 
 /**
@@ -149,45 +197,35 @@ export function prismatic(
   b: string,
   spec: Partial<JointPoint> & Pick<JointAxis, 'axis'> & JointLoads,
 ): Joint {
-  refuseUnknownOptions(spec, {at: any, axis: any, armature: any, limits: list}, 'prismatic', 'bad-multibody');
-  return known({
-    kind: 'prismatic',
-    ...ends('prismatic', a, b),
-    at: spec.at === undefined ? undefined : requireVector(spec.at, 'prismatic: at'),
-    axis: requireDirection(spec.axis, 'prismatic: axis'),
-    ...loadsOf(spec, 'prismatic'),
-  });
+  return joint('prismatic', a, b, spec);
 }
 
 /**
- * Turns, slides and balls one after the other, each moved by those before it: b hangs on the last. In maximal coordinates,
- * up to three slides before or after one to three turns about one point, or before a ball.
+ * Turns, slides and balls one after the other, each moved by those before it: b hangs on the last. In maximal
+ * coordinates, up to three slides before or after one to three turns about one point, or before a ball.
  * @param spec.steps from a to b
  * @throws OptionError 'bad-multibody'
  */
 export function compound(a: string, b: string, spec: {readonly steps: readonly CompoundStep[]}): Joint {
-  refuseUnknownOptions(spec, {steps: list}, 'compound', 'bad-multibody');
-  const steps = spec.steps.map((step, i) => stepOf(step, `compound: steps[${i}]`));
-  const first = steps.find((step): step is Exclude<KnownStep, {kind: 'slide'}> => step.kind !== 'slide');
-  if (steps.length === 0 || steps.length > 6)
-    throw new OptionError('bad-multibody', `compound: it has ${steps.length} steps; give one to six.`);
-  return known({kind: 'compound', ...ends('compound', a, b), at: first?.at ?? [0, 0, 0], steps});
+  const {steps: given, ...rest} = joint('compound', a, b, spec);
+  if (given.length === 0 || given.length > 6)
+    throw new OptionError('bad-multibody', `compound: it has ${given.length} steps; give one to six.`);
+  const known = given.map((step, i) => stepOf(step, `compound: steps[${i}]`));
+  const first = known.find((step): step is Exclude<KnownStep, {kind: 'slide'}> => step.kind !== 'slide');
+  return {...rest, at: first?.at ?? [0, 0, 0], steps: known} as KnownJoint;
 }
 
 function stepOf(step: CompoundStep, name: string): KnownStep {
-  const check = (known: readonly string[]): void =>
-    refuseUnknownOptions(step, Object.fromEntries(known.map(key => [key, any])), name, 'bad-multibody');
   if ('turn' in step) {
-    check(['turn', 'at', 'armature', 'limits']);
-    const axis = requireDirection(step.turn, `${name}.turn`);
-    return {kind: 'turn', axis, at: requireVector(step.at, `${name}.at`), ...loadsOf(step, name)};
+    const {turn: axis, ...rest} = readOptions(step, steps.turn, name, 'bad-multibody');
+    return {kind: 'turn', axis, ...rest};
   }
   if ('slide' in step) {
-    check(['slide', 'armature', 'limits']);
-    return {kind: 'slide', axis: requireDirection(step.slide, `${name}.slide`), ...loadsOf(step, name)};
+    const {slide: axis, ...rest} = readOptions(step, steps.slide, name, 'bad-multibody');
+    return {kind: 'slide', axis, ...rest};
   }
-  check(['ball', 'armature']);
-  return {kind: 'ball', at: requireVector(step.ball, `${name}.ball`), ...loadsOf(step, name)};
+  const {ball: at, armature} = readOptions(step, steps.ball, name, 'bad-multibody');
+  return {kind: 'ball', at, armature, limits: undefined};
 }
 
 /**
@@ -195,7 +233,7 @@ function stepOf(step: CompoundStep, name: string): KnownStep {
  * @throws OptionError 'bad-multibody'
  */
 export function cylindrical(a: string, b: string, spec: JointAxis): Joint {
-  return withAxis('cylindrical', a, b, spec);
+  return joint('cylindrical', a, b, spec);
 }
 
 /**
@@ -203,17 +241,12 @@ export function cylindrical(a: string, b: string, spec: JointAxis): Joint {
  * @param spec.axes not parallel; they stay as they are to one another
  * @throws OptionError 'bad-multibody'
  */
-export function universal(
-  a: string,
-  b: string,
-  spec: JointPoint & {readonly axes: readonly [readonly [number, number, number], readonly [number, number, number]]},
-): Joint {
-  refuseUnknownOptions(spec, {at: any, axes: any}, 'universal', 'bad-multibody');
-  const axes = pair(spec.axes, 'universal: axes');
+export function universal(a: string, b: string, spec: Options<Schemas['universal']>): Joint {
+  const known = joint('universal', a, b, spec);
   // Beyond a degree from parallel a cross has no two directions to turn in.
-  if (Math.abs(inner(...axes)) > 0.9998)
+  if (Math.abs(inner(...known.axes)) > 0.9998)
     throw new OptionError('bad-multibody', 'universal: the two axes are parallel; a cross has two directions.');
-  return known({kind: 'universal', ...ends('universal', a, b), at: requireVector(spec.at, 'universal: at'), axes});
+  return known;
 }
 
 /**
@@ -221,7 +254,7 @@ export function universal(
  * @throws OptionError 'bad-multibody'
  */
 export function planar(a: string, b: string, spec: JointAxis): Joint {
-  return withAxis('planar', a, b, spec);
+  return joint('planar', a, b, spec);
 }
 
 /**
@@ -230,12 +263,7 @@ export function planar(a: string, b: string, spec: JointAxis): Joint {
  * @throws OptionError 'bad-multibody'
  */
 export function fixed(a: string, b: string, spec: Partial<JointPoint> = {}): Joint {
-  refuseUnknownOptions(spec, {at: any}, 'fixed', 'bad-multibody');
-  return known({
-    kind: 'fixed',
-    ...ends('fixed', a, b),
-    at: spec.at === undefined ? undefined : requireVector(spec.at, 'fixed: at'),
-  });
+  return joint('fixed', a, b, spec);
 }
 
 /**
@@ -243,17 +271,7 @@ export function fixed(a: string, b: string, spec: Partial<JointPoint> = {}): Joi
  * @throws OptionError 'bad-multibody'
  */
 export function screw(a: string, b: string, spec: JointAxis & {readonly pitch: number}): Joint {
-  refuseUnknownOptions(spec, {at: any, axis: any, pitch: any}, 'screw', 'bad-multibody');
-  const {pitch} = spec;
-  if (!Number.isFinite(pitch) || pitch === 0)
-    throw new OptionError('bad-multibody', `screw: pitch must be a length a turn other than 0, not ${pitch}.`);
-  return known({
-    kind: 'screw',
-    ...ends('screw', a, b),
-    at: requireVector(spec.at, 'screw: at'),
-    axis: requireDirection(spec.axis, 'screw: axis'),
-    pitch,
-  });
+  return joint('screw', a, b, spec);
 }
 
 /**
@@ -261,116 +279,35 @@ export function screw(a: string, b: string, spec: JointAxis & {readonly pitch: n
  * @param spec.length default: the distance at the start
  * @throws OptionError 'bad-multibody'
  */
-export function distanceJoint(
-  a: string,
-  b: string,
-  spec: {
-    readonly from: readonly [number, number, number];
-    readonly to: readonly [number, number, number];
-    readonly length?: number;
-  },
-): Joint {
-  refuseUnknownOptions(spec, {from: any, to: any, length: any}, 'distanceJoint', 'bad-multibody');
-  const {length} = spec;
-  if (length !== undefined && !(length > 0 && Number.isFinite(length)))
-    throw new OptionError('bad-multibody', `distanceJoint: length must be positive, not ${length}.`);
-  return known({
-    kind: 'distance',
-    ...ends('distanceJoint', a, b),
-    from: requireVector(spec.from, 'distanceJoint: from'),
-    to: requireVector(spec.to, 'distanceJoint: to'),
-    length,
-  });
+export function distanceJoint(a: string, b: string, spec: Options<Schemas['distance']>): Joint {
+  return joint('distance', a, b, spec, 'distanceJoint');
 }
 
 /**
  * b rolls on a plane of a without slip and without leaving it (nonholonomic): a ball about its centre of mass, or
  * where `axis` is given a thin wheel about that axis through its centre.
- * @param spec.at a point of the plane
- * @param spec.normal out of the plane, to where b is; default [0, 0, 1]
  * @throws OptionError 'bad-multibody'
  */
-export function rolling(
-  a: string,
-  b: string,
-  spec: {
-    readonly radius: number;
-    readonly axis?: readonly [number, number, number];
-    readonly at?: readonly [number, number, number];
-    readonly normal?: readonly [number, number, number];
-  },
-): Joint {
-  refuseUnknownOptions(spec, {radius: any, axis: any, at: any, normal: any}, 'rolling', 'bad-multibody');
-  const {radius, axis} = spec;
-  if (!(radius > 0 && Number.isFinite(radius)))
-    throw new OptionError('bad-multibody', `rolling: radius must be positive, not ${radius}.`);
+export function rolling(a: string, b: string, spec: Options<Schemas['rolling']>): Joint {
   if (b === 'ground')
-    throw new OptionError('bad-multibody', "rolling: b is what rolls, and cannot be 'ground'; a has the plane.");
-  return known({
-    kind: 'rolling',
-    ...ends('rolling', a, b),
-    radius,
-    axis: axis === undefined ? undefined : requireDirection(axis, 'rolling: axis'),
-    at: requireVector(spec.at ?? [0, 0, 0], 'rolling: at'),
-    normal: requireDirection(spec.normal ?? [0, 0, 1], 'rolling: normal'),
-  });
+    throw new OptionError('bad-multibody', "rolling: body b rolls on a's plane; b cannot be 'ground'.");
+  return joint('rolling', a, b, spec);
 }
 
 /**
  * Gears: seen from the carrier, b turns `ratio` times as fast about the second axis as a about the first; negative
  * for wheels that mesh from outside on parallel axes. The joints that hold the wheels are given apart.
- * @param spec.carrier in which the axes are fixed; default 'ground'
  * @throws OptionError 'bad-multibody'
  */
-export function gear(
-  a: string,
-  b: string,
-  spec: {
-    readonly axes: readonly [readonly [number, number, number], readonly [number, number, number]];
-    readonly ratio: number;
-    readonly carrier?: string;
-  },
-): Joint {
-  refuseUnknownOptions(spec, {axes: any, ratio: any, carrier: any}, 'gear', 'bad-multibody');
-  const {ratio, carrier = 'ground'} = spec;
-  if (!Number.isFinite(ratio) || ratio === 0)
-    throw new OptionError('bad-multibody', `gear: ratio must be a finite number other than 0, not ${ratio}.`);
-  return known({kind: 'gear', ...ends('gear', a, b), axes: pair(spec.axes, 'gear: axes'), ratio, carrier});
+export function gear(a: string, b: string, spec: Options<Schemas['gear']>): Joint {
+  return joint('gear', a, b, spec);
 }
 
 /**
  * A drive that turns b against a by a given angle about an axis; the joint that holds b on that axis is given apart.
  * Its reaction's torque is what the drive has to give.
- * @param spec.angle [] in radians, zero at the start; right-handed about the axis
  * @throws OptionError 'bad-multibody'
  */
-export function motor(
-  a: string,
-  b: string,
-  spec: {readonly axis: readonly [number, number, number]; readonly angle: Angle},
-): Joint {
-  refuseUnknownOptions(spec, {axis: any, angle: callable}, 'motor', 'bad-multibody');
-  return known({
-    kind: 'motor',
-    ...ends('motor', a, b),
-    axis: requireDirection(spec.axis, 'motor: axis'),
-    angle: spec.angle,
-  });
-}
-
-const known = (joint: KnownJoint): Joint => joint;
-
-function ends(kind: string, a: string, b: string): Ends {
-  if (typeof a !== 'string' || typeof b !== 'string' || a === b)
-    throw new OptionError(
-      'bad-multibody',
-      `${kind} joins two different bodies by name, or a body and 'ground'; not ${JSON.stringify(a)} and ${JSON.stringify(b)}.`,
-    );
-  return {a, b};
-}
-
-function pair(axes: unknown, name: string): [V3, V3] {
-  if (!Array.isArray(axes) || axes.length !== 2)
-    throw new OptionError('bad-multibody', `${name} must be two directions, [[x, y, z], [x, y, z]].`);
-  return [requireDirection(axes[0], `${name}[0]`), requireDirection(axes[1], `${name}[1]`)];
+export function motor(a: string, b: string, spec: Options<Schemas['motor']>): Joint {
+  return joint('motor', a, b, spec);
 }

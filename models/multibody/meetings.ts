@@ -106,23 +106,25 @@ export const segmentSlots = 5;
 /** Sines squared of the angle between axes that count as parallel: below it, the crossing of the axes is rounding. */
 const parallel = 1e-10;
 /**
- * The nearest points of parallel axes may be anywhere along them, and jump from end to end with the tilt's sign: there the ends carry
- * what lies on them. Rigid contacts have the first point lifted away by the radii's sum times (1 − sin²θ/narrow)₊², which has one
- * derivative where it vanishes. Logs that cross at less than 10⁻³ then touch by their ends first: the gap is wrong
- * by L² · 10⁻⁶/(8 d) at most, with the length L and the axes' distance d, 0.6 µm of two logs 1 m long and 0.2 m apart.
+ * The nearest points of parallel axes may be anywhere along them, and jump from end to end with the tilt's sign: there
+ * the ends carry what lies on them. Rigid contacts have the first point lifted away by the radii's sum times (1 −
+ * sin²θ/narrow)₊², which has one derivative where it vanishes. Logs that cross at less than 10⁻³ then touch by their
+ * ends first: the gap is wrong by L² · 10⁻⁶/(8 d) at most, with the length L and the axes' distance d, 0.6 µm of two
+ * logs 1 m long and 0.2 m apart.
  */
 const narrow = 1e-6;
 /**
- * In contacts that yield each point has its stiffness, and one that is lifted away would take the energy of its spring along. The first
- * one has the share 1 − (1 − sin²θ/wide)₊² of the stiffness instead. It goes from end to end while the tilt changes by
- * sin²θ L/d, and so resists tilts with up to 2 F d/wide under a load of F. With 10⁻³, an angle of 0.03, and d = 0.2 m that is about
- * as much as the ends of logs 1 m long resist where they are 1 mm deep: (3/8) F L²/δ. Narrower, it would be the stiffest of all.
+ * In contacts that yield each point has its stiffness, and one that is lifted away would take the energy of its spring
+ * along. The first one has the share 1 − (1 − sin²θ/wide)₊² of the stiffness instead. It goes from end to end while the
+ * tilt changes by sin²θ L/d, and so resists tilts with up to 2 F d/wide under a load of F. With 10⁻³, an angle of 0.03,
+ * and d = 0.2 m that is about as much as the ends of logs 1 m long resist where they are 1 mm deep: (3/8) F L²/δ.
+ * Narrower, it would be the stiffest of all.
  */
 const wide = 1e-3;
 /**
- * Places so near to an end are that end. Where ends are level with each other, rounding would decide for each whether its
- * nearest point is an end, and derivatives would be of no side; so they are those of the balls there. A few hundred times the rounding
- * of places; gaps are wrong by its square.
+ * Places so near to an end are that end. Where ends are level with each other, rounding would decide for each whether
+ * its nearest point is an end, and derivatives would be of no side; so they are those of the balls there. A few hundred
+ * times the rounding of places; gaps are wrong by its square.
  */
 const level = 1e-12;
 
@@ -171,7 +173,10 @@ export function segmentOnSegment(pairs: readonly Pair[], yields: boolean): Meet 
   };
 }
 
-/** With half axes a and the plane's normal m in its axes, an ellipsoid reaches √Σ(aᵢ mᵢ)² from its centre, and touches at −aᵢ² mᵢ over that. */
+/**
+ * With half axes a and the plane's normal m in its axes, an ellipsoid reaches √Σ(aᵢ mᵢ)² from its centre, and touches
+ * at −aᵢ² mᵢ over that.
+ */
 export function ellipsoidOnPlane(pairs: readonly Pair[]): Meet {
   return (under, over) => {
     const {foot, normal} = planeAt(pairs, under);

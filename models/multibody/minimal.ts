@@ -14,7 +14,7 @@ import type {KnownJoint} from './joints.js';
 import {minus, turnedBack} from './numbers.js';
 import {along, byPose, byTwist, columnsOf, type ReactionSeries, type SavedSeries} from './series.js';
 import {pointOfJoint, type JointRows} from './rows.js';
-import {constants, poseOf, twistOf, type Pose, type Twist} from './state.js';
+import {constants, poseOf, twistOf, withGround, type Pose, type Twist} from './state.js';
 import {treeInertia} from './tree-inertia.js';
 import {treeAccelerations, type Loads} from './tree-acceleration.js';
 import {treeEquations} from './tree-equations.js';
@@ -47,8 +47,6 @@ export interface Minimal {
  */
 const mostInMassMatrix = 40;
 
-const grounded = (a: tf.Tensor): tf.Tensor => tf.concat([a, constantTensor(0, [1])]);
-
 export function minimalSystem(
   bodies: Bodies,
   tree: Tree,
@@ -61,7 +59,7 @@ export function minimalSystem(
   const motion = new TreeMotion(tree);
   const inertias = treeInertia(tree, motion);
   const inertia = (params: Params): Matrix =>
-    bodies.inertia(params).matrix.map(row => row.map(grounded)) as unknown as Matrix;
+    bodies.inertia(params).matrix.map(row => row.map(x => withGround(x))) as unknown as Matrix;
   const whole = (q: tf.Tensor, v: tf.Tensor): {q: tf.Tensor; v: tf.Tensor} => {
     const at = motion.at(q);
     return wholeAt(at, motion.velocities(at, v));
@@ -98,10 +96,10 @@ export function minimalSystem(
     const linear = more === undefined ? bias.linear : add(bias.linear, more.linear);
     const angular = more === undefined ? bias.angular : add(bias.angular, more.angular);
     const all = wholeAt(at, moving);
-    const w = tf.unstack(acting(all, t, params), 1).map(grounded);
+    const w = tf.unstack(acting(all, t, params), 1).map(x => withGround(x));
     const needed = times(inertia(params), rotateBack(at.pose.rotation, angular));
     return {
-      force: sub(scale(grounded(bodies.mass(params)), linear), [w[0], w[1], w[2]]),
+      force: sub(scale(withGround(bodies.mass(params)), linear), [w[0], w[1], w[2]]),
       torque: sub(needed, [w[3], w[4], w[5]]),
     };
   };
@@ -156,7 +154,12 @@ export function minimalSystem(
       );
       const ones = constantTensor(new Float64Array(n).fill(1), [n]);
       const zeros = tf.zerosLike(ones);
-      const normal = inertias.mass(place, ones, [[ones, zeros, zeros], [zeros, ones, zeros], [zeros, zeros, ones]]); // prettier-ignore
+      const unit: Matrix = [
+        [ones, zeros, zeros],
+        [zeros, ones, zeros],
+        [zeros, zeros, ones],
+      ];
+      const normal = inertias.mass(place, ones, unit);
       const right = inertias.force(place, [x, y, z], spin as unknown as Vec);
       return tf.reshape(linalg.solve(normal, tf.expandDims(right, 1)), [tree.velocities]);
     });
@@ -219,9 +222,10 @@ export function minimalSystem(
 }
 
 /**
- * Force and torque about a point of the body beyond a branch, of generalized forces [velocities] on its coordinates: forces along
- * its slides at that point and torques about its turns, which do in each coordinate's motion the work that the generalized force does.
- * A force on a slide that a turn carries off its axis takes a torque about it, which the turn does not feel.
+ * Force and torque about a point of the body beyond a branch, of generalized forces [velocities] on its coordinates:
+ * forces along its slides at that point and torques about its turns, which do in each coordinate's motion the work that
+ * the generalized force does. A force on a slide that a turn carries off its axis takes a torque about it, which the
+ * turn does not feel.
  */
 function alongAxes(
   {axis, point: centres}: {readonly axis: Vec; readonly point: Vec},

@@ -4,7 +4,7 @@
  * quaternions moved by the exponential map (Brüls & Cardona 2010); the matrix of a step is as sparse as the mechanism.
  */
 import * as tf from '@tensorflow/tfjs';
-import {any, list, object, oneOf, refuseUnknownOptions} from '../../lib/checks.js';
+import {list, object, oneOf, optional, readOptions, typed, type Options} from '../../lib/checks.js';
 import type {
   Constraint,
   MechanicalSystem,
@@ -13,11 +13,12 @@ import type {
   Observe,
   Params,
 } from '../../lib/index.js';
-import {bilateral, freeBodies, mechanics, nonholonomic, OptionError, constantTensor} from '../../lib/index.js';
+import {bilateral, freeBodies, mechanics, nonholonomic, OptionError} from '../../lib/index.js';
 import type {Drawn} from '../figure.js';
 import {readBodies, type Bodies, type BodySpec, type Place} from './bodies.js';
 import {contactGroups, type BodyContact} from './contacts.js';
-import {forceGroups, turnedTooFar, type BetweenBodies, type ForceGroup, type Instant} from './force-groups.js';
+import {turnedTooFar} from './axis-coordinates.js';
+import {forceGroups, type BetweenBodies} from './force-groups.js';
 import type {BodyForce, WrenchTerm} from './forces.js';
 import {contactOutlines, figureOf, groundOf, outlinesOf} from './drawing.js';
 import {axisCoordinate, maximalJointTerms} from './joint-coordinates.js';
@@ -25,39 +26,56 @@ import {jointTerms, type JointForce} from './joint-forces.js';
 import type {Joint, KnownJoint} from './joints.js';
 import {minimalSystem, wholeSeries} from './minimal.js';
 import {treeOf} from './tree.js';
-import {minus, requireVector, turnedBack, type V3} from './numbers.js';
+import {minus, requireVector, turnedBack, vector, type V3} from './numbers.js';
 import {posesAlong, reactionsAlong, type PoseSeries, type ReactionSeries} from './series.js';
 import {rigidContacts, rigidEnergies, type RigidContact} from './rigid-contacts.js';
 import {jointRows, type JointRows} from './rows.js';
 import type {Shape} from './shapes.js';
-import {Choice, constants, pointOf, poseOf, stacked, twistOf} from './state.js';
+import {
+  Choice,
+  constants,
+  pointOf,
+  poseOf,
+  stacked,
+  twistOf,
+  withGround,
+  type ForceGroup,
+  type Instant,
+} from './state.js';
 import {add, cross, dot, neg, rotate, times, type Vec} from './vectors.js';
 
-/** What `multibody` makes a system of. */
-export interface MultibodySpec {
+const multibodyOptions = {
   /** [length / time²], world axes; default none. */
-  readonly gravity?: readonly [number, number, number];
+  gravity: optional(vector, [0, 0, 0]),
   /** By name; their order is that of the rows of q and v. */
-  readonly bodies: {readonly [name: string]: BodySpec};
+  bodies: typed<{readonly [name: string]: BodySpec}>(object),
   /** By name. */
-  readonly joints?: {readonly [name: string]: Joint};
-  readonly forces?: readonly BodyForce[];
+  joints: optional(typed<{readonly [name: string]: Joint}>(object), {}),
+  forces: optional(typed<readonly BodyForce[]>(list), []),
   /** Made by `contact`, which yields, and `rigidContact`, which does not and asks for `scheme: moreau()`. */
-  readonly contacts?: readonly (BodyContact | RigidContact)[];
-  /** By the names of bodies: what `animate` draws of them beside the shapes of contacts; default bars to their joints. */
-  readonly shapes?: {readonly [body: string]: readonly Shape[]};
+  contacts: optional(typed<readonly (BodyContact | RigidContact)[]>(list), []),
+  /**
+   * By the names of bodies: what `animate` draws of them beside the shapes of contacts; default bars to their joints.
+   */
+  shapes: optional(typed<{readonly [body: string]: readonly Shape[]}>(object), {}),
   /**
    * 'maximal' (default): six velocities a body, all joints constraints. 'minimal': the coordinates of joints along a
    * spanning tree; joints that close loops, and those without coordinates of their own, are constraints.
    */
-  readonly coordinates?: 'maximal' | 'minimal';
-}
+  coordinates: optional(oneOf('maximal', 'minimal'), 'maximal'),
+};
+
+/** What `multibody` makes a system of. @interface */
+export type MultibodySpec = Options<typeof multibodyOptions>;
 
 /** Where a run of a multibody system begins. */
 export interface MultibodyStart {
   /** Of shape [bodies, 7]: centre and quaternion, w first, of each body; or the joints' coordinates, flat. */
   readonly q: readonly (readonly number[])[] | readonly number[];
-  /** Of shape [bodies, 6]: velocity of the centre in world axes and angular velocity in body axes; or the joints' velocities, flat. */
+  /**
+   * Of shape [bodies, 6]: velocity of the centre in world axes and angular velocity in body axes; or the joints'
+   * velocities, flat.
+   */
   readonly v: readonly (readonly number[])[] | readonly number[];
 }
 
@@ -72,18 +90,22 @@ export interface Multibody extends MechanicalSystem, Drawn {
    * What a joint did to its body b, at every saved time, from the multipliers there: with schemes whose multipliers are
    * means over the step (docs/constraints.md), so is this.
    * @param params those of the run, as `simulate` takes them, where the model reads any
-   * @throws OptionError 'unknown-joint', 'bad-parameter', and 'bad-multibody' in minimal coordinates with rigid contacts
+   * @throws OptionError 'unknown-joint', 'bad-parameter', and 'bad-multibody' in minimal coordinates with rigid
+   *   contacts
    */
   reaction(trajectory: SavedMotion, joint: string, params?: NumericParams): ReactionSeries;
   /**
-   * The coordinate of a joint and its rate, [], from a to b and zero at the start, for `options.observe`: of a revolute joint an angle, of a
-   * prismatic one a shift. Angles lie in (−π, π], except those of the tree of minimal coordinates, which count turns.
-   * @param step of joints with several coordinates, in minimal coordinates; default 0. A ball has a quaternion and an angular velocity.
+   * The coordinate of a joint and its rate, [], from a to b and zero at the start, for `options.observe`: of a revolute
+   * joint an angle, of a prismatic one a shift. Angles lie in (−π, π], except those of the tree of minimal coordinates,
+   * which count turns.
+   * @param step of joints with several coordinates, in minimal coordinates; default 0. A ball has a quaternion and an
+   *   angular velocity.
    * @throws OptionError 'unknown-joint', and 'bad-multibody' for a joint without such a coordinate
    */
   coordinate(joint: string, step?: number): JointCoordinateOf;
   /**
-   * Where a point of a body is, [3] in world axes, in either coordinates: for `options.observe`, as a marker is measured.
+   * Where a point of a body is, [3] in world axes, in either coordinates: for `options.observe`, as a marker is
+   * measured.
    * @param at the point at the start, in world coordinates
    * @throws OptionError 'unknown-body', 'bad-multibody'
    */
@@ -112,30 +134,20 @@ export type SavedMotion = Pick<MechanicalTrajectory, 'values'>;
  * @throws OptionError 'bad-multibody', 'unknown-body', 'bad-coefficient'; ShapeError 'inertia-shape' when traced
  */
 export function multibody(spec: MultibodySpec): Multibody {
-  refuseUnknownOptions(
+  const {gravity, forces, contacts, shapes, ...read} = readOptions(
     spec,
-    {
-      gravity: any,
-      bodies: object,
-      joints: object,
-      forces: list,
-      contacts: list,
-      shapes: object,
-      coordinates: oneOf('maximal', 'minimal'),
-    },
+    multibodyOptions,
     'multibody',
     'bad-multibody',
   );
-  const bodies = readBodies(spec.bodies);
-  const gravity = requireVector(spec.gravity ?? [0, 0, 0], 'multibody: gravity');
-  const joints = Object.entries(spec.joints ?? {}) as [string, KnownJoint][];
+  const bodies = readBodies(read.bodies);
+  const joints = Object.entries(read.joints) as [string, KnownJoint][];
   const places = (name: string): Place => bodies.place(name, 'a joint');
   const given = joints.map(([, joint]) => joint);
-  const {groups: between, own, inJoints} = forcesOf(spec.forces ?? [], bodies);
-  const minimal = spec.coordinates === 'minimal';
+  const {groups: between, own, inJoints} = forcesOf(forces, bodies);
+  const minimal = read.coordinates === 'minimal';
   const ofJoints = minimal ? undefined : maximalJointTerms(joints, inJoints, places);
   const found = (name: string, asked: string): Place => bodies.place(name, asked);
-  const contacts = spec.contacts ?? [];
   const rigid = contacts.filter((one): one is RigidContact => 'kind' in one);
   const touching = (at: PlaceOf): Constraint[] => rigidContacts(rigid, found, at);
   const springs = rigidEnergies(rigid, found);
@@ -159,14 +171,14 @@ export function multibody(spec: MultibodySpec): Multibody {
     inTree: coordinateInTree,
   } = ofJoints === undefined
     ? withTree(bodies, joints, wrenches, inJoints, places, touching)
-    : inMaximal(bodies, joints, wrenches, ofJoints.stops?.constraint, places, touching);
+    : inMaximal(bodies, joints, wrenches, ofJoints.stops, places, touching);
   const width = minimal ? [initial.v.length] : [bodies.names.length, 6];
   const at = ({q, v, t, params}: Parameters<Observe>[0]): Instant => {
     const all = whole(q, v);
     return {pose: poseOf(all.q), twist: twistOf(all.v), t, params};
   };
-  const turning = (spec.forces ?? []).some(
-    force => typeof force !== 'function' && ['torsionSpring', 'axisTorque', 'jointForce'].includes(force.kind),
+  const turning = forces.some(
+    force => typeof force !== 'function' && ['axisTorque', 'jointForce'].includes(force.kind),
   );
   return {
     ...system,
@@ -182,7 +194,8 @@ export function multibody(spec: MultibodySpec): Multibody {
       if (branch !== undefined && rigid.length > 0)
         throw new OptionError(
           'bad-multibody',
-          "multibody: reactions in minimal coordinates do not know the forces of rigid contacts; take coordinates: 'maximal'.",
+          'multibody: reactions in minimal coordinates do not know the forces of rigid contacts; '
+            + "take coordinates: 'maximal'.",
         );
       return (
         branch?.(trajectory, number, params)
@@ -193,13 +206,10 @@ export function multibody(spec: MultibodySpec): Multibody {
       const number = requireJoint(joints, name, 'coordinate');
       const own = coordinateInTree?.(number, step);
       if (own !== undefined) return own;
-      const read = axisCoordinate(name, given[number], places);
+      const coordinate = axisCoordinate(name, given[number], places);
       return {
-        position: place => tf.reshape(read.position(at(place).pose), []),
-        rate: place => {
-          const {pose, twist} = at(place);
-          return tf.reshape(read.rate(pose, twist), []);
-        },
+        position: place => tf.reshape(coordinate.position(at(place).pose), []),
+        rate: place => tf.reshape(coordinate.rate(at(place)), []),
       };
     },
     point: (name, there) => {
@@ -217,14 +227,11 @@ export function multibody(spec: MultibodySpec): Multibody {
     figure: figureOf(
       bodies.names.length,
       given,
-      new Set(bodies.names.flatMap((name, i) => (spec.shapes?.[name]?.length ? [] : [i]))),
-      [
-        ...outlinesOf(spec.shapes ?? {}, name => bodies.place(name, 'shapes')),
-        ...contactOutlines(spec.contacts ?? [], places),
-      ],
+      new Set(bodies.names.flatMap((name, i) => (shapes[name]?.length ? [] : [i]))),
+      [...outlinesOf(shapes, name => bodies.place(name, 'shapes')), ...contactOutlines(contacts, places)],
       places,
       q => whole(tf.reshape(q, minimal ? [-1] : [bodies.names.length, 7]), tf.zeros(width)).q,
-      groundOf(spec.contacts ?? []),
+      groundOf(contacts),
     ),
   };
 }
@@ -240,7 +247,9 @@ function requireJoint(joints: readonly (readonly [string, KnownJoint])[], name: 
   );
 }
 
-/** Where bodies are and how they move, of a state in the model's coordinates; at rest where no velocity is asked for. */
+/**
+ * Where bodies are and how they move, of a state in the model's coordinates; at rest where no velocity is asked for.
+ */
 type PlaceOf = (q: tf.Tensor, v: tf.Tensor | undefined, t: tf.Tensor, params: Params) => Instant;
 
 /** A system in its coordinates, and what these mean. */
@@ -339,7 +348,8 @@ function forcesOf(
     if (typeof force !== 'function' && typeof (force as {kind?: unknown} | undefined)?.kind !== 'string')
       throw new OptionError(
         'bad-multibody',
-        `multibody: forces[${i}] must be made by springDamper, torsionSpring, axisTorque, jointFriction or jointForce, or be a function giving wrenches [bodies, 6].`,
+        `multibody: forces[${i}] must be made by springDamper, torsionSpring, axisTorque, jointFriction or jointForce, `
+          + 'or be a function giving wrenches [bodies, 6].',
       );
   });
   const own = forces.filter((force): force is WrenchTerm => typeof force === 'function');
@@ -369,22 +379,19 @@ function massOf(bodies: Bodies): (at: {q: tf.Tensor; params: Params}) => tf.Tens
   };
 }
 
-/** A quantity of every body with the ground's zero. */
-const grounded = (a: tf.Tensor): tf.Tensor => tf.concat([a, constantTensor(0, [1])]);
-
 /** J ω in body axes, the ground last. */
 function spin(bodies: Bodies, {twist, params}: Instant): Vec {
   const {matrix, diagonal} = bodies.inertia(params);
   const {omega} = twist;
-  if (diagonal) return [0, 1, 2].map(i => tf.mul(grounded(matrix[i][i]), omega[i])) as unknown as Vec;
-  return times(matrix.map(row => row.map(grounded)) as unknown as typeof matrix, omega);
+  if (diagonal) return [0, 1, 2].map(i => tf.mul(withGround(matrix[i][i]), omega[i])) as unknown as Vec;
+  return times(matrix.map(row => row.map(x => withGround(x))) as unknown as typeof matrix, omega);
 }
 
 /** Weight, gyroscopic torques and the forces between bodies. */
 function bodyForces(bodies: Bodies, gravity: V3, groups: readonly ForceGroup[]): WrenchTerm {
   return ({q, v, t, params}) => {
     const at: Instant = {pose: poseOf(q), twist: twistOf(v), t, params};
-    const mass = grounded(bodies.mass(params));
+    const mass = withGround(bodies.mass(params));
     const weight = gravity.map(g => tf.mul(g, mass)) as unknown as Vec;
     const gyroscopic = neg(cross(at.twist.omega, spin(bodies, at)));
     const all = groups.map(group => group.wrench(at));
@@ -431,7 +438,7 @@ function startOf(bodies: Bodies): {
 
 function energyOf(bodies: Bodies, gravity: V3, groups: readonly Pick<ForceGroup, 'energy'>[], at: Instant): tf.Tensor {
   const {pose, twist, params} = at;
-  const mass = grounded(bodies.mass(params));
+  const mass = withGround(bodies.mass(params));
   const height = gravity.reduce<tf.Tensor>(
     (sum, g, i) => tf.add(sum, tf.mul(g, pose.position[i])),
     tf.zerosLike(pose.position[0]),
@@ -446,7 +453,7 @@ function energyOf(bodies: Bodies, gravity: V3, groups: readonly Pick<ForceGroup,
 
 function momentumOf(bodies: Bodies, at: Instant): tf.Tensor {
   const {pose, twist, params} = at;
-  const mass = grounded(bodies.mass(params));
+  const mass = withGround(bodies.mass(params));
   const linear = twist.velocity.map(u => tf.mul(mass, u)) as unknown as Vec;
   const angular = add(cross(pose.position, linear), rotate(pose.rotation, spin(bodies, at)));
   return tf.stack([...linear, ...angular].map(x => tf.sum(x)));

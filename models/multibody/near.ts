@@ -5,7 +5,18 @@
  * out were open, and their forces zero.
  */
 import * as tf from '@tensorflow/tfjs';
-import {any, callable, list, object, positive, refuseUnknownOptions, requireValue, shown} from '../../lib/checks.js';
+import {
+  callable,
+  count as atLeastOne,
+  list,
+  object,
+  optional,
+  positive,
+  readOptions,
+  shown,
+  typed,
+  type Options,
+} from '../../lib/checks.js';
 import type {Newton, NumericParams, Observe, Params, RunState, Scheme, Tree} from '../../lib/index.js';
 import {moreau, OptionError, simulate} from '../../lib/index.js';
 import {readBodies, type Place} from './bodies.js';
@@ -15,34 +26,38 @@ import {inner, minus, norm, type V3} from './numbers.js';
 import {multipliersOf, type RigidContact} from './rigid-contacts.js';
 import type {Shape} from './shapes.js';
 
-/** What `simulateNear` makes systems of. */
-export interface NearSpec {
+const nearSchema = {
   /** Bodies, in maximal coordinates, and everything except the contacts to be found. */
-  readonly system: MultibodySpec;
+  system: typed<MultibodySpec>(object),
   /** Of bodies that may touch: the radius of a ball about the centre of mass that holds all of their shapes. */
-  readonly reach: {readonly [body: string]: number};
+  reach: typed<{readonly [body: string]: number}>(object),
   /** Of the ground. */
-  readonly planes?: readonly Shape[];
+  planes: optional(typed<readonly Shape[]>(list), []),
   /** The contact of two bodies that come near, or of the ground with one: then it gets the plane. */
-  readonly contact: (a: string, b: string, plane?: Shape) => BodyContact | RigidContact;
+  contact: typed<(a: string, b: string, plane?: Shape) => BodyContact | RigidContact>(callable),
   /** Bodies that come nearer than this in a piece are among its contacts [length]. */
-  readonly margin: number;
-}
+  margin: positive,
+};
 
-/** Options of a run of `simulateNear`. */
-export interface NearOptions {
-  readonly dt: number;
-  readonly steps: number;
+/** What `simulateNear` makes systems of. @interface */
+export type NearSpec = Options<typeof nearSchema>;
+
+const runSchema = {
+  dt: positive,
+  steps: atLeastOne,
   /** Default `moreau()`. */
-  readonly scheme?: Scheme;
+  scheme: optional(typed<Scheme>()),
   /** As for `simulate`: `newton({onFailure: 'halve'})` takes a step in parts whose forces are not found. */
-  readonly newton?: Newton;
-  readonly params?: NumericParams;
+  newton: optional(typed<Newton>()),
+  params: optional(typed<NumericParams>()),
   /** Steps of a piece at most; every piece is compiled anew. Default 20. */
-  readonly piece?: number;
+  piece: optional(atLeastOne, 20),
   /** Called with each piece as it ends, also if a step without a solution ends it early. */
-  readonly onPiece?: (piece: NearPiece) => void;
-}
+  onPiece: optional(typed<(piece: NearPiece) => void>(callable)),
+};
+
+/** Options of a run of `simulateNear`. @interface */
+export type NearOptions = Options<typeof runSchema>;
 
 /** Made by `simulateNear`: every step of a run in pieces. */
 export interface NearRun {
@@ -51,7 +66,9 @@ export interface NearRun {
   /** [steps + 1, bodies, 7] and [steps + 1, bodies, 6], as `multibody` has them. */
   readonly q: Float64Array;
   readonly v: Float64Array;
-  /** 't', 'q' or 'v', as a trajectory has them: `run.system.pose(run, 'ball')`, and `animate(run)` of stiffgrad/plot. */
+  /**
+   * 't', 'q' or 'v', as a trajectory has them: `run.system.pose(run, 'ball')`, and `animate(run)` of stiffgrad/plot.
+   */
   values(name: 't' | 'q' | 'v'): Float64Array;
   /** The bodies with their shapes and the ground, without the contacts that are sought. */
   readonly system: Multibody;
@@ -93,26 +110,14 @@ export interface NearPiece {
  * @throws OptionError 'bad-multibody'; as `multibody` and `simulate`
  */
 export function simulateNear(spec: NearSpec, options: NearOptions): NearRun {
-  refuseUnknownOptions(
-    spec,
-    {system: object, reach: object, planes: list, contact: callable, margin: positive},
-    'simulateNear',
-    'bad-multibody',
-  );
-  refuseUnknownOptions(
-    options,
-    {dt: positive, steps: any, scheme: any, newton: any, params: any, piece: any, onPiece: callable},
-    'simulateNear',
-    'bad-multibody',
-  );
-  requireValue(spec.contact, callable, 'simulateNear: contact', 'bad-multibody');
-  requireValue(spec.margin, positive, 'simulateNear: margin', 'bad-multibody');
-  const {dt, steps, scheme = moreau(), newton, params, piece: longest = 20, onPiece} = options;
-  for (const [name, value] of Object.entries({steps, piece: longest}))
-    if (!(Number.isInteger(value) && value > 0))
-      throw new OptionError('bad-multibody', `simulateNear: ${name} must be a positive whole number, not ${value}.`);
+  readOptions(spec, nearSchema, 'simulateNear', 'bad-multibody');
+  const read = readOptions(options, runSchema, 'simulateNear', 'bad-multibody');
+  const {dt, steps, scheme = moreau(), newton, params, piece: longest, onPiece} = read;
   if (spec.system.coordinates === 'minimal')
-    throw new OptionError('bad-multibody', "simulateNear: bodies are in maximal coordinates; leave coordinates: 'minimal' out."); // prettier-ignore
+    throw new OptionError(
+      'bad-multibody',
+      "simulateNear: bodies are in maximal coordinates; leave coordinates: 'minimal' out.",
+    );
   const search = new Search(spec);
   const bare = multibody(spec.system);
   const bodies = readBodies(spec.system.bodies);
@@ -170,7 +175,9 @@ export function simulateNear(spec: NearSpec, options: NearOptions): NearRun {
           if (taken > 0) break;
           throw new OptionError(
             'bad-multibody',
-            `simulateNear: in the step to t = ${state.t} ${search.named(missed).join(' and ')} come nearer by more than the margin, ${spec.margin}: take shorter steps, or a larger margin.`,
+            `simulateNear: in the step to t = ${state.t} ${search.named(missed).join(' and ')} come nearer by more `
+              + 'than '
+              + `the margin, ${spec.margin}: take shorter steps, or a larger margin.`,
           );
         }
         taken++;
@@ -279,7 +286,8 @@ class Search {
         if (gap + Math.min(0, inner(normal, going[k])) * time < margin) found.push([-1 - plane, body]);
       }),
     );
-    // Bodies further apart than the width of a cell do not come near: none is faster than `fastest` relative to the mean.
+    // Bodies further apart than the width of a cell do not come near: none is faster than `fastest` relative to the
+    // mean.
     const mean = [0, 1, 2].map(i => going.reduce((sum, u) => sum + u[i] / going.length, 0)) as unknown as V3;
     const fastest = Math.max(0, ...going.map(u => norm(minus(u, mean))));
     const cell = 2 * Math.max(0, ...reach) + margin + 2 * fastest * time;

@@ -1,4 +1,7 @@
-/** The same algebra for numbers, where a model is built: vectors as [x, y, z], unit quaternions as [w, x, y, z]. */
+/**
+ * Vectors [x, y, z] and unit quaternions [w, x, y, z] of numbers, for building models; vectors.ts has them as tensors.
+ */
+import {readBy, type Check} from '../../lib/checks.js';
 import {OptionError} from '../../lib/index.js';
 
 export type V3 = readonly [number, number, number];
@@ -77,3 +80,8 @@ export function requireRotation(value: unknown, name: string): Q4 {
     `${name} must be a quaternion [w, x, y, z] that is not zero, not ${JSON.stringify(value)}.`,
   );
 }
+
+/** Options that are vectors, directions or rotations. @throws OptionError 'bad-multibody' */
+export const vector: Check<V3> = readBy<V3>(requireVector);
+export const direction: Check<V3> = readBy<V3>(requireDirection);
+export const rotation: Check<Q4> = readBy<Q4>(requireRotation);

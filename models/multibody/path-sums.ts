@@ -1,7 +1,7 @@
 /**
- * What adds up along the paths from a tree's roots, for all its nodes at once: poses, velocities. Every other level of the
- * tree is joined with the one above it and left out, what remains is a tree of half the depth, and the levels left out
- * follow from it: the parallel prefix sum (Blelloch 1990) on a tree. A chain of n takes 2 n operations in 2 log₂ n
+ * What adds up along the paths from a tree's roots, for all its nodes at once: poses, velocities. Every other level of
+ * the tree is joined with the one above it and left out, what remains is a tree of half the depth, and the levels left
+ * out follow from it: the parallel prefix sum (Blelloch 1990) on a tree. A chain of n takes 2 n operations in 2 log₂ n
  * vectors, where body by body it would take n programs of one number each.
  */
 import * as tf from '@tensorflow/tfjs';

@@ -1,65 +1,57 @@
 /**
- * Contacts that do not yield: the gaps and slips of touching shapes as constraints with Coulomb's friction and Moreau's law
- * of impact (docs/equations.md §8), for the scheme `moreau()`.
+ * Contacts that do not yield: the gaps and slips of touching shapes as constraints with Coulomb's friction and Moreau's
+ * law of impact (docs/equations.md §8), for the scheme `moreau()`.
  */
 import * as tf from '@tensorflow/tfjs';
-import {any, refuseUnknownOptions} from '../../lib/checks.js';
+import {optional, readOptions, typed, type Options, type OptionValues} from '../../lib/checks.js';
 import type {Constraint, Params} from '../../lib/index.js';
 import {constantTensor, frictionalContact, OptionError} from '../../lib/index.js';
 import type {Coefficient} from '../coefficient.js';
 import type {Place} from './bodies.js';
-import {column, type ForceGroup, type Instant} from './force-groups.js';
-import {difference} from './state.js';
+import {column} from './force-groups.js';
+import {relativeSpin, type ForceGroup, type Instant} from './state.js';
 import {requireShapes, type Shape} from './shapes.js';
 import {touchesOf, type Sort} from './touches.js';
 import {dot, scale, type Vec} from './vectors.js';
 
+const contactOptions = {
+  /** Of a and of b: one of the pairs that docs/multibody.md lists. */
+  shapes: typed<readonly [Shape, Shape]>(),
+  /** μ ≥ 0; default 0. */
+  friction: optional(typed<Coefficient>(), 0),
+  /** e in [0, 1], the share of the speed of approach with which an impact leaves; default 0. */
+  restitution: optional(typed<Coefficient>(), 0),
+  /** μ_r [length]: the couple against rolling is up to μ_r N, about the common tangents; default 0. */
+  rolling: optional(typed<Coefficient>(), 0),
+  /** μ_s [length]: the couple against spinning is up to μ_s N, about the normal; default 0. */
+  spinning: optional(typed<Coefficient>(), 0),
+  /** Overlap per normal force [length/force], of a spring that pushes; default 0, none. Not beside a restitution. */
+  compliance: optional(typed<Coefficient>(), 0),
+};
+
 /** Made by `rigidContact`. */
-export interface RigidContact {
+export interface RigidContact extends OptionValues<typeof contactOptions> {
   readonly kind: 'rigidContact';
   readonly a: string;
   readonly b: string;
-  readonly shapes: readonly [Shape, Shape];
-  readonly friction: Coefficient;
-  readonly restitution: Coefficient;
-  readonly rolling: Coefficient;
-  readonly spinning: Coefficient;
-  readonly compliance: Coefficient;
 }
 
 /**
- * Contact of a shape of a with one of b that does not yield, or yields as a spring, for runs with `scheme: moreau()`. A box touches a plane by its corners, a
- * capsule by its ends; a face of a box on which others stand is a `plane` of its body.
- * @param spec.shapes of a and of b: one of the pairs that docs/multibody.md lists
- * @param spec.friction μ ≥ 0; default 0
- * @param spec.restitution e in [0, 1], the share of the speed of approach with which an impact leaves; default 0
- * @param spec.rolling μ_r [length]: the couple against rolling is up to μ_r N, about the common tangents; default 0
- * @param spec.spinning μ_s [length]: the couple against spinning is up to μ_s N, about the normal; default 0
- * @param spec.compliance overlap per normal force [length/force], of a spring that pushes; default 0, none. Not beside a restitution
+ * Contact of a shape of a with one of b that does not yield, or yields as a spring, for runs with `scheme: moreau()`. A
+ * box touches a plane by its corners, a capsule by its ends; a face of a box on which others stand is a `plane` of its
+ * body.
  * @throws OptionError 'bad-multibody', 'bad-coefficient'
  */
-export function rigidContact(
-  a: string,
-  b: string,
-  spec: {
-    readonly shapes: readonly [Shape, Shape];
-    readonly friction?: Coefficient;
-    readonly restitution?: Coefficient;
-    readonly rolling?: Coefficient;
-    readonly spinning?: Coefficient;
-    readonly compliance?: Coefficient;
-  },
-): RigidContact {
-  const known = {shapes: any, friction: any, restitution: any, rolling: any, spinning: any, compliance: any};
-  refuseUnknownOptions(spec, known, 'rigidContact', 'bad-multibody');
-  const {shapes, friction = 0, restitution = 0, rolling = 0, spinning = 0, compliance = 0} = spec;
-  requireShapes(shapes, 'rigidContact');
-  if (compliance !== 0 && restitution !== 0)
+export function rigidContact(a: string, b: string, spec: Options<typeof contactOptions>): RigidContact {
+  const read = readOptions(spec, contactOptions, 'rigidContact', 'bad-multibody');
+  requireShapes(read.shapes, 'rigidContact');
+  if (read.compliance !== 0 && read.restitution !== 0)
     throw new OptionError(
       'bad-multibody',
-      `rigidContact of ${a} and ${b}: a contact with a compliance is a spring, and has no restitution: leave one of them out.`,
+      `rigidContact of ${a} and ${b}: a contact with a compliance is a spring, and has no restitution: `
+        + 'leave one of them out.',
     );
-  return {kind: 'rigidContact', a, b, shapes, friction, restitution, rolling, spinning, compliance};
+  return {kind: 'rigidContact', a, b, ...read};
 }
 
 /**
@@ -110,7 +102,7 @@ export interface Multiplier {
   readonly contact: RigidContact;
   /** Which of the contact's points. */
   readonly point: number;
-  /** 0 of the normal force, 1 and 2 of the tangential ones, 3 and 4 of couples against rolling, 5 of that against spinning. */
+  /** 0: normal force; 1 and 2: tangential forces; 3 and 4: couples against rolling; 5: couple against spinning. */
   readonly component: number;
 }
 
@@ -192,7 +184,8 @@ function constraintOf(
   const gap = ({q, t, params}: {q: tf.Tensor; t: tf.Tensor; params: Params}): tf.Tensor =>
     touches.gapAt(at(q, undefined, t, params)).gap;
   const restitution = coefficient('restitution');
-  // Turning is measured by the speed that it gives a point so far away, and couples by the force there: a length of the shape, so that both are like those of slip.
+  // Turning is measured by the speed of a point at a distance of the shape's size, and couples by the force there, so
+  // that both are like those of slip.
   const sizes = Float64Array.from(list, ({shapes}) => Math.min(...shapes.map(extent)));
   const lengths = (): tf.Tensor => constantTensor(sizes, [sizes.length]);
   const slips = {
@@ -214,8 +207,7 @@ function constraintOf(
   /** The relative angular velocity times the lengths. */
   const turningAt = ({q, v, t, params}: Moving): {normal: Vec; turning: Vec} => {
     const place = at(q, v, t, params);
-    const {of, on} = touches;
-    const turning = difference(of.spin(place.pose, place.twist), on.spin(place.pose, place.twist));
+    const turning = relativeSpin(touches.sides, place);
     return {normal: touches.gapAt(place).normal, turning: scale(lengths(), turning)};
   };
   const [sliding, ...turning] = frictionsOf(list).map(({name}) => {
@@ -241,8 +233,9 @@ const inPlane = (normal: Vec, of: Vec): tf.Tensor =>
   );
 
 /**
- * Two directions at right angles to a normal and to each other (Duff et al., J. Comput. Graph. Tech. 6(1), 2017). They jump
- * where the normal passes the plane z = 0; friction is the same in every direction, so that nothing that moves does.
+ * Two directions at right angles to a normal and to each other (Duff et al., J. Comput. Graph. Tech. 6(1), 2017). They
+ * jump where the normal passes the plane z = 0; friction is the same in every direction, so that nothing that moves
+ * does.
  */
 function tangents([x, y, z]: Vec): [Vec, Vec] {
   const sign = tf.where(tf.less(z, 0), tf.fill(z.shape, -1), tf.fill(z.shape, 1));

@@ -5,7 +5,6 @@
  * gears.
  */
 import * as tf from '@tensorflow/tfjs';
-import type {Params} from '../../lib/index.js';
 import {constantTensor} from '../../lib/index.js';
 import {compoundRows} from './compound.js';
 import {customGap, type CustomJoint} from './custom-joint.js';
@@ -13,7 +12,7 @@ import type {Angle, KnownJoint} from './joints.js';
 import type {V3} from './numbers.js';
 import {frameAlong, inner, minus, norm, outer, turnedBack} from './numbers.js';
 import type {Place} from './bodies.js';
-import {Choice, constants, difference, pointOf, pointVelocity, type Pose, type Twist} from './state.js';
+import {Choice, constants, difference, pointOf, pointVelocity, sidesOf, type Instant, type Pose} from './state.js';
 import {add, dot, length, rotate, rotateBack, scale, sub, type Vec} from './vectors.js';
 
 /** Numbers of bodies, the ground's included. */
@@ -65,31 +64,12 @@ interface Rolling extends Pair {
 type Kind = Row['kind'];
 type RowOf<K extends Kind> = Extract<Row, {kind: K}>;
 
-/** Where bodies are and how they move. */
-interface Moving {
-  readonly pose: Pose;
-  readonly twist: Twist;
-  readonly t: tf.Tensor;
-  readonly params: Params;
-}
-
 /** [rows]: zero where the constraint holds. */
-type Gaps<K extends Kind> = (rows: readonly RowOf<K>[], ground: number) => (at: Moving) => tf.Tensor[];
-
-const sides = (rows: readonly Pair[], ground: number): [Choice, Choice] => [
-  new Choice(
-    rows.map(({a}) => a),
-    ground,
-  ),
-  new Choice(
-    rows.map(({b}) => b),
-    ground,
-  ),
-];
+type Gaps<K extends Kind> = (rows: readonly RowOf<K>[], ground: number) => (at: Instant) => tf.Tensor[];
 
 /** From the point of a to that of b, world axes. */
 function separations(rows: readonly Points[], ground: number): (pose: Pose) => Vec {
-  const [a, b] = sides(rows, ground);
+  const [a, b] = sidesOf(rows, ground);
   return pose => {
     const onA = constants(rows.map(row => row.onA));
     const onB = constants(rows.map(row => row.onB));
@@ -102,7 +82,7 @@ export function turns(
   rows: readonly (Pair & {readonly turning: Turning})[],
   ground: number,
 ): (pose: Pose) => [tf.Tensor, tf.Tensor] {
-  const [a, b] = sides(rows, ground);
+  const [a, b] = sidesOf(rows, ground);
   return pose => {
     const side = a.rotation(pose);
     const of = (name: keyof Turning): Vec => constants(rows.map(row => row.turning[name]));
@@ -130,14 +110,16 @@ function contact(
   return {arm, normal, height: tf.add(dot(normal, centre), dot(normal, arm))};
 }
 
-/** One tensor [rows] for each equation of a row, as some kinds have several; of custom joints one tensor for each joint. */
+/**
+ * One tensor [rows] for each equation of a row, as some kinds have several; of custom joints one tensor for each joint.
+ */
 const gaps: {readonly [K in Kind]: Gaps<K>} = {
   point: (rows, ground) => {
     const separation = separations(rows, ground);
     return ({pose}) => [...separation(pose)];
   },
   angle: (rows, ground) => {
-    const [a, b] = sides(rows, ground);
+    const [a, b] = sidesOf(rows, ground);
     return ({pose}) => {
       const u = rotate(a.rotation(pose), constants(rows.map(row => row.ofA)));
       const w = rotate(b.rotation(pose), constants(rows.map(row => row.ofB)));
@@ -146,7 +128,7 @@ const gaps: {readonly [K in Kind]: Gaps<K>} = {
   },
   plane: (rows, ground) => {
     const separation = separations(rows, ground);
-    const [a] = sides(rows, ground);
+    const [a] = sidesOf(rows, ground);
     return ({pose}) => [dot(rotate(a.rotation(pose), constants(rows.map(row => row.ofA))), separation(pose))];
   },
   // (|d|² − l²)/(2l) is |d| − l to first order: the multiplier is the force along the rod.
@@ -165,7 +147,7 @@ const gaps: {readonly [K in Kind]: Gaps<K>} = {
   // The sine of the difference of rotation and advance: it has no jump after a full turn, as the angle itself has.
   screw: (rows, ground) => {
     const separation = separations(rows, ground);
-    const [a] = sides(rows, ground);
+    const [a] = sidesOf(rows, ground);
     const turn = turns(rows, ground);
     return ({pose}) => {
       const axis = constants(rows.map(({turning}) => outer(turning.firstOfA, turning.secondOfA)));
@@ -184,11 +166,11 @@ const gaps: {readonly [K in Kind]: Gaps<K>} = {
     };
   },
   above: (rows, ground) => {
-    const [a, b] = sides(rows, ground);
+    const [a, b] = sidesOf(rows, ground);
     return ({pose}) => [contact(rows, pose, a, b).height];
   },
   rolling: (rows, ground) => {
-    const [a, b] = sides(rows, ground);
+    const [a, b] = sidesOf(rows, ground);
     return ({pose, twist}) => {
       const {arm} = contact(rows, pose, a, b);
       const here = b.pose(pose);
@@ -201,7 +183,7 @@ const gaps: {readonly [K in Kind]: Gaps<K>} = {
     };
   },
   gear: (rows, ground) => {
-    const [a, b] = sides(rows, ground);
+    const [a, b] = sidesOf(rows, ground);
     const carrier = new Choice(
       rows.map(row => row.carrier),
       ground,
@@ -243,7 +225,7 @@ export interface JointRows {
 /** Rows that are of positions, or of velocities. */
 export interface Rows {
   readonly count: number;
-  gap(at: Moving): tf.Tensor;
+  gap(at: Instant): tf.Tensor;
   /** The rows of a joint, by its number. */
   readonly of: readonly (readonly number[])[];
   /** What messages call each row. */
@@ -266,12 +248,12 @@ export function jointRows(
   const collect = (velocities: boolean): Rows | undefined => {
     const of: number[][] = joints.map(() => []);
     const names: string[] = [];
-    const parts: ((at: Moving) => tf.Tensor[])[] = [];
+    const parts: ((at: Instant) => tf.Tensor[])[] = [];
     for (const kind of kinds) {
       const mine = all.filter(({row}) => row.kind === kind);
       if (mine.length === 0 || ofVelocities.has(kind) !== velocities) continue;
       parts.push(
-        (gaps[kind] as (rows: readonly Row[], ground: number) => (at: Moving) => tf.Tensor[])(
+        (gaps[kind] as (rows: readonly Row[], ground: number) => (at: Instant) => tf.Tensor[])(
           mine.map(({row}) => row),
           ground,
         ),

@@ -3,17 +3,29 @@
  * body), ellipsoids, planes, and surfaces f = 0.
  */
 import type * as tf from '@tensorflow/tfjs';
-import {any, callable, positive, refuseUnknownOptions, requireValue} from '../../lib/checks.js';
+import {
+  callable,
+  list,
+  optional,
+  positive,
+  readBy,
+  readOptions,
+  typed,
+  type Check,
+  type Options,
+} from '../../lib/checks.js';
 import type {Params} from '../../lib/index.js';
 import {OptionError} from '../../lib/index.js';
-import {plus, requireDirection, requireVector, scaled, type V3} from './numbers.js';
+import {direction, plus, requireVector, scaled, vector, type V3} from './numbers.js';
 
 /** Made by `sphere`, `capsule`, `box`, `ellipsoid`, `hull`, `plane`, `implicitSurface`, `heightField`. */
 export interface Shape {
   readonly kind: ShapeKind;
-  /** Balls of which the shape is the hull, with their centres in world coordinates at the start; of what is no hull of balls none. */
+  /** Balls of which the shape is the hull, with centres in world coordinates at the start; none for other shapes. */
   readonly balls: (centre: readonly [number, number, number], turned: Turned) => readonly Ball[];
-  /** A point of a plane, the centre of a box or an ellipsoid, the origin of a surface: world coordinates at the start. */
+  /**
+   * A point of a plane, the centre of a box or an ellipsoid, the origin of a surface: world coordinates at the start.
+   */
   readonly at?: readonly [number, number, number];
   /** Of a plane. */
   readonly normal?: readonly [number, number, number];
@@ -27,7 +39,9 @@ export interface Shape {
 export type ShapeKind =
   'sphere' | 'capsule' | 'box' | 'ellipsoid' | 'hull' | 'plane' | 'implicitSurface' | 'heightField';
 
-/** f at points whose coordinates are tensors of one shape [n], element by element: positive outside of what is solid. */
+/**
+ * f at points whose coordinates are tensors of one shape [n], element by element: positive outside of what is solid.
+ */
 export type SurfaceFunction = (at: {
   readonly x: tf.Tensor;
   readonly y: tf.Tensor;
@@ -44,31 +58,45 @@ export interface Ball {
   readonly radius: number;
 }
 
-type Point = readonly [number, number, number];
+/** Three positive lengths. */
+const lengths: Check<V3> = readBy((value, name) => {
+  const given = requireVector(value, name);
+  if (given.every(x => x > 0)) return given;
+  throw new OptionError('bad-multibody', `${name} must be three positive lengths.`);
+});
+
+/** In world coordinates at the start; default the centre of the body. */
+const centre = {at: optional(vector)};
+
+const ballOptions = {radius: positive, ...centre};
 
 /**
  * A ball.
  * @param spec.at its centre, in world coordinates at the start; default the body's
  * @throws OptionError 'bad-multibody'
  */
-export function sphere(spec: {readonly radius: number; readonly at?: Point}): Shape {
-  refuseUnknownOptions(spec, {radius: any, at: any}, 'sphere', 'bad-multibody');
-  requireValue(spec.radius, positive, 'sphere: radius', 'bad-multibody');
-  const at = spec.at === undefined ? undefined : requireVector(spec.at, 'sphere: at');
-  return {kind: 'sphere', balls: centre => [{centre: at ?? centre, radius: spec.radius}]};
+export function sphere(spec: Options<typeof ballOptions>): Shape {
+  const {radius, at} = readOptions(spec, ballOptions, 'sphere', 'bad-multibody');
+  return {kind: 'sphere', balls: own => [{centre: at ?? own, radius}]};
 }
+
+const capsuleOptions = {radius: positive, from: vector, to: vector};
 
 /**
  * A cylinder with half balls at its ends; `from` and `to` are the ends of its axis, in world coordinates at the start.
  * @throws OptionError 'bad-multibody'
  */
-export function capsule(spec: {readonly radius: number; readonly from: Point; readonly to: Point}): Shape {
-  refuseUnknownOptions(spec, {radius: any, from: any, to: any}, 'capsule', 'bad-multibody');
-  requireValue(spec.radius, positive, 'capsule: radius', 'bad-multibody');
-  const {radius} = spec;
-  const ends = [requireVector(spec.from, 'capsule: from'), requireVector(spec.to, 'capsule: to')];
-  return {kind: 'capsule', balls: () => ends.map(centre => ({centre, radius}))};
+export function capsule(spec: Options<typeof capsuleOptions>): Shape {
+  const {radius, from, to} = readOptions(spec, capsuleOptions, 'capsule', 'bad-multibody');
+  return {kind: 'capsule', balls: () => [from, to].map(end => ({centre: end, radius}))};
 }
+
+const signs = [-1, 1];
+const corners = signs.flatMap(x => signs.flatMap(y => signs.map((z): V3 => [x, y, z])));
+/** Of a box with half edges, from its centre. */
+export const cornersOf = (half: V3): V3[] => corners.map(([x, y, z]) => [x * half[0], y * half[1], z * half[2]]);
+
+const boxOptions = {size: lengths, ...centre};
 
 /**
  * A box along the axes of its body.
@@ -76,23 +104,18 @@ export function capsule(spec: {readonly radius: number; readonly from: Point; re
  * @param spec.at its centre, in world coordinates at the start; default the body's
  * @throws OptionError 'bad-multibody'
  */
-export function box(spec: {readonly size: Point; readonly at?: Point}): Shape {
-  refuseUnknownOptions(spec, {size: any, at: any}, 'box', 'bad-multibody');
-  const half = scaled(0.5, requireVector(spec.size, 'box: size'));
-  if (!half.every(x => x > 0)) throw new OptionError('bad-multibody', 'box: size must be three positive lengths.');
-  const at = spec.at === undefined ? undefined : requireVector(spec.at, 'box: at');
-  const corners = [-1, 1].flatMap(x => [-1, 1].flatMap(y => [-1, 1].map((z): V3 => [x, y, z])));
+export function box(spec: Options<typeof boxOptions>): Shape {
+  const {size, at} = readOptions(spec, boxOptions, 'box', 'bad-multibody');
+  const half = scaled(0.5, size);
   return {
     kind: 'box',
     half,
-    ...(at === undefined ? {} : {at}),
-    balls: (centre, turn) =>
-      corners.map(sign => ({
-        centre: plus(at ?? centre, turn([sign[0] * half[0], sign[1] * half[1], sign[2] * half[2]])),
-        radius: 0,
-      })),
+    at,
+    balls: (own, turn) => cornersOf(half).map(corner => ({centre: plus(at ?? own, turn(corner)), radius: 0})),
   };
 }
+
+const planeOptions = {at: optional(vector, [0, 0, 0]), normal: optional(direction, [0, 0, 1])};
 
 /**
  * All that lies behind a plane.
@@ -100,15 +123,11 @@ export function box(spec: {readonly size: Point; readonly at?: Point}): Shape {
  * @param spec.normal out of what is solid; default [0, 0, 1]
  * @throws OptionError 'bad-multibody'
  */
-export function plane(spec: {readonly at?: Point; readonly normal?: Point} = {}): Shape {
-  refuseUnknownOptions(spec, {at: any, normal: any}, 'plane', 'bad-multibody');
-  return {
-    kind: 'plane',
-    balls: () => [],
-    at: requireVector(spec.at ?? [0, 0, 0], 'plane: at'),
-    normal: requireDirection(spec.normal ?? [0, 0, 1], 'plane: normal'),
-  };
+export function plane(spec: Options<typeof planeOptions> = {}): Shape {
+  return {kind: 'plane', balls: () => [], ...readOptions(spec, planeOptions, 'plane', 'bad-multibody')};
 }
+
+const ellipsoidOptions = {radii: lengths, ...centre};
 
 /**
  * An ellipsoid along the axes of its body.
@@ -116,40 +135,37 @@ export function plane(spec: {readonly at?: Point; readonly normal?: Point} = {})
  * @param spec.at its centre, in world coordinates at the start; default the body's
  * @throws OptionError 'bad-multibody'
  */
-export function ellipsoid(spec: {readonly radii: Point; readonly at?: Point}): Shape {
-  refuseUnknownOptions(spec, {radii: any, at: any}, 'ellipsoid', 'bad-multibody');
-  const half = requireVector(spec.radii, 'ellipsoid: radii');
-  if (!half.every(x => x > 0))
-    throw new OptionError('bad-multibody', 'ellipsoid: radii must be three positive lengths.');
-  const at = spec.at === undefined ? {} : {at: requireVector(spec.at, 'ellipsoid: at')};
-  return {kind: 'ellipsoid', balls: () => [], half, ...at};
+export function ellipsoid(spec: Options<typeof ellipsoidOptions>): Shape {
+  const {radii: half, at} = readOptions(spec, ellipsoidOptions, 'ellipsoid', 'bad-multibody');
+  return {kind: 'ellipsoid', balls: () => [], half, at};
 }
+
+const hullOptions = {points: typed<readonly (readonly [number, number, number])[]>(list)};
 
 /**
  * The convex hull of points. On a plane every point is a contact of its own, so give none but its vertices.
  * @param spec.points in world coordinates at the start
  * @throws OptionError 'bad-multibody'
  */
-export function hull(spec: {readonly points: readonly Point[]}): Shape {
-  refuseUnknownOptions(spec, {points: any}, 'hull', 'bad-multibody');
-  const {points} = spec;
-  if (!Array.isArray(points) || points.length === 0)
-    throw new OptionError('bad-multibody', 'hull: points must be a list of one point or more.');
+export function hull(spec: Options<typeof hullOptions>): Shape {
+  const {points} = readOptions(spec, hullOptions, 'hull', 'bad-multibody');
+  if (points.length === 0) throw new OptionError('bad-multibody', 'hull: points must be a list of one point or more.');
   const all = points.map((point, i) => requireVector(point, `hull: points[${i}]`));
-  return {kind: 'hull', balls: () => all.map(centre => ({centre, radius: 0}))};
+  return {kind: 'hull', balls: () => all.map(point => ({centre: point, radius: 0}))};
 }
+
+const surfaceOptions = {value: typed<SurfaceFunction>(callable), ...centre};
 
 /**
  * A smooth surface f(x, y, z) = 0, solid where f < 0, in the axes of its body.
- * @param spec.value f, element by element of tensors [n], with a gradient that is not zero near the surface; its units do not matter
+ * @param spec.value f, element by element of tensors [n], with a gradient that is not zero near the surface; its units
+ *   do not matter
  * @param spec.at where its origin is, in world coordinates at the start; default the centre of the body
  * @throws OptionError 'bad-multibody'
  */
-export function implicitSurface(spec: {readonly value: SurfaceFunction; readonly at?: Point}): Shape {
-  refuseUnknownOptions(spec, {value: any, at: any}, 'implicitSurface', 'bad-multibody');
-  requireValue(spec.value, callable, 'implicitSurface: value', 'bad-multibody');
-  const at = spec.at === undefined ? {} : {at: requireVector(spec.at, 'implicitSurface: at')};
-  return {kind: 'implicitSurface', balls: () => [], value: spec.value, ...at};
+export function implicitSurface(spec: Options<typeof surfaceOptions>): Shape {
+  const read = readOptions(spec, surfaceOptions, 'implicitSurface', 'bad-multibody');
+  return {kind: 'implicitSurface', balls: () => [], ...read};
 }
 
 /** What each shape can touch. */
@@ -175,6 +191,8 @@ export function requireShapes(shapes: readonly [Shape, Shape], name: string): vo
   if (known(one) && known(other) && (liesOn(one, other) || liesOn(other, one))) return;
   throw new OptionError(
     'bad-multibody',
-    `${name}: ${String(one?.kind)} on ${String(other?.kind)} is not known; give a plane and a sphere, capsule, box, ellipsoid or hull, a sphere and a sphere, capsule, box, implicitSurface or heightField, two capsules, or two boxes.`,
+    `${name}: ${String(one?.kind)} on ${String(other?.kind)} is not known; give a plane and a sphere, capsule, box, `
+      + 'ellipsoid or hull, a sphere and a sphere, capsule, box, implicitSurface or heightField, two capsules, '
+      + 'or two boxes.',
   );
 }

@@ -4,8 +4,9 @@
  * velocity in body axes. The ground is one more body, the last, which rests at the origin.
  */
 import * as tf from '@tensorflow/tfjs';
+import type {Params} from '../../lib/index.js';
 import {constantTensor} from '../../lib/index.js';
-import {add, cross, neg, rotate, sub, type Quat, type Vec} from './vectors.js';
+import {add, cross, neg, rotate, rotateBack, sub, type Quat, type Vec} from './vectors.js';
 import type {V3} from './numbers.js';
 
 /** Where bodies are; the ground the last. */
@@ -28,7 +29,23 @@ export interface Wrench {
   readonly torque: Vec;
 }
 
-const withGround = (column: tf.Tensor, value: number): tf.Tensor => tf.concat([column, constantTensor(value, [1])]);
+/** Bodies at an instant; the ground last. */
+export interface Instant {
+  readonly pose: Pose;
+  readonly twist: Twist;
+  readonly t: tf.Tensor;
+  readonly params: Params;
+}
+
+/** Forces of one kind, all at once. */
+export interface ForceGroup {
+  wrench(at: Instant): Wrench;
+  /** Stored energy [J], a scalar. */
+  energy?(at: Instant): tf.Tensor;
+}
+
+/** Numbers of the bodies with that of the ground. */
+export const withGround = (column: tf.Tensor, value = 0): tf.Tensor => tf.concat([column, constantTensor(value, [1])]);
 
 /** @param q [bodies, 7] */
 export function poseOf(q: tf.Tensor): Pose {
@@ -40,7 +57,7 @@ export function poseOf(q: tf.Tensor): Pose {
 
 /** @param v [bodies, 6] */
 export function twistOf(v: tf.Tensor): Twist {
-  const all = tf.unstack(v, 1).map(column => withGround(column, 0));
+  const all = tf.unstack(v, 1).map(column => withGround(column));
   return {velocity: [all[0], all[1], all[2]], omega: [all[3], all[4], all[5]]};
 }
 
@@ -97,6 +114,49 @@ export class Choice {
   scatter(column: tf.Tensor): tf.Tensor {
     return tf.unsortedSegmentSum(column, tf.tensor1d(this.index, 'int32'), this.ground + 1);
   }
+}
+
+/** The bodies a and b of joints, forces or contacts. */
+export type Sides = readonly [a: Choice, b: Choice];
+
+export const sidesOf = (pairs: readonly {readonly a: number; readonly b: number}[], ground: number): Sides => [
+  new Choice(
+    pairs.map(({a}) => a),
+    ground,
+  ),
+  new Choice(
+    pairs.map(({b}) => b),
+    ground,
+  ),
+];
+
+/** Angular velocities of bodies b against bodies a, world axes. */
+export const relativeSpin = ([a, b]: Sides, {pose, twist}: Pick<Instant, 'pose' | 'twist'>): Vec =>
+  difference(b.spin(pose, twist), a.spin(pose, twist));
+
+/**
+ * Wrenches on all bodies of forces and couples on bodies b, in world axes, and of the opposite ones on bodies a.
+ * @param arms from the centres of a and of b to where the forces act, body axes
+ */
+export function actionAndReaction(
+  pose: Pose,
+  [a, b]: Sides,
+  {force, arms, couple}: {readonly force?: Vec; readonly arms?: readonly [Vec, Vec]; readonly couple?: Vec},
+): Wrench {
+  const onSide = (choice: Choice, arm: Vec | undefined, sign: (x: Vec) => Vec): Vec[] => {
+    const local = (x: Vec): Vec => rotateBack(choice.rotation(pose), sign(x));
+    return [
+      ...(force === undefined || arm === undefined ? [] : [cross(arm, local(force))]),
+      ...(couple === undefined ? [] : [local(couple)]),
+    ];
+  };
+  const gathered = (onB: Vec, onA: Vec): Vec =>
+    [0, 1, 2].map(i => tf.add(b.scatter(onB[i]), a.scatter(onA[i]))) as unknown as Vec;
+  const none = (): tf.Tensor => tf.zerosLike(pose.position[0]);
+  return {
+    force: force === undefined ? [none(), none(), none()] : gathered(force, neg(force)),
+    torque: gathered(onSide(b, arms?.[1], x => x).reduce(add), onSide(a, arms?.[0], neg).reduce(add)),
+  };
 }
 
 /** Vectors of body axes or world axes as constants, one a row. */

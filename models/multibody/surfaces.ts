@@ -1,13 +1,14 @@
 /**
- * Balls on surfaces f = 0: the nearest point of the surface to the ball's centre by Newton's iteration for the conditions of
- * Lagrange, p − c + λ ∇f = 0 and f(p) = 0, a fixed number of times; the signed distance is λ |∇f|. And surfaces as heights on a grid.
+ * Balls on surfaces f = 0: the nearest point of the surface to the ball's centre by Newton's iteration for the
+ * conditions of Lagrange, p − c + λ ∇f = 0 and f(p) = 0, a fixed number of times; the signed distance is λ |∇f|. And
+ * surfaces as heights on a grid.
  */
 import * as tf from '@tensorflow/tfjs';
-import {any, refuseUnknownOptions} from '../../lib/checks.js';
+import {optional, readBy, readOptions, typed, type Check, type Options} from '../../lib/checks.js';
 import type {Params} from '../../lib/index.js';
 import {OptionError, ShapeError} from '../../lib/index.js';
 import {coefficient, type Coefficient} from '../coefficient.js';
-import {requireVector} from './numbers.js';
+import {vector} from './numbers.js';
 import {ballCentres, ballRadii, centreIn, type Meet, type Pair} from './pairs.js';
 import type {Shape, SurfaceFunction} from './shapes.js';
 import {constants, pointOf} from './state.js';
@@ -29,7 +30,9 @@ interface Jet {
   readonly bend: Matrix;
 }
 
-/** ∂f/∂x of functions of each point by itself; zero where f does not depend on a coordinate, which tfjs would refuse. */
+/**
+ * ∂f/∂x of functions of each point by itself; zero where f does not depend on a coordinate, which tfjs would refuse.
+ */
 function gradient(f: Field, at: Vec): Vec {
   const all = tf.grads((x: tf.Tensor, y: tf.Tensor, z: tf.Tensor) =>
     tf.add(f([x, y, z]), tf.mul(0, tf.add(x, tf.add(y, z)))),
@@ -62,7 +65,8 @@ export function ballOnSurface(pairs: readonly Pair[], value: SurfaceFunction): M
     const jet = (at: Vec): Jet => known?.(at, params) ?? jetOf(fieldOf(value, params, pairs.length), at);
     const radius = ballRadii(pairs);
     const {value: start, slope, bend: bending} = jet(c);
-    // Along the gradient to the zero of f − |∇f| s + ½ f″ s²: without f″ a ball that nearly fills a bowl would be far from it.
+    // Along the gradient to the zero of f − |∇f| s + ½ f″ s²: without f″ a ball that nearly fills a bowl would be far
+    // off.
     const square = dot(slope, slope);
     const steep = tf.sqrt(square);
     const curved = tf.div(dot(slope, times(bending, slope)), square);
@@ -106,23 +110,28 @@ function fieldOf(value: SurfaceFunction, params: Params, points: number): Field 
   };
 }
 
+const sizes: Check<readonly [number, number]> = readBy((value, name) => {
+  if (Array.isArray(value) && value.length === 2 && value.every(x => Number.isFinite(x) && x > 0)) return value;
+  throw new OptionError('bad-multibody', `${name} must be two positive lengths, along x and along y.`);
+});
+
+const heightOptions = {
+  /** [rows, columns], at least 2 × 2: rows along y, columns along x [length]. */
+  heights: typed<Coefficient | readonly (readonly number[])[]>(),
+  /** Of the grid along x and y [length]; its middle is at `at`. */
+  size: sizes,
+  /** In world coordinates at the start; default the centre of the body. */
+  at: optional(vector),
+};
+
 /**
- * Ground whose height over a grid is known: solid below z = H(x, y) in the axes of its body, with H the cubic of Catmull & Rom through the
- * heights (Keys, IEEE Trans. ASSP 29, 1981), which has a continuous gradient. Beyond its edges it goes on level.
- * @param spec.heights [rows, columns], at least 2 × 2: rows along y, columns along x [length]
- * @param spec.size of the grid along x and y [length]; its middle is at `at`
- * @param spec.at in world coordinates at the start; default the centre of the body
+ * Ground whose height over a grid is known: solid below z = H(x, y) in the axes of its body, with H the cubic of
+ * Catmull & Rom through the heights (Keys, IEEE Trans. ASSP 29, 1981), which has a continuous gradient. Beyond its
+ * edges it goes on level.
  * @throws OptionError 'bad-multibody', 'bad-coefficient'; ShapeError 'surface-shape' when traced
  */
-export function heightField(spec: {
-  readonly heights: Coefficient | readonly (readonly number[])[];
-  readonly size: readonly [number, number];
-  readonly at?: readonly [number, number, number];
-}): Shape {
-  refuseUnknownOptions(spec, {heights: any, size: any, at: any}, 'heightField', 'bad-multibody');
-  const {size} = spec;
-  if (!Array.isArray(size) || size.length !== 2 || !size.every(x => Number.isFinite(x) && x > 0))
-    throw new OptionError('bad-multibody', 'heightField: size must be two positive lengths, along x and along y.');
+export function heightField(spec: Options<typeof heightOptions>): Shape {
+  const {size, at} = readOptions(spec, heightOptions, 'heightField', 'bad-multibody');
   const heights = coefficient(spec.heights, 'heightField: heights');
   /** Of z − H, with derivatives by those of the weights. */
   const jet = ([x, y, z]: Vec, params: Params): Jet => {
@@ -160,8 +169,7 @@ export function heightField(spec: {
   };
   const value: SurfaceFunction = ({x, y, z, params}) => jet([x, y, z], params).value;
   jets.set(value, jet);
-  const at = spec.at === undefined ? {} : {at: requireVector(spec.at, 'heightField: at')};
-  return {kind: 'heightField', balls: () => [], value, ...at};
+  return {kind: 'heightField', balls: () => [], value, at};
 }
 
 /** Derivatives of surfaces that are known in closed form. */

@@ -5,16 +5,17 @@
 import type * as tf from '@tensorflow/tfjs';
 import type {Place} from './bodies.js';
 import {boxOnBox, ballOnBox, boxSlots} from './box-meetings.js';
-import type {Instant} from './force-groups.js';
 import {ballOnBall, ballOnPlane, ballOnSegment, ellipsoidOnPlane, segmentOnSegment, segmentSlots} from './meetings.js';
 import {turned} from './numbers.js';
 import type {Meet, Pair, Share, TouchingShapes} from './pairs.js';
 import {liesOn, type Shape, type SurfaceFunction} from './shapes.js';
-import {Choice, difference, pointVelocity, type SomePose} from './state.js';
+import {difference, pointVelocity, sidesOf, type Instant, type Sides, type SomePose} from './state.js';
 import {ballOnSurface} from './surfaces.js';
 import {rotateBack, sub, type Vec} from './vectors.js';
 
-/** One sort of pairs: as many points of contact as it has for each pair, which are contacts of the same coefficients. */
+/**
+ * One sort of pairs: as many points of contact as it has for each pair, which are contacts of the same coefficients.
+ */
 export interface Sort<C extends TouchingShapes> {
   /** By points of contact. */
   readonly contacts: readonly C[];
@@ -83,7 +84,7 @@ const onSurface = (value: SurfaceFunction): SortKind => ({
 export interface Gap {
   readonly gap: tf.Tensor;
   readonly normal: Vec;
-  /** Where forces act, from the centres of `of` and `on`, in their body axes. */
+  /** Where forces act, from the centres of both sides, in their body axes. */
   readonly arms: readonly [Vec, Vec];
   /** Of the stiffness of contacts that yield; default all of it. */
   readonly share?: Share;
@@ -91,11 +92,10 @@ export interface Gap {
 
 /** Points of contact of one sort as functions of where bodies are. */
 export class Touches {
-  /** Of every point. */
-  readonly on: Choice;
-  readonly of: Choice;
-  private readonly under: Choice;
-  private readonly over: Choice;
+  /** Of every point: the bodies below, and those above. */
+  readonly sides: Sides;
+  /** Of every pair. */
+  private readonly pairs: Sides;
 
   /**
    * @param rows the pair of every point
@@ -107,29 +107,27 @@ export class Touches {
     private readonly meet: Meet,
     ground: number,
   ) {
-    const choice = (list: readonly Pair[], side: 'on' | 'of'): Choice =>
-      new Choice(
-        list.map(pair => pair[side].index),
+    const of = (list: readonly Pair[]): Sides =>
+      sidesOf(
+        list.map(pair => ({a: pair.on.index, b: pair.of.index})),
         ground,
       );
-    this.on = choice(rows, 'on');
-    this.of = choice(rows, 'of');
-    this.under = choice(pairs, 'on');
-    this.over = choice(pairs, 'of');
+    this.sides = of(rows);
+    this.pairs = of(pairs);
   }
 
   gapAt({pose, params}: Pick<Instant, 'pose' | 'params'>): Gap {
-    const {gap, normal, point, share} = this.meet(this.under.pose(pose), this.over.pose(pose), params);
+    const [under, over] = this.pairs;
+    const {gap, normal, point, share} = this.meet(under.pose(pose), over.pose(pose), params);
     const arm = ({position, rotation}: SomePose): Vec =>
       rotateBack(rotation, position === undefined ? point : sub(point, position));
-    return {gap, normal, arms: [arm(this.of.pose(pose)), arm(this.on.pose(pose))], ...(share && {share})};
+    const [on, of] = this.sides;
+    return {gap, normal, arms: [arm(on.pose(pose)), arm(of.pose(pose))], ...(share && {share})};
   }
 
-  /** Of the first bodies' points of contact against the others', world axes. */
+  /** Of the upper bodies' points of contact against the lower ones', world axes. */
   velocity({pose, twist}: Pick<Instant, 'pose' | 'twist'>, {arms}: Gap): Vec {
-    return difference(
-      pointVelocity(this.of.pose(pose), this.of.twist(twist), arms[0]),
-      pointVelocity(this.on.pose(pose), this.on.twist(twist), arms[1]),
-    );
+    const [onA, onB] = this.sides.map((side, i) => pointVelocity(side.pose(pose), side.twist(twist), arms[i]));
+    return difference(onB, onA);
   }
 }

@@ -1,7 +1,8 @@
 /**
  * Accelerations of a tree's coordinates in a time linear in its bodies. Unknown are the accelerations of all bodies and
- * what their joints bear: Newton's and Euler's equations of every body and the rows that its joint asks, in body axes, a
- * system as sparse as the tree (Featherstone 2008, §3.7 and §7.1). The mass matrix of a chain, which is full, is not made.
+ * what their joints bear: Newton's and Euler's equations of every body and the rows that its joint asks, in body axes,
+ * a system as sparse as the tree (Featherstone 2008, §3.7 and §7.1). The mass matrix of a chain, which is full, is not
+ * made.
  */
 import * as tf from '@tensorflow/tfjs';
 import {constantTensor, linalg} from '../../lib/index.js';
@@ -67,7 +68,9 @@ function blocksOf({group, moves, position, rotation}: Local, bias: Motion): Join
   };
 }
 
-/** What acts on the bodies, [bodies] each: forces in world axes, torques in body axes; and on the joints, [velocities]. */
+/**
+ * What acts on the bodies, [bodies] each: forces in world axes, torques in body axes; and on the joints, [velocities].
+ */
 export interface Loads {
   readonly mass: tf.Tensor;
   readonly inertia: Matrix;
@@ -116,7 +119,10 @@ export function treeAccelerations(tree: Tree, kinematics: TreeMotion): Accelerat
     if (asking.length === 0) accelerations = tf.matMul(inverses, wrenches);
     else {
       // S S⁺ projects on what a joint allows, 1 − S S⁺ on what it holds.
-      const allowed = concat(asking.map(({freedom, bias: {shape}}) => freedom === undefined ? zeroBlocks(shape[0]) : tf.matMul(freedom.axes, freedom.inverse))); // prettier-ignore
+      const projections = asking.map(({freedom, bias: {shape}}) =>
+        freedom === undefined ? zeroBlocks(shape[0]) : tf.matMul(freedom.axes, freedom.inverse),
+      );
+      const allowed = concat(projections);
       const held = tf.sub(unitBlocks(branches.length), allowed);
       const carried = concat(asking.map(block => block.carried));
       const onOthers = tf.neg(tf.matMul(pickRows(held, hung), pickRows(carried, hung)));

@@ -1,10 +1,11 @@
 /**
- * A symmetric system of 6 × 6 blocks whose graph is a tree of bodies and joints, [M Gᵀ; G −Q], by block elimination: nodes with
- * at most two neighbours go, many at once, and what remains is a tree again (Miller & Reif's contraction, 1985; on a
- * chain this is cyclic reduction). Its time is linear in the bodies, and the program grows with their logarithm.
+ * A symmetric system of 6 × 6 blocks whose graph is a tree of bodies and joints, [M Gᵀ; G −Q], by block elimination:
+ * nodes with at most two neighbours go, many at once, and what remains is a tree again (Miller & Reif's contraction,
+ * 1985; on a chain this is cyclic reduction). Its time is linear in the bodies, and the program grows with their
+ * logarithm.
  *
- * A joint goes after both of its bodies, or as a leaf after one: what has gone then hangs on at most one joint beyond it,
- * so that no chosen rows of G depend on each other, and every pivot is regular.
+ * A joint goes after both of its bodies, or as a leaf after one: what has gone then hangs on at most one joint beyond
+ * it, so that no chosen rows of G depend on each other, and every pivot is regular.
  */
 import * as tf from '@tensorflow/tfjs';
 import {linalg} from '../../lib/index.js';
@@ -16,7 +17,9 @@ export interface BlockTree {
   readonly joints: readonly {readonly body: number; readonly parent: number}[];
 }
 
-/** Nodes that go in one round and have so many neighbours: by numbers of this round, of couplings and of the next round. */
+/**
+ * Nodes that go in one round and have so many neighbours: by numbers of this round, of couplings and of the next round.
+ */
 interface Leaving {
   readonly nodes: readonly number[];
   /** For each neighbour, the earlier to go first: the coupling, and the neighbour's number in the next round. */
@@ -153,8 +156,10 @@ interface Solved {
 /**
  * x [nodes, 6, 1] of the system with these blocks.
  * @param pivots diagonal blocks [nodes, 6, 6]
- * @param inverses of those of bodies, [bodies, 6, 6]: where masses are known these are too, and half of all nodes go with them
- * @param couplings of joints with the bodies they carry, then with those they hang on, [couplings, 6, 6]: rows of the node that goes first
+ * @param inverses of those of bodies, [bodies, 6, 6]: where masses are known these are too, and half of all nodes go
+ *   with them
+ * @param couplings of joints with the bodies they carry, then with those they hang on, [couplings, 6, 6]: rows of the
+ *   node that goes first
  * @param right [nodes, 6, 1]
  */
 export function solveTree(

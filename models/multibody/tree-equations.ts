@@ -43,7 +43,11 @@ export function treeEquations(motion: TreeMotion): TreeEquations {
   const count = before.length;
   // If the ground is the parent of every body, the equations are separate already.
   if (before.every(parent => parent === count))
-    return {places: at => at, velocities: (_at, _v, found) => found, accelerations: (_at, _v, _motion, _loads, found) => found.rates}; // prettier-ignore
+    return {
+      places: at => at,
+      velocities: (_at, _v, found) => found,
+      accelerations: (_at, _v, _motion, _loads, found) => found.rates,
+    };
   const own = [...before.keys()];
   const bodies = <T extends readonly tf.Tensor[]>(columns: T): T => pick(columns, own);
   const parents = (columns: readonly tf.Tensor[], ground: readonly number[]): readonly tf.Tensor[] =>

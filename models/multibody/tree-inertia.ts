@@ -1,7 +1,7 @@
 /**
- * The inertia matrix of a tree and the generalized forces of wrenches on its bodies. A velocity moves all bodies beyond its
- * joint as one rigid body, so that their masses and wrenches are summed first, about the tree's first body, and then
- * meet the velocities' axes (the composite-rigid-body algorithm: Featherstone 2008, §6.2).
+ * The inertia matrix of a tree and the generalized forces of wrenches on its bodies. A velocity moves all bodies beyond
+ * its joint as one rigid body, so that their masses and wrenches are summed first, about the tree's first body, and
+ * then meet the velocities' axes (the composite-rigid-body algorithm: Featherstone 2008, §6.2).
  */
 import * as tf from '@tensorflow/tfjs';
 import {constantTensor} from '../../lib/index.js';

@@ -1,30 +1,22 @@
 /**
- * Builds a `multibody` system from a description. Links that cannot move relative to their parents are merged into one body.
- * A body has the axes of its first link. Each joint of the file becomes a joint; several joints of one link become a
- * compound.
+ * Builds a `multibody` system from a description. Links that cannot move relative to their parents are merged into one
+ * body. A body has the axes of its first link. Each joint of the file becomes a joint; several joints of one link
+ * become a compound.
  */
 import * as tf from '@tensorflow/tfjs';
 import type {Params} from '../../lib/index.js';
 import {constantTensor, OptionError} from '../../lib/index.js';
-import {coefficient, isZero, type Coefficient} from '../coefficient.js';
+import {coefficient, isZero} from '../coefficient.js';
 import type {BodySpec} from '../multibody/bodies.js';
 import {inertiaFault, principalMoments} from '../multibody/inertia.js';
 import {jointForce, type JointForce} from '../multibody/joint-forces.js';
 import {compound, fixed, prismatic, revolute, spherical, type CompoundStep, type Joint} from '../multibody/joints.js';
 import type {MultibodySpec} from '../multibody/multibody.js';
-import {composed, conjugate, identity, plus, turned, type V3} from '../multibody/numbers.js';
+import {composed, conjugate, identity, plus, turned, units, type V3} from '../multibody/numbers.js';
 import {type Description, type Drive, type Freedom, type Link, type Place, type Weight} from './description.js';
+import type {BuildOptions} from './read-options.js';
 import {diagonal, here, isDiagonal, moved, together, within} from './rotations.js';
 import {FreeNames, type FileReader} from './xml.js';
-
-/** Options of the model that a file's reader builds. */
-export interface BuildOptions {
-  readonly coordinates: 'maximal' | 'minimal';
-  /** By the names of drives; default 0. */
-  readonly controls: {readonly [name: string]: Coefficient};
-  readonly limits: boolean;
-  readonly frictionScale: number;
-}
 
 /** Which coordinate of the model a coordinate of the file is. */
 export interface CoordinatePlace {
@@ -163,7 +155,10 @@ function physical(weight: Weight, {name, element}: Link, balance: boolean, reade
   return weight;
 }
 
-/** A free joint is the only joint of a body on the ground. A joint that turns after a ball is refused: its axes are not defined. */
+/**
+ * A free joint is the only joint of a body on the ground. A joint that turns after a ball is refused: its axes are not
+ * defined.
+ */
 function checkFreedoms({name, freedoms}: Link, carrier: string, reader: FileReader): void {
   const free = freedoms.find(({kind}) => kind === 'free');
   if (free !== undefined && carrier !== 'ground')
@@ -227,12 +222,6 @@ function jointOf(
   });
   return {steps: places, joint: compound(parent, body, {steps})};
 }
-
-const units: readonly V3[] = [
-  [1, 0, 0],
-  [0, 1, 0],
-  [0, 0, 1],
-];
 
 /** Springs, dampers and dry friction. */
 function passive(coordinates: readonly CoordinatePlace[], {frictionScale}: BuildOptions): JointForce[] {

@@ -1,6 +1,6 @@
 /**
- * A mechanism as files describe it, in one form for all formats: a tree of links, each placed in the axes of its parent,
- * with inertias and degrees of freedom. Angles are in radians.
+ * A mechanism as files describe it, in one form for all formats: a tree of links, each placed in the axes of its
+ * parent, with inertias and degrees of freedom. Angles are in radians.
  */
 import type {Q4, V3} from '../multibody/numbers.js';
 import type {Element} from './xml.js';
@@ -76,7 +76,10 @@ export interface Link {
   readonly solids: readonly Solid[];
 }
 
-/** An actuator of a joint, with the force gear · (gain · control + bias₀ + bias₁ · gear · position + bias₂ · gear · rate). */
+/**
+ * An actuator of a joint, with the force gear · (gain · control + bias₀ + bias₁ · gear · position + bias₂ · gear ·
+ * rate).
+ */
 export interface Drive {
   readonly name: string;
   readonly element: Element;

@@ -10,7 +10,8 @@ const actuator = 'joint jointinparent gear ctrlrange ctrllimited forcerange forc
 const activation = 'actrange actlimited actearly actdim dynprm lengthrange nsample interp cranklength';
 /** Of contacts, and of the forces of a medium, which is refused. */
 const contact =
-  'fluidshape fluidcoef contype conaffinity condim priority friction solmix solref solimp margin gap surfacevel adhesion';
+  'fluidshape fluidcoef contype conaffinity condim priority friction solmix solref solimp margin gap surfacevel '
+  + 'adhesion';
 
 export const known = {
   compiler: list(`

@@ -98,8 +98,11 @@ export class BodyReader {
     const weighs = moves || (parent !== undefined && compiler.totalMass > 0);
     const weights = weighs ? this.weights(element, of('inertial'), geoms, name) : [];
     // MuJoCo leaves these out where it merges bodies, which depends on what refers to them.
-    if (weights.length > 0 && freedoms.length === 0 && (!moves || weights.every(({mass}) => mass === 0)) && compiler.fuses)
-      reader.unsupported(element, moves ? 'fusestatic and an inertia without mass' : 'fusestatic, settotalmass and a static body that has a mass'); // prettier-ignore
+    const weightless = weights.every(({mass}) => mass === 0);
+    if (compiler.fuses && weights.length > 0 && freedoms.length === 0 && (!moves || weightless)) {
+      const also = moves ? ' and an inertia without mass' : ', settotalmass and a static body that has a mass';
+      reader.unsupported(element, `fusestatic${also}`);
+    }
     this.links.push({name, element, parent, place, weights, freedoms, solids});
     for (const {element: child, frame, style} of of('body')) {
       reader.expect(child, known.body);

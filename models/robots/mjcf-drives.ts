@@ -1,6 +1,6 @@
 /**
- * Actuators of an MJCF file. To MuJoCo all kinds are one, which motor, position and velocity set: so an element of any kind in a
- * default class changes what those after it begin with, be they of another kind.
+ * Actuators of an MJCF file. To MuJoCo all kinds are one, which motor, position and velocity set: so an element of any
+ * kind in a default class changes what those after it begin with, be they of another kind.
  */
 import type {Drive} from './description.js';
 import type {BodyReader} from './mjcf-bodies.js';
@@ -13,7 +13,10 @@ const kinds = ['motor', 'position', 'velocity', 'general'] as const;
 type Kind = (typeof kinds)[number];
 const isKind = (tag: string): tag is Kind => (kinds as readonly string[]).includes(tag);
 
-/** What elements have set so far: force = gain₀ · control + bias₀ + bias₁ · length + bias₂ · rate, where the types are 'fixed' and 'affine'. */
+/**
+ * What elements have set so far: force = gain₀ · control + bias₀ + bias₁ · length + bias₂ · rate, where the types are
+ * 'fixed' and 'affine'.
+ */
 interface Setting {
   readonly gain: readonly number[];
   readonly bias: readonly number[];
@@ -79,7 +82,7 @@ export function driveOf(
 }
 
 /** All that MuJoCo has. */
-const actuators = new Set([...kinds, 'intvelocity', 'damper', 'cylinder', 'muscle', 'adhesion', 'dcmotor', 'plugin']); // prettier-ignore
+const actuators = new Set([...kinds, ...'intvelocity damper cylinder muscle adhesion dcmotor plugin'.split(' ')]);
 
 function changed(before: Setting, element: Element, reader: FileReader): Setting {
   const {tag} = element;

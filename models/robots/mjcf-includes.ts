@@ -14,7 +14,8 @@ const plain = (path: string): string =>
 
 /**
  * The element with all files included. As MuJoCo does, a path is sought from the folder of the main file first, then
- * from that of the file that includes it, and no file is included twice. A file that is not given is told as unsupported.
+ * from that of the file that includes it, and no file is included twice. A file that is not given is told as
+ * unsupported.
  * @throws DataError 'bad-xml', 'bad-model-file'
  */
 export function included(root: Element, given: {readonly [path: string]: string}, reader: FileReader): Element {

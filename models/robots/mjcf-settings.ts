@@ -120,7 +120,10 @@ export function optionsOf(root: Element, reader: FileReader): Options {
 }
 
 /** Elements allowed in default classes: without effect on the motion, or refused where the model uses them. */
-const defaultTags = ['default', 'mesh', 'material', 'joint', 'geom', 'site', 'camera', 'light', 'pair', 'equality', 'tendon', 'general', 'motor', 'position', 'velocity', 'intvelocity', 'damper', 'cylinder', 'muscle', 'adhesion', 'dcmotor', 'plugin', 'include']; // prettier-ignore
+const defaultTags = (
+  'default mesh material joint geom site camera light pair equality tendon general motor position velocity '
+  + 'intvelocity damper cylinder muscle adhesion dcmotor plugin include'
+).split(' ');
 
 /** Default classes: the elements of each, after those of the enclosing classes. */
 export class Defaults {
@@ -143,7 +146,9 @@ export class Defaults {
     if (top) this.classes.set('main', elements);
     for (const child of element.children) if (child.tag === 'default') this.read(child, name, false);
   }
-  /** Defaults for an element: of its class, or of the enclosing body's child class. Later ones override earlier ones. */
+  /**
+   * Defaults for an element: of its class, or of the enclosing body's child class. Later ones override earlier ones.
+   */
   elements(element: Element, around?: string): readonly Element[] {
     const name = element.attributes.class ?? around ?? 'main';
     return (
@@ -175,8 +180,8 @@ export function orientationOf(element: Element, reader: FileReader): string | un
 const lists = ['size', 'damping', 'stiffness'];
 
 /**
- * Attributes after those of their defaults. The last orientation holds, but a quaternion does not replace one of another
- * kind.
+ * Attributes after those of their defaults. The last orientation holds, but a quaternion does not replace one of
+ * another kind.
  */
 function over(before: Element['attributes'], given: Element['attributes']): Element['attributes'] {
   const words = (text = ''): string[] => text.split(/\s+/).filter(word => word !== '');

@@ -1,9 +1,8 @@
 /**
- * MJCF, the files of MuJoCo (Todorov, Erez & Tassa 2012), as systems of `multibody`: after the XML reference of MuJoCo 3.
- * Bodies, inertias, joints, motors, loops closed by equalities, default classes; no contacts, tendons or meshes.
+ * MJCF, the files of MuJoCo (Todorov, Erez & Tassa 2012), as systems of `multibody`: after the XML reference of MuJoCo
+ * 3. Bodies, inertias, joints, motors, loops closed by equalities, default classes; no contacts, tendons or meshes.
  */
-import {boolean, object, oneOf, positive, refuseUnknownOptions, text as textCheck} from '../../lib/checks.js';
-import type {Coefficient} from '../coefficient.js';
+import {object, optional, readOptions, typed, type Options} from '../../lib/checks.js';
 import {origin} from '../multibody/numbers.js';
 import type {Closure} from './description.js';
 import {known} from './mjcf-attributes.js';
@@ -12,56 +11,21 @@ import {driveOf} from './mjcf-drives.js';
 import {included} from './mjcf-includes.js';
 import {compilerOf, Defaults, optionsOf} from './mjcf-settings.js';
 import {robotModel, type Keyframe, type RobotModel} from './model.js';
+import {robotOptions} from './read-options.js';
 import {FileReader, FreeNames, readXml, type Element} from './xml.js';
 
-/** What both formats' readers take. */
-export interface ReadOptions {
-  /** Default 'minimal', the joints' own coordinates, in which joints may have armature and all else. */
-  readonly coordinates?: 'maximal' | 'minimal';
-  /** By the names of drives (MJCF's actuators): numbers, variables, or functions of params; default 0. */
-  readonly controls?: {readonly [name: string]: Coefficient};
-  /** Limits of joints as hard stops; default true. */
-  readonly limits?: boolean;
-  /** Of v in the tanh(v/scale) by which dry friction is smoothed [radians/s, or length/s]; default 0.01. */
-  readonly frictionScale?: number;
-  /**
-   * Inertias that break the triangle inequality A + B ≥ C of rigid bodies take the mean of their moments for each, as
-   * MuJoCo does with `balanceinertia`; default false, by which they are an error.
-   */
-  readonly balanceInertia?: boolean;
-  /** What is done about what is not supported: an error that names all of it, or `notes`; default 'refuse'. */
-  readonly unsupported?: 'refuse' | 'note';
-  /** The file's name, for errors. */
-  readonly file?: string;
-}
-
-/** Options of `readMjcf`. */
-export interface MjcfOptions extends ReadOptions {
+const mjcfOptions = {
+  ...robotOptions,
   /** Texts of the files that `<include>` names, by their paths from the file's own folder. */
-  readonly files?: {readonly [path: string]: string};
-}
-
-export const readOptions = ({
-  coordinates = 'minimal',
-  controls = {},
-  limits = true,
-  frictionScale = 0.01,
-  balanceInertia = false,
-  unsupported = 'refuse',
-}: ReadOptions) => ({coordinates, controls, limits, frictionScale, balanceInertia, unsupported});
-
-export const optionChecks = {
-  coordinates: oneOf('maximal', 'minimal'),
-  controls: object,
-  limits: boolean,
-  frictionScale: positive,
-  balanceInertia: boolean,
-  unsupported: oneOf('refuse', 'note'),
-  file: textCheck,
+  files: optional(typed<{readonly [path: string]: string}>(object), {}),
 };
 
-/** Sections without meaning for the motion without contacts. */
-const aside = ['compiler', 'option', 'default', 'worldbody', 'actuator', 'equality', 'keyframe', 'size', 'visual', 'statistic', 'asset', 'custom']; // prettier-ignore
+/** Options of `readMjcf`. @interface */
+export type MjcfOptions = Options<typeof mjcfOptions>;
+
+/** Sections that are read, or have no meaning for the motion without contacts. */
+const sections =
+  'compiler option default worldbody actuator equality keyframe size visual statistic asset custom'.split(' ');
 
 /**
  * A system of a file of MuJoCo. Its coordinates are MuJoCo's qpos and qvel but for their zero (`state`).
@@ -69,9 +33,7 @@ const aside = ['compiler', 'option', 'default', 'worldbody', 'actuator', 'equali
  * @throws DataError 'bad-xml', 'bad-model-file', 'unsupported-model-file', with `data.file`, `data.line`; OptionError
  */
 export function readMjcf(text: string, options: MjcfOptions = {}): RobotModel {
-  refuseUnknownOptions(options, {...optionChecks, files: object}, 'readMjcf', 'bad-option');
-  const {file = 'MJCF', files = {}} = options;
-  const read = readOptions(options);
+  const {file = 'MJCF', files, ...read} = readOptions(options, mjcfOptions, 'readMjcf', 'bad-option');
   const reader = new FileReader(file);
   const root = included(readXml(text, file), files, reader);
   // What is in missing files explains other errors.
@@ -83,7 +45,7 @@ export function readMjcf(text: string, options: MjcfOptions = {}): RobotModel {
   const bodies = new BodyReader(reader, compiler, settings, defaults, read.limits);
   refuseRepeatedNames(root, reader);
   for (const section of root.children) {
-    if (aside.includes(section.tag)) continue;
+    if (sections.includes(section.tag)) continue;
     if (section.tag === 'contact' || section.tag === 'sensor') reader.note(section, `<${section.tag}> is left out`);
     else reader.unsupported(section, `<${section.tag}>`);
   }
@@ -162,8 +124,8 @@ function closureOf(
   const {body1, body2 = 'world', name = names.next(`${given.tag} ${number + 1}`)} = element.attributes;
   const weld = given.tag === 'weld';
   if (!weld) reader.required(element, 'anchor');
-  // The scale weighs rotation against translation where a weld yields, which this one does not; 0 leaves rotation free. The
-  // anchor is a point of the first body to <connect>, of the second to <weld>.
+  // The scale weighs rotation against translation where a weld yields, which this one does not; 0 leaves rotation free.
+  // The anchor is a point of the first body to <connect>, of the second to <weld>.
   const whole = weld && reader.number(element, 'torquescale', 1) !== 0;
   const [kind, axesOf] = [whole ? 'all' : 'point', weld && !whole ? 1 : 0] as const;
   return [{name, element, kind, links: [body1, body2], at: whole ? origin : reader.vector(element, 'anchor'), axesOf}];

@@ -1,5 +1,5 @@
 /** The result of reading a file: the system, and the mapping of the file's names and coordinates to it. */
-import {any, refuseUnknownOptions} from '../../lib/checks.js';
+import {optional, readOptions, typed} from '../../lib/checks.js';
 import {OptionError} from '../../lib/index.js';
 import {
   multibody,
@@ -9,10 +9,10 @@ import {
   type SavedMotion,
 } from '../multibody/multibody.js';
 import {composed, conjugate, minus, plus, turned, type Q4, type V3} from '../multibody/numbers.js';
-import type {Shape} from '../multibody/shapes.js';
-import {cornersOf} from '../multibody/drawing.js';
-import {build, type BuildOptions, type Built, type CoordinatePlace} from './build.js';
+import {cornersOf, type Shape} from '../multibody/shapes.js';
+import {build, type Built, type CoordinatePlace} from './build.js';
 import type {Description, Solid} from './description.js';
+import type {BuildOptions} from './read-options.js';
 import {here, within} from './rotations.js';
 import type {Element, FileReader, Note} from './xml.js';
 
@@ -32,11 +32,17 @@ export interface RobotModel extends Multibody {
   readonly notes: readonly Note[];
   /** Named initial states of the file, in minimal coordinates. */
   readonly keyframes: {readonly [name: string]: MultibodyStart};
-  /** Converts a state in the file's coordinates (`RobotJoint`) to the system's, which must be minimal. @throws OptionError */
+  /**
+   * Converts a state in the file's coordinates (`RobotJoint`) to the system's, which must be minimal.
+   * @throws OptionError
+   */
   state(given: {readonly position?: readonly number[]; readonly velocity?: readonly number[]}): MultibodyStart;
   /** The file's coordinates at every saved time; the system's must be minimal. @throws OptionError */
   coordinates(trajectory: SavedMotion): {readonly position: Float64Array; readonly velocity: Float64Array};
-  /** Axes of a link of the file at every saved time: origin [saved, 3] and quaternion [saved, 4]. @throws OptionError */
+  /**
+   * Axes of a link of the file at every saved time: origin [saved, 3] and quaternion [saved, 4].
+   * @throws OptionError
+   */
   frame(trajectory: SavedMotion, link: string): {readonly position: Float64Array; readonly rotation: Float64Array};
 }
 
@@ -85,7 +91,7 @@ export interface Keyframe {
 export function robotModel(
   described: Description,
   reader: FileReader,
-  options: BuildOptions & {readonly unsupported: 'refuse' | 'note'},
+  options: BuildOptions,
   keys: readonly Keyframe[],
 ): RobotModel {
   // Missing parts explain other errors of the model, so they are reported first.
@@ -99,8 +105,8 @@ export function robotModel(
   };
   const state: RobotModel['state'] = given => {
     minimal('state');
-    refuseUnknownOptions(given, {position: any, velocity: any}, 'state', 'bad-option');
-    return stateOf(table, given);
+    const values = optional(typed<readonly number[]>());
+    return stateOf(table, readOptions(given, {position: values, velocity: values}, 'state', 'bad-option'));
   };
   const keyframe = ({name, element, ...given}: Keyframe): [string, MultibodyStart] => {
     try {
@@ -149,7 +155,9 @@ export function robotModel(
   };
 }
 
-/** Solids as shapes in the world at the start: boxes by their corners, all others as balls or capsules of their size. */
+/**
+ * Solids as shapes in the world at the start: boxes by their corners, all others as balls or capsules of their size.
+ */
 function shapesOf(solids: readonly RobotSolid[], {spec}: Built): {[body: string]: Shape[]} {
   const shapes: {[body: string]: Shape[]} = {};
   for (const {body, kind, size, position, rotation} of solids) {
@@ -189,7 +197,9 @@ function tableOf({coordinates}: Built): Table {
   return {joints, places: coordinates, positions, velocities};
 }
 
-/** Converts the file's numbers to the system's. The tree takes joints in the file's order, so their indices are equal. */
+/**
+ * Converts the file's numbers to the system's. The tree takes joints in the file's order, so their indices are equal.
+ */
 function stateOf(
   {joints, places, positions, velocities}: Table,
   {position, velocity}: {readonly position?: readonly number[]; readonly velocity?: readonly number[]},

@@ -1,36 +1,33 @@
 /**
- * URDF, the files of ROS, as systems of `multibody`: after the XML specification of the urdf package (wiki.ros.org/urdf/XML).
- * Links with inertias, joints with limits, damping and friction; drives are the efforts of joints.
+ * URDF, the files of ROS, as systems of `multibody`: after the XML specification of the urdf package
+ * (wiki.ros.org/urdf/XML). Links with inertias, joints with limits, damping and friction; drives are the efforts of
+ * joints.
  */
-import {any, oneOf, refuseUnknownOptions} from '../../lib/checks.js';
-import {origin, requireVector, turned, units} from '../multibody/numbers.js';
+import {oneOf, optional, readOptions, type Options} from '../../lib/checks.js';
+import {origin, turned, units, vector} from '../multibody/numbers.js';
 import {still, world, type Drive, type Freedom, type Link, type Place, type Solid, type Weight} from './description.js';
-import {optionChecks, readOptions, type ReadOptions} from './mjcf.js';
 import {robotModel, type RobotModel} from './model.js';
+import {robotOptions} from './read-options.js';
 import {alongZ, fromEuler, here, moved} from './rotations.js';
 import {FileReader, notNegative, readXml, type Element} from './xml.js';
 
-/** Options of `readUrdf` besides `ReadOptions`. */
-export interface UrdfOptions extends ReadOptions {
+const urdfOptions = {
+  ...robotOptions,
   /** The root link is part of the world, or moves freely; default 'fixed'. */
-  readonly base?: 'fixed' | 'free';
+  base: optional(oneOf('fixed', 'free'), 'fixed'),
   /** [length / time²], world axes, of which URDF says nothing; default [0, 0, −9.81]. */
-  readonly gravity?: readonly [number, number, number];
-}
+  gravity: optional(vector, [0, 0, -9.81]),
+};
+
+/** Options of `readUrdf`. @interface */
+export type UrdfOptions = Options<typeof urdfOptions>;
 
 /**
  * A system of a URDF file. Drives are named by their joints: `controls` are efforts, cut off at the joint's limit.
  * @throws DataError 'bad-xml', 'bad-model-file', 'unsupported-model-file', with `data.line`; OptionError
  */
 export function readUrdf(text: string, options: UrdfOptions = {}): RobotModel {
-  refuseUnknownOptions(
-    options,
-    {...optionChecks, base: oneOf('fixed', 'free'), gravity: any},
-    'readUrdf',
-    'bad-option',
-  );
-  const {file = 'URDF', base = 'fixed'} = options;
-  const gravity = requireVector(options.gravity ?? [0, 0, -9.81], 'readUrdf: gravity');
+  const {file = 'URDF', base, gravity, ...read} = readOptions(options, urdfOptions, 'readUrdf', 'bad-option');
   const root = readXml(text, file);
   const reader = new FileReader(file);
   if (root.tag !== 'robot') reader.fail(root, `the root element must be <robot>, not <${root.tag}>.`);
@@ -39,7 +36,6 @@ export function readUrdf(text: string, options: UrdfOptions = {}): RobotModel {
     if (['transmission', 'gazebo'].includes(tag)) reader.note({tag, ...element}, `<${tag}> is left out`);
     else reader.unsupported({tag, ...element}, `<${tag}>`);
   }
-  const read = readOptions(options);
   const links = new UrdfReader(reader, root, base, read.limits).read();
   const drives = links.flatMap(({freedoms}): Drive[] => {
     if (freedoms.length !== 1 || (freedoms[0].kind !== 'turn' && freedoms[0].kind !== 'slide')) return [];
@@ -97,7 +93,8 @@ class UrdfReader {
     if (roots.length !== 1)
       reader.fail(
         root,
-        `there must be one root link, which is the child of no joint, not ${roots.length}: ${roots.slice(0, 4).join(', ')}.`,
+        'there must be one root link, which is the child of no joint, '
+          + `not ${roots.length}: ${roots.slice(0, 4).join(', ')}.`,
       );
     this.links.push({
       name: world,

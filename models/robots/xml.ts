@@ -146,7 +146,8 @@ export class FileReader {
       const more = missing.length - shown.length;
       throw new DataError(
         'unsupported-model-file',
-        `${file} has unsupported elements: ${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}. Use unsupported: 'note' to make the model without them.`,
+        `${file} has unsupported elements: ${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}. `
+          + "Use unsupported: 'note' to make the model without them.",
         {file, line: missing[0].line, unsupported: missing},
       );
     }

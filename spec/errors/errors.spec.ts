@@ -184,7 +184,7 @@ describe('errors: shapes', () => {
   it('a coefficient written as a force, in a constraint and of a delay', () => {
     const held = wrong<() => tf.Tensor>(({params}: {params: {c: tf.Tensor}}) => params.c);
     const soft = mechanics({mass: 1, forces: spring, constraints: [compliant(({q}) => q, {compliance: held})]});
-    const late = dde({derivative: ({delayed: [y]}) => y, delays: [held], longest: 2, history: () => tf.scalar(1)});
+    const late = dde({derivative: ({delayed: [y]}) => y, delays: [held], maxDelay: 2, history: () => tf.scalar(1)});
     for (const [told, going] of [
       ['constraints[0].compliance', () => simulate(soft, {q: 1, v: 0}, {dt: 0.1, steps: 1, params: {c: 1}})],
       ['dde: delays[0]', () => simulate(late, {y: 1}, {dt: 0.1, steps: 1, params: {c: 1}})],
@@ -642,7 +642,8 @@ describe('errors: steps that fail', () => {
         NewtonError,
         'not-finite',
         new RegExp(
-          `^Step \\d+ of ${name}, from t = \\d+ with h = 1: the new state is infinite or NaN in [qv]\\[\\d\\] \\(-?(Infinity|NaN)\\)`,
+          `^Step \\d+ of ${name}, from t = \\d+ with h = 1: `
+            + 'the new state is infinite or NaN in [qv]\\[\\d\\] \\(-?(Infinity|NaN)\\)',
         ),
         /smaller dt, or an implicit scheme/,
       );

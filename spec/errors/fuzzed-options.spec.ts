@@ -184,7 +184,7 @@ const calls: Readonly<Record<string, readonly [(options: unknown) => unknown, Gi
       ),
     {names: ['a'], observations: 2, bandwidth: 1, rankTolerance: 1e-9},
   ],
-  signal: [options => train.signal([0, 1], [0, 1], 'linear', options), {missing: 'bridge', longest: 1}],
+  signal: [options => train.signal([0, 1], [0, 1], 'linear', options), {missing: 'bridge', maxGap: 1}],
   randomizedSmoothing: [
     options => train.randomizedSmoothing(([x]: Float64Array) => x, options),
     {at: Float64Array.of(1), sigma: 1, samples: 4, seed: 1, order: 'zeroth'},

@@ -109,17 +109,18 @@ describe('lagrangian', () => {
 describe('neuralMass', () => {
   it('is LLᵀ of the lower triangle that the network gives', () => {
     const system = lagrangian(({q, v, params}) => {
-      const M = neuralMass(() => tf.tensor2d([[2, 3, 1]]), {least: 0.5})({q, params});
+      const M = neuralMass(() => tf.tensor2d([[2, 3, 1]]), {minEigenvalue: 0.5})({q, params});
       return tf.mul(0.5, tf.dot(v, tf.reshape(tf.matMul(M, tf.reshape(v, [2, 1])), [2])));
     });
-    // L = [2 0; 3 1], LLᵀ + ½ = [4.5 6; 6 10.5]: a constant mass, of which the energy at v = (1, −1) is ½(4.5 − 12 + 10.5).
+    // L = [2 0; 3 1], LLᵀ + ½ = [4.5 6; 6 10.5]: a constant mass, of which the energy at v = (1, −1) is ½(4.5 − 12 +
+    // 10.5).
     const run = simulate(system, {q: [0, 0], v: [1, -1]}, {dt: 0.1, steps: 1, observe: system.energy});
     expect(run.values('observed')[0]).to.be.closeTo(1.5, 1e-14);
     expect([...run.values('v').slice(2)]).to.deep.equal([1, -1]);
   });
 
   slow('keeps the energy of a Lagrangian network, whatever its weights', () => {
-    const inertia = neuralMass(mlp({sizes: [2, 8, 3], activation: 'tanh', seed: 1}), {least: 0.3});
+    const inertia = neuralMass(mlp({sizes: [2, 8, 3], activation: 'tanh', seed: 1}), {minEigenvalue: 0.3});
     const potential = mlp({sizes: [2, 8, 1], activation: 'tanh', seed: 2});
     const system = lagrangian(({q, v, params}) => {
       const column = tf.reshape(v, [2, 1]);
@@ -139,6 +140,6 @@ describe('neuralMass', () => {
   it('refuses a network of another size', () => {
     const wrong = neuralMass(mlp({sizes: [2, 4, 4], seed: 1}));
     expect(() => wrong({q: tf.zeros([2]), params: {}})).to.throw(ShapeError, /3 numbers, the lower triangle/);
-    expect(() => neuralMass(mlp({sizes: [1, 1], seed: 1}), {least: 0})).to.throw(OptionError, /least/);
+    expect(() => neuralMass(mlp({sizes: [1, 1], seed: 1}), {minEigenvalue: 0})).to.throw(OptionError, /minEigenvalue/);
   });
 });

@@ -2,7 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {mechanics, rk4, simulate} from '../../lib/index.js';
-import {planarGravity, planarMass, rods, withFigure} from '../../models/index.js';
+import {planarGravity, planarMass, withFigure} from '../../models/index.js';
 import {animate} from '../../plot/index.js';
 
 describe('planar bodies', () => {
@@ -19,10 +19,5 @@ describe('planar bodies', () => {
     // −9 t²/2 at t = ½ and 4 t: rk4 is exact for both.
     expect([...path.values('q').slice(-6)]).to.deep.equal([0, -1.125, 0, 1, -1.125, 2]);
     expect(animate(path).svg()).to.match(/^<svg[^]*<\/svg>\s*$/);
-  });
-
-  it('rods is the former name of distanceConstraints', () => {
-    const rod = rods({edges: [[0, 1]], length: 2} as never);
-    expect(rod).to.have.property('kind');
   });
 });

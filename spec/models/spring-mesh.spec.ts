@@ -7,16 +7,13 @@ import {jacobianProgram} from '../../lib/step/jacobian-program.js';
 import type {TracedStep} from '../../lib/step/traced-step.js';
 import {traceRun} from '../../lib/step/trace-step.js';
 import type {SpringMesh} from '../../models/index.js';
-import {chain, distanceConstraints, net, rods, springMesh} from '../../models/index.js';
+import {chain, springMesh} from '../../models/index.js';
 import {largest, relative} from '../simulate/numbers.js';
 import {forcesOf} from './evaluate.js';
 
 const zerosLike = (positions: number[][]): number[][] => positions.map(row => row.map(() => 0));
 
 describe('springMesh', () => {
-  it('and distanceConstraints keep their old names', () =>
-    expect([net, rods]).to.deep.equal([springMesh, distanceConstraints]));
-
   describe('geometry', () => {
     it('holds the corners, which are not in q, and numbers the rest by rows', () => {
       const small = springMesh({rows: 3, columns: 3, stiffness: 1});
@@ -235,7 +232,7 @@ describe('springMesh', () => {
   });
 
   describe('refuses', () => {
-    const cases: {readonly [name: string]: Parameters<typeof net>[0]} = {
+    const cases: {readonly [name: string]: Parameters<typeof springMesh>[0]} = {
       'no rows': {rows: 0, columns: 3, stiffness: 1},
       'half a column': {rows: 2, columns: 2.5, stiffness: 1},
       'a single knot': {rows: 1, columns: 1, stiffness: 1, held: []},
@@ -248,12 +245,12 @@ describe('springMesh', () => {
       it(name, () =>
         expect(() => springMesh(spec))
           .to.throw(OptionError)
-          .with.property('code', 'bad-net'),
+          .with.property('code', 'bad-option'),
       );
     }
     it('a knot that is not there', () =>
       expect(() => springMesh({rows: 3, columns: 3, stiffness: 1}).particle(3, 0))
         .to.throw(OptionError)
-        .with.property('code', 'bad-net'));
+        .with.property('code', 'bad-option'));
   });
 });

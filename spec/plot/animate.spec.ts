@@ -1,4 +1,7 @@
-/** Animations: points where geometry has them, every form well-formed, and the player by its keys in a browser where there is one. */
+/**
+ * Animations: points where geometry has them, every form well-formed, and the player by its keys in a browser where
+ * there is one.
+ */
 import {expect} from 'chai';
 import * as tf from '@tensorflow/tfjs';
 import {frictionalContact, mechanics, moreau, OptionError, ShapeError, simulate, unilateral} from '../../lib/index.js';
@@ -6,10 +9,10 @@ import {
   chain,
   doublePendulum,
   fourBars,
-  net,
   pendulum,
   rodChain,
   sliderCrank,
+  springMesh,
   type Drawn,
   type Figure,
 } from '../../models/index.js';
@@ -64,7 +67,7 @@ describe('figures of the models', () => {
   });
 
   it('nets, rod chains and linkages are their points, with the held ones after them', () => {
-    const sheet = net({rows: 2, columns: 2, dimension: 2, stiffness: 1});
+    const sheet = springMesh({rows: 2, columns: 2, dimension: 2, stiffness: 1});
     near(pointsOf(sheet, sheet.positions), [
       [0, -1],
       [1, -1],
@@ -170,7 +173,8 @@ describe('an animation', () => {
       const [, data] = /\(document\.body, (.*)\);\n/.exec(animate(path, {figure}).html())!;
       return JSON.parse(data) as {ground: number[][]; box: number[]};
     };
-    // The ball is in x from −0.5 to 3.5, y from −0.5 to 0.5, z from 0.5 to 2.5: below that a floor at z = 0 of 4 × 2, the side half as long as the other.
+    // The ball is in x from −0.5 to 3.5, y from −0.5 to 0.5, z from 0.5 to 2.5: below that a floor at z = 0 of 4 × 2,
+    // the side half as long as the other.
     const {ground, box} = falling([{normal: [0, 0, 2]}]);
     expect(box).to.deep.equal([4096, 2048, 2560]);
     expect(ground).to.have.length(10);
@@ -218,7 +222,8 @@ describe('an animation', () => {
       return JSON.parse(data) as ReturnType<typeof framesOf>;
     };
     const {arrows, at} = framesOf(figure);
-    // Points cover 1.25 along x; an arrow of 20 N has a quarter of that, one of 5 N at the end of the way a quarter of the quarter more.
+    // Points cover 1.25 along x; an arrow of 20 N has a quarter of that, one of 5 N at the end of the way a quarter of
+    // the quarter more.
     const scale = 4096 / (1.25 + 1.25 / 16);
     arrows.forEach(([x0, y0, x1, y1, x2, y2, x3, y3], frame) => {
       expect([x0, y0, x2, y2]).to.deep.equal([...at[frame], ...at[frame]]);

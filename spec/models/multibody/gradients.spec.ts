@@ -128,7 +128,10 @@ describe('log-Cholesky parameters', () => {
     const below = [[0.05, 0, 0], [0.01, 0.2, 0], [0, -0.02, 0.19]]; // prettier-ignore
     expect(() => logCholeskyOf({mass: 1, inertia: below})).to.throw(OptionError, /not symmetric/);
     expect(() => logCholeskyOf({mass: 1, inertia: J, center: [1, 0, 0]} as never)).to.throw(OptionError, /'center'/);
-    expect(() => logCholeskyOf({mass: 1, inertia: J, centre: [1, 0]})).to.throw(OptionError, /three finite numbers/);
+    expect(() => logCholeskyOf({mass: 1, inertia: J, centre: [1, 0] as never})).to.throw(
+      OptionError,
+      /three finite numbers/,
+    );
   });
 });
 

@@ -265,7 +265,7 @@ describe('joints', () => {
 
   it('names what is wrong', () => {
     expect(() => multibody({bodies: {}})).to.throw(OptionError, /bodies is empty/);
-    expect(() => multibody({bodies: {ground: box}})).to.throw(OptionError, /'ground' is the world/);
+    expect(() => multibody({bodies: {ground: box}})).to.throw(OptionError, /'ground' is reserved/);
     expect(() => one({...box, inertia: [1, 1]} as never, fixed('ground', 'body'))).to.throw(OptionError, /2 numbers/);
     expect(() => one({...box, inertia: [1, -1, 1]}, fixed('ground', 'body'))).to.throw(
       OptionError,
