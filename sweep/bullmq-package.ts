@@ -3,7 +3,10 @@ import type * as BullMQ from 'bullmq';
 import {OptionError} from '../lib/errors.js';
 import {inPostgres, type QueueConnection} from './queue.js';
 
-/** BullMQ, where it is installed, and its backend for a server; undefined is Redis's. @throws OptionError 'no-bullmq' */
+/**
+ * BullMQ, where it is installed, and its backend for a server; undefined is Redis's.
+ * @throws OptionError 'no-bullmq'
+ */
 export async function bullmqPackage(
   connection: QueueConnection,
 ): Promise<typeof BullMQ & {readonly backend: undefined}> {
@@ -30,5 +33,6 @@ export function withDriver<T>(connection: QueueConnection, make: () => T): T {
 const missing = (connection: QueueConnection): OptionError =>
   new OptionError(
     'no-bullmq',
-    `bullmq() needs two packages that are not both installed here: npm install bullmq ${inPostgres(connection) ? 'pg' : 'ioredis'}.`,
+    'bullmq() needs two packages that are not both installed here: '
+      + `npm install bullmq ${inPostgres(connection) ? 'pg' : 'ioredis'}.`,
   );

@@ -1,8 +1,10 @@
 /**
- * Cases through a queue: BullMQ has them done by workers anywhere, which write to the same store. The store is what counts:
+ * Cases through a queue: BullMQ has them done by workers anywhere, which write to one store. The store is what counts:
  * what a server that was killed has forgotten is queued again, and what was done meanwhile is found there.
  */
-import {count, object, positive, refuseUnknownOptions, text} from '../lib/checks.js';
+import type {EventEmitter} from 'node:events';
+import {count, object, optional, positive, readOptions, text, typed} from '../lib/checks.js';
+import type {Options, OptionValues} from '../lib/checks.js';
 import {DataError, OptionError} from '../lib/errors.js';
 import {bullmqPackage, withDriver} from './bullmq-package.js';
 import {exhausted, type Engine, type EngineContext, type FailedAttempt, type Settled} from './engine.js';
@@ -12,20 +14,25 @@ import type {Failure} from './store.js';
 import {longestTimer} from './task-pool.js';
 import {requireTaskDirective, type Job} from './task.js';
 
-/** Options of `bullmq`. */
-export interface BullmqOptions {
-  readonly connection: QueueConnection;
+const bullmqOptions = {
+  connection: typed<QueueConnection>(object),
   /** The queue's name, the same as for its workers; default 'stiffgrad'. */
-  readonly queue?: string;
+  queue: optional(text, defaultQueue),
   /** Number of cases in the queue at once; default 1000, enough for a thousand processors. */
-  readonly window?: number;
+  window: optional(count, 1000),
   /** Seconds after which a case without a response is looked up in the store and queued again; default 10. */
-  readonly recheck?: number;
-}
+  recheck: optional(positive, 10),
+};
+
+/** Options of `bullmq`. @interface */
+export type BullmqOptions = Options<typeof bullmqOptions>;
 
 /** Seconds in which the server must answer at first. */
 const patience = 10;
-/** Seconds in which a result that a worker has written must be seen here: shared file systems keep old lists of a folder for some seconds. */
+/**
+ * Seconds in which a worker's result must be seen here: shared file systems keep old lists of a folder for some
+ * seconds.
+ */
 const visible = 30;
 
 const pause = (seconds: number): Promise<void> => new Promise(resolve => setTimeout(resolve, 1000 * seconds));
@@ -36,140 +43,109 @@ const pause = (seconds: number): Promise<void> => new Promise(resolve => setTime
  * @throws OptionError
  */
 export function bullmq(options: BullmqOptions): Engine {
-  refuseUnknownOptions(options, {connection: object, queue: text, window: count, recheck: positive}, 'bullmq');
-  if ((options.connection as unknown) === undefined)
-    throw new OptionError('no-option', "bullmq needs a connection, such as {url: 'redis://127.0.0.1'}.", {
-      option: 'connection',
+  const read = readOptions(options, bullmqOptions, 'bullmq');
+  clientOptions(read.connection);
+  return {name: 'bullmq', run: context => runInQueue(context, read)};
+}
+
+async function runInQueue(context: EngineContext, options: OptionValues<typeof bullmqOptions>): Promise<void> {
+  const {connection, queue: name, window} = options;
+  const {Queue, QueueEvents, backend} = await bullmqPackage(connection);
+  const ended = new AbortController();
+  const client = {connection: clientOptions(connection, ended.signal)};
+  const [queue, events] = withDriver(connection, () => [
+    new Queue(name, client, backend),
+    new QueueEvents(name, client, backend),
+  ]);
+  const cases = new QueuedCases(context, queue, events, 1000 * options.recheck);
+  context.signal.addEventListener('abort', cases.endWaiting);
+  try {
+    await reached([queue, events]);
+    // Workers refuse a task without a mark: said once here, before each case is refused there.
+    let marked: Promise<void> | undefined;
+    await inFlight(context, window, async job => {
+      await (marked ??= requireTaskDirective(job.task.module));
+      await cases.compute(job);
     });
-  clientOptions(options.connection);
-  return {name: 'bullmq', run: context => new Coordinator(context, options).run()};
+  } finally {
+    context.signal.removeEventListener('abort', cases.endWaiting);
+    await closed([queue, events], ended);
+  }
 }
 
-interface Waiting {
-  readonly job: Job;
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
-  since: number;
-  busy: boolean;
+/** The parts of BullMQ's queue that are used. */
+interface CaseQueue {
+  add(name: string, data: unknown, options: object): Promise<unknown>;
+  remove(id: string): Promise<unknown>;
 }
 
-class Coordinator {
-  readonly #waiting = new Map<string, Waiting>();
-  readonly #window: number;
-  readonly #recheck: number;
-  #toAdd: Waiting[] = [];
-  #adding = false;
-  #ended = false;
-  #add: (jobs: readonly Job[]) => Promise<unknown> = () => Promise.resolve();
+class QueuedCases {
+  /** Each ends the wait for one answer. */
+  readonly #waiting = new Set<() => void>();
 
+  /** @param recheck milliseconds */
   constructor(
     readonly context: EngineContext,
-    readonly options: BullmqOptions,
+    readonly queue: CaseQueue,
+    readonly events: EventEmitter,
+    readonly recheck: number,
   ) {
-    this.#window = options.window ?? 1000;
-    this.#recheck = options.recheck ?? 10;
+    // Each case in the queue has its listeners.
+    events.setMaxListeners(0);
   }
 
-  async run(): Promise<void> {
-    const {context, options} = this;
-    const {Queue, QueueEvents, backend} = await bullmqPackage(options.connection);
-    const name = options.queue ?? defaultQueue;
-    const ended = new AbortController();
-    const connection = clientOptions(options.connection, ended.signal);
-    const [queue, events] = withDriver(options.connection, () => [
-      new Queue(name, {connection}, backend),
-      new QueueEvents(name, {connection}, backend),
-    ]);
-    try {
-      await reached([queue, events]);
-      this.#add = jobs => queue.addBulk(jobs.map(job => this.#message(job)));
-      events.on('completed', ({jobId, returnvalue}) => this.#heard(jobId, answerOf(returnvalue) ?? broken(foreign)));
-      events.on('failed', ({failedReason, jobId}) => this.#heard(jobId, broken(failedReason)));
-      events.on('progress', ({data, jobId}) => {
-        const one = this.#waiting.get(jobId);
-        if (one !== undefined) context.progress(one.job, (data as {value?: unknown} | null | undefined)?.value);
-      });
-      const looking = setInterval(() => void this.#look(), Math.min(500 * this.#recheck, longestTimer));
-      const onAbort = (): void => {
-        for (const one of this.#waiting.values()) one.resolve();
+  readonly endWaiting = (): void => this.#waiting.forEach(end => end());
+
+  /** Queues a case until it is settled in the store. */
+  async compute(job: Job): Promise<void> {
+    const {rules, signal, store} = this.context;
+    for (;;) {
+      const answer = await this.#answer(job);
+      if (answer?.kind === 'done') {
+        await this.#seen(job);
+        return this.context.settled(job, answer);
+      }
+      // What waits is not to be done; what is being done will be found in the store.
+      if (signal.aborted) {
+        await Promise.race([this.queue.remove(job.name).catch(() => {}), pause(patience)]);
+        return;
+      }
+      // Events are lost with a connection, and cases with a server: the store tells what is done.
+      if (answer === undefined && (await store.has(job.name))) return this.context.settled(job, {kind: 'done'});
+      if (answer !== undefined) await this.#record(job, answer.failure);
+      const failure = exhausted(await store.failures(job.name), rules.attempts);
+      if (failure !== undefined) return this.context.settled(job, answer ?? {kind: 'failed', failure});
+    }
+  }
+
+  /**
+   * Adds a case to the queue, which changes nothing where it is there already, and waits; undefined: no answer in time.
+   */
+  #answer(job: Job): Promise<Settled | undefined> {
+    const {context, events} = this;
+    return new Promise(resolve => {
+      // eslint-disable-next-line @typescript-eslint/no-explicit-any
+      const listeners: [event: string, listener: (args: any) => void][] = [
+        ['completed', ({returnvalue}: {returnvalue: unknown}) => settle(answerOf(returnvalue) ?? broken(foreign))],
+        ['failed', ({failedReason}: {failedReason: string}) => settle(broken(failedReason))],
+        ['progress', ({data}: {data?: {value?: unknown} | null}) => context.progress(job, data?.value)],
+      ];
+      const settle = (answer?: Settled): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(settle);
+        for (const [event, listener] of listeners) events.off(`${event}:${job.name}`, listener);
+        resolve(answer);
       };
-      context.signal.addEventListener('abort', onAbort);
-      try {
-        // Workers refuse a task without a mark: said once here, before each case is refused there.
-        let marked: Promise<void> | undefined;
-        await inFlight(context, this.#window, async job => {
-          await (marked ??= requireTaskDirective(job.task.module));
-          await this.#done(job);
-        });
-        // What waits is not to be done; what is being done will be found in the store.
-        if (context.signal.aborted)
-          await Promise.race([
-            Promise.allSettled([...this.#waiting.keys()].map(id => queue.remove(id))),
-            pause(patience),
-          ]);
-      } finally {
-        this.#ended = true;
-        clearInterval(looking);
-        context.signal.removeEventListener('abort', onAbort);
-      }
-    } finally {
-      await closed([queue, events], ended);
-    }
-  }
-
-  #message(job: Job): {name: string; data: unknown; opts: object} {
-    const {rules, seed} = this.context;
-    return {
-      name: job.task.name,
-      data: queued(job, seed, rules.timeout),
-      opts: {jobId: job.name, removeOnComplete: true, removeOnFail: true},
-    };
-  }
-
-  #done(job: Job): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const one = {job, resolve, reject, since: performance.now(), busy: false};
-      this.#waiting.set(job.name, one);
-      this.#queue(one);
+      let timer = setTimeout(settle, Math.min(this.recheck, longestTimer));
+      this.#waiting.add(settle);
+      for (const [event, listener] of listeners) events.on(`${event}:${job.name}`, listener);
+      const data = queued(job, context.seed, context.rules.timeout);
+      this.queue.add(job.task.name, data, {jobId: job.name, removeOnComplete: true, removeOnFail: true}).catch(() => {
+        // The client makes its connection anew by itself.
+        clearTimeout(timer);
+        timer = setTimeout(settle, 200);
+      });
     });
-  }
-
-  /** Cases that come at the same moment are added together. */
-  #queue(one: Waiting): void {
-    this.#toAdd.push(one);
-    if (this.#adding) return;
-    this.#adding = true;
-    setImmediate(() => void this.#flush());
-  }
-
-  async #flush(): Promise<void> {
-    while (this.#toAdd.length > 0 && !this.#ended) {
-      const some = this.#toAdd.splice(0);
-      try {
-        await this.#add(some.map(({job}) => job));
-        for (const one of some) one.since = performance.now();
-      } catch {
-        // The connection is made anew by itself; adding a case that is there already changes nothing.
-        this.#toAdd.push(...some);
-        await pause(0.2);
-      }
-    }
-    this.#adding = false;
-  }
-
-  #heard(id: string, answer: Settled): void {
-    const one = this.#waiting.get(id);
-    if (one === undefined || one.busy) return;
-    one.busy = true;
-    const after = async (): Promise<void> => {
-      if (answer.kind === 'done') {
-        await this.#seen(one.job);
-        this.#settle(one, answer);
-      } else await this.#failed(one, answer.failure);
-    };
-    after()
-      .catch(one.reject)
-      .finally(() => (one.busy = false));
   }
 
   /** A worker says that a case is done: its result must be in this store, too. */
@@ -180,7 +156,8 @@ class Coordinator {
       if (performance.now() > until)
         throw new DataError(
           'other-store',
-          `A worker has completed ${name}, but ${store.folder} has no such result: start the workers with --store of the same folder.`,
+          `A worker has completed ${name}, but ${store.folder} has no such result: `
+            + 'start the workers with --store of the same folder.',
           {folder: store.folder},
         );
       await pause(wait);
@@ -188,40 +165,10 @@ class Coordinator {
   }
 
   /** Workers store their failures; what the queue or another program says is stored here. */
-  async #failed(one: Waiting, failure: FailedAttempt): Promise<void> {
-    const {rules, store} = this.context;
-    const {job} = one;
+  async #record(job: Job, failure: FailedAttempt): Promise<void> {
+    const {store} = this.context;
     const isStored = ({attempt, cause}: Failure): boolean => attempt === failure.attempt && cause === failure.cause;
     if (!(await store.failures(job.name)).some(isStored)) await store.fail(job, failure.cause, failure.error);
-    if (exhausted(await store.failures(job.name), rules.attempts) === undefined) this.#queue(one);
-    else this.#settle(one, {kind: 'failed', failure});
-  }
-
-  #settle(one: Waiting, how: Settled): void {
-    if (!this.#waiting.delete(one.job.name)) return;
-    this.context.settled(one.job, how);
-    one.resolve();
-  }
-
-  /** Events are lost with a connection, and cases with a server: both are found by looking. */
-  async #look(): Promise<void> {
-    const {rules, store} = this.context;
-    const now = performance.now();
-    for (const one of [...this.#waiting.values()]) {
-      if (one.busy || now - one.since < 1000 * this.#recheck) continue;
-      one.since = now;
-      try {
-        if (await store.has(one.job.name)) {
-          this.#settle(one, {kind: 'done'});
-          continue;
-        }
-        const failure = exhausted(await store.failures(one.job.name), rules.attempts);
-        if (failure !== undefined) this.#settle(one, {kind: 'failed', failure});
-        else this.#queue(one);
-      } catch (error) {
-        one.reject(error);
-      }
-    }
   }
 }
 
@@ -234,7 +181,8 @@ function broken(reason: string): Settled {
 }
 
 const foreign =
-  'A worker gave an answer that no worker of stiffgrad gives: another program takes jobs from this queue. Give the sweep and its workers a queue of their own (--queue).';
+  'A worker gave an answer that no worker of stiffgrad gives: another program takes jobs from this queue. '
+  + 'Give the sweep and its workers a queue of their own (--queue).';
 
 /** Later losses of a connection are mended by the client itself; a server that is not there at first is an error. */
 export async function reached(
@@ -255,7 +203,8 @@ export async function reached(
     const reason = (error as Error).message || (error as NodeJS.ErrnoException).code;
     throw new OptionError(
       'no-queue',
-      `The queue's server cannot be used: ${reason}. Check that it is running, that address, user and password are right, and whether it requires TLS (rediss://, or ?sslmode=require).`,
+      `The queue's server cannot be used: ${reason}. Check that it is running, that address, user and password are `
+        + 'right, and whether it requires TLS (rediss://, or ?sslmode=require).',
     );
   } finally {
     clearTimeout(timer);

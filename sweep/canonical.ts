@@ -1,7 +1,7 @@
 /**
  * Values as one text each: JSON with sorted names and exact doubles (the shortest decimal number that reads back as the
- * same double, ECMA-262 Number::toString, as in RFC 8785), and what JSON lacks: -0, NaN, the infinite, typed arrays. Equal
- * values have equal texts, so that a hash of the text names the value.
+ * same double, ECMA-262 Number::toString, as in RFC 8785), and what JSON lacks: -0, NaN, the infinite, typed arrays.
+ * Equal values have equal texts, so that a hash of the text names the value.
  */
 import {createHash} from 'node:crypto';
 import {shown} from '../lib/checks.js';
@@ -51,7 +51,8 @@ function write(value: unknown, where: string, above: readonly object[]): string 
     );
   const entries = Object.entries(value).filter(([, entry]) => entry !== undefined);
   entries.sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${entries.map(([name, entry]) => `${JSON.stringify(name)}:${write(entry, `${where}.${name}`, within)}`).join(',')}}`;
+  const texts = entries.map(([name, entry]) => `${JSON.stringify(name)}:${write(entry, `${where}.${name}`, within)}`);
+  return `{${texts.join(',')}}`;
 }
 
 const number = (value: number): string =>
@@ -68,7 +69,8 @@ function writeTyped(value: ArrayBufferView, where: string): string {
 const noData = (value: unknown, where: string): OptionError =>
   new OptionError(
     'no-data',
-    `${where} is ${typeof value === 'object' && value !== null ? `a ${value.constructor.name}` : shown(value)}; cases and results are numbers, texts, true, false, null, and lists, typed arrays and plain objects of these.`,
+    `${where} is ${typeof value === 'object' && value !== null ? `a ${value.constructor.name}` : shown(value)}; `
+      + 'cases and results are numbers, texts, true, false, null, and lists, typed arrays and plain objects of these.',
   );
 
 /** The value that `canonical` wrote. @throws SyntaxError for any other text */

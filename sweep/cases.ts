@@ -1,6 +1,6 @@
 /**
- * Lists of cases: grids, tables, and samples of a box (random, Latin hypercube, Sobol). Each is made anew, case by case,
- * every time it is gone through, so that a million of them need no memory.
+ * Lists of cases: grids, tables, and samples of a box (random, Latin hypercube, Sobol). Each is made anew, case by
+ * case, every time it is gone through, so that a million of them need no memory.
  */
 import {uniformFloat64} from 'pure-rand/distribution/uniformFloat64';
 import {uniformInt} from 'pure-rand/distribution/uniformInt';
@@ -57,7 +57,8 @@ export function grid<V extends Readonly<Record<string, readonly unknown[]>>>(
     if (!Array.isArray(values[name]) || values[name].length === 0)
       throw new OptionError(
         'empty-grid',
-        `grid: ${name} must be a list of at least one value, not ${Array.isArray(values[name]) ? 'an empty list' : shown(values[name])}.`,
+        `grid: ${name} must be a list of at least one value, `
+          + `not ${Array.isArray(values[name]) ? 'an empty list' : shown(values[name])}.`,
       );
   const length = names.reduce((product, name) => product * values[name].length, 1);
   return listed(length, function* () {
@@ -73,7 +74,10 @@ export function grid<V extends Readonly<Record<string, readonly unknown[]>>>(
   });
 }
 
-/** `count` numbers from `low` to `high` in equal steps, both included. @throws OptionError if an end is not finite, or the count no whole number */
+/**
+ * `count` numbers from `low` to `high` in equal steps, both included.
+ * @throws OptionError if an end is not finite, or the count no whole number
+ */
 export function linspace(low: number, high: number, count: number): number[] {
   requireValue(low, finite, 'linspace: low');
   requireValue(high, finite, 'linspace: high');
@@ -83,7 +87,10 @@ export function linspace(low: number, high: number, count: number): number[] {
   );
 }
 
-/** `count` numbers from `low` to `high` with equal ratios, both included. @throws OptionError if one is not positive and finite */
+/**
+ * `count` numbers from `low` to `high` with equal ratios, both included.
+ * @throws OptionError if one is not positive and finite
+ */
 export function logspace(low: number, high: number, count: number): number[] {
   if (!(low > 0 && high > 0 && low < Infinity && high < Infinity))
     throw new OptionError('bad-range', `logspace: low and high must be positive and finite, not ${low} and ${high}.`);
@@ -114,7 +121,8 @@ function scales(ranges: Ranges, owner: string): [name: string, scale: (unit: num
     if (Array.isArray(range) ? range.length !== 2 : !object.test(range))
       throw new OptionError(
         'bad-range',
-        `${owner}: ${name} must be a range, [low, high] or {low, high, log}, not ${Array.isArray(range) ? `a list of ${range.length}` : shown(range)}.`,
+        `${owner}: ${name} must be a range, [low, high] or {low, high, log}, `
+          + `not ${Array.isArray(range) ? `a list of ${range.length}` : shown(range)}.`,
       );
     if (!Array.isArray(range)) refuseUnknownOptions(range, {low: any, high: any, log: boolean}, `${owner}: ${name}`);
     const {
@@ -127,7 +135,8 @@ function scales(ranges: Ranges, owner: string): [name: string, scale: (unit: num
     if (!(Number.isFinite(low) && Number.isFinite(high) && low < high && (!log || low > 0)))
       throw new OptionError(
         'bad-range',
-        `${owner}: ${name} must be a range from a lower to a higher number${log ? ' above 0' : ''}, not from ${low} to ${high}.`,
+        `${owner}: ${name} must be a range from a lower to a higher number${log ? ' above 0' : ''}, `
+          + `not from ${low} to ${high}.`,
       );
     if (!log) return [name, unit => low + (high - low) * unit];
     const [from, to] = [Math.log(low), Math.log(high)];

@@ -1,19 +1,23 @@
-/** Scripts that have a cluster run a sweep's shares: a job array of Slurm, an indexed job of Kubernetes. To be fitted to the place. */
-import {count, refuseUnknownOptions, requireValue, text} from '../lib/checks.js';
-import {OptionError} from '../lib/errors.js';
+/** Scripts that run a sweep's shares on a cluster: a job array of Slurm, an indexed job of Kubernetes. */
+import {count, readOptions, type Check, type Options} from '../lib/checks.js';
 import {shellWord} from '../lib/text.js';
 
-/** The arguments of a cluster script. */
-export interface ClusterScript {
-  /** The sweep's file, relative to the folder that all machines share. */
-  readonly file: string;
-  /** Number of shares. */
-  readonly shards: number;
-  /** Number of processes per share. */
-  readonly workers: number;
-}
+const path: Check<string> = {
+  what: 'the path of a file',
+  test: value => typeof value === 'string' && value !== '' && !value.includes('\0'),
+};
 
-const checks = {file: text, shards: count, workers: count};
+const scriptOptions = {
+  /** The sweep's file, relative to the folder that all machines share. */
+  file: path,
+  /** Number of shares. */
+  shards: count,
+  /** Number of processes per share. */
+  workers: count,
+};
+
+/** The arguments of a cluster script. @interface */
+export type ClusterScript = Options<typeof scriptOptions>;
 
 /**
  * The command that computes one share, word by word.
@@ -21,18 +25,10 @@ const checks = {file: text, shards: count, workers: count};
  * @throws OptionError
  */
 function wordsOf(given: ClusterScript, index: string): readonly string[] {
-  refuseUnknownOptions(given, checks, 'clusterScripts');
-  for (const name of ['file', 'shards', 'workers'] as const)
-    requireValue(given[name], checks[name], `clusterScripts: ${name}`);
-  const {file, shards, workers} = given;
-  if (file === '' || file.includes('\0'))
-    throw new OptionError(
-      'bad-option',
-      `clusterScripts: file must be the path of a file, not ${JSON.stringify(file)}.`,
-    );
+  const {file, shards, workers} = readOptions(given, scriptOptions, 'clusterScripts');
   // A name that begins like an option is none as a path.
-  const path = file.startsWith('-') ? `./${file}` : file;
-  return ['npx', 'stiffgrad', 'sweep', path, '--index', index, '--of', String(shards), '--workers', String(workers)];
+  const named = file.startsWith('-') ? `./${file}` : file;
+  return ['npx', 'stiffgrad', 'sweep', named, '--index', index, '--of', String(shards), '--workers', String(workers)];
 }
 
 /** A text as a scalar of YAML: JSON, with what YAML calls unprintable escaped, too. */
@@ -51,7 +47,10 @@ const jobName = (file: string): string =>
     .slice(0, 63)
     .replace(/^-+|-+$/g, '') || 'sweep';
 
-/** One task of the array a share. The number of shares stands in the line itself: an array that is run in part has another count. */
+/**
+ * One task of the array for each share. The line has the number of shares: an array that is run in part has another
+ * count.
+ */
 function slurm(given: ClusterScript): string {
   const index = '$SLURM_ARRAY_TASK_ID';
   const words = wordsOf(given, index);
@@ -102,5 +101,5 @@ spec:
 `;
 }
 
-/** By the cluster's kind: the text of a script. @throws OptionError for a file that can have no such name, or counts that are none */
+/** The text of a script by the cluster's kind. @throws OptionError */
 export const clusterScripts = {slurm, kubernetes} as const;

@@ -1,169 +1,136 @@
-/** All results of a store as one table: JSON lines, or columns in CSV or Parquet, which readTable of stiffgrad/training reads. */
+/**
+ * All results of a store as one table: JSON lines, or columns in CSV or Parquet, as readTable of stiffgrad/training
+ * reads.
+ */
 import {createWriteStream} from 'node:fs';
 import path from 'node:path';
 import {Readable} from 'node:stream';
 import {pipeline} from 'node:stream/promises';
-import {listOf, refuseUnknownOptions, requireValue, text, type Check} from '../lib/checks.js';
+import {listOf, optional, readOptions, requireValue, text, type Options} from '../lib/checks.js';
 import {DataError, OptionError} from '../lib/errors.js';
 import {canonical} from './canonical.js';
 import {csvLine} from './csv.js';
 import {writeWhole} from './files.js';
-import {Store, type Row} from './store.js';
+import {storeOption, type Row, type Store} from './store.js';
 
-/** Options of `collect`. */
-export interface CollectOptions {
-  /** Results of other versions of tasks are left out; default none may be there, but in '.jsonl', whose rows have theirs. */
-  readonly versions?: readonly string[];
-}
+const collectOptions = {
+  /**
+   * Results of other versions of tasks are left out. By default a table may have only one version of a task; '.jsonl'
+   * may have several, as its rows tell theirs.
+   */
+  versions: optional(listOf('versions', text)),
+};
+
+/** Options of `collect`. @interface */
+export type CollectOptions = Options<typeof collectOptions>;
 
 /**
  * Writes all results in the order of their names, one row per line; the file appears when it is complete.
  * @param given a store made by `openStore`, or its folder or address, as `sweep` takes it
- * @param to '.jsonl': the whole rows; '.csv': the numbers of cases and results by name, 'result.loss', 'case.k[0]', and the seed;
- *   '.parquet': these, the texts, and the case's name. A name with a dot or a bracket is in brackets: 'case["a.b"]'
+ * @param to '.jsonl': the whole rows; '.csv': the numbers of cases and results by name, 'result.loss', 'case.k[0]', and
+ *   the seed; '.parquet': these, the texts, and the case's name. A name with a dot or a bracket is in brackets:
+ *   'case["a.b"]'. Tables are built in memory, some eight bytes per number
  * @returns the number of rows
  * @throws OptionError if the file has another extension, or there is no store
  * @throws DataError 'damaged-result' where results are damaged, which are moved aside: the next call writes the others;
- *   'file-unwritable'; 'several-versions' where the columns would hold results of several versions of a task, which nothing there tells apart
+ *   'file-unwritable'; 'several-versions' where the columns would hold results of several versions of a task
  */
 export async function collect(given: Store | string, to: string, options: CollectOptions = {}): Promise<number> {
-  refuseUnknownOptions(options, {versions: listOf('versions', text)}, 'collect');
-  requireValue(given, aStore, 'collect: the store');
+  const {versions} = readOptions(options, collectOptions, 'collect');
+  const {store} = readOptions({store: given}, {store: storeOption}, 'collect');
   requireValue(to, text, 'collect: the file');
-  const store = typeof given === 'string' ? new Store(given) : given;
   const ending = path.extname(to);
   if (ending !== '.jsonl' && ending !== '.csv' && ending !== '.parquet')
     throw new OptionError('bad-ending', `collect writes .jsonl, .csv and .parquet, not ${to}.`);
   await store.requireThere();
-  return writeWhole(to, async partial => {
-    const seen = new Set<string>();
-    const rows = chosen(store, options, seen);
-    if (ending === '.jsonl') return writeLines(jsonLines(rows()), partial);
-    return ending === '.csv' ? writeLines(csv(rows), partial) : writeParquet(rows, partial);
+  return writeWhole(to, async file => {
+    const rows = rowsOf(store, versions);
+    if (ending === '.jsonl') return writeJsonLines(rows, file);
+    const table = await tableOf(rows);
+    await (ending === '.csv' ? writeCsv(table, file) : writeParquet(table, file));
+    return table.rows;
   });
 }
-
-const aStore: Check = {
-  what: "a folder's path, or a store made by openStore",
-  test: value => value instanceof Store || (typeof value === 'string' && value !== ''),
-};
 
 type Rows = AsyncGenerator<Row, void>;
 
-/** The rows of the versions; the second time, the same ones, though a sweep that goes on may have added others. */
-function chosen(store: Store, {versions}: CollectOptions, seen: Set<string>): () => Rows {
-  let isFirst = true;
-  return async function* () {
-    const chooses = isFirst;
-    isFirst = false;
-    for await (const row of store.rows()) {
-      if (chooses ? versions?.includes(row.task.version) === false : !seen.has(row.name)) continue;
-      seen.add(row.name);
-      yield row;
-    }
-  };
+async function* rowsOf(store: Store, versions: readonly string[] | undefined): Rows {
+  for await (const row of store.rows()) if (versions?.includes(row.task.version) !== false) yield row;
 }
 
-/** The same rows; at their end it is seen whether they are of one version of each task. */
-async function* ofOneVersion(rows: Rows): Rows {
-  const counts = new Map<string, Map<string, number>>();
+async function writeJsonLines(rows: Rows, file: string): Promise<number> {
+  let count = 0;
+  const lines = async function* (): AsyncGenerator<string, void> {
+    for await (const row of rows) {
+      count++;
+      yield `${canonical(row, 'A row')}\n`;
+    }
+  };
+  await pipeline(Readable.from(lines()), createWriteStream(file));
+  return count;
+}
+
+/** Values by column; what a row lacks is undefined. */
+interface Table {
+  readonly rows: number;
+  readonly columns: readonly {readonly name: string; readonly values: readonly (number | string | undefined)[]}[];
+}
+
+/** @throws DataError 'several-versions' */
+async function tableOf(rows: Rows): Promise<Table> {
+  const columns = new Map<string, (number | string | undefined)[]>([['name', []]]);
+  const versions = new Map<string, Map<string, number>>();
+  let count = 0;
   for await (const row of rows) {
     const {name, version} = row.task;
-    const known = counts.get(name) ?? new Map<string, number>();
-    counts.set(name, known.set(version, (known.get(version) ?? 0) + 1));
-    yield row;
-  }
-  for (const [task, versions] of counts)
-    if (versions.size > 1)
-      throw new DataError(
-        'several-versions',
-        `The store has results of ${versions.size} versions of the task '${task}': ${[...versions].map(([version, count]) => `${version} (${count})`).join(', ')}. Choose with versions (--versions on the command line), or remove the others with prune.`,
-        {task, versions: Object.fromEntries(versions)},
-      );
-}
-
-async function writeLines(lines: AsyncGenerator<Line, void>, file: string): Promise<number> {
-  let count = 0;
-  const counted = async function* (): AsyncGenerator<string, void> {
-    for await (const {line, size} of lines) {
-      count += size;
-      yield line;
+    const known = versions.get(name) ?? new Map<string, number>();
+    versions.set(name, known.set(version, (known.get(version) ?? 0) + 1));
+    for (const [column, value] of valuesOf(row).set('name', row.name)) {
+      let values = columns.get(column);
+      if (values === undefined) columns.set(column, (values = new Array<undefined>(count).fill(undefined)));
+      values.push(value);
     }
-  };
-  await pipeline(Readable.from(counted()), createWriteStream(file));
-  return count;
-}
-
-interface Line {
-  readonly line: string;
-  /** How many rows it has: 0 of a header. */
-  readonly size: number;
-}
-
-async function* jsonLines(rows: Rows): AsyncGenerator<Line, void> {
-  for await (const row of rows) yield {line: `${canonical(row, 'A row')}\n`, size: 1};
-}
-
-/** Twice through the store: the columns are all that any row has. */
-async function* csv(rows: () => Rows): AsyncGenerator<Line, void> {
-  const columns = new Set<string>();
-  for await (const row of ofOneVersion(rows())) for (const name of numbersOf(row).keys()) columns.add(name);
-  const names = [...columns].sort(byPath);
-  yield {line: csvLine(names), size: 0};
-  for await (const row of rows()) {
-    const numbers = numbersOf(row);
-    yield {line: csvLine(names.map(name => numbers.get(name) ?? '')), size: 1};
+    count++;
+    for (const values of columns.values()) if (values.length < count) values.push(undefined);
   }
+  for (const [task, found] of versions) if (found.size > 1) throw severalVersions(task, found);
+  const sorted = [...columns].sort(([a], [b]) => byPath(a, b));
+  return {rows: count, columns: sorted.map(([name, values]) => ({name, values}))};
 }
 
-/** Numbers that are written at once: some ten megabytes. */
-const groupNumbers = 1_000_000;
+function severalVersions(task: string, versions: ReadonlyMap<string, number>): DataError {
+  const counts = [...versions].map(([version, count]) => `${version} (${count})`).join(', ');
+  return new DataError(
+    'several-versions',
+    `The store has results of ${versions.size} versions of the task '${task}': ${counts}. `
+      + 'Choose with versions (--versions on the command line), or remove the others with prune.',
+    {task, versions: Object.fromEntries(versions)},
+  );
+}
 
-/** Twice through the store, too: a column has numbers where all of its values are, else texts; null is what a row lacks. */
-async function writeParquet(all: () => Rows, file: string): Promise<number> {
-  const {fileWriter, ParquetWriter} = await import('hyparquet-writer');
-  const kinds = new Map<string, 'DOUBLE' | 'STRING'>([['name', 'STRING']]);
-  for await (const row of ofOneVersion(all()))
-    for (const [name, value] of valuesOf(row))
-      if (typeof value === 'string' || !kinds.has(name))
-        kinds.set(name, typeof value === 'string' ? 'STRING' : 'DOUBLE');
-  const columns = [...kinds].sort(([a], [b]) => byPath(a, b));
-  const writer = new ParquetWriter({
-    writer: fileWriter(file),
-    schema: [
-      {name: 'root', num_children: columns.length},
-      ...columns.map(([name, kind]) =>
-        kind === 'DOUBLE'
-          ? ({name, type: 'DOUBLE', repetition_type: 'OPTIONAL'} as const)
-          : ({name, type: 'BYTE_ARRAY', converted_type: 'UTF8', repetition_type: 'OPTIONAL'} as const),
-      ),
-    ],
+const isText = ({values}: Table['columns'][number]): boolean => values.some(value => typeof value === 'string');
+
+async function writeCsv({rows, columns}: Table, file: string): Promise<void> {
+  const kept = columns.filter(({values}) => values.some(value => typeof value === 'number'));
+  const lines = function* (): Generator<string, void> {
+    yield csvLine(kept.map(({name}) => name));
+    for (let i = 0; i < rows; i++)
+      yield csvLine(kept.map(({values}) => (typeof values[i] === 'number' ? (values[i] as number) : '')));
+  };
+  await pipeline(Readable.from(lines()), createWriteStream(file));
+}
+
+/** A column has numbers where all of its values are numbers, else texts. */
+async function writeParquet({columns}: Table, file: string): Promise<void> {
+  const {parquetWriteFile} = await import('hyparquet-writer');
+  parquetWriteFile({
+    filename: file,
+    columnData: columns.map(column => {
+      const texts = isText(column);
+      const data = column.values.map(value => (value === undefined ? null : texts ? String(value) : value));
+      return {name: column.name, data, type: texts ? 'STRING' : 'DOUBLE'} as const;
+    }),
   });
-  const groupRows = Math.max(1, Math.floor(groupNumbers / columns.length));
-  let rows: Map<string, number | string>[] = [];
-  let count = 0;
-  const flush = async (): Promise<void> => {
-    if (rows.length === 0) return;
-    await writer.write({
-      columnData: columns.map(([name, kind]) => ({
-        name,
-        data: rows.map(row => {
-          const value = row.get(name);
-          return value === undefined ? null : kind === 'STRING' ? String(value) : value;
-        }),
-      })),
-      rowGroupSize: rows.length,
-    });
-    count += rows.length;
-    rows = [];
-  };
-  for await (const row of all()) {
-    rows.push(valuesOf(row).set('name', row.name));
-    if (rows.length === groupRows) await flush();
-  }
-  await flush();
-  await writer.finish();
-  return count;
 }
 
 /** The numbers of a row by their paths. */
@@ -188,7 +155,9 @@ function valuesOf(row: Pick<Row, 'case' | 'result' | 'seed'>): Map<string, numbe
   return found;
 }
 
-/** From an object to its entry: '.k', or '["k.0"]' where the name could be read as a path, or loses blanks at its ends. */
+/**
+ * From an object to its entry: '.k', or '["k.0"]' where the name could be read as a path, or loses blanks at its ends.
+ */
 const step = (key: string): string =>
   /^[^.[\]]+$/.test(key) && key.trim() === key ? `.${key}` : `[${JSON.stringify(key)}]`;
 

@@ -1,5 +1,7 @@
-/** What an engine is: it takes jobs one after another, has them computed somewhere, and says when each is settled in the store. */
-import {count, positive, type Checks} from '../lib/checks.js';
+/**
+ * Engines: they take jobs one after another, have them computed somewhere, and say when each is settled in the store.
+ */
+import {count, optional, positive, type Check, type Options} from '../lib/checks.js';
 import type {Cause, Failure, Store} from './store.js';
 import type {AttemptOptions, Outcome, TaskPool} from './task-pool.js';
 import type {Job} from './task.js';
@@ -8,15 +10,30 @@ import type {Job} from './task.js';
 export type Attempts = Readonly<Record<Cause, number>>;
 
 /**
- * What is a task's own doing comes again: once is enough. A process that was killed from outside says nothing about its
- * case; three times in a row it does, as where the system kills what outgrows its memory.
+ * The attempts of a case. What a task does itself happens again, so one attempt is enough. A process that was killed
+ * from outside says nothing about its case, unless it happens three times: the system kills what outgrows its memory.
  */
-export const usualAttempts: Attempts = {thrown: 1, timeout: 1, memory: 1, exited: 1, refused: 1, lost: 3};
+export const attemptOptions = {
+  thrown: optional(count, 1),
+  timeout: optional(count, 1),
+  memory: optional(count, 1),
+  exited: optional(count, 1),
+  refused: optional(count, 1),
+  lost: optional(count, 3),
+} satisfies Record<Cause, Check<number>>;
+
+export const ruleOptions = {
+  /** Seconds for one attempt of a case; default no limit. */
+  timeout: optional(positive),
+  /**
+   * Memory limit of a task's process, in bytes; default: four fifths of the machine's memory, divided by the number of
+   * workers.
+   */
+  memory: optional(positive),
+};
 
 /** Limits for every case of a sweep. */
-export interface Rules {
-  readonly timeout?: number;
-  readonly memory?: number;
+export interface Rules extends Options<typeof ruleOptions> {
   readonly attempts: Attempts;
 }
 
@@ -50,17 +67,6 @@ export interface Engine {
   run(context: EngineContext): Promise<void>;
 }
 
-/** Options that every engine with processes has. */
-export const poolChecks: Checks = {workers: count};
-export const ruleChecks: Checks = {timeout: positive, memory: positive};
-export const attemptChecks: Checks = {
-  thrown: count,
-  timeout: count,
-  memory: count,
-  exited: count,
-  refused: count,
-  lost: count,
-};
 /** Computes a case once and stores what came of it; undefined where it was aborted. */
 export async function attempt(
   job: Job,

@@ -7,8 +7,8 @@ import {DataError} from '../lib/errors.js';
 export const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? '';
 
 /**
- * What `found` gives, or `absent` where the error's code is ENOENT or one of `more`: every other failure says nothing about
- * whether a file is there.
+ * What `found` gives, or `absent` where the error's code is ENOENT or one of `more`: every other failure says nothing
+ * about whether a file is there.
  * @throws every other error
  */
 export async function absentAs<T, U>(absent: U, found: Promise<T>, ...more: readonly string[]): Promise<T | U> {
@@ -21,7 +21,8 @@ export async function absentAs<T, U>(absent: U, found: Promise<T>, ...more: read
 }
 
 /**
- * Has a file written under another name, which no other writer has, and renames it when it is complete. Makes its folder.
+ * Has a file written under another name, which no other writer has, and renames it when it is complete. Makes its
+ * folder.
  * @throws what `write` throws; DataError 'file-unwritable' where the file system fails
  */
 export async function writeWhole<T>(file: string, write: (partial: string) => Promise<T>): Promise<T> {

@@ -1,6 +1,6 @@
 /**
- * Starts, profiles, bootstraps, folds and chains of stiffgrad/training as sweeps: their parts are the cases, and the task is the
- * module of the problem. What is in the store is not computed again, also in another run of the program.
+ * Starts, profiles, bootstraps, folds and chains of stiffgrad/training as sweeps: their parts are the cases, and the
+ * task is the module of the problem. What is in the store is not computed again, also in another run of the program.
  */
 import {throwIfAborted} from '../lib/checks.js';
 import {DataError} from '../lib/errors.js';
@@ -8,13 +8,15 @@ import type {PartCase, PartSweep} from '../training/index.js';
 import {sweep, type SweepOptions} from './sweep.js';
 import {jobOf} from './task.js';
 
-/** What `fitSweep` takes: a sweep's options but for its cases. The task's module has `export default fitTask(problem)`. */
+/**
+ * What `fitSweep` takes: a sweep's options but for its cases. The task's module has `export default fitTask(problem)`.
+ */
 export type FitSweepOptions = Omit<SweepOptions, 'cases' | 'objective'>;
 
 /**
  * For the option `sweep` of `identify`, `likelihoodProfile`, `bootstrap`, `crossValidate` and `posterior`.
- * @throws (rejects, in these) OptionError as `sweep`; DataError 'sweep-failed' where a part has no result, 'sweep-incomplete'
- *   where other shares of `indexed` have not computed theirs yet; AbortError
+ * @throws (rejects, in these) OptionError as `sweep`; DataError 'sweep-failed' where a part has no result,
+ *   'sweep-incomplete' where other shares of `indexed` have not computed theirs yet; AbortError
  */
 export function fitSweep(options: FitSweepOptions): PartSweep {
   return {
@@ -26,7 +28,9 @@ export function fitSweep(options: FitSweepOptions): PartSweep {
       for await (const {error, cause} of done.failures())
         throw new DataError(
           'sweep-failed',
-          `${done.failed} of ${parts.length} parts have no result, the first because: ${error.name}: ${error.message} (${cause}). They are tried again after \`stiffgrad sweep prune --failures\`, or openStore(…).prune({failures: true}).`,
+          `${done.failed} of ${parts.length} parts have no result, the first because: ${error.name}: `
+            + `${error.message} (${cause}). They are tried again after \`stiffgrad sweep prune --failures\`, `
+            + 'or openStore(…).prune({failures: true}).',
           {cause},
         );
       const results: unknown[] = [];
@@ -37,7 +41,8 @@ export function fitSweep(options: FitSweepOptions): PartSweep {
       if (results.length < parts.length)
         throw new DataError(
           'sweep-incomplete',
-          `This share is computed; ${parts.length - results.length} of ${parts.length} parts are not in the store yet. Run the program again when all shares have ended, with local(), which finds their results there.`,
+          `This share is computed; ${parts.length - results.length} of ${parts.length} parts are not in the store `
+            + 'yet. Run the program again when all shares have ended, with local(), which finds their results there.',
           {missing: parts.length - results.length},
         );
       return results;

@@ -1,6 +1,6 @@
 /**
- * A store's texts in a folder, one file each. A file is written beside its place, forced to the disk and then linked to its
- * name, which fails where the name is taken: it is there whole or not at all, on a shared file system too.
+ * A store's texts in a folder, one file each. A file is written beside its place, forced to the disk and then linked to
+ * its name, which fails where the name is taken: it is there whole or not at all, on a shared file system too.
  */
 import {randomBytes} from 'node:crypto';
 import {link, mkdir, open, readdir, readFile, rename, rm, stat, unlink} from 'node:fs/promises';
@@ -105,7 +105,8 @@ export class FolderTexts implements Texts {
       } finally {
         await handle.close();
       }
-      // The folder is not forced to the disk: a name that a loss of power takes is a case to run again, not a wrong one.
+      // The folder is not forced to the disk: a name that a loss of power takes is a case to run again, not a wrong
+      // one.
       return await place(partial, file);
     } finally {
       await unlink(partial).catch(() => {}); // where it is left, prune finds it

@@ -1,42 +1,47 @@
-/** Successive halving (Jamieson & Talwalkar 2016): all cases with a small budget, the better part of them with a greater one, and so on. */
-import {callable, count, positive, refuseUnknownOptions, requireValue} from '../lib/checks.js';
+/**
+ * Successive halving (Jamieson & Talwalkar 2016): all cases with a small budget, the better part of them with a greater
+ * one, and so on.
+ */
+import {callable, optional, positive, readOptions, text, typed, type Check, type Options} from '../lib/checks.js';
 import {OptionError} from '../lib/errors.js';
 import type {Case} from './cases.js';
 import type {CaseGenerator} from './sweep.js';
 
-/** Options of `successiveHalving`. */
-export interface HalvingOptions<C extends Case, R> {
-  readonly cases: Iterable<C>;
+const factorOption: Check<number> = {
+  what: 'a whole number of at least 2',
+  test: value => Number.isSafeInteger(value) && (value as number) >= 2,
+};
+
+const halvingOptions = {
+  cases: typed<Iterable<Case>>(),
   /** The first budget; each case has its budget under `name`. */
-  readonly from: number;
+  from: positive,
   /** The last budget. */
-  readonly to: number;
+  to: positive,
   /**
    * One in `factor` cases continues, with `factor` times the budget; default 3, near the optimum of the authors'
    * analysis.
    */
-  readonly factor?: number;
+  factor: optional(factorOption, 3),
   /** Name of the budget in a case; default 'budget'. */
-  readonly name?: string;
+  name: optional(text, 'budget'),
+  loss: callable,
+};
+
+/** Options of `successiveHalving`. @interface */
+export type HalvingOptions<C extends Case, R> = Omit<Options<typeof halvingOptions>, 'cases' | 'loss'> & {
+  readonly cases: Iterable<C>;
   /** The loss of a result; smaller is better. */
   readonly loss: (result: R, one: C) => number;
-}
+};
 
 /**
  * Cases for `sweep`, in rungs; ties go to the earlier case, and failed cases and losses that are not numbers are
  * dropped first. @throws OptionError
  */
 export function successiveHalving<C extends Case, R = unknown>(options: HalvingOptions<C, R>): CaseGenerator<C, R> {
-  const {cases, factor = 3, from, loss, name = 'budget', to} = options;
-  requireValue(from, positive, 'successiveHalving: from');
-  requireValue(to, positive, 'successiveHalving: to');
-  requireValue(loss, callable, 'successiveHalving: loss');
-  requireValue(
-    factor,
-    {...count, what: 'a whole number of at least 2', test: value => count.test(value) && (value as number) > 1},
-    'successiveHalving: factor',
-  );
-  refuseUnknownOptions(options, ['cases', 'from', 'to', 'factor', 'name', 'loss'], 'successiveHalving');
+  const {factor, from, name, to} = readOptions(options, halvingOptions, 'successiveHalving');
+  const {cases, loss} = options;
   if (to < from)
     throw new OptionError(
       'bad-budget',

@@ -1,6 +1,6 @@
 /**
- * stiffgrad/sweep: thousands of independent runs, on a laptop's processors, a cluster's nodes or a queue's workers, with
- * one store of results. For Node alone.
+ * stiffgrad/sweep: thousands of independent runs, on a laptop's processors, a cluster's nodes or a queue's workers,
+ * with one store of results. For Node alone.
  */
 export {bullmq, type BullmqOptions} from './bullmq.js';
 export {

@@ -1,4 +1,7 @@
-/** Modules by their paths. TypeScript is taken by Node itself (22.18 and later strip types), or by tsx where the project has it. */
+/**
+ * Modules by their paths. TypeScript is taken by Node itself (22.18 and later strip types), or by tsx where the project
+ * has it.
+ */
 import {createRequire} from 'node:module';
 import path from 'node:path';
 import {pathToFileURL} from 'node:url';
@@ -25,7 +28,8 @@ async function registerTsx(file: string): Promise<void> {
     if (!/MODULE_NOT_FOUND$/.test((error as NodeJS.ErrnoException).code ?? '')) throw error;
     throw new OptionError(
       'no-tsx',
-      `${file} is TypeScript, which this Node (${process.version}) cannot load by itself. Install tsx here (npm install -D tsx), or use Node 22.18 or later.`,
+      `${file} is TypeScript, which this Node (${process.version}) cannot load by itself. `
+        + 'Install tsx here (npm install -D tsx), or use Node 22.18 or later.',
     );
   }
 }

@@ -2,33 +2,40 @@
  * Cases on this machine: a process for each processor. A share of them where an index variable of a cluster says which:
  * Slurm's job arrays, Kubernetes' indexed jobs, or --index K --of N.
  */
-import {whole, count, refuseUnknownOptions} from '../lib/checks.js';
+import {count, optional, readOptions, whole, type Options} from '../lib/checks.js';
 import {OptionError} from '../lib/errors.js';
-import {attempt, exhausted, poolChecks, type Engine, type EngineContext, type Settled} from './engine.js';
+import {attempt, exhausted, type Engine, type EngineContext, type Settled} from './engine.js';
 import {TaskPool} from './task-pool.js';
 import type {Job} from './task.js';
 
 /** Cases in flight beyond the processes' own: their files are written while others are computed. */
 const ahead = 32;
 
-/** Options of `local`. */
-export interface LocalOptions {
+const localOptions = {
   /** Number of processes; default one per processor. */
-  readonly workers?: number;
-}
+  workers: optional(count),
+};
 
-/** Options of `indexed`: the share of this process. */
-export interface IndexedOptions extends LocalOptions {
+/** Options of `local`. @interface */
+export type LocalOptions = Options<typeof localOptions>;
+
+const indexedOptions = {
+  ...localOptions,
   /** From 0; default by SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX. */
-  readonly index?: number;
-  /** How many shares there are; default by SLURM_ARRAY_TASK_COUNT, or JOB_COMPLETIONS where a job's template sets it. */
-  readonly of?: number;
-}
+  index: optional(whole),
+  /**
+   * How many shares there are; default by SLURM_ARRAY_TASK_COUNT, or JOB_COMPLETIONS where a job's template sets it.
+   */
+  of: optional(count),
+};
+
+/** Options of `indexed`: the share of this process. @interface */
+export type IndexedOptions = Options<typeof indexedOptions>;
 
 /** Computes cases in processes of this machine: nothing to install. @throws OptionError */
 export function local(options: LocalOptions = {}): Engine {
-  refuseUnknownOptions(options, poolChecks, 'local');
-  return {name: 'local', run: context => runHere(context, options)};
+  const read = readOptions(options, localOptions, 'local');
+  return {name: 'local', run: context => runHere(context, read)};
 }
 
 /**
@@ -36,19 +43,19 @@ export function local(options: LocalOptions = {}): Engine {
  * @throws OptionError if neither the options nor the environment define the share
  */
 export function indexed(options: IndexedOptions = {}): Engine {
-  refuseUnknownOptions(options, {...poolChecks, index: whole, of: count}, 'indexed');
-  const share = {index: options.index ?? fromEnvironment().index, of: options.of ?? fromEnvironment().of};
-  if (share.index === undefined || share.of === undefined)
+  const read = readOptions(options, indexedOptions, 'indexed');
+  const given = fromEnvironment();
+  const {index = given.index, of = given.of} = read;
+  if (index === undefined || of === undefined)
     throw new OptionError(
       'no-share',
-      `indexed does not know ${share.index === undefined ? 'which share this is' : 'how many shares there are'}: give index and of, or set SLURM_ARRAY_TASK_ID and SLURM_ARRAY_TASK_COUNT, or JOB_COMPLETION_INDEX and JOB_COMPLETIONS.`,
+      `indexed does not know ${index === undefined ? 'which share this is' : 'how many shares there are'}: `
+        + 'give index and of, or set SLURM_ARRAY_TASK_ID and SLURM_ARRAY_TASK_COUNT, '
+        + 'or JOB_COMPLETION_INDEX and JOB_COMPLETIONS.',
     );
-  if (share.index >= share.of)
-    throw new OptionError(
-      'no-share',
-      `indexed: index goes from 0 to ${share.of - 1} for ${share.of} shares, not to ${share.index}.`,
-    );
-  return {name: 'indexed', share: {index: share.index, of: share.of}, run: context => runHere(context, options)};
+  if (index >= of)
+    throw new OptionError('no-share', `indexed: index goes from 0 to ${of - 1} for ${of} shares, not to ${index}.`);
+  return {name: 'indexed', share: {index, of}, run: context => runHere(context, read)};
 }
 
 function fromEnvironment(): {index?: number; of?: number} {
@@ -81,7 +88,9 @@ async function runHere(context: EngineContext, {workers}: LocalOptions): Promise
   }
 }
 
-/** Starts jobs as long as fewer than `most` are on their way; ends when all have ended. The first error ends it, too. */
+/**
+ * Starts jobs as long as fewer than `most` are on their way; ends when all have ended. The first error ends it, too.
+ */
 export async function inFlight(
   {next, signal}: Pick<EngineContext, 'next' | 'signal'>,
   most: number,

@@ -1,4 +1,6 @@
-/** What goes between a process that computes cases and the one that started it. Cases and results are canonical texts. */
+/**
+ * What goes between a process that computes cases and the one that started it. Cases and results are canonical texts.
+ */
 
 export type Order =
   | {

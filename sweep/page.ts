@@ -1,10 +1,10 @@
 /**
  * A page that shows how far a sweep is: counts, rate, time left, failures by cause, the best so far, and parallel
- * coordinates (Inselberg 1985) of cases and results. It is written anew as the sweep goes and asks its reader's browser to
- * load it again; nothing serves it.
+ * coordinates (Inselberg 1985) of cases and results. It is written anew as the sweep goes and asks its reader's browser
+ * to load it again; nothing serves it.
  */
 import {writeFile} from 'node:fs/promises';
-import {callable, nonNegative, object, refuseUnknownOptions} from '../lib/checks.js';
+import {callable, nonNegative, object, optional, readOptions, typed, type Options} from '../lib/checks.js';
 import {DataError} from '../lib/errors.js';
 import {htmlPage, markup, type Markup} from '../lib/markup.js';
 import {numbersOf} from './collect.js';
@@ -12,22 +12,24 @@ import {writeWhole} from './files.js';
 import type {Row, Store} from './store.js';
 import type {SweepProgress} from './sweep.js';
 
-/** Options of a page. */
-export interface PageOptions {
+const pageOptions = {
   /** Progress from `onProgress`: total, rate and time left. */
-  readonly progress?: SweepProgress;
+  progress: optional(typed<SweepProgress>(object)),
   /** The objective; the smallest is best. Default: the first number of a result, by its name. */
-  readonly objective?: (result: unknown, one: Row['case']) => number;
+  objective: optional(typed<(result: unknown, one: Row['case']) => number>(callable)),
   /** Seconds after which a browser loads the page again; 0: never. Default 5. */
-  readonly refresh?: number;
-}
+  refresh: optional(nonNegative, 5),
+};
+
+/** Options of a page. @interface */
+export type PageOptions = Options<typeof pageOptions>;
 
 /** Lines that parallel coordinates can still show. */
-const mostLines = 500;
+const maxLines = 500;
 /** Results that are read for the best: some seconds' worth. Names are hashes, so the first ones are a fair sample. */
-const mostRows = 20_000;
+const maxRows = 20_000;
 /** Failures that are listed. */
-const mostFailures = 50;
+const maxFailures = 50;
 const [width, height, margin] = [900, 300, 40];
 
 /** Writes the complete page to a file. @throws OptionError */
@@ -38,9 +40,8 @@ export async function writePage(store: Store, file: string, options: PageOptions
 
 /** The page as text. @throws OptionError */
 export async function sweepPage(store: Store, options: PageOptions = {}): Promise<string> {
-  refuseUnknownOptions(options, {progress: object, objective: callable, refresh: nonNegative}, 'sweepPage');
-  const {objective, progress, refresh = 5} = options;
-  // Of a sweep that goes on, what other versions of its task left in the store is no matter.
+  const {objective, progress, refresh} = readOptions(options, pageOptions, 'sweepPage');
+  // The page of a running sweep leaves out what other versions of its task left in the store.
   const ofSweep = ({task}: Pick<Row, 'task'>): boolean =>
     progress === undefined || (task.name === progress.task.name && task.version === progress.task.version);
   const rows: {readonly row: Row; readonly value: number}[] = [];
@@ -49,7 +50,7 @@ export async function sweepPage(store: Store, options: PageOptions = {}): Promis
     for await (const row of store.rows()) {
       if (!ofSweep(row)) continue;
       rows.push({row, value: objective?.(row.result, row.case) ?? firstNumber(row)});
-      if (rows.length === mostRows) break;
+      if (rows.length === maxRows) break;
     }
   } catch (error) {
     if (!(error instanceof DataError) || error.code !== 'damaged-result') throw error;
@@ -61,36 +62,36 @@ export async function sweepPage(store: Store, options: PageOptions = {}): Promis
     if (!ofSweep(failure)) continue;
     const {case: one, cause, error} = failure;
     causes.set(cause, (causes.get(cause) ?? 0) + 1);
-    if (failures.length < mostFailures)
+    if (failures.length < maxFailures)
       failures.push(markup`<tr><td>${cause}</td><td>${JSON.stringify(one)}</td><td>${error.message}</td></tr>`);
   }
   const failed = [...causes.values()].reduce((sum, count) => sum + count, 0);
   const done = progress?.done ?? (await store.status()).done;
   const ranked = rows.filter(({value}) => !Number.isNaN(value)).sort((a, b) => a.value - b.value);
-  const facts: [string, string][] = [
+  const facts: [string, string | undefined][] = [
     ['done', progress?.total === undefined ? String(done) : `${done} of ${progress.total}`],
     ['failed', `${failed}${[...causes].map(([cause, count]) => `, ${count} ${cause}`).join('')}`],
-    ...(progress === undefined ? [] : ([['rate', `${progress.rate.toPrecision(3)} a second`]] as [string, string][])),
-    ...(progress?.left === undefined ? [] : ([['time left', duration(progress.left)]] as [string, string][])),
-    ...(damaged === undefined ? [] : ([['damaged', damaged]] as [string, string][])),
-    ...(ranked.length === 0
-      ? []
-      : ([
-          [
-            rows.length === mostRows ? `best of ${mostRows}` : 'best so far',
-            `${ranked[0].value.toPrecision(6)} at ${JSON.stringify(ranked[0].row.case)}`,
-          ],
-        ] as [string, string][])),
+    ['rate', progress && `${progress.rate.toPrecision(3)} a second`],
+    ['time left', progress?.left === undefined ? undefined : duration(progress.left)],
+    ['damaged', damaged],
+    [
+      rows.length === maxRows ? `best of ${maxRows}` : 'best so far',
+      ranked[0] && `${ranked[0].value.toPrecision(6)} at ${JSON.stringify(ranked[0].row.case)}`,
+    ],
   ];
+  const known = facts.filter(([, value]) => value !== undefined);
   const body = markup`<h1>Sweep</h1>
-<table>${facts.map(([name, value]) => markup`<tr><th>${name}</th><td>${value}</td></tr>`)}</table>
+<table>${known.map(([name, value]) => markup`<tr><th>${name}</th><td>${value}</td></tr>`)}</table>
 ${ranked.length > 1 ? parallelCoordinates(ranked) : ''}
 ${failures.length === 0 ? '' : markup`<h2>Failures</h2><table>${failures}</table>`}`;
   return htmlPage({title: `${done} done`, style: STYLE, body, refresh: refresh > 0 ? refresh : undefined});
 }
 
-const STYLE = `body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color-scheme: light dark; }
-td, th { padding: 0 1rem 0 0; text-align: left; vertical-align: top; } svg { max-width: 100%; } svg text { fill: currentColor; font-size: 12px; }`;
+const STYLE = `body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
+:root { color-scheme: light dark; }
+td, th { padding: 0 1rem 0 0; text-align: left; vertical-align: top; }
+svg { max-width: 100%; }
+svg text { fill: currentColor; font-size: 12px; }`;
 
 /** The first number of a result by its name, or NaN. */
 function firstNumber(row: Row): number {
@@ -102,9 +103,9 @@ function firstNumber(row: Row): number {
 function parallelCoordinates(ranked: readonly {readonly row: Row; readonly value: number}[]): Markup {
   const finite = ranked.filter(({value}) => Number.isFinite(value));
   // The best ones, and a fair sample of the others.
-  const stride = Math.max(1, Math.ceil(finite.length / mostLines));
+  const stride = Math.max(1, Math.ceil(finite.length / maxLines));
   const lines = finite
-    .filter((_, rank) => rank < mostLines / 10 || rank % stride === 0)
+    .filter((_, rank) => rank < maxLines / 10 || rank % stride === 0)
     .map(({row, value}) => ({
       value,
       numbers: new Map([
@@ -129,13 +130,20 @@ function parallelCoordinates(ranked: readonly {readonly row: Row; readonly value
     );
     // From blue, bad, to red, good.
     const hue = 220 + (140 * i) / Math.max(1, lines.length - 1);
-    return markup`<polyline points="${points.join(' ')}" fill="none" stroke="hsl(${hue.toFixed(0)} 70% 50%)" stroke-opacity="0.5"/>`;
+    const colour = `hsl(${hue.toFixed(0)} 70% 50%)`;
+    return markup`<polyline points="${points.join(' ')}" fill="none" stroke="${colour}" stroke-opacity="0.5"/>`;
   });
-  const ruled = shown.map(
-    ({high, low, name, x}) =>
-      markup`<line x1="${x}" x2="${x}" y1="${margin}" y2="${height - margin}" stroke="currentColor"/><text x="${x}" y="15" text-anchor="middle">${name}</text><text x="${x}" y="30" text-anchor="middle">${high.toPrecision(4)}</text><text x="${x}" y="${height - 20}" text-anchor="middle">${low.toPrecision(4)}</text>`,
-  );
-  return markup`<h2>Cases and results</h2><svg viewBox="0 0 ${width} ${height}" role="img" aria-label="Parallel coordinates of ${lines.length} cases">${paths}${ruled}</svg>`;
+  const label = (x: number, at: number, text: string): Markup =>
+    markup`<text x="${x}" y="${at}" text-anchor="middle">${text}</text>`;
+  const ruled = shown.flatMap(({high, low, name, x}) => [
+    markup`<line x1="${x}" x2="${x}" y1="${margin}" y2="${height - margin}" stroke="currentColor"/>`,
+    label(x, 15, name),
+    label(x, 30, high.toPrecision(4)),
+    label(x, height - 20, low.toPrecision(4)),
+  ]);
+  const title = `Parallel coordinates of ${lines.length} cases`;
+  return markup`<h2>Cases and results</h2>
+<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">${paths}${ruled}</svg>`;
 }
 
 /** Seconds in the units of a reader. */

@@ -1,7 +1,9 @@
 /** What fails for the moment is tried again: a disk that is full, a server that is away. */
 import {DataError} from '../lib/errors.js';
 
-/** Milliseconds before the first further attempt; each next one waits twice as long, to 5 s: a disk is full for minutes. */
+/**
+ * Milliseconds before the first further attempt; each next one waits twice as long, to 5 s: a disk is full for minutes.
+ */
 const firstWait = 100;
 const longestWait = 5000;
 

@@ -1,48 +1,50 @@
 /**
  * A worker of a queue: it computes the cases that come through it in processes of their own, so that its own thread can
- * keep telling the server that it lives, and writes results to the store. Whoever can write to the queue is not trusted: the
- * worker decides what may run. It loads modules that mark themselves as tasks, below the folders that it was started for,
- * never from node_modules, and only with the contents that the sweep has.
+ * keep telling the server that it lives, and writes results to the store. Whoever can write to the queue is not
+ * trusted: the worker decides what may run. It loads modules that mark themselves as tasks, below the folders that it
+ * was started for, never from node_modules, and only with the contents that the sweep has.
  */
 import {realpath} from 'node:fs/promises';
 import path from 'node:path';
-import {count, list, object, positive, refuseUnknownOptions, shown, text} from '../lib/checks.js';
+import {count, list, object, optional, positive, readOptions, shown, text, typed, type Options} from '../lib/checks.js';
 import {OptionError} from '../lib/errors.js';
 import {closed, reached} from './bullmq.js';
 import {bullmqPackage, withDriver} from './bullmq-package.js';
 import {attempt} from './engine.js';
 import {absentAs} from './files.js';
 import {clientOptions, defaultQueue, refusal, unqueued, type QueueConnection, type QueuedAnswer} from './queue.js';
-import {Store} from './store.js';
+import {storeOption} from './store.js';
 import {TaskPool} from './task-pool.js';
 import {requireTaskDirective, type Job} from './task.js';
 
-/** Options of a worker. */
-export interface WorkerOptions {
-  readonly connection: QueueConnection;
+const workerOptions = {
+  connection: typed<QueueConnection>(object),
   /**
-   * The folders of the tasks. The worker loads modules below them that begin with the directive 'use stiffgrad task', and
-   * calls any function that these export. It loads nothing from node_modules.
+   * The folders of the tasks. The worker loads modules below them that begin with the directive 'use stiffgrad task',
+   * and calls any function that these export. It loads nothing from node_modules.
    */
-  readonly tasks: readonly string[];
+  tasks: typed<readonly string[]>(list),
   /**
    * The sweep's store: a folder that both can access, an address s3://bucket/prefix, or a store made by `openStore`.
    */
-  readonly store: string | Store;
+  store: storeOption,
   /** Default 'stiffgrad'. */
-  readonly queue?: string;
+  queue: optional(text, defaultQueue),
   /** Number of processes; default one per processor. */
-  readonly workers?: number;
+  workers: optional(count),
   /**
    * Memory limit of one process, in bytes; default: four fifths of the machine's memory, divided by the number of
    * processes.
    */
-  readonly memory?: number;
+  memory: optional(positive),
   /** Largest number of cases per second that all workers of the queue start together; default: no limit. */
-  readonly rate?: number;
+  rate: optional(positive),
   /** Seconds without a heartbeat after which other workers take over a worker's cases; default 30, that of BullMQ. */
-  readonly stalled?: number;
-}
+  stalled: optional(positive, 30),
+};
+
+/** Options of a worker. @interface */
+export type WorkerOptions = Options<typeof workerOptions>;
 
 /** A running worker. */
 export interface QueueWorker {
@@ -53,8 +55,8 @@ export interface QueueWorker {
 }
 
 /**
- * How often one case may lose its worker before the queue gives it up, and the coordinator counts it as lost: a worker that
- * is killed says little about its case, for that runs in a process of its own.
+ * How often one case may lose its worker before the queue gives it up, and the coordinator counts it as lost: a worker
+ * that is killed says little about its case, for that runs in a process of its own.
  */
 const maxStalledCount = 10;
 
@@ -63,34 +65,20 @@ const maxStalledCount = 10;
  * @throws OptionError if an option is wrong, a folder does not exist, or the server cannot be reached
  */
 export async function startWorker(options: WorkerOptions): Promise<QueueWorker> {
-  refuseUnknownOptions(
+  const {connection, memory, queue, rate, stalled, store, tasks, workers} = readOptions(
     options,
-    {
-      connection: object,
-      tasks: list,
-      store: {
-        what: "a folder's path, or a store made by openStore",
-        test: value => typeof value === 'string' || value instanceof Store,
-      },
-      queue: text,
-      workers: count,
-      memory: positive,
-      rate: positive,
-      stalled: positive,
-    },
+    workerOptions,
     'startWorker',
   );
-  const {memory, rate, stalled = 30, workers} = options;
-  const folders = await Promise.all(options.tasks.map(existing));
-  const {Worker, UnrecoverableError, backend} = await bullmqPackage(options.connection);
-  const store = typeof options.store === 'string' ? new Store(options.store) : options.store;
+  const folders = await Promise.all(tasks.map(existing));
+  const {Worker, UnrecoverableError, backend} = await bullmqPackage(connection);
   const ended = new AbortController();
   const pool = new TaskPool({workers, memory});
   const worker = withDriver(
-    options.connection,
+    connection,
     () =>
       new Worker(
-        options.queue ?? defaultQueue,
+        queue,
         async (queuedJob): Promise<QueuedAnswer> => {
           const {job, timeout} = await refusing(UnrecoverableError, () =>
             admitted(queuedJob.data, queuedJob.id ?? '', folders),
@@ -98,13 +86,14 @@ export async function startWorker(options: WorkerOptions): Promise<QueueWorker> 
           if (await store.has(job.name)) return {kind: 'done'};
           const how = await attempt(job, pool, store, {
             timeout,
-            progress: value => void queuedJob.updateProgress({value}).catch(() => {}), // progress that is lost does no harm
+            // Progress that is lost does no harm.
+            progress: value => void queuedJob.updateProgress({value}).catch(() => {}),
           });
           if (how === undefined) throw new Error('The worker ended before the case was done.');
           return how.kind === 'done' ? {kind: 'done'} : how;
         },
         {
-          connection: clientOptions(options.connection, ended.signal),
+          connection: clientOptions(connection, ended.signal),
           concurrency: pool.workers,
           lockDuration: 1000 * stalled,
           stalledInterval: 1000 * stalled,
@@ -142,7 +131,8 @@ async function existing(folder: unknown): Promise<string> {
   if (isInPackage(file))
     throw new OptionError(
       'no-folder',
-      `startWorker: ${file} is inside node_modules, from where a worker loads no task. Copy the tasks to a folder of your own.`,
+      `startWorker: ${file} is inside node_modules, from where a worker loads no task. `
+        + 'Copy the tasks to a folder of your own.',
     );
   return file;
 }

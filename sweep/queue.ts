@@ -1,19 +1,10 @@
 /**
- * What goes through a queue, and how it is reached: BullMQ on a server that speaks Redis's protocol, or in PostgreSQL. Its
- * packages, bullmq and ioredis or pg, are installed by those who use it.
+ * What goes through a queue, and how it is reached: BullMQ on a server that speaks Redis's protocol, or in PostgreSQL.
+ * Its packages, bullmq and ioredis or pg, are installed by those who use it.
  */
 import path from 'node:path';
-import {
-  boolean,
-  object,
-  positive,
-  refuseUnknownOptions,
-  requireValue,
-  shown,
-  text,
-  whole,
-  type Check,
-} from '../lib/checks.js';
+import {boolean, object, optional, positive, readOptions, shown, text, typed, whole} from '../lib/checks.js';
+import type {Check, Options, OptionValues} from '../lib/checks.js';
 import {OptionError} from '../lib/errors.js';
 import {parse} from './canonical.js';
 import type {Case} from './cases.js';
@@ -21,39 +12,53 @@ import type {FailedAttempt, Settled} from './engine.js';
 import {isCause} from './store.js';
 import {jobOf, type Job} from './task.js';
 
-/** Address and credentials of the server. */
-export interface QueueConnection {
+const tlsOption: Check<boolean | Readonly<Record<string, unknown>>> = {
+  what: 'true, false or options of TLS',
+  test: value => boolean.test(value) || object.test(value),
+};
+
+const connectionOptions = {
   /**
-   * redis://user:password@host:port/db, rediss:// for TLS, or postgres://user:password@host:port/database. What stands beside
-   * it goes before what it says.
+   * redis://user:password@host:port/db, rediss:// for TLS, or postgres://user:password@host:port/database. The options
+   * beside it have precedence.
    */
-  readonly url?: string;
+  url: optional(text),
   /** Default 127.0.0.1. */
-  readonly host?: string;
+  host: optional(text),
   /** Default 6379, PostgreSQL's 5432. */
-  readonly port?: number;
-  readonly username?: string;
-  readonly password?: string;
+  port: optional(whole),
+  username: optional(text),
+  password: optional(text),
   /** Redis's; default 0. */
-  readonly db?: number;
+  db: optional(whole),
   /** As node:tls takes them: ca, cert, key, servername; true for a server whose certificate the system knows. */
-  readonly tls?: boolean | Readonly<Record<string, unknown>>;
-}
+  tls: optional(tlsOption),
+};
+
+/** Address and credentials of the server. @interface */
+export type QueueConnection = Options<typeof connectionOptions>;
+
+const sha256: Check<string> = {
+  what: 'SHA-256 in hexadecimal digits',
+  test: value => /^[0-9a-f]{64}$/.test(String(value)),
+};
+const queuedTask = {
+  /** From the working folder, with slashes. */
+  module: text,
+  export: text,
+  name: text,
+  version: text,
+  hash: sha256,
+};
+const queuedCase = {
+  case: text,
+  seed: whole,
+  task: typed<OptionValues<typeof queuedTask>>(object),
+  timeout: optional(positive),
+};
 
 /** Names and numbers of a case: no code. A worker makes the case's name of them again. */
-export interface QueuedCase {
-  readonly case: string;
-  readonly seed: number;
-  readonly task: {
-    /** From the working folder, with slashes. */
-    readonly module: string;
-    readonly export: string;
-    readonly name: string;
-    readonly version: string;
-    readonly hash: string;
-  };
-  readonly timeout?: number;
-}
+export type QueuedCase = Options<typeof queuedCase>;
 
 /** What a worker answers. */
 export type QueuedAnswer = Exclude<Settled, {kind: 'done'}> | {readonly kind: 'done'};
@@ -85,27 +90,15 @@ export const refusal = 'refused: ';
 export const inPostgres = ({url}: QueueConnection): boolean => /^postgres(ql)?:/.test(url ?? '');
 
 /**
- * Options of the client, ioredis's or pg's. Redis's looks for its server again and again until `ended`; that of PostgreSQL does
- * it at every question. The password is never shown.
+ * Options of the client, ioredis's or pg's. Redis's looks for its server again and again until `ended`; that of
+ * PostgreSQL does it at every question. The password is never shown.
  * @throws OptionError
  */
 export function clientOptions(
   connection: QueueConnection,
   ended = new AbortController().signal,
 ): Record<string, unknown> {
-  refuseUnknownOptions(
-    connection,
-    {
-      url: text,
-      host: text,
-      port: whole,
-      username: text,
-      password: text,
-      db: whole,
-      tls: {what: 'true, false or options of TLS', test: value => boolean.test(value) || object.test(value)},
-    },
-    'bullmq: connection',
-  );
+  readOptions(connection, connectionOptions, 'bullmq: connection');
   const {url, tls, ...rest} = connection;
   const from: Partial<ReturnType<typeof ofUrl>> = url === undefined ? {} : ofUrl(url);
   const secure = tls === true ? {} : tls === false ? undefined : (tls ?? from.tls);
@@ -169,22 +162,13 @@ export function queued(job: Job, seed: number, timeout: number | undefined): Que
   };
 }
 
-const sha256: Check = {what: 'SHA-256 in hexadecimal digits', test: value => /^[0-9a-f]{64}$/.test(String(value))};
-const queuedChecks = {case: text, seed: whole, task: object, timeout: positive};
-const taskChecks = {module: text, export: text, name: text, version: text, hash: sha256};
-
 /**
  * What came through the queue as a job, whose module is still to be found.
  * @throws OptionError where it is no case, or does not match its name
  */
 export function unqueued(data: unknown, name: string): {readonly job: Job; readonly timeout?: number} {
-  refuseUnknownOptions(data as object, queuedChecks, 'A queued case');
-  const {case: content, seed, task, timeout} = data as QueuedCase;
-  for (const key of ['case', 'seed', 'task'] as const)
-    requireValue((data as QueuedCase)[key], queuedChecks[key], `A queued case: ${key}`);
-  refuseUnknownOptions(task, taskChecks, 'A queued task');
-  for (const [key, check] of Object.entries(taskChecks))
-    requireValue(task[key as keyof typeof task], check, `A queued task: ${key}`);
+  const {case: content, seed, timeout, ...read} = readOptions(data as QueuedCase, queuedCase, 'A queued case');
+  const task = readOptions(read.task, queuedTask, 'A queued task');
   let job: Job;
   try {
     job = jobOf(task, parse(content) as Case, seed);

@@ -1,30 +1,33 @@
 /**
- * A store's texts in a bucket of an object store that speaks S3's protocol, one object each, through Amazon's client, which is
- * loaded at the first use. An object is there whole or not at all; it is written on the condition that its name is free
- * (If-None-Match), so that the first one stays. A server that does not know this condition keeps the last of two writers at the same
- * moment, with the same numbers.
+ * A store's texts in a bucket of an object store that speaks S3's protocol, one object each, through Amazon's client,
+ * which is loaded at the first use. An object is there whole or not at all; it is written on the condition that its
+ * name is free (If-None-Match), so that the first one stays. A server that does not know this condition keeps the last
+ * of two writers at the same moment, with the same numbers.
  */
 import type * as S3 from '@aws-sdk/client-s3';
-import {boolean, object, refuseUnknownOptions, text as aText} from '../lib/checks.js';
+import {boolean, object, optional, readOptions, text as aText, typed, type Options} from '../lib/checks.js';
 import {DataError, OptionError} from '../lib/errors.js';
 import {patiently} from './patience.js';
 import type {Texts} from './texts.js';
 
-/** Connection to a server, if the environment does not define it. */
-export interface S3Connection {
+const connectionOptions = {
   /** URL of a server that is not Amazon's: 'https://storage.example.org:9000'. Default AWS_ENDPOINT_URL_S3. */
-  readonly endpoint?: string;
+  endpoint: optional(aText),
   /** Default AWS_REGION; with an endpoint us-east-1, which most servers ignore. */
-  readonly region?: string;
-  /** Default: as Amazon's client finds them, in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, its files, or the machine's role. */
-  readonly credentials?: {
-    readonly accessKeyId: string;
-    readonly secretAccessKey: string;
-    readonly sessionToken?: string;
-  };
+  region: optional(aText),
+  /**
+   * Default: as Amazon's client finds them, in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, its files, or the machine's
+   * role.
+   */
+  credentials: optional(
+    typed<{readonly accessKeyId: string; readonly secretAccessKey: string; readonly sessionToken?: string}>(object),
+  ),
   /** Whether the bucket is in the path instead of the host name; default true with an endpoint. */
-  readonly pathStyle?: boolean;
-}
+  pathStyle: optional(boolean),
+};
+
+/** Connection to a server, if the environment does not define it. @interface */
+export type S3Connection = Options<typeof connectionOptions>;
 
 const statusOf = (error: unknown): number | undefined =>
   (error as {$metadata?: {httpStatusCode?: number}}).$metadata?.httpStatusCode;
@@ -69,15 +72,10 @@ export class S3Texts implements Texts {
     const [, bucket, prefix] = /^s3:\/\/([^/]+)\/*(.*?)\/*$/.exec(address) ?? [];
     if (bucket === undefined || prefix === undefined)
       throw new OptionError('bad-store', `A store's address is s3://bucket/prefix, not ${address}.`, {address});
-    refuseUnknownOptions(
-      connection,
-      {endpoint: aText, region: aText, credentials: object, pathStyle: boolean},
-      'openStore: s3',
-    );
     this.place = `s3://${bucket}${prefix === '' ? '' : `/${prefix}`}`;
     this.#bucket = bucket;
     this.#prefix = prefix === '' ? '' : `${prefix}/`;
-    this.#connection = connection;
+    this.#connection = readOptions(connection, connectionOptions, 'openStore: s3');
   }
 
   #key(name: string): {readonly Bucket: string; readonly Key: string} {
@@ -95,7 +93,8 @@ export class S3Texts implements Texts {
       const {name, message} = error as Error;
       throw new DataError(
         'store-refused',
-        `${this.place} ${what}: ${name === 'Error' ? '' : `${name}: `}${message.replace(/\.?$/, '.')} Check the bucket's name, the region or endpoint, and the credentials and their permissions.`,
+        `${this.place} ${what}: ${name === 'Error' ? '' : `${name}: `}${message.replace(/\.?$/, '.')} `
+          + "Check the bucket's name, the region or endpoint, and the credentials and their permissions.",
         {place: this.place, cause: name},
       );
     }

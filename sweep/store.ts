@@ -1,9 +1,10 @@
 /**
- * Results of a sweep, one text a case, in a folder (folder-texts.ts) or an object store (s3-texts.ts). Each ends with a hash of
- * its content. A text is there whole or not at all, and the first result of a case is the one that stays, so that any number of
- * processes and machines may write at once.
+ * Results of a sweep, one text a case, in a folder (folder-texts.ts) or an object store (s3-texts.ts). Each ends with a
+ * hash of its content. A text is there whole or not at all, and the first result of a case is the one that stays, so
+ * that any number of processes and machines may write at once.
  */
-import {boolean, count, nonNegative, object, real, refuseUnknownOptions, text, whole} from '../lib/checks.js';
+import {boolean, count, nonNegative, object, optional, readBy, readOptions, real} from '../lib/checks.js';
+import {shown, text, typed, whole, type Check, type Options} from '../lib/checks.js';
 import {DataError, OptionError} from '../lib/errors.js';
 import {canonical, hash, parse} from './canonical.js';
 import type {Case} from './cases.js';
@@ -57,21 +58,23 @@ export interface StoreStatus {
   readonly causes: Readonly<Partial<Record<Cause, number>>>;
 }
 
-/** Options of a store. */
-export interface StoreOptions {
+const storeOptions = {
   /**
    * For folders: every result is flushed to the disk before it counts; default true. Otherwise a power failure may lose
    * the files of the last seconds.
    */
-  readonly durable?: boolean;
+  durable: optional(boolean, true),
   /** Seconds for which writing to a full or unreachable disk or server is retried; default 300. */
-  readonly patience?: number;
+  patience: optional(nonNegative, 300),
   /**
    * For an address s3://bucket/prefix: settings that the environment (AWS_REGION, AWS_ENDPOINT_URL_S3, …) does not
    * define.
    */
-  readonly s3?: S3Connection;
-}
+  s3: optional(typed<S3Connection>(object)),
+};
+
+/** Options of a store. @interface */
+export type StoreOptions = Options<typeof storeOptions>;
 
 /** Results read at once: enough to keep a disk or a connection busy. */
 const readers = 16;
@@ -83,8 +86,7 @@ export class Store {
   readonly #texts: Texts;
 
   constructor(folder: string, options: StoreOptions = {}) {
-    refuseUnknownOptions(options, {durable: boolean, patience: nonNegative, s3: object}, 'openStore');
-    const {durable = true, patience = 300, s3} = options;
+    const {durable, patience, s3} = readOptions(options, storeOptions, 'openStore');
     const distant = folder.startsWith('s3://');
     if (!distant && s3 !== undefined)
       throw new OptionError(
@@ -133,17 +135,15 @@ export class Store {
    * @throws DataError if the disk stays full for longer than `patience`
    */
   async accept(job: Job, result: string, seconds: number): Promise<boolean> {
-    const {case: content, name, seed, task} = job;
-    const text = `{"case":${content},"name":"${name}","result":${result},"seconds":${seconds},"seed":${seed},"task":${taskText(task)}}`;
-    return this.#write(done(name), text);
+    return this.#write(done(job.name), textOf(job, {result, seconds: String(seconds)}));
   }
 
   /** Stores a failure; returns the number of the attempt, from 1. */
   async fail(job: Job, cause: Cause, error: Failure['error']): Promise<number> {
-    const {case: content, name, seed, task} = job;
+    const parts = {cause: `"${cause}"`, error: canonical(error, 'error')};
     for (let attempt = 1; ; attempt++) {
-      const text = `{"attempt":${attempt},"case":${content},"cause":"${cause}","error":${canonical(error, 'error')},"name":"${name}","seed":${seed},"task":${taskText(task)}}`;
-      if (await this.#write(failed(name, attempt), text)) return attempt;
+      const text = textOf(job, {...parts, attempt: String(attempt)});
+      if (await this.#write(failed(job.name, attempt), text)) return attempt;
     }
   }
 
@@ -276,16 +276,32 @@ export class Store {
   }
 }
 
+/** A store, or its folder or address, as an option or an argument. */
+export const storeOption: Check<string | Store, Store> = readBy((value, name) => {
+  if (value instanceof Store) return value;
+  if (typeof value === 'string' && value !== '') return new Store(value);
+  throw new OptionError(
+    'bad-option',
+    `${name} must be a folder's path, or a store made by openStore, not ${shown(value)}.`,
+  );
+});
+
 const done = (name: string): string => `done/${name.slice(0, shardDigits)}/${name}.json`;
 const failed = (name: string, attempt: number): string =>
   `failed/${name.slice(0, shardDigits)}/${name}.${attempt}.json`;
 /** Texts that the store wrote: not what was set aside, nor what other programs leave, such as ._x.json. */
-const textOf = (ending: string): RegExp =>
+const fileOf = (ending: string): RegExp =>
   new RegExp(`^([0-9a-f]{${shardDigits}})/(\\1[0-9a-f]{${64 - shardDigits}})${ending}\\.json$`);
-const doneText = textOf('');
-const failedText = textOf('\\.([1-9]\\d*)');
+const doneText = fileOf('');
+const failedText = fileOf('\\.([1-9]\\d*)');
 
-const taskText = ({name, version}: Job['task']): string => canonical({name, version}, 'task');
+/** A job and more values, which are canonical texts, as one canonical text. */
+function textOf({case: content, name, seed, task}: Job, more: {readonly [key: string]: string}): string {
+  const version = canonical({name: task.name, version: task.version}, 'task');
+  const all = {...more, case: content, name: `"${name}"`, seed: String(seed), task: version};
+  const entries = Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${entries.map(([key, value]) => `"${key}":${value}`).join(',')}}`;
+}
 
 /** The content of a text whose last line is its hash; undefined where the text is damaged or means something else. */
 function contentOf<T>(text: string, isContent: (value: unknown) => value is T): T | undefined {

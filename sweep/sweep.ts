@@ -2,21 +2,14 @@
  * A sweep: a deterministic list of cases, a task, a store of results, and an engine that computes what the store lacks.
  * It may be ended at any moment and started again; what is done is not done twice.
  */
-import {abortSignal, callable, nonNegative, object, refuseUnknownOptions, whole} from '../lib/checks.js';
+import {abortSignal, callable, nonNegative, object, optional, readOptions, typed, whole} from '../lib/checks.js';
+import type {Check, Options, OptionValues} from '../lib/checks.js';
 import {OptionError} from '../lib/errors.js';
 import {parse} from './canonical.js';
 import type {Case, CaseList} from './cases.js';
-import {
-  attemptChecks,
-  exhausted,
-  ruleChecks,
-  usualAttempts,
-  type Attempts,
-  type Engine,
-  type Settled,
-} from './engine.js';
+import {attemptOptions, exhausted, ruleOptions, type Attempts, type Engine, type Settled} from './engine.js';
 import {local} from './local.js';
-import {Store, type Cause, type Failure, type Row} from './store.js';
+import {storeOption, type Cause, type Failure, type Row, type Store} from './store.js';
 import {findTask, jobOf, type Job, type Task, type TaskReference} from './task.js';
 
 /** The outcome of a case, for generators of cases. */
@@ -47,39 +40,51 @@ export interface SweepProgress {
   /** The smallest value of `objective` in this process, and its case. */
   readonly best?: {readonly value: number; readonly case: Case};
   /** The last progress of a task. */
-  readonly told?: {readonly case: Case; readonly value: unknown};
+  readonly taskProgress?: {readonly case: Case; readonly value: unknown};
 }
 
-/** Options of `sweep`. */
-export interface SweepOptions<C extends Case = Case, R = unknown> {
-  readonly task: TaskReference;
-  /** A list of cases, one made by `grid`, `sobol`, …, any repeatable iterable, or a generator that uses results. */
-  readonly cases: Iterable<C> | CaseGenerator<C, R>;
+const isIterable = (value: unknown): boolean => typeof value === 'object' && value !== null && Symbol.iterator in value;
+const casesOption: Check = {
+  what: 'a list of cases, or a function that returns them from the results',
+  test: value => typeof value === 'function' || isIterable(value),
+};
+const engineOption: Check<Engine> = {
+  what: 'local(), indexed() or bullmq()',
+  test: value => typeof value === 'object' && value !== null && 'run' in value,
+};
+
+const sweepOptions = {
+  task: typed<TaskReference>(object),
+  cases: casesOption,
   /** A folder or an address s3://bucket/prefix, or a store made by `openStore`. */
-  readonly store: string | Store;
+  store: storeOption,
   /** Default `local()`. */
-  readonly engine?: Engine;
+  engine: optional(engineOption),
   /** A part of every case's name and seed; default 0. */
-  readonly seed?: number;
-  /** Seconds for one attempt of a case; default no limit. */
-  readonly timeout?: number;
-  /**
-   * Memory limit of a task's process, in bytes; default: four fifths of the machine's memory, divided by the number of
-   * workers.
-   */
-  readonly memory?: number;
+  seed: optional(whole, 0),
+  ...ruleOptions,
   /**
    * Number of attempts of a case, by cause of failure; default one, and three if its process was killed from outside.
    */
-  readonly attempts?: Partial<Attempts>;
+  attempts: optional(typed<Partial<Attempts>>(object), {}),
+  objective: optional(callable),
+  /** Called at most every `every` seconds, and at the end. If it throws, or rejects, the sweep ends with its error. */
+  onProgress: optional(typed<(progress: SweepProgress) => void>(callable)),
+  /** Default 1. */
+  every: optional(nonNegative, 1),
+  signal: optional(abortSignal),
+};
+
+/** Options of `sweep`. @interface */
+export type SweepOptions<C extends Case = Case, R = unknown> = Omit<
+  Options<typeof sweepOptions>,
+  'cases' | 'objective'
+> & {
+  /** A list of cases, one made by `grid`, `sobol`, …, any repeatable iterable, or a generator that uses results. */
+  readonly cases: Iterable<C> | CaseGenerator<C, R>;
   /** The objective, a number from a result; the smallest is best. If it throws, the sweep ends with its error. */
   readonly objective?: (result: R, one: C) => number;
-  /** Called at most every `every` seconds, and at the end. If it throws, or rejects, the sweep ends with its error. */
-  readonly onProgress?: (progress: SweepProgress) => void;
-  /** Default 1. */
-  readonly every?: number;
-  readonly signal?: AbortSignal;
-}
+};
 
 /** A finished sweep. */
 export interface Sweep<C extends Case = Case, R = unknown> extends SweepProgress {
@@ -98,54 +103,35 @@ export interface Sweep<C extends Case = Case, R = unknown> extends SweepProgress
 
 /**
  * Computes every case that has no result in the store. A case that fails is stored with its error; the others continue.
- * @throws OptionError if an option is wrong, or the task does not exist; DataError if the store cannot be read or written;
- *   what `objective` or `onProgress` throws, after which no further case is started
+ * @throws OptionError if an option is wrong, or the task does not exist; DataError if the store cannot be read or
+ *   written; what `objective` or `onProgress` throws, after which no further case is started
  */
 export async function sweep<C extends Case = Case, R = unknown>(options: SweepOptions<C, R>): Promise<Sweep<C, R>> {
-  checkOptions(options);
-  const store = typeof options.store === 'string' ? new Store(options.store) : options.store;
-  const task = await findTask(options.task);
-  const engine = options.engine ?? local();
-  const run = new Run(options, store, task, engine);
+  const read = readOptions(options, sweepOptions, 'sweep');
+  const attempts = readOptions(read.attempts, attemptOptions, 'sweep: attempts');
+  const engine = read.engine ?? local();
+  if (typeof options.cases === 'function' && engine.share !== undefined && engine.share.of > 1)
+    throw new OptionError(
+      'no-share',
+      'sweep: a function of cases needs all results, but indexed() gives each process only a part. '
+        + 'Use local() or bullmq().',
+    );
+  const task = await findTask(read.task);
+  const {cases, objective} = options;
+  const run = new Run<C, R>({...read, cases, objective, attempts, engine}, task);
   await run.all();
   return run.ended();
 }
 
-function checkOptions<C extends Case, R>({attempts, ...options}: SweepOptions<C, R>): void {
-  refuseUnknownOptions(
-    options,
-    {
-      ...ruleChecks,
-      task: object,
-      cases: {
-        what: 'a list of cases, or a function that returns them from the results',
-        test: value =>
-          typeof value === 'function' || (typeof value === 'object' && value !== null && Symbol.iterator in value),
-      },
-      store: {
-        what: "a folder's path, or a store made by openStore",
-        test: value => typeof value === 'string' || value instanceof Store,
-      },
-      engine: {
-        what: 'local(), indexed() or bullmq()',
-        test: value => typeof value === 'object' && value !== null && 'run' in value,
-      },
-      seed: whole,
-      objective: callable,
-      onProgress: callable,
-      every: nonNegative,
-      signal: abortSignal,
-    },
-    'sweep',
-  );
-  for (const name of ['task', 'cases', 'store'] as const)
-    if (options[name] === undefined) throw new OptionError('no-option', `sweep needs ${name}.`, {option: name});
-  if (attempts !== undefined) refuseUnknownOptions(attempts, attemptChecks, 'sweep: attempts');
-  if (typeof options.cases === 'function' && options.engine?.share !== undefined && options.engine.share.of > 1)
-    throw new OptionError(
-      'no-share',
-      'sweep: a function of cases needs all results, but indexed() gives each process only a part. Use local() or bullmq().',
-    );
+/** Options of a sweep with their defaults. */
+interface Known<C extends Case, R> extends Omit<
+  OptionValues<typeof sweepOptions>,
+  'cases' | 'objective' | 'attempts' | 'engine'
+> {
+  readonly cases: SweepOptions<C, R>['cases'];
+  readonly objective?: SweepOptions<C, R>['objective'];
+  readonly attempts: Attempts;
+  readonly engine: Engine;
 }
 
 class Run<C extends Case, R> {
@@ -154,7 +140,7 @@ class Run<C extends Case, R> {
   #failed = 0;
   #resumed = 0;
   #best?: {value: number; case: C};
-  #told?: {case: Case; value: unknown};
+  #taskProgress?: {case: Case; value: unknown};
   readonly #from = performance.now();
   #showed = -Infinity;
   #shown: Promise<unknown> = Promise.resolve();
@@ -166,26 +152,28 @@ class Run<C extends Case, R> {
   readonly #ending = new AbortController();
 
   constructor(
-    readonly options: SweepOptions<C, R>,
-    readonly store: Store,
+    readonly options: Known<C, R>,
     readonly task: Task,
-    readonly engine: Engine,
   ) {
     this.#generated = typeof options.cases === 'function';
     const {length} = options.cases as Partial<CaseList>;
-    const {index, of} = engine.share ?? {index: 0, of: 1};
+    const {index, of} = this.#share;
     if (!this.#generated && length !== undefined) this.#total = Math.ceil((length - index) / of);
   }
 
+  get #share(): {readonly index: number; readonly of: number} {
+    return this.options.engine.share ?? {index: 0, of: 1};
+  }
+
   #job(one: C): Job {
-    return jobOf(this.task, one, this.options.seed ?? 0);
+    return jobOf(this.task, one, this.options.seed);
   }
 
   /** All cases of this process's share, each once. */
   async *#cases(): AsyncGenerator<Job, void> {
     const {cases} = this.options;
     const seen = new Set<string>();
-    const {index, of} = this.engine.share ?? {index: 0, of: 1};
+    const {index, of} = this.#share;
     const source = typeof cases === 'function' ? cases(one => this.#outcome(one)) : cases;
     let place = 0;
     for await (const one of source) {
@@ -213,41 +201,37 @@ class Run<C extends Case, R> {
       const {cause, error} = how.failure;
       return {status: 'failed', case: one, cause, error};
     }
-    const result = how.result === undefined ? (await this.store.read(name))?.result : parse(how.result);
+    const result = how.result === undefined ? (await this.options.store.read(name))?.result : parse(how.result);
     return {status: 'done', case: one, result: result as R};
   }
 
   /** The cases that have to be computed. */
   async *#jobs(): AsyncGenerator<Job, void> {
     const done = new Set<string>();
-    for await (const names of this.store.names()) for (const name of names) done.add(name);
-    const failed = await this.store.failedNames();
-    const attempts = this.#attempts();
+    const {attempts, store} = this.options;
+    for await (const names of store.names()) for (const name of names) done.add(name);
+    const failed = await store.failedNames();
     for await (const job of this.#cases()) {
       if (done.has(job.name)) {
         this.#resumed++;
         this.#count(job, {kind: 'done'});
         continue;
       }
-      const failure = failed.has(job.name) ? exhausted(await this.store.failures(job.name), attempts) : undefined;
+      const failure = failed.has(job.name) ? exhausted(await store.failures(job.name), attempts) : undefined;
       if (failure !== undefined) this.#count(job, {kind: 'failed', failure});
       else yield job;
     }
   }
 
-  #attempts(): Attempts {
-    return {...usualAttempts, ...this.options.attempts};
-  }
-
   async all(): Promise<void> {
     const jobs = this.#jobs();
-    const {memory, signal, timeout} = this.options;
+    const {attempts, engine, memory, seed, signal, store, timeout} = this.options;
     const signals = [this.#ending.signal, ...(signal === undefined ? [] : [signal])];
     try {
-      await this.engine.run({
-        store: this.store,
-        rules: {timeout, memory, attempts: this.#attempts()},
-        seed: this.options.seed ?? 0,
+      await engine.run({
+        store,
+        rules: {timeout, memory, attempts},
+        seed,
         signal: AbortSignal.any(signals),
         next: async () => {
           const next = await jobs.next();
@@ -255,7 +239,7 @@ class Run<C extends Case, R> {
         },
         settled: (job, how) => this.#count(job, how),
         progress: (job, value) => {
-          this.#told = {case: parse(job.case) as Case, value};
+          this.#taskProgress = {case: parse(job.case) as Case, value};
           this.#show(false);
         },
       });
@@ -300,7 +284,7 @@ class Run<C extends Case, R> {
   }
 
   #show(last: boolean): void {
-    const {every = 1, onProgress} = this.options;
+    const {every, onProgress} = this.options;
     const now = performance.now();
     if (onProgress === undefined || this.#thrown !== undefined || (!last && now - this.#showed < 1000 * every)) return;
     this.#showed = now;
@@ -323,16 +307,16 @@ class Run<C extends Case, R> {
       rate,
       ...(total === undefined ? {} : {total, ...(rate > 0 ? {left: (total - this.#done - this.#failed) / rate} : {})}),
       ...(this.#best === undefined ? {} : {best: this.#best}),
-      ...(this.#told === undefined ? {} : {told: this.#told}),
+      ...(this.#taskProgress === undefined ? {} : {taskProgress: this.#taskProgress}),
     };
   }
 
   ended(): Sweep<C, R> {
-    const {store} = this;
+    const {signal, store} = this.options;
     const each = (): AsyncGenerator<Job, void> => this.#cases();
     return {
       ...this.#progress(),
-      aborted: this.options.signal?.aborted === true,
+      aborted: signal?.aborted === true,
       store,
       async *results() {
         for await (const {name} of each()) {
@@ -348,7 +332,10 @@ class Run<C extends Case, R> {
         }
       },
       toString() {
-        return `${this.done} of ${this.done + this.failed} cases done${this.resumed > 0 ? `, ${this.resumed} of them before` : ''}${this.failed > 0 ? `, ${this.failed} failed` : ''}, in ${this.seconds.toPrecision(3)} s`;
+        const before = this.resumed > 0 ? `, ${this.resumed} of them before` : '';
+        const failed = this.failed > 0 ? `, ${this.failed} failed` : '';
+        const seconds = this.seconds.toPrecision(3);
+        return `${this.done} of ${this.done + this.failed} cases done${before}${failed}, in ${seconds} s`;
       },
     };
   }

@@ -132,7 +132,10 @@ class TaskProcess {
               cause: 'refused',
               error: {
                 name: 'TaskProcessError',
-                message: `${job.task.module} and its files have the hash ${answer.hash} here, but ${job.task.hash} where the sweep was started: every process needs the same files, and they must not change while a sweep runs.`,
+                message:
+                  `${job.task.module} and its files have the hash ${answer.hash} here, `
+                  + `but ${job.task.hash} where the sweep was started: every process needs the same files, `
+                  + 'and they must not change while a sweep runs.',
               },
             });
           case 'failed':

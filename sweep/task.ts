@@ -1,12 +1,13 @@
 /**
  * Tasks by name, so that any process can load them: a module, the name of a function that it exports, and a version.
- * With the case and the seed the version makes the case's name: work is never done twice, and changed work never mistaken.
+ * With the case and the seed the version makes the case's name: work is never done twice, and changed work never
+ * mistaken.
  */
 import {createHash} from 'node:crypto';
 import {readFile} from 'node:fs/promises';
 import path from 'node:path';
 import {fileURLToPath} from 'node:url';
-import {refuseUnknownOptions, shown, text} from '../lib/checks.js';
+import {optional, readOptions, shown, text, type Check, type Options} from '../lib/checks.js';
 import {OptionError} from '../lib/errors.js';
 import {canonical, hash} from './canonical.js';
 import type {Case} from './cases.js';
@@ -27,23 +28,30 @@ export interface TaskContext {
 /** A task: one case in, data out (numbers, texts, lists, typed arrays and plain objects of these). */
 export type TaskFunction<C extends Case = Case, R = unknown> = (one: C, context: TaskContext) => R | Promise<R>;
 
-/** The location of a task. */
-export interface TaskReference {
+const place: Check<string | URL> = {
+  what: "a module's path or URL",
+  test: value => typeof value === 'string' || value instanceof URL,
+};
+
+const taskOptions = {
   /**
    * The module's file: a path from the working folder, or a file: URL, such as new URL('./task.js', import.meta.url).
    */
-  readonly module: string | URL;
+  module: place,
   /** The name of the exported function; default 'default'. */
-  readonly export?: string;
+  export: optional(text, 'default'),
   /**
    * A part of every case's name: what it computes has another version when it gives other results. Default: a hash of
    * the module, of what it imports by relative paths, and of the files that these name by
    * `new URL('./…', import.meta.url)`. Packages count by a version that you give, not by themselves.
    */
-  readonly version?: string;
-  /** What it is called in names and tables; default the file's name without its ending, and the function's where it is not 'default'. */
-  readonly name?: string;
-}
+  version: optional(text),
+  /** Its name in tables; default the file's name without its ending, and the function's name unless it is 'default'. */
+  name: optional(text),
+};
+
+/** The location of a task. @interface */
+export type TaskReference = Options<typeof taskOptions>;
 
 /** A located task. */
 export interface Task {
@@ -67,27 +75,18 @@ export interface Job {
 
 /** @throws OptionError where there is no such file */
 export async function findTask(given: TaskReference): Promise<Task> {
-  refuseUnknownOptions(
-    given,
-    {
-      module: {what: "a module's path or URL", test: value => typeof value === 'string' || value instanceof URL},
-      export: text,
-      version: text,
-      name: text,
-    },
-    'sweep: task',
-  );
-  const {module: place, export: exported = 'default'} = given;
-  const module = path.resolve(place instanceof URL || /^file:/.test(place) ? fileURLToPath(place) : place);
+  const {module: location, export: exported, name, version} = readOptions(given, taskOptions, 'sweep: task');
+  const isUrl = location instanceof URL || /^file:/.test(location);
+  const module = path.resolve(isUrl ? fileURLToPath(location) : location);
   const hash = await contentHash(module);
   if (hash === undefined) throw new OptionError('no-task', `sweep: there is no module ${module}.`, {module});
   const stem = path.basename(module).replace(/\.[^.]+$/, '');
   return {
     module,
     export: exported,
-    name: given.name ?? (exported === 'default' ? stem : `${stem}.${exported}`),
+    name: name ?? (exported === 'default' ? stem : `${stem}.${exported}`),
     // Enough digits that no two versions of one task ever meet.
-    version: given.version ?? hash.slice(0, 16),
+    version: version ?? hash.slice(0, 16),
     hash,
   };
 }
@@ -139,14 +138,15 @@ export async function requireTaskDirective(module: string): Promise<void> {
   if (source !== undefined && hasTaskDirective(source)) return;
   throw new OptionError(
     'task-refused',
-    `${shown(module)} does not mark itself as a task. Begin a module that workers of a queue may load with '${taskDirective}'; they may then call every function that it exports.`,
+    `${shown(module)} does not mark itself as a task. Begin a module that workers of a queue may load with `
+      + `'${taskDirective}'; they may then call every function that it exports.`,
     {module},
   );
 }
 
 /**
- * The directive stands where ECMAScript has its directive prologue: after comments, among other texts that are statements of
- * their own.
+ * The directive stands where ECMAScript has its directive prologue: after comments, among other texts that are
+ * statements of their own.
  */
 export function hasTaskDirective(source: string): boolean {
   const blank = /(?:\s|\/\/.*|\/\*[^]*?\*\/)*/y;

@@ -9,7 +9,10 @@ export interface Texts {
   has(name: string): Promise<boolean>;
   /** Whether anything was ever written here. */
   isThere(): Promise<boolean>;
-  /** Whether it was the first of its name. @throws DataError 'store-unwritable' where the place stays away longer than the store is patient */
+  /**
+   * Whether it was the first of its name.
+   * @throws DataError 'store-unwritable' where the place stays away longer than the store is patient
+   */
   write(name: string, text: string): Promise<boolean>;
   remove(name: string): Promise<void>;
   /** Keeps a text under another name, that its own is free. @returns what it is called now */

@@ -52,7 +52,9 @@ describe('a sweep', () => {
     };
     expect(await run({})).to.equal(3);
     expect(await run({onProgress: mine})).to.equal('mine');
-    expect(await run({onProgress: ({told}) => (told === undefined ? undefined : mine())})).to.equal('mine');
+    expect(await run({onProgress: ({taskProgress}) => (taskProgress === undefined ? undefined : mine())})).to.equal(
+      'mine',
+    );
     expect(await run({onProgress: () => Promise.reject(new Error('later')) as never})).to.equal('later');
     expect(await run({objective: mine})).to.equal('mine');
     expect(await run({cases: () => mine()})).to.equal('mine');

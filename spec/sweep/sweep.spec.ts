@@ -207,7 +207,7 @@ describe('sweep', function () {
       expect(error).to.be.instanceOf(OptionError).with.property('message').match(message);
     };
     await refused({caes: []}, /no option 'caes'.*Did you mean 'cases'/);
-    await refused({store: undefined}, /needs store/);
+    await refused({store: undefined}, /store must be a folder's path/);
     await refused({cases: [3]}, /a case must be an object/);
     await refused({attempts: {throw: 2}}, /no option 'throw'/);
     await refused(
@@ -272,7 +272,7 @@ describe('the store', () => {
       expect(await collect(none as never, path.join(place, 'none.csv')).catch((reason: unknown) => reason))
         .to.be.instanceOf(OptionError)
         .with.property('message')
-        .that.matches(/^collect: the store must be a folder's path, or a store made by openStore, not /);
+        .that.matches(/^collect: store must be a folder's path, or a store made by openStore, not /);
     const same = await readTable(path.join(place, 'a.parquet'), {text: ['name']});
     expect(same.columns).to.deep.equal(['case.k', 'name', 'result.cost', 'result.k', 'seed']);
     for (const column of table.columns) expect([...same.column(column)]).to.deep.equal([...table.column(column)]);
