@@ -11,7 +11,7 @@ const noNode = {
 
 export default tseslint.config(
   // The page and the site have packages and compilers' settings of their own: npm run check in docs/playground/.
-  {ignores: ['dist/', 'reports/', '**/.*', 'docs/']},
+  {ignores: ['dist/', 'reports/', '**/.*', 'docs/', 'cli/templates/']},
   ...tseslint.configs.recommendedTypeChecked,
   {
     languageOptions: {parserOptions: {project: './tsconfig.json', tsconfigRootDir: import.meta.dirname}},

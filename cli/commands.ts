@@ -1,4 +1,7 @@
-/** What each command does: results to the terminal and to files. A command gives its exit code: 0 done, 1 something is wrong with the model or its fit. */
+/**
+ * What each command does: results to the terminal and to files. A command gives its exit code: 0 done, 1 something is
+ * wrong with the model or its fit.
+ */
 import {mkdir, readdir, writeFile} from 'node:fs/promises';
 import {existsSync} from 'node:fs';
 import {createRequire} from 'node:module';
@@ -8,6 +11,7 @@ import {animate, plot} from '../plot/index.js';
 import {identify as identifyParameters} from '../training/index.js';
 import {checkModel} from './check/check.js';
 import {shellWord} from '../lib/text.js';
+import {argument, text as option, type Given, type Out} from './given.js';
 import {loadModel} from './model.js';
 import type {ModelFile} from './model-file.js';
 import {runOptions} from './options.js';
@@ -15,27 +19,6 @@ import {problemOf, recordOf} from './problem.js';
 import {runPage} from './run-page.js';
 import {filesOf, templates, type TemplateName} from './templates.js';
 import {Usage} from './usage.js';
-
-/** Options and arguments as parseArgs gives them. */
-export interface Given {
-  readonly positionals: readonly string[];
-  readonly values: {readonly [name: string]: string | boolean | undefined};
-}
-
-/** Where a command speaks: text for a reader, an object where --json asks for one. */
-export interface Out {
-  text(lines: string): void;
-  json(value: object): void;
-  progress(line: string): void;
-}
-
-const option = ({values}: Given, name: string): string | undefined => values[name] as string | undefined;
-
-function argument({positionals}: Given, place: number, what: string): string {
-  const given = positionals[place];
-  if (given === undefined) throw new Usage(`This command needs ${what}.`);
-  return given;
-}
 
 /** The version of this package. */
 export const packageVersion = (): string =>
@@ -97,20 +80,16 @@ const summary = (run: AnyTrajectory): string =>
 
 function csvOf(run: AnyTrajectory): string {
   const t = run.values('t');
-  const series = (run.system.kind === 'ode' ? (['y'] as const) : (['q', 'v'] as const)).map(name => ({
-    name,
-    values: run.values(name),
-  }));
-  const width = (values: Float64Array): number => values.length / t.length;
-  const head = series.flatMap(({name, values}) =>
-    width(values) === 1 ? [name] : Array.from({length: width(values)}, (_, k) => `${name}[${k}]`),
-  );
-  const rows = Array.from(t, (time, i) =>
-    [
-      time,
-      ...series.flatMap(({values}) => Array.from(values.subarray(i * width(values), (i + 1) * width(values)))),
-    ].join(','),
-  );
+  const columns = (run.system.kind === 'ode' ? ['y'] : ['q', 'v']).flatMap(name => {
+    const values = run.values(name);
+    const width = values.length / t.length;
+    return Array.from({length: width}, (_, k) => ({
+      name: width === 1 ? name : `${name}[${k}]`,
+      at: (i: number) => values[i * width + k],
+    }));
+  });
+  const head = columns.map(({name}) => name);
+  const rows = Array.from(t, (time, i) => [time, ...columns.map(({at}) => at(i))].join(','));
   return `t,${head.join(',')}\n${rows.join('\n')}\n`;
 }
 

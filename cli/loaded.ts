@@ -1,4 +1,7 @@
-/** A user's module, or a sentence that says why there is none: no such file, a mistake in its text, an import that is missing. */
+/**
+ * A user's module, or a sentence that says why there is none: no such file, a mistake in its text, an import that is
+ * missing.
+ */
 import {existsSync} from 'node:fs';
 import {OptionError, StiffgradError} from '../lib/errors.js';
 import {loadModule} from '../sweep/load-module.js';

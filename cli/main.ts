@@ -1,16 +1,16 @@
 #!/usr/bin/env node
 /**
- * npx stiffgrad: projects, fits, runs and checks of models from the terminal. Arguments are read by node:util's parseArgs;
- * results go to standard output, progress and errors to standard error.
+ * npx stiffgrad: projects, fits, runs and checks of models from the terminal. Arguments are read by node:util's
+ * parseArgs; results go to standard output, progress and errors to standard error.
  */
 import {realpathSync, statSync} from 'node:fs';
 import path from 'node:path';
 import {fileURLToPath} from 'node:url';
-import {parseArgs} from 'node:util';
 import * as tf from '@tensorflow/tfjs';
-import {nearestName, wrongOption} from '../lib/checks.js';
+import {suggestion} from '../lib/checks.js';
 import {StiffgradError} from '../lib/index.js';
-import {check, identify, newProject, packageVersion, report, simulate, type Given, type Out} from './commands.js';
+import {check, identify, newProject, packageVersion, report, simulate} from './commands.js';
+import {parsed, type Given, type Out} from './given.js';
 import {placeOf} from './loaded.js';
 import {sweep, worker} from './sweep.js';
 import {Usage} from './usage.js';
@@ -19,8 +19,8 @@ interface Command {
   readonly run: (given: Given, out: Out) => Promise<number>;
   readonly usage: string;
   readonly what: string;
-  /** How many arguments it takes at most, and what to do with more where that is not plain. */
-  readonly most: number;
+  readonly maxArguments: number;
+  /** What to do with more arguments, where that is not plain. */
   readonly more?: string;
   /** Options that take a text, with what they do. */
   readonly options: {readonly [name: string]: string};
@@ -33,18 +33,19 @@ interface Command {
 const commands: {readonly [name: string]: Command} = {
   new: {
     run: newProject,
-    most: 1,
+    maxArguments: 1,
     usage: 'new <folder> [--template identify|train|notebook|page]',
     what: 'creates a project that runs with npm install and npm start',
     options: {
       template:
-        "identify (default): a model, a record, a fit; train: a network beside physics; notebook: for Deno's Jupyter kernel; page: for the browser",
+        'identify (default): a model, a record, a fit; train: a network beside physics; '
+        + "notebook: for Deno's Jupyter kernel; page: for the browser",
       from: 'what npm installs as stiffgrad, such as file:../stiffgrad.tgz; default this version',
     },
   },
   identify: {
     run: identify,
-    most: 2,
+    maxArguments: 2,
     more: 'To fit several records together, give identify of stiffgrad/training a list of them as data.',
     usage: 'identify <model.ts> <record.csv> [--report page.html]',
     what: "finds a model's parameters from a record, with their standard errors",
@@ -53,7 +54,7 @@ const commands: {readonly [name: string]: Command} = {
   },
   simulate: {
     run: simulate,
-    most: 1,
+    maxArguments: 1,
     usage: 'simulate <model.ts> [--csv file] [--plot file.svg] [--animate file.html]',
     what: 'runs a model',
     options: {
@@ -65,14 +66,16 @@ const commands: {readonly [name: string]: Command} = {
   },
   check: {
     run: check,
-    most: 1,
+    maxArguments: 1,
     usage: 'check <model.ts>',
-    what: "compares first and second derivatives with differences, looks for jumps and hidden reads, shows the step's matrix and Newton's history",
+    what:
+      'compares first and second derivatives with differences, looks for jumps and hidden reads, '
+      + "shows the step's matrix and Newton's history",
     options: {},
   },
   report: {
     run: report,
-    most: 1,
+    maxArguments: 1,
     usage: 'report <model.ts> [--output page.html]',
     what: 'runs a model and shows it on a page: series, phases, matrix, motion',
     options: {output: 'file for the page; default run.html'},
@@ -80,7 +83,7 @@ const commands: {readonly [name: string]: Command} = {
   },
   sweep: {
     run: sweep,
-    most: 2,
+    maxArguments: 2,
     usage: 'sweep <sweep.ts> | status <store> | collect <store> --to file.csv | prune <store>',
     what: 'computes the cases of a sweep that its store lacks; counts, collects or removes what a store has',
     options: {
@@ -103,7 +106,7 @@ const commands: {readonly [name: string]: Command} = {
   },
   worker: {
     run: worker,
-    most: 0,
+    maxArguments: 0,
     usage: 'worker --tasks <folder> --store <folder> [--server redis://host:port]',
     what: 'computes cases from a queue until it is stopped',
     options: {
@@ -126,8 +129,8 @@ ${Object.values(commands)
   .map(({usage, what}) => `  stiffgrad ${usage}\n      ${what}`)
   .join('\n')}
 
-Every command takes --json (its result as one JSON object) and --help; stiffgrad --version prints the version. Exit codes: 0 done; 1 the model or its fit is wrong;
-2 wrong usage; 3 a run ended with an error.
+Every command takes --json (its result as one JSON object) and --help; stiffgrad --version prints the version.
+Exit codes: 0 done; 1 the model or its fit is wrong; 2 wrong usage; 3 a run ended with an error.
 
 A model is a file with one default export:
   export default {
@@ -162,19 +165,21 @@ export async function main(
     return 0;
   }
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  // tfjs advertises its native backend on the first use of another. Results are the same here with either, and what a command prints is to be read by programs.
+  // In development mode tfjs prints an advertisement of its native backend, among output that programs read.
   tf.enableProdMode();
   let json = rest.includes('--json');
   try {
     if (command === undefined)
       throw new Usage(
-        `There is no command '${name}'; choose one of ${Object.keys(commands).join(', ')}.${suggestion(nearestName(name, Object.keys(commands)))} See stiffgrad --help.`,
+        `There is no command '${name}'; choose one of ${Object.keys(commands).join(', ')}.`
+          + `${suggestion(name, Object.keys(commands))} See stiffgrad --help.`,
       );
     if (rest.some(word => word === '--help' || word === '-h')) {
       write.out(helpOf(command));
       return 0;
     }
-    const given = parsed(name, command, rest);
+    const flags = [...Object.keys(command.flags ?? {}), 'json', 'help'];
+    const given = parsed(name, rest, command.options, flags);
     json = given.values.json === true;
     refuseMore(name, command, given);
     refuseMissingFolders(command, given);
@@ -208,38 +213,17 @@ export async function main(
 }
 
 /** What would be left unread is refused: it was meant for something. */
-function refuseMore(name: string, {most, more, usage}: Command, {positionals}: Given): void {
-  if (positionals.length <= most) return;
-  const many = most === 0 ? 'no arguments' : most === 1 ? 'one argument' : `${most} arguments`;
+function refuseMore(name: string, {maxArguments, more, usage}: Command, {positionals}: Given): void {
+  if (positionals.length <= maxArguments) return;
+  const many = ['no arguments', 'one argument'][maxArguments] ?? `${maxArguments} arguments`;
+  const rest = positionals.slice(maxArguments).map(text => `'${text}'`);
   throw new Usage(
-    `${name} takes ${many}, and has no use for ${positionals
-      .slice(most)
-      .map(text => `'${text}'`)
-      .join(', ')}: stiffgrad ${usage}.${more === undefined ? '' : ` ${more}`}`,
+    `${name} takes ${many}, and has no use for ${rest.join(', ')}: stiffgrad ${usage}.`
+      + `${more === undefined ? '' : ` ${more}`}`,
   );
 }
 
-/** @throws Usage where an option is unknown, lacks its text, has one that it does not take, or is given twice */
-function parsed(name: string, {flags = {}, options}: Command, args: readonly string[]): Given {
-  const bare = {...flags, json: '', help: ''};
-  const type = (names: object, kind: 'string' | 'boolean'): {[option: string]: {type: 'string' | 'boolean'}} =>
-    Object.fromEntries(Object.keys(names).map(option => [option, {type: kind}]));
-  const {positionals, values, tokens} = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    strict: false,
-    tokens: true,
-    options: {...type(options, 'string'), ...type(bare, 'boolean')},
-  });
-  const wrong = wrongOption(name, tokens, options, Object.keys(bare));
-  if (wrong !== undefined) throw new Usage(`${wrong} See stiffgrad ${name} --help.`);
-  return {positionals, values};
-}
-
-const suggestion = (nearest: string | undefined): string =>
-  nearest === undefined ? '' : ` Did you mean '${nearest}'?`;
-
-/** A folder that is not there is a misspelling more often than a wish; and it is told before anything is computed. */
+/** A folder that is not there is probably a misspelling: it is refused before anything is computed. */
 function refuseMissingFolders({files = []}: Command, {values}: Given): void {
   for (const option of files) {
     const file = values[option];

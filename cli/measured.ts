@@ -11,7 +11,8 @@ export function measured({data}: ModelFile, table: Table): IdentificationProblem
   );
   if (!table.has('t') || Object.keys(found).length === 0)
     throw new Usage(
-      `The record has the columns ${table.columns.join(', ')}; without t and one of q, v and y, the model must define the data: data: table => ({t: table.column('time'), q: table.column('…')}).`,
+      `The record has the columns ${table.columns.join(', ')}; without t and one of q, v and y, `
+        + "the model must define the data: data: table => ({t: table.column('time'), q: table.column('…')}).",
     );
   return {t: table.column('t'), ...found};
 }

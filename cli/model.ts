@@ -15,7 +15,8 @@ export async function loadModel(file: string): Promise<ModelFile> {
     || !('options' in model)
   ) {
     throw new Usage(
-      `${file} has no model: it should have export default {system, initial, options: {dt, steps}}, and for identify parameters too.`,
+      `${file} has no model: it should have export default {system, initial, options: {dt, steps}}, `
+        + 'and for identify parameters too.',
     );
   }
   checkModel(model, `The model in ${file}`);

@@ -1,5 +1,5 @@
 /** A model's options by who takes them: those of runs and those of fits. */
-import {any, refuseUnknownOptions} from '../lib/checks.js';
+import {any, integrationChecks, refuseUnknownOptions, type Check} from '../lib/checks.js';
 import type {RunSettings} from '../lib/index.js';
 import type {IdentificationProblem} from '../training/index.js';
 
@@ -12,43 +12,29 @@ export type FitOptions = Omit<IdentificationProblem, 'system' | 'initial' | 'par
 /** Options of `simulate` and of `identify`: each command takes its own. */
 export type ModelOptions = RunOptions & Omit<FitOptions, keyof RunOptions>;
 
-type Names<T> = {readonly [name in keyof Required<T>]: typeof any};
+type Names<T> = {readonly [name in keyof Required<T>]: Check};
 
 // The types name every option: one that is added there is missing here, and does not compile.
 const ofRuns: Names<RunOptions> = {
+  ...integrationChecks,
   dt: any,
   steps: any,
   t1: any,
-  scheme: any,
   params: any,
   inputs: any,
-  control: any,
   events: any,
   saveAt: any,
-  newton: any,
-  adjoint: any,
   observe: any,
-  stabilization: any,
-  consistent: any,
-  engine: any,
-  precision: any,
   onProgress: any,
   signal: any,
   throw: any,
 };
 const ofFits: Names<FitOptions> = {
+  ...integrationChecks,
   dt: any,
-  scheme: any,
   inputs: any,
-  control: any,
   events: any,
-  newton: any,
-  adjoint: any,
   observe: any,
-  stabilization: any,
-  consistent: any,
-  engine: any,
-  precision: any,
   onProgress: any,
   signal: any,
   offGrid: any,
@@ -65,7 +51,7 @@ const ofFits: Names<FitOptions> = {
 
 /** @throws OptionError where neither a run nor a fit has an option; values are checked by what takes them */
 export function refuseUnknownModelOptions(options: object, owner: string): void {
-  refuseUnknownOptions(options, {...ofRuns, ...ofFits}, owner);
+  refuseUnknownOptions(options, [...new Set([...Object.keys(ofRuns), ...Object.keys(ofFits)])], owner);
 }
 
 const picked = (options: object, names: object): object =>

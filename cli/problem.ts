@@ -40,7 +40,8 @@ export function problemOf(model: ModelFile, table: Table): IdentificationProblem
   const {system, initial, parameters, options, observe, inputs} = model;
   if (parameters === undefined)
     throw new Usage(
-      'The model has no parameters to identify: add parameters: {k: positive(1)} to its default export, with positive, free or bounded of stiffgrad/training.',
+      'The model has no parameters to identify: add parameters: {k: positive(1)} to its default export, '
+        + 'with positive, free or bounded of stiffgrad/training.',
     );
   const own = fitOptions(options);
   return {

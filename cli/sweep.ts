@@ -15,26 +15,17 @@ import {
   type SweepOptions,
   type SweepProgress,
 } from '../sweep/index.js';
+import {number, text, type Given, type Out} from './given.js';
 import {loaded} from './loaded.js';
-import type {Given, Out} from './commands.js';
 import {Usage} from './usage.js';
-
-const text = ({values}: Given, name: string): string | undefined => values[name] as string | undefined;
-
-function number(given: Given, name: string): number | undefined {
-  const value = text(given, name);
-  if (value === undefined) return undefined;
-  if (value.trim() === '' || !Number.isFinite(Number(value)))
-    throw new Usage(`--${name} must be a number, not '${value}'.`);
-  return Number(value);
-}
 
 /** A password belongs into the environment: what stands on the command line is seen by all users of a machine. */
 async function connection(given: Given): Promise<QueueConnection> {
   const url = text(given, 'server') ?? process.env.STIFFGRAD_SERVER;
   if (url === undefined)
     throw new Usage(
-      'No server was given for the queue: use --server redis://host:port or postgres://host/database, or set STIFFGRAD_SERVER, with user and password, in the environment.',
+      'No server was given for the queue: use --server redis://host:port or postgres://host/database, '
+        + 'or set STIFFGRAD_SERVER, with user and password, in the environment.',
     );
   const ca = text(given, 'ca');
   if (ca === undefined) return {url};
@@ -55,7 +46,8 @@ export async function sweep(given: Given, out: Out): Promise<number> {
     throw new Usage('This command needs a sweep, such as sweep.ts with export default {task, cases, store}.');
   if (second !== undefined)
     throw new Usage(
-      `sweep takes one file, and has no use for '${second}'; before a store's folder it takes one of ${Object.keys(verbs).join(', ')}.`,
+      `sweep takes one file, and has no use for '${second}'; before a store's folder it takes one of `
+        + `${Object.keys(verbs).join(', ')}.`,
     );
   if (text(given, 'script') !== undefined) return script(first, given, out);
   const {default: options} = await loaded(first);

@@ -1,7 +1,7 @@
 /**
- * A doctor for models. Each term of a system is taken alone (term.ts): its declared derivatives are compared with central
- * differences, first and second (derivatives.ts), and its values are searched for jumps (jumps.ts). Then the whole is run: the
- * step's matrix and its sparsity, Newton's history, and the run to its end.
+ * A doctor for models. Each term of a system is taken alone (term.ts): its declared derivatives are compared with
+ * central differences, first and second (derivatives.ts), and its values are searched for jumps (jumps.ts). Then the
+ * whole is run: the step's matrix and its sparsity, Newton's history, and the run to its end.
  */
 import {OptionError, simulate, StiffgradError, type AnyTrajectory} from '../../lib/index.js';
 import {jacobianPattern, type JacobianPattern} from '../../plot/index.js';
@@ -72,7 +72,9 @@ function firstStep({system, initial, options}: ModelFile): Finding[] {
       check: 'newton',
       ok: !slow,
       where: 'the first step',
-      message: `${pattern.residuals.length} iterations, residuals ${history}${slow ? ": slower than Newton's method with a correct derivative" : ''}`,
+      message:
+        `${pattern.residuals.length} iterations, residuals `
+        + `${history}${slow ? ": slower than Newton's method with a correct derivative" : ''}`,
     },
   ];
 }

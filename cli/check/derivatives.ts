@@ -1,10 +1,16 @@
-/** Declared derivatives of a term against central differences in double precision, entry by entry: first and second ones. */
+/**
+ * Declared derivatives of a term against central differences in double precision, entry by entry: first and second
+ * ones.
+ */
 import {StiffgradError} from '../../lib/index.js';
 import {numberText} from '../../training/index.js';
 import type {Finding} from './finding.js';
 import type {Named, Term} from './term.js';
 
-/** Differences of double-precision values: h = ε^⅓ leaves ε^⅔ ≈ 4e-11 of a smooth function; a wrong derivative differs by its own size. */
+/**
+ * Differences of double-precision values: h = ε^⅓ leaves ε^⅔ ≈ 4e-11 of a smooth function; a wrong derivative differs
+ * by its own size.
+ */
 const STEP = Math.cbrt(Number.EPSILON);
 const WRONG = 1e-5;
 /** Entries that are compared one by one; a longer vector is compared at as many places spread over it. */
@@ -66,7 +72,8 @@ function compared(at: Named, declared: Named, value: (at: Named) => number): Wor
 const isWrong = (worst: Worst | undefined): worst is Worst => worst !== undefined && !(worst.error <= WRONG);
 
 const sentence = ({place, declared, difference}: Worst): string =>
-  `the derivative with respect to ${place} is declared as ${numberText(declared, 5)}, differences give ${numberText(difference, 5)}`;
+  `the derivative with respect to ${place} is declared as ${numberText(declared, 5)}, `
+  + `differences give ${numberText(difference, 5)}`;
 
 const agreement = (worst: Worst | undefined): string =>
   `agrees with differences to ${numberText(worst?.error ?? 0, 1)}`;
@@ -78,7 +85,8 @@ function firstDerivatives(term: Term, at: Named, w: Float64Array): Finding {
     ok: !isWrong(worst),
     where: term.where,
     message: isWrong(worst)
-      ? `${sentence(worst)}. A tf.customGrad or a definePrimitive in this term is wrong, or it reads a value outside the trace.`
+      ? `${sentence(worst)}. A tf.customGrad or a definePrimitive in this term is wrong, `
+        + 'or it reads a value outside the trace.'
       : agreement(worst),
   };
 }
@@ -112,7 +120,10 @@ export function derivatives(term: Term): Finding[] {
   return first.ok ? [first, secondDerivatives(term, at, w)] : [first];
 }
 
-/** Rounding of a product of n terms stays far below this; a matrix that is not symmetric by intent is so by its own size. */
+/**
+ * Rounding of a product of n terms stays far below this; a matrix that is not symmetric by intent is so by its own
+ * size.
+ */
 const UNSYMMETRIC = 1e-9;
 
 /** A mass matrix is symmetric and positive definite: u·Mw = w·Mu and w·Mw > 0, for vectors of both signs. */

@@ -1,6 +1,6 @@
 /**
- * Jumps by bisection: of a continuous function the change over an interval goes to zero with its length, over a jump it does
- * not. Looked for along the path of a run, or across the start where there is none.
+ * Jumps by bisection: of a continuous function the change over an interval goes to zero with its length, over a jump it
+ * does not. Looked for along the path of a run, or across the start where there is none.
  */
 import type {AnyTrajectory} from '../../lib/index.js';
 import {numberText} from '../../training/index.js';
@@ -18,7 +18,9 @@ export function jumps(term: Term, run?: AnyTrajectory): Finding[] {
           check: 'continuity',
           ok: false,
           where,
-          message: `jumps by ${numberText(jump.by, 3)} ${placeText(jump.low, jump.high)}. A step cannot converge at a jump: smooth it over a width (tanh(v / width) for sign(v)), or make it an event.`,
+          message:
+            `jumps by ${numberText(jump.by, 3)} ${placeText(jump.low, jump.high)}. A step cannot converge at `
+            + 'a jump: smooth it over a width (tanh(v / width) for sign(v)), or make it an event.',
         },
       ];
     }

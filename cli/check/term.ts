@@ -1,7 +1,7 @@
 /**
- * A term of a system alone: forces, mass, gaps and compliances of constraints, the derivative of an ode. One explicit step of
- * length 1 of y' = term(p), from y = 0, gives the term itself in double precision, its gradients and its curvature: state and
- * parameters are the parameters p of that ode.
+ * A term of a system alone: forces, mass, gaps and compliances of constraints, the derivative of an ode. One explicit
+ * step of length 1 of y' = term(p), from y = 0, gives the term itself in double precision, its gradients and its
+ * curvature: state and parameters are the parameters p of that ode.
  */
 import * as tf from '@tensorflow/tfjs';
 import {explicitEuler, ode, readNumeric, simulate, type Inputs, type Params, type System} from '../../lib/index.js';
