@@ -54,14 +54,12 @@ export {
   batchAsync,
   type Batch,
   type BatchAsync,
-  type BatchGradient,
   type BatchMember,
   type BatchOptions,
   type BatchPullback,
   type BatchThreads,
   type BatchVjp,
   type BatchVjpAsync,
-  type RunsAndPullback,
 } from './simulate/batch.js';
 export type {
   BatchLoss,
@@ -75,24 +73,18 @@ export type {
 export type {MemberTimes} from './simulate/timed.js';
 export {
   equilibrium,
-  type AnyEquilibrium,
   type Equilibrium,
   type EquilibriumOptions,
   type EquilibriumStart,
   type EquilibriumVjp,
   type FindEquilibrium,
-  type RestAndPullback,
-  type MechanicalEquilibrium,
-  type OdeEquilibrium,
   type RestCotangent,
-  type RestOfMechanics,
-  type RestOfOde,
 } from './simulate/equilibrium.js';
 export {linearize, type Linearization, type LinearizeOptions} from './simulate/linearize.js';
 export type {Eigenvalue} from './simulate/eigenvalues.js';
 export type {RunThreads} from './simulate/threads.js';
 export type {PageThread} from './simulate/workers/channel.js';
-export type {CotangentLoss, Hvp, Hvps, LossAndProduct, LossAndProducts, LossByCotangents} from './simulate/hessian.js';
+export type {CotangentLoss, Hvp, Hvps} from './simulate/hessian.js';
 export type {OwnSeries, SavedSeries, SeriesLoss} from './simulate/loss.js';
 export type {
   Encoder,
@@ -106,28 +98,19 @@ export type {
   ValueAndVariables,
 } from './simulate/objective-kinds.js';
 export type {
-  AnyCotangent,
-  AnySavedTangent,
   AnySystem,
   ByKind,
   Cotangent,
   Initial,
-  MechanicalCotangent,
-  MechanicalInitial,
-  MechanicalSavedTangent,
   NamedValues,
-  OdeCotangent,
-  OdeInitial,
-  OdeSavedTangent,
   ParamsOf,
   Pullback,
-  PullbackTo,
   SavedTangent,
+  StartOf,
   SomeStates,
   StateOf,
   StatesOf,
   Tangent,
-  TangentFrom,
 } from './simulate/kinds.js';
 export type {SimulationContents} from './simulate/contents.js';
 export {
@@ -135,11 +118,7 @@ export {
   type AsyncRunValues,
   type Jvp,
   type Jvps,
-  type RunAndPullback,
-  type RunAndTangent,
-  type RunAndTangents,
   type RunValues,
-  type StartAndParams,
   type Simulate,
   type Simulation,
   type Values,

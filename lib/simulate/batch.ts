@@ -1,4 +1,6 @@
-/** Many runs of one system: traced once, each with its own Newton iterations, on several threads where that is faster. */
+/**
+ * Many runs of one system: traced once, each with its own Newton iterations, on several threads where that is faster.
+ */
 import type * as tf from '@tensorflow/tfjs';
 import type {Gradient} from '../adjoint/gradient.js';
 import {OptionError} from '../errors.js';
@@ -45,46 +47,27 @@ export interface BatchThreads {
 }
 
 /** Gradients of a batch, in double precision. */
-export type BatchPullback<S extends AnySystem = System> = BatchGradient<Pullback<S>, GradientOf<ParamsOf<S>>>;
-
-/** Gradients G of a batch's members, and their sums, with parameters of the form Tree. */
-export interface BatchGradient<G, Tree> {
+export interface BatchPullback<S extends AnySystem = System> {
   /** One per member, as returned by `simulate.vjp`. */
-  readonly members: readonly G[];
+  readonly members: readonly Pullback<S>[];
   /** A tree like `options.params`: the sum over the members without parameters of their own. */
-  readonly params: Tree;
+  readonly params: GradientOf<ParamsOf<S>>;
   /** Sums over all members. */
   readonly variables: Map<tf.Variable, Float64Array>;
   readonly tensors: Map<tf.Tensor, Float64Array>;
 }
 
-/** The runs, and their pullback. */
-export type BatchVjp<S extends AnySystem = System> = RunsAndPullback<Trajectory<S>, Cotangent<S>, BatchPullback<S>>;
-
-/** As `BatchVjp`, with a promise. */
-export type BatchVjpAsync<S extends AnySystem = System> = RunsAndPullback<
-  Trajectory<S>,
-  Cotangent<S>,
-  Promise<BatchPullback<S>>
->;
-
-/** Runs with trajectories T, and the map from their cotangents C to gradients G. */
-export interface RunsAndPullback<T, C, G> {
-  readonly trajectories: T[];
+/** The runs, and their pullback, which returns G. */
+export interface BatchVjp<S extends AnySystem = System, G = BatchPullback<S>> {
+  readonly trajectories: Trajectory<S>[];
   /** @param cotangents one per member; undefined if the loss does not depend on it */
-  pullback(cotangents: readonly (C | undefined)[]): G;
+  pullback(cotangents: readonly (Cotangent<S> | undefined)[]): G;
 }
 
-/**
- * Runs the system from every initial state; the results are independent, and each is that of `simulate`.
- * Differentiable on tfjs's tape like single runs. On Node long batches run on worker threads, for
- * which this call waits; they have neither tfjs nor your functions, only the traced step. All runs are in this
- * thread (see `stats.thread`) in a page, which may not wait (see `batchAsync`), with adaptive steps, events, states
- * saved between steps or `backsolveAdjoint`, with engine 'tensor', and with a custom linear solver or step length or
- * a preconditioner that is a function.
- * @throws as `simulate`, the error of the first member that has one, with `data.member`; with `throw: false`
- *   every member has its own status. OptionError 'bad-workers'
- */
+/** As `BatchVjp`, with a promise. */
+export type BatchVjpAsync<S extends AnySystem = System> = BatchVjp<S, Promise<BatchPullback<S>>>;
+
+/** Runs a system from many initial states: see `Batch`. */
 export const batch: Batch = /* @__PURE__ */ Object.assign(
   (system: System, members: readonly BatchMember[], options: BatchOptions): AnyTrajectory[] => {
     if (members.length === 0) return [];
@@ -159,18 +142,13 @@ export interface Batch {
   end(): Promise<void>;
   /**
    * How a page starts worker threads, for bundlers that do not follow `new URL(…, import.meta.url)` into a package:
-   * `batch.useWorker(() => new Worker(url))`, where the script at `url` is made of the package's entry 'stiffgrad/worker'.
-   * On Node it has no effect.
+   * `batch.useWorker(() => new Worker(url))`, where the script at `url` is made of the package's entry
+   * 'stiffgrad/worker'. On Node it has no effect.
    */
   useWorker(make: () => PageThread): void;
 }
 
-/**
- * As `batch`, but asynchronous, in Node and in a page: all runs that can be sent to worker threads (see `batch`) are in
- * these, and this thread stays free.
- * Not recorded on tfjs's tape, which ends before the result is available.
- * @throws (rejects) as `batch`; OptionError 'async-tape' inside tf.grad
- */
+/** As `batch`, asynchronously: see `BatchAsync`. */
 export const batchAsync: BatchAsync = /* @__PURE__ */ Object.assign(
   async (system: System, members: readonly BatchMember[], options: BatchOptions): Promise<AnyTrajectory[]> => {
     if (members.length === 0) return [];
@@ -202,9 +180,8 @@ export const batchAsync: BatchAsync = /* @__PURE__ */ Object.assign(
 /** The type of `batchAsync`. */
 export interface BatchAsync {
   /**
-   * As `batch`, but asynchronous, in Node and in a page: all runs that can be sent to worker threads (see `batch`) are in
-   * these, and this thread stays free.
-   * Not recorded on tfjs's tape, which ends before the result is available.
+   * As `batch`, but asynchronous, in Node and in a page: all runs that can be sent to worker threads (see `batch`) are
+   * in these, and this thread stays free. Not recorded on tfjs's tape, which ends before the result is available.
    * @throws (rejects) as `batch`; OptionError 'async-tape' inside tf.grad
    */
   <S extends AnySystem>(
@@ -278,7 +255,8 @@ function requireNoTape({members}: Ensemble): void {
   if (members.some(taping))
     throw new OptionError(
       'async-tape',
-      "batchAsync was called inside tf.grad or an optimizer's minimize, whose tape ends before its result arrives: use batch, or batchAsync.vjp outside.",
+      "batchAsync was called inside tf.grad or an optimizer's minimize, whose tape ends before its result arrives: "
+        + 'use batch, or batchAsync.vjp outside.',
     );
 }
 

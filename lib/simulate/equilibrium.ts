@@ -5,7 +5,18 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {NewtonError, OptionError} from '../errors.js';
-import {abortSignal, any, finite, object, oneOf, refuseUnknownOptions} from '../checks.js';
+import {
+  abortSignal,
+  any,
+  finite,
+  object,
+  oneOf,
+  optional,
+  readOptions,
+  refuseUnknownOptions,
+  typed,
+} from '../checks.js';
+import type {Options} from '../checks.js';
 import type {Newton} from '../newton/index.js';
 import {backtracking, newton} from '../newton/index.js';
 import {constraintsOf, rowScale} from '../scheme/constrained.js';
@@ -17,103 +28,70 @@ import type {MechanicalSystem} from '../system/mechanics.js';
 import {pastUnknown} from '../system/delays.js';
 import type {Numeric} from '../system/numeric.js';
 import {readNumeric} from '../system/numeric.js';
-import type {NumericParamsOf, Params} from '../system/params.js';
+import type {NumericParams, NumericParamsOf, Params} from '../system/params.js';
 import type {SimulateOptions} from './options.js';
 import type {AnySystem, ByKind, Initial, ParamsOf, Pullback, SomeStates, StatesOf} from './kinds.js';
 import {simulate} from './simulate.js';
 import type {AnyTrajectory, Stats} from './trajectory.js';
 
-/** Options of `equilibrium`. */
-export interface EquilibriumOptions<P = Params> {
-  /** Values of the system's `params`, by name. */
-  readonly params?: NumericParamsOf<P>;
+const equilibriumOptions = {
+  params: optional(typed<NumericParams>(object)),
   /** As in `simulate`, evaluated at the time of the initial state. */
-  readonly inputs?: Inputs;
+  inputs: optional(typed<Inputs>(object)),
   /**
    * Default: Newton's method with backtracking, for guesses far from rest, and up to 200 iterations. Where that does
    * not converge, whole steps are tried from the guess: those of slender structures raise the residual by far before
    * they lower it.
    */
-  readonly newton?: Newton;
-  readonly engine?: SimulateOptions['engine'];
-  readonly precision?: SimulateOptions['precision'];
+  newton: optional(typed<Newton>()),
+  engine: optional(typed<NonNullable<SimulateOptions['engine']>>()),
+  precision: optional(oneOf('double', 'single')),
   /** If already aborted, an AbortError is thrown without a search. */
-  readonly signal?: AbortSignal;
-}
+  signal: optional(abortSignal),
+};
 
-/** The initial guess. A velocity is not needed: at rest it is zero. */
+/** Options of `equilibrium`. @interface */
+export type EquilibriumOptions<P = Params> = Omit<Options<typeof equilibriumOptions>, 'params'> & {
+  /** Values of the system's `params`, by name. */
+  readonly params?: NumericParamsOf<P>;
+};
+
+/**
+ * The initial guess, and its time (default 0). A velocity is not needed: at rest it is zero. Only the shape of v is
+ * used; it is required for systems with kinematics.
+ */
 export type EquilibriumStart<S extends AnySystem = System> = ByKind<
   S,
-  RestOfMechanics & SomeStates<S, Numeric>,
-  RestOfOde,
-  RestOfMechanics | RestOfOde
->;
-/**
- * A guess of the position at rest, and the time (default 0). Only the shape of v is used; it is required for systems
- * with kinematics.
- */
-export type RestOfMechanics = {readonly q: Numeric; readonly v?: Numeric; readonly t?: number};
-/** A guess of the state at rest, and the time (default 0). */
-export type RestOfOde = {readonly y: Numeric; readonly t?: number};
+  {readonly q: Numeric; readonly v?: Numeric} & SomeStates<S, Numeric>,
+  {readonly y: Numeric},
+  {readonly q: Numeric; readonly v?: Numeric} | {readonly y: Numeric}
+> & {readonly t?: number};
 
-/** A state of rest of any system; see Equilibrium. */
-export interface AnyEquilibrium {
-  /** The shape of the start; of a mechanical system. */
-  readonly q?: tf.Tensor;
-  /** The shape of the start; of an ode. */
-  readonly y?: tf.Tensor;
-  /** Multipliers, one a row, where the system has constraints. */
-  readonly lambda?: tf.Tensor;
-  /** Hidden states by name, where the system has some. */
-  readonly states?: {readonly [name: string]: tf.Tensor};
-  /** The same in double precision, row-major. */
-  values(name: RestName): Float64Array;
+/** A state of rest: q of a mechanical system, y of an ode, as tensors (float32) and as numbers (double). */
+export type Equilibrium<S extends AnySystem = MechanicalSystem> = RestOf<S, tf.Tensor> & {
+  /**
+   * In double precision, row-major.
+   * @throws OptionError 'no-series' if there is no state of this name
+   */
+  values(name: ByKind<S, 'q' | 'lambda' | StatesOf<S>, 'y', RestName>): Float64Array;
   readonly stats: Stats;
   /** Frees the tensors; `values` stay. */
   dispose(): void;
-}
+};
 
-/** A state of rest of a mechanical system. */
-export interface MechanicalEquilibrium<Z extends string = never> extends Omit<
-  AnyEquilibrium,
-  'y' | 'values' | 'states'
-> {
-  /** The shape of the start. */
-  readonly q: tf.Tensor;
-  /** Hidden states by name, where their rates are zero. */
-  readonly states: {readonly [K in Z]: tf.Tensor};
-  /** In double precision, row-major. */
-  values(name: 'q' | 'lambda' | Z): Float64Array;
-}
-
-/** A state of rest of an ode. */
-export interface OdeEquilibrium extends Omit<AnyEquilibrium, 'q' | 'lambda' | 'values' | 'states'> {
-  /** The shape of the start. */
-  readonly y: tf.Tensor;
-  /** In double precision, row-major. */
-  values(name: 'y'): Float64Array;
-}
-
-/** A state of rest: q of a mechanical system, y of an ode, as tensors (float32) and as numbers (double). */
-export type Equilibrium<S extends AnySystem = MechanicalSystem> = ByKind<
+/** The parts of a state of rest: the shapes of the start; multipliers, one a row; hidden states by name. */
+type RestOf<S extends AnySystem, T> = ByKind<
   S,
-  MechanicalEquilibrium<StatesOf<S>>,
-  OdeEquilibrium,
-  AnyEquilibrium
+  {readonly q: T; readonly lambda?: T; readonly states: {readonly [K in StatesOf<S>]: T}},
+  {readonly y: T},
+  {readonly q?: T; readonly y?: T; readonly lambda?: T; readonly states?: {readonly [name: string]: T}}
 >;
 
 /** A state of rest, and its pullback. */
-export type EquilibriumVjp<S extends AnySystem = System> = RestAndPullback<
-  Equilibrium<S>,
-  RestCotangent<S>,
-  Pick<Pullback<S>, 'params' | 'variables' | 'tensors'>
->;
-
-/** A state of rest E, and the map from its cotangents C to gradients G. */
-export interface RestAndPullback<E, C, G> {
-  readonly equilibrium: E;
+export interface EquilibriumVjp<S extends AnySystem = System> {
+  readonly equilibrium: Equilibrium<S>;
   /** The gradient of Σ cotangent · state at rest with respect to params and captured variables. */
-  pullback(cotangent: C): G;
+  pullback(cotangent: RestCotangent<S>): Pick<Pullback<S>, 'params' | 'variables' | 'tensors'>;
 }
 
 /** Cotangents of a state of rest, of its shapes. */
@@ -230,35 +208,15 @@ function searched<T>(options: EquilibriumOptions, search: (given: SimulateOption
   }
 }
 
-function optionsOf(options: EquilibriumOptions): SimulateOptions {
-  refuseUnknownOptions(
-    options,
-    {
-      params: object,
-      inputs: object,
-      engine: any,
-      precision: oneOf('double', 'single'),
-      newton: any,
-      signal: abortSignal,
-    },
-    'equilibrium',
-  );
-  const {params, inputs, engine, precision, newton: method, signal} = options;
-  return {
-    scheme: equilibriumScheme,
-    params,
-    inputs,
-    engine,
-    precision,
-    signal,
-    dt: 1,
-    steps: 1,
-    saveAt: 'end',
-    newton: method,
-  };
-}
+const optionsOf = (options: EquilibriumOptions): SimulateOptions => ({
+  ...readOptions(options, equilibriumOptions, 'equilibrium'),
+  scheme: equilibriumScheme,
+  dt: 1,
+  steps: 1,
+  saveAt: 'end',
+});
 
-function lastOf(trajectory: AnyTrajectory): AnyEquilibrium {
+function lastOf(trajectory: AnyTrajectory): Equilibrium<System> {
   const names = trajectory.y === undefined ? ['q', ...(trajectory.lambda === undefined ? [] : ['lambda'])] : ['y'];
   const last = (series: tf.Tensor): tf.Tensor =>
     tf.tidy(() => {
@@ -285,17 +243,9 @@ function lastOf(trajectory: AnyTrajectory): AnyEquilibrium {
   return result;
 }
 
-/**
- * The state of rest near a guess. `force` is evaluated at v = 0 and at the guess's time; the rates of hidden states are
- * zero. With constraints f + Gᵀλ = 0 and φ + Cλ = 0, unilateral rows by complementarity; the guess need not satisfy
- * them. A nonholonomic row applies to the displacement from the guess, ψ(q, q − q₀, t) = ψ(q, 0, t): a wheel comes to
- * rest where it can roll to, and drives stand still. Differentiable on tfjs's tape with respect to params and captured
- * variables, by the implicit function theorem; the guess has no gradient.
- * @throws NewtonError if the search does not converge; SingularMatrixError if the equilibrium is
- *   not isolated (a free motion: `data.rows`)
- */
+/** Finds the state of rest near a guess: see `FindEquilibrium`. */
 export const equilibrium: FindEquilibrium = /* @__PURE__ */ Object.assign(
-  (system: System, start: EquilibriumStart, options: EquilibriumOptions = {}): AnyEquilibrium =>
+  (system: System, start: EquilibriumStart, options: EquilibriumOptions = {}): Equilibrium<System> =>
     lastOf(searched(options, given => simulate(system, atRest(system, start), given))),
   {
     vjp(system: System, start: EquilibriumStart, options: EquilibriumOptions = {}): EquilibriumVjp {

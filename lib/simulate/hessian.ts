@@ -28,30 +28,20 @@ import type {System} from '../step/formulation.js';
 import {numbersOf} from '../read.js';
 
 /** A loss given by its own derivative functions. */
-export type CotangentLoss<S extends AnySystem = System> = LossByCotangents<
-  Trajectory<S>,
-  Cotangent<S>,
-  SavedTangent<S>
->;
-
-/** A loss of a trajectory T by its cotangent C, and how that changes along a tangent D of the saved values. */
-export interface LossByCotangents<T, C, D> {
+export interface CotangentLoss<S extends AnySystem = System> {
   /** If absent, the result's value is NaN. */
-  value?(trajectory: T): number;
+  value?(trajectory: Trajectory<S>): number;
   /** The gradient of the loss with respect to the saved values. */
-  cotangent(trajectory: T): C;
+  cotangent(trajectory: Trajectory<S>): Cotangent<S>;
   /**
    * The Hessian of the loss with respect to the saved values, times a tangent of them. Absent if the loss is linear in
    * them.
    */
-  tangent?(tangent: D, trajectory: T): C;
+  tangent?(tangent: SavedTangent<S>, trajectory: Trajectory<S>): Cotangent<S>;
 }
 
 /** A loss at a run, its gradient, and the product of its Hessian with each of several directions. */
-export type Hvps<S extends AnySystem = System> = LossAndProducts<Trajectory<S>, Pullback<S>>;
-
-/** A loss of a run with the trajectory T, its gradient G, and products of its Hessian. */
-export interface LossAndProducts<T, G> {
+export interface Hvps<S extends AnySystem = System, G = Pullback<S>, T = Trajectory<S>> {
   readonly trajectory: T;
   /** The loss; NaN if it has no `value`. */
   readonly value: number;
@@ -60,11 +50,11 @@ export interface LossAndProducts<T, G> {
   readonly products: readonly G[];
 }
 
-/** The same with one direction. */
-export type Hvp<S extends AnySystem = System> = LossAndProduct<Trajectory<S>, Pullback<S>>;
-
-/** A loss of a run with the trajectory T, its gradient G, and a product of its Hessian. */
-export interface LossAndProduct<T, G> extends Omit<LossAndProducts<T, G>, 'products'> {
+/** A loss at a run, its gradient, and the product of its Hessian with one direction. */
+export interface Hvp<S extends AnySystem = System, G = Pullback<S>, T = Trajectory<S>> extends Omit<
+  Hvps<S, G, T>,
+  'products'
+> {
   /** The Hessian times the direction. */
   readonly product: G;
 }
@@ -140,7 +130,10 @@ function gridOf({options, h0}: Prepared): Differentiated {
   return {options, h0, saved: {after: options.saved}};
 }
 
-/** The step history of a run, which is then taken again as a grid: the lengths of its steps count as given, as in its gradient. */
+/**
+ * The step history of a run, which is then taken again as a grid: the lengths of its steps count as given, as in its
+ * gradient.
+ */
 function historyOf(prepared: Prepared): Differentiated {
   const {options} = prepared;
   let history = new StepHistory();
@@ -155,7 +148,9 @@ function historyOf(prepared: Prepared): Differentiated {
   if (history.jumps.size > 0)
     throw new OptionError(
       'bad-hvp',
-      'hvp: an input jumps, and hvp does not support a scheme that makes anew there what it carries from step to step: choose one that carries nothing, such as rk4() or kvaerno5(), or take differences of the gradients of simulate.vjp.',
+      'hvp: an input jumps, and hvp does not support a scheme that makes anew there what it carries from step to '
+        + 'step: choose one that carries nothing, such as rk4() or kvaerno5(), '
+        + 'or take differences of the gradients of simulate.vjp.',
     );
   const {grid} = options;
   const steps = {

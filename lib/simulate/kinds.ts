@@ -36,61 +36,43 @@ export type StateOf<S extends AnySystem, T> = ByKind<
 >;
 
 /**
- * An initial state: {q, v} of one shape (of any shapes with kinematics), and hidden states that differ from the
- * system's initial values; or {y}; at the time t (default 0). Or the state of another run.
+ * A start: {q, v} of one shape (of any shapes with kinematics), and hidden states that differ from the system's initial
+ * values; or {y}, of any shape; at the time t (default 0).
  */
-export type Initial<S extends AnySystem = System> =
-  ByKind<S, MechanicalInitial & SomeStates<S, Numeric>, OdeInitial, MechanicalInitial | OdeInitial> | RunState;
-
-/** The start of a mechanical system: position and velocity of one shape, and the time (default 0). */
-export interface MechanicalInitial {
-  readonly q: Numeric;
-  readonly v: Numeric;
-  readonly t?: number;
-}
-
-/** The start of an ode: its state, of any shape, and the time (default 0). */
-export interface OdeInitial {
-  readonly y: Numeric;
-  readonly t?: number;
-}
-
-/** Cotangents of saved values: of the same shape as the saved values, [saved, ...shape]. */
-export type Cotangent<S extends AnySystem = System> = ByKind<
+export type StartOf<S extends AnySystem> = ByKind<
   S,
-  MechanicalCotangent & SomeStates<S, Numeric>,
-  OdeCotangent,
-  MechanicalCotangent & OdeCotangent
+  {readonly q: Numeric; readonly v: Numeric} & SomeStates<S, Numeric>,
+  {readonly y: Numeric},
+  {readonly q: Numeric; readonly v: Numeric} | {readonly y: Numeric}
+> & {readonly t?: number};
+
+/** An initial state: a start, or the state of another run. */
+export type Initial<S extends AnySystem = System> = StartOf<S> | RunState;
+
+/** Names of the series that a run may save, beside its observations. */
+type Saved<S extends AnySystem> = ByKind<
+  S,
+  'q' | 'v' | 'a' | 'lambda' | StatesOf<S>,
+  'y',
+  'q' | 'v' | 'a' | 'lambda' | 'y'
 >;
 
-/** Cotangents of a mechanical system's saved values. */
-export interface MechanicalCotangent extends AnyCotangent {
-  readonly q?: Numeric;
-  readonly v?: Numeric;
-  readonly a?: Numeric;
-  readonly lambda?: Numeric;
-}
-
-/** Cotangents of an ode's saved values. */
-export interface OdeCotangent extends AnyCotangent {
-  readonly y?: Numeric;
-}
-
-/** Cotangents of what any run saves. */
-export interface AnyCotangent {
+/** Cotangents of saved values: of the same shape as the saved values, [saved, ...shape]. */
+export type Cotangent<S extends AnySystem = System> = {readonly [K in Saved<S>]?: Numeric} & {
   readonly observed?: Numeric;
   /** Of the times of the trajectory's events, one for each. */
   readonly events?: Numeric;
-}
+};
 
 /**
  * A gradient in double precision with respect to the initial state, the parameters, and the tensors that the system's
  * functions capture.
  */
-export type Pullback<S extends AnySystem = System> = PullbackTo<StateOf<S, Float64Array>, GradientOf<ParamsOf<S>>>;
-
-/** A gradient with respect to a start of the form State and parameters of the form Tree. */
-export interface PullbackTo<State, Tree> {
+export interface Pullback<
+  S extends AnySystem = System,
+  State = StateOf<S, Float64Array>,
+  Tree = GradientOf<ParamsOf<S>>,
+> {
   /** Of the shape of the start, row-major. */
   readonly initial: State;
   /** A tree like `options.params`. */
@@ -106,17 +88,11 @@ export interface PullbackTo<State, Tree> {
 }
 
 /** A direction in the space of everything that a run depends on; absent entries are zero. */
-export type Tangent<S extends AnySystem = System> = TangentFrom<
-  Partial<StateOf<S, Numeric>>,
-  NumericParamsOf<ParamsOf<S>>
->;
-
-/** A direction in a start of the form State and parameters of the form Tree. */
-export interface TangentFrom<State, Tree> {
+export interface Tangent<S extends AnySystem = System> {
   /** Of the shape of the start. */
-  readonly initial?: State;
+  readonly initial?: Partial<StateOf<S, Numeric>>;
   /** Numbers like those of `options.params`. */
-  readonly params?: Tree;
+  readonly params?: NumericParamsOf<ParamsOf<S>>;
   /** Directions of captured variables. */
   readonly variables?: ReadonlyMap<tf.Tensor, Numeric>;
 }
@@ -124,30 +100,16 @@ export interface TangentFrom<State, Tree> {
 /** Directional derivatives of the saved values: each [saved, ...shape], row-major. */
 export type SavedTangent<S extends AnySystem = System> = ByKind<
   S,
-  MechanicalSavedTangent & {readonly [K in StatesOf<S>]: Float64Array},
-  OdeSavedTangent,
-  NamedValues
+  StateOf<S, Float64Array> & {readonly a?: Float64Array; readonly lambda?: Float64Array} & OtherTangents,
+  StateOf<S, Float64Array> & OtherTangents,
+  {[name: string]: Float64Array}
 >;
 
-/** Directional derivatives of a mechanical system's saved values. */
-export interface MechanicalSavedTangent extends AnySavedTangent {
-  readonly q: Float64Array;
-  readonly v: Float64Array;
-  readonly a?: Float64Array;
-  readonly lambda?: Float64Array;
-}
-
-/** Directional derivatives of an ode's saved values. */
-export interface OdeSavedTangent extends AnySavedTangent {
-  readonly y: Float64Array;
-}
-
-/** Directional derivatives of the saved values of any system. */
-export interface AnySavedTangent {
+type OtherTangents = {
   readonly observed?: Float64Array;
-  /** Directional derivatives of the times of the trajectory's events. */
+  /** Of the times of the trajectory's events. */
   readonly events?: Float64Array;
-}
+};
 
 /** Saved series by name. */
 export type NamedValues = {[name: string]: Float64Array};

@@ -25,7 +25,7 @@ import {dense} from '../linear/rank.js';
 import type {OdeSystem} from '../system/ode.js';
 import {massOf, matrixOf, reduced, rightHandSideAlone} from './linearize-mass.js';
 import {eigenvaluesOf, type Eigenvalue} from './eigenvalues.js';
-import type {AnySystem, Initial, MechanicalInitial, OdeInitial, ParamsOf} from './kinds.js';
+import type {AnySystem, Initial, ParamsOf, StartOf} from './kinds.js';
 import {freeCoordinates} from './free-coordinates.js';
 import {simulate} from './simulate.js';
 
@@ -88,20 +88,21 @@ export function linearize<S extends AnySystem>(
   const given: System = system;
   const told = options as unknown as LinearizeOptions;
   if (given.kind === 'ode' && given.delays !== undefined) throw pastUnknown('linearize');
-  if (given.kind === 'ode' && given.mass !== undefined) return withMass(given, state as OdeInitial, told);
-  if (given.kind === 'ode') return ofOde(given, state as OdeInitial, told);
+  if (given.kind === 'ode' && given.mass !== undefined) return withMass(given, state as StartOf<OdeSystem>, told);
+  if (given.kind === 'ode') return ofOde(given, state as StartOf<OdeSystem>, told);
   if (given.states !== undefined)
     throw new OptionError(
       'bad-linearization',
       'linearize takes mechanical systems without hidden states: write such a system as ode({derivative, mass}).',
     );
-  return ofMechanics(withoutContacts(given, state as MechanicalInitial, told), state as MechanicalInitial, told);
+  const start = state as StartOf<MechanicalSystem>;
+  return ofMechanics(withoutContacts(given, start, told), start, told);
 }
 
 /** The system while its rigid contacts stay open. @throws OptionError where one of them touches */
 function withoutContacts(
   system: MechanicalSystem,
-  state: MechanicalInitial,
+  state: StartOf<MechanicalSystem>,
   options: LinearizeOptions,
 ): MechanicalSystem {
   const smoothed = system.constraints.findIndex(
@@ -147,7 +148,7 @@ const settings = ({params, inputs}: LinearizeOptions) => ({params, inputs, schem
 const units = (size: number): Float64Array[] =>
   Array.from({length: size}, (_, i) => Float64Array.from({length: size}, (_x, j) => (i === j ? 1 : 0)));
 
-function ofOde(system: OdeSystem, state: OdeInitial, options: LinearizeOptions): Linearization {
+function ofOde(system: OdeSystem, state: StartOf<OdeSystem>, options: LinearizeOptions): Linearization {
   const {shape, values} = readNumeric(state.y, 'the state');
   const directions = units(values.length).map(y => ({initial: {y: shaped(y, shape)}}));
   const {trajectory, tangents} = simulate.jvps(system, state, settings(options), directions);
@@ -162,12 +163,12 @@ function ofOde(system: OdeSystem, state: OdeInitial, options: LinearizeOptions):
 }
 
 /** M δy' = J δy, less what is algebraic. */
-function withMass(system: OdeSystem, state: OdeInitial, options: LinearizeOptions): Linearization {
+function withMass(system: OdeSystem, state: StartOf<OdeSystem>, options: LinearizeOptions): Linearization {
   const {shape, values} = readNumeric(state.y, 'the state');
   const n = values.length;
   const directions = units(n).map(y => ({initial: {y: shaped(y, shape)}}));
   const {trajectory, tangents} = simulate.jvps(
-    system as never,
+    system,
     state,
     {
       ...settings(options),
@@ -197,7 +198,11 @@ function withMass(system: OdeSystem, state: OdeInitial, options: LinearizeOption
 /** f this small beside y is what an equilibrium leaves of it. */
 const atRest = 1e-8;
 
-function ofMechanics(system: MechanicalSystem, state: MechanicalInitial, options: LinearizeOptions): Linearization {
+function ofMechanics(
+  system: MechanicalSystem,
+  state: StartOf<MechanicalSystem>,
+  options: LinearizeOptions,
+): Linearization {
   const [q, v] = [readNumeric(state.q, 'the state: q'), readNumeric(state.v, 'the state: v')];
   const [nq, nv] = [q.values.length, v.values.length];
   const directions = [
@@ -281,7 +286,7 @@ function ratesAndGaps(system: MechanicalSystem, q: tf.Tensor, v: tf.Tensor, t: t
  */
 function rateOfKinematics(
   {kinematics}: MechanicalSystem,
-  {q, v, t}: MechanicalInitial,
+  {q, v, t}: StartOf<MechanicalSystem>,
   rate: Float64Array,
   N: readonly Float64Array[],
   options: LinearizeOptions,

@@ -26,7 +26,10 @@ import type {Arithmetic} from '../integrate/runnable.js';
 
 export type {Progress, SaveAt} from '../integrate/grid.js';
 
-/** How far a run goes: a number of steps or an end, one of them; both where steps are adaptive. Without either, to the last of `saveAt`. */
+/**
+ * How far a run goes: a number of steps or an end, one of them; both where steps are adaptive. Without either, to the
+ * last of `saveAt`.
+ */
 export type Span =
   | {
       /** Number of steps; or give t1. With adaptive steps the number of accepted ones. */
@@ -46,7 +49,10 @@ export type Span =
       readonly control: AdaptiveControl;
     }
   | {
-      /** A list of times, at whose last the run ends. (Any SaveAt by type, so that options can be spread and saved otherwise.) */
+      /**
+       * A list of times, at whose last the run ends. (Any SaveAt by type, so that options can be spread and saved
+       * otherwise.)
+       */
       readonly saveAt: SaveAt;
       readonly steps?: undefined;
       readonly t1?: undefined;
@@ -70,9 +76,9 @@ export type SimulateOptions<P = Params, Z extends string = never> = RunSettings<
 /** The options of a run except its span. */
 export interface RunSettings<P = Params, Z extends string = never> {
   /**
-   * Default implicitMidpoint(): second order, symplectic, no damping, any stiffness; radauIIA5() for an ode with a mass.
-   * For adaptive steps choose one of higher order, tsit5(), or kvaerno5() for stiff systems: with the default one a
-   * tolerance below 1e-6 is a warning.
+   * Default implicitMidpoint(): second order, symplectic, no damping, any stiffness; radauIIA5() for an ode with a
+   * mass. For adaptive steps choose one of higher order, tsit5(), or kvaerno5() for stiff systems: with the default one
+   * a tolerance below 1e-6 is a warning.
    */
   readonly scheme?: Scheme;
   /** Values of the system's `params`, by name. */
@@ -105,9 +111,9 @@ export interface RunSettings<P = Params, Z extends string = never> {
    * (the same before every step: the same positions), or 'ggl' (positions and velocities together, with one more
    * multiplier in the kinematics: Gear, Gupta & Leimkuhler 1985).
    * Default: 'ggl' for bilateral constraints where steps change their length (`adaptive`) or the scheme needs it
-   * (`newmark`); otherwise 'projection' if there are unilateral rows without compliance and smoothing, whose impacts are
-   * then inelastic in every scheme; otherwise 'none'. Schemes that satisfy positions and velocities by themselves have
-   * none of these.
+   * (`newmark`); otherwise 'projection' if there are unilateral rows without compliance and smoothing, whose impacts
+   * are then inelastic in every scheme; otherwise 'none'. Schemes that satisfy positions and velocities by themselves
+   * have none of these.
    */
   readonly stabilization?: 'none' | 'projection' | 'projection-before' | 'ggl';
   /**
@@ -217,11 +223,15 @@ export function readOptions(options: SimulateOptions, t0: number, from?: RunStat
   };
 }
 
-/** Where a run ends: at `t1`, or after `steps` of them; where neither is given, at the last of the times that it saves. */
+/**
+ * Where a run ends: at `t1`, or after `steps` of them; where neither is given, at the last of the times that it saves.
+ */
 export const endOf = ({steps, t1, saveAt}: Pick<SimulateOptions, 'steps' | 't1' | 'saveAt'>): number | undefined =>
   t1 ?? (steps === undefined ? lastOf(saveAt) : undefined);
 
-/** Times as users give them, and the same by the clock of the run (step/clock.ts): a negative dt runs backwards in time. */
+/**
+ * Times as users give them, and the same by the clock of the run (step/clock.ts): a negative dt runs backwards in time.
+ */
 export function byClock(
   {dt, steps, saveAt, ...more}: Pick<SimulateOptions, 'dt' | 'steps' | 't1' | 'saveAt'>,
   t0: number,
@@ -277,7 +287,8 @@ function readAdjoint(adjoint: Adjoint): AdjointMethod {
   if (!isMethod(adjoint))
     throw new OptionError(
       'bad-adjoint',
-      `adjoint must be implicitAdjoint(), unrolledAdjoint(), forwardSensitivity() or backsolveAdjoint(), not ${shown(adjoint)}.`,
+      'adjoint must be implicitAdjoint(), unrolledAdjoint(), forwardSensitivity() or backsolveAdjoint(), '
+        + `not ${shown(adjoint)}.`,
     );
   return adjoint;
 }

@@ -33,14 +33,7 @@ import {steps} from './steps.js';
 import type {Status} from '../integrate/counters.js';
 import type {AnyTrajectory, Trajectory} from './trajectory.js';
 
-/**
- * Runs a system from its initial state. States q and v (or y) have one shape, which may be any; `dt` and times are
- * in the system's unit of time. Inside tf.grad, tf.variableGrads or optimizer.minimize the result
- * carries gradients to `initial`, `params` and every captured variable, through every implicit step.
- *
- * @throws ShapeError, TraceError, OptionError if the model or the options cannot be run; unless `throw: false`,
- *   InconsistentStateError, SingularMatrixError and NewtonError if the start or a step fails; AbortError
- */
+/** Runs a system from its initial state: see `Simulate`. */
 export const simulate: Simulate = /* @__PURE__ */ Object.assign(
   (system: System, initial: Initial, options: SimulateOptions): AnyTrajectory =>
     runOn(prepare(system, initial, options)),
@@ -91,7 +84,9 @@ export interface Simulate {
     initial: Initial<S>,
     options: SimulateOptions<ParamsOf<S>, StatesOf<S>>,
   ): Trajectory<S>;
-  /** The run, and the map from cotangents of its saved values to those of everything it depends on, in double precision. */
+  /**
+   * The run, and the map from cotangents of its saved values to those of everything it depends on, in double precision.
+   */
   vjp<S extends AnySystem>(system: S, initial: Initial<S>, options: SimulateOptions<ParamsOf<S>, StatesOf<S>>): Vjp<S>;
   /** The run, and the tangents of its saved values along one direction, in double precision. */
   jvp<S extends AnySystem>(
@@ -154,11 +149,8 @@ export interface Simulate {
   ): Generator<SavedState, Status, undefined>;
 }
 
-/** A run, and its pullback. */
-export type Vjp<S extends AnySystem = System> = RunAndPullback<Trajectory<S>, Cotangent<S>, Pullback<S>>;
-
-/** A run with the trajectory T, and the map from its cotangents C to gradients G. */
-export interface RunAndPullback<T, C, G> {
+/** A run, and its pullback, which returns G. */
+export interface Vjp<S extends AnySystem = System, G = Pullback<S>, T = Trajectory<S>, C = Cotangent<S>> {
   readonly trajectory: T;
   /**
    * The gradient of Σ cotangent · saved value, with respect to everything the run depends on. It may be called again.
@@ -168,35 +160,27 @@ export interface RunAndPullback<T, C, G> {
 }
 
 /** As `Vjp`, asynchronous in both directions. */
-export type VjpAsync<S extends AnySystem = System> = RunAndPullback<Trajectory<S>, Cotangent<S>, Promise<Pullback<S>>>;
+export type VjpAsync<S extends AnySystem = System> = Vjp<S, Promise<Pullback<S>>>;
 
 /** A run, and the derivatives of its saved values along one direction. */
-export type Jvp<S extends AnySystem = System> = RunAndTangent<Trajectory<S>, SavedTangent<S>>;
-
-/** A run with the trajectory T, and the tangent D of its saved values. */
-export interface RunAndTangent<T, D> {
-  readonly trajectory: T;
-  readonly tangent: D;
+export interface Jvp<S extends AnySystem = System> {
+  readonly trajectory: Trajectory<S>;
+  readonly tangent: SavedTangent<S>;
 }
 
 /** A run, and the derivatives of its saved values along each of several directions. */
-export type Jvps<S extends AnySystem = System> = RunAndTangents<Trajectory<S>, SavedTangent<S>>;
-
-/** A run with the trajectory T, and the tangents D of its saved values, one for each direction. */
-export interface RunAndTangents<T, D> {
-  readonly trajectory: T;
-  readonly tangents: D[];
+export interface Jvps<S extends AnySystem = System> {
+  readonly trajectory: Trajectory<S>;
+  /** One for each direction. */
+  readonly tangents: SavedTangent<S>[];
 }
 
 /**
  * Values that may differ from one run of a prepared simulation to the next; absent ones are those it was prepared with.
  */
-export type Values<S extends AnySystem = System> = StartAndParams<Initial<S>, NumericParamsOf<ParamsOf<S>>>;
-
-/** An initial state I and parameters P. */
-export interface StartAndParams<I, P> {
-  readonly initial?: I;
-  readonly params?: P;
+export interface Values<S extends AnySystem = System> {
+  readonly initial?: Initial<S>;
+  readonly params?: NumericParamsOf<ParamsOf<S>>;
 }
 
 /** Values of one run, with its own signal; if absent, the signal it was prepared with. */
@@ -217,7 +201,8 @@ export interface Simulation<S extends AnySystem = System> {
     values?: ObjectiveValues<S, E>,
   ): ValueAndGradient<S>;
   /**
-   * As `valueAndGrad`, with respect to captured variables alone, for training loops: the next call may overwrite the arrays.
+   * As `valueAndGrad`, with respect to captured variables alone, for training loops: the next call may overwrite the
+   * arrays.
    * @throws as `valueAndGrad`
    */
   valueAndVariables<D = Params, E = Params>(
@@ -247,8 +232,8 @@ export interface Simulation<S extends AnySystem = System> {
   over(stretch: Stretch): Simulation<S>;
   /**
    * What was traced, as data: equal for simulations whose system, scheme, observations, events, inputs and parameters
-   * compute the same. A hash of it tells whether a stored result is that of this simulation. The initial state, the times
-   * and the tolerances are not part of it.
+   * compute the same. A hash of it tells whether a stored result is that of this simulation. The initial state, the
+   * times and the tolerances are not part of it.
    */
   contents(): SimulationContents;
   /**

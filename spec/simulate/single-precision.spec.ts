@@ -1,4 +1,7 @@
-/** precision: 'single': states and gradients agree with double precision's to single precision's rounding; what has none refuses. */
+/**
+ * precision: 'single': states and gradients agree with double precision's to single precision's rounding; what has none
+ * refuses.
+ */
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import type {AnySystem, Scheme} from '../../lib/index.js';
@@ -259,7 +262,7 @@ describe("precision: 'single'", () => {
         const delayed = dde<{rate: tf.Tensor; delay: tf.Tensor}>({
           derivative: ({y, delayed: [past], params}) => tf.sub(tf.mul(params.rate, tf.tanh(past)), y),
           delays: [({delay}) => delay],
-          longest: 0.5,
+          maxDelay: 0.5,
           history: ({t, params}) => tf.mul(params.rate, tf.stack([tf.cos(t), tf.sin(t)])),
         });
         for (let i = 0; i < 4; i++) {
@@ -276,7 +279,8 @@ describe("precision: 'single'", () => {
   });
 
   describe('short steps', () => {
-    // The slope is a parameter, so that it is no constant of the program; nine numbers are two vectors and one left over.
+    // The slope is a parameter, so that it is no constant of the program; nine numbers are two vectors and one left
+    // over.
     const slopes = Array.from({length: 9}, (_, i) => 1 + i / 10);
     const from = new Array<number>(9).fill(1000);
     const steps = {dt: 1e-3, steps: 1000, saveAt: 'end', precision: 'single', params: {slopes}} as const;
