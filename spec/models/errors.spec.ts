@@ -206,7 +206,11 @@ const failures: {readonly [what: string]: Failure} = {
   'a chain of no masses': ['bad-option', OptionError, () => chain({count: 0, stiffness: 1})],
   'a chain of −2 masses': ['bad-option', OptionError, () => chain({count: -2, stiffness: 1})],
   'a free chain of one mass': ['bad-option', OptionError, () => chain({count: 1, stiffness: 1, ends: 'free'})],
-  'ends that are not there': ['bad-option', OptionError, () => chain({count: 1, stiffness: 1, ends: 'loose' as 'free'})],
+  'ends that are not there': [
+    'bad-option',
+    OptionError,
+    () => chain({count: 1, stiffness: 1, ends: 'loose' as 'free'}),
+  ],
   "a state that is not the chain's": [
     'chain-shape',
     ShapeError,
