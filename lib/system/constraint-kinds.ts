@@ -12,21 +12,24 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
-import type {Check} from '../checks.js';
 import {
   boolean,
   callable,
   nonNegative,
   numeric,
   oneOf,
-  refuseUnknownOptions,
+  optional,
+  readOptions,
   requireValue,
   shown,
   text,
+  typed,
+  type Check,
+  type Options,
 } from '../checks.js';
 import type {AnyStateAt, StateAt} from './hidden-states.js';
 import type {Numeric} from './numeric.js';
-import {isNumeric, readNumeric} from './numeric.js';
+import {readNumeric} from './numeric.js';
 import type {Lenient, Params, ParamsLike} from './params.js';
 
 /**
@@ -63,31 +66,33 @@ export interface GapAndMultiplier {
   readonly give: tf.Tensor;
 }
 
-/** The relation between gap and multiplier, and its consequences for a run. */
-export interface ConstraintKind {
-  readonly name: string;
+const kindOptions = {
+  name: text,
   /** Whether its gap is a function of positions or velocities: its force is (∂gap/∂q)ᵀλ, or (∂gap/∂v)ᵀλ. */
-  readonly of: 'positions' | 'velocities';
+  of: oneOf('positions', 'velocities'),
   /**
    * What it lets a run begin with, and stabilization hold. 'always': the gap is zero, and so are its derivatives.
    * 'contact' (of positions): it is not negative, and what reaches zero stops there at once. 'never': it yields, so
    * that every state may be.
    */
-  readonly holds: 'always' | 'contact' | 'never';
+  holds: oneOf('always', 'contact', 'never'),
   /** [m], in the unit of the gap: zero if the constraint is satisfied. */
-  condition(at: GapAndMultiplier): tf.Tensor;
+  condition: typed<(at: GapAndMultiplier) => tf.Tensor>(callable),
   /** For springs, whose multiplier follows from the gap: λ with `condition` zero. Schemes weight it like forces. */
-  readonly law?: (gap: tf.Tensor, compliance: tf.Tensor) => tf.Tensor;
+  law: optional(typed<(gap: tf.Tensor, compliance: tf.Tensor) => tf.Tensor>(callable)),
   /**
    * The multiplier may be zero while the gap is not: at one instant the condition looks a step ahead, and schemes
    * without contacts refuse it.
    */
-  readonly oneSided?: boolean;
+  oneSided: optional(boolean),
   /**
    * The derivative of `condition` jumps where gap and multiplier are both zero: a run warns if it passes such a state.
    */
-  readonly kinked?: boolean;
-}
+  kinked: optional(boolean),
+};
+
+/** The relation between gap and multiplier, and its consequences for a run. @interface */
+export type ConstraintKind = Options<typeof kindOptions>;
 
 /** Velocities that Coulomb's friction opposes, with its coefficient μ ≥ 0, one number or one per contact. */
 export interface SlipLaw<P = Params, Z extends string = never> {
@@ -124,15 +129,25 @@ export type MakesConstraints = <P extends ParamsLike<P> = Params, Z extends stri
   spec?: {readonly compliance?: Compliance<P>},
 ) => Constraint<P, Z>;
 
-const kindChecks = {
-  name: text,
-  of: oneOf('positions', 'velocities'),
-  holds: oneOf('always', 'contact', 'never'),
-  condition: callable,
-  law: callable,
-  oneSided: boolean,
-  kinked: boolean,
-} satisfies {readonly [option in keyof Required<ConstraintKind>]: Check};
+/** A coefficient of a constraint's rows that is finite and from 0 to `limit`; a function of params is not called. */
+export const rowCoefficient = (limit = Infinity): Check<Compliance<never>> => ({
+  ...typed<Compliance<never>>(numeric),
+  read(given, name) {
+    requireValue(given, numeric, name, 'bad-constraint');
+    if (typeof given === 'function') return given;
+    const {values} = readNumeric(given, name);
+    const bad = values.findIndex(value => !(value >= 0 && value <= limit && Number.isFinite(value)));
+    if (bad >= 0)
+      throw new OptionError(
+        'bad-constraint',
+        `${name} must be finite and ${limit === 1 ? 'from 0 to 1' : 'at least 0'}, not ${values[bad]}.`,
+        {index: bad},
+      );
+    return given;
+  },
+});
+
+const optionalCompliance = {compliance: optional(rowCoefficient())};
 
 /**
  * A custom kind of constraint. Returns the function that makes its constraints, from a gap, and the compliance
@@ -140,9 +155,7 @@ const kindChecks = {
  * @throws OptionError 'bad-constraint'
  */
 export function defineConstraint(kind: ConstraintKind): MakesConstraints {
-  refuseUnknownOptions(kind, kindChecks, 'defineConstraint', 'bad-constraint');
-  for (const name of ['name', 'of', 'holds', 'condition'] as const)
-    requireValue(kind[name], kindChecks[name], `defineConstraint: ${name}`, 'bad-constraint');
+  readOptions(kind, kindOptions, 'defineConstraint', 'bad-constraint');
   if (kind.holds === 'contact' && kind.of === 'velocities')
     throw new OptionError(
       'bad-constraint',
@@ -152,13 +165,9 @@ export function defineConstraint(kind: ConstraintKind): MakesConstraints {
     gap: VelocityGap<P, Z>,
     spec: {readonly compliance?: Compliance<P>} = {},
   ): Constraint<P, Z> => {
-    refuseUnknownOptions(spec, {compliance: numeric}, kind.name, 'bad-constraint');
+    const {compliance} = readOptions(spec, optionalCompliance, kind.name, 'bad-constraint');
     requireGap(kind, gap);
-    return {
-      kind,
-      gap,
-      compliance: spec.compliance === undefined ? undefined : requireCompliance(kind.name, spec.compliance),
-    };
+    return {kind, gap, compliance};
   };
 }
 
@@ -193,8 +202,8 @@ export function compliant<P extends ParamsLike<P> = Params, Z extends string = n
   phi: Gap<P, Z>,
   spec: {readonly compliance: Compliance<P>},
 ): Constraint<P, Z> {
-  refuseUnknownOptions(spec, {compliance: numeric}, 'compliant', 'bad-constraint');
-  return compliants(phi, {compliance: requireCompliance('compliant', spec.compliance)});
+  readOptions(spec, {compliance: rowCoefficient()}, 'compliant', 'bad-constraint');
+  return compliants(phi, spec);
 }
 
 /** @param soft with compliance */
@@ -225,8 +234,8 @@ export function unilateral<P extends ParamsLike<P> = Params, Z extends string = 
   phi: Gap<P, Z>,
   spec: {readonly compliance?: Compliance<P>; readonly smoothing?: number} = {},
 ): Constraint<P, Z> {
-  refuseUnknownOptions(spec, {compliance: numeric, smoothing: nonNegative}, 'unilateral', 'bad-constraint');
-  const {compliance, smoothing = 0} = spec;
+  const schema = {...optionalCompliance, smoothing: optional(nonNegative, 0)};
+  const {compliance, smoothing} = readOptions(spec, schema, 'unilateral', 'bad-constraint');
   const soft = compliance !== undefined && compliance !== 0;
   return unilaterals(smoothing, soft)(phi, soft ? {compliance} : {});
 }
@@ -264,24 +273,9 @@ function requireGap({name, of}: ConstraintKind, gap: unknown): void {
   if (typeof gap !== 'function')
     throw new OptionError(
       'bad-constraint',
-      `${name} takes a function of {q, ${of === 'velocities' ? 'v, ' : ''}t, params} giving a tensor, not ${shown(gap)}.`,
+      `${name} takes a function of {q, ${of === 'velocities' ? 'v, ' : ''}t, params} giving a tensor, `
+        + `not ${shown(gap)}.`,
     );
-}
-
-function requireCompliance<P>(name: string, compliance: Compliance<P>): Compliance<P> {
-  if (typeof compliance === 'function') return compliance;
-  if (!isNumeric(compliance))
-    throw new OptionError(
-      'bad-constraint',
-      `${name}: compliance must be a number, an array, a tensor or a function of params, not ${shown(compliance)}.`,
-    );
-  const {values} = readNumeric(compliance, `${name}: compliance`);
-  const bad = values.findIndex(c => !(c >= 0) || !Number.isFinite(c));
-  if (bad >= 0)
-    throw new OptionError('bad-constraint', `${name}: compliance must be finite and at least 0, not ${values[bad]}.`, {
-      index: bad,
-    });
-  return compliance;
 }
 
 /** λ ≥ 0 with (φ + Cλ)λ = ε². */

@@ -2,7 +2,7 @@
  * Delay differential equations y' = f(y(t), y(t − τ₁), …, t; p) with constant delays, and a history before the start.
  */
 import type * as tf from '@tensorflow/tfjs';
-import {callable, list, positive, refuseUnknownOptions, requireValue, shown} from '../checks.js';
+import {callable, list, optional, positive, readOptions, shown} from '../checks.js';
 import {OptionError} from '../errors.js';
 import type {Delays, HistoryAt} from './delays.js';
 import type {DerivativeAt, OdeSystem} from './ode.js';
@@ -45,10 +45,8 @@ export interface DdeSystem<P = Params> extends OdeSystem<P> {
  * @throws OptionError 'bad-dde' if a function is missing, a delay is not a positive number, or `maxDelay` is required
  */
 export function dde<P extends ParamsLike<P> = Params>(spec: DdeSpec<P>): DdeSystem<P> {
-  const checks = {derivative: callable, delays: list, history: callable, maxDelay: positive};
-  refuseUnknownOptions(spec, checks, 'dde', 'bad-dde');
-  requireValue(spec.derivative, callable, 'dde: derivative', 'bad-dde', 'derivative');
-  requireValue(spec.delays, list, 'dde: delays', 'bad-dde', 'delays');
+  const schema = {derivative: callable, delays: list, history: optional(callable), maxDelay: optional(positive)};
+  readOptions(spec, schema, 'dde', 'bad-dde');
   const {derivative, delays, history, maxDelay} = spec;
   if (delays.length === 0)
     throw new OptionError('bad-dde', 'dde: delays is empty: give at least one, or use ode(derivative).');

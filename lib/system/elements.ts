@@ -6,7 +6,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError, ShapeError} from '../errors.js';
-import {any, object, refuseUnknownOptions, shown, text} from '../checks.js';
+import {callable, object, oneOf, optional, readOptions, typed} from '../checks.js';
 import {batch} from '../graph/batch.js';
 import {
   constant,
@@ -31,7 +31,10 @@ import type {Numeric} from './numeric.js';
 import {readNumeric} from './numeric.js';
 import type {Params, ParamsLike} from './params.js';
 
-/** The energy of one element, a scalar, from the positions of its nodes [nodes of an element, ...axes of q beyond the first] and its own data. */
+/**
+ * The energy of one element, a scalar, from the positions of its nodes [nodes of an element, ...axes of q beyond the
+ * first] and its own data.
+ */
 export type ElementEnergy<P = Params> = (at: {
   readonly x: tf.Tensor;
   readonly data: {readonly [name: string]: tf.Tensor};
@@ -59,7 +62,12 @@ export interface ElementsSpec<P = Params> {
   readonly hessian?: 'exact' | 'projected' | 'absolute';
 }
 
-const hessians: readonly string[] = ['exact', 'projected', 'absolute'];
+const elementsOptions = {
+  nodes: typed<readonly (readonly number[])[]>(),
+  energy: typed<ElementEnergy<never>>({...callable, what: 'a function of {q, data, params} for one element'}),
+  data: optional(typed<{readonly [name: string]: Numeric}>(object), {}),
+  hessian: optional(oneOf('exact', 'projected', 'absolute'), 'exact'),
+};
 
 /**
  * The force −∂/∂q Σ energy, as a term for `mechanics`. q has shape [nodes, ...]. The energy is a
@@ -69,15 +77,8 @@ const hessians: readonly string[] = ['exact', 'projected', 'absolute'];
  *   have one row per element, a node is not in q, or the energy is not a scalar
  */
 export function elements<P extends ParamsLike<P> = Params>(spec: ElementsSpec<P>): ForceTerm<P> {
-  refuseUnknownOptions(spec, {nodes: any, energy: any, data: object, hessian: text}, 'elements', 'bad-elements');
-  const {nodes, energy, data = {}, hessian = 'exact'} = spec;
-  if (typeof energy !== 'function')
-    throw new OptionError(
-      'bad-elements',
-      `elements: energy must be a function of {q, data, params} for one element, not ${shown(energy)}.`,
-    );
-  if (!hessians.includes(hessian))
-    throw new OptionError('bad-elements', `elements: hessian must be one of ${hessians.join(', ')}, not ${hessian}.`);
+  const {nodes, data, hessian} = readOptions(spec, elementsOptions, 'elements', 'bad-elements');
+  const {energy} = spec;
   const table = nodeTable(nodes);
   const rows = Object.entries(data).map(([name, value]) => ({name, ...dataRows(name, value, nodes.length)}));
   return ({q, params}) =>
@@ -133,7 +134,8 @@ function nodeTable(nodes: readonly (readonly number[])[]): Int32Array {
   if (bad >= 0)
     throw new OptionError(
       'bad-elements',
-      `elements: element ${bad} has nodes [${nodes[bad].join(', ')}]; every element has ${width} whole numbers, none negative.`,
+      `elements: element ${bad} has nodes [${nodes[bad].join(', ')}]; every element has ${width} whole numbers, `
+        + 'none negative.',
       {element: bad},
     );
   return Int32Array.from(nodes.flat());
@@ -173,7 +175,8 @@ function positionTable(table: Int32Array, count: number, width: number, shape: r
     if (shape.length === 0 || node >= shape[0]) {
       throw new ShapeError(
         'element-node',
-        `elements: element ${Math.floor(at / width)} has node ${node}, but q of shape [${shape.join(', ')}] has nodes 0 to ${(shape[0] ?? 0) - 1}.`,
+        `elements: element ${Math.floor(at / width)} has node ${node}, `
+          + `but q of shape [${shape.join(', ')}] has nodes 0 to ${(shape[0] ?? 0) - 1}.`,
         {element: Math.floor(at / width), node},
       );
     }

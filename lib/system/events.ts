@@ -1,7 +1,7 @@
 /** Events: where a function of the state crosses zero, and what happens there (equations.md §7). */
 import * as tf from '@tensorflow/tfjs';
-import {OptionError, ShapeError} from '../errors.js';
-import {any, positive, refuseUnknownOptions, shown, text} from '../checks.js';
+import {ShapeError} from '../errors.js';
+import {callable, oneOf, optional, positive, readOptions, text, typed} from '../checks.js';
 import {immediate, within} from '../trace/trace.js';
 import type {Blocks} from './equations.js';
 import type {Lenient, Params, ParamsLike} from './params.js';
@@ -52,6 +52,20 @@ export interface Event<P = Params, Z extends string = never> {
   readonly name?: string;
 }
 
+const eventOptions = {
+  when: typed<(at: never) => tf.Tensor>({
+    ...callable,
+    what: 'a function of {q, v, t, params} giving a scalar tensor',
+  }),
+  direction: optional(oneOf('rising', 'falling', 'both'), 'both'),
+  tolerance: optional(positive),
+  then: typed<'stop' | 'record' | ((at: never) => object)>({
+    what: "'stop', 'record' or a function giving the state after the event",
+    test: value => value === 'stop' || value === 'record' || typeof value === 'function',
+  }),
+  name: optional(text),
+};
+
 /**
  * An event of a run: a zero crossing of `when`, located on the dense output of the scheme; a step that a
  * 'stop' or a jump ends early is repeated up to the time where `when` is zero in the scheme's own
@@ -59,34 +73,7 @@ export interface Event<P = Params, Z extends string = never> {
  * @throws OptionError 'bad-event'
  */
 export function event<P extends ParamsLike<P> = Params, Z extends string = never>(spec: EventSpec<P, Z>): Event<P, Z> {
-  if (typeof spec !== 'object' || spec === null)
-    throw new OptionError('bad-event', 'event takes {when, then} and, optionally, direction, tolerance and name.');
-  refuseUnknownOptions(
-    spec,
-    {when: any, direction: any, tolerance: positive, then: any, name: text},
-    'event',
-    'bad-event',
-  );
-  const {when, direction = 'both', tolerance, then, name} = spec;
-  if (typeof when !== 'function')
-    throw new OptionError(
-      'bad-event',
-      `event: when must be a function of {q, v, t, params} giving a scalar tensor, not ${shown(when)}.`,
-    );
-  if (!['rising', 'falling', 'both'].includes(direction))
-    throw new OptionError(
-      'bad-event',
-      `event: direction must be 'rising', 'falling' or 'both', not ${shown(direction)}.`,
-    );
-  if (tolerance !== undefined && !(tolerance > 0))
-    throw new OptionError('bad-event', `event: tolerance must be a positive time, not ${shown(tolerance)}.`);
-  if (then !== 'stop' && then !== 'record' && typeof then !== 'function') {
-    throw new OptionError(
-      'bad-event',
-      `event: then must be 'stop', 'record' or a function giving the state after the event, not ${shown(then)}.`,
-    );
-  }
-  return {when, direction, tolerance, then, name};
+  return readOptions(spec, eventOptions, 'event', 'bad-event');
 }
 
 /** The event's function as a scalar, in a trace. */
@@ -97,7 +84,8 @@ export function eventValue(given: Event, index: number, at: EventPlace): tf.Tens
       const got = value instanceof tf.Tensor ? `a tensor of shape [${value.shape.join(', ')}]` : typeof value;
       throw new ShapeError(
         'event-shape',
-        `events[${index}]: when must give a scalar tensor; it gave ${got}. Write one event for each number that may cross zero.`,
+        `events[${index}]: when must give a scalar tensor; it gave ${got}. `
+          + 'Write one event for each number that may cross zero.',
         {event: index},
       );
     }

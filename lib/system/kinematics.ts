@@ -5,7 +5,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError, ShapeError} from '../errors.js';
-import {callable, object, refuseUnknownOptions, requireValue, shown} from '../checks.js';
+import {callable, object, optional, readOptions, shown} from '../checks.js';
 import {sameShape} from '../graph/node.js';
 import {immediate, within} from '../trace/trace.js';
 import type {Lenient, Params} from './params.js';
@@ -43,10 +43,11 @@ export function checkKinematics<P>(given: PositionRate<P> | Kinematics<P>): Chec
   if (!object.test(given))
     throw new OptionError(
       'bad-kinematics',
-      `kinematics must be a function of {q, v, t, params} giving q', or {rate, retract, project} of such, not ${shown(given)}.`,
+      "kinematics must be a function of {q, v, t, params} giving q', or {rate, retract, project} of such, "
+        + `not ${shown(given)}.`,
     );
-  refuseUnknownOptions(given, {rate: callable, retract: callable, project: callable}, 'kinematics', 'bad-kinematics');
-  requireValue(given.rate, callable, 'kinematics: rate', 'bad-kinematics');
+  const schema = {rate: callable, retract: optional(callable), project: optional(callable)};
+  readOptions(given, schema, 'kinematics', 'bad-kinematics');
   return given;
 }
 

@@ -1,10 +1,11 @@
 /**
- * Stochastic differential equations dy = f(y, t) dt + g(y, t) dW: drift and diffusion as tensor functions, driven by a Brownian path
- * that a seed fixes once for all times (graph/primitives/brownian-path.ts), so that steps of any length and the way back meet one path.
+ * Stochastic differential equations dy = f(y, t) dt + g(y, t) dW: drift and diffusion as tensor functions, driven by a
+ * Brownian path that a seed fixes once for all times (graph/primitives/brownian-path.ts), so that steps of any length
+ * and the way back meet one path.
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError, ShapeError} from '../errors.js';
-import {calledWithParams, any, callable, oneOf, refuseUnknownOptions, requireValue, shown} from '../checks.js';
+import {calledWithParams, callable, oneOf, optional, readOptions, requireValue, shown, typed} from '../checks.js';
 import {brownian} from '../graph/build.js';
 import {brownianPath as pathAt, isSeed, toTime, treeTime} from '../graph/primitives/brownian-path.js';
 import {sizeOf} from '../graph/node.js';
@@ -39,12 +40,17 @@ export interface SdeSystem<P = Params> extends OdeSystem<P> {
   readonly noise: Noise<P>;
 }
 
-const noiseKinds = ['diagonal', 'scalar', 'general', 'additive'] as const;
-const calculi = ['ito', 'stratonovich'] as const;
-
 const seedCheck = {
   what: 'a whole number from 0 to 2^53, or a function of params that gives one',
   test: (value: unknown): boolean => typeof value === 'function' || isSeed(value),
+};
+
+const sdeOptions = {
+  drift: typed<Derivative<never>>(callable),
+  diffusion: typed<Derivative<never>>(callable),
+  noise: optional(oneOf('diagonal', 'scalar', 'general', 'additive'), 'diagonal'),
+  calculus: optional(oneOf('ito', 'stratonovich')),
+  seed: typed<Seed<never>>(seedCheck),
 };
 
 /**
@@ -57,24 +63,14 @@ const seedCheck = {
  * - 'general': m noises, g [...shape of y, m]
  * - 'additive': g does not depend on y but for its shape, as `tf.onesLike(y)`; of either shape
  *
- * A system of the kind 'ode', integrated by `eulerMaruyama`, `stochasticHeun`, `milstein`, `sra1` and `sri1`, in steps of constant
- * length, or adaptive ones if the scheme's strong order is at least 1 or the noise is additive. The gradient with
- * respect to the seed is zero.
+ * A system of the kind 'ode', integrated by `eulerMaruyama`, `stochasticHeun`, `milstein`, `sra1` and `sri1`, in steps
+ * of constant length, or adaptive ones if the scheme's strong order is at least 1 or the noise is additive. The
+ * gradient with respect to the seed is zero.
  * @throws OptionError if a function is missing, or `calculus` is missing and the noise is not additive
  */
 export function sde<P extends ParamsLike<P> = Params>(spec: SdeSpec<P>): SdeSystem<P> {
-  const checks = {
-    drift: callable,
-    diffusion: callable,
-    noise: oneOf(...noiseKinds),
-    calculus: oneOf(...calculi),
-    seed: any,
-  };
-  refuseUnknownOptions(spec, checks, 'sde', 'bad-sde');
-  requireValue(spec.drift, callable, 'sde: drift', 'bad-sde', 'drift');
-  requireValue(spec.diffusion, callable, 'sde: diffusion', 'bad-sde', 'diffusion');
-  requireValue(spec.seed, seedCheck, 'sde: seed', 'bad-sde', 'seed');
-  const {drift, diffusion, noise: kind = 'diagonal', calculus, seed} = spec;
+  const {noise: kind, calculus} = readOptions(spec, sdeOptions, 'sde', 'bad-sde');
+  const {drift, diffusion, seed} = spec;
   if (calculus === undefined && kind !== 'additive')
     throw new OptionError(
       'bad-sde',
@@ -96,8 +92,8 @@ export interface BrownianPath {
 }
 
 /**
- * The Brownian path of a seed, W(0) = 0, at any time, before 0 too. Times are rounded to 40 significant bits. The numbers are the
- * same to the bit on every machine.
+ * The Brownian path of a seed, W(0) = 0, at any time, before 0 too. Times are rounded to 40 significant bits. The
+ * numbers are the same to the bit on every machine.
  * @param shape of the noises; default [], one
  * @throws OptionError if the seed is not a whole number from 0 to 2⁵³
  */
@@ -141,7 +137,9 @@ export function noiseEquations({kind, calculus, diffusion, seed}: Noise, params:
         : ['a number of y', 'numbers of y'];
     throw new OptionError(
       'noise-not-diagonal',
-      `The diffusion of ${what} depends on other ${others}, so its noise does not commute, and milstein and sri1 would lose their order: use eulerMaruyama or stochasticHeun. If all noises act on all numbers, set noise: 'general'.`,
+      `The diffusion of ${what} depends on other ${others}, so its noise does not commute, `
+        + 'and milstein and sri1 would lose their order: use eulerMaruyama or stochasticHeun. '
+        + "If all noises act on all numbers, set noise: 'general'.",
     );
   };
   return {
@@ -183,7 +181,9 @@ function checked(of: unknown, y: tf.Tensor, kind: NoiseKind): tf.Tensor {
   const matrix = `[${[...y.shape, 'noises'].join(', ')}]`;
   throw new ShapeError(
     'diffusion-shape',
-    `The diffusion returned ${shape === undefined ? shown(of) : `a tensor of shape [${shape.join(', ')}]`}; with noise '${kind}' it must have shape ${kind === 'general' ? matrix : kind === 'additive' ? `${own} or ${matrix}` : own}.`,
+    `The diffusion returned ${shape === undefined ? shown(of) : `a tensor of shape [${shape.join(', ')}]`}; `
+      + `with noise '${kind}' it must have shape `
+      + `${kind === 'general' ? matrix : kind === 'additive' ? `${own} or ${matrix}` : own}.`,
     {term: 'diffusion', y: y.shape},
   );
 }
@@ -193,7 +193,8 @@ function seedTensor(seed: Exclude<Noise['seed'], number>, params: Params): tf.Te
   if (!(given instanceof tf.Tensor) || given.size !== 1)
     throw new ShapeError(
       'bad-seed',
-      `sde: seed(params) must give one number as a tensor, not ${given instanceof tf.Tensor ? `one of shape [${given.shape.join(', ')}]` : shown(given)}.`,
+      'sde: seed(params) must give one number as a tensor, '
+        + `not ${given instanceof tf.Tensor ? `one of shape [${given.shape.join(', ')}]` : shown(given)}.`,
     );
   return tf.reshape(given, []);
 }
