@@ -15,11 +15,12 @@ import {
 import type {AnyTrajectory, SeriesName} from '../lib/index.js';
 import {OptionError} from '../lib/index.js';
 import {
-  goodnessOfFit,
+  historyChart,
   lineChart,
   numberText,
+  residualChart,
   type Chart,
-  type EpochMetrics,
+  type LossHistory,
   type Series,
   type Theme,
 } from '../training/index.js';
@@ -313,48 +314,19 @@ export function residualPlot(samples: ResidualSamples, look: Look = {}): string 
       `residualPlot: there are ${t.length} times, ${measured.length} measured and ${simulated.length} simulated `
         + 'values.',
     );
-  const {rmse} = goodnessOfFit(measured, simulated);
   return lineChart({
+    ...residualChart({t, measured, simulated, unit, timeUnit}),
     title: look.title ?? `Residual of ${name}: measured − simulated (dashed: ± RMSE)`,
     ...lookOf(look),
-    x: {label: 'time', unit: timeUnit},
-    y: {label: 'residual', unit},
-    levels: [{y: rmse}, {y: -rmse}],
-    series: [{name: 'residual', x: t, y: Float64Array.from(measured, (value, i) => value - simulated[i]), color: 1}],
   });
 }
 
 /** Loss by epoch of a training, or cost by iteration of a fit. @throws OptionError 'bad-option', 'bad-plot' */
-export function lossCurve(
-  {
-    history,
-  }: {
-    readonly history: readonly (
-      Pick<EpochMetrics, 'epoch' | 'loss' | 'validation'> | {readonly iteration: number; readonly cost: number}
-    )[];
-  },
-  look: Look = {},
-): string {
+export function lossCurve({history}: {readonly history: LossHistory}, look: Look = {}): string {
   refuseUnknownOptions(look, lookOptions, 'lossCurve', 'bad-option');
   if (history.length === 0) throw new OptionError('bad-plot', 'lossCurve: the history is empty.');
-  const fit = 'cost' in history[0];
-  const x = history.map(one => ('cost' in one ? one.iteration : one.epoch));
-  const loss: Series = {
-    name: fit ? 'cost' : 'training',
-    x,
-    y: history.map(one => ('cost' in one ? one.cost : one.loss)),
-  };
-  const validation = history.map(one => ('cost' in one ? NaN : (one.validation ?? NaN)));
-  const series = [loss, ...(validation.some(Number.isFinite) ? [{name: 'validation', x, y: validation}] : [])];
-  // A loss may be negative, a likelihood's for one; then there is no logarithm.
-  const scale = series.every(({y}) => Array.from(y).every(value => !(value <= 0))) ? 'log' : undefined;
-  return lineChart({
-    title: look.title ?? (fit ? 'Cost after each iteration' : 'Loss after each epoch'),
-    ...lookOf(look),
-    x: {label: fit ? 'iteration' : 'epoch', integer: true},
-    y: {label: fit ? 'cost' : 'loss', scale},
-    series,
-  });
+  const chart = historyChart(history);
+  return lineChart({...chart, title: look.title ?? chart.title, ...lookOf(look)});
 }
 
 /** Work and error of several runs of one method. */

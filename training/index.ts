@@ -95,6 +95,7 @@ export {
   type SeriesStyle,
   type Theme,
 } from './report/plot.js';
+export {historyChart, residualChart, type LossHistory, type ReportFit} from './report/charts.js';
 export type {OffGrid} from './identify/sampling.js';
 export type {Model} from './identify/model.js';
 export type {Factorization, Projection, RowQr} from './identify/row-qr.js';
@@ -102,14 +103,7 @@ export type {MeasuredRecord, Start, StartWithStates} from './identify/records.js
 export type {OutputValidation, ValidateOptions, Validation} from './identify/validation.js';
 export type {FittedSeries} from './identify/fit.js';
 export type {MediaBundle, Shows} from './report/displayed.js';
-export {
-  renderFragment,
-  renderReport,
-  writeReport,
-  type Report,
-  type ReportFit,
-  type ReportParameter,
-} from './report/report.js';
+export {renderFragment, renderReport, writeReport, type Report, type ReportParameter} from './report/report.js';
 export {
   autocorrelation,
   goodnessOfFit,

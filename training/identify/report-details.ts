@@ -2,7 +2,8 @@
 import {OptionError} from '../../lib/index.js';
 import {list, nearestName, object, type Checks} from '../../lib/checks.js';
 import {numberText} from '../report/number-text.js';
-import {reportOptions, type Report, type ReportFit, type ReportParameter} from '../report/report.js';
+import type {ReportFit} from '../report/charts.js';
+import {reportOptions, type Report, type ReportParameter} from '../report/report.js';
 import {WHITE} from '../report/residual-statistics.js';
 import type {Validation} from './validation.js';
 

@@ -9,6 +9,7 @@ import {htmlPage, lines, markup, verbatim, type Content, type Markup} from '../.
 import {filesystem, nodePath, reasonOf} from '../data/filesystem.js';
 import {writeWhole} from '../data/write-whole.js';
 import {errorText, fixedText, measuredText, numberText, quantityText} from './number-text.js';
+import {historyChart, residualChart, type ReportFit} from './charts.js';
 import {chartElement, chartStyle, requireOptions, type Chart, type Series} from './plot.js';
 import {autocorrelation, goodnessOfFit, histogram} from './residual-statistics.js';
 
@@ -26,17 +27,6 @@ export interface ReportParameter {
   readonly interval?: readonly [number, number];
   /** What others found, or the truth of a synthetic record. */
   readonly reference?: number;
-}
-
-/** A measured series and what was simulated for it. */
-export interface ReportFit {
-  readonly name: string;
-  readonly unit?: string;
-  /** [samples]; in s unless `timeUnit` says otherwise. */
-  readonly t: ArrayLike<number>;
-  readonly measured: ArrayLike<number>;
-  readonly simulated: ArrayLike<number>;
-  readonly timeUnit?: string;
 }
 
 /** What a report shows. */
@@ -97,7 +87,7 @@ function mainPart(report: Report): Markup {
     ...(report.charts ?? []).map(chartSection),
     ...fits.map(fit => section(fits.length > 1 ? `Fit: ${fit.name}` : 'Fit', fitFigures(fit))),
     fits.length === 0 ? '' : section('Goodness of fit', goodnessTable(fits)),
-    history.length < 2 ? '' : section('Convergence', convergence(history)),
+    history.length < 2 ? '' : section('Convergence', figure({height: 220, ...historyChart(history)})),
     correlation === undefined || correlation.labels.length < 2
       ? ''
       : section('Correlation of the estimates', heatTable(correlation.labels, correlation.values)),
@@ -225,7 +215,7 @@ function fitFigures(fit: ReportFit): Markup {
     {name: 'simulated', x: t, y: simulated, color: 0},
   ];
   const complete = residuals.every(Number.isFinite);
-  const error: Series[] = [{name: 'residual', x: t, y: residuals, color: 1}];
+  const residual = residualChart(fit);
   const {worst, worstAt, rmse} = goodnessOfFit(measured, simulated);
   const [from, to] = around(worstAt, t.length);
   const closer = (series: readonly Series[]): Series[] =>
@@ -233,20 +223,13 @@ function fitFigures(fit: ReportFit): Markup {
   const visible = worst > VISIBLE * extent(slice(measured, from, to));
   return lines([
     figure({title: 'Measured and simulated', x: time, y: value, series: both}),
-    figure({
-      title: 'Residual: measured − simulated (dashed: ± RMSE)',
-      height: 220,
-      x: time,
-      y: {label: 'residual', unit},
-      levels: [{y: rmse}, {y: -rmse}],
-      series: error,
-    }),
+    figure({height: 220, ...residual}),
     t.length > CLOSE
       ? figure({
           title: 'Where the model is furthest off',
           height: 220,
           x: time,
-          ...(visible ? {y: value, series: closer(both)} : {y: {label: 'residual', unit}, series: closer(error)}),
+          ...(visible ? {y: value, series: closer(both)} : {y: residual.y, series: closer(residual.series)}),
         })
       : '',
     // A simulation that broke off has neither distribution nor memory to show.
@@ -340,27 +323,6 @@ function determinationText(r2: number): string {
 /** Thousands set apart. */
 function countText(count: number): string {
   return count.toLocaleString('en-US');
-}
-
-function convergence(history: NonNullable<Report['history']>): Markup {
-  const series: Series[] = [
-    {name: 'cost', x: history.map(({iteration}) => iteration), y: history.map(({cost}) => cost)},
-    {
-      name: 'iterations',
-      x: history.map(({iteration}) => iteration),
-      y: history.map(({cost}) => cost),
-      style: 'points',
-      color: 0,
-    },
-  ];
-  return figure({
-    title: 'Cost after each iteration',
-    height: 220,
-    x: {label: 'iteration', integer: true},
-    y: {label: 'cost', scale: 'log'},
-    series,
-    legend: false,
-  });
 }
 
 function heatTable(labels: readonly string[], values: ArrayLike<number>): Markup {

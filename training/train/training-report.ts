@@ -1,5 +1,6 @@
 /** How a training went, as a page: losses, learning rate, gradient, by epoch. */
-import type {Chart, Series} from '../report/plot.js';
+import {historyChart} from '../report/charts.js';
+import type {Chart} from '../report/plot.js';
 import {type Report, renderFragment, renderReport, writeReport} from '../report/report.js';
 import {showing, type Shows} from '../report/displayed.js';
 import {numberText} from '../report/number-text.js';
@@ -40,7 +41,7 @@ export function trainingReport(
     parameters: [],
     fits: [],
     ...rest,
-    charts: [...lossChart(result), ...rateChart(result), ...charts],
+    charts: [...(result.history.length < 2 ? [] : [historyChart(result.history)]), ...rateChart(result), ...charts],
     statistics: [
       {name: 'epochs', value: epochs},
       {name: 'steps', value: steps},
@@ -73,21 +74,6 @@ export function trainingReport(
       ...notes,
     ],
   };
-}
-
-function lossChart({history}: Counts): Chart[] {
-  if (history.length < 2) return [];
-  const judged = history.filter(({validation}) => validation !== undefined);
-  const series: Series[] = [{name: 'training', x: history.map(({epoch}) => epoch), y: history.map(({loss}) => loss)}];
-  if (judged.length > 0)
-    series.push({
-      name: 'validation',
-      x: judged.map(({epoch}) => epoch),
-      y: judged.map(({validation}) => validation as number),
-    });
-  // A loss may be negative, a likelihood's for one; then there is no logarithm.
-  const scale = series.every(({y}) => Array.from(y).every(value => value > 0)) ? 'log' : undefined;
-  return [{title: 'Loss after each epoch', x: {label: 'epoch', integer: true}, y: {label: 'loss', scale}, series}];
 }
 
 function rateChart({history}: Counts): Chart[] {
