@@ -124,6 +124,9 @@ export const oneOfNumbers = <N extends number>(...numbers: readonly N[]): Check<
   what: numbers.join(' or '),
   test: value => (numbers as readonly unknown[]).includes(value),
 });
+/** From low to high, both included. */
+export const between = (low: number, high: number): Check<number> =>
+  number(`a number in [${Number(low.toPrecision(4))}, ${high}]`, value => value >= low && value <= high);
 /** NaN and the infinite included. */
 export const real = number('a number', () => true);
 /** An array of any kind, which may be empty. */

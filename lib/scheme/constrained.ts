@@ -103,7 +103,10 @@ export function withReactions(base: Formulation, name: string): Formulation {
     residual: (z, at) => {
       const point = pushed(z, at);
       const {q, v} = base.update(z, point);
-      const scale = velocities ? rowScale(at, at.h, 1) : rowScale(at, tf.square(at.h), at.h);
+      const scale = velocities
+        ? rowScale(at, at.h, 1)
+        : // What an acceleration at the step's end moves by the average acceleration method.
+          rowScale(at, tf.mul(tf.square(at.h), 0.25), tf.mul(at.h, 0.5));
       return {
         ...base.residual?.(z, point),
         lambda: constraintsOf(at).rows({q, v, t: tf.add(at.t, at.h)}, z.lambda, scale),

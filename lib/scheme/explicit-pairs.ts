@@ -28,9 +28,6 @@ export interface ExplicitPair extends Tableau {
   readonly between: readonly number[];
 }
 
-/** The estimate is that of the embedded method, whose local error is of order 5. */
-const errorOrder = 5;
-
 /** From the rows of A below the diagonal. */
 function pair(
   name: string,
@@ -122,125 +119,103 @@ export function stabilityBorder(method: ExplicitPair): number {
   return low;
 }
 
-/** Weights of rates without the last stage's, and that one's: it is the rate that the state carries on. */
-const stagesOf = (method: ExplicitPair): number => method.c.length - 1;
-
-/** The stages' rates of an ode, of the last one too; each is made once. */
-function slopes({a, c}: ExplicitPair, {x, t, h, rate}: StepPoint): tf.Tensor[] {
-  const k = [x.slope];
-  for (let i = 1; i < c.length; i++) k.push(rate({y: sum(x.y, h, a[i], j => k[j])}, tf.add(t, tf.mul(h, c[i]))).y);
-  return k;
-}
-
 const squares = (x: tf.Tensor): tf.Tensor => tf.sum(tf.square(x));
 
-/**
- * h|λ| over what is stable. The last two stages are at the same time, and apart by what errors of the order
- * of the step's own make of them: the slopes' difference over the places' is |λ|, the Jacobian's dominant
- * eigenvalue where that is real and large (Hairer & Wanner, Solving ODEs II, §IV.2).
- */
-const share = (slope: tf.Tensor, place: tf.Tensor, border: number): tf.Tensor =>
-  tf.div(tf.sqrt(tf.div(slope, place)), border);
+/** What a pair asks of a kind of system, whose stages have the rates k: y', or accelerations. */
+interface Kind {
+  /** The block that carries the rate of the last stage on. */
+  readonly carried: 'slope' | 'a';
+  /** The rate of a state. */
+  rate(at: StepPoint, x: Blocks, t: tf.Tensor): tf.Tensor;
+  /** The state and time of stage i, from the rates before it; the last one is the end of the step. */
+  place(method: ExplicitPair, at: StepPoint, i: number, k: readonly tf.Tensor[]): {x: Blocks; t: tf.Tensor};
+  /** hΣ wᵢkᵢ in every block of the state, with weights whose sum is 0. */
+  gain(method: ExplicitPair, at: StepPoint, weights: readonly number[], k: readonly tf.Tensor[]): Blocks;
+  /** Squares of a gain, and of how the rate of the state changes with it, times h; `jump` is h times that of k. */
+  sizes(at: StepPoint, gain: Blocks, jump: tf.Tensor): {places: tf.Tensor; rates: tf.Tensor};
+  /** See `Formulation.dense`. */
+  dense(theta: tf.Tensor, at: StepPoint, next: Blocks, bulge: () => tf.Tensor): Blocks;
+}
 
-function firstOrder(method: ExplicitPair): Formulation {
-  const {a, error, between} = method;
-  const end = stagesOf(method);
+const firstOrder: Kind = {
+  carried: 'slope',
+  rate: (at, {y}, t) => at.rate({y}, t).y,
+  place: ({a, c}, {x, t, h}, i, k) => ({x: {y: sum(x.y, h, a[i], j => k[j])}, t: tf.add(t, tf.mul(h, c[i]))}),
+  gain: (_, {x, h}, weights, k) => ({y: sum(tf.zerosLike(x.y), h, weights, i => k[i])}),
+  sizes: (_, {y}, jump) => ({places: squares(y), rates: squares(jump)}),
+  dense: (theta, {x, h}, next, bulge) => {
+    const rising = tf.square(tf.mul(theta, tf.sub(1, theta)));
+    const cubic = hermiteCubic(theta, x.y, next.y, tf.mul(h, x.slope), tf.mul(h, next.slope));
+    return {y: tf.add(cubic, tf.mul(rising, bulge()))};
+  },
+};
+
+/** Positions are sums of accelerations by the squares of A: hcᵢv is exact in them. */
+const mechanical: Kind = {
+  carried: 'a',
+  rate: (at, {q, v}, t) => at.acceleration(q, v, t),
+  place: (method, at, i, k) => {
+    const {q, v, t} = i < method.c.length - 1 ? stagePlace(method, at, i, j => k[j]) : endPlace(method, at, j => k[j]);
+    return {x: {q, v}, t};
+  },
+  // The velocity at the start has no share in that of q.
+  gain: ({a}, {x, h}, weights, k) => ({
+    q: sum(tf.zerosLike(x.q), tf.square(h), twice(weights, a), i => k[i]),
+    v: sum(tf.zerosLike(x.v), h, weights, i => k[i]),
+  }),
+  // Velocities count in steps, as positions: (q, hv) and h(v, ha).
+  sizes: ({h}, {q, v}, jump) => {
+    const velocities = squares(tf.mul(h, v));
+    return {places: tf.add(squares(q), velocities), rates: tf.add(velocities, squares(tf.mul(h, jump)))};
+  },
+  dense: (theta, {x, h}, next) => hermiteQuintic(theta, h, x, next),
+};
+
+function formulation(method: ExplicitPair, kind: Kind): Formulation {
+  const {a, c, error, between} = method;
+  const {carried} = kind;
+  const last = c.length - 1;
   const border = stabilityBorder(method);
-  const zero = (y: tf.Tensor): tf.Tensor => tf.zerosLike(y);
-  return {
-    unknown: [],
-    carry: ({x, t, rate}) => ({slope: rate({y: x.y}, t).y}),
-    update: (_, at) => {
-      const k = slopes(method, at);
-      return {y: sum(at.x.y, at.h, a[end], i => k[i]), slope: k[end]};
-    },
-    error: {
-      order: errorOrder,
-      estimate: (_, at) => {
-        const k = slopes(method, at);
-        return {y: sum(zero(at.x.y), at.h, error, i => k[i])};
-      },
-      stiffness: (_, at) => {
-        const k = slopes(method, at);
-        const apart = sum(
-          zero(at.x.y),
-          at.h,
-          a[end].map((weight, i) => weight - a[end - 1][i]),
-          i => k[i],
-        );
-        return share(squares(tf.mul(at.h, tf.sub(k[end], k[end - 1]))), squares(apart), border);
-      },
-    },
-    dense: (theta, _, at, next) => {
-      const {x, h} = at;
-      const k = slopes(method, at);
-      const bulge = sum(zero(x.y), h, between, i => k[i]);
-      const rising = tf.square(tf.mul(theta, tf.sub(1, theta)));
-      return {
-        y: tf.add(hermiteCubic(theta, x.y, next.y, tf.mul(h, x.slope), tf.mul(h, next.slope)), tf.mul(rising, bulge)),
-      };
-    },
+  /** Of the last two stages. */
+  const apart = a[last].map((weight, i) => weight - a[last - 1][i]);
+  /** The stages' rates, of the last one too; each is made once. */
+  const rates = (at: StepPoint): tf.Tensor[] => {
+    const k = [at.x[carried]];
+    for (let i = 1; i <= last; i++) {
+      const {x, t} = kind.place(method, at, i, k);
+      k.push(kind.rate(at, x, t));
+    }
+    return k;
   };
-}
-
-/** The stages' accelerations. Those of the stages' positions are the squares of A: hcᵢv is exact in them. */
-function accelerations(method: ExplicitPair, at: StepPoint): tf.Tensor[] {
-  const a = [at.x.a];
-  for (let i = 1; i < method.c.length; i++) {
-    const {q, v, t} = i < stagesOf(method) ? stagePlace(method, at, i, j => a[j]) : endPlace(method, at, j => a[j]);
-    a.push(at.acceleration(q, v, t));
-  }
-  return a;
-}
-
-function mechanical(method: ExplicitPair): Formulation {
-  const {a: weights, error} = method;
-  const end = stagesOf(method);
-  const border = stabilityBorder(method);
-  const last = weights[end].map((weight, i) => weight - weights[end - 1][i]);
   return {
     unknown: [],
-    carry: ({x, t, acceleration}) => ({a: acceleration(x.q, x.v, t)}),
+    carry: at => ({[carried]: kind.rate(at, at.x, at.t)}),
     update: (_, at) => {
-      const a = accelerations(method, at);
-      const {q, v} = endPlace(method, at, i => a[i]);
-      return {q, v, a: a[stagesOf(method)]};
+      const k = rates(at);
+      return {...kind.place(method, at, last, k).x, [carried]: k[last]};
     },
     error: {
-      order: errorOrder,
-      // Σ eᵢ = 0: the velocity at the start has no share in the error of q.
-      estimate: (_, at) => {
-        const a = accelerations(method, at);
-        const none: Blocks = {q: tf.zerosLike(at.x.q), v: tf.zerosLike(at.x.v)};
-        return {
-          q: sum(none.q, tf.square(at.h), twice(error, weights), i => a[i]),
-          v: sum(none.v, at.h, error, i => a[i]),
-        };
-      },
-      // Velocities count in steps, as positions: (q, hv) and h(v, ha).
+      // The estimate is that of the embedded method.
+      order: 5,
+      estimate: (_, at) => kind.gain(method, at, error, rates(at)),
+      // The last two stages are at the same time, and apart by what errors of the order of the step's own make of them:
+      // the slopes' difference over the places' is |λ|, the Jacobian's dominant eigenvalue where that is real and large
+      // (Hairer & Wanner, Solving ODEs II, §IV.2).
       stiffness: (_, at) => {
-        const {x, h} = at;
-        const a = accelerations(method, at);
-        const h2 = tf.square(h);
-        const none = tf.zerosLike(x.q);
-        const places = squares(sum(none, h2, twice(last, weights), i => a[i]));
-        const velocities = squares(sum(none, h2, last, i => a[i]));
-        return share(
-          tf.add(velocities, squares(tf.mul(h2, tf.sub(a[end], a[end - 1])))),
-          tf.add(places, velocities),
-          border,
-        );
+        const k = rates(at);
+        const sizes = kind.sizes(at, kind.gain(method, at, apart, k), tf.mul(at.h, tf.sub(k[last], k[last - 1])));
+        return tf.div(tf.sqrt(tf.div(sizes.rates, sizes.places)), border);
       },
     },
-    dense: (theta, _, {x, h}, next) => hermiteQuintic(theta, h, x, next),
+    dense: (theta, _, at, next) => kind.dense(theta, at, next, () => kind.gain(method, at, between, rates(at)).y),
   };
 }
 
 const scheme = (method: ExplicitPair): Scheme => ({
   name: method.name,
   order: method.order,
-  mechanics: mechanical(method),
-  ode: firstOrder(method),
+  mechanics: formulation(method, mechanical),
+  ode: formulation(method, firstOrder),
 });
 
 /**

@@ -3,8 +3,7 @@
  * the step, and a is carried in the state.
  */
 import * as tf from '@tensorflow/tfjs';
-import {OptionError} from '../errors.js';
-import {finite, refuseUnknownOptions} from '../checks.js';
+import {between, refuseUnknownOptions} from '../checks.js';
 import type {Blocks} from '../system/equations.js';
 import type {Formulation, Scheme, StepPoint} from './scheme.js';
 
@@ -48,11 +47,8 @@ const linearAcceleration = 0.01;
  * @throws OptionError where β or γ is out of range
  */
 export function newmark(options: NewmarkOptions = {}): Scheme {
-  refuseUnknownOptions(options, {beta: finite, gamma: finite}, 'newmark', 'bad-scheme');
+  refuseUnknownOptions(options, {beta: between(0, 1), gamma: between(0, 1)}, 'newmark', 'bad-scheme');
   const {beta = 0.25, gamma = 0.5} = options;
-  if (!(beta >= 0 && beta <= 1) || !(gamma >= 0 && gamma <= 1)) {
-    throw new OptionError('bad-scheme', `newmark: beta and gamma must lie in [0, 1], not ${beta} and ${gamma}.`);
-  }
   const damps = gamma > 0.5;
   /** The end of the step, from the acceleration there. */
   const end = ({x, h, moved}: StepPoint, a: tf.Tensor): {q: tf.Tensor; v: tf.Tensor} => ({

@@ -2,8 +2,7 @@
  * The implicit Runge–Kutta methods by name: Gauss–Legendre, Radau IIA, and diagonally implicit ones.
  * Sources of coefficients stand with them, here and in collocation.ts.
  */
-import {OptionError} from '../errors.js';
-import {finite, refuseUnknownOptions, shown} from '../checks.js';
+import {count, refuseUnknownOptions, type Check} from '../checks.js';
 import {gaussTableau, radauTableau} from './collocation.js';
 import {heldEnd, heldStages} from './constrained-runge-kutta.js';
 import {heldAlgebraic} from './algebraic-end.js';
@@ -14,6 +13,11 @@ import {filtered} from './runge-kutta-error.js';
 import {extrapolateAccelerations, extrapolateIncrements} from './runge-kutta-guess.js';
 import type {Scheme} from './scheme.js';
 
+const oneToEight: Check = {
+  what: 'a whole number from 1 to 8',
+  test: value => count.test(value) && (value as number) <= 8,
+};
+
 /**
  * Gauss–Legendre collocation: order 2s with s stages, A- and B-stable, symmetric, symplectic; conserves
  * quadratic invariants. One stage is the implicit midpoint rule. What is so stiff that the step does not
@@ -23,13 +27,8 @@ import type {Scheme} from './scheme.js';
  * @throws OptionError where the number of stages is out of range
  */
 export function gaussLegendre(options: {readonly stages?: number} = {}): Scheme {
-  refuseUnknownOptions(options, {stages: finite}, 'gaussLegendre', 'bad-scheme');
+  refuseUnknownOptions(options, {stages: oneToEight}, 'gaussLegendre', 'bad-scheme');
   const {stages = 2} = options;
-  if (!Number.isInteger(stages) || stages < 1 || stages > 8)
-    throw new OptionError(
-      'bad-scheme',
-      `gaussLegendre: stages must be a whole number from 1 to 8, not ${shown(stages)}.`,
-    );
   const tableau = gaussTableau(stages);
   // Hermite's interpolation has order 3 for an ode, 5 for the positions of mechanics and 4 for their velocities.
   const between = (from: number): {dense?: ReturnType<typeof bySlopes>} =>

@@ -9,7 +9,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {OptionError} from '../errors.js';
-import {any, refuseUnknownOptions, shown, text} from '../checks.js';
+import {between, oneOf, refuseUnknownOptions, requireValue, type Checks} from '../checks.js';
 import {forces, type Place} from '../system/constraints.js';
 import type {Blocks} from '../system/equations.js';
 import {constraintsOf, rowScale} from './constrained.js';
@@ -34,7 +34,7 @@ export interface BlendedOptions extends ThetaOptions {
   readonly unknown?: VelocityUnknown;
 }
 
-interface Blend extends BlendedOptions {
+interface Weights {
   readonly name: string;
   readonly order: number;
   /** Share of the end in the force. */
@@ -44,6 +44,8 @@ interface Blend extends BlendedOptions {
   /** One force, at the middle of the step, in place of the blend of two. */
   readonly midpoint?: boolean;
 }
+
+type Blend = Weights & BlendedOptions;
 
 /** w₀ a + w₁ b without terms of weight zero. */
 function blend(weight: number, a: () => tf.Tensor, b: () => tf.Tensor): tf.Tensor {
@@ -271,28 +273,25 @@ function firstOrder(scheme: Blend): Formulation {
   };
 }
 
-function checkName(scheme: Blend, option: 'form' | 'guess' | 'unknown', allowed: readonly string[]): void {
-  const name = scheme[option];
-  if (name !== undefined && !allowed.includes(name))
-    throw new OptionError(
-      'bad-scheme',
-      `${scheme.name}: ${option} must be one of ${allowed.join(', ')}, not ${String(name)}.`,
-      {[option]: name},
-    );
-}
+const thetaChecks = {
+  form: oneOf('condensed', 'coupled'),
+  guess: oneOf('rest', 'current', 'consistent', 'linearized', 'extrapolated'),
+};
+const share = between(0, 1);
 
-/** @throws OptionError 'bad-scheme' */
-function blended(scheme: Blend): Scheme {
-  checkName(scheme, 'form', ['condensed', 'coupled']);
-  checkName(scheme, 'guess', ['rest', 'current', 'consistent', 'linearized', 'extrapolated']);
-  checkName(scheme, 'unknown', Object.keys(velocities));
-  if (scheme.form === 'coupled' && (scheme.unknown ?? 'velocity') !== 'velocity') {
+/**
+ * @param checks of the options that it has in addition to those of θ-methods
+ * @throws OptionError 'bad-scheme'
+ */
+function blended(owner: string, weights: Weights, options: BlendedOptions, checks: Checks = {}): Scheme {
+  refuseUnknownOptions(options, {...thetaChecks, ...checks}, owner, 'bad-scheme');
+  const scheme: Blend = {...options, ...weights};
+  const {name, order, alpha, beta, form, unknown = 'velocity'} = scheme;
+  if (form === 'coupled' && unknown !== 'velocity')
     throw new OptionError(
       'bad-scheme',
-      `${scheme.name}: the coupled form has the unknown (q, v); unknown '${scheme.unknown}' needs form 'condensed'.`,
+      `${name}: the coupled form has the unknown (q, v); unknown '${unknown}' needs form 'condensed'.`,
     );
-  }
-  const {name, order, alpha, beta} = scheme;
   const mechanics = mechanical(scheme);
   return {
     name,
@@ -305,55 +304,40 @@ function blended(scheme: Blend): Scheme {
   };
 }
 
-const thetaOptions = {form: text, guess: text};
-
-function checkShare(name: string, value: number): void {
-  if (typeof value !== 'number' || !(value >= 0 && value <= 1))
-    throw new OptionError('bad-scheme', `${name} must be a number in [0, 1], not ${shown(value)}.`);
-}
-
 /**
  * The generalized trapezoidal θ-method: M(v⁺−v) = h[(1−θ)f + θf⁺], q⁺ = q + h[(1−θ)v + θv⁺].
  * θ = 0 explicit Euler, ½ trapezoid (second order), 1 implicit Euler; A-stable for θ ≥ ½.
  */
 export function theta(value: number, options: ThetaOptions = {}): Scheme {
-  refuseUnknownOptions(options, thetaOptions, 'theta', 'bad-scheme');
-  checkShare('theta(θ): θ', value);
-  return blended({...options, name: `theta(${value})`, order: value === 0.5 ? 2 : 1, alpha: value, beta: value});
+  requireValue(value, share, 'theta(θ): θ', 'bad-scheme');
+  const order = value === 0.5 ? 2 : 1;
+  return blended('theta', {name: `theta(${value})`, order, alpha: value, beta: value}, options);
 }
 
 /** The trapezoidal rule, θ = ½. Second order, A-stable, no damping. */
-export function trapezoid(options: ThetaOptions = {}): Scheme {
-  refuseUnknownOptions(options, thetaOptions, 'trapezoid', 'bad-scheme');
-  return blended({...options, name: 'trapezoid', order: 2, alpha: 0.5, beta: 0.5});
-}
+export const trapezoid = (options: ThetaOptions = {}): Scheme =>
+  blended('trapezoid', {name: 'trapezoid', order: 2, alpha: 0.5, beta: 0.5}, options);
 
 /** Implicit midpoint: M(v⁺−v) = h f((q+q⁺)/2, (v+v⁺)/2, t+h/2). Second order, symplectic, B-stable. */
-export function implicitMidpoint(options: ThetaOptions = {}): Scheme {
-  refuseUnknownOptions(options, thetaOptions, 'implicitMidpoint', 'bad-scheme');
-  return blended({...options, name: 'implicitMidpoint', order: 2, alpha: 0.5, beta: 0.5, midpoint: true});
-}
+export const implicitMidpoint = (options: ThetaOptions = {}): Scheme =>
+  blended('implicitMidpoint', {name: 'implicitMidpoint', order: 2, alpha: 0.5, beta: 0.5, midpoint: true}, options);
 
 /** Independent weights: α of f⁺ in the force and β of v⁺ in the kinematics (the Compliant note, §2–3). */
 export function blendedEuler(given: {readonly alpha: number; readonly beta: number} & BlendedOptions): Scheme {
-  refuseUnknownOptions(given, {alpha: any, beta: any, ...thetaOptions, unknown: text}, 'blendedEuler', 'bad-scheme');
-  const {alpha, beta, ...options} = given;
-  checkShare('blendedEuler: alpha', alpha);
-  checkShare('blendedEuler: beta', beta);
-  return blended({
-    ...options,
-    name: `blendedEuler(${alpha}, ${beta})`,
-    order: alpha === 0.5 && beta === 0.5 ? 2 : 1,
-    alpha,
-    beta,
-  });
+  const checks = {alpha: share, beta: share, unknown: oneOf('velocity', 'increment', 'acceleration')};
+  refuseUnknownOptions(given, {...checks, ...thetaChecks}, 'blendedEuler', 'bad-scheme');
+  const {alpha, beta} = given;
+  for (const name of ['alpha', 'beta'] as const)
+    requireValue(given[name], share, `blendedEuler: ${name}`, 'bad-scheme', name);
+  const order = alpha === 0.5 && beta === 0.5 ? 2 : 1;
+  return blended('blendedEuler', {name: `blendedEuler(${alpha}, ${beta})`, order, alpha, beta}, given, checks);
 }
 
 /**
  * Implicit Euler: M(v⁺−v) = h f⁺, q⁺ = q + h v⁺. First order, L-stable. The unknown is v⁺ (default),
  * or in the acceleration form a⁺ = (v⁺−v)/h, of which M a⁺ = f⁺; both are the same step.
  */
-export function implicitEuler(options: ThetaOptions & {readonly unknown?: 'velocity' | 'acceleration'} = {}): Scheme {
-  refuseUnknownOptions(options, {...thetaOptions, unknown: text}, 'implicitEuler', 'bad-scheme');
-  return blended({...options, name: 'implicitEuler', order: 1, alpha: 1, beta: 1});
-}
+export const implicitEuler = (options: ThetaOptions & {readonly unknown?: 'velocity' | 'acceleration'} = {}): Scheme =>
+  blended('implicitEuler', {name: 'implicitEuler', order: 1, alpha: 1, beta: 1}, options, {
+    unknown: oneOf('velocity', 'acceleration'),
+  });

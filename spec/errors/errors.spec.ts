@@ -834,11 +834,11 @@ describe('errors: options', () => {
     const refused = (make: () => Scheme, word: RegExp): void => void expectError(make, OptionError, 'bad-scheme', word);
     refused(() => theta(2), /θ must be a number in \[0, 1\], not 2/);
     refused(() => theta(wrong('0.5')), /not '0\.5'/);
-    refused(() => newmark({beta: 2}), /not 2 and 0\.5/);
-    refused(() => trapezoid({form: wrong('implicit')}), /form must be one of condensed, coupled, not implicit/);
+    refused(() => newmark({beta: 2}), /beta must be a number in \[0, 1\], not 2/);
+    refused(() => trapezoid({form: wrong('implicit')}), /form must be one of 'condensed', 'coupled', not 'implicit'/);
     refused(
       () => trapezoid({guess: wrong('zero')}),
-      /guess must be one of rest, current, consistent, linearized, extrapolated, not zero/,
+      /guess must be one of 'rest', 'current', 'consistent', 'linearized', 'extrapolated', not 'zero'/,
     );
     refused(() => blendedEuler({alpha: 1, beta: 1, form: 'coupled', unknown: 'increment'}), /needs form 'condensed'/);
     refused(
