@@ -235,7 +235,6 @@ export {
   type Engine,
   type EngineName,
   type Executable,
-  type NewtonCalls,
   type Precision,
   type Programs,
   type TransposedSolve,

@@ -100,8 +100,7 @@ export const automatic: Engine = {
       get vectors() {
         return executable.vectors;
       },
-      // These call programs from compiled code.
-      newtonCalls: analysis => (isCompiled ? executable.newtonCalls?.(analysis) : undefined),
+      // Routines call programs from compiled code.
       get routines() {
         return isCompiled ? executable.routines : undefined;
       },

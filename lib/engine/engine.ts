@@ -87,30 +87,7 @@ export interface Executable<Program extends string = string, Buffer extends stri
    * used afterwards. undefined where that takes as long as factoring and solving.
    */
   transposedSolve?(analysis: Analysis): TransposedSolve | undefined;
-  /**
-   * What Newton's iteration does between two decisions, with the programs `residual` and `jacobian` and the buffers z,
-   * R, J, delta, nextDelta, base and weights, each as one call. Afterwards what `factorization` made is not to be used.
-   * undefined where there is no such call.
-   */
-  newtonCalls?(analysis: Analysis): NewtonCalls | undefined;
 }
-
-/** Parts of Newton's iteration in one memory, as its own operations one after another make them, to the bit. */
-export interface NewtonCalls {
-  /** R at z; Σ R². */
-  readonly residual: () => number;
-  /**
-   * J at z and its factor, δ = J⁻¹R, base ← z, z ← z − δ, R there, the weights absolute + relative·max(|z|, |base|),
-   * and the next correction J⁻¹R; the largest share of that in the weights. −1 (`refused`) where the matrix is not one
-   * for the kernels: of all these there is then J alone.
-   */
-  readonly correct: (absolute: number, relative: number) => number;
-  /** Of the last correction: Σ R² after it, and the largest share of it in the weights. */
-  readonly found: Float64Array;
-}
-
-/** Less than any share. */
-export const refused = -1;
 
 /**
  * x = A⁻ᵀb for the matrix with these values, which is solved with once. True where every pivot is so large beside its

@@ -89,7 +89,6 @@ export {
   type CompileOptions,
   type Engine,
   type Executable,
-  type NewtonCalls,
   type Programs,
   type TransposedSolve,
 } from './engine.js';

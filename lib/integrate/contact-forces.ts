@@ -129,7 +129,7 @@ export class ContactForces {
     if (!this.inStep) return;
     const found = system.z.slice();
     iteration.forget();
-    const status = iteration.find(false);
+    const status = iteration.find();
     let [apart, most] = [0, 0];
     for (let i = offsets.unknown; i < offsets.unknown + anchor.length; i++) {
       apart = Math.max(apart, Math.abs(system.z[i] - found[i]));
@@ -158,8 +158,8 @@ export class ContactForces {
     const {relaxation, iteration} = this;
     this.guess();
     relaxation[0] = contactSoftness;
-    let status = iteration.find(false);
-    if (status === 'singular' && this.accelerate()) status = iteration.find(false);
+    let status = iteration.find();
+    if (status === 'singular' && this.accelerate()) status = iteration.find();
     if (status === 'converged') status = this.settle();
     const found = status === 'converged';
     relaxation[0] = 0;
@@ -214,10 +214,10 @@ export class ContactForces {
   private again(found: Float64Array): NewtonStatus {
     const {iteration, system} = this;
     iteration.forget();
-    const status = iteration.find(false);
+    const status = iteration.find();
     if (status === 'converged') return status;
     system.z.set(found);
-    const damped = this.damped.find(false);
+    const damped = this.damped.find();
     if (damped !== 'converged') system.z.set(found);
     return damped;
   }
@@ -238,7 +238,7 @@ export class ContactForces {
       const next = share === Infinity ? 1 : Math.max(contactSoftness, share * ratio);
       relaxation[0] = next;
       iteration.forget();
-      status = share === Infinity ? iteration.find(false) : this.again(found);
+      status = share === Infinity ? iteration.find() : this.again(found);
       if (status === 'converged') {
         if (next === contactSoftness) return status;
         found.set(z);

@@ -12,6 +12,7 @@ import {growthOf, pullRoutine} from '../adjoint/pull-blocks.js';
 import {StepRecord} from '../adjoint/record.js';
 import {SavedCursor} from '../adjoint/step-history.js';
 import {routinesOf} from '../engine/routines.js';
+import {compile} from '../routine/compile.js';
 import type {StepExecutable} from '../step/buffers.js';
 import {cotangentName} from '../step/parameter-names.js';
 import type {AdjointProgram} from '../step/programs.js';
@@ -20,7 +21,8 @@ import type {AskedCall, Room, RunCall} from './run-call.js';
 import {parameterList, writeSum} from './run-call.js';
 import type {Runnable} from './runnable.js';
 import {startCall} from './start-call.js';
-import {limitsOf, stepFactor, takeRoutine} from './step-blocks.js';
+import {recordedArrays} from './step-blocks.js';
+import {stepsRoutine} from './step-text.js';
 import {Stepper} from './stepper.js';
 
 /** Nothing is saved within these steps. */
@@ -87,15 +89,28 @@ export function gridCall(given: Runnable, room: Room, memory: number): AskedCall
       rows[n * width] = grid.time(n);
       rows[n * width + 1] = grid.length(n);
     }
-    const factor = stepFactor(prepared, forwards);
-    if (compiled.implicit && factor === undefined) return undefined;
-    const take = takeRoutine(traced, forward, 'kept', forwards, factor, {
-      rows: rows.byteOffset,
-      ends: states.byteOffset + bytes * size,
-      made: made.byteOffset,
-      width,
-      epsilon: room.engine.epsilon,
-    });
+    const stepper = new Stepper(prepared, nothing, false, false);
+    const take = compile(
+      stepsRoutine(stepper.parts(true, stepper), {
+        rows,
+        width,
+        recorded: recordedArrays(prepared, forward, 'kept'),
+        ends: states.subarray(size),
+        x: forward.buffer('x'),
+        next: forward.buffer('next'),
+        taken: made,
+        copy: forwards.vectors.copy,
+      }),
+      forwards.memory,
+    );
+    /** A step that fails ends the call, as other means take it again and tell why. */
+    const takeAll = (): number => {
+      try {
+        return take(steps, 1);
+      } catch {
+        return 0;
+      }
+    };
     const jacobian = jacobianFactor(prepared, adjoint);
     const growth = growthOf(adjoint);
     const factorBack = jacobian?.routineFactor;
@@ -114,7 +129,6 @@ export function gridCall(given: Runnable, room: Room, memory: number): AskedCall
     const sums = parameterList(known.parameterValues.length).map(name => adjoint.find(cotangentName(name)));
     const first = saved[0] === 0 ? 0 : 1;
     const {byteOffset: x̄} = cotangent;
-    const [absolute, relative, floors, iterations] = limitsOf(prepared);
     const back =
       jacobian === undefined
         ? undefined
@@ -127,13 +141,12 @@ export function gridCall(given: Runnable, room: Room, memory: number): AskedCall
       cotangents: cotangents.subarray(first * size),
       initial: begin.initial,
       sums: [sums, begin.sums],
-      before: factor === undefined ? undefined : () => factor.forget(),
+      before: compiled.implicit ? () => stepper.beginBlock() : undefined,
       writeRun(w, stop) {
         begin.writeStart(w, stop);
         w.run(copy, x, begin.next, size);
         w.run(copy, states.byteOffset, begin.next, size);
-        const limits = [{number: absolute}, {number: relative}, floors, iterations];
-        w.if(w.op('i32.ne', w.call(take, [steps, 1, ...limits], 'i32'), w.int(steps)), stop);
+        w.if(w.op('f64.ne', w.call(takeAll, [], 'f64'), w.number(steps)), stop);
       },
       writeSteps(w, stop) {
         for (const sum of sums) if (sum !== undefined) w.run(copy, sum.byteOffset, zeros.byteOffset, sum.length);

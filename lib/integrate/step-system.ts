@@ -1,7 +1,11 @@
 /** The forward programs of a step as the nonlinear system that Newton's iteration solves. */
+import type {RoutineFactor, RoutineWriter} from '../engine/wasm/routine.js';
 import type {Analysis, Coupling, Factor, Pattern} from '../linear/index.js';
 import {auto, constraintCoupling} from '../linear/index.js';
-import {jacobiansOf, type NonlinearSystem} from '../newton/index.js';
+import {routinesOf} from '../engine/routines.js';
+import {type DirectFactor, jacobiansOf, type NonlinearSystem} from '../newton/index.js';
+import {programPart} from '../routine/parts.js';
+import type {Element, Part} from '../routine/routine.js';
 import type {CompiledStep, ForwardExecutable} from '../step/compiled.js';
 import {loadParameters} from '../step/context.js';
 import type {Block} from '../step/layout.js';
@@ -9,6 +13,7 @@ import type {MatrixFreeSolver} from '../step/solvers.js';
 import {isMatrixFree, solverKey} from '../step/solvers.js';
 import {SteadyFactor} from '../step/steady-factor.js';
 import {linearization} from '../step/precomputation.js';
+import type {Push} from '../wasm/writer.js';
 import {motionsOf, power, shareOfExtent} from './extents.js';
 import type {Runnable} from './runnable.js';
 
@@ -45,6 +50,7 @@ export class StepSystem implements NonlinearSystem {
   readonly modelled: boolean;
   readonly dear: boolean;
   readonly evaluateResidual: () => void;
+  readonly residualPart: Part;
   readonly evaluateFirstResidual?: () => void;
   readonly pattern: Pattern;
   readonly compiled: NonNullable<NonlinearSystem['compiled']>;
@@ -52,13 +58,11 @@ export class StepSystem implements NonlinearSystem {
   private readonly evaluateJacobian: () => void;
   private readonly values: Float64Array;
   private readonly refactor: (values: Float64Array) => Factor;
-  /** Bound once the Jacobian has been checked. */
-  calls: NonlinearSystem['calls'];
-  private readonly newtonCalls?: () => NonlinearSystem['calls'];
   private readonly products?: () => Factor;
   private readonly exactly?: () => Factor;
   private matrixAtHand = true;
-  private checked = false;
+  isChecked: boolean;
+  readonly direct?: NonlinearSystem['direct'];
   /** Where Newton's matrix is the same in all steps of one length. */
   private readonly kept?: SteadyFactor;
   /** 1 for every unknown that is a multiplier, and room for a number of every row; undefined where none is. */
@@ -78,6 +82,7 @@ export class StepSystem implements NonlinearSystem {
     this.pattern = matrix.pattern;
     this.modelled = traced.functions.residualModel !== undefined;
     this.evaluateResidual = this.forward.program('residual');
+    this.residualPart = programPart(this.forward, 'residual');
     this.evaluateJacobian = this.forward.program('jacobian');
     this.z = this.forward.buffer('z');
     this.sizes = new Float64Array(traced.state.blocks.length);
@@ -98,11 +103,18 @@ export class StepSystem implements NonlinearSystem {
     this.startsApart = traced.functions.defect !== undefined;
     if (steady) this.kept = new SteadyFactor(this.forward.find('h'));
     this.refactor = this.forward.factorization(compiled.matrices.analysis(linear, solverKey(linear), 'matrix'), steady);
-    if (!steady && !this.modelled && !isMatrixFree(linear) && traced.functions.frozen === undefined)
-      this.newtonCalls = () =>
-        this.forward.newtonCalls?.(compiled.matrices.analysis(linear, solverKey(linear), 'matrix'));
-    this.compiled = {vectors: this.forward.vectors, work: name => this.forward.buffer(name)};
-    if (this.newtonCalls !== undefined && compiled.matrices.isChecked('matrix')) this.bindCalls();
+    this.isChecked = compiled.matrices.isChecked('matrix');
+    if (!this.modelled && !isMatrixFree(linear) && traced.functions.frozen === undefined) {
+      const analysis = compiled.matrices.analysisOf(linear, 'matrix');
+      if (analysis !== undefined)
+        this.direct = (tries, general, count) => new CompiledFactor(this.forward, analysis, {tries, general, count});
+    }
+    this.compiled = {
+      vectors: this.forward.vectors,
+      kernels: () => routinesOf(this.forward)?.vectors,
+      work: name => this.forward.buffer(name),
+      frame: this.forward.buffer('newtonFrame'),
+    };
     if (this.modelled && !isMatrixFree(linear))
       this.exactly = this.bindExact(compiled, compiled.matrices.analysis(linear, solverKey(linear), 'jacobian'));
     if (traced.functions.frozen !== undefined) this.evaluateFirstResidual = this.forward.program('startResidual');
@@ -126,7 +138,7 @@ export class StepSystem implements NonlinearSystem {
       return this.products();
     }
     this.matrixAtHand = true;
-    if (!this.checked) this.check();
+    if (!this.isChecked) this.check();
     if (special) this.forward.run('startJacobian');
     else this.evaluateJacobian();
     const factor = this.refactor(this.values);
@@ -147,12 +159,7 @@ export class StepSystem implements NonlinearSystem {
 
   private check(): void {
     this.prepared.compiled.matrices.check('matrix', this.forward, 'jacobian', 'J');
-    this.bindCalls();
-  }
-
-  private bindCalls(): void {
-    this.checked = true;
-    this.calls = this.newtonCalls?.();
+    this.isChecked = true;
   }
 
   scaleRows(weights: Float64Array, scale: Float64Array): boolean {
@@ -275,5 +282,68 @@ export class StepSystem implements NonlinearSystem {
     for (let row = 0; row < d.length; row++) {
       for (let k = rowPointers[row]; k < rowPointers[row + 1]; k++) if (columns[k] === row) d[row] = this.values[k];
     }
+  }
+}
+
+/** The kernels of a factor in compiled routines. */
+class CompiledFactor implements DirectFactor {
+  constructor(
+    private readonly forward: ForwardExecutable,
+    private readonly analysis: Analysis,
+    private readonly flags: {readonly tries: Element; readonly general: Element; readonly count: Element},
+  ) {}
+
+  factor(general: Part): Part {
+    const {forward, flags} = this;
+    return this.direct(general, (w, factor, otherwise) => () => {
+      const at = ({array, index}: Element): number => array.byteOffset + 8 * (index as number);
+      const [flag, count] = [w.int(at(flags.general)), w.int(at(flags.count))];
+      const eliminate = (): void => {
+        w.run(forward.program('jacobian'));
+        w.if(
+          factor.writeElimination(w, forward.buffer('J').byteOffset),
+          () => {
+            w.store(flag, w.number(0));
+            w.store(count, w.op('f64.add', w.load(count), w.number(1)));
+          },
+          otherwise,
+        );
+      };
+      w.if(w.op('f64.ne', w.load(w.int(at(flags.tries))), w.number(0)), eliminate, otherwise);
+    });
+  }
+
+  solve(general: Part, to: Float64Array): Part {
+    const {forward, flags} = this;
+    return this.direct(general, (w, factor, otherwise) => () => {
+      const {array, index} = flags.general;
+      const isGeneral = w.load(w.int(array.byteOffset + 8 * (index as number)));
+      w.if(w.op('f64.ne', isGeneral, w.number(0)), otherwise, () =>
+        factor.writeSubstitution(w, forward.buffer('R').byteOffset, to.byteOffset, false),
+      );
+    });
+  }
+
+  scaleRows(general: Part, weights: Float64Array, scale: Float64Array): Part {
+    const {forward} = this;
+    return this.direct(general, (w, {n, band}) => () => {
+      const rows = routinesOf(forward)?.kernels.rowScales;
+      w.run(rows, forward.buffer('J').byteOffset, weights.byteOffset, scale.byteOffset, n, band);
+    });
+  }
+
+  /** A part that is written with the factor where there is one when a routine is compiled. */
+  private direct(
+    general: Part,
+    write: (w: RoutineWriter, factor: RoutineFactor, otherwise: () => void) => Push,
+  ): Part {
+    return {
+      run: general.run,
+      write: (w, given) => {
+        const factor = routinesOf(this.forward)?.factor(this.analysis);
+        const otherwise = w.call(general.run, given);
+        return factor === undefined ? otherwise : write(w, factor, otherwise);
+      },
+    };
   }
 }

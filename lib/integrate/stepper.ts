@@ -3,11 +3,18 @@
  * a gradient will need it. The time loop uses it; a gradient with checkpoints recomputes steps with it.
  */
 import type {IterationRecord, StepRecord} from '../adjoint/record.js';
+import {routinesOf} from '../engine/routines.js';
 import type {Vectors} from '../engine/vectors.js';
 import type {StiffgradError} from '../errors.js';
-import type {NewtonStatus} from '../newton/index.js';
-import {fewIterations, isStraight, NewtonIteration, SimplifiedNewton} from '../newton/index.js';
+import type {Host, NewtonStatus} from '../newton/index.js';
+import {beginSearch, countSearch, fewIterations, isStraight, NewtonIteration, newtonStatuses, SimplifiedNewton} from '../newton/index.js';
+import {compile} from '../routine/compile.js';
+import {interpret} from '../routine/interpret.js';
+import type {Part} from '../routine/routine.js';
+import {programPart, valuePart, VectorParts} from '../routine/parts.js';
+import type {StepExecutable} from '../step/buffers.js';
 import type {ForwardExecutable} from '../step/compiled.js';
+import {solverKey} from '../step/solvers.js';
 import {loadParameters} from '../step/context.js';
 import type {Evaluations} from '../step/traced-step.js';
 import {ContactForces} from './contact-forces.js';
@@ -18,6 +25,8 @@ import type {NewtonMemory} from './run-state.js';
 import type {Runnable} from './runnable.js';
 import type {Recorded} from './step-blocks.js';
 import {StepBlocks} from './step-blocks.js';
+import type {StepParts} from './step-text.js';
+import {attemptRoutine, brokenEnd} from './step-text.js';
 import {StepEstimate} from './step-estimate.js';
 import {StepSystem} from './step-system.js';
 import type {LastStep} from './sequential-stages.js';
@@ -45,7 +54,17 @@ const toleranceShare = (rtol: number): number =>
 const badCondition = 1e4;
 const mostOfRounding = 0.3;
 
-export class Stepper {
+/** Attempts after which their text is compiled: that takes as long as some thousand calls between its parts. */
+const fewAttempts = 256;
+
+type Attempt = (t: number, h: number) => number;
+interface AttemptCalls {
+  made: number;
+  interpreted?: Attempt;
+  compiled?: Attempt;
+}
+
+export class Stepper implements Host {
   /** Where the steps are recorded, if anywhere. */
   record: StepRecord | undefined;
   /** Derivatives will be taken of steps that others record. */
@@ -57,14 +76,14 @@ export class Stepper {
   readonly stiffness: Float64Array | undefined;
   /** What the last step left for its dense output (step/inside.ts), where there is that. */
   readonly inside: Float64Array | undefined;
+  private readonly forward: StepExecutable<string>;
   private readonly vectors: Vectors;
-  private readonly update: () => void;
-  /** The update, with what is recorded of the step where that is less than x and z. */
-  private readonly keep?: () => void;
+  /** The program of the update, and the one with what is recorded of the step where that is less than x and z. */
+  private readonly update: 'update' | 'keep';
+  private readonly keep: 'keep' | undefined;
   private readonly kept: Float64Array;
   private readonly layers?: Float64Array;
   private readonly contacts: ContactForces | undefined;
-  private readonly guess?: () => void;
   private readonly system?: StepSystem;
   private ownIteration: NewtonIteration | undefined;
   private readonly sequential?: SequentialStages;
@@ -76,6 +95,8 @@ export class Stepper {
   /** The programs of steps that may be taken several at once, if these are such. */
   private readonly together?: ForwardExecutable;
   private blocks: StepBlocks | undefined;
+  private readonly wideCalls: AttemptCalls = {made: 0};
+  private readonly narrowCalls: AttemptCalls = {made: 0};
   private iterations: IterationRecord[] = [];
   private lastStep = NaN;
   private readonly attempted = {t: NaN, h: NaN};
@@ -125,13 +146,14 @@ export class Stepper {
     const whole = this.sequential === undefined ? compiled.forward(options.newton.linear, prepared.keeps) : undefined;
     const forward = this.sequential?.executable ?? compiled.forward(options.newton.linear, prepared.keeps);
     loadParameters(forward, prepared);
+    this.forward = forward;
     this.vectors = forward.vectors;
     this.state = forward.buffer('x');
     this.state.set(start);
     this.next = forward.buffer('next');
     this.layers = forward.find('layers');
-    this.keep = prepared.keeps === 'narrow' ? whole?.program('keep') : undefined;
-    this.update = this.keep !== undefined && !compiled.implicit ? this.keep : forward.program('update');
+    this.keep = prepared.keeps === 'narrow' && whole !== undefined ? 'keep' : undefined;
+    this.update = this.keep !== undefined && !compiled.implicit ? this.keep : 'update';
     this.kept = forward.find('kept') ?? nothing;
     this.inside = forward.find('inside');
     this.stiffness = forward.find('stiffness');
@@ -139,7 +161,6 @@ export class Stepper {
     this.t = forward.find('t');
     this.h = forward.find('h');
     if (compiled.implicit && whole !== undefined) {
-      this.guess = whole.program('guess');
       this.system = new StepSystem(prepared);
       const hasMultipliers = prepared.traced.state.block('lambda') !== undefined;
       // Iterations that are to be differentiated, or counted, are those of the step's own equations.
@@ -148,7 +169,7 @@ export class Stepper {
           prepared,
           whole,
           this.system,
-          this.iteration as NewtonIteration,
+          this.iteration,
           this.counters,
         );
     }
@@ -158,10 +179,18 @@ export class Stepper {
   }
 
   /** Of an implicit scheme: made for the first step that is taken by itself. */
-  private get iteration(): NewtonIteration | undefined {
-    const {system, prepared, counters} = this;
-    if (system === undefined) return undefined;
-    return (this.ownIteration ??= new NewtonIteration(prepared.options.newton, system, counters));
+  get iteration(): NewtonIteration {
+    return (this.ownIteration ??= this.begin());
+  }
+
+  private begin(): NewtonIteration {
+    const {system, prepared, counters, recordIterations} = this;
+    if (system === undefined) throw new Error('an explicit scheme has no equations to solve');
+    const observe = (z: Float64Array, delta: Float64Array, length: number, first: boolean): void =>
+      void this.iterations.push({z: z.slice(), delta: delta.slice(), length, first});
+    const {newton} = prepared.options;
+    const linearized = prepared.traced.linearized === true;
+    return new NewtonIteration(newton, system, counters, linearized, recordIterations ? observe : undefined);
   }
 
   /** Step n of the grid. A failure leaves its sentence in `error`. */
@@ -172,10 +201,9 @@ export class Stepper {
     return status;
   }
 
-  /** The programs of steps that are all alike, so that a routine takes several: each is one update, or Newton's iterations without anything to decide. */
+  /** The programs of steps that are all alike, so that a routine takes several: each is one update, or Newton's iterations with full steps and fresh Jacobians. */
   get alike(): ForwardExecutable | undefined {
-    const {system, together} = this;
-    return system !== undefined && system.calls === undefined ? undefined : together;
+    return this.together;
   }
 
   /** Steps that `stepTogether` takes at most; 0 where steps are taken one by one. */
@@ -183,8 +211,31 @@ export class Stepper {
     const {alike, prepared, record, keep} = this;
     if (alike === undefined) return 0;
     const recorded: Recorded = record === undefined ? 'nothing' : keep === undefined ? 'whole' : 'kept';
-    this.blocks ??= StepBlocks.of(prepared, alike, recorded);
+    this.blocks ??= StepBlocks.of(prepared, alike, recorded, this.key, () =>
+      this.parts(recorded === 'kept', this.sharedHost ?? this),
+    );
     return this.blocks?.capacity ?? 0;
+  }
+
+  /** What the text of a step depends on beside its programs. */
+  private get key(): string {
+    const {newton} = this.prepared.options;
+    const {
+      tolerance: {absolute, relative},
+      maxIterations,
+      linear,
+    } = newton;
+    return this.system === undefined ? 'explicit' : `${absolute}/${relative}/${maxIterations}/${solverKey(linear)}`;
+  }
+
+  /** Compiled texts serve all runs of an executable: what they call in JavaScript is that of the one that runs. */
+  private get sharedHost(): {owner: Host} & Host | undefined {
+    return routinesOf(this.forward)?.once('host', () => ({
+      owner: this as Host,
+      get iteration() {
+        return this.owner.iteration;
+      },
+    }));
   }
 
   /**
@@ -193,7 +244,7 @@ export class Stepper {
    * @returns how many were taken
    */
   stepTogether(n: number, count: number, keepEnds: boolean): number {
-    const {blocks, counters, record, system} = this;
+    const {blocks, counters, record} = this;
     const {grid} = this.prepared.options;
     if (blocks === undefined) return 0;
     const {rows, width} = blocks;
@@ -201,22 +252,36 @@ export class Stepper {
       rows[k * width] = grid.time(n + k);
       rows[k * width + 1] = grid.length(n + k);
     }
-    const taken = blocks.take(count, keepEnds);
+    const taken = this.takeBlock(blocks, count, keepEnds);
     if (taken === 0) return 0;
     this.lastStep = rows[(taken - 1) * width + 1];
     record?.appendRows(rows.subarray(0, taken * width), taken);
     counters.steps += taken;
     this.attempts += taken;
     this.updates += taken;
-    if (system !== undefined) {
-      const {iterations} = blocks;
-      counters.newtonIterations += iterations;
-      counters.jacobianEvaluations += iterations;
-      counters.factorizations += iterations;
-      counters.residualEvaluations += taken + iterations;
-      this.residuals += taken + iterations;
-    }
     return taken;
+  }
+
+  /** Before a text of several steps runs. */
+  beginBlock(): void {
+    if (this.system !== undefined) beginSearch(this.system.compiled.frame, this.system, false);
+  }
+
+  private takeBlock(blocks: StepBlocks, count: number, keepEnds: boolean): number {
+    const {system, counters, sharedHost} = this;
+    if (system === undefined) return blocks.take(count, keepEnds);
+    const before = counters.residualEvaluations;
+    if (sharedHost !== undefined) sharedHost.owner = this;
+    this.beginBlock();
+    try {
+      return blocks.take(count, keepEnds);
+    } catch {
+      // The step that fails is taken again by itself, and its failure told.
+      return blocks.count;
+    } finally {
+      countSearch(system.compiled.frame, counters);
+      this.residuals += counters.residualEvaluations - before;
+    }
   }
 
   /** The states at the ends of the last steps taken together, one after another. */
@@ -280,35 +345,53 @@ export class Stepper {
   }
 
   private attemptAt(t: number, h: number): Status {
-    const {state, iteration, next, attempted} = this;
+    const {state, next, attempted, record} = this;
     attempted.t = t;
     attempted.h = h;
-    if (this.t !== undefined) this.t[0] = t;
-    if (this.h !== undefined) this.h[0] = h;
-    if (this.simplified !== undefined || iteration !== undefined) {
-      const status =
-        this.simplified !== undefined
-          ? this.solveSequentially(this.simplified, t, h)
-          : this.solve(iteration as NewtonIteration, h);
-      if (status !== 'converged') return status;
-    }
-    const narrow = this.record === undefined ? undefined : this.keep;
-    if (narrow === undefined) this.update();
-    else narrow();
-    this.updates++;
-    if (this.contacts !== undefined && (this.record !== undefined || this.differentiated))
-      this.linearize(this.contacts, narrow);
-    // Of an explicit scheme too, whose unknowns no iteration has looked at.
-    if (!(this.vectors.largest(next) < Infinity)) return 'not-finite';
-    this.errors?.make();
-    if (this.record !== undefined) {
-      if (narrow === undefined) this.record.append(t, h, state, this.z);
-      else this.record.append(t, h, this.kept, undefined);
-      if (this.recordIterations) this.record.iterations.push(this.iterations);
+    const narrow = record !== undefined && this.keep !== undefined;
+    const code = this.solve(narrow, t, h);
+    if (code === 0 || code === brokenEnd) this.updates++;
+    if (code !== 0) return code === brokenEnd ? 'not-finite' : (newtonStatuses[code] as Failure);
+    if (record !== undefined) {
+      if (narrow) record.append(t, h, this.kept, undefined);
+      else record.append(t, h, state, this.z);
+      if (this.recordIterations) record.iterations.push(this.iterations);
     }
     this.vectors.copy(state, next);
     this.counters.steps++;
     return 'completed';
+  }
+
+  /** What a step consists of. @param narrow with what is recorded of it in the end */
+  parts(narrow: boolean, host: Host): StepParts {
+    const {forward, system, simplified, contacts, errors, next} = this;
+    const program = programPart(forward, narrow ? 'keep' : this.update);
+    const all = new VectorParts(forward.vectors, () => routinesOf(forward)?.vectors);
+    const solvedBy = (find: () => NewtonStatus): Part => valuePart(() => newtonStatuses.indexOf(find()));
+    const solve = ((): StepParts['solve'] => {
+      if (simplified !== undefined) return b => b.result(solvedBy(() => simplified.find()));
+      if (system === undefined) return undefined;
+      return b => {
+        b.call(programPart(forward, 'guess'));
+        if (contacts !== undefined) return b.result(solvedBy(() => contacts.find(this.state)));
+        return host.iteration.write(b, host);
+      };
+    })();
+    return {
+      t: this.t,
+      h: this.h,
+      solve,
+      update: contacts === undefined ? program : {run: () => this.updateContacts(contacts, narrow)},
+      largestNext: all.largest(next),
+      after: errors?.repeatable === true ? {run: () => errors.make()} : undefined,
+    };
+  }
+
+  private updateContacts(contacts: ContactForces, narrow: boolean): void {
+    const {forward} = this;
+    forward.run(narrow ? 'keep' : this.update);
+    if (this.record !== undefined || this.differentiated)
+      this.linearize(contacts, narrow ? () => forward.run('keep') : undefined);
   }
 
   /** What is recorded of a step with contacts is where its derivatives are taken; its end stays. */
@@ -347,7 +430,7 @@ export class Stepper {
     this.ownIteration?.forget();
     if (system === undefined || place.length === length) return;
     this.lastStep = place[length];
-    this.iteration?.resume(system.factorOf(place.subarray(length + 1)));
+    this.iteration.resume(system.factorOf(place.subarray(length + 1)));
   }
 
   /** What the next step takes over from the last; undefined where it takes nothing. */
@@ -376,28 +459,41 @@ export class Stepper {
     );
   }
 
-  private solveSequentially(simplified: SimplifiedNewton, t: number, h: number): NewtonStatus {
-    const {sequential} = this;
-    if (h !== this.lastStep) simplified.forget();
+  /** Solves and updates. @returns the number of a status, or `brokenEnd` */
+  private solve(narrow: boolean, t: number, h: number): number {
+    const {simplified, sequential, system} = this;
+    const call = this.attemptCall(narrow);
+    if (simplified !== undefined) {
+      if (h !== this.lastStep) simplified.forget();
+      if (sequential !== undefined) [sequential.t, sequential.h] = [t, h];
+    }
+    this.iterations = [];
+    // A kept factor belongs to a step length.
+    if (system !== undefined && (h !== this.lastStep || this.repeatable)) this.iteration.forget();
     this.lastStep = h;
-    if (sequential !== undefined) [sequential.t, sequential.h] = [t, h];
-    return simplified.find();
+    if (system === undefined || this.contacts !== undefined) return call(t, h);
+    const {sharedHost} = this;
+    if (sharedHost !== undefined) sharedHost.owner = this;
+    return this.iteration.run(() => call(t, h));
   }
 
-  private solve(iteration: NewtonIteration, h: number): NewtonStatus {
-    const {prepared} = this;
-    // A kept factor belongs to a step length.
-    if (h !== this.lastStep || this.repeatable) iteration.forget();
-    this.lastStep = h;
-    this.guess?.();
-    if (this.recordIterations) this.iterations = [];
-    const observe =
-      this.recordIterations && this.record !== undefined
-        ? (z: Float64Array, delta: Float64Array, length: number, first: boolean): void => {
-            this.iterations.push({z: z.slice(), delta: delta.slice(), length, first});
-          }
-        : undefined;
-    return this.contacts?.find(this.state) ?? iteration.find(prepared.traced.linearized === true, observe);
+  /** The text of an attempt, in JavaScript at first: compiled where many are made. */
+  private attemptCall(narrow: boolean): (t: number, h: number) => number {
+    const calls = narrow ? this.narrowCalls : this.wideCalls;
+    if (calls.compiled !== undefined) return calls.compiled;
+    const routines = calls.made++ < fewAttempts || !this.mayCompile ? undefined : routinesOf(this.forward);
+    if (routines === undefined)
+      return (calls.interpreted ??= interpret(attemptRoutine(this.parts(narrow, this))));
+    return (calls.compiled = routines.once(`attempt/${narrow ? 'kept' : 'whole'}/${this.key}`, () =>
+      compile(attemptRoutine(this.parts(narrow, this.sharedHost ?? this)), routines.memory),
+    ));
+  }
+
+  /** What else an attempt calls is bound to a run. */
+  private get mayCompile(): boolean {
+    const {system, contacts, simplified, recordIterations, prepared} = this;
+    if (simplified !== undefined || contacts !== undefined || recordIterations) return false;
+    return system === undefined || isStraight(prepared.options.newton, system);
   }
 
   /** Puts the failure of the last attempt into words. */
@@ -410,21 +506,21 @@ export class Stepper {
       h: this.attempted.h,
       scheme: traced,
       newton: options.newton,
-      history: this.iteration?.history ?? [],
+      history: this.ownIteration?.history ?? [],
       worst: this.worstRows(),
       rowName: row => traced.unknown.rowName(row),
-      cause: (this.simplified ?? this.iteration)?.cause,
+      cause: (this.simplified ?? this.ownIteration)?.cause,
     });
   }
 
   private worstRows(): {name: string; residual: number}[] {
     const {traced} = this.prepared;
-    if (this.iteration === undefined || this.simplified !== undefined) {
+    if (this.ownIteration === undefined || this.simplified !== undefined) {
       return [...this.next.keys()]
         .filter(row => !Number.isFinite(this.next[row]))
         .slice(0, 5)
         .map(row => ({name: traced.state.rowName(row), residual: this.next[row]}));
     }
-    return this.iteration.worstRows(5).map(({row, residual}) => ({name: traced.unknown.rowName(row), residual}));
+    return this.ownIteration.worstRows(5).map(({row, residual}) => ({name: traced.unknown.rowName(row), residual}));
   }
 }

@@ -13,18 +13,40 @@
  * count. Where rounding forbids the tolerance, the rounding is measured, and only a residual no larger
  * than that is accepted.
  */
-import {refused} from '../engine/engine.js';
 import type {Vectors} from '../engine/vectors.js';
 import {plainVectors} from '../engine/vectors.js';
 import type {StiffgradError} from '../errors.js';
 import type {Factor} from '../linear/index.js';
 import {dot} from '../linear/index.js';
+import {interpret} from '../routine/interpret.js';
+import {VectorParts, valuePart} from '../routine/parts.js';
+import type {Condition, Local, Part, Value, Variable} from '../routine/routine.js';
+import {
+  add,
+  and,
+  asFlag,
+  atLeast,
+  atMost,
+  choose,
+  div,
+  element,
+  equal,
+  greater,
+  isSet,
+  less,
+  max,
+  min,
+  mul,
+  not,
+  or,
+  RoutineBuilder,
+  sqrt,
+  sub,
+} from '../routine/routine.js';
 import {linearFailure} from './failure.js';
 import {nextForcing} from './forcing.js';
-import {norm, rootOf, smallestLength} from './norms.js';
+import {norm, smallestLength, smallestSquare} from './norms.js';
 import type {Newton} from './options.js';
-import type {Trial} from './step-length.js';
-import type {Work} from './descent.js';
 import {MatrixChoice, searchByWork} from './descent.js';
 import type {NonlinearSystem, workVectors} from './system.js';
 import {Tolerances} from './tolerances.js';
@@ -63,10 +85,6 @@ export const margin = 0.01;
  */
 const patience = 2;
 
-/** Of a damped step the rate is not known: as if it halved. A chosen force can only make it look worse. */
-const rateOf = (length: number, left: number, size: number): number =>
-  length < 1 ? stagnation : left === 0 ? 0 : left / size;
-
 export function jacobiansOf(options: Newton, system: Pick<NonlinearSystem, 'dear'>): 'fresh' | 'chord' | 'auto' {
   // Damped steps start far from the root, truncated ones are counted in Jacobians.
   const keep = system.dear === true && options.iterations === undefined && options.step.name === 'full';
@@ -80,77 +98,120 @@ export const isStraight = (options: Newton, system: NonlinearSystem): boolean =>
   && options.step.name === 'full'
   && options.forcing === undefined;
 
+/** What the text of the iteration and its functions in JavaScript share: places in one array. */
+const places = {
+  /** Iterations, evaluations of the residual, and factorizations since the last count. */
+  iterations: 0,
+  residuals: 1,
+  factorizations: 2,
+  /** The factor at hand is one to solve with; it is that of the Jacobian at the present z. */
+  factored: 3,
+  fresh: 4,
+  /** `delta` is already the correction of the next iteration. */
+  ready: 5,
+  /** ‖R‖₂ of the present residual, and where the iteration began. */
+  distance: 6,
+  began: 7,
+  /** Length of the step taken. */
+  length: 8,
+  /** The largest share of the correction in its tolerances, of the next one, and the rate of the two. */
+  size: 9,
+  left: 10,
+  rate: 11,
+  /** The rate before, for a model of the Jacobian. */
+  lastRate: 12,
+  /** Corrections are made with the model of the Jacobian. */
+  model: 13,
+  /** Share of the last residual that its correction may have left, by forcing; 0 where none is forced. */
+  eta: 14,
+  /** The scales of rows are known; roundings are part of the tolerances; the noise has been measured. */
+  scaled: 15,
+  floored: 16,
+  measured: 17,
+  /** Whether a compiled factor may be tried, once the Jacobian has been checked; the present factor is one in JavaScript. */
+  direct: 18,
+  general: 19,
+  /** Iterations begun in this search, of which the first norms follow. */
+  recorded: 20,
+} as const;
+
+/** Norms of the residual that are told when an iteration fails: more say nothing more. */
+const toldNorms = 60;
+
+/** Numbers in the array that an iteration shares with its text. */
+export const frameSize = 21 + toldNorms;
+
+/**
+ * Sets what a search begins with: iterations on one executable share the array.
+ * @param keepsFactor a factor of an earlier search is at hand
+ */
+export function beginSearch(frame: Float64Array, {isChecked}: Pick<NonlinearSystem, 'isChecked'>, keepsFactor: boolean): void {
+  frame[places.factored] = keepsFactor ? 1 : 0;
+  frame[places.direct] = isChecked === true ? 1 : 0;
+}
+
+/** Adds what searches did to the counters. */
+export function countSearch(frame: Float64Array, counters: NewtonCounters): void {
+  counters.newtonIterations += frame[places.iterations];
+  counters.residualEvaluations += frame[places.residuals];
+  counters.jacobianEvaluations += frame[places.factorizations];
+  counters.factorizations += frame[places.factorizations];
+  frame.fill(0, places.iterations, places.factorizations + 1);
+}
+
+/** The results of a search, by number. */
+export const newtonStatuses = ['converged', 'newton-diverged', 'singular', 'not-finite'] as const;
+const [converged, diverged, , notFinite] = [0, 1, 2, 3];
+
 export class NewtonIteration {
   /** The error that caused the last failure, if there was one. */
   cause: StiffgradError | undefined;
-  private delta: Float64Array;
+  private readonly delta: Float64Array;
   /** Estimate of the next correction, by the present factor. */
-  private next: Float64Array;
+  private readonly next: Float64Array;
   private readonly base: Float64Array;
   private readonly tolerances: Tolerances;
+  private readonly frame: Float64Array;
   private readonly norms: Float64Array;
-  private recorded = 0;
   private factored: Factor | undefined;
-  /** The factor is that of the Jacobian at the present z. */
-  private fresh = false;
-  /** `delta` already contains the correction of the next iteration. */
-  private ready = false;
-  /** left/size of the iteration before, for a model of the Jacobian. */
-  private lastRate = 0;
-  /** Share of the last residual that its correction may have left, by forcing; 0 where none is forced. */
-  private eta = 0;
-  /** ‖R‖₂ of that residual. */
+  /** ‖R‖₂ of the residual that the last correction was forced at. */
   private forcedAt = 0;
-  private readonly trial: Trial;
-  private readonly work: Work;
   private readonly choice: MatrixChoice;
   private readonly vectors: Vectors;
   private readonly jacobian: 'fresh' | 'chord' | 'auto';
-  private readonly straight: boolean;
-  /** The correction that `once` took, in tolerances. */
-  private size = 0;
-  /** ‖R‖₂ of the current residual; −1 if it has not been computed. */
-  private residualNorm = -1;
+  private search: (() => number) | undefined;
 
+  /**
+   * @param linearized the first iteration belongs to the guess and is not counted
+   * @param observe told of every iteration; the last correction is then a full iteration too, so that
+   *   what is told is all that was done
+   */
   constructor(
     private readonly options: Newton,
     private readonly system: NonlinearSystem,
     private readonly counters: NewtonCounters,
+    private readonly linearized = false,
+    private readonly observe?: IterationObserver,
   ) {
     const n = system.z.length;
     const {compiled} = system;
     this.vectors = compiled?.vectors ?? plainVectors;
     this.jacobian = jacobiansOf(options, system);
-    this.straight = isStraight(options, system);
     const work = (name: (typeof workVectors)[number]): Float64Array => compiled?.work(name) ?? new Float64Array(n);
     this.delta = work('delta');
     this.next = work('nextDelta');
     this.base = work('base');
-    this.tolerances = new Tolerances(system, options.tolerance, this.vectors, work('weights'), work('rowScale'), () =>
-      this.evaluateResidual(),
-    );
-    this.norms = new Float64Array((options.iterations ?? options.maxIterations) + 2);
+    this.frame = compiled?.frame ?? new Float64Array(frameSize);
+    this.norms = this.frame.subarray(places.recorded + 1);
+    const flags = {frame: this.frame, scaled: places.scaled, floored: places.floored};
+    const vectors = {weights: work('weights'), rowScale: work('rowScale'), floors: work('floors')};
+    this.tolerances = new Tolerances(system, options.tolerance, this.vectors, vectors, flags, () => this.evaluate());
     this.choice = new MatrixChoice(system.modelled, system.matrixFree);
-    this.work = (s: number): number => {
-      this.go(s);
-      return dot(this.delta, system.residual) / this.choice.work;
-    };
-    this.trial = (s: number): number => {
-      this.go(s);
-      const share = this.distance() / this.norms[this.recorded - 1];
-      return Number.isFinite(share) ? (share * share) / 2 : Infinity;
-    };
   }
 
-  /** To z − sΔ from where the iteration began. */
-  private go(s: number): void {
-    this.vectors.advance(this.system.z, this.base, this.delta, s);
-    this.evaluateResidual();
-  }
-
-  /** ‖R‖₂ at the start of every iteration of the last `find`. */
+  /** ‖R‖₂ at the start of the first iterations of the last search. */
   get history(): number[] {
-    return Array.from(this.norms.subarray(0, this.recorded));
+    return Array.from(this.norms.subarray(0, this.frame[places.recorded]));
   }
 
   /** Drops the kept factor: the step length or the problem has changed. */
@@ -168,103 +229,568 @@ export class NewtonIteration {
     this.factored = factor;
   }
 
-  /**
-   * From the guess in z to the root in z. A linear problem takes one iteration and its test.
-   * @param linearized the first iteration belongs to the guess and is not counted
-   * @param observe told of every iteration; the last correction is then a full iteration too, so that
-   *   what is told is all that was done
-   */
-  find(linearized: boolean, observe?: IterationObserver): NewtonStatus {
-    this.recorded = 0;
+  /** From the guess in z to the root in z. A linear problem takes one iteration and its test. */
+  find(): NewtonStatus {
+    if (this.search === undefined) {
+      const b = new RoutineBuilder();
+      b.return(this.write(b));
+      this.search = interpret(b.routine);
+    }
+    return newtonStatuses[this.run(this.search)];
+  }
+
+  /** Runs a routine that contains the text. @returns what it returns, or the number of a status where a factorization or a solve failed */
+  run(search: () => number): number {
+    const {frame} = this;
     this.cause = undefined;
-    this.ready = false;
-    this.lastRate = 0;
-    this.eta = 0;
-    this.forcedAt = 0;
-    this.choice.restart();
-    this.tolerances.restart();
-    const special = this.system.evaluateFirstResidual !== undefined;
-    if (this.jacobian !== 'auto' || special) this.factored = undefined;
-    this.fresh = false;
+    beginSearch(frame, this.system, this.factored !== undefined);
     try {
-      return this.iterate(special, special && linearized, observe);
+      const found = search();
+      if (frame[places.factored] === 0) this.factored = undefined;
+      return found;
     } catch (error) {
       const {status, cause} = linearFailure(error);
       this.cause = cause;
-      this.factored = undefined;
-      return status;
+      this.forget();
+      return newtonStatuses.indexOf(status);
+    } finally {
+      countSearch(frame, this.counters);
     }
   }
 
   /**
-   * @param first the first residual is one of its own: it says nothing of convergence
-   * @param free the first iteration is not counted
+   * Writes the search from the guess in z to the root in z.
+   * @param host whose functions in JavaScript it calls: a text outlives an iteration, and serves others on the same arrays
+   * @returns a variable with the number of its status
    */
-  private iterate(first: boolean, free: boolean, observe?: IterationObserver): NewtonStatus {
-    const {options, system, counters, tolerances} = this;
-    const truncated = options.iterations !== undefined;
-    const budget = options.iterations ?? options.maxIterations;
-    if (first) this.evaluateFirstResidual();
-    else this.evaluateResidual();
-    for (let done = 0; done < budget; first = false, free = false) {
-      const distance = (this.norms[this.recorded++] = this.distance());
-      if (!Number.isFinite(distance)) return 'not-finite';
-      if (distance === 0 && !first && !truncated) return 'converged';
-      // −1 where the iteration was not made by one call.
-      const share = first || observe !== undefined ? refused : this.once();
-      const whole = share !== refused;
-      const factor = whole ? undefined : this.correct(first);
-      if (!free) {
-        counters.newtonIterations++;
-        done++;
-      }
-      const length = whole ? 1 : this.advance(first, truncated && done === budget, observe);
-      if (truncated && done === budget) return this.vectors.largest(system.z) < Infinity ? 'converged' : 'not-finite';
-      if (length === 0 || !this.isFinite()) {
-        tolerances.weigh(this.base, this.delta);
-        tolerances.withoutScale();
-        if (length === 0 && (truncated || tolerances.atRoundoff(this.delta))) return 'converged';
-        if (this.fresh && !this.choice.failed()) return length === 0 ? 'newton-diverged' : 'not-finite';
-        this.retreat();
-        continue;
-      }
-      if (truncated && this.jacobian === 'fresh') {
-        this.discard();
-        continue;
-      }
-      let size = whole ? this.size : tolerances.weigh(this.base, this.delta);
-      if (truncated) tolerances.scaleRows(size, this.norms[0]);
-      const renewed = system.matrixFree && this.jacobian === 'fresh';
-      if (factor !== undefined) this.solve(renewed ? this.refactor(false) : factor, this.next);
-      let left = whole ? share : tolerances.sizeOf(this.next);
-      let rate = rateOf(length, left, size);
-      if (!truncated) {
-        if (this.accepts(rate, left, size)) return this.finish(observe);
-        if (tolerances.floor()) {
-          size = tolerances.weigh(this.base, this.delta);
-          left = tolerances.sizeOf(this.next);
-          rate = rateOf(length, left, size);
-          if (this.accepts(rate, left, size)) return this.finish(observe);
-        }
-        // A search that hardly finds a way down may be among rounding, too.
-        const stalled = length < 1 && this.distance() > stagnation * distance;
-        if (this.fresh && (rate > stagnation || stalled) && tolerances.atRoundoff(this.next)) return 'converged';
-        if ((!this.fresh && rate >= 1) || (rate > stagnation && this.choice.failed())) {
-          this.retreat();
-          continue;
-        }
-      }
-      if (
-        system.modelled
-        && length === 1
-        && this.choice.approached(this.vectors.largest(this.next) / tolerances.extent())
-      )
-        this.discard();
-      else if (renewed) this.hand(true);
-      else if (length === 1 && this.keeps(rate, left)) this.hand(false);
-      else this.discard();
+  write(b: RoutineBuilder, host: Host = {iteration: this}): Value {
+    return new IterationText(b, this.parts(host), this.settings).search();
+  }
+
+  /** What its text depends on beside its programs. */
+  get settings(): Settings {
+    const {options, system} = this;
+    return {
+      budget: options.iterations ?? options.maxIterations,
+      truncated: options.iterations !== undefined,
+      jacobian: this.jacobian,
+      damped: options.step.name !== 'full',
+      forced: options.forcing !== undefined,
+      special: system.evaluateFirstResidual !== undefined,
+      linearized: this.linearized,
+      modelled: system.modelled,
+      matrixFree: system.matrixFree,
+      floors: options.tolerance.absolute === 0 && system.extents !== undefined,
+      observed: this.observe !== undefined,
+      ...this.tolerances.unit,
+    };
+  }
+
+  private parts(host: Host): Parts {
+    const {system, vectors, frame, delta, next, base} = this;
+    const {z, residual, direct} = system;
+    const {weights, rowScale, floors} = this.tolerances.arrays;
+    const all = new VectorParts(vectors, () => system.compiled?.kernels());
+    const flag = (run: () => boolean): Part => valuePart(() => (run() ? 1 : 0));
+    const factor: Part = {run: first => host.iteration.refactor(first === 1)};
+    const scaleRows: Part = {run: (size, first) => host.iteration.tolerances.scaleRows(size, first)};
+    const [solveDelta, solveNext] = [delta, next].map((x): Part => ({run: () => host.iteration.solve(x)}));
+    const [tries, general] = [element(frame, places.direct), element(frame, places.general)];
+    const count = element(frame, places.factorizations);
+    const inline = this.isStraight ? direct?.(tries, general, count) : undefined;
+    return {
+      frame,
+      residual: system.residualPart ?? {run: () => system.evaluateResidual()},
+      firstResidual: {run: () => system.evaluateFirstResidual?.()},
+      factor: inline?.factor(factor) ?? factor,
+      solveDelta: inline?.solve(solveDelta, delta) ?? solveDelta,
+      solveNext: inline?.solve(solveNext, next) ?? solveNext,
+      norm: valuePart(() => norm(vectors, residual)),
+      sumOfSquares: all.sumOfSquares(residual),
+      largestResidual: all.largest(residual),
+      largestUnknown: all.largest(z),
+      weigh: all.weigh(weights, z, base, delta),
+      addFloors: all.advance(weights, weights, floors),
+      shareOfDelta: all.largestRatio(delta, weights),
+      shareOfNext: all.largestRatio(next, weights),
+      scaledResidual: all.largestRatio(residual, rowScale),
+      depart: all.depart(z, base, delta),
+      takeNext: all.advance(z, z, next),
+      retreat: all.copy(z, base),
+      handOn: all.copy(delta, next),
+      scaleRows: inline?.scaleRows(scaleRows, weights, rowScale) ?? scaleRows,
+      withoutScale: {run: () => host.iteration.tolerances.withoutScale()},
+      floor: flag(() => host.iteration.tolerances.floor()),
+      isDeltaRounding: flag(() => host.iteration.isRounding(delta)),
+      isNextRounding: flag(() => host.iteration.isRounding(next)),
+      restart: {run: () => host.iteration.restart()},
+      step: valuePart((first, last) => host.iteration.step(first === 1, last === 1)),
+      observe: {run: first => host.iteration.observe?.(base, delta, frame[places.length], first === 1)},
+      goesDown: flag(() => host.iteration.goesDown()),
+      approached: flag(() => host.iteration.approached()),
+      failed: flag(() => host.iteration.failed()),
+    };
+  }
+
+  /** Whether nothing is decided between a residual and the size of the correction after the next. */
+  private get isStraight(): boolean {
+    return isStraight(this.options, this.system) && this.observe === undefined;
+  }
+
+  private choose(decide: () => boolean): boolean {
+    const decided = decide();
+    this.frame[places.model] = this.choice.model ? 1 : 0;
+    return decided;
+  }
+
+  private goesDown(): boolean {
+    return this.choose(() => this.choice.goesDown(dot(this.delta, this.system.residual)));
+  }
+
+  private approached(): boolean {
+    const {choice, vectors, next, tolerances} = this;
+    return this.choose(() => choice.approached(vectors.largest(next) / tolerances.extent()));
+  }
+
+  private failed(): boolean {
+    return this.choose(() => this.choice.failed());
+  }
+
+  private isRounding(correction: Float64Array): boolean {
+    this.frame[places.measured] = 1;
+    return this.tolerances.atRoundoff(correction);
+  }
+
+  /** For another residual. */
+  private restart(): void {
+    this.forcedAt = 0;
+    this.choice.restart();
+    this.choose(() => true);
+    this.tolerances.forgetNoise();
+    this.frame[places.measured] = 0;
+  }
+
+  /**
+   * z − sΔ with the strategy's s. Taken whole are a correction from a chosen force, which no residual can
+   * be compared with; one within the tolerance, where a search would only find rounding; and one that is
+   * not finite, so that it is seen in the residual.
+   */
+  private step(first: boolean, last: boolean): number {
+    const {options, system, delta, base, vectors} = this;
+    const {z, epsilon} = system;
+    const size = first ? NaN : norm(vectors, delta);
+    if (!first) vectors.copy(base, z);
+    if (!(size < Infinity) || this.tolerances.weigh(base, delta) <= 1) {
+      vectors.depart(z, base, delta);
+      if (!last) this.evaluate();
+      return 1;
     }
-    return truncated ? 'converged' : 'newton-diverged';
+    const smallest = smallestLength(base, delta, epsilon);
+    if (this.choice.model) return searchByWork(s => this.work(s), smallest);
+    // The merit ½‖R‖² in units of the iteration's first, which keeps it from overflow.
+    const scale = Math.max(norm(vectors, base), z.length);
+    return options.step.choose(s => this.trial(s), 0.5, size, scale, smallest);
+  }
+
+  private work(s: number): number {
+    this.go(s);
+    return dot(this.delta, this.system.residual) / this.choice.work;
+  }
+
+  private trial(s: number): number {
+    this.go(s);
+    const share = this.frame[places.distance] / this.frame[places.began];
+    return Number.isFinite(share) ? (share * share) / 2 : Infinity;
+  }
+
+  /** To z − sΔ from where the iteration began. */
+  private go(s: number): void {
+    this.vectors.advance(this.system.z, this.base, this.delta, s);
+    this.evaluate();
+  }
+
+  private evaluate(): void {
+    const {system, vectors, frame} = this;
+    system.evaluateResidual();
+    frame[places.residuals]++;
+    frame[places.distance] = norm(vectors, system.residual);
+  }
+
+  private refactor(first: boolean): void {
+    const {system, frame} = this;
+    this.factored = undefined;
+    const factor = system.factor(first, this.choice.model);
+    if ((!system.matrixFree || first) && system.wasKept !== true) frame[places.factorizations]++;
+    this.factored = factor;
+    frame[places.general] = 1;
+    frame[places.direct] = system.isChecked === true ? 1 : 0;
+  }
+
+  /** η of the coming solve, by Newton's own progress; the linear solver's tolerance where nothing is forced. */
+  private force(factor: Factor): void {
+    const {
+      options: {forcing},
+      frame,
+    } = this;
+    if (forcing === undefined || factor.relax === undefined) return;
+    const size = frame[places.distance];
+    const eta =
+      this.forcedAt === 0 ? forcing.first : nextForcing(forcing, size / this.forcedAt, frame[places.eta]);
+    this.forcedAt = size;
+    frame[places.eta] = eta;
+    factor.relax(eta);
+  }
+
+  private solve(x: Float64Array): void {
+    const {factored} = this;
+    if (factored === undefined) throw new Error('there is no factor to solve with');
+    this.force(factored);
+    factored.solve(this.system.residual, x);
+    this.counters.linearIterations += factored.linearIterations;
+  }
+
+  /** Rows with the largest scaled residual, worst first; those that are not finite before all others. */
+  worstRows(count: number): {row: number; residual: number; scaled: number}[] {
+    return this.tolerances.worstRows(count);
+  }
+}
+
+/** The iteration whose functions in JavaScript a text calls. */
+export interface Host {
+  readonly iteration: NewtonIteration;
+}
+
+/** What a search depends on and knows before it runs. */
+interface Settings {
+  readonly budget: number;
+  readonly truncated: boolean;
+  readonly jacobian: 'fresh' | 'chord' | 'auto';
+  readonly damped: boolean;
+  readonly forced: boolean;
+  /** The first residual is one of its own: it says nothing of convergence. */
+  readonly special: boolean;
+  readonly linearized: boolean;
+  readonly modelled: boolean;
+  readonly matrixFree: boolean;
+  /** Roundings become part of the tolerances where these are not met without. */
+  readonly floors: boolean;
+  readonly observed: boolean;
+  readonly absolute: number;
+  readonly relative: number;
+}
+
+/** What the text calls; `frame` is the array of `places`. */
+interface Parts {
+  readonly frame: Float64Array;
+  readonly residual: Part;
+  readonly firstResidual: Part;
+  /** Of (first). */
+  readonly factor: Part;
+  readonly solveDelta: Part;
+  readonly solveNext: Part;
+  readonly norm: Part;
+  readonly sumOfSquares: Part;
+  readonly largestResidual: Part;
+  readonly largestUnknown: Part;
+  /** Of (absolute, relative). */
+  readonly weigh: Part;
+  readonly addFloors: Part;
+  readonly shareOfDelta: Part;
+  readonly shareOfNext: Part;
+  readonly scaledResidual: Part;
+  readonly depart: Part;
+  readonly takeNext: Part;
+  readonly retreat: Part;
+  readonly handOn: Part;
+  /** Of (size of the correction, norm of the first residual). */
+  readonly scaleRows: Part;
+  readonly withoutScale: Part;
+  readonly floor: Part;
+  readonly isDeltaRounding: Part;
+  readonly isNextRounding: Part;
+  readonly restart: Part;
+  /** Of (first, last). */
+  readonly step: Part;
+  readonly observe: Part;
+  readonly goesDown: Part;
+  readonly approached: Part;
+  readonly failed: Part;
+}
+
+/** Writes the search. */
+class IterationText {
+  private readonly status: Local;
+  private readonly done: Local;
+  private readonly first: Local;
+  private readonly ok: Local;
+  private readonly at: {readonly [place in keyof typeof places]: Variable};
+
+  constructor(
+    private readonly b: RoutineBuilder,
+    private readonly parts: Parts,
+    private readonly settings: Settings,
+  ) {
+    [this.status, this.done, this.first, this.ok] = [b.local(), b.local(), b.local(), b.local()];
+    this.at = Object.fromEntries(
+      Object.entries(places).map(([name, place]) => [name, element(parts.frame, place)]),
+    ) as unknown as typeof this.at;
+  }
+
+  search(): Value {
+    const {b, at, parts, settings, done, first} = this;
+    const {truncated, special, modelled, linearized, budget} = settings;
+    this.begin();
+    b.loop(() => {
+      b.if(atLeast(done, budget), () => this.end(truncated ? converged : diverged));
+      b.set(at.began, at.distance);
+      b.set(element(parts.frame, add(places.recorded + 1, min(at.recorded, toldNorms - 1))), at.distance);
+      b.set(at.recorded, min(add(at.recorded, 1), toldNorms));
+      b.unless(less(at.distance, Infinity), () => this.end(notFinite));
+      if (!truncated) b.if(and(equal(at.distance, 0), not(isSet(first))), () => this.end(converged));
+      b.unless(isSet(at.factored), () => this.factor(first));
+      b.unless(isSet(at.ready), () => b.call(parts.solveDelta));
+      if (modelled)
+        b.unless(isSet(b.result(parts.goesDown)), () => {
+          this.factor(first);
+          b.call(parts.solveDelta);
+          b.call(parts.goesDown);
+        });
+      b.unless(special && linearized ? isSet(first) : false, () => {
+        b.increment(at.iterations);
+        b.increment(done);
+      });
+      this.move();
+      b.set(first, 0);
+      if (truncated) this.endTruncated();
+      this.leaveWhatIsNotFinite();
+      this.compare();
+      this.decide();
+    });
+    return this.status;
+  }
+
+  private begin(): void {
+    const {b, at, parts, settings} = this;
+    const {special, jacobian, modelled, forced} = settings;
+    b.set(this.status, converged);
+    b.set(this.done, 0);
+    b.set(this.first, special ? 1 : 0);
+    for (const name of ['recorded', 'ready', 'fresh', 'lastRate', 'eta', 'scaled', 'floored', 'general'] as const)
+      b.set(at[name], 0);
+    if (jacobian !== 'auto' || special) b.set(at.factored, 0);
+    b.if(modelled || forced ? true : isSet(at.measured), () => b.call(parts.restart));
+    if (special) {
+      b.call(parts.firstResidual);
+      b.increment(at.residuals);
+      b.call(parts.norm, [], at.distance);
+    } else {
+      this.evaluate();
+    }
+  }
+
+  private end(status: number): void {
+    this.b.set(this.status, status);
+    this.b.break();
+  }
+
+  /** Squares that have lost digits, or that overflow, are taken again in JavaScript. */
+  private evaluate(): void {
+    const {b, at, parts} = this;
+    b.call(parts.residual);
+    b.increment(at.residuals);
+    const square = b.result(parts.sumOfSquares);
+    const isPlain = and(greater(square, smallestSquare), less(square, Infinity));
+    b.if(
+      isPlain,
+      () => b.set(at.distance, sqrt(square)),
+      () => b.call(parts.norm, [], at.distance),
+    );
+  }
+
+  private factor(first: Value): void {
+    const {b, at, parts} = this;
+    b.set(at.factored, 0);
+    b.call(parts.factor, [first]);
+    b.set(at.factored, 1);
+    b.set(at.fresh, 1);
+  }
+
+  private move(): void {
+    const {b, at, parts, settings, done, first} = this;
+    const {damped, truncated, budget, observed} = settings;
+    const isLast: Condition = truncated ? atLeast(done, budget) : false;
+    if (damped) {
+      b.call(parts.step, [first, asFlag(isLast)], at.length);
+    } else {
+      b.set(at.length, 1);
+      b.call(parts.depart);
+      b.unless(isLast, () => this.evaluate());
+    }
+    if (observed) b.call(parts.observe, [first]);
+  }
+
+  private endTruncated(): void {
+    const {b, parts, done, settings} = this;
+    b.if(atLeast(done, settings.budget), () => {
+      const isFinite = less(b.result(parts.largestUnknown), Infinity);
+      b.set(this.status, choose(isFinite, converged, notFinite));
+      b.break();
+    });
+  }
+
+  private leaveWhatIsNotFinite(): void {
+    const {b, at, parts, settings} = this;
+    const {truncated, modelled, damped} = settings;
+    const stands: Condition = damped ? equal(at.length, 0) : false;
+    b.if(or(stands, not(less(at.distance, Infinity))), () => {
+      const mayOverflow = b.local(0);
+      b.unless(stands, () => b.call(parts.largestResidual, [], mayOverflow));
+      b.if(or(stands, not(less(mayOverflow, Infinity))), () => {
+        this.weigh();
+        b.call(parts.withoutScale);
+        if (damped)
+          b.if(stands, () => {
+            if (truncated) this.end(converged);
+            else b.if(isSet(b.result(parts.isDeltaRounding)), () => this.end(converged));
+          });
+        b.if(isSet(at.fresh), () => {
+          const leave = (): void => {
+            b.set(this.status, choose(stands, diverged, notFinite));
+            b.break();
+          };
+          if (modelled) b.unless(isSet(b.result(parts.failed)), leave);
+          else leave();
+        });
+        this.retreat();
+      });
+    });
+  }
+
+  /** An old factor led astray: back to where the iteration began, for a new one there. */
+  private retreat(): void {
+    const {b, parts} = this;
+    b.call(parts.retreat);
+    this.evaluate();
+    this.discard();
+    b.continue();
+  }
+
+  private discard(): void {
+    const {b, at} = this;
+    b.set(at.factored, 0);
+    b.set(at.ready, 0);
+  }
+
+  private weigh(): void {
+    const {b, at, parts, settings} = this;
+    b.call(parts.weigh, [settings.absolute, settings.relative], at.size);
+    if (settings.floors)
+      b.if(isSet(at.floored), () => {
+        b.call(parts.addFloors, [-1]);
+        b.call(parts.shareOfDelta, [], at.size);
+      });
+  }
+
+  /** The correction that was taken beside the next one, by the factor at hand. */
+  private compare(): void {
+    const {b, parts, settings} = this;
+    const {truncated, jacobian, matrixFree} = settings;
+    if (truncated && jacobian === 'fresh') {
+      this.discard();
+      b.continue();
+      return;
+    }
+    this.weigh();
+    if (truncated) this.scaleRows();
+    if (matrixFree && jacobian === 'fresh') this.factor(0);
+    b.call(parts.solveNext);
+    this.rate();
+  }
+
+  private rate(): void {
+    const {b, at, parts, settings} = this;
+    b.call(parts.shareOfNext, [], at.left);
+    const ratio = choose(equal(at.left, 0), 0, div(at.left, at.size));
+    // Of a damped step the rate is not known: as if it halved. A chosen force can only make it look worse.
+    b.set(at.rate, settings.damped ? choose(less(at.length, 1), stagnation, ratio) : ratio);
+  }
+
+  private scaleRows(): void {
+    const {b, at, parts} = this;
+    b.unless(isSet(at.scaled), () => {
+      b.call(parts.scaleRows, [at.size, element(parts.frame, places.recorded + 1)]);
+      b.set(at.scaled, 1);
+    });
+  }
+
+  private decide(): void {
+    const {b, at, parts, settings, ok} = this;
+    const {truncated, floors, modelled, damped, jacobian, matrixFree} = settings;
+    const isWhole: Condition = damped ? equal(at.length, 1) : true;
+    if (!truncated) {
+      this.judge();
+      if (floors)
+        b.if(and(not(isSet(ok)), not(isSet(at.floored))), () => {
+          b.if(isSet(b.result(parts.floor)), () => {
+            this.weigh();
+            this.rate();
+            this.judge();
+          });
+        });
+      b.if(isSet(ok), () => {
+        this.takeLast();
+        this.end(converged);
+      });
+      // A stalled line search may have reached rounding level.
+      const stalled: Condition = damped
+        ? and(less(at.length, 1), greater(at.distance, mul(stagnation, at.began)))
+        : false;
+      const slow = greater(at.rate, stagnation);
+      b.if(and(isSet(at.fresh), or(slow, stalled)), () =>
+        b.if(isSet(b.result(parts.isNextRounding)), () => this.end(converged)),
+      );
+      b.if(and(not(isSet(at.fresh)), atLeast(at.rate, 1)), () => this.retreat());
+      if (modelled) b.if(slow, () => b.if(isSet(b.result(parts.failed)), () => this.retreat()));
+    }
+    if (modelled)
+      b.if(isWhole, () =>
+        b.if(isSet(b.result(parts.approached)), () => {
+          this.discard();
+          b.continue();
+        }),
+      );
+    if (matrixFree && jacobian === 'fresh') return this.handOn(1);
+    if (jacobian === 'fresh') return this.discard();
+    // Is the factor good for another iteration?
+    let error: Value = at.left;
+    for (let i = 0; i < patience; i++) error = mul(error, at.rate);
+    const lasts = atMost(error, 1);
+    const keeps = and(isWhole, atMost(at.rate, stagnation), jacobian === 'chord' ? true : lasts);
+    b.if(
+      keeps,
+      () => this.handOn(0),
+      () => this.discard(),
+    );
+  }
+
+  /** The next correction becomes the coming one, with the factor at hand. */
+  private handOn(fresh: number): void {
+    const {b, at, parts} = this;
+    b.call(parts.handOn);
+    b.set(at.ready, 1);
+    b.set(at.fresh, fresh);
+  }
+
+  private takeLast(): void {
+    const {b, at, parts, settings} = this;
+    if (!settings.observed) return b.call(parts.takeNext, [1]);
+    this.factor(0);
+    b.call(parts.solveDelta);
+    b.increment(at.iterations);
+    b.set(at.length, 1);
+    if (settings.damped) b.call(parts.step, [0, 1], at.length);
+    else b.call(parts.depart);
+    b.call(parts.observe, [0]);
   }
 
   /**
@@ -275,15 +801,25 @@ export class NewtonIteration {
    * In the first iteration the residual is J times the next correction, J the very matrix that scales it:
    * its scaled size is at most that of the correction, and the second scale has nothing to add.
    */
-  private accepts(rate: number, left: number, size: number): boolean {
+  private judge(): void {
+    const {b, at, parts, settings, ok} = this;
+    const {forced, modelled, matrixFree} = settings;
     // What the coming correction leaves of itself: by Newton's theory, and of a solve that was not exact.
-    const share = 2 * rate + this.eta;
-    const small = rate <= stagnation && share * left <= margin;
-    if (small && !this.tolerances.scaled && !this.choice.model && !this.system.matrixFree) return true;
-    this.tolerances.scaleRows(size, this.norms[0]);
-    if (this.choice.model) return this.acceptsLinear(rate, left);
-    if (rate > stagnation) return this.fresh && left <= 1 && this.tolerances.scaledResidual() <= 1;
-    return small && share * this.tolerances.scaledResidual() <= 1;
+    const share = b.local(forced ? add(mul(2, at.rate), at.eta) : mul(2, at.rate));
+    const contracts = atMost(at.rate, stagnation);
+    b.set(ok, asFlag(and(contracts, atMost(mul(share, at.left), margin))));
+    const isUnscaled: Condition = matrixFree ? false : not(isSet(at.scaled));
+    const byModel: Condition = modelled ? isSet(at.model) : false;
+    b.unless(and(isSet(ok), isUnscaled, not(byModel)), () => {
+      this.scaleRows();
+      const worst = b.result(parts.scaledResidual);
+      const byJacobian = (): void => {
+        const isSmall = and(isSet(ok), atMost(mul(share, worst), 1));
+        const isAtRest = and(not(contracts), isSet(at.fresh), atMost(at.left, 1), atMost(worst, 1));
+        b.set(ok, asFlag(or(isSmall, isAtRest)));
+      };
+      b.if(byModel, () => this.judgeModel(worst), byJacobian);
+    });
   }
 
   /**
@@ -292,182 +828,12 @@ export class NewtonIteration {
    * larger of the last two, the error left after the next correction is Θ + Θ² + … = Θ/(1 − Θ) of it
    * (Hairer & Wanner, Solving ODEs II, §IV.8), and never is less said than for the Jacobian itself.
    */
-  private acceptsLinear(rate: number, left: number): boolean {
-    const theta = Math.max(rate, this.lastRate);
-    this.lastRate = rate;
-    if (!(theta < 1)) return left === 0;
-    const share = Math.max(2 * theta, theta / (1 - theta));
-    return share * left <= margin && share * this.tolerances.scaledResidual() <= 1;
-  }
-
-  /** Is the factor good for another iteration? */
-  private keeps(rate: number, left: number): boolean {
-    const {jacobian} = this;
-    if (jacobian === 'fresh' || rate > stagnation) return false;
-    return jacobian === 'chord' || left * rate ** patience <= 1;
-  }
-
-  private finish(observe?: IterationObserver): NewtonStatus {
-    const {z} = this.system;
-    if (observe === undefined) {
-      this.vectors.advance(z, z, this.next, 1);
-      return 'converged';
-    }
-    this.solve(this.refactor(false), this.delta);
-    this.counters.newtonIterations++;
-    this.advance(false, true, observe);
-    return 'converged';
-  }
-
-  /** The next correction becomes the coming one, with the factor at hand. */
-  private hand(fresh: boolean): void {
-    const {delta} = this;
-    this.delta = this.next;
-    this.next = delta;
-    this.ready = true;
-    this.fresh = fresh;
-  }
-
-  private discard(): void {
-    this.factored = undefined;
-    this.ready = false;
-  }
-
-  /** An old factor led astray: back to where the iteration began, for a new one there. */
-  private retreat(): void {
-    this.vectors.copy(this.system.z, this.base);
-    this.evaluateResidual();
-    this.discard();
-  }
-
-  /**
-   * z − sΔ with the strategy's s. Taken whole are a correction from a chosen force, which no residual can
-   * be compared with; one within the tolerance, where a search would only find rounding; and one that is
-   * not finite, so that it is seen in the residual.
-   */
-  private advance(first: boolean, last: boolean, observe?: IterationObserver): number {
-    const {options, system, delta, base, vectors} = this;
-    const {z} = system;
-    let length = 1;
-    const whole = first || options.step.name === 'full';
-    const size = whole ? NaN : norm(this.vectors, delta);
-    if (!whole) vectors.copy(base, z);
-    if (whole || !Number.isFinite(size) || this.tolerances.weigh(base, delta) <= 1) {
-      vectors.depart(z, base, delta);
-      if (!last) this.evaluateResidual();
-    } else if (this.choice.model) {
-      length = searchByWork(this.work, smallestLength(base, delta, system.epsilon));
-    } else {
-      // The merit ½‖R‖² in units of the iteration's first, which keeps it from overflow.
-      length = options.step.choose(
-        this.trial,
-        0.5,
-        size,
-        Math.max(norm(this.vectors, base), z.length),
-        smallestLength(base, delta, system.epsilon),
-      );
-    }
-    observe?.(base, delta, length, first);
-    return length;
-  }
-
-  /**
-   * A whole iteration as one call: the correction of a new Jacobian taken, and the next one. Its share of the
-   * tolerance, that of the correction itself being `size`; or `refused`, and nothing has been done.
-   */
-  private once(): number {
-    const {
-      straight,
-      counters,
-      tolerances: {plain},
-      system: {calls, residual},
-    } = this;
-    if (!straight || plain === undefined || calls === undefined) return refused;
-    const share = calls.correct(plain.absolute, plain.relative);
-    if (share === refused) return refused;
-    counters.jacobianEvaluations++;
-    counters.factorizations++;
-    counters.residualEvaluations++;
-    this.factored = undefined;
-    this.fresh = true;
-    this.size = calls.found[1];
-    this.residualNorm = rootOf(calls.found[0], residual);
-    return share;
-  }
-
-  /** Δ of the coming iteration. */
-  private correct(first: boolean): Factor {
-    const {
-      delta,
-      system: {residual, modelled},
-    } = this;
-    let factor = this.factored ?? this.refactor(first);
-    if (!this.ready) this.solve(factor, delta);
-    if (modelled && !this.choice.goesDown(dot(delta, residual))) {
-      factor = this.refactor(first);
-      this.solve(factor, delta);
-      this.choice.goesDown(dot(delta, residual));
-    }
-    return factor;
-  }
-
-  private refactor(first: boolean): Factor {
-    const {system, counters} = this;
-    const factor = system.factor(first, this.choice.model);
-    if ((!system.matrixFree || first) && system.wasKept !== true) {
-      counters.jacobianEvaluations++;
-      counters.factorizations++;
-    }
-    this.factored = factor;
-    this.fresh = true;
-    return factor;
-  }
-
-  /** η of the coming solve, by Newton's own progress; the linear solver's tolerance where nothing is forced. */
-  private force(factor: Factor): void {
-    const {forcing} = this.options;
-    if (forcing === undefined || factor.relax === undefined) return;
-    const size = this.distance();
-    this.eta = this.forcedAt === 0 ? forcing.first : nextForcing(forcing, size / this.forcedAt, this.eta);
-    this.forcedAt = size;
-    factor.relax(this.eta);
-  }
-
-  private solve(factor: Factor, x: Float64Array): void {
-    this.force(factor);
-    factor.solve(this.system.residual, x);
-    this.counters.linearIterations += factor.linearIterations;
-  }
-
-  private evaluateResidual(): void {
-    const {calls, residual} = this.system;
-    if (calls === undefined) {
-      this.system.evaluateResidual();
-      this.residualNorm = -1;
-    } else {
-      this.residualNorm = rootOf(calls.residual(), residual);
-    }
-    this.counters.residualEvaluations++;
-  }
-
-  private evaluateFirstResidual(): void {
-    this.system.evaluateFirstResidual?.();
-    this.residualNorm = -1;
-    this.counters.residualEvaluations++;
-  }
-
-  /** ‖R‖₂ */
-  private distance(): number {
-    if (this.residualNorm === -1) this.residualNorm = norm(this.vectors, this.system.residual);
-    return this.residualNorm;
-  }
-
-  private isFinite(): boolean {
-    return Number.isFinite(this.distance()) || this.vectors.largest(this.system.residual) < Infinity;
-  }
-
-  /** Rows with the largest scaled residual, worst first; those that are not finite before all others. */
-  worstRows(count: number): {row: number; residual: number; scaled: number}[] {
-    return this.tolerances.worstRows(count);
+  private judgeModel(worst: Value): void {
+    const {b, at, ok} = this;
+    const theta = b.local(max(at.rate, at.lastRate));
+    b.set(at.lastRate, at.rate);
+    const share = b.local(max(mul(2, theta), div(theta, sub(1, theta))));
+    const isSmall = and(atMost(mul(share, at.left), margin), atMost(mul(share, worst), 1));
+    b.set(ok, asFlag(or(and(less(theta, 1), isSmall), and(not(less(theta, 1)), equal(at.left, 0)))));
   }
 }

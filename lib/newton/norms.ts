@@ -6,11 +6,7 @@ export const smallestSquare = 1e-292;
 
 /** ‖x‖₂, scaled where its square would overflow or underflow. NaN or Infinity where x is not finite. */
 export function norm(vectors: Vectors, x: Float64Array): number {
-  return rootOf(vectors.sumOfSquares(x), x);
-}
-
-/** The same where Σ x² is known. */
-export function rootOf(sum: number, x: Float64Array): number {
+  const sum = vectors.sumOfSquares(x);
   return sum > smallestSquare && sum < Infinity ? Math.sqrt(sum) : scaledNorm(x);
 }
 

@@ -1,10 +1,20 @@
 /** The system of equations that Newton's iteration solves. */
-import type {NewtonCalls} from '../engine/engine.js';
 import type {Vectors} from '../engine/vectors.js';
+import type {VectorKernels} from '../engine/wasm/kernels.js';
 import type {Factor} from '../linear/index.js';
+import type {Element, Part} from '../routine/routine.js';
 
 /** Work vectors of an iteration. */
-export const workVectors = ['delta', 'nextDelta', 'base', 'weights', 'rowScale'] as const;
+export const workVectors = ['delta', 'nextDelta', 'base', 'weights', 'rowScale', 'floors'] as const;
+
+/** Factors and solves in a compiled routine; in JavaScript where the matrix is not one for the kernels. */
+export interface DirectFactor {
+  /** @param general factors in JavaScript, of (first) */
+  factor(general: Part): Part;
+  /** @param general solves in JavaScript for what belongs in `to` */
+  solve(general: Part, to: Float64Array): Part;
+  scaleRows(general: Part, weights: Float64Array, scale: Float64Array): Part;
+}
 
 /** The equations of one step, or of an equilibrium. All arrays stay the same objects. */
 export interface NonlinearSystem {
@@ -28,8 +38,17 @@ export interface NonlinearSystem {
   readonly matrixFree: boolean;
   /** Whether there is a model of the Jacobian that corrections are made with far from the root (descent.ts). */
   readonly modelled: boolean;
-  /** Parts of an iteration as one call, if the Jacobian is factored at every z, has been checked, and has no model. */
-  readonly calls?: NewtonCalls;
+  /** `evaluateResidual` for routines, if it is more than a function. */
+  readonly residualPart?: Part;
+  /**
+   * Where a matrix that is factored at every z has kernels for that.
+   * @param tries a flag: the kernels may be tried
+   * @param general a flag: the factor at hand is one in JavaScript; it is cleared where it is not
+   * @param count is increased by each factorization that the kernels make
+   */
+  readonly direct?: (tries: Element, general: Element, count: Element) => DirectFactor | undefined;
+  /** Whether the Jacobian has been checked. */
+  readonly isChecked?: boolean;
   /** Whether the last requested factorization was already available. */
   readonly wasKept?: boolean;
   /** Whether a Jacobian is so expensive, compared with a residual, that it is kept as long as possible. */
@@ -37,5 +56,11 @@ export interface NonlinearSystem {
   /** Unit roundoff of the arithmetic in use. */
   readonly epsilon: number;
   /** Arithmetic for z, residual and work vectors, where these lie in one compiled memory; plain loops otherwise. */
-  readonly compiled?: {readonly vectors: Vectors; work(name: (typeof workVectors)[number]): Float64Array};
+  readonly compiled?: {
+    readonly vectors: Vectors;
+    kernels(): VectorKernels | undefined;
+    work(name: (typeof workVectors)[number]): Float64Array;
+    /** `frameSize` numbers, in the same memory. */
+    readonly frame: Float64Array;
+  };
 }

@@ -59,40 +59,53 @@ export const unitOf = (
   relative: Math.max(relative, 4 * epsilon),
 });
 
+/** Flags that the text of the iteration reads and sets, in the array it shares. */
+export interface ToleranceFlags {
+  readonly frame: Float64Array;
+  /** Place of whether the row scales are known. */
+  readonly scaled: number;
+  /** Place of whether every component's rounding error is known, and part of its tolerance. */
+  readonly floored: number;
+}
+
 export class Tolerances {
-  /** Whether the row scales are known. */
-  scaled = false;
-  /** Whether every component's rounding error is known, and part of its tolerance. */
-  private floored = false;
-  private floors: Float64Array | undefined;
-  private readonly unit: {readonly absolute: number; readonly relative: number};
+  readonly unit: {readonly absolute: number; readonly relative: number};
   private readonly data: readonly Moving[];
   /** The tolerances where the caller gave an absolute one: no component is smaller. */
   private readonly explicit: Float64Array | undefined;
   private measuredNoise: ResidualNoise | undefined;
 
   /**
-   * @param weights every component's tolerance
-   * @param rowScale of every row
+   * @param arrays every component's tolerance, every row's scale, and every component's rounding
    * @param evaluate the residual, at z as it then lies there
    */
   constructor(
     private readonly system: NonlinearSystem,
     private readonly tolerance: Newton['tolerance'],
     private readonly vectors: Vectors,
-    private readonly weights: Float64Array,
-    private readonly rowScale: Float64Array,
+    readonly arrays: {
+      readonly weights: Float64Array;
+      readonly rowScale: Float64Array;
+      readonly floors: Float64Array;
+    },
+    private readonly flags: ToleranceFlags,
     private readonly evaluate: () => void,
   ) {
     this.unit = unitOf(tolerance, system.epsilon);
     this.data = system.data === undefined ? [] : [{values: system.data}];
-    this.explicit = tolerance.absolute > 0 ? weights : undefined;
+    this.explicit = tolerance.absolute > 0 ? arrays.weights : undefined;
   }
 
-  /** Resets the scales for another residual. */
-  restart(): void {
-    this.scaled = false;
-    this.floored = false;
+  private get scaled(): boolean {
+    return this.flags.frame[this.flags.scaled] === 1;
+  }
+
+  private get floored(): boolean {
+    return this.flags.frame[this.flags.floored] === 1;
+  }
+
+  /** For another residual. */
+  forgetNoise(): void {
     this.measuredNoise?.forget();
   }
 
@@ -102,18 +115,17 @@ export class Tolerances {
    * @returns whether tolerances have changed
    */
   floor(): boolean {
-    const {system, tolerance} = this;
-    if (this.floored || tolerance.absolute > 0 || system.extents === undefined) return false;
-    const floors = (this.floors = this.extents(this.floors));
+    const {
+      system,
+      arrays: {floors},
+      flags,
+    } = this;
+    if (system.extents === undefined) return false;
+    this.extents(floors);
     for (let i = 0; i < floors.length; i++) floors[i] *= roundings * system.epsilon;
-    this.floored = true;
-    this.scaled = false;
+    flags.frame[flags.floored] = 1;
+    flags.frame[flags.scaled] = 0;
     return true;
-  }
-
-  /** What `weigh` weighs by, where nothing is added for rounding: numbers of the vectors' operation; undefined else. */
-  get plain(): {readonly absolute: number; readonly relative: number} | undefined {
-    return this.floored ? undefined : this.unit;
   }
 
   /**
@@ -122,20 +134,14 @@ export class Tolerances {
   weigh(base: Float64Array, delta: Float64Array): number {
     const {
       vectors,
-      weights,
-      floors,
+      arrays: {weights, floors},
       system: {z},
       unit: {absolute, relative},
     } = this;
     const size = vectors.weigh(weights, z, base, delta, absolute, relative);
-    if (!this.floored || floors === undefined) return size;
-    for (let i = 0; i < weights.length; i++) weights[i] += floors[i];
+    if (!this.floored) return size;
+    vectors.advance(weights, weights, floors, -1);
     return vectors.largestRatio(delta, weights);
-  }
-
-  /** A correction in units of the last weights. */
-  sizeOf(delta: Float64Array): number {
-    return this.vectors.largestRatio(delta, this.weights);
   }
 
   /**
@@ -143,19 +149,16 @@ export class Tolerances {
    * tolerances long, took away of a residual of norm `first`.
    */
   scaleRows(size: number, first: number): void {
-    const {weights, rowScale, system} = this;
-    if (this.scaled) return;
-    this.scaled = true;
+    const {
+      system,
+      arrays: {weights, rowScale},
+    } = this;
     if (!system.scaleRows(weights, rowScale)) rowScale.fill(size > 0 ? first / size : 0);
   }
 
   /** Before the first Jacobian, every row is its own scale. */
   withoutScale(): void {
-    if (!this.scaled) this.rowScale.fill(1);
-  }
-
-  scaledResidual(): number {
-    return this.vectors.largestRatio(this.system.residual, this.rowScale);
+    if (!this.scaled) this.arrays.rowScale.fill(1);
   }
 
   /**
@@ -202,8 +205,11 @@ export class Tolerances {
 
   /** √ε of what each unknown is computed from: half of all digits. */
   private isTiny(left: Float64Array): boolean {
-    const {system, floors} = this;
-    if (!this.floored || floors === undefined) return false;
+    const {
+      system,
+      arrays: {floors},
+    } = this;
+    if (!this.floored) return false;
     // Of floors, which are some ε of it.
     const share = 1 / (roundings * Math.sqrt(system.epsilon));
     return left.every((x, i) => Math.abs(x) <= share * floors[i]);
@@ -271,7 +277,7 @@ export class Tolerances {
   /** Rows with the largest scaled residual, worst first; those that are not finite before all others. */
   worstRows(count: number): {row: number; residual: number; scaled: number}[] {
     const {residual} = this.system;
-    const scaleOf = (row: number): number => (this.scaled ? this.rowScale[row] || 1 : 1);
+    const scaleOf = (row: number): number => (this.scaled ? this.arrays.rowScale[row] || 1 : 1);
     const size = (scaled: number): number => (Number.isNaN(scaled) ? Infinity : scaled);
     return Array.from(residual, (value, row) => ({row, residual: value, scaled: size(Math.abs(value) / scaleOf(row))}))
       .sort((a, b) => (a.scaled === b.scaled ? a.row - b.row : b.scaled - a.scaled))

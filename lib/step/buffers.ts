@@ -115,9 +115,11 @@ export const buffers = {
   base: {shape: 'unknown'},
   weights: {shape: 'unknown'},
   rowScale: {shape: 'unknown'},
-  /** Of several steps in one call (rows.ts): their rows, and states at their ends or cotangents of these; and Newton's iterations. */
+  floors: {shape: 'unknown'},
+  newtonFrame: {shape: 'any'},
+  /** Several steps in one call (rows.ts): their rows and states at their ends, or cotangents of these; how many were taken. */
   block: {shape: 'any'},
-  iterations: {shape: 'number'},
+  taken: {shape: 'number'},
   /** Of the matrix, by rows: what is compared with while its digits are not measured (linear/lost-digits.ts). */
   growth: {shape: 'any'},
   /** Matrix-free: a direction, J times it, Jᵀ times it. */

@@ -9,7 +9,7 @@ import type {Key} from '../graph/key.js';
 import {KeyedCache, programKey} from '../graph/key.js';
 import type {Analysis, LinearSolver} from '../linear/index.js';
 import {auto} from '../linear/index.js';
-import {workVectors} from '../newton/index.js';
+import {frameSize, workVectors} from '../newton/index.js';
 import type {Graph} from '../graph/node.js';
 import {adaptiveBuffers, adaptiveRoom} from './adaptive-block.js';
 import type {Derived} from './derived.js';
@@ -193,10 +193,10 @@ export class CompiledStep {
     if (known !== undefined) return this.again(known, this.expected);
     const extra = (): Extra => {
       const n = this.traced.unknown.size;
-      const work = this.matrices.matrix === undefined ? [] : workVectors.map(name => [name, n] as const);
+      const work = this.matrices.matrix === undefined ? [] : [...workVectors.map(name => [name, n] as const), ['newtonFrame', frameSize] as const];
       const {size} = this.traced.state;
       const block = blockRoom(rowStart + size + n, size);
-      return {x: size, ...Object.fromEntries(work), ...(block > 0 ? {block, iterations: 1} : {})};
+      return {x: size, ...Object.fromEntries(work), ...(block > 0 ? {block, taken: 1} : {})};
     };
     const programs = (): ProgramsOf<ForwardProgram> => {
       const exact = this.traced.functions.residualModel === undefined ? undefined : this.matrices.jacobian;

@@ -102,7 +102,7 @@ export function solve(
   let status: NewtonStatus = 'converged';
   for (let k = 0; k < times; k++) {
     system.z.set(start);
-    status = iteration.find(false);
+    status = iteration.find();
   }
   return {status, z: system.z, history: iteration.history, counters, iteration};
 }

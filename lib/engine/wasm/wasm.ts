@@ -11,7 +11,7 @@ import type {BinaryName, Graph} from '../../graph/node.js';
 import {valuesOf} from '../../graph/declarations.js';
 import type {Analysis} from '../../linear/index.js';
 import {binaryNames} from '../../graph/node.js';
-import type {CompileOptions, Engine, Executable, NewtonCalls, Programs} from '../engine.js';
+import type {CompileOptions, Engine, Executable, Programs} from '../engine.js';
 import {bufferSizes, factorizationOf, named} from '../engine.js';
 import type {Routines} from '../routines.js';
 import {ModuleBuilder} from '../../wasm/assembler.js';
@@ -33,7 +33,6 @@ import type {MemoryUse} from './memory.js';
 import {blockBytes, ordinary} from './memory.js';
 import {computedOnce} from './precise.js';
 import type {Vectors} from '../vectors.js';
-import {newtonCalls, newtonNumbers} from './newton-calls.js';
 import {getThreadsCount, productThreads} from './product-threads.js';
 import {memoryVectors} from './vectors.js';
 
@@ -161,7 +160,6 @@ function inOneMemory(format: Format, epsilon: number): WasmEngine | undefined {
       find: name => use().find(name),
       factorization: (...given) => use().factorization(...given),
       transposedSolve: analysis => use().transposedSolve?.(analysis),
-      newtonCalls: analysis => use().newtonCalls?.(analysis),
       address: name => use().address(name),
       get vectors() {
         return use().vectors;
@@ -180,10 +178,10 @@ function inOneMemory(format: Format, epsilon: number): WasmEngine | undefined {
   return {name: 'wasm', epsilon, addsInDouble: true, compile};
 }
 
-/** With room for the factor of the matrix, and what Newton's iteration leaves of one call for the next. */
+/** With room for the factor of the matrix. */
 function withFactor({extra, analysis}: CompileOptions = {}): CompileOptions {
   const size = analysis === undefined ? 0 : factorSize(analysis);
-  return {extra: size > 0 ? {...extra, [factorBuffer]: size, ...newtonNumbers} : extra};
+  return {extra: size > 0 ? {...extra, [factorBuffer]: size} : extra};
 }
 
 const compileIn = (format: Format, programs: Programs, options?: CompileOptions): WasmExecutable =>
@@ -315,7 +313,6 @@ function executableIn(
   let kernels: NumericKernels | undefined;
   let vectors: Vectors | undefined;
   let factor: MemoryFactor | undefined;
-  let newton: {readonly factor: MemoryFactor; readonly calls: NewtonCalls | undefined} | undefined;
   const made = new Map<string, unknown>();
   let ofVectors: VectorKernels | undefined;
   const boundVectors = (): VectorKernels => (ofVectors ??= vectorKernels(memory));
@@ -349,13 +346,6 @@ function executableIn(
     },
     transposedSolve(analysis) {
       return compiledFactor(analysis)?.solveTransposedOnce;
-    },
-    newtonCalls(analysis) {
-      const found = compiledFactor(analysis);
-      if (found === undefined) return undefined;
-      if (newton?.factor !== found)
-        newton = {factor: found, calls: newtonCalls(memory, boundKernels(), found, functions, views)};
-      return newton.calls;
     },
     routines: {
       memory,

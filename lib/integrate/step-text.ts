@@ -1,0 +1,86 @@
+/** Steps as routines (lib/routine): one attempt at a step, and many steps of a grid. */
+import type {CopyKernel, Part, Routine, Value} from '../routine/routine.js';
+import {add, element, greater, isSet, less, notEqual, RoutineBuilder} from '../routine/routine.js';
+import {rowStart} from '../step/rows.js';
+
+/** What an attempt consists of. */
+export interface StepParts {
+  readonly t?: Float64Array | undefined;
+  readonly h?: Float64Array | undefined;
+  /** Writes how the unknown is found; gives the number of a status of Newton's method. Absent: an explicit scheme. */
+  readonly solve?: ((b: RoutineBuilder) => Value) | undefined;
+  readonly update: Part;
+  readonly largestNext: Part;
+  /** What is made of a step once its end is finite: an estimate of its error. */
+  readonly after?: Part | undefined;
+}
+
+/** The number of an attempt whose end is not finite; smaller ones are those of Newton's method. */
+export const brokenEnd = 4;
+
+/** @param fail ends the attempt with the number of a status */
+function writeAttempt(b: RoutineBuilder, parts: StepParts, fail: (status: Value) => void): void {
+  const {solve, update, largestNext, after} = parts;
+  if (solve !== undefined) {
+    const status = solve(b);
+    b.if(notEqual(status, 0), () => fail(status));
+  }
+  b.call(update);
+  // An explicit scheme's unknowns are looked at by no iteration.
+  b.unless(less(b.result(largestNext), Infinity), () => fail(brokenEnd));
+  if (after !== undefined) b.call(after);
+}
+
+/** One attempt from x at (t, h), which leaves x⁺ in `next`; returns the number of its status. */
+export function attemptRoutine(parts: StepParts): Routine {
+  const b = new RoutineBuilder(2);
+  if (parts.t !== undefined) b.set(element(parts.t), b.parameter(0));
+  if (parts.h !== undefined) b.set(element(parts.h), b.parameter(1));
+  writeAttempt(b, parts, status => b.return(status));
+  return b.routine;
+}
+
+/** Arrays that several steps read and write. */
+export interface StepsRoom {
+  /** Times and lengths of the steps; what is recorded of each follows these, so that a row has `width` numbers. */
+  readonly rows: Float64Array;
+  readonly width: number;
+  /** What is recorded, in this order. */
+  readonly recorded: readonly Float64Array[];
+  /** States at the ends of steps, where these are asked for. */
+  readonly ends: Float64Array;
+  readonly x: Float64Array;
+  readonly next: Float64Array;
+  /** How many steps were taken. */
+  readonly taken: Float64Array;
+  /** The copy kernel where all of these lie in one memory. */
+  readonly copy?: CopyKernel | undefined;
+}
+
+/** Steps from x on: (count, whether states at the ends are kept). Returns how many were taken: all up to one that fails. */
+export function stepsRoutine(parts: StepParts, room: StepsRoom): Routine {
+  const {rows, width, recorded, ends, x, next, copy} = room;
+  const b = new RoutineBuilder(2);
+  const [count, keepEnds] = [b.parameter(0), b.parameter(1)];
+  const [row, end, taken] = [b.local(0), b.local(0), element(room.taken)];
+  b.set(taken, 0);
+  b.while(greater(count, taken), () => {
+    if (parts.t !== undefined) b.set(element(parts.t), element(rows, row));
+    if (parts.h !== undefined) b.set(element(parts.h), element(rows, add(row, 1)));
+    writeAttempt(b, parts, () => b.return(taken));
+    let offset = rowStart;
+    for (const array of recorded) {
+      b.copy({array: rows, offset: add(row, offset)}, {array, offset: 0}, array.length, copy);
+      offset += array.length;
+    }
+    b.copy({array: x, offset: 0}, {array: next, offset: 0}, x.length, copy);
+    b.if(isSet(keepEnds), () => {
+      b.copy({array: ends, offset: end}, {array: x, offset: 0}, x.length, copy);
+      b.increment(end, x.length);
+    });
+    b.increment(row, width);
+    b.increment(taken);
+  });
+  b.return(taken);
+  return b.routine;
+}

@@ -1,0 +1,138 @@
+/** Routines as WebAssembly, in the memory of the programs and kernels that they call. */
+import type {RoutineWriter} from '../engine/wasm/routine.js';
+import {routine as assemble} from '../engine/wasm/routine.js';
+import type {Local as WasmLocal} from '../wasm/assembler.js';
+import type {Push} from '../wasm/writer.js';
+import type {Condition, Element, Place, Routine, Statement, Value, Variable} from './routine.js';
+
+/** @param memory that of all arrays that the routine names */
+export function compile(routine: Routine, memory: WebAssembly.Memory): (...given: number[]) => number {
+  const parameters = new Array<'f64'>(routine.parameters).fill('f64');
+  return assemble(memory, {parameters, results: ['f64']}, w => {
+    new Compiler(w, routine).body();
+    w.number(0)();
+  });
+}
+
+class Compiler {
+  private readonly locals: readonly WasmLocal[];
+
+  constructor(
+    private readonly w: RoutineWriter,
+    private readonly routine: Routine,
+  ) {
+    const {parameters, locals} = routine;
+    this.locals = Array.from({length: locals}, (_, i) => (i < parameters ? w.parameter(i) : w.local('f64')));
+  }
+
+  body(): void {
+    this.block(this.routine.body, 0);
+  }
+
+  private value(value: Value): Push {
+    const {w} = this;
+    if (typeof value === 'number') return w.number(value);
+    switch (value.kind) {
+      case 'local':
+        return w.get(this.locals[value.slot]);
+      case 'element': {
+        const {base, offset} = this.address(value);
+        return w.load(base, offset);
+      }
+      case 'unary':
+        return w.op(`f64.${value.operation}`, this.value(value.a));
+      case 'binary':
+        return w.op(`f64.${value.operation}`, this.value(value.a), this.value(value.b));
+      case 'choose':
+        return w.choose(this.condition(value.when), this.value(value.a), this.value(value.b));
+    }
+  }
+
+  private address({array, index}: Pick<Element, 'array' | 'index'>): {readonly base: Push; readonly offset: number} {
+    const {w} = this;
+    if (typeof index === 'number') return {base: w.int(0), offset: array.byteOffset + 8 * index};
+    return {base: w.op('i32.shl', w.op('i32.trunc_sat_f64_s', this.value(index)), w.int(3)), offset: array.byteOffset};
+  }
+
+  private condition(condition: Condition): Push {
+    const {w} = this;
+    if (typeof condition === 'boolean') return w.int(condition ? 1 : 0);
+    switch (condition.kind) {
+      case 'compare':
+        return w.op(`f64.${condition.operation}`, this.value(condition.a), this.value(condition.b));
+      case 'not':
+        return w.op('i32.eqz', this.condition(condition.a));
+      default:
+        return w.op(`i32.${condition.kind}`, this.condition(condition.a), this.condition(condition.b));
+    }
+  }
+
+  private set(to: Variable, value: Push): void {
+    const {w} = this;
+    if (to.kind === 'local') return w.set(this.locals[to.slot], value);
+    const {base, offset} = this.address(to);
+    w.store(base, value, offset);
+  }
+
+  /** @param depth blocks between the statement and the innermost loop's own */
+  private statement(statement: Statement, depth: number): void {
+    const {w} = this;
+    switch (statement.kind) {
+      case 'set':
+        return this.set(statement.to, this.value(statement.value));
+      case 'call':
+        return this.call(statement);
+      case 'copy': {
+        const [to, from] = [this.pointer(statement.to), this.pointer(statement.from)];
+        w.run(statement.copy, to, from, statement.size);
+        for (const pointer of [to, from]) if (typeof pointer !== 'number') w.body.release(pointer);
+        return;
+      }
+      case 'if': {
+        const {then, otherwise} = statement;
+        const rest = otherwise.length === 0 ? undefined : () => this.block(otherwise, depth + 1);
+        return w.if(this.condition(statement.when), () => this.block(then, depth + 1), rest);
+      }
+      case 'loop':
+        // The loop repeats its body, a block around it is what is left.
+        w.body.block(() =>
+          w.body.loop(() => {
+            this.block(statement.body, 0);
+            w.body.branch(0);
+          }),
+        );
+        return;
+      case 'break':
+        w.body.branch(depth + 1);
+        return;
+      case 'continue':
+        w.body.branch(depth);
+        return;
+      case 'return':
+        return w.return(this.value(statement.value));
+    }
+  }
+
+  private call({part, given, to}: Extract<Statement, {kind: 'call'}>): void {
+    const {w} = this;
+    const values = given.map(value => w.keep('f64', this.value(value)));
+    const push = part.write?.(w, values) ?? w.call(part.run, values, part.returns === true ? 'f64' : undefined);
+    if (to !== undefined) this.set(to, push);
+    else {
+      push();
+      if (part.returns === true) w.body.op('drop');
+    }
+    for (const value of values) w.body.release(value);
+  }
+
+  private pointer({array, offset}: Place): number | WasmLocal {
+    const {w} = this;
+    if (typeof offset === 'number') return array.byteOffset + 8 * offset;
+    const elements = w.op('i32.trunc_sat_f64_s', this.value(offset));
+    return w.keep('i32', w.element(w.int(array.byteOffset), elements));
+  }
+
+  private block(statements: readonly Statement[], depth: number): void {
+    for (const statement of statements) this.statement(statement, depth);
+  }
+}

@@ -1,0 +1,90 @@
+/** Programs and kernels on arrays, as parts of routines. */
+import type {Executable} from '../engine/engine.js';
+import type {VectorKernels} from '../engine/wasm/kernels.js';
+import type {Vectors} from '../engine/vectors.js';
+import type {Part} from './routine.js';
+
+/** A program; compiled routines call it without JavaScript between. */
+export function programPart<Program extends string>(executable: Executable<Program, never>, name: Program): Part {
+  return {run: executable.program(name), write: w => w.call(executable.program(name))};
+}
+
+/** A function of JavaScript that returns a number. */
+export const valuePart = (run: (...given: number[]) => number): Part => ({run, returns: true});
+
+/** Operations on whole arrays, which lie in the kernels' memory where there is one. */
+export class VectorParts {
+  /** @param kernels gives the compiled kernels when a routine is compiled; undefined where it never is */
+  constructor(
+    private readonly vectors: Vectors,
+    private readonly kernels: () => VectorKernels | undefined,
+  ) {}
+
+  private get compiled(): VectorKernels {
+    const kernels = this.kernels();
+    if (kernels === undefined) throw new Error('there are no compiled kernels in this memory');
+    return kernels;
+  }
+
+  sumOfSquares(x: Float64Array): Part {
+    return {
+      run: () => this.vectors.sumOfSquares(x),
+      returns: true,
+      write: w => w.call(this.compiled.sumOfSquares, [x.byteOffset, x.length], 'f64'),
+    };
+  }
+
+  /** max |xᵢ|, NaN where one is. */
+  largest(x: Float64Array): Part {
+    return {
+      run: () => this.vectors.largest(x),
+      returns: true,
+      write: w => w.call(this.compiled.largest, [x.byteOffset, x.length], 'f64'),
+    };
+  }
+
+  /** max |xᵢ|/unitᵢ; 0/0 is 0, ∞ where a number is not one. */
+  largestRatio(x: Float64Array, unit: Float64Array): Part {
+    return {
+      run: () => this.vectors.largestRatio(x, unit),
+      returns: true,
+      write: w => w.call(this.compiled.largestRatio, [x.byteOffset, unit.byteOffset, x.length], 'f64'),
+    };
+  }
+
+  /** Of (absolute, relative): weights = absolute + relative·max(|z|, |base|); the largest |x|/weights. */
+  weigh(weights: Float64Array, z: Float64Array, base: Float64Array, x: Float64Array): Part {
+    return {
+      run: (absolute, relative) => this.vectors.weigh(weights, z, base, x, absolute, relative),
+      returns: true,
+      write: (w, given) => {
+        const places = [weights, z, base, x].map(({byteOffset}) => byteOffset);
+        return w.call(this.compiled.weigh, [...places, z.length, ...given], 'f64');
+      },
+    };
+  }
+
+  /** base ← z, and z ← z − delta. */
+  depart(z: Float64Array, base: Float64Array, delta: Float64Array): Part {
+    return {
+      run: () => this.vectors.depart(z, base, delta),
+      write: w => w.call(this.compiled.depart, [z.byteOffset, base.byteOffset, delta.byteOffset, z.length]),
+    };
+  }
+
+  /** Of (s): z = base − s·delta; base may be z. */
+  advance(z: Float64Array, base: Float64Array, delta: Float64Array): Part {
+    return {
+      run: s => this.vectors.advance(z, base, delta, s),
+      write: (w, [s]) =>
+        w.call(this.compiled.advance, [z.byteOffset, base.byteOffset, delta.byteOffset, z.length, s]),
+    };
+  }
+
+  copy(to: Float64Array, from: Float64Array): Part {
+    return {
+      run: () => this.vectors.copy(to, from),
+      write: w => w.call(this.compiled.copy, [to.byteOffset, from.byteOffset, to.length]),
+    };
+  }
+}
