@@ -103,14 +103,8 @@ export function gridCall(given: Runnable, room: Room, memory: number): AskedCall
       }),
       forwards.memory,
     );
-    /** A step that fails ends the call, as other means take it again and tell why. */
-    const takeAll = (): number => {
-      try {
-        return take(steps, 1);
-      } catch {
-        return 0;
-      }
-    };
+    /** A step that fails ends the call: the run is taken again by itself, and tells why. */
+    const takeAll = (): number => (compiled.implicit ? stepper.iteration.run(() => take(steps, 1)) : take(steps, 1));
     const jacobian = jacobianFactor(prepared, adjoint);
     const growth = growthOf(adjoint);
     const factorBack = jacobian?.routineFactor;
@@ -141,12 +135,11 @@ export function gridCall(given: Runnable, room: Room, memory: number): AskedCall
       cotangents: cotangents.subarray(first * size),
       initial: begin.initial,
       sums: [sums, begin.sums],
-      before: compiled.implicit ? () => stepper.beginBlock() : undefined,
       writeRun(w, stop) {
         begin.writeStart(w, stop);
         w.run(copy, x, begin.next, size);
         w.run(copy, states.byteOffset, begin.next, size);
-        w.if(w.op('f64.ne', w.call(takeAll, [], 'f64'), w.number(steps)), stop);
+        w.if(w.op('f64.ne', w.call(takeAll, [], 'f64'), w.number(0)), stop);
       },
       writeSteps(w, stop) {
         for (const sum of sums) if (sum !== undefined) w.run(copy, sum.byteOffset, zeros.byteOffset, sum.length);

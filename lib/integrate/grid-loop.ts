@@ -39,9 +39,6 @@ export class GridLoop implements Loop {
   private readonly stepper: Stepper;
   private readonly contacts: ContactWatch;
   private readonly pace: Pace;
-  /** Steps to be taken one by one, after some that a call had left. */
-  private apart = 0;
-  private lastApart = 0;
   private readonly place = (): Float64Array => this.stepper.place;
 
   constructor(
@@ -100,10 +97,6 @@ export class GridLoop implements Loop {
   /** Several steps in one call; false where the next one is to be taken by itself. */
   private advanceTogether(n: number): boolean {
     const {stepper, prepared, grid, companion, saved, pace} = this;
-    if (this.apart > 0) {
-      this.apart--;
-      return false;
-    }
     if (this.contacts.looks || prepared.redundancy.regularization > 0) return false;
     const known = companion === undefined ? Infinity : (companion.together?.(n) ?? 1);
     const most = Math.min(stepper.mostTogether, grid.steps - n, known, pace.most);
@@ -113,12 +106,7 @@ export class GridLoop implements Loop {
     if (all) while (count < most && saved[this.count + count] === n + 1 + count) count++;
     if (count < 1 || (count === 1 && pace.most > 1)) return false;
     const taken = pace.time(() => stepper.stepTogether(n, count, all));
-    if (taken < count) this.apart = this.lastApart = taken === 0 ? 2 * this.lastApart + 1 : 1;
-    else this.lastApart = 0;
-    if (taken === 0) {
-      this.apart--;
-      return false;
-    }
+    if (taken === 0) return false;
     this.boundaries = n + taken;
     if (all) {
       this.states.set(stepper.ends(taken), this.count * stepper.state.length);

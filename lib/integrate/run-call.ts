@@ -28,10 +28,9 @@ export interface RunCall {
   readonly sums: readonly Sums[];
   /** With the parameters set, from the start to the saved states. @param stop ends the call */
   writeRun(w: RoutineWriter, stop: () => void): void;
-  /** From the cotangents of the saved states, back to the first step; or what goes before `between`. */
+  /** From the cotangents of the saved states, back to the first step; or what precedes `between`. */
   writeSteps(w: RoutineWriter, stop: () => void): void;
-  /** Of implicit schemes: what goes before the call, and the steps back, which are no part of it but between two calls. */
-  readonly before?: () => void;
+  /** The steps back of implicit schemes, which are no part of the call but lie between two. */
   readonly between?: () => void;
   /** Back through the start. */
   writeEnd(w: RoutineWriter): void;

@@ -1,5 +1,5 @@
 /**
- * Several steps of a grid as one call (step-text.ts). The call ends before a step that fails; the stepper takes that one.
+ * Several steps of a grid as one call (step-text.ts), which ends where one fails.
  * Rows of the record and states at ends of steps pass through buffers in the programs' memory (step/rows.ts).
  */
 import type {Routines} from '../engine/routines.js';
@@ -14,7 +14,7 @@ import type {Runnable} from './runnable.js';
 /** What is recorded of a step: nothing, what `keep` leaves of it, or its state and unknown. */
 export type Recorded = 'nothing' | 'kept' | 'whole';
 
-/** (count, 1 to keep the states at the ends) → steps taken */
+/** (count, 1 to keep the states at the ends) → 0, or the status of a step that failed */
 export type Take = (count: number, ends: number) => number;
 
 /** The arrays that a row of the record holds. */
@@ -99,8 +99,8 @@ export class StepBlocks {
   /**
    * Takes steps whose times and lengths stand in `rows`, from the state in x.
    * @param keepEnds the state at each end is stored
-   * @returns how many were taken: fewer where the next one fails
-   * @throws what a factorization throws; `count` tells how many steps were taken before
+   * @returns 0, or the number of the status of a step that failed; `count` tells how many were taken before
+   * @throws what a factorization throws
    */
   take(count: number, keepEnds: boolean): number {
     return this.call(count, keepEnds ? 1 : 0);

@@ -57,7 +57,7 @@ export interface StepsRoom {
   readonly copy?: CopyKernel | undefined;
 }
 
-/** Steps from x on: (count, whether states at the ends are kept). Returns how many were taken: all up to one that fails. */
+/** Steps from x on: (count, whether states at the ends are kept). Returns 0, or the status of a step that failed; `taken` tells how many did not. */
 export function stepsRoutine(parts: StepParts, room: StepsRoom): Routine {
   const {rows, width, recorded, ends, x, next, copy} = room;
   const b = new RoutineBuilder(2);
@@ -67,7 +67,7 @@ export function stepsRoutine(parts: StepParts, room: StepsRoom): Routine {
   b.while(greater(count, taken), () => {
     if (parts.t !== undefined) b.set(element(parts.t), element(rows, row));
     if (parts.h !== undefined) b.set(element(parts.h), element(rows, add(row, 1)));
-    writeAttempt(b, parts, () => b.return(taken));
+    writeAttempt(b, parts, status => b.return(status));
     let offset = rowStart;
     for (const array of recorded) {
       b.copy({array: rows, offset: add(row, offset)}, {array, offset: 0}, array.length, copy);
@@ -81,6 +81,6 @@ export function stepsRoutine(parts: StepParts, room: StepsRoom): Routine {
     b.increment(row, width);
     b.increment(taken);
   });
-  b.return(taken);
+  b.return(0);
   return b.routine;
 }

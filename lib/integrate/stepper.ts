@@ -7,7 +7,7 @@ import {routinesOf} from '../engine/routines.js';
 import type {Vectors} from '../engine/vectors.js';
 import type {StiffgradError} from '../errors.js';
 import type {Host, NewtonStatus} from '../newton/index.js';
-import {beginSearch, countSearch, fewIterations, isStraight, NewtonIteration, newtonStatuses, SimplifiedNewton} from '../newton/index.js';
+import {fewIterations, isStraight, NewtonIteration, newtonStatuses, SimplifiedNewton} from '../newton/index.js';
 import {compile} from '../routine/compile.js';
 import {interpret} from '../routine/interpret.js';
 import type {Part} from '../routine/routine.js';
@@ -99,6 +99,8 @@ export class Stepper implements Host {
   private readonly narrowCalls: AttemptCalls = {made: 0};
   private iterations: IterationRecord[] = [];
   private lastStep = NaN;
+  /** The number of the status of an attempt that several steps in one call ended with; 0 where there is none. */
+  private failed = 0;
   private readonly attempted = {t: NaN, h: NaN};
   /** Of one step; `residual` of what is solved by itself. */
   private readonly evaluations: Evaluations;
@@ -246,7 +248,7 @@ export class Stepper implements Host {
   stepTogether(n: number, count: number, keepEnds: boolean): number {
     const {blocks, counters, record} = this;
     const {grid} = this.prepared.options;
-    if (blocks === undefined) return 0;
+    if (blocks === undefined || this.failed !== 0) return 0;
     const {rows, width} = blocks;
     for (let k = 0; k < count; k++) {
       rows[k * width] = grid.time(n + k);
@@ -262,26 +264,16 @@ export class Stepper implements Host {
     return taken;
   }
 
-  /** Before a text of several steps runs. */
-  beginBlock(): void {
-    if (this.system !== undefined) beginSearch(this.system.compiled.frame, this.system, false);
-  }
-
+  /** @returns how many steps were taken; the status of one that failed is that of the next attempt */
   private takeBlock(blocks: StepBlocks, count: number, keepEnds: boolean): number {
     const {system, counters, sharedHost} = this;
-    if (system === undefined) return blocks.take(count, keepEnds);
     const before = counters.residualEvaluations;
     if (sharedHost !== undefined) sharedHost.owner = this;
-    this.beginBlock();
-    try {
-      return blocks.take(count, keepEnds);
-    } catch {
-      // The step that fails is taken again by itself, and its failure told.
-      return blocks.count;
-    } finally {
-      countSearch(system.compiled.frame, counters);
-      this.residuals += counters.residualEvaluations - before;
-    }
+    const take = (): number => blocks.take(count, keepEnds);
+    const code = system === undefined ? take() : this.iteration.run(take);
+    this.residuals += counters.residualEvaluations - before;
+    if (code !== 0) this.failed = code;
+    return blocks.count;
   }
 
   /** The states at the ends of the last steps taken together, one after another. */
@@ -349,7 +341,8 @@ export class Stepper implements Host {
     attempted.t = t;
     attempted.h = h;
     const narrow = record !== undefined && this.keep !== undefined;
-    const code = this.solve(narrow, t, h);
+    const code = this.failed > 0 ? this.failed : this.solve(narrow, t, h);
+    this.failed = 0;
     if (code === 0 || code === brokenEnd) this.updates++;
     if (code !== 0) return code === brokenEnd ? 'not-finite' : (newtonStatuses[code] as Failure);
     if (record !== undefined) {
@@ -374,7 +367,7 @@ export class Stepper implements Host {
       return b => {
         b.call(programPart(forward, 'guess'));
         if (contacts !== undefined) return b.result(solvedBy(() => contacts.find(this.state)));
-        return host.iteration.write(b, host);
+        return this.iteration.write(b, host);
       };
     })();
     return {

@@ -53,7 +53,7 @@ export class LossRoutine {
 
   /** To be called one after another: each returns 1, or 0 where something is out of the ordinary. */
   get calls(): (() => number)[] {
-    const {before, between} = this.run;
+    const {between} = this.run;
     const call = (write: (w: RoutineWriter, stop: () => void) => void): (() => number) =>
       routine<() => number>(this.given.routines.memory, {parameters: [], results: ['i32']}, w => {
         write(w, () => w.return(w.int(0)));
@@ -63,16 +63,14 @@ export class LossRoutine {
       work();
       return 1;
     };
-    const calls =
-      between === undefined
-        ? [
-            call((w, stop) => {
-              this.writeLoss(w, stop);
-              this.writeGradient(w, stop);
-            }),
-          ]
-        : [call((w, stop) => this.writeLoss(w, stop)), step(between), call((w, stop) => this.writeGradient(w, stop))];
-    return before === undefined ? calls : [step(before), ...calls];
+    return between === undefined
+      ? [
+          call((w, stop) => {
+            this.writeLoss(w, stop);
+            this.writeGradient(w, stop);
+          }),
+        ]
+      : [call((w, stop) => this.writeLoss(w, stop)), step(between), call((w, stop) => this.writeGradient(w, stop))];
   }
 
   /** From the parameters to the loss, and back to the first step. */
