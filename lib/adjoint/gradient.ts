@@ -28,8 +28,7 @@ export interface Looked {
 
 /** Several steps at once. */
 export interface PullTogether {
-  /** How many may be pulled back now. */
-  most(): number;
+  readonly most: number;
   /**
    * So many saved states may stand anywhere in them, ends of steps and within. Absent where states are saved at ends alone, of all
    * steps but the last or of none.
@@ -40,7 +39,6 @@ export interface PullTogether {
    * @param saved cotangents of the saved states in them, which are added on the way; without `mostSaved` not those at the end of the last
    * @param cursor stands at these
    * @param end the state at the end of the last
-   * @returns how many were pulled back, all of them with `mostSaved`; what stands at the end of the next one, if that is among them, has been added
    */
   pull(
     record: StepRecord,
@@ -50,7 +48,7 @@ export interface PullTogether {
     isNew: boolean,
     cursor: SavedCursor,
     end: Float64Array,
-  ): number;
+  ): void;
 }
 
 /** Cotangents go back through one transition after another. */

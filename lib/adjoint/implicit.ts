@@ -2,6 +2,8 @@
  * The adjoint of the implicit function: Jᵀw = U_zᵀx̄⁺, x̄ = U_xᵀx̄⁺ − R_xᵀw, p̄ likewise, with J at the
  * converged z. One transposed solve and one vector–Jacobian product per step.
  */
+import {interpret} from '../routine/interpret.js';
+import {programPart, valuePart} from '../routine/parts.js';
 import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import {loadParameters} from '../step/context.js';
@@ -12,8 +14,11 @@ import type {PullTogether, StepPull, TransitionPull} from './gradient.js';
 import {pullRows} from './gradient.js';
 import type {JacobianFactor} from './jacobian-factor.js';
 import {jacobianFactor} from './jacobian-factor.js';
-import type {PulledTogether} from './pull-blocks.js';
+import type {PullHost} from './pull-blocks.js';
 import {PullBlocks} from './pull-blocks.js';
+import type {PullParts} from './pull-text.js';
+import {pullRoutine} from './pull-text.js';
+import type {StepBuffers, StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 
 export function implicitPull(
@@ -21,61 +26,105 @@ export function implicitPull(
   executable: StepExecutable<AdjointProgram>,
   cotangents: ParameterCotangents,
 ): StepPull {
-  return stepwise(context, executable, cotangents, jacobianFactor(context, executable)).pull;
+  return new StepsBack(context, executable, cotangents, jacobianFactor(context, executable)).pull;
 }
 
-export function stepwise(
-  context: StepContext,
-  executable: StepExecutable<AdjointProgram>,
-  cotangents: ParameterCotangents,
-  jacobian: JacobianFactor | undefined,
-  blocks?: PulledTogether,
-): {readonly pull: StepPull; readonly together: PullTogether | undefined} {
-  const buffers = stepBuffers(executable);
-  const pullUnknown = jacobian === undefined ? undefined : executable.program('pullUnknown');
-  const pullStep = executable.program('pullStep');
-  const zCotangent = executable.find('zCotangent');
-  const nextCotangent = executable.find('nextCotangent');
-  // The end of a step and its beginning share one where they are of one size.
-  const result = executable.find('xCotangent') ?? executable.buffer('nextCotangent');
-  const w = executable.find('w');
-  /** Asked for by the first step that goes on from another: what begins a run is pulled back alone, by other programs. */
-  let carries: boolean | undefined;
+/** Pulls steps of a grid back, one by one or several at once. */
+export class StepsBack {
+  private readonly buffers: StepBuffers;
+  private readonly result: Float64Array;
+  private readonly nextCotangent: Float64Array | undefined;
+  private readonly call: (row: number, isNew: number, carried: number) => number;
+  /** The rows that are pulled back: row 0 of a routine is this one of the record. */
+  private record: StepRecord | undefined;
+  private from = 0;
   /** Length of the steps whose zCotangent lies there already. */
-  let carried: number | undefined;
+  private carried = NaN;
+
+  constructor(
+    private readonly context: StepContext,
+    private readonly executable: StepExecutable<AdjointProgram>,
+    private readonly cotangents: ParameterCotangents,
+    private readonly jacobian: JacobianFactor | undefined,
+  ) {
+    this.buffers = stepBuffers(executable);
+    this.nextCotangent = executable.find('nextCotangent');
+    // The end of a step and its beginning share one where they are of one size.
+    this.result = executable.find('xCotangent') ?? executable.buffer('nextCotangent');
+    this.call = interpret(pullRoutine(this.parts({owner: this})));
+  }
+
+  /** Row 0 of the next routine. */
+  at(record: StepRecord, from: number): void {
+    [this.record, this.from] = [record, from];
+  }
+
+  readonly pull: StepPull = (record, k, xCotangent, isNew) => {
+    const {buffers, nextCotangent, result} = this;
+    record.load(k, buffers);
+    if (xCotangent !== nextCotangent) nextCotangent?.set(xCotangent);
+    this.at(record, k);
+    this.call(0, isNew ? 1 : 0, this.carried);
+    this.carried = buffers.h === undefined ? 0 : buffers.h[0];
+    if (xCotangent !== result) xCotangent.set(result);
+  };
+
+  /** Several at once, in compiled programs whose cotangents need no care after each step. */
+  get together(): PullTogether | undefined {
+    const {context, executable, cotangents} = this;
+    const blocks = cotangents.untouched ? PullBlocks.of(context, executable, this) : undefined;
+    return (
+      blocks && {
+        most: blocks.capacity,
+        pull: (record, from, count, ends, isNew) => {
+          blocks.pull(record, from, count, ends, isNew, this.carried);
+          this.carried = record.length(from);
+        },
+      }
+    );
+  }
+
+  /** What the pull of a step consists of. @param host whose functions in JavaScript it calls */
+  parts(host: PullHost): PullParts {
+    const {executable, jacobian, context, buffers, cotangents} = this;
+    const [b, x] = [executable.find('zCotangent'), executable.find('w')];
+    /** Asked for by the first step that goes on from another: what begins a run is pulled back alone, by other programs. */
+    let carries: boolean | undefined;
+    const carriesOn = valuePart(() => ((carries ??= context.compiled.carriesOn) ? 1 : 0));
+    return {
+      h: buffers.h,
+      unknown: jacobian && {
+        pullUnknown: programPart(executable, 'pullUnknown'),
+        carriesOn,
+        solve:
+          b === undefined || x === undefined
+            ? {run: () => undefined}
+            : jacobian.transposedPart(b, x, row => host.owner.solve(b, x, row)),
+        hasRest: jacobian.hasRest,
+        pullRest: {run: () => host.owner.pullRest()},
+      },
+      pullStep: programPart(executable, 'pullStep'),
+      sum: cotangents.untouched ? undefined : {run: () => cotangents.add()},
+    };
+  }
+
+  private solve(b: Float64Array, x: Float64Array, row: number): void {
+    const {jacobian, record, from} = this;
+    if (record !== undefined) jacobian?.solveTransposed(b, x, record, from + row);
+  }
+
   /** The step is linear in its cotangents: those of the rest of w are added. */
-  const pullRest = (rest: Float64Array): void => {
+  private pullRest(): void {
+    const {executable, jacobian, cotangents, result, nextCotangent} = this;
+    const zCotangent = executable.find('zCotangent');
     const [own, ownZCotangent] = [result.slice(), zCotangent?.slice()];
     nextCotangent?.fill(0);
-    w?.set(rest);
-    pullStep();
+    if (jacobian?.rest !== undefined) executable.find('w')?.set(jacobian.rest);
+    executable.run('pullStep');
     cotangents.add();
     addTo(result, own);
     addTo(zCotangent, ownZCotangent);
-  };
-  const pull: StepPull = (record, k, xCotangent, isNew) => {
-    record.load(k, buffers);
-    if (xCotangent !== nextCotangent) nextCotangent?.set(xCotangent);
-    if (jacobian !== undefined) {
-      const length = buffers.h === undefined ? 0 : buffers.h[0];
-      if (isNew || carried !== length || !(carries ??= context.compiled.carriesOn)) pullUnknown?.();
-      carried = length;
-      if (w !== undefined && zCotangent !== undefined) jacobian.solveTransposed(zCotangent, w, record, k);
-    }
-    pullStep();
-    cotangents.add();
-    if (jacobian?.rest !== undefined) pullRest(jacobian.rest);
-    if (xCotangent !== result) xCotangent.set(result);
-  };
-  const together: PullTogether | undefined = blocks && {
-    most: () => blocks.most,
-    pull(record, from, count, ends, isNew) {
-      const pulled = blocks.pull(record, from, count, ends, isNew, carried);
-      if (pulled > 0) carried = blocks.lengthOf(count - pulled);
-      return pulled;
-    },
-  };
-  return {pull, together};
+  }
 }
 
 /** Back over a grid, by what is kept of its steps (step/kept.ts), or by whole ones. */
@@ -85,8 +134,6 @@ export function implicitBack(context: StepContext): TransitionPull {
   const executable = keeps === 'narrow' ? compiled.adjoint(solver) : compiled.wholeAdjoint(solver);
   loadParameters(executable, context);
   const cotangents = new ParameterCotangents(context, executable, compiled.addsUp);
-  const jacobian = jacobianFactor(context, executable);
-  const blocks = cotangents.untouched ? PullBlocks.of(context, executable, jacobian) : undefined;
-  const {pull, together} = stepwise(context, executable, cotangents, jacobian, blocks);
-  return pullRows(context, executable, cotangents, pull, together);
+  const steps = new StepsBack(context, executable, cotangents, jacobianFactor(context, executable));
+  return pullRows(context, executable, cotangents, steps.pull, steps.together);
 }

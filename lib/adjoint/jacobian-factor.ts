@@ -4,11 +4,14 @@
  */
 import type {TransposedSolve} from '../engine/engine.js';
 import {routinesOf} from '../engine/routines.js';
-import type {RoutineFactor} from '../engine/wasm/routine.js';
-import type {Factor} from '../linear/index.js';
+import type {Analysis, Factor} from '../linear/index.js';
 import {LOSING, lostDigits, Rows, wholeOf, type LostDigits} from '../linear/index.js';
 import {linearFailure} from '../newton/failure.js';
+import type {Element, Part} from '../routine/routine.js';
+import {element} from '../routine/routine.js';
+import type {Push} from '../wasm/writer.js';
 import {failedStep} from '../step/failed-step.js';
+import {sweepFrameSize} from '../step/rows.js';
 import {solverKey} from '../step/solvers.js';
 import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
@@ -38,12 +41,13 @@ export interface JacobianFactor {
   readonly rest: Float64Array | undefined;
   /** The same for `count` right-hand sides, with the Jacobian last refreshed. */
   solveManyTransposed(b: Float64Array, x: Float64Array, count: number, record: StepRecord, k: number): void;
-  /** The factor as parts of a routine, which solves as `solveTransposed` does; undefined where there is none. */
-  readonly routineFactor: RoutineFactor | undefined;
-  /** Steps that a routine may take before a measurement; they are counted off by `pass`. And the longest step of them. */
-  readonly untilMeasured: number;
-  pass(steps: number): void;
-  readonly longest: number;
+  /** A flag: there is such a rest. */
+  readonly hasRest: Element;
+  /**
+   * `solveTransposed` as a part of routines, of (row).
+   * @param general solves in JavaScript, where the matrix is to be measured or is not one for the kernels
+   */
+  transposedPart(b: Float64Array, x: Float64Array, general: (row: number) => void): Part;
   /** For another sweep: what was measured along the last one is not to be relied on. */
   restart(): void;
 }
@@ -56,6 +60,9 @@ const measured = 256;
 
 /** And before a step that is so many times as long as the one it was measured at: what is stiff grows with h². */
 const longer = 2;
+
+/** Steps until the next measurement, the longest step that it may wait for, and flags: digits are lost, there is a rest. */
+const [ahead, longest, losing, rest] = [0, 1, 2, 3];
 
 /** A correction gains the digits that the factor has; with none it does not shrink, and nothing is to be gained. */
 const mostCorrections = 4;
@@ -72,22 +79,20 @@ class SweepFactor implements JacobianFactor {
   private readonly steady: boolean;
   private readonly refactor: (values: Float64Array) => Factor;
   private readonly solveOnce: TransposedSolve | undefined;
-  readonly routineFactor: RoutineFactor | undefined;
   private readonly values: Float64Array;
   private readonly evaluate: () => void;
+  private readonly analysis: Analysis;
   private readonly kept: SteadyFactor | undefined;
   private readonly h: Float64Array;
   private readonly size: number;
   private lost: LostDigits | undefined;
   private rows: Rows | undefined;
-  /** Steps until the next measurement, and the longest step that it may wait for. */
-  private ahead = 0;
-  longest = 0;
+  /** Places `counts`, in the programs' memory where there is one. */
+  private readonly frame: Float64Array;
   private due = false;
-  private losing = false;
   private products: StepExecutable<'transposedProduct'> | undefined;
   private last: Factor | undefined;
-  rest: Float64Array | undefined;
+  private lacking: Float64Array | undefined;
 
   constructor(
     private readonly context: StepContext,
@@ -101,7 +106,8 @@ class SweepFactor implements JacobianFactor {
     this.solveOnce = this.steady ? undefined : executable.transposedSolve?.(analysis);
     this.values = executable.buffer('J');
     this.evaluate = executable.program('jacobian');
-    this.routineFactor = this.steady ? undefined : routinesOf(executable)?.factor(analysis);
+    this.analysis = analysis;
+    this.frame = executable.find('sweepFrame')?.fill(0) ?? new Float64Array(sweepFrameSize);
     const h = executable.find('h');
     this.h = h ?? new Float64Array(1);
     this.kept = this.steady ? new SteadyFactor(h) : undefined;
@@ -160,8 +166,8 @@ class SweepFactor implements JacobianFactor {
   solveTransposed(b: Float64Array, x: Float64Array, record: StepRecord, k: number): void {
     const {h, solveOnce} = this;
     // Most steps; nothing else here may cost them anything.
-    if (solveOnce !== undefined && this.ahead > 1 && !this.losing && Math.abs(h[0]) <= this.longest) {
-      this.ahead--;
+    if (solveOnce !== undefined && this.mayPass(h[0])) {
+      this.frame[ahead]--;
       this.evaluate();
       if (solveOnce(this.values, b, x) || this.rows?.haveChanged(this.values) !== true) return;
     }
@@ -183,7 +189,7 @@ class SweepFactor implements JacobianFactor {
     record: StepRecord,
     k: number,
   ): void {
-    this.rest = undefined;
+    this.setRest(undefined);
     if (!this.losing) {
       factor.solveTransposed(b, x, count);
       return;
@@ -201,26 +207,95 @@ class SweepFactor implements JacobianFactor {
     );
   }
 
-  /** Where digits are lost every step is refined. */
-  get untilMeasured(): number {
-    return this.losing || this.rows === undefined ? 0 : this.ahead - 1;
+  /** Neither to be measured nor refined. */
+  private mayPass(length: number): boolean {
+    const {frame} = this;
+    return frame[ahead] > 1 && frame[losing] === 0 && Math.abs(length) <= frame[longest];
   }
 
-  pass(steps: number): void {
-    this.ahead -= steps;
+  get hasRest(): Element {
+    return element(this.frame, rest);
+  }
+
+  transposedPart(b: Float64Array, x: Float64Array, general: (row: number) => void): Part {
+    const {executable, analysis, frame, steady} = this;
+    return {
+      run: general,
+      write: (w, given) => {
+        const routines = routinesOf(executable);
+        const factor = steady ? undefined : routines?.factor(analysis);
+        const growth = executable.find('growth');
+        const otherwise = w.call(general, given);
+        if (routines === undefined || factor === undefined || growth === undefined) return otherwise;
+        const {n, band} = factor;
+        const J = executable.buffer('J').byteOffset;
+        const number = (place: number): Push => w.load(w.int(frame.byteOffset), 8 * place);
+        const least = growth.byteOffset + 4 * growth.length;
+        const changed = w.call(routines.kernels.rowsChanged, [J, growth.byteOffset, least, n, band], 'i32');
+        const passed = (): void =>
+          w.store(w.int(frame.byteOffset), w.op('f64.sub', number(ahead), w.number(1)), 8 * ahead);
+        const anew = (): void =>
+          w.if(w.op('i32.eqz', factor.writeElimination(w, J)), otherwise, () =>
+            w.if(changed, otherwise, () => {
+              factor.writeSubstitution(w, b.byteOffset, x.byteOffset, true);
+              passed();
+            }),
+          );
+        const length = executable.find('h') === undefined ? w.number(0) : w.load(w.int(this.h.byteOffset));
+        const mayPass = w.op(
+          'i32.and',
+          w.op('f64.gt', number(ahead), w.number(1)),
+          w.op(
+            'i32.and',
+            w.op('f64.eq', number(losing), w.number(0)),
+            w.op('f64.le', w.op('f64.abs', length), number(longest)),
+          ),
+        );
+        return () =>
+          w.if(
+            mayPass,
+            () => {
+              w.run(executable.program('jacobian'));
+              const once = factor.writeTransposedOnce?.(w, J, b.byteOffset, x.byteOffset);
+              if (once === undefined) anew();
+              else w.if(once, passed, anew);
+            },
+            otherwise,
+          );
+      },
+    };
+  }
+
+  get rest(): Float64Array | undefined {
+    return this.lacking;
+  }
+
+  private setRest(lacking: Float64Array | undefined): void {
+    this.lacking = lacking;
+    this.frame[rest] = lacking === undefined ? 0 : 1;
   }
 
   restart(): void {
-    [this.ahead, this.longest] = [0, 0];
-    this.due = this.losing = false;
-    this.last = this.rest = undefined;
+    this.frame.fill(0);
+    this.due = false;
+    this.last = undefined;
+    this.setRest(undefined);
+  }
+
+  private get losing(): boolean {
+    return this.frame[losing] === 1;
+  }
+
+  private set losing(isLosing: boolean) {
+    this.frame[losing] = isLosing ? 1 : 0;
   }
 
   private isDue(): boolean {
+    const {frame} = this;
     const length = Math.abs(this.h[0]);
-    if (--this.ahead > 0 && length <= this.longest) return false;
-    this.ahead = measured;
-    this.longest = longer * length;
+    if (--frame[ahead] > 0 && length <= frame[longest]) return false;
+    frame[ahead] = measured;
+    frame[longest] = longer * length;
     return true;
   }
 
@@ -275,7 +350,7 @@ class SweepFactor implements JacobianFactor {
       }
       const gains = share < before / 2;
       if (gains) for (let j = 0; j < solution.length; j++) solution[j] += x[j];
-      if (!gains && i > 0) this.rest = x.slice(0, solution.length);
+      if (!gains && i > 0) this.setRest(x.slice(0, solution.length));
       x.set(solution);
       if (!gains) return;
       before = share;

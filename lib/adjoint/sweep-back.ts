@@ -8,7 +8,7 @@ import {loadParameters, startOf} from '../step/context.js';
 import type {AdjointProgram} from '../step/programs.js';
 import {addTo} from './add-to.js';
 import type {Gradient, Looked, PullTogether, TransitionPull} from './gradient.js';
-import {implicitPull, stepwise} from './implicit.js';
+import {implicitPull, StepsBack} from './implicit.js';
 import type {Watch} from './not-finite.js';
 import {ParameterCotangents} from './parameter-cotangents.js';
 import type {StepRecord} from './record.js';
@@ -69,40 +69,31 @@ export function sweepBack(
     }
     return within ?? nothing;
   };
-  /** The transition whose end has been looked at already. */
-  let looked: number | undefined;
   const visit: Visit = (n, record, from, to, end) => {
-    const within = looked !== n && cursor.back(n) ? look() : nothing;
+    const within = cursor.back(n) ? look() : nothing;
     pull.pull(n, record, from, to, end, isNew, within);
     isNew = false;
     watch?.(n, record.time(from), xCotangent, executable);
   };
   const {together} = pull;
-  const visitTogether = (several: PullTogether): VisitTogether => {
-    const {mostSaved} = several;
-    if (mostSaved !== undefined)
-      return (n, record, limit, end) => {
-        const from = cursor.backMany(n + 1, Math.min(limit, several.most()), mostSaved);
-        if (from > n) return 0;
-        const cotangents = states.subarray(cursor.from * size, cursor.to * size);
-        const pulled = several.pull(record, from, n + 1 - from, cotangents, isNew, cursor, end());
-        isNew = false;
-        return pulled;
-      };
-    return (n, record, limit, end) => {
-      const most = Math.min(limit, several.most());
-      if (most < 1) return 0;
-      if (looked !== n && cursor.back(n)) look();
-      looked = n;
-      const {count, ends} = alike(saved, cursor.from - 1, n, most);
-      const cotangents = ends > 0 ? states.subarray((cursor.from - ends) * size, cursor.from * size) : undefined;
-      const pulled = several.pull(record, n + 1 - count, count, cotangents, isNew, cursor, end());
-      if (pulled === count) looked = undefined;
-      else if (pulled > 0 && ends > 0) looked = n - pulled;
-      if (pulled > 0) isNew = pulled < count && ends > 0;
-      return pulled;
+  const visitTogether =
+    (several: PullTogether): VisitTogether =>
+    (n, record, limit, end) => {
+      const most = Math.min(limit, several.most);
+      let [count, cotangents]: [number, Float64Array | undefined] = [0, undefined];
+      if (several.mostSaved === undefined) {
+        if (cursor.back(n)) look();
+        const known = alike(saved, cursor.from - 1, n, most);
+        ({count} = known);
+        if (known.ends > 0) cotangents = states.subarray((cursor.from - known.ends) * size, cursor.from * size);
+      } else {
+        count = n + 1 - cursor.backMany(n + 1, most, several.mostSaved);
+        if (count > 0) cotangents = states.subarray(cursor.from * size, cursor.to * size);
+      }
+      if (count > 0) several.pull(record, n + 1 - count, count, cotangents, isNew, cursor, end());
+      if (count > 0) isNew = false;
+      return count;
     };
-  };
   const recomputedSteps = backwards(
     visit,
     together === undefined || watch !== undefined ? undefined : visitTogether(together),
@@ -135,7 +126,7 @@ export function pullStart(
   const pull =
     direct === undefined
       ? implicitPull(context, adjoint, ofParameters)
-      : stepwise(context, direct, ofParameters, undefined).pull;
+      : new StepsBack(context, direct, ofParameters, undefined).pull;
   pull(record, 0, xCotangent, true);
   const own = ofParameters.finish();
   if (!isOwn) own.forEach((cotangent, i) => addTo(totals[i], cotangent));

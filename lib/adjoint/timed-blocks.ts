@@ -66,7 +66,7 @@ export class TimedBlocks implements PullTogether {
     [this.thetas, this.afters] = (['blockTheta', 'blockAfter'] as const).map(name => executable.buffer(name));
   }
 
-  most(): number {
+  get most(): number {
     return this.mostSaved;
   }
 
@@ -78,7 +78,7 @@ export class TimedBlocks implements PullTogether {
     _isNew: boolean,
     cursor: SavedCursor,
     end: Float64Array,
-  ): number {
+  ): void {
     const {rows, states, thetas, afters, xCotangent, nextCotangent} = this;
     rows.set(record.rows(from, count));
     rows.set(end, count * record.width + rowStart);
@@ -91,7 +91,6 @@ export class TimedBlocks implements PullTogether {
     nextCotangent.set(xCotangent);
     this.call(count, cursor.to - cursor.from);
     xCotangent.set(nextCotangent);
-    return count;
   }
 }
 

@@ -1,21 +1,12 @@
-/**
- * A run along a grid whose states are all saved, and its way back, as parts of one call (run-call.ts). Steps of implicit schemes
- * are pulled back between two calls: some of them are measured, or need special treatment (adjoint/jacobian-factor.ts).
- */
-import {addTo} from '../adjoint/add-to.js';
-import {stepwise} from '../adjoint/implicit.js';
-import type {JacobianFactor} from '../adjoint/jacobian-factor.js';
+/** A run along a grid whose states are all saved, and its way back, as parts of one call (run-call.ts). */
+import {StepsBack} from '../adjoint/implicit.js';
 import {jacobianFactor} from '../adjoint/jacobian-factor.js';
 import {ParameterCotangents} from '../adjoint/parameter-cotangents.js';
-import type {Pull} from '../adjoint/pull-blocks.js';
-import {growthOf, pullRoutine} from '../adjoint/pull-blocks.js';
-import {StepRecord} from '../adjoint/record.js';
-import {SavedCursor} from '../adjoint/step-history.js';
+import {pullsRoutine} from '../adjoint/pull-text.js';
+import {stepBuffers, StepRecord} from '../adjoint/record.js';
 import {routinesOf} from '../engine/routines.js';
 import {compile} from '../routine/compile.js';
-import type {StepExecutable} from '../step/buffers.js';
 import {cotangentName} from '../step/parameter-names.js';
-import type {AdjointProgram} from '../step/programs.js';
 import {rowStart} from '../step/rows.js';
 import type {AskedCall, Room, RunCall} from './run-call.js';
 import {parameterList, writeSum} from './run-call.js';
@@ -25,8 +16,6 @@ import {recordedArrays} from './step-blocks.js';
 import {stepsRoutine} from './step-text.js';
 import {Stepper} from './stepper.js';
 
-/** Nothing is saved within these steps. */
-const noCursor = new SavedCursor({after: []}, true);
 const nothing = new Float64Array(0);
 
 const bytes = Float64Array.BYTES_PER_ELEMENT;
@@ -99,34 +88,47 @@ export function gridCall(given: Runnable, room: Room, memory: number): AskedCall
         x: forward.buffer('x'),
         next: forward.buffer('next'),
         taken: made,
-        copy: forwards.vectors.copy,
+        kernels: forwards.vectors,
       }),
       forwards.memory,
     );
     /** A step that fails ends the call: the run is taken again by itself, and tells why. */
     const takeAll = (): number => (compiled.implicit ? stepper.iteration.run(() => take(steps, 1)) : take(steps, 1));
     const jacobian = jacobianFactor(prepared, adjoint);
-    const growth = growthOf(adjoint);
-    const factorBack = jacobian?.routineFactor;
-    if (jacobian !== undefined && (factorBack === undefined || growth === undefined)) return undefined;
-    const pull = pullRoutine(adjoint, backwards, compiled.implicit && compiled.carriesOn, {
-      factor: factorBack,
-      growth,
-      rows: rows.byteOffset,
-      ends: cotangents.byteOffset + bytes * size,
-      width,
-      size,
+    const back = new StepsBack(prepared, adjoint, new ParameterCotangents(prepared, adjoint, true), jacobian);
+    const {t, x: kept} = stepBuffers(adjoint);
+    const pull = compile(
+      pullsRoutine(back.parts({owner: back}), {
+        rows,
+        width,
+        t,
+        kept,
+        cotangent,
+        result: adjoint.find('xCotangent'),
+        ends: cotangents.subarray(size),
+        kernels: backwards.vectors,
+      }),
+      backwards.memory,
+    );
+    const record = StepRecord.fromPlain({
+      stateSize: width - rowStart,
+      unknownSize: 0,
+      count: steps,
+      rows,
+      within: new Set(),
+      iterations: [],
     });
+    const pullAll = (): void => {
+      jacobian?.restart();
+      back.at(record, 0);
+      pull(steps, 1, 1, NaN);
+    };
     const begin = start.bind();
     const {copy} = forwards.vectors;
     const x = forward.buffer('x').byteOffset;
     const sums = parameterList(known.parameterValues.length).map(name => adjoint.find(cotangentName(name)));
     const first = saved[0] === 0 ? 0 : 1;
     const {byteOffset: x̄} = cotangent;
-    const back =
-      jacobian === undefined
-        ? undefined
-        : new StepsBack(prepared, adjoint, jacobian, pull, {rows, width, cotangents, cotangent});
     return {
       executables: [...begin.executables, forward, adjoint],
       given: begin.given,
@@ -141,15 +143,12 @@ export function gridCall(given: Runnable, room: Room, memory: number): AskedCall
         w.run(copy, states.byteOffset, begin.next, size);
         w.if(w.op('f64.ne', w.call(takeAll, [], 'f64'), w.number(0)), stop);
       },
-      writeSteps(w, stop) {
+      writeSteps(w) {
         for (const sum of sums) if (sum !== undefined) w.run(copy, sum.byteOffset, zeros.byteOffset, sum.length);
         const last = cotangents.byteOffset + bytes * steps * size;
         writeSum(w, forwards.vectors, x̄, zeros.byteOffset, last, size);
-        if (back !== undefined) return;
-        const pulled = w.call(pull, [steps, 0, 1, 1, {number: NaN}, {number: Infinity}], 'i32');
-        w.if(w.op('i32.ne', pulled, w.int(steps)), stop);
+        w.run(pullAll);
       },
-      between: back && (() => back.pull(steps)),
       writeEnd(w) {
         if (first === 0) writeSum(w, forwards.vectors, x̄, x̄, cotangents.byteOffset, size);
         begin.writePull(w, x̄, zeros.byteOffset);
@@ -157,71 +156,4 @@ export function gridCall(given: Runnable, room: Room, memory: number): AskedCall
     };
   };
   return {bind};
-}
-
-/** The way back through all steps of an implicit scheme, as sweep-back.ts goes it. */
-class StepsBack {
-  private readonly steps: ReturnType<typeof stepwise>;
-  private readonly record: StepRecord;
-
-  constructor(
-    prepared: Runnable,
-    adjoint: StepExecutable<AdjointProgram>,
-    private readonly jacobian: JacobianFactor,
-    call: Pull,
-    private readonly at: {
-      readonly rows: Float64Array;
-      readonly width: number;
-      readonly cotangents: Float64Array;
-      readonly cotangent: Float64Array;
-    },
-  ) {
-    const {rows, width} = at;
-    this.record = StepRecord.fromPlain({
-      stateSize: width - rowStart,
-      unknownSize: 0,
-      count: rows.length / width,
-      rows,
-      within: new Set(),
-      iterations: [],
-    });
-    let begin = 0;
-    this.steps = stepwise(prepared, adjoint, new ParameterCotangents(prepared, adjoint, true), jacobian, {
-      get most() {
-        return jacobian.untilMeasured;
-      },
-      pull(_record, from, count, _ends, isNew, carried) {
-        begin = from;
-        jacobian.routineFactor?.forget();
-        const pulled = call(from + count, from, 1, isNew ? 1 : 0, carried ?? NaN, jacobian.longest);
-        jacobian.pass(pulled);
-        return pulled;
-      },
-      lengthOf: k => rows[(begin + k) * width + 1],
-    });
-  }
-
-  private together(from: number, count: number): number {
-    const {record, steps} = this;
-    return steps.together?.pull(record, from, count, undefined, true, noCursor, nothing) ?? 0;
-  }
-
-  /** From the cotangent of the end, which is there, to that of the beginning but for what is saved there. */
-  pull(count: number): void {
-    const {jacobian, record, at, steps} = this;
-    const {cotangents, cotangent} = at;
-    const size = cotangent.length;
-    jacobian.restart();
-    /** Whether the cotangent of the end of the next step has been added: it is other than the step behind it has left. */
-    let isAdded = true;
-    for (let n = count; n > 0;) {
-      if (!isAdded) addTo(cotangent, cotangents, 1, n * size);
-      isAdded = true;
-      const most = Math.min(n, jacobian.untilMeasured);
-      const pulled = most < 1 ? 0 : this.together(n - most, most);
-      if (pulled === 0) steps.pull(record, n - 1, cotangent, true);
-      isAdded = pulled > 0 && pulled < most;
-      n -= Math.max(pulled, 1);
-    }
-  }
 }

@@ -28,10 +28,8 @@ export interface RunCall {
   readonly sums: readonly Sums[];
   /** With the parameters set, from the start to the saved states. @param stop ends the call */
   writeRun(w: RoutineWriter, stop: () => void): void;
-  /** From the cotangents of the saved states, back to the first step; or what precedes `between`. */
+  /** From the cotangents of the saved states, back to the first step. */
   writeSteps(w: RoutineWriter, stop: () => void): void;
-  /** The steps back of implicit schemes, which are no part of the call but lie between two. */
-  readonly between?: () => void;
   /** Back through the start. */
   writeEnd(w: RoutineWriter): void;
 }

@@ -89,7 +89,7 @@ export class StepBlocks {
           x: forward.buffer('x'),
           next: forward.buffer('next'),
           taken,
-          copy: routines.vectors.copy,
+          kernels: routines.vectors,
         }),
         routines.memory,
       ),

@@ -1,6 +1,6 @@
 /** Steps as routines (lib/routine): one attempt at a step, and many steps of a grid. */
-import type {CopyKernel, Part, Routine, Value} from '../routine/routine.js';
-import {add, element, greater, isSet, less, notEqual, RoutineBuilder} from '../routine/routine.js';
+import type {MoveKernels, Part, Routine, Value} from '../routine/routine.js';
+import {add, element, greater, isSet, less, notEqual, place, RoutineBuilder} from '../routine/routine.js';
 import {rowStart} from '../step/rows.js';
 
 /** What an attempt consists of. */
@@ -53,13 +53,13 @@ export interface StepsRoom {
   readonly next: Float64Array;
   /** How many steps were taken. */
   readonly taken: Float64Array;
-  /** The copy kernel where all of these lie in one memory. */
-  readonly copy?: CopyKernel | undefined;
+  /** Where all of these lie in one memory. */
+  readonly kernels?: MoveKernels | undefined;
 }
 
 /** Steps from x on: (count, whether states at the ends are kept). Returns 0, or the status of a step that failed; `taken` tells how many did not. */
 export function stepsRoutine(parts: StepParts, room: StepsRoom): Routine {
-  const {rows, width, recorded, ends, x, next, copy} = room;
+  const {rows, width, recorded, ends, x, next, kernels} = room;
   const b = new RoutineBuilder(2);
   const [count, keepEnds] = [b.parameter(0), b.parameter(1)];
   const [row, end, taken] = [b.local(0), b.local(0), element(room.taken)];
@@ -70,12 +70,12 @@ export function stepsRoutine(parts: StepParts, room: StepsRoom): Routine {
     writeAttempt(b, parts, status => b.return(status));
     let offset = rowStart;
     for (const array of recorded) {
-      b.copy({array: rows, offset: add(row, offset)}, {array, offset: 0}, array.length, copy);
+      b.copy(place(rows, add(row, offset)), place(array), array.length, kernels);
       offset += array.length;
     }
-    b.copy({array: x, offset: 0}, {array: next, offset: 0}, x.length, copy);
+    b.copy(place(x), place(next), x.length, kernels);
     b.if(isSet(keepEnds), () => {
-      b.copy({array: ends, offset: end}, {array: x, offset: 0}, x.length, copy);
+      b.copy(place(ends, end), place(x), x.length, kernels);
       b.increment(end, x.length);
     });
     b.increment(row, width);

@@ -82,9 +82,12 @@ class Compiler {
         return this.set(statement.to, this.value(statement.value));
       case 'call':
         return this.call(statement);
-      case 'copy': {
+      case 'copy':
+      case 'accumulate': {
+        const {kind, size, kernels} = statement;
         const [to, from] = [this.pointer(statement.to), this.pointer(statement.from)];
-        w.run(statement.copy, to, from, statement.size);
+        if (kind === 'copy') w.run(kernels?.copy, to, from, size);
+        else w.run(kernels?.advance, to, to, from, size, {number: -1});
         for (const pointer of [to, from]) if (typeof pointer !== 'number') w.body.release(pointer);
         return;
       }

@@ -159,13 +159,19 @@ class Interpreter {
           store();
         });
       }
-      case 'copy': {
-        const {to, from, size} = statement;
+      case 'copy':
+      case 'accumulate': {
+        const {kind, to, from, size} = statement;
         const place = ({array, offset}: Place): [Float64Array, () => number] => [
           array,
           this.index({index: offset}, before),
         ];
         const [[target, start], [source, begin]] = [place(to), place(from)];
+        if (kind === 'accumulate')
+          return ends(() => {
+            const [i, k] = [start(), begin()];
+            for (let j = 0; j < size; j++) target[i + j] += source[k + j];
+          });
         return ends(() => {
           const [i, k] = [start(), begin()];
           for (let j = 0; j < size; j++) target[i + j] = source[k + j];

@@ -5,6 +5,7 @@
  * Every value is a double; truth values are conditions, which only branches and `choose` read. Expressions are pure,
  * effects are statements.
  */
+import type {VectorKernels} from '../engine/wasm/kernels.js';
 import type {RoutineWriter} from '../engine/wasm/routine.js';
 import type {Local as WasmLocal} from '../wasm/assembler.js';
 import type {Push} from '../wasm/writer.js';
@@ -64,7 +65,14 @@ export interface Place {
 export type Statement =
   | {readonly kind: 'set'; readonly to: Variable; readonly value: Value}
   | {readonly kind: 'call'; readonly part: Part; readonly given: readonly Value[]; readonly to?: Variable}
-  | {readonly kind: 'copy'; readonly to: Place; readonly from: Place; readonly size: number; readonly copy?: CopyKernel}
+  /** `to` becomes `from`, or `to` plus `from`. */
+  | {
+      readonly kind: 'copy' | 'accumulate';
+      readonly to: Place;
+      readonly from: Place;
+      readonly size: number;
+      readonly kernels?: MoveKernels | undefined;
+    }
   | {
       readonly kind: 'if';
       readonly when: Condition;
@@ -77,8 +85,8 @@ export type Statement =
   | {readonly kind: 'break' | 'continue'}
   | {readonly kind: 'return'; readonly value: Value};
 
-/** The compiled copy of a memory: addresses and a number of doubles. */
-export type CopyKernel = (to: number, from: number, size: number) => void;
+/** The kernels of a memory for these. */
+export type MoveKernels = Pick<VectorKernels, 'copy' | 'advance'>;
 
 export interface Routine {
   readonly parameters: number;
@@ -118,6 +126,8 @@ export const or = (...conditions: readonly Condition[]): Condition =>
   conditions.reduce((a, b) => (a === false ? b : b === false ? a : {kind: 'or', a, b}), false);
 export const not = (a: Condition): Condition => (typeof a === 'boolean' ? !a : {kind: 'not', a});
 export const choose = (when: Condition, a: Value, b: Value): Value => ({kind: 'choose', when, a, b});
+/** The beginning of an array, or what lies `offset` numbers behind it. */
+export const place = (array: Float64Array, offset: Value = 0): Place => ({array, offset});
 export const element = (array: Float64Array, index: Value = 0): Element => ({kind: 'element', array, index});
 /** A flag holds 1 or 0. */
 export const isSet = (flag: Value): Condition => notEqual(flag, 0);
@@ -165,9 +175,14 @@ export class RoutineBuilder {
     return local;
   }
 
-  /** @param copy the compiled kernel, where both arrays lie in its memory */
-  copy(to: Place, from: Place, size: number, copy?: CopyKernel): void {
-    if (size > 0) this.here.push({kind: 'copy', to, from, size, copy});
+  /** @param kernels where both arrays lie in their memory */
+  copy(to: Place, from: Place, size: number, kernels?: MoveKernels): void {
+    if (size > 0) this.here.push({kind: 'copy', to, from, size, kernels});
+  }
+
+  /** Adds numbers to those of another place. */
+  accumulate(to: Place, from: Place, size: number, kernels?: MoveKernels): void {
+    if (size > 0) this.here.push({kind: 'accumulate', to, from, size, kernels});
   }
 
   private within(write: () => void): Statement[] {

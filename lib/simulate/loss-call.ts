@@ -34,7 +34,7 @@ export class LossCall {
 
   private constructor(
     private readonly prepared: Prepared,
-    private readonly calls: readonly (() => number)[],
+    private readonly call: () => number,
     /** Where the start is put; undefined where an encoder makes it. */
     private readonly start: Float64Array | undefined,
     /** Those of the step's parameters first. */
@@ -118,7 +118,7 @@ export class LossCall {
     });
     return new LossCall(
       prepared,
-      writer.calls,
+      writer.call,
       ofEncoder === undefined ? run.given : undefined,
       slots,
       ofLoss.executable.buffer('loss'),
@@ -152,7 +152,7 @@ export class LossCall {
     for (let i = 0; i < this.moves.length; i++) this.moves[i].to.set(this.moves[i].from);
     for (let i = 0; i < this.read.length; i++)
       this.read[i].values.set(readCaptured(this.read[i].tensor as tf.Tensor, variables));
-    for (let i = 0; i < this.calls.length; i++) if (this.calls[i]() === 0) return undefined;
+    if (this.call() === 0) return undefined;
     return this.loss[0];
   }
 

@@ -51,26 +51,14 @@ export class LossRoutine {
     this.count = prepared.parameterValues.length;
   }
 
-  /** To be called one after another: each returns 1, or 0 where something is out of the ordinary. */
-  get calls(): (() => number)[] {
-    const {between} = this.run;
-    const call = (write: (w: RoutineWriter, stop: () => void) => void): (() => number) =>
-      routine<() => number>(this.given.routines.memory, {parameters: [], results: ['i32']}, w => {
-        write(w, () => w.return(w.int(0)));
-        w.int(1)();
-      });
-    const step = (work: () => void) => () => {
-      work();
-      return 1;
-    };
-    return between === undefined
-      ? [
-          call((w, stop) => {
-            this.writeLoss(w, stop);
-            this.writeGradient(w, stop);
-          }),
-        ]
-      : [call((w, stop) => this.writeLoss(w, stop)), step(between), call((w, stop) => this.writeGradient(w, stop))];
+  /** Returns 1, or 0 where something is out of the ordinary. */
+  get call(): () => number {
+    return routine<() => number>(this.given.routines.memory, {parameters: [], results: ['i32']}, w => {
+      const stop = (): void => w.return(w.int(0));
+      this.writeLoss(w, stop);
+      this.writeGradient(w, stop);
+      w.int(1)();
+    });
   }
 
   /** From the parameters to the loss, and back to the first step. */

@@ -120,6 +120,8 @@ export const buffers = {
   /** Several steps in one call (rows.ts): their rows and states at their ends, or cotangents of these; how many were taken. */
   block: {shape: 'any'},
   taken: {shape: 'number'},
+  /** What adjoint/jacobian-factor.ts counts along a sweep. */
+  sweepFrame: {shape: 'any'},
   /** Of the matrix, by rows: what is compared with while its digits are not measured (linear/lost-digits.ts). */
   growth: {shape: 'any'},
   /** Matrix-free: a direction, J times it, Jᵀ times it. */

@@ -38,7 +38,7 @@ import {
   transposedProductPrograms,
   unrolledPrograms,
 } from './programs.js';
-import {blockRoom, rowStart} from './rows.js';
+import {blockRoom, rowStart, sweepFrameSize} from './rows.js';
 import {namedFunctions} from './step-functions.js';
 import type {TracedStep} from './traced-step.js';
 import {inputsOf} from './traced-step.js';
@@ -284,7 +284,7 @@ export class CompiledStep {
       const block = blockRoom(rowStart + this.kept.size, this.traced.state.size);
       return block === 0
         ? {}
-        : {block, ...(this.implicit ? {growth: 2 * (this.matrices.jacobian?.pattern.n ?? 0)} : {})};
+        : {block, ...(this.implicit ? {growth: 2 * (this.matrices.jacobian?.pattern.n ?? 0), sweepFrame: sweepFrameSize} : {})};
     };
     return this.group('adjoint', () => this.kept.programs, {
       analysis: this.matrices.analysisOf(solver, 'jacobian'),

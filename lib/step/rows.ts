@@ -25,3 +25,6 @@ export const blockRoom = (width: number, state: number): number => stepsInBlock(
 
 /** Numbers in a row of a record beside what is kept of the step: its time and its length. */
 export const rowStart = 2;
+
+/** Numbers that a sweep backwards counts in the programs' memory (adjoint/jacobian-factor.ts). */
+export const sweepFrameSize = 4;

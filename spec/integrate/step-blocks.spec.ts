@@ -127,9 +127,8 @@ describe('integrate: several steps in one call', () => {
       return code;
     };
     PullBlocks.prototype.pull = function (...given) {
-      const count = pull.apply(this, given);
-      pulled += count;
-      return count;
+      pulled += given[2];
+      pull.apply(this, given);
     };
   });
   after(() => {
@@ -197,7 +196,7 @@ describe('integrate: several steps in one call', () => {
       expect(taken).to.be.above(steps);
     });
 
-  it('a run whose record fits goes in calls, but for what is looked at step by step', () => {
+  it('a run whose record fits goes in calls, there and back', () => {
     const given: Case = {
       system: row(8, 1),
       initial: {q: draw(stream(2), 8), v: draw(stream(3), 8)},
@@ -208,7 +207,7 @@ describe('integrate: several steps in one call', () => {
     const one = numbers(given, wasm);
     expect(taken).to.equal(200);
     // Of the last step the digits are measured.
-    expect(pulled).to.equal(199);
+    expect(pulled).to.equal(200);
     expect(one).to.deep.equal(numbers(given, apart));
   });
 
