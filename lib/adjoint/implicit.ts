@@ -29,12 +29,21 @@ export function implicitPull(
   return new StepsBack(context, executable, cotangents, jacobianFactor(context, executable)).pull;
 }
 
+type PullCall = (row: number, isNew: number, carried: number) => number;
+
+/** The text of a pull by executable, which serves all gradients: what it calls in JavaScript is that of the one that runs. */
+const written = new WeakMap<
+  StepExecutable<AdjointProgram>,
+  {readonly host: PullHost; readonly calls: {untouched?: PullCall; summed?: PullCall}}
+>();
+
 /** Pulls steps of a grid back, one by one or several at once. */
 export class StepsBack {
   private readonly buffers: StepBuffers;
   private readonly result: Float64Array;
   private readonly nextCotangent: Float64Array | undefined;
-  private readonly call: (row: number, isNew: number, carried: number) => number;
+  private readonly call: PullCall;
+  private readonly host: PullHost;
   /** The rows that are pulled back: row 0 of a routine is this one of the record. */
   private record: StepRecord | undefined;
   private from = 0;
@@ -51,7 +60,11 @@ export class StepsBack {
     this.nextCotangent = executable.find('nextCotangent');
     // The end of a step and its beginning share one where they are of one size.
     this.result = executable.find('xCotangent') ?? executable.buffer('nextCotangent');
-    this.call = interpret(pullRoutine(this.parts({owner: this})));
+    const key = cotangents.untouched ? 'untouched' : 'summed';
+    let texts = written.get(executable);
+    if (texts === undefined) written.set(executable, (texts = {host: {owner: this}, calls: {}}));
+    this.host = texts.host;
+    this.call = texts.calls[key] ??= interpret(pullRoutine(this.parts(texts.host)));
   }
 
   /** Row 0 of the next routine. */
@@ -64,6 +77,7 @@ export class StepsBack {
     record.load(k, buffers);
     if (xCotangent !== nextCotangent) nextCotangent?.set(xCotangent);
     this.at(record, k);
+    this.host.owner = this;
     this.call(0, isNew ? 1 : 0, this.carried);
     this.carried = buffers.h === undefined ? 0 : buffers.h[0];
     if (xCotangent !== result) xCotangent.set(result);
@@ -84,18 +98,20 @@ export class StepsBack {
     );
   }
 
-  /** What the pull of a step consists of. @param host whose functions in JavaScript it calls */
-  parts(host: PullHost): PullParts {
+  /**
+   * What the pull of a step consists of.
+   * @param host whose functions in JavaScript it calls
+   * @param carriesOn see `PullParts`; undefined: asked for by the first step that goes on from another, as what begins a run is pulled back alone, by other programs
+   */
+  parts(host: PullHost, carriesOn?: boolean): PullParts {
     const {executable, jacobian, context, buffers, cotangents} = this;
     const [b, x] = [executable.find('zCotangent'), executable.find('w')];
-    /** Asked for by the first step that goes on from another: what begins a run is pulled back alone, by other programs. */
     let carries: boolean | undefined;
-    const carriesOn = valuePart(() => ((carries ??= context.compiled.carriesOn) ? 1 : 0));
     return {
       h: buffers.h,
       unknown: jacobian && {
         pullUnknown: programPart(executable, 'pullUnknown'),
-        carriesOn,
+        carriesOn: carriesOn ?? valuePart(() => ((carries ??= context.compiled.carriesOn) ? 1 : 0)),
         solve:
           b === undefined || x === undefined
             ? {run: () => undefined}
@@ -104,7 +120,7 @@ export class StepsBack {
         pullRest: {run: () => host.owner.pullRest()},
       },
       pullStep: programPart(executable, 'pullStep'),
-      sum: cotangents.untouched ? undefined : {run: () => cotangents.add()},
+      sum: cotangents.untouched ? undefined : {run: () => host.owner.cotangents.add()},
     };
   }
 

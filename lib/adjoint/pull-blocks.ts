@@ -33,12 +33,13 @@ export class PullBlocks {
     const width = rowStart + context.compiled.kept.size;
     if (routinesOf(executable) === undefined || room === undefined || cotangent?.length !== size) return undefined;
     const capacity = Math.min(stepsInBlock(width, size), Math.floor(room.length / (width + size)));
-    return capacity === 0 ? undefined : new PullBlocks(executable, steps, {room, cotangent, width, capacity});
+    return capacity === 0 ? undefined : new PullBlocks(executable, steps, context.compiled, {room, cotangent, width, capacity});
   }
 
   private constructor(
     executable: StepExecutable<AdjointProgram>,
     private readonly steps: StepsBack,
+    compiled: StepContext['compiled'],
     given: {
       readonly room: Float64Array;
       readonly cotangent: Float64Array;
@@ -53,10 +54,11 @@ export class PullBlocks {
     this.rows = room.subarray(0, capacity * width);
     this.ends = room.subarray(capacity * width);
     const {t, x: kept} = stepBuffers(executable);
+    const carriesOn = compiled.implicit && compiled.carriesOn;
     this.host = routines.once('pullHost', () => ({owner: steps}));
     this.call = routines.once('pull', () =>
       compile(
-        pullsRoutine(steps.parts(this.host), {
+        pullsRoutine(steps.parts(this.host, carriesOn), {
           rows: this.rows,
           width,
           t,

@@ -80,7 +80,7 @@ export function gridCall(given: Runnable, room: Room, memory: number): AskedCall
     }
     const stepper = new Stepper(prepared, nothing, false, false);
     const take = compile(
-      stepsRoutine(stepper.parts(true, stepper), {
+      stepsRoutine(stepper.parts(true), {
         rows,
         width,
         recorded: recordedArrays(prepared, forward, 'kept'),
@@ -98,7 +98,7 @@ export function gridCall(given: Runnable, room: Room, memory: number): AskedCall
     const back = new StepsBack(prepared, adjoint, new ParameterCotangents(prepared, adjoint, true), jacobian);
     const {t, x: kept} = stepBuffers(adjoint);
     const pull = compile(
-      pullsRoutine(back.parts({owner: back}), {
+      pullsRoutine(back.parts({owner: back}, compiled.implicit && compiled.carriesOn), {
         rows,
         width,
         t,

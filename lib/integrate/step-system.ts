@@ -14,6 +14,7 @@ import {isMatrixFree, solverKey} from '../step/solvers.js';
 import {SteadyFactor} from '../step/steady-factor.js';
 import {linearization} from '../step/precomputation.js';
 import type {Push} from '../wasm/writer.js';
+import type {Motion} from './extents.js';
 import {motionsOf, power, shareOfExtent} from './extents.js';
 import type {Runnable} from './runnable.js';
 
@@ -40,6 +41,9 @@ export function leftMatrixSize(prepared: Runnable): number {
   if (!compiled.implicit || jacobiansOf(options.newton, {dear: isDear(prepared)}) !== 'auto') return 0;
   return compiled.matrices.matrix?.pattern.columns.length ?? 0;
 }
+
+/** Texts of Newton's iteration by executable, and by what else they depend on. */
+const written = new WeakMap<ForwardExecutable, NonNullable<NonlinearSystem['texts']>>();
 
 export class StepSystem implements NonlinearSystem {
   readonly z: Float64Array;
@@ -70,6 +74,7 @@ export class StepSystem implements NonlinearSystem {
   /** The matrix at the guess is that of other equations: those of broken constraints. */
   private readonly startsApart: boolean;
   wasKept = false;
+  readonly texts: NonNullable<NonlinearSystem['texts']>;
   /** The largest numbers of the state's blocks. */
   private readonly sizes: Float64Array;
 
@@ -79,6 +84,9 @@ export class StepSystem implements NonlinearSystem {
     if (matrix === undefined) throw new Error('an explicit scheme has no equations to solve');
     const {linear} = options.newton;
     this.forward = compiled.forward(linear, prepared.keeps);
+    let texts = written.get(this.forward);
+    if (texts === undefined) written.set(this.forward, (texts = new Map()));
+    this.texts = texts;
     this.pattern = matrix.pattern;
     this.modelled = traced.functions.residualModel !== undefined;
     this.evaluateResidual = this.forward.program('residual');
@@ -183,20 +191,29 @@ export class StepSystem implements NonlinearSystem {
    */
   readonly extents = (extents: Float64Array): void => {
     const {data, z, sizes} = this;
-    const {state, unknown} = this.prepared.traced;
+    const {blocks} = this.prepared.traced.state;
     const h = Math.abs(this.forward.find('h')?.[0] ?? 0);
-    state.blocks.forEach((block, i) => (sizes[i] = data === undefined ? 0 : largestIn(data, block)));
-    extents.fill(0);
-    for (const block of unknown.blocks) {
-      if (block.multiplies === true) continue;
+    for (let i = 0; i < blocks.length; i++) sizes[i] = data === undefined ? 0 : largestIn(data, blocks[i]);
+    if (this.multipliers !== undefined) extents.fill(0);
+    this.motions ??= this.blocksAndMotions();
+    for (const {block, motions} of this.motions) {
       const {offset, size} = block;
       let extent = largestIn(z, block);
-      for (const {place, apart} of motionsOf(state, block))
+      for (const {place, apart} of motions)
         if (sizes[place] > 0) extent = Math.max(extent, (shareOfExtent(apart) * sizes[place]) / power(h, apart));
-      for (let i = offset; i < offset + size; i++) extents[i] = extent;
+      extents.fill(extent, offset, offset + size);
     }
     if (this.multipliers !== undefined) this.multiplierExtents(extents, this.multipliers);
   };
+
+  private motions: readonly {readonly block: Block; readonly motions: readonly Motion[]}[] | undefined;
+
+  private blocksAndMotions(): readonly {readonly block: Block; readonly motions: readonly Motion[]}[] {
+    const {state, unknown} = this.prepared.traced;
+    return unknown.blocks
+      .filter(({multiplies}) => multiplies !== true)
+      .map(block => ({block, motions: motionsOf(state, block)}));
+  }
 
   private multiplierExtents(extents: Float64Array, {are, terms}: NonNullable<StepSystem['multipliers']>): void {
     if (!this.scaleRows(extents, terms)) return;

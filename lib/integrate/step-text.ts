@@ -18,8 +18,8 @@ export interface StepParts {
 /** The number of an attempt whose end is not finite; smaller ones are those of Newton's method. */
 export const brokenEnd = 4;
 
-/** @param fail ends the attempt with the number of a status */
-function writeAttempt(b: RoutineBuilder, parts: StepParts, fail: (status: Value) => void): void {
+/** Writes an attempt at a step. @param fail ends it with the number of a status */
+export function writeAttempt(b: RoutineBuilder, parts: StepParts, fail: (status: Value) => void): void {
   const {solve, update, largestNext, after} = parts;
   if (solve !== undefined) {
     const status = solve(b);

@@ -6,11 +6,11 @@ import type {IterationRecord, StepRecord} from '../adjoint/record.js';
 import {routinesOf} from '../engine/routines.js';
 import type {Vectors} from '../engine/vectors.js';
 import type {StiffgradError} from '../errors.js';
-import type {Host, NewtonStatus} from '../newton/index.js';
+import type {NewtonStatus} from '../newton/index.js';
 import {fewIterations, isStraight, NewtonIteration, newtonStatuses, SimplifiedNewton} from '../newton/index.js';
 import {compile} from '../routine/compile.js';
 import {interpret} from '../routine/interpret.js';
-import type {Part} from '../routine/routine.js';
+import type {Part, Routine} from '../routine/routine.js';
 import {programPart, valuePart, VectorParts} from '../routine/parts.js';
 import type {StepExecutable} from '../step/buffers.js';
 import type {ForwardExecutable} from '../step/compiled.js';
@@ -58,13 +58,21 @@ const mostOfRounding = 0.3;
 const fewAttempts = 256;
 
 type Attempt = (t: number, h: number) => number;
-interface AttemptCalls {
-  made: number;
-  interpreted?: Attempt;
-  compiled?: Attempt;
+
+/** The stepper whose functions in JavaScript texts call: they serve all runs of an executable. */
+interface StepHost {
+  owner: Stepper;
 }
 
-export class Stepper implements Host {
+/** What was written for an executable. */
+interface Texts {
+  readonly host: StepHost;
+  readonly attempts: Map<string, {made: number; interpreted?: Attempt; compiled?: Attempt}>;
+}
+
+const written = new WeakMap<StepExecutable<string>, Texts>();
+
+export class Stepper {
   /** Where the steps are recorded, if anywhere. */
   record: StepRecord | undefined;
   /** Derivatives will be taken of steps that others record. */
@@ -95,8 +103,6 @@ export class Stepper implements Host {
   /** The programs of steps that may be taken several at once, if these are such. */
   private readonly together?: ForwardExecutable;
   private blocks: StepBlocks | undefined;
-  private readonly wideCalls: AttemptCalls = {made: 0};
-  private readonly narrowCalls: AttemptCalls = {made: 0};
   private iterations: IterationRecord[] = [];
   private lastStep = NaN;
   /** The number of the status of an attempt that several steps in one call ended with; 0 where there is none. */
@@ -214,30 +220,25 @@ export class Stepper implements Host {
     if (alike === undefined) return 0;
     const recorded: Recorded = record === undefined ? 'nothing' : keep === undefined ? 'whole' : 'kept';
     this.blocks ??= StepBlocks.of(prepared, alike, recorded, this.key, () =>
-      this.parts(recorded === 'kept', this.sharedHost ?? this),
+      this.parts(recorded === 'kept', this.texts.host),
     );
     return this.blocks?.capacity ?? 0;
   }
 
   /** What the text of a step depends on beside its programs. */
   private get key(): string {
+    if (this.system === undefined) return 'explicit';
     const {newton} = this.prepared.options;
-    const {
-      tolerance: {absolute, relative},
-      maxIterations,
-      linear,
-    } = newton;
-    return this.system === undefined ? 'explicit' : `${absolute}/${relative}/${maxIterations}/${solverKey(linear)}`;
+    const {tolerance, maxIterations, iterations, jacobian, step, forcing, linear} = newton;
+    const {absolute, relative} = tolerance;
+    const told = `${absolute}/${relative}/${maxIterations}/${iterations}/${jacobian}/${step.name}`;
+    return `${told}/${forcing !== undefined}/${solverKey(linear)}`;
   }
 
-  /** Compiled texts serve all runs of an executable: what they call in JavaScript is that of the one that runs. */
-  private get sharedHost(): {owner: Host} & Host | undefined {
-    return routinesOf(this.forward)?.once('host', () => ({
-      owner: this as Host,
-      get iteration() {
-        return this.owner.iteration;
-      },
-    }));
+  private get texts(): Texts {
+    let texts = written.get(this.forward);
+    if (texts === undefined) written.set(this.forward, (texts = {host: {owner: this}, attempts: new Map()}));
+    return texts;
   }
 
   /**
@@ -266,9 +267,9 @@ export class Stepper implements Host {
 
   /** @returns how many steps were taken; the status of one that failed is that of the next attempt */
   private takeBlock(blocks: StepBlocks, count: number, keepEnds: boolean): number {
-    const {system, counters, sharedHost} = this;
+    const {system, counters, texts} = this;
     const before = counters.residualEvaluations;
-    if (sharedHost !== undefined) sharedHost.owner = this;
+    texts.host.owner = this;
     const take = (): number => blocks.take(count, keepEnds);
     const code = system === undefined ? take() : this.iteration.run(take);
     this.residuals += counters.residualEvaluations - before;
@@ -355,35 +356,40 @@ export class Stepper implements Host {
     return 'completed';
   }
 
-  /** What a step consists of. @param narrow with what is recorded of it in the end */
-  parts(narrow: boolean, host: Host): StepParts {
+  /** What a step consists of. @param narrow with what is recorded of it in the end @param host whose functions in JavaScript it calls */
+  parts(narrow: boolean, host: StepHost = {owner: this}): StepParts {
     const {forward, system, simplified, contacts, errors, next} = this;
     const program = programPart(forward, narrow ? 'keep' : this.update);
     const all = new VectorParts(forward.vectors, () => routinesOf(forward)?.vectors);
-    const solvedBy = (find: () => NewtonStatus): Part => valuePart(() => newtonStatuses.indexOf(find()));
+    const solvedBy = (find: () => NewtonStatus | undefined): Part =>
+      valuePart(() => newtonStatuses.indexOf(find() ?? 'newton-diverged'));
     const solve = ((): StepParts['solve'] => {
-      if (simplified !== undefined) return b => b.result(solvedBy(() => simplified.find()));
+      if (simplified !== undefined) return b => b.result(solvedBy(() => host.owner.simplified?.find()));
       if (system === undefined) return undefined;
       return b => {
         b.call(programPart(forward, 'guess'));
-        if (contacts !== undefined) return b.result(solvedBy(() => contacts.find(this.state)));
-        return this.iteration.write(b, host);
+        if (contacts !== undefined) return b.result(solvedBy(() => host.owner.contacts?.find(host.owner.state)));
+        return this.iteration.write(b, {
+          get iteration() {
+            return host.owner.iteration;
+          },
+        });
       };
     })();
     return {
       t: this.t,
       h: this.h,
       solve,
-      update: contacts === undefined ? program : {run: () => this.updateContacts(contacts, narrow)},
+      update: contacts === undefined ? program : {run: () => host.owner.updateContacts(narrow)},
       largestNext: all.largest(next),
-      after: errors?.repeatable === true ? {run: () => errors.make()} : undefined,
+      after: errors?.repeatable === true ? {run: () => host.owner.errors?.make()} : undefined,
     };
   }
 
-  private updateContacts(contacts: ContactForces, narrow: boolean): void {
-    const {forward} = this;
+  private updateContacts(narrow: boolean): void {
+    const {forward, contacts} = this;
     forward.run(narrow ? 'keep' : this.update);
-    if (this.record !== undefined || this.differentiated)
+    if (contacts !== undefined && (this.record !== undefined || this.differentiated))
       this.linearize(contacts, narrow ? () => forward.run('keep') : undefined);
   }
 
@@ -460,33 +466,32 @@ export class Stepper implements Host {
       if (h !== this.lastStep) simplified.forget();
       if (sequential !== undefined) [sequential.t, sequential.h] = [t, h];
     }
-    this.iterations = [];
+    if (this.recordIterations) this.iterations = [];
     // A kept factor belongs to a step length.
     if (system !== undefined && (h !== this.lastStep || this.repeatable)) this.iteration.forget();
     this.lastStep = h;
     if (system === undefined || this.contacts !== undefined) return call(t, h);
-    const {sharedHost} = this;
-    if (sharedHost !== undefined) sharedHost.owner = this;
     return this.iteration.run(() => call(t, h));
   }
 
   /** The text of an attempt, in JavaScript at first: compiled where many are made. */
-  private attemptCall(narrow: boolean): (t: number, h: number) => number {
-    const calls = narrow ? this.narrowCalls : this.wideCalls;
-    if (calls.compiled !== undefined) return calls.compiled;
-    const routines = calls.made++ < fewAttempts || !this.mayCompile ? undefined : routinesOf(this.forward);
-    if (routines === undefined)
-      return (calls.interpreted ??= interpret(attemptRoutine(this.parts(narrow, this))));
-    return (calls.compiled = routines.once(`attempt/${narrow ? 'kept' : 'whole'}/${this.key}`, () =>
-      compile(attemptRoutine(this.parts(narrow, this.sharedHost ?? this)), routines.memory),
-    ));
+  private attemptCall(narrow: boolean): Attempt {
+    const {forward} = this;
+    const texts = this.texts;
+    texts.host.owner = this;
+    const key = `${narrow ? 'kept' : 'whole'}/${this.kind}/${this.recordIterations}/${this.key}`;
+    let text = texts.attempts.get(key);
+    if (text === undefined) texts.attempts.set(key, (text = {made: 0}));
+    text.made++;
+    const write = (): Routine => attemptRoutine(this.parts(narrow, texts.host));
+    const routines = text.made < fewAttempts ? undefined : routinesOf(forward);
+    if (routines !== undefined) return (text.compiled ??= compile(write(), routines.memory));
+    return (text.interpreted ??= interpret(write()));
   }
 
-  /** What else an attempt calls is bound to a run. */
-  private get mayCompile(): boolean {
-    const {system, contacts, simplified, recordIterations, prepared} = this;
-    if (simplified !== undefined || contacts !== undefined || recordIterations) return false;
-    return system === undefined || isStraight(prepared.options.newton, system);
+  private get kind(): 'contacts' | 'sequential' | 'whole' {
+    if (this.contacts !== undefined) return 'contacts';
+    return this.simplified === undefined ? 'whole' : 'sequential';
   }
 
   /** Puts the failure of the last attempt into words. */

@@ -35,7 +35,6 @@ import {
   isSet,
   less,
   max,
-  min,
   mul,
   not,
   or,
@@ -48,7 +47,7 @@ import {nextForcing} from './forcing.js';
 import {norm, smallestLength, smallestSquare} from './norms.js';
 import type {Newton} from './options.js';
 import {MatrixChoice, searchByWork} from './descent.js';
-import type {NonlinearSystem, workVectors} from './system.js';
+import type {NonlinearSystem, SearchText, workVectors} from './system.js';
 import {Tolerances} from './tolerances.js';
 
 export type NewtonStatus = 'converged' | 'newton-diverged' | 'singular' | 'not-finite';
@@ -104,42 +103,31 @@ const places = {
   iterations: 0,
   residuals: 1,
   factorizations: 2,
-  /** The factor at hand is one to solve with; it is that of the Jacobian at the present z. */
+  /** There is a factor to solve with. */
   factored: 3,
-  fresh: 4,
-  /** `delta` is already the correction of the next iteration. */
-  ready: 5,
   /** ‖R‖₂ of the present residual, and where the iteration began. */
-  distance: 6,
-  began: 7,
-  /** Length of the step taken. */
-  length: 8,
-  /** The largest share of the correction in its tolerances, of the next one, and the rate of the two. */
-  size: 9,
-  left: 10,
-  rate: 11,
-  /** The rate before, for a model of the Jacobian. */
-  lastRate: 12,
+  distance: 4,
+  began: 5,
   /** Corrections are made with the model of the Jacobian. */
-  model: 13,
+  model: 6,
   /** Share of the last residual that its correction may have left, by forcing; 0 where none is forced. */
-  eta: 14,
+  eta: 7,
   /** The scales of rows are known; roundings are part of the tolerances; the noise has been measured. */
-  scaled: 15,
-  floored: 16,
-  measured: 17,
+  scaled: 8,
+  floored: 9,
+  measured: 10,
   /** Whether a compiled factor may be tried, once the Jacobian has been checked; the present factor is one in JavaScript. */
-  direct: 18,
-  general: 19,
+  direct: 11,
+  general: 12,
   /** Iterations begun in this search, of which the first norms follow. */
-  recorded: 20,
+  recorded: 13,
 } as const;
 
 /** Norms of the residual that are told when an iteration fails: more say nothing more. */
 const toldNorms = 60;
 
 /** Numbers in the array that an iteration shares with its text. */
-export const frameSize = 21 + toldNorms;
+export const frameSize = places.recorded + 1 + toldNorms;
 
 /**
  * Sets what a search begins with: iterations on one executable share the array.
@@ -179,7 +167,7 @@ export class NewtonIteration {
   private readonly choice: MatrixChoice;
   private readonly vectors: Vectors;
   private readonly jacobian: 'fresh' | 'chord' | 'auto';
-  private search: (() => number) | undefined;
+  private text: SearchText | undefined;
 
   /**
    * @param linearized the first iteration belongs to the guess and is not counted
@@ -231,12 +219,22 @@ export class NewtonIteration {
 
   /** From the guess in z to the root in z. A linear problem takes one iteration and its test. */
   find(): NewtonStatus {
-    if (this.search === undefined) {
-      const b = new RoutineBuilder();
-      b.return(this.write(b));
-      this.search = interpret(b.routine);
+    const text = (this.text ??= this.ownText());
+    text.host.iteration = this;
+    return newtonStatuses[this.run(text.search)];
+  }
+
+  private ownText(): SearchText {
+    const {texts} = this.system;
+    const key = texts && JSON.stringify(this.settings);
+    let text = key && texts?.get(key);
+    if (text === undefined || text === '') {
+      const [b, host] = [new RoutineBuilder(), {iteration: this as NewtonIteration}];
+      b.return(this.write(b, host));
+      text = {host, search: interpret(b.routine)};
+      if (key !== undefined) texts?.set(key, text);
     }
-    return newtonStatuses[this.run(this.search)];
+    return text;
   }
 
   /** Runs a routine that contains the text. @returns what it returns, or the number of a status where a factorization or a solve failed */
@@ -325,7 +323,7 @@ export class NewtonIteration {
       isNextRounding: flag(() => host.iteration.isRounding(next)),
       restart: {run: () => host.iteration.restart()},
       step: valuePart((first, last) => host.iteration.step(first === 1, last === 1)),
-      observe: {run: first => host.iteration.observe?.(base, delta, frame[places.length], first === 1)},
+      observe: {run: (first, length) => host.iteration.observe?.(base, delta, length, first === 1)},
       goesDown: flag(() => host.iteration.goesDown()),
       approached: flag(() => host.iteration.approached()),
       failed: flag(() => host.iteration.failed()),
@@ -364,6 +362,7 @@ export class NewtonIteration {
   /** For another residual. */
   private restart(): void {
     this.forcedAt = 0;
+    this.frame[places.eta] = 0;
     this.choice.restart();
     this.choose(() => true);
     this.tolerances.forgetNoise();
@@ -523,6 +522,17 @@ class IterationText {
   private readonly done: Local;
   private readonly first: Local;
   private readonly ok: Local;
+  /** The factor is that of the Jacobian at the present z. */
+  private readonly fresh: Local;
+  /** `delta` is already the correction of the next iteration. */
+  private readonly ready: Local;
+  /** The length of the step taken: a damped one's, or 1. */
+  private readonly length: Value;
+  /** The largest share of the correction in its tolerances, of the next one, the rate of the two, and the rate before. */
+  private readonly size: Local;
+  private readonly left: Local;
+  private readonly rate: Local;
+  private readonly lastRate: Local;
   private readonly at: {readonly [place in keyof typeof places]: Variable};
 
   constructor(
@@ -530,7 +540,9 @@ class IterationText {
     private readonly parts: Parts,
     private readonly settings: Settings,
   ) {
-    [this.status, this.done, this.first, this.ok] = [b.local(), b.local(), b.local(), b.local()];
+    [this.status, this.done, this.first, this.ok, this.fresh, this.ready] = Array.from({length: 6}, () => b.local());
+    [this.size, this.left, this.rate, this.lastRate] = Array.from({length: 4}, () => b.local());
+    this.length = settings.damped ? b.local() : 1;
     this.at = Object.fromEntries(
       Object.entries(places).map(([name, place]) => [name, element(parts.frame, place)]),
     ) as unknown as typeof this.at;
@@ -543,12 +555,14 @@ class IterationText {
     b.loop(() => {
       b.if(atLeast(done, budget), () => this.end(truncated ? converged : diverged));
       b.set(at.began, at.distance);
-      b.set(element(parts.frame, add(places.recorded + 1, min(at.recorded, toldNorms - 1))), at.distance);
-      b.set(at.recorded, min(add(at.recorded, 1), toldNorms));
+      b.if(less(at.recorded, toldNorms), () => {
+        b.set(element(parts.frame, add(places.recorded + 1, at.recorded)), at.distance);
+        b.increment(at.recorded);
+      });
       b.unless(less(at.distance, Infinity), () => this.end(notFinite));
       if (!truncated) b.if(and(equal(at.distance, 0), not(isSet(first))), () => this.end(converged));
       b.unless(isSet(at.factored), () => this.factor(first));
-      b.unless(isSet(at.ready), () => b.call(parts.solveDelta));
+      b.unless(isSet(this.ready), () => b.call(parts.solveDelta));
       if (modelled)
         b.unless(isSet(b.result(parts.goesDown)), () => {
           this.factor(first);
@@ -575,8 +589,8 @@ class IterationText {
     b.set(this.status, converged);
     b.set(this.done, 0);
     b.set(this.first, special ? 1 : 0);
-    for (const name of ['recorded', 'ready', 'fresh', 'lastRate', 'eta', 'scaled', 'floored', 'general'] as const)
-      b.set(at[name], 0);
+    for (const variable of [this.ready, this.fresh, this.lastRate, at.recorded, at.scaled, at.floored, at.general])
+      b.set(variable, 0);
     if (jacobian !== 'auto' || special) b.set(at.factored, 0);
     b.if(modelled || forced ? true : isSet(at.measured), () => b.call(parts.restart));
     if (special) {
@@ -612,21 +626,20 @@ class IterationText {
     b.set(at.factored, 0);
     b.call(parts.factor, [first]);
     b.set(at.factored, 1);
-    b.set(at.fresh, 1);
+    b.set(this.fresh, 1);
   }
 
   private move(): void {
-    const {b, at, parts, settings, done, first} = this;
+    const {b, parts, settings, done, first} = this;
     const {damped, truncated, budget, observed} = settings;
     const isLast: Condition = truncated ? atLeast(done, budget) : false;
     if (damped) {
-      b.call(parts.step, [first, asFlag(isLast)], at.length);
+      b.call(parts.step, [first, asFlag(isLast)], this.length as Local);
     } else {
-      b.set(at.length, 1);
       b.call(parts.depart);
       b.unless(isLast, () => this.evaluate());
     }
-    if (observed) b.call(parts.observe, [first]);
+    if (observed) b.call(parts.observe, [first, this.length]);
   }
 
   private endTruncated(): void {
@@ -641,7 +654,7 @@ class IterationText {
   private leaveWhatIsNotFinite(): void {
     const {b, at, parts, settings} = this;
     const {truncated, modelled, damped} = settings;
-    const stands: Condition = damped ? equal(at.length, 0) : false;
+    const stands: Condition = damped ? equal(this.length, 0) : false;
     b.if(or(stands, not(less(at.distance, Infinity))), () => {
       const mayOverflow = b.local(0);
       b.unless(stands, () => b.call(parts.largestResidual, [], mayOverflow));
@@ -653,7 +666,7 @@ class IterationText {
             if (truncated) this.end(converged);
             else b.if(isSet(b.result(parts.isDeltaRounding)), () => this.end(converged));
           });
-        b.if(isSet(at.fresh), () => {
+        b.if(isSet(this.fresh), () => {
           const leave = (): void => {
             b.set(this.status, choose(stands, diverged, notFinite));
             b.break();
@@ -678,16 +691,16 @@ class IterationText {
   private discard(): void {
     const {b, at} = this;
     b.set(at.factored, 0);
-    b.set(at.ready, 0);
+    b.set(this.ready, 0);
   }
 
   private weigh(): void {
     const {b, at, parts, settings} = this;
-    b.call(parts.weigh, [settings.absolute, settings.relative], at.size);
+    b.call(parts.weigh, [settings.absolute, settings.relative], this.size);
     if (settings.floors)
       b.if(isSet(at.floored), () => {
         b.call(parts.addFloors, [-1]);
-        b.call(parts.shareOfDelta, [], at.size);
+        b.call(parts.shareOfDelta, [], this.size);
       });
   }
 
@@ -704,21 +717,21 @@ class IterationText {
     if (truncated) this.scaleRows();
     if (matrixFree && jacobian === 'fresh') this.factor(0);
     b.call(parts.solveNext);
-    this.rate();
+    this.observeRate();
   }
 
-  private rate(): void {
-    const {b, at, parts, settings} = this;
-    b.call(parts.shareOfNext, [], at.left);
-    const ratio = choose(equal(at.left, 0), 0, div(at.left, at.size));
+  private observeRate(): void {
+    const {b, parts, settings} = this;
+    b.call(parts.shareOfNext, [], this.left);
+    const ratio = choose(equal(this.left, 0), 0, div(this.left, this.size));
     // Of a damped step the rate is not known: as if it halved. A chosen force can only make it look worse.
-    b.set(at.rate, settings.damped ? choose(less(at.length, 1), stagnation, ratio) : ratio);
+    b.set(this.rate, settings.damped ? choose(less(this.length, 1), stagnation, ratio) : ratio);
   }
 
   private scaleRows(): void {
     const {b, at, parts} = this;
     b.unless(isSet(at.scaled), () => {
-      b.call(parts.scaleRows, [at.size, element(parts.frame, places.recorded + 1)]);
+      b.call(parts.scaleRows, [this.size, element(parts.frame, places.recorded + 1)]);
       b.set(at.scaled, 1);
     });
   }
@@ -726,14 +739,14 @@ class IterationText {
   private decide(): void {
     const {b, at, parts, settings, ok} = this;
     const {truncated, floors, modelled, damped, jacobian, matrixFree} = settings;
-    const isWhole: Condition = damped ? equal(at.length, 1) : true;
+    const isWhole: Condition = damped ? equal(this.length, 1) : true;
     if (!truncated) {
       this.judge();
       if (floors)
         b.if(and(not(isSet(ok)), not(isSet(at.floored))), () => {
           b.if(isSet(b.result(parts.floor)), () => {
             this.weigh();
-            this.rate();
+            this.observeRate();
             this.judge();
           });
         });
@@ -743,13 +756,13 @@ class IterationText {
       });
       // A stalled line search may have reached rounding level.
       const stalled: Condition = damped
-        ? and(less(at.length, 1), greater(at.distance, mul(stagnation, at.began)))
+        ? and(less(this.length, 1), greater(at.distance, mul(stagnation, at.began)))
         : false;
-      const slow = greater(at.rate, stagnation);
-      b.if(and(isSet(at.fresh), or(slow, stalled)), () =>
+      const slow = greater(this.rate, stagnation);
+      b.if(and(isSet(this.fresh), or(slow, stalled)), () =>
         b.if(isSet(b.result(parts.isNextRounding)), () => this.end(converged)),
       );
-      b.if(and(not(isSet(at.fresh)), atLeast(at.rate, 1)), () => this.retreat());
+      b.if(and(not(isSet(this.fresh)), atLeast(this.rate, 1)), () => this.retreat());
       if (modelled) b.if(slow, () => b.if(isSet(b.result(parts.failed)), () => this.retreat()));
     }
     if (modelled)
@@ -762,10 +775,10 @@ class IterationText {
     if (matrixFree && jacobian === 'fresh') return this.handOn(1);
     if (jacobian === 'fresh') return this.discard();
     // Is the factor good for another iteration?
-    let error: Value = at.left;
-    for (let i = 0; i < patience; i++) error = mul(error, at.rate);
+    let error: Value = this.left;
+    for (let i = 0; i < patience; i++) error = mul(error, this.rate);
     const lasts = atMost(error, 1);
-    const keeps = and(isWhole, atMost(at.rate, stagnation), jacobian === 'chord' ? true : lasts);
+    const keeps = and(isWhole, atMost(this.rate, stagnation), jacobian === 'chord' ? true : lasts);
     b.if(
       keeps,
       () => this.handOn(0),
@@ -775,10 +788,10 @@ class IterationText {
 
   /** The next correction becomes the coming one, with the factor at hand. */
   private handOn(fresh: number): void {
-    const {b, at, parts} = this;
+    const {b, parts} = this;
     b.call(parts.handOn);
-    b.set(at.ready, 1);
-    b.set(at.fresh, fresh);
+    b.set(this.ready, 1);
+    b.set(this.fresh, fresh);
   }
 
   private takeLast(): void {
@@ -787,10 +800,9 @@ class IterationText {
     this.factor(0);
     b.call(parts.solveDelta);
     b.increment(at.iterations);
-    b.set(at.length, 1);
-    if (settings.damped) b.call(parts.step, [0, 1], at.length);
+    if (settings.damped) b.call(parts.step, [0, 1], this.length as Local);
     else b.call(parts.depart);
-    b.call(parts.observe, [0]);
+    b.call(parts.observe, [0, this.length]);
   }
 
   /**
@@ -805,9 +817,9 @@ class IterationText {
     const {b, at, parts, settings, ok} = this;
     const {forced, modelled, matrixFree} = settings;
     // What the coming correction leaves of itself: by Newton's theory, and of a solve that was not exact.
-    const share = b.local(forced ? add(mul(2, at.rate), at.eta) : mul(2, at.rate));
-    const contracts = atMost(at.rate, stagnation);
-    b.set(ok, asFlag(and(contracts, atMost(mul(share, at.left), margin))));
+    const share = b.local(forced ? add(mul(2, this.rate), at.eta) : mul(2, this.rate));
+    const contracts = atMost(this.rate, stagnation);
+    b.set(ok, asFlag(and(contracts, atMost(mul(share, this.left), margin))));
     const isUnscaled: Condition = matrixFree ? false : not(isSet(at.scaled));
     const byModel: Condition = modelled ? isSet(at.model) : false;
     b.unless(and(isSet(ok), isUnscaled, not(byModel)), () => {
@@ -815,7 +827,7 @@ class IterationText {
       const worst = b.result(parts.scaledResidual);
       const byJacobian = (): void => {
         const isSmall = and(isSet(ok), atMost(mul(share, worst), 1));
-        const isAtRest = and(not(contracts), isSet(at.fresh), atMost(at.left, 1), atMost(worst, 1));
+        const isAtRest = and(not(contracts), isSet(this.fresh), atMost(this.left, 1), atMost(worst, 1));
         b.set(ok, asFlag(or(isSmall, isAtRest)));
       };
       b.if(byModel, () => this.judgeModel(worst), byJacobian);
@@ -829,11 +841,11 @@ class IterationText {
    * (Hairer & Wanner, Solving ODEs II, §IV.8), and never is less said than for the Jacobian itself.
    */
   private judgeModel(worst: Value): void {
-    const {b, at, ok} = this;
-    const theta = b.local(max(at.rate, at.lastRate));
-    b.set(at.lastRate, at.rate);
+    const {b, ok} = this;
+    const theta = b.local(max(this.rate, this.lastRate));
+    b.set(this.lastRate, this.rate);
     const share = b.local(max(mul(2, theta), div(theta, sub(1, theta))));
-    const isSmall = and(atMost(mul(share, at.left), margin), atMost(mul(share, worst), 1));
-    b.set(ok, asFlag(or(and(less(theta, 1), isSmall), and(not(less(theta, 1)), equal(at.left, 0)))));
+    const isSmall = and(atMost(mul(share, this.left), margin), atMost(mul(share, worst), 1));
+    b.set(ok, asFlag(or(and(less(theta, 1), isSmall), and(not(less(theta, 1)), equal(this.left, 0)))));
   }
 }

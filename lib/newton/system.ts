@@ -3,9 +3,16 @@ import type {Vectors} from '../engine/vectors.js';
 import type {VectorKernels} from '../engine/wasm/kernels.js';
 import type {Factor} from '../linear/index.js';
 import type {Element, Part} from '../routine/routine.js';
+import type {NewtonIteration} from './iteration.js';
 
 /** Work vectors of an iteration. */
 export const workVectors = ['delta', 'nextDelta', 'base', 'weights', 'rowScale', 'floors'] as const;
+
+/** A search, and the iteration whose functions in JavaScript it calls. */
+export interface SearchText {
+  readonly host: {iteration: NewtonIteration};
+  readonly search: () => number;
+}
 
 /** Factors and solves in a compiled routine; in JavaScript where the matrix is not one for the kernels. */
 export interface DirectFactor {
@@ -47,6 +54,8 @@ export interface NonlinearSystem {
    * @param count is increased by each factorization that the kernels make
    */
   readonly direct?: (tries: Element, general: Element, count: Element) => DirectFactor | undefined;
+  /** Texts of iterations on the same arrays and functions, by their settings; one for each iteration where absent. */
+  readonly texts?: Map<string, SearchText>;
   /** Whether the Jacobian has been checked. */
   readonly isChecked?: boolean;
   /** Whether the last requested factorization was already available. */

@@ -4,45 +4,27 @@
  */
 import {mostSteps, rowStart} from './rows.js';
 
-/** By place in `blockControl`. Steps that are taken read all and change the first ones. */
+/** By place in `blockControl`. */
 const names = [
-  // Where the run stands.
+  // The step to be tried: where it begins, its length, and its end.
   't',
-  /** The length that the controller asks for, the errors of the last two steps (NaN: none), whether the last one was refused. */
-  'length',
-  'lastError',
-  'olderError',
-  'rejected',
-  /** Accepted steps of the run, and ends that `saveAt` counts. */
-  'taken',
+  'h',
+  'stop',
+  /** Ends that `saveAt` counts. */
   'boundaries',
-  // What was done: attempts, refused ones, rows, saved states.
+  // What was done: attempts, accepted steps as rows, saved states.
   'attempts',
-  'rejections',
   'rows',
   'saved',
-  // What may be done: attempts, accepted steps of the run, the run's end, and the times to save that lie in `blockTimes`, with more to come or not.
+  // What may be done: attempts, and the times to save that lie in `blockTimes`, with more to come or not.
   'mostAttempts',
-  'most',
-  'end',
   'times',
   'moreTimes',
   /** Every so many ends are saved; 0: none. */
   'every',
-  // The tolerance and the controller (history/step-lengths.ts).
+  /** The relative tolerance, and how many components the error is estimated of. */
   'rtol',
   'judged',
-  'aimed',
-  'first',
-  'integral',
-  'proportional',
-  'derivative',
-  'rejecting',
-  'growth',
-  'shrinking',
-  'safety',
-  'max',
-  'least',
 ] as const;
 
 export type BlockNumber = (typeof names)[number];
@@ -56,12 +38,6 @@ export const blockPlace = Object.fromEntries(names.map((name, i) => [name, i])) 
 
 /** A difference of two times this close is their rounding. */
 export const timeRounding = 16 * Number.EPSILON;
-
-/** The end is met by a step stretched by no more than this (Hairer & Wanner, RADAU5). */
-export const stretch = 1.01;
-
-/** Of an estimate, as a share of the tolerance: below this it is rounding, and no longer says how much a step may grow. */
-export const smallestError = 1e-10;
 
 /**
  * Beyond so many numbers a step takes so long that a call is not seen beside it (a spiral of 128 members, 256 numbers: 1.02 of the

@@ -11,7 +11,7 @@ import {denseFactor, denseScales, denseSolve, denseSolveTransposed} from './kern
 import {rowsChanged, rowScales} from './kernels/rows.js';
 import {tridiagonalSolveTransposedOnce} from './kernels/tridiagonal-once.js';
 import {tridiagonalFactor, tridiagonalSolve, tridiagonalSolveTransposed} from './kernels/tridiagonal.js';
-import {advance, copy, depart, largest, largestRatio, sumOfSquares, weigh} from './kernels/vectors.js';
+import {advance, copy, depart, errorShare, largest, largestRatio, sumOfSquares, weigh} from './kernels/vectors.js';
 import {Writer} from '../../wasm/writer.js';
 
 export interface NumericKernels {
@@ -27,6 +27,17 @@ export interface NumericKernels {
   /** z = base − s·delta; base may be z. */
   advance(z: number, base: number, delta: number, n: number, s: number): void;
   copy(to: number, from: number, n: number): void;
+  /** The weighted root mean square of an error, see kernels/vectors.ts. */
+  errorShare(
+    error: number,
+    x: number,
+    next: number,
+    absolute: number,
+    judged: number,
+    n: number,
+    rtol: number,
+    count: number,
+  ): number;
 
   /** scaleᵢ = Σ |aᵢⱼ| weightsⱼ; row i has the columns i − band … i + band that there are, and all with a band of n. */
   rowScales(values: number, weights: number, scale: number, n: number, band: number): void;
@@ -59,7 +70,7 @@ const integers = (count: number): ValueType[] => new Array<ValueType>(count).fil
 
 export type VectorKernels = Pick<
   NumericKernels,
-  'sumOfSquares' | 'largest' | 'largestRatio' | 'weigh' | 'depart' | 'advance' | 'copy'
+  'sumOfSquares' | 'largest' | 'largestRatio' | 'weigh' | 'depart' | 'advance' | 'copy' | 'errorShare'
 >;
 
 const ofVectors: {readonly [K in keyof VectorKernels]: Kernel} = {
@@ -70,6 +81,7 @@ const ofVectors: {readonly [K in keyof VectorKernels]: Kernel} = {
   depart: {parameters: integers(4), write: depart},
   advance: {parameters: [...integers(4), 'f64'], write: advance},
   copy: {parameters: integers(3), write: copy},
+  errorShare: {parameters: [...integers(6), 'f64', 'f64'], result: 'f64', write: errorShare},
 };
 
 const ofMatrices: {readonly [K in Exclude<keyof NumericKernels, keyof VectorKernels>]: Kernel} = {

@@ -1,22 +1,24 @@
 /**
- * Many adaptive steps in one call (adaptive-routine.ts), to the same bits as one by one.
- * A block ends before anything that it does not handle: a state that is not finite, a step too short, the end of the
- * run. The time loop (loop.ts) continues from there with single steps.
+ * Many adaptive steps in one call (adaptive-text.ts). A block ends before anything that it does not handle: a state that is
+ * not finite, a step too short, the end of the run. The time loop (loop.ts) continues from there with single steps.
  */
+import {routinesOf} from '../../engine/routines.js';
+import {compile} from '../../routine/compile.js';
+import {programPart, valuePart, VectorParts} from '../../routine/parts.js';
+import type {Part} from '../../routine/routine.js';
 import type {BlockNumber} from '../../step/adaptive-block.js';
 import {adaptiveRoom, blockPlace} from '../../step/adaptive-block.js';
-import type {CompiledStep} from '../../step/compiled.js';
+import type {StepExecutable} from '../../step/buffers.js';
 import {loadParameters} from '../../step/context.js';
 import {rowStart} from '../../step/rows.js';
 import {unjudged} from '../algebraic.js';
-import type {Runnable} from '../runnable.js';
-import {adaptiveRoutine} from './adaptive-routine.js';
 import {Pace} from '../pace.js';
+import type {Runnable} from '../runnable.js';
+import type {AdaptiveParts, AdaptiveRoom} from './adaptive-text.js';
+import {attemptsRoutine} from './adaptive-text.js';
+import {errorPart, setTolerances} from './error-estimate.js';
 import type {AdaptivePace} from './pace.js';
 import type {Plan} from './plan.js';
-
-/** By plan, which all runs of a prepared simulation share. */
-const known = new WeakMap<Plan, AdaptiveBlocks>();
 
 /** Nothing happens along these steps but attempts, which are all alike, and saved states. */
 export function isPlain(prepared: Runnable, plan: Plan): boolean {
@@ -33,22 +35,60 @@ export function isPlain(prepared: Runnable, plan: Plan): boolean {
   );
 }
 
-/** Sets what is the same for all runs along a plan. */
-export function setPlan(
-  {traced}: Runnable,
-  plan: Plan,
-  control: Float64Array,
-  absolute: Float64Array,
-  judged: Float64Array,
-): void {
-  absolute.set(plan.absolute ?? []);
-  judged.set(traced.along?.judged ?? judged.fill(1));
-  let count = 0;
-  for (let i = 0; i < judged.length; i++) count += judged[i];
-  control[blockPlace.judged] = Math.max(count, 1);
-  control[blockPlace.rtol] = plan.control.rtol;
-  control[blockPlace.end] = plan.end ?? Infinity;
-  control[blockPlace.every] = plan.saving.kind === 'steps' ? plan.saving.every : 0;
+export type AttemptsExecutable = StepExecutable<'update' | 'between' | 'dense'>;
+
+/** What attempts consist of. @param judge see `AdaptiveParts` */
+export function partsOfAttempts(executable: AttemptsExecutable, error: Part, judge: Part): AdaptiveParts {
+  const theta = executable.find('theta');
+  return {
+    step: {
+      t: executable.find('t'),
+      h: executable.find('h'),
+      update: programPart(executable, 'update'),
+      largestNext: new VectorParts(executable.vectors, () => routinesOf(executable)?.vectors).largest(executable.buffer('next')),
+    },
+    error,
+    judge,
+    between: executable.has('between') ? programPart(executable, 'between') : undefined,
+    dense:
+      executable.has('dense') && theta !== undefined
+        ? {run: programPart(executable, 'dense'), theta, D: executable.buffer('D')}
+        : undefined,
+  };
+}
+
+/** Proposes and judges the steps of a block. */
+export class Judge {
+  pace: AdaptivePace | undefined;
+  rejections = 0;
+
+  /** @param control the numbers of the block */
+  constructor(private readonly control: Float64Array) {}
+
+  /** The next step of a run; false where there is none. */
+  propose(): boolean {
+    const {pace, control} = this;
+    const t = control[blockPlace.t];
+    if (pace === undefined || pace.done(t) || pace.exhausted) return false;
+    const proposal = pace.propose(t);
+    if (proposal === undefined) return false;
+    control[blockPlace.h] = proposal.h;
+    control[blockPlace.stop] = proposal.end;
+    return true;
+  }
+
+  readonly part: Part = valuePart(error => {
+    const {pace, control} = this;
+    const h = control[blockPlace.h];
+    if (error <= 1) {
+      pace?.accept(h, error);
+      control[blockPlace.t] = control[blockPlace.stop];
+    } else {
+      pace?.reject(control[blockPlace.t], h, error);
+      this.rejections++;
+    }
+    return this.propose() ? 1 : 0;
+  });
 }
 
 export class AdaptiveBlocks {
@@ -70,66 +110,70 @@ export class AdaptiveBlocks {
   /** The state at the end. */
   readonly x: Float64Array;
   private readonly times: Float64Array;
-  private readonly absolute: Float64Array;
-  private readonly judged: Float64Array;
   private readonly room: number;
-  private readonly compiled: CompiledStep;
-  private readonly executable: CompiledStep['adaptiveSteps'];
+  private readonly judge: Judge;
+  private readonly run: () => void;
   /** Attempts in a block: between blocks a run is aborted and tells its progress. */
-  private limit = new Pace(false);
+  private readonly limit: Pace;
 
   /** undefined where steps are taken one by one. */
   static of(prepared: Runnable, plan: Plan): AdaptiveBlocks | undefined {
     const {compiled} = prepared;
     if (!isPlain(prepared, plan) || !compiled.inBlocks || prepared.keeps !== undefined) return undefined;
-    let blocks = known.get(plan);
-    if (blocks?.compiled !== compiled) {
-      const run = adaptiveRoutine(compiled.adaptiveSteps);
-      if (run === undefined) return undefined;
-      known.set(plan, (blocks = new AdaptiveBlocks(prepared, plan, run)));
-    }
-    blocks.begin(prepared);
-    return blocks;
+    return routinesOf(compiled.adaptiveSteps) === undefined ? undefined : new AdaptiveBlocks(prepared, plan);
   }
 
-  private constructor(
-    prepared: Runnable,
-    private readonly plan: Plan,
-    private readonly run: () => void,
-  ) {
+  private constructor(prepared: Runnable, plan: Plan) {
     const {compiled, traced} = prepared;
     const executable = compiled.adaptiveSteps;
-    [this.compiled, this.executable] = [compiled, executable];
+    const routines = routinesOf(executable);
+    if (routines === undefined) throw new Error('programs in blocks are compiled');
     const {size} = traced.state;
     [this.room, this.width] = [adaptiveRoom(size), rowStart + size];
     const block = executable.buffer('block');
     this.rows = block.subarray(0, this.room * this.width);
     this.states = block.subarray(this.room * this.width);
-    [this.control, this.stiffness, this.theta, this.after, this.times, this.x, this.absolute, this.judged] = (
-      [
-        'blockControl',
-        'blockStiffness',
-        'blockTheta',
-        'blockAfter',
-        'blockTimes',
-        'x',
-        'blockAbsolute',
-        'blockJudged',
-      ] as const
+    [this.control, this.stiffness, this.theta, this.after, this.times, this.x] = (
+      ['blockControl', 'blockStiffness', 'blockTheta', 'blockAfter', 'blockTimes', 'x'] as const
     ).map(name => executable.buffer(name));
-  }
-
-  /** For another run: what its numbers are, and what runs along other plans may have changed. */
-  private begin(prepared: Runnable): void {
-    const {plan, judged, absolute, executable} = this;
     loadParameters(executable, prepared);
     const {onProgress, poll} = prepared.options;
     this.limit = new Pace(onProgress !== undefined || poll !== undefined);
-    setPlan(prepared, plan, this.control, absolute, judged);
+    this.control[blockPlace.every] = plan.saving.kind === 'steps' ? plan.saving.every : 0;
+    const arrays = {absolute: executable.buffer('blockAbsolute'), judged: executable.buffer('blockJudged')};
+    setTolerances(arrays, plan, traced, this.control);
+    this.judge = routines.once('judge', () => new Judge(this.control));
+    this.run = routines.once('adaptive', () => {
+      const parts = partsOfAttempts(executable, errorPart(executable, arrays), this.judge.part);
+      return compile(attemptsRoutine(parts, this.places(executable)), routines.memory);
+    });
+  }
+
+  private places(executable: AttemptsExecutable): AdaptiveRoom {
+    const {control, rows, room, states, theta, after, times, x} = this;
+    const stiffness = executable.find('stiffness');
+    return {
+      control,
+      rows,
+      capacity: room,
+      states,
+      theta,
+      after,
+      times,
+      stiffness: stiffness && {to: this.stiffness, from: stiffness},
+      x,
+      next: executable.buffer('next'),
+      kernels: routinesOf(executable)?.vectors,
+    };
   }
 
   get(name: BlockNumber): number {
     return this.control[blockPlace[name]];
+  }
+
+  /** Refused attempts of the last block. */
+  get rejections(): number {
+    return this.judge.rejections;
   }
 
   private set(name: BlockNumber, value: number): void {
@@ -148,22 +192,22 @@ export class AdaptiveBlocks {
     pace: AdaptivePace,
     timesAhead: Float64Array | undefined,
   ): number {
-    const {control, x, room, times, limit} = this;
-    x.set(state);
+    const {x, room, times, limit, judge} = this;
     this.set('t', t);
+    judge.pace = pace;
+    judge.rejections = 0;
+    if (!judge.propose()) return 0;
+    x.set(state);
     this.set('boundaries', boundaries);
     this.set('mostAttempts', Math.min(limit.most, room));
-    pace.give(control);
     const ahead = timesAhead?.length ?? 0;
     const given = Math.min(ahead, room);
     if (timesAhead !== undefined) times.set(given === ahead ? timesAhead : timesAhead.subarray(0, given));
     this.set('times', given);
     this.set('moreTimes', ahead > given ? 1 : 0);
-    const attempts = limit.time(() => {
+    return limit.time(() => {
       this.run();
       return this.get('attempts');
     });
-    if (attempts > 0) pace.take(control);
-    return attempts;
   }
 }

@@ -5,6 +5,7 @@
 import {historyAdjoint} from '../../adjoint/timed-pull.js';
 import {timedRoutine} from '../../adjoint/timed-blocks.js';
 import {routinesOf} from '../../engine/routines.js';
+import {compile} from '../../routine/compile.js';
 import {blockNumbers, blockPlace} from '../../step/adaptive-block.js';
 import {parameterCotangent} from '../../step/parameter-names.js';
 import {rowStart} from '../../step/rows.js';
@@ -12,8 +13,9 @@ import type {AskedCall, Room, RunCall} from '../run-call.js';
 import {parameterList, writeSum} from '../run-call.js';
 import type {Runnable} from '../runnable.js';
 import {startCall} from '../start-call.js';
-import {isPlain, setPlan} from './adaptive-blocks.js';
-import {attemptsRoutine} from './adaptive-routine.js';
+import {isPlain, Judge, partsOfAttempts} from './adaptive-blocks.js';
+import {attemptsRoutine} from './adaptive-text.js';
+import {errorPart, setTolerances} from './error-estimate.js';
 import {AdaptivePace} from './pace.js';
 import {stopsOf} from './plan.js';
 
@@ -58,7 +60,6 @@ export function adaptiveCall(prepared: Runnable, room: Room, memory: number): As
     after: room.ask(1 + times.length),
     times: room.ask(times.length),
     control: room.ask(blockNumbers),
-    begin: room.ask(blockNumbers),
     absolute: room.ask(absolute.length),
     judged: room.ask(absolute.length),
     cotangent: room.ask(size),
@@ -77,28 +78,45 @@ export function adaptiveCall(prepared: Runnable, room: Room, memory: number): As
     };
     // The start is saved before the steps.
     const first = times[0] === grid.t0 ? 1 : 0;
-    const {states, theta, after, begin: begins} = arrays;
+    const {states, theta, after} = arrays;
     arrays.times.set(times);
     after[0] = -1;
     if (first === 1) theta[0] = 1;
-    setPlan(prepared, plan, begins, arrays.absolute, arrays.judged);
+    const tolerances = {absolute: arrays.absolute, judged: arrays.judged};
+    setTolerances(tolerances, plan, traced, arrays.control);
+    const judge = new Judge(arrays.control);
+    const parts = partsOfAttempts(forward, errorPart(forward, tolerances), judge.part);
+    const attempts = compile(
+      attemptsRoutine(parts, {
+        control: arrays.control,
+        rows: arrays.rows,
+        capacity,
+        layers: forward.find('layers'),
+        states: states.subarray(first * size),
+        theta: theta.subarray(first),
+        after: after.subarray(1 + first),
+        times: arrays.times.subarray(first),
+        x: forward.buffer('x'),
+        next: forward.buffer('next'),
+        kernels: forwards.vectors,
+      }),
+      forwards.memory,
+    );
     const power = traced.along?.errorOrder ?? traced.order + 1;
-    new AdaptivePace(control, power, false, grid.dt, plan.end, plan.most, stopsOf(plan)).give(begins);
-    begins[blockPlace.t] = grid.t0;
-    begins[blockPlace.mostAttempts] = capacity;
-    begins[blockPlace.times] = times.length - first;
-    const take = attemptsRoutine(forward, forwards, {
-      control: at.control,
-      rows: at.rows,
-      states: at.states + bytes * first * size,
-      theta: at.theta + bytes * first,
-      after: at.after + bytes * (1 + first),
-      times: at.times + bytes * first,
-      absolute: at.absolute,
-      judged: at.judged,
-      capacity,
-      absolutes: absolute.length,
-    });
+    const set = (name: keyof typeof blockPlace, value: number): void => void (arrays.control[blockPlace[name]] = value);
+    const get = (name: keyof typeof blockPlace): number => arrays.control[blockPlace[name]];
+    /** From the start; 1 where the run has reached its end and all times are saved. */
+    const take = (): number => {
+      judge.pace = new AdaptivePace(control, power, false, grid.dt, plan.end, plan.most, stopsOf(plan));
+      set('t', grid.t0);
+      set('boundaries', 0);
+      set('mostAttempts', capacity);
+      set('times', times.length - first);
+      set('moreTimes', 0);
+      if (!judge.propose()) return 0;
+      attempts();
+      return get('t') < (plan.end ?? 0) || get('saved') < times.length - first ? 0 : 1;
+    };
     const pull = timedRoutine(adjoint, backwards, size, {
       rows: at.rows,
       states: at.cotangents,
@@ -123,13 +141,9 @@ export function adaptiveCall(prepared: Runnable, room: Room, memory: number): As
         begin.writeStart(w, stop);
         w.run(copy, x, begin.next, size);
         if (first === 1) w.run(copy, at.states, begin.next, size);
-        w.run(copy, at.control, at.begin, blockNumbers);
-        w.run(take);
-        const number = (name: keyof typeof blockPlace) => w.load(w.int(at.control), bytes * blockPlace[name]);
-        w.if(w.op('f64.lt', number('t'), number('end')), stop);
-        w.if(w.op('f64.lt', number('saved'), w.number(times.length - first)), stop);
+        w.if(w.op('f64.eq', w.call(take, [], 'f64'), w.number(0)), stop);
         // The state at the end follows the rows.
-        const rows = w.op('i32.trunc_sat_f64_s', number('rows'));
+        const rows = w.op('i32.trunc_sat_f64_s', w.load(w.int(at.control), bytes * blockPlace.rows));
         const end = w.keep(
           'i32',
           w.plus(w.int(at.rows + bytes * rowStart), w.op('i32.mul', rows, w.int(bytes * width))),

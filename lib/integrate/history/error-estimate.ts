@@ -2,9 +2,14 @@
  * The error of a step relative to the tolerance: by the scheme's own estimate, or by the difference
  * between the step and two of half its length, which for order p is 2ᵖ − 1 times the error of the two.
  */
+import {routinesOf} from '../../engine/routines.js';
+import type {Part} from '../../routine/routine.js';
+import {blockPlace} from '../../step/adaptive-block.js';
+import type {StepExecutable} from '../../step/buffers.js';
 import type {TracedStep} from '../../step/traced-step.js';
 import type {Status} from '../counters.js';
 import type {Integrator, Taken} from './integrator.js';
+import type {Plan} from './plan.js';
 
 export interface Estimated {
   readonly steps: readonly Taken[];
@@ -90,7 +95,7 @@ export function errorShare(
   next: Float64Array,
   absolute: Float64Array,
   rtol: number,
-  judged?: Uint8Array,
+  judged?: Uint8Array | Float64Array,
 ): number {
   let [sum, count] = [0, 0];
   for (let i = 0; i < absolute.length; i++) {
@@ -102,4 +107,39 @@ export function errorShare(
     count++;
   }
   return Math.sqrt(sum / Math.max(count, 1));
+}
+
+/** Where the error of an attempt is taken from, in the memory of the programs of attempts. */
+export interface ErrorArrays {
+  readonly absolute: Float64Array;
+  /** 1 for every component that the error is estimated of. */
+  readonly judged: Float64Array;
+}
+
+/** The error of an attempt as part of a routine, of (rtol, judged components). */
+export function errorPart(executable: StepExecutable<string>, {absolute, judged}: ErrorArrays): Part {
+  const [error, x, next] = (['E', 'x', 'next'] as const).map(name => executable.buffer(name));
+  const places = [error, x, next, absolute, judged].map(({byteOffset}) => byteOffset);
+  return {
+    run: rtol => errorShare(error, 1, x, next, absolute, rtol, judged),
+    returns: true,
+    write: (w, given) =>
+      w.call(routinesOf(executable)?.vectors.errorShare, [...places, absolute.length, ...given], 'f64'),
+  };
+}
+
+/** Sets what is the same for all attempts along a plan. @param control the numbers of a block */
+export function setTolerances(
+  {absolute, judged}: ErrorArrays,
+  {control: {rtol}, absolute: asked}: Plan,
+  {along}: TracedStep,
+  control: Float64Array,
+): void {
+  absolute.set(asked ?? []);
+  judged.set(along?.judged ?? judged.fill(1));
+  control[blockPlace.rtol] = rtol;
+  control[blockPlace.judged] = Math.max(
+    judged.reduce((sum, one) => sum + one, 0),
+    1,
+  );
 }

@@ -257,7 +257,7 @@ export class HistoryLoop implements Loop, EventfulLoop {
       return false;
     const attempts = blocks.take(t, this.here ?? integrator.state, this.boundaries, pace, saver.ahead);
     if (attempts === 0) return false;
-    const [rows, rejections] = [blocks.get('rows'), blocks.get('rejections')];
+    const [rows, {rejections}] = [blocks.get('rows'), blocks];
     const {start, update} = traced.evaluations;
     counters.evaluations += attempts * (start + update);
     counters.rejectedSteps += rejections;

@@ -1,11 +1,14 @@
 /** The next step of a run: along the grid, or as long as its error allows. */
-import {blockPlace, stretch, timeRounding} from '../../step/adaptive-block.js';
+import {timeRounding} from '../../step/adaptive-block.js';
 import type {Grid} from '../grid.js';
 import {placeOf} from '../grid.js';
 import type {GridPlace} from '../run-state.js';
 import type {StepControl} from '../control.js';
 import type {StepMemory} from './step-lengths.js';
 import {StepLengths} from './step-lengths.js';
+
+/** The end is met by a step stretched by no more than this (Hairer & Wanner, RADAU5). */
+const stretch = 1.01;
 
 /** A step to try. */
 export interface Proposal {
@@ -208,19 +211,6 @@ export class AdaptivePace implements Pace {
 
   restart(): void {
     this.lengths.restart();
-  }
-
-  /** For a block of steps (adaptive-blocks.ts), and as that leaves it. */
-  give(control: Float64Array): void {
-    this.lengths.give(control);
-    control[blockPlace.taken] = this.taken;
-    control[blockPlace.most] = this.most;
-    control[blockPlace.least] = this.least;
-  }
-
-  take(control: Float64Array): void {
-    this.lengths.take(control);
-    this.taken = control[blockPlace.taken];
   }
 
   /** With `revisits` half the step is tried: its end is where the refused one had its middle, and that one's own end comes after. */

@@ -2,11 +2,12 @@
  * The length of the next step from the errors of the last ones: a PI controller (Gustafsson 1991; Hairer &
  * Wanner, Solving ODEs II, §IV.2 and §IV.8).
  */
-import {blockPlace, smallestError} from '../../step/adaptive-block.js';
 import type {StepControl} from '../control.js';
 
-/** The function that blocks of steps call (adaptive-routine.ts). */
 const {pow} = Math;
+
+/** An estimate below this, as a share of the tolerance, is rounding, and no longer says how much a step may grow. */
+const smallestError = 1e-10;
 
 /** Growth below this is not worth a new factorization, and left out for implicit schemes (Hairer & Wanner, §IV.8: 1 to 1.2). */
 const worthwhileGrowth = 1.2;
@@ -96,34 +97,6 @@ export class StepLengths {
     this.lastError = lastError;
     this.olderError = olderError;
     this.rejected = rejected;
-  }
-
-  /** For a block of steps (adaptive-blocks.ts), and as that leaves it. */
-  give(control: Float64Array): void {
-    const {power, aimed} = this;
-    const {safety, growth, shrinking, max, controller} = this.control;
-    control[blockPlace.aimed] = aimed;
-    control[blockPlace.first] = 1 / power;
-    control[blockPlace.integral] = controller.integral / power;
-    control[blockPlace.proportional] = controller.proportional / power;
-    control[blockPlace.derivative] = controller.derivative / power;
-    control[blockPlace.rejecting] = -1 / power;
-    control[blockPlace.growth] = growth;
-    control[blockPlace.shrinking] = shrinking;
-    control[blockPlace.safety] = safety;
-    control[blockPlace.max] = max;
-    control[blockPlace.length] = this.next;
-    control[blockPlace.lastError] = this.lastError ?? NaN;
-    control[blockPlace.olderError] = this.olderError ?? NaN;
-    control[blockPlace.rejected] = this.rejected ? 1 : 0;
-  }
-
-  take(control: Float64Array): void {
-    const known = (value: number): number | undefined => (Number.isNaN(value) ? undefined : value);
-    this.next = control[blockPlace.length];
-    this.lastError = known(control[blockPlace.lastError]);
-    this.olderError = known(control[blockPlace.olderError]);
-    this.rejected = control[blockPlace.rejected] !== 0;
   }
 
   private limited(h: number): number {

@@ -169,3 +169,31 @@ export function copy(w: Writer): void {
   const [to, from, n] = w.parameters();
   w.each([to, from], endOf(w, to, n), v => v.store(to, v.load(from)));
 }
+
+/**
+ * errorShare(error, x, next, absolute, judged, n, rtol, count): √(Σ (errorᵢ/(absoluteᵢ + rtol max(|xᵢ|, |nextᵢ|)))²/count) over
+ * components whose `judged` is not zero; nothing that is zero has a share.
+ */
+export function errorShare(w: Writer): void {
+  const [error, x, next, absolute, judged, n, rtol, count] = [0, 1, 2, 3, 4, 5, 6, 7].map(i => w.parameter(i));
+  const [i, end, share] = [w.local('i32'), w.local('i32'), w.local('f64')];
+  const sum = w.keep('f64', w.number(0));
+  const number = (array: Local): Push => w.load(w.plus(w.get(array), w.get(i)));
+  w.set(end, w.op('i32.shl', w.get(n), w.int(3)));
+  w.for(
+    i,
+    w.int(0),
+    w.get(end),
+    () =>
+      w.if(w.op('f64.ne', number(judged), w.number(0)), () => {
+        const larger = w.op('f64.max', w.op('f64.abs', number(x)), w.op('f64.abs', number(next)));
+        w.set(share, w.op('f64.add', number(absolute), w.op('f64.mul', w.get(rtol), larger)));
+        w.if(w.op('f64.ne', number(error), w.number(0)), () => {
+          w.set(share, w.op('f64.div', number(error), w.get(share)));
+          w.set(sum, w.op('f64.add', w.get(sum), w.op('f64.mul', w.get(share), w.get(share))));
+        });
+      }),
+    8,
+  );
+  w.op('f64.sqrt', w.op('f64.div', w.get(sum), w.get(count)))();
+}
