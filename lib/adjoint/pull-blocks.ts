@@ -33,7 +33,9 @@ export class PullBlocks {
     const width = rowStart + context.compiled.kept.size;
     if (routinesOf(executable) === undefined || room === undefined || cotangent?.length !== size) return undefined;
     const capacity = Math.min(stepsInBlock(width, size), Math.floor(room.length / (width + size)));
-    return capacity === 0 ? undefined : new PullBlocks(executable, steps, context.compiled, {room, cotangent, width, capacity});
+    return capacity === 0
+      ? undefined
+      : new PullBlocks(executable, steps, context.compiled, {room, cotangent, width, capacity});
   }
 
   private constructor(

@@ -1,18 +1,6 @@
 /** Steps of a grid pulled back, as routines (lib/routine): one, or many whose rows lie in one array. */
 import type {Element, Local, MoveKernels, Part, Routine, Value} from '../routine/routine.js';
-import {
-  add,
-  and,
-  element,
-  equal,
-  greater,
-  isSet,
-  mul,
-  not,
-  place,
-  RoutineBuilder,
-  sub,
-} from '../routine/routine.js';
+import {add, and, element, equal, greater, isSet, mul, not, place, RoutineBuilder, sub} from '../routine/routine.js';
 import {rowStart} from '../step/rows.js';
 
 /** What the pull of a step consists of. */

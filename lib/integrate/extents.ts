@@ -1,7 +1,9 @@
 /**
  * Which parts of the state an unknown is computed from, and how much of their rounding affects it
- * (`StepSystem.extents`).
+ * (`StepSystem.writeExtents`).
  */
+import type {Value} from '../routine/routine.js';
+import {mul} from '../routine/routine.js';
 import type {Block, Layout} from '../step/layout.js';
 
 /** A position is one sum, where a force is one of tens: its rounding over h^p counts for less (`roundings` in newton/tolerances.ts). */
@@ -23,9 +25,9 @@ export const motionsOf = ({blocks}: Layout, {derivative}: Pick<Block, 'derivativ
 /** By how many derivatives lie between. */
 export const shareOfExtent = (apart: number): number => (apart > 0 ? fewRoundings : 1);
 
-/** |h|^p, by products. */
-export function power(h: number, p: number): number {
-  let product = 1;
-  for (let i = 0; i < p; i++) product *= Math.abs(h);
+/** A value to the power p, by products. */
+export function power(value: Value, p: number): Value {
+  let product: Value = 1;
+  for (let i = 0; i < p; i++) product = i === 0 ? value : mul(product, value);
   return product;
 }

@@ -24,7 +24,8 @@ export function recordedArrays(
   recorded: Recorded,
 ): Float64Array[] {
   if (recorded === 'nothing') return [];
-  const names = recorded === 'kept' ? (['kept'] as const) : (['x', ...(compiled.implicit ? ['z' as const] : [])] as const);
+  const names =
+    recorded === 'kept' ? (['kept'] as const) : (['x', ...(compiled.implicit ? ['z' as const] : [])] as const);
   return names.flatMap(name => forward.find(name) ?? []);
 }
 

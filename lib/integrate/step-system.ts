@@ -4,8 +4,9 @@ import type {Analysis, Coupling, Factor, Pattern} from '../linear/index.js';
 import {auto, constraintCoupling} from '../linear/index.js';
 import {routinesOf} from '../engine/routines.js';
 import {type DirectFactor, jacobiansOf, type NonlinearSystem} from '../newton/index.js';
-import {programPart} from '../routine/parts.js';
-import type {Element, Part} from '../routine/routine.js';
+import {programPart, VectorParts} from '../routine/parts.js';
+import type {Element, Local, Part, RoutineBuilder} from '../routine/routine.js';
+import {abs, div, element, greater, less, max, mul} from '../routine/routine.js';
 import type {CompiledStep, ForwardExecutable} from '../step/compiled.js';
 import {loadParameters} from '../step/context.js';
 import type {Block} from '../step/layout.js';
@@ -14,16 +15,8 @@ import {isMatrixFree, solverKey} from '../step/solvers.js';
 import {SteadyFactor} from '../step/steady-factor.js';
 import {linearization} from '../step/precomputation.js';
 import type {Push} from '../wasm/writer.js';
-import type {Motion} from './extents.js';
 import {motionsOf, power, shareOfExtent} from './extents.js';
 import type {Runnable} from './runnable.js';
-
-/** As `plainVectors.largest`. */
-function largestIn(values: Float64Array, {offset, size}: Pick<Block, 'offset' | 'size'>): number {
-  let most = 0;
-  for (let i = offset; i < offset + size; i++) most = Math.max(most, Math.abs(values[i]));
-  return most;
-}
 
 /** Whether keeping a Jacobian from iteration to iteration, and from step to step, pays by counted work. */
 function isDear({compiled, traced, options: {newton, ownJacobians}}: Runnable): boolean {
@@ -75,8 +68,6 @@ export class StepSystem implements NonlinearSystem {
   private readonly startsApart: boolean;
   wasKept = false;
   readonly texts: NonNullable<NonlinearSystem['texts']>;
-  /** The largest numbers of the state's blocks. */
-  private readonly sizes: Float64Array;
 
   constructor(private readonly prepared: Runnable) {
     const {compiled, traced, engine, options} = prepared;
@@ -93,7 +84,6 @@ export class StepSystem implements NonlinearSystem {
     this.residualPart = programPart(this.forward, 'residual');
     this.evaluateJacobian = this.forward.program('jacobian');
     this.z = this.forward.buffer('z');
-    this.sizes = new Float64Array(traced.state.blocks.length);
     this.residual = this.forward.buffer('R');
     this.data = this.forward.find('x');
     this.values = this.forward.buffer('J');
@@ -189,39 +179,50 @@ export class StepSystem implements NonlinearSystem {
    * state's, each over the powers of h between them; positions that a step rounds are off by ε|q|/h^p there. A multiplier's
    * is what makes as much in one of the equations it appears in as all other unknowns do.
    */
-  readonly extents = (extents: Float64Array): void => {
-    const {data, z, sizes} = this;
-    const {blocks} = this.prepared.traced.state;
-    const h = Math.abs(this.forward.find('h')?.[0] ?? 0);
-    for (let i = 0; i < blocks.length; i++) sizes[i] = data === undefined ? 0 : largestIn(data, blocks[i]);
-    if (this.multipliers !== undefined) extents.fill(0);
-    this.motions ??= this.blocksAndMotions();
-    for (const {block, motions} of this.motions) {
-      const {offset, size} = block;
-      let extent = largestIn(z, block);
-      for (const {place, apart} of motions)
-        if (sizes[place] > 0) extent = Math.max(extent, (shareOfExtent(apart) * sizes[place]) / power(h, apart));
-      extents.fill(extent, offset, offset + size);
+  readonly writeExtents = (b: RoutineBuilder, to: Float64Array, system: () => NonlinearSystem): void => {
+    const {data, z, forward} = this;
+    const {state, unknown} = this.prepared.traced;
+    const all = new VectorParts(forward.vectors, () => routinesOf(forward)?.vectors);
+    const largest = (values: Float64Array, {offset, size}: Pick<Block, 'offset' | 'size'>): Local =>
+      b.result(all.largest(values.subarray(offset, offset + size)));
+    const whole = b.result(all.largest(z));
+    const h = forward.find('h');
+    const length = h === undefined ? 0 : abs(element(h));
+    for (const block of unknown.blocks) {
+      if (block.multiplies === true) continue;
+      const extent = largest(z, block);
+      for (const {place, apart} of data === undefined ? [] : motionsOf(state, block)) {
+        let shared = mul(shareOfExtent(apart), largest(data as Float64Array, state.blocks[place]));
+        if (apart > 0) shared = div(shared, power(length, apart));
+        b.set(extent, max(extent, shared));
+      }
+      // Without a magnitude, or not a number: as large as the largest.
+      b.unless(greater(extent, 0), () => b.set(extent, whole));
+      const i = b.local(block.offset);
+      b.while(less(i, block.offset + block.size), () => {
+        b.set(element(to, i), extent);
+        b.increment(i);
+      });
     }
-    if (this.multipliers !== undefined) this.multiplierExtents(extents, this.multipliers);
+    if (this.multipliers !== undefined) b.call({run: () => (system() as StepSystem).multiplierExtents(to)});
   };
 
-  private motions: readonly {readonly block: Block; readonly motions: readonly Motion[]}[] | undefined;
-
-  private blocksAndMotions(): readonly {readonly block: Block; readonly motions: readonly Motion[]}[] {
-    const {state, unknown} = this.prepared.traced;
-    return unknown.blocks
-      .filter(({multiplies}) => multiplies !== true)
-      .map(block => ({block, motions: motionsOf(state, block)}));
-  }
-
-  private multiplierExtents(extents: Float64Array, {are, terms}: NonNullable<StepSystem['multipliers']>): void {
-    if (!this.scaleRows(extents, terms)) return;
+  private multiplierExtents(extents: Float64Array): void {
     const {
+      multipliers,
       pattern: {rowPointers, columns},
       values,
       z,
+      compiled: {vectors},
     } = this;
+    if (multipliers === undefined) return;
+    const {are, terms} = multipliers;
+    for (let column = 0; column < extents.length; column++) if (are[column] === 1) extents[column] = 0;
+    const whole = vectors.largest(z);
+    if (!this.scaleRows(extents, terms)) {
+      for (let column = 0; column < extents.length; column++) if (are[column] === 1) extents[column] = whole;
+      return;
+    }
     for (let column = 0; column < extents.length; column++) if (are[column] === 1) extents[column] = Infinity;
     for (let row = 0; row < terms.length; row++) {
       for (let k = rowPointers[row]; k < rowPointers[row + 1]; k++) {
@@ -232,7 +233,7 @@ export class StepSystem implements NonlinearSystem {
     }
     for (let column = 0; column < extents.length; column++)
       if (are[column] === 1)
-        extents[column] = Math.max(Math.abs(z[column]), extents[column] < Infinity ? extents[column] : 0);
+        extents[column] = Math.max(Math.abs(z[column]), extents[column] < Infinity ? extents[column] : 0) || whole;
   }
 
   private bindExact(compiled: CompiledStep, analysis: Analysis): () => Factor {
@@ -350,10 +351,7 @@ class CompiledFactor implements DirectFactor {
   }
 
   /** A part that is written with the factor where there is one when a routine is compiled. */
-  private direct(
-    general: Part,
-    write: (w: RoutineWriter, factor: RoutineFactor, otherwise: () => void) => Push,
-  ): Part {
+  private direct(general: Part, write: (w: RoutineWriter, factor: RoutineFactor, otherwise: () => void) => Push): Part {
     return {
       run: general.run,
       write: (w, given) => {

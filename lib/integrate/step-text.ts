@@ -62,8 +62,8 @@ export function stepsRoutine(parts: StepParts, room: StepsRoom): Routine {
   const {rows, width, recorded, ends, x, next, kernels} = room;
   const b = new RoutineBuilder(2);
   const [count, keepEnds] = [b.parameter(0), b.parameter(1)];
-  const [row, end, taken] = [b.local(0), b.local(0), element(room.taken)];
-  b.set(taken, 0);
+  const [row, end, taken] = [b.local(0), b.local(0), b.local(0)];
+  b.set(element(room.taken), 0);
   b.while(greater(count, taken), () => {
     if (parts.t !== undefined) b.set(element(parts.t), element(rows, row));
     if (parts.h !== undefined) b.set(element(parts.h), element(rows, add(row, 1)));
@@ -80,6 +80,7 @@ export function stepsRoutine(parts: StepParts, room: StepsRoom): Routine {
     });
     b.increment(row, width);
     b.increment(taken);
+    b.set(element(room.taken), taken);
   });
   b.return(0);
   return b.routine;

@@ -7,7 +7,15 @@ import {routinesOf} from '../engine/routines.js';
 import type {Vectors} from '../engine/vectors.js';
 import type {StiffgradError} from '../errors.js';
 import type {NewtonStatus} from '../newton/index.js';
-import {fewIterations, isStraight, NewtonIteration, newtonStatuses, SimplifiedNewton} from '../newton/index.js';
+import {
+  beginSearch,
+  countSearch,
+  fewIterations,
+  isStraight,
+  NewtonIteration,
+  newtonStatuses,
+  SimplifiedNewton,
+} from '../newton/index.js';
 import {compile} from '../routine/compile.js';
 import {interpret} from '../routine/interpret.js';
 import type {Part, Routine} from '../routine/routine.js';
@@ -67,7 +75,13 @@ interface StepHost {
 /** What was written for an executable. */
 interface Texts {
   readonly host: StepHost;
-  readonly attempts: Map<string, {made: number; interpreted?: Attempt; compiled?: Attempt}>;
+  readonly attempts: Map<string, AttemptText>;
+}
+
+interface AttemptText {
+  made: number;
+  interpreted?: Attempt;
+  compiled?: Attempt;
 }
 
 const written = new WeakMap<StepExecutable<string>, Texts>();
@@ -103,6 +117,9 @@ export class Stepper {
   /** The programs of steps that may be taken several at once, if these are such. */
   private readonly together?: ForwardExecutable;
   private blocks: StepBlocks | undefined;
+  private readonly texts: Texts;
+  private narrowText?: AttemptText;
+  private wholeText?: AttemptText;
   private iterations: IterationRecord[] = [];
   private lastStep = NaN;
   /** The number of the status of an attempt that several steps in one call ended with; 0 where there is none. */
@@ -155,6 +172,9 @@ export class Stepper {
     const forward = this.sequential?.executable ?? compiled.forward(options.newton.linear, prepared.keeps);
     loadParameters(forward, prepared);
     this.forward = forward;
+    let texts = written.get(forward);
+    if (texts === undefined) written.set(forward, (texts = {host: {owner: this}, attempts: new Map()}));
+    this.texts = texts;
     this.vectors = forward.vectors;
     this.state = forward.buffer('x');
     this.state.set(start);
@@ -173,13 +193,7 @@ export class Stepper {
       const hasMultipliers = prepared.traced.state.block('lambda') !== undefined;
       // Iterations that are to be differentiated, or counted, are those of the step's own equations.
       if (!recordIterations && options.newton.iterations === undefined && hasMultipliers)
-        this.contacts = ContactForces.of(
-          prepared,
-          whole,
-          this.system,
-          this.iteration,
-          this.counters,
-        );
+        this.contacts = ContactForces.of(prepared, whole, this.system, this.iteration, this.counters);
     }
     const plain = this.errors === undefined && this.contacts === undefined && !recordIterations;
     const isAlike = this.system === undefined ? !compiled.implicit : isStraight(options.newton, this.system);
@@ -235,12 +249,6 @@ export class Stepper {
     return `${told}/${forcing !== undefined}/${solverKey(linear)}`;
   }
 
-  private get texts(): Texts {
-    let texts = written.get(this.forward);
-    if (texts === undefined) written.set(this.forward, (texts = {host: {owner: this}, attempts: new Map()}));
-    return texts;
-  }
-
   /**
    * Steps from the n-th on in one call: up to `count`, and no more than go as most do. What they are not, the next `step` tells.
    * @param keepEnds the state at each end will be read in `ends`
@@ -270,10 +278,24 @@ export class Stepper {
     const {system, counters, texts} = this;
     const before = counters.residualEvaluations;
     texts.host.owner = this;
-    const take = (): number => blocks.take(count, keepEnds);
-    const code = system === undefined ? take() : this.iteration.run(take);
+    if (system === undefined) return this.ended(blocks, blocks.take(count, keepEnds));
+    // An iteration is made where one is needed: for its functions in JavaScript.
+    const {frame} = system.compiled;
+    beginSearch(frame, system, false);
+    let code: number;
+    try {
+      code = blocks.take(count, keepEnds);
+    } catch (error) {
+      code = this.iteration.failedBy(error);
+    } finally {
+      countSearch(frame, counters);
+    }
     this.residuals += counters.residualEvaluations - before;
-    if (code !== 0) this.failed = code;
+    return this.ended(blocks, code);
+  }
+
+  private ended(blocks: StepBlocks, code: number): number {
+    this.failed = code;
     return blocks.count;
   }
 
@@ -477,16 +499,24 @@ export class Stepper {
   /** The text of an attempt, in JavaScript at first: compiled where many are made. */
   private attemptCall(narrow: boolean): Attempt {
     const {forward} = this;
-    const texts = this.texts;
-    texts.host.owner = this;
-    const key = `${narrow ? 'kept' : 'whole'}/${this.kind}/${this.recordIterations}/${this.key}`;
-    let text = texts.attempts.get(key);
-    if (text === undefined) texts.attempts.set(key, (text = {made: 0}));
+    const text = narrow
+      ? (this.narrowText ??= this.attemptText('kept'))
+      : (this.wholeText ??= this.attemptText('whole'));
+    this.texts.host.owner = this;
+    if (text.compiled !== undefined) return text.compiled;
     text.made++;
-    const write = (): Routine => attemptRoutine(this.parts(narrow, texts.host));
+    const write = (): Routine => attemptRoutine(this.parts(narrow, this.texts.host));
     const routines = text.made < fewAttempts ? undefined : routinesOf(forward);
-    if (routines !== undefined) return (text.compiled ??= compile(write(), routines.memory));
+    if (routines !== undefined) return (text.compiled = compile(write(), routines.memory));
     return (text.interpreted ??= interpret(write()));
+  }
+
+  private attemptText(recorded: 'kept' | 'whole'): AttemptText {
+    const {attempts} = this.texts;
+    const key = `${recorded}/${this.kind}/${this.recordIterations}/${this.key}`;
+    let text = attempts.get(key);
+    if (text === undefined) attempts.set(key, (text = {made: 0}));
+    return text;
   }
 
   private get kind(): 'contacts' | 'sequential' | 'whole' {

@@ -48,7 +48,7 @@ import {norm, smallestLength, smallestSquare} from './norms.js';
 import type {Newton} from './options.js';
 import {MatrixChoice, searchByWork} from './descent.js';
 import type {NonlinearSystem, SearchText, workVectors} from './system.js';
-import {Tolerances} from './tolerances.js';
+import {roundings, Tolerances} from './tolerances.js';
 
 export type NewtonStatus = 'converged' | 'newton-diverged' | 'singular' | 'not-finite';
 
@@ -133,7 +133,11 @@ export const frameSize = places.recorded + 1 + toldNorms;
  * Sets what a search begins with: iterations on one executable share the array.
  * @param keepsFactor a factor of an earlier search is at hand
  */
-export function beginSearch(frame: Float64Array, {isChecked}: Pick<NonlinearSystem, 'isChecked'>, keepsFactor: boolean): void {
+export function beginSearch(
+  frame: Float64Array,
+  {isChecked}: Pick<NonlinearSystem, 'isChecked'>,
+  keepsFactor: boolean,
+): void {
   frame[places.factored] = keepsFactor ? 1 : 0;
   frame[places.direct] = isChecked === true ? 1 : 0;
 }
@@ -192,7 +196,7 @@ export class NewtonIteration {
     this.frame = compiled?.frame ?? new Float64Array(frameSize);
     this.norms = this.frame.subarray(places.recorded + 1);
     const flags = {frame: this.frame, scaled: places.scaled, floored: places.floored};
-    const vectors = {weights: work('weights'), rowScale: work('rowScale'), floors: work('floors')};
+    const vectors = {weights: work('weights'), rowScale: work('rowScale'), extents: work('extents')};
     this.tolerances = new Tolerances(system, options.tolerance, this.vectors, vectors, flags, () => this.evaluate());
     this.choice = new MatrixChoice(system.modelled, system.matrixFree);
   }
@@ -247,13 +251,18 @@ export class NewtonIteration {
       if (frame[places.factored] === 0) this.factored = undefined;
       return found;
     } catch (error) {
-      const {status, cause} = linearFailure(error);
-      this.cause = cause;
-      this.forget();
-      return newtonStatuses.indexOf(status);
+      return this.failedBy(error);
     } finally {
       countSearch(frame, this.counters);
     }
+  }
+
+  /** The number of the status of a search that a factorization or a solve ended. @throws any other error */
+  failedBy(error: unknown): number {
+    const {status, cause} = linearFailure(error);
+    this.cause = cause;
+    this.forget();
+    return newtonStatuses.indexOf(status);
   }
 
   /**
@@ -278,7 +287,8 @@ export class NewtonIteration {
       linearized: this.linearized,
       modelled: system.modelled,
       matrixFree: system.matrixFree,
-      floors: options.tolerance.absolute === 0 && system.extents !== undefined,
+      floors: options.tolerance.absolute === 0 && system.writeExtents !== undefined,
+      epsilon: system.epsilon,
       observed: this.observe !== undefined,
       ...this.tolerances.unit,
     };
@@ -287,7 +297,7 @@ export class NewtonIteration {
   private parts(host: Host): Parts {
     const {system, vectors, frame, delta, next, base} = this;
     const {z, residual, direct} = system;
-    const {weights, rowScale, floors} = this.tolerances.arrays;
+    const {weights, rowScale, extents} = this.tolerances.arrays;
     const all = new VectorParts(vectors, () => system.compiled?.kernels());
     const flag = (run: () => boolean): Part => valuePart(() => (run() ? 1 : 0));
     const factor: Part = {run: first => host.iteration.refactor(first === 1)};
@@ -308,7 +318,8 @@ export class NewtonIteration {
       largestResidual: all.largest(residual),
       largestUnknown: all.largest(z),
       weigh: all.weigh(weights, z, base, delta),
-      addFloors: all.advance(weights, weights, floors),
+      addFloors: all.advance(weights, weights, extents),
+      writeExtents: b => system.writeExtents?.(b, extents, () => host.iteration.system),
       shareOfDelta: all.largestRatio(delta, weights),
       shareOfNext: all.largestRatio(next, weights),
       scaledResidual: all.largestRatio(residual, rowScale),
@@ -318,7 +329,6 @@ export class NewtonIteration {
       handOn: all.copy(delta, next),
       scaleRows: inline?.scaleRows(scaleRows, weights, rowScale) ?? scaleRows,
       withoutScale: {run: () => host.iteration.tolerances.withoutScale()},
-      floor: flag(() => host.iteration.tolerances.floor()),
       isDeltaRounding: flag(() => host.iteration.isRounding(delta)),
       isNextRounding: flag(() => host.iteration.isRounding(next)),
       restart: {run: () => host.iteration.restart()},
@@ -433,8 +443,7 @@ export class NewtonIteration {
     } = this;
     if (forcing === undefined || factor.relax === undefined) return;
     const size = frame[places.distance];
-    const eta =
-      this.forcedAt === 0 ? forcing.first : nextForcing(forcing, size / this.forcedAt, frame[places.eta]);
+    const eta = this.forcedAt === 0 ? forcing.first : nextForcing(forcing, size / this.forcedAt, frame[places.eta]);
     this.forcedAt = size;
     frame[places.eta] = eta;
     factor.relax(eta);
@@ -473,6 +482,7 @@ interface Settings {
   readonly matrixFree: boolean;
   /** Roundings become part of the tolerances where these are not met without. */
   readonly floors: boolean;
+  readonly epsilon: number;
   readonly observed: boolean;
   readonly absolute: number;
   readonly relative: number;
@@ -493,7 +503,9 @@ interface Parts {
   readonly largestUnknown: Part;
   /** Of (absolute, relative). */
   readonly weigh: Part;
+  /** Of (s): adds −s of what unknowns are computed from to the tolerances. */
   readonly addFloors: Part;
+  writeExtents(b: RoutineBuilder): void;
   readonly shareOfDelta: Part;
   readonly shareOfNext: Part;
   readonly scaledResidual: Part;
@@ -504,7 +516,6 @@ interface Parts {
   /** Of (size of the correction, norm of the first residual). */
   readonly scaleRows: Part;
   readonly withoutScale: Part;
-  readonly floor: Part;
   readonly isDeltaRounding: Part;
   readonly isNextRounding: Part;
   readonly restart: Part;
@@ -522,10 +533,13 @@ class IterationText {
   private readonly done: Local;
   private readonly first: Local;
   private readonly ok: Local;
-  /** The factor is that of the Jacobian at the present z. */
-  private readonly fresh: Local;
-  /** `delta` is already the correction of the next iteration. */
-  private readonly ready: Local;
+  private readonly recorded: Local;
+  /** ‖R‖₂ of the present residual; in the array where functions in JavaScript read it or change it. */
+  private readonly distance: Variable;
+  /** Every iteration has a factor of its own, which is that of the Jacobian where it begins. */
+  private readonly renews: boolean;
+  /** Flags: the factor is that of the Jacobian at the present z; `delta` is already the correction of the next iteration. */
+  private readonly flags = {} as {fresh?: Local; ready?: Local};
   /** The length of the step taken: a damped one's, or 1. */
   private readonly length: Value;
   /** The largest share of the correction in its tolerances, of the next one, the rate of the two, and the rate before. */
@@ -540,29 +554,46 @@ class IterationText {
     private readonly parts: Parts,
     private readonly settings: Settings,
   ) {
-    [this.status, this.done, this.first, this.ok, this.fresh, this.ready] = Array.from({length: 6}, () => b.local());
+    [this.status, this.done, this.first, this.ok] = Array.from({length: 4}, () => b.local());
+    this.renews = settings.jacobian === 'fresh' && !settings.matrixFree;
+    if (!this.renews) [this.flags.fresh, this.flags.ready] = [b.local(), b.local()];
     [this.size, this.left, this.rate, this.lastRate] = Array.from({length: 4}, () => b.local());
     this.length = settings.damped ? b.local() : 1;
+    this.recorded = b.local();
     this.at = Object.fromEntries(
       Object.entries(places).map(([name, place]) => [name, element(parts.frame, place)]),
     ) as unknown as typeof this.at;
+    this.distance = settings.damped || settings.forced ? this.at.distance : b.local();
+  }
+
+  private get isFresh(): Condition {
+    const {fresh} = this.flags;
+    return fresh === undefined ? true : isSet(fresh);
+  }
+
+  private setFlags(ready: number, fresh?: number): void {
+    const {b, flags} = this;
+    if (flags.ready !== undefined) b.set(flags.ready, ready);
+    if (flags.fresh !== undefined && fresh !== undefined) b.set(flags.fresh, fresh);
   }
 
   search(): Value {
-    const {b, at, parts, settings, done, first} = this;
-    const {truncated, special, modelled, linearized, budget} = settings;
+    const {b, at, parts, settings, done, first, recorded} = this;
+    const {truncated, special, modelled, linearized, damped, budget} = settings;
     this.begin();
     b.loop(() => {
       b.if(atLeast(done, budget), () => this.end(truncated ? converged : diverged));
-      b.set(at.began, at.distance);
-      b.if(less(at.recorded, toldNorms), () => {
-        b.set(element(parts.frame, add(places.recorded + 1, at.recorded)), at.distance);
-        b.increment(at.recorded);
+      if (damped) b.set(at.began, this.distance);
+      b.if(less(recorded, toldNorms), () => {
+        b.set(element(parts.frame, add(recorded, places.recorded + 1)), this.distance);
+        b.increment(recorded);
+        b.set(at.recorded, recorded);
       });
-      b.unless(less(at.distance, Infinity), () => this.end(notFinite));
-      if (!truncated) b.if(and(equal(at.distance, 0), not(isSet(first))), () => this.end(converged));
-      b.unless(isSet(at.factored), () => this.factor(first));
-      b.unless(isSet(this.ready), () => b.call(parts.solveDelta));
+      b.unless(less(this.distance, Infinity), () => this.end(notFinite));
+      if (!truncated) b.if(and(equal(this.distance, 0), special ? not(isSet(first)) : true), () => this.end(converged));
+      const {ready} = this.flags;
+      b.unless(ready === undefined ? false : isSet(at.factored), () => this.factor(special ? first : 0));
+      b.unless(ready === undefined ? false : isSet(ready), () => b.call(parts.solveDelta));
       if (modelled)
         b.unless(isSet(b.result(parts.goesDown)), () => {
           this.factor(first);
@@ -574,7 +605,7 @@ class IterationText {
         b.increment(done);
       });
       this.move();
-      b.set(first, 0);
+      if (special) b.set(first, 0);
       if (truncated) this.endTruncated();
       this.leaveWhatIsNotFinite();
       this.compare();
@@ -589,14 +620,14 @@ class IterationText {
     b.set(this.status, converged);
     b.set(this.done, 0);
     b.set(this.first, special ? 1 : 0);
-    for (const variable of [this.ready, this.fresh, this.lastRate, at.recorded, at.scaled, at.floored, at.general])
-      b.set(variable, 0);
+    for (const variable of [this.lastRate, this.recorded, at.scaled, at.floored]) b.set(variable, 0);
+    this.setFlags(0, 0);
     if (jacobian !== 'auto' || special) b.set(at.factored, 0);
     b.if(modelled || forced ? true : isSet(at.measured), () => b.call(parts.restart));
     if (special) {
       b.call(parts.firstResidual);
       b.increment(at.residuals);
-      b.call(parts.norm, [], at.distance);
+      b.call(parts.norm, [], this.distance);
     } else {
       this.evaluate();
     }
@@ -616,17 +647,18 @@ class IterationText {
     const isPlain = and(greater(square, smallestSquare), less(square, Infinity));
     b.if(
       isPlain,
-      () => b.set(at.distance, sqrt(square)),
-      () => b.call(parts.norm, [], at.distance),
+      () => b.set(this.distance, sqrt(square)),
+      () => b.call(parts.norm, [], this.distance),
     );
   }
 
   private factor(first: Value): void {
     const {b, at, parts} = this;
-    b.set(at.factored, 0);
+    if (!this.renews) b.set(at.factored, 0);
     b.call(parts.factor, [first]);
+    if (this.renews) return;
     b.set(at.factored, 1);
-    b.set(this.fresh, 1);
+    if (this.flags.fresh !== undefined) b.set(this.flags.fresh, 1);
   }
 
   private move(): void {
@@ -652,10 +684,10 @@ class IterationText {
   }
 
   private leaveWhatIsNotFinite(): void {
-    const {b, at, parts, settings} = this;
+    const {b, parts, settings} = this;
     const {truncated, modelled, damped} = settings;
     const stands: Condition = damped ? equal(this.length, 0) : false;
-    b.if(or(stands, not(less(at.distance, Infinity))), () => {
+    b.if(or(stands, not(less(this.distance, Infinity))), () => {
       const mayOverflow = b.local(0);
       b.unless(stands, () => b.call(parts.largestResidual, [], mayOverflow));
       b.if(or(stands, not(less(mayOverflow, Infinity))), () => {
@@ -666,7 +698,7 @@ class IterationText {
             if (truncated) this.end(converged);
             else b.if(isSet(b.result(parts.isDeltaRounding)), () => this.end(converged));
           });
-        b.if(isSet(this.fresh), () => {
+        b.if(this.isFresh, () => {
           const leave = (): void => {
             b.set(this.status, choose(stands, diverged, notFinite));
             b.break();
@@ -690,8 +722,9 @@ class IterationText {
 
   private discard(): void {
     const {b, at} = this;
+    if (this.renews) return;
     b.set(at.factored, 0);
-    b.set(this.ready, 0);
+    this.setFlags(0);
   }
 
   private weigh(): void {
@@ -699,7 +732,7 @@ class IterationText {
     b.call(parts.weigh, [settings.absolute, settings.relative], this.size);
     if (settings.floors)
       b.if(isSet(at.floored), () => {
-        b.call(parts.addFloors, [-1]);
+        b.call(parts.addFloors, [-roundings * settings.epsilon]);
         b.call(parts.shareOfDelta, [], this.size);
       });
   }
@@ -744,11 +777,12 @@ class IterationText {
       this.judge();
       if (floors)
         b.if(and(not(isSet(ok)), not(isSet(at.floored))), () => {
-          b.if(isSet(b.result(parts.floor)), () => {
-            this.weigh();
-            this.observeRate();
-            this.judge();
-          });
+          parts.writeExtents(b);
+          b.set(at.floored, 1);
+          b.set(at.scaled, 0);
+          this.weigh();
+          this.observeRate();
+          this.judge();
         });
       b.if(isSet(ok), () => {
         this.takeLast();
@@ -756,13 +790,13 @@ class IterationText {
       });
       // A stalled line search may have reached rounding level.
       const stalled: Condition = damped
-        ? and(less(this.length, 1), greater(at.distance, mul(stagnation, at.began)))
+        ? and(less(this.length, 1), greater(this.distance, mul(stagnation, at.began)))
         : false;
       const slow = greater(this.rate, stagnation);
-      b.if(and(isSet(this.fresh), or(slow, stalled)), () =>
+      b.if(and(this.isFresh, or(slow, stalled)), () =>
         b.if(isSet(b.result(parts.isNextRounding)), () => this.end(converged)),
       );
-      b.if(and(not(isSet(this.fresh)), atLeast(this.rate, 1)), () => this.retreat());
+      b.if(and(not(this.isFresh), atLeast(this.rate, 1)), () => this.retreat());
       if (modelled) b.if(slow, () => b.if(isSet(b.result(parts.failed)), () => this.retreat()));
     }
     if (modelled)
@@ -790,8 +824,7 @@ class IterationText {
   private handOn(fresh: number): void {
     const {b, parts} = this;
     b.call(parts.handOn);
-    b.set(this.ready, 1);
-    b.set(this.fresh, fresh);
+    this.setFlags(1, fresh);
   }
 
   private takeLast(): void {
@@ -827,7 +860,7 @@ class IterationText {
       const worst = b.result(parts.scaledResidual);
       const byJacobian = (): void => {
         const isSmall = and(isSet(ok), atMost(mul(share, worst), 1));
-        const isAtRest = and(not(contracts), isSet(this.fresh), atMost(this.left, 1), atMost(worst, 1));
+        const isAtRest = and(not(contracts), this.isFresh, atMost(this.left, 1), atMost(worst, 1));
         b.set(ok, asFlag(or(isSmall, isAtRest)));
       };
       b.if(byModel, () => this.judgeModel(worst), byJacobian);

@@ -2,11 +2,11 @@
 import type {Vectors} from '../engine/vectors.js';
 import type {VectorKernels} from '../engine/wasm/kernels.js';
 import type {Factor} from '../linear/index.js';
-import type {Element, Part} from '../routine/routine.js';
+import type {Element, Part, RoutineBuilder} from '../routine/routine.js';
 import type {NewtonIteration} from './iteration.js';
 
 /** Work vectors of an iteration. */
-export const workVectors = ['delta', 'nextDelta', 'base', 'weights', 'rowScale', 'floors'] as const;
+export const workVectors = ['delta', 'nextDelta', 'base', 'weights', 'rowScale', 'extents'] as const;
 
 /** A search, and the iteration whose functions in JavaScript it calls. */
 export interface SearchText {
@@ -37,10 +37,11 @@ export interface NonlinearSystem {
   /** Σ_j |J_ij| w_j of the Jacobian last factored; false where it is not at hand (matrix-free). */
   scaleRows(weights: Float64Array, scale: Float64Array): boolean;
   /**
-   * The size of what each unknown is computed from, in its own unit: z cannot be determined more precisely than its
-   * rounding. After a factorization. Default: z itself.
+   * Writes the size of what each unknown is computed from, in its own unit, to an array: z cannot be determined more
+   * precisely than its rounding. After a factorization. Default: z itself.
+   * @param system the one whose functions in JavaScript are called
    */
-  readonly extents?: (extents: Float64Array) => void;
+  readonly writeExtents?: (b: RoutineBuilder, to: Float64Array, system: () => NonlinearSystem) => void;
   /** The factor is a Krylov method on products: it costs nothing to renew, and all to solve with. */
   readonly matrixFree: boolean;
   /** Whether there is a model of the Jacobian that corrections are made with far from the root (descent.ts). */

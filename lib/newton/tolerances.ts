@@ -4,6 +4,8 @@
  * rounding in the residual, measured where it may be all that is left.
  */
 import type {Vectors} from '../engine/vectors.js';
+import {interpret} from '../routine/interpret.js';
+import {RoutineBuilder} from '../routine/routine.js';
 import type {Moving} from './noise.js';
 import {ResidualNoise} from './noise.js';
 import type {Newton} from './options.js';
@@ -74,9 +76,10 @@ export class Tolerances {
   /** The tolerances where the caller gave an absolute one: no component is smaller. */
   private readonly explicit: Float64Array | undefined;
   private measuredNoise: ResidualNoise | undefined;
+  private extentsRoutine: (() => number) | undefined;
 
   /**
-   * @param arrays every component's tolerance, every row's scale, and every component's rounding
+   * @param arrays every component's tolerance, every row's scale, and the size of what every component is computed from
    * @param evaluate the residual, at z as it then lies there
    */
   constructor(
@@ -86,7 +89,7 @@ export class Tolerances {
     readonly arrays: {
       readonly weights: Float64Array;
       readonly rowScale: Float64Array;
-      readonly floors: Float64Array;
+      readonly extents: Float64Array;
     },
     private readonly flags: ToleranceFlags,
     private readonly evaluate: () => void,
@@ -110,37 +113,18 @@ export class Tolerances {
   }
 
   /**
-   * Makes the rounding of what each unknown is computed from part of its tolerance: once a step, where it is not met
-   * without. Where the caller gave an absolute tolerance, that stands in its place.
-   * @returns whether tolerances have changed
-   */
-  floor(): boolean {
-    const {
-      system,
-      arrays: {floors},
-      flags,
-    } = this;
-    if (system.extents === undefined) return false;
-    this.extents(floors);
-    for (let i = 0; i < floors.length; i++) floors[i] *= roundings * system.epsilon;
-    flags.frame[flags.floored] = 1;
-    flags.frame[flags.scaled] = 0;
-    return true;
-  }
-
-  /**
    * Every component's tolerance, from its size on either side of a correction; returns that correction in tolerances.
    */
   weigh(base: Float64Array, delta: Float64Array): number {
     const {
       vectors,
-      arrays: {weights, floors},
-      system: {z},
+      arrays: {weights, extents},
+      system: {z, epsilon},
       unit: {absolute, relative},
     } = this;
     const size = vectors.weigh(weights, z, base, delta, absolute, relative);
     if (!this.floored) return size;
-    vectors.advance(weights, weights, floors, -1);
+    vectors.advance(weights, weights, extents, -roundings * epsilon);
     return vectors.largestRatio(delta, weights);
   }
 
@@ -207,12 +191,11 @@ export class Tolerances {
   private isTiny(left: Float64Array): boolean {
     const {
       system,
-      arrays: {floors},
+      arrays: {extents},
     } = this;
     if (!this.floored) return false;
-    // Of floors, which are some ε of it.
-    const share = 1 / (roundings * Math.sqrt(system.epsilon));
-    return left.every((x, i) => Math.abs(x) <= share * floors[i]);
+    const share = Math.sqrt(system.epsilon);
+    return left.every((x, i) => Math.abs(x) <= share * extents[i]);
   }
 
   private isNoise(rows: Float64Array): boolean {
@@ -251,21 +234,29 @@ export class Tolerances {
     return scale;
   }
 
-  /**
-   * The size of what every unknown is computed from, in its own unit, or of what counts as one where that was said; in
-   * the array given.
-   */
-  private extents(extents: Float64Array = new Float64Array(this.system.z.length)): Float64Array {
+  /** The size of what every unknown is computed from at the present z, with what counts as one where that was said. */
+  private extents(): Float64Array {
     const {
       system,
       tolerance: {absolute, relative},
+      arrays: {extents},
     } = this;
-    const whole = this.vectors.largest(system.z);
-    if (system.extents === undefined) extents.fill(whole);
-    else system.extents(extents);
-    const one = absolute / relative;
-    for (let i = 0; i < extents.length; i++) extents[i] = (extents[i] || whole) + one;
-    return extents;
+    // What is part of the tolerances stays as it was.
+    const kept = extents.slice();
+    if (system.writeExtents === undefined) extents.fill(this.vectors.largest(system.z));
+    else this.evaluateExtents();
+    const found = extents.map(extent => extent + absolute / relative);
+    extents.set(kept);
+    return found;
+  }
+
+  private evaluateExtents(): void {
+    if (this.extentsRoutine === undefined) {
+      const b = new RoutineBuilder();
+      this.system.writeExtents?.(b, this.arrays.extents, () => this.system);
+      this.extentsRoutine = interpret(b.routine);
+    }
+    this.extentsRoutine();
   }
 
   /** The size of z, or of what counts as one where that was said. */

@@ -14,8 +14,31 @@ export function compile(routine: Routine, memory: WebAssembly.Memory): (...given
   });
 }
 
+/** The local and the number that an index is the sum of, where it is one. */
+function sumOf(index: Value): {readonly slot: number; readonly more: number} | undefined {
+  if (typeof index === 'number') return undefined;
+  if (index.kind === 'local') return {slot: index.slot, more: 0};
+  if (index.kind !== 'binary' || index.operation !== 'add') return undefined;
+  const {a, b} = index;
+  return typeof a === 'object' && a.kind === 'local' && typeof b === 'number' ? {slot: a.slot, more: b} : undefined;
+}
+
+/** Calls `found` with every local that an index is made of. */
+function indices(node: unknown, found: (slot: number) => void): void {
+  if (typeof node !== 'object' || node === null || ArrayBuffer.isView(node)) return;
+  if (Array.isArray(node)) return node.forEach(part => indices(part, found));
+  for (const [name, part] of Object.entries(node)) {
+    if (name === 'kernels' || name === 'part') continue;
+    const sum = name === 'index' || name === 'offset' ? sumOf(part as Value) : undefined;
+    if (sum !== undefined) found(sum.slot);
+    else indices(part, found);
+  }
+}
+
 class Compiler {
   private readonly locals: readonly WasmLocal[];
+  /** Locals that arrays are indexed with, in bytes: a conversion for each value in place of one for each use. */
+  private readonly bytes = new Map<number, WasmLocal>();
 
   constructor(
     private readonly w: RoutineWriter,
@@ -26,7 +49,23 @@ class Compiler {
   }
 
   body(): void {
+    const {w, bytes} = this;
+    indices(this.routine.body, slot => {
+      if (!bytes.has(slot)) bytes.set(slot, w.local('i32'));
+    });
+    for (let slot = 0; slot < this.routine.parameters; slot++) this.follow(slot);
     this.block(this.routine.body, 0);
+  }
+
+  private inBytes(index: Push): Push {
+    const {w} = this;
+    return w.op('i32.shl', w.op('i32.trunc_sat_f64_s', index), w.int(3));
+  }
+
+  /** After a local was set. */
+  private follow(slot: number): void {
+    const bytes = this.bytes.get(slot);
+    if (bytes !== undefined) this.w.set(bytes, this.inBytes(this.w.get(this.locals[slot])));
   }
 
   private value(value: Value): Push {
@@ -51,7 +90,10 @@ class Compiler {
   private address({array, index}: Pick<Element, 'array' | 'index'>): {readonly base: Push; readonly offset: number} {
     const {w} = this;
     if (typeof index === 'number') return {base: w.int(0), offset: array.byteOffset + 8 * index};
-    return {base: w.op('i32.shl', w.op('i32.trunc_sat_f64_s', this.value(index)), w.int(3)), offset: array.byteOffset};
+    const sum = sumOf(index);
+    const bytes = sum && this.bytes.get(sum.slot);
+    if (sum !== undefined && bytes !== undefined) return {base: w.get(bytes), offset: array.byteOffset + 8 * sum.more};
+    return {base: this.inBytes(this.value(index)), offset: array.byteOffset};
   }
 
   private condition(condition: Condition): Push {
@@ -69,7 +111,10 @@ class Compiler {
 
   private set(to: Variable, value: Push): void {
     const {w} = this;
-    if (to.kind === 'local') return w.set(this.locals[to.slot], value);
+    if (to.kind === 'local') {
+      w.set(this.locals[to.slot], value);
+      return this.follow(to.slot);
+    }
     const {base, offset} = this.address(to);
     w.store(base, value, offset);
   }
@@ -131,8 +176,8 @@ class Compiler {
   private pointer({array, offset}: Place): number | WasmLocal {
     const {w} = this;
     if (typeof offset === 'number') return array.byteOffset + 8 * offset;
-    const elements = w.op('i32.trunc_sat_f64_s', this.value(offset));
-    return w.keep('i32', w.element(w.int(array.byteOffset), elements));
+    const {base, offset: constant} = this.address({array, index: offset});
+    return w.keep('i32', w.plus(base, w.int(constant)));
   }
 
   private block(statements: readonly Statement[], depth: number): void {

@@ -76,8 +76,7 @@ export class VectorParts {
   advance(z: Float64Array, base: Float64Array, delta: Float64Array): Part {
     return {
       run: s => this.vectors.advance(z, base, delta, s),
-      write: (w, [s]) =>
-        w.call(this.compiled.advance, [z.byteOffset, base.byteOffset, delta.byteOffset, z.length, s]),
+      write: (w, [s]) => w.call(this.compiled.advance, [z.byteOffset, base.byteOffset, delta.byteOffset, z.length, s]),
     };
   }
 

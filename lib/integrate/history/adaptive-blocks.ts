@@ -45,7 +45,9 @@ export function partsOfAttempts(executable: AttemptsExecutable, error: Part, jud
       t: executable.find('t'),
       h: executable.find('h'),
       update: programPart(executable, 'update'),
-      largestNext: new VectorParts(executable.vectors, () => routinesOf(executable)?.vectors).largest(executable.buffer('next')),
+      largestNext: new VectorParts(executable.vectors, () => routinesOf(executable)?.vectors).largest(
+        executable.buffer('next'),
+      ),
     },
     error,
     judge,

@@ -126,8 +126,7 @@ export function attemptsRoutine({step, error, judge, between, dense}: AdaptivePa
     b.set(element(rows, row), t);
     b.set(element(rows, add(row, 1)), h);
     b.copy(place(rows, add(row, rowStart)), place(x), size, kernels);
-    if (layers !== undefined)
-      b.copy(place(rows, add(row, rowStart + size)), place(layers), layers.length, kernels);
+    if (layers !== undefined) b.copy(place(rows, add(row, rowStart + size)), place(layers), layers.length, kernels);
     if (stiffness !== undefined) b.set(element(stiffness.to, at('rows')), element(stiffness.from));
     b.copy(place(x), place(next), size, kernels);
     b.increment(at('rows'));
