@@ -3,7 +3,7 @@ import type {RoutineFactor, RoutineWriter} from '../engine/wasm/routine.js';
 import type {Analysis, Coupling, Factor, Pattern} from '../linear/index.js';
 import {auto, constraintCoupling} from '../linear/index.js';
 import {routinesOf} from '../engine/routines.js';
-import {type DirectFactor, jacobiansOf, type NonlinearSystem} from '../newton/index.js';
+import {type DirectFactor, jacobiansOf, type NonlinearSystem, type SearchText} from '../newton/index.js';
 import {programPart, VectorParts} from '../routine/parts.js';
 import type {Element, Local, Part, RoutineBuilder} from '../routine/routine.js';
 import {abs, div, element, greater, less, max, mul} from '../routine/routine.js';
@@ -76,7 +76,7 @@ export class StepSystem implements NonlinearSystem {
     const {linear} = options.newton;
     this.forward = compiled.forward(linear, prepared.keeps);
     let texts = written.get(this.forward);
-    if (texts === undefined) written.set(this.forward, (texts = new Map()));
+    if (texts === undefined) written.set(this.forward, (texts = new Map<string, SearchText>()));
     this.texts = texts;
     this.pattern = matrix.pattern;
     this.modelled = traced.functions.residualModel !== undefined;

@@ -527,6 +527,7 @@ export class Stepper {
   /** Puts the failure of the last attempt into words. */
   locate(status: Failure, step: number): void {
     const {traced, options} = this.prepared;
+    const iteration = this.system === undefined ? undefined : this.iteration;
     this.error = failedStep({
       status,
       step,
@@ -534,21 +535,21 @@ export class Stepper {
       h: this.attempted.h,
       scheme: traced,
       newton: options.newton,
-      history: this.ownIteration?.history ?? [],
+      history: iteration?.history ?? [],
       worst: this.worstRows(),
       rowName: row => traced.unknown.rowName(row),
-      cause: (this.simplified ?? this.ownIteration)?.cause,
+      cause: (this.simplified ?? iteration)?.cause,
     });
   }
 
   private worstRows(): {name: string; residual: number}[] {
     const {traced} = this.prepared;
-    if (this.ownIteration === undefined || this.simplified !== undefined) {
+    if (this.system === undefined) {
       return [...this.next.keys()]
         .filter(row => !Number.isFinite(this.next[row]))
         .slice(0, 5)
         .map(row => ({name: traced.state.rowName(row), residual: this.next[row]}));
     }
-    return this.ownIteration.worstRows(5).map(({row, residual}) => ({name: traced.unknown.rowName(row), residual}));
+    return this.iteration.worstRows(5).map(({row, residual}) => ({name: traced.unknown.rowName(row), residual}));
   }
 }

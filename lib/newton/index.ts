@@ -13,7 +13,7 @@ export {
   type NewtonCounters,
   type NewtonStatus,
 } from './iteration.js';
-export {workVectors, type DirectFactor, type NonlinearSystem} from './system.js';
+export {workVectors, type DirectFactor, type NonlinearSystem, type SearchText} from './system.js';
 export {fewIterations, SimplifiedNewton, type SequentialSystem} from './simplified.js';
 export {newton, type JacobianUse, type Newton, type NewtonOptions} from './options.js';
 export {backtracking, full, subSteps, type BacktrackingOptions, type StepLength} from './step-length.js';
