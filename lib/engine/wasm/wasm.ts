@@ -150,7 +150,7 @@ function inOneMemory(format: Format, epsilon: number): WasmEngine | undefined {
         if (end >= mostTogether) throw new RangeError(`together they need ${end} bytes`);
         return new WebAssembly.Memory({initial: Math.ceil(end / pageBytes)});
       });
-      return (made ??= instantiate(found, memory));
+      return (made ??= instantiate(found, options?.analysis, memory));
     };
     return {
       has: name => use().has(name),
@@ -185,7 +185,7 @@ function withFactor({extra, analysis}: CompileOptions = {}): CompileOptions {
 }
 
 const compileIn = (format: Format, programs: Programs, options?: CompileOptions): WasmExecutable =>
-  requireRoom(() => instantiate(compiled(programs, withFactor(options), format)));
+  requireRoom(() => instantiate(compiled(programs, withFactor(options), format), options?.analysis));
 
 function requireRoom<T>(work: () => T): T {
   try {
@@ -296,17 +296,21 @@ function functionsOf({module, layout, beginnings}: Compiled, memory: WebAssembly
 }
 
 /** @param given the memory that others lie in too */
-function instantiate(compiled: Compiled, given?: WebAssembly.Memory): WasmExecutable {
+function instantiate(compiled: Compiled, analysis: Analysis | undefined, given?: WebAssembly.Memory): WasmExecutable {
   const {pages, products, buffers} = compiled.layout;
   const memory = given ?? new WebAssembly.Memory({initial: pages, maximum: pages, shared: products.length > 0});
-  return executableIn(memory, viewsOf(memory, buffers), functionsOf(compiled, memory));
+  return executableIn(memory, viewsOf(memory, buffers), functionsOf(compiled, memory), analysis);
 }
 
-/** An executable of programs in a memory, whatever runs them, with the kernels that work there. */
+/**
+ * An executable of programs in a memory, whatever runs them, with the kernels that work there.
+ * @param own the analysis whose factor has its room: others that are as large would overwrite it
+ */
 function executableIn(
   memory: WebAssembly.Memory,
   views: ReadonlyMap<string, Float64Array>,
   functions: ReadonlyMap<string, () => void>,
+  own: Analysis | undefined,
 ): WasmExecutable {
   const program = (name: string): (() => void) => named(functions, 'program', name);
   const buffer = (name: string): Float64Array => named(views, 'buffer', name);
@@ -319,9 +323,8 @@ function executableIn(
   const boundKernels = (): NumericKernels => (kernels ??= numericKernels(memory, boundVectors()));
   const compiledFactor = (analysis: Analysis): MemoryFactor | undefined => {
     const workspace = views.get(factorBuffer);
-    if (workspace === undefined || workspace.length !== factorSize(analysis)) return undefined;
-    if (factor?.analysis !== analysis) factor = memoryFactor(analysis, boundKernels(), memory, workspace);
-    return factor;
+    if (workspace === undefined || analysis !== own) return undefined;
+    return (factor ??= memoryFactor(analysis, boundKernels(), memory, workspace));
   };
   return {
     memory,
@@ -398,7 +401,7 @@ export function roomFor(programs: Programs, given: CompileOptions | undefined, m
   const views = viewsOf(memory, buffers);
   return {
     views,
-    holding: functions => executableIn(memory, views, functions),
+    holding: functions => executableIn(memory, views, functions, given?.analysis),
     compile: () =>
       requireRoom(() => {
         const found = compiled(programs, options, double, firstAddress.double, 1);
