@@ -14,9 +14,8 @@ import type {PullTogether, StepPull, TransitionPull} from './gradient.js';
 import {pullRows} from './gradient.js';
 import type {JacobianFactor} from './jacobian-factor.js';
 import {jacobianFactor} from './jacobian-factor.js';
-import type {PullHost} from './pull-blocks.js';
 import {PullBlocks} from './pull-blocks.js';
-import type {PullParts} from './pull-text.js';
+import type {PullHost, PullParts, Puller} from './pull-text.js';
 import {pullRoutine} from './pull-text.js';
 import type {StepBuffers, StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
@@ -38,7 +37,7 @@ const written = new WeakMap<
 >();
 
 /** Pulls steps of a grid back, one by one or several at once. */
-export class StepsBack {
+export class StepsBack implements Puller {
   private readonly buffers: StepBuffers;
   private readonly result: Float64Array;
   private readonly nextCotangent: Float64Array | undefined;
@@ -120,17 +119,21 @@ export class StepsBack {
         pullRest: {run: () => host.owner.pullRest()},
       },
       pullStep: programPart(executable, 'pullStep'),
-      sum: cotangents.untouched ? undefined : {run: () => host.owner.cotangents.add()},
+      sum: cotangents.untouched ? undefined : {run: () => host.owner.sum()},
     };
   }
 
-  private solve(b: Float64Array, x: Float64Array, row: number): void {
+  solve(b: Float64Array, x: Float64Array, row: number): void {
     const {jacobian, record, from} = this;
     if (record !== undefined) jacobian?.solveTransposed(b, x, record, from + row);
   }
 
+  sum(): void {
+    this.cotangents.add();
+  }
+
   /** The step is linear in its cotangents: those of the rest of w are added. */
-  private pullRest(): void {
+  pullRest(): void {
     const {executable, jacobian, cotangents, result, nextCotangent} = this;
     const zCotangent = executable.find('zCotangent');
     const [own, ownZCotangent] = [result.slice(), zCotangent?.slice()];

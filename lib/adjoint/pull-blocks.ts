@@ -5,15 +5,13 @@ import type {StepExecutable} from '../step/buffers.js';
 import type {StepContext} from '../step/context.js';
 import type {AdjointProgram} from '../step/programs.js';
 import {rowStart, stepsInBlock} from '../step/rows.js';
-import type {StepsBack} from './implicit.js';
+import type {PullHost, PullParts, Puller} from './pull-text.js';
 import {pullsRoutine} from './pull-text.js';
 import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 
-/** Texts serve all gradients of an executable: what they call in JavaScript is that of the one that runs. */
-export interface PullHost {
-  owner: StepsBack;
-}
+/** Steps that tell what a pull consists of. */
+type PulledSteps = Puller & {parts(host: PullHost, carriesOn?: boolean): PullParts};
 
 export class PullBlocks {
   readonly capacity: number;
@@ -26,7 +24,7 @@ export class PullBlocks {
   static of(
     context: StepContext,
     executable: StepExecutable<AdjointProgram>,
-    steps: StepsBack,
+    steps: PulledSteps,
   ): PullBlocks | undefined {
     const [room, cotangent] = [executable.find('block'), executable.find('nextCotangent')];
     const {size} = context.traced.state;
@@ -40,7 +38,7 @@ export class PullBlocks {
 
   private constructor(
     executable: StepExecutable<AdjointProgram>,
-    private readonly steps: StepsBack,
+    private readonly steps: PulledSteps,
     compiled: StepContext['compiled'],
     given: {
       readonly room: Float64Array;

@@ -2,6 +2,7 @@
 import type {Element, Local, MoveKernels, Part, Routine, Value} from '../routine/routine.js';
 import {add, and, element, equal, greater, isSet, mul, not, place, RoutineBuilder, sub} from '../routine/routine.js';
 import {rowStart} from '../step/rows.js';
+import type {StepRecord} from './record.js';
 
 /** What the pull of a step consists of. */
 export interface PullParts {
@@ -22,6 +23,21 @@ export interface PullParts {
   readonly pullStep: Part;
   /** Sums up the parameters' cotangents, where the program does not. */
   readonly sum?: Part | undefined;
+}
+
+/** What texts of pulls call in JavaScript. */
+export interface Puller {
+  /** Row 0 of the next routine is this one of a record. */
+  at(record: StepRecord, from: number): void;
+  /** Jᵀx = b with the Jacobian of a row. */
+  solve(b: Float64Array, x: Float64Array, row: number): void;
+  pullRest(): void;
+  sum(): void;
+}
+
+/** Texts serve all gradients of an executable: they call the functions of the one that runs. */
+export interface PullHost {
+  owner: Puller;
 }
 
 /** @param carried length of the steps whose zCotangent lies there already */

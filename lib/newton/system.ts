@@ -3,14 +3,13 @@ import type {Vectors} from '../engine/vectors.js';
 import type {VectorKernels} from '../engine/wasm/kernels.js';
 import type {Factor} from '../linear/index.js';
 import type {Element, Part, RoutineBuilder} from '../routine/routine.js';
-import type {NewtonIteration} from './iteration.js';
 
 /** Work vectors of an iteration. */
 export const workVectors = ['delta', 'nextDelta', 'base', 'weights', 'rowScale', 'extents'] as const;
 
 /** A search, and the iteration whose functions in JavaScript it calls. */
 export interface SearchText {
-  readonly host: {iteration: NewtonIteration};
+  readonly host: {iteration: object};
   readonly search: () => number;
 }
 

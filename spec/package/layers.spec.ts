@@ -20,6 +20,7 @@ const order = [
   'linear',
   'trace',
   'engine',
+  'routine',
   'system',
   'scheme',
   'newton',
