@@ -5,6 +5,7 @@
 import {OptionError} from '../errors.js';
 import {
   any,
+  callable,
   finite,
   nonNegative,
   object,
@@ -51,7 +52,16 @@ export interface AdaptiveOptions {
    * integral: 0.3} (Gustafsson 1991); {integral: 1} is the classical controller.
    */
   readonly controller?: ControllerShares;
+  /**
+   * The norm of the error: from its components over their tolerances, flat, in the order of the state's blocks, to one
+   * number, which a step may have up to 1. Default: their root mean square.
+   * @example norm: shares => Math.max(...shares.map(Math.abs))
+   */
+  readonly norm?: ErrorNorm;
 }
+
+/** The size of an error, from its components in units of the tolerance. */
+export type ErrorNorm = (shares: Float64Array) => number;
 
 /** Gains of a PID controller of step lengths. */
 export interface ControllerShares {
@@ -86,6 +96,7 @@ export interface ControlSettings {
   readonly growth: number;
   readonly shrinking: number;
   readonly controller: Required<ControllerShares>;
+  readonly norm?: ErrorNorm | undefined;
 }
 
 /** Growth and shrinking as of Hairer & Wanner's codes; the shares of Gustafsson's PI. */
@@ -97,7 +108,7 @@ export function constant(): ConstantControl {
 }
 
 /**
- * Steps as long as their error allows: a step is accepted if the weighted root mean square of its
+ * Steps as long as their error allows: a step is accepted if the norm (a root mean square, or one's own) of its
  * estimated error, component by component over atol + rtol·max(|x|, |x⁺|), is at most 1. The estimate is
  * the scheme's own where it has one (embedded formulas; Zienkiewicz & Xie's for Newmark), else the
  * difference between a step and two of half its length, of which the latter are kept. The tolerance is
@@ -122,6 +133,7 @@ export function adaptive(options: AdaptiveOptions = {}): AdaptiveControl {
       growth: positiveOrInfinite,
       shrinking: positive,
       controller: object,
+      norm: callable,
     },
     'adaptive',
     'bad-control',
@@ -154,7 +166,7 @@ export function adaptive(options: AdaptiveOptions = {}): AdaptiveControl {
   check('growth', growth, growth > 1, 'a number above 1');
   check('shrinking', shrinking, shrinking < 1, 'a number in (0, 1)');
   const controller = options.controller === undefined ? usual.controller : readShares(options.controller);
-  return {kind: 'adaptive', rtol, atol, first, min, max, safety, growth, shrinking, controller};
+  return {kind: 'adaptive', rtol, atol, first, min, max, safety, growth, shrinking, controller, norm: options.norm};
 }
 
 function readShares(given: ControllerShares): Required<ControllerShares> {

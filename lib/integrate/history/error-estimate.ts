@@ -2,6 +2,8 @@
  * The error of a step relative to the tolerance: by the scheme's own estimate, or by the difference
  * between the step and two of half its length, which for order p is 2ᵖ − 1 times the error of the two.
  */
+import {shown} from '../../checks.js';
+import {OptionError} from '../../errors.js';
 import {routinesOf} from '../../engine/routines.js';
 import type {Part} from '../../routine/routine.js';
 import {blockPlace} from '../../step/adaptive-block.js';
@@ -9,6 +11,7 @@ import type {StepExecutable} from '../../step/buffers.js';
 import type {TracedStep} from '../../step/traced-step.js';
 import type {Status} from '../counters.js';
 import type {Integrator, Taken} from './integrator.js';
+import type {ErrorNorm, StepControl} from '../control.js';
 import type {Plan} from './plan.js';
 
 export interface Estimated {
@@ -32,7 +35,7 @@ export class ErrorEstimate {
     private readonly integrator: Integrator,
     {along, order}: TracedStep,
     private readonly absolute: Float64Array,
-    private readonly rtol: number,
+    private readonly control: Pick<StepControl, 'rtol' | 'norm'>,
     private readonly ahead: boolean,
     unjudged: readonly number[] = [],
   ) {
@@ -83,30 +86,41 @@ export class ErrorEstimate {
   }
 
   private share(error: Float64Array, c: number, x: Float64Array, next: Float64Array, judged?: Uint8Array): number {
-    return errorShare(error, c, x, next, this.absolute, this.rtol, judged);
+    return errorShare(error, c, x, next, this.absolute, this.control, judged);
   }
 }
 
-/** The weighted root mean square of c·error; of what is judged, where not everything is. */
+/** The norm of c·error in units of the tolerance; of what is judged, where not everything is. */
 export function errorShare(
   error: Float64Array,
   c: number,
   x: Float64Array,
   next: Float64Array,
   absolute: Float64Array,
-  rtol: number,
+  {rtol, norm}: Pick<StepControl, 'rtol' | 'norm'>,
   judged?: Uint8Array | Float64Array,
 ): number {
   let [sum, count] = [0, 0];
+  const shares = norm && new Float64Array(absolute.length);
   for (let i = 0; i < absolute.length; i++) {
     if (judged !== undefined && judged[i] === 0) continue;
     const scale = absolute[i] + rtol * Math.max(Math.abs(x[i]), Math.abs(next[i]));
     // Nothing that is and stays zero has an error.
     const share = error[i] === 0 ? 0 : (c * error[i]) / scale;
+    if (shares !== undefined) shares[count] = share;
     sum += share * share;
     count++;
   }
-  return Math.sqrt(sum / Math.max(count, 1));
+  if (norm === undefined || shares === undefined) return Math.sqrt(sum / Math.max(count, 1));
+  // An error that is not finite is told as such, whatever is made of it.
+  return sum < Infinity ? ownNorm(norm, shares.subarray(0, count)) : Infinity;
+}
+
+function ownNorm(norm: ErrorNorm, shares: Float64Array): number {
+  const size: unknown = norm(shares);
+  if (typeof size !== 'number' || !(size >= 0))
+    throw new OptionError('bad-control', `adaptive: norm must return a number of at least 0, not ${shown(size)}.`);
+  return size;
 }
 
 /** Where the error of an attempt is taken from, in the memory of the programs of attempts. */
@@ -120,26 +134,46 @@ export interface ErrorArrays {
 export function errorPart(executable: StepExecutable<string>, {absolute, judged}: ErrorArrays): Part {
   const [error, x, next] = (['E', 'x', 'next'] as const).map(name => executable.buffer(name));
   const places = [error, x, next, absolute, judged].map(({byteOffset}) => byteOffset);
+  const run = (rtol: number): number =>
+    errorShare(error, 1, x, next, absolute, {rtol, norm: norms.get(absolute)}, judged);
   return {
-    run: rtol => errorShare(error, 1, x, next, absolute, rtol, judged),
+    run,
     returns: true,
-    write: (w, given) =>
-      w.call(routinesOf(executable)?.vectors.errorShare, [...places, absolute.length, ...given], 'f64'),
+    write: (w, given) => {
+      const kernel = routinesOf(executable)?.vectors.errorShare;
+      const found = w.local('f64');
+      const [rtol, count] = given;
+      return () => {
+        w.if(
+          w.op('f64.gt', w.get(count), w.number(0)),
+          () => w.set(found, w.call(kernel, [...places, absolute.length, rtol, count], 'f64')),
+          () => w.set(found, w.call(run, [rtol], 'f64')),
+        );
+        w.get(found)();
+      };
+    },
   };
 }
+
+/** Norms of one's own, by the array of the tolerances of the attempts that they are for. */
+const norms = new WeakMap<Float64Array, ErrorNorm>();
 
 /** Sets what is the same for all attempts along a plan. @param control the numbers of a block */
 export function setTolerances(
   {absolute, judged}: ErrorArrays,
-  {control: {rtol}, absolute: asked}: Plan,
+  {control: {rtol, norm}, absolute: asked}: Plan,
   {along}: TracedStep,
   control: Float64Array,
 ): void {
   absolute.set(asked ?? []);
   judged.set(along?.judged ?? judged.fill(1));
   control[blockPlace.rtol] = rtol;
-  control[blockPlace.judged] = Math.max(
+  if (norm === undefined) norms.delete(absolute);
+  else norms.set(absolute, norm);
+  const count = Math.max(
     judged.reduce((sum, one) => sum + one, 0),
     1,
   );
+  // None are counted for a norm of one's own, which is a function of JavaScript.
+  control[blockPlace.judged] = norm === undefined ? count : 0;
 }

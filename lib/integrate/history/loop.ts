@@ -121,7 +121,7 @@ export class HistoryLoop implements Loop, EventfulLoop {
         this.integrator,
         traced,
         plan.absolute,
-        plan.control.rtol,
+        plan.control,
         prepared.start.traced.ahead === true,
         unjudged(prepared),
       );

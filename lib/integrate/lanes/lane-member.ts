@@ -111,7 +111,7 @@ export class LaneMember {
     const finite = next.every(Number.isFinite);
     let error = 0;
     if (finite && plan.absolute !== undefined && rows.error !== undefined)
-      error = errorShare(rows.error, 1, x, next, plan.absolute, plan.control.rtol, prepared.traced.along?.judged);
+      error = errorShare(rows.error, 1, x, next, plan.absolute, plan.control, prepared.traced.along?.judged);
     if (!finite || !(error <= 1)) {
       const cause = finite ? 'error' : 'not-finite';
       counters.failures[cause] = (counters.failures[cause] ?? 0) + 1;
