@@ -14,7 +14,7 @@ import {FallbackFactor} from './fallback.js';
 import {structurallySymmetric} from './pattern.js';
 import {withRecipe} from './recipe.js';
 import type {Analysis, LinearSolver, Pattern} from './solver.js';
-import {analyzeLdlt, COMPILED_PAYS} from './sparse-ldlt.js';
+import {analyzeLdlt} from './sparse-ldlt.js';
 import {analyzeLu, isNearlySymmetric} from './sparse-lu.js';
 import {analyzeSupernodalLu, SUPERNODAL} from './supernodal-lu.js';
 import {specialFor} from './symmetrized.js';
@@ -36,10 +36,9 @@ export function auto(): LinearSolver {
 const PRICE = {
   dense: {operation: 0.4, row: 15},
   band: {operation: 0.7, row: 20},
-  ldlt: {operation: 0.9, row: 60},
-  compiledLdlt: {operation: 0.25, row: 60},
+  ldlt: {operation: 0.25, row: 60},
   lu: {operation: 1.8, row: 60},
-  compiledLu: {operation: 0.25, row: 350},
+  supernodalLu: {operation: 0.25, row: 350},
 } as const;
 
 /** Looking for symmetry in a dense matrix costs what it saves at about this size, measured. */
@@ -68,9 +67,9 @@ function choose(pattern: Pattern): Analysis {
   return candidates.reduce((best, next) => (next.time < best.time ? next : best)).analysis;
 }
 
-function sparsePrice({kind, work, symmetric}: SparseAnalysis): {operation: number; row: number} {
-  if (symmetric) return work >= COMPILED_PAYS ? PRICE.compiledLdlt : PRICE.ldlt;
-  return kind === SUPERNODAL ? PRICE.compiledLu : PRICE.lu;
+function sparsePrice({kind, symmetric}: SparseAnalysis): {operation: number; row: number} {
+  if (symmetric) return PRICE.ldlt;
+  return kind === SUPERNODAL ? PRICE.supernodalLu : PRICE.lu;
 }
 
 function analyzeDense(pattern: Pattern): Analysis {
@@ -123,6 +122,6 @@ function analyzeSparse(pattern: Pattern): SparseAnalysis {
 function analyzeGeneral(pattern: Pattern): FactorAnalysis {
   if (!isNearlySymmetric(pattern)) return analyzeLu(pattern);
   const supernodal = analyzeSupernodalLu(pattern);
-  const time = cost(PRICE.compiledLu, supernodal.work, pattern.n);
+  const time = cost(PRICE.supernodalLu, supernodal.work, pattern.n);
   return time < cost(PRICE.lu, supernodal.scalarWork, pattern.n) ? supernodal : analyzeLu(pattern);
 }

@@ -1,5 +1,5 @@
 /**
- * panels.ts as plain loops: for small matrices, and where WebAssembly is not allowed. Each number is made by the
+ * panels.ts as plain loops, for where WebAssembly is not allowed. Each number is made by the
  * operations of supernodal-kernels.ts and supernodal-solves.ts in their order.
  */
 import {type Blocks, packedDepth, type Panel, type PanelKernels} from './panels.js';
@@ -125,89 +125,52 @@ export class PlainPanels implements PanelKernels {
   }
 
   forward(panel: Panel, from: number, to: number, four: boolean): void {
+    const {first, rowPointers, rows, blocks: starts, size} = this.nodes;
     for (let s = from; s < to; s++) {
-      if (four) this.forwardFour(panel, s);
-      else this.forwardOne(panel, s);
+      const own = first[s];
+      const width = first[s + 1] - own;
+      const list = rowPointers[s];
+      const height = rowPointers[s + 1] - list;
+      const base = starts[s] + panel * size;
+      for (let r = 1; r < height; r++) this.take(rows[list + r], base + r * width, own, Math.min(r, width), four);
     }
+  }
+
+  /** Unknown i loses the products of the numbers of a row with the unknowns from `own` on. */
+  private take(i: number, row: number, own: number, length: number, four: boolean): void {
+    const {numbers, x} = this;
+    if (four) {
+      for (let t = 0; t < length; t++) this.takeFour(i, row + t, own + t);
+      return;
+    }
+    let even = 0;
+    let odd = 0;
+    for (let t = 0; t < length; t += 2) even += numbers[row + t] * x[own + t];
+    for (let t = 1; t < length; t += 2) odd += numbers[row + t] * x[own + t];
+    x[i] -= even + odd;
   }
 
   backward(panel: Panel, from: number, to: number, four: boolean): void {
+    const {numbers, x} = this;
+    const {first, rowPointers, rows, blocks: starts, size} = this.nodes;
+    const places = four ? 4 : 1;
+    const all = four ? this.four : x;
     for (let s = to - 1; s >= from; s--) {
-      if (four) this.backwardFour(panel, s);
-      else this.backwardOne(panel, s);
+      const own = first[s];
+      const width = first[s + 1] - own;
+      const list = rowPointers[s];
+      const base = starts[s] + panel * size;
+      for (let t = 0; t < width; t++)
+        for (let c = 0; c < places; c++) all[places * (own + t) + c] *= numbers[base + t * width + t];
+      const give = (r: number): void => {
+        const j = rows[list + r];
+        for (let t = 0; t < Math.min(r, width); t++)
+          if (four) this.takeFour(own + t, base + r * width + t, j);
+          else x[own + t] -= numbers[base + r * width + t] * x[j];
+      };
+      for (let r = width; r < rowPointers[s + 1] - list; r++) give(r);
+      for (let r = width - 1; r > 0; r--) give(r);
     }
-  }
-
-  private forwardOne(panel: Panel, s: number): void {
-    const {numbers, x} = this;
-    const {first, rowPointers, rows, blocks: starts, size} = this.nodes;
-    const own = first[s];
-    const width = first[s + 1] - own;
-    const list = rowPointers[s];
-    const height = rowPointers[s + 1] - list;
-    let row = starts[s] + panel * size + width;
-    for (let r = 1; r < height; r++, row += width) {
-      const length = r < width ? r : width;
-      let even = 0;
-      let odd = 0;
-      let t = 0;
-      for (; t + 1 < length; t += 2) {
-        even += numbers[row + t] * x[own + t];
-        odd += numbers[row + t + 1] * x[own + t + 1];
-      }
-      if (t < length) even += numbers[row + t] * x[own + t];
-      x[rows[list + r]] -= even + odd;
-    }
-  }
-
-  private backwardOne(panel: Panel, s: number): void {
-    const {numbers, x} = this;
-    const {first, rowPointers, rows, blocks: starts, size} = this.nodes;
-    const own = first[s];
-    const width = first[s + 1] - own;
-    const list = rowPointers[s];
-    const height = rowPointers[s + 1] - list;
-    const base = starts[s] + panel * size;
-    for (let t = 0; t < width; t++) x[own + t] *= numbers[base + t * width + t];
-    for (let r = width; r < height; r++) {
-      const row = base + r * width;
-      const value = x[rows[list + r]];
-      for (let t = 0; t < width; t++) x[own + t] -= numbers[row + t] * value;
-    }
-    for (let r = width - 1; r > 0; r--) {
-      const row = base + r * width;
-      const value = x[own + r];
-      for (let t = 0; t < r; t++) x[own + t] -= numbers[row + t] * value;
-    }
-  }
-
-  private forwardFour(panel: Panel, s: number): void {
-    const {first, rowPointers, rows, blocks: starts, size} = this.nodes;
-    const own = first[s];
-    const width = first[s + 1] - own;
-    const list = rowPointers[s];
-    const height = rowPointers[s + 1] - list;
-    const base = starts[s] + panel * size;
-    for (let r = 1; r < height; r++) {
-      const length = r < width ? r : width;
-      for (let t = 0; t < length; t++) this.takeFour(rows[list + r], base + r * width + t, own + t);
-    }
-  }
-
-  private backwardFour(panel: Panel, s: number): void {
-    const {numbers, four} = this;
-    const {first, rowPointers, rows, blocks: starts, size} = this.nodes;
-    const own = first[s];
-    const width = first[s + 1] - own;
-    const list = rowPointers[s];
-    const height = rowPointers[s + 1] - list;
-    const base = starts[s] + panel * size;
-    for (let t = 0; t < width; t++)
-      for (let c = 0; c < 4; c++) four[4 * (own + t) + c] *= numbers[base + t * width + t];
-    for (let r = width; r < height; r++)
-      for (let t = 0; t < width; t++) this.takeFour(own + t, base + r * width + t, rows[list + r]);
-    for (let r = width - 1; r > 0; r--)
-      for (let t = 0; t < r; t++) this.takeFour(own + t, base + r * width + t, own + r);
   }
 
   /** Of all four right-hand sides, unknown i loses a number times unknown j. */

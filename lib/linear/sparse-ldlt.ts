@@ -30,9 +30,6 @@ import {specialFor} from './symmetrized.js';
 /** Options of `sparseLdlt`. */
 export type LdltOptions = SupernodalOptions;
 
-/** Floating-point operations from which WebAssembly is the faster one: nets of 6² to 8² masses in space, measured. */
-export const COMPILED_PAYS = 5e4;
-
 /**
  * A pivot below this share of its scale is enlarged to it: the error made is then of size √ε and the
  * factor grows by 1/√ε, which balances the two (Li & Demmel 1998; the same in SuperLU_DIST).
@@ -84,7 +81,7 @@ class Symbolic extends SupernodalAnalysis<SupernodalLdlt> {
   readonly scale: Float64Array;
 
   constructor(pattern: Pattern, options: LdltOptions) {
-    super(pattern, options, 1, COMPILED_PAYS, SupernodalLdlt);
+    super(pattern, options, 1, SupernodalLdlt);
     const {target} = this.scatter;
     this.source = Int32Array.from(target.keys()).filter(p => target[p] < this.nodes.size);
     this.target = this.source.map(p => target[p]);

@@ -19,10 +19,7 @@ import type {Supernodes} from './supernodes.js';
 export interface SupernodalOptions {
   /** Default 'amd'. */
   readonly ordering?: OrderingName;
-  /**
-   * Plain loops or WebAssembly, with the same bits. Default 'auto': WebAssembly if a factorization has
-   * work enough for it. Where it is not allowed, plain loops stand in.
-   */
+  /** Plain loops or WebAssembly. Default 'auto': WebAssembly. Where it is not allowed, plain loops stand in. */
   readonly arithmetic?: ArithmeticName;
 }
 
@@ -41,29 +38,33 @@ export class SupernodalAnalysis<N extends Supernodal<unknown>> {
   readonly order: Int32Array;
   readonly nodes: Supernodes;
   readonly scalarWork: number;
-  readonly numeric: N;
   readonly scatter: Scatter;
   readonly refinement: Refinement;
+  private readonly isPlain: boolean;
+  private made: N | undefined;
 
-  /** @param pays operations of one triangle from which WebAssembly does the work */
   constructor(
     pattern: Pattern,
     {ordering = 'amd', arithmetic = 'auto'}: SupernodalOptions,
-    panels: 1 | 2,
-    pays: number,
-    Numeric: new (nodes: Supernodes, kernels: PanelKernels) => N,
+    private readonly panels: 1 | 2,
+    private readonly Numeric: new (nodes: Supernodes, kernels: PanelKernels) => N,
   ) {
     const {order, nodes, scalarWork}: Structure = structureOf(pattern, ordering);
-    const compiled = arithmetic === 'compiled' || (arithmetic === 'auto' && nodes.work >= pays);
     this.order = order;
     this.nodes = nodes;
     this.scalarWork = scalarWork;
-    this.numeric = new Numeric(
-      nodes,
-      (compiled ? CompiledPanels.create(nodes, panels) : undefined) ?? new PlainPanels(nodes, panels),
-    );
+    this.isPlain = arithmetic === 'plain';
     this.scatter = scatter(pattern, order, nodes);
     this.refinement = new Refinement(pattern);
+  }
+
+  /** Made for the first factor: an analysis is often one of several candidates. */
+  get numeric(): N {
+    const {nodes, panels, isPlain, Numeric} = this;
+    return (this.made ??= new Numeric(
+      nodes,
+      (isPlain ? undefined : CompiledPanels.create(nodes, panels)) ?? new PlainPanels(nodes, panels),
+    ));
   }
 }
 

@@ -39,13 +39,6 @@ export const SUPERNODAL = 'supernodal-lu';
 export type SupernodalLuOptions = SupernodalOptions;
 
 /**
- * Floating-point operations from which WebAssembly does the work: on grids and meshes of 12 to 3600 unknowns it was
- * twice as fast as plain loops at every size; at this one (a grid of 8²) its memory and instance cost what ten
- * factorizations save.
- */
-export const COMPILED_LU_PAYS = 1e4;
-
-/**
  * Growth of the entries that costs two digits at most: LU with threshold pivoting, which does not look at it, has as
  * much now and then.
  */
@@ -102,7 +95,7 @@ class Symbolic extends SupernodalAnalysis<SupernodalLdu> implements Learned {
     private readonly pattern: Pattern,
     options: SupernodalLuOptions,
   ) {
-    super(pattern, options, 2, COMPILED_LU_PAYS / 2, SupernodalLdu);
+    super(pattern, options, 2, SupernodalLdu);
     this.equilibration = new Equilibration(pattern);
   }
 
