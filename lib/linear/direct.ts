@@ -28,12 +28,12 @@ export abstract class DirectFactor implements Factor {
 
   solve(b: Float64Array, x: Float64Array, count = 1): void {
     this.prepare(b, x, count);
-    this.solveManyAt(x, 0, count);
+    for (let k = 0; k < count; k++) this.substitute(x, k * this.n);
   }
 
   solveTransposed(b: Float64Array, x: Float64Array, count = 1): void {
     this.prepare(b, x, count);
-    this.solveManyTransposedAt(x, 0, count);
+    for (let k = 0; k < count; k++) this.substituteTransposed(x, k * this.n);
   }
 
   /** One solve in place, unchecked: for factors made of factors, and for the examination of singular ones. */
@@ -43,15 +43,6 @@ export abstract class DirectFactor implements Factor {
 
   solveTransposedAt(x: Float64Array, at: number): void {
     this.substituteTransposed(x, at);
-  }
-
-  /** Several solves in place, unchecked: one by one, unless a method has something better. */
-  solveManyAt(x: Float64Array, at: number, count: number): void {
-    for (let k = 0; k < count; k++) this.substitute(x, at + k * this.n);
-  }
-
-  solveManyTransposedAt(x: Float64Array, at: number, count: number): void {
-    for (let k = 0; k < count; k++) this.substituteTransposed(x, at + k * this.n);
   }
 
   private prepare(b: Float64Array, x: Float64Array, count: number): void {

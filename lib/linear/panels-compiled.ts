@@ -29,18 +29,16 @@ export class CompiledPanels implements PanelKernels {
   readonly numbers: Float64Array;
   readonly pivotValues: Float64Array;
   readonly x: Float64Array;
-  readonly four: Float64Array;
   readonly triangle: Float64Array;
   private readonly kernels: SupernodalKernels;
   /** position[panel][row] is the address where that row of the placed block would have column 0 of the whole matrix. */
   private readonly position: readonly Int32Array[];
-  /** Addresses of numbers, pivots, triangle, x, four, and of either position. */
+  /** Addresses of numbers, pivots, triangle, x, and of either position. */
   private readonly at: {
     readonly numbers: number;
     readonly pivots: number;
     readonly triangle: number;
     readonly x: number;
-    readonly four: number;
     readonly position: readonly number[];
   };
   private readonly packed: number;
@@ -92,7 +90,6 @@ export class CompiledPanels implements PanelKernels {
     const position = each(() => reserve(4 * n));
     const pivots = reserve(8 * n);
     const x = reserve(8 * n);
-    const four = reserve(32 * n);
     const numbers = reserve(8 * panels * size);
     // Zeros of columns that are not there are subtracted from what follows the last block.
     reserve(8 * tileColumns);
@@ -108,12 +105,11 @@ export class CompiledPanels implements PanelKernels {
       new Int32Array(buffer, starts, blocks.length).set(blocks.map(start => numbers + 8 * (start + panel * size))),
     );
     this.lists = lists;
-    this.at = {numbers, pivots, triangle, x, four, position};
+    this.at = {numbers, pivots, triangle, x, position};
     this.position = position.map(address => new Int32Array(buffer, address, n));
     this.pivotValues = new Float64Array(buffer, pivots, n);
     this.triangle = new Float64Array(buffer, triangle, 10);
     this.x = new Float64Array(buffer, x, n);
-    this.four = new Float64Array(buffer, four, 4 * n);
     this.numbers = new Float64Array(buffer, numbers, panels * size);
   }
 
@@ -211,19 +207,17 @@ export class CompiledPanels implements PanelKernels {
     return kernels.bounded[columns - 1](address, 8 * stride, rows, addresses.triangle, bound) !== 0;
   }
 
-  forward(panel: Panel, from: number, to: number, four: boolean): void {
-    const {kernels} = this;
-    this.sweep(four ? kernels.forwardFour : kernels.forward, panel, from, to, four);
+  forward(panel: Panel, from: number, to: number): void {
+    this.sweep(this.kernels.forward, panel, from, to);
   }
 
-  backward(panel: Panel, from: number, to: number, four: boolean): void {
-    const {kernels} = this;
-    this.sweep(four ? kernels.backwardFour : kernels.backward, panel, from, to, four);
+  backward(panel: Panel, from: number, to: number): void {
+    this.sweep(this.kernels.backward, panel, from, to);
   }
 
-  private sweep(run: SupernodalKernels['forward'], panel: Panel, from: number, to: number, four: boolean): void {
+  private sweep(run: SupernodalKernels['forward'], panel: Panel, from: number, to: number): void {
     const {first, pointers, rows, starts} = this.lists;
     const shift = 4 * from;
-    run(to - from, first + shift, pointers + shift, rows, starts[panel] + shift, four ? this.at.four : this.at.x);
+    run(to - from, first + shift, pointers + shift, rows, starts[panel] + shift, this.at.x);
   }
 }

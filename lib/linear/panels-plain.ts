@@ -13,7 +13,6 @@ export class PlainPanels implements PanelKernels {
   numbers: Float64Array = new Float64Array(0);
   readonly pivotValues: Float64Array;
   readonly x: Float64Array;
-  readonly four: Float64Array;
   readonly triangle = new Float64Array(10);
   private readonly size: number;
   /** Where a row of the placed block has column 0 of the whole matrix, in panel 0. */
@@ -29,7 +28,6 @@ export class PlainPanels implements PanelKernels {
     this.size = panels * nodes.size;
     this.pivotValues = new Float64Array(n);
     this.x = new Float64Array(n);
-    this.four = new Float64Array(4 * n);
     this.position = new Int32Array(n);
     this.packed = new Float64Array(packedDepth * nodes.widest);
   }
@@ -124,59 +122,41 @@ export class PlainPanels implements PanelKernels {
     for (let t = 0; t < columns; t++) y[t] *= triangle[diagonal + t];
   }
 
-  forward(panel: Panel, from: number, to: number, four: boolean): void {
+  forward(panel: Panel, from: number, to: number): void {
+    const {numbers, x} = this;
     const {first, rowPointers, rows, blocks: starts, size} = this.nodes;
     for (let s = from; s < to; s++) {
       const own = first[s];
       const width = first[s + 1] - own;
       const list = rowPointers[s];
       const height = rowPointers[s + 1] - list;
-      const base = starts[s] + panel * size;
-      for (let r = 1; r < height; r++) this.take(rows[list + r], base + r * width, own, Math.min(r, width), four);
+      let row = starts[s] + panel * size + width;
+      for (let r = 1; r < height; r++, row += width) {
+        const length = Math.min(r, width);
+        let even = 0;
+        let odd = 0;
+        for (let t = 0; t < length; t += 2) even += numbers[row + t] * x[own + t];
+        for (let t = 1; t < length; t += 2) odd += numbers[row + t] * x[own + t];
+        x[rows[list + r]] -= even + odd;
+      }
     }
   }
 
-  /** Unknown i loses the products of the numbers of a row with the unknowns from `own` on. */
-  private take(i: number, row: number, own: number, length: number, four: boolean): void {
-    const {numbers, x} = this;
-    if (four) {
-      for (let t = 0; t < length; t++) this.takeFour(i, row + t, own + t);
-      return;
-    }
-    let even = 0;
-    let odd = 0;
-    for (let t = 0; t < length; t += 2) even += numbers[row + t] * x[own + t];
-    for (let t = 1; t < length; t += 2) odd += numbers[row + t] * x[own + t];
-    x[i] -= even + odd;
-  }
-
-  backward(panel: Panel, from: number, to: number, four: boolean): void {
+  backward(panel: Panel, from: number, to: number): void {
     const {numbers, x} = this;
     const {first, rowPointers, rows, blocks: starts, size} = this.nodes;
-    const places = four ? 4 : 1;
-    const all = four ? this.four : x;
     for (let s = to - 1; s >= from; s--) {
       const own = first[s];
       const width = first[s + 1] - own;
       const list = rowPointers[s];
       const base = starts[s] + panel * size;
-      for (let t = 0; t < width; t++)
-        for (let c = 0; c < places; c++) all[places * (own + t) + c] *= numbers[base + t * width + t];
       const give = (r: number): void => {
-        const j = rows[list + r];
-        for (let t = 0; t < Math.min(r, width); t++)
-          if (four) this.takeFour(own + t, base + r * width + t, j);
-          else x[own + t] -= numbers[base + r * width + t] * x[j];
+        const value = x[rows[list + r]];
+        for (let t = 0; t < Math.min(r, width); t++) x[own + t] -= numbers[base + r * width + t] * value;
       };
+      for (let t = 0; t < width; t++) x[own + t] *= numbers[base + t * width + t];
       for (let r = width; r < rowPointers[s + 1] - list; r++) give(r);
       for (let r = width - 1; r > 0; r--) give(r);
     }
-  }
-
-  /** Of all four right-hand sides, unknown i loses a number times unknown j. */
-  private takeFour(i: number, at: number, j: number): void {
-    const {four} = this;
-    const value = this.numbers[at];
-    for (let c = 0; c < 4; c++) four[4 * i + c] -= value * four[4 * j + c];
   }
 }

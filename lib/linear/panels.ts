@@ -28,9 +28,8 @@ export interface PanelKernels {
   readonly numbers: Float64Array;
   /** D of the present factorization. */
   readonly pivotValues: Float64Array;
-  /** One right-hand side in the permuted order, and four of them, the four numbers of an unknown side by side. */
+  /** A right-hand side in the permuted order. */
   readonly x: Float64Array;
-  readonly four: Float64Array;
   /** For `divide` and `bounded`: up to four columns' unit triangle without its diagonal, by rows, then 1/D. */
   readonly triangle: Float64Array;
   createBlocks(): Blocks;
@@ -61,8 +60,8 @@ export interface PanelKernels {
   divide(columns: number, at: number, stride: number, rows: number): void;
   /** Whether `divide` would leave only numbers of at most this size, no NaN among them. */
   bounded(columns: number, at: number, stride: number, rows: number, bound: number): boolean;
-  /** x ← T⁻¹ x with the unit triangles T of a panel, of supernodes `from` to `to`; for `four` where that is wanted. */
-  forward(panel: Panel, from: number, to: number, four: boolean): void;
+  /** x ← T⁻¹ x with the unit triangles T of a panel, of supernodes `from` to `to`. */
+  forward(panel: Panel, from: number, to: number): void;
   /** x ← T⁻ᵀ D⁻¹ x, from the last of these supernodes to the first. */
-  backward(panel: Panel, from: number, to: number, four: boolean): void;
+  backward(panel: Panel, from: number, to: number): void;
 }

@@ -196,10 +196,6 @@ export class SparseLdltFactor extends SupernodalFactor<Blocks> {
   protected override substituteTransposed(x: Float64Array, at: number): void {
     this.substitute(x, at);
   }
-
-  override solveManyTransposedAt(x: Float64Array, at: number, count: number): void {
-    this.solveManyAt(x, at, count);
-  }
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
- * What factors in supernodes share, symmetric or not: solves of one right-hand side or of four at once in the permuted
- * order, refined where the pivots are weak, and each judged by its backward error then.
+ * What factors in supernodes share, symmetric or not: solves in the permuted order, refined where the pivots are weak,
+ * and each judged by its backward error then.
  */
 import {refuseUnknownName, refuseUnknownOptions, text} from '../checks.js';
 import {SpecialFactor} from './direct.js';
@@ -151,49 +151,18 @@ export abstract class SupernodalFactor<F extends {readonly size: number}>
   }
 
   substituteOnce(x: Float64Array, at: number, transposed: boolean): void {
-    this.substituteGroup(x, at, 1, 1, transposed);
-  }
-
-  override solveManyAt(x: Float64Array, at: number, count: number): void {
-    this.substituteMany(x, at, count, false);
-  }
-
-  override solveManyTransposedAt(x: Float64Array, at: number, count: number): void {
-    this.substituteMany(x, at, count, true);
-  }
-
-  private substituteMany(x: Float64Array, at: number, count: number, transposed: boolean): void {
-    const {n} = this;
-    let done = 0;
-    // A last group of three costs four, which is still less than three by themselves.
-    for (; !this.refined && done + 3 <= count; done += 4)
-      this.substituteGroup(x, at + done * n, Math.min(4, count - done), 4, transposed);
-    for (; done < count; done++) this.substituteOneWay(x, at + done * n, transposed);
-  }
-
-  /** `count` right-hand sides in as many places, the numbers of an unknown side by side. */
-  private substituteGroup(x: Float64Array, at: number, count: number, places: 1 | 4, transposed: boolean): void {
     const {order, numeric} = this.shared;
     const before = transposed ? this.columnScale : this.rowScale;
     const after = transposed ? this.rowScale : this.columnScale;
-    const {n} = this;
-    const permuted = places === 1 ? numeric.kernels.x : numeric.kernels.four;
-    // Numbers of an earlier solve may not stay in an unused place: they might overflow.
-    if (count < places) permuted.fill(0);
-    for (let c = 0; c < count; c++) {
-      const from = at + c * n;
-      for (let k = 0, p = c; k < n; k++, p += places) {
-        const i = order[k];
-        permuted[p] = before === undefined ? x[from + i] : x[from + i] * before[i];
-      }
+    const permuted = numeric.kernels.x;
+    for (let k = 0; k < order.length; k++) {
+      const i = order[k];
+      permuted[k] = before === undefined ? x[at + i] : x[at + i] * before[i];
     }
-    numeric.solve(this.blocks, transposed, places === 4);
-    for (let c = 0; c < count; c++) {
-      const to = at + c * n;
-      for (let k = 0, p = c; k < n; k++, p += places) {
-        const i = order[k];
-        x[to + i] = after === undefined ? permuted[p] : permuted[p] * after[i];
-      }
+    numeric.solve(this.blocks, transposed);
+    for (let k = 0; k < order.length; k++) {
+      const i = order[k];
+      x[at + i] = after === undefined ? permuted[k] : permuted[k] * after[i];
     }
   }
 }

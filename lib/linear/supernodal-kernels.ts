@@ -8,7 +8,7 @@
 import type {ModuleBytes} from '../wasm/bytes.js';
 import {ModuleBuilder, type Local, type ValueType} from '../wasm/assembler.js';
 import {Writer, type Push} from '../wasm/writer.js';
-import {solveBackward, solveBackwardFour, solveForward, solveForwardFour} from './supernodal-solves.js';
+import {solveBackward, solveForward} from './supernodal-solves.js';
 
 export interface SupernodalKernels {
   /**
@@ -33,9 +33,6 @@ export interface SupernodalKernels {
   forward: Sweep;
   /** x ← L⁻ᵀ D⁻¹ x. */
   backward: Sweep;
-  /** The same for four right-hand sides, the four numbers of an unknown one after the other. */
-  forwardFour: Sweep;
-  backwardFour: Sweep;
 }
 
 type Update = (
@@ -103,8 +100,6 @@ export function supernodalBytes(): ModuleBytes {
   }
   define('forward', 6, solveForward);
   define('backward', 6, solveBackward);
-  define('forwardFour', 6, solveForwardFour);
-  define('backwardFour', 6, solveBackwardFour);
   return builder.finish();
 }
 

@@ -68,10 +68,10 @@ export class SupernodalLdlt extends Supernodal<Blocks> {
     return true;
   }
 
-  solve(blocks: Blocks, _: boolean, four: boolean): void {
+  solve(blocks: Blocks, _: boolean): void {
     const {count} = this.nodes;
     this.kernels.enter(blocks);
-    this.kernels.forward(0, 0, count, four);
-    this.kernels.backward(0, 0, count, four);
+    this.kernels.forward(0, 0, count);
+    this.kernels.backward(0, 0, count);
   }
 }

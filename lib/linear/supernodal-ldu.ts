@@ -172,40 +172,37 @@ export class SupernodalLdu extends Supernodal<LduBlocks> {
     }
   }
 
-  solve(factor: LduBlocks, transposed: boolean, four: boolean): void {
+  solve(factor: LduBlocks, transposed: boolean): void {
     const {kernels} = this;
     const {count} = this.nodes;
     const {exchanged, exchangedCount} = factor;
     kernels.enter(factor.blocks);
     if (transposed) {
-      kernels.forward(1, 0, count, four);
+      kernels.forward(1, 0, count);
       let to = count;
       for (let e = exchangedCount - 1; e >= 0; e--) {
-        kernels.backward(0, exchanged[e], to, four);
+        kernels.backward(0, exchanged[e], to);
         to = exchanged[e];
-        for (let k = this.nodes.first[to + 1] - 1; k >= this.nodes.first[to]; k--) this.swap(k, factor.swaps[k], four);
+        for (let k = this.nodes.first[to + 1] - 1; k >= this.nodes.first[to]; k--) this.swap(k, factor.swaps[k]);
       }
-      kernels.backward(0, 0, to, four);
+      kernels.backward(0, 0, to);
       return;
     }
     let from = 0;
     for (let e = 0; e < exchangedCount; e++) {
-      kernels.forward(0, from, exchanged[e], four);
+      kernels.forward(0, from, exchanged[e]);
       from = exchanged[e];
-      for (let k = this.nodes.first[from]; k < this.nodes.first[from + 1]; k++) this.swap(k, factor.swaps[k], four);
+      for (let k = this.nodes.first[from]; k < this.nodes.first[from + 1]; k++) this.swap(k, factor.swaps[k]);
     }
-    kernels.forward(0, from, count, four);
-    kernels.backward(1, 0, count, four);
+    kernels.forward(0, from, count);
+    kernels.backward(1, 0, count);
   }
 
-  private swap(k: number, r: number, four: boolean): void {
+  private swap(k: number, r: number): void {
     if (k === r) return;
-    const x = four ? this.kernels.four : this.kernels.x;
-    const width = four ? 4 : 1;
-    for (let c = 0; c < width; c++) {
-      const value = x[width * k + c];
-      x[width * k + c] = x[width * r + c];
-      x[width * r + c] = value;
-    }
+    const {x} = this.kernels;
+    const value = x[k];
+    x[k] = x[r];
+    x[r] = value;
   }
 }

@@ -1,7 +1,7 @@
 /**
  * The solves of supernodal-kernels.ts: supernode by supernode, forwards with its rows as dot products,
  * backwards with them as multiples added to its unknowns. Each number of the factor is read once in
- * either sweep; with four right-hand sides at once it serves all of them.
+ * either sweep.
  */
 import type {Local} from '../wasm/assembler.js';
 import type {Operand, Push, Writer} from '../wasm/writer.js';
@@ -23,8 +23,8 @@ interface Node {
 const subtract = (w: Writer, from: Operand, a: Operand, b: Operand): Push =>
   w.op('f64x2.sub', from, w.op('f64x2.mul', a, b));
 
-/** Runs over all supernodes; `shift` is the logarithm of the bytes an unknown has. */
-function sweep(w: Writer, shift: number, backwards: boolean, visit: (node: Node) => void): void {
+/** Runs over all supernodes. */
+function sweep(w: Writer, backwards: boolean, visit: (node: Node) => void): void {
   const [count, first, pointers, rows, starts, x] = w.parameters();
   const [own, width, stride, block, list, below, s] = w.locals('i32', 7);
   const node = {own, width, stride, block, list, below, x};
@@ -32,7 +32,7 @@ function sweep(w: Writer, shift: number, backwards: boolean, visit: (node: Node)
   const at = (table: Local, next: 0 | 1): Push => w.loadInt(w.plus(table, four(s)), 4 * next);
   const step = (): void => {
     w.set(width, w.op('i32.sub', at(first, 1), at(first, 0)));
-    w.set(own, w.plus(x, w.op('i32.shl', at(first, 0), shift)));
+    w.set(own, w.element(x, at(first, 0)));
     w.set(stride, w.op('i32.shl', width, 3));
     w.set(block, at(starts, 0));
     w.set(list, w.plus(rows, four(w.plus(at(pointers, 0), width))));
@@ -44,8 +44,8 @@ function sweep(w: Writer, shift: number, backwards: boolean, visit: (node: Node)
 }
 
 /** Address of the unknown with the number at `list` + 4 i. */
-function unknown(w: Writer, {list, x}: Node, i: number, shift: number): Push {
-  return w.plus(x, w.op('i32.shl', w.loadInt(list, 4 * i), shift));
+function unknown(w: Writer, {list, x}: Node, i: number): Push {
+  return w.element(x, w.loadInt(list, 4 * i));
 }
 
 /** code(4) while four rows are left, then code(1). Moves the list on. */
@@ -63,7 +63,7 @@ export function solveForward(w: Writer): void {
   const pointers = w.locals('i32', 4);
   const sums = w.locals('v128', 4);
   const [factor, q, end, r, to] = [w.local('v128'), w.local('i32'), w.local('i32'), w.local('i32'), w.local('i32')];
-  sweep(w, 3, false, node => {
+  sweep(w, false, node => {
     const {own, width, stride, block} = node;
     /** sums_i ← Σ_{t<length} pointer_i[t] own[t] */
     const dots = (count: number, length: Local): void => {
@@ -98,7 +98,7 @@ export function solveForward(w: Writer): void {
         .slice(0, rows)
         .forEach((pointer, i) => w.set(pointer, i === 0 ? block : w.plus(pointers[i - 1], stride)));
       dots(rows, width);
-      sums.slice(0, rows).forEach((sum, i) => take(unknown(w, node, i, 3), sum));
+      sums.slice(0, rows).forEach((sum, i) => take(unknown(w, node, i), sum));
       w.move(block, w.op('i32.mul', stride, rows));
     });
   });
@@ -108,7 +108,7 @@ export function solveBackward(w: Writer): void {
   const pointers = w.locals('i32', 4);
   const values = w.locals('v128', 4);
   const [q, end, r, last] = w.locals('i32', 4);
-  sweep(w, 3, true, node => {
+  sweep(w, true, node => {
     const {own, width, stride, block} = node;
     /** own[t] −= Σ_i pointer_i[t] value_i for t < length */
     const add = (count: number, length: Local): void => {
@@ -147,7 +147,7 @@ export function solveBackward(w: Writer): void {
     byRows(w, node, rows => {
       for (let i = 0; i < rows; i++) {
         w.set(pointers[i], i === 0 ? block : w.plus(pointers[i - 1], stride));
-        w.set(values[i], w.splat(w.load(unknown(w, node, i, 3))));
+        w.set(values[i], w.splat(w.load(unknown(w, node, i))));
       }
       add(rows, width);
       w.move(block, w.op('i32.mul', stride, rows));
@@ -156,79 +156,6 @@ export function solveBackward(w: Writer): void {
       w.set(pointers[0], last);
       w.set(values[0], w.splat(w.load(w.element(own, r))));
       add(1, r);
-      w.set(last, w.op('i32.sub', last, stride));
-    };
-    w.down(r, width, addOwn, 1);
-  });
-}
-
-/** Bytes of an unknown with four right-hand sides, as a logarithm, and its two vectors. */
-const fourShift = 5;
-const halves = [0, 16] as const;
-
-export function solveForwardFour(w: Writer): void {
-  const sums = halves.map(() => w.local('v128'));
-  const [q, p, end, r, to] = w.locals('i32', 5);
-  sweep(w, fourShift, false, node => {
-    const {own, width, stride, block} = node;
-    /** The unknown at `address` loses Σ_{t<length} block[t] own[t]. */
-    const take = (address: Push, length: Local): void => {
-      w.set(to, address);
-      halves.forEach((half, i) => w.set(sums[i], w.loadPair(to, half)));
-      w.set(q, own);
-      w.set(p, block);
-      w.set(end, w.element(block, length));
-      w.while(w.op('i32.lt_s', p, end), () => {
-        halves.forEach((half, i) => w.set(sums[i], subtract(w, sums[i], w.loadTwice(p), w.loadPair(q, half))));
-        w.move(p, 8);
-        w.move(q, 32);
-      });
-      halves.forEach((half, i) => w.storePair(to, sums[i], half));
-      w.move(block, stride);
-    };
-    w.for(r, 0, width, () => take(w.plus(own, w.op('i32.shl', r, fourShift)), r));
-    byRows(w, node, rows => {
-      for (let i = 0; i < rows; i++) take(unknown(w, node, i, fourShift), width);
-    });
-  });
-}
-
-export function solveBackwardFour(w: Writer): void {
-  const values = halves.map(() => w.local('v128'));
-  const [q, p, end, r, from, last] = w.locals('i32', 6);
-  sweep(w, fourShift, true, node => {
-    const {own, width, stride, block} = node;
-    /** own[t] −= row[t] times the unknown at `address`, for t < length. */
-    const add = (row: Local, address: Push, length: Local): void => {
-      w.set(from, address);
-      halves.forEach((half, i) => w.set(values[i], w.loadPair(from, half)));
-      w.set(q, own);
-      w.set(p, row);
-      w.set(end, w.element(row, length));
-      w.while(w.op('i32.lt_s', p, end), () => {
-        halves.forEach((half, i) => w.storePair(q, subtract(w, w.loadPair(q, half), w.loadTwice(p), values[i]), half));
-        w.move(p, 8);
-        w.move(q, 32);
-      });
-    };
-    w.set(q, own);
-    w.set(p, block);
-    w.set(end, w.plus(own, w.op('i32.shl', width, fourShift)));
-    w.while(w.op('i32.lt_s', q, end), () => {
-      for (const half of halves) w.storePair(q, w.op('f64x2.mul', w.loadPair(q, half), w.loadTwice(p)), half);
-      w.move(q, 32);
-      w.move(p, w.plus(stride, 8));
-    });
-    w.move(block, w.op('i32.mul', stride, width));
-    w.set(last, w.op('i32.sub', block, stride));
-    byRows(w, node, rows => {
-      for (let i = 0; i < rows; i++) {
-        add(block, unknown(w, node, i, fourShift), width);
-        w.move(block, stride);
-      }
-    });
-    const addOwn = (): void => {
-      add(last, w.plus(own, w.op('i32.shl', r, fourShift)), r);
       w.set(last, w.op('i32.sub', last, stride));
     };
     w.down(r, width, addOwn, 1);

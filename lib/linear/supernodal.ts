@@ -26,8 +26,8 @@ export abstract class Supernodal<F> {
   abstract createBlocks(): F;
   /** Where a new matrix goes, L's panel first, then that of Uᵀ; all zeros as yet. */
   abstract clear(factor: F): Float64Array;
-  /** x ← A⁻¹ x or A⁻ᵀ x, of the kernels' `x`, or of its `four`, in the permuted order. */
-  abstract solve(factor: F, transposed: boolean, four: boolean): void;
+  /** x ← A⁻¹ x or A⁻ᵀ x, of the kernels' `x`, in the permuted order. */
+  abstract solve(factor: F, transposed: boolean): void;
 
   /** Up to four columns from column c of block s on. False to give up. */
   protected abstract factorColumns(factor: F, s: number, c: number, columns: number): boolean;

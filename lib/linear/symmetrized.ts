@@ -232,27 +232,19 @@ export class SymmetrizedFactor extends SpecialFactor {
     return this.usable;
   }
 
-  override solveManyAt(x: Float64Array, at: number, count: number): void {
-    this.applyScale(x, at, count);
-    this.inner.solveManyAt(x, at, count);
-  }
-
-  override solveManyTransposedAt(x: Float64Array, at: number, count: number): void {
-    this.inner.solveManyAt(x, at, count);
-    this.applyScale(x, at, count);
-  }
-
-  private applyScale(x: Float64Array, at: number, count: number): void {
-    const {scale, n} = this;
-    for (let k = 0; k < count; k++) for (let i = 0; i < n; i++) x[at + k * n + i] *= scale[i];
-  }
-
   protected substitute(x: Float64Array, at: number): void {
-    this.solveManyAt(x, at, 1);
+    this.applyScale(x, at);
+    this.inner.solveAt(x, at);
   }
 
   protected substituteTransposed(x: Float64Array, at: number): void {
-    this.solveManyTransposedAt(x, at, 1);
+    this.inner.solveAt(x, at);
+    this.applyScale(x, at);
+  }
+
+  private applyScale(x: Float64Array, at: number): void {
+    const {scale} = this;
+    for (let i = 0; i < scale.length; i++) x[at + i] *= scale[i];
   }
 }
 
