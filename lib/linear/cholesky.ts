@@ -20,7 +20,7 @@ export function cholesky(): LinearSolver {
         new FactorAnalysis({
           kind: 'dense',
           n: pattern.n,
-          nonzeros: choleskyNonzeros(pattern.n),
+          nonzeros: (pattern.n * (pattern.n + 1)) / 2,
           work: choleskyWork(pattern.n),
           createFactor: () => new CholeskyFactor(pattern),
         }),
@@ -35,12 +35,8 @@ export function cholesky(): LinearSolver {
  */
 const SAME = 1e-12;
 
-export function choleskyNonzeros(n: number): number {
-  return (n * (n + 1)) / 2;
-}
-
 /** Σ_k m(m+1) + m over m = n − k − 1. */
-export function choleskyWork(n: number): number {
+function choleskyWork(n: number): number {
   return ((n - 1) * n * (n + 4)) / 3;
 }
 

@@ -66,13 +66,12 @@ describe('linear: dense', () => {
         const matrix = randomDefinite(n, 1, random(seed));
         check(cholesky(), matrix, seed);
         check(auto(), matrix, seed);
-        if (n > 3) expect(auto().analyze(matrix.pattern).factor(matrix.values).kind).to.equal('cholesky');
       }),
       runs(40),
     );
   });
 
-  it('solves, refuses and names alike at one to three unknowns, where auto() has loops written out', () => {
+  it('solves, refuses and names alike at one to three unknowns', () => {
     // Entries from a few values, zero among them, so that every pivot order and every rank occurs.
     const entry = fc.constantFrom(0, 1, -1, 2, 1e-3, 5e7);
     fc.assert(
