@@ -1,13 +1,12 @@
 /** The public API of this layer. */
 export {eisenstatWalker, type Forcing} from './forcing.js';
+export {frameSize, newtonStatuses} from './iteration-text.js';
 export {
   beginSearch,
   countSearch,
-  frameSize,
   isStraight,
   jacobiansOf,
   NewtonIteration,
-  newtonStatuses,
   type Host,
   type IterationObserver,
   type NewtonCounters,
