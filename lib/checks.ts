@@ -3,11 +3,11 @@ import {AbortError, OptionError} from './errors.js';
 import {shortened} from './text.js';
 
 /** Letters of a user's own text that a sentence shows: enough to know it again. */
-const longestText = 80;
+const maxTextLength = 80;
 
 /** A value in a sentence; text in quotes, so that '0.1' is not taken for 0.1. */
 export function shown(value: unknown): string {
-  if (typeof value === 'string') return `'${shortened(value, longestText)}'`;
+  if (typeof value === 'string') return `'${shortened(value, maxTextLength)}'`;
   if (typeof value === 'function') return 'a function';
   if (Array.isArray(value)) return 'an array';
   return typeof value === 'object' && value !== null ? 'an object' : String(value);

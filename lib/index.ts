@@ -201,7 +201,7 @@ export {constantTensor} from './trace/trace.js';
 export {ode, type Derivative, type DerivativeAt, type Noise, type OdeSpec, type OdeSystem} from './system/ode.js';
 export type {KeptOdeMass, OdeMass, OdeMassAt} from './system/ode-mass.js';
 export {stateTree, type ShapeTree, type StateTree, type TreeDerivativeAt, type TreeOf} from './system/state-tree.js';
-export type {GradientOf, Lenient, NumericParams, NumericParamsOf, Params, ParamsLike, Tree} from './system/params.js';
+export type {GradientOf, Bivariant, NumericParams, NumericParamsOf, Params, ParamsLike, Tree} from './system/params.js';
 export {brownianPath, sde, type BrownianPath, type SdeSpec, type SdeSystem, type Seed} from './system/sde.js';
 export {signal, type Input, type Signal, type SignalKind, type SignalOptions} from './system/signal.js';
 // What docs/extending.md invites to: a scheme's view of a step,

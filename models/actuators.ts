@@ -1,7 +1,7 @@
 /** What stands between a command and a force: a first-order lag, the armature of a motor, a delay. */
 import * as tf from '@tensorflow/tfjs';
 import {callable, count, finite, oneOf, optional, readOptions, text, typed, type Options} from '../lib/checks.js';
-import type {Lenient, Numeric, Params} from '../lib/index.js';
+import type {Bivariant, Numeric, Params} from '../lib/index.js';
 import {constantTensor} from '../lib/index.js';
 import {fitting, quantity, requireTensor} from './coefficient.js';
 import type {OutputWithStates, TermWithStates} from './states.js';
@@ -11,7 +11,7 @@ import {actingOptions, coordinate, oneState, stateOf} from './states.js';
  * The command of an actuator, from the arguments of a force: an input of `params`, a feedback law, another term's
  * output.
  */
-export type Command = Lenient<{q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: Params}, tf.Tensor>;
+export type Command = Bivariant<{q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: Params}, tf.Tensor>;
 
 const actuatorOptions = {
   /** The command. */

@@ -5,14 +5,14 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {calledWithParams, readBy, type Check} from '../lib/checks.js';
-import type {Lenient, Numeric, Params} from '../lib/index.js';
+import type {Bivariant, Numeric, Params} from '../lib/index.js';
 import {constantTensor, OptionError, readNumeric, ShapeError} from '../lib/index.js';
 
 /**
  * Numbers, a tensor or variable, or a function of `params`, which may declare what it reads: `({k}: {k: tf.Tensor}) =>
  * k`.
  */
-export type Coefficient = Numeric | Lenient<Params, tf.Tensor>;
+export type Coefficient = Numeric | Bivariant<Params, tf.Tensor>;
 
 /** The allowed range of a coefficient's numbers. Tensors and functions are not checked, because their values change. */
 export type Sign = 'any' | 'non-negative' | 'positive' | 'share';

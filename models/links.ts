@@ -107,8 +107,8 @@ export function planeContact(spec: PlaneContactSpec): Constraint {
   return unilateral(
     ({q, params}) => {
       const above = tf.sum(tf.mul(q, normal(params, q.shape)), -1);
-      const least = tf.add(offset(params, above.shape, 'the points'), radius(params, above.shape, 'the points'));
-      return tf.sub(above, least);
+      const reach = tf.add(offset(params, above.shape, 'the points'), radius(params, above.shape, 'the points'));
+      return tf.sub(above, reach);
     },
     {compliance, smoothing},
   );

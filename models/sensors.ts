@@ -4,7 +4,7 @@
  */
 import * as tf from '@tensorflow/tfjs';
 import {callable, optional, readOptions, text, typed, type Options} from '../lib/checks.js';
-import type {Lenient, Numeric, Params} from '../lib/index.js';
+import type {Bivariant, Numeric, Params} from '../lib/index.js';
 import {readNumeric} from '../lib/index.js';
 import type {Command} from './actuators.js';
 import {fitting, quantity, requireTensor} from './coefficient.js';
@@ -23,7 +23,7 @@ const calibrationOptions = {
 /** The argument of `calibrated`. @interface */
 export type CalibratedSpec<At> = Omit<Options<typeof calibrationOptions>, 'reading'> & {
   /** The measured quantity, of any shape. */
-  readonly reading: Lenient<At, tf.Tensor>;
+  readonly reading: Bivariant<At, tf.Tensor>;
 };
 
 /**

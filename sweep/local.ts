@@ -89,11 +89,11 @@ async function runHere(context: EngineContext, {workers}: LocalOptions): Promise
 }
 
 /**
- * Starts jobs as long as fewer than `most` are on their way; ends when all have ended. The first error ends it, too.
+ * Starts jobs as long as fewer than `limit` are on their way; ends when all have ended. The first error ends it, too.
  */
 export async function inFlight(
   {next, signal}: Pick<EngineContext, 'next' | 'signal'>,
-  most: number,
+  limit: number,
   start: (job: Job) => Promise<void>,
 ): Promise<void> {
   const ending = new AbortController();
@@ -119,7 +119,7 @@ export async function inFlight(
     if (ended.aborted) resolve();
     else ended.addEventListener('abort', () => resolve());
   });
-  await Promise.race([Promise.all(Array.from({length: most}, lane)), aborted]);
+  await Promise.race([Promise.all(Array.from({length: limit}, lane)), aborted]);
   await Promise.allSettled(running);
   // A lane records its error after its job has ended.
   await new Promise(resolve => setImmediate(resolve));

@@ -20,8 +20,8 @@ const ENTRIES = 40;
 export function pointNear({start}: Term, seed: number): Named {
   let k = seed;
   // The golden ratio's multiples spread evenly (Weyl): numbers of no pattern that are the same at every run.
-  const moved = (value: number, least: number): number =>
-    value + 0.1 * Math.max(Math.abs(value), least) * (((k++ * 0.6180339887498949) % 1) - 0.5);
+  const moved = (value: number, scale: number): number =>
+    value + 0.1 * Math.max(Math.abs(value), scale) * (((k++ * 0.6180339887498949) % 1) - 0.5);
   return Object.fromEntries(
     Object.entries(start).map(([name, values]) => [
       name,

@@ -353,13 +353,13 @@ function checkMass({start, coordinates}: Runnable, mass: Float64Array | undefine
  */
 function checkCoefficients({coefficients = []}: TracedStep, values: Float64Array | undefined): void {
   let offset = 0;
-  for (const {constraint, name, size, most} of coefficients) {
+  for (const {constraint, name, size, upperBound} of coefficients) {
     const own = values?.subarray(offset, offset + size) ?? [];
-    const row = own.findIndex(x => !(x >= 0 && x <= most && x < Infinity));
+    const row = own.findIndex(x => !(x >= 0 && x <= upperBound && x < Infinity));
     if (row >= 0)
       throw new InconsistentStateError(
         'bad-coefficient',
-        `constraints[${constraint}]: ${name} must be ${most === 1 ? 'from 0 to 1' : 'finite and at least 0'}; `
+        `constraints[${constraint}]: ${name} must be ${upperBound === 1 ? 'from 0 to 1' : 'finite and at least 0'}; `
           + `${size === 1 ? 'it' : `that of row ${row}`} is ${own[row]}. Change the value, `
           + 'or give bounds to the parameter that is estimated.',
         {constraint, row, value: own[row]},

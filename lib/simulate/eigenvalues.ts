@@ -11,7 +11,7 @@ export interface Eigenvalue {
 }
 
 /** QR steps for one eigenvalue, after which EISPACK gives up; two or three are usual. */
-const mostSteps = 60;
+const maxSteps = 60;
 
 /** By falling real part; of a pair the one with the positive imaginary part first. */
 export function eigenvaluesOf(matrix: readonly (readonly number[])[]): Eigenvalue[] {
@@ -117,7 +117,7 @@ function qr(a: number[][]): Eigenvalue[] {
       steps = 0;
       continue;
     }
-    if (steps === mostSteps)
+    if (steps === maxSteps)
       throw new SingularMatrixError('no-eigenvalues', 'The eigenvalues were not found: is the matrix finite?', {
         rows: [],
       });

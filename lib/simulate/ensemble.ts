@@ -251,7 +251,7 @@ export class Ensemble {
         }
         return this.failure(i, reply);
       },
-      here: i => told(this.runHere(i, keep)),
+      here: i => withLateWarning(this.runHere(i, keep)),
       fails: done => fails(all[0], done),
       progress: this.progress,
     };
@@ -293,7 +293,7 @@ export class Ensemble {
       },
       here: i => {
         const {tangents, ...done} = this.pushHere(i, directions[i]);
-        return {...told(done), tangents};
+        return {...withLateWarning(done), tangents};
       },
       fails: done => fails(all[0], done),
       progress: this.progress,
@@ -377,7 +377,7 @@ export class Ensemble {
 }
 
 /** A run that a thread was to make. */
-function told({run: result, matrix}: Done): Done {
+function withLateWarning({run: result, matrix}: Done): Done {
   return {matrix, run: pool.late ? {...result, warnings: [...result.warnings, late]} : result};
 }
 

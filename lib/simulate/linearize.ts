@@ -86,17 +86,17 @@ export function linearize<S extends AnySystem>(
 ): Linearization {
   refuseUnknownOptions(options, {params: object, inputs: any}, 'linearize');
   const given: System = system;
-  const told = options as unknown as LinearizeOptions;
+  const values = options as unknown as LinearizeOptions;
   if (given.kind === 'ode' && given.delays !== undefined) throw pastUnknown('linearize');
-  if (given.kind === 'ode' && given.mass !== undefined) return withMass(given, state as StartOf<OdeSystem>, told);
-  if (given.kind === 'ode') return ofOde(given, state as StartOf<OdeSystem>, told);
+  if (given.kind === 'ode' && given.mass !== undefined) return withMass(given, state as StartOf<OdeSystem>, values);
+  if (given.kind === 'ode') return ofOde(given, state as StartOf<OdeSystem>, values);
   if (given.states !== undefined)
     throw new OptionError(
       'bad-linearization',
       'linearize takes mechanical systems without hidden states: write such a system as ode({derivative, mass}).',
     );
   const start = state as StartOf<MechanicalSystem>;
-  return ofMechanics(withoutContacts(given, start, told), start, told);
+  return ofMechanics(withoutContacts(given, start, values), start, values);
 }
 
 /** The system while its rigid contacts stay open. @throws OptionError where one of them touches */

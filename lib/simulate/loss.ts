@@ -16,7 +16,7 @@ import type {Node} from '../graph/node.js';
 import {settled} from '../graph/newton-matrix.js';
 import {pushMany} from '../step/programs.js';
 import type {Parameter} from '../step/traced-step.js';
-import type {Lenient, Params} from '../system/params.js';
+import type {Bivariant, Params} from '../system/params.js';
 import {typedTree} from '../system/params.js';
 import {immediate, trace, within} from '../trace/trace.js';
 import type {Prepared} from './prepare.js';
@@ -36,7 +36,7 @@ export interface OwnSeries<P = Params> {
 }
 
 /** A scalar function of the saved series; it is traced, and may use params and captured variables. */
-export type SeriesLoss<P = Params, Z extends string = never> = Lenient<SavedSeries<P, Z>, tf.Tensor>;
+export type SeriesLoss<P = Params, Z extends string = never> = Bivariant<SavedSeries<P, Z>, tf.Tensor>;
 
 /** A loss at a run, and what it gives beside the run's own derivatives. */
 export interface LossAt {

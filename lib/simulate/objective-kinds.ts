@@ -1,7 +1,7 @@
 /** Losses of a run, encoders of its start, and what they are evaluated at. */
 import type * as tf from '@tensorflow/tfjs';
 import type {System} from '../step/formulation.js';
-import type {GradientOf, Lenient, NumericParams, NumericParamsOf, Params} from '../system/params.js';
+import type {GradientOf, Bivariant, NumericParams, NumericParamsOf, Params} from '../system/params.js';
 import type {AnySystem, Initial, ParamsOf, StateOf} from './kinds.js';
 import type {SavedSeries} from './loss.js';
 
@@ -17,12 +17,12 @@ export interface ObjectiveAt<P = Params, D = Params> extends SavedSeries<P> {
 }
 
 /** A scalar of the saved series, parameters and data; it is traced, and may use captured variables. */
-export type Objective<P = Params, D = Params> = Lenient<ObjectiveAt<P, D>, tf.Tensor>;
+export type Objective<P = Params, D = Params> = Bivariant<ObjectiveAt<P, D>, tf.Tensor>;
 
 /**
  * The initial state, {q, v} or {y}, as a function of parameters and data; it is traced, and may use captured variables.
  */
-export type Encoder<S extends AnySystem = System, D = Params> = Lenient<
+export type Encoder<S extends AnySystem = System, D = Params> = Bivariant<
   EncoderAt<ParamsOf<S>, D>,
   StateOf<S, tf.Tensor>
 >;

@@ -12,7 +12,7 @@ import type {Holding} from '../step/formulation.js';
 import type {ObservedAt} from '../step/trace-step.js';
 import type {Event} from '../system/events.js';
 import type {Inputs} from '../system/inputs.js';
-import type {Lenient, NumericParams, NumericParamsOf, Params} from '../system/params.js';
+import type {Bivariant, NumericParams, NumericParamsOf, Params} from '../system/params.js';
 import type {RunState} from '../integrate/run-state.js';
 import {readStanding} from '../integrate/run-state.js';
 import type {Adjoint, AdjointMethod} from '../integrate/adjoints/index.js';
@@ -104,7 +104,7 @@ export interface RunSettings<P = Params, Z extends string = never> {
   /** How gradients are computed; default implicitAdjoint(). */
   readonly adjoint?: Adjoint;
   /** A function of the state, traced like a force; its values are saved with the state as `observed`. */
-  readonly observe?: Lenient<ObservedAt<P, Z>, tf.Tensor>;
+  readonly observe?: Bivariant<ObservedAt<P, Z>, tf.Tensor>;
   /**
    * How velocities are kept on the constraints: 'none' (only positions satisfy them), 'projection' (a
    * velocity projection after every step, of contacts that closed too), 'projection-before'

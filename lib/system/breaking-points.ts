@@ -5,13 +5,13 @@
 /** What rounding may make of a sum of times, in units of its own. */
 export const timeRounding = 8 * Number.EPSILON;
 
-/** All k of `count` numbers whose sum is from 1 to `most`, as rows. */
-export function multiples(count: number, most: number): number[][] {
+/** All k of `count` numbers whose sum is from 1 to `maxSum`, as rows. */
+export function multiples(count: number, maxSum: number): number[][] {
   const all = (left: number, rest: number): number[][] =>
     left === 0
       ? [[]]
       : Array.from({length: rest + 1}, (_, k) => all(left - 1, rest - k).map(others => [k, ...others])).flat();
-  return all(count, most).filter(k => k.some(n => n > 0));
+  return all(count, maxSum).filter(k => k.some(n => n > 0));
 }
 
 /**
@@ -53,7 +53,7 @@ export function breakingPoints(
   delays: Float64Array,
   began: number,
 ): BreakingPoint[] {
-  const most = order - (jumpsAtStart ? 1 : 2);
+  const maxOrder = order - (jumpsAtStart ? 1 : 2);
   const ownCuts = jumpsAtStart && moving.includes(true);
   const sum = (k: readonly number[]): number => k.reduce((a, b) => a + b);
   const later = (k: readonly number[], from: number, counts: boolean, own = false): BreakingPoint => ({
@@ -63,7 +63,7 @@ export function breakingPoints(
     motion: k.some((n, i) => n > 0 && moving[i]) ? k.map((n, i) => (moving[i] ? n : 0)).join() : '',
   });
   return [
-    ...multiples(delays.length, order + 1).map(k => later(k, began, sum(k) <= most, ownCuts && sum(k) === 1)),
+    ...multiples(delays.length, order + 1).map(k => later(k, began, sum(k) <= maxOrder, ownCuts && sum(k) === 1)),
     ...afterJump(delays.length, order).flatMap(k => Array.from(jumps, at => later(k, at, true))),
   ].sort((a, b) => a.at - b.at);
 }

@@ -124,8 +124,8 @@ export function timeOfPiece(time: tf.Tensor, slack: number): tf.Tensor | undefin
   const within = tf.clipByValue(share, 0, 1);
   const {rate} = lineIn(time, stage) ?? {rate: 1};
   const length = rate === 1 ? h : tf.mul(h, rate);
-  const most = tf.clipByValue(tf.div(length, 4), -slack, slack);
-  const inwards = tf.mul(most, tf.sub(1, tf.mul(2, within)));
+  const limit = tf.clipByValue(tf.div(length, 4), -slack, slack);
+  const inwards = tf.mul(limit, tf.sub(1, tf.mul(2, within)));
   return tf.add(time, tf.add(tf.mul(length, tf.sub(within, share)), inwards));
 }
 

@@ -13,10 +13,10 @@ import type {Params} from './params.js';
 /** Coefficients of constraints that may be another number in every run; friction by its place in `ContactLaw.slips`. */
 export type CoefficientName = 'compliance' | 'restitution' | {readonly friction: number};
 
-const told = (name: CoefficientName): string => (typeof name === 'string' ? name : 'friction');
+const label = (name: CoefficientName): string => (typeof name === 'string' ? name : 'friction');
 
-/** What each may be at most; none is negative. */
-const most = (name: CoefficientName): number => (name === 'restitution' ? 1 : Infinity);
+/** The largest value of each; none is negative. */
+const upperBound = (name: CoefficientName): number => (name === 'restitution' ? 1 : Infinity);
 
 function given({compliance, contact}: Constraint, name: CoefficientName): Compliance | undefined {
   if (name === 'compliance') return compliance;
@@ -30,7 +30,7 @@ export interface CoefficientValues {
   readonly name: string;
   /** How many numbers. */
   readonly size: number;
-  readonly most: number;
+  readonly upperBound: number;
 }
 
 /** What no constructor has looked at. */
@@ -52,19 +52,19 @@ export function coefficientTensor(
 ): tf.Tensor {
   const coefficient = given(constraint, name);
   if (typeof coefficient === 'function') {
-    return within(`constraints[${index}].${told(name)}`, () => {
-      const value = immediate(calledWithParams(coefficient, params, `constraints[${index}].${told(name)}`));
+    return within(`constraints[${index}].${label(name)}`, () => {
+      const value = immediate(calledWithParams(coefficient, params, `constraints[${index}].${label(name)}`));
       if (!(value instanceof tf.Tensor))
         throw new ShapeError(
           'constraint-shape',
-          `constraints[${index}]: ${told(name)} must return a tensor, not ${typeof value}.`,
+          `constraints[${index}]: ${label(name)} must return a tensor, not ${typeof value}.`,
           {constraint: index},
         );
       return value;
     });
   }
   if (coefficient instanceof tf.Tensor) return coefficient;
-  const {values, shape} = readNumeric(coefficient ?? 0, told(name));
+  const {values, shape} = readNumeric(coefficient ?? 0, label(name));
   return constantTensor(values, shape);
 }
 
@@ -81,9 +81,9 @@ export function coefficientsOf(constraints: readonly Constraint[], params: Param
       tensors.push(tf.reshape(value, [value.size]));
       parts.push({
         constraint: index,
-        name: `${constraint.kind.name}: ${told(name)}`,
+        name: `${constraint.kind.name}: ${label(name)}`,
         size: value.size,
-        most: most(name),
+        upperBound: upperBound(name),
       });
     }
   });

@@ -30,7 +30,7 @@ import {
 import type {AnyStateAt, StateAt} from './hidden-states.js';
 import type {Numeric} from './numeric.js';
 import {readNumeric} from './numeric.js';
-import type {Lenient, Params, ParamsLike} from './params.js';
+import type {Bivariant, Params, ParamsLike} from './params.js';
 
 /**
  * The gap of a constraint: [m] or a scalar, in the unit of length (or angle) of q. Hidden states Z have their names.
@@ -44,7 +44,7 @@ export type VelocityGap<P = Params, Z extends string = never> = (at: StateAt<P, 
  * Displacement per unit multiplier, C ≥ 0: one number, or one per row; a function of params if it is estimated or
  * differentiated.
  */
-export type Compliance<P = Params> = Numeric | Lenient<P, tf.Tensor>;
+export type Compliance<P = Params> = Numeric | Bivariant<P, tf.Tensor>;
 
 /** The rows of one constraint at one state, as a kind sees them. */
 export interface GapAndMultiplier {
@@ -97,7 +97,7 @@ export type ConstraintKind = Options<typeof kindOptions>;
 /** Velocities that Coulomb's friction opposes, with its coefficient μ ≥ 0, one number or one per contact. */
 export interface SlipLaw<P = Params, Z extends string = never> {
   /** [m], or [m, 2] for two orthogonal directions. */
-  readonly slip: Lenient<AnyStateAt<P, Z>, tf.Tensor>;
+  readonly slip: Bivariant<AnyStateAt<P, Z>, tf.Tensor>;
   readonly friction: Compliance<P>;
 }
 
@@ -115,7 +115,7 @@ export interface ContactLaw<P = Params, Z extends string = never> {
  */
 export interface Constraint<P = Params, Z extends string = never> {
   readonly kind: ConstraintKind;
-  readonly gap: Lenient<AnyStateAt<P, Z>, tf.Tensor>;
+  readonly gap: Bivariant<AnyStateAt<P, Z>, tf.Tensor>;
   readonly compliance?: Compliance<P> | undefined;
   /** For `frictionalContact`: friction and restitution. */
   readonly contact?: ContactLaw<P, Z>;

@@ -5,7 +5,7 @@ import {OptionError, ShapeError} from '../errors.js';
 import {timeRounding} from './breaking-points.js';
 import {constantTensor, immediate, within} from '../trace/trace.js';
 import type {Blocks, DelayEquations} from './equations.js';
-import type {Lenient, Params} from './params.js';
+import type {Bivariant, Params} from './params.js';
 import {pastAt} from './past.js';
 import {ofStateShape} from './state-shape.js';
 
@@ -17,9 +17,9 @@ export interface HistoryAt<P = Params> {
 
 /** The delays of a system as it keeps them. */
 export interface Delays<P = Params> {
-  readonly lengths: readonly (number | Lenient<P, tf.Tensor>)[];
+  readonly lengths: readonly (number | Bivariant<P, tf.Tensor>)[];
   readonly longest: number;
-  readonly history?: Lenient<HistoryAt<P>, tf.Tensor>;
+  readonly history?: Bivariant<HistoryAt<P>, tf.Tensor>;
 }
 
 /** Where a derivative is asked for, with the delayed states. */

@@ -4,7 +4,7 @@ import {ShapeError} from '../errors.js';
 import {callable, oneOf, optional, positive, readOptions, text, typed} from '../checks.js';
 import {immediate, within} from '../trace/trace.js';
 import type {Blocks} from './equations.js';
-import type {Lenient, Params, ParamsLike} from './params.js';
+import type {Bivariant, Params, ParamsLike} from './params.js';
 
 /** A state at its time: q, v and hidden states Z of a mechanical system, y of an ode. */
 export type EventPlace<P = Params, Z extends string = never> = OwnPlace<P> & {readonly [K in Z]: tf.Tensor};
@@ -45,10 +45,10 @@ export interface EventSpec<P = Params, Z extends string = never> {
 
 /** Made by `event`. P are the parameters that its functions read. */
 export interface Event<P = Params, Z extends string = never> {
-  readonly when: Lenient<EventPlace<P, Z>, tf.Tensor>;
+  readonly when: Bivariant<EventPlace<P, Z>, tf.Tensor>;
   readonly direction: 'rising' | 'falling' | 'both';
   readonly tolerance?: number;
-  readonly then: 'stop' | 'record' | Lenient<EventPlace<P, Z>, ReturnType<Jump<P, Z>>>;
+  readonly then: 'stop' | 'record' | Bivariant<EventPlace<P, Z>, ReturnType<Jump<P, Z>>>;
   readonly name?: string;
 }
 

@@ -11,7 +11,7 @@ import {immediate, within} from '../trace/trace.js';
 import type {Blocks} from './equations.js';
 import type {Numeric} from './numeric.js';
 import {isNumeric, readNumeric} from './numeric.js';
-import type {Lenient, Params} from './params.js';
+import type {Bivariant, Params} from './params.js';
 
 /**
  * The arguments of a rate or a force: position, velocity, the hidden states Z by their names, the time [], and the
@@ -44,7 +44,7 @@ export type StateSpecs<P = Params, Z extends string = never> = {readonly [K in Z
 /** A hidden state as a system stores it. */
 export interface HiddenState<P = Params, Z extends string = never> {
   readonly initial: Numeric;
-  readonly rate: Lenient<AnyStateAt<P, Z>, tf.Tensor>;
+  readonly rate: Bivariant<AnyStateAt<P, Z>, tf.Tensor>;
 }
 
 /** By name. */

@@ -334,12 +334,12 @@ export function borderDistance(
   if (slip === undefined || rub === undefined) return {normal, tangential: undefined};
   const size = (x: tf.Tensor): tf.Tensor => tf.sqrt(tf.sum(tf.square(x), 1));
   const tangential = byDisc(discs, [slip, rub], (friction, moving, force) => {
-    const most = tf.mul(friction, push);
-    const room = tf.sub(most, size(force));
+    const limit = tf.mul(friction, push);
+    const room = tf.sub(limit, size(force));
     // Without a normal force, and without friction, there is neither.
-    const none = tf.logicalNot(tf.greater(most, 0));
-    const told = tf.sub(tf.maximum(size(moving), room), tf.mul(borderWidth, most));
-    const distance = tf.where(none, tf.onesLike(push), told);
+    const none = tf.logicalNot(tf.greater(limit, 0));
+    const sliding = tf.sub(tf.maximum(size(moving), room), tf.mul(borderWidth, limit));
+    const distance = tf.where(none, tf.onesLike(push), sliding);
     return tf.tile(tf.expandDims(distance, 1), [1, moving.shape[1] as number]);
   });
   return {normal, tangential};

@@ -8,7 +8,7 @@ import {OptionError, ShapeError} from '../errors.js';
 import {callable, object, optional, readOptions, shown} from '../checks.js';
 import {sameShape} from '../graph/node.js';
 import {immediate, within} from '../trace/trace.js';
-import type {Lenient, Params} from './params.js';
+import type {Bivariant, Params} from './params.js';
 
 /** q' at position q, velocity v and time t [], linear in v, of the shape of q; v may have any shape. */
 export type PositionRate<P = Params> = (at: {q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: P}) => tf.Tensor;
@@ -32,9 +32,9 @@ export interface Kinematics<P = Params> {
 
 /** As a system keeps it. */
 export interface CheckedKinematics<P = Params> {
-  readonly rate: Lenient<{q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: P}, tf.Tensor>;
-  readonly retract?: Lenient<{q: tf.Tensor; increment: tf.Tensor; t: tf.Tensor; params: P}, tf.Tensor>;
-  readonly project?: Lenient<{q: tf.Tensor; params: P}, tf.Tensor>;
+  readonly rate: Bivariant<{q: tf.Tensor; v: tf.Tensor; t: tf.Tensor; params: P}, tf.Tensor>;
+  readonly retract?: Bivariant<{q: tf.Tensor; increment: tf.Tensor; t: tf.Tensor; params: P}, tf.Tensor>;
+  readonly project?: Bivariant<{q: tf.Tensor; params: P}, tf.Tensor>;
 }
 
 /** @throws OptionError 'bad-kinematics' */

@@ -18,7 +18,7 @@ import type {CheckedKinematics, Kinematics, PositionRate} from './kinematics.js'
 import {checkKinematics} from './kinematics.js';
 import type {Numeric} from './numeric.js';
 import {readNumeric} from './numeric.js';
-import type {Lenient, Params, ParamsLike} from './params.js';
+import type {Bivariant, Params, ParamsLike} from './params.js';
 
 /**
  * The arguments of a force: position and velocity of one shape, the time [], the parameters, and hidden states Z by
@@ -57,8 +57,8 @@ export interface MechanicsSpec<P = Params, Z extends string = never> {
 /** Made by `mechanics`. P are the parameters that its functions read, Z the names of its hidden states. */
 export interface MechanicalSystem<P = Params, Z extends string = never> {
   readonly kind: 'mechanics';
-  readonly mass: Numeric | Lenient<{q: tf.Tensor; params: P}, tf.Tensor>;
-  readonly forces: readonly Lenient<AnyStateAt<P, Z>, tf.Tensor>[];
+  readonly mass: Numeric | Bivariant<{q: tf.Tensor; params: P}, tf.Tensor>;
+  readonly forces: readonly Bivariant<AnyStateAt<P, Z>, tf.Tensor>[];
   readonly constraints: readonly Constraint<P, Z>[];
   readonly states?: HiddenStates<P, Z>;
   readonly kinematics?: CheckedKinematics<P>;

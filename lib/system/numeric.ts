@@ -96,16 +96,16 @@ function fillFrom(x: NestedNumbers, shape: Shape, depth: number, to: Float64Arra
 }
 
 /** Levels of nested arrays at most: tfjs's tensors have six axes, and an array that contains itself has no end. */
-const deepest = 32;
+const maxDepth = 32;
 
 function arrayShape(x: NestedNumbers, name: string): number[] {
   const shape: number[] = [];
   let level: number | NestedNumbers = x;
   while (Array.isArray(level)) {
-    if (shape.length === deepest)
+    if (shape.length === maxDepth)
       throw new ShapeError(
         'ragged-array',
-        `${name} is nested deeper than ${deepest} levels; an array may not contain itself.`,
+        `${name} is nested deeper than ${maxDepth} levels; an array may not contain itself.`,
       );
     shape.push(level.length);
     level = (level as NestedNumbers)[0];

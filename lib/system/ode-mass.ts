@@ -11,7 +11,7 @@ import {rankOf} from '../linear/rank.js';
 import {constantTensor, immediate, within} from '../trace/trace.js';
 import type {Numeric} from './numeric.js';
 import {readNumeric} from './numeric.js';
-import type {Lenient, Params} from './params.js';
+import type {Bivariant, Params} from './params.js';
 
 /** The arguments of a mass: the state, the time [], and the parameters. */
 export type OdeMassAt<P = Params> = {y: tf.Tensor; t: tf.Tensor; params: P};
@@ -22,7 +22,7 @@ export type OdeMassAt<P = Params> = {y: tf.Tensor; t: tf.Tensor; params: P};
 export type OdeMass<P = Params> = Numeric | ((at: OdeMassAt<P>) => tf.Tensor);
 
 /** As a system keeps it. */
-export type KeptOdeMass<P = Params> = Numeric | Lenient<OdeMassAt<P>, tf.Tensor>;
+export type KeptOdeMass<P = Params> = Numeric | Bivariant<OdeMassAt<P>, tf.Tensor>;
 
 /** M at one place, in a trace. */
 export interface MassOperator {

@@ -10,7 +10,7 @@ import type {Calculus, Equations, NoiseKind} from './equations.js';
 import {readNumeric} from './numeric.js';
 import type {KeptOdeMass, OdeMass} from './ode-mass.js';
 import {massField} from './ode-mass.js';
-import type {Lenient, Params, ParamsLike} from './params.js';
+import type {Bivariant, Params, ParamsLike} from './params.js';
 import {ofStateShape} from './state-shape.js';
 
 /** The arguments of a derivative: the state, the time [], and the parameters. */
@@ -23,8 +23,8 @@ export interface Noise<P = Params> {
   readonly kind: NoiseKind;
   /** Undefined of additive noise, where nothing was said. */
   readonly calculus: Calculus | undefined;
-  readonly diffusion: Lenient<DerivativeAt<P>, tf.Tensor>;
-  readonly seed: number | Lenient<P, tf.Tensor>;
+  readonly diffusion: Bivariant<DerivativeAt<P>, tf.Tensor>;
+  readonly seed: number | Bivariant<P, tf.Tensor>;
 }
 
 /** The argument of `ode`: a system M y' = f. */
@@ -42,7 +42,7 @@ export interface OdeSpec<P = Params> {
 /** Made by `ode`. P are the parameters that its derivative reads. */
 export interface OdeSystem<P = Params> {
   readonly kind: 'ode';
-  readonly derivative: Lenient<DerivativeAt<P>, tf.Tensor>;
+  readonly derivative: Bivariant<DerivativeAt<P>, tf.Tensor>;
   readonly mass?: KeptOdeMass<P>;
   /** Of an `sde`. */
   readonly noise?: Noise<P>;

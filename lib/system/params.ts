@@ -22,7 +22,7 @@ export type ParamsLike<P> = {readonly [K in keyof P]: P[K] extends object ? tf.T
  * A function from A to R that is taken where it asks for more of A than is promised: systems that say which parameters
  * they read pass as systems that do not. (TypeScript compares methods' arguments both ways.)
  */
-export type Lenient<A, R> = {call(at: A): R}['call'];
+export type Bivariant<A, R> = {call(at: A): R}['call'];
 
 /** Values of parameters P, with the same names; any names if the system does not declare its parameters. */
 export type NumericParamsOf<P> = [P] extends [never] ? NumericParams : NumericOf<P>;
@@ -69,7 +69,7 @@ export const typedTree = (leaves: readonly Leaf[], inputs: readonly tf.Tensor[])
   );
 
 /** Levels of a tree at most: far more than anyone writes, and far fewer than a stack holds. */
-const deepest = 100;
+const maxDepth = 100;
 
 /**
  * The leaves of a tree, by its own enumerable properties alone.
@@ -117,10 +117,10 @@ function readTree(
         `${root}.${name} contains itself: parameters must be a tree, without cycles.`,
         {name},
       );
-    if (at.length > deepest)
+    if (at.length > maxDepth)
       throw new OptionError(
         'bad-parameter',
-        `${root}.${name} is nested deeper than ${deepest} levels; a tree may not contain itself.`,
+        `${root}.${name} is nested deeper than ${maxDepth} levels; a tree may not contain itself.`,
         {name},
       );
     readTree(leaves, value, root, at, [...above, value], read);

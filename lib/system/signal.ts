@@ -227,17 +227,17 @@ function tableOf(t: Float64Array, values: Float64Array, shape: readonly number[]
 }
 
 /** The spline through so many unknown samples is made by a matrix of as many rows and columns: 8 MB of constants. */
-const mostKnots = 1000;
+const maxKnots = 1000;
 
 /** Samples that are unknowns, or depend on them; the spline's second derivatives are linear in them. */
 function tableOfTensor(t: Float64Array, tensor: tf.Tensor, kind: SignalKind): Table {
   const n = t.length;
   const [, ...shape] = tensor.shape;
-  if (kind === 'cubic' && n > mostKnots)
+  if (kind === 'cubic' && n > maxKnots)
     throw new OptionError(
       'signal-kind',
       `signal: with kind 'cubic' and samples that are variables or functions of params, ${n} samples need a matrix `
-        + `of ${n} rows and columns. At most ${mostKnots} are allowed; 'linear' has no limit.`,
+        + `of ${n} rows and columns. At most ${maxKnots} are allowed; 'linear' has no limit.`,
       {samples: n},
     );
   const rows =
@@ -345,10 +345,10 @@ class Knots {
     const {values, count} = this;
     if (values === undefined) return Infinity;
     const size = values.length / count;
-    let most = 0;
+    let largest = 0;
     for (let k = sample * size; k < (sample + 1) * size; k++)
-      most = Math.max(most, Math.abs(values[k + size] - values[k]));
-    return most;
+      largest = Math.max(largest, Math.abs(values[k + size] - values[k]));
+    return largest;
   }
 
   private bends(sample: number): boolean {

@@ -15,11 +15,11 @@ const choose = (condition: tf.Tensor, a: Vec, b: Vec): Vec => map3(i => tf.where
 const signOf = (x: tf.Tensor): tf.Tensor => tf.where(tf.less(x, 0), tf.fill(x.shape, -1), tf.fill(x.shape, 1));
 /** 1 for the largest (the first of equal ones), 0 for the others. */
 function largest(values: readonly tf.Tensor[]): tf.Tensor[] {
-  const most = values.reduce((a, b) => tf.maximum(a, b));
-  const none = tf.zerosLike(most);
+  const maximum = values.reduce((a, b) => tf.maximum(a, b));
+  const none = tf.zerosLike(maximum);
   let taken: tf.Tensor = none;
   return values.map(value => {
-    const mine = tf.where(tf.greaterEqual(value, most), tf.sub(1, taken), none);
+    const mine = tf.where(tf.greaterEqual(value, maximum), tf.sub(1, taken), none);
     taken = tf.add(taken, mine);
     return mine;
   });
@@ -121,11 +121,11 @@ const wider = 1e-9;
  */
 export function boxOnBox(pairs: readonly Pair[]): Meet {
   const sizes = pairs.map(({under, over}) => [norm(under.half as V3), norm(over.half as V3)]);
-  const least = pairs.map(({under, over}) => Math.min(...(under.half as V3), ...(over.half as V3)));
+  const smallestHalves = pairs.map(({under, over}) => Math.min(...(under.half as V3), ...(over.half as V3)));
   return (belowPose, abovePose) => {
     const [below, above] = [boxesAt(belowPose, pairs, 'under'), boxesAt(abovePose, pairs, 'over')];
     const far = numbers(sizes.map(([a, b]) => 2 * (a + b)));
-    const smallest = numbers(least);
+    const smallest = numbers(smallestHalves);
     const apart = sub(above.centre, below.centre);
     const {belowFaces, aboveFaces, edges} = separations(below, above, apart);
     const best = (values: readonly tf.Tensor[]): tf.Tensor => values.reduce((a, b) => tf.maximum(a, b));
@@ -283,8 +283,8 @@ function clipped(
     const [begin, way] = [dot(along, seen), dot(along, edge)];
     const wide = tf.mul(half, 1 + wider);
     // For an edge along the border the component is rounding; the whole edge is then inside or outside.
-    const least = tf.mul(half, wider * 1e-3);
-    const safe = tf.where(tf.greater(tf.abs(way), least), way, least);
+    const threshold = tf.mul(half, wider * 1e-3);
+    const safe = tf.where(tf.greater(tf.abs(way), threshold), way, threshold);
     const [one, two] = [tf.neg(wide), wide].map(border => tf.div(tf.sub(border, begin), safe));
     enters = tf.maximum(enters, tf.minimum(one, two));
     leaves = tf.minimum(leaves, tf.maximum(one, two));

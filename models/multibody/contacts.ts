@@ -79,9 +79,9 @@ function touchGroup({contacts: list, touches}: Sort<BodyContact>): ForceGroup {
     const turning = relativeSpin(sides, at);
     const about = dot(turning, normal);
     const across = sub(turning, scale(about, normal));
-    const least = tf.square(spin(params));
+    const regularization = tf.square(spin(params));
     const against = (share: tf.Tensor, square: tf.Tensor): tf.Tensor =>
-      tf.neg(tf.div(tf.mul(share, push), tf.sqrt(tf.add(square, least))));
+      tf.neg(tf.div(tf.mul(share, push), tf.sqrt(tf.add(square, regularization))));
     return add(
       scale(against(rolling(params), dot(across, across)), across),
       scale(tf.mul(against(spinning(params), tf.square(about)), about), normal),

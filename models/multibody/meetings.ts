@@ -157,7 +157,7 @@ export function segmentOnSegment(pairs: readonly Pair[], yields: boolean): Meet 
       const distance = length(apart);
       return round(centre, distance, scale(tf.div(1, distance), apart), numbers(upper.radii), numbers(reach));
     });
-    const below = (most: number): tf.Tensor => tf.relu(tf.sub(1, tf.div(sine2, most)));
+    const below = (limit: number): tf.Tensor => tf.relu(tf.sub(1, tf.div(sine2, limit)));
     if (!yields) {
       const lifted = tf.add(nearest.gap, tf.mul(numbers(reach), tf.square(below(narrow))));
       return joined([{...nearest, gap: lifted}, ...atEnds]);

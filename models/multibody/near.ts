@@ -112,7 +112,7 @@ export interface NearPiece {
 export function simulateNear(spec: NearSpec, options: NearOptions): NearRun {
   readOptions(spec, nearSchema, 'simulateNear', 'bad-multibody');
   const read = readOptions(options, runSchema, 'simulateNear', 'bad-multibody');
-  const {dt, steps, scheme = moreau(), newton, params, piece: longest, onPiece} = read;
+  const {dt, steps, scheme = moreau(), newton, params, piece: maxSteps, onPiece} = read;
   if (spec.system.coordinates === 'minimal')
     throw new OptionError(
       'bad-multibody',
@@ -135,9 +135,9 @@ export function simulateNear(spec: NearSpec, options: NearOptions): NearRun {
     ...(params === undefined ? {} : {params}),
   };
   for (let done = 0; done < steps;) {
-    const most = Math.min(longest, steps - done);
+    const planned = Math.min(maxSteps, steps - done);
     const began = performance.now();
-    const near = search.near(q, v, most * dt);
+    const near = search.near(q, v, planned * dt);
     const contacts = near.map(([a, b]) => search.contact(a, b));
     const own = spec.system.contacts ?? [];
     const system = multibody({...spec.system, contacts: [...own, ...contacts]});
@@ -167,7 +167,7 @@ export function simulateNear(spec: NearSpec, options: NearOptions): NearRun {
       onPiece?.(piece);
     };
     try {
-      for (const state of simulate.steps(system, start.from, {...run, steps: most})) {
+      for (const state of simulate.steps(system, start.from, {...run, steps: planned})) {
         if (state.t <= (done + 0.5) * dt) continue;
         const [next, moving] = [Float64Array.from(state.values('q')), Float64Array.from(state.values('v'))];
         const missed = search.near(next, moving, 0, 0).find(pair => !known.has(pair.join()));
@@ -295,8 +295,8 @@ class Search {
       const [d, u] = [minus(at[l], at[k]), minus(going[l], going[k])];
       const square = inner(u, u);
       const when = square === 0 ? 0 : Math.min(time, Math.max(0, -inner(d, u) / square));
-      const least = norm([d[0] + when * u[0], d[1] + when * u[1], d[2] + when * u[2]]);
-      if (least - reach[bodies[k]] - reach[bodies[l]] < margin) found.push([bodies[k], bodies[l]]);
+      const distance = norm([d[0] + when * u[0], d[1] + when * u[1], d[2] + when * u[2]]);
+      if (distance - reach[bodies[k]] - reach[bodies[l]] < margin) found.push([bodies[k], bodies[l]]);
     }
     return found.sort(([a, b], [c, d]) => a - c || b - d);
   }

@@ -133,8 +133,8 @@ export class BodyReader {
       const group = (element: Element): number => reader.number(element, 'group', 0);
       return geoms.filter(({element}) => group(element) >= first && group(element) <= last);
     };
-    const told = given !== undefined && (inertiaFromGeom !== 'true' || grouped().length === 0);
-    const weights = told
+    const explicit = given !== undefined && (inertiaFromGeom !== 'true' || grouped().length === 0);
+    const weights = explicit
       ? [moved(given.frame, this.inertial(given.element))]
       : inertiaFromGeom === 'false'
         ? []

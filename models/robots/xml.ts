@@ -21,7 +21,7 @@ export interface Note {
 }
 
 /** Nested elements at most. A chain of 2000 bodies was read with Node's usual stack, one of 4000 overflowed it. */
-const deepest = 2048;
+const maxDepth = 2048;
 
 /** @throws DataError 'bad-xml' where it is not XML, or its elements are nested more than 2048 deep */
 export function readXml(text: string, file: string): Element {
@@ -37,12 +37,12 @@ export function readXml(text: string, file: string): Element {
     return low + 1;
   };
   const tooDeep = (where = ''): DataError =>
-    new DataError('bad-xml', `${file}${where}: elements are nested more than ${deepest} deep. Divide the model.`, {
+    new DataError('bad-xml', `${file}${where}: elements are nested more than ${maxDepth} deep. Divide the model.`, {
       file,
     });
   const convert = (element: XmlElement, depth: number): Element => {
     const line = lineAt(element.start);
-    if (depth > deepest) throw tooDeep(`, line ${line}`);
+    if (depth > maxDepth) throw tooDeep(`, line ${line}`);
     const children = element.children.filter(child => child instanceof XmlElement);
     return {
       tag: element.name,
@@ -104,7 +104,7 @@ export const notNegative: Condition = {must: 'must not be negative', holds: x =>
  */
 export class FileReader {
   private readonly missing: Note[] = [];
-  private readonly told: Note[] = [];
+  private readonly notes: Note[] = [];
   constructor(private readonly file: string) {}
 
   /** @throws DataError 'bad-model-file' */
@@ -128,7 +128,7 @@ export class FileReader {
   }
   /** What a reader of the model should know. */
   note(element: Element, text: string): void {
-    this.told.push(this.remark(element, text));
+    this.notes.push(this.remark(element, text));
   }
   /** Attributes beyond these, which blanks divide, are not supported. */
   expect(element: Element, known: string): void {
@@ -138,7 +138,7 @@ export class FileReader {
   }
   /** All remarks. Unsupported parts throw an error, or are listed with the remarks if the options allow it. */
   finish(unsupported: 'refuse' | 'note'): readonly Note[] {
-    const {file, missing, told} = this;
+    const {file, missing, notes} = this;
     if (unsupported === 'refuse' && missing.length > 0) {
       const shown = missing
         .slice(0, 8)
@@ -151,7 +151,7 @@ export class FileReader {
         {file, line: missing[0].line, unsupported: missing},
       );
     }
-    return [...told, ...missing.map(one => ({...one, text: `not supported: ${one.text}`}))].sort(
+    return [...notes, ...missing.map(one => ({...one, text: `not supported: ${one.text}`}))].sort(
       (a, b) => a.line - b.line,
     );
   }
@@ -168,15 +168,15 @@ export class FileReader {
     return this.child(element, tag) ?? this.fail(element, `<${element.tag}> has no <${tag}>.`);
   }
 
-  /** Numbers of an attribute, `least` to `most` of them; undefined where it is absent. */
-  numbers(element: Element, name: string, least: number, most = least, condition?: Condition): number[] | undefined {
+  /** Numbers of an attribute, `min` to `max` of them; undefined where it is absent. */
+  numbers(element: Element, name: string, min: number, max = min, condition?: Condition): number[] | undefined {
     const {[name]: text} = element.attributes;
     if (text === undefined) return undefined;
     const words = text.split(/\s+/).filter(word => word !== '');
     const values = words.map(Number);
-    if (values.length < least || values.length > most || !values.every(Number.isFinite)) {
-      const count = most === Infinity ? '' : least === most ? `${least} ` : `${least} to ${most} `;
-      this.refuse(element, name, `must be ${count}finite number${most === 1 ? '' : 's'}`);
+    if (values.length < min || values.length > max || !values.every(Number.isFinite)) {
+      const count = max === Infinity ? '' : min === max ? `${min} ` : `${min} to ${max} `;
+      this.refuse(element, name, `must be ${count}finite number${max === 1 ? '' : 's'}`);
     }
     if (condition !== undefined && !values.every(condition.holds)) this.refuse(element, name, condition.must);
     return values;

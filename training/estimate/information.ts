@@ -9,7 +9,7 @@ import type * as tf from '@tensorflow/tfjs';
 import {uniformFloat64} from 'pure-rand/distribution/uniformFloat64';
 import {
   type AnySystem,
-  type Lenient,
+  type Bivariant,
   type Numeric,
   type ObservedAt,
   type ParamsOf,
@@ -48,7 +48,7 @@ export interface ExperimentProblem<
   readonly system: S;
   /** The parameters to estimate, at assumed values, on which the information depends. Priors are ignored. */
   readonly parameters: T;
-  readonly observe?: Lenient<ObservedAt<Q>, tf.Tensor>;
+  readonly observe?: Bivariant<ObservedAt<Q>, tf.Tensor>;
   /**
    * Which series are measured, and their noise: the standard deviation of a sample, one for all outputs of a series or
    * one per output.

@@ -3,7 +3,7 @@ import type * as tf from '@tensorflow/tfjs';
 import type {
   AnySystem,
   Inputs,
-  Lenient,
+  Bivariant,
   Newton,
   Numeric,
   NumericParams,
@@ -70,7 +70,7 @@ export interface EstimationProblem<S extends AnySystem = System, Q = ParamsOf<S>
    */
   readonly inputs?: Inputs;
   /** Defines a record's y, if that is not the state of an ode: a function of the state, traced like a force. */
-  readonly observe?: Lenient<ObservedAt<Q>, tf.Tensor>;
+  readonly observe?: Bivariant<ObservedAt<Q>, tf.Tensor>;
   /**
    * The longest step of the simulation: intervals between samples are divided into equal steps of at most this length.
    */

@@ -4,7 +4,7 @@
  * Levenberg–Marquardt does the rest. The result carries its uncertainty and can write a report.
  */
 import type * as tf from '@tensorflow/tfjs';
-import type {AnySystem, Event, Lenient, ObservedAt, Params, ParamsOf, StatesOf, System} from '../../lib/index.js';
+import type {AnySystem, Event, Bivariant, ObservedAt, Params, ParamsOf, StatesOf, System} from '../../lib/index.js';
 import {OptionError} from '../../lib/index.js';
 import {checkEarlyStopping, type EarlyStopping} from './early-stopping.js';
 import {checkRecords, Fit} from './fit.js';
@@ -52,7 +52,7 @@ export interface IdentificationProblem<
    */
   readonly parameters: T & Named<T, ParamsOf<S> & Q>;
   /** Defines a record's y, if that is not the state of an ode: a function of the state, traced like a force. */
-  readonly observe?: Lenient<ObservedAt<Q, StatesOf<S>>, tf.Tensor>;
+  readonly observe?: Bivariant<ObservedAt<Q, StatesOf<S>>, tf.Tensor>;
   /**
    * Zero crossings at which the state jumps, or that are recorded, as in `simulate`; derivatives include the times of
    * the jumps. A trial in which an event stops the run before the record ends is rejected.

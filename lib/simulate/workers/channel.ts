@@ -3,7 +3,7 @@
  * function: `Atomics.wait` on a number that every answer counts up, then `receiveMessageOnPort`. A page
  * may not wait, so there answers come by events alone.
  */
-import type {Lenient} from '../../system/params.js';
+import type {Bivariant} from '../../system/params.js';
 import type {Threads} from '../../builtin.js';
 import {nodeFs, nodeThreads as threads} from '../../builtin.js';
 import type {Reply, Request} from './messages.js';
@@ -29,7 +29,7 @@ const {Worker: PageWorker} = globalThis as {readonly Worker?: typeof Worker};
 /** A page's thread, as far as it is used: a Worker. */
 export interface PageThread {
   postMessage(message: unknown, transfer: ArrayBuffer[]): void;
-  addEventListener(type: string, listener: Lenient<object, void>): void;
+  addEventListener(type: string, listener: Bivariant<object, void>): void;
   terminate(): void;
 }
 
