@@ -1,6 +1,6 @@
 /**
- * Eigenvalues of a real matrix: balanced, Hessenberg form by reflections, then Francis's QR steps with double shifts (EISPACK's
- * balanc, orthes and hqr; Golub & Van Loan, Matrix Computations, §7.5).
+ * Eigenvalues of a real matrix: balanced, Hessenberg form by reflections, then Francis's QR steps with double shifts
+ * (EISPACK's balanc, orthes and hqr; Golub & Van Loan, Matrix Computations, §7.5).
  */
 import {SingularMatrixError} from '../errors.js';
 
@@ -27,7 +27,10 @@ export function eigenvaluesOf(matrix: readonly (readonly number[])[]): Eigenvalu
   return found.sort((a, b) => b.real - a.real || b.imaginary - a.imaginary);
 }
 
-/** Eigenvalues that stand on the diagonal, as nothing else is in their row or in their column, and the matrix without those rows and columns. */
+/**
+ * Eigenvalues that stand on the diagonal, as nothing else is in their row or in their column, and the matrix without
+ * those rows and columns.
+ */
 function apart(matrix: readonly (readonly number[])[]): {readonly alone: number[]; readonly rest: number[][]} {
   const alone: number[] = [];
   let left = [...matrix.keys()];
@@ -47,8 +50,8 @@ function apart(matrix: readonly (readonly number[])[]): {readonly alone: number[
 const gain = 0.95;
 
 /**
- * D⁻¹ A D with powers of two in D, so that what is beside the diagonal is about as large in each row as in its column (Parlett & Reinsch 1969):
- * eigenvalues do not lose digits to the units of the states.
+ * D⁻¹ A D with powers of two in D, so that what is beside the diagonal is about as large in each row as in its column
+ * (Parlett & Reinsch 1969): eigenvalues do not lose digits to the units of the states.
  */
 function balanced(a: number[][]): number[][] {
   const beside = (i: number, entry: (j: number) => number): number =>
@@ -70,7 +73,8 @@ function balanced(a: number[][]): number[][] {
 }
 
 /**
- * By reflections (EISPACK's orthes): elimination would turn a symmetric matrix into one whose close eigenvalues lose half of their digits.
+ * By reflections (EISPACK's orthes): elimination would turn a symmetric matrix into one whose close eigenvalues lose
+ * half of their digits.
  */
 function hessenberg(a: number[][]): number[][] {
   const n = a.length;

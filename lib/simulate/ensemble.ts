@@ -45,7 +45,7 @@ export interface Pushed extends Done {
  */
 const threadStart = 100;
 
-/** Milliseconds of a thread for a job beside its own work: a run of one step took 0.02 here and, two threads at once, 0.04. */
+/** Milliseconds of a thread for a job beside its own work: measured with a run of one step, 0.02 to 0.04. */
 const jobCost = 0.1;
 
 /** Time of a run with its gradient over that of the run alone: 1.3 to 2.0 on the benchmarks, 1.5 for most. */
@@ -411,7 +411,7 @@ function isSent(compiled: CompiledStep, traced: TracedStep): boolean {
   return sent;
 }
 
-/** undefined where a thread could not do it: functions of the user's own in the options, or tensors in the arithmetic. */
+/** undefined where a thread could not do it: the options contain functions, or the arithmetic tensors. */
 function taskOf({
   traced,
   compiled,

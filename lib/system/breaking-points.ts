@@ -1,6 +1,6 @@
 /**
- * Breaking points of delay equations (Bellen & Zennaro, Numerical Methods for Delay Differential Equations, 2003, §1.2): the times at which
- * derivatives of y jump. Without tensors, as worker threads use it too.
+ * Breaking points of delay equations (Bellen & Zennaro, Numerical Methods for Delay Differential Equations, 2003,
+ * §1.2): the times at which derivatives of y jump. Without tensors, as worker threads use it too.
  */
 /** What rounding may make of a sum of times, in units of its own. */
 export const timeRounding = 8 * Number.EPSILON;
@@ -15,8 +15,8 @@ export function multiples(count: number, maxSum: number): number[][] {
 }
 
 /**
- * Sums of delays after which a jump of y' still costs a step its order: after k of them the derivative k + 1 of y jumps, and the one step
- * that meets it errs by the power k + 1 of its length.
+ * Sums of delays after which a jump of y' still costs a step its order: after k of them the derivative k + 1 of y
+ * jumps, and the one step that meets it errs by the power k + 1 of its length.
  */
 export const afterJump = (count: number, order: number): number[][] => multiples(count, Math.max(0, order - 2));
 
@@ -39,7 +39,7 @@ export interface BreakingPoint {
   readonly counts: boolean;
   /** One delay after the start, where y may jump, so that y' does here; a cut of its own where delays move. */
   readonly own: boolean;
-  /** How many of each delay that is a function of parameters it lies behind what begins it: '' of one that does not move. */
+  /** Its distance from what begins it, in delays that are functions of parameters; '' where it does not move. */
   readonly motion: string;
 }
 
@@ -83,8 +83,9 @@ interface Counted {
 }
 
 /**
- * The times at which breaking points that move with parameters lie at the end of a step, or on others that move otherwise. Where they move
- * to, to either side, other steps are divided, or in another order: the run has another derivative to either side.
+ * The times at which breaking points that move with parameters lie at the end of a step, or on others that move
+ * otherwise. Where they move to, to either side, other steps are divided, or in another order: the run has another
+ * derivative to either side.
  * @returns undefined where there is none; whether y' jumps at one of them
  */
 export function meetings(
@@ -108,8 +109,8 @@ export function meetings(
 }
 
 /**
- * The steps in which a derivative of y jumps that costs the scheme its order: they hold more breaking points than they have cuts, as where
- * delays differ by less than a step.
+ * The steps in which a derivative of y jumps that costs the scheme its order: they hold more breaking points than they
+ * have cuts, as where delays differ by less than a step.
  * @returns how many steps, and when the first begins; undefined where there is none
  */
 export function crowdedSteps(
@@ -126,7 +127,8 @@ export function crowdedSteps(
     for (; k < points.length && points[k].at - slack(points[k].at) <= to; k++) {
       const {at, counts, own} = points[k];
       const isMet = at - slack(at) <= last;
-      // One that is met already, or that the step ends at, divides nothing; but derivatives by delays need one that y' jumps at.
+      // One that is met already, or that the step ends at, divides nothing; but derivatives by delays need one that y'
+      // jumps at.
       if (at - slack(at) <= from || (!own && (isMet || at + slack(at) >= to))) continue;
       const joins = isMet && isShared;
       isShared = !own;

@@ -13,7 +13,7 @@ import {nodeOf} from '../trace/trace.js';
 export interface Breaks {
   /** Where it jumps: nothing may be carried over. */
   readonly jumps: Float64Array;
-  /** Where it begins to move after a rest, and the next sample: a step that reaches over both may miss what is between. */
+  /** Where it begins to move after a rest, and the next sample: a step over both may miss what is between. */
   readonly onsets: Float64Array;
   /** The same seen backwards in time: where it comes to rest, and the sample before. */
   readonly ends: Float64Array;
@@ -68,7 +68,7 @@ export function atStage<T>(time: tf.Tensor, f: () => T): T {
   }
 }
 
-/** How often functions with breaking points have been read: what reads one depends on the step and the stage it is read in. */
+/** How often functions with breaking points have been read: their readers depend on the step and the stage. */
 let readings = 0;
 
 export const breaksRead = (): number => readings;
@@ -113,8 +113,8 @@ function movedBy({jumps, onsets, ends}: Breaks, {rate, offset}: Line): Breaks {
 
 /**
  * A time by which a function with jumps chooses its piece: moved into the step by `slack` where the stage is the step's
- * beginning or its end, since times computed as t₀ + nh meet a jump up to rounding; by less in between; and back to the step's
- * end from stages beyond it (Kværnø's fourth abscissa is 1.23). undefined outside of steps.
+ * beginning or its end, since times computed as t₀ + nh meet a jump up to rounding; by less in between; and back to the
+ * step's end from stages beyond it (Kværnø's fourth abscissa is 1.23). undefined outside of steps.
  */
 export function timeOfPiece(time: tf.Tensor, slack: number): tf.Tensor | undefined {
   readings++;

@@ -1,6 +1,6 @@
 /**
- * Coefficients of constraints, compliance, friction and restitution: numbers are looked at where a constraint is made, tensors
- * and functions of params here, as tensors of a trace, and their values where a run starts.
+ * Coefficients of constraints, compliance, friction and restitution: numbers are looked at where a constraint is made,
+ * tensors and functions of params here, as tensors of a trace, and their values where a run starts.
  */
 import * as tf from '@tensorflow/tfjs';
 import {calledWithParams} from '../checks.js';

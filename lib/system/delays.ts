@@ -1,4 +1,4 @@
-/** What the equations of a dde ask for: the lengths of its delays, and delayed states, from its history and from the pieces of its past. */
+/** What the equations of a dde ask for: the lengths of its delays, and states of its history and its past. */
 import * as tf from '@tensorflow/tfjs';
 import {calledWithParams, shown} from '../checks.js';
 import {OptionError, ShapeError} from '../errors.js';
@@ -34,13 +34,14 @@ interface Place {
 export const pastUnknown = (what: string): OptionError =>
   new OptionError(
     'wrong-system',
-    `${what} works on single states, but a state of a dde needs its past: use simulate, or an ode in which delayLine (stiffgrad/models) approximates the delay.`,
+    `${what} works on single states, but a state of a dde needs its past: use simulate, `
+      + 'or an ode in which delayLine (stiffgrad/models) approximates the delay.',
   );
 
 /**
- * A part of a step looks at the pieces of the past that its middle looks at, though its ends meet theirs up to rounding: a piece is
- * chosen by a time that is moved to the middle by this share. It is more than rounding of times of up to 10⁶ steps, and a kink that is
- * missed by so little of a step counts as its square.
+ * A part of a step looks at the pieces of the past that its middle looks at, though its ends meet theirs up to
+ * rounding: a piece is chosen by a time that is moved to the middle by this share. It is more than rounding of times of
+ * up to 10⁶ steps, and a kink that is missed by so little of a step counts as its square.
  */
 const inwards = 1e-9;
 
@@ -95,7 +96,8 @@ function lengthTensor(length: Delays['lengths'][number], index: number, params: 
   if (given instanceof tf.Tensor && given.size === 1) return tf.reshape(given as tf.Tensor, []);
   throw new ShapeError(
     'bad-delay',
-    `dde: delays[${index}](params) must give one number as a tensor, not ${given instanceof tf.Tensor ? `one of shape [${(given as tf.Tensor).shape.join(', ')}]` : shown(given)}.`,
+    `dde: delays[${index}](params) must give one number as a tensor, not `
+      + `${given instanceof tf.Tensor ? `one of shape [${(given as tf.Tensor).shape.join(', ')}]` : shown(given)}.`,
     {index},
   );
 }

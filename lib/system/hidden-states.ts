@@ -60,7 +60,8 @@ export function checkStates(given: unknown): void {
     if (taken.includes(name) || !/^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(name))
       throw new OptionError(
         'bad-state',
-        `mechanics: a hidden state cannot be called ${shown(name)}: give it a name of letters and digits that is none of ${taken.join(', ')}.`,
+        `mechanics: a hidden state cannot be called ${shown(name)}: `
+          + `give it a name of letters and digits that is none of ${taken.join(', ')}.`,
         {name},
       );
     requireValue(state, object, `states.${name}`, 'bad-state');
@@ -75,7 +76,8 @@ export function checkStates(given: unknown): void {
     if (!isNumeric(initial))
       throw new OptionError(
         'bad-state',
-        `states.${name}: initial must be a number, an array of numbers or a tensor, not ${shown(initial)}. It also defines the state's shape.`,
+        `states.${name}: initial must be a number, an array of numbers or a tensor, not ${shown(initial)}. `
+          + "It also defines the state's shape.",
         {name},
       );
     if (!(initial instanceof tf.Tensor) && readNumeric(initial, `states.${name}.initial`).values.length === 0)

@@ -1,11 +1,12 @@
 /**
- * Coulomb's friction, the cone of it in space and no pyramid, and the laws of impact of Moreau and of Poisson as the rows of a time step
- * (equations.md §8), by the projections of Alart & Curnier (1991). Their zeros are those of the second-order cone
- * complementarity of De Saxcé (Acary & Brogliato, Numerical Methods for Nonsmooth Dynamical Systems, 2008, §13).
+ * Coulomb's friction, the cone of it in space and no pyramid, and the laws of impact of Moreau and of Poisson as the
+ * rows of a time step (equations.md §8), by the projections of Alart & Curnier (1991). Their zeros are those of the
+ * second-order cone complementarity of De Saxcé (Acary & Brogliato, Numerical Methods for Nonsmooth Dynamical Systems,
+ * 2008, §13).
  */
 import * as tf from '@tensorflow/tfjs';
 
-/** A part of the columns of tangential rows that obeys Coulomb's law by itself: the next `width` columns, with μ a number or [m]. */
+/** The next `width` columns of tangential rows, which obey Coulomb's law by themselves; μ is [] or [m]. */
 export interface Disc {
   readonly width: number;
   readonly friction: tf.Tensor;
@@ -15,7 +16,10 @@ export interface Disc {
 export interface ContactStep {
   /** φ at the start of the step. */
   readonly gap: tf.Tensor;
-  /** φ' at the start of the step with the velocity of its start, without contacts at its end, of its end, and the one that moves positions. */
+  /**
+   * φ' at the start of the step with the velocity of its start, without contacts at its end, of its end, and the one
+   * that moves positions.
+   */
   readonly before: tf.Tensor;
   readonly free: tf.Tensor;
   readonly after: tf.Tensor;
@@ -37,7 +41,7 @@ export interface ContactStep {
   /** λ_N [m] and λ_T [m, d], as the velocities that they give a typical mass in the step. */
   readonly push: tf.Tensor;
   readonly rub: tf.Tensor | undefined;
-  /** Velocities by which the contact yields to them: a share of what they differ by from their anchor; zero in the end. */
+  /** Velocities by which the contact yields: a share of the forces' difference from their anchor; zero in the end. */
   readonly yields: ContactRows;
   /** For derivatives, the share of a force that is not told from zero; zero while forces are sought. */
   readonly tie: tf.Tensor;
@@ -67,14 +71,14 @@ export interface ContactRows {
 }
 
 /**
- * The laws of impact and friction. A contact closes in the step where φ + h u_f ≤ 0 with u_f the approach that forces make of u⁻
- * by its end, and is touched after the share s of it, φ + s h u_f = 0. From there it leaves with −e times the speed it
- * came with, and forces act for the rest of the step: ũ = u⁺ − c with
+ * The laws of impact and friction. A contact closes in the step where φ + h u_f ≤ 0 with u_f the approach that forces
+ * make of u⁻ by its end, and is touched after the share s of it, φ + s h u_f = 0. From there it leaves with −e times
+ * the speed it came with, and forces act for the rest of the step: ũ = u⁺ − c with
  *
  *     c = max(0, −e (u⁻ + s (u_f − u⁻)) + (1 − s)(u_f − u⁻)).
  *
- * At rest c is zero. One that does not close may be pushed to, but no further: ũ = u⁺ + φ/h. One that is a spring of compliance C gives way by
- * what presses it and pushes back, by implicit Euler: ũ = u⁺ + φ/h + C λ_N/h. Then
+ * At rest c is zero. One that does not close may be pushed to, but no further: ũ = u⁺ + φ/h. One that is a spring of
+ * compliance C gives way by what presses it and pushes back, by implicit Euler: ũ = u⁺ + φ/h + C λ_N/h. Then
  *
  *     min(ũ, r λ_N) = 0,     r λ_T = projection of r λ_T − ũ_T on the disc of radius μ (r λ_N − ũ)₊.
  *
@@ -94,8 +98,8 @@ export function impactRows(step: ContactStep): ContactRows {
 }
 
 /**
- * Poisson's law in the two phases of Glocker & Pfeiffer (Nonlinear Dyn. 7, 1995). Compression, of what its contact comes with, ũ = u_c + s (u_f − u⁻)
- * where it closes, and of what another's impact presses, ũ = u_c + φ/h:
+ * Poisson's law in the two phases of Glocker & Pfeiffer (Nonlinear Dyn. 7, 1995). Compression, of what its contact
+ * comes with, ũ = u_c + s (u_f − u⁻) where it closes, and of what another's impact presses, ũ = u_c + φ/h:
  *
  *     min(ũ, r Λ_c) = 0, and Coulomb's friction between the tangential ones.
  *
@@ -127,7 +131,10 @@ export interface ContactTerms {
   readonly dragged: tf.Tensor;
 }
 
-/** What the rows of Moreau's law are made of beside G and the multipliers: all of it is known where the step begins. @param still as `step`, its velocities zero */
+/**
+ * What the rows of Moreau's law are made of beside G and the multipliers: all of it is known where the step begins.
+ * @param still as `step`, its velocities zero
+ */
 export function contactTerms(step: ContactStep, still: Pick<ContactStep, 'after' | 'slips'>): ContactTerms {
   const {leaves, leavesAlong, share, arrives} = flight(step);
   const arriving = arrives();
@@ -179,9 +186,9 @@ function departure(step: ContactStep, {push}: Compression): {readonly left: tf.T
  *
  *     min(ũ, r (λ_N − (1 + e) Λ_c)) = 0,
  *
- * ũ = u⁺ where the contact closes and u⁺ + φ/h elsewhere, and Coulomb's friction between the impulses beyond those of compression.
- * Where both are zero, as at a corner of a box that the others hold, the impulse ends at its bound, and stays there: what the forces
- * nearest to the last step's are off by decides otherwise.
+ * ũ = u⁺ where the contact closes and u⁺ + φ/h elsewhere, and Coulomb's friction between the impulses beyond those of
+ * compression. Where both are zero, as at a corner of a box that the others hold, the impulse ends at its bound, and
+ * stays there: what the forces nearest to the last step's are off by decides otherwise.
  */
 function expansionRows(step: ContactStep, compression: Compression): ContactRows {
   const {rub, slips, yields} = step;
@@ -237,16 +244,22 @@ function byDisc(
 }
 
 /**
- * Where positions end. An impact after the share s of the step has moved its body for the rest of it, so of its impulse positions get the share 1 − s: a
- * single contact has slipped with the velocity without contact before it, with that after it for the rest, and φ⁺ = (1 − s) h u⁺.
- * So velocity and position at the end are continuous functions of the start, to the order of the scheme, when the impact moves from one step to the next,
- * and derivatives are those of the motion whose impacts are located. What does not arrive in the step gets as much as holds it, and everything as much more
- * as keeps it from its surface, with ρ = λ + π:
+ * Where positions end. An impact after the share s of the step has moved its body for the rest of it, so of its impulse
+ * positions get the share 1 − s: a single contact has slipped with the velocity without contact before it, with that
+ * after it for the rest, and φ⁺ = (1 − s) h u⁺. So velocity and position at the end are continuous functions of the
+ * start, to the order of the scheme, when the impact moves from one step to the next, and derivatives are those of the
+ * motion whose impacts are located. What does not arrive in the step gets as much as holds it, and everything as much
+ * more as keeps it from its surface, with ρ = λ + π:
  *
- *     min(φ/h + φ'(w), r (ρ_N − (1 − s) λ_N)) = 0,     ρ_T = (1 − s) λ_T,     for what does not arrive min(φ/h + φ'(w), r ρ_N) = 0, ρ_T = λ_T.
+ *     min(φ/h + φ'(w), r (ρ_N − (1 − s) λ_N)) = 0,     ρ_T = (1 − s) λ_T,
  *
- * In the metric of the mass w is the nearest point of a convex set, which is there where nothing overlaps, so that it is no faster than what moves. Equations in
- * place of these inequalities ask for displacements that no rigid motion has, and threw wedged balls metres away. A spring moves nothing, π = 0.
+ * and for what does not arrive
+ *
+ *     min(φ/h + φ'(w), r ρ_N) = 0,     ρ_T = λ_T.
+ *
+ * In the metric of the mass w is the nearest point of a convex set, which is there where nothing overlaps, so that it
+ * is no faster than what moves. Equations in place of these inequalities ask for displacements that no rigid motion
+ * has, and threw wedged balls metres away. A spring moves nothing, π = 0.
  */
 export function displacementRows(step: ContactStep): ContactRows {
   const {gap, mean, push, rub, shove, drag, slips, softness, h} = step;
@@ -261,9 +274,9 @@ export function displacementRows(step: ContactStep): ContactRows {
 }
 
 /**
- * At rest the share s is a quotient of roundings, and the speed of approach is what the forces of the last step leave of it, up to 10⁻⁹ of
- * what forces make in a step: an impact comes, and leaves, with more than this share of that. So rest does not creep, and
- * contacts that do not move ask for nothing that contradicts another's rounding.
+ * At rest the share s is a quotient of roundings, and the speed of approach is what the forces of the last step leave
+ * of it, up to 10⁻⁹ of what forces make in a step: an impact comes, and leaves, with more than this share of that. So
+ * rest does not creep, and contacts that do not move ask for nothing that contradicts another's rounding.
  */
 const impactShare = 1e-6;
 
@@ -277,7 +290,7 @@ interface Flight {
   readonly leavesAlong: tf.Tensor | undefined;
   /** s. */
   readonly share: tf.Tensor;
-  /** It comes to its surface, and does not just rest on it; or it is a spring, all of whose impulse displaces, as s is 0. */
+  /** It comes to its surface rather than rests on it; or it is a spring, whose whole impulse displaces (s = 0). */
   arrives(): tf.Tensor;
 }
 

@@ -29,8 +29,8 @@ export type ForceAt<P = Params, Z extends string = never> = StateAt<P, Z>;
 export type ForceTerm<P = Params, Z extends string = never> = (at: ForceAt<P, Z>) => tf.Tensor;
 
 /**
- * Numbers or a tensor, or a function of position and parameters: a scalar, one of the shape of v, [n, n] with n the size of v, or
- * for v [bodies, d] one matrix per body, [bodies, d, d].
+ * Numbers or a tensor, or a function of position and parameters: a scalar, one of the shape of v, [n, n] with n the
+ * size of v, or for v [bodies, d] one matrix per body, [bodies, d, d].
  */
 export type Mass<P = Params> = Numeric | ((at: {q: tf.Tensor; params: P}) => tf.Tensor);
 
@@ -103,7 +103,8 @@ export function mechanics<P, Z extends string>(spec: MechanicsSpec<P, Z>): Mecha
   if (!Array.isArray(constraints) || !constraints.every(constraint => isConstraint(constraint))) {
     throw new OptionError(
       'bad-constraint',
-      'constraints must be an array of bilateral(…), compliant(…), unilateral(…), nonholonomic(…) and what defineConstraint(…) makes.',
+      'constraints must be an array of bilateral(…), compliant(…), unilateral(…), '
+        + 'nonholonomic(…) and what defineConstraint(…) makes.',
     );
   }
   const {states, kinematics} = spec;
@@ -129,7 +130,9 @@ function massKind(mass: readonly number[], shape: readonly number[]): MassKind {
   if (shape.length > 1 && mass.length === blocks.length && mass.every((m, axis) => m === blocks[axis])) return 'blocks';
   throw new ShapeError(
     'mass-shape',
-    `mass has shape [${mass.join(', ')}]: give a number, one mass per coordinate [${shape.join(', ')}], or a matrix [${n}, ${n}]${shape.length > 1 ? `, or one a row, [${[...shape, shape[shape.length - 1]].join(', ')}]` : ''}.`,
+    `mass has shape [${mass.join(', ')}]: give a number, one mass per coordinate [${shape.join(', ')}], `
+      + `or a matrix [${n}, `
+      + `${n}]${shape.length > 1 ? `, or one a row, [${[...shape, shape[shape.length - 1]].join(', ')}]` : ''}.`,
     {term: 'mass', mass: [...mass], q: [...shape]},
   );
 }
@@ -149,7 +152,7 @@ function massTensor(mass: Mass, q: tf.Tensor, params: Params): tf.Tensor {
   return constantTensor(values, shape);
 }
 
-/** A force term's result, checked to have the shape of v (a scalar or smaller shape is refused: it is usually a forgotten axis). */
+/** A force term's result, which must have the shape of v: a smaller one is usually a forgotten axis. */
 function forceTensor(term: ForceTerm, index: number, at: ForceAt): tf.Tensor {
   return within(`forces[${index}]`, () => {
     const force = immediate(term(at));
@@ -165,7 +168,8 @@ function forceTensor(term: ForceTerm, index: number, at: ForceAt): tf.Tensor {
     if (force.shape.length !== shape.length || force.shape.some((n, axis) => n !== shape[axis])) {
       throw new ShapeError(
         'force-shape',
-        `forces[${index}] returned shape [${force.shape.join(', ')}], but ${like} has shape [${shape.join(', ')}]. Every force has the shape of ${like}.`,
+        `forces[${index}] returned shape [${force.shape.join(', ')}], but ${like} has shape [${shape.join(', ')}]. `
+          + `Every force has the shape of ${like}.`,
         {term: index, force: force.shape, [like]: shape},
       );
     }
@@ -307,7 +311,7 @@ export function mechanicalEquations(
   };
 }
 
-/** Numbers, one a coordinate, some of them zero: such coordinates have no inertia, and are where their forces balance. */
+/** Numbers, one a coordinate. Coordinates with zero have no inertia, and are where their forces balance. */
 export const isMassless = ({mass}: MechanicalSystem): boolean => {
   if (typeof mass === 'function' || typeof mass === 'number') return false;
   const {values} = readNumeric(mass, 'mass');

@@ -60,7 +60,7 @@ export function readNumeric(x: Numeric, name: string): NumericValue {
 export const lentNumeric: typeof readNumeric = (x, name) =>
   x instanceof Float64Array ? {values: x, shape: [x.length]} : readNumeric(x, name);
 
-/** Reads numbers that are to have a shape to where they go; false where they are not so, with what was put there by then. */
+/** Reads numbers of a given shape to where they go; false where they have another, with some written already. */
 export function readNumericInto(x: Numeric, shape: Shape, to: Float64Array): boolean {
   if (Array.isArray(x)) return shape.length > 0 && fillFrom(x as NestedNumbers, shape, 0, to, 0) === to.length;
   if (typeof x === 'number') {
@@ -97,6 +97,7 @@ function fillFrom(x: NestedNumbers, shape: Shape, depth: number, to: Float64Arra
 
 /** Levels of nested arrays at most: tfjs's tensors have six axes, and an array that contains itself has no end. */
 const maxDepth = 32;
+const nested = ' An array may not contain typed arrays or tensors: write their numbers as plain arrays, row by row.';
 
 function arrayShape(x: NestedNumbers, name: string): number[] {
   const shape: number[] = [];
@@ -132,7 +133,8 @@ function fill(
   if (!Array.isArray(x) || x.length !== shape[depth]) {
     throw new ShapeError(
       'ragged-array',
-      `${name} is not a full array: at depth ${depth} one entry has ${shape[depth]} elements and another ${Array.isArray(x) ? x.length : 'none'}.`,
+      `${name} is not a full array: at depth ${depth} one entry has ${shape[depth]} elements and another `
+        + `${Array.isArray(x) ? x.length : 'none'}.`,
     );
   }
   let place = at;
@@ -145,7 +147,7 @@ function fill(
     if (typeof value !== 'number')
       throw new OptionError(
         'not-numeric',
-        `${name}${indexText(shape, place)} is ${shown(value)}, not a number.${isColumn(value) ? ' An array may not contain typed arrays or tensors: write their numbers as plain arrays, row by row.' : ''}`,
+        `${name}${indexText(shape, place)} is ${shown(value)}, not a number.${isColumn(value) ? nested : ''}`,
         {name, index: place},
       );
     values[place++] = value;

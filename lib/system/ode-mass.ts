@@ -1,7 +1,7 @@
 /**
- * The mass of M y' = f(y, t; p), which may be singular: a differential-algebraic system (Hairer & Wanner, Solving ODEs II, §VI.1).
- * It is a constant of the run, or a function of y and t whose rows depend on the same others everywhere. Schemes ask for M w, and
- * for the part of f that the range of M leaves out.
+ * The mass of M y' = f(y, t; p), which may be singular: a differential-algebraic system (Hairer & Wanner, Solving ODEs
+ * II, §VI.1). It is a constant of the run, or a function of y and t whose rows depend on the same others everywhere.
+ * Schemes ask for M w, and for the part of f that the range of M leaves out.
  */
 import * as tf from '@tensorflow/tfjs';
 import {ShapeError} from '../errors.js';
@@ -70,7 +70,8 @@ function massOperator(mass: KeptOdeMass, value: tf.Tensor, shape: Shape): MassOp
     };
   throw new ShapeError(
     'mass-shape',
-    `mass has shape [${value.shape.join(', ')}]: give a number, one per component of y [${shape.join(', ')}], or a matrix [${n}, ${n}].`,
+    `mass has shape [${value.shape.join(', ')}]: give a number, one per component of y [${shape.join(', ')}], `
+      + `or a matrix [${n}, ${n}].`,
     {term: 'mass', mass: [...value.shape], y: [...shape]},
   );
 }

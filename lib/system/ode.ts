@@ -53,8 +53,8 @@ export interface OdeSystem<P = Params> {
 /**
  * A first-order system y' = f(y, t; params), or with a mass M y' = f(y, t; params). Declare its parameters by
  * `ode<{k: tf.Tensor}>(...)`, or in the derivative's argument, `({y, params}: DerivativeAt<{k: tf.Tensor}>) => ...`.
- * With a singular mass it is a differential-algebraic system, which `radauIIA5`, the diagonally implicit Runge–Kutta methods,
- * `bdf2` and `implicitEuler` integrate up to index 2, `gaussLegendre`, `trapezoid` and `theta` up to index 1.
+ * With a singular mass it is a differential-algebraic system, which `radauIIA5`, the diagonally implicit Runge–Kutta
+ * methods, `bdf2` and `implicitEuler` integrate up to index 2, `gaussLegendre`, `trapezoid` and `theta` up to index 1.
  * @throws OptionError if the derivative is not a function, or the mass is not numeric
  */
 export function ode<P extends ParamsLike<P> = Params>(system: Derivative<P> | OdeSpec<P>): OdeSystem<P> {
@@ -62,7 +62,8 @@ export function ode<P extends ParamsLike<P> = Params>(system: Derivative<P> | Od
   if (!object.test(system) || typeof system.derivative !== 'function')
     throw new OptionError(
       'bad-derivative',
-      'ode(derivative) takes a function of {y, t, params} giving a tensor of the shape of y, or {derivative, mass} with such a function.',
+      'ode(derivative) takes a function of {y, t, params} giving a tensor of the shape of y, '
+        + 'or {derivative, mass} with such a function.',
     );
   refuseUnknownOptions(system, {derivative: any, mass: any}, 'ode', 'bad-system');
   const {derivative, mass} = system;
@@ -93,7 +94,8 @@ function noTime(): never {
 function noRate(): never {
   throw new OptionError(
     'wrong-scheme',
-    "This scheme needs y' itself, which M y' = f does not determine where M is singular: choose another one, such as radauIIA5() or bdf2().",
+    "This scheme needs y' itself, which M y' = f does not determine where M is singular: choose another one, "
+      + 'such as radauIIA5() or bdf2().',
   );
 }
 

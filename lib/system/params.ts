@@ -55,7 +55,7 @@ export type WholeType = 'int32' | 'bool';
 export const wholeTypeOf = (value: Numeric): WholeType | undefined =>
   value instanceof tf.Tensor && (value.dtype === 'int32' || value.dtype === 'bool') ? value.dtype : undefined;
 
-/** Whether a value may stand for one of another call: a tensor of its type, or, for whole numbers, numbers that are whole. */
+/** Whether a value may replace one of another call: a tensor of its type, or whole numbers for whole numbers. */
 export const isOfType = (given: Leaf, dtype: WholeType | undefined): boolean =>
   given.dtype === dtype
   || (given.dtype === undefined
@@ -133,7 +133,7 @@ const isTree = (x: unknown): x is NumericParams => Object.prototype.toString.cal
 /** A tree with leaves of type T. */
 export type Tree<T> = {readonly [name: string]: T | Tree<T>};
 
-/** Every branch and leaf is a property of its own, whatever its name: 'constructor' and '__proto__' are names like others. */
+/** Every branch and leaf is an own property, also one named 'constructor' or '__proto__'. */
 export function toTree<T>(leaves: readonly {readonly path: readonly string[]}[], values: readonly T[]): Tree<T> {
   const tree: Branch<T> = {};
   leaves.forEach(({path}, i) => {
