@@ -97,19 +97,25 @@ export function withReactions(base: Formulation, name: string): Formulation {
     acceleration: unread,
     rate: unread,
   });
-  const velocities = derivativeOf(base, base.unknown[0]) === 1;
+  const scaleOf = (at: StepPoint): RowScale => {
+    switch (derivativeOf(base, base.unknown[0])) {
+      case 0:
+        return rowScale(at, 1, tf.div(1, at.h));
+      case 1:
+        return rowScale(at, at.h, 1);
+      default:
+        // What an acceleration at the step's end moves by the average acceleration method.
+        return rowScale(at, tf.mul(tf.square(at.h), 0.25), tf.mul(at.h, 0.5));
+    }
+  };
   return {
     ...base,
     residual: (z, at) => {
       const point = pushed(z, at);
       const {q, v} = base.update(z, point);
-      const scale = velocities
-        ? rowScale(at, at.h, 1)
-        : // What an acceleration at the step's end moves by the average acceleration method.
-          rowScale(at, tf.mul(tf.square(at.h), 0.25), tf.mul(at.h, 0.5));
       return {
         ...base.residual?.(z, point),
-        lambda: constraintsOf(at).rows({q, v, t: tf.add(at.t, at.h)}, z.lambda, scale),
+        lambda: constraintsOf(at).rows({q, v, t: tf.add(at.t, at.h)}, z.lambda, scaleOf(at)),
       };
     },
     update: (z, at) => ({...base.update(z, pushed(z, at)), lambda: z.lambda}),

@@ -279,7 +279,10 @@ const partChecks = {
   supports: {
     kinematics: boolean,
     mass: {what: "'steady', 1 or 2", test: value => value === 'steady' || value === 1 || value === 2},
-    noise: object,
+    noise: {
+      what: '{kinds, calculus} with a list of kinds',
+      test: value => object.test(value) && Array.isArray((value as {kinds?: unknown}).kinds),
+    },
     contacts: oneOf('none', 'soft', 'hard', 'friction'),
   },
 } satisfies {readonly [option in keyof SchemeSpec]?: Readonly<Record<string, Check>>};
@@ -300,6 +303,10 @@ export function defineScheme(spec: SchemeSpec): Scheme {
   }
   if (spec.error !== undefined)
     requireValue(spec.error.estimate, callable, 'defineScheme: error.estimate', 'bad-scheme');
+  if (typeof spec.carry === 'object') {
+    requireValue(spec.carry.reads, partChecks.carry.reads, 'defineScheme: carry.reads', 'bad-scheme');
+    requireValue(spec.carry.from, callable, 'defineScheme: carry.from', 'bad-scheme');
+  }
   const {name = 'custom', order, dissipative, kind = 'mechanics', ...formulation} = spec;
   if (formulation.unknown.length > 0 && formulation.residual === undefined) {
     throw new OptionError(
@@ -307,5 +314,13 @@ export function defineScheme(spec: SchemeSpec): Scheme {
       `defineScheme: a scheme with unknown ${formulation.unknown.join(', ')} needs residual(z, at).`,
     );
   }
+  const {multipliers} = formulation;
+  if ([kind].flat().includes('mechanics') && multipliers !== undefined)
+    if (formulation.unknown.length === 0 || multipliers.join() !== 'lambda')
+      throw new OptionError(
+        'bad-scheme',
+        "defineScheme: a scheme for mechanics holds constraints with multipliers: ['lambda'] and an unknown that moves "
+          + "the position at the end of its step. Equations of its own are of kind: 'constrained'.",
+      );
   return {name, order, dissipative, ...Object.fromEntries([kind].flat().map(one => [one, formulation]))};
 }

@@ -2,6 +2,7 @@
 import * as tf from '@tensorflow/tfjs';
 import {expect} from 'chai';
 import {
+  adaptive,
   bilateral,
   complementarity,
   defineConstraint,
@@ -9,8 +10,10 @@ import {
   freeBodies,
   implicitEuler,
   mechanics,
+  newmark,
   nonholonomic,
   OptionError,
+  radauIIA5,
   rowScale,
   simulate,
   unilateral,
@@ -72,6 +75,49 @@ describe('extending', () => {
     expect(free.values('v')[1]).to.be.closeTo(-0.1 / 1.01, 1e-12);
   });
 
+  it('constraints, an error estimate and dense output in thirty lines: the average acceleration method', () => {
+    const end = (a: tf.Tensor, {x, h, moved: lead}: StepPoint, theta: tf.Tensor | number = 1): Blocks => {
+      const [s, mean] = [tf.mul(h, theta), tf.mul(tf.add(x.a, a), 0.5)];
+      return {q: lead(x.q, tf.mul(s, x.v), tf.mul(tf.square(s), tf.mul(mean, 0.5))), v: tf.add(x.v, tf.mul(s, mean))};
+    };
+    const own = defineScheme({
+      name: 'average-acceleration',
+      order: 2,
+      unknown: ['a'],
+      multipliers: ['lambda'],
+      carry: ({x, t, acceleration}) => ({a: acceleration(x.q, x.v, t)}),
+      residual: ({a}, at) => {
+        const {q, v} = end(a, at);
+        return {a: tf.sub(at.mass(q, a), at.force(q, v, tf.add(at.t, at.h)))};
+      },
+      update: ({a}, at) => ({...end(a, at), a}),
+      error: {
+        order: 3,
+        estimate: ({a}, {x, h}) => ({q: tf.mul(tf.square(h), tf.mul(tf.sub(a, x.a), 1 / 12))}),
+      },
+      dense: (theta, {a}, at) => end(a, at, theta),
+    });
+    const pendulum = mechanics({
+      mass: 2,
+      forces: () => tf.tensor1d([0, -6]),
+      constraints: [bilateral(({q}) => tf.sub(tf.sum(tf.square(q)), 4))],
+    });
+    for (const control of [undefined, adaptive({rtol: 1e-6, atol: 1e-6})]) {
+      const [mine, theirs, exact] = [own, newmark(), radauIIA5()].map(scheme =>
+        simulate(
+          pendulum,
+          {q: [2, 0], v: [0, 0]},
+          {scheme, dt: 0.005, t1: 1, control, saveAt: [0.5025, 1], stabilization: 'ggl'},
+        ),
+      );
+      const [q, expected, reference] = [mine, theirs, exact].map(run => run.values('q'));
+      expect(mine.stats.steps).to.equal(theirs.stats.steps);
+      // At the end it is Newmark's; between steps as near the motion as these are.
+      for (const i of [2, 3]) expect(q[i]).to.be.closeTo(expected[i], 1e-8);
+      for (const i of [0, 1]) expect(q[i]).to.be.closeTo(reference[i], 2e-4);
+    }
+  });
+
   it('a derived form may not read what knows nothing of the reactions', () => {
     const explicit = defineScheme({
       name: 'by-rates',
@@ -86,6 +132,9 @@ describe('extending', () => {
       OptionError,
       /by-rates: with multipliers/,
     );
+    const spec = {order: 1, unknown: [], update: ({v}: Blocks, at: StepPoint) => moved(v, at)};
+    expect(() => defineScheme({...spec, multipliers: ['lambda']})).to.throw(OptionError, /an unknown that moves/);
+    expect(() => defineScheme({...spec, carry: {reads: ['first']} as never})).to.throw(OptionError, /carry\.from/);
   });
 
   it('a constrained scheme of one own is implicit Euler', () => {
