@@ -3,33 +3,49 @@
  * one. One animation is a page with a player, a cell of a notebook, a strip of frames for a paper, an SVG that moves by
  * itself.
  */
-import {any, callable, count, object, oneOf, positive, refuseUnknownOptions, text} from '../lib/checks.js';
+import {
+  any,
+  callable,
+  count,
+  object,
+  oneOf,
+  optional,
+  positive,
+  readOptions,
+  refuseUnknownOptions,
+  text,
+  typed,
+  type Options,
+  type OptionValues,
+} from '../lib/checks.js';
 import {markup} from '../lib/markup.js';
 import type {AnyTrajectory, Numeric} from '../lib/index.js';
 import {OptionError} from '../lib/index.js';
 import type {Figure, Ground, NearRun} from '../models/index.js';
-import type {MediaBundle, Theme} from '../training/index.js';
+import type {MediaBundle} from '../training/index.js';
 import {chosen, placesAt, type Places} from './frames.js';
 import {playerPage, type Frames} from './player.js';
 import {moving, strip} from './stills.js';
 
-/** Options of `animate`. */
-export interface AnimateOptions {
+const animateOptions = {
   /** How the system is drawn; default: the figure of its model. */
-  readonly figure?: Figure;
+  figure: optional(typed<Figure>(object)),
   /** The params of the run, if the figure reads them, for example a pendulum's length. */
-  readonly params?: {readonly [name: string]: Numeric};
+  params: optional(typed<{readonly [name: string]: Numeric}>(object), {}),
   /** Largest number of frames; default 240. */
-  readonly frames?: number;
+  frames: optional(count, 240),
   /** Seconds per unit of simulated time; default 1, or less if the animation would take more than 12 s. */
-  readonly pace?: number;
+  pace: optional(positive),
   /** Unit of time; default 's'. */
-  readonly timeUnit?: string;
-  readonly title?: string;
+  timeUnit: optional(text, 's'),
+  title: optional(text, 'Animation'),
   /** A text alternative for readers who cannot see it. */
-  readonly description?: string;
-  readonly theme?: Theme;
-}
+  description: optional(text),
+  theme: optional(oneOf('auto', 'light', 'dark'), 'auto'),
+};
+
+/** Options of `animate`. @interface */
+export type AnimateOptions = Options<typeof animateOptions>;
 
 /** An animation of a run, in several formats. */
 export interface Animation {
@@ -52,23 +68,9 @@ const GRID = 4096;
  *   ShapeError 'figure-shape'
  */
 export function animate(run: AnyTrajectory | NearRun, options: AnimateOptions = {}): Animation {
-  refuseUnknownOptions(
-    options,
-    {
-      figure: object,
-      params: object,
-      frames: count,
-      pace: positive,
-      timeUnit: text,
-      title: text,
-      description: text,
-      theme: oneOf('auto', 'light', 'dark'),
-    },
-    'animate',
-    'bad-option',
-  );
-  const {theme = 'auto', title = 'Animation'} = options;
-  const figure = options.figure ?? (run.system as {readonly figure?: Figure}).figure;
+  const given = readOptions(options, animateOptions, 'animate', 'bad-option');
+  const {theme, title} = given;
+  const figure = given.figure ?? (run.system as {readonly figure?: Figure}).figure;
   if (figure === undefined)
     throw new OptionError(
       'no-figure',
@@ -91,9 +93,9 @@ export function animate(run: AnyTrajectory | NearRun, options: AnimateOptions = 
     'animate: figure',
     'bad-figure',
   );
-  const frames = framesOf(run, figure, options);
+  const frames = framesOf(run, figure, given);
   const description =
-    options.description
+    given.description
     ?? `${frames.points} points from t = ${frames.t[0].toPrecision(3)} to `
       + `${frames.t[frames.t.length - 1].toPrecision(3)} ${frames.unit}`;
   const page = (): string => playerPage(frames, title, description, theme);
@@ -123,10 +125,10 @@ export function animate(run: AnyTrajectory | NearRun, options: AnimateOptions = 
 }
 
 /** The chosen states as points on the grid. */
-function framesOf(run: AnyTrajectory | NearRun, figure: Figure, options: AnimateOptions): Frames {
+function framesOf(run: AnyTrajectory | NearRun, figure: Figure, options: OptionValues<typeof animateOptions>): Frames {
   const t = run.values('t');
-  const kept = chosen(t, options.frames ?? 240);
-  const found = placesAt(run, figure, kept, options.params ?? {});
+  const kept = chosen(t, options.frames);
+  const found = placesAt(run, figure, kept, options.params);
   const {points, places, dim} = found;
   const radius = radii(figure.radius, points);
   const arrows = arrowsOf(found, boxOf(places, dim, radius), figure.forceScale);
@@ -151,7 +153,7 @@ function framesOf(run: AnyTrajectory | NearRun, figure: Figure, options: Animate
     ground: ground.map(line => line.map((value, k) => on(value, k % dim))),
     arrows: arrows.map(row => Array.from(row, (value, k) => on(value, k % dim))),
     pace: options.pace ?? (duration > 12 ? 12 / duration : 1),
-    unit: options.timeUnit ?? 's',
+    unit: options.timeUnit,
   };
 }
 

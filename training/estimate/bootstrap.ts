@@ -5,7 +5,7 @@
  * their truth is known, they tell how often the standard errors' intervals hold it.
  */
 import {OptionError} from '../../lib/errors.js';
-import {count, oneOf, refuseUnknownOptions, whole} from '../../lib/checks.js';
+import {count, oneOf, optional, readOptions, whole, type Options} from '../../lib/checks.js';
 import {Random} from '../train/random.js';
 import {evaluate} from '../identify/evaluation.js';
 import {Fit} from '../identify/fit.js';
@@ -16,28 +16,30 @@ import {heldProblem, swept, sweepCheck, type HeldProblem} from '../identify/part
 import {quantile} from '../identify/quantiles.js';
 import type {Channel, CheckedRecord} from '../identify/records.js';
 import {chainSeeds} from './sample-density.js';
-import {attempt, type FitProblem, type PartSweep} from '../identify/solve.js';
+import {attempt, type FitProblem} from '../identify/solve.js';
 
-/** Options of `bootstrap`. */
-export interface BootstrapOptions {
+const bootstrapOptions = {
   /**
    * Number of resampled records, or of sets of records; default 200: the relative error of a standard deviation is then
    * a twentieth.
    */
-  readonly replicates?: number;
+  replicates: optional(count, 200),
   /** Default 1. */
-  readonly seed?: number;
+  seed: optional(whole, 1),
   /**
    * The source of a replicate's errors: 'model' draws them from the fitted noise model, 'residuals' joins blocks
    * of the fit's residuals. Default 'model' if the noise is quantized, autoregressive, or `residuals` is 'independent',
    * and not one of outliers.
    */
-  readonly errors?: 'model' | 'residuals';
+  errors: optional(oneOf('model', 'residuals')),
   /** Samples in a block of residuals; default 1 if they are assumed independent, otherwise n^(1/3) of n samples. */
-  readonly block?: number;
+  block: optional(count),
   /** Where the replicates are computed: made by `fitSweep` of stiffgrad/sweep. */
-  readonly sweep?: PartSweep;
-}
+  sweep: optional(sweepCheck),
+};
+
+/** Options of `bootstrap`. @interface */
+export type BootstrapOptions = Options<typeof bootstrapOptions>;
 
 /** By parameter, as in `correlation.labels`. */
 export interface Labelled<T> {
@@ -96,11 +98,7 @@ export async function bootstrap(
   options: BootstrapOptions = {},
 ): Promise<Bootstrap> {
   const {problem, fit, record} = sourceOf(found, 'bootstrap');
-  refuseUnknownOptions(
-    options,
-    {replicates: count, seed: whole, errors: oneOf('model', 'residuals'), block: count, sweep: sweepCheck},
-    'bootstrap',
-  );
+  const {replicates, seed, sweep, ...given} = readOptions(options, bootstrapOptions, 'bootstrap');
   if (isDensity(problem.noise))
     throw new OptionError(
       'bad-option',
@@ -108,7 +106,7 @@ export async function bootstrap(
         + 'or posterior.',
       {option: 'noise'},
     );
-  const {replicates = 200, seed, sweep, errors = usualErrors(problem)} = options;
+  const {errors = usualErrors(problem), block = problem.residuals === 'independent' ? 1 : 0} = given;
   if (errors === 'model' && modelOf(problem.noise).name === 'huber')
     throw new OptionError(
       'bad-option',
@@ -116,7 +114,6 @@ export async function bootstrap(
       {option: 'errors'},
     );
   const {noise, uncertainty} = found;
-  const {block = problem.residuals === 'independent' ? 1 : 0} = options;
   const shared = {
     ...{errors, block},
     x: record.x,

@@ -5,27 +5,28 @@
  */
 import {OptionError} from '../../lib/errors.js';
 import {listed} from '../../lib/text.js';
-import {count, refuseUnknownOptions, whole} from '../../lib/checks.js';
+import {count, optional, readOptions, whole, type Options} from '../../lib/checks.js';
 import {Fit} from '../identify/fit.js';
 import {sourceOf, type FitResult, type Identification} from '../identify/identification.js';
 import {identifyFit, identifyWith} from '../identify/identify.js';
 import {heldProblem, swept, sweepCheck, type HeldProblem} from '../identify/part.js';
 import type {Channel, CheckedRecord, MeasuredRecord} from '../identify/records.js';
-import type {PartSweep} from '../identify/solve.js';
 
-/** Options of `crossValidate`. */
-export interface CrossValidationOptions {
+const foldOptions = {
   /** Default 5, or the number of records if that is smaller. */
-  readonly folds?: number;
+  folds: optional(count),
   /**
    * Number of first samples of a left-out record that determine its own initial state and parameters, as in `validate`;
    * they are not compared. Default 0: the record's own parameters are estimated from all of its samples, with a
    * warning. Without effect for a single record.
    */
-  readonly warmUp?: number;
+  warmUp: optional(whole, 0),
   /** Where the folds are computed: made by `fitSweep` of stiffgrad/sweep. */
-  readonly sweep?: PartSweep;
-}
+  sweep: optional(sweepCheck),
+};
+
+/** Options of `crossValidate`. @interface */
+export type CrossValidationOptions = Options<typeof foldOptions>;
 
 /** One fold. */
 export interface Fold {
@@ -71,12 +72,11 @@ export async function crossValidate(
   found: FitResult<unknown, unknown, unknown>,
   options: CrossValidationOptions = {},
 ): Promise<CrossValidation> {
-  refuseUnknownOptions(options, {folds: count, warmUp: whole, sweep: sweepCheck}, 'crossValidate');
+  const {warmUp, sweep, ...asked} = readOptions(options, foldOptions, 'crossValidate');
   const {problem, fit} = sourceOf(found, 'crossValidate');
   const held = heldProblem(problem, fit);
-  const {warmUp = 0, sweep} = options;
   const {starts = 1, seed = 1} = problem;
-  const parts = foldsOf(fit.measured, options.folds).map(one => ({...one, warmUp, starts, seed}));
+  const parts = foldsOf(fit.measured, asked.folds).map(one => ({...one, warmUp, starts, seed}));
   const folds: Fold[] = [];
   if (sweep !== undefined) folds.push(...(await swept<Fold>(sweep, 'fold', held, parts)));
   else for (const part of parts) folds.push(await fold(held, part));

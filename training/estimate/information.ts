@@ -19,15 +19,20 @@ import {
   ShapeError,
 } from '../../lib/index.js';
 import {
-  type Checks,
   any,
   finite,
+  list,
   object,
   oneOf,
+  optional,
   positive,
+  readOptions,
   refuseUnknownOptions,
   requireValue,
+  typed,
   whole,
+  type Checks,
+  type Options,
 } from '../../lib/checks.js';
 import {seeded} from '../../lib/random.js';
 import {checkRecords, comparedSeries, Fit} from '../identify/fit.js';
@@ -111,13 +116,15 @@ export interface RankedExperiment {
   readonly information: FisherInformation;
 }
 
-/** Options of `rankExperiments`. */
-export interface RankOptions {
+const rankOptions = {
   /** 'D' (default): determinant; 'A': mean variance; 'E': the worst direction. All of relative errors. */
-  readonly criterion?: 'D' | 'A' | 'E';
+  criterion: optional(oneOf('D', 'A', 'E'), 'D'),
   /** Experiments that are carried out anyway; candidates add to them. */
-  readonly beside?: readonly Experiment[];
-}
+  beside: optional(typed<readonly Experiment[]>(list), []),
+};
+
+/** Options of `rankExperiments`. @interface */
+export type RankOptions = Options<typeof rankOptions>;
 
 /**
  * Ranks candidate experiments by their information about the parameters, the best first.
@@ -135,8 +142,7 @@ export function rankExperiments(
   options: RankOptions = {},
 ): RankedExperiment[] {
   requireValue(candidates, object, 'rankExperiments: candidates');
-  refuseUnknownOptions(options, {criterion: oneOf('D', 'A', 'E'), beside: any}, 'rankExperiments');
-  const {criterion = 'D', beside = []} = options;
+  const {criterion, beside} = readOptions(options, rankOptions, 'rankExperiments');
   const value = {
     D: ({logDeterminant}: FisherInformation) => logDeterminant,
     A: ({meanVariance}: FisherInformation) => meanVariance,
@@ -172,23 +178,25 @@ export interface Identifiability {
   readonly singularValues: Float64Array;
 }
 
-/** Options of `identifiability`. */
-export interface IdentifiabilityOptions {
+const rankTestOptions = {
   /**
    * Number of points, in addition to the guess, at which the rank is computed; default 3. A random point has the
    * generic rank with probability one.
    */
-  readonly points?: number;
+  points: optional(whole, 3),
   /** Relative distance of these points from the guess; default 0.2. */
-  readonly spread?: number;
+  spread: optional(positive, 0.2),
   /** Seed of the random points; default 1. */
-  readonly seed?: number;
+  seed: optional(finite, 1),
   /**
    * Singular values below this fraction of the largest count as zero; default 1e-8, the accuracy of sensitivities of a
    * converged simulation.
    */
-  readonly rankTolerance?: number;
-}
+  rankTolerance: optional(positive, 1e-8),
+};
+
+/** Options of `identifiability`. @interface */
+export type IdentifiabilityOptions = Options<typeof rankTestOptions>;
 
 /**
  * Structural identifiability by the rank of the sensitivities along the experiment, at the guess and at points around
@@ -205,12 +213,7 @@ export function identifiability(
   experiments: Experiment | readonly Experiment[],
   options: IdentifiabilityOptions = {},
 ): Identifiability {
-  refuseUnknownOptions(
-    options,
-    {points: whole, spread: positive, seed: finite, rankTolerance: positive},
-    'identifiability',
-  );
-  const {points = 3, spread = 0.2, seed = 1, rankTolerance = 1e-8} = options;
+  const {points, spread, seed, rankTolerance} = readOptions(options, rankTestOptions, 'identifiability');
   const sensitivities = new Sensitivities(problem, listed(experiments), 'identifiability');
   const {guess} = sensitivities;
   const generator = seeded(seed);

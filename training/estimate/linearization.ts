@@ -5,7 +5,7 @@
  * remainder without correlation to its argument (Lefebvre, Bruyninckx & De Schutter 2002), which is what is returned.
  */
 import {OptionError} from '../../lib/index.js';
-import {nonNegative, positive, refuseUnknownOptions} from '../../lib/checks.js';
+import {nonNegative, optional, positive, readOptions, type Options} from '../../lib/checks.js';
 import type {Rows} from './roots.js';
 
 /** A function of a state, in double precision. */
@@ -42,18 +42,20 @@ export function extended(): GaussianTransform {
   };
 }
 
-/** Options of `unscented`, with the names of van der Merwe & Wan (2001). */
-export interface UnscentedOptions {
+const unscentedOptions = {
   /** Spread of the points, √(α²(n + κ)) standard deviations; default 1. */
-  readonly alpha?: number;
+  alpha: optional(positive, 1),
   /**
    * Weight of the centre in the covariance; default 2, which is correct to fourth order for a Gaussian with α = 1 and κ
    * = 0.
    */
-  readonly beta?: number;
+  beta: optional(nonNegative, 2),
   /** Default 0; Julier & Uhlmann's is 3 − n, with `beta: 0`, for n up to 3 states. */
-  readonly kappa?: number;
-}
+  kappa: optional(nonNegative, 0),
+};
+
+/** Options of `unscented`, with the names of van der Merwe & Wan (2001). @interface */
+export type UnscentedOptions = Options<typeof unscentedOptions>;
 
 /**
  * The unscented Kalman filter: 2n + 1 runs per step instead of tangents.
@@ -61,8 +63,7 @@ export interface UnscentedOptions {
  *   negative weight and a covariance might lose its definiteness
  */
 export function unscented(options: UnscentedOptions = {}): GaussianTransform {
-  refuseUnknownOptions(options, {alpha: positive, beta: nonNegative, kappa: nonNegative}, 'unscented');
-  const {alpha = 1, beta = 2, kappa = 0} = options;
+  const {alpha, beta, kappa} = readOptions(options, unscentedOptions, 'unscented');
   return {
     name: 'unscented',
     image(f, mean, root) {

@@ -9,7 +9,7 @@
  * Journal of Multivariate Analysis 3, 1973), which for order 1 is flat in φ.
  */
 import {OptionError} from '../../lib/errors.js';
-import {oneOf, refuseUnknownOptions} from '../../lib/checks.js';
+import {oneOf, optional, readOptions, type Options, type OptionValues} from '../../lib/checks.js';
 import {Random} from '../train/random.js';
 import {showing} from '../report/displayed.js';
 import {choleskyFactor} from './nuts-metric.js';
@@ -25,22 +25,18 @@ import {posteriorPage, posteriorText, type Posterior} from './posterior-page.js'
 import {quantile} from '../identify/quantiles.js';
 import {priorWarnings} from '../identify/report-notes.js';
 import type {LogDensity} from './nuts.js';
-import {
-  chainSeeds,
-  oneChain,
-  sampleDensity,
-  samplingChecks,
-  type Chain,
-  type SamplingOptions,
-} from './sample-density.js';
+import {chainSeeds, oneChain, sampleDensity, samplingChecks, type Chain, type ChainOptions} from './sample-density.js';
 
-/** Options of `posterior`. */
-export interface PosteriorOptions extends SamplingOptions {
+const posteriorOptions = {
+  ...samplingChecks,
   /** 'nuts' (default) draws from the posterior; 'laplace' from the normal distribution of the estimate. */
-  readonly method?: 'nuts' | 'laplace';
+  method: optional(oneOf('nuts', 'laplace'), 'nuts'),
   /** Where its chains are computed: made by `fitSweep` of stiffgrad/sweep. `onProgress` is then that of the sweep. */
-  readonly sweep?: PartSweep;
-}
+  sweep: optional(sweepCheck),
+};
+
+/** Options of `posterior`. @interface */
+export type PosteriorOptions = Options<typeof posteriorOptions>;
 
 /**
  * Draws from the posterior of a fit.
@@ -52,8 +48,7 @@ export async function posterior(
   found: FitResult<unknown, unknown, unknown>,
   options: PosteriorOptions = {},
 ): Promise<Posterior> {
-  const {method = 'nuts', sweep, ...sampling} = options;
-  refuseUnknownOptions(options, {...samplingChecks, method: oneOf('nuts', 'laplace'), sweep: sweepCheck}, 'posterior');
+  const {method, sweep, ...sampling} = readOptions(options, posteriorOptions, 'posterior');
   const {problem, fit, record} = sourceOf(found, 'posterior');
   requireIdentified(found);
   const {
@@ -62,7 +57,7 @@ export async function posterior(
   } = found;
   const centre = {x: record.x, noise: {sd, partial}, covariance, independent, inflation, variance};
   const target = targetOf(problem, fit, centre);
-  const {chains = 4, draws = 1000, seed = 1} = sampling;
+  const {chains, draws, seed} = sampling;
   const drawn =
     method === 'laplace'
       ? laplaceChains(target.scales.length, chains, draws, seed)
@@ -99,14 +94,14 @@ export interface ChainData {
   readonly chain: number;
   readonly start: Float64Array;
   readonly seed: number;
-  readonly sampling: Pick<SamplingOptions, 'draws' | 'warmUp' | 'metric' | 'targetAcceptance' | 'maxDepth'>;
+  readonly sampling: Omit<ChainOptions, 'onProgress' | 'signal'>;
 }
 
 async function sweptChains(
   held: HeldProblem,
   centre: Centre,
   target: Target,
-  {draws, warmUp, metric, targetAcceptance, maxDepth, ...rest}: SamplingOptions,
+  {draws, warmUp, metric, targetAcceptance, maxDepth, ...rest}: OptionValues<typeof samplingChecks>,
   sweep: PartSweep,
 ): Promise<readonly Chain[]> {
   const starts = startsOf(target, rest);
@@ -121,7 +116,11 @@ export function posteriorChain(
   {problem, fit}: HeldProblem,
   {centre, chain, start, seed, sampling}: ChainData,
 ): Promise<Chain> {
-  return oneChain(targetOf(problem, fit, centre).density, start, seed, chain, {...sampling, signal: problem.signal});
+  return oneChain(targetOf(problem, fit, centre).density, start, seed, chain, {
+    ...sampling,
+    onProgress: undefined,
+    signal: problem.signal,
+  });
 }
 
 /** The posterior of z: x = x̂ + L z in the likelihood, L of independent residuals, x̂ + K z in what is told. */
@@ -220,7 +219,10 @@ function requireIdentified({
 }
 
 /** Chains that start as far apart as the posterior is wide, so that R̂ can tell whether they meet. */
-function startsOf({density, scales}: Target, {chains = 4, seed = 1}: SamplingOptions): Float64Array[] {
+function startsOf(
+  {density, scales}: Target,
+  {chains, seed}: {readonly chains: number; readonly seed: number},
+): Float64Array[] {
   const random = new Random(seed + 1);
   return Array.from({length: chains}, () => {
     // A start that cannot be simulated is drawn again nearer to the estimate, where the fit could be.

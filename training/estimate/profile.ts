@@ -10,7 +10,7 @@
  * variance with the fit's coefficients over that with the likeliest ones.
  */
 import {OptionError} from '../../lib/errors.js';
-import {count, nearestName, positive, refuseUnknownOptions} from '../../lib/checks.js';
+import {count, nearestName, optional, positive, readOptions, type Options} from '../../lib/checks.js';
 import {listed} from '../../lib/text.js';
 import {showing, type Shows} from '../report/displayed.js';
 import {numberText} from '../report/number-text.js';
@@ -24,25 +24,27 @@ import type {FitRecord} from '../identify/fit-record.js';
 import {sourceOf, type FitResult} from '../identify/identification.js';
 import {denseFactor, factorized, type Linearization} from '../identify/least-squares-problem.js';
 import {heldProblem, swept, sweepCheck, type HeldProblem} from '../identify/part.js';
-import {pause, rounds, type NoisyProblem, type PartSweep} from '../identify/solve.js';
+import {pause, rounds, type NoisyProblem} from '../identify/solve.js';
 import {uncertainty} from '../identify/uncertainty.js';
 import type {NoiseState} from '../identify/weighing.js';
 import type {Objective} from '../identify/objective.js';
 
-/** Options of `likelihoodProfile`. */
-export interface ProfileOptions {
+const profileOptions = {
   /** Number of points on each side of the estimate; default 6. */
-  readonly points?: number;
+  points: optional(count, 6),
   /**
    * Largest distance from the estimate, in standard errors; default 3, and more where few degrees of freedom make the
    * interval wider. By default a side whose deviance is past half its 95 % point there goes on in the same steps, at
    * most four times as far. Without a standard error, in units of the estimate. For a positive parameter the steps are
    * equal in its logarithm.
    */
-  readonly reach?: number;
+  reach: optional(positive),
   /** Where its two sides are computed: made by `fitSweep` of stiffgrad/sweep. */
-  readonly sweep?: PartSweep;
-}
+  sweep: optional(sweepCheck),
+};
+
+/** Options of `likelihoodProfile`. @interface */
+export type ProfileOptions = Options<typeof profileOptions>;
 
 /** The minimum cost with one number held at each of several values. */
 export interface LikelihoodProfile extends Shows {
@@ -89,8 +91,7 @@ export async function likelihoodProfile(
   name: string,
   options: ProfileOptions = {},
 ): Promise<LikelihoodProfile> {
-  refuseUnknownOptions(options, {points: count, reach: positive, sweep: sweepCheck}, 'likelihoodProfile');
-  const {points = 6, sweep} = options;
+  const {points, sweep, ...given} = readOptions(options, profileOptions, 'likelihoodProfile');
   const {problem, fit, record} = sourceOf(found, 'likelihoodProfile');
   const {x} = record;
   const {space} = fit;
@@ -99,13 +100,13 @@ export async function likelihoodProfile(
   const held = heldProblem(problem, fit);
   const estimate = space.natural(x)[index];
   const {standardError, quantile} = found.uncertainty;
-  const {reach = REACH * quantile[index]} = options;
+  const {reach = REACH * quantile[index]} = given;
   const level = quantile[index] ** 2;
   const reference = await referenceOf(held, record, found, index);
   const error = space.naturalErrors(standardError, x)[index];
   const step = ((Number.isFinite(error) ? error : Math.abs(estimate) || 1) * reach) / points;
   const sides = [-1, 1].map(sign => ({
-    ...{name, sign, points, step, ...reference, level: options.reach === undefined ? level : 0},
+    ...{name, sign, points, step, ...reference, level: given.reach === undefined ? level : 0},
     x,
   }));
   const [below, above] =

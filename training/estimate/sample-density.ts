@@ -5,52 +5,52 @@ import {
   callable,
   count,
   oneOf,
+  optional,
   positive,
-  refuseUnknownOptions,
+  readOptions,
   throwIfAborted,
+  typed,
   whole,
+  type Check,
+  type Options,
+  type OptionValues,
 } from '../../lib/checks.js';
 import {Random} from '../train/random.js';
 import type {LogDensity, Place} from './nuts.js';
 import {transition} from './nuts.js';
 import {tune} from './nuts-adaptation.js';
 
-/** Options of sampling. */
-export interface SamplingOptions {
-  /** Default 4. */
-  readonly chains?: number;
-  /** Draws per chain, after its warm-up; default 1000. */
-  readonly draws?: number;
-  /** Draws that adapt the step length and the metric, and are discarded; default 1000. */
-  readonly warmUp?: number;
-  /** Default 1. */
-  readonly seed?: number;
-  /** 'diagonal' (default), or 'dense' for strongly correlated parameters. */
-  readonly metric?: 'diagonal' | 'dense';
-  /** Target acceptance rate of the step length adaptation: nearer to 1 if transitions diverge. Default 0.8. */
-  readonly targetAcceptance?: number;
-  /** Largest number of doublings of a trajectory; default 10, 1023 steps. */
-  readonly maxDepth?: number;
-  /** Called after each draw with its chain and its number (negative in the warm-up). */
-  readonly onProgress?: (at: {readonly chain: number; readonly draw: number}) => void;
-  /** Ends the sampling with an AbortError. */
-  readonly signal?: AbortSignal;
-}
+const share: Check<number> = {
+  what: 'a number between 0 and 1',
+  test: value => positive.test(value) && (value as number) < 1,
+};
 
 export const samplingChecks = {
-  chains: count,
-  draws: count,
-  warmUp: whole,
-  seed: whole,
-  metric: oneOf('diagonal', 'dense'),
-  targetAcceptance: {
-    what: 'a number between 0 and 1',
-    test: (value: unknown): boolean => positive.test(value) && (value as number) < 1,
-  },
-  maxDepth: count,
-  onProgress: callable,
-  signal: abortSignal,
+  /** Default 4. */
+  chains: optional(count, 4),
+  /** Draws per chain, after its warm-up; default 1000. */
+  draws: optional(count, 1000),
+  /** Draws that adapt the step length and the metric, and are discarded; default 1000. */
+  warmUp: optional(whole, 1000),
+  /** Default 1. */
+  seed: optional(whole, 1),
+  /** 'diagonal' (default), or 'dense' for strongly correlated parameters. */
+  metric: optional(oneOf('diagonal', 'dense'), 'diagonal'),
+  /** Target acceptance rate of the step length adaptation: nearer to 1 if transitions diverge. Default 0.8. */
+  targetAcceptance: optional(share, 0.8),
+  /** Largest number of doublings of a trajectory; default 10, 1023 steps. */
+  maxDepth: optional(count, 10),
+  /** Called after each draw with its chain and its number (negative in the warm-up). */
+  onProgress: optional(typed<(at: {readonly chain: number; readonly draw: number}) => void>(callable)),
+  /** Ends the sampling with an AbortError. */
+  signal: optional(abortSignal),
 };
+
+/** Options of sampling. @interface */
+export type SamplingOptions = Options<typeof samplingChecks>;
+
+/** Read, as one chain needs them. */
+export type ChainOptions = Omit<OptionValues<typeof samplingChecks>, 'chains' | 'seed'>;
 
 /** One chain. */
 export interface Chain {
@@ -82,16 +82,15 @@ export async function sampleDensity(
   start: Float64Array | readonly Float64Array[],
   options: SamplingOptions = {},
 ): Promise<Chain[]> {
-  refuseUnknownOptions(options, samplingChecks, 'sampleDensity');
-  const {chains = 4, seed} = options;
+  const {chains, seed, ...given} = readOptions(options, samplingChecks, 'sampleDensity');
   const list: Chain[] = [];
   for (const [chain, own] of chainSeeds(chains, seed).entries())
-    list.push(await oneChain(density, start instanceof Float64Array ? start : start[chain], own, chain, options));
+    list.push(await oneChain(density, start instanceof Float64Array ? start : start[chain], own, chain, given));
   return list;
 }
 
 /** Of each chain, its own. */
-export function chainSeeds(chains: number, seed = 1): number[] {
+export function chainSeeds(chains: number, seed: number): number[] {
   const seeds = new Random(seed);
   return Array.from({length: chains}, () => seeds.below(2 ** 31));
 }
@@ -102,15 +101,7 @@ export async function oneChain(
   x: Float64Array,
   seed: number,
   chain: number,
-  {
-    draws = 1000,
-    warmUp = 1000,
-    metric = 'diagonal',
-    targetAcceptance = 0.8,
-    maxDepth = 10,
-    onProgress,
-    signal,
-  }: SamplingOptions,
+  {draws, warmUp, metric, targetAcceptance, maxDepth, onProgress, signal}: ChainOptions,
 ): Promise<Chain> {
   const random = new Random(seed);
   const at = density(x);

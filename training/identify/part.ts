@@ -5,14 +5,14 @@
  * they find.
  */
 import {OptionError, StiffgradError} from '../../lib/errors.js';
-import type {Checks} from '../../lib/checks.js';
+import type {Check} from '../../lib/checks.js';
 import {Contents} from '../data/fingerprint.js';
 import {Density, isDensity, type NoiseDensity} from './density.js';
 import {checkRecords, Fit} from './fit.js';
 import {withoutLinearization, type Attempt} from './fit-record.js';
 import {attempt, gathered, type FitProblem, type Fits, type PartCase, type PartSweep} from './solve.js';
 
-export const sweepCheck: Checks[string] = {
+export const sweepCheck: Check<PartSweep> = {
   what: 'made by fitSweep of stiffgrad/sweep',
   test: value => typeof value === 'object' && value !== null && 'compute' in value,
 };

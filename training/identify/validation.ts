@@ -4,7 +4,7 @@
  * System Identification, 1999, §16.5). Parameters stay as they were found.
  */
 import {type AnyTrajectory, type Numeric, OptionError, readNumeric} from '../../lib/index.js';
-import {count, refuseUnknownOptions, whole} from '../../lib/checks.js';
+import {count, optional, readOptions, whole, type Options} from '../../lib/checks.js';
 import {listed} from '../../lib/text.js';
 import {correlatedShare, goodnessOfFit, together} from '../report/residual-statistics.js';
 import {type FittedSeries, checkRecords, comparedSeries, Fit} from './fit.js';
@@ -24,24 +24,26 @@ import {
   stateNames,
 } from './records.js';
 
-/** How `validate` judges a model. */
-export interface ValidateOptions {
+const validateOptions = {
   /**
    * Number of samples at the beginning of a record that determine its start and its own parameters by least squares;
    * they are excluded from the statistics. Default 0: the start is that of the record, or of the problem, and the
    * record's own parameters that are not fixed are estimated from all of its samples, which are then not independent of
    * them: a warning says so.
    */
-  readonly warmUp?: number;
+  warmUp: optional(whole, 0),
   /**
    * Predictions so many samples ahead, each from the state that the `warmUp` samples before it tell (1 is enough where
    * the whole state is measured: each then starts at a sample, and those that start at a missing one are left out);
    * default: one simulation of the whole record.
    */
-  readonly horizon?: number;
+  horizon: optional(count),
   /** Of predictions: the samples from one to the next. Default 1; each takes a fit of its start. */
-  readonly every?: number;
-}
+  every: optional(count, 1),
+};
+
+/** How `validate` judges a model. @interface */
+export type ValidateOptions = Options<typeof validateOptions>;
 
 /** How far simulated values are from measured ones, and what the residuals, measured − simulated, are like. */
 export interface OutputValidation {
@@ -107,8 +109,7 @@ export async function validate(
   data: MeasuredRecord | readonly MeasuredRecord[],
   options: ValidateOptions = {},
 ): Promise<Validation[]> {
-  refuseUnknownOptions(options, {warmUp: whole, horizon: count, every: count}, 'validate');
-  const {warmUp = 0, horizon, every = 1} = options;
+  const {warmUp, horizon, every} = readOptions(options, validateOptions, 'validate');
   const validations: Validation[] = [];
   for (const record of checkRecords(model, data)) {
     requireLength(record, warmUp, horizon);

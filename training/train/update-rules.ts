@@ -3,7 +3,7 @@
  * tensor functions of flat vectors, so that a training step compiles them (training-step.ts).
  */
 import * as tf from '@tensorflow/tfjs';
-import {boolean, nonNegative, positive, refuseUnknownOptions} from '../../lib/checks.js';
+import {boolean, nonNegative, optional, positive, readOptions, type Options} from '../../lib/checks.js';
 import {OptionError} from '../../lib/errors.js';
 
 /** Vectors by name, all of one length. */
@@ -32,45 +32,42 @@ export interface UpdateRule {
   }) => {readonly value: tf.Tensor; readonly state: RuleState};
 }
 
-/** Options of `adamW`. */
-export interface AdamWOptions {
+const adamWOptions = {
   /** Default 1e-3, that of the paper. */
-  readonly rate?: number;
-  readonly beta1?: number;
-  readonly beta2?: number;
-  readonly epsilon?: number;
+  rate: optional(positive, 1e-3),
+  beta1: optional(nonNegative, 0.9),
+  beta2: optional(nonNegative, 0.999),
+  epsilon: optional(positive, 1e-8),
   /** Decay λ: each update subtracts rate · λ times the value. Default 0.01, as in PyTorch and optax's examples. */
-  readonly decay?: number;
-}
+  decay: optional(nonNegative, 0.01),
+};
 
-/** Options of `sgd`. */
-export interface SgdOptions {
+/** Options of `adamW`. @interface */
+export type AdamWOptions = Options<typeof adamWOptions>;
+
+const sgdOptions = {
   /** Default 0.01. */
-  readonly rate?: number;
+  rate: optional(positive, 0.01),
   /** Fraction of the last update that is kept (Polyak 1964); default 0. */
-  readonly momentum?: number;
+  momentum: optional(nonNegative, 0),
   /**
    * Evaluates the gradient after the momentum's update (Nesterov 1983, in the form of Sutskever et al.); needs a
    * momentum; default false.
    */
-  readonly nesterov?: boolean;
-}
+  nesterov: optional(boolean, false),
+};
+
+/** Options of `sgd`. @interface */
+export type SgdOptions = Options<typeof sgdOptions>;
 
 /** Adam with decoupled weight decay, for `trainingStep` (Loshchilov & Hutter, ICLR 2019, algorithm 2). */
 export function adamW(options: AdamWOptions = {}): UpdateRule {
-  refuseUnknownOptions(
-    options,
-    {rate: positive, beta1: nonNegative, beta2: nonNegative, epsilon: positive, decay: nonNegative},
-    'adamW',
-  );
-  const {rate = 1e-3, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, decay = 0.01} = options;
-  return adamRule({name: 'adamW', rate, beta1, beta2, epsilon, decay});
+  return adamRule({name: 'adamW', ...readOptions(options, adamWOptions, 'adamW')});
 }
 
 /** Gradient descent with momentum, for `trainingStep`. */
 export function sgd(options: SgdOptions = {}): UpdateRule {
-  refuseUnknownOptions(options, {rate: positive, momentum: nonNegative, nesterov: boolean}, 'sgd');
-  const {rate = 0.01, momentum = 0, nesterov = false} = options;
+  const {rate, momentum, nesterov} = readOptions(options, sgdOptions, 'sgd');
   if (!(momentum < 1))
     throw new OptionError('bad-option', `sgd: momentum is ${momentum}, but must be below 1.`, {option: 'momentum'});
   if (nesterov && momentum === 0)
