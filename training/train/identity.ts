@@ -9,7 +9,6 @@ import type {Learner} from './learner.js';
 import {type AnyTraining, type TrainingSettings, isCompiledTraining, type Change} from './problem.js';
 
 /** What a resumed run may have changed on purpose. */
-
 const changes: readonly string[] = [
   'names',
   'learningRate',
