@@ -6,7 +6,7 @@ import type {IterationRecord, StepRecord} from '../adjoint/record.js';
 import {routinesOf} from '../engine/routines.js';
 import type {Vectors} from '../engine/vectors.js';
 import type {StiffgradError} from '../errors.js';
-import type {NewtonStatus} from '../newton/index.js';
+import type {Newton, NewtonStatus} from '../newton/index.js';
 import {
   beginSearch,
   countSearch,
@@ -64,6 +64,20 @@ const mostOfRounding = 0.3;
 
 /** Attempts after which their text is compiled: that takes as long as some thousand calls between its parts. */
 const fewAttempts = 256;
+
+/** By options of Newton's method, which all runs of a prepared simulation share. */
+const keys = new WeakMap<Newton, string>();
+
+function keyOf(newton: Newton): string {
+  let key = keys.get(newton);
+  if (key === undefined) {
+    const {tolerance, maxIterations, iterations, jacobian, step, forcing, linear} = newton;
+    const {absolute, relative} = tolerance;
+    const told = [absolute, relative, maxIterations, iterations, jacobian, step.name, forcing !== undefined];
+    keys.set(newton, (key = `${told.join('/')}/${solverKey(linear)}`));
+  }
+  return key;
+}
 
 type Attempt = (t: number, h: number) => number;
 
@@ -241,12 +255,7 @@ export class Stepper {
 
   /** What the text of a step depends on beside its programs. */
   private get key(): string {
-    if (this.system === undefined) return 'explicit';
-    const {newton} = this.prepared.options;
-    const {tolerance, maxIterations, iterations, jacobian, step, forcing, linear} = newton;
-    const {absolute, relative} = tolerance;
-    const told = `${absolute}/${relative}/${maxIterations}/${iterations}/${jacobian}/${step.name}`;
-    return `${told}/${forcing !== undefined}/${solverKey(linear)}`;
+    return this.system === undefined ? 'explicit' : keyOf(this.prepared.options.newton);
   }
 
   /**

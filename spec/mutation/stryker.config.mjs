@@ -25,7 +25,7 @@ const LAYERS = {
     ],
   },
   newton: {
-    files: ['tolerances', 'noise', 'iteration', 'step-length'],
+    files: ['tolerances', 'noise', 'iteration', 'iteration-text', 'step-length'],
     specs: [
       ...specs(
         'newton',
