@@ -1,0 +1,73 @@
+/** Newton's decisions, an attempt at a step, the controller, and a pull are each written once: a change of the text holds on every engine. */
+import {execFileSync} from 'node:child_process';
+import {fileURLToPath} from 'node:url';
+import {expect} from 'chai';
+
+/** Status, iterations, steps and the last time of a run; alone with its gradient, in a batch without. */
+type Told = readonly [string, number, number, number];
+interface Outcome {
+  readonly [run: string]: readonly [Told, readonly number[]] | Told;
+}
+
+interface Change {
+  readonly file: string;
+  /** As the loader leaves it: without spaces. */
+  readonly from: string;
+  readonly to: string;
+}
+
+const script = fileURLToPath(new URL('changed-text.mjs', import.meta.url));
+
+function outcome(change: Change | null): Outcome {
+  const printed = execFileSync(process.execPath, ['--import', 'tsx', script, JSON.stringify(change)], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  return JSON.parse(printed.trim().split('\n').at(-1) as string) as Outcome;
+}
+
+const engines = ['wasm', 'interpreter', 'tensor'];
+const runs = ['grid', 'adaptive', 'explicit'] as const;
+const isBatch = (name: string): boolean => name.endsWith('batch');
+const toldOf = (all: Outcome, name: string): Told => (isBatch(name) ? all[name] : all[name][0]) as Told;
+
+describe('integrate: control flow is written once', () => {
+  let usual: Outcome;
+  before(() => void (usual = outcome(null)));
+
+  /** The runs, alone and in a batch, on every engine, of which something tells that they have changed. */
+  const changed = (change: Change, differs: (is: Told, was: Told) => boolean): string[] => {
+    const now = outcome(change);
+    return Object.keys(usual).filter(name => differs(toldOf(now, name), toldOf(usual, name)));
+  };
+  const named = (...among: (typeof runs)[number][]): string[] =>
+    engines.flatMap(engine => among.flatMap(run => [`${engine}, ${run}`, `${engine}, ${run}, batch`]));
+
+  it("Newton's acceptance", () => {
+    const change = {file: 'newton/iteration-text.ts', from: 'margin=.01', to: 'margin=1e-13'};
+    expect(changed(change, (is, was) => is[1] > was[1])).to.have.members(named('grid', 'adaptive'));
+  });
+
+  it('an attempt', () => {
+    const change = {
+      file: 'integrate/step-text.ts',
+      from: 'less(b.result(largestNext),Infinity)',
+      to: 'less(b.result(largestNext),.9)',
+    };
+    expect(changed(change, is => is[0] !== 'completed')).to.have.members(named(...runs));
+  });
+
+  it('the controller', () => {
+    const change = {file: 'history/step-lengths.ts', from: 'Math.max(error,', to: 'Math.max(9*error,'};
+    expect(changed(change, (is, was) => is[3] < was[3])).to.have.members(named('adaptive', 'explicit'));
+  });
+
+  it('a pull', () => {
+    const now = outcome({file: 'adjoint/pull-text.ts', from: 'b.call(solve,[row])', to: '0'});
+    for (const name of Object.keys(usual).filter(one => !isBatch(one))) {
+      const [[, is], [, was]] = [now[name], usual[name]];
+      if (name.endsWith('grid')) expect(is, name).to.not.deep.equal(was);
+      else expect(is, name).to.deep.equal(was);
+    }
+  });
+});
