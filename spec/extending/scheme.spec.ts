@@ -10,6 +10,7 @@ import {
   defineScheme,
   mechanics,
   ode,
+  OptionError,
   rk4,
   simulate,
   type Blocks,
@@ -115,6 +116,11 @@ const cases: readonly {
 ];
 
 describe('a scheme from outside: TR-BDF2', () => {
+  it('has at most fifteen fields, as its refusal of another one lists them', () => {
+    const refused = (): unknown => defineScheme({order: 1, unknown: [], update: () => ({}), fields: 1} as never);
+    expect(refused).to.throw(OptionError, /it has (?:\w+, ){14}\w+\./);
+  });
+
   for (const {name, system, initial, block, k} of cases) {
     const reference = (t: number): Float64Array => {
       const path = simulate(system, initial, {scheme: rk4(), dt: t / 2000, t1: t, saveAt: 'end', params: {k}});
