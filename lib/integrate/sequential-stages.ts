@@ -53,7 +53,7 @@ type Run = () => void;
 interface BlockPrograms {
   readonly executable: ForwardExecutable | SequentialExecutable;
   readonly which: 'jacobian' | 'block';
-  /** Of the block at hand. */
+  /** The unknown of the block at hand. */
   readonly z: Float64Array;
   readonly residual: Float64Array;
   /** The matrix of all blocks. */

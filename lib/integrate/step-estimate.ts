@@ -6,7 +6,7 @@ import {solverKey} from '../step/solvers.js';
 import type {Runnable} from './runnable.js';
 
 export class StepEstimate {
-  /** Of the last step, in the order of the user's blocks. */
+  /** The estimate of the last step, in the order of the user's blocks. */
   readonly values: Float64Array;
   private readonly evaluate?: () => void;
   private readonly shift?: Float64Array;

@@ -19,7 +19,7 @@ import type {Division} from '../system/breaking-points.js';
 
 /** What the past is kept of. */
 export interface Delaying extends Pick<DelayEquations, 'count' | 'longest' | 'ownHistory'> {
-  /** Of the steps of the run. */
+  /** The length of the run's steps. */
   readonly dt: number;
   /** Times at which what the derivative reads jumps, ascending: breaking points begin there, too. */
   readonly jumps: Float64Array;
@@ -87,7 +87,7 @@ function cutsOf(
   const isOwn = (row: readonly number[], i: number): boolean => row.every((k, j) => k === (i === j ? 1 : 0));
   const own = ownHistory && moving.includes(true) ? delays.map((_, i) => ofStart.findIndex(row => isOwn(row, i))) : [];
   const others = own.length;
-  // Of points on one another the least of these is taken first; all others have the same.
+  // The point with the least rank is taken first where several lie on one another.
   const ranks = constantTensor(
     Array.from({length: points.size}, (_, point) => (own.includes(point) ? own.indexOf(point) : others)),
     [points.size],

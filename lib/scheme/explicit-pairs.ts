@@ -24,7 +24,7 @@ import {sum, twice} from './tableau.js';
 export interface ExplicitPair extends Tableau {
   /** b − b̂, with the weights b̂ of the embedded method of fourth order. */
   readonly error: readonly number[];
-  /** Of the stages in the coefficient of θ²(1−θ)². */
+  /** Weights of the stages in the coefficient of θ²(1−θ)². */
   readonly between: readonly number[];
 }
 
@@ -176,7 +176,7 @@ function formulation(method: ExplicitPair, kind: Kind): Formulation {
   const {carried} = kind;
   const last = c.length - 1;
   const border = stabilityBorder(method);
-  /** Of the last two stages. */
+  /** The weights of the last stage minus those of the one before it. */
   const apart = a[last].map((weight, i) => weight - a[last - 1][i]);
   /** The stages' rates, of the last one too; each is made once. */
   const rates = (at: StepPoint): tf.Tensor[] => {

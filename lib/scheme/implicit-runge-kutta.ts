@@ -78,7 +78,7 @@ export function firstOrder(tableau: Tableau): Formulation {
           const before = tf.mul(h, -scale[k] * start[k]);
           if (slope0 !== undefined && start[k] !== 0) others.push(tf.mul(before, slope0));
           if (withMass && others.length > 0) others.splice(0, Infinity, mass(y, tf.addN(others), when));
-          // Of the slope k₀ at the start M k₀ = f is all that is asked for, where M is singular too.
+          // The slope k₀ at the start need only obey M k₀ = f, also where M is singular.
           if (first !== undefined && slope0 === undefined && start[k] !== 0) others.push(tf.mul(before, first));
           const own = scale[k] * inverse[k][k];
           const gain = mass(y, own === 1 ? increment(z, i) : tf.mul(increment(z, i), own), when);

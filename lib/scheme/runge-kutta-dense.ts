@@ -88,7 +88,7 @@ function stageRates(tableau: Tableau, z: Blocks, at: StepPoint): Blocks[] {
 }
 
 /**
- * Of a stiffly accurate diagonally implicit method: weights of as many stages as there are conditions up to the
+ * Weights for a stiffly accurate diagonally implicit method: of as many stages as there are conditions up to the
  * order, the last stage among them, which at θ = 1 it then gives exactly. Conditions are those of B-series on
  * increments: Σ wᵢ Φᵢ(τ) = θ^|τ| with Φ = c, 2Ac, 3Ac², and of order 4 4Ac³ and 12A(Ac²); the others follow
  * as stages are of order 2 from there on (Ac = c²/2).

@@ -12,7 +12,7 @@ import {sum, twice} from './tableau.js';
 export interface Increments {
   /** y, or q and v. */
   readonly blocks: readonly string[];
-  /** Of implicit stage i. */
+  /** The increment of a block in implicit stage i. */
   of(block: string, i: number): tf.Tensor;
 }
 

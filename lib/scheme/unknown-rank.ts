@@ -1,4 +1,4 @@
-/** Of M y' = f: where a rate, or the equations beside the range of M, are asked for. */
+/** The error where M y' = f needs a rate, or the equations beside the range of M, and the rank of M is unknown. */
 import {OptionError} from '../errors.js';
 
 export const unknownRank = (): OptionError =>

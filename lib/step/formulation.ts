@@ -54,7 +54,7 @@ export interface StepFormulation extends Formulation {
   readonly whole?: boolean;
   /** Positions alone are held though steps change their length, which multipliers do not follow: the run says so. */
   readonly positionsAlone?: boolean;
-  /** Of a delay equation: where its steps are divided. */
+  /** Where the steps of a delay equation are divided. */
   readonly divides?: Division;
 }
 
@@ -305,7 +305,7 @@ export function formulationOf(scheme: Scheme, system: System, holding: Holding =
 }
 
 /**
- * Of a system without constraints: the formulation without its multipliers, or that of an ode where it does not take
+ * For a system without constraints: the formulation without its multipliers, or that of an ode where it does not take
  * the system.
  */
 function free(scheme: Scheme, formulation: Formulation, system: MechanicalSystem): StepFormulation {

@@ -7,7 +7,7 @@ import type {OwnBlock} from '../system/equations.js';
 import type {StepFormulation} from './formulation.js';
 import type {Part} from './layout.js';
 
-/** Of the position, and of v as a scheme sees it, hidden states in it; of an ode both are that of y. */
+/** Shapes of the position, and of v as a scheme sees it, with hidden states; for an ode both are that of y. */
 export interface Shapes {
   readonly position: Shape;
   readonly velocity: Shape;

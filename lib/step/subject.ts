@@ -43,7 +43,7 @@ export interface Subject extends Directed {
   readonly sizes: readonly number[];
   /** Force terms that read the multipliers. */
   readonly readers: ReadonlySet<number>;
-  /** Of the functions of time that steps read. */
+  /** Jumps and kinks of the functions of time that steps read. */
   readonly breaks: Set<Breaks>;
 }
 
@@ -71,7 +71,7 @@ export function constraintFacts(
   return {sizes, readers};
 }
 
-/** The same, whose functions of time know at which time of a step they are evaluated. */
+/** Equations whose functions of time know at which time of a step they are evaluated. */
 function equationsAtStages(equations: Equations): Equations {
   const {noise} = equations;
   return {
@@ -109,7 +109,7 @@ export class EvaluationCount {
   }
 }
 
-/** The same, counted. @param x the state that a step begins with */
+/** Equations whose evaluations are counted. @param x the state that a step begins with */
 function counted(equations: Equations, x: Blocks, start: tf.Tensor, count: EvaluationCount): Equations {
   const ofMotion =
     (evaluate: Equations['force']): Equations['force'] =>

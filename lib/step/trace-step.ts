@@ -55,7 +55,7 @@ import type {Evaluations, TracedRun, TracedStep} from './traced-step.js';
 export type Observe<P = Params, Z extends string = never> = (at: ObservedAt<P, Z>) => tf.Tensor;
 /** A state at its time: q, v and hidden states Z of a mechanical system, y of an ode. */
 export type ObservedAt<P = Params, Z extends string = never> = OwnObserved<P> & {readonly [K in Z]: tf.Tensor};
-/** The same without hidden states. */
+/** A state at its time, without hidden states. */
 export interface OwnObserved<P = Params> {
   readonly q: tf.Tensor;
   readonly v: tf.Tensor;
@@ -64,7 +64,7 @@ export interface OwnObserved<P = Params> {
   readonly params: P;
 }
 
-/** The same step point with every force that of the start. */
+/** The step point with the force of the start in place of every force. */
 function frozen(at: StepPoint): StepPoint {
   const force = at.kind === 'mechanics' ? at.force(at.x.q, at.x.v, at.t) : undefined;
   const rate = at.kind === 'ode' && !at.withMass ? at.rate(at.x, at.t) : undefined;
