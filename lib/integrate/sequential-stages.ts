@@ -1,7 +1,7 @@
 /**
  * The equations of an adaptive step for simplified Newton iterations (newton/simplified.ts): the
  * unknown's blocks in turn if the scheme allows it, otherwise the unknown as one block. The tolerance
- * is that of the step, as far as an error of the unknown affects the state (`Formulation.effects`).
+ * is that of the step, as far as an error of the unknown affects the state (`AlongStep.effects`).
  */
 import type {Vectors} from '../engine/vectors.js';
 import type {Factor, LinearSolver} from '../linear/index.js';
@@ -19,13 +19,17 @@ export interface LastStep {
   readonly z?: Float64Array;
 }
 
-/** A step so much longer than the last is not guessed from it: polynomials of degree 3 and 4 have left the motion there. */
+/**
+ * A step so much longer than the last is not guessed from it: polynomials of degree 3 and 4 have left the motion
+ * there.
+ */
 const longest = 3;
 
 /**
- * Whether a run's steps are solved as far as their tolerance asks: where nothing else was asked of Newton's method. Components
- * of index 2 are differences of stages over h, and an error of the iteration comes back so much larger: with these all is
- * solved to rounding (measured on a pendulum of index 2, rtol 1e-4: kvaerno5 takes 17 steps so, and 1730 with the tolerance).
+ * Whether a run's steps are solved as far as their tolerance asks: where nothing else was asked of Newton's method.
+ * Components of index 2 are differences of stages over h, and an error of the iteration comes back so much larger:
+ * with these all is solved to rounding (measured on a pendulum of index 2, rtol 1e-4: kvaerno5 takes 17 steps so, and
+ * 1730 with the tolerance).
  */
 export function solvesToTolerance(prepared: Runnable): boolean {
   const {traced, options} = prepared;

@@ -36,7 +36,10 @@ export class StepEstimate {
     return this.evaluate !== undefined;
   }
 
-  /** After the step's update, with everything still where the step found it. One without a filter came with the update. */
+  /**
+   * After the step's update, with everything still where the step found it. One without a filter came with the
+   * update.
+   */
   make(): void {
     if (this.factor === undefined) return;
     this.shift?.fill(0);

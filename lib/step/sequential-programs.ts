@@ -1,7 +1,7 @@
 /**
- * Programs of a step whose unknown is found block by block (`Formulation.sequential`): each block's residual as a
- * function of only that block. Values from the step's start are computed once per step, values from
- * earlier blocks once per block, if that pays (precomputation.ts).
+ * Programs of a step whose unknown is found block by block (`stages.predict` of `Formulation`): each block's residual
+ * as a function of only that block. Values from the step's start are computed once per step, values from earlier
+ * blocks once per block, if that pays (precomputation.ts).
  */
 import {reshape, slice} from '../graph/build.js';
 import {namedGraph} from '../graph/named-graph.js';
@@ -23,7 +23,10 @@ export type SequentialProgram =
   | 'sequentialJacobian'
   | 'sequentialExtrapolate';
 
-/** The blocks' equations; those of block k ask for the whole unknown z, with blocks before it found, and for itself, zs. */
+/**
+ * The blocks' equations; those of block k ask for the whole unknown z, with blocks before it found, and for itself,
+ * zs.
+ */
 export interface SequentialBlocks {
   /** Of the unknown: all blocks have one size. */
   readonly blocks: number;
@@ -32,8 +35,9 @@ export interface SequentialBlocks {
   readonly first: Node;
   readonly jacobian: JacobianProgram;
   /**
-   * sequentialStep: once a step; sequentialBegin.k: once a block; sequentialResidual.k: zs → Rs; sequentialPredict.k: → zs;
-   * sequentialJacobian: zs → Js; sequentialExtrapolate: last, ahead, ratio → zs of the first block. Those with nothing to do are left out.
+   * sequentialStep: once a step; sequentialBegin.k: once a block; sequentialResidual.k: zs → Rs; sequentialPredict.k:
+   * → zs; sequentialJacobian: zs → Js; sequentialExtrapolate: last, ahead, ratio → zs of the first block. Those with
+   * nothing to do are left out.
    */
   readonly programs: ProgramsOf<SequentialProgram>;
 }
@@ -76,7 +80,10 @@ function partsOf(residual: Node, blocks: number): Node[] | undefined {
   return flat.operands.map(part => reshape(part, [part.size]));
 }
 
-/** A block's residual with the block as an input of its own; undefined where z is read otherwise than by parts of blocks before it. */
+/**
+ * A block's residual with the block as an input of its own; undefined where z is read otherwise than by parts of
+ * blocks before it.
+ */
 function withOwn(part: Node, z: Node, zs: Node, offset: number, size: number): Node | undefined {
   const replacements = new Map<Node, Node>();
   for (const node of topological([part])) {
