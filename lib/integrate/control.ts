@@ -57,11 +57,8 @@ export interface AdaptiveOptions {
    * number, which a step may have up to 1. Default: their root mean square.
    * @example norm: shares => Math.max(...shares.map(Math.abs))
    */
-  readonly norm?: ErrorNorm;
+  readonly norm?: (shares: Float64Array) => number;
 }
-
-/** The size of an error, from its components in units of the tolerance. */
-export type ErrorNorm = (shares: Float64Array) => number;
 
 /** Gains of a PID controller of step lengths. */
 export interface ControllerShares {
@@ -96,7 +93,7 @@ export interface ControlSettings {
   readonly growth: number;
   readonly shrinking: number;
   readonly controller: Required<ControllerShares>;
-  readonly norm?: ErrorNorm | undefined;
+  readonly norm?: AdaptiveOptions['norm'];
 }
 
 /** Growth and shrinking as of Hairer & Wanner's codes; the shares of Gustafsson's PI. */

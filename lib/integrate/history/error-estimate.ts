@@ -11,7 +11,7 @@ import type {StepExecutable} from '../../step/buffers.js';
 import type {TracedStep} from '../../step/traced-step.js';
 import type {Status} from '../counters.js';
 import type {Integrator, Taken} from './integrator.js';
-import type {ErrorNorm, StepControl} from '../control.js';
+import type {StepControl} from '../control.js';
 import type {Plan} from './plan.js';
 
 export interface Estimated {
@@ -122,6 +122,8 @@ function ownNorm(norm: ErrorNorm, shares: Float64Array): number {
     throw new OptionError('bad-control', `adaptive: norm must return a number of at least 0, not ${shown(size)}.`);
   return size;
 }
+
+type ErrorNorm = NonNullable<StepControl['norm']>;
 
 /** Where the error of an attempt is taken from, in the memory of the programs of attempts. */
 export interface ErrorArrays {
