@@ -8,7 +8,10 @@ import {unaryRules} from '../../graph/primitives/elementwise.js';
 import {log1pOfUnit} from '../../graph/primitives/transcendental.js';
 import type {Instruction} from '../../wasm/instructions.js';
 
-/** Functions of one number that code is written for: the graph's, and log(1 + x) for 0 ≤ x ≤ 1, which only softplus is made of. */
+/**
+ * Functions of one number that code is written for: the graph's, and log(1 + x) for 0 ≤ x ≤ 1, which only softplus is
+ * made of.
+ */
 export type FunctionName = UnaryName | 'log1pOfUnit';
 
 /** The very function the interpreter uses. */

@@ -104,7 +104,10 @@ class NestEmitter {
   private readonly pointers = new Map<string, Pointer>();
   /** Axes with a loop around the code being written. */
   private moving = 0;
-  /** Points along the vector axis between the loop's pointers and the code being written, and which chain of sums that belongs to. */
+  /**
+   * Points along the vector axis between the loop's pointers and the code being written, and which chain of sums that
+   * belongs to.
+   */
   private ahead = 0;
   private chain = 0;
 

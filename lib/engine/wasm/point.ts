@@ -530,8 +530,8 @@ export class PointEmitter {
   }
 
   /**
-   * The two halves of a sum whose terms are in part held as doubles, which are added as such; the others in single precision
-   * before. A state so keeps what a step adds to it, and a difference of two states its digits.
+   * The two halves of a sum whose terms are in part held as doubles, which are added as such; the others in single
+   * precision before. A state so keeps what a step adds to it, and a difference of two states its digits.
    */
   wideSum(e: Expression): readonly [Local, Local] {
     const {body} = this;
