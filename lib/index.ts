@@ -31,7 +31,7 @@ export type {Operator} from './linear/operator.js';
 export type {OrderingName} from './linear/ordering.js';
 export type {LdltOptions} from './linear/sparse-ldlt.js';
 export type {SparseLuOptions} from './linear/sparse-lu.js';
-export type {ArithmeticName} from './linear/supernodal-factor.js';
+export type {ArithmeticName, SupernodalOptions} from './linear/supernodal-factor.js';
 export type {SupernodalLuOptions} from './linear/supernodal-lu.js';
 export {tensorflow} from './linear/tensorflow.js';
 export {
