@@ -387,15 +387,17 @@ const parts: {readonly [part in 'parameters' | 'fits' | 'history' | 'statistics'
 /** How many of a part's options, the first ones, may not be left out. */
 const needed = {parameters: 2, fits: 4, history: 2, statistics: 2};
 
+/** A fit's history has more in it than is drawn. */
+const drawn = ({iteration, cost}: {iteration?: unknown; cost?: unknown}): object => ({iteration, cost});
+
 function check(report: Report): void {
   requireOptions(report, reportOptions, ['title', 'parameters', 'fits'], 'renderReport');
   for (const part of ['parameters', 'fits', 'history', 'statistics'] as const) {
     const checks = parts[part];
     const names = Object.keys(checks).slice(0, needed[part]);
-    (report[part] ?? []).forEach((one: object, i) => {
-      // A fit's history has more in it than is drawn.
-      const {iteration, cost} = one as {iteration?: unknown; cost?: unknown};
-      requireOptions(part === 'history' ? {iteration, cost} : one, checks, names, `renderReport: ${part}[${i}]`);
+    (report[part] ?? []).forEach((one: object | null, i) => {
+      const known = part === 'history' && one !== null ? drawn(one) : one;
+      requireOptions(known as object, checks, names, `renderReport: ${part}[${i}]`);
     });
   }
   const {fits, correlation} = report;
