@@ -68,15 +68,15 @@ export const places = {
   /** Whether a compiled factor may be tried, once the Jacobian has been checked; the present factor is one in JavaScript. */
   direct: 11,
   general: 12,
-  /** Iterations begun in this search, of which the first norms follow. */
+  /** Iterations begun in this search; the norms where the first of them began follow. */
   recorded: 13,
 } as const;
 
-/** Norms of the residual that are told when an iteration fails: more say nothing more. */
-const toldNorms = 60;
+/** Norms of the residual that have room there, as many as the usual limit of iterations; more are noted in JavaScript. */
+export const roomForNorms = 50;
 
 /** Numbers in the array that an iteration shares with its text. */
-export const frameSize = places.recorded + 1 + toldNorms;
+export const frameSize = places.recorded + 1 + roomForNorms;
 
 /** The results of a search, by number. */
 export const newtonStatuses = ['converged', 'newton-diverged', 'singular', 'not-finite'] as const;
@@ -136,6 +136,8 @@ export interface Parts {
   /** Of (first, last). */
   readonly step: Part;
   readonly observe: Part;
+  /** Of (iteration, norm where it began). */
+  readonly note: Part;
   readonly goesDown: Part;
   readonly approached: Part;
   readonly failed: Part;
@@ -198,11 +200,13 @@ export class IterationText {
     b.loop(() => {
       b.if(atLeast(done, budget), () => this.end(truncated ? converged : diverged));
       if (damped) b.set(at.began, this.distance);
-      b.if(less(recorded, toldNorms), () => {
-        b.set(element(parts.frame, add(recorded, places.recorded + 1)), this.distance);
-        b.increment(recorded);
-        b.set(at.recorded, recorded);
-      });
+      b.if(
+        less(recorded, roomForNorms),
+        () => b.set(element(parts.frame, add(recorded, places.recorded + 1)), this.distance),
+        () => b.call(parts.note, [recorded, this.distance]),
+      );
+      b.increment(recorded);
+      b.set(at.recorded, recorded);
       b.unless(less(this.distance, Infinity), () => this.end(notFinite));
       if (!truncated) b.if(and(equal(this.distance, 0), special ? not(isSet(first)) : true), () => this.end(converged));
       const {ready} = this.flags;

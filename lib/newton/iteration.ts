@@ -29,7 +29,7 @@ import type {Newton} from './options.js';
 import {MatrixChoice, searchByWork} from './descent.js';
 import type {NonlinearSystem, SearchText, workVectors} from './system.js';
 import type {Parts, Settings} from './iteration-text.js';
-import {frameSize, IterationText, newtonStatuses, places} from './iteration-text.js';
+import {frameSize, IterationText, newtonStatuses, places, roomForNorms} from './iteration-text.js';
 import {Tolerances} from './tolerances.js';
 
 export type NewtonStatus = 'converged' | 'newton-diverged' | 'singular' | 'not-finite';
@@ -96,6 +96,7 @@ export class NewtonIteration {
   private readonly tolerances: Tolerances;
   private readonly frame: Float64Array;
   private readonly norms: Float64Array;
+  private readonly moreNorms: number[] = [];
   private factored: Factor | undefined;
   /** ‖R‖₂ of the residual that the last correction was forced at. */
   private forcedAt = 0;
@@ -132,9 +133,17 @@ export class NewtonIteration {
     this.choice = new MatrixChoice(system.modelled, system.matrixFree);
   }
 
-  /** ‖R‖₂ at the start of the first iterations of the last search. */
+  /** ‖R‖₂ at the start of every iteration of the last search. */
   get history(): number[] {
-    return Array.from(this.norms.subarray(0, this.frame[places.recorded]));
+    const {frame, norms, moreNorms} = this;
+    const recorded = frame[places.recorded];
+    return [...norms.subarray(0, recorded), ...(recorded > norms.length ? moreNorms : [])];
+  }
+
+  /** Norms for which the array has no room. */
+  private note(iteration: number, norm: number): void {
+    if (iteration === roomForNorms) this.moreNorms.length = 0;
+    this.moreNorms.push(norm);
   }
 
   /** Drops the kept factor: the step length or the problem has changed. */
@@ -160,14 +169,13 @@ export class NewtonIteration {
   }
 
   private ownText(): SearchText {
-    const {texts} = this.system;
-    const key = texts && JSON.stringify(this.settings);
-    let text = key && texts?.get(key);
-    if (text === undefined || text === '') {
+    const {texts = new Map<string, SearchText>()} = this.system;
+    const key = JSON.stringify(this.settings);
+    let text = texts.get(key);
+    if (text === undefined) {
       const [b, host] = [new RoutineBuilder(), {iteration: this as NewtonIteration}];
       b.return(this.write(b, host));
-      text = {host, search: interpret(b.routine)};
-      if (key !== undefined) texts?.set(key, text);
+      texts.set(key, (text = {host, search: interpret(b.routine)}));
     }
     return text;
   }
@@ -265,6 +273,7 @@ export class NewtonIteration {
       restart: {run: () => host.iteration.restart()},
       step: valuePart((first, last) => host.iteration.step(first === 1, last === 1)),
       observe: {run: (first, length) => host.iteration.observe?.(base, delta, length, first === 1)},
+      note: {run: (iteration, distance) => host.iteration.note(iteration, distance)},
       goesDown: flag(() => host.iteration.goesDown()),
       approached: flag(() => host.iteration.approached()),
       failed: flag(() => host.iteration.failed()),

@@ -46,6 +46,22 @@ describe('newton: the iteration', () => {
       expect(orbit.z[0]).to.be.closeTo(bisect(kepler, 0, 3), 2e-14);
     });
 
+    it('tells the norm of every iteration, however many', () => {
+      // Of z⁹ = 1 from afar each correction takes a ninth of z: the norm falls by (8/9)⁹.
+      const {status, history, counters} = solve(
+        scalar(
+          z => z ** 9 - 1,
+          z => 9 * z ** 8,
+        ),
+        [1e10],
+        {maxIterations: 100},
+      );
+      expect(status).to.equal('newton-diverged');
+      expect(counters.newtonIterations).to.equal(100);
+      expect(history).to.have.length(100);
+      history.forEach((norm, k) => expect(norm).to.be.closeTo(1e90 * (8 / 9) ** (9 * k), 1e-9 * norm));
+    });
+
     it("Broyden's tridiagonal equations: scipy.optimize.root", () => {
       const {z, status} = solve(broyden(10), Array<number>(10).fill(-1));
       expect(status).to.equal('converged');
