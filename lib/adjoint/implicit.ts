@@ -25,7 +25,7 @@ export function implicitPull(
   executable: StepExecutable<AdjointProgram>,
   cotangents: ParameterCotangents,
 ): StepPull {
-  return new StepsBack(context, executable, cotangents, jacobianFactor(context, executable)).pull;
+  return new StepsBack(context, executable, cotangents, jacobianFactor(context, executable, true)).pull;
 }
 
 type PullCall = (row: number, isNew: number, carried: number) => number;
@@ -43,7 +43,7 @@ export class StepsBack implements Puller {
   private readonly nextCotangent: Float64Array | undefined;
   private readonly call: PullCall;
   private readonly host: PullHost;
-  /** The rows that are pulled back: row 0 of a routine is this one of the record. */
+  /** The rows that are pulled back, while they are: row 0 of a routine is this one of the record. */
   private record: StepRecord | undefined;
   private from = 0;
   /** Length of the steps whose zCotangent lies there already. */
@@ -79,6 +79,7 @@ export class StepsBack implements Puller {
     this.host.owner = this;
     this.call(0, isNew ? 1 : 0, this.carried);
     this.carried = buffers.h === undefined ? 0 : buffers.h[0];
+    this.record = undefined;
     if (xCotangent !== result) xCotangent.set(result);
   };
 
@@ -92,6 +93,7 @@ export class StepsBack implements Puller {
         pull: (record, from, count, ends, isNew) => {
           blocks.pull(record, from, count, ends, isNew, this.carried);
           this.carried = record.length(from);
+          this.record = undefined;
         },
       }
     );
@@ -153,6 +155,6 @@ export function implicitBack(context: StepContext): TransitionPull {
   const executable = keeps === 'narrow' ? compiled.adjoint(solver) : compiled.wholeAdjoint(solver);
   loadParameters(executable, context);
   const cotangents = new ParameterCotangents(context, executable, compiled.addsUp);
-  const steps = new StepsBack(context, executable, cotangents, jacobianFactor(context, executable));
+  const steps = new StepsBack(context, executable, cotangents, jacobianFactor(context, executable, true));
   return pullRows(context, executable, cotangents, steps.pull, steps.together);
 }

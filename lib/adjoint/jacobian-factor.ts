@@ -67,12 +67,22 @@ const [ahead, longest, losing, rest] = [0, 1, 2, 3];
 /** A correction gains the digits that the factor has; with none it does not shrink, and nothing is to be gained. */
 const mostCorrections = 4;
 
-/** undefined for an explicit scheme. */
+/** By executable, whose texts read and write it. */
+const frames = new WeakMap<StepExecutable, Float64Array>();
+
+function frameOf(executable: StepExecutable): Float64Array {
+  let frame = executable.find('sweepFrame') ?? frames.get(executable);
+  if (frame === undefined) frames.set(executable, (frame = new Float64Array(sweepFrameSize)));
+  return frame;
+}
+
+/** undefined for an explicit scheme. @param inText it serves a text of pulls (pull-text.ts) */
 export function jacobianFactor(
   context: StepContext,
   executable: StepExecutable<'jacobian'>,
+  inText = false,
 ): JacobianFactor | undefined {
-  return context.compiled.implicit ? new SweepFactor(context, executable) : undefined;
+  return context.compiled.implicit ? new SweepFactor(context, executable, inText) : undefined;
 }
 
 class SweepFactor implements JacobianFactor {
@@ -97,6 +107,7 @@ class SweepFactor implements JacobianFactor {
   constructor(
     private readonly context: StepContext,
     private readonly executable: StepExecutable<'jacobian' | 'startJacobian'>,
+    inText: boolean,
   ) {
     const {compiled, linear} = context;
     const solver = compiled.matrices.sweepSolver(linear);
@@ -107,7 +118,7 @@ class SweepFactor implements JacobianFactor {
     this.values = executable.buffer('J');
     this.evaluate = executable.program('jacobian');
     this.analysis = analysis;
-    this.frame = executable.find('sweepFrame')?.fill(0) ?? new Float64Array(sweepFrameSize);
+    this.frame = inText ? frameOf(executable).fill(0) : new Float64Array(sweepFrameSize);
     const h = executable.find('h');
     this.h = h ?? new Float64Array(1);
     this.kept = this.steady ? new SteadyFactor(h) : undefined;

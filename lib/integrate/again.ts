@@ -36,7 +36,10 @@ export function repeatGrid(prepared: Runnable, iterations: boolean, apart: boole
     take(n, record) {
       poll?.();
       stepper.record = record;
-      if (stepper.step(n) !== 'completed') throw stepper.error ?? new Error(failed);
+      const status = stepper.step(n);
+      // Texts that outlive this hold the stepper.
+      stepper.record = undefined;
+      if (status !== 'completed') throw stepper.error ?? new Error(failed);
     },
   };
 }

@@ -94,7 +94,7 @@ export function gridCall(given: Runnable, room: Room, memory: number): AskedCall
     );
     /** A step that fails ends the call: the run is taken again by itself, and tells why. */
     const takeAll = (): number => (compiled.implicit ? stepper.iteration.run(() => take(steps, 1)) : take(steps, 1));
-    const jacobian = jacobianFactor(prepared, adjoint);
+    const jacobian = jacobianFactor(prepared, adjoint, true);
     const back = new StepsBack(prepared, adjoint, new ParameterCotangents(prepared, adjoint, true), jacobian);
     const {t, x: kept} = stepBuffers(adjoint);
     const pull = compile(
