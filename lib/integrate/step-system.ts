@@ -102,7 +102,7 @@ export class StepSystem implements NonlinearSystem {
     if (steady) this.kept = new SteadyFactor(this.forward.find('h'));
     this.refactor = this.forward.factorization(compiled.matrices.analysis(linear, solverKey(linear), 'matrix'), steady);
     this.isChecked = compiled.matrices.isChecked('matrix');
-    if (!this.modelled && !isMatrixFree(linear) && traced.functions.frozen === undefined) {
+    if (!steady && !this.modelled && !isMatrixFree(linear) && traced.functions.frozen === undefined) {
       const analysis = compiled.matrices.analysisOf(linear, 'matrix');
       if (analysis !== undefined)
         this.direct = (tries, general, count) => new CompiledFactor(this.forward, analysis, {tries, general, count});
