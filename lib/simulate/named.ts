@@ -55,7 +55,7 @@ export function packCotangent(prepared: Prepared, cotangent: Cotangent, saved: n
         `pullback: this run has no ${name}; it has ${blocks.map(b => b.name).join(', ')}.`,
         {name},
       );
-    const values = value instanceof Float64Array ? value : readNumeric(value as Numeric, `cotangent.${name}`).values;
+    const values = value instanceof Float64Array ? value : readNumeric(value, `cotangent.${name}`).values;
     if (values.length !== saved * block.size) {
       throw new ShapeError(
         'cotangent-shape',
