@@ -1,5 +1,5 @@
 /** Records to begin with, each with a model that fits it. */
-import {filesOf} from '../../../cli/templates.js';
+import record from '../../../cli/templates/record.csv?raw';
 
 export interface Sample {
   readonly name: string;
@@ -78,7 +78,7 @@ const lynxes = [
 export const samples: readonly Sample[] = [
   {
     name: 'A mass on a damped spring (made, with 0.5 mm of noise)',
-    csv: filesOf('identify', 'demo', '')['record.csv'],
+    csv: record,
     code: spring,
   },
   {
