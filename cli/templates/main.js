@@ -13,7 +13,8 @@ function show() {
   last[last.length - 1] = 1;
   by('told').textContent = l.toFixed(2) + ' m';
   by('picture').innerHTML = plot(trajectory, {unit: 'rad', title: 'Angle over time'});
-  by('gradient').textContent = 'The last angle changes by ' + Number(pullback({q: last}).params.l).toFixed(3) + ' rad per metre of length.';
+  by('gradient').textContent =
+    'The last angle changes by ' + Number(pullback({q: last}).params.l).toFixed(3) + ' rad per metre of length.';
   trajectory.dispose();
 }
 await tf.ready();

@@ -193,7 +193,10 @@ export class CompiledStep {
     if (known !== undefined) return this.again(known, this.expected);
     const extra = (): Extra => {
       const n = this.traced.unknown.size;
-      const work = this.matrices.matrix === undefined ? [] : [...workVectors.map(name => [name, n] as const), ['newtonFrame', frameSize] as const];
+      const work =
+        this.matrices.matrix === undefined
+          ? []
+          : [...workVectors.map(name => [name, n] as const), ['newtonFrame', frameSize] as const];
       const {size} = this.traced.state;
       const block = blockRoom(rowStart + size + n, size);
       return {x: size, ...Object.fromEntries(work), ...(block > 0 ? {block, taken: 1} : {})};
@@ -284,7 +287,12 @@ export class CompiledStep {
       const block = blockRoom(rowStart + this.kept.size, this.traced.state.size);
       return block === 0
         ? {}
-        : {block, ...(this.implicit ? {growth: 2 * (this.matrices.jacobian?.pattern.n ?? 0), sweepFrame: sweepFrameSize} : {})};
+        : {
+            block,
+            ...(this.implicit
+              ? {growth: 2 * (this.matrices.jacobian?.pattern.n ?? 0), sweepFrame: sweepFrameSize}
+              : {}),
+          };
     };
     return this.group('adjoint', () => this.kept.programs, {
       analysis: this.matrices.analysisOf(solver, 'jacobian'),
