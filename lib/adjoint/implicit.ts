@@ -42,7 +42,7 @@ export class StepsBack implements Puller {
   private readonly result: Float64Array;
   private readonly nextCotangent: Float64Array | undefined;
   private readonly call: PullCall;
-  private readonly host: PullHost;
+  readonly host: PullHost;
   /** The rows that are pulled back, while they are: row 0 of a routine is this one of the record. */
   private record: StepRecord | undefined;
   private from = 0;

@@ -97,7 +97,7 @@ class SweepFactor implements JacobianFactor {
   private readonly size: number;
   private lost: LostDigits | undefined;
   private rows: Rows | undefined;
-  /** Places `counts`, in the programs' memory where there is one. */
+  /** Places `ahead` to `rest`; in the programs' memory where a text may be compiled there. */
   private readonly frame: Float64Array;
   private due = false;
   private products: StepExecutable<'transposedProduct'> | undefined;

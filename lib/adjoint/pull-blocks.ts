@@ -11,14 +11,17 @@ import type {StepRecord} from './record.js';
 import {stepBuffers} from './record.js';
 
 /** Steps that tell what a pull consists of. */
-type PulledSteps = Puller & {parts(host: PullHost, carriesOn?: boolean): PullParts};
+type PulledSteps = Puller & {
+  /** One for all steps of an executable. */
+  readonly host: PullHost;
+  parts(host: PullHost, carriesOn?: boolean): PullParts;
+};
 
 export class PullBlocks {
   readonly capacity: number;
   private readonly rows: Float64Array;
   private readonly ends: Float64Array;
   private readonly call: (count: number, ends: number, isNew: number, carried: number) => number;
-  private readonly host: PullHost;
 
   /** undefined where steps are not pulled back so. */
   static of(
@@ -55,10 +58,9 @@ export class PullBlocks {
     this.ends = room.subarray(capacity * width);
     const {t, x: kept} = stepBuffers(executable);
     const carriesOn = compiled.implicit && compiled.carriesOn;
-    this.host = routines.once('pullHost', () => ({owner: steps}));
     this.call = routines.once('pull', () =>
       compile(
-        pullsRoutine(steps.parts(this.host, carriesOn), {
+        pullsRoutine(steps.parts(steps.host, carriesOn), {
           rows: this.rows,
           width,
           t,
@@ -87,10 +89,10 @@ export class PullBlocks {
     isNew: boolean,
     carried: number,
   ): void {
-    const {rows, host, steps} = this;
+    const {rows, steps} = this;
     rows.set(record.rows(from, count));
     if (ends !== undefined) this.ends.set(ends);
-    host.owner = steps;
+    steps.host.owner = steps;
     steps.at(record, from);
     this.call(count, ends === undefined ? 0 : 1, isNew ? 1 : 0, carried);
   }

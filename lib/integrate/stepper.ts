@@ -128,8 +128,11 @@ export class Stepper {
   private readonly errors?: StepEstimate;
   private readonly t?: Float64Array;
   private readonly h?: Float64Array;
-  /** The programs of steps that may be taken several at once, if these are such. */
-  private readonly together?: ForwardExecutable;
+  /**
+   * The programs of steps that are all alike, so that a routine takes several: each is one update, or Newton's iterations
+   * with full steps and fresh Jacobians.
+   */
+  readonly alike?: ForwardExecutable;
   private blocks: StepBlocks | undefined;
   private readonly texts: Texts;
   private narrowText?: AttemptText;
@@ -211,7 +214,7 @@ export class Stepper {
     }
     const plain = this.errors === undefined && this.contacts === undefined && !recordIterations;
     const isAlike = this.system === undefined ? !compiled.implicit : isStraight(options.newton, this.system);
-    if (plain && isAlike) this.together = whole;
+    if (plain && isAlike) this.alike = whole;
   }
 
   /** Of an implicit scheme: made for the first step that is taken by itself. */
@@ -235,11 +238,6 @@ export class Stepper {
     const status = this.advance(grid.time(n), grid.length(n), 0, true);
     if (status !== 'completed') this.locate(status as Failure, n);
     return status;
-  }
-
-  /** The programs of steps that are all alike, so that a routine takes several: each is one update, or Newton's iterations with full steps and fresh Jacobians. */
-  get alike(): ForwardExecutable | undefined {
-    return this.together;
   }
 
   /** Steps that `stepTogether` takes at most; 0 where steps are taken one by one. */
