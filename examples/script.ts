@@ -6,7 +6,6 @@ import * as tf from '@tensorflow/tfjs';
 import {wrongOption} from '../lib/checks.js';
 import {OptionError} from '../lib/errors.js';
 import type {IdentificationProgress, TrainingProgress} from '../training/index.js';
-import {progress} from './progress.js';
 
 export interface ScriptArguments {
   /** The record, where one is given. */
@@ -84,24 +83,58 @@ export function scriptOptions(
   };
 }
 
+/** Seconds between two lines of progress in a file; a terminal's line is written anew five times a second. */
+const between = {file: 10, terminal: 0.2};
+
+/**
+ * A line of progress on standard error: rewritten on a terminal, and every ten seconds in a file.
+ * @param clock the time in ms
+ */
+export function progress(
+  title: string,
+  stream: {readonly isTTY?: boolean; write(text: string): unknown} = process.stderr,
+  clock: () => number = () => performance.now(),
+): {update(remark: string): void; finish(): void} {
+  const began = clock();
+  const seconds = (): number => (clock() - began) / 1000;
+  let [line, last] = [title, 0];
+  const write = (end: string): void => {
+    last = seconds();
+    stream.write(stream.isTTY === true ? `\r\x1B[K${line}${end}` : `${line}\n`);
+  };
+  return {
+    update(remark) {
+      line = `${title} ${remark}`;
+      if (seconds() - last >= (stream.isTTY === true ? between.terminal : between.file)) write('');
+    },
+    finish() {
+      line += ` · took ${seconds().toFixed(1)} s`;
+      write('\n');
+    },
+  };
+}
+
+/** Functions that show the progress of a fit and of a training. */
+export interface ProgressCallbacks {
+  readonly fit: (at: IdentificationProgress) => void;
+  readonly train: (at: TrainingProgress) => void;
+}
+
 /** A fit or a training with its progress shown while it runs. */
 export async function shown<Result>(
   title: string,
-  work: (show: {
-    readonly fit: (at: IdentificationProgress) => void;
-    readonly train: (at: TrainingProgress) => void;
-  }) => Promise<Result>,
+  work: (show: ProgressCallbacks) => Promise<Result>,
 ): Promise<Result> {
-  const bar = progress({title, unit: 'iterations'});
-  let total = 0;
+  const {update, finish} = progress(title);
+  let iterations = 0;
   try {
     return await work({
-      fit: ({cost}) => bar.update(total++, `half the sum of squares ${cost.toPrecision(6)}`),
+      fit: ({cost}) => update(`${++iterations} iterations, half the sum of squares ${cost.toPrecision(6)}`),
       train: ({step, steps, loss, secondsLeft}) =>
-        bar.update(step, `of ${steps}, loss ${loss.toPrecision(4)}, ${Math.round(secondsLeft)} s left`),
+        update(`${step} of ${steps} steps, loss ${loss.toPrecision(4)}, ${Math.round(secondsLeft)} s left`),
     });
   } finally {
-    bar.finish();
+    finish();
   }
 }
 

@@ -6,8 +6,7 @@
  *     npx tsx examples/silverbox-black-box.ts [SNLS80mV.csv]      columns V1 and V2; without it a record is made here
  */
 import {neuralStateSpace, writeReport, type InputOutputRecord, type NeuralStateSpace} from '../training/index.js';
-import {printTable, script, type ScriptArguments} from './script.js';
-import {progress} from './progress.js';
+import {printTable, progress, script, type ScriptArguments} from './script.js';
 import type {Silverbox, Stretch} from './silverbox.js';
 import {made, measured} from './silverbox.js';
 
@@ -24,7 +23,7 @@ const part = ({u, y}: Stretch, from: number, to: number): InputOutputRecord => (
 export async function learn(
   box: Silverbox,
   epochs: number,
-  show: (text: string, epoch: number) => void,
+  show: (text: string) => void,
 ): Promise<{
   readonly model: NeuralStateSpace;
   readonly tests: {readonly multisine: InputOutputRecord; readonly arrow: InputOutputRecord};
@@ -42,7 +41,7 @@ export async function learn(
     epochs,
     batches: 150,
     onProgress: ({epoch, loss, validation}) =>
-      show(`of ${epochs}, loss ${loss.toPrecision(3)}, free run ${validation.toPrecision(3)}`, epoch),
+      show(`epoch ${epoch} of ${epochs}, loss ${loss.toPrecision(3)}, free run ${validation.toPrecision(3)}`),
   });
   return {
     model,
@@ -52,9 +51,9 @@ export async function learn(
 
 export async function main({path, report, short}: ScriptArguments): Promise<void> {
   const box = path === undefined ? made(short ? 1200 : 20_000) : await measured(path);
-  const bar = progress({title: 'Learning', unit: 'epochs'});
-  const {model, tests} = await learn(box, short ? 2 : 60, (text, epoch) => bar.update(epoch, text));
-  bar.finish();
+  const {update, finish} = progress('Learning');
+  const {model, tests} = await learn(box, short ? 2 : 60, update);
+  finish();
   const judged = {multisine: model.validate(tests.multisine), arrow: model.validate(tests.arrow)};
   const volts = (value: number): string => `${(1e3 * value).toFixed(3)} mV`;
   printTable([

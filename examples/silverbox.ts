@@ -20,7 +20,7 @@ import {
   readTable,
   type Identification,
 } from '../training/index.js';
-import {printTable, rms, script, shown, type ScriptArguments} from './script.js';
+import {printTable, rms, script, shown, type ProgressCallbacks, type ScriptArguments} from './script.js';
 
 /** 10 MHz divided by 2¹⁴, in s. */
 const dt = 2 ** 14 / 1e7;
@@ -89,7 +89,7 @@ function fitted(
   extra: ReturnType<typeof freeTree>,
   guess: Identification['estimate'] | undefined,
   maxIterations: number,
-  onProgress: Parameters<Parameters<typeof shown>[1]>[0]['fit'],
+  onProgress: ProgressCallbacks['fit'],
 ): Promise<Identification> {
   const y = centred(multisine.y, offset.y);
   const t = clock(multisine.u.length);
@@ -154,7 +154,7 @@ export interface SilverboxErrors {
 export async function compare(
   box: Silverbox,
   samples: {readonly physics: number; readonly hybrid: number; readonly iterations?: number},
-  show: Parameters<Parameters<typeof shown>[1]>[0],
+  show: ProgressCallbacks,
 ): Promise<{physics: SilverboxErrors; hybrid: SilverboxErrors}> {
   const judged = (system: MechanicalSystem, fit: Identification): SilverboxErrors => {
     const start = {q: fit.estimate['initial.q'] as number, v: fit.estimate['initial.v'] as number};

@@ -10,18 +10,17 @@
 import type * as tfjs from '@tensorflow/tfjs';
 import * as tf from '@tensorflow/tfjs';
 import type {DerivativeAt} from '../../lib/index.js';
-import {ode, rk4, signal} from '../../lib/index.js';
+import {ode, rk4} from '../../lib/index.js';
 import {
   free,
   identify,
   levenbergMarquardt,
   positive,
-  upsample,
   type Identification,
   type MeasuredRecord,
 } from '../../training/index.js';
-import type {Benchmark, Experiment, Learnt} from './protocol.js';
-import {part, benchmark} from './protocol.js';
+import type {Benchmark, Estimate, Experiment, Learnt} from './protocol.js';
+import {bandLimited, benchmark, clock, freeRunError, parameterText, part} from './protocol.js';
 
 /** 750 Hz; the benchmark's own simulation had 15 kHz. */
 const dt = 1 / 750;
@@ -55,22 +54,18 @@ export const boucWen = ode(({y: state, params}: DerivativeAt<Hysteresis>) => {
   ]);
 });
 
-const clock = (samples: number, step: number): Float64Array => Float64Array.from({length: samples}, (_, i) => i * step);
 const observe = ({y}: {y: tfjs.Tensor}): tfjs.Tensor => tf.gather(y, 0);
 
 /** In millimetres; the search for the initial state starts at rest. */
 function recordOf({u, y}: Experiment): MeasuredRecord {
-  const fine = upsample(u, finer);
   const q = y.map(value => 1e3 * value);
   return {
     t: clock(u.length, dt),
     y: q,
-    inputs: {u: signal(clock(fine.length, dt / finer), fine, 'cubic')},
+    inputs: {u: bandLimited(u, dt, finer)},
     initial: {y: [q[0], (q[1] - q[0]) / dt, 0]},
   };
 }
-
-type Estimate = {readonly [name: string]: number | Float64Array};
 
 async function fitted(data: Experiment, guess: Estimate, iterations: number): Promise<Identification> {
   const record = recordOf(data);
@@ -115,16 +110,10 @@ async function learn([data]: readonly Experiment[]): Promise<Learnt> {
   }
   if (fit === undefined) throw new Error('no part of the record was fitted');
   const last = fit;
-  const found = Object.entries(estimate)
-    .filter(([name]) => !name.startsWith('initial'))
-    .map(([name, value]) => `${name} ${(value as number).toPrecision(5)}`);
   return {
     cost: last.rmse.y,
-    note: `${(1e-3 * last.rmse.y).toExponential(3)} m where it learnt, its noise; ${found.join(', ')}`,
-    async rmse(test) {
-      const [{rmse}] = await last.validate(recordOf(test), {warmUp: 50});
-      return 1e-3 * rmse;
-    },
+    note: `${(1e-3 * last.rmse.y).toExponential(3)} m where it learnt, its noise; ${parameterText(last, 5)}`,
+    rmse: async test => 1e-3 * (await freeRunError(last, recordOf(test))),
   };
 }
 

@@ -27,8 +27,8 @@ import {
   type MeasuredRecord,
 } from '../../training/index.js';
 import {rms} from '../script.js';
-import type {Benchmark, Experiment, Learnt} from './protocol.js';
-import {blocks, benchmark} from './protocol.js';
+import type {Benchmark, Estimate, Experiment, Learnt} from './protocol.js';
+import {benchmark, blocks, parameterText} from './protocol.js';
 
 /** Sample interval in s; a tank takes minutes. */
 const dt = 4;
@@ -90,8 +90,6 @@ function recordOf({t, u, y}: Experiment): MeasuredRecord {
   return {t, y, missing: 'skip', inputs: {u: input, rate: input.derivative}, initial: {y: [6, y[0]]}};
 }
 
-type Estimate = {readonly [name: string]: number | Float64Array};
-
 /** Searches of a variant from random values, besides the one from textbook values. */
 const randomStarts = 2;
 
@@ -113,14 +111,11 @@ async function learn([data]: readonly Experiment[], seed: number): Promise<Learn
     members.push(best);
   }
   const errors = members.map(({rmse}) => rmse.y);
-  const values = Object.entries(members[0].estimate as Estimate)
-    .filter(([name]) => !name.startsWith('initial'))
-    .map(([name, value]) => `${name} ${(value as number).toPrecision(3)}`);
   return {
     cost: Math.hypot(...errors) / Math.sqrt(errors.length),
     note:
       `${errors.map(error => error.toFixed(4)).join(', ')} V where they learnt (textbook `
-      + `${plain.rmse.y.toFixed(4)} V); the first one: ${values.join(', ')}`,
+      + `${plain.rmse.y.toFixed(4)} V); the first one: ${parameterText(members[0])}`,
     rmse: test => averaged(members, test),
   };
 }

@@ -22,8 +22,8 @@ import {
   type Parameter,
 } from '../../training/index.js';
 import {rms} from '../script.js';
-import type {Benchmark, Experiment, Learnt} from './protocol.js';
-import {leftOut, benchmark} from './protocol.js';
+import type {Benchmark, Estimate, Experiment, Learnt} from './protocol.js';
+import {benchmark, leftOut, parameterText, trainingError} from './protocol.js';
 
 /** Half a sample: the belt's period is twelve samples. */
 const dt = 0.01;
@@ -66,8 +66,6 @@ function recordOf({name, t, u, y}: Experiment): MeasuredRecord {
   return {name, t, y, missing: 'skip', inputs: {u: signal(t, u, 'hold')}, initial: {y: [y[0], y[0], 0, y[0]]}};
 }
 
-type Estimate = {readonly [name: string]: number | Float64Array};
-
 /** The speed at which the counter would stay, v (1 + bend·v). */
 const speedOf = (counted: number, bend: number): number =>
   bend > 0 ? (Math.sqrt(1 + 4 * bend * Math.max(counted, 0)) - 1) / (2 * bend) : Math.max(counted, 0);
@@ -87,14 +85,10 @@ async function learn(records: readonly Experiment[]): Promise<Learnt> {
   }
   const fit = best as Identification;
   const errors = Object.values(fit.rmse);
-  const spread = {
-    residual: Math.sqrt(errors.reduce((sum, error) => sum + error ** 2, 0) / errors.length),
-    motor: behind(fit, records),
-  };
-  const found = names.map(name => `${name} ${(fit.estimate[name] as number).toPrecision(3)}`);
+  const spread = {residual: trainingError(fit), motor: behind(fit, records)};
   return {
     cost: costOf(fit),
-    note: `${errors.map(error => error.toFixed(3)).join(', ')} ticks/s where it learnt; ${found.join(', ')}`,
+    note: `${errors.map(error => error.toFixed(3)).join(', ')} ticks/s where it learnt; ${parameterText(fit)}`,
     rmse: test => freeRun(fit, spread, test),
   };
 }

@@ -24,7 +24,7 @@ import {
   type MeasuredRecord,
 } from '../../training/index.js';
 import type {Benchmark, Experiment, Learnt} from './protocol.js';
-import {part, benchmark} from './protocol.js';
+import {benchmark, freeRunError, parameterText, part, trainingError} from './protocol.js';
 
 const dt = 1e-3;
 
@@ -87,16 +87,11 @@ async function learn(records: readonly Experiment[]): Promise<Learnt> {
   const published: Estimate = {mass: 95, viscous: 203, coulomb: 20, offset: -3, uneven: 0, spring: 0, drift: 0};
   const thirds = await fitted(records.flatMap(pieces), published);
   const fit = await fitted(records, thirds.estimate as Estimate);
-  const cost = rootMeanSquare(fit);
+  const cost = trainingError(fit);
   return {
     cost,
-    note: `${(1e3 * cost).toFixed(2)} mm where it learnt; ${Object.entries(fit.estimate)
-      .map(([name, value]) => `${name} ${Number(value).toFixed(3)}`)
-      .join(', ')}`,
-    async rmse(test) {
-      const [{rmse}] = await fit.validate(recordOf(test), {warmUp: 20});
-      return rmse;
-    },
+    note: `${(1e3 * cost).toFixed(2)} mm where it learnt; ${parameterText(fit, 5)}`,
+    rmse: test => freeRunError(fit, recordOf(test), 20),
   };
 }
 
@@ -125,11 +120,6 @@ async function fitted(records: readonly Experiment[], guess: Estimate): Promise<
     },
     method: levenbergMarquardt({maxIterations: 100, tolerance: {cost: 1e-8}}),
   });
-}
-
-function rootMeanSquare({rmse}: Identification): number {
-  const errors = Object.values(rmse);
-  return Math.sqrt(errors.reduce((sum, error) => sum + error ** 2, 0) / errors.length);
 }
 
 export const emps: Benchmark = {

@@ -23,8 +23,8 @@ import {
   type Parameters,
 } from '../../training/index.js';
 import {rms} from '../script.js';
-import type {Benchmark, Experiment, Learnt} from './protocol.js';
-import {part, benchmark} from './protocol.js';
+import type {Benchmark, Estimate, Experiment, Learnt} from './protocol.js';
+import {benchmark, clock, parameterText, part, trainingError} from './protocol.js';
 
 /** 400 Hz; the force ends at 15 Hz, so that every second sample is enough to learn from. */
 const dt = 1 / 400;
@@ -81,7 +81,7 @@ export const observe = ({y, params}: {y: tfjs.Tensor; params: Params}): tfjs.Ten
 const rest = {y: new Float64Array(2 * modes + 2)};
 
 /** A period of the force before the samples, whose output does not count, and the samples. */
-function withPeriodBefore({name, t, u, y}: Experiment, from: number, samples: number, step: number): MeasuredRecord {
+function withPeriodBefore({name, u, y}: Experiment, from: number, samples: number, step: number): MeasuredRecord {
   const length = Math.min(period, from);
   const index = Array.from({length: Math.floor((length + samples) / step)}, (_, i) => from - length + i * step);
   return {
@@ -91,16 +91,10 @@ function withPeriodBefore({name, t, u, y}: Experiment, from: number, samples: nu
     missing: 'skip',
     initial: rest,
     inputs: {
-      u: signal(
-        Float64Array.from({length: length + samples}, (_, i) => t[0] + i * dt - t[0]),
-        u.slice(from - length, from + samples),
-        'cubic',
-      ),
+      u: signal(clock(length + samples, dt), u.slice(from - length, from + samples), 'cubic'),
     },
   };
 }
-
-type Estimate = {readonly [name: string]: number | Float64Array};
 
 /** Fits the lowest level with sticking elements, which is linear; then all levels. */
 async function learn(records: readonly Experiment[]): Promise<Learnt> {
@@ -158,19 +152,15 @@ async function learn(records: readonly Experiment[]): Promise<Learnt> {
   const linear = await fitted([quiet], start, ['coupling', 'stiffness', 'slip', 'cubic'], 30);
   const alone = await fitted(records, stuck(linear.estimate), ['coupling'], 15);
   const fit = await fitted(records, alone.estimate, [], 30);
-  const errors = Object.values(fit.rmse);
-  return {
-    cost: Math.sqrt(errors.reduce((sum, error) => sum + error ** 2, 0) / errors.length),
-    note: `${errors.map(error => error.toFixed(3)).join(', ')} m/s² where it learnt (the lowest level alone, linear: ${Object.values(linear.rmse)[0].toFixed(3)}; the mounting's mode alone at the elements: ${Object.values(
-      alone.rmse,
-    )
+  const errors = (one: Identification): string =>
+    Object.values(one.rmse)
       .map(error => error.toFixed(3))
-      .join(', ')}); ${Object.entries(fit.estimate)
-      .map(
-        ([name, value]) =>
-          `${name} ${Array.from(typeof value === 'number' ? [value] : value, x => x.toPrecision(3)).join(' ')}`,
-      )
-      .join(', ')}`,
+      .join(', ');
+  return {
+    cost: trainingError(fit),
+    note:
+      `${errors(fit)} m/s² where it learnt (the lowest level alone, linear: ${errors(linear)}; the mounting's mode `
+      + `alone at the elements: ${errors(alone)}); ${parameterText(fit)}`,
     rmse: test => Promise.resolve(freeRun(fit, test)),
   };
 }
@@ -196,8 +186,8 @@ function freeRun(fit: Identification, test: Experiment): number {
     samples > period && rms(test.u, later, 0, later.length) < repeats * rms(test.u, new Float64Array(samples));
   const before = periodic ? test.u.slice(0, period) : new Float64Array(0);
   const u = Float64Array.from([...before, ...test.u]);
-  const clock = Float64Array.from({length: u.length}, (_, i) => i * dt);
-  const trajectory = fit.simulate({t: clock, initial: rest, inputs: {u: signal(clock, u, 'cubic')}});
+  const t = clock(u.length, dt);
+  const trajectory = fit.simulate({t, initial: rest, inputs: {u: signal(t, u, 'cubic')}});
   const simulated = trajectory.values('observed').subarray(before.length);
   trajectory.dispose();
   return rms(simulated, test.y, warmUp, samples);

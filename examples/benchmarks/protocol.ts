@@ -9,8 +9,8 @@
  * prints a table beside the published errors and, last, a line of JSON. Without test records it judges itself by
  * cross-validation on the training records.
  */
-import {OptionError} from '../../lib/index.js';
-import {readTable} from '../../training/index.js';
+import {OptionError, signal, type Signal} from '../../lib/index.js';
+import {readTable, upsample, type Identification, type MeasuredRecord} from '../../training/index.js';
 import {printTable, program} from '../script.js';
 
 /** An experiment: evenly spaced times in s, one input, one output. */
@@ -54,6 +54,40 @@ export interface Benchmark {
   splits(records: readonly Experiment[]): Split[];
 }
 
+/** Estimated parameters by name, as a fit has them and as the next one starts from them. */
+export type Estimate = {readonly [name: string]: number | Float64Array};
+
+/** The estimated parameters as text, without initial states. */
+export function parameterText({estimate}: Identification, digits = 3): string {
+  const text = (value: number): string => value.toPrecision(digits);
+  return Object.entries(estimate as Estimate)
+    .filter(([name]) => !name.startsWith('initial'))
+    .map(([name, value]) => `${name} ${typeof value === 'number' ? text(value) : Array.from(value, text).join(' ')}`)
+    .join(', ');
+}
+
+/** Root mean square of a fit's errors over its records. */
+export function trainingError({rmse}: Identification): number {
+  const errors = Object.values(rmse);
+  return Math.hypot(...errors) / Math.sqrt(errors.length);
+}
+
+/** Error of a fit's free run over a record, in the unit of the record, after its initial state was estimated. */
+export async function freeRunError(fit: Identification, record: MeasuredRecord, warmUp = 50): Promise<number> {
+  const [{rmse}] = await fit.validate(record, {warmUp});
+  return rmse;
+}
+
+/** Evenly spaced times from 0. */
+export const clock = (samples: number, dt: number): Float64Array =>
+  Float64Array.from({length: samples}, (_, i) => i * dt);
+
+/** A sampled input with a bandwidth near its Nyquist frequency, interpolated to `finer` points per sample. */
+export function bandLimited(u: Float64Array, dt: number, finer: number): Signal {
+  const fine = upsample(u, finer);
+  return signal(clock(fine.length, dt / finer), fine, 'cubic');
+}
+
 /** Samples from … to − 1. */
 export function part({name, t, u, y}: Experiment, from: number, to = t.length): Experiment {
   return {name: `${name} [${from}:${to}]`, t: t.slice(from, to), u: u.slice(from, to), y: y.slice(from, to)};
@@ -79,7 +113,7 @@ export async function readExperiment(path: string, {t, u, y}: Benchmark['columns
     columns: typeof t === 'string' ? [t, u, y] : [u, y],
     limits: {seconds: readingTime},
   });
-  const times = typeof t === 'string' ? table.column(t) : Float64Array.from({length: table.rows}, (_, i) => i * t);
+  const times = typeof t === 'string' ? table.column(t) : clock(table.rows, t);
   return {name: path.replace(/^.*[/\\]/, ''), t: times, u: table.column(u), y: table.column(y)};
 }
 

@@ -12,20 +12,19 @@
 import type * as tfjs from '@tensorflow/tfjs';
 import * as tf from '@tensorflow/tfjs';
 import type {ForceAt} from '../../lib/index.js';
-import {mechanics, rk4, signal} from '../../lib/index.js';
+import {mechanics, rk4} from '../../lib/index.js';
 import {
   fixed,
   free,
   identify,
   levenbergMarquardt,
   positive,
-  upsample,
   type Identification,
   type MeasuredRecord,
   type Parameter,
 } from '../../training/index.js';
-import type {Benchmark, Experiment, Learnt} from './protocol.js';
-import {part, benchmark} from './protocol.js';
+import type {Benchmark, Estimate, Experiment, Learnt} from './protocol.js';
+import {bandLimited, benchmark, clock, freeRunError, parameterText, part} from './protocol.js';
 
 /** 10 MHz divided by 2¹⁴, in s. */
 const dt = 2 ** 14 / 1e7;
@@ -64,20 +63,15 @@ export const circuit = mechanics<Circuit>({
 export const observe = ({q, v, params}: {q: tfjs.Tensor; v: tfjs.Tensor; params: Circuit}): tfjs.Tensor =>
   tf.addN([q, params.zero, tf.div(tf.mul(params.lag, v), tf.mul(params.pace, 100))]);
 
-const clock = (samples: number, step: number): Float64Array => Float64Array.from({length: samples}, (_, i) => i * step);
-
 /** A record for `identify`, with a guess of its initial state. */
 function recordOf({u, y}: Experiment): MeasuredRecord {
-  const fine = upsample(u, finer);
   return {
     t: clock(u.length, dt),
     y,
-    inputs: {u: signal(clock(fine.length, dt / finer), fine, 'cubic')},
+    inputs: {u: bandLimited(u, dt, finer)},
     initial: {q: y[0], v: (y[1] - y[0]) / dt},
   };
 }
-
-type Estimate = {readonly [name: string]: number};
 
 /** Nothing but a linear circuit and its cubic; ω is that of the resonance in the record's spectrum, near 68 Hz. */
 const duffing = ['pace', 'damping', 'gain', 'cubic'] as const;
@@ -93,7 +87,7 @@ async function fitted(
 ): Promise<Identification> {
   const record = recordOf(data);
   const parameter = (name: (typeof names)[number]): Parameter => {
-    const value = estimate[name] ?? 0;
+    const value = (estimate[name] ?? 0) as number;
     if (!looked.includes(name)) return fixed(value);
     return name === 'pace' || name === 'damping' || name === 'gain' ? positive(value) : free(value);
   };
@@ -123,18 +117,12 @@ const multisine = {from: 40_650, learnt: 40_650 + 65_062, to: 127_400};
 async function learn([given]: readonly Experiment[]): Promise<Learnt> {
   const data = learntPart(given);
   const first = await fitted(part(data, 0, Math.min(data.t.length, 8000)), guess, duffing);
-  const second = await fitted(data, first.estimate as Estimate, symmetric);
-  const fit = await fitted(data, second.estimate as Estimate, names);
-  const found = Object.entries(fit.estimate)
-    .filter(([name]) => !name.startsWith('initial'))
-    .map(([name, value]) => `${name} ${(value as number).toPrecision(4)}`);
+  const second = await fitted(data, first.estimate, symmetric);
+  const fit = await fitted(data, second.estimate, names);
   return {
     cost: fit.rmse.y,
-    note: `${(1e3 * fit.rmse.y).toFixed(4)} mV where it learnt; ${found.join(', ')}`,
-    async rmse(test) {
-      const [{rmse}] = await fit.validate(recordOf(test), {warmUp: 50});
-      return rmse;
-    },
+    note: `${(1e3 * fit.rmse.y).toFixed(4)} mV where it learnt; ${parameterText(fit, 4)}`,
+    rmse: test => freeRunError(fit, recordOf(test)),
   };
 }
 

@@ -1,6 +1,6 @@
 /** The command line of the training scripts is read as that of the program. */
 import {expect} from 'chai';
-import {scriptOptions} from '../../examples/script.js';
+import {progress, scriptOptions} from '../../examples/script.js';
 
 describe('the command line of a script', () => {
   const read = (...args: string[]): ReturnType<typeof scriptOptions> =>
@@ -23,5 +23,29 @@ describe('the command line of a script', () => {
       [['a.csv', 'b.csv'], "examples/spiral takes one record, and has no use for 'b.csv'."],
     ];
     for (const [args, sentence] of cases) expect(() => read(...args), args.join(' ')).to.throw(sentence);
+  });
+});
+
+describe('the progress of a script', () => {
+  const written = (isTTY: boolean): string => {
+    let [text, now] = ['', 5000];
+    const {update, finish} = progress('training', {isTTY, write: (part: string) => (text += part)}, () => now);
+    for (let step = 1; step <= 1000; step++) {
+      now += 25; // 25 s in all
+      update(`step ${step}`);
+    }
+    finish();
+    return text;
+  };
+
+  it('in a file: a line every ten seconds, and one at the end', () => {
+    expect(written(false)).to.equal('training step 400\ntraining step 800\ntraining step 1000 · took 25.0 s\n');
+  });
+
+  it('on a terminal: one line, written anew', () => {
+    const [first, ...others] = written(true).split('\r\x1B[K');
+    expect(first).to.equal('');
+    expect(others).to.have.length.within(100, 126);
+    expect(others.filter(line => line.includes('\n'))).to.deep.equal(['training step 1000 · took 25.0 s\n']);
   });
 });

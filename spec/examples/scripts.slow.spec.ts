@@ -10,21 +10,14 @@ import path from 'node:path';
 import {fileURLToPath} from 'node:url';
 import {promisify} from 'node:util';
 import {expect} from 'chai';
-import {mlp} from '../../models/index.js';
-import {syntheticRecord} from '../../examples/positioning-stage.js';
-import {measuredRecord} from '../../examples/positioning-stage.js';
 import * as burgers from '../../examples/burgers.js';
-import * as friction from '../../examples/neural-friction.js';
-import * as hidden from '../../examples/hidden-spring.js';
 import * as latentSde from '../../examples/latent-sde.js';
 import * as lynxHare from '../../examples/lynx-hare.js';
 import * as pendulum from '../../examples/pendulum.js';
-import {rms} from '../../examples/script.js';
 import * as silverbox from '../../examples/silverbox.js';
 import * as blackBox from '../../examples/silverbox-black-box.js';
 import * as spiralClasses from '../../examples/spiral-classes.js';
 import * as twoMoons from '../../examples/two-moons.js';
-import * as spiral from '../../examples/spiral.js';
 import {elementsOf} from '../training/well-formed.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -57,9 +50,6 @@ describe('the scripts', function () {
       'silverbox-black-box': blackBox,
       pendulum,
       'lynx-hare': lynxHare,
-      'hidden-spring': hidden,
-      spiral,
-      'neural-friction': friction,
       'latent-sde': latentSde,
       'spiral-classes': spiralClasses,
       'two-moons': twoMoons,
@@ -176,13 +166,6 @@ describe('the scripts', function () {
     );
   });
 
-  it('hidden-spring: the network becomes the spring', async () => {
-    const short = await hidden.findSpring(1);
-    const longer = await hidden.findSpring(12);
-    const error = ({learnt, truth}: typeof short): number => rms(learnt, truth);
-    expect(error(longer)).to.be.below(error(short) / 3);
-  });
-
   it('latent-sde: the bound is just below that of a Kalman filter; the posterior is the smoother', async () => {
     const {bound, likelihood, mean, smoothed, deviations} = await latentSde.trained(latentSde.made(8, 5), 400, 32);
     expect(bound.mean).to.be.below(likelihood + 3 * bound.error);
@@ -226,36 +209,4 @@ describe('the scripts', function () {
       network.dispose();
     });
   }
-
-  it('spiral: the loss falls on spirals that the field made', async () => {
-    const spirals = spiral.made(32, 21);
-    // x₁² + x₂²-like turning: the field is perpendicular to x, so no spiral leaves the square of its starts far behind.
-    for (const one of spirals.paths) for (const value of one) expect(Math.abs(value)).to.be.below(6);
-    const network = mlp({sizes: [2, 64, 64, 2], activation: 'softplus', seed: 1});
-    const {history} = await spiral.stage(network, spirals, 5, 20, 16);
-    expect(history[19].loss).to.be.below(history[0].loss / 5);
-    network.dispose();
-  });
-
-  describe('neural-friction', () => {
-    it('leaves a record that the physics made as it was', async () => {
-      const {physics} = await friction.compareFriction(syntheticRecord({seconds: 1.5}), 2, show);
-      // Noise of 0.05 V at 35 N/V.
-      expect(physics.heldOut).to.be.within(1.5, 2);
-    });
-
-    measured('lowers the force that is left on a part of the record not learnt from', 'emps/train.csv', async file => {
-      const whole = await measuredRecord(file);
-      const first = <T extends {slice(from: number, to: number): T}>(values: T): T => values.slice(0, 9000);
-      const part = {
-        ...whole,
-        t: first(whole.t),
-        reference: first(whole.reference),
-        position: first(whole.position),
-        voltage: first(whole.voltage),
-      };
-      const {physics, hybrid} = await friction.compareFriction(part, 11, show);
-      expect(hybrid.heldOut).to.be.below(0.95 * physics.heldOut);
-    });
-  });
 });
