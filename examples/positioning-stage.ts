@@ -20,18 +20,18 @@ import {
   type ReportDetails,
 } from '../training/index.js';
 import {fixedText, quantityText} from '../training/report/number-text.js';
-import {printTable, program, rms, scriptOptions, shown} from './script.js';
+import {printTable, rms, script, shown, type ScriptArguments} from './script.js';
 import {commonStep} from '../training/identify/sampling.js';
 import {noisy, positioningNoise, positioningReference} from './positioning-reference.js';
 
 /** The controller and motor of the benchmark: volts from the tracking error, newtons from volts. */
-export const loop = {positionGain: 160.18, velocityGain: 243.45, limit: 10, force: 35.1506519};
+const loop = {positionGain: 160.18, velocityGain: 243.45, limit: 10, force: 35.1506519};
 
 /** The controller's velocity lags the encoder by one sample, as the record's voltages show. */
 const velocityLag = 1e-3;
 
 /** tanh(v/scale) for the sign of v: far below the slowest stroke, 0.04 m/s, and resolved by steps of a millisecond. */
-export const frictionScale = 1e-3;
+const frictionScale = 1e-3;
 
 /** Weights of the two outputs: the deviations that the model leaves on the benchmark's record. */
 const measuredNoise = {position: 2e-6, voltage: 0.09};
@@ -53,7 +53,7 @@ export const published: Values = Object.fromEntries(
 );
 
 /** Seed of a made record: the year of the benchmark's publication, chosen before any result was seen. */
-export const defaultSeed = 2019;
+const defaultSeed = 2019;
 
 interface Start {
   readonly q: readonly number[];
@@ -87,7 +87,7 @@ function voltage({q, v, params}: Pick<At, 'q' | 'v' | 'params'>): tf.Tensor {
 }
 
 /** M a = motor − Fv v − Fc sign(v) − offset; the filter follows with a lag of one sample. */
-export const stage = mechanics({
+const stage = mechanics({
   mass: ({params}) => tf.stack([params.M as tf.Tensor, tf.onesLike(params.M as tf.Tensor)]),
   forces: at => {
     const {Fv, Fc, offset} = at.params as {[name: string]: tf.Tensor};
@@ -98,7 +98,7 @@ export const stage = mechanics({
   },
 });
 
-export const observe: Observe = at => tf.stack([tf.gather(at.q, 0), voltage(at)]);
+const observe: Observe = at => tf.stack([tf.gather(at.q, 0), voltage(at)]);
 
 const scheme = implicitMidpoint();
 
@@ -222,8 +222,8 @@ export function closedLoopError(
   return {position: rms(position, path.position), voltage: rms(volts, path.voltage)};
 }
 
-/** What the report says of a stage beside what every fit says. */
-export function reportDetails(record: StageRecord, {rmse}: Identification): ReportDetails {
+/** Texts of a stage's report. */
+function reportDetails(record: StageRecord, {rmse}: Identification): ReportDetails {
   const {position, voltage: volts} = closedLoopError(record, record.known);
   return {
     title: record.title,
@@ -276,26 +276,10 @@ function printErrors(record: StageRecord, {rmse}: Identification): void {
   ]);
 }
 
-const usage = `npm start -- [record.csv] [--report page.html] [--seed n]
-
-Identifies a positioning stage. Columns of a record: t_s, qg_ref_m (reference), qm_meas_m (position),
-vir_V (motor voltage). Without a record one is made, from known parameters; its seed is ${defaultSeed}.`;
-
-async function main(): Promise<void> {
-  const {
-    record: file,
-    texts,
-    flags,
-  } = scriptOptions('positioning-stage', {
-    report: 'the page to write, such as page.html',
-    seed: 'a whole number',
-  });
-  const {report = 'reports/positioning-stage.html', seed = String(defaultSeed)} = texts;
-  if (flags.has('help')) {
-    console.log(usage);
-    return;
-  }
-  const record = file === undefined ? syntheticRecord({seed: Number(seed)}) : await measuredRecord(file);
+async function main({path, report, short, texts = {}}: ScriptArguments): Promise<void> {
+  const {seed = String(defaultSeed)} = texts;
+  const record =
+    path === undefined ? syntheticRecord({seed: Number(seed), seconds: short ? 2 : 10}) : await measuredRecord(path);
   console.log(
     `${record.title}: ${record.t.length} samples, ${numberText(record.t[record.t.length - 1] - record.t[0])} s.\n`,
   );
@@ -309,4 +293,11 @@ async function main(): Promise<void> {
   console.log(`Report: ${report}`);
 }
 
-program(import.meta.url, main);
+script(
+  import.meta.url,
+  'positioning-stage',
+  'Identifies a positioning stage. Columns of a record: t_s, qg_ref_m (reference), qm_meas_m (position), vir_V (motor '
+    + `voltage). Without a record one is made from known parameters; its seed is ${defaultSeed}.`,
+  main,
+  {seed: 'a whole number'},
+);

@@ -14,6 +14,8 @@ export interface ScriptArguments {
   readonly report: string;
   /** Less data and fewer iterations: what the tests run. */
   readonly short: boolean;
+  /** Further options of the script. */
+  readonly texts?: {readonly [option: string]: string | undefined};
 }
 
 /** Runs what a module does as a program, and nothing where it is imported. */
@@ -26,21 +28,27 @@ export function program(url: string, run: () => Promise<unknown>): void {
   });
 }
 
-/** A script with the usual arguments, as a program. */
-export function script(url: string, name: string, what: string, run: (args: ScriptArguments) => Promise<void>): void {
-  program(url, () => started(`${path.basename(path.dirname(fileURLToPath(url)))}/${name}`, what, run));
-}
-
-/** @param program the script without its ending, under the folder it is in */
-async function started(program: string, what: string, run: (args: ScriptArguments) => Promise<void>): Promise<void> {
-  const {record, texts, flags} = scriptOptions(program, {report: 'the page to write, such as page.html'}, ['short']);
-  if (flags.has('help')) console.log(`npx tsx ${program}.ts [record] [--report page.html] [--short]\n\n${what}`);
-  else
-    await run({
-      path: record,
-      report: texts.report ?? `reports/${path.basename(program)}.html`,
-      short: flags.has('short'),
-    });
+/**
+ * A script with the usual arguments, as a program.
+ * @param more further options with a text, and what it is
+ */
+export function script(
+  url: string,
+  name: string,
+  what: string,
+  run: (args: ScriptArguments) => Promise<void>,
+  more: {readonly [option: string]: string} = {},
+): void {
+  program(url, async () => {
+    const command = `${path.basename(path.dirname(fileURLToPath(url)))}/${name}`;
+    const {record, texts, flags} = scriptOptions(command, {report: 'the page to write, such as page.html', ...more}, [
+      'short',
+    ]);
+    const options = Object.keys(more).map(option => ` [--${option} …]`);
+    if (flags.has('help'))
+      console.log(`npx tsx ${command}.ts [record] [--report page.html] [--short]${options.join('')}\n\n${what}`);
+    else await run({path: record, report: texts.report ?? `reports/${name}.html`, short: flags.has('short'), texts});
+  });
 }
 
 /**
