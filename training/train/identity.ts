@@ -2,43 +2,67 @@
  * What makes a resumed run the one that was broken off: its variables, optimizer, learning rates, data and loss. A
  * checkpoint keeps it; a run that differs is refused, unless the difference is named as one that is meant.
  */
-import {CheckpointError, OptionError} from '../../lib/errors.js';
-import {refuseUnknownOptions, shown} from '../../lib/checks.js';
+import {
+  boolean,
+  list,
+  listOf,
+  object,
+  oneOf,
+  readBy,
+  readOptions,
+  real,
+  text,
+  typed,
+  whole,
+  type Check,
+  type Checks,
+  type OptionValues,
+} from '../../lib/checks.js';
+import {CheckpointError} from '../../lib/errors.js';
 import {fingerprint} from '../data/fingerprint.js';
 import type {Learner} from './learner.js';
-import {type AnyTraining, type TrainingSettings, isCompiledTraining, type Change} from './problem.js';
+import {
+  type AnyTraining,
+  type Change,
+  changes,
+  isCompiledTraining,
+  type TrainingSettings,
+  wholeNumber,
+} from './problem.js';
 
-/** What a resumed run may have changed on purpose. */
-const changes: readonly string[] = [
-  'names',
-  'learningRate',
-  'hyperparameters',
-  'schedule',
-  'clip',
-  'batchSize',
-  'shuffle',
-  'data',
-  'validation',
-  'loss',
-] satisfies readonly Change[];
+/** A value that may be null, which JSON has in place of undefined. */
+export const nullable = <T>(check: Check<T>): Check<T | null> => ({
+  what: `null or ${check.what}`,
+  test: value => value === null || check.test(value),
+});
 
-export interface Identity {
-  readonly optimizer: string;
-  readonly shapes: readonly (readonly number[])[];
-  readonly names: readonly string[];
-  readonly examples: number;
-  readonly batchSize: number;
-  readonly seed: number;
-  readonly shuffle: boolean;
-  /** What the optimizer was made with; null where a schedule sets it. */
-  readonly learningRate: number | null;
-  readonly hyperparameters: {readonly [name: string]: number | boolean};
-  /** Its rates at steps spread over a run of `steps`. */
-  readonly schedule: {readonly steps: number; readonly rates: readonly number[]} | null;
-  readonly clip: {readonly norm?: number; readonly value?: number};
-  readonly data: string;
-  readonly validation: string | null;
-}
+/** An object with a schema of its own. */
+export const within = <T extends object>(schema: Checks): Check<T> =>
+  readBy((value, name) => readOptions(value as never, schema, name) as T);
+
+export const identitySchema = {
+  optimizer: text,
+  shapes: typed<readonly (readonly number[])[]>(list),
+  names: listOf('names', text),
+  examples: whole,
+  batchSize: whole,
+  seed: wholeNumber,
+  shuffle: boolean,
+  /** The learning rate of the optimizer as it was made; null where a schedule sets it. */
+  learningRate: nullable(real),
+  hyperparameters: typed<{readonly [name: string]: number | boolean}>(object),
+  /** Learning rates of the schedule at steps spread over a run of `steps`. */
+  schedule: nullable(
+    typed<{readonly steps: number; readonly rates: readonly number[]}>({
+      what: 'rates',
+      test: value => object.test(value) && list.test((value as {readonly rates?: unknown}).rates),
+    }),
+  ),
+  clip: typed<{readonly norm?: number; readonly value?: number}>(object),
+  data: text,
+  validation: nullable(text),
+};
+export type Identity = OptionValues<typeof identitySchema>;
 
 const words: {readonly [key in keyof Identity]: string} = {
   optimizer: 'the optimizer',
@@ -57,20 +81,10 @@ const words: {readonly [key in keyof Identity]: string} = {
 };
 
 /** @throws OptionError for a resume that is neither true, false nor {accept} */
-export function acceptedChanges(resume: TrainingSettings<unknown>['resume']): ReadonlySet<string> {
-  if (resume === undefined || typeof resume === 'boolean') return new Set();
-  refuseUnknownOptions(resume, ['accept'], 'train: resume');
-  const {accept} = resume;
-  const unknown = Array.isArray(accept)
-    ? (accept as unknown[]).find(name => !changes.includes(name as string))
-    : accept;
-  if (!Array.isArray(accept) || unknown !== undefined)
-    throw new OptionError(
-      'bad-option',
-      `train: resume.accept must be a list of intended changes, from ${changes.join(', ')}, not ${shown(unknown)}.`,
-      {option: 'resume'},
-    );
-  return new Set(accept as string[]);
+export function acceptedChanges(resume: TrainingSettings<unknown>['resume'] = false): ReadonlySet<string> {
+  if (typeof resume === 'boolean') return new Set();
+  const accept = listOf(`intended changes, from ${changes.join(', ')}`, oneOf(...changes));
+  return new Set(readOptions(resume, {accept}, 'train: resume', 'bad-option').accept);
 }
 
 export async function identityOf<T>(problem: AnyTraining<T>, learner: Learner<T>): Promise<Identity> {
@@ -161,7 +175,7 @@ function difference(key: keyof Identity, saved: unknown, own: unknown): string {
 
 /** @param sentences each of one difference @param which their names */
 export function mismatch(sentences: readonly string[], which: readonly string[], file: string): CheckpointError {
-  const meant = which.every(name => changes.includes(name))
+  const meant = which.every(name => changes.includes(name as Change))
     ? `, or, if the change is intended, resume with resume: {accept: [${which.map(name => `'${name}'`).join(', ')}]}`
     : '';
   return new CheckpointError(

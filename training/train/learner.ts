@@ -1,61 +1,68 @@
 /**
  * What `train` trains, and by what: variables with one of tfjs's optimizers on its tape, or a compiled step
- * (training-step.ts) with its own. Both take a step for a batch, and both are read into a checkpoint and put back from
- * it to the bit.
+ * (training-step.ts) with its own. Both take a step for a batch, and the state of both is saved and restored to the bit.
  */
 import * as tf from '@tensorflow/tfjs';
 import {CheckpointError, StiffgradError} from '../../lib/errors.js';
+import {numbersOf} from '../../lib/read.js';
+import {joined} from '../data/joined.js';
 import type {NamedArray} from './checkpoint-file.js';
 import type {Clip} from './gradients.js';
 import {clipped, lossAndGradients} from './gradients.js';
-import type {OptimizerState} from './optimizer-state.js';
 import {
   arrayOf,
   assign,
   hyperparametersOf,
-  kindOf,
   learningRateOf,
-  readOptimizer,
-  requireFitting,
+  optimizerArrays,
   restoreOptimizer,
   setLearningRate,
 } from './optimizer-state.js';
-import type {CompiledTraining, LossAt, TrainingProblem, AnyTraining} from './problem.js';
+import type {AnyTraining, CompiledTraining, LossAt, TrainingProblem} from './problem.js';
 import {isCompiledTraining, stepInputs} from './problem.js';
-import type {StepBatch, TrainingStep} from './training-step.js';
-import {numbersOf} from '../../lib/read.js';
+import type {TrainingStep} from './training-step.js';
+
+/** Everything of a learner that its next step depends on. */
+export interface LearnerState {
+  /** The values of the variables, in their order. */
+  readonly variables: readonly NamedArray[];
+  /** What the optimizer remembers. */
+  readonly optimizer: readonly NamedArray[];
+  /** Number of the optimizer's updates. */
+  readonly iterations: number;
+  /** As it was last set; undefined with a line search. `restore` without it leaves the rate as it is. */
+  readonly learningRate?: number;
+}
 
 export interface Learner<T> {
   readonly variables: readonly tf.Variable[];
-  /** Of the optimizer. */
+  /** The class of the optimizer. */
   readonly kind: string;
   readonly hyperparameters: {readonly [name: string]: number | boolean};
   rate: number | undefined;
   readonly warnings: readonly string[];
-  /** One step; the loss and its gradient's norm before it. */
+  /** Takes one step; returns the loss and the norm of its gradient before it. */
   take(batch: readonly T[], at: LossAt): {readonly loss: number; readonly norm: number};
   loss(batch: readonly T[], at: LossAt): number;
-  /** Variables, by their place, that got a gradient in some step. */
+  /** Places of the variables that got a gradient in some step. */
   readonly moved: ReadonlySet<number>;
-  /** tfjs's variables have their values from now on. */
+  /** Writes the values to tfjs's variables. */
   publish(): void;
-  readValues(folder: string): NamedArray[];
-  assignValues(arrays: readonly NamedArray[]): void;
-  /** Whether these are values of these variables, as `readValues` gives them. */
-  fits(arrays: readonly NamedArray[]): boolean;
-  readOptimizer(): OptimizerState;
-  /** @throws CheckpointError */
-  requireFitting(state: OptimizerState, file: string): void;
-  /** @throws CheckpointError */
-  restoreOptimizer(state: OptimizerState, file: string): void;
+  save(): LearnerState;
+  /** Restores a state, or changes nothing. @throws CheckpointError 'checkpoint-mismatch' where it does not fit */
+  restore(state: LearnerState, file: string): void;
 }
 
 export const learnerOf = <T>(problem: AnyTraining<T>): Learner<T> =>
   isCompiledTraining(problem) ? new StepLearner(problem) : new TapeLearner(problem);
 
-const ofPlaces = (arrays: readonly NamedArray[], variables: readonly tf.Variable[]): boolean =>
+/** Whether arrays have the shapes of the variables, in their order. */
+export const fits = (arrays: readonly NamedArray[], variables: readonly tf.Variable[]): boolean =>
   arrays.length === variables.length
   && arrays.every(({name, shape}, i) => name.endsWith(String(i)) && shape.join() === variables[i].shape.join());
+
+const mismatch = (file: string, what: string): CheckpointError =>
+  new CheckpointError('checkpoint-mismatch', `${file} does not hold ${what}.`, {file});
 
 class TapeLearner<T> implements Learner<T> {
   readonly variables: readonly tf.Variable[];
@@ -71,7 +78,7 @@ class TapeLearner<T> implements Learner<T> {
   }
 
   get kind(): string {
-    return kindOf(this.optimizer);
+    return this.optimizer.getClassName();
   }
 
   get hyperparameters(): {readonly [name: string]: number | boolean} {
@@ -115,33 +122,24 @@ class TapeLearner<T> implements Learner<T> {
     // They always have them.
   }
 
-  readValues(folder: string): NamedArray[] {
-    return this.variables.map((variable, i) => arrayOf(`${folder}/${i}`, variable));
+  save(): LearnerState {
+    const {optimizer, variables} = this;
+    return {
+      variables: variables.map((variable, i) => arrayOf(String(i), variable)),
+      optimizer: optimizerArrays(optimizer),
+      iterations: optimizer.iterations,
+      learningRate: learningRateOf(optimizer),
+    };
   }
 
-  assignValues(arrays: readonly NamedArray[]): void {
-    arrays.forEach((array, i) => assign(this.variables[i], array));
-  }
-
-  fits(arrays: readonly NamedArray[]): boolean {
-    return ofPlaces(arrays, this.variables) && arrays.every(({values}) => values instanceof Float32Array);
-  }
-
-  readOptimizer(): OptimizerState {
-    return readOptimizer(this.optimizer);
-  }
-
-  requireFitting(state: OptimizerState, file: string): void {
-    requireFitting(
-      this.optimizer,
-      state,
-      this.variables.map(({shape}) => shape),
-      file,
-    );
-  }
-
-  restoreOptimizer(state: OptimizerState, file: string): void {
-    restoreOptimizer(this.optimizer, state, file);
+  restore({variables: saved, optimizer: arrays, iterations, learningRate}: LearnerState, file: string): void {
+    const {optimizer, variables} = this;
+    if (!fits(saved, variables) || !saved.every(({values}) => values instanceof Float32Array))
+      throw mismatch(file, 'the values of these variables');
+    const shapes = variables.map(({shape}) => shape);
+    restoreOptimizer(optimizer, arrays, iterations, shapes, file);
+    saved.forEach((array, i) => assign(variables[i], array));
+    this.rate = learningRate;
   }
 }
 
@@ -180,82 +178,50 @@ class StepLearner<T> implements Learner<T> {
   }
 
   take(batch: readonly T[], at: LossAt): {loss: number; norm: number} {
-    const loss = this.step(this.inputs(batch, at));
+    const loss = this.step(stepInputs(this.problem, batch, at));
     return {loss, norm: this.step.gradientNorm};
   }
 
   loss(batch: readonly T[], at: LossAt): number {
-    return this.step.loss(this.inputs(batch, at));
+    return this.step.loss(stepInputs(this.problem, batch, at));
   }
 
   publish(): void {
     this.step.write();
   }
 
-  readValues(folder: string): NamedArray[] {
-    return this.variables.map((variable, i) => ({
-      name: `${folder}/${i}`,
-      shape: [...variable.shape],
-      values: this.step.values(variable),
-    }));
-  }
-
-  assignValues(arrays: readonly NamedArray[]): void {
-    const values = new Float64Array(arrays.reduce((sum, array) => sum + array.values.length, 0));
-    let offset = 0;
-    for (const array of arrays) {
-      values.set(array.values, offset);
-      offset += array.values.length;
-    }
-    this.step.restore({...this.step.save(), values});
-  }
-
-  fits(arrays: readonly NamedArray[]): boolean {
-    return ofPlaces(arrays, this.variables) && arrays.every(({values}) => values instanceof Float64Array);
-  }
-
-  readOptimizer(): OptimizerState {
-    const {count, optimizer} = this.step.save();
+  save(): LearnerState {
+    const {count, optimizer, rate} = this.step.save();
     return {
-      kind: this.kind,
+      variables: this.variables.map((variable, i) => ({
+        name: String(i),
+        shape: [...variable.shape],
+        values: this.step.values(variable),
+      })),
+      optimizer: Object.entries(optimizer).map(([name, values]) => ({name, shape: [values.length], values})),
       iterations: count,
-      learningRate: this.step.rate,
-      arrays: Object.entries(optimizer).map(([name, values]) => ({name, shape: [values.length], values})),
+      learningRate: rate,
     };
   }
 
-  requireFitting(state: OptimizerState, file: string): void {
-    this.restored(state, file);
-  }
-
-  restoreOptimizer(state: OptimizerState, file: string): void {
-    this.step.restore(this.restored(state, file));
-    if (state.learningRate !== undefined) this.step.rate = state.learningRate;
-  }
-
-  /** The step's state with this optimizer's. @throws CheckpointError 'checkpoint-mismatch' where it is another's */
-  private restored({kind, iterations, arrays}: OptimizerState, file: string): ReturnType<TrainingStep<never>['save']> {
-    const now = this.step.save();
-    const state = {
-      count: iterations,
-      values: now.values,
-      optimizer: Object.fromEntries(arrays.map(({name, values}) => [name, values as Float64Array])),
-    };
-    const refuse = (why: string): CheckpointError =>
-      new CheckpointError('checkpoint-mismatch', `${file} holds the state of the optimizer ${kind}, ${why}.`, {file});
-    if (kind !== this.kind) throw refuse(`but this run has ${this.kind}`);
-    if (!arrays.every(({values}) => values instanceof Float64Array)) throw refuse('which is not in double precision');
+  restore({variables, optimizer, iterations, learningRate}: LearnerState, file: string): void {
+    const all = [...variables, ...optimizer];
+    if (!fits(variables, this.variables) || !all.every(({values}) => values instanceof Float64Array))
+      throw mismatch(file, 'the values of these variables in double precision');
+    const vectors = optimizer.map(({name, values}) => [name, values as Float64Array] as const);
     try {
-      this.step.restore(state);
+      this.step.restore({
+        count: iterations,
+        values: joined(
+          Float64Array,
+          variables.map(({values}) => values as Float64Array),
+        ),
+        optimizer: Object.fromEntries(vectors),
+        rate: learningRate,
+      });
     } catch {
-      throw refuse('which does not fit these variables');
+      throw mismatch(file, `a state of the optimizer ${this.kind} that fits these variables`);
     }
-    this.step.restore(now);
-    return state;
-  }
-
-  private inputs(batch: readonly T[], at: LossAt): StepBatch<never> {
-    return stepInputs(this.problem, batch, at);
   }
 }
 

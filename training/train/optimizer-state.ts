@@ -15,33 +15,23 @@ interface Slot {
 
 /** A tfjs optimizer as its fields. */
 type Fields = Record<string, unknown>;
-
-export interface OptimizerState {
-  /** Which optimizer it is of: 'Adam', 'SGD', … */
-  readonly kind: string;
-  readonly iterations: number;
-  /** As it was last set; a schedule sets it anew. */
-  readonly learningRate?: number;
-  readonly arrays: readonly NamedArray[];
-}
+const fieldsOf = (optimizer: tf.Optimizer): Fields => optimizer as unknown as Fields;
 
 const isVariable = (value: unknown): value is tf.Variable => value instanceof tf.Variable;
 const isSlots = (value: unknown): value is Slot[] =>
   Array.isArray(value) && value.every(entry => isVariable((entry as Partial<Slot> | null)?.variable));
 
-export const kindOf = (optimizer: tf.Optimizer): string => optimizer.getClassName();
-
-export function readOptimizer(optimizer: tf.Optimizer): OptimizerState {
-  const arrays = Object.entries(optimizer as unknown as Fields).flatMap(([field, value]) => {
+/** The variables of an optimizer, 'accBeta1', and its moments by the place of their variable, 'accumulators/0'. */
+export function optimizerArrays(optimizer: tf.Optimizer): NamedArray[] {
+  return Object.entries(fieldsOf(optimizer)).flatMap(([field, value]) => {
     if (isVariable(value)) return [arrayOf(field, value)];
     return isSlots(value) ? value.map(({variable}, i) => arrayOf(`${field}/${i}`, variable)) : [];
   });
-  return {kind: kindOf(optimizer), iterations: optimizer.iterations, learningRate: learningRateOf(optimizer), arrays};
 }
 
-/** What it was made with, beside its learning rate: β, ε, the momentum, and so on. */
+/** The settings of an optimizer without its learning rate: β, ε, the momentum, and so on. */
 export function hyperparametersOf(optimizer: tf.Optimizer): {[name: string]: number | boolean} {
-  const own = Object.entries(optimizer as unknown as Fields).filter(
+  const own = Object.entries(fieldsOf(optimizer)).filter(
     ([name, value]) =>
       (typeof value === 'number' || typeof value === 'boolean') && !['learningRate', 'iterations_'].includes(name),
   );
@@ -49,87 +39,49 @@ export function hyperparametersOf(optimizer: tf.Optimizer): {[name: string]: num
 }
 
 /**
- * Before anything is put back.
- * @param shapes of the variables, as many and in the order of the moments
+ * Puts the arrays of `optimizerArrays` back. Nothing is changed where they do not fit.
+ * @param shapes shapes of the trained variables, in the order of the moments
  * @throws CheckpointError 'checkpoint-mismatch' where the arrays are not those of this optimizer and these variables
  */
-export function requireFitting(
+export function restoreOptimizer(
   optimizer: tf.Optimizer,
-  state: OptimizerState,
+  arrays: readonly NamedArray[],
+  iterations: number,
   shapes: readonly (readonly number[])[],
   file: string,
 ): void {
-  const fields = optimizer as unknown as Fields;
-  const counts = new Map<string, number>();
-  for (const {name, shape} of state.arrays) {
-    const [field, index] = name.split('/');
-    const value = Object.hasOwn(fields, field) ? fields[field] : undefined;
-    const expected =
-      index === undefined
-        ? isVariable(value)
-          ? value.shape
-          : undefined
-        : isSlots(value) && Number(index) === (counts.get(field) ?? 0)
-          ? shapes[Number(index)]
-          : undefined;
-    counts.set(field, (counts.get(field) ?? 0) + 1);
-    if (expected === undefined || expected.join() !== shape.join())
-      throw new CheckpointError(
-        'checkpoint-mismatch',
-        `${file} holds '${name}' of shape [${shape.join(', ')}], which the optimizer ${kindOf(optimizer)} of these `
-          + 'variables does not have: was it written with another version of tfjs?',
-        {file},
-      );
+  const fields = fieldsOf(optimizer);
+  const given = new Map(arrays.map(array => [array.name, array]));
+  const assignments: (() => void)[] = [];
+  for (const [field, value] of Object.entries(fields)) {
+    const places = isVariable(value) ? [value.shape] : isSlots(value) ? shapes : [];
+    const names = places.map((_, i) => (isVariable(value) ? field : `${field}/${i}`));
+    // Moments of all variables or, before the first step, of none.
+    const found = isSlots(value) && !names.some(name => given.has(name)) ? [] : names.map(name => given.get(name));
+    if (!found.every((array, i) => array?.shape.join() === places[i].join())) throw mismatch(optimizer, field, file);
+    for (const name of names) given.delete(name);
+    if (isVariable(value)) assignments.push(() => assign(value, found[0] as NamedArray));
+    else if (isSlots(value))
+      assignments.push(() => {
+        for (const {variable} of value) variable.dispose();
+        fields[field] = (found as NamedArray[]).map(array => ({originalName: array.name, variable: variableOf(array)}));
+      });
   }
-  // Moments of all variables or, before the first step, of none.
-  const lacks = Object.entries(fields).find(
-    ([field, value]) =>
-      (isVariable(value) && !counts.has(field))
-      || (isSlots(value) && ![0, shapes.length].includes(counts.get(field) ?? 0)),
+  for (const name of given.keys()) throw mismatch(optimizer, name, file);
+  for (const put of assignments) put();
+  fields.iterations_ = iterations;
+}
+
+const mismatch = (optimizer: tf.Optimizer, name: string, file: string): CheckpointError =>
+  new CheckpointError(
+    'checkpoint-mismatch',
+    `'${name}' in ${file} is not as the optimizer ${optimizer.getClassName()} of these variables has it: was the file `
+      + 'written with another version of tfjs?',
+    {file},
   );
-  if (lacks !== undefined)
-    throw new CheckpointError(
-      'checkpoint-mismatch',
-      `${file} does not hold all of '${lacks[0]}', a part of the state of the optimizer ${kindOf(optimizer)}.`,
-      {file},
-    );
-}
-
-/** @throws CheckpointError where the state is of another kind of optimizer */
-export function restoreOptimizer(optimizer: tf.Optimizer, state: OptimizerState, file: string): void {
-  if (kindOf(optimizer) !== state.kind)
-    throw new CheckpointError(
-      'checkpoint-mismatch',
-      `${file} holds the state of the optimizer ${state.kind}, but this run has ${kindOf(optimizer)}.`,
-      {file},
-    );
-  const fields = optimizer as unknown as Fields;
-  for (const [field, value] of Object.entries(fields)) if (isSlots(value)) fields[field] = emptied(value);
-  for (const array of state.arrays) {
-    const [field, index] = array.name.split('/');
-    const value = fields[field];
-    if (index !== undefined && isSlots(value))
-      value[Number(index)] = {originalName: array.name, variable: variableOf(array)};
-    else if (isVariable(value)) assign(value, array);
-    else
-      throw new CheckpointError(
-        'checkpoint-mismatch',
-        `${file} holds '${array.name}', which the optimizer ${state.kind} does not have: was it written with another `
-          + 'version of tfjs?',
-        {file},
-      );
-  }
-  fields.iterations_ = state.iterations;
-  if (state.learningRate !== undefined) setLearningRate(optimizer, state.learningRate);
-}
-
-function emptied(slots: readonly Slot[]): Slot[] {
-  for (const {variable} of slots) variable.dispose();
-  return [];
-}
 
 export function learningRateOf(optimizer: tf.Optimizer): number | undefined {
-  const {learningRate} = optimizer as unknown as Fields;
+  const {learningRate} = fieldsOf(optimizer);
   return typeof learningRate === 'number' ? learningRate : undefined;
 }
 
@@ -137,15 +89,15 @@ export function learningRateOf(optimizer: tf.Optimizer): number | undefined {
 export function setLearningRate(optimizer: tf.Optimizer, rate: number): void {
   const sgd = optimizer as Partial<tf.SGDOptimizer>;
   if (typeof sgd.setLearningRate === 'function') sgd.setLearningRate(rate);
-  (optimizer as unknown as Fields).learningRate = rate;
+  fieldsOf(optimizer).learningRate = rate;
 }
 
-/** A variable's values, as they are in memory. */
+/** The values of a variable, as they are in memory. */
 export function arrayOf(name: string, variable: tf.Tensor): NamedArray {
   return {name, shape: [...variable.shape], values: variable.dataSync().slice()};
 }
 
-/** Values back into a variable that exists. */
+/** Puts values back into a variable. */
 export function assign(variable: tf.Variable, {values, shape}: NamedArray): void {
   tf.tidy(() => variable.assign(tf.tensor(values as Float32Array, [...shape], variable.dtype)));
 }

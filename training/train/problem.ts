@@ -132,7 +132,7 @@ const examples: Check = {
       && typeof (value as {readonly get?: unknown}).get === 'function'),
 };
 
-const wholeNumber: Check = {what: 'a whole number', test: Number.isSafeInteger};
+export const wholeNumber: Check<number> = {what: 'a whole number', test: Number.isSafeInteger};
 
 const resuming: Check = {
   what: 'true, false, or {accept: [...]}',
@@ -260,15 +260,19 @@ function requireVariables(variables: readonly tf.Variable[]): void {
 /** Examples in memory, or behind a function that fetches one: trajectories, segments of them, anything. */
 export type Examples<T> = readonly T[] | {readonly length: number; get(index: number): T | Promise<T>};
 
-/** What of a run may be another one where `resume` goes on with it. */
-export type Change =
-  | 'names'
-  | 'learningRate'
-  | 'hyperparameters'
-  | 'schedule'
-  | 'clip'
-  | 'batchSize'
-  | 'shuffle'
-  | 'data'
-  | 'validation'
-  | 'loss';
+/** What of a run may differ when `resume` continues it. */
+export const changes = [
+  'names',
+  'learningRate',
+  'hyperparameters',
+  'schedule',
+  'clip',
+  'batchSize',
+  'shuffle',
+  'data',
+  'validation',
+  'loss',
+] as const;
+
+/** A part of a run that may differ when `resume` continues it. */
+export type Change = (typeof changes)[number];
